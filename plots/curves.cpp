@@ -49,9 +49,14 @@ Curve build(const SeriesData& original, const SeriesData& series, Range steps, i
             bool logarithmic) {
   Curve curve;
   countRange(original, steps, logarithmic, &curve);
-  bool open = false;
+  bool open = false, rises = false;
+  double last = 0;
   for (const std::size_t index : visible(series, steps, columns)) {
     const double step = series.steps[index], value = series.values[index];
+    // A run that begins again is a line of its own. (A series that only falls is one line.)
+    if (open && rises && step < last) open = false;
+    rises = open && step > last;
+    last = step;
     if (!std::isfinite(value) || !std::isfinite(step)) {
       open = false;
       const bool gone = !std::isfinite(original.values[index]) && std::isfinite(step);

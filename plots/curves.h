@@ -20,7 +20,7 @@ struct LostPoint {
 
 struct Curve {
   /// Runs of neighbouring points in axis coordinates (y: the value, or its exponent of ten); a run may be one
-  /// point.
+  /// point. It ends at a gap, and where the steps begin again.
   std::vector<std::vector<QPointF>> runs;
   std::vector<LostPoint> lost;
   std::optional<Range> y;            ///< of the points within the range; none: there are none

@@ -44,6 +44,8 @@
   F(digamma, floating, same, 20, 20, static_cast<T>(digamma_of(static_cast<double>(x))))           \
   F(erfinv, floating, same, 8, 8, static_cast<T>(erfinv_of(static_cast<double>(x))))               \
   F(ndtri, floating, same, 8, 8, static_cast<T>(ndtri_of(static_cast<double>(x))))                 \
+  F(erfcinv, floating, same, 8, 8,                                                                 \
+    static_cast<T>(ndtri_of(0.5 * static_cast<double>(x)) * (-std::numbers::sqrt2 / 2)))           \
   F(log_sigmoid, floating, same, 0.8, 0.8, -softplus_of(-x))                                       \
   F(relu6, numeric, same, 0.3, 0.3, x < T(0) ? T(0) : (x > T(6) ? T(6) : x)) /* NaN passes */      \
   F(elu, floating, same, 0.8, 0.8, x < T(0) ? expm1_of(x) : x)                                     \

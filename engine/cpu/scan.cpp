@@ -125,6 +125,18 @@ void scan_log_sum_typed(const Scan& kind, const T* values, std::int64_t outer, s
              });
 }
 
+template <class T>
+void scan_max_row(bool reverse, const T* values, std::int64_t count, T* out, std::int32_t* positions) {
+  std::int64_t largest = reverse ? count - 1 : 0;
+  for (std::int64_t step = 0; step < count; ++step) {
+    if (step % steps_between_checks == 0) check_stop();
+    const std::int64_t at = reverse ? count - 1 - step : step;
+    if (values[at] != values[at] || values[at] >= values[largest]) largest = at;
+    out[at] = values[largest];
+    positions[at] = static_cast<std::int32_t>(largest);
+  }
+}
+
 }  // namespace
 
 void scan_log_sum_exp(Scan kind, DType dtype, const void* values, std::int64_t outer, std::int64_t count,
@@ -136,6 +148,21 @@ void scan_log_sum_exp(Scan kind, DType dtype, const void* values, std::int64_t o
   else
     scan_log_sum_typed(kind, static_cast<const double*>(values), outer, count, inner,
                        static_cast<double*>(out));
+}
+
+void scan_max(bool reverse, DType dtype, const void* values, std::int64_t rows, std::int64_t count, void* out,
+              std::int32_t* positions) {
+  const LongWork work(rows * count);
+  visit_dtype(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (!std::is_same_v<T, bool>)
+      for_blocks(rows, std::max<std::int64_t>(1, grain_for(1.0) / std::max<std::int64_t>(1, count)),
+                 [=](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t row = begin; row < end; ++row)
+                     scan_max_row(reverse, static_cast<const T*>(values) + row * count, count,
+                                  static_cast<T*>(out) + row * count, positions + row * count);
+                 });
+  });
 }
 
 void scan(Scan kind, DType dtype, const void* values, std::int64_t outer, std::int64_t count,

@@ -7,10 +7,15 @@
 namespace tapedeck::debug {
 namespace {
 
+template <class T>
+const T& get(const VjpCall& call, AttributeName attribute) {
+  return std::get<T>(call.op->value_of(call.attributes, attribute));
+}
+
 /// Of C = A·B: A[r,κ] gets Σ over c of dC[r,c]·B[κ,c], and B[κ,c] gets Σ over r of dC[r,c]·A[r,κ].
 std::optional<Index> matmul_place(const VjpCall& call, std::size_t input, const Index& own, const Index& j) {
-  const auto flag = [&](std::size_t i) { return call.attributes.get<bool>(i); };
-  const bool turned[] = {flag(0) || flag(2), flag(1) || flag(3)};
+  const auto flag = [&](AttributeName name) { return get<bool>(call, name); };
+  const bool turned[] = {flag("transpose_a") || flag("adjoint_a"), flag("transpose_b") || flag("adjoint_b")};
   const Tensor& other = call.inputs[1 - input];
   if (own.size() < 2 || j.size() < 2 || other.rank() < 2) return std::nullopt;
   // The axis that is summed over stands last in A, last but one in B, or the other way where it is turned.
@@ -32,7 +37,7 @@ std::optional<Index> matmul_place(const VjpCall& call, std::size_t input, const 
 }
 
 std::optional<Index> einsum_place(const VjpCall& call, std::size_t input, const Index& own, const Index& j) {
-  std::string equation = call.attributes.get<std::string>(0);
+  std::string equation = get<std::string>(call, "equation");
   std::erase(equation, ' ');
   const std::size_t comma = equation.find(','), arrow = equation.find("->");
   if (comma == std::string::npos || arrow == std::string::npos || arrow < comma) return std::nullopt;
@@ -70,7 +75,7 @@ std::optional<Index> convolution_place(const VjpCall& call, std::size_t input, c
   if (own.size() != 4 || j.size() != 4) return std::nullopt;
   const OpContext context{*call.op, call.inputs, call.attributes, {}};
   const Shape &images = call.inputs[0].shape(), &filter = call.inputs[1].shape();
-  const bool first = call.attributes.get<std::string>(ops::data_format_at) == "NCHW";
+  const bool first = context.get<std::string>("data_format") == "NCHW";
   const ops::ImageShape image = ops::image_shape(context, "input", images);
   const ops::Window window = ops::window_over(context, image.extent, {filter[0], filter[1]});
   const ImagePlace out = image_place(j, first);

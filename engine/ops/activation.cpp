@@ -78,9 +78,8 @@ Tensor softsign(const Tensor& features) {
 // ---- activations with a parameter ----
 namespace {
 
-template <Binary kernel>
-Tensors forward_with_parameter(const OpContext& c) {
-  const Tensor parameter = Tensor::scalar(real_of(c.attributes[0]), c.inputs[0].dtype());
+Tensors with_parameter(const OpContext& c, Binary kernel, AttributeName name) {
+  const Tensor parameter = Tensor::scalar(real_of(c.attribute(name)), c.inputs[0].dtype());
   return one(run_binary(kernel, c.inputs[0], parameter, c.outputs[0]));
 }
 
@@ -98,7 +97,7 @@ constexpr double gelu_slope = 2.0 * std::numbers::sqrt2 * std::numbers::inv_sqrt
 
 Tensors gelu_vjp(const VjpContext& c) {
   const Tensor& x = c.inputs[0];
-  if (!c.attributes.get<bool>(0)) return one(gelu_grad(c.cotangents[0], x));
+  if (!c.get<bool>("approximate")) return one(gelu_grad(c.cotangents[0], x));
   const Tensor squares = square(x);
   const Tensor part = sigmoid(x * (gelu_slope * (1.0 + gelu_cubic * squares)));
   const Tensor inner = gelu_slope * (1.0 + 3.0 * gelu_cubic * squares);
@@ -113,13 +112,13 @@ TAPEDECK_OP(leaky_relu_op) = {
     .inputs = {{.name = "features"}},
     .attributes = {{.name = "alpha", .kind = AttributeKind::real, .fallback = 0.2}},
     .shape_rule = unary_shape<Kind::floating>,
-    .forward = forward_with_parameter<Binary::leaky_relu>,
+    .forward = [](const OpContext& c) { return with_parameter(c, Binary::leaky_relu, "alpha"); },
     .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) {
           const Tensor& g = c.cotangents[0];
           const Tensor above = greater(c.inputs[0], number(0.0, g.dtype()));
-          return one(where(above, g, g * real_of(c.attributes[0])));
+          return one(where(above, g, g * real_of(c.attribute("alpha"))));
         },
     .vjp_formula = "dx = dy where x > 0, else alpha·dy",
     .doc = std::string("The rectifier with a slope below 0: x where x > 0, else alpha·x.\n\n"
@@ -136,12 +135,12 @@ TAPEDECK_OP(swish_op) = {
     .inputs = {{.name = "features"}},
     .attributes = {{.name = "beta", .kind = AttributeKind::real, .fallback = 1.0}},
     .shape_rule = unary_shape<Kind::floating>,
-    .forward = forward_with_parameter<Binary::swish>,
+    .forward = [](const OpContext& c) { return with_parameter(c, Binary::swish, "beta"); },
     .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) {
           const Tensor& x = c.inputs[0];
-          const double beta = real_of(c.attributes[0]);
+          const double beta = real_of(c.attribute("beta"));
           const Tensor part = sigmoid(beta * x);
           return one(c.cotangents[0] * (part + sigmoid_grad(part, beta * x)));
         },
@@ -162,8 +161,8 @@ TAPEDECK_OP(gelu_op) = {
     .shape_rule = unary_shape<Kind::floating>,
     .forward =
         [](const OpContext& c) {
-          return c.attributes.get<bool>(0) ? unary_forward<Unary::gelu_tanh>(c)
-                                           : unary_forward<Unary::gelu>(c);
+          return c.get<bool>("approximate") ? unary_forward<Unary::gelu_tanh>(c)
+                                            : unary_forward<Unary::gelu>(c);
         },
     .vjp_reads = VjpReads::inputs,
     .vjp = gelu_vjp,

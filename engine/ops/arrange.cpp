@@ -15,11 +15,11 @@ Integers permutation_of(const OpContext& c) {
   const Shape& shape = c.inputs[0].shape();
   const int rank = shape.rank();
   Integers perm;
-  if (c.attributes.is_none(0)) {
+  if (c.is_none("perm")) {
     for (int axis = rank - 1; axis >= 0; --axis) perm.push_back(axis);
     return perm;
   }
-  perm = integers_of(c.attributes[0]);
+  perm = integers_of(c.attribute("perm"));
   std::vector<bool> seen(static_cast<std::size_t>(rank), false);
   bool valid = perm.size() == static_cast<std::size_t>(rank);
   for (std::int64_t& axis : perm) {
@@ -28,13 +28,14 @@ Integers permutation_of(const OpContext& c) {
     if (valid) seen[static_cast<std::size_t>(axis)] = true;
   }
   if (!valid)
-    fail<InvalidArgumentError>("transpose: perm ", to_string(c.attributes[0]),
+    fail<InvalidArgumentError>("transpose: perm ", to_string(c.attribute("perm")),
                                " does not name each axis of shape ", to_string(shape), " once");
   return perm;
 }
 
-bool conjugates(const Attributes& attributes, const Tensor& tensor) {
-  return is_complex(tensor.dtype()) && attributes.get<bool>(1);
+template <class Context>
+bool conjugates(const Context& c, const Tensor& tensor) {
+  return is_complex(tensor.dtype()) && c.template get<bool>("conjugate");
 }
 
 }  // namespace
@@ -58,15 +59,15 @@ TAPEDECK_OP(transpose_op) = {
           for (const std::int64_t axis : permutation_of(c))
             strides.push_back(c.inputs[0].strides()[static_cast<int>(axis)]);
           const Tensor turned = view_of(c.inputs[0], c.outputs[0].shape, strides);
-          if (!conjugates(c.attributes, turned)) return one(turned);
+          if (!conjugates(c, turned)) return one(turned);
           const QuietScope quiet;
           return one(conj(turned));
         },
     .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
-          const Tensor g = conjugates(c.attributes, c.inputs[0]) ? conj(c.cotangents[0]) : c.cotangents[0];
-          if (c.attributes.is_none(0)) return one(transpose(g));
+          const Tensor g = conjugates(c, c.inputs[0]) ? conj(c.cotangents[0]) : c.cotangents[0];
+          if (c.is_none("perm")) return one(transpose(g));
           const Integers perm = permutation_of({c.op, c.inputs, c.attributes, {}});
           Integers inverse(perm.size());
           for (std::size_t i = 0; i < perm.size(); ++i)
@@ -95,7 +96,7 @@ TAPEDECK_OP(broadcast_to_op) = {
     .attributes = {{.name = "shape", .kind = AttributeKind::shape, .fallback = {}, .required = true}},
     .shape_rule =
         [](const OpContext& c) {
-          const Shape shape = shape_of(c, 0);
+          const Shape shape = shape_of(c, "shape");
           const Shape& from = c.inputs[0].shape();
           bool fits = from.rank() <= shape.rank();
           for (int axis = 0; fits && axis < from.rank(); ++axis)
@@ -133,14 +134,14 @@ TAPEDECK_OP(reverse_op) = {
     .attributes = {{.name = "axis", .kind = AttributeKind::integers, .fallback = {}, .required = true}},
     .shape_rule =
         [](const OpContext& c) {
-          axis_flags(c, 0, c.inputs[0].shape());
+          axis_flags(c, "axis", c.inputs[0].shape());
           return like_first(c);
         },
     .forward =
         [](const OpContext& c) {
           const Tensor& x = c.inputs[0];
           if (x.count() == 0) return one(view_of(x, x.shape(), x.strides()));
-          const std::vector<bool> flags = axis_flags(c, 0, x.shape());
+          const std::vector<bool> flags = axis_flags(c, "axis", x.shape());
           Strides strides = x.strides();
           std::int64_t offset = 0;
           for (int axis = 0; axis < x.rank(); ++axis) {
@@ -151,7 +152,8 @@ TAPEDECK_OP(reverse_op) = {
           return one(view_of(x, x.shape(), strides, offset));
         },
     .vjp_reads = VjpReads::shapes,
-    .vjp = [](const VjpContext& c) { return one(reverse(c.cotangents[0], integers_of(c.attributes[0]))); },
+    .vjp =
+        [](const VjpContext& c) { return one(reverse(c.cotangents[0], integers_of(c.attribute("axis")))); },
     .vjp_formula = "dx = reverse(dy, axis)",
     .cost = cost::view,
     .doc =
@@ -171,11 +173,11 @@ namespace {
 /// How far each axis turns, in [0, extent); 0 for the others. Shifts of one axis add up.
 Integers turns_of(const OpContext& c) {
   const Shape& shape = c.inputs[0].shape();
-  const Integers shifts = integers_of(c.attributes[0]);
-  const Integers axes = integers_of(c.attributes[1]);
+  const Integers shifts = integers_of(c.attribute("shift"));
+  const Integers axes = integers_of(c.attribute("axis"));
   if (shifts.size() != axes.size())
-    fail<InvalidArgumentError>("roll: shift ", to_string(c.attributes[0]), " and axis ",
-                               to_string(c.attributes[1]), " differ in length");
+    fail<InvalidArgumentError>("roll: shift ", to_string(c.attribute("shift")), " and axis ",
+                               to_string(c.attribute("axis")), " differ in length");
   Integers turns(static_cast<std::size_t>(shape.rank()), 0);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const int axis = normalize_axis("roll", "axis", axes[i], shape);
@@ -226,8 +228,8 @@ TAPEDECK_OP(roll_op) = {
     .vjp =
         [](const VjpContext& c) {
           const Shape& shape = c.inputs[0].shape();
-          Integers shifts = integers_of(c.attributes[0]);
-          const Integers axes = integers_of(c.attributes[1]);
+          Integers shifts = integers_of(c.attribute("shift"));
+          const Integers axes = integers_of(c.attribute("axis"));
           for (std::size_t i = 0; i < shifts.size(); ++i)
             shifts[i] = -(shifts[i] %
                           std::max<std::int64_t>(1, shape[normalize_axis("roll", "axis", axes[i], shape)]));

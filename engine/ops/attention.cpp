@@ -12,7 +12,6 @@
 namespace tapedeck::ops {
 namespace {
 
-enum : std::size_t { scale_at, causal_at, given_at, wanted_at };
 enum : std::size_t { queries_in, keys_in, values_in, mask_in };  ///< also what `wanted` lists
 constexpr std::size_t cotangents_from = 4;                       ///< of the gradient op: behind the weights
 
@@ -30,8 +29,9 @@ Shape with_ends(Shape shape, std::int64_t rows, std::int64_t columns) {
   return shape;
 }
 
-double scale_of(const Attributes& attributes, const Tensor& query) {
-  if (!attributes.is_none(scale_at)) return real_of(attributes[scale_at]);
+template <class Context>
+double scale_of(const Context& c, const Tensor& query) {
+  if (!c.is_none("scale")) return real_of(c.attribute("scale"));
   return 1.0 / std::sqrt(static_cast<double>(std::max<std::int64_t>(1, from_end(query, 1))));
 }
 
@@ -141,8 +141,8 @@ cpu::AttentionSize size_of(const OpContext& c, const Shape& batch) {
           from_end(c.inputs[keys_in], 2),
           from_end(c.inputs[queries_in], 1),
           from_end(c.inputs[values_in], 1),
-          scale_of(c.attributes, c.inputs[queries_in]),
-          c.attributes.get<bool>(causal_at)};
+          scale_of(c, c.inputs[queries_in]),
+          c.get<bool>("causal")};
 }
 
 TensorSpecs attention_shape(const OpContext& c) {
@@ -189,13 +189,12 @@ Tensors attention_forward(const OpContext& c) {
 }
 
 /// The attributes' lists: below `count`, each above the one before.
-Integers positions(const OpContext& c, std::size_t attribute, std::int64_t count) {
-  const Integers values = integers_of(c.attributes[attribute]);
+Integers positions(const OpContext& c, AttributeName attribute, std::int64_t count) {
+  const Integers values = integers_of(c.attribute(attribute));
   for (std::size_t i = 0; i < values.size(); ++i)
     if (values[i] < 0 || values[i] >= count || (i > 0 && values[i] <= values[i - 1]))
-      fail<InvalidArgumentError>(c.op.name, ": ", c.op.attributes[attribute].name, " is ",
-                                 to_string(c.attributes[attribute]), "; needs rising numbers from 0 to ",
-                                 count - 1);
+      fail<InvalidArgumentError>(c.op.name, ": ", attribute.text(), " is ", to_string(c.attribute(attribute)),
+                                 "; needs rising numbers from 0 to ", count - 1);
   return values;
 }
 
@@ -206,7 +205,7 @@ struct GradientReading {
   std::size_t mask;  ///< where it is among the inputs; or their number
 
   explicit GradientReading(const OpContext& c)
-      : given(positions(c, given_at, 2)), wanted(positions(c, wanted_at, 4)), weights(weights_shape(c)) {
+      : given(positions(c, "given", 2)), wanted(positions(c, "wanted", 4)), weights(weights_shape(c)) {
     mask = cotangents_from + given.size();
     require_inputs(c, mask);
     for (std::size_t i = 3; i < mask; ++i) {
@@ -321,7 +320,7 @@ Tensors attention_vjp(const VjpContext& c) {
     inputs.push_back(to_mask ? broadcast_to(c.inputs[mask_in], c.outputs[1].shape()) : c.inputs[mask_in]);
   }
   const Tensors found =
-      run_op(attention_gradient_op, inputs, {c.attributes[scale_at], c.attributes[causal_at], given, wanted});
+      run_op(attention_gradient_op, inputs, {c.attribute("scale"), c.attribute("causal"), given, wanted});
   for (std::size_t k = 0; k < found.size(); ++k) {
     const auto input = static_cast<std::size_t>(wanted[k]);
     gradients[input] = input == mask_in ? unbroadcast(found[k], c.inputs[mask_in].shape()) : found[k];
@@ -335,11 +334,10 @@ Tensors gradient_vjp(const VjpContext& c) {
   Tensors primals(c.inputs.begin(), c.inputs.begin() + 3);
   const bool floating = mask && mask.dtype() != DType::bool_;
   if (floating) primals.push_back(mask);
-  const double scale = scale_of(c.attributes, c.inputs[0]);
+  const double scale = scale_of(c, c.inputs[0]);
   const Tensors found = gradients_of_gradients(
       {[&](std::span<const Tensor> x) {
-         return composed_attention(x[0], x[1], x[2], floating ? x[3] : mask, scale,
-                                   c.attributes.get<bool>(causal_at));
+         return composed_attention(x[0], x[1], x[2], floating ? x[3] : mask, scale, c.get<bool>("causal"));
        },
        primals, call.given, c.inputs.subspan(cotangents_from, call.given.size()), call.wanted},
       c.cotangents);

@@ -16,6 +16,25 @@ namespace tapedeck {
 using Attribute =
     std::variant<std::monostate, bool, std::int64_t, double, std::string, DType, std::vector<std::int64_t>>;
 
+/// An attribute's name where code reads it. Its key is made while compiling: a row compares keys, not
+/// letters.
+class AttributeName {
+ public:
+  consteval AttributeName(const char* text) : text_(text), key_(key_of(text)) {}
+  constexpr const char* text() const { return text_; }
+  constexpr std::uint32_t key() const { return key_; }
+  /// FNV-1a.
+  static constexpr std::uint32_t key_of(std::string_view text) {
+    std::uint32_t key = 2166136261U;
+    for (const char letter : text) key = (key ^ static_cast<unsigned char>(letter)) * 16777619U;
+    return key;
+  }
+
+ private:
+  const char* text_;
+  std::uint32_t key_;
+};
+
 /// Values in the order of the op's AttributeSpecs. Empty where the op has none; otherwise every slot is set.
 /// Shared and immutable, so that tape and recorder keep it for the price of a pointer.
 class Attributes {
@@ -27,12 +46,8 @@ class Attributes {
       : values_(std::make_shared<const std::vector<Attribute>>(std::move(values))) {}
 
   std::size_t size() const { return values_ ? values_->size() : 0; }
+  /// For who goes over all of them; one alone is read by its name: OpContext::get, OpDef::value_of.
   const Attribute& operator[](std::size_t i) const { return (*values_)[i]; }
-  template <class T>
-  const T& get(std::size_t i) const {
-    return std::get<T>((*values_)[i]);
-  }
-  bool is_none(std::size_t i) const { return std::holds_alternative<std::monostate>((*values_)[i]); }
 
  private:
   std::shared_ptr<const std::vector<Attribute>> values_;

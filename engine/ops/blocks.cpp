@@ -14,8 +14,8 @@ struct BlockMove {
 
 BlockMove block_move(const OpContext& c, bool to_depth) {
   const Shape& x = c.inputs[0].shape();
-  const std::int64_t block = integer_of(c, 0);
-  const std::string& format = c.attributes.get<std::string>(1);
+  const std::int64_t block = integer_of(c, "block_size");
+  const std::string& format = c.get<std::string>("data_format");
   const bool first = format == "NCHW";
   if (!first && format != "NHWC")
     fail<InvalidArgumentError>(c.op.name, ": data_format is '", format, "'; it is 'NHWC' or 'NCHW'");
@@ -99,8 +99,8 @@ OpDef block_row(const std::string& name, ShapeRule shape_rule, Forward forward, 
 TAPEDECK_OP(space_to_depth_op, VjpReads::shapes) = block_row(
     "space_to_depth", block_shape<true>, block_forward<true>,
     [](const VjpContext& c) {
-      return one(depth_to_space(c.cotangents[0], integer_of({c.op, c.inputs, c.attributes, {}}, 0),
-                                c.attributes.get<std::string>(1)));
+      return one(depth_to_space(c.cotangents[0], integer_of({c.op, c.inputs, c.attributes, {}}, "block_size"),
+                                c.get<std::string>("data_format")));
     },
     "dx = depth_to_space(dy)",
     "Turns each block of pixels into one pixel with all their channels.\n\n"
@@ -115,8 +115,8 @@ Tensor space_to_depth(const Tensor& input, std::int64_t block_size, const std::s
 TAPEDECK_OP(depth_to_space_op, VjpReads::shapes) = block_row(
     "depth_to_space", block_shape<false>, block_forward<false>,
     [](const VjpContext& c) {
-      return one(space_to_depth(c.cotangents[0], integer_of({c.op, c.inputs, c.attributes, {}}, 0),
-                                c.attributes.get<std::string>(1)));
+      return one(space_to_depth(c.cotangents[0], integer_of({c.op, c.inputs, c.attributes, {}}, "block_size"),
+                                c.get<std::string>("data_format")));
     },
     "dx = space_to_depth(dy)",
     "Spreads the channels of each pixel over a block of pixels.\n\n"

@@ -63,7 +63,7 @@ TAPEDECK_OP(cast_op) = {
     .attributes = {{.name = "dtype", .kind = AttributeKind::dtype, .fallback = {}, .required = true}},
     .shape_rule =
         [](const OpContext& c) {
-          const DType from = c.inputs[0].dtype(), to = c.attributes.get<DType>(0);
+          const DType from = c.inputs[0].dtype(), to = c.get<DType>("dtype");
           if ((from == DType::string) != (to == DType::string))
             fail<UnimplementedError>(
                 "cast: ", dtype_name(from), " to ", dtype_name(to), " is not supported; ",
@@ -105,7 +105,7 @@ namespace {
 
 TensorSpecs bitcast_shape(const OpContext& c) {
   const Tensor& input = c.inputs[0];
-  const DType type = c.attributes.get<DType>(0);
+  const DType type = c.get<DType>("type");
   if (input.dtype() == DType::bool_ || type == DType::bool_ || input.dtype() == DType::string ||
       type == DType::string)
     fail<TypeMismatchError>("bitcast: input is ", dtype_name(input.dtype()), " and type is ",

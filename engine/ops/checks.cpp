@@ -102,30 +102,31 @@ int normalize_axis(std::string_view op, std::string_view argument, std::int64_t 
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
-std::vector<bool> axis_flags(const OpContext& context, std::size_t attribute, const Shape& shape) {
+std::vector<bool> axis_flags(const OpContext& context, AttributeName attribute, const Shape& shape) {
   const auto rank = static_cast<std::size_t>(shape.rank());
-  if (context.attributes.is_none(attribute)) return std::vector<bool>(rank, true);
+  const Attribute& axes = context.attribute(attribute);
+  if (std::holds_alternative<std::monostate>(axes)) return std::vector<bool>(rank, true);
   std::vector<bool> flags(rank, false);
-  const std::string& argument = context.op.attributes[attribute].name;
-  for (const std::int64_t value : integers_of(context.attributes[attribute])) {
-    const auto axis = static_cast<std::size_t>(normalize_axis(context.op.name, argument, value, shape));
+  for (const std::int64_t value : integers_of(axes)) {
+    const auto axis =
+        static_cast<std::size_t>(normalize_axis(context.op.name, attribute.text(), value, shape));
     if (flags[axis])
-      fail<InvalidArgumentError>(context.op.name, ": ", argument, " ",
-                                 to_string(context.attributes[attribute]), " names axis ", axis, " twice");
+      fail<InvalidArgumentError>(context.op.name, ": ", attribute.text(), " ", to_string(axes),
+                                 " names axis ", axis, " twice");
     flags[axis] = true;
   }
   return flags;
 }
 
-std::int64_t integer_of(const OpContext& context, std::size_t attribute) {
-  const Attribute& value = context.attributes[attribute];
+std::int64_t integer_of(const OpContext& context, AttributeName attribute) {
+  const Attribute& value = context.attribute(attribute);
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
   if (const auto* real = std::get_if<double>(&value))
     if (*real == std::floor(*real) && std::abs(*real) < 0x1p63) return static_cast<std::int64_t>(*real);
   if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value))
     if (list->size() == 1) return list->front();
-  fail<InvalidArgumentError>(context.op.name, ": ", context.op.attributes[attribute].name, " is ",
-                             to_string(value), "; needs a whole number");
+  fail<InvalidArgumentError>(context.op.name, ": ", attribute.text(), " is ", to_string(value),
+                             "; needs a whole number");
 }
 
 double real_of(const Attribute& attribute) {
@@ -139,12 +140,12 @@ std::vector<std::int64_t> integers_of(const Attribute& attribute) {
   return std::get<std::vector<std::int64_t>>(attribute);
 }
 
-Shape shape_of(const OpContext& context, std::size_t attribute) {
-  const Shape shape{std::span<const std::int64_t>(integers_of(context.attributes[attribute]))};
+Shape shape_of(const OpContext& context, AttributeName attribute) {
+  const Shape shape{std::span<const std::int64_t>(integers_of(context.attribute(attribute)))};
   for (const std::int64_t extent : shape)
     if (extent < 0)
-      fail<InvalidArgumentError>(context.op.name, ": ", context.op.attributes[attribute].name, " ",
-                                 to_string(shape), " has a negative extent, ", extent);
+      fail<InvalidArgumentError>(context.op.name, ": ", attribute.text(), " ", to_string(shape),
+                                 " has a negative extent, ", extent);
   return shape;
 }
 
@@ -226,11 +227,11 @@ std::vector<std::int64_t> checked_indices(const OpContext& context, std::size_t 
   return values;
 }
 
-Tensor scalar_of(const OpContext& context, std::size_t attribute, DType dtype) {
-  const Attribute& value = context.attributes[attribute];
+Tensor scalar_of(const OpContext& context, AttributeName attribute, DType dtype) {
+  const Attribute& value = context.attribute(attribute);
   const auto refuse = [&] {
-    fail<InvalidArgumentError>(context.op.name, ": ", context.op.attributes[attribute].name, " ",
-                               to_string(value), " is no ", dtype_name(dtype));
+    fail<InvalidArgumentError>(context.op.name, ": ", attribute.text(), " ", to_string(value), " is no ",
+                               dtype_name(dtype));
   };
   if (dtype == DType::string) {
     if (real_of(value) != 0) refuse();

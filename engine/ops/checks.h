@@ -29,26 +29,25 @@ int normalize_axis(std::string_view op, std::string_view argument, std::int64_t 
                    int extra = 0);
 /// Axes in an attribute of kind `integers` (or None: all), each flag telling whether the axis is meant.
 /// Throws InvalidArgumentError for an axis out of range or named twice.
-std::vector<bool> axis_flags(const OpContext& context, std::size_t attribute, const Shape& shape);
+std::vector<bool> axis_flags(const OpContext& context, AttributeName attribute, const Shape& shape);
 
 /// An attribute of kind `dtype` for positions and counts. Throws E, such as "size: out_type is int8; needs
 /// int32 or int64": shorter ones would wrap around.
 template <class E = InvalidArgumentError>
-DType index_dtype_of(const OpContext& context, std::size_t attribute) {
-  const DType dtype = context.attributes.get<DType>(attribute);
+DType index_dtype_of(const OpContext& context, AttributeName attribute) {
+  const DType dtype = context.get<DType>(attribute);
   if (dtype != DType::int32 && dtype != DType::int64)
-    fail<E>(context.op.name, ": ", context.op.attributes[attribute].name, " is ", dtype_name(dtype),
-            "; needs int32 or int64");
+    fail<E>(context.op.name, ": ", attribute.text(), " is ", dtype_name(dtype), "; needs int32 or int64");
   return dtype;
 }
 
 /// An attribute as a whole number: bindings may give an integer or a real one with an integral value.
-std::int64_t integer_of(const OpContext& context, std::size_t attribute);
+std::int64_t integer_of(const OpContext& context, AttributeName attribute);
 double real_of(const Attribute& attribute);
 /// An attribute of kind `integers`: a list, or one number as a list.
 std::vector<std::int64_t> integers_of(const Attribute& attribute);
 /// An attribute of kind `shape`, without negative extents.
-Shape shape_of(const OpContext& context, std::size_t attribute);
+Shape shape_of(const OpContext& context, AttributeName attribute);
 Attribute attribute_of(const Shape& shape);
 Attribute attribute_of(const Axes& axes);
 
@@ -103,7 +102,7 @@ std::vector<std::int64_t> checked_indices(const OpContext& context, std::size_t 
 
 /// A number in an attribute as a scalar of `dtype`. Throws InvalidArgumentError where that would change it,
 /// such as "pad: constant_values 0.5 is no int32".
-Tensor scalar_of(const OpContext& context, std::size_t attribute, DType dtype);
+Tensor scalar_of(const OpContext& context, AttributeName attribute, DType dtype);
 
 /// These numbers as int32 or int64, as `spec` has it.
 Tensor from_integers(std::span<const std::int64_t> values, const TensorSpec& spec);

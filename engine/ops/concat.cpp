@@ -46,7 +46,7 @@ void require_values(const OpContext& c) {
 namespace {
 
 int concat_axis(const OpContext& c) {
-  return normalize_axis("concat", "axis", integer_of(c, 0), c.inputs[0].shape());
+  return normalize_axis("concat", "axis", integer_of(c, "axis"), c.inputs[0].shape());
 }
 
 TensorSpecs concat_shape(const OpContext& c) {
@@ -128,7 +128,7 @@ Tensor concat(std::span<const Tensor> values, std::int64_t axis) {
 namespace {
 
 int stack_axis(const OpContext& c) {
-  return normalize_axis("stack", "axis", integer_of(c, 0), c.inputs[0].shape(), 1);
+  return normalize_axis("stack", "axis", integer_of(c, "axis"), c.inputs[0].shape(), 1);
 }
 
 TensorSpecs stack_shape(const OpContext& c) {
@@ -173,7 +173,7 @@ TAPEDECK_OP(stack_op) = {
     .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
-          return unstack(c.cotangents[0], integer_of({c.op, c.inputs, c.attributes, {}}, 0));
+          return unstack(c.cotangents[0], integer_of({c.op, c.inputs, c.attributes, {}}, "axis"));
         },
     .vjp_formula = "dxᵢ = dy[i] along the axis",
     .cost = cost::moves,
@@ -211,10 +211,11 @@ TAPEDECK_OP(unstack_op) = {
     .shape_rule =
         [](const OpContext& c) {
           const Tensor& value = c.inputs[0];
-          const int axis = normalize_axis("unstack", "axis", integer_of(c, 1), value.shape());
-          if (!c.attributes.is_none(0) && integer_of(c, 0) != value.dim(axis))
-            fail<InvalidArgumentError>("unstack: num is ", integer_of(c, 0), ", axis ", axis, " of shape ",
-                                       to_string(value.shape()), " has extent ", value.dim(axis));
+          const int axis = normalize_axis("unstack", "axis", integer_of(c, "axis"), value.shape());
+          if (!c.is_none("num") && integer_of(c, "num") != value.dim(axis))
+            fail<InvalidArgumentError>("unstack: num is ", integer_of(c, "num"), ", axis ", axis,
+                                       " of shape ", to_string(value.shape()), " has extent ",
+                                       value.dim(axis));
           check_output_count(c, value.dim(axis));
           TensorSpecs specs;
           for (std::int64_t i = 0; i < value.dim(axis); ++i) {
@@ -226,7 +227,7 @@ TAPEDECK_OP(unstack_op) = {
     .forward =
         [](const OpContext& c) {
           const Tensor& value = c.inputs[0];
-          const int axis = normalize_axis("unstack", "axis", integer_of(c, 1), value.shape());
+          const int axis = normalize_axis("unstack", "axis", integer_of(c, "axis"), value.shape());
           const Strides strides = without(value.strides(), axis);
           Tensors outputs;
           for (std::size_t i = 0; i < c.outputs.size(); ++i) {
@@ -240,7 +241,7 @@ TAPEDECK_OP(unstack_op) = {
     .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
-          return one(stack(span_of(filled(c)), integer_of({c.op, c.inputs, c.attributes, {}}, 1)));
+          return one(stack(span_of(filled(c)), integer_of({c.op, c.inputs, c.attributes, {}}, "axis")));
         },
     .vjp_formula = "dx = stack(dy₀, dy₁, …) along the axis",
     .cost = cost::view,
@@ -262,13 +263,13 @@ namespace {
 
 TensorSpecs split_shape(const OpContext& c) {
   const Tensor& value = c.inputs[0];
-  const int axis = normalize_axis("split", "axis", integer_of(c, 1), value.shape());
-  const auto* equal_parts = std::get_if<std::int64_t>(&c.attributes[0]);
-  Integers sizes = integers_of(c.attributes[0]);
+  const int axis = normalize_axis("split", "axis", integer_of(c, "axis"), value.shape());
+  const auto* equal_parts = std::get_if<std::int64_t>(&c.attribute("num_or_size_splits"));
+  Integers sizes = integers_of(c.attribute("num_or_size_splits"));
   const std::int64_t extent = value.dim(axis);
-  if (!c.attributes.is_none(2) && integer_of(c, 2) != (equal_parts ? *equal_parts : std::ssize(sizes)))
-    fail<InvalidArgumentError>("split: num is ", integer_of(c, 2), ", num_or_size_splits ",
-                               to_string(c.attributes[0]));
+  if (!c.is_none("num") && integer_of(c, "num") != (equal_parts ? *equal_parts : std::ssize(sizes)))
+    fail<InvalidArgumentError>("split: num is ", integer_of(c, "num"), ", num_or_size_splits ",
+                               to_string(c.attribute("num_or_size_splits")));
   if (equal_parts) {
     const std::int64_t parts = *equal_parts;
     check_output_count(c, parts);
@@ -289,8 +290,8 @@ TensorSpecs split_shape(const OpContext& c) {
     if (open >= 0) sizes[static_cast<std::size_t>(open)] = overflows ? -1 : extent - sum;
     const bool negative = std::any_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size < 0; });
     if (negative || overflows || (open < 0 && sum != extent))
-      fail<InvalidArgumentError>("split: sizes ", to_string(c.attributes[0]), " do not fill axis ", axis,
-                                 " of shape ", to_string(value.shape()));
+      fail<InvalidArgumentError>("split: sizes ", to_string(c.attribute("num_or_size_splits")),
+                                 " do not fill axis ", axis, " of shape ", to_string(value.shape()));
   }
   TensorSpecs specs;
   for (const std::int64_t size : sizes) {
@@ -304,7 +305,7 @@ TensorSpecs split_shape(const OpContext& c) {
 
 Tensors split_forward(const OpContext& c) {
   const Tensor& value = c.inputs[0];
-  const int axis = normalize_axis("split", "axis", integer_of(c, 1), value.shape());
+  const int axis = normalize_axis("split", "axis", integer_of(c, "axis"), value.shape());
   Tensors outputs;
   std::int64_t position = 0;
   for (const TensorSpec& part : c.outputs) {
@@ -335,7 +336,7 @@ TAPEDECK_OP(split_op) = {
     .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
-          return one(concat(span_of(filled(c)), integer_of({c.op, c.inputs, c.attributes, {}}, 1)));
+          return one(concat(span_of(filled(c)), integer_of({c.op, c.inputs, c.attributes, {}}, "axis")));
         },
     .vjp_formula = "dx = concat(dy₀, dy₁, …) along the axis",
     .cost = cost::view,

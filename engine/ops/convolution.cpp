@@ -9,9 +9,6 @@
 namespace tapedeck::ops {
 namespace {
 
-/// Behind the window's attributes: the shape that an output of the gradient ops gets.
-constexpr std::size_t sizes_at = window_attribute_count;
-
 /// depthwise filters: (height, width, channels, multiplier); others: (height, width, input channels of a
 /// group, output channels).
 template <bool depthwise>
@@ -73,9 +70,7 @@ void require_reals(const OpContext& c) {
 }
 
 /// The window's attributes, and the sizes for the gradient ops.
-Attributes with_sizes(const Attributes& attributes, const Shape* sizes) {
-  std::vector<Attribute> values;
-  for (std::size_t i = 0; i < window_attribute_count; ++i) values.push_back(attributes[i]);
+Attributes with_sizes(std::vector<Attribute> values, const Shape* sizes) {
   if (sizes) values.push_back(attribute_of(*sizes));
   return Attributes(std::move(values));
 }
@@ -110,14 +105,14 @@ Tensors convolution_forward(const OpContext& c) {
 template <bool depthwise>
 TensorSpecs input_gradient_shape(const OpContext& c) {
   require_reals(c);
-  const Shape input = shape_of(c, sizes_at);
+  const Shape input = shape_of(c, "input_sizes");
   require_gradient(c, 1, size_of<depthwise>(c, input, c.inputs[0].shape()));
   return spec(c.inputs[0].dtype(), input);
 }
 
 template <bool depthwise>
 Tensors input_gradient_forward(const OpContext& c) {
-  const Shape shape = shape_of(c, sizes_at);
+  const Shape shape = shape_of(c, "input_sizes");
   const auto size = size_of<depthwise>(c, shape, c.inputs[0].shape());
   const Tensor filter = contiguous(c.inputs[0]);
   const Tensor gradient = channels_last(c, c.inputs[1]);
@@ -131,14 +126,14 @@ Tensors input_gradient_forward(const OpContext& c) {
 template <bool depthwise>
 TensorSpecs filter_gradient_shape(const OpContext& c) {
   require_reals(c);
-  const Shape filter = shape_of(c, sizes_at);
+  const Shape filter = shape_of(c, "filter_sizes");
   require_gradient(c, 1, size_of<depthwise>(c, c.inputs[0].shape(), filter));
   return spec(c.inputs[0].dtype(), filter);
 }
 
 template <bool depthwise>
 Tensors filter_gradient_forward(const OpContext& c) {
-  const auto size = size_of<depthwise>(c, c.inputs[0].shape(), shape_of(c, sizes_at));
+  const auto size = size_of<depthwise>(c, c.inputs[0].shape(), shape_of(c, "filter_sizes"));
   const Tensor input = channels_last(c, c.inputs[0]);
   const Tensor gradient = channels_last(c, c.inputs[1]);
   Tensor out = allocate_output(c);
@@ -150,16 +145,14 @@ Tensors filter_gradient_forward(const OpContext& c) {
 // ---- VJPs: of each kind by the two others ----
 enum class Part : std::uint8_t { output, input, filter };
 template <bool depthwise>
-Tensor run(Part part, const Tensor& a, const Tensor& b, const Attributes& attributes, const Shape* sizes);
+Tensor run(const VjpContext& c, Part part, const Tensor& a, const Tensor& b, const Shape* sizes);
 
 template <bool depthwise>
 Tensors convolution_vjp(const VjpContext& c) {
   const Tensor& g = c.cotangents[0];
   Tensors gradients(2);
-  if (c.wanted[0])
-    gradients[0] = run<depthwise>(Part::input, c.inputs[1], g, c.attributes, &c.inputs[0].shape());
-  if (c.wanted[1])
-    gradients[1] = run<depthwise>(Part::filter, c.inputs[0], g, c.attributes, &c.inputs[1].shape());
+  if (c.wanted[0]) gradients[0] = run<depthwise>(c, Part::input, c.inputs[1], g, &c.inputs[0].shape());
+  if (c.wanted[1]) gradients[1] = run<depthwise>(c, Part::filter, c.inputs[0], g, &c.inputs[1].shape());
   return gradients;
 }
 
@@ -167,9 +160,8 @@ template <bool depthwise>
 Tensors input_gradient_vjp(const VjpContext& c) {
   const Tensor& g = c.cotangents[0];
   Tensors gradients(2);
-  if (c.wanted[0])
-    gradients[0] = run<depthwise>(Part::filter, g, c.inputs[1], c.attributes, &c.inputs[0].shape());
-  if (c.wanted[1]) gradients[1] = run<depthwise>(Part::output, g, c.inputs[0], c.attributes, nullptr);
+  if (c.wanted[0]) gradients[0] = run<depthwise>(c, Part::filter, g, c.inputs[1], &c.inputs[0].shape());
+  if (c.wanted[1]) gradients[1] = run<depthwise>(c, Part::output, g, c.inputs[0], nullptr);
   return gradients;
 }
 
@@ -177,9 +169,8 @@ template <bool depthwise>
 Tensors filter_gradient_vjp(const VjpContext& c) {
   const Tensor& g = c.cotangents[0];
   Tensors gradients(2);
-  if (c.wanted[0])
-    gradients[0] = run<depthwise>(Part::input, g, c.inputs[1], c.attributes, &c.inputs[0].shape());
-  if (c.wanted[1]) gradients[1] = run<depthwise>(Part::output, c.inputs[0], g, c.attributes, nullptr);
+  if (c.wanted[0]) gradients[0] = run<depthwise>(c, Part::input, g, c.inputs[1], &c.inputs[0].shape());
+  if (c.wanted[1]) gradients[1] = run<depthwise>(c, Part::output, c.inputs[0], g, nullptr);
   return gradients;
 }
 
@@ -304,11 +295,11 @@ TAPEDECK_OP(depthwise_conv2d_backprop_filter_op,
 namespace {
 
 template <bool depthwise>
-Tensor run(Part part, const Tensor& a, const Tensor& b, const Attributes& attributes, const Shape* sizes) {
+Tensor run(const VjpContext& c, Part part, const Tensor& a, const Tensor& b, const Shape* sizes) {
   const OpDef* ops[] = {depthwise ? &depthwise_conv2d_op : &conv2d_op,
                         depthwise ? &depthwise_conv2d_backprop_input_op : &conv2d_backprop_input_op,
                         depthwise ? &depthwise_conv2d_backprop_filter_op : &conv2d_backprop_filter_op};
-  return run_op1(*ops[static_cast<int>(part)], {a, b}, with_sizes(attributes, sizes));
+  return run_op1(*ops[static_cast<int>(part)], {a, b}, with_sizes(window_values(c), sizes));
 }
 
 }  // namespace

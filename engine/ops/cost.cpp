@@ -42,20 +42,18 @@ double real_products(const TensorSpec& spec) {
   return is_complex(spec.dtype) ? 4 : 1;
 }
 
-const Attribute* attribute(const CostContext& call, std::string_view name) {
-  const std::size_t known = std::min(call.attributes.size(), call.op.attributes.size());
-  for (std::size_t i = 0; i < known; ++i)
-    if (call.op.attributes[i].name == name) return &call.attributes[i];
-  return nullptr;
+const Attribute* attribute(const CostContext& call, AttributeName name) {
+  const auto place = call.op.find_place(name);
+  return place && *place < call.attributes.size() ? &call.attributes[*place] : nullptr;
 }
 
-bool flag(const CostContext& call, std::string_view name) {
+bool flag(const CostContext& call, AttributeName name) {
   const Attribute* found = attribute(call, name);
   const bool* value = found ? std::get_if<bool>(found) : nullptr;
   return value && *value;
 }
 
-std::int64_t integer(const CostContext& call, std::string_view name, std::int64_t fallback) {
+std::int64_t integer(const CostContext& call, AttributeName name, std::int64_t fallback) {
   const Attribute* found = attribute(call, name);
   const auto* value = found ? std::get_if<std::int64_t>(found) : nullptr;
   return value ? *value : fallback;

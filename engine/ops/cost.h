@@ -26,10 +26,10 @@ double traffic(const CostContext& call);  ///< bytes of all inputs and outputs
 /// 4 for complex products, which are four real ones; else 1.
 double real_products(const TensorSpec& spec);
 
-/// The attribute of that name; nullptr where the op has none such.
-const Attribute* attribute(const CostContext& call, std::string_view name);
-bool flag(const CostContext& call, std::string_view name);
-std::int64_t integer(const CostContext& call, std::string_view name, std::int64_t fallback);
+/// The attribute of that name; nullptr where the op, or the call, has none such.
+const Attribute* attribute(const CostContext& call, AttributeName name);
+bool flag(const CostContext& call, AttributeName name);
+std::int64_t integer(const CostContext& call, AttributeName name, std::int64_t fallback);
 
 /// A stack of matrices: the last two axes, and how many.
 struct Stack {

@@ -164,7 +164,7 @@ TensorSpecs unique_shape(const OpContext& c) {
     fail<InvalidArgumentError>(c.op.name, ": x has shape ", to_string(x.shape()), "; needs one axis");
   if (is_complex(x.dtype()))
     fail<TypeMismatchError>(c.op.name, ": x is ", dtype_name(x.dtype()), ", with which it does not work");
-  const DType dtype = index_dtype_of(c, 0);
+  const DType dtype = index_dtype_of(c, "out_idx");
   const auto count = static_cast<std::int64_t>(distinct_values(x).first.size());
   TensorSpecs specs = spec(x.dtype(), {count});
   specs.push_back({dtype, x.shape()});

@@ -24,7 +24,7 @@ OpDef constant_row(const std::string& name, const std::string& what, Forward for
       .inputs = {},
       .attributes = {{.name = "shape", .kind = AttributeKind::shape, .fallback = {}, .required = true},
                      {.name = "dtype", .kind = AttributeKind::dtype, .fallback = DType::float32}},
-      .shape_rule = [](const OpContext& c) { return spec(c.attributes.get<DType>(1), shape_of(c, 0)); },
+      .shape_rule = [](const OpContext& c) { return spec(c.get<DType>("dtype"), shape_of(c, "shape")); },
       .forward = forward,
       .vjp = nullptr,
       .vjp_formula = "none",
@@ -45,7 +45,7 @@ OpDef like_row(const std::string& name, const std::string& what, Forward forward
       .attributes = {{.name = "dtype", .kind = AttributeKind::dtype, .fallback = std::monostate{}}},
       .shape_rule =
           [](const OpContext& c) {
-            return spec(c.attributes.is_none(0) ? c.inputs[0].dtype() : c.attributes.get<DType>(0),
+            return spec(c.is_none("dtype") ? c.inputs[0].dtype() : c.get<DType>("dtype"),
                         c.inputs[0].shape());
           },
       .forward = forward,
@@ -98,7 +98,7 @@ TAPEDECK_OP(fill_op) = {
           if (c.inputs[0].rank() != 0)
             fail<InvalidArgumentError>("fill: value has shape ", to_string(c.inputs[0].shape()),
                                        "; needs a scalar");
-          return spec(c.inputs[0].dtype(), shape_of(c, 0));
+          return spec(c.inputs[0].dtype(), shape_of(c, "dims"));
         },
     .forward =
         [](const OpContext& c) {
@@ -133,15 +133,15 @@ TAPEDECK_OP(eye_op) = {
                    {.name = "dtype", .kind = AttributeKind::dtype, .fallback = DType::float32}},
     .shape_rule =
         [](const OpContext& c) {
-          const std::int64_t rows = integer_of(c, 0);
-          const std::int64_t columns = c.attributes.is_none(1) ? rows : integer_of(c, 1);
+          const std::int64_t rows = integer_of(c, "num_rows");
+          const std::int64_t columns = c.is_none("num_columns") ? rows : integer_of(c, "num_columns");
           if (rows < 0 || columns < 0)
             fail<InvalidArgumentError>("eye: num_rows ", rows, " and num_columns ", columns,
                                        "; neither may be negative");
-          Shape shape = c.attributes.is_none(2) ? Shape{} : shape_of(c, 2);
+          Shape shape = c.is_none("batch_shape") ? Shape{} : shape_of(c, "batch_shape");
           shape.push_back(rows);
           shape.push_back(columns);
-          return spec(c.attributes.get<DType>(3), shape);
+          return spec(c.get<DType>("dtype"), shape);
         },
     .forward =
         [](const OpContext& c) {
@@ -174,42 +174,45 @@ Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns, DType dtype) 
 // ---- one_hot ----
 namespace {
 
+constexpr AttributeName one_hot_values[] = {"on_value", "off_value"};
+
 /// Without a dtype, that of the values: a number without a point is an int32, as in tf.constant.
 DType one_hot_dtype(const OpContext& c) {
-  if (!c.attributes.is_none(4)) return c.attributes.get<DType>(4);
-  for (const std::size_t value : {1, 2}) {
-    if (std::holds_alternative<bool>(c.attributes[value])) return DType::bool_;
-    if (std::holds_alternative<double>(c.attributes[value])) return DType::float32;
-    if (std::holds_alternative<std::int64_t>(c.attributes[value])) return DType::int32;
+  if (!c.is_none("dtype")) return c.get<DType>("dtype");
+  for (const AttributeName name : one_hot_values) {
+    const Attribute& value = c.attribute(name);
+    if (std::holds_alternative<bool>(value)) return DType::bool_;
+    if (std::holds_alternative<double>(value)) return DType::float32;
+    if (std::holds_alternative<std::int64_t>(value)) return DType::int32;
   }
   return DType::float32;
 }
 
-Tensor one_hot_value(const OpContext& c, std::size_t attribute, double fallback, DType dtype) {
-  return c.attributes.is_none(attribute) ? Tensor::scalar(fallback, dtype) : scalar_of(c, attribute, dtype);
+Tensor one_hot_value(const OpContext& c, AttributeName attribute, double fallback, DType dtype) {
+  return c.is_none(attribute) ? Tensor::scalar(fallback, dtype) : scalar_of(c, attribute, dtype);
 }
 
 TensorSpecs one_hot_shape(const OpContext& c) {
   require_kind(c, 0, Kind::integer);
   const Shape& shape = c.inputs[0].shape();
-  const std::int64_t depth = integer_of(c, 0);
+  const std::int64_t depth = integer_of(c, "depth");
   if (depth < 0) fail<InvalidArgumentError>("one_hot: depth is ", depth, "; it may not be negative");
-  const int axis = normalize_axis("one_hot", "axis", integer_of(c, 3), shape, 1);
+  const int axis = normalize_axis("one_hot", "axis", integer_of(c, "axis"), shape, 1);
   Shape result;
   for (int i = 0; i <= shape.rank(); ++i)
     result.push_back(i < axis ? shape[i] : i == axis ? depth : shape[i - 1]);
   const DType dtype = one_hot_dtype(c);
-  for (const std::size_t value : {1, 2}) one_hot_value(c, value, 0.0, dtype);
+  for (const AttributeName name : one_hot_values) one_hot_value(c, name, 0.0, dtype);
   return spec(dtype, result);
 }
 
 Tensors one_hot_forward(const OpContext& c) {
   Tensor out = allocate_output(c);
-  const Tensor on = one_hot_value(c, 1, 1.0, out.dtype());
-  const Tensor off = one_hot_value(c, 2, 0.0, out.dtype());
+  const Tensor on = one_hot_value(c, "on_value", 1.0, out.dtype());
+  const Tensor off = one_hot_value(c, "off_value", 0.0, out.dtype());
   const std::size_t size = item_size(out.dtype());
   cpu::fill(size, off.raw(), out.writable_data<std::byte>(), out.count());
-  const int axis = normalize_axis("one_hot", "axis", integer_of(c, 3), c.inputs[0].shape(), 1);
+  const int axis = normalize_axis("one_hot", "axis", integer_of(c, "axis"), c.inputs[0].shape(), 1);
   const std::int64_t depth = out.dim(axis);
   std::int64_t inner = 1;
   for (int i = axis + 1; i < out.rank(); ++i) inner *= out.dim(i);

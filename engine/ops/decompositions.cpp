@@ -70,7 +70,7 @@ Tensors qr_vjp(const VjpContext& c) {
   const std::int64_t rows = a.dim(a.rank() - 2);
   const std::int64_t columns = a.dim(a.rank() - 1);
   if (a.count() == 0) return zero_gradient(c);
-  if (rows > columns && c.attributes.get<bool>(0))
+  if (rows > columns && c.get<bool>("full_matrices"))
     fail<UnimplementedError>("qr: no gradient with full_matrices for input ", to_string(a.shape()),
                              ", which has more rows than columns: the last columns of q are not unique");
   const Tensor& dq = c.cotangents[0];
@@ -101,7 +101,8 @@ TAPEDECK_OP(qr_op) = {
     .shape_rule =
         [](const OpContext& c) {
           const MatrixShape shape = real_matrix_shape(c, 0);
-          const std::int64_t k = c.attributes.get<bool>(0) ? shape.rows : std::min(shape.rows, shape.columns);
+          const std::int64_t k =
+              c.get<bool>("full_matrices") ? shape.rows : std::min(shape.rows, shape.columns);
           TensorSpecs specs = spec(c.inputs[0].dtype(), joined(shape.batch, {shape.rows, k}));
           specs.push_back({c.inputs[0].dtype(), joined(shape.batch, {k, shape.columns})});
           return specs;
@@ -113,10 +114,11 @@ TAPEDECK_OP(qr_op) = {
           Tensors outputs = one(allocate_output(c));
           outputs.push_back(allocate_output(c, 1));
           const std::int64_t k = outputs[0].dim(outputs[0].rank() - 1);
+          const bool full = c.get<bool>("full_matrices");
           visit_real(input.dtype(), [&]<class T>(T) {
             for_matrices(shape.count(), 4 * cubed(shape.rows, shape.columns, k), [&](std::int64_t i) {
-              cpu::qr(shape.rows, shape.columns, c.attributes.get<bool>(0),
-                      input.data<T>() + i * shape.size(), outputs[0].writable_data<T>() + i * shape.rows * k,
+              cpu::qr(shape.rows, shape.columns, full, input.data<T>() + i * shape.size(),
+                      outputs[0].writable_data<T>() + i * shape.rows * k,
                       outputs[1].writable_data<T>() + i * k * shape.columns);
             });
           });
@@ -195,7 +197,7 @@ Tensor last_column_gradient(const Tensor& last, const Tensor& u, const Tensor& s
 Tensors svd_vjp(const VjpContext& c) {
   const Tensor& a = c.inputs[0];
   if (a.count() == 0) return zero_gradient(c);
-  const bool has_vectors = c.attributes.get<bool>(1);
+  const bool has_vectors = c.get<bool>("compute_uv");
   if (!has_vectors) {
     const Tensors all = svd(a);
     return one(svd_gradient(all[0], all[1], all[2], c.cotangents[0], {}, {}));
@@ -203,7 +205,7 @@ Tensors svd_vjp(const VjpContext& c) {
   const std::int64_t rows = a.dim(a.rank() - 2);
   const std::int64_t columns = a.dim(a.rank() - 1);
   const Tensor& s = c.outputs[0];
-  if (!c.attributes.get<bool>(0) || rows == columns)
+  if (!c.get<bool>("full_matrices") || rows == columns)
     return one(
         svd_gradient(s, c.outputs[1], c.outputs[2], c.cotangents[0], c.cotangents[1], c.cotangents[2]));
   const std::int64_t k = std::min(rows, columns);
@@ -239,9 +241,9 @@ TAPEDECK_OP(svd_op) = {
           const MatrixShape shape = real_matrix_shape(c, 0);
           const DType dtype = c.inputs[0].dtype();
           const std::int64_t k = std::min(shape.rows, shape.columns);
-          const bool full = c.attributes.get<bool>(0);
+          const bool full = c.get<bool>("full_matrices");
           TensorSpecs specs = spec(dtype, joined(shape.batch, {k}));
-          if (c.attributes.get<bool>(1)) {
+          if (c.get<bool>("compute_uv")) {
             specs.push_back({dtype, joined(shape.batch, {shape.rows, full ? shape.rows : k})});
             specs.push_back({dtype, joined(shape.batch, {shape.columns, full ? shape.columns : k})});
           }
@@ -257,11 +259,11 @@ TAPEDECK_OP(svd_op) = {
           const auto size = [&](std::size_t i) {
             return outputs[i].dim(outputs[i].rank() - 2) * outputs[i].dim(outputs[i].rank() - 1);
           };
-          const bool vectors = c.attributes.get<bool>(1);
+          const bool full = c.get<bool>("full_matrices"), vectors = c.get<bool>("compute_uv");
           visit_real(input.dtype(), [&]<class T>(T) {
             for_matrices(shape.count(), 20 * cubed(shape.rows, shape.columns, k), [&](std::int64_t i) {
-              cpu::svd(shape.rows, shape.columns, c.attributes.get<bool>(0),
-                       input.data<T>() + i * shape.size(), outputs[0].writable_data<T>() + i * k,
+              cpu::svd(shape.rows, shape.columns, full, input.data<T>() + i * shape.size(),
+                       outputs[0].writable_data<T>() + i * k,
                        vectors ? outputs[1].writable_data<T>() + i * size(1) : nullptr,
                        vectors ? outputs[2].writable_data<T>() + i * size(2) : nullptr);
             });

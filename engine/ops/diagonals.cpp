@@ -39,24 +39,23 @@ struct Band {
 };
 
 constexpr std::int64_t largest = std::int64_t{1} << 60;  // sums of several stay numbers
-enum : std::size_t { k_at, align_at };
 
 std::vector<AttributeSpec> diagonal_attributes() {
   return {{.name = "k", .kind = AttributeKind::integers, .fallback = Integers{0}},
           {.name = "align", .kind = AttributeKind::text, .fallback = std::string("RIGHT_LEFT")}};
 }
 
-Band band_of(const OpDef& op, const Attributes& attributes, std::int64_t rows, std::int64_t columns) {
-  const Integers k = integers_of(attributes[k_at]);
+Band band_of(const OpContext& c, std::int64_t rows, std::int64_t columns) {
+  const Integers k = integers_of(c.attribute("k"));
   const bool countable = !k.empty() && k.front() >= -largest && k.back() <= largest;
   if (!countable || k.size() > 2 || k.front() > k.back())
-    fail<InvalidArgumentError>(op.name, ": k is ", to_string(attributes[k_at]),
+    fail<InvalidArgumentError>(c.op.name, ": k is ", to_string(c.attribute("k")),
                                "; needs one diagonal, or the lowest and the highest one");
-  const auto& align = attributes.get<std::string>(align_at);
+  const auto& align = c.get<std::string>("align");
   const bool known =
       align == "RIGHT_LEFT" || align == "LEFT_RIGHT" || align == "LEFT_LEFT" || align == "RIGHT_RIGHT";
   if (!known)
-    fail<InvalidArgumentError>(op.name, ": align is '", align,
+    fail<InvalidArgumentError>(c.op.name, ": align is '", align,
                                "'; must be RIGHT_LEFT, LEFT_RIGHT, LEFT_LEFT or RIGHT_RIGHT");
   return {rows,
           columns,
@@ -70,15 +69,15 @@ Band band_of(const OpDef& op, const Attributes& attributes, std::int64_t rows, s
 void require_inside(const OpContext& c, const Band& band) {
   const auto outside = [&](std::int64_t d) { return d != 0 && (d <= -band.rows || d >= band.columns); };
   if (outside(band.lowest) || outside(band.highest))
-    fail<InvalidArgumentError>(c.op.name, ": k is ", to_string(c.attributes[k_at]), "; matrices of ",
-                               band.rows, " × ", band.columns, " have diagonals ", 1 - band.rows, " to ",
+    fail<InvalidArgumentError>(c.op.name, ": k is ", to_string(c.attribute("k")), "; matrices of ", band.rows,
+                               " × ", band.columns, " have diagonals ", 1 - band.rows, " to ",
                                band.columns - 1);
 }
 
 /// The same, checked against matrices that are there.
 Band band_in(const OpContext& c) {
   const MatrixShape shape = matrix_shape(c, 0);
-  const Band band = band_of(c.op, c.attributes, shape.rows, shape.columns);
+  const Band band = band_of(c, shape.rows, shape.columns);
   require_inside(c, band);
   return band;
 }
@@ -90,9 +89,9 @@ constexpr const char* diagonals_doc =
     "or 'LEFT', those below it behind it.\n";
 
 /// An output full of the padding value.
-Tensor padded_output(const OpContext& c, std::size_t padding_at) {
+Tensor padded_output(const OpContext& c) {
   Tensor out = allocate_output(c);
-  const Tensor padding = scalar_of(c, padding_at, out.dtype());
+  const Tensor padding = scalar_of(c, "padding_value", out.dtype());
   cpu::fill(item_size(out.dtype()), padding.raw(), out.writable_data<std::byte>(), out.count());
   return out;
 }
@@ -137,7 +136,7 @@ TAPEDECK_OP(matrix_diag_part_op) = {
         },
     .forward =
         [](const OpContext& c) {
-          Tensor out = padded_output(c, 2);
+          Tensor out = padded_output(c);
           move_diagonals(band_in(c), contiguous(c.inputs[0]), out, true);
           return one(std::move(out));
         },
@@ -146,7 +145,7 @@ TAPEDECK_OP(matrix_diag_part_op) = {
         [](const VjpContext& c) {
           const Tensor& x = c.inputs[0];
           return one(matrix_diag(c.cotangents[0],
-                                 {integers_of(c.attributes[k_at]), c.attributes.get<std::string>(align_at)},
+                                 {integers_of(c.attribute("k")), c.get<std::string>("align")},
                                  x.dim(x.rank() - 2), x.dim(x.rank() - 1)));
         },
     .vjp_formula = "dx = dy on the diagonals, 0 elsewhere",
@@ -170,18 +169,18 @@ namespace {
 /// The band whose packed form the input is; extents that were not given are the smallest that hold it.
 Band band_around(const OpContext& c) {
   const Shape& shape = c.inputs[0].shape();
-  Band band = band_of(c.op, c.attributes, 0, 0);
+  Band band = band_of(c, 0, 0);
   const int needed = band.one ? 1 : 2;
   if (shape.rank() < needed || (!band.one && shape[shape.rank() - 2] != band.count()))
     fail<InvalidArgumentError>(c.op.name, ": diagonal has shape ", to_string(shape), "; k ",
-                               to_string(c.attributes[k_at]), " needs ",
+                               to_string(c.attribute("k")), " needs ",
                                band.one ? "(…, length)" : "(…, diagonals, length) with ",
                                band.one ? "" : std::to_string(band.count()) + " diagonals");
   const std::int64_t length = shape[shape.rank() - 1];
   const std::int64_t least_rows = length - std::min<std::int64_t>(band.highest, 0);
   const std::int64_t least_columns = length + std::max<std::int64_t>(band.lowest, 0);
-  const std::int64_t rows = integer_of(c, 2);
-  const std::int64_t columns = integer_of(c, 3);
+  const std::int64_t rows = integer_of(c, "num_rows");
+  const std::int64_t columns = integer_of(c, "num_cols");
   if (rows > largest || columns > largest || length > largest)
     fail<InvalidArgumentError>(c.op.name, ": num_rows ", rows, " and num_cols ", columns,
                                " for diagonals of ", length, " are larger than can be counted");
@@ -189,7 +188,7 @@ Band band_around(const OpContext& c) {
   band.columns = columns >= 0 ? columns : rows >= 0 ? least_columns : std::max(least_rows, least_columns);
   if (band.rows < least_rows || band.columns < least_columns || band.length() != length)
     fail<InvalidArgumentError>(c.op.name, ": diagonals of length ", length, " do not fit k ",
-                               to_string(c.attributes[k_at]), " of ", band.rows, " × ", band.columns,
+                               to_string(c.attribute("k")), " of ", band.rows, " × ", band.columns,
                                " matrices, whose longest has ", band.length());
   require_inside(c, band);
   return band;
@@ -221,15 +220,15 @@ TAPEDECK_OP(matrix_diag_op) = {
         },
     .forward =
         [](const OpContext& c) {
-          Tensor out = padded_output(c, 4);
+          Tensor out = padded_output(c);
           move_diagonals(band_around(c), contiguous(c.inputs[0]), out, false);
           return one(std::move(out));
         },
     .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
-          return one(matrix_diag_part(
-              c.cotangents[0], {integers_of(c.attributes[k_at]), c.attributes.get<std::string>(align_at)}));
+          return one(matrix_diag_part(c.cotangents[0],
+                                      {integers_of(c.attribute("k")), c.get<std::string>("align")}));
         },
     .vjp_formula = "d(diagonal) = the diagonals of dy",
     .cost = cost::moves,
@@ -261,7 +260,7 @@ TAPEDECK_OP(matrix_set_diag_op) = {
           const Shape wanted = band_in(c).packed(matrix_shape(c, 0).batch);
           if (c.inputs[1].shape() != wanted)
             fail<InvalidArgumentError>("matrix_set_diag: diagonal has shape ", to_string(c.inputs[1].shape()),
-                                       "; k ", to_string(c.attributes[k_at]), " of input ",
+                                       "; k ", to_string(c.attribute("k")), " of input ",
                                        to_string(c.inputs[0].shape()), " needs ", to_string(wanted));
           return like_first(c);
         },
@@ -275,7 +274,7 @@ TAPEDECK_OP(matrix_set_diag_op) = {
     .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
-          const Diagonals d{integers_of(c.attributes[k_at]), c.attributes.get<std::string>(align_at)};
+          const Diagonals d{integers_of(c.attribute("k")), c.get<std::string>("align")};
           Tensors gradients(2);
           if (c.wanted[0]) gradients[0] = matrix_set_diag(c.cotangents[0], zeros_shaped_like(c.inputs[1]), d);
           if (c.wanted[1]) gradients[1] = matrix_diag_part(c.cotangents[0], d);

@@ -22,7 +22,7 @@ TensorSpecs einsum_shape(const OpContext& c) {
     require_kind(c, i, Kind::numeric);
     require_same_dtype(c, 0, i);
   }
-  const Equation equation = parse_equation(c.attributes.get<std::string>(0), c.inputs);
+  const Equation equation = parse_equation(c.get<std::string>("equation"), c.inputs);
   Shape shape;
   for (const Label label : equation.output) shape.push_back(equation.extents.at(label));
   return spec(c.inputs[0].dtype(), shape);
@@ -33,7 +33,7 @@ TensorSpecs einsum_shape(const OpContext& c) {
 /// The pairwise products that the forward function makes, in the order of best_pair: each is a product and a
 /// sum for every combination of its labels, without the sum where none goes.
 OpCost einsum_cost(const CostContext& c) {
-  const auto* text = std::get_if<std::string>(&c.attributes[0]);
+  const auto* text = std::get_if<std::string>(&c.attribute("equation"));
   if (!text) return {0, cost::traffic(c)};
   std::vector<Shape> shapes;
   for (const TensorSpec& input : c.inputs) shapes.push_back(input.shape);
@@ -234,7 +234,7 @@ std::pair<std::size_t, std::size_t> best_pair(const std::vector<Operand>& operan
 }
 
 Tensors einsum_forward(const OpContext& c) {
-  const Equation equation = parse_equation(c.attributes.get<std::string>(0), c.inputs);
+  const Equation equation = parse_equation(c.get<std::string>("equation"), c.inputs);
   std::vector<Operand> operands;
   for (std::size_t i = 0; i < c.inputs.size(); ++i)
     operands.push_back(with_own_axes(c.inputs[i], equation.inputs[i], equation));
@@ -330,7 +330,7 @@ Tensor input_gradient(const VjpContext& c, const Equation& equation, std::size_t
 }
 
 Tensors einsum_vjp(const VjpContext& c) {
-  const Equation equation = parse_equation(c.attributes.get<std::string>(0), c.inputs);
+  const Equation equation = parse_equation(c.get<std::string>("equation"), c.inputs);
   Tensors gradients(c.inputs.size());
   for (std::size_t i = 0; i < c.inputs.size(); ++i)
     if (c.wanted[i]) gradients[i] = input_gradient(c, equation, i);

@@ -22,9 +22,7 @@ bool reads_bits(const OpDef& op) {
 
 /// Whether other numbers come out in another dtype. Dropping out and shuffling draw the same ones in all.
 bool draws(const OpDef& op) {
-  return !is_one_of(op, {"dropout", "random_shuffle"}) &&
-         std::any_of(op.attributes.begin(), op.attributes.end(),
-                     [](const AttributeSpec& spec) { return spec.name == "counter"; });
+  return !is_one_of(op, {"dropout", "random_shuffle"}) && op.has("counter");
 }
 
 /// Numbers beside the tensors, as the rate of an optimiser's step: of a dtype that the op prescribes.

@@ -48,7 +48,7 @@ TensorSpecs fft_shape(const OpContext& c) {
   const Tensor& input = c.inputs[0];
   if (!is_complex(input.dtype()))
     fail<TypeMismatchError>("fft: input is ", dtype_name(input.dtype()), "; needs complex64 or complex128");
-  const std::int64_t axes = integer_of(c, 0);
+  const std::int64_t axes = integer_of(c, "axes");
   if (axes < 1 || axes > 3) fail<InvalidArgumentError>("fft: axes is ", axes, "; must be 1, 2 or 3");
   if (input.rank() < axes)
     fail<InvalidArgumentError>("fft: input has shape ", to_string(input.shape()), "; needs at least ", axes,
@@ -72,17 +72,17 @@ TAPEDECK_OP(fft_op) = {
           const Tensor& x = c.inputs[0];
           place(x, out, x.shape(), x.strides(), out.strides(), 0);
           if (out.dtype() == DType::complex64)
-            transform<float>(out, integer_of(c, 0), c.attributes.get<bool>(1));
+            transform<float>(out, integer_of(c, "axes"), c.get<bool>("inverse"));
           else
-            transform<double>(out, integer_of(c, 0), c.attributes.get<bool>(1));
+            transform<double>(out, integer_of(c, "axes"), c.get<bool>("inverse"));
           return one(std::move(out));
         },
     // The matrix of the transform is symmetric: applied to a cotangent it is the transform again.
     .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
-          return one(fft(c.cotangents[0], integer_of({c.op, c.inputs, c.attributes, {}}, 0),
-                         c.attributes.get<bool>(1)));
+          return one(fft(c.cotangents[0], integer_of({c.op, c.inputs, c.attributes, {}}, "axes"),
+                         c.get<bool>("inverse")));
         },
     .vjp_formula = "dx = conj(fft(conj(dy)))",
     .cost = [](const CostContext& c) -> OpCost {

@@ -6,7 +6,7 @@ namespace tapedeck::ops {
 namespace {
 
 int order_of(const OpContext& c) {
-  const std::int64_t order = integer_of(c, 0);
+  const std::int64_t order = integer_of(c, "order");
   if (order < 0 || order > cpu::most_gamma_slope_order)
     fail<InvalidArgumentError>("random_gamma_grad: order is ", order, "; must be in [0, ",
                                cpu::most_gamma_slope_order, "]");

@@ -93,7 +93,7 @@ TAPEDECK_OP(check_numerics_op) = {
         [](const OpContext& c) {
           const std::string found = not_finite(c.inputs[0]);
           if (!found.empty())
-            fail<InvalidArgumentError>("check_numerics: ", c.attributes.get<std::string>(0), " : tensor ",
+            fail<InvalidArgumentError>("check_numerics: ", c.get<std::string>("message"), " : tensor ",
                                        to_string(c.inputs[0].shape()), " had ", found, " values");
           return same_values(c);
         },

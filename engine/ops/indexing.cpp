@@ -20,7 +20,7 @@ struct Gathering {
 Gathering gathering_of(const OpContext& c) {
   const Shape& params = c.inputs[0].shape();
   const Shape& indices = c.inputs[1].shape();
-  const std::int64_t given = integer_of(c, 2);
+  const std::int64_t given = integer_of(c, "batch_dims");
   const std::int64_t batch_axes = given < 0 ? given + indices.rank() : given;
   bool fits =
       batch_axes >= 0 && batch_axes <= indices.rank() && (batch_axes == 0 || batch_axes < params.rank());
@@ -30,7 +30,7 @@ Gathering gathering_of(const OpContext& c) {
                                to_string(indices), " do not begin with as many equal extents");
   Gathering g;
   g.batch_axes = static_cast<int>(batch_axes);
-  g.axis = normalize_axis("gather", "axis", c.attributes.is_none(1) ? batch_axes : integer_of(c, 1), params);
+  g.axis = normalize_axis("gather", "axis", c.is_none("axis") ? batch_axes : integer_of(c, "axis"), params);
   if (g.axis < g.batch_axes)
     fail<InvalidArgumentError>("gather: axis ", g.axis, " is one of the ", g.batch_axes, " batch axes");
   for (int i = 0; i < g.batch_axes; ++i) g.batches *= params[i];

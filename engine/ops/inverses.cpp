@@ -89,7 +89,7 @@ TAPEDECK_OP(matrix_inverse_op) = {
         [](const OpContext& c) {
           return each_sound_square(
               c, 1.0,
-              [adjoint = c.attributes.get<bool>(0)](std::int64_t n, const auto* a, auto* out) {
+              [adjoint = c.get<bool>("adjoint")](std::int64_t n, const auto* a, auto* out) {
                 return cpu::inverse(n, adjoint, a, out);
               },
               [&](const std::string& name, const cpu::Flaw& flaw) { refuse(c, name, flaw); });
@@ -99,7 +99,7 @@ TAPEDECK_OP(matrix_inverse_op) = {
         [](const VjpContext& c) {
           const Tensor& y = c.outputs[0];
           const Tensor& g = c.cotangents[0];
-          if (c.attributes.get<bool>(0)) return one(-matmul(matmul(y, g, false, true), y));
+          if (c.get<bool>("adjoint")) return one(-matmul(matmul(y, g, false, true), y));
           return one(-matmul(matmul(y, g, true), y, false, true));
         },
     .vjp_formula = "dA = −Yᵀ·dY·Yᵀ",
@@ -128,14 +128,14 @@ TAPEDECK_OP(matrix_solve_op) = {
     .shape_rule = solve_shape,
     .forward =
         [](const OpContext& c) {
-          const bool adjoint = c.attributes.get<bool>(0);
+          const bool adjoint = c.get<bool>("adjoint");
           return solve_forward(c, [=](auto n, auto m, const auto* a, const auto* b, auto* x) {
             return cpu::solve(n, m, adjoint, a, b, x);
           });
         },
     .vjp =
         [](const VjpContext& c) {
-          const bool adjoint = c.attributes.get<bool>(0);
+          const bool adjoint = c.get<bool>("adjoint");
           const Tensor rhs_gradient = matrix_solve(c.inputs[0], c.cotangents[0], !adjoint);
           return solve_gradients(c, rhs_gradient, adjoint, [](const Tensor& g) { return g; });
         },
@@ -168,16 +168,16 @@ TAPEDECK_OP(matrix_triangular_solve_op) = {
     .shape_rule = solve_shape,
     .forward =
         [](const OpContext& c) {
-          const bool lower = c.attributes.get<bool>(0);
-          const bool adjoint = c.attributes.get<bool>(1);
+          const bool lower = c.get<bool>("lower");
+          const bool adjoint = c.get<bool>("adjoint");
           return solve_forward(c, [=](auto n, auto m, const auto* a, const auto* b, auto* x) {
             return cpu::triangular_solve(n, m, lower, adjoint, a, b, x);
           });
         },
     .vjp =
         [](const VjpContext& c) {
-          const bool lower = c.attributes.get<bool>(0);
-          const bool adjoint = c.attributes.get<bool>(1);
+          const bool lower = c.get<bool>("lower");
+          const bool adjoint = c.get<bool>("adjoint");
           const Tensor rhs_gradient = matrix_triangular_solve(c.inputs[0], c.cotangents[0], lower, !adjoint);
           return solve_gradients(c, rhs_gradient, adjoint, [=](const Tensor& g) {
             return lower ? matrix_band_part(g, -1, 0) : matrix_band_part(g, 0, -1);
@@ -218,10 +218,10 @@ TAPEDECK_OP(pinv_op) = {
           const Tensor a = contiguous(c.inputs[0]);
           Tensor out = allocate_output(c);
           visit_real(out.dtype(), [&]<class T>(T) {
-            const double rcond = c.attributes.is_none(0)
+            const double rcond = c.is_none("rcond")
                                      ? 10.0 * static_cast<double>(std::max(shape.rows, shape.columns)) *
                                            static_cast<double>(std::numeric_limits<T>::epsilon())
-                                     : real_of(c.attributes[0]);
+                                     : real_of(c.attribute("rcond"));
             for_matrices(
                 shape.count(), 10 * cubed(shape.rows, shape.columns, shape.columns), [&](std::int64_t i) {
                   cpu::pseudo_inverse(shape.rows, shape.columns, rcond, a.data<T>() + i * shape.size(),

@@ -187,8 +187,7 @@ Tensor weighted_cross_entropy_with_logits(const Tensor& labels, const Tensor& lo
 // ---- bias_add ----
 namespace {
 
-int channel_axis(const OpDef& op, const Attributes& attributes, const Shape& shape) {
-  const auto& format = attributes.get<std::string>(0);
+int channel_axis(const OpDef& op, const std::string& format, const Shape& shape) {
   if (format.starts_with("NC")) return 1;
   if (!format.starts_with('N') || !format.ends_with('C'))
     fail<InvalidArgumentError>(op.name, ": data_format is '", format, "'; must be 'N…C' or 'NC…'");
@@ -216,7 +215,7 @@ TAPEDECK_OP(bias_add_op) = {
           if (value.rank() < 2)
             fail<InvalidArgumentError>("bias_add: value has shape ", to_string(value),
                                        "; needs at least 2 axes");
-          const int axis = channel_axis(c.op, c.attributes, value);
+          const int axis = channel_axis(c.op, c.get<std::string>("data_format"), value);
           if (bias != Shape{value[axis]})
             fail<InvalidArgumentError>("bias_add: bias ", to_string(bias), " and value ", to_string(value),
                                        "; needs one number for each of the ", value[axis],
@@ -226,7 +225,7 @@ TAPEDECK_OP(bias_add_op) = {
     .forward =
         [](const OpContext& c) {
           const Shape& shape = c.inputs[0].shape();
-          const int axis = channel_axis(c.op, c.attributes, shape);
+          const int axis = channel_axis(c.op, c.get<std::string>("data_format"), shape);
           Strides strides;
           for (int i = 0; i < shape.rank(); ++i) strides.push_back(i == axis ? c.inputs[1].strides()[0] : 0);
           const Tensor bias = view_of(c.inputs[1], bias_shape(shape, axis), strides);
@@ -236,7 +235,7 @@ TAPEDECK_OP(bias_add_op) = {
     .vjp =
         [](const VjpContext& c) {
           const Shape& shape = c.inputs[0].shape();
-          const int axis = channel_axis(c.op, c.attributes, shape);
+          const int axis = channel_axis(c.op, c.get<std::string>("data_format"), shape);
           Tensors gradients(2);
           if (c.wanted[0]) gradients[0] = c.cotangents[0];
           Integers others;
@@ -293,7 +292,7 @@ TAPEDECK_OP(in_top_k_op) = {
           if (predictions.rank() != 2 || targets != Shape{predictions[0]})
             fail<InvalidArgumentError>("in_top_k: predictions ", to_string(predictions), " and targets ",
                                        to_string(targets), "; need (rows, classes) and (rows,)");
-          (void)integer_of(c, 0);
+          (void)integer_of(c, "k");
           return spec(DType::bool_, targets);
         },
     .forward =
@@ -308,9 +307,9 @@ TAPEDECK_OP(in_top_k_op) = {
           Tensor out = allocate_output(c);
           bool* marks = out.writable_data<bool>();
           if (predictions.dtype() == DType::float32)
-            mark_top(predictions.data<float>(), predictions.dim(1), classes, integer_of(c, 0), marks);
+            mark_top(predictions.data<float>(), predictions.dim(1), classes, integer_of(c, "k"), marks);
           else
-            mark_top(predictions.data<double>(), predictions.dim(1), classes, integer_of(c, 0), marks);
+            mark_top(predictions.data<double>(), predictions.dim(1), classes, integer_of(c, "k"), marks);
           return one(std::move(out));
         },
     .vjp = nullptr,

@@ -8,7 +8,7 @@ namespace {
 
 TensorSpecs lu_shape(const OpContext& c) {
   const MatrixShape shape = square_shape(c, 0);
-  const DType index = index_dtype_of<TypeMismatchError>(c, 0);
+  const DType index = index_dtype_of<TypeMismatchError>(c, "output_idx_type");
   TensorSpecs specs = like_first(c);
   specs.push_back({index, joined(shape.batch, {shape.rows})});
   return specs;

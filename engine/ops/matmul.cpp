@@ -35,11 +35,19 @@ Matrices read_matrices(const Tensor& tensor, bool transpose) {
   return {contiguous(tensor), transpose, columns};
 }
 
-/// Whether an operand is used transposed; the adjoint of complex matrices is conjugated, too.
-enum : std::size_t { a_side, b_side };
-bool transposes(const Attributes& attributes, std::size_t side) {
-  return attributes.get<bool>(side) || attributes.get<bool>(side + 2);
-}
+/// How the operands are used: the adjoint of complex matrices is transposed and conjugated.
+struct Sides {
+  bool transpose_a, transpose_b, adjoint_a, adjoint_b;
+
+  template <class Context>
+  explicit Sides(const Context& c)
+      : transpose_a(c.template get<bool>("transpose_a")),
+        transpose_b(c.template get<bool>("transpose_b")),
+        adjoint_a(c.template get<bool>("adjoint_a")),
+        adjoint_b(c.template get<bool>("adjoint_b")) {}
+  bool turns_a() const { return transpose_a || adjoint_a; }
+  bool turns_b() const { return transpose_b || adjoint_b; }
+};
 
 Shape batch_of(const Tensor& tensor) {
   return Shape(tensor.shape().span().first(static_cast<std::size_t>(tensor.rank() - 2)));
@@ -73,12 +81,13 @@ TensorSpecs matmul_shape(const OpContext& c) {
     if (matrix->rank() < 2)
       fail<InvalidArgumentError>("matmul: ", matrix == &a ? "a " : "b ", to_string(matrix->shape()),
                                  " is no matrix; needs at least 2 axes");
-  for (const std::size_t side : {a_side, b_side})
-    if (c.attributes.get<bool>(side) && c.attributes.get<bool>(side + 2))
-      fail<InvalidArgumentError>("matmul: transpose_", side == a_side ? "a" : "b", " and adjoint_",
-                                 side == a_side ? "a" : "b", " are both True; give one of them");
-  const bool transpose_a = transposes(c.attributes, a_side);
-  const bool transpose_b = transposes(c.attributes, b_side);
+  const Sides sides(c);
+  const bool twice_a = sides.transpose_a && sides.adjoint_a;
+  if (twice_a || (sides.transpose_b && sides.adjoint_b))
+    fail<InvalidArgumentError>("matmul: transpose_", twice_a ? "a" : "b", " and adjoint_",
+                               twice_a ? "a" : "b", " are both True; give one of them");
+  const bool transpose_a = sides.turns_a();
+  const bool transpose_b = sides.turns_b();
   const std::int64_t inner_a = a.dim(a.rank() - (transpose_a ? 2 : 1));
   const std::int64_t inner_b = b.dim(b.rank() - (transpose_b ? 1 : 2));
   if (inner_a != inner_b)
@@ -95,11 +104,11 @@ TensorSpecs matmul_shape(const OpContext& c) {
 /// Four products of real matrices.
 Tensors complex_matmul(const OpContext& c) {
   const QuietScope quiet;
+  const Sides sides(c);
   const auto product = [&](int a_part, int b_part) {
     const Tensor result = matmul(part_view(c.inputs[0], a_part), part_view(c.inputs[1], b_part),
-                                 transposes(c.attributes, a_side), transposes(c.attributes, b_side));
-    const bool minus = (a_part == 1 && c.attributes.get<bool>(a_side + 2)) !=
-                       (b_part == 1 && c.attributes.get<bool>(b_side + 2));
+                                 sides.turns_a(), sides.turns_b());
+    const bool minus = (a_part == 1 && sides.adjoint_a) != (b_part == 1 && sides.adjoint_b);
     return minus ? -result : result;
   };
   return one(with_parts(product(0, 0) - product(1, 1), product(0, 1) + product(1, 0)));
@@ -110,13 +119,13 @@ Tensors matmul_forward(const OpContext& c) {
     return complex_matmul(c);
   Tensor out = allocate_output(c);
   const int rank = out.rank();
-  Matrices a = read_matrices(c.inputs[0], transposes(c.attributes, a_side));
-  const Matrices b = read_matrices(c.inputs[1], transposes(c.attributes, b_side));
+  const Sides sides(c);
+  Matrices a = read_matrices(c.inputs[0], sides.turns_a());
+  const Matrices b = read_matrices(c.inputs[1], sides.turns_b());
   const int a_rank = a.tensor.rank();
-  cpu::MatmulSize size{
-      out.dim(rank - 2), out.dim(rank - 1), a.tensor.dim(a_rank - (transposes(c.attributes, a_side) ? 2 : 1)),
-      a.transposed,      b.transposed,      a.leading,
-      b.leading};
+  cpu::MatmulSize size{out.dim(rank - 2), out.dim(rank - 1), a.tensor.dim(a_rank - (sides.turns_a() ? 2 : 1)),
+                       a.transposed,      b.transposed,      a.leading,
+                       b.leading};
   std::byte* target = out.writable_data<std::byte>();
   if (b.tensor.rank() == 2 && a_rank > 2 && !a.transposed && a.tensor.contiguous()) {
     size.m = out.count() / std::max<std::int64_t>(1, size.n);  // many matrices times one: one tall matrix
@@ -135,13 +144,14 @@ Tensors matmul_forward(const OpContext& c) {
 }
 
 Tensors matmul_vjp(const VjpContext& c) {
-  const bool adjoint_a = is_complex(c.inputs[0].dtype()) && c.attributes.get<bool>(a_side + 2);
-  const bool adjoint_b = is_complex(c.inputs[1].dtype()) && c.attributes.get<bool>(b_side + 2);
+  const Sides sides(c);
+  const bool adjoint_a = is_complex(c.inputs[0].dtype()) && sides.adjoint_a;
+  const bool adjoint_b = is_complex(c.inputs[1].dtype()) && sides.adjoint_b;
   const Tensor a = adjoint_a && c.wanted[1] ? conj(c.inputs[0]) : c.inputs[0];
   const Tensor b = adjoint_b && c.wanted[0] ? conj(c.inputs[1]) : c.inputs[1];
   const Tensor& g = c.cotangents[0];
-  const bool ta = transposes(c.attributes, a_side);
-  const bool tb = transposes(c.attributes, b_side);
+  const bool ta = sides.turns_a();
+  const bool tb = sides.turns_b();
   Tensors gradients(2);
   if (c.wanted[0])
     gradients[0] = unbroadcast(ta ? matmul(b, g, tb, true) : matmul(g, b, false, !tb), a.shape());

@@ -17,8 +17,8 @@ TAPEDECK_OP(matrix_band_part_op) = {
     .shape_rule =
         [](const OpContext& c) {
           const MatrixShape shape = matrix_shape(c, 0);
-          const std::int64_t lower = integer_of(c, 0);
-          const std::int64_t upper = integer_of(c, 1);
+          const std::int64_t lower = integer_of(c, "num_lower");
+          const std::int64_t upper = integer_of(c, "num_upper");
           if (lower > shape.rows || upper > shape.columns)
             fail<InvalidArgumentError>("matrix_band_part: num_lower ", lower, " and num_upper ", upper,
                                        " of matrices of ", shape.rows, " × ", shape.columns,
@@ -28,8 +28,10 @@ TAPEDECK_OP(matrix_band_part_op) = {
     .forward =
         [](const OpContext& c) {
           const MatrixShape shape = matrix_shape(c, 0);
-          const std::int64_t lower = integer_of(c, 0) < 0 ? shape.rows : integer_of(c, 0);
-          const std::int64_t upper = integer_of(c, 1) < 0 ? shape.columns : integer_of(c, 1);
+          const std::int64_t given_lower = integer_of(c, "num_lower");
+          const std::int64_t given_upper = integer_of(c, "num_upper");
+          const std::int64_t lower = given_lower < 0 ? shape.rows : given_lower;
+          const std::int64_t upper = given_upper < 0 ? shape.columns : given_upper;
           const Tensor input = contiguous(c.inputs[0]);
           Tensor out = allocate_output(c);
           visit_dtype(out.dtype(), [&](auto tag) {

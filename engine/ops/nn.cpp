@@ -15,19 +15,19 @@ using RowKernel = void (*)(DType, const void*, std::int64_t, std::int64_t, void*
 
 TensorSpecs softmax_shape(const OpContext& c) {
   require_kind(c, 0, Kind::floating);
-  normalize_axis(c.op.name, "axis", integer_of(c, 0), c.inputs[0].shape());
+  normalize_axis(c.op.name, "axis", integer_of(c, "axis"), c.inputs[0].shape());
   return like_first(c);
 }
 
-RowOrder rows_along(const OpContext& c, const Shape& shape, std::size_t attribute) {
+RowOrder rows_along_axis(const OpContext& c, const Shape& shape) {
   std::vector<bool> flags(static_cast<std::size_t>(shape.rank()), false);
-  flags[static_cast<std::size_t>(normalize_axis(c.op.name, "axis", integer_of(c, attribute), shape))] = true;
+  flags[static_cast<std::size_t>(normalize_axis(c.op.name, "axis", integer_of(c, "axis"), shape))] = true;
   return {shape, flags};
 }
 
 template <RowKernel kernel>
 Tensors softmax_forward(const OpContext& c) {
-  const RowOrder order = rows_along(c, c.inputs[0].shape(), 0);
+  const RowOrder order = rows_along_axis(c, c.inputs[0].shape());
   const Tensor rows = order.rows_of(c.inputs[0]);
   Tensor out = Tensor::allocate(rows.dtype(), rows.shape());
   kernel(rows.dtype(), rows.raw(), order.rows, order.count, out.writable_data<std::byte>());
@@ -35,7 +35,7 @@ Tensors softmax_forward(const OpContext& c) {
 }
 
 std::int64_t axis_of(const VjpContext& c) {
-  return std::get<std::int64_t>(c.attributes[0]);
+  return c.get<std::int64_t>("axis");
 }
 
 OpDef softmax_row(const std::string& name, const std::string& what, const std::string& formula,
@@ -100,13 +100,14 @@ TAPEDECK_OP(softmax_cross_entropy_op) = {
                                        to_string(c.inputs[0].shape()), " and logits ", to_string(shape),
                                        " differ in shape");
           std::vector<bool> flags(static_cast<std::size_t>(shape.rank()), false);
-          flags[static_cast<std::size_t>(normalize_axis(c.op.name, "axis", integer_of(c, 0), shape))] = true;
+          flags[static_cast<std::size_t>(normalize_axis(c.op.name, "axis", integer_of(c, "axis"), shape))] =
+              true;
           return spec(c.inputs[1].dtype(), reduced_shape(shape, flags, false));
         },
     .forward =
         [](const OpContext& c) {
           const DType dtype = c.outputs[0].dtype;
-          const RowOrder order = rows_along(c, c.inputs[1].shape(), 0);
+          const RowOrder order = rows_along_axis(c, c.inputs[1].shape());
           const Tensor labels = order.rows_of(c.inputs[0]);
           const Tensor logits = order.rows_of(c.inputs[1]);
           const Tensor logarithms = Tensor::allocate(dtype, logits.shape());

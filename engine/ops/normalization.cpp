@@ -7,8 +7,6 @@
 namespace tapedeck::ops {
 namespace {
 
-constexpr std::size_t axis_at = 0, epsilon_at = 1;
-
 /// The statistics of a call and their places: `over` are the axes that they run over, `wide` their shape with
 /// extent 1 there; `summed` and `scale` are the same for scale and offset.
 struct Places {
@@ -34,14 +32,14 @@ Shape shape_of_scale(const Shape& x, int axis, bool layers) {
 }
 
 int normalized_axis(const OpContext& c) {
-  return normalize_axis(c.op.name, "axis", integer_of(c, axis_at), c.inputs[0].shape());
+  return normalize_axis(c.op.name, "axis", integer_of(c, "axis"), c.inputs[0].shape());
 }
 int normalized_axis(const VjpContext& c) {
-  return normalize_axis(c.op.name, "axis", std::get<std::int64_t>(c.attributes[axis_at]),
-                        c.inputs[0].shape());
+  return normalize_axis(c.op.name, "axis", c.get<std::int64_t>("axis"), c.inputs[0].shape());
 }
-double epsilon_of(const Attributes& attributes) {
-  return real_of(attributes[epsilon_at]);
+template <class Context>
+double epsilon_of(const Context& c) {
+  return real_of(c.attribute("epsilon"));
 }
 
 void require_shape(const OpContext& c, std::size_t input, const Shape& wanted) {
@@ -58,8 +56,8 @@ int checked_axis(const OpContext& c, bool layers) {
     require_kind(c, i, Kind::floating);
   }
   const int axis = normalized_axis(c);
-  if (!(epsilon_of(c.attributes) >= 0))
-    fail<InvalidArgumentError>(c.op.name, ": epsilon is ", epsilon_of(c.attributes), "; must be at least 0");
+  if (!(epsilon_of(c) >= 0))
+    fail<InvalidArgumentError>(c.op.name, ": epsilon is ", epsilon_of(c), "; must be at least 0");
   require_shape(c, 1, shape_of_scale(c.inputs[0].shape(), axis, layers));
   return axis;
 }
@@ -111,10 +109,10 @@ Tensors forward(const OpContext& c) {
   Tensors out = allocated(c);
   if constexpr (layers)
     cpu::layer_norm(x.dtype(), out[1].count(), scale.count(), x.raw(), scale.raw(), offset.raw(),
-                    epsilon_of(c.attributes), to(out[0]), to(out[1]), to(out[2]));
+                    epsilon_of(c), to(out[0]), to(out[1]), to(out[2]));
   else
     cpu::batch_norm(x.dtype(), channels_of(x.shape(), axis), x.raw(), scale.raw(), offset.raw(),
-                    epsilon_of(c.attributes), to(out[0]), to(out[1]), to(out[2]));
+                    epsilon_of(c), to(out[0]), to(out[1]), to(out[2]));
   return out;
 }
 
@@ -126,12 +124,10 @@ Tensors gradient(const OpContext& c) {
   Tensors out = allocated(c);
   if constexpr (layers)
     cpu::layer_norm_gradient(x.dtype(), mean.count(), scale.count(), x.raw(), scale.raw(), mean.raw(),
-                             variance.raw(), dy.raw(), epsilon_of(c.attributes), to(out[0]), to(out[1]),
-                             to(out[2]));
+                             variance.raw(), dy.raw(), epsilon_of(c), to(out[0]), to(out[1]), to(out[2]));
   else
     cpu::batch_norm_gradient(x.dtype(), channels_of(x.shape(), axis), x.raw(), scale.raw(), mean.raw(),
-                             variance.raw(), dy.raw(), epsilon_of(c.attributes), to(out[0]), to(out[1]),
-                             to(out[2]));
+                             variance.raw(), dy.raw(), epsilon_of(c), to(out[0]), to(out[1]), to(out[2]));
   return out;
 }
 
@@ -151,7 +147,7 @@ Tensors forward_vjp(const VjpContext& c, const OpDef& gradient_op) {
   if (c.cotangents[0])
     gradients =
         run_op(gradient_op, std::vector<Tensor>{x, c.inputs[1], c.outputs[1], c.outputs[2], c.cotangents[0]},
-               {std::int64_t{axis}, epsilon_of(c.attributes)});
+               {std::int64_t{axis}, epsilon_of(c)});
   const auto count = static_cast<double>(count_over(x.shape(), places.over));
   const auto add = [&](const Tensor& part) { gradients[0] = gradients[0] ? gradients[0] + part : part; };
   if (c.cotangents[1]) add(broadcast_to(reshape(c.cotangents[1] / count, places.wide), x.shape()));
@@ -176,7 +172,7 @@ Tensors gradient_vjp(const VjpContext& c) {
   const auto mean_of = [&](const Tensor& t) { return reduce_mean(t, places.over, true); };
   const Tensor scale = reshape(c.inputs[1], places.scale);
   const Tensor distance = x - reshape(c.inputs[2], places.wide);
-  const Tensor r = rsqrt(reshape(c.inputs[3], places.wide) + epsilon_of(c.attributes));
+  const Tensor r = rsqrt(reshape(c.inputs[3], places.wide) + epsilon_of(c));
   const Tensor n = distance * r;
   Total to_dy, to_n, to_r, to_scale;
   if (const Tensor& u = c.cotangents[0]) {

@@ -55,6 +55,13 @@ struct OpContext {
   const Attributes& attributes;
   /// The shape rule's answer; empty while the shape rule itself runs.
   std::span<const TensorSpec> outputs;
+
+  const Attribute& attribute(AttributeName name) const;
+  template <class T>
+  const T& get(AttributeName name) const {
+    return std::get<T>(attribute(name));
+  }
+  bool is_none(AttributeName name) const { return std::holds_alternative<std::monostate>(attribute(name)); }
 };
 
 /// What a VJP sees: the forward call, and the gradients of its outputs.
@@ -67,6 +74,13 @@ struct VjpContext {
   std::span<const Tensor> cotangents;
   /// Which inputs' gradients are wanted, one per input. A VJP skips work for the others.
   std::span<const bool> wanted;
+
+  const Attribute& attribute(AttributeName name) const;
+  template <class T>
+  const T& get(AttributeName name) const {
+    return std::get<T>(attribute(name));
+  }
+  bool is_none(AttributeName name) const { return std::holds_alternative<std::monostate>(attribute(name)); }
 };
 
 /// Checks dtypes, shapes and attributes (throwing errors that name the op, the argument and the values) and
@@ -90,6 +104,13 @@ struct CostContext {
   std::span<const TensorSpec> inputs;
   const Attributes& attributes;
   std::span<const TensorSpec> outputs;
+
+  const Attribute& attribute(AttributeName name) const;
+  template <class T>
+  const T& get(AttributeName name) const {
+    return std::get<T>(attribute(name));
+  }
+  bool is_none(AttributeName name) const { return std::holds_alternative<std::monostate>(attribute(name)); }
 };
 using CostRule = OpCost (*)(const CostContext&);
 
@@ -139,7 +160,37 @@ struct OpDef {
   bool updates = false;         ///< an optimiser's step: the first result is the variable's new value
   bool returns_list = false;    ///< Python gets a list even of one output (split, unstack)
   int index = -1;               ///< position in the registry; set by it
+  std::vector<std::uint32_t> attribute_keys = {};  ///< of the attributes' names; set by the registry
+
+  /// Where in a call's attributes that one stands; nothing for a name that the row lacks.
+  std::optional<std::size_t> find_place(AttributeName attribute) const {
+    for (std::size_t i = 0; i < attribute_keys.size(); ++i)
+      if (attribute_keys[i] == attribute.key()) return i;
+    return std::nullopt;
+  }
+  bool has(AttributeName attribute) const { return find_place(attribute).has_value(); }
+  /// The same for a row that must have it: throws std::logic_error otherwise.
+  std::size_t place_of(AttributeName attribute) const {
+    if (const auto place = find_place(attribute)) return *place;
+    throw_unknown(attribute);
+  }
+  const Attribute& value_of(const Attributes& values, AttributeName attribute) const {
+    return values[place_of(attribute)];
+  }
+
+ private:
+  [[noreturn]] void throw_unknown(AttributeName attribute) const;
 };
+
+inline const Attribute& OpContext::attribute(AttributeName name) const {
+  return op.value_of(attributes, name);
+}
+inline const Attribute& VjpContext::attribute(AttributeName name) const {
+  return op.value_of(attributes, name);
+}
+inline const Attribute& CostContext::attribute(AttributeName name) const {
+  return op.value_of(attributes, name);
+}
 
 class Registry {
  public:

@@ -217,6 +217,7 @@ Tensor sort(const Tensor& values, std::int64_t axis = -1, const std::string& dir
 Tensor argsort(const Tensor& values, std::int64_t axis = -1, const std::string& direction = "ASCENDING",
                bool stable = false);
 /// The largest values of each row, and where they stood.
+std::pair<Tensor, Tensor> cummax(const Tensor& x, std::int64_t axis = 0, bool reverse = false);
 std::pair<Tensor, Tensor> top_k(const Tensor& input, std::int64_t k = 1, bool sorted = true);
 
 // ---- which and how many (counting.cpp) ----

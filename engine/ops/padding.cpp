@@ -17,13 +17,13 @@ TAPEDECK_OP(tile_op) = {
     .shape_rule =
         [](const OpContext& c) {
           Shape shape = c.inputs[0].shape();
-          const Integers multiples = integers_of(c.attributes[0]);
+          const Integers multiples = integers_of(c.attribute("multiples"));
           bool fits = multiples.size() == static_cast<std::size_t>(shape.rank());
           for (std::size_t i = 0; fits && i < multiples.size(); ++i)
             fits = multiples[i] >= 0 && !__builtin_mul_overflow(shape[static_cast<int>(i)], multiples[i],
                                                                 &shape[static_cast<int>(i)]);
           if (!fits)
-            fail<InvalidArgumentError>("tile: multiples ", to_string(c.attributes[0]), " for shape ",
+            fail<InvalidArgumentError>("tile: multiples ", to_string(c.attribute("multiples")), " for shape ",
                                        to_string(c.inputs[0].shape()),
                                        "; needs one number for each axis, none negative");
           return spec(c.inputs[0].dtype(), shape);
@@ -32,7 +32,7 @@ TAPEDECK_OP(tile_op) = {
         [](const OpContext& c) {
           if (element_count(c.outputs[0].shape) == 0) return one(allocate_output(c));
           Tensor values = contiguous(c.inputs[0]);
-          const Integers multiples = integers_of(c.attributes[0]);
+          const Integers multiples = integers_of(c.attribute("multiples"));
           Shape shape = values.shape();
           for (int axis = shape.rank() - 1; axis >= 0;
                --axis) {  // one axis at a time: repeat runs of [axis, end)
@@ -55,7 +55,7 @@ TAPEDECK_OP(tile_op) = {
           Tensor gradient = c.cotangents[0];
           if (gradient.count() == 0) return zero_gradient(c);
           const Shape& shape = c.inputs[0].shape();
-          const Integers multiples = integers_of(c.attributes[0]);
+          const Integers multiples = integers_of(c.attribute("multiples"));
           for (int axis = 0; axis < shape.rank(); ++axis) {
             const std::int64_t times = multiples[static_cast<std::size_t>(axis)];
             if (times == 1) continue;
@@ -101,25 +101,25 @@ Border border_of(const Attribute& mode) {
 TensorSpecs pad_shape(const OpContext& c) {
   const Shape& from = c.inputs[0].shape();
   Shape shape = from;
-  const Integers paddings = integers_of(c.attributes[0]);
+  const Integers paddings = integers_of(c.attribute("paddings"));
   if (paddings.size() != 2 * static_cast<std::size_t>(shape.rank()) ||
       std::any_of(paddings.begin(), paddings.end(), [](std::int64_t padding) { return padding < 0; }))
-    fail<InvalidArgumentError>("pad: paddings ", to_string(c.attributes[0]), " for tensor ", to_string(from),
-                               "; needs two numbers for each axis, none negative");
+    fail<InvalidArgumentError>("pad: paddings ", to_string(c.attribute("paddings")), " for tensor ",
+                               to_string(from), "; needs two numbers for each axis, none negative");
   for (std::size_t i = 0; i < paddings.size(); ++i)
     if (__builtin_add_overflow(shape[static_cast<int>(i / 2)], paddings[i], &shape[static_cast<int>(i / 2)]))
-      fail<InvalidArgumentError>("pad: paddings ", to_string(c.attributes[0]), " for tensor ",
+      fail<InvalidArgumentError>("pad: paddings ", to_string(c.attribute("paddings")), " for tensor ",
                                  to_string(from), ": the extents overflow int64");
-  const Border border = border_of(c.attributes[1]);
+  const Border border = border_of(c.attribute("mode"));
   if (border == Border::constant) {
-    scalar_of(c, 2, c.inputs[0].dtype());
+    scalar_of(c, "constant_values", c.inputs[0].dtype());
     return spec(c.inputs[0].dtype(), shape);
   }
   for (std::size_t i = 0; i < paddings.size(); ++i) {
     const std::int64_t most = from[static_cast<int>(i / 2)] - (border == Border::reflect ? 1 : 0);
     if (paddings[i] > std::max<std::int64_t>(0, most))
-      fail<InvalidArgumentError>("pad: paddings ", to_string(c.attributes[0]), " for tensor ",
-                                 to_string(from), ": mode ", to_string(c.attributes[1]), " can pad axis ",
+      fail<InvalidArgumentError>("pad: paddings ", to_string(c.attribute("paddings")), " for tensor ",
+                                 to_string(from), ": mode ", to_string(c.attribute("mode")), " can pad axis ",
                                  i / 2, " by at most ", std::max<std::int64_t>(0, most));
   }
   return spec(c.inputs[0].dtype(), shape);
@@ -156,15 +156,15 @@ Tensor pad_by_mirrors(const Tensor& tensor, const Integers& paddings, Border bor
 }
 
 Tensors pad_forward(const OpContext& c) {
-  const Integers paddings = integers_of(c.attributes[0]);
-  const Border border = border_of(c.attributes[1]);
+  const Integers paddings = integers_of(c.attribute("paddings"));
+  const Border border = border_of(c.attribute("mode"));
   const Tensor& x = c.inputs[0];
   if (border != Border::constant) {
     const Tensor padded = pad_by_mirrors(x, paddings, border);
     return one(view_of(padded, padded.shape(), padded.strides()));
   }
   Tensor out = allocate_output(c);
-  const Tensor value = scalar_of(c, 2, out.dtype());
+  const Tensor value = scalar_of(c, "constant_values", out.dtype());
   cpu::fill(item_size(out.dtype()), value.raw(), out.writable_data<std::byte>(), out.count());
   std::int64_t offset = 0;
   if (x.count() > 0) {
@@ -193,9 +193,9 @@ Tensor mirror_gradient(Tensor gradient, const Shape& shape, const Integers& padd
 }
 
 Tensors pad_vjp(const VjpContext& c) {
-  const Integers paddings = integers_of(c.attributes[0]);
+  const Integers paddings = integers_of(c.attribute("paddings"));
   const Shape& shape = c.inputs[0].shape();
-  const Border border = border_of(c.attributes[1]);
+  const Border border = border_of(c.attribute("mode"));
   if (border != Border::constant) return one(mirror_gradient(c.cotangents[0], shape, paddings, border));
   Integers begin;
   for (std::size_t i = 0; i < paddings.size(); i += 2) begin.push_back(paddings[i]);

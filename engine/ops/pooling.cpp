@@ -8,16 +8,13 @@
 namespace tapedeck::ops {
 namespace {
 
-/// Behind the window's attributes.
-enum : std::size_t { ksize_at = window_attribute_count, sizes_at };
-
 cpu::PoolingSize size_of(const OpContext& c, const Shape& input) {
   const ImageShape image = image_shape(c, "input", input);
-  const cpu::Extent2 window = pair_of(c, ksize_at);
+  const cpu::Extent2 window = pair_of(c, "ksize");
   const Window w = window_over(c, image.extent, window);
   for (std::size_t i = 0; i < 2; ++i) {
     if (w.dilation[i] != 1)
-      fail<InvalidArgumentError>(c.op.name, ": dilations ", to_string(c.attributes[dilations_at]),
+      fail<InvalidArgumentError>(c.op.name, ": dilations ", to_string(c.attribute("dilations")),
                                  "; pooling windows have none");
     const std::int64_t after = (w.output[i] - 1) * w.stride[i] + window[i] - image.extent[i] - w.before[i];
     if (w.before[i] >= window[i] || after >= window[i])
@@ -122,8 +119,8 @@ Tensors move_forward(const OpContext& c) {
 
 Tensor run_max_pool_grad(const Tensor& input, const Tensor& gradient, const Attributes& attributes);
 Tensor run_max_pool_grad_grad(const Tensor& input, const Tensor& gradient, const Attributes& attributes);
-Tensor run_avg_pool_grad(const Tensor& gradient, const Shape& input, const Attributes& attributes);
-Tensor run_avg_pool(const Tensor& input, const Attributes& attributes);
+Tensor run_avg_pool_grad(const VjpContext& c, const Tensor& gradient, const Shape& input);
+Tensor run_avg_pool(const VjpContext& c, const Tensor& input);
 
 }  // namespace
 
@@ -241,9 +238,7 @@ TAPEDECK_OP(avg_pool_op) = {
     .forward = pool_forward<cpu::avg_pool>,
     .vjp_reads = VjpReads::shapes,
     .vjp =
-        [](const VjpContext& c) {
-          return one(run_avg_pool_grad(c.cotangents[0], c.inputs[0].shape(), c.attributes));
-        },
+        [](const VjpContext& c) { return one(run_avg_pool_grad(c, c.cotangents[0], c.inputs[0].shape())); },
     .vjp_formula = "dx = Σ dy / n over the windows that hold x, n: the number of elements in one window",
     .cost = pooling_cost<true>,
     .doc =
@@ -265,7 +260,7 @@ TAPEDECK_OP(avg_pool_grad_op) = {
     .shape_rule =
         [](const OpContext& c) {
           require_kind(c, 0, Kind::floating);
-          const Shape shape = shape_of(c, sizes_at);
+          const Shape shape = shape_of(c, "orig_input_shape");
           const Shape wanted = output_shape(c, size_of(c, shape));
           if (c.inputs[0].shape() != wanted)
             fail<InvalidArgumentError>("avg_pool_grad: grad has shape ", to_string(c.inputs[0].shape()),
@@ -274,14 +269,14 @@ TAPEDECK_OP(avg_pool_grad_op) = {
         },
     .forward =
         [](const OpContext& c) {
-          const cpu::PoolingSize size = size_of(c, shape_of(c, sizes_at));
+          const cpu::PoolingSize size = size_of(c, shape_of(c, "orig_input_shape"));
           const Tensor gradient = channels_last(c, c.inputs[0]);
           const Tensor out = image_output(gradient.dtype(), size, size.input);
           cpu::avg_pool_scatter(out.dtype(), size, gradient.raw(), out.writable_data<std::byte>());
           return one(in_data_format(c, out));
         },
     .vjp_reads = VjpReads::shapes,
-    .vjp = [](const VjpContext& c) { return one(run_avg_pool(c.cotangents[0], c.attributes)); },
+    .vjp = [](const VjpContext& c) { return one(run_avg_pool(c, c.cotangents[0])); },
     .vjp_formula = "d(grad) = avg_pool(dy)",
     .cost = pooling_cost<false>,
     .doc =
@@ -295,9 +290,9 @@ TAPEDECK_OP(avg_pool_grad_op) = {
 namespace {
 
 /// The attributes without orig_input_shape.
-std::vector<Attribute> common(const Attributes& attributes) {
-  std::vector<Attribute> values;
-  for (std::size_t i = 0; i <= ksize_at; ++i) values.push_back(attributes[i]);
+std::vector<Attribute> common(const VjpContext& c) {
+  std::vector<Attribute> values = window_values(c);
+  values.push_back(c.attribute("ksize"));
   return values;
 }
 Tensor run_max_pool_grad(const Tensor& input, const Tensor& gradient, const Attributes& attributes) {
@@ -306,13 +301,13 @@ Tensor run_max_pool_grad(const Tensor& input, const Tensor& gradient, const Attr
 Tensor run_max_pool_grad_grad(const Tensor& input, const Tensor& gradient, const Attributes& attributes) {
   return run_op1(max_pool_grad_grad_op, {input, gradient}, attributes);
 }
-Tensor run_avg_pool_grad(const Tensor& gradient, const Shape& input, const Attributes& attributes) {
-  std::vector<Attribute> values = common(attributes);
+Tensor run_avg_pool_grad(const VjpContext& c, const Tensor& gradient, const Shape& input) {
+  std::vector<Attribute> values = common(c);
   values.push_back(attribute_of(input));
   return run_op1(avg_pool_grad_op, {gradient}, Attributes(std::move(values)));
 }
-Tensor run_avg_pool(const Tensor& input, const Attributes& attributes) {
-  return run_op1(avg_pool_op, {input}, Attributes(common(attributes)));
+Tensor run_avg_pool(const VjpContext& c, const Tensor& input) {
+  return run_op1(avg_pool_op, {input}, Attributes(common(c)));
 }
 
 }  // namespace

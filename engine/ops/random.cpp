@@ -8,9 +8,6 @@
 namespace tapedeck::ops {
 namespace {
 
-// The order of attributes of all three ops.
-enum : std::size_t { shape_at, first_at, second_at, dtype_at, seed_at, key_at, counter_at };
-
 std::vector<AttributeSpec> random_attributes(const std::string& first, double first_value,
                                              const std::string& second, Attribute second_value) {
   return {{.name = "shape", .kind = AttributeKind::shape, .fallback = {}, .required = true},
@@ -23,29 +20,29 @@ std::vector<AttributeSpec> random_attributes(const std::string& first, double fi
 }
 
 void require_resolved(const OpContext& c) {
-  if (c.attributes.is_none(key_at) || c.attributes.is_none(counter_at))
+  if (c.is_none("key") || c.is_none("counter"))
     fail<InvalidArgumentError>(c.op.name,
                                ": key and counter are None; resolve_random() sets them from the seed");
 }
 
 std::uint64_t key_of(const OpContext& c) {
-  return static_cast<std::uint64_t>(c.attributes.get<std::int64_t>(key_at));
+  return static_cast<std::uint64_t>(c.get<std::int64_t>("key"));
 }
 std::uint64_t counter_of(const OpContext& c) {
-  return static_cast<std::uint64_t>(c.attributes.get<std::int64_t>(counter_at));
+  return static_cast<std::uint64_t>(c.get<std::int64_t>("counter"));
 }
 
 TensorSpecs uniform_shape(const OpContext& c) {
   require_resolved(c);
-  const DType dtype = c.attributes.get<DType>(dtype_at);
+  const DType dtype = c.get<DType>("dtype");
   if (dtype == DType::bool_ || takes_other_ways(dtype))
     fail<TypeMismatchError>("random_uniform: dtype is ", dtype_name(dtype), "; needs a number's dtype");
   if (is_integer(dtype)) {
-    if (c.attributes.is_none(second_at))
+    if (c.is_none("maxval"))
       fail<InvalidArgumentError>("random_uniform: maxval is None; whole numbers of dtype ", dtype_name(dtype),
                                  " need one");
-    const std::int64_t low = integer_of(c, first_at);
-    const std::int64_t high = integer_of(c, second_at);
+    const std::int64_t low = integer_of(c, "minval");
+    const std::int64_t high = integer_of(c, "maxval");
     if (low >= high)
       fail<InvalidArgumentError>("random_uniform: minval ", low, " is not below maxval ", high);
     const auto [lowest, highest] = integer_limits(dtype);
@@ -53,7 +50,7 @@ TensorSpecs uniform_shape(const OpContext& c) {
       fail<InvalidArgumentError>("random_uniform: the range [", low, ", ", high, ") leaves ",
                                  dtype_name(dtype));
   }
-  return spec(dtype, shape_of(c, shape_at));
+  return spec(dtype, shape_of(c, "shape"));
 }
 
 /// Rounded to a narrow floating dtype, but never up to `high`.
@@ -77,18 +74,18 @@ Tensors uniform_forward(const OpContext& c) {
     const TensorSpecs wide = spec(compute_dtype(dtype), c.outputs[0].shape);
     const Tensor values = uniform_forward({c.op, c.inputs, c.attributes, wide})[0];
     if (is_integer(dtype)) return one(narrowed(values, dtype));
-    const double high = c.attributes.is_none(second_at) ? 1.0 : real_of(c.attributes[second_at]);
-    const bool empty = !(real_of(c.attributes[first_at]) < high);
+    const double high = c.is_none("maxval") ? 1.0 : real_of(c.attribute("maxval"));
+    const bool empty = !(real_of(c.attribute("minval")) < high);
     return one(empty ? narrowed(values, dtype) : rounded_below(values, dtype, static_cast<float>(high)));
   }
   Tensor out = allocate_output(c);
   std::byte* target = out.writable_data<std::byte>();
   if (is_integer(out.dtype())) {
-    cpu::random_integers(out.dtype(), key_of(c), counter_of(c), integer_of(c, first_at),
-                         integer_of(c, second_at), target, out.count());
+    cpu::random_integers(out.dtype(), key_of(c), counter_of(c), integer_of(c, "minval"),
+                         integer_of(c, "maxval"), target, out.count());
   } else {
-    const double high = c.attributes.is_none(second_at) ? 1.0 : real_of(c.attributes[second_at]);
-    cpu::random_uniform(out.dtype(), key_of(c), counter_of(c), real_of(c.attributes[first_at]), high, target,
+    const double high = c.is_none("maxval") ? 1.0 : real_of(c.attribute("maxval"));
+    cpu::random_uniform(out.dtype(), key_of(c), counter_of(c), real_of(c.attribute("minval")), high, target,
                         out.count());
   }
   return one(std::move(out));
@@ -96,19 +93,18 @@ Tensors uniform_forward(const OpContext& c) {
 
 TensorSpecs normal_shape(const OpContext& c) {
   require_resolved(c);
-  const DType dtype = c.attributes.get<DType>(dtype_at);
+  const DType dtype = c.get<DType>("dtype");
   if (!is_floating(dtype))
     fail<TypeMismatchError>(c.op.name, ": dtype is ", dtype_name(dtype),
                             "; needs a floating dtype: float16, bfloat16, float32 or float64");
-  return spec(dtype, shape_of(c, shape_at));
+  return spec(dtype, shape_of(c, "shape"));
 }
 
 template <bool truncated>
 Tensors normal_forward(const OpContext& c) {
   Tensor out = allocate_output(c);
-  cpu::random_normal(out.dtype(), key_of(c), counter_of(c), real_of(c.attributes[first_at]),
-                     real_of(c.attributes[second_at]), truncated, out.writable_data<std::byte>(),
-                     out.count());
+  cpu::random_normal(out.dtype(), key_of(c), counter_of(c), real_of(c.attribute("mean")),
+                     real_of(c.attribute("stddev")), truncated, out.writable_data<std::byte>(), out.count());
   return one(std::move(out));
 }
 

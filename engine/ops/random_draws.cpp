@@ -18,14 +18,13 @@ std::vector<AttributeSpec> with_seed(std::vector<AttributeSpec> specs) {
   return specs;
 }
 
-/// The place in the stream: the last two attributes.
+/// The place in the stream.
 cpu::StreamPlace place_of(const OpContext& c) {
-  const std::size_t count = c.attributes.size();
-  if (c.attributes.is_none(count - 2) || c.attributes.is_none(count - 1))
+  if (c.is_none("key") || c.is_none("counter"))
     fail<InvalidArgumentError>(c.op.name,
                                ": key and counter are None; resolve_random() sets them from the seed");
-  return {static_cast<std::uint64_t>(c.attributes.get<std::int64_t>(count - 2)),
-          static_cast<std::uint64_t>(c.attributes.get<std::int64_t>(count - 1))};
+  return {static_cast<std::uint64_t>(c.get<std::int64_t>("key")),
+          static_cast<std::uint64_t>(c.get<std::int64_t>("counter"))};
 }
 
 Tensor run_draw(const OpDef& op, const Tensors& inputs, std::vector<Attribute> values, Seed seed) {
@@ -94,7 +93,7 @@ TAPEDECK_OP(dropout_op) = {
         [](const OpContext& c) {
           place_of(c);
           require_kind(c, 0, Kind::floating);
-          const double rate = real_of(c.attributes[0]);
+          const double rate = real_of(c.attribute("rate"));
           if (!(rate >= 0 && rate < 1))
             fail<InvalidArgumentError>("dropout: rate is ", rate, "; must be in [0, 1)");
           return like_first(c);
@@ -103,7 +102,7 @@ TAPEDECK_OP(dropout_op) = {
         [](const OpContext& c) {
           const Tensor x = contiguous(c.inputs[0]);
           Tensor out = allocate_output(c);
-          cpu::random_dropout(x.dtype(), place_of(c), real_of(c.attributes[0]), x.raw(),
+          cpu::random_dropout(x.dtype(), place_of(c), real_of(c.attribute("rate")), x.raw(),
                               out.writable_data<std::byte>(), out.count());
           return one(std::move(out));
         },
@@ -132,8 +131,8 @@ TAPEDECK_OP(random_categorical_op) = {
           place_of(c);
           require_kind(c, 0, Kind::floating);
           const Shape& logits = c.inputs[0].shape();
-          const std::int64_t samples = integer_of(c, 0);
-          const DType dtype = index_dtype_of<TypeMismatchError>(c, 1);
+          const std::int64_t samples = integer_of(c, "num_samples");
+          const DType dtype = index_dtype_of<TypeMismatchError>(c, "dtype");
           if (logits.rank() != 2 || (logits[1] == 0 && logits[0] > 0))
             fail<InvalidArgumentError>("random_categorical: logits has shape ", to_string(logits),
                                        "; needs (batch, classes) with at least one class");
@@ -179,7 +178,7 @@ TAPEDECK_OP(random_gamma_op) = {
         [](const OpContext& c) {
           place_of(c);
           require_kind(c, 0, Kind::floating);
-          Shape shape = shape_of(c, 0);
+          Shape shape = shape_of(c, "shape");
           for (const std::int64_t extent : c.inputs[0].shape()) shape.push_back(extent);
           return spec(c.inputs[0].dtype(), shape);
         },
@@ -232,10 +231,10 @@ TAPEDECK_OP(random_poisson_op) = {
         [](const OpContext& c) {
           place_of(c);
           require_kind(c, 0, Kind::numeric);
-          const DType dtype = c.attributes.get<DType>(1);
+          const DType dtype = c.get<DType>("dtype");
           if (dtype == DType::bool_)
             fail<TypeMismatchError>("random_poisson: dtype is bool; needs a numeric dtype");
-          Shape shape = shape_of(c, 0);
+          Shape shape = shape_of(c, "shape");
           for (const std::int64_t extent : c.inputs[0].shape()) shape.push_back(extent);
           return spec(dtype, shape);
         },
@@ -282,7 +281,7 @@ TAPEDECK_OP(random_binomial_op) = {
           place_of(c);
           require_kind(c, 0, Kind::numeric);
           require_kind(c, 1, Kind::floating);
-          const DType dtype = c.attributes.get<DType>(0);
+          const DType dtype = c.get<DType>("dtype");
           if (dtype == DType::bool_)
             fail<TypeMismatchError>("random_binomial: dtype is bool; needs a numeric dtype");
           if (c.inputs[0].shape() != c.inputs[1].shape())

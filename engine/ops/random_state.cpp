@@ -41,12 +41,6 @@ State& all_sequences() {
   return *instance;
 }
 
-std::optional<std::size_t> index_of(const OpDef& op, std::string_view name) {
-  for (std::size_t i = 0; i < op.attributes.size(); ++i)
-    if (op.attributes[i].name == name) return i;
-  return std::nullopt;
-}
-
 thread_local std::optional<std::pair<std::int64_t, std::int64_t>> random_place;
 
 /// At most how many values the op draws; nothing where the shape rule will refuse the call.
@@ -55,8 +49,8 @@ std::optional<std::int64_t> values_drawn(const OpDef& op, const std::vector<Attr
   std::int64_t count = 1;
   for (const Tensor& input : inputs)
     if (__builtin_mul_overflow(count, std::max<std::int64_t>(1, input.count()), &count)) return {};
-  for (const char* name : {"shape", "num_samples"}) {
-    const auto at = index_of(op, name);
+  for (const AttributeName name : {AttributeName("shape"), AttributeName("num_samples")}) {
+    const auto at = op.find_place(name);
     if (!at) continue;
     const Attribute& value = attributes[*at];
     if (!std::holds_alternative<std::int64_t>(value) &&
@@ -116,9 +110,9 @@ void set_random_place(std::optional<std::pair<std::int64_t, std::int64_t>> place
 }
 
 void resolve_random(const OpDef& op, std::vector<Attribute>& attributes, std::span<const Tensor> inputs) {
-  const auto key = index_of(op, "key");
-  const auto counter = index_of(op, "counter");
-  const auto seed = index_of(op, "seed");
+  const auto key = op.find_place("key");
+  const auto counter = op.find_place("counter");
+  const auto seed = op.find_place("seed");
   if (!key || !counter || !seed) return;
   if (attributes.empty())
     for (const AttributeSpec& spec : op.attributes) attributes.push_back(spec.fallback);

@@ -31,11 +31,11 @@ double whole_count(std::int64_t start, std::int64_t limit, std::int64_t delta) {
 }
 
 Range range_of(const OpContext& c) {
-  const bool from_zero = c.attributes.is_none(1);
+  const bool from_zero = c.is_none("limit");
   const Attribute zero = std::int64_t{0};
-  const Attribute& start = from_zero ? zero : c.attributes[0];
-  const Attribute& limit = c.attributes[from_zero ? 0 : 1];
-  const Attribute& delta = c.attributes[2];
+  const Attribute& start = from_zero ? zero : c.attribute("start");
+  const Attribute& limit = from_zero ? c.attribute("start") : c.attribute("limit");
+  const Attribute& delta = c.attribute("delta");
   Range r{real_of(start), real_of(limit), real_of(delta)};
   if (r.delta == 0.0 || !std::isfinite(r.start) || !std::isfinite(r.limit) || !std::isfinite(r.delta))
     fail<InvalidArgumentError>("range: start ", r.start, ", limit ", r.limit, ", delta ", r.delta,
@@ -80,7 +80,7 @@ TensorSpecs range_shape(const OpContext& c) {
     fail<ResourceExhaustedError>("range: start ", r.start, ", limit ", r.limit, ", delta ", r.delta, " make ",
                                  r.count, " values");
   DType dtype = r.whole ? whole_dtype(r) : DType::float32;
-  if (!c.attributes.is_none(3)) dtype = c.attributes.get<DType>(3);
+  if (!c.is_none("dtype")) dtype = c.get<DType>("dtype");
   if (dtype == DType::bool_) fail<TypeMismatchError>("range: dtype is bool; needs a number's dtype");
   check_range_fits(r, dtype);
   return spec(dtype, {static_cast<std::int64_t>(r.count)});
@@ -146,9 +146,9 @@ TAPEDECK_OP(linspace_op) = {
             if (c.inputs[i].rank() != 0)
               fail<InvalidArgumentError>("linspace: ", input_name(c, i), " has shape ",
                                          to_string(c.inputs[i].shape()), "; needs a scalar");
-          if (integer_of(c, 0) < 1)
-            fail<InvalidArgumentError>("linspace: num is ", integer_of(c, 0), "; needs at least 1");
-          return spec(c.inputs[0].dtype(), {integer_of(c, 0)});
+          const std::int64_t count = integer_of(c, "num");
+          if (count < 1) fail<InvalidArgumentError>("linspace: num is ", count, "; needs at least 1");
+          return spec(c.inputs[0].dtype(), {count});
         },
     .forward =
         [](const OpContext& c) {

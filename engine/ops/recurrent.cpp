@@ -10,13 +10,6 @@ namespace {
 
 using cpu::RecurrentCell;
 
-/// Attributes of every recurrent op; the third is the cell's variant where it has one. Gradient ops have two
-/// lists behind them.
-enum : std::size_t { time_major_at, reverse_at, variant_at };
-std::size_t given_at(const OpDef& op) {
-  return op.attributes.size() - 2;
-}
-
 /// One of the three cells, with its two rows.
 enum class Family : std::uint8_t { lstm, gru, simple };
 constexpr std::size_t states_of(Family family) {
@@ -38,15 +31,15 @@ constexpr std::size_t cotangents_at(Family family) {
 }
 
 template <Family family>
-RecurrentCell cell_of(const OpDef& op, const Attributes& attributes) {
+RecurrentCell cell_of(const OpContext& c) {
   if constexpr (family == Family::lstm) return RecurrentCell::lstm;
   if constexpr (family == Family::gru)
-    return attributes.get<bool>(variant_at) ? RecurrentCell::gru_after : RecurrentCell::gru_before;
+    return c.get<bool>("reset_after") ? RecurrentCell::gru_after : RecurrentCell::gru_before;
   if constexpr (family == Family::simple) {
-    const auto& activation = attributes.get<std::string>(variant_at);
+    const auto& activation = c.get<std::string>("activation");
     if (activation == "tanh") return RecurrentCell::rnn_tanh;
     if (activation == "relu") return RecurrentCell::rnn_relu;
-    fail<InvalidArgumentError>(op.name, ": activation is '", activation, "'; needs tanh or relu");
+    fail<InvalidArgumentError>(c.op.name, ": activation is '", activation, "'; needs tanh or relu");
   }
 }
 
@@ -101,10 +94,10 @@ Reading read(const OpContext& c, std::size_t mask_at) {
   if (h.rank() != 2)
     fail<InvalidArgumentError>(c.op.name, ": initial_h has shape ", to_string(h.shape()),
                                "; needs (batch, units)");
-  const bool time_major = c.attributes.get<bool>(time_major_at);
-  Reading reading{cell_of<family>(c.op, c.attributes),
+  const bool time_major = c.get<bool>("time_major");
+  Reading reading{cell_of<family>(c),
                   {x.dim(time_major ? 1 : 0), x.dim(time_major ? 0 : 1), x.dim(2), h.dim(1), time_major,
-                   c.attributes.get<bool>(reverse_at), nullptr},
+                   c.get<bool>("reverse"), nullptr},
                   {}};
   check_weights<family>(c, reading);
   for (std::size_t k = 1; k <= states_of(family); ++k)
@@ -162,14 +155,13 @@ Tensors forward(const OpContext& c) {
 }
 
 /// Positions in a list attribute: below `count`, each above the one before.
-Integers positions(const OpContext& c, std::size_t attribute, std::size_t count) {
-  const Integers values = integers_of(c.attributes[attribute]);
+Integers positions(const OpContext& c, AttributeName attribute, std::size_t count) {
+  const Integers values = integers_of(c.attribute(attribute));
   for (std::size_t i = 0; i < values.size(); ++i)
     if (values[i] < 0 || values[i] >= static_cast<std::int64_t>(count) ||
         (i > 0 && values[i] <= values[i - 1]))
-      fail<InvalidArgumentError>(c.op.name, ": ", c.op.attributes[attribute].name, " is ",
-                                 to_string(c.attributes[attribute]), "; needs rising numbers from 0 to ",
-                                 count - 1);
+      fail<InvalidArgumentError>(c.op.name, ": ", attribute.text(), " is ", to_string(c.attribute(attribute)),
+                                 "; needs rising numbers from 0 to ", count - 1);
   return values;
 }
 
@@ -180,8 +172,7 @@ struct GradientReading {
   Integers given, wanted;
 
   explicit GradientReading(const OpContext& c)
-      : given(positions(c, given_at(c.op), outputs_of(family))),
-        wanted(positions(c, given_at(c.op) + 1, primals_of(family))) {
+      : given(positions(c, "given", outputs_of(family))), wanted(positions(c, "wanted", primals_of(family))) {
     const std::size_t first = cotangents_at(family);
     reading = read<family>(c, first + given.size());
     const TensorSpecs outputs = output_specs<family>(reading, c.inputs[0].dtype());

@@ -62,14 +62,13 @@ template <Reduction op>
 Tensors reduction_forward(const OpContext& c) {
   const DType dtype = c.inputs[0].dtype();
   if (is_complex(dtype)) [[unlikely]] {
-    const std::vector<bool> flags = axis_flags(c, axis_attribute, c.inputs[0].shape());
+    const std::vector<bool> flags = axis_flags(c, "axis", c.inputs[0].shape());
     if (op == Reduction::sum) return one(complex_sum(c.inputs[0], flags, c.outputs[0].shape));
     const RowOrder order(c.inputs[0].shape(), flags);
     return one(dtype == DType::complex64 ? complex_product<float>(c.inputs[0], order, c.outputs[0])
                                          : complex_product<double>(c.inputs[0], order, c.outputs[0]));
   }
-  return one(
-      reduce_axes(op, c.inputs[0], axis_flags(c, axis_attribute, c.inputs[0].shape()), c.outputs[0].shape));
+  return one(reduce_axes(op, c.inputs[0], axis_flags(c, "axis", c.inputs[0].shape()), c.outputs[0].shape));
 }
 
 }  // namespace
@@ -77,7 +76,7 @@ Tensors reduction_forward(const OpContext& c) {
 Tensor with_kept_axes(const VjpContext& c, const Tensor& tensor) {
   const OpContext call{c.op, c.inputs, c.attributes, {}};
   const Shape& shape = c.inputs[0].shape();
-  const Shape kept = reduced_shape(shape, axis_flags(call, axis_attribute, shape), true);
+  const Shape kept = reduced_shape(shape, axis_flags(call, "axis", shape), true);
   return tensor.shape() == kept ? tensor : reshape(tensor, kept);
 }
 
@@ -136,7 +135,7 @@ Tensors extreme_vjp(const VjpContext& c) {
   const Tensor hits = cast(equal(x, with_kept_axes(c, c.outputs[0])), x.dtype());
   const OpContext call{c.op, c.inputs, c.attributes, {}};
   Integers axes;
-  const std::vector<bool> flags = axis_flags(call, axis_attribute, x.shape());
+  const std::vector<bool> flags = axis_flags(call, "axis", x.shape());
   for (int axis = 0; axis < x.rank(); ++axis)
     if (flags[static_cast<std::size_t>(axis)]) axes.push_back(axis);
   const Tensor ties = reduce_sum(hits, axes, true);
@@ -163,7 +162,7 @@ Tensor product_of_others(const Tensor& rows) {
 Tensors prod_vjp(const VjpContext& c) {
   const Tensor& x = c.inputs[0];
   const OpContext call{c.op, c.inputs, c.attributes, {}};
-  const RowOrder order(x.shape(), axis_flags(call, axis_attribute, x.shape()));
+  const RowOrder order(x.shape(), axis_flags(call, "axis", x.shape()));
   const Tensor moved = transpose(x, order.permutation);
   const Tensor others = product_of_others(reshape(moved, {order.rows, order.count}));
   const Tensor back = transpose(reshape(others, moved.shape()), order.inverse());
@@ -172,7 +171,7 @@ Tensors prod_vjp(const VjpContext& c) {
 
 Tensors mean_forward(const OpContext& c) {
   const Tensor& x = c.inputs[0];
-  const std::vector<bool> flags = axis_flags(c, axis_attribute, x.shape());
+  const std::vector<bool> flags = axis_flags(c, "axis", x.shape());
   const std::int64_t count = reduced_count(x.shape(), flags);
   if (count == 0 && is_integer(x.dtype()) && element_count(c.outputs[0].shape) > 0)
     fail<InvalidArgumentError>("reduce_mean: ", to_string(x.shape()), " has no values to take the mean of");
@@ -263,7 +262,7 @@ TAPEDECK_OP(reduce_logsumexp_op) = reduction_row(
     Kind::floating, reduction_shape<Kind::floating>,
     [](const OpContext& c) {
       Tensor out = allocate_output(c);
-      const RowOrder order(c.inputs[0].shape(), axis_flags(c, axis_attribute, c.inputs[0].shape()));
+      const RowOrder order(c.inputs[0].shape(), axis_flags(c, "axis", c.inputs[0].shape()));
       const Tensor rows = order.rows_of(c.inputs[0]);
       cpu::logsumexp(rows.dtype(), rows.raw(), order.rows, order.count, out.writable_data<std::byte>());
       return one(std::move(out));
@@ -279,7 +278,7 @@ Tensor reduce_logsumexp(const Tensor& input, const Axes& axis, bool keepdims) {
 namespace {
 
 int arg_axis(const OpContext& c) {
-  const std::int64_t axis = c.attributes.is_none(0) ? 0 : integer_of(c, 0);
+  const std::int64_t axis = c.is_none("axis") ? 0 : integer_of(c, "axis");
   return normalize_axis(c.op.name, "axis", axis, c.inputs[0].shape());
 }
 
@@ -288,7 +287,7 @@ TensorSpecs arg_shape(const OpContext& c) {
   const int axis = arg_axis(c);
   if (shape[axis] == 0)
     fail<InvalidArgumentError>(c.op.name, ": axis ", axis, " of shape ", to_string(shape), " is empty");
-  const DType dtype = index_dtype_of(c, 1);
+  const DType dtype = index_dtype_of(c, "output_type");
   std::vector<bool> flags(static_cast<std::size_t>(shape.rank()), false);
   flags[static_cast<std::size_t>(axis)] = true;
   return spec(dtype, reduced_shape(shape, flags, false));

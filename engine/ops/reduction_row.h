@@ -6,15 +6,12 @@
 
 namespace tapedeck::ops {
 
-inline constexpr std::size_t axis_attribute = 0;
-inline constexpr std::size_t keepdims_attribute = 1;
-
 template <Kind kind>
 TensorSpecs reduction_shape(const OpContext& c) {
   require_kind(c, 0, kind);
   const Shape& shape = c.inputs[0].shape();
-  return spec(c.inputs[0].dtype(), reduced_shape(shape, axis_flags(c, axis_attribute, shape),
-                                                 c.attributes.get<bool>(keepdims_attribute)));
+  return spec(c.inputs[0].dtype(),
+              reduced_shape(shape, axis_flags(c, "axis", shape), c.get<bool>("keepdims")));
 }
 
 /// Neighbouring axes with the same flag count as one; each reduced one is a pass, from the innermost

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <mutex>
 #include <shared_mutex>
+#include <stdexcept>
 #include <unordered_map>
 
 #include "engine/ops/op.h"
@@ -37,6 +39,12 @@ Registry& Registry::instance() {
 const OpDef& Registry::add(OpDef op) {
   if (op.name.empty()) abort_with(op.name, "has no name");
   if (!op.shape_rule || !op.forward) abort_with(op.name, "lacks its shape rule or its forward function");
+  for (const AttributeSpec& attribute : op.attributes) {
+    const std::uint32_t key = AttributeName::key_of(attribute.name);
+    if (std::ranges::find(op.attribute_keys, key) != op.attribute_keys.end())
+      abort_with(op.name, "has two attributes of one key");
+    op.attribute_keys.push_back(key);
+  }
   Rows& all = rows();
   std::lock_guard lock(all.mutex);
   if (all.by_name.contains(op.name)) abort_with(op.name, "is registered twice");
@@ -65,6 +73,10 @@ std::size_t Registry::size() const {
   Rows& all = rows();
   std::shared_lock lock(all.mutex);
   return all.ops.size();
+}
+
+void OpDef::throw_unknown(AttributeName attribute) const {
+  throw std::logic_error(name + ": has no attribute " + attribute.text());
 }
 
 }  // namespace tapedeck

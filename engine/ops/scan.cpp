@@ -9,7 +9,7 @@ namespace tapedeck::ops {
 namespace {
 
 int scan_axis(const OpContext& c) {
-  return normalize_axis(c.op.name, "axis", integer_of(c, 0), c.inputs[0].shape());
+  return normalize_axis(c.op.name, "axis", integer_of(c, "axis"), c.inputs[0].shape());
 }
 
 TensorSpecs scan_shape(const OpContext& c) {
@@ -29,7 +29,7 @@ Tensors scan_forward(const OpContext& c) {
   for (int i = 0; i < axis; ++i) outer *= x.dim(i);
   for (int i = axis + 1; i < x.rank(); ++i) inner *= x.dim(i);
   Tensor out = allocate_output(c);
-  const cpu::Scan kind{product, c.attributes.get<bool>(1), c.attributes.get<bool>(2)};
+  const cpu::Scan kind{product, c.get<bool>("exclusive"), c.get<bool>("reverse")};
   kernel(kind, x.dtype(), x.raw(), outer, x.dim(axis), inner, out.writable_data<std::byte>());
   return one(std::move(out));
 }
@@ -89,7 +89,7 @@ Tensor along_rows(const VjpContext& c, F&& f) {
   std::vector<bool> flags(static_cast<std::size_t>(x.rank()), false);
   flags[static_cast<std::size_t>(scan_axis({c.op, c.inputs, c.attributes, {}}))] = true;
   const RowOrder order(x.shape(), flags);
-  const bool backwards = c.attributes.get<bool>(2);
+  const bool backwards = c.get<bool>("reverse");
   const auto to_rows = [&](const Tensor& tensor) {
     const Tensor rows = reshape(transpose(tensor, order.permutation), {order.rows, order.count});
     return backwards ? reverse(rows, {1}) : rows;
@@ -103,7 +103,7 @@ Tensor along_rows(const VjpContext& c, F&& f) {
 
 /// The gradient of the inclusive scan: an exclusive one is the inclusive one of the element before.
 Tensor of_inclusive(const VjpContext& c, const Tensor& gradient_rows) {
-  return c.attributes.get<bool>(1) ? shifted(gradient_rows, 1) : gradient_rows;
+  return c.get<bool>("exclusive") ? shifted(gradient_rows, 1) : gradient_rows;
 }
 
 Tensors cumprod_vjp(const VjpContext& c) {
@@ -124,7 +124,7 @@ Tensors log_sum_vjp(const VjpContext& c) {
   if (c.inputs[0].count() == 0) return one(zeros_like(c.inputs[0]));
   return one(along_rows(c, [&](const auto& to_rows) {
     const Tensor x = to_rows(c.inputs[0]);
-    const Tensor y = c.attributes.get<bool>(1) ? cumulative_logsumexp(x, 1) : to_rows(c.outputs[0]);
+    const Tensor y = c.get<bool>("exclusive") ? cumulative_logsumexp(x, 1) : to_rows(c.outputs[0]);
     const std::int64_t rows = y.dim(0), last = y.dim(1) - 1;
     const Tensor next[] = {slice(y, {0, 1}, {rows, last}), slice(y, {0, last}, {rows, 1})};
     const Tensor factor = share(y, concat(next, 1));
@@ -134,12 +134,12 @@ Tensors log_sum_vjp(const VjpContext& c) {
 
 }  // namespace
 
-TAPEDECK_OP(cumsum_op, VjpReads::shapes) = scan_row(
-    "cumsum", "Running sums along an axis: yᵢ = x₀ + … + xᵢ.", "dx = cumsum(dy) in the other direction",
-    scan_forward<false>, [](const VjpContext& c) {
-      const std::int64_t axis = scan_axis({c.op, c.inputs, c.attributes, {}});
-      return one(cumsum(c.cotangents[0], axis, c.attributes.get<bool>(1), !c.attributes.get<bool>(2)));
-    });
+TAPEDECK_OP(cumsum_op, VjpReads::shapes) =
+    scan_row("cumsum", "Running sums along an axis: yᵢ = x₀ + … + xᵢ.",
+             "dx = cumsum(dy) in the other direction", scan_forward<false>, [](const VjpContext& c) {
+               const std::int64_t axis = scan_axis({c.op, c.inputs, c.attributes, {}});
+               return one(cumsum(c.cotangents[0], axis, c.get<bool>("exclusive"), !c.get<bool>("reverse")));
+             });
 Tensor cumsum(const Tensor& x, std::int64_t axis, bool exclusive, bool reverse) {
   return run_op1(cumsum_op, {x}, {axis, exclusive, reverse});
 }

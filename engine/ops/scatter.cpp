@@ -13,7 +13,7 @@ namespace {
 int batch_axes_of(const OpContext& c) {
   const Shape& params = c.inputs[0].shape();
   const Shape& indices = c.inputs[1].shape();
-  const std::int64_t given = integer_of(c, 0);
+  const std::int64_t given = integer_of(c, "batch_dims");
   bool fits = given >= 0 && given < indices.rank() && given <= params.rank();
   for (int i = 0; fits && i < given; ++i) fits = params[i] == indices[i];
   if (!fits)
@@ -110,7 +110,7 @@ TAPEDECK_OP(scatter_nd_op) = {
     .attributes = {{.name = "shape", .kind = AttributeKind::shape, .fallback = {}, .required = true}},
     .shape_rule =
         [](const OpContext& c) {
-          const Shape shape = shape_of(c, 0);
+          const Shape shape = shape_of(c, "shape");
           if (c.inputs[1].dtype() == DType::string)
             fail<TypeMismatchError>("scatter_nd: updates is string; strings do not add up");
           require_updates(c, 0, 1, shape, depth_of(c, 0, shape));

@@ -58,7 +58,7 @@ Tensor where_indices(const Tensor& condition) {
 namespace {
 
 bool from_right(const OpContext& c) {
-  const std::string& side = c.attributes.get<std::string>(0);
+  const std::string& side = c.get<std::string>("side");
   if (side != "left" && side != "right")
     fail<InvalidArgumentError>("searchsorted: side is '", side, "'; it is 'left' or 'right'");
   return side == "right";
@@ -68,7 +68,7 @@ TensorSpecs searchsorted_shape(const OpContext& c) {
   require_kind(c, 0, Kind::numeric);
   require_same_dtype(c, 0, 1);
   from_right(c);
-  const DType out_type = index_dtype_of(c, 1);
+  const DType out_type = index_dtype_of(c, "out_type");
   const Shape& sequence = c.inputs[0].shape();
   const Shape& values = c.inputs[1].shape();
   bool fits = sequence.rank() == 1 || (sequence.rank() > 1 && values.rank() == sequence.rank());

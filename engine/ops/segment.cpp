@@ -16,7 +16,7 @@ TensorSpecs segment_shape(const OpContext& c) {
   require_kind(c, 1, Kind::index);
   const Shape& data = c.inputs[0].shape();
   const Shape& ids = c.inputs[1].shape();
-  const std::int64_t segments = integer_of(c, 0);
+  const std::int64_t segments = integer_of(c, "num_segments");
   if (segments < 0) fail<InvalidArgumentError>(c.op.name, ": num_segments is ", segments);
   bool fits = ids.rank() <= data.rank();
   for (int i = 0; fits && i < ids.rank(); ++i) fits = ids[i] == data[i];
@@ -30,7 +30,7 @@ TensorSpecs segment_shape(const OpContext& c) {
 
 /// Numbers below 0 leave their slice out, as in TensorFlow.
 std::vector<std::int64_t> segment_numbers(const OpContext& c) {
-  const std::int64_t count = integer_of(c, 0);
+  const std::int64_t count = integer_of(c, "num_segments");
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(c.inputs[1].count()));
   const Tensor ids = contiguous(widened(c.inputs[1]));
   visit_dtype(ids.dtype(), [&](auto tag) {
@@ -70,7 +70,7 @@ Tensor of_segment(const VjpContext& c, const Tensor& by_segment) {
 }
 
 std::int64_t segment_count(const VjpContext& c) {
-  return integer_of({c.op, c.inputs, c.attributes, {}}, 0);
+  return integer_of({c.op, c.inputs, c.attributes, {}}, "num_segments");
 }
 
 /// Nothing to differentiate, and no segment that `gather` could read.

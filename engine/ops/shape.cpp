@@ -21,7 +21,7 @@ namespace {
 
 TensorSpecs reshape_shape(const OpContext& c) {
   const Tensor& tensor = c.inputs[0];
-  Shape shape{std::span<const std::int64_t>(integers_of(c.attributes[0]))};
+  Shape shape{std::span<const std::int64_t>(integers_of(c.attribute("shape")))};
   int open = -1;
   // Beside an extent of 0 the others may have any product.
   std::int64_t known = std::find(shape.begin(), shape.end(), 0) != shape.end() ? 0 : 1;
@@ -81,7 +81,7 @@ Tensor reshape(const Tensor& tensor, const Shape& shape) {
 namespace {
 
 int new_axis(const OpContext& c) {
-  return normalize_axis("expand_dims", "axis", integer_of(c, 0), c.inputs[0].shape(), 1);
+  return normalize_axis("expand_dims", "axis", integer_of(c, "axis"), c.inputs[0].shape(), 1);
 }
 
 /// The dims with `value` put in before `axis`.
@@ -134,9 +134,9 @@ namespace {
 
 std::vector<bool> squeezed_axes(const OpContext& c) {
   const Shape& shape = c.inputs[0].shape();
-  const bool all = c.attributes.is_none(0) || integers_of(c.attributes[0]).empty();
+  const bool all = c.is_none("axis") || integers_of(c.attribute("axis")).empty();
   std::vector<bool> flags(static_cast<std::size_t>(shape.rank()), false);
-  if (!all) flags = axis_flags(c, 0, shape);
+  if (!all) flags = axis_flags(c, "axis", shape);
   for (int axis = 0; axis < shape.rank(); ++axis) {
     const auto i = static_cast<std::size_t>(axis);
     if (all) flags[i] = shape[axis] == 1;
@@ -193,7 +193,7 @@ namespace {
 
 /// Views may have more elements than any memory.
 DType count_dtype(const OpContext& c, std::span<const std::int64_t> counts) {
-  const DType dtype = index_dtype_of(c, 0);
+  const DType dtype = index_dtype_of(c, "out_type");
   for (const std::int64_t count : counts)
     if (dtype == DType::int32 && count > std::numeric_limits<std::int32_t>::max())
       fail<InvalidArgumentError>(c.op.name, ": ", count, " of input ", to_string(c.inputs[0].shape()),

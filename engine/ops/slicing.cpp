@@ -17,17 +17,16 @@ struct Resolved {
   std::int64_t offset = 0;
 };
 
-Slicing slicing_of(const OpContext& c, std::size_t first) {
+Slicing slicing_of(const OpContext& c) {
   Slicing s;
-  s.begin = integers_of(c.attributes[first]);
-  s.end = integers_of(c.attributes[first + 1]);
-  s.strides =
-      c.attributes.is_none(first + 2) ? Integers(s.begin.size(), 1) : integers_of(c.attributes[first + 2]);
-  s.begin_mask = integer_of(c, first + 3);
-  s.end_mask = integer_of(c, first + 4);
-  s.ellipsis_mask = integer_of(c, first + 5);
-  s.new_axis_mask = integer_of(c, first + 6);
-  s.shrink_axis_mask = integer_of(c, first + 7);
+  s.begin = integers_of(c.attribute("begin"));
+  s.end = integers_of(c.attribute("end"));
+  s.strides = c.is_none("strides") ? Integers(s.begin.size(), 1) : integers_of(c.attribute("strides"));
+  s.begin_mask = integer_of(c, "begin_mask");
+  s.end_mask = integer_of(c, "end_mask");
+  s.ellipsis_mask = integer_of(c, "ellipsis_mask");
+  s.new_axis_mask = integer_of(c, "new_axis_mask");
+  s.shrink_axis_mask = integer_of(c, "shrink_axis_mask");
   if (s.begin.size() != s.end.size() || s.begin.size() != s.strides.size())
     fail<InvalidArgumentError>(c.op.name, ": begin, end and strides have ", s.begin.size(), ", ",
                                s.end.size(), " and ", s.strides.size(), " entries; needs the same number");
@@ -131,19 +130,19 @@ TAPEDECK_OP(strided_slice_op) = {
     .shape_rule =
         [](const OpContext& c) {
           const Tensor& x = c.inputs[0];
-          return spec(x.dtype(), resolve(c, slicing_of(c, 0), x.shape(), x.strides()).shape);
+          return spec(x.dtype(), resolve(c, slicing_of(c), x.shape(), x.strides()).shape);
         },
     .forward =
         [](const OpContext& c) {
           const Tensor& x = c.inputs[0];
-          const Resolved view = resolve(c, slicing_of(c, 0), x.shape(), x.strides());
+          const Resolved view = resolve(c, slicing_of(c), x.shape(), x.strides());
           return one(view_of(x, view.shape, view.strides, view.offset));
         },
     .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
           return one(strided_slice_grad(c.cotangents[0], c.inputs[0].shape(),
-                                        slicing_of({c.op, c.inputs, c.attributes, {}}, 0)));
+                                        slicing_of({c.op, c.inputs, c.attributes, {}})));
         },
     .vjp_formula = "dx = dy where the slice reads, else 0",
     .cost = cost::view,
@@ -180,10 +179,10 @@ TAPEDECK_OP(strided_slice_grad_op) = {
         }(),
     .shape_rule =
         [](const OpContext& c) {
-          const Shape shape = shape_of(c, 0);
+          const Shape shape = shape_of(c, "shape");
           Strides none;  // only the shape counts: those of a shape that no memory holds would overflow
           none.resize(shape.rank());
-          const Shape read = resolve(c, slicing_of(c, 1), shape, none).shape;
+          const Shape read = resolve(c, slicing_of(c), shape, none).shape;
           if (read != c.inputs[0].shape())
             fail<InvalidArgumentError>("strided_slice_grad: dy ", to_string(c.inputs[0].shape()),
                                        " where the slice of ", to_string(shape), " has shape ",
@@ -196,7 +195,7 @@ TAPEDECK_OP(strided_slice_grad_op) = {
           const Tensor zero = Tensor::scalar(0.0, out.dtype());
           const std::size_t size = item_size(out.dtype());
           cpu::fill(size, zero.raw(), out.writable_data<std::byte>(), out.count());
-          const Resolved view = resolve(c, slicing_of(c, 1), out.shape(), out.strides());
+          const Resolved view = resolve(c, slicing_of(c), out.shape(), out.strides());
           const Tensor& dy = c.inputs[0];
           cpu::copy(size, dy.raw(), dy.strides(),
                     out.writable_data<std::byte>() + view.offset * static_cast<std::int64_t>(size),
@@ -206,7 +205,7 @@ TAPEDECK_OP(strided_slice_grad_op) = {
     .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
-          return one(strided_slice(c.cotangents[0], slicing_of({c.op, c.inputs, c.attributes, {}}, 1)));
+          return one(strided_slice(c.cotangents[0], slicing_of({c.op, c.inputs, c.attributes, {}})));
         },
     .vjp_formula = "d(dy) = the same slice of dz",
     .cost = cost::moves,
@@ -232,7 +231,7 @@ TAPEDECK_OP(tensor_strided_slice_update_op) = {
         [](const OpContext& c) {
           require_same_dtype(c, 0, 1);
           const Tensor& x = c.inputs[0];
-          const Shape read = resolve(c, slicing_of(c, 0), x.shape(), x.strides()).shape;
+          const Shape read = resolve(c, slicing_of(c), x.shape(), x.strides()).shape;
           if (read != c.inputs[1].shape())
             fail<InvalidArgumentError>("tensor_strided_slice_update: value ", to_string(c.inputs[1].shape()),
                                        " where the slice of ", to_string(x.shape()), " has shape ",
@@ -245,14 +244,14 @@ TAPEDECK_OP(tensor_strided_slice_update_op) = {
           const Tensor& x = c.inputs[0];
           const Tensor& value = c.inputs[1];
           place(x, out, x.shape(), x.strides(), out.strides(), 0);
-          const Resolved view = resolve(c, slicing_of(c, 0), out.shape(), out.strides());
+          const Resolved view = resolve(c, slicing_of(c), out.shape(), out.strides());
           place(value, out, view.shape, value.strides(), view.strides, view.offset);
           return one(std::move(out));
         },
     .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
-          const Slicing slicing = slicing_of({c.op, c.inputs, c.attributes, {}}, 0);
+          const Slicing slicing = slicing_of({c.op, c.inputs, c.attributes, {}});
           Tensors gradients(2);
           if (c.wanted[0])
             gradients[0] =
@@ -281,8 +280,8 @@ namespace {
 
 TensorSpecs slice_shape(const OpContext& c) {
   const Shape& shape = c.inputs[0].shape();
-  const Integers begin = integers_of(c.attributes[0]);
-  const Integers size = integers_of(c.attributes[1]);
+  const Integers begin = integers_of(c.attribute("begin"));
+  const Integers size = integers_of(c.attribute("size"));
   Shape result;
   bool fits = begin.size() == static_cast<std::size_t>(shape.rank()) && size.size() == begin.size();
   for (std::size_t i = 0; fits && i < begin.size(); ++i) {
@@ -294,8 +293,8 @@ TensorSpecs slice_shape(const OpContext& c) {
     result.push_back(count);
   }
   if (!fits)
-    fail<InvalidArgumentError>("slice: begin ", to_string(c.attributes[0]), " and size ",
-                               to_string(c.attributes[1]), " leave shape ", to_string(shape));
+    fail<InvalidArgumentError>("slice: begin ", to_string(c.attribute("begin")), " and size ",
+                               to_string(c.attribute("size")), " leave shape ", to_string(shape));
   return spec(c.inputs[0].dtype(), result);
 }
 
@@ -311,7 +310,7 @@ TAPEDECK_OP(slice_op) = {
     .forward =
         [](const OpContext& c) {
           const Tensor& x = c.inputs[0];
-          const Integers begin = integers_of(c.attributes[0]);
+          const Integers begin = integers_of(c.attribute("begin"));
           std::int64_t offset = 0;
           if (element_count(c.outputs[0].shape) > 0)
             for (int axis = 0; axis < x.rank(); ++axis)
@@ -321,7 +320,7 @@ TAPEDECK_OP(slice_op) = {
     .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
-          const Integers begin = integers_of(c.attributes[0]);
+          const Integers begin = integers_of(c.attribute("begin"));
           Integers paddings;
           for (std::size_t i = 0; i < begin.size(); ++i) {
             const int axis = static_cast<int>(i);

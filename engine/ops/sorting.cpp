@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/cpu/scan.h"
 #include "engine/cpu/sort.h"
 #include "engine/ops/cost.h"
 #include "engine/ops/rows.h"
@@ -22,12 +23,12 @@ OpCost sorting_cost(const CostContext& c) {
 RowOrder rows_along(const OpContext& c) {
   const Shape& shape = c.inputs[0].shape();
   std::vector<bool> flags(static_cast<std::size_t>(shape.rank()), false);
-  flags[static_cast<std::size_t>(normalize_axis(c.op.name, "axis", integer_of(c, 0), shape))] = true;
+  flags[static_cast<std::size_t>(normalize_axis(c.op.name, "axis", integer_of(c, "axis"), shape))] = true;
   return {shape, flags};
 }
 
 bool is_descending(const OpContext& c) {
-  const std::string& direction = c.attributes.get<std::string>(1);
+  const std::string& direction = c.get<std::string>("direction");
   if (direction != "ASCENDING" && direction != "DESCENDING")
     fail<InvalidArgumentError>(c.op.name, ": direction is '", direction,
                                "'; needs 'ASCENDING' or 'DESCENDING'");
@@ -66,19 +67,24 @@ Tensor put_back(const Tensor& gradient, const Tensor& positions, std::int64_t co
   return reshape(sums, {rows, count});
 }
 
-Tensors sort_vjp(const VjpContext& c) {
+/// put_back of an op whose results have the input's shape; positions along its attribute `axis`.
+Tensor put_back_along(const VjpContext& c, const Tensor& positions) {
   const Tensor& x = c.inputs[0];
-  if (x.count() == 0) return one(zeros_like(x));
   const RowOrder order = rows_along({c.op, c.inputs, c.attributes, {}});
-  const Tensor positions =
-      argsort(x, std::get<std::int64_t>(c.attributes[0]), c.attributes.get<std::string>(1), true);
   const auto to_rows = [&](const Tensor& tensor) {
     return reshape(transpose(tensor, order.permutation), {order.rows, order.count});
   };
   const Tensor rows = put_back(to_rows(c.cotangents[0]), to_rows(positions), order.count);
   Shape moved;
   for (const std::int64_t axis : order.permutation) moved.push_back(x.dim(static_cast<int>(axis)));
-  return one(transpose(reshape(rows, moved), order.inverse()));
+  return transpose(reshape(rows, moved), order.inverse());
+}
+
+Tensors sort_vjp(const VjpContext& c) {
+  const Tensor& x = c.inputs[0];
+  if (x.count() == 0) return one(zeros_like(x));
+  return one(
+      put_back_along(c, argsort(x, c.get<std::int64_t>("axis"), c.get<std::string>("direction"), true)));
 }
 
 }  // namespace
@@ -153,20 +159,71 @@ Tensor argsort(const Tensor& values, std::int64_t axis, const std::string& direc
   return run_op1(argsort_op, {values}, {axis, direction, stable});
 }
 
+// ---- cummax ----
+namespace {
+
+TensorSpecs cummax_shape(const OpContext& c) {
+  require_kind(c, 0, Kind::numeric);
+  require_countable(c, rows_along(c).count);
+  TensorSpecs specs = like_first(c);
+  specs.push_back({DType::int32, c.inputs[0].shape()});
+  return specs;
+}
+
+Tensors cummax_forward(const OpContext& c) {
+  const RowOrder order = rows_along(c);
+  const Tensor rows = order.rows_of(c.inputs[0]);
+  const Tensor values = Tensor::allocate(rows.dtype(), rows.shape());
+  const Tensor positions = Tensor::allocate(DType::int32, rows.shape());
+  cpu::scan_max(c.get<bool>("reverse"), rows.dtype(), rows.raw(), order.rows, order.count,
+                values.writable_data<std::byte>(), positions.writable_data<std::int32_t>());
+  return {order.original_order(values), order.original_order(positions)};
+}
+
+Tensors cummax_vjp(const VjpContext& c) {
+  if (!c.cotangents[0]) return Tensors(1);  // nothing flows through the positions
+  return one(c.inputs[0].count() == 0 ? zeros_like(c.inputs[0]) : put_back_along(c, c.outputs[1]));
+}
+
+}  // namespace
+
+TAPEDECK_OP(cummax_op) = {
+    .name = "cummax",
+    .python_names = {"math.cummax"},
+    .inputs = {{.name = "x"}},
+    .attributes = {{.name = "axis", .kind = AttributeKind::integer, .fallback = std::int64_t{0}},
+                   {.name = "reverse", .kind = AttributeKind::boolean, .fallback = false}},
+    .shape_rule = cummax_shape,
+    .forward = cummax_forward,
+    .vjp_reads = VjpReads::outputs,
+    .vjp = cummax_vjp,
+    .vjp_formula = "dx = Σ d(values) over all places that took their value from there",
+    .doc =
+        "The largest value so far along an axis, and where it stood.\n\nx: any numeric dtype, at least one "
+        "axis; axis: along which; reverse: run from the last element to the first.\nReturns: (values, "
+        "indices): the dtype of x and int32, the shape of x. Of equal values the latest counts; from a NaN "
+        "on all is NaN.\nErrors: InvalidArgumentError for an axis out of range; TypeMismatchError for bool.",
+    .uint64_way = Uint64Way::order,
+    .results = {.fields = {"values", "indices"}, .tuple_name = "Cummax"},
+};
+std::pair<Tensor, Tensor> cummax(const Tensor& x, std::int64_t axis, bool reverse) {
+  return run_op2(cummax_op, x, {axis, reverse});
+}
+
 // ---- top_k ----
 namespace {
 
 TensorSpecs top_k_shape(const OpContext& c) {
   require_kind(c, 0, Kind::numeric);
   const Shape& input = c.inputs[0].shape();
-  const std::int64_t k = integer_of(c, 0);
+  const std::int64_t k = integer_of(c, "k");
   if (input.rank() == 0) fail<InvalidArgumentError>("top_k: input is a scalar; needs at least one axis");
   const int last = input.rank() - 1;
   if (k < 0 || k > input[last])
     fail<InvalidArgumentError>("top_k: k is ", k, "; the last axis of input ", to_string(input), " has ",
                                input[last], " values");
   require_countable(c, input[last]);
-  const DType index_type = index_dtype_of(c, 2);
+  const DType index_type = index_dtype_of(c, "index_type");
   Shape shape;
   for (int axis = 0; axis < last; ++axis) shape.push_back(input[axis]);
   shape.push_back(k);
@@ -180,7 +237,7 @@ Tensors top_k_forward(const OpContext& c) {
   const std::int64_t count = rows.dim(rows.rank() - 1);
   Tensors outputs = one(allocate_output(c, 0));
   Tensor positions = Tensor::allocate(DType::int32, c.outputs[1].shape);
-  cpu::top_k_rows(rows.dtype(), rows.raw(), count == 0 ? 0 : rows.count() / count, count, integer_of(c, 0),
+  cpu::top_k_rows(rows.dtype(), rows.raw(), count == 0 ? 0 : rows.count() / count, count, integer_of(c, "k"),
                   outputs[0].writable_data<std::byte>(), positions.writable_data<std::int32_t>());
   if (c.outputs[1].dtype != DType::int32) {
     const Tensor narrow = std::exchange(positions, allocate_output(c, 1));
@@ -195,7 +252,7 @@ Tensors top_k_vjp(const VjpContext& c) {
   const Tensor& x = c.inputs[0];
   if (!c.cotangents[0]) return Tensors(1);  // nothing flows through the positions
   const std::int64_t count = x.dim(x.rank() - 1);
-  const std::int64_t k = integer_of({c.op, c.inputs, c.attributes, {}}, 0);
+  const std::int64_t k = integer_of({c.op, c.inputs, c.attributes, {}}, "k");
   if (x.count() == 0 || k == 0) return zero_gradient(c);
   const Shape taken{x.count() / count, k};
   return one(

@@ -15,24 +15,24 @@ struct Blocks {
   Integers borders;  ///< before and after, axis by axis
   std::int64_t count = 1;
 
-  explicit Blocks(const OpContext& c)
-      : block(integers_of(c.attributes[0])), borders(integers_of(c.attributes[1])) {
+  /// `border` is the op's name for the borders.
+  Blocks(const OpContext& c, AttributeName border)
+      : block(integers_of(c.attribute("block_shape"))), borders(integers_of(c.attribute(border))) {
     const Shape& shape = c.inputs[0].shape();
-    const std::string& border_name = c.op.attributes[1].name;
     const bool fits =
         block.size() < static_cast<std::size_t>(shape.rank()) && borders.size() == 2 * block.size();
     if (!fits)
-      fail<InvalidArgumentError>(c.op.name, ": block_shape ", to_string(c.attributes[0]), " and ",
-                                 border_name, " ", to_string(c.attributes[1]), " for input ",
+      fail<InvalidArgumentError>(c.op.name, ": block_shape ", to_string(c.attribute("block_shape")), " and ",
+                                 border.text(), " ", to_string(c.attribute(border)), " for input ",
                                  to_string(shape),
                                  "; needs one extent and a pair for each of some axes behind the first");
     for (const std::int64_t extent : block)
       if (extent < 1 || __builtin_mul_overflow(count, extent, &count))
-        fail<InvalidArgumentError>(c.op.name, ": block_shape is ", to_string(c.attributes[0]),
+        fail<InvalidArgumentError>(c.op.name, ": block_shape is ", to_string(c.attribute("block_shape")),
                                    "; needs extents of at least 1, whose product fits int64");
-    for (const std::int64_t border : borders)
-      if (border < 0)
-        fail<InvalidArgumentError>(c.op.name, ": ", border_name, " is ", to_string(c.attributes[1]),
+    for (const std::int64_t extent : borders)
+      if (extent < 0)
+        fail<InvalidArgumentError>(c.op.name, ": ", border.text(), " is ", to_string(c.attribute(border)),
                                    "; none may be negative");
   }
   int axes() const { return static_cast<int>(block.size()); }
@@ -41,7 +41,7 @@ struct Blocks {
 };
 
 TensorSpecs to_batch_shape(const OpContext& c) {
-  const Blocks blocks(c);
+  const Blocks blocks(c, "paddings");
   Shape shape = c.inputs[0].shape();
   bool fits = !__builtin_mul_overflow(shape[0], blocks.count, &shape[0]);
   for (int i = 0; fits && i < blocks.axes(); ++i) {
@@ -53,13 +53,13 @@ TensorSpecs to_batch_shape(const OpContext& c) {
   }
   if (!fits)
     fail<InvalidArgumentError>(c.op.name, ": input ", to_string(c.inputs[0].shape()), " with paddings ",
-                               to_string(c.attributes[1]), " is no multiple of block_shape ",
-                               to_string(c.attributes[0]));
+                               to_string(c.attribute("paddings")), " is no multiple of block_shape ",
+                               to_string(c.attribute("block_shape")));
   return spec(c.inputs[0].dtype(), shape);
 }
 
 TensorSpecs to_space_shape(const OpContext& c) {
-  const Blocks blocks(c);
+  const Blocks blocks(c, "crops");
   Shape shape = c.inputs[0].shape();
   bool fits = shape[0] % blocks.count == 0;
   shape[0] /= blocks.count;
@@ -72,7 +72,7 @@ TensorSpecs to_space_shape(const OpContext& c) {
   if (!fits)
     fail<InvalidArgumentError>(
         c.op.name, ": input ", to_string(c.inputs[0].shape()), " with block_shape ",
-        to_string(c.attributes[0]), " and crops ", to_string(c.attributes[1]),
+        to_string(c.attribute("block_shape")), " and crops ", to_string(c.attribute("crops")),
         ": the batch is no multiple of the block, or the crops take more than there is");
   return spec(c.inputs[0].dtype(), shape);
 }
@@ -124,13 +124,13 @@ Tensors to_batch_forward(const OpContext& c) {
   if (out.count() == 0) return one(std::move(out));
   const std::int64_t zero = 0;  // the bits of 0 of any dtype
   cpu::fill(item_size(out.dtype()), &zero, out.writable_data<std::byte>(), out.count());
-  if (c.inputs[0].count() > 0) move_blocks(Blocks(c), contiguous(c.inputs[0]), out, true);
+  if (c.inputs[0].count() > 0) move_blocks(Blocks(c, "paddings"), contiguous(c.inputs[0]), out, true);
   return one(std::move(out));
 }
 
 Tensors to_space_forward(const OpContext& c) {
   Tensor out = allocate_output(c);
-  if (out.count() > 0) move_blocks(Blocks(c), out, contiguous(c.inputs[0]), false);
+  if (out.count() > 0) move_blocks(Blocks(c, "crops"), out, contiguous(c.inputs[0]), false);
   return one(std::move(out));
 }
 
@@ -158,8 +158,8 @@ OpDef space_batch_row(const std::string& name, const std::string& borders, Shape
 TAPEDECK_OP(space_to_batch_nd_op, VjpReads::shapes) = space_batch_row(
     "space_to_batch_nd", "paddings", to_batch_shape, to_batch_forward,
     [](const VjpContext& c) {
-      return one(
-          batch_to_space_nd(c.cotangents[0], integers_of(c.attributes[0]), integers_of(c.attributes[1])));
+      return one(batch_to_space_nd(c.cotangents[0], integers_of(c.attribute("block_shape")),
+                                   integers_of(c.attribute("paddings"))));
     },
     "dx = batch_to_space_nd(dy, crops=paddings)",
     "Cuts images into blocks and makes of each place within a block an image of its own, after a border of "
@@ -179,8 +179,8 @@ Tensor space_to_batch_nd(const Tensor& input, const Integers& block_shape, const
 TAPEDECK_OP(batch_to_space_nd_op, VjpReads::shapes) = space_batch_row(
     "batch_to_space_nd", "crops", to_space_shape, to_space_forward,
     [](const VjpContext& c) {
-      return one(
-          space_to_batch_nd(c.cotangents[0], integers_of(c.attributes[0]), integers_of(c.attributes[1])));
+      return one(space_to_batch_nd(c.cotangents[0], integers_of(c.attribute("block_shape")),
+                                   integers_of(c.attribute("crops"))));
     },
     "dx = space_to_batch_nd(dy, paddings=crops)",
     "Puts images together that space_to_batch_nd took apart, and cuts off a border.\n\n"

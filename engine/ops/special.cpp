@@ -33,6 +33,15 @@ Tensor erfinv(const Tensor& x) {
   return run_op1(erfinv_op, {x});
 }
 
+TAPEDECK_OP(erfcinv_op, VjpReads::outputs) = unary_op<Unary::erfcinv, Kind::floating>(
+    {"erfcinv",
+     {"math.erfcinv"},
+     "The inverse of erfc: ∞ at 0, −∞ at 2, NaN outside. By Wichura's Algorithm AS 241 (1988).",
+     "dx = −dy·√π/2·e^(y²)"},
+    [](const VjpContext& c) {
+      return one(c.cotangents[0] * (-0.5 / std::numbers::inv_sqrtpi * exp(square(c.outputs[0]))));
+    });
+
 TAPEDECK_OP(ndtri_op, VjpReads::outputs) = unary_op<Unary::ndtri, Kind::floating>(
     {"ndtri",
      {"math.ndtri"},

@@ -37,7 +37,7 @@ std::pair<Tensor, Tensor> moments_of(const Tensor& x, const std::vector<bool>& f
 
 Tensor variance_of(const OpContext& c) {
   const Tensor& x = c.inputs[0];
-  return moments_of(x, axis_flags(c, axis_attribute, x.shape()), c.outputs[0].shape).second;
+  return moments_of(x, axis_flags(c, "axis", x.shape()), c.outputs[0].shape).second;
 }
 
 Tensor root_of(const Tensor& squares) {
@@ -88,7 +88,7 @@ Tensor scaled_length(const OpContext& c, const std::vector<bool>& flags, const T
 }
 
 Tensor length_of(const OpContext& c) {
-  const std::vector<bool> flags = axis_flags(c, axis_attribute, c.inputs[0].shape());
+  const std::vector<bool> flags = axis_flags(c, "axis", c.inputs[0].shape());
   const Tensor sums = sums_of_squares(c, c.inputs[0], flags);
   if (c.inputs[0].count() == 0) return root_of(sums);
   Tensor lengths;
@@ -103,18 +103,16 @@ Tensor length_of(const OpContext& c) {
 /// (x − mean) / n along the reduction's axes.
 Tensor scaled_deviation(const VjpContext& c) {
   const Tensor& x = c.inputs[0];
-  const Attribute& axes = c.attributes[axis_attribute];
-  const bool all = c.attributes.is_none(axis_attribute);
-  const Tensor mean = reduce_mean(x, all ? Axes() : Axes(integers_of(axes)), true);
+  const Axes axes = c.is_none("axis") ? Axes() : Axes(integers_of(c.attribute("axis")));
+  const Tensor mean = reduce_mean(x, axes, true);
   const OpContext call{c.op, c.inputs, c.attributes, {}};
-  return (x - mean) /
-         static_cast<double>(reduced_count(x.shape(), axis_flags(call, axis_attribute, x.shape())));
+  return (x - mean) / static_cast<double>(reduced_count(x.shape(), axis_flags(call, "axis", x.shape())));
 }
 
 TensorSpecs moments_shape(const OpContext& c) {
   require_kind(c, 0, Kind::floating);
   const Shape& shape = c.inputs[0].shape();
-  const Shape result = reduced_shape(shape, axis_flags(c, 0, shape), c.attributes.get<bool>(1));
+  const Shape result = reduced_shape(shape, axis_flags(c, "axes", shape), c.get<bool>("keepdims"));
   TensorSpecs specs = spec(c.inputs[0].dtype(), result);
   specs.push_back(specs[0]);
   return specs;
@@ -122,13 +120,13 @@ TensorSpecs moments_shape(const OpContext& c) {
 
 Tensors moments_forward(const OpContext& c) {
   const Tensor& x = c.inputs[0];
-  auto [mean, variance] = moments_of(x, axis_flags(c, 0, x.shape()), c.outputs[0].shape);
+  auto [mean, variance] = moments_of(x, axis_flags(c, "axes", x.shape()), c.outputs[0].shape);
   return {std::move(mean), std::move(variance)};
 }
 
 Tensors moments_vjp(const VjpContext& c) {
   const Tensor& x = c.inputs[0];
-  const std::vector<bool> flags = axis_flags({c.op, c.inputs, c.attributes, {}}, 0, x.shape());
+  const std::vector<bool> flags = axis_flags({c.op, c.inputs, c.attributes, {}}, "axes", x.shape());
   const Shape kept = reduced_shape(x.shape(), flags, true);
   const double count =
       static_cast<double>(x.count()) / static_cast<double>(std::max<std::int64_t>(1, element_count(kept)));

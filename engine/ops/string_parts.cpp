@@ -32,7 +32,7 @@ TAPEDECK_OP(string_join_op) = {
         },
     .forward =
         [](const OpContext& c) {
-          const std::string& separator = c.attributes.get<std::string>(0);
+          const std::string& separator = c.get<std::string>("separator");
           allocate_output(c);  // refuses what no memory holds
           std::vector<std::string> results(static_cast<std::size_t>(element_count(c.outputs[0].shape)));
           for (std::size_t k = 0; k < c.inputs.size(); ++k) {
@@ -58,19 +58,19 @@ namespace {
 
 TensorSpecs reduce_join_shape(const OpContext& c) {
   require_string(c, 0);
-  const std::vector<bool> joined = axis_flags(c, 0, c.inputs[0].shape());
+  const std::vector<bool> joined = axis_flags(c, "axis", c.inputs[0].shape());
   Shape shape;
   for (int axis = 0; axis < c.inputs[0].rank(); ++axis)
     if (!joined[static_cast<std::size_t>(axis)])
       shape.push_back(c.inputs[0].dim(axis));
-    else if (c.attributes.get<bool>(1))
+    else if (c.get<bool>("keepdims"))
       shape.push_back(1);
   return spec(DType::string, shape);
 }
 
 Tensors reduce_join_forward(const OpContext& c) {
   allocate_output(c);  // refuses what no memory holds
-  const std::vector<bool> joined = axis_flags(c, 0, c.inputs[0].shape());
+  const std::vector<bool> joined = axis_flags(c, "axis", c.inputs[0].shape());
   Dims order, strides;
   Shape shape;
   std::int64_t inner = 1;
@@ -82,7 +82,7 @@ Tensors reduce_join_forward(const OpContext& c) {
         if (last) inner *= c.inputs[0].dim(axis);
       }
   const std::vector<std::string_view> values = strings_of(view_of(c.inputs[0], shape, strides));
-  const std::string& separator = c.attributes.get<std::string>(2);
+  const std::string& separator = c.get<std::string>("separator");
   std::vector<std::string> results(static_cast<std::size_t>(element_count(c.outputs[0].shape)));
   for (std::size_t i = 0; i < results.size(); ++i)
     for (std::int64_t k = 0; k < inner; ++k)
@@ -143,7 +143,7 @@ std::vector<std::string_view> words_of(const OpContext& c) {
     fail<UnimplementedError>(c.op.name, ": input has shape ", to_string(c.inputs[0].shape()),
                              "; a scalar is split into a vector, and there are no ragged tensors for more");
   const std::string_view text = string_of(c.inputs[0]);
-  if (c.attributes.size() > 0) return words_of(text, c.attributes.get<std::string>(0), integer_of(c, 1));
+  if (c.op.has("sep")) return words_of(text, c.get<std::string>("sep"), integer_of(c, "maxsplit"));
   std::vector<std::string_view> bytes;
   for (std::size_t i = 0; i < text.size(); ++i) bytes.push_back(text.substr(i, 1));
   return bytes;
@@ -184,11 +184,11 @@ TAPEDECK_OP(bytes_split_op) =
 namespace {
 
 std::string conversion_of(const OpContext& c) {
-  const std::int64_t precision = integer_of(c, 0), width = integer_of(c, 3);
-  const std::string& fill = c.attributes.get<std::string>(4);
+  const std::int64_t precision = integer_of(c, "precision"), width = integer_of(c, "width");
+  const std::string& fill = c.get<std::string>("fill");
   const DType dtype = c.inputs[0].dtype();
   const bool real = is_floating(dtype) || is_complex(dtype);
-  const bool scientific = c.attributes.get<bool>(1), shortest = c.attributes.get<bool>(2);
+  const bool scientific = c.get<bool>("scientific"), shortest = c.get<bool>("shortest");
   if (scientific && shortest) fail<InvalidArgumentError>("as_string: scientific and shortest are both True");
   if (!real && (scientific || shortest || precision >= 0))
     fail<InvalidArgumentError>("as_string: input is ", dtype_name(dtype),
@@ -322,7 +322,7 @@ TAPEDECK_OP(string_to_number_op) = string_row(
      {{.name = "out_type", .kind = AttributeKind::dtype, .fallback = DType::float32}}},
     [](const OpContext& c) {
       require_string(c, 0);
-      const DType dtype = c.attributes.get<DType>(0);
+      const DType dtype = c.get<DType>("out_type");
       if (dtype == DType::bool_ || dtype >= DType::int8)
         fail<TypeMismatchError>("string_to_number: out_type is ", dtype_name(dtype),
                                 "; needs float32, float64, int32 or int64");
@@ -390,16 +390,17 @@ TAPEDECK_OP(string_to_hash_bucket_strong_op) = string_row(
       {.name = "key", .kind = AttributeKind::integers, .fallback = {}, .required = true}}},
     [](const OpContext& c) {
       require_string(c, 0);
-      if (integer_of(c, 0) < 1)
-        fail<InvalidArgumentError>(c.op.name, ": num_buckets is ", integer_of(c, 0), "; must be at least 1");
-      if (integers_of(c.attributes[1]).size() != 2)
-        fail<InvalidArgumentError>(c.op.name, ": key is ", to_string(c.attributes[1]),
+      if (integer_of(c, "num_buckets") < 1)
+        fail<InvalidArgumentError>(c.op.name, ": num_buckets is ", integer_of(c, "num_buckets"),
+                                   "; must be at least 1");
+      if (integers_of(c.attribute("key")).size() != 2)
+        fail<InvalidArgumentError>(c.op.name, ": key is ", to_string(c.attribute("key")),
                                    "; needs two whole numbers");
       return spec(DType::int64, c.inputs[0].shape());
     },
     [](const OpContext& c) {
-      const std::vector<std::int64_t> key = integers_of(c.attributes[1]);
-      const auto buckets = static_cast<std::uint64_t>(integer_of(c, 0));
+      const std::vector<std::int64_t> key = integers_of(c.attribute("key"));
+      const auto buckets = static_cast<std::uint64_t>(integer_of(c, "num_buckets"));
       std::vector<std::int64_t> numbers;
       for (const std::string_view value : strings_of(c.inputs[0]))
         numbers.push_back(static_cast<std::int64_t>(
@@ -455,8 +456,8 @@ TAPEDECK_OP(encode_base64_op) =
                 "Returns: string, the shape of input.",
                 {{.name = "pad", .kind = AttributeKind::boolean, .fallback = false}}},
                string_shape, [](const OpContext& c) {
-                 return map_strings(
-                     c, [&](std::string_view value) { return encoded(value, c.attributes.get<bool>(0)); });
+                 const bool pad = c.get<bool>("pad");
+                 return map_strings(c, [pad](std::string_view value) { return encoded(value, pad); });
                });
 
 TAPEDECK_OP(decode_base64_op) = string_row(

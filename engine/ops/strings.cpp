@@ -57,8 +57,8 @@ bool begins_letter(char byte) {
   return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
 }
 
-bool counts_letters(const OpContext& c, std::size_t attribute) {
-  const std::string& unit = c.attributes.get<std::string>(attribute);
+bool counts_letters(const OpContext& c) {
+  const std::string& unit = c.get<std::string>("unit");
   if (unit != "BYTE" && unit != "UTF8_CHAR")
     fail<InvalidArgumentError>(c.op.name, ": unit is '", unit, "'; must be 'BYTE' or 'UTF8_CHAR'");
   return unit == "UTF8_CHAR";
@@ -70,7 +70,7 @@ bool counts_letters(const OpContext& c, std::size_t attribute) {
 namespace {
 
 TensorSpecs case_shape(const OpContext& c) {
-  const std::string& encoding = c.attributes.get<std::string>(0);
+  const std::string& encoding = c.get<std::string>("encoding");
   if (!encoding.empty())
     fail<UnimplementedError>(c.op.name, ": encoding is '", encoding,
                              "'; only '' is there, which changes the letters of ASCII");
@@ -128,11 +128,11 @@ TAPEDECK_OP(string_length_op) = string_row(
      {text_attribute("unit", "BYTE")}},
     [](const OpContext& c) {
       require_string(c, 0);
-      counts_letters(c, 0);
+      counts_letters(c);
       return spec(DType::int32, c.inputs[0].shape());
     },
     [](const OpContext& c) {
-      const bool letters = counts_letters(c, 0);
+      const bool letters = counts_letters(c);
       std::vector<std::int64_t> lengths;
       for (const std::string_view value : strings_of(c.inputs[0]))
         lengths.push_back(letters ? std::count_if(value.begin(), value.end(), begins_letter)
@@ -183,7 +183,7 @@ TAPEDECK_OP(substr_op) = {
         [](const OpContext& c) {
           require_string(c, 0);
           for (const std::size_t i : {1, 2}) require_kind(c, i, Kind::integer);
-          counts_letters(c, 0);
+          counts_letters(c);
           const Shape both = broadcast_shapes(c.inputs[1].shape(), c.inputs[2].shape(), "substr");
           return spec(DType::string, broadcast_shapes(c.inputs[0].shape(), both, "substr"));
         },
@@ -191,7 +191,7 @@ TAPEDECK_OP(substr_op) = {
         [](const OpContext& c) {
           const std::vector<std::string_view> values = spread_strings(c, 0);
           const std::vector<double> positions = spread_numbers(c, 1), lengths = spread_numbers(c, 2);
-          const bool letters = counts_letters(c, 0);
+          const bool letters = counts_letters(c);
           std::vector<std::string> parts;
           for (std::size_t i = 0; i < values.size(); ++i)
             parts.push_back(part_of(values[i], static_cast<std::int64_t>(positions[i]),
@@ -218,7 +218,7 @@ re2::StringPiece piece(std::string_view text) {
 
 TensorSpecs pattern_shape(const OpContext& c, DType dtype) {
   require_string(c, 0);
-  const re2::RE2 pattern(c.attributes.get<std::string>(0), re2::RE2::Quiet);
+  const re2::RE2 pattern(c.get<std::string>("pattern"), re2::RE2::Quiet);
   if (!pattern.ok())
     fail<InvalidArgumentError>(c.op.name, ": pattern '", pattern.pattern(), "': ", pattern.error());
   return spec(dtype, c.inputs[0].shape());
@@ -242,16 +242,15 @@ TAPEDECK_OP(regex_replace_op) = string_row(
     [](const OpContext& c) {
       TensorSpecs specs = pattern_shape(c, DType::string);
       std::string problem;
-      if (!re2::RE2(c.attributes.get<std::string>(0), re2::RE2::Quiet)
-               .CheckRewriteString(c.attributes.get<std::string>(1), &problem))
-        fail<InvalidArgumentError>("regex_replace: rewrite '", c.attributes.get<std::string>(1),
-                                   "': ", problem);
+      const std::string& rewrite = c.get<std::string>("rewrite");
+      if (!re2::RE2(c.get<std::string>("pattern"), re2::RE2::Quiet).CheckRewriteString(rewrite, &problem))
+        fail<InvalidArgumentError>("regex_replace: rewrite '", rewrite, "': ", problem);
       return specs;
     },
     [](const OpContext& c) {
-      const re2::RE2 pattern(c.attributes.get<std::string>(0), re2::RE2::Quiet);
-      const std::string& rewrite = c.attributes.get<std::string>(1);
-      const bool everywhere = c.attributes.get<bool>(2);
+      const re2::RE2 pattern(c.get<std::string>("pattern"), re2::RE2::Quiet);
+      const std::string& rewrite = c.get<std::string>("rewrite");
+      const bool everywhere = c.get<bool>("replace_global");
       return map_strings(c, [&](std::string_view value) {
         std::string text(value);
         if (everywhere)
@@ -271,7 +270,7 @@ TAPEDECK_OP(regex_full_match_op) = string_row(
      {required_text("pattern")}},
     [](const OpContext& c) { return pattern_shape(c, DType::bool_); },
     [](const OpContext& c) {
-      const re2::RE2 pattern(c.attributes.get<std::string>(0), re2::RE2::Quiet);
+      const re2::RE2 pattern(c.get<std::string>("pattern"), re2::RE2::Quiet);
       Tensor out = allocate_output(c);
       bool* target = out.writable_data<bool>();
       for (const std::string_view value : strings_of(c.inputs[0]))

@@ -9,7 +9,7 @@ constexpr std::int64_t most = 0x7fffffff;                ///< of strides, dilati
 constexpr std::int64_t largest = std::int64_t{1} << 60;  ///< of extents: sums of several stay numbers
 
 bool channels_first(const OpContext& c) {
-  const auto& format = c.attributes.get<std::string>(data_format_at);
+  const auto& format = c.get<std::string>("data_format");
   if (format != "NHWC" && format != "NCHW")
     fail<InvalidArgumentError>(c.op.name, ": data_format is '", format, "'; must be 'NHWC' or 'NCHW'");
   return format == "NCHW";
@@ -17,14 +17,14 @@ bool channels_first(const OpContext& c) {
 
 /// Before and after, height and width. TensorFlow's list names all four axes; ours too.
 std::array<cpu::Extent2, 2> explicit_padding(const OpContext& c) {
-  const Integers list = integers_of(c.attributes[explicit_paddings_at]);
+  const Attribute& given = c.attribute("explicit_paddings");
+  const Integers list = integers_of(given);
   const std::size_t height = channels_first(c) ? 4 : 2;
   bool fits = list.size() == 8;
   for (std::size_t i = 0; fits && i < 8; ++i)
     fits = list[i] >= 0 && list[i] <= most && (list[i] == 0 || (i >= height && i < height + 4));
   if (!fits)
-    fail<InvalidArgumentError>(c.op.name, ": explicit_paddings ",
-                               to_string(c.attributes[explicit_paddings_at]),
+    fail<InvalidArgumentError>(c.op.name, ": explicit_paddings ", to_string(given),
                                "; needs 8 numbers, before and after for each axis, none negative, those of "
                                "batch and channels 0");
   return {{{list[height], list[height + 2]}, {list[height + 1], list[height + 3]}}};
@@ -38,6 +38,11 @@ std::vector<AttributeSpec> window_attributes() {
           {.name = "explicit_paddings", .kind = AttributeKind::integers, .fallback = Integers{}},
           {.name = "data_format", .kind = AttributeKind::text, .fallback = std::string("NHWC")},
           {.name = "dilations", .kind = AttributeKind::integers, .fallback = Integers{1}}};
+}
+
+std::vector<Attribute> window_values(const VjpContext& c) {
+  return {c.attribute("strides"), c.attribute("padding"), c.attribute("explicit_paddings"),
+          c.attribute("data_format"), c.attribute("dilations")};
 }
 
 std::string window_doc() {
@@ -75,8 +80,9 @@ Tensor in_data_format(const OpContext& c, const Tensor& t) {
   return view_of(t, {t.dim(0), t.dim(3), t.dim(1), t.dim(2)}, {s[0], s[3], s[1], s[2]});
 }
 
-cpu::Extent2 pair_of(const OpContext& c, std::size_t attribute) {
-  const Integers list = integers_of(c.attributes[attribute]);
+cpu::Extent2 pair_of(const OpContext& c, AttributeName attribute) {
+  const Attribute& given = c.attribute(attribute);
+  const Integers list = integers_of(given);
   cpu::Extent2 pair{1, 1};
   bool fits = list.size() == 1 || list.size() == 2 || list.size() == 4;
   if (list.size() == 4) {
@@ -87,15 +93,15 @@ cpu::Extent2 pair_of(const OpContext& c, std::size_t attribute) {
     pair = {list.front(), list.back()};
   }
   if (!fits || pair[0] < 1 || pair[1] < 1 || pair[0] > most || pair[1] > most)
-    fail<InvalidArgumentError>(c.op.name, ": ", c.op.attributes[attribute].name, " is ",
-                               to_string(c.attributes[attribute]), "; needs 1, 2 or 4 numbers from 1 to ",
-                               most, ", those of batch and channels 1");
+    fail<InvalidArgumentError>(c.op.name, ": ", attribute.text(), " is ", to_string(given),
+                               "; needs 1, 2 or 4 numbers from 1 to ", most,
+                               ", those of batch and channels 1");
   return pair;
 }
 
 Window window_over(const OpContext& c, const cpu::Extent2& input, const cpu::Extent2& extent) {
-  Window window{pair_of(c, strides_at), pair_of(c, dilations_at), {0, 0}, {0, 0}};
-  const auto& padding = c.attributes.get<std::string>(padding_at);
+  Window window{pair_of(c, "strides"), pair_of(c, "dilations"), {0, 0}, {0, 0}};
+  const auto& padding = c.get<std::string>("padding");
   if (padding != "SAME" && padding != "VALID" && padding != "EXPLICIT")
     fail<InvalidArgumentError>(c.op.name, ": padding is '", padding,
                                "'; must be 'SAME', 'VALID' or 'EXPLICIT'");

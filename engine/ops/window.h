@@ -6,16 +6,10 @@
 
 namespace tapedeck::ops {
 
-/// The attributes come first in each op, in this order; an op may have more behind them.
-enum WindowAttribute : std::size_t {
-  strides_at,
-  padding_at,
-  explicit_paddings_at,
-  data_format_at,
-  dilations_at,
-  window_attribute_count
-};
+/// The attributes come first in each op; an op may have more behind them.
 std::vector<AttributeSpec> window_attributes();
+/// Their values in a call, for another op with a window.
+std::vector<Attribute> window_values(const VjpContext& context);
 /// What the docstrings say of them.
 std::string window_doc();
 
@@ -34,7 +28,7 @@ Tensor channels_last(const OpContext& context, const Tensor& images);
 Tensor in_data_format(const OpContext& context, const Tensor& images);
 
 /// A list of 1, 2 or 4 numbers as (height, width).
-cpu::Extent2 pair_of(const OpContext& context, std::size_t attribute);
+cpu::Extent2 pair_of(const OpContext& context, AttributeName attribute);
 
 struct Window {
   cpu::Extent2 stride, dilation, before, output;

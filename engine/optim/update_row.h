@@ -40,7 +40,7 @@ OpCost sparse_update_cost(const CostContext& c) {
 
 /// The rule of a call whose op may have the attribute use_nesterov.
 inline cpu::Update rule_of(cpu::Update rule, const OpContext& context) {
-  const bool nesterov = context.attributes.size() > 0 && context.attributes.get<bool>(0);
+  const bool nesterov = context.op.has("use_nesterov") && context.get<bool>("use_nesterov");
   return nesterov ? static_cast<cpu::Update>(static_cast<int>(rule) + 1) : rule;
 }
 template <cpu::Update rule>

@@ -151,11 +151,7 @@ Attribute to_attribute(const AttributeSpec& spec, PyObject* value, const Where& 
 }
 
 Signature::Signature(const OpDef& op) : op_(op) {
-  const auto has_attribute = [&op](std::string_view name) {
-    return std::any_of(op.attributes.begin(), op.attributes.end(),
-                       [&](const AttributeSpec& spec) { return spec.name == name; });
-  };
-  is_random_ = has_attribute("seed") && has_attribute("key") && has_attribute("counter");
+  is_random_ = op.has("seed") && op.has("key") && op.has("counter");
   const auto add = [this](const std::string& name, bool is_input, std::size_t index) {
     parameters_.push_back({interned(name), is_input, static_cast<int>(index)});
   };

@@ -50,16 +50,10 @@ Tensor instead_of(const Change& change, const RecordView& record, const Tensors&
   return inputs[0];
 }
 
-std::optional<std::size_t> attribute_named(const OpDef& op, std::string_view name) {
-  for (std::size_t i = 0; i < op.attributes.size(); ++i)
-    if (op.attributes[i].name == name) return i;
-  return std::nullopt;
-}
-
 /// A random op that ran has its place in the random sequence beside its seed: another seed, another place.
 void follow_seed(const OpDef& op, const Attribute& seed_before, std::vector<Attribute>& attributes) {
-  const auto key = attribute_named(op, "key"), counter = attribute_named(op, "counter");
-  const auto seed = attribute_named(op, "seed");
+  const auto key = op.find_place("key"), counter = op.find_place("counter");
+  const auto seed = op.find_place("seed");
   if (!key || !counter || !seed) return;
   const auto* number = std::get_if<std::int64_t>(&attributes[*seed]);
   attributes[*key] = random_key(number ? std::optional(*number) : std::nullopt);
@@ -147,7 +141,7 @@ Attributes Branch::attributes_of(const RecordView& record) const {
     if (change.kind != Change::Kind::attribute || change.record != record.number) continue;
     any = true;
     attributes[change.attribute] = change.setting;
-    if (record.head.op->attributes[change.attribute].name == "seed")
+    if (change.attribute == record.head.op->find_place("seed"))
       follow_seed(*record.head.op, original[change.attribute], attributes);
   }
   return any ? Attributes(std::move(attributes)) : original;

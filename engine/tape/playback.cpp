@@ -229,10 +229,10 @@ bool Playback::gathers_rows(const Node& node) const {
   static const OpDef* const gather = Registry::instance().find("gather");
   if (rows_.empty() || !node.op || node.op != gather || !rows_.contains(node.input_slots[0])) return false;
   if (is_source_[static_cast<std::size_t>(node.first_output)]) return false;
-  const Attribute& axis = node.attributes[1];
+  const Attribute& axis = node.op->value_of(node.attributes, "axis");
   const auto* number = std::get_if<std::int64_t>(&axis);
   const bool first_axis = std::holds_alternative<std::monostate>(axis) || (number && *number == 0);
-  const auto* batches = std::get_if<std::int64_t>(&node.attributes[2]);
+  const auto* batches = std::get_if<std::int64_t>(&node.op->value_of(node.attributes, "batch_dims"));
   return first_axis && batches && *batches == 0;
 }
 

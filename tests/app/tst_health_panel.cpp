@@ -186,6 +186,24 @@ class TestHealthPanel : public QObject, SampleWindow {
     QTRY_VERIFY(!health()->isVisible());
   }
 
+  // The norms are those of the finite elements: 0 would say that all is still.
+  void whatIsNaNSaysSoInItsCell() {
+    QString diverging = network;
+    openCells(folder_, {diverging.replace("Optimizer(.01)", "Optimizer(1e20)")});
+    run();
+    QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);
+    showHealth();
+    QVERIFY2(findingThat("W1: its gradient or value has") >= 0, qPrintable(all()));
+    const auto* rows = health()->table()->rows();
+    const auto gradientOfW1 = [&] {
+      for (int row = 0; row < rows->rowCount(); ++row)
+        if (rows->index(row, 0).data().toString() == "W1") return rows->index(row, 1).data().toString();
+      return QString();
+    };
+    QTRY_COMPARE_WITH_TIMEOUT(gradientOfW1(), QString("NaN/inf"), patience);
+    screenshot(window_.get(), "health-nan");
+  }
+
   void thePairsOfLbfgs() {
     openCells(folder_, {"import numpy as np\n"
                         "import tapedeck as tf\n"

@@ -163,6 +163,9 @@ inline Rows more_unary_rows() {
       "erfinv", -0.9, 0.9, [](double x) { return solved([](Wide y) { return std::erf(y); }, x, -4, 4); },
       1e-14, false));
   rows.push_back(unary_test(
+      "erfcinv", 0.05, 1.95,
+      [](double x) { return solved([](Wide y) { return -std::erfc(y); }, -x, -30, 30); }, 1e-14, false));
+  rows.push_back(unary_test(
       "ndtri", 0.02, 0.98,
       [](double p) { return solved([](Wide y) { return std::erfc(-y / std::sqrt(2.0L)) / 2; }, p, -40, 40); },
       1e-14, false));

@@ -162,6 +162,39 @@ inline Rows order_rows() {
     };
     return row;
   };
+  Row cummax{"cummax", {}, {}, 0};
+  for (const bool reverse : {false, true}) {
+    for (const auto& [shape, axis] : cases)
+      cummax.calls.push_back([=, shape = shape, axis = axis](Random& random) {
+        return Call{{random_tensor(random, shape)}, {axis, reverse}};
+      });
+    for (const std::vector<double>& values :
+         {ties, std::vector<double>{101, -infinity, 3, 3, 101, infinity, 0.0, -0.0, infinity, 2}})
+      cummax.calls.push_back([=](Random&) {
+        return Call{{Tensor::from_values<double>(values, {10})}, {std::int64_t{0}, reverse}};
+      });
+  }
+  cummax.reference = [](const Call& call) {
+    const bool reverse = std::get<bool>(call.attributes[1]);
+    const auto places = [reverse](const std::vector<double>& v) {
+      std::vector<double> result(v.size());
+      for (std::size_t i = 0; i < v.size(); ++i) {  // each on its own: the latest of the largest so far
+        const std::size_t first = reverse ? v.size() - 1 : 0;
+        std::size_t best = first;
+        for (std::size_t at = first; at != (reverse ? i - 1 : i + 1); at += reverse ? -1 : 1)
+          if (std::isnan(v[at]) || v[at] >= v[best]) best = at;
+        result[i] = static_cast<double>(best);
+      }
+      return result;
+    };
+    return Arrays{along(call.inputs[0], axis_of(call),
+                        [&](const std::vector<double>& v) {
+                          std::vector<double> result = places(v);
+                          for (double& place : result) place = v[static_cast<std::size_t>(place)];
+                          return result;
+                        }),
+                  along(call.inputs[0], axis_of(call), places)};
+  };
   Row top_k{"top_k", {}, {}, 0};
   for (const auto& [shape, k] : std::vector<std::pair<Shape, std::int64_t>>{
            {{6}, 2}, {{6}, 6}, {{3, 4}, 1}, {{2, 2, 5}, 3}, {{3, 4}, 0}, {{0, 4}, 2}})
@@ -189,7 +222,7 @@ inline Rows order_rows() {
                             })),
                   cut(along(call.inputs[0], -1, order))};
   };
-  return {order_test("sort", {}, true), order_test("argsort", {true}, false), top_k};
+  return {order_test("sort", {}, true), order_test("argsort", {true}, false), cummax, top_k};
 }
 
 inline Row segment_test(const std::string& op, double empty,

@@ -217,7 +217,7 @@ inline Tensor failing(const Tensor& x, bool backwards) {
   static const OpDef& op = op_named("test_failing", [] {
     OpDef failing_op = unary(
         [](const OpContext& call) -> Tensors {
-          if (!call.attributes.get<bool>(0)) fail<UnimplementedError>("test_failing: no kernel for float64");
+          if (!call.get<bool>("backwards")) fail<UnimplementedError>("test_failing: no kernel for float64");
           return {Tensor::scalar(1, call.outputs[0].dtype)};
         },
         [](const VjpContext&) -> Tensors { fail<UnimplementedError>("test_failing: no VJP today"); });

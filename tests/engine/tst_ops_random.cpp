@@ -3,7 +3,9 @@
 #include <cmath>
 #include <cstring>
 #include <numbers>
+#include <optional>
 #include <set>
+#include <string>
 
 #include "engine/cpu/dispatch.h"
 #include "engine/cpu/parallel.h"
@@ -127,16 +129,21 @@ class OpsRandomTest : public QObject {
       }
   }
 
-  void every_instruction_set_draws_the_same_bits() {
-    for (const char* op : {"random_uniform", "random_normal", "truncated_normal"})
+  // The normal ones go through logarithms and sines, which round otherwise where products are fused with
+  // sums.
+  void instruction_sets_draw_the_same_bits() {
+    for (const std::string op : {"random_uniform", "random_normal", "truncated_normal"})
       for (const DType dtype : {DType::float32, DType::float64}) {
-        cpu::use_instruction_set(cpu::InstructionSet::baseline);
-        const Tensor one = at(op, dtype, 3, 10001, -1, 2);
-        for (int set = 1; set <= static_cast<int>(cpu::best_instruction_set()); ++set) {
+        const auto first = op == "random_uniform" ? cpu::InstructionSet::baseline : cpu::InstructionSet::avx2;
+        std::optional<Tensor> one;
+        for (int set = static_cast<int>(first); set <= static_cast<int>(cpu::best_instruction_set()); ++set) {
           cpu::use_instruction_set(static_cast<cpu::InstructionSet>(set));
-          QVERIFY2(same_bits(one, at(op, dtype, 3, 10001, -1, 2)), op);
+          const Tensor drawn = at(op.c_str(), dtype, 3, 10001, -1, 2);
+          if (!one) one = drawn;
+          QVERIFY2(same_bits(*one, drawn), op.c_str());
         }
       }
+    cpu::use_instruction_set(cpu::best_instruction_set());
   }
 
   void uniform_numbers_have_the_right_moments_and_range() {

@@ -45,6 +45,7 @@ class TestPlotsView : public QObject {
   void draggingZoomsToTheBand();
   void hoveringReadsValues();
   void marksValuesThatAreLost();
+  void aRunThatBeginsAgainIsALineOfItsOwn();
   void pointsThatStandApartHaveMarkersAndOthersNone();
   void threeValuesStandBesideTheAxis_data();
   void threeValuesStandBesideTheAxis();
@@ -253,6 +254,28 @@ void TestPlotsView::marksValuesThatAreLost() {
 }
 
 // A marker here and there on a curve of many points read as if it were the data.
+// A cell that ran before logs its curve again under the same name, or goes on from a checkpoint.
+void TestPlotsView::aRunThatBeginsAgainIsALineOfItsOwn() {
+  Window window;
+  window.show();
+  window.add("loss", 50, falling);
+  window.add("loss", 30, rising);
+  const auto& curve = window.view.chart()->curves()[0];
+  QCOMPARE(curve.runs.size(), 2u);
+  QCOMPARE(curve.runs[0].size(), 50u);
+  QCOMPARE(curve.runs[1].size(), 30u);
+  keep(&window.view, "plots_two_runs");
+  // What counts down is one line.
+  inspector::SeriesData down;
+  for (int i = 0; i < 20; ++i) {
+    down.steps.push_back(20 - i);
+    down.values.push_back(i);
+    down.records.push_back(1);
+  }
+  down.ascending = false;
+  QCOMPARE(plots::makeCurve(down, {0, 20}, 800, false).runs.size(), 1u);
+}
+
 void TestPlotsView::pointsThatStandApartHaveMarkersAndOthersNone() {
   Window window;
   window.show();

@@ -1,15 +1,17 @@
 // Elementary functions without branches, so that the compiler turns loops over them into vector code.
 //
 // Each is right to about 2 ulp and exact where the function is: zeros keep their sign, infinities and NaN
-// come out as IEEE 754 and C's Annex F say, subnormal numbers are neither dropped nor made up. No fused
-// multiply-add: every instruction set gives the same bits. Included by vector/*.cpp only, inside the
-// namespace of an instruction set.
+// come out as IEEE 754 and C's Annex F say, subnormal numbers are neither dropped nor made up. Products are
+// fused with sums where it says so, so bits differ between instruction sets with and without that; the
+// compiler fuses nothing by itself, so they are the same wherever in a tensor an element stands. Included by
+// vector/*.cpp only, inside the namespace of an instruction set.
 #pragma once
 
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
@@ -64,6 +66,22 @@ TAPEDECK_INLINE typename Format<T>::Bits bits_of(T x) {
   return std::bit_cast<typename Format<T>::Bits>(x);
 }
 
+/// a·b + c, rounded once where the instruction set can.
+TAPEDECK_INLINE float fused(float a, float b, float c) {
+#ifdef __FMA__
+  return __builtin_fmaf(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+TAPEDECK_INLINE double fused(double a, double b, double c) {
+#ifdef __FMA__
+  return __builtin_fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
 /// c0 + c1·x + c2·x² + …
 template <class T>
 TAPEDECK_INLINE T polynomial(T, T c0) {
@@ -71,7 +89,7 @@ TAPEDECK_INLINE T polynomial(T, T c0) {
 }
 template <class T, class... Rest>
 TAPEDECK_INLINE T polynomial(T x, T c0, Rest... rest) {
-  return c0 + x * polynomial<T>(x, static_cast<T>(rest)...);
+  return fused(x, polynomial<T>(x, static_cast<T>(rest)...), c0);
 }
 
 /// 2ⁿ for a whole number n within the normal exponents.
@@ -82,15 +100,23 @@ TAPEDECK_INLINE T power_of_two(T n) {
       static_cast<typename F::Bits>(bits_of(n + (F::integer_shift + F::bias)) << F::mantissa_bits));
 }
 
-/// (eʳ − 1 − r) / r² on |r| ≤ ln(2)/2, by its Taylor series, cut where the rest falls under half an ulp.
+/// (eʳ − 1 − r) / r² on |r| ≤ ln(2)/2: fitted for the least relative error of eʳ − 1 (1.3e-8); of doubles
+/// the Taylor series, cut where the rest falls under half an ulp.
 TAPEDECK_INLINE float exp_tail(float r) {
-  return polynomial(r, 1.0F / 2, 1.0F / 6, 1.0F / 24, 1.0F / 120, 1.0F / 720, 1.0F / 5040);
+  return polynomial(r, 0.499999981441F, 0.16666543178F, 0.0416672017795F, 0.00836658033517F,
+                    0.00138825101105F);
 }
 TAPEDECK_INLINE double exp_tail(double r) {
   return polynomial(r, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320,
                     1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0);
 }
 
+/// x − n·ln 2.
+template <class T>
+TAPEDECK_INLINE T reduced_by(T x, T n) {
+  using F = Format<T>;
+  return fused(-n, F::ln2_low, fused(-n, F::ln2_high, x));
+}
 /// x = n·ln 2 + r.
 template <class T>
 struct Reduced {
@@ -99,8 +125,13 @@ struct Reduced {
 template <class T>
 TAPEDECK_INLINE Reduced<T> reduce_exponent(T x) {
   using F = Format<T>;
-  const T n = (x * F::log2_e + F::integer_shift) - F::integer_shift;
-  return {n, (x - n * F::ln2_high) - n * F::ln2_low};
+  const T n = fused(x, F::log2_e, F::integer_shift) - F::integer_shift;
+  return {n, reduced_by(x, n)};
+}
+/// eʳ − 1 of a reduced r.
+template <class T>
+TAPEDECK_INLINE T expm1_near_zero(T r) {
+  return fused(r * r, exp_tail(r), r);
 }
 
 template <class T>
@@ -109,11 +140,34 @@ TAPEDECK_INLINE T exp_of(T x) {
   x = x > F::exp_overflow ? F::exp_overflow : x;  // written so that NaN passes
   x = x < F::exp_underflow ? F::exp_underflow : x;
   const auto [n, r] = reduce_exponent(x);
-  const T p = T(1) + (r + r * r * exp_tail(r));
+  const T p = T(1) + expm1_near_zero(r);
   // In two steps: 2ⁿ alone may be out of range where the result is not; the last step rounds to subnormals.
-  const T half = (n * T(0.5) + F::integer_shift) - F::integer_shift;
+  const T half = fused(n, T(0.5), F::integer_shift) - F::integer_shift;
   return p * power_of_two(half) * power_of_two(n - half);
 }
+
+/// exp where neither x nor the result is out of the ordinary: with the same bits in fewer steps.
+struct Exp {
+  /// Ordinary is what has a key up to this; NaN has a larger one.
+  template <class T>
+  static constexpr T most = std::is_same_v<T, float> ? T(87) : T(708);
+  template <class T>
+  TAPEDECK_INLINE static typename Format<T>::Bits key(T x) {
+    return bits_of(std::fabs(x));
+  }
+  template <class T>
+  TAPEDECK_INLINE static T ordinary(T x) {
+    using F = Format<T>;
+    const T shifted = fused(x, F::log2_e, F::integer_shift);
+    const T p = T(1) + expm1_near_zero(reduced_by(x, shifted - F::integer_shift));
+    return std::bit_cast<T>(
+        static_cast<typename F::Bits>(bits_of(p) + (bits_of(shifted) << F::mantissa_bits)));
+  }
+  template <class T>
+  TAPEDECK_INLINE static T any(T x) {
+    return exp_of(x);
+  }
+};
 
 /// exp(x) of an x that is not above zero.
 template <class T>
@@ -121,7 +175,7 @@ TAPEDECK_INLINE T exp_of_negative(T x) {
   using F = Format<T>;
   x = x < F::exp_underflow ? F::exp_underflow : x;
   const auto [n, r] = reduce_exponent(x);
-  const T p = T(1) + (r + r * r * exp_tail(r));
+  const T p = T(1) + expm1_near_zero(r);
   // Within the normal exponents first; the last step rounds to subnormals.
   return p * power_of_two(n + F::subnormal_shift) * F::subnormal_scale;
 }
@@ -132,19 +186,31 @@ TAPEDECK_INLINE T expm1_of(T x) {
   T y = x > F::exp_overflow ? F::exp_overflow : x;
   y = y < F::expm1_saturates ? F::expm1_saturates : y;
   const auto [n, r] = reduce_exponent(y);
-  const T p = r + r * r * exp_tail(r);
   const T half_scale = power_of_two(n - T(1));
-  const T result = (half_scale * p + (half_scale - T(0.5))) * T(2);
+  const T result = fused(half_scale, expm1_near_zero(r), half_scale - T(0.5)) * T(2);
   return std::fabs(x) < F::tiny ? x : result;
 }
-
-/// atanh's series: (log(1 + f) − 2s) / s with s = f / (2 + f), z = s².
-TAPEDECK_INLINE float log_tail(float z) {
-  return z * polynomial(z, 2.0F / 3, 2.0F / 5, 2.0F / 7, 2.0F / 9, 2.0F / 11);
+/// expm1(x) of an x from 0 to some dozens, whose power of two is in range.
+template <class T>
+TAPEDECK_INLINE T expm1_of_moderate(T x) {
+  const auto [n, r] = reduce_exponent(x);
+  const T scale = power_of_two(n);
+  return fused(scale, expm1_near_zero(r), scale - T(1));
 }
-TAPEDECK_INLINE double log_tail(double z) {
-  return z * polynomial(z, 2.0 / 3, 2.0 / 5, 2.0 / 7, 2.0 / 9, 2.0 / 11, 2.0 / 13, 2.0 / 15, 2.0 / 17,
-                        2.0 / 19, 2.0 / 21);
+
+/// log(1 + f) − f + f²/2 for √½ ≤ 1 + f ≤ √2: f³ times a polynomial fitted for the least relative error of
+/// the logarithm (7.5e-10).
+TAPEDECK_INLINE float log_tail(float f, float square) {
+  return f * square *
+         polynomial(f, 0.333333126041F, -0.250000095993F, 0.200021186577F, -0.166679958567F, 0.142195523816F,
+                    -0.124055888838F, 0.118881620957F, -0.116756519708F, 0.0674664105745F);
+}
+/// The same by atanh's series: log(1 + f) is twice that of s = f / (2 + f).
+TAPEDECK_INLINE double log_tail(double f, double square) {
+  const double s = f / (2.0 + f), z = s * s;
+  return s * fused(0.5, square,
+                   z * polynomial(z, 2.0 / 3, 2.0 / 5, 2.0 / 7, 2.0 / 9, 2.0 / 11, 2.0 / 13, 2.0 / 15,
+                                  2.0 / 17, 2.0 / 19, 2.0 / 21));
 }
 
 /// log(x) + correction for a normal positive x; the correction is small beside ulp(x) / x.
@@ -157,10 +223,9 @@ TAPEDECK_INLINE T log_core(T x, T correction, T exponent_offset) {
   const T k = std::bit_cast<T>(static_cast<Bits>((shifted >> F::mantissa_bits) | bits_of(F::integer_base))) -
               (F::integer_base + F::bias) + exponent_offset;
   const T f = std::bit_cast<T>(static_cast<Bits>((shifted & mantissa_mask) + bits_of(F::sqrt_half))) - T(1);
-  const T s = f / (T(2) + f);
-  const T half_square = T(0.5) * f * f;
-  const T tail = s * (half_square + log_tail(s * s)) + (k * F::ln2_low + correction);
-  return k * F::ln2_high + (f - (half_square - tail));
+  const T square = f * f;
+  const T tail = log_tail(f, square) + fused(k, F::ln2_low, correction);
+  return fused(k, F::ln2_high, f - fused(T(0.5), square, -tail));
 }
 
 template <class T>
@@ -174,6 +239,25 @@ TAPEDECK_INLINE T log_of(T x) {
   y = x < T(0) ? std::numeric_limits<T>::quiet_NaN() : y;
   return x == T(0) ? -infinity : y;
 }
+
+/// log of normal positive numbers, likewise.
+struct Log {
+  template <class T>
+  static constexpr T most = std::numeric_limits<T>::max();
+  /// What is no normal number wraps around, or is larger.
+  template <class T>
+  TAPEDECK_INLINE static typename Format<T>::Bits key(T x) {
+    return static_cast<typename Format<T>::Bits>(bits_of(x) - bits_of(std::numeric_limits<T>::min()));
+  }
+  template <class T>
+  TAPEDECK_INLINE static T ordinary(T x) {
+    return log_core(x, T(0), T(0));
+  }
+  template <class T>
+  TAPEDECK_INLINE static T any(T x) {
+    return log_of(x);
+  }
+};
 
 template <class T>
 TAPEDECK_INLINE T log1p_of(T x) {
@@ -191,7 +275,7 @@ TAPEDECK_INLINE T log1p_of(T x) {
 template <class T>
 TAPEDECK_INLINE T tanh_of(T x) {
   const T a = std::fabs(x);
-  const T t = expm1_of(T(2) * (a > Format<T>::tanh_saturates ? Format<T>::tanh_saturates : a));
+  const T t = expm1_of_moderate(T(2) * (a > Format<T>::tanh_saturates ? Format<T>::tanh_saturates : a));
   return std::copysign(t / (t + T(2)), x);
 }
 
@@ -204,22 +288,23 @@ TAPEDECK_INLINE T sigmoid_of(T x) {
 /// Taylor's series on |t| ≤ π/4, cut where the rest falls under half an ulp.
 TAPEDECK_INLINE float sin_near_zero(float t) {
   const float z = t * t;
-  return t + t * z * polynomial(z, -1.0F / 6, 1.0F / 120, -1.0F / 5040, 1.0F / 362880);
+  return fused(t * z, polynomial(z, -1.0F / 6, 1.0F / 120, -1.0F / 5040, 1.0F / 362880), t);
 }
 TAPEDECK_INLINE float cos_near_zero(float t) {
   const float z = t * t;
-  return 1.0F + z * polynomial(z, -1.0F / 2, 1.0F / 24, -1.0F / 720, 1.0F / 40320, -1.0F / 3628800);
+  return polynomial(z, 1.0F, -1.0F / 2, 1.0F / 24, -1.0F / 720, 1.0F / 40320, -1.0F / 3628800);
 }
 TAPEDECK_INLINE double sin_near_zero(double t) {
   const double z = t * t;
-  return t + t * z *
-                 polynomial(z, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800,
-                            1.0 / 6227020800.0, -1.0 / 1307674368000.0, 1.0 / 355687428096000.0);
+  return fused(t * z,
+               polynomial(z, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800,
+                          1.0 / 6227020800.0, -1.0 / 1307674368000.0, 1.0 / 355687428096000.0),
+               t);
 }
 TAPEDECK_INLINE double cos_near_zero(double t) {
   const double z = t * t;
-  return 1.0 + z * polynomial(z, -1.0 / 2, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600,
-                              -1.0 / 87178291200.0, 1.0 / 20922789888000.0);
+  return polynomial(z, 1.0, -1.0 / 2, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600,
+                    -1.0 / 87178291200.0, 1.0 / 20922789888000.0);
 }
 
 template <class T>

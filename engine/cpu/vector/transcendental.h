@@ -26,17 +26,17 @@ struct Quarters {
 };
 TAPEDECK_INLINE Quarters<double> quarters_of(double x) {
   using F = Format<double>;
-  const double shifted = x * (2 * std::numbers::inv_pi) + F::integer_shift;
+  const double shifted = fused(x, 2 * std::numbers::inv_pi, F::integer_shift);
   const double n = shifted - F::integer_shift;
   return {static_cast<std::int64_t>(bits_of(shifted)),
-          ((x - n * quarter_high) - n * quarter_middle) - n * quarter_rest};
+          fused(-n, quarter_rest, fused(-n, quarter_middle, fused(-n, quarter_high, x)))};
 }
 TAPEDECK_INLINE Quarters<float> quarters_of(float x) {
   using F = Format<double>;
-  const double wide = x, shifted = wide * (2 * std::numbers::inv_pi) + F::integer_shift;
+  const double wide = x, shifted = fused(wide, 2 * std::numbers::inv_pi, F::integer_shift);
   const double n = shifted - F::integer_shift;
   return {static_cast<std::int64_t>(bits_of(shifted)),
-          static_cast<float>((wide - n * quarter_high) - n * quarter_middle_and_rest)};
+          static_cast<float>(fused(-n, quarter_middle_and_rest, fused(-n, quarter_high, wide)))};
 }
 
 /// The sine `turned` quarters of a circle further.
@@ -142,68 +142,87 @@ TAPEDECK_INLINE float acos_of(float x) {
 
 // ---- error functions, float32 ----
 
-/// exp(−x²·scale), scale ½ or 1: the rounding of x² would cost as many ulps as x² is large.
-TAPEDECK_INLINE float exp_of_square(float x, float scale) {
-  const float high = std::bit_cast<float>(bits_of(x) & 0xfffff000U), low = x - high;
-  const float square = x * x;
-  const float lost = ((high * high - square) + 2.0F * high * low) + low * low;
-  return exp_of_negative(-square * scale) * (1.0F - lost * scale);
+/// A product, and what its rounding lost: that of x² would cost e^(x²) as many ulps as x² is large.
+struct Product {
+  float value, lost;
+};
+TAPEDECK_INLINE Product exact_product(float a, float b) {
+  const float value = a * b;
+#ifdef __FMA__
+  return {value, fused(a, b, -value)};
+#else
+  const float a_high = std::bit_cast<float>(bits_of(a) & 0xfffff000U), a_low = a - a_high;
+  const float b_high = std::bit_cast<float>(bits_of(b) & 0xfffff000U), b_low = b - b_high;
+  return {value, ((a_high * b_high - value) + (a_high * b_low + a_low * b_high)) + a_low * b_low};
+#endif
+}
+/// exp(−a²)·2⁶⁴, or with `half` exp(−a²/2)·2⁶⁴: normal numbers, where they are not below 2⁻¹⁹⁰.
+TAPEDECK_INLINE float lifted_bell(float a, bool half) {
+  const auto [square, lost] = exact_product(half ? -0.5F * a : -a, a);
+  const auto [n, r] = reduce_exponent(square);
+  return (1.0F + expm1_near_zero(r + lost)) * power_of_two(n + 64.0F);
 }
 
-/// erfc(a)·exp(a²) for 0 ≤ a ≤ 10.2: t times a polynomial in t − 0.58, t = 1 / (1 + a/2), fitted for the
-/// least relative error (3.5e-9).
-TAPEDECK_INLINE float scaled_erfc(float a) {
-  const float t = 1.0F / (1.0F + 0.5F * a);
-  return t * polynomial(t - 0.58F, 0.569408721669F, 0.779018834098F, 0.586853918928F, 0.0851470279647F,
-                        -0.203349896369F, -0.0516237069571F, 0.114032674952F, 0.00413546395906F,
-                        -0.0743324082029F, 0.0164158041365F, 0.0357676090466F);
+/// Φ(−a)·exp(a²/2)·`scale` for 0 ≤ a ≤ 14.4: t times a polynomial in t − 0.6, t = 1 / (1 + 0.27·a), fitted
+/// for the least relative error (2.4e-8).
+TAPEDECK_INLINE float normal_tail(float a, float scale) {
+  const float t = 1.0F / fused(0.27F, a, 1.0F);
+  return t * polynomial(t - 0.6F, scale * 0.237920472224F, scale * 0.40023391471F, scale * 0.47625981354F,
+                        scale * 0.367521579484F, scale * 0.123540416093F, scale * -0.0639006444591F,
+                        scale * -0.0695244477807F, scale * 0.0125292848857F, scale * 0.0289529493224F);
 }
 
 constexpr float erfc_vanishes = 10.2F;
 
-/// x times a polynomial in x², fitted likewise on |x| ≤ 1 (1.2e-9).
+/// x times a polynomial in x², fitted likewise on |x| ≤ 0.85 (6.1e-9).
 TAPEDECK_INLINE float erf_near_zero(float x) {
-  return x * polynomial(x * x, 1.12837916573F, -0.376126258237F, 0.112835851424F, -0.0268538116768F,
-                        0.00518832719466F, -0.00080101893115F, 7.85384711167e-5F);
+  return x * polynomial(x * x, 1.12837916024F, -0.376125718531F, 0.112827175259F, -0.0268025516718F,
+                        0.00505110017043F, -0.00063151560285F);
 }
 
 /// Right to 6 ulp.
 TAPEDECK_INLINE float erfc_of(float x) {
   float a = std::fabs(x);
   a = a > erfc_vanishes ? erfc_vanishes : a;  // NaN passes
-  const float tail = exp_of_square(a, 1.0F) * scaled_erfc(a);
+  // erfc(a) = 2·Φ(−√2·a). Where it is subnormal the product rounds once.
+  const float tail =
+      lifted_bell(a, false) * normal_tail(a * static_cast<float>(std::numbers::sqrt2), 0x1p-63F);
   const float far = x < 0.0F ? 2.0F - tail : tail;
   return std::fabs(x) < 0.5F ? 1.0F - erf_near_zero(x) : far;
 }
 
 TAPEDECK_INLINE float erf_of(float x) {
-  const float a = std::fabs(x) > erfc_vanishes ? erfc_vanishes : std::fabs(x);
-  const float far = std::copysign(1.0F - exp_of_square(a, 1.0F) * scaled_erfc(a), x);
-  return std::fabs(x) < 1.0F ? erf_near_zero(x) : x != x ? x : far;
+  // log(erfc(a)) as a polynomial, fitted for the least relative error of erf (2.1e-9) up to where that is 1.
+  constexpr float is_one = 4.0F;
+  const float a = std::fabs(x) > is_one ? is_one : std::fabs(x);  // NaN passes
+  const float logarithm =
+      polynomial(a, -0.000104522787091F, -1.12806101317F, -0.636518919686F, -0.10452594716F, 0.0225190631384F,
+                 -0.00311785648215F, 0.000203676994284F);
+  const auto [n, r] = reduce_exponent(logarithm);
+  const float far = fused(-power_of_two(n), 1.0F + expm1_near_zero(r), 1.0F);
+  return std::fabs(x) < 0.85F ? erf_near_zero(x) : std::copysign(far, x);
 }
 
-/// x·Φ(x), right to 7 ulp. Φ of a negative number is taken from the tail, where 1 + erf would cancel.
+constexpr float normal_tail_vanishes = 14.4F;
+
+/// x·Φ(x) = max(x, 0) − |x|·Φ(−|x|), right to 7 ulp also where it is the tail alone, in which 1 + erf would
+/// cancel.
 TAPEDECK_INLINE float gelu_of(float x) {
-  constexpr float vanishes = 14.4F, root_half = static_cast<float>(std::numbers::sqrt2 / 2);
   float a = std::fabs(x);
-  a = a > vanishes ? vanishes : a;
-  const float exponential = exp_of_square(a, 0.5F);
-  const float scaled = 0.5F * scaled_erfc(a * root_half);
-  // Where the tail is subnormal its product with x may not be: the exponential comes last.
-  const float whole = x < 0.0F ? x * scaled * exponential : x * (1.0F - scaled * exponential);
-  return x < -vanishes ? x * 0.0F : whole;
+  a = a > normal_tail_vanishes ? normal_tail_vanishes : a;  // NaN passes
+  // Four times the tail, so that neither it nor a quarter of x loses much where they are subnormal.
+  const float tail = normal_tail(a, 0x1p-62F) * lifted_bell(a, true);
+  const float whole = fused(-0.25F * a, tail, x < 0.0F ? 0.0F : x);
+  return x < -normal_tail_vanishes ? x * 0.0F : whole;
 }
 
 /// Φ(x) + x·φ(x), the slope of x·Φ(x), right to some ulp of the larger part.
 TAPEDECK_INLINE float gelu_slope_of(float x) {
-  constexpr float vanishes = 14.4F, root_half = static_cast<float>(std::numbers::sqrt2 / 2);
   constexpr float highest_density = 0.398942280F;  // 1/√(2π)
   float a = std::fabs(x);
-  a = a > vanishes ? vanishes : a;  // NaN passes
-  const float exponential = exp_of_square(a, 0.5F);
-  const float tail = 0.5F * scaled_erfc(a * root_half) * exponential;
-  const float part = a * highest_density * exponential;
-  return x < 0.0F ? tail - part : 1.0F - tail + part;
+  a = a > normal_tail_vanishes ? normal_tail_vanishes : a;  // NaN passes
+  const float part = fused(-a, 0x1p-64F * highest_density, normal_tail(a, 0x1p-64F)) * lifted_bell(a, true);
+  return x < 0.0F ? part : 1.0F - part;
 }
 
 // ---- atan, atan2, float32 ----

@@ -159,19 +159,21 @@ bool made_of(const RecordView& record, std::span<const Tensor> inputs, std::span
   }
 }
 
-bool flag(const RecordView& record, std::string_view name) {
-  const auto& specs = record.head.op->attributes;
-  for (std::size_t i = 0; i < std::min(specs.size(), record.head.attributes.size()); ++i)
-    if (specs[i].name == name)
-      if (const bool* value = std::get_if<bool>(&record.head.attributes[i])) return *value;
-  return false;
+/// Nothing where the op has no such attribute; or the record none at all, of a call that was refused.
+const Attribute* attribute(const RecordView& record, AttributeName name) {
+  const auto place = record.head.op->find_place(name);
+  return place && *place < record.head.attributes.size() ? &record.head.attributes[*place] : nullptr;
 }
 
-const std::vector<std::int64_t>* integers(const RecordView& record, std::string_view name) {
-  const auto& specs = record.head.op->attributes;
-  for (std::size_t i = 0; i < std::min(specs.size(), record.head.attributes.size()); ++i)
-    if (specs[i].name == name) return std::get_if<std::vector<std::int64_t>>(&record.head.attributes[i]);
-  return nullptr;
+bool flag(const RecordView& record, AttributeName name) {
+  const Attribute* found = attribute(record, name);
+  const bool* value = found ? std::get_if<bool>(found) : nullptr;
+  return value && *value;
+}
+
+const std::vector<std::int64_t>* integers(const RecordView& record, AttributeName name) {
+  const Attribute* found = attribute(record, name);
+  return found ? std::get_if<std::vector<std::int64_t>>(found) : nullptr;
 }
 
 /// A row of the matrix at `batch` of the operand where `row`, else a column.

@@ -3,6 +3,7 @@
 #include <QHeaderView>
 #include <QPainter>
 #include <QResizeEvent>
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -75,6 +76,15 @@ const protocol::HealthStrip* HealthTableModel::strip(const QModelIndex& index) c
   return nullptr;
 }
 
+// The norms are those of the finite elements.
+bool HealthTableModel::isBroken(const QModelIndex& index) const {
+  const protocol::HealthStrip* cell = strip(index);
+  if (!cell || (cell->quantity != "gradient" && cell->quantity != "update")) return false;
+  return std::ranges::any_of(model_->row(index.row())->strips, [](const protocol::HealthStrip& other) {
+    return other.quantity == "not finite" && other.newest > 0;
+  });
+}
+
 QVariant HealthTableModel::data(const QModelIndex& index, int role) const {
   const protocol::HealthRow* row = model_->row(index.row());
   if (!row)
@@ -91,7 +101,8 @@ QVariant HealthTableModel::data(const QModelIndex& index, int role) const {
   }
   const protocol::HealthStrip* cell = strip(index);
   if (!cell) return {};
-  const QString value = healthValueText(cell->quantity, cell->newest);
+  const QString value =
+      isBroken(index) ? QStringLiteral("NaN/inf") : healthValueText(cell->quantity, cell->newest);
   if (role == Qt::DisplayRole) return value;
   const QString whole = QStringLiteral("%1, %2: %3").arg(name, healthQuantityText(cell->quantity), value);
   if (role == Qt::ToolTipRole) return whole + QLatin1Char('\n') + healthQuantityTip(cell->quantity);
@@ -127,15 +138,17 @@ void HealthStripDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
   painter->save();
   const int textWidth = option.fontMetrics.horizontalAdvance(QStringLiteral("8.88e-08")) + 6;
   const QRect text = option.rect.adjusted(4, 0, 0, 0);
-  const bool grave = (strip->quantity == "dead" || strip->quantity == "saturated") && strip->newest >= 0.4;
+  const bool broken = rows->isBroken(index);
+  const bool grave =
+      broken || ((strip->quantity == "dead" || strip->quantity == "saturated") && strip->newest >= 0.4);
   painter->setPen(grave ? theme.error.stroke : theme.text);
   painter->drawText(QRect(text.left(), text.top(), textWidth, text.height()),
                     Qt::AlignVCenter | Qt::AlignLeft,
-                    plain.text + (grave ? QStringLiteral(" ▲") : QString()));
+                    plain.text + (grave && !broken ? QStringLiteral(" ▲") : QString()));
   const QRect area = option.rect.adjusted(textWidth + 4, 3, -4, -3);
   const auto range = rows->model()->range(strip->quantity);
   const auto count = static_cast<int>(strip->values.size());
-  const QColor bar = grave ? theme.error.stroke : theme.accent;
+  const QColor bar = grave && !broken ? theme.error.stroke : theme.accent;
   double value = std::nan("");  // steps between two samples are as the one before
   for (int i = 0; i < count && area.width() > 8; ++i) {
     const double here = strip->values[static_cast<std::size_t>(i)];

@@ -21,6 +21,8 @@ class HealthTableModel : public QAbstractTableModel {
   HealthModel* model() const { return model_; }
   /// nullptr: the subject has no such quantity.
   const protocol::HealthStrip* strip(const QModelIndex& index) const;
+  /// A norm of the newest sampled step whose tensor has NaN or infinite elements.
+  bool isBroken(const QModelIndex& index) const;
   static const std::string& quantity(int column);  ///< of columns from 1 on
   int rowOfSubject(HealthSubjectId subject) const;
 

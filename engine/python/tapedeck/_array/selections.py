@@ -3,7 +3,6 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
-from tapedeck._core import dtypes
 from tapedeck._core.arguments import array, sequence
 from tapedeck._core.composites import limits, op, tensor, zero_of
 from tapedeck._core.indexed_slices import IndexedSlices
@@ -129,20 +128,6 @@ def scalar_mul(scalar, x, name=None):
     if isinstance(x, IndexedSlices):
         return _like(x, op("multiply")(scalar, x.values))
     return op("multiply")(scalar, x)
-
-
-@public("math.erfcinv", in_errors=True)
-def erfcinv(x, name=None):
-    """The inverse of erfc: ∞ at 0, −∞ at 2, NaN outside [0, 2].
-
-    x: any floating dtype, any shape.
-    Returns: dtype and shape of x, element by element.
-    Errors: TypeError for another dtype.
-    """
-    x = tensor(x)
-    if x.dtype in (dtypes.float16, dtypes.bfloat16, dtypes.float32):  # half of their least numbers is one in float64 alone
-        return op("cast")(erfcinv(op("cast")(x, dtypes.float64)), x.dtype)
-    return -0.5**0.5 * op("ndtri")(0.5 * x)
 
 
 @public("nn.crelu", in_errors=True)
