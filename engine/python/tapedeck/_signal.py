@@ -210,6 +210,7 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
         missing = max(0, (count - 1) * step + length - extent)
         paddings = [[0, missing if i == axis else 0] for i in range(signal.ndim)]
         signal = op("pad")(signal, [each for pair in paddings for each in pair], "CONSTANT", pad_value)
+    require_memory(f"frame: {count} pieces of {length} numbers", max(1, count) * length, dtypes.int64)
     places = np.arange(count)[:, None] * step + np.arange(length)
     return op("gather")(signal, places.astype(np.int64), axis=axis)
 

@@ -3,7 +3,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
-from tapedeck._core.arguments import array, sequence
+from tapedeck._core.arguments import array, extents, sequence
 from tapedeck._core.composites import limits, op, tensor, zero_of
 from tapedeck._core.indexed_slices import IndexedSlices
 from tapedeck._core.public import public
@@ -26,9 +26,9 @@ def where(condition, x=None, y=None, name=None):
         return op("where_indices")(holds)
     if x is None or y is None:
         raise _engine.InvalidArgumentError(f"where: {'x' if x is None else 'y'} is None; give both x and y, or neither")
-    shape = np.shape(condition)
-    if len(shape) == 1 and shape[0] != 1 and np.shape(x) == np.shape(y):
-        rows = tuple(np.shape(x))
+    shape = extents(condition, "condition")
+    if len(shape) == 1 and shape[0] != 1 and extents(x, "x") == extents(y, "y"):
+        rows = tuple(extents(x, "x"))
         if len(rows) > 1 and rows[0] == shape[0] and rows[-1] not in (1, shape[0]):
             condition = op("reshape")(condition, [shape[0]] + [1] * (len(rows) - 1))
     return op("where")(condition, x, y)
@@ -123,8 +123,8 @@ def scalar_mul(scalar, x, name=None):
     Returns: dtype and shape of x; an IndexedSlices of the same rows for one.
     Errors: ValueError for a scalar with axes; TypeError for different dtypes.
     """
-    if np.shape(array(scalar, "scalar")) != ():
-        raise InvalidArgumentError(f"scalar_mul: scalar has shape {tuple(np.shape(scalar))}; it needs one without axes")
+    if extents(scalar, "scalar") != ():
+        raise InvalidArgumentError(f"scalar_mul: scalar has shape {tuple(extents(scalar, 'scalar'))}; it needs one without axes")
     if isinstance(x, IndexedSlices):
         return _like(x, op("multiply")(scalar, x.values))
     return op("multiply")(scalar, x)

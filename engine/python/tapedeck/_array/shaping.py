@@ -178,7 +178,7 @@ def repeat(input, repeats, axis=None, name=None):
     slice_size = tensor.shape.num_elements() // extent if extent else 1
     require_memory(f"repeat: the result of {total} slices of axis {axis} of shape {tuple(tensor.shape)}",
                     total * max(1, slice_size), tensor.dtype)
-    return _op("gather")(tensor, np.repeat(np.arange(extent), counts.reshape(-1)), axis=axis)
+    return _op("gather")(tensor, np.repeat(np.arange(extent), counts.reshape(-1).astype(np.int64)), axis=axis)
 
 
 @public("dynamic_partition", in_errors=True)

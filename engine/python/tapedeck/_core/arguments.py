@@ -54,6 +54,14 @@ def array(value, name, dtype=None):
         raise _refused(name, value, "no array" if dtype is None else f"no array of {np.dtype(dtype).name}", error) from error
 
 
+def extents(value, name):
+    """The shape of a tensor or of what one can be made of."""
+    try:
+        return np.shape(value)
+    except (TypeError, ValueError) as error:
+        raise _refused(name, value, "no array", error) from error
+
+
 def integers(value, name):
     """A whole number, or a list or an array of them, as a flat list of Python's."""
     return [integer(each, name) for each in array(value, name).reshape(-1)]

@@ -2,7 +2,7 @@
 import math as _math
 
 from tapedeck import _engine
-from tapedeck._core.arguments import integer, integers
+from tapedeck._core.arguments import integer, integers, number
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 
@@ -209,7 +209,7 @@ def lstsq(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
     rows, columns = matrix.shape[-2:]
     tall = rows >= columns
     gram = _op("matmul")(matrix, matrix, tall, not tall)
-    if isinstance(l2_regularizer, (_engine.Tensor, _engine.Variable)) or l2_regularizer != 0:
+    if isinstance(l2_regularizer, (_engine.Tensor, _engine.Variable)) or number(l2_regularizer, "l2_regularizer") != 0:
         gram = gram + l2_regularizer * _op("eye")(min(rows, columns), dtype=matrix.dtype)
     chol = _op("cholesky")(gram)
     if tall:

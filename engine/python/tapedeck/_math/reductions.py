@@ -69,6 +69,8 @@ def _vector_norm(x, order, axis, keepdims):
     if order == np.inf:
         return op("reduce_max")(op("abs")(x), axis=axis, keepdims=keepdims)
     if not isinstance(order, str) and order > 0:
+        if not (x.dtype.is_floating or x.dtype.is_complex):
+            raise _engine.TypeMismatchError(f"norm: tensor is {x.dtype.name}; ord {order} needs a floating dtype")
         sums = op("reduce_sum")(_powers(x, order), axis=axis, keepdims=keepdims)
         return sums ** (1.0 / order) if _keeps_digits(sums) else _scaled_norm(x, order, axis, keepdims)
     raise InvalidArgumentError(f"norm: ord is {order!r}; vectors have 'euclidean', numbers above 0, and inf")
