@@ -5,7 +5,7 @@ from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError, UnimplementedError
 from tapedeck._core import dtypes
 from tapedeck._core.arguments import flag, integer, integers, number, one_integer, one_of
-from tapedeck._core.composites import op, tensor, require_memory
+from tapedeck._core.composites import op, require_callable, require_memory, tensor
 from tapedeck._core.public import public
 
 
@@ -247,6 +247,7 @@ def stft(signals, frame_length, frame_step, fft_length=None, window_fn=hann_wind
     [extent] = [1 << (length - 1).bit_length()] if fft_length is None else _extents("stft", fft_length, 1)
     pieces = frame(signals, length, step, pad_end)
     if window_fn is not None:
+        require_callable("stft", "window_fn", window_fn)
         pieces = pieces * window_fn(length, dtype=pieces.dtype)
     return _real_transform("rfft", pieces, [extent], 1)
 
@@ -264,6 +265,7 @@ def inverse_stft(stfts, frame_length, frame_step, fft_length=None, window_fn=han
     [extent] = [1 << (length - 1).bit_length()] if fft_length is None else _extents("inverse_stft", fft_length, 1)
     pieces = _sized(_inverse_real_transform("irfft", stfts, [extent], 1), -1, length)
     if window_fn is not None:
+        require_callable("inverse_stft", "window_fn", window_fn)
         pieces = pieces * window_fn(length, dtype=pieces.dtype)
     return overlap_and_add(pieces, step)
 

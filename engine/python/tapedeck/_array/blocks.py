@@ -3,7 +3,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError, TypeMismatchError
-from tapedeck._core.arguments import array
+from tapedeck._core.arguments import array, extents
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import public
 
@@ -56,7 +56,8 @@ def _by_generation(name, argument, block_shape, borders, block_size):
     """(block_shape, borders) of TensorFlow 2's (block_shape, borders) or of TensorFlow 1's (borders, block_size)."""
     if borders is None and block_size is not None:
         block_shape, borders = None, block_shape
-    elif borders is not None and block_size is None and np.ndim(block_shape) == 2 and np.ndim(borders) == 0:
+    elif borders is not None and block_size is None and len(extents(block_shape, "block_shape")) == 2 \
+            and not extents(borders, argument):
         block_shape, borders, block_size = None, block_shape, borders
     if (block_shape is None) == (block_size is None) or borders is None:
         raise _engine.TypeMismatchError(f"{name}() needs 'block_shape' (or 'block_size') and {argument!r}")
