@@ -18,7 +18,7 @@ struct Connection {
 
   /// "ipc:///run/user/1000/tapedeck/x/k-1", "tcp://127.0.0.1:50123".
   QByteArray endpoint(Channel channel) const;
-  /// Where the debug server of that session process listens. The rule, which session_endpoint.py follows too:
+  /// Where the debug server of that session process listens. The rule, which _session/endpoint.py follows:
   /// beside a connection file named connection.json it is the socket `debug`. (For one that Jupyter named
   /// kernel-ID.json it is `tapedeck/ID/debug` in the user's runtime folder, since other sessions' files are
   /// in the same folder.)

@@ -9,7 +9,7 @@
 
 namespace tapedeck::app {
 
-/// What a program says of itself (engine/python/tapedeck/attachable.py writes it).
+/// What a program says of itself (engine/python/tapedeck/_session/attachable.py writes it).
 struct Program {
   qint64 process = 0;
   qint64 startedTicks = 0;  ///< of the machine's clock: tells it from a later process with its number

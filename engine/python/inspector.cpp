@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr auto look_again = milliseconds(20);
-constexpr auto value_limit = milliseconds(300);  // VALUE_SECONDS in session_values.py
+constexpr auto value_limit = milliseconds(300);  // VALUE_SECONDS in _session/values.py
 constexpr auto page_limit = milliseconds(10'000);
 constexpr auto between_interrupts = milliseconds(500);
 constexpr auto patience = milliseconds(2000);  // for code that catches what should end it
@@ -106,7 +106,7 @@ void Inspector::State::perform(const std::shared_ptr<Task>& task) {
 /// Raises the exception in the user's code; false where the task is not there any longer.
 bool Inspector::State::interrupt(const std::shared_ptr<Task>& task, const char* exception) {
   const py::gil_scoped_acquire locked;
-  const py::object type = py::module_::import("tapedeck.session_values").attr(exception);
+  const py::object type = py::module_::import("tapedeck._session.values").attr(exception);
   const std::lock_guard lock(mutex);
   if (current.get() != task.get()) return false;
   if (std::string_view(exception) == "ValueTimeUp" && !value_takes_long()) return false;

@@ -26,7 +26,7 @@ class Inspector final : public debug::HostInspector {
   std::shared_ptr<State> state_;
 };
 
-/// What tapedeck/session_values.py and session_frames.py need of C++.
+/// What tapedeck/_session/values.py and frames.py need of C++.
 void bind_inspector(py::module_& debug);
 
 }  // namespace tapedeck::python

@@ -21,7 +21,7 @@ constexpr std::uint32_t most_bins = 4096;
 struct Gone {};
 
 py::module_ part(const char* name) {
-  return py::module_::import((std::string("tapedeck.") + name).c_str());
+  return py::module_::import((std::string("tapedeck._session.") + name).c_str());
 }
 
 /// Python's name for the thread that waits at the gate; 0: between two cells.
@@ -66,7 +66,7 @@ Evaluation evaluation(const py::dict& outcome) {
 /// A tensor, variable or array as a tensor, with its name for the user.
 std::pair<Tensor, std::string> tensor_at(const Recorder& recorder, const ValuePlace& place) {
   const QuietScope quiet;
-  const py::tuple found = part("session_frames").attr("value_at")(place_of(recorder, place));
+  const py::tuple found = part("frames").attr("value_at")(place_of(recorder, place));
   const py::object value = found[0];
   const auto text = py::cast<std::string>(found[1]);
   if (is_tensor(value.ptr())) return {tensor_of(value.ptr()), text};
@@ -76,9 +76,9 @@ std::pair<Tensor, std::string> tensor_at(const Recorder& recorder, const ValuePl
                    text + " is no tensor: " + py::cast<std::string>(py::str(py::type::of(value))));
 }
 
-/// What tapedeck/session_*.py raise has a sentence for the user.
+/// What tapedeck/_session/*.py raise has a sentence for the user.
 Failure failure_of(const py::error_already_set& error) {
-  if (error.matches(part("session_values").attr("TimeUp")))
+  if (error.matches(part("values").attr("TimeUp")))
     return {"Looking at the values took longer than 10 s, and was ended.", "too_expensive"};
   const auto text = py::cast<std::string>(py::str(error.value()));
   if (error.matches(PyExc_LookupError)) return {text, "gone"};
@@ -92,7 +92,7 @@ struct Answering {
   Reply operator()(const GetFrames& get) const {
     const QuietScope quiet;
     const py::tuple found =
-        part("session_frames").attr("frames")(waiting_thread(recorder, get.stop), get.first, get.count);
+        part("frames").attr("frames")(waiting_thread(recorder, get.stop), get.first, get.count);
     Frames answer;
     answer.stop = get.stop;
     answer.first = get.first;
@@ -109,8 +109,7 @@ struct Answering {
 
   Reply operator()(const GetVariables& get) const {
     const QuietScope quiet;
-    const py::tuple found =
-        part("session_frames").attr("page")(place_of(recorder, get.place), get.first, get.count);
+    const py::tuple found = part("frames").attr("page")(place_of(recorder, get.place), get.first, get.count);
     Variables answer;
     answer.first = get.first;
     answer.total = py::cast<std::uint64_t>(found[0]);
@@ -121,16 +120,15 @@ struct Answering {
 
   Reply operator()(const Evaluate& evaluate) const {
     const QuietScope quiet;
-    return evaluation(part("session_console")
-                          .attr("evaluate")(evaluate.stop, waiting_thread(recorder, evaluate.stop),
-                                            evaluate.frame, evaluate.code, evaluate.statements));
+    return evaluation(part("console").attr("evaluate")(evaluate.stop, waiting_thread(recorder, evaluate.stop),
+                                                       evaluate.frame, evaluate.code, evaluate.statements));
   }
 
   // The observer is passed by, for a breakpoint on the variable would make the debugger wait for itself.
   Reply operator()(const Assign& assign) const {
     const QuietScope quiet;
     const py::tuple place = place_of(recorder, assign.place);
-    py::dict outcome = part("session_console").attr("assign")(place, assign.code);
+    py::dict outcome = part("console").attr("assign")(place, assign.code);
     if (outcome.contains("variable")) {
       Variable variable = variable_of(py::object(outcome["variable"]).ptr());
       const Tensor value = tensor_of(py::object(outcome["tensor"]).ptr());
@@ -142,16 +140,16 @@ struct Answering {
         return refused;
       }
       recorder.assigned_by_debugger(variable.peek(), variable.name(), value, variable.id());
-      outcome = part("session_console").attr("assigned")(place);
+      outcome = part("console").attr("assigned")(place);
     }
     return evaluation(outcome);
   }
 
   Reply operator()(const Complete& complete) const {
     const QuietScope quiet;
-    const py::tuple found = part("session_console")
-                                .attr("complete")(complete.stop, waiting_thread(recorder, complete.stop),
-                                                  complete.frame, complete.code, complete.position);
+    const py::tuple found =
+        part("console").attr("complete")(complete.stop, waiting_thread(recorder, complete.stop),
+                                         complete.frame, complete.code, complete.position);
     return Completions{py::cast<std::uint32_t>(found[0]), py::cast<std::vector<std::string>>(found[1])};
   }
 
@@ -175,9 +173,8 @@ struct Answering {
       return Failure{"find_names: at most 1000 tensors and 1000 tapes can be looked for at once.",
                      "bad_request"};
     const QuietScope quiet;
-    const py::tuple found =
-        part("session_names")
-            .attr("find_names")(find.stop, waiting_thread(recorder, find.stop), find.tensors, find.tapes);
+    const py::tuple found = part("names").attr("find_names")(find.stop, waiting_thread(recorder, find.stop),
+                                                             find.tensors, find.tapes);
     FoundNames answer;
     for (const py::handle row : found[0]) {
       const auto fields = py::reinterpret_borrow<py::tuple>(row);

@@ -43,7 +43,7 @@ namespace {
 /// An IndexedSlices of the variable's rows.
 py::object slices_of(const Tape::RowGradient& rows, const Variable& variable) {
   static PyObject* const kind =
-      py::object(py::module_::import("tapedeck.indexed_slices").attr("IndexedSlices")).release().ptr();
+      py::object(py::module_::import("tapedeck._core.indexed_slices").attr("IndexedSlices")).release().ptr();
   const Shape& shape = variable.shape();
   const std::vector<std::int64_t> extents(shape.begin(), shape.end());
   const Tensor whole = Tensor::from_values<std::int64_t>(extents, {shape.rank()});

@@ -74,7 +74,7 @@ PyObject* get_shape_method(PyObject* self, PyObject*) {
 PyObject* reference(PyObject* self, PyObject*) {
   return guarded([&] {
     static const auto* const type =  // never freed, as the interpreter may be gone before this library
-        new py::object(py::module_::import("tapedeck.references").attr("Reference"));
+        new py::object(py::module_::import("tapedeck._core.references").attr("Reference"));
     return PyObject_CallOneArg(type->ptr(), self);
   });
 }

@@ -16,7 +16,7 @@ import time
 import numpy as np
 
 import tapedeck as tf
-from tapedeck import idx
+from tapedeck.keras._datasets import idx
 
 debug = tf._engine.debug
 

@@ -14,8 +14,9 @@ import numpy
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import KernelManager
 
-from tapedeck import session_endpoint, session_kernelspec
-from tapedeck.session_cells import MOST_POINTS, CellWatch, points_of, series_name
+from tapedeck._session import endpoint as session_endpoint
+from tapedeck._session import kernelspec as session_kernelspec
+from tapedeck._session.cells import MOST_POINTS, CellWatch, points_of, series_name
 
 TIMEOUT = 60
 
@@ -149,7 +150,7 @@ class Kernelspec(unittest.TestCase):
                 client.wait_for_ready(TIMEOUT)
                 texts = []
                 reply = client.execute_interactive(
-                    "import sys\nprint('tapedeck.session_app' in sys.modules)", timeout=TIMEOUT,
+                    "import sys\nprint('tapedeck._session.app' in sys.modules)", timeout=TIMEOUT,
                     output_hook=lambda message: texts.append(message["content"].get("text", "")))
                 self.assertEqual(reply["content"]["status"], "ok")
                 self.assertEqual("".join(texts), "True\n")

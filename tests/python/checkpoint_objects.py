@@ -6,7 +6,7 @@ import unittest
 import numpy as np
 
 import tapedeck as tf
-from tapedeck.trackable import Trackable
+from tapedeck._core.trackable import Trackable
 
 
 class Dense(tf.Module):

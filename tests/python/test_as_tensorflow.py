@@ -129,7 +129,7 @@ class Behaviour(unittest.TestCase):
     def test_tensorflow_itself_comes_first_where_a_session_only_lends_its_name(self):
         self.check("""
             import importlib.util, sys
-            from tapedeck import as_tensorflow
+            from tapedeck._session import as_tensorflow
             as_tensorflow.install(first=False)
             as_tensorflow.install(first=False)
             assert sum(isinstance(f, as_tensorflow.Finder) for f in sys.meta_path) == 1

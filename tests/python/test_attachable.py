@@ -240,7 +240,7 @@ class Attachable(unittest.TestCase):
         os.makedirs(os.path.join(linked, f"{os.getpid()}-1"), 0o700)
         for folder in (os.path.dirname(self.programs), self.programs, linked):
             os.chmod(folder, 0o700)
-        code = "from tapedeck import attachable\nattachable.remove_stale()"
+        code = "from tapedeck._session import attachable\nattachable.remove_stale()"
 
         def remove():
             self.assertEqual(self.start(code, debug="0").wait(30), 0)
@@ -277,9 +277,9 @@ class Attachable(unittest.TestCase):
         with open(os.path.join(blocked, f"tapedeck-{os.geteuid()}"), "w", encoding="utf-8") as file:
             file.write("no folder")
         code = "import os, tempfile\ntempfile.tempdir = os.environ['BLOCKED']\n" \
-               "from tapedeck import session_endpoint\n" \
+               "from tapedeck._session import endpoint as session_endpoint\n" \
                "session_endpoint.base_folders = lambda original=session_endpoint.base_folders: original()[:2]\n" \
-               "from tapedeck import attachable\nattachable.start()\nimport tapedeck as tf\nprint(tf.constant(1.) + 1.)\n"
+               "from tapedeck._session import attachable\nattachable.start()\nimport tapedeck as tf\nprint(tf.constant(1.) + 1.)\n"
         result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
                                 env={**os.environ, "XDG_RUNTIME_DIR": self.runtime, "BLOCKED": blocked, "TAPEDECK_DEBUG": "0"})
         self.assertEqual(result.returncode, 0, result.stderr)

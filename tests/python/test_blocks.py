@@ -93,7 +93,7 @@ class Memory(unittest.TestCase):
         for op, call in (("zeros", lambda: tf.zeros([huge])), ("repeat", lambda: tf.repeat([1, 2], huge)),
                          ("repeat", lambda: tf.repeat([1, 2], [1, huge])), ("sequence_mask", lambda: tf.sequence_mask([1], huge)),
                          ("pad", lambda: tf.pad([1, 2], [[1, huge]])), ("range", lambda: tf.range(huge)),
-                         ("space_to_batch_nd", lambda: tf.space_to_batch([[1]], [1], [[0, huge]])),
+                         ("space_to_batch", lambda: tf.space_to_batch([[1]], [1], [[0, huge]])),
                          ("cumsum", lambda: tf.cumsum(tf.constant(1, shape=[huge])))):
             with self.assertRaisesRegex(tf.errors.ResourceExhaustedError, f"^{op}: .*needs [0-9.]+ TiB, the machine has "):
                 call()

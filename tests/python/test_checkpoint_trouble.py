@@ -14,6 +14,7 @@ import unittest
 import tapedeck as tf
 from checkpoint_objects import X, Counter, InFolder, Momentum, Network, values
 import safetensors_parser
+from tapedeck._checkpoint import files
 
 
 def model(value):
@@ -243,7 +244,7 @@ def interrupt(path):
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
         while True:
-            tf.checkpoint.write_tensors(path, {str(i): each for i, each in enumerate(big)})
+            files.write_tensors(path, {str(i): each for i, each in enumerate(big)})
             os.remove(path + ".safetensors")
             signal.setitimer(signal.ITIMER_REAL, .02)
     except KeyboardInterrupt:

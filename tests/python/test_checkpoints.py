@@ -8,8 +8,8 @@ import numpy as np
 
 import tapedeck as tf
 from checkpoint_objects import X, Counter, Dense, InFolder, Momentum, Network, values
-from tapedeck import checkpoint
-from tapedeck.trackable import Trackable
+from tapedeck._checkpoint import weights
+from tapedeck._core.trackable import Trackable
 import safetensors_parser
 
 
@@ -232,11 +232,11 @@ class Weights(InFolder):
         network(X)
         network.optimizer = Momentum()
         network.optimizer.apply(values(network)[:1], [network.layers[0].bias])
-        checkpoint.save_weights(self.path, network, without=("optimizer",))
+        weights.save_weights(self.path, network, without=("optimizer",))
         self.assertEqual([name for name, _ in tf.train.list_variables(self.path)],
                          ["layers/0/bias", "layers/0/kernel", "layers/1/bias", "layers/1/kernel"])
         other = Network(3, 2)
-        status = checkpoint.load_weights(self.path, other)
+        status = weights.load_weights(self.path, other)
         other(X)
         status.assert_consumed()
         np.testing.assert_array_equal(other(X), network(X))

@@ -9,7 +9,7 @@ from unittest import mock
 import numpy as np
 
 import tapedeck as tf
-from tapedeck import idx
+from tapedeck.keras._datasets import idx
 
 
 def idx_bytes(array):

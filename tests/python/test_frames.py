@@ -8,7 +8,10 @@ import weakref
 import numpy as np
 
 import tapedeck as tf
-from tapedeck import _engine, session_console, session_frames, session_values
+from tapedeck import _engine
+from tapedeck._session import console as session_console
+from tapedeck._session import frames as session_frames
+from tapedeck._session import values as session_values
 
 debug = _engine.debug
 

@@ -7,7 +7,8 @@ import unittest
 import numpy as np
 
 import tapedeck as tf
-from tapedeck import _engine, namespaces, tfe
+from tapedeck import _engine, tfe
+from tapedeck._core import namespaces
 
 matrix = np.arange(6, dtype=np.float32).reshape(2, 3)
 

@@ -15,7 +15,7 @@ import unittest
 import numpy as np
 
 import tapedeck as tf
-from tapedeck import checkpoint
+from tapedeck._checkpoint import files as checkpoint
 import safetensors_parser
 
 DTYPES = [getattr(tf, name) for name in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -97,7 +97,7 @@ class RoundTrip(InFolder):
 
     def test_the_file_that_is_open_stays_readable_when_it_is_replaced(self):
         checkpoint.write_tensors(self.path(), {"x": tf.ones([1000])})
-        file = checkpoint.files.TensorFile(self.path())
+        file = checkpoint.TensorFile(self.path())
         checkpoint.write_tensors(self.path(), {"x": tf.zeros([1000])})
         os.remove(self.path("file.safetensors"))
         self.assertEqual(float(tf.reduce_sum(file.read("x"))), 1000)
@@ -225,7 +225,7 @@ class Writing(InFolder):
         done = self.in_child("""
 import resource, sys
 import tapedeck as tf
-from tapedeck import checkpoint
+from tapedeck._checkpoint import files as checkpoint
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 try:
     checkpoint.write_tensors(sys.argv[1] + "/file", {"x": tf.zeros([1_000_000])})
@@ -242,7 +242,7 @@ except tf.errors.ResourceExhaustedError as error:
         done = self.in_child("""
 import os, sys
 import tapedeck as tf
-from tapedeck import checkpoint
+from tapedeck._checkpoint import files as checkpoint
 if os.geteuid() == 0:
     os.setgroups([])
     os.setresuid(65534, 65534, 65534)
@@ -307,7 +307,7 @@ for name in ("/file", "/below/file"):
         done = self.in_child("""
 import resource, sys
 import tapedeck as tf
-from tapedeck import checkpoint
+from tapedeck._checkpoint import files as checkpoint
 values = {f"x{i}": tf.zeros([4 << 20]) + 1. for i in range(8)}  # 128 MB
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # KB

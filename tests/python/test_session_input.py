@@ -49,7 +49,7 @@ class Questions(unittest.TestCase):
         self.assertEqual((reply["parent_header"]["msg_id"], reply["content"]["status"]), (cell, "ok"))
 
     def test_without_anybody_the_cell_ends(self):
-        self.client.execute("from tapedeck import session_app\nsession_app.CONNECTED_WITHIN = 0.1\n"
+        self.client.execute("from tapedeck._session import app as session_app\nsession_app.CONNECTED_WITHIN = 0.1\n"
                             "try:\n    input('Name: ')\nexcept EOFError as error:\n    print(error)", allow_stdin=True)
         self.printed("Nobody is there who could answer.")
 

@@ -6,7 +6,9 @@ from collections import deque
 import numpy as np
 
 import tapedeck as tf
-from tapedeck import _engine, session_frames, session_names
+from tapedeck import _engine
+from tapedeck._session import frames as session_frames
+from tapedeck._session import names as session_names
 
 debug = _engine.debug
 

@@ -273,7 +273,7 @@ class Looking(unittest.TestCase):
             tf.debugging.disable_check_numerics() if hasattr(tf.debugging, "disable_check_numerics") else None
 
     def test_a_row_of_variables_shows_the_text(self):
-        from tapedeck import session_values
+        from tapedeck._session import values as session_values
         row = session_values.describe("t", tf.constant(["a", "b" * 500]))
         self.assertTrue(row["text"].startswith("[b'a', b'bbb"), row["text"])
         self.assertLessEqual(len(row["text"]), session_values.MOST_TEXT)

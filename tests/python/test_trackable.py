@@ -7,7 +7,7 @@ import unittest
 import numpy as np
 
 import tapedeck as tf
-from tapedeck.trackable import NoDependency, Trackable, TrackedList
+from tapedeck._core.trackable import NoDependency, Trackable, TrackedList
 
 Pair = collections.namedtuple("Pair", "left right")
 

@@ -4,11 +4,13 @@
 """
 import inspect
 import os
+import pathlib
 import sys
 import types
 
 import tapedeck
-from tapedeck import _engine, signatures
+from tapedeck import _engine
+from tapedeck._core import namespaces, signatures
 
 HEADER = '''# Made from the op registry by make_stubs.py while building.
 from builtins import bool as _bool, tuple as _tuple  # tf.bool is a DType, tf.tuple a function
@@ -173,7 +175,7 @@ def public_members(module):
 
 def engine_stub():
     """The extension module."""
-    lines = [f'"""{_engine.__doc__}"""\n', HEADER, "from tapedeck.dtypes import DType\nfrom tapedeck.shapes import TensorShape\n"]
+    lines = [f'"""{_engine.__doc__}"""\n', HEADER, "from tapedeck.dtypes import DType\nfrom tapedeck import TensorShape\n"]
     classes = [value for _, value in public_members(_engine) if inspect.isclass(value)]
     # An exception's base comes before it.
     for cls in sorted(classes, key=lambda cls: (len(cls.__mro__), cls.__name__)):
@@ -197,12 +199,17 @@ def write(path, text):
 
 
 def main(folder):
-    write(os.path.join(folder, "_engine.pyi"), engine_stub())
-    for module in tapedeck.namespaces.public_modules():
+    stubs = {pathlib.Path(folder, "_engine.pyi"): engine_stub()}
+    for module in namespaces.public_modules():
         parts = module.__name__.split(".")[1:]
         is_package = hasattr(module, "__path__")
-        path = os.path.join(folder, *parts, "__init__.pyi") if is_package else os.path.join(folder, *parts) + ".pyi"
-        write(path, module_stub(module))
+        path = pathlib.Path(folder, *parts, "__init__.pyi") if is_package else pathlib.Path(folder, *parts).with_suffix(".pyi")
+        stubs[path] = module_stub(module)
+    for path, text in stubs.items():
+        write(path, text)
+    for path in pathlib.Path(folder).rglob("*.pyi"):
+        if path not in stubs:  # of a namespace that is gone, or has become a folder
+            path.unlink()
 
 
 if __name__ == "__main__":

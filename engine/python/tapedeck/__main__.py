@@ -10,9 +10,9 @@ USAGE = "Which program? python3 -m tapedeck [--trace TRACE] [--as-tensorflow] FI
 
 def _run(path, arguments, as_tensorflow):
     if as_tensorflow:
-        from tapedeck import as_tensorflow as runner
+        from tapedeck._session import as_tensorflow as runner
     else:
-        from tapedeck import program as runner
+        from tapedeck._session import program as runner
     runner.run(path, arguments)
 
 
@@ -39,7 +39,7 @@ def main(arguments):
             if trace is None:
                 _run(arguments[0], arguments[1:], as_tensorflow)
                 return 0
-            from tapedeck import program
+            from tapedeck._session import program
             return program.run_traced(trace, lambda: _run(arguments[0], arguments[1:], as_tensorflow))
     print(USAGE, file=sys.stderr)
     return 2

@@ -1,9 +1,13 @@
 """tf.app: how programs of TensorFlow 1 start."""
 import sys
 
-from tapedeck import flags  # noqa: F401
+from tapedeck import flags
+from tapedeck._core.public import public, same
+
+same("flags", "app.flags")
 
 
+@public("app.run")
 def run(main=None, argv=None):
     """Parses the flags in argv, calls main with what is left of it, and ends the program with what main returns.
 

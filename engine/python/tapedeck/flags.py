@@ -5,8 +5,8 @@ FLAGS reads sys.argv when a flag is first asked for, so a program needs no tf.ap
 import sys
 
 from absl import flags as _absl
-from absl.flags import *  # noqa: F401, F403
-from absl.flags import ArgumentParser, ArgumentSerializer, FlagValues, ListParser, mark_flag_as_required  # noqa: F401
+
+from tapedeck._core.public import public
 
 
 class _Flags:
@@ -44,7 +44,7 @@ def _parsed(name):
     return flags
 
 
-FLAGS = _Flags()
+FLAGS = public("flags.FLAGS")(_Flags())
 
 
 def _with_old_names(define):
@@ -60,7 +60,8 @@ def _with_old_names(define):
     return defining
 
 
-DEFINE_string = _with_old_names(_absl.DEFINE_string)
-DEFINE_integer = _with_old_names(_absl.DEFINE_integer)
-DEFINE_float = _with_old_names(_absl.DEFINE_float)
-DEFINE_boolean = DEFINE_bool = _with_old_names(_absl.DEFINE_boolean)
+_OWN = {name: _with_old_names(getattr(_absl, name)) for name in ("DEFINE_string", "DEFINE_integer", "DEFINE_float", "DEFINE_boolean")}
+_OWN["DEFINE_bool"] = _OWN["DEFINE_boolean"]
+for _name in dir(_absl):
+    if not _name.startswith("_") and _name != "FLAGS" and callable(getattr(_absl, _name)):
+        public(f"flags.{_name}")(_OWN.get(_name, getattr(_absl, _name)))

@@ -15,7 +15,7 @@ NO_IPYKERNEL = ("No module named 'ipykernel' in {interpreter}: Debian's package 
 def main(arguments=None):
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if "--install-kernelspec" in arguments:
-        from tapedeck import session_kernelspec
+        from tapedeck._session import kernelspec as session_kernelspec
         return session_kernelspec.main(arguments)
     # The notebook's folder stands first while Python starts with -m: a random.py in it must not replace Python's own.
     # IPython puts it back for the cells.
@@ -29,7 +29,7 @@ def main(arguments=None):
         if error.name != "ipykernel":
             raise
         sys.exit(NO_IPYKERNEL.format(interpreter=sys.executable))
-    from tapedeck.session_app import SessionApp
+    from tapedeck._session.app import SessionApp
     SessionApp.launch_instance(arguments)
 
 

@@ -2,19 +2,23 @@
 import collections
 
 from tapedeck import _engine
-from tapedeck.config import experimental, threading  # noqa: F401
+from tapedeck._core.public import public
+from tapedeck.config import experimental, threading
 
 
+@public("config.set_num_threads")
 def set_num_threads(count):
     """How many threads kernels may use, the calling one included. ValueError for less than 1."""
     _engine.set_thread_count(count)
 
 
+@public("config.get_num_threads")
 def get_num_threads():
     """How many threads kernels may use."""
     return _engine.thread_count()
 
 
+@public("config.set_flush_denormal", "set_flush_denormal")
 def set_flush_denormal(mode):
     """Whether ops take subnormal numbers for 0 and give 0 instead of them, on all of the engine's threads.
 
@@ -30,13 +34,14 @@ def set_flush_denormal(mode):
     return _engine.set_flush_denormal(mode)
 
 
+@public("config.get_flush_denormal", "get_flush_denormal")
 def get_flush_denormal():
     """Whether ops take subnormal numbers for 0."""
     return _engine.flush_denormal()
 
 
-PhysicalDevice = collections.namedtuple("PhysicalDevice", ["name", "device_type"])
-LogicalDevice = collections.namedtuple("LogicalDevice", ["name", "device_type"])
+PhysicalDevice = public("config.PhysicalDevice")(collections.namedtuple("PhysicalDevice", ["name", "device_type"]))
+LogicalDevice = public("config.LogicalDevice")(collections.namedtuple("LogicalDevice", ["name", "device_type"]))
 
 
 def _devices(made_of, prefix, device_type):
@@ -47,6 +52,7 @@ def _devices(made_of, prefix, device_type):
     return [device for device in found if device_type in (None, device.device_type)]
 
 
+@public("config.list_physical_devices")
 def list_physical_devices(device_type=None):
     """The devices that this build can use on this machine: PhysicalDevice(name="/physical_device:CPU:0", device_type="CPU").
 
@@ -55,15 +61,18 @@ def list_physical_devices(device_type=None):
     return _devices(PhysicalDevice, "/physical_device:", device_type)
 
 
+@public("config.list_logical_devices")
 def list_logical_devices(device_type=None):
     """The devices under the names that tf.device takes: LogicalDevice(name="/device:CPU:0", device_type="CPU")."""
     return _devices(LogicalDevice, "/device:", device_type)
 
 
+@public("config.run_functions_eagerly")
 def run_functions_eagerly(run_eagerly):
     """Does nothing: functions always run eagerly."""
 
 
+@public("config.functions_run_eagerly")
 def functions_run_eagerly():
     """True: functions always run eagerly."""
     return True

@@ -2,14 +2,17 @@
 
 TensorFlow keeps all weights in one variable that only the library cuDNN can read; here each layer has its own.
 """
-from tapedeck import initializers as _initializers
-from tapedeck.composites import op as _op
+from tapedeck import _initializers
+from tapedeck._core.composites import op as _op
+from tapedeck._core.public import public
+from tapedeck._nn.functions import dropout as _dropout
 from tapedeck.keras import layers as _keras
-from tapedeck.layers import Layer as _Layer
-from tapedeck.nn import dropout as _dropout
+from tapedeck.layers.base import Layer as _Layer
 
-CUDNN_RNN_UNIDIRECTION, CUDNN_RNN_BIDIRECTION = "unidirectional", "bidirectional"
-CUDNN_INPUT_LINEAR_MODE, CUDNN_INPUT_AUTO_MODE = "linear_input", "auto_select"
+CUDNN_RNN_UNIDIRECTION = public("contrib.cudnn_rnn.CUDNN_RNN_UNIDIRECTION")("unidirectional")
+CUDNN_RNN_BIDIRECTION = public("contrib.cudnn_rnn.CUDNN_RNN_BIDIRECTION")("bidirectional")
+CUDNN_INPUT_LINEAR_MODE = public("contrib.cudnn_rnn.CUDNN_INPUT_LINEAR_MODE")("linear_input")
+CUDNN_INPUT_AUTO_MODE = public("contrib.cudnn_rnn.CUDNN_INPUT_AUTO_MODE")("auto_select")
 
 _DOC = """
 
@@ -38,8 +41,8 @@ class _CudnnRNN(_Layer):
         self.num_layers, self.num_units, self.direction, self.input_mode = num_layers, num_units, direction, input_mode
         self.num_dirs = 2 if direction == CUDNN_RNN_BIDIRECTION else 1
         self._dropout, self._seed = dropout, seed
-        weights = {"kernel_initializer": kernel_initializer or _initializers.glorot_uniform(seed),
-                   "recurrent_initializer": kernel_initializer or _initializers.glorot_uniform(seed),
+        weights = {"kernel_initializer": kernel_initializer or _initializers.GlorotUniform(seed),
+                   "recurrent_initializer": kernel_initializer or _initializers.GlorotUniform(seed),
                    "bias_initializer": bias_initializer or "zeros"}
         self._sublayers = [self._make_part(num_units, go_backwards=number % self.num_dirs == 1, return_sequences=True,
                                            return_state=True, time_major=True, dtype=dtype, **weights)
@@ -70,18 +73,21 @@ class _CudnnRNN(_Layer):
         return inputs, tuple(_op("stack")(list(each), 0) for each in zip(*after))
 
 
+@public("contrib.cudnn_rnn.CudnnLSTM")
 class CudnnLSTM(_CudnnRNN):
     __doc__ = "Layers of long short-term memory: tf.keras.layers.LSTM, whose states are h and c." + _DOC.format(states="h and c")
 
     _state_names, _make_part = ("h", "c"), staticmethod(_keras.LSTM)
 
 
+@public("contrib.cudnn_rnn.CudnnGRU")
 class CudnnGRU(_CudnnRNN):
     __doc__ = "Layers of gated recurrent units: tf.keras.layers.GRU." + _DOC.format(states="h")
 
     _make_part = staticmethod(_keras.GRU)
 
 
+@public("contrib.cudnn_rnn.CudnnRNNTanh")
 class CudnnRNNTanh(_CudnnRNN):
     __doc__ = "Layers of tf.keras.layers.SimpleRNN with tanh." + _DOC.format(states="h")
 
@@ -90,6 +96,7 @@ class CudnnRNNTanh(_CudnnRNN):
         return _keras.SimpleRNN(units, "tanh", **arguments)
 
 
+@public("contrib.cudnn_rnn.CudnnRNNRelu")
 class CudnnRNNRelu(_CudnnRNN):
     __doc__ = "Layers of tf.keras.layers.SimpleRNN with relu." + _DOC.format(states="h")
 

@@ -3,12 +3,9 @@ import contextlib
 import functools
 import re
 
-from tapedeck import nest  # noqa: F401
-from tapedeck.checkpoint import list_variables, load_checkpoint, load_variable  # noqa: F401
-from tapedeck.creation import is_tensor  # noqa: F401
-from tapedeck.graph_collections import GraphKeys, add_to_collection, get_collection
-from tapedeck.train import assert_global_step, create_global_step, get_global_step, get_or_create_global_step  # noqa: F401
-from tapedeck.variable_scopes import get_variable
+from tapedeck._core.public import public
+from tapedeck._graph.collections import add_to_collection, get_collection, GraphKeys
+from tapedeck._variables.scopes import get_variable
 
 _scopes = [{}]  # of each open arg_scope: {function: {argument: value}}
 
@@ -17,11 +14,13 @@ def _key(function):
     return getattr(function, "_arg_scope_key", None)
 
 
+@public("contrib.framework.has_arg_scope")
 def has_arg_scope(func):
     """Whether arg_scope takes the function: add_arg_scope decorates it."""
     return _key(func) is not None
 
 
+@public("contrib.framework.add_arg_scope")
 def add_arg_scope(func):
     """Decorates a function, so that arg_scope gives its arguments other defaults."""
     @functools.wraps(func)
@@ -33,6 +32,7 @@ def add_arg_scope(func):
     return scoped
 
 
+@public("contrib.framework.arg_scope", "contrib.layers.arg_scope")
 @contextlib.contextmanager
 def arg_scope(list_ops_or_scope, **kwargs):
     """A context in which functions have other defaults: with arg_scope([layers.conv2d], padding="VALID").
@@ -60,16 +60,19 @@ def arg_scope(list_ops_or_scope, **kwargs):
         _scopes.pop()
 
 
+@public("contrib.framework.current_arg_scope")
 def current_arg_scope():
     """What the open arg_scope says."""
     return _scopes[-1]
 
 
+@public("contrib.framework.arg_scoped_arguments")
 def arg_scoped_arguments(func):
     """The arguments of the function whose defaults the open arg_scope gives."""
     return tuple(_scopes[-1].get(_key(func), ()))
 
 
+@public("contrib.framework.variable")
 def variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=True, collections=None,
              caching_device=None, device=None, partitioner=None, custom_getter=None, use_resource=None):
     """tf.get_variable, whose variable is also put into `collections`."""
@@ -79,6 +82,7 @@ def variable(name, shape=None, dtype=None, initializer=None, regularizer=None, t
     return made
 
 
+@public("contrib.framework.model_variable")
 def model_variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=True, collections=None,
                    caching_device=None, device=None, partitioner=None, custom_getter=None, use_resource=None):
     """tf.contrib.framework.variable in the collection of model variables too."""
@@ -86,6 +90,7 @@ def model_variable(name, shape=None, dtype=None, initializer=None, regularizer=N
     return variable(name, shape, dtype, initializer, regularizer, trainable, collections, custom_getter=custom_getter)
 
 
+@public("contrib.framework.get_variables")
 def get_variables(scope=None, suffix=None, collection=GraphKeys.GLOBAL_VARIABLES):
     """The variables of a collection whose names begin with the scope and end with the suffix."""
     name = getattr(scope, "name", scope)
@@ -93,6 +98,7 @@ def get_variables(scope=None, suffix=None, collection=GraphKeys.GLOBAL_VARIABLES
     return [each for each in found if suffix is None or re.search(f"{suffix}(:0)?$", each.name)]
 
 
+@public("contrib.framework.get_model_variables")
 def get_model_variables(scope=None, suffix=None):
     """get_variables of the collection of model variables."""
     return get_variables(scope, suffix, GraphKeys.MODEL_VARIABLES)

@@ -3,16 +3,20 @@ import functools
 import math
 import numbers
 
-from tapedeck import _engine, dtypes, initializers, linalg
+from tapedeck import _engine, _initializers as initializers
 from tapedeck import layers as _layers
-from tapedeck import nn as _nn
-from tapedeck.composites import op, tensor
-from tapedeck.contrib.framework import add_arg_scope, arg_scope, model_variable
-from tapedeck.variable_scopes import variable_scope
+from tapedeck._core import dtypes
+from tapedeck._core.composites import op, tensor
+from tapedeck._core.public import public
+from tapedeck._linalg import functions as linalg
+from tapedeck._nn import functions as _nn
+from tapedeck._variables.scopes import variable_scope
+from tapedeck.contrib.framework import add_arg_scope, model_variable
 
 # ---- initializers ----
 
 
+@public("contrib.layers.variance_scaling_initializer")
 def variance_scaling_initializer(factor=2.0, mode="FAN_IN", uniform=False, seed=None, dtype=dtypes.float32):
     """Random values of variance factor / n; mode: what n is: 'FAN_IN', 'FAN_OUT' or 'FAN_AVG'; uniform on ±√(3·factor/n), else of
     the truncated normal distribution of standard deviation √(1.3·factor/n). Errors: ValueError for another mode; TypeError for a
@@ -29,12 +33,13 @@ def variance_scaling_initializer(factor=2.0, mode="FAN_IN", uniform=False, seed=
         count = max({"FAN_IN": fan_in, "FAN_OUT": fan_out, "FAN_AVG": (fan_in + fan_out) / 2}[mode], 1.)
         if uniform:
             limit = math.sqrt(3 * factor / count)
-            return initializers.random_uniform(-limit, limit, seed)(shape, dtype)
-        return initializers.truncated_normal(0., math.sqrt(1.3 * factor / count), seed)(shape, dtype)
+            return initializers.RandomUniform(-limit, limit, seed)(shape, dtype)
+        return initializers.TruncatedNormal(0., math.sqrt(1.3 * factor / count), seed)(shape, dtype)
 
     return initializer
 
 
+@public("contrib.layers.xavier_initializer", "contrib.layers.xavier_initializer_conv2d")
 def xavier_initializer(uniform=True, seed=None, dtype=dtypes.float32):
     """Random values of variance 2 / (inputs + outputs): Glorot and Bengio 2010."""
     return variance_scaling_initializer(1.0, "FAN_AVG", uniform, seed, dtype)
@@ -53,6 +58,7 @@ def _scale(scale):
     return scale
 
 
+@public("contrib.layers.l1_regularizer")
 def l1_regularizer(scale, scope=None):
     """A function of weights that gives scale · Σ|w|; for 0 it gives None. ValueError for a scale below 0, and one that is an
     int."""
@@ -61,6 +67,7 @@ def l1_regularizer(scale, scope=None):
     return lambda weights: op("reduce_sum")(op("abs")(weights)) * scale
 
 
+@public("contrib.layers.l2_regularizer")
 def l2_regularizer(scale, scope=None):
     """A function of weights that gives scale · Σw²/2; for 0 it gives None. ValueError for a scale below 0, and one that is an
     int."""
@@ -69,11 +76,13 @@ def l2_regularizer(scale, scope=None):
     return lambda weights: op("l2_loss")(weights) * scale
 
 
+@public("contrib.layers.l1_l2_regularizer")
 def l1_l2_regularizer(scale_l1=1.0, scale_l2=1.0, scope=None):
     """The sum of l1_regularizer and l2_regularizer."""
     return sum_regularizer([l1_regularizer(scale_l1), l2_regularizer(scale_l2)])
 
 
+@public("contrib.layers.sum_regularizer")
 def sum_regularizer(regularizer_list, scope=None):
     """A function of weights that gives the sum of what these give; None of no regularizers."""
     present = [each for each in regularizer_list if each is not None]
@@ -87,10 +96,11 @@ def sum_regularizer(regularizer_list, scope=None):
     return regularizer
 
 
+@public("contrib.layers.apply_regularization")
 def apply_regularization(regularizer, weights_list=None):
     """The sum of what the regularizer gives for each of the weights: a scalar. None for weights: those in the collection
     'weights'."""
-    from tapedeck.graph_collections import GraphKeys, get_collection
+    from tapedeck._graph.collections import get_collection, GraphKeys
     weights_list = get_collection(GraphKeys.WEIGHTS) if weights_list is None else weights_list
     if not weights_list:
         raise ValueError("No weights to regularize.")
@@ -112,9 +122,10 @@ def _with_biases(outputs, biases_initializer, biases_regularizer, normalizer_fn,
         return outputs
     channels = outputs.shape[1] if data_format and data_format.startswith("NC") else outputs.shape[-1]
     biases = model_variable("biases", [channels], outputs.dtype, biases_initializer, biases_regularizer, trainable)
-    return _nn.bias_add(outputs, biases, data_format=data_format)
+    return op("bias_add")(outputs, biases, data_format=data_format)
 
 
+@public("contrib.layers.fully_connected")
 @add_arg_scope
 def fully_connected(inputs, num_outputs, activation_fn=op("relu"), normalizer_fn=None, normalizer_params=None,
                     weights_initializer=xavier_initializer(), weights_regularizer=None, biases_initializer=initializers.Zeros(),
@@ -141,6 +152,7 @@ def _pair(value, count):
     return [int(value)] * count if isinstance(value, numbers.Integral) else [int(each) for each in value]
 
 
+@public("contrib.layers.convolution", "contrib.layers.conv2d", "contrib.layers.convolution2d")
 @add_arg_scope
 def convolution(inputs, num_outputs, kernel_size, stride=1, padding="SAME", data_format=None, rate=1, activation_fn=op("relu"),
                 normalizer_fn=None, normalizer_params=None, weights_initializer=xavier_initializer(), weights_regularizer=None,
@@ -165,18 +177,21 @@ def convolution(inputs, num_outputs, kernel_size, stride=1, padding="SAME", data
 convolution2d = conv2d = convolution
 
 
+@public("contrib.layers.max_pool2d")
 @add_arg_scope
 def max_pool2d(inputs, kernel_size, stride=2, padding="VALID", data_format="NHWC", outputs_collections=None, scope=None):
     """The largest values of windows of images."""
     return _nn.max_pool2d(inputs, _pair(kernel_size, 2), _pair(stride, 2), padding, data_format=data_format)
 
 
+@public("contrib.layers.avg_pool2d")
 @add_arg_scope
 def avg_pool2d(inputs, kernel_size, stride=2, padding="VALID", data_format="NHWC", outputs_collections=None, scope=None):
     """The means of windows of images."""
     return _nn.avg_pool2d(inputs, _pair(kernel_size, 2), _pair(stride, 2), padding, data_format=data_format)
 
 
+@public("contrib.layers.flatten")
 @add_arg_scope
 def flatten(inputs, outputs_collections=None, scope=None):
     """All axes but the batch's as one. ValueError for fewer than 2 axes."""
@@ -186,12 +201,14 @@ def flatten(inputs, outputs_collections=None, scope=None):
     return op("reshape")(inputs, [inputs.shape[0], math.prod(inputs.shape[1:])])
 
 
+@public("contrib.layers.dropout")
 @add_arg_scope
 def dropout(inputs, keep_prob=0.5, noise_shape=None, is_training=True, outputs_collections=None, scope=None, seed=None):
     """Zeroes values with the probability 1 - keep_prob, and divides the others by keep_prob, while training."""
     return _nn.dropout(inputs, rate=1 - keep_prob, noise_shape=noise_shape, seed=seed) if is_training else tensor(inputs)
 
 
+@public("contrib.layers.batch_norm")
 @add_arg_scope
 def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, activation_fn=None, param_initializers=None,
                param_regularizers=None, updates_collections=None, is_training=True, reuse=None, variables_collections=None,
@@ -215,6 +232,7 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
     return outputs if activation_fn is None else activation_fn(outputs)
 
 
+@public("contrib.layers.layer_norm")
 @add_arg_scope
 def layer_norm(inputs, center=True, scale=True, activation_fn=None, reuse=None, variables_collections=None,
                outputs_collections=None, trainable=True, begin_norm_axis=1, begin_params_axis=-1, scope=None):
@@ -231,17 +249,20 @@ def layer_norm(inputs, center=True, scale=True, activation_fn=None, reuse=None, 
     return outputs if activation_fn is None else activation_fn(outputs)
 
 
+@public("contrib.layers.one_hot_encoding")
 @add_arg_scope
 def one_hot_encoding(labels, num_classes, on_value=1.0, off_value=0.0, outputs_collections=None, scope=None):
     """Rows with on_value at the label: float32."""
     return op("one_hot")(labels, num_classes, on_value=on_value, off_value=off_value)
 
 
+@public("contrib.layers.softmax")
 def softmax(logits, scope=None):
     """tf.nn.softmax along the last axis."""
-    return _nn.softmax(logits)
+    return op("softmax")(logits)
 
 
+@public("contrib.layers.repeat")
 def repeat(inputs, repetitions, layer, *args, **kwargs):
     """Calls the layer again and again, each time with what it gave before; scopes "name/name_1", …"""
     scope = kwargs.pop("scope", None)
@@ -253,6 +274,7 @@ def repeat(inputs, repetitions, layer, *args, **kwargs):
         return outputs
 
 
+@public("contrib.layers.stack")
 def stack(inputs, layer, stack_args, **kwargs):
     """Calls the layer with each of stack_args, a value or a tuple of values, one after another; scopes "name/name_1", …"""
     scope = kwargs.pop("scope", None)
@@ -265,14 +287,5 @@ def stack(inputs, layer, stack_args, **kwargs):
         return outputs
 
 
-linear = functools.partial(fully_connected, activation_fn=None)
-relu = functools.partial(fully_connected, activation_fn=op("relu"))
-relu6 = functools.partial(fully_connected, activation_fn=op("relu6"))
-elu = functools.partial(fully_connected, activation_fn=op("elu"))
-
-__all__ = ["apply_regularization", "arg_scope", "avg_pool2d", "batch_norm", "conv2d", "convolution", "convolution2d", "dropout",
-           "elu",
-           "flatten", "fully_connected", "l1_l2_regularizer", "l1_regularizer", "l2_regularizer", "layer_norm", "linear",
-           "max_pool2d",
-           "one_hot_encoding", "relu", "relu6", "repeat", "softmax", "stack", "sum_regularizer", "variance_scaling_initializer",
-           "xavier_initializer", "xavier_initializer_conv2d"]
+for _name, _activation in {"linear": None, "relu": op("relu"), "relu6": op("relu6"), "elu": op("elu")}.items():
+    public(f"contrib.layers.{_name}")(functools.partial(fully_connected, activation_fn=_activation))

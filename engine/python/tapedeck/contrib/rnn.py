@@ -1,13 +1,15 @@
 """tf.contrib.rnn: the cells and loops of tf.nn, and an LSTM that is one op over a whole sequence."""
-from tapedeck import _engine, dtypes
-from tapedeck.composites import op as _op
+from tapedeck import _engine
+from tapedeck._core import dtypes
+from tapedeck._core.arguments import sequence
+from tapedeck._core.composites import op as _op
+from tapedeck._core.public import public
+from tapedeck._nn.rnn_cells import LSTMStateTuple
+from tapedeck._nn.rnn_loops import bidirectional_dynamic_rnn as _bidirectional
 from tapedeck.layers.base import Layer as _Layer
-from tapedeck.rnn_cells import (  # noqa: F401
-    BasicLSTMCell, BasicRNNCell, DeviceWrapper, DropoutWrapper, GRUCell, LSTMCell, LSTMStateTuple, MultiRNNCell, ResidualWrapper,
-    RNNCell)
-from tapedeck.rnn_loops import bidirectional_dynamic_rnn as _bidirectional, static_bidirectional_rnn, static_rnn  # noqa: F401
 
 
+@public("contrib.rnn.LSTMBlockFusedCell")
 class LSTMBlockFusedCell(_Layer):
     """An LSTM over a whole sequence as one op, with BasicLSTMCell's variables and numbers.
 
@@ -36,9 +38,10 @@ class LSTMBlockFusedCell(_Layer):
         listed = isinstance(inputs, (list, tuple))
         inputs = _op("stack")(list(inputs), 0) if listed else _engine.convert_to_tensor(inputs)
         if inputs.ndim != 3:
-            raise ValueError(f"LSTMBlockFusedCell: inputs have shape {tuple(inputs.shape)}; need 3 axes, time, batch and inputs")
+            raise _engine.InvalidArgumentError(
+                f"LSTMBlockFusedCell: inputs have shape {tuple(inputs.shape)}; need 3 axes, time, batch and inputs")
         if initial_state is None and dtype is None:
-            raise ValueError("Either initial_state or dtype needs to be specified")
+            raise _engine.InvalidArgumentError("Either initial_state or dtype needs to be specified")
         outputs, state = super().__call__(inputs, initial_state, dtype, sequence_length, **({} if scope is None else {"scope": scope}))
         return (_op("unstack")(outputs, axis=0) if listed else outputs), state
 
@@ -62,20 +65,26 @@ class LSTMBlockFusedCell(_Layer):
         return outputs, LSTMStateTuple(c, h)
 
 
+@public("contrib.rnn.stack_bidirectional_dynamic_rnn", in_errors=True)
 def stack_bidirectional_dynamic_rnn(cells_fw, cells_bw, inputs, initial_states_fw=None, initial_states_bw=None, dtype=None,
                                     sequence_length=None, parallel_iterations=None, time_major=False, scope=None):
     """Layers of bidirectional_dynamic_rnn, each on both outputs of the one below, side by side; their scopes are cell_0, cell_1, …
 
     Returns: (outputs, states of cells_fw, states of cells_bw). Errors: ValueError where the lists of cells are empty or differ in length.
     """
-    from tapedeck.variable_scopes import variable_scope
-    if not cells_fw or not cells_bw or len(cells_fw) != len(cells_bw):
-        raise ValueError(f"stack_bidirectional_dynamic_rnn: {len(cells_fw or [])} forward and {len(cells_bw or [])} backward cells; need "
-                         "as many of each, one at least")
+    from tapedeck._variables.scopes import variable_scope
+    cells_fw, cells_bw = sequence(cells_fw, "cells_fw"), sequence(cells_bw, "cells_bw")
+    if not cells_fw or len(cells_fw) != len(cells_bw):
+        raise _engine.InvalidArgumentError(f"stack_bidirectional_dynamic_rnn: {len(cells_fw)} forward and {len(cells_bw)} backward "
+                                           "cells; need as many of each, one at least")
     states = [], []
-    with variable_scope(scope or "stack_bidirectional_rnn"):
+    initial_states = [[None] * len(cells_fw) if given is None else sequence(given, name) for given, name in
+                      ((initial_states_fw, "initial_states_fw"), (initial_states_bw, "initial_states_bw"))]
+    if any(len(given) != len(cells_fw) for given in initial_states):
+        raise _engine.InvalidArgumentError(f"stack_bidirectional_dynamic_rnn: {len(cells_fw)} cells need as many initial states")
+    with variable_scope("stack_bidirectional_rnn" if scope is None else scope):
         for number, (there, back) in enumerate(zip(cells_fw, cells_bw)):
-            first = [None if given is None else given[number] for given in (initial_states_fw, initial_states_bw)]
+            first = [given[number] for given in initial_states]
             with variable_scope(f"cell_{number}"):
                 outputs, last = _bidirectional(there, back, inputs, sequence_length, *first, dtype, time_major=time_major)
             inputs = _op("concat")(list(outputs), 2)

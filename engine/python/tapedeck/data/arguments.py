@@ -2,8 +2,9 @@
 import os
 
 from tapedeck import _engine
+from tapedeck._core.public import public
 
-AUTOTUNE = -1
+AUTOTUNE = public("data.AUTOTUNE", "data.experimental.AUTOTUNE")(-1)
 
 
 def number(value, function, argument, least=None):

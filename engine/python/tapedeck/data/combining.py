@@ -4,14 +4,15 @@ import itertools
 import numpy as np
 
 from tapedeck import _engine
+from tapedeck._core.shapes import TensorShape
 from tapedeck.data import structure as _structure
-from tapedeck.data.dataset import DatasetV2, chosen, number
+from tapedeck.data.arguments import number
+from tapedeck.data.dataset import chosen, DatasetV2
 from tapedeck.data.element_specs import batched
 from tapedeck.data.functions import ScalarFunction
 from tapedeck.data.generators import leaf_generator
 from tapedeck.data.iterators import packing
 from tapedeck.data.specs import TensorSpec
-from tapedeck.shapes import TensorShape
 
 
 def scanned(dataset, initial_state, scan_func):

@@ -3,8 +3,9 @@ import os
 
 import numpy as np
 
-from tapedeck import _engine, dtypes
-from tapedeck.composites import public
+from tapedeck import _engine
+from tapedeck._core import dtypes
+from tapedeck._core.public import public
 from tapedeck.data import settings, structure as _structure
 from tapedeck.data.arguments import AUTOTUNE, number, threads_of
 from tapedeck.data.element_specs import batched, either, nest_specs, rows
@@ -12,7 +13,8 @@ from tapedeck.data.functions import Predicate, StageFunction
 from tapedeck.data.iterators import Iterator, NumpyIterator
 from tapedeck.data.specs import DatasetSpec, TensorSpec
 
-INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = -1, -2
+INFINITE_CARDINALITY = public("data.INFINITE_CARDINALITY", "data.experimental.INFINITE_CARDINALITY")(-1)
+UNKNOWN_CARDINALITY = public("data.UNKNOWN_CARDINALITY", "data.experimental.UNKNOWN_CARDINALITY")(-2)
 _PREFETCHED = 8  # elements made ahead where nobody says how many
 # What TensorFlow calls the data sets of stages, where that is not the stage's own name: programs print them.
 _CLASSES = {"from_tensor_slices": "_TensorSliceDataset", "from_tensors": "_TensorDataset", "from_generator": "_FlatMapDataset",
@@ -20,6 +22,7 @@ _CLASSES = {"from_tensor_slices": "_TensorSliceDataset", "from_tensors": "_Tenso
             "tf_record": "TFRecordDatasetV2", "fixed_length_record": "FixedLengthRecordDatasetV2"}
 
 
+@public("data.Dataset", "contrib.data.Dataset")
 class DatasetV2:
     """A sequence of elements, each a structure of tensors, made by a tree of stages that the engine runs.
 

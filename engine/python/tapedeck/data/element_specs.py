@@ -1,7 +1,7 @@
 """What stages make of the specs of elements."""
+from tapedeck._core.shapes import TensorShape
 from tapedeck.data import structure as _structure
-from tapedeck.data.specs import TensorSpec, common_shape
-from tapedeck.shapes import TensorShape
+from tapedeck.data.specs import common_shape, TensorSpec
 
 
 def batched(spec, size):

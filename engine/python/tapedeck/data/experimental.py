@@ -1,23 +1,25 @@
 """tf.data.experimental, whose functions tf.contrib.data had before: most are methods of Dataset now."""
 from tapedeck import _engine
-from tapedeck.composites import public
+from tapedeck._core.public import public
 from tapedeck.data import structure as _structure
-from tapedeck.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset, number
-from tapedeck.data.iterators import Optional, packing
-from tapedeck.data.settings import (AutoShardPolicy, AutotuneOptions, DistributeOptions, OptimizationOptions, ThreadingOptions,
-                                    enable_debug_mode)
+from tapedeck.data.arguments import AUTOTUNE, number
+from tapedeck.data.dataset import Dataset, INFINITE_CARDINALITY
+from tapedeck.data.iterators import packing
 
 
+@public("data.experimental.cardinality", "contrib.data.cardinality")
 def cardinality(dataset):
     """dataset.cardinality()."""
     return dataset.cardinality()
 
 
+@public("data.experimental.get_single_element", "contrib.data.get_single_element")
 def get_single_element(dataset, name=None):
     """dataset.get_single_element()."""
     return dataset.get_single_element()
 
 
+@public("data.experimental.get_structure", "contrib.data.get_structure")
 def get_structure(dataset_or_iterator):
     """Its element_spec."""
     return dataset_or_iterator.element_spec
@@ -41,32 +43,38 @@ def get_output_classes(dataset_or_iterator):
     return dataset_or_iterator.output_classes
 
 
+@public("data.experimental.get_next_as_optional", "contrib.data.get_next_as_optional")
 def get_next_as_optional(iterator):
     """iterator.get_next_as_optional()."""
     return iterator.get_next_as_optional()
 
 
+@public("data.experimental.Counter", "contrib.data.Counter")
 def Counter(start=0, step=1, dtype=None):
     """Dataset.counter."""
-    from tapedeck import dtypes
+    from tapedeck._core import dtypes
     return Dataset.counter(start, step, dtype or dtypes.int64)
 
 
+@public("data.experimental.RandomDataset", "contrib.data.RandomDataset")
 def RandomDataset(seed=None):
     """Dataset.random."""
     return Dataset.random(seed)
 
 
+@public("data.experimental.choose_from_datasets", "contrib.data.choose_from_datasets")
 def choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=False):
     """Dataset.choose_from_datasets."""
     return Dataset.choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset)
 
 
+@public("data.experimental.sample_from_datasets", "contrib.data.sample_from_datasets")
 def sample_from_datasets(datasets, weights=None, seed=None, stop_on_empty_dataset=False):
     """Dataset.sample_from_datasets."""
     return Dataset.sample_from_datasets(datasets, weights, seed, stop_on_empty_dataset)
 
 
+@public("data.experimental.from_list", "contrib.data.from_list")
 def from_list(elements, name=None):
     """A data set of the elements of a list, which have one structure. InvalidArgumentError for an empty list; TypeError where
     structures differ."""
@@ -81,6 +89,7 @@ def from_list(elements, name=None):
     return Dataset.from_tensor_slices(_structure.pack(made[0], iter([stack(list(row)) for row in rows])))
 
 
+@public("data.experimental.at", "contrib.data.at")
 def at(dataset, index):
     """The element of that number. tf.errors.OutOfRangeError where there is none."""
     place = number(index, "at", "index", 0)
@@ -90,6 +99,7 @@ def at(dataset, index):
     return packing(dataset._form())(leaves)
 
 
+@public("data.experimental.parse_example_dataset", "contrib.data.parse_example_dataset")
 def parse_example_dataset(features, num_parallel_calls=1, deterministic=None):
     """For Dataset.apply: batches of serialized examples as dicts of tensors, tf.io.parse_example's."""
     from tapedeck.io.features import parse_example
@@ -97,6 +107,7 @@ def parse_example_dataset(features, num_parallel_calls=1, deterministic=None):
                                        None if num_parallel_calls in (None, 1) else num_parallel_calls)
 
 
+@public("data.experimental.make_batched_features_dataset", "contrib.data.make_batched_features_dataset")
 def make_batched_features_dataset(file_pattern, batch_size, features, reader=None, label_key=None, reader_args=None,
                                   num_epochs=None,
                                   shuffle=True, shuffle_buffer_size=10000, shuffle_seed=None, prefetch_buffer_size=None,
@@ -121,6 +132,7 @@ def make_batched_features_dataset(file_pattern, batch_size, features, reader=Non
     return dataset.prefetch(1 if prefetch_buffer_size is None else prefetch_buffer_size)
 
 
+@public("data.experimental.TFRecordWriter", "contrib.data.TFRecordWriter")
 class TFRecordWriter:
     """Writes a data set of strings into a record file: TFRecordWriter(filename).write(dataset)."""
 
@@ -135,29 +147,27 @@ class TFRecordWriter:
                 writer.write(record)
 
 
-def _transformation(method, doc):
+def _transformation(name, method):
     """A function that returns a function for Dataset.apply."""
+    @public(f"data.experimental.{name}", f"contrib.data.{name}")
     def make(*args, **kwargs):
         return lambda dataset: getattr(dataset, method)(*args, **kwargs)
-    make.__name__, make.__doc__ = method, doc
-    return make
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"For Dataset.apply: Dataset.{method}."
 
 
-ignore_errors = _transformation("ignore_errors", "For Dataset.apply: Dataset.ignore_errors.")
-enumerate_dataset = _transformation("enumerate", "For Dataset.apply: Dataset.enumerate.")
-group_by_window = _transformation("group_by_window", "For Dataset.apply: Dataset.group_by_window.")
-bucket_by_sequence_length = _transformation("bucket_by_sequence_length", "For Dataset.apply: Dataset.bucket_by_sequence_length.")
-scan = _transformation("scan", "For Dataset.apply: Dataset.scan.")
-take_while = _transformation("take_while", "For Dataset.apply: Dataset.take_while.")
-unbatch = _transformation("unbatch", "For Dataset.apply: Dataset.unbatch.")
-unique = _transformation("unique", "For Dataset.apply: Dataset.unique.")
+for _name in ("ignore_errors", "group_by_window", "bucket_by_sequence_length", "scan", "take_while", "unbatch", "unique"):
+    _transformation(_name, _name)
+_transformation("enumerate_dataset", "enumerate")
 
 
+@public("data.experimental.copy_to_device", "contrib.data.copy_to_device")
 def copy_to_device(target_device, source_device="/cpu:0"):
     """For Dataset.apply: the data set as it is, where the target is this machine's CPU."""
     return _on_device(target_device)
 
 
+@public("data.experimental.prefetch_to_device", "contrib.data.prefetch_to_device")
 def prefetch_to_device(device, buffer_size=None):
     """For Dataset.apply: Dataset.prefetch, where the device is this machine's CPU."""
     checked = _on_device(device)
@@ -171,26 +181,31 @@ def _on_device(device):
     return lambda dataset: dataset
 
 
+@public("data.experimental.shuffle_and_repeat", "contrib.data.shuffle_and_repeat")
 def shuffle_and_repeat(buffer_size, count=None, seed=None):
     """For Dataset.apply: shuffled, and repeated in another order each time."""
     return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
 
 
+@public("data.experimental.map_and_batch", "contrib.data.map_and_batch")
 def map_and_batch(map_func, batch_size, num_parallel_batches=None, drop_remainder=False, num_parallel_calls=None):
     """For Dataset.apply: map, then batch."""
     return lambda dataset: dataset.map(map_func, num_parallel_calls).batch(batch_size, drop_remainder)
 
 
+@public("contrib.data.batch_and_drop_remainder")
 def batch_and_drop_remainder(batch_size):
     """For Dataset.apply: batches, of which a shorter last one is left out."""
     return lambda dataset: dataset.batch(batch_size, drop_remainder=True)
 
 
+@public("contrib.data.padded_batch_and_drop_remainder")
 def padded_batch_and_drop_remainder(batch_size, padded_shapes, padding_values=None):
     """For Dataset.apply: padded batches, of which a shorter last one is left out."""
     return lambda dataset: dataset.padded_batch(batch_size, padded_shapes, padding_values, drop_remainder=True)
 
 
+@public("data.experimental.parallel_interleave", "contrib.data.parallel_interleave")
 def parallel_interleave(map_func, cycle_length, block_length=1, sloppy=False, buffer_output_elements=None,
                         prefetch_input_elements=None):
     """For Dataset.apply: Dataset.interleave with threads; always in the same order."""
@@ -203,6 +218,7 @@ def sloppy_interleave(map_func, cycle_length, block_length=1):
     return parallel_interleave(map_func, cycle_length, block_length)
 
 
+@public("data.experimental.assert_cardinality", "contrib.data.assert_cardinality")
 def assert_cardinality(expected_cardinality):
     """For Dataset.apply: the elements; FailedPreconditionError at the end where they are not as many."""
     expected = int(expected_cardinality)
@@ -224,16 +240,3 @@ def assert_cardinality(expected_cardinality):
         return made
 
     return apply
-
-
-__all__ = ["AUTOTUNE", "AutoShardPolicy", "AutotuneOptions", "Counter", "DistributeOptions", "INFINITE_CARDINALITY",
-           "OptimizationOptions", "Optional", "RandomDataset", "TFRecordWriter", "ThreadingOptions", "UNKNOWN_CARDINALITY",
-           "assert_cardinality", "at", "bucket_by_sequence_length", "cardinality", "choose_from_datasets", "copy_to_device",
-           "enable_debug_mode", "enumerate_dataset", "from_list", "get_next_as_optional", "get_single_element", "get_structure",
-           "group_by_window", "ignore_errors", "make_batched_features_dataset", "map_and_batch", "parallel_interleave",
-           "parse_example_dataset", "prefetch_to_device", "sample_from_datasets", "scan", "shuffle_and_repeat", "take_while",
-           "unbatch", "unique"]
-
-for _name in __all__ + ["batch_and_drop_remainder", "padded_batch_and_drop_remainder"]:
-    if callable(globals()[_name]):
-        public(f"contrib.data.{_name}")(globals()[_name])

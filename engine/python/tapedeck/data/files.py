@@ -1,14 +1,16 @@
 """Data sets of files: lines, records, values."""
 import collections
 
-from tapedeck import _engine, dtypes
-from tapedeck.composites import public
-from tapedeck.data.dataset import AUTOTUNE, DatasetV2, number
+from tapedeck import _engine
+from tapedeck._core import dtypes
+from tapedeck._core.public import public
+from tapedeck.data.arguments import AUTOTUNE, number
+from tapedeck.data.dataset import DatasetV2
 from tapedeck.data.generators import leaf_generator
 from tapedeck.data.specs import TensorSpec
-from tapedeck.io.csv import Columns, checked_delimiter, selected, split_line
+from tapedeck.io.csv import checked_delimiter, Columns, selected, split_line
 from tapedeck.io.files import matching
-from tapedeck.io.records import TFRecordOptions, paths_of
+from tapedeck.io.records import paths_of, TFRecordOptions
 
 _LINES, _FIXED_LENGTH, _RECORDS = range(3)
 _BUFFER = 256 * 1024

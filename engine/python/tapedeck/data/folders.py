@@ -3,8 +3,10 @@ import os
 
 import numpy as np
 
-from tapedeck import _engine, dtypes
-from tapedeck.composites import public
+from tapedeck import _engine
+from tapedeck._core import dtypes
+from tapedeck._core.public import public
+from tapedeck._image.sizes import resize
 from tapedeck.data.dataset import DatasetV2
 
 _IMAGES = (".bmp", ".jpeg", ".jpg", ".png")
@@ -94,7 +96,7 @@ def _from_files(function, found, load, label_mode, batch_size, shuffle, seed, va
     return dataset
 
 
-@public("keras.utils.image_dataset_from_directory", "keras.preprocessing.image_dataset_from_directory")
+@public("keras.preprocessing.image_dataset_from_directory", "keras.utils.image_dataset_from_directory")
 def image_dataset_from_directory(directory, labels="inferred", label_mode="int", class_names=None, color_mode="rgb", batch_size=32,
                                  image_size=(256, 256), shuffle=True, seed=None, validation_split=None, subset=None,
                                  interpolation="bilinear", follow_links=False, crop_to_aspect_ratio=False,
@@ -117,10 +119,9 @@ def image_dataset_from_directory(directory, labels="inferred", label_mode="int",
             "are not there")
 
     def load(path):
-        from tapedeck import image
         with open(path, "rb") as file:
             decoded = _engine.decode_image(file.read(), channels, dtypes.uint8)
-        return image.resize(_engine.op_function("cast")(decoded, dtypes.float32), list(image_size), interpolation)
+        return resize(_engine.op_function("cast")(decoded, dtypes.float32), list(image_size), interpolation)
 
     found = _index(function, os.fsdecode(directory), labels, class_names, _IMAGES, follow_links)
     if verbose:
@@ -128,7 +129,7 @@ def image_dataset_from_directory(directory, labels="inferred", label_mode="int",
     return _from_files(function, found, load, label_mode, batch_size, shuffle, seed, validation_split, subset)
 
 
-@public("keras.utils.text_dataset_from_directory", "keras.preprocessing.text_dataset_from_directory")
+@public("keras.preprocessing.text_dataset_from_directory", "keras.utils.text_dataset_from_directory")
 def text_dataset_from_directory(directory, labels="inferred", label_mode="int", class_names=None, batch_size=32, max_length=None,
                                 shuffle=True, seed=None, validation_split=None, subset=None, follow_links=False, verbose=True):
     """Batches of the texts in the .txt files of a folder, as strings, and of their labels. max_length: bytes that are kept. The
@@ -145,7 +146,7 @@ def text_dataset_from_directory(directory, labels="inferred", label_mode="int", 
     return _from_files(function, found, load, label_mode, batch_size, shuffle, seed, validation_split, subset)
 
 
-@public("keras.utils.timeseries_dataset_from_array", "keras.preprocessing.timeseries_dataset_from_array")
+@public("keras.preprocessing.timeseries_dataset_from_array", "keras.utils.timeseries_dataset_from_array")
 def timeseries_dataset_from_array(data, targets, sequence_length, sequence_stride=1, sampling_rate=1, batch_size=128, shuffle=False,
                                   seed=None, start_index=None, end_index=None):
     """Batches of sequences of an array's rows, and of the targets of their beginnings.

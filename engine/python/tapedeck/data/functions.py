@@ -1,9 +1,10 @@
 """Users' functions as stages call them: lists of leaves in, lists of leaves out."""
-from tapedeck import _engine, dtypes
+from tapedeck import _engine
+from tapedeck._core import dtypes
+from tapedeck._core.shapes import TensorShape
 from tapedeck.data import structure as _structure
 from tapedeck.data.iterators import packing
 from tapedeck.data.specs import TensorSpec
-from tapedeck.shapes import TensorShape
 
 _tensor = _engine.Tensor
 

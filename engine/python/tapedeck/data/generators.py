@@ -1,5 +1,6 @@
 """Data sets of generators."""
-from tapedeck import _engine, dtypes
+from tapedeck import _engine
+from tapedeck._core import dtypes
 from tapedeck.data import structure as _structure
 from tapedeck.data.dataset import DatasetV2
 from tapedeck.data.specs import TensorSpec

@@ -1,9 +1,9 @@
 """Iterators of data sets."""
 from tapedeck import _engine
-from tapedeck.composites import public
+from tapedeck._core.public import public
+from tapedeck._core.trackable import Trackable
 from tapedeck.data import structure as _structure
 from tapedeck.data.specs import OptionalSpec, TensorSpec
-from tapedeck.trackable import Trackable
 
 
 def wrapped_leaves(leaves, spec):
@@ -21,6 +21,7 @@ def packing(spec):
     return lambda leaves: pack(wrapped_leaves(leaves, spec))
 
 
+@public("data.Iterator", "tfe.Iterator")
 class Iterator(Trackable):
     """An iterator of a data set's elements: `for`, next(), get_next().
 
@@ -92,6 +93,7 @@ class Iterator(Trackable):
         return f"<{type(self).__name__} of {self._dataset!r}>"
 
 
+@public("data.NumpyIterator")
 class NumpyIterator:
     """An iterator of a data set's elements as NumPy arrays."""
 
@@ -109,7 +111,7 @@ def _as_numpy(leaf):
     return leaf.numpy() if isinstance(leaf, _engine.Tensor) else leaf.as_numpy_iterator()
 
 
-@public("experimental.Optional", "data.experimental.Optional")
+@public("experimental.Optional", "data.experimental.Optional", "contrib.data.Optional")
 class Optional:
     """A value that may be there, as an iterator's get_next_as_optional() gives it."""
 

@@ -1,12 +1,13 @@
 """How data sets run: tf.data.Options, and the debug mode."""
 import enum
 
-from tapedeck.composites import public
+from tapedeck._core.public import public
+
 
 debug_mode = False
 
 
-@public("data.experimental.enable_debug_mode")
+@public("data.experimental.enable_debug_mode", "contrib.data.enable_debug_mode")
 def enable_debug_mode():
     """From now on iterators have no threads: every stage works when the next element is asked for, on the thread that asks, where
     ops are recorded and stepped."""
@@ -29,7 +30,7 @@ class _Fields:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
 
 
-@public("data.ThreadingOptions")
+@public("data.ThreadingOptions", "data.experimental.ThreadingOptions", "contrib.data.ThreadingOptions")
 class ThreadingOptions(_Fields):
     """max_intra_op_parallelism, private_threadpool_size: kept, and without effect."""
 
@@ -37,7 +38,7 @@ class ThreadingOptions(_Fields):
         self.max_intra_op_parallelism = self.private_threadpool_size = None
 
 
-@public("data.experimental.OptimizationOptions")
+@public("data.experimental.OptimizationOptions", "contrib.data.OptimizationOptions")
 class OptimizationOptions(_Fields):
     """Which of TensorFlow's rewritings are applied: kept, and without effect."""
 
@@ -45,7 +46,7 @@ class OptimizationOptions(_Fields):
         self.apply_default_optimizations = self.map_parallelization = self.noop_elimination = None
 
 
-@public("data.experimental.AutotuneOptions")
+@public("data.experimental.AutotuneOptions", "contrib.data.AutotuneOptions")
 class AutotuneOptions(_Fields):
     """TensorFlow's search for numbers of threads and buffers: kept, and without effect."""
 
@@ -53,7 +54,7 @@ class AutotuneOptions(_Fields):
         self.enabled = self.cpu_budget = self.ram_budget = self.autotune_algorithm = None
 
 
-@public("data.experimental.AutoShardPolicy")
+@public("data.experimental.AutoShardPolicy", "contrib.data.AutoShardPolicy")
 class AutoShardPolicy(enum.IntEnum):
     """How TensorFlow shares a data set among several machines."""
 
@@ -64,7 +65,7 @@ class AutoShardPolicy(enum.IntEnum):
     HINT = 3
 
 
-@public("data.experimental.DistributeOptions")
+@public("data.experimental.DistributeOptions", "contrib.data.DistributeOptions")
 class DistributeOptions(_Fields):
     """TensorFlow's way among several machines: kept, and without effect."""
 

@@ -1,7 +1,8 @@
 """What is known of a value before it is there: tf.TensorSpec and its kin."""
-from tapedeck import _engine, dtypes
-from tapedeck.composites import public
-from tapedeck.shapes import TensorShape, UnknownShape
+from tapedeck import _engine
+from tapedeck._core import dtypes
+from tapedeck._core.public import public
+from tapedeck._core.shapes import TensorShape, UnknownShape
 
 
 def shape_or_none(shape):

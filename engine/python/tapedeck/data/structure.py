@@ -1,8 +1,8 @@
 """The structures of elements: tuples, named tuples and dicts, nested; lists are tensors, as in TensorFlow."""
 from tapedeck import _engine
+from tapedeck._core.indexed_slices import IndexedSlices
+from tapedeck._core.shapes import TensorShape
 from tapedeck.data.specs import DatasetSpec, TensorSpec
-from tapedeck.indexed_slices import IndexedSlices
-from tapedeck.shapes import TensorShape
 
 _tensor = _engine.Tensor
 

@@ -1,8 +1,10 @@
 """What TensorFlow keeps under tf.experimental; and what Tapedeck adds to it."""
 from tapedeck import _engine
-from tapedeck.experimental import dlpack, numpy  # noqa: F401
+from tapedeck._core.public import public
+from tapedeck.experimental import dlpack, numpy
 
 
+@public("experimental.record_ops")
 def record_ops(on=True):
     """Records the ops of this process from now on (or stops), so that tf.explain_no_gradient can look at them.
 
@@ -17,4 +19,4 @@ def record_ops(on=True):
 
 def _in_session():
     import sys
-    return "tapedeck.session_app" in sys.modules
+    return "tapedeck._session.app" in sys.modules

@@ -1,13 +1,16 @@
 """Tensors to and from other libraries, by DLPack."""
 from tapedeck import _engine
+from tapedeck._core.public import public
 
 
+@public("experimental.dlpack.to_dlpack")
 def to_dlpack(tf_tensor):
     """A DLPack capsule with a copy of the tensor, to be used once. Whoever takes it may write to it: capsules that
     say that their memory is read only, and need no copy, come from the tensor's __dlpack__(max_version=(1, 0), copy=False)."""
     return _engine.convert_to_tensor(tf_tensor).__dlpack__()
 
 
+@public("experimental.dlpack.from_dlpack")
 def from_dlpack(dlcapsule):
     """A tensor on the memory of a DLPack capsule, or of an object that has __dlpack__. Nothing is copied, so nobody
     may write to that memory while the tensor lives."""

@@ -1,7 +1,9 @@
 """What TensorFlow has under NumPy's names only, tf.experimental.numpy."""
 from tapedeck import _engine
+from tapedeck._core.public import public
 
 
+@public("experimental.numpy.outer")
 def outer(a, b):
     """All products of an element of a and one of b: result[i, j] = a[i]·b[j], of tensors with their values as one vector.
 

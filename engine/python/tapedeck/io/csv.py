@@ -1,8 +1,9 @@
 """Lines of comma-separated values as tensors."""
 import numpy as np
 
-from tapedeck import _engine, dtypes
-from tapedeck.composites import public
+from tapedeck import _engine
+from tapedeck._core import dtypes
+from tapedeck._core.public import public
 from tapedeck.io.files import bytes_of
 
 _CONVERSIONS = {"float32": float, "float64": float, "int32": int, "int64": int}
@@ -115,7 +116,7 @@ def checked_delimiter(function, delimiter):
     return delimiter
 
 
-@public("io.decode_csv", "decode_csv")
+@public("decode_csv", "io.decode_csv")
 def decode_csv(records, record_defaults, field_delim=",", use_quote_delim=True, na_value="", select_cols=None, name=None):
     """The columns of lines of comma-separated values (RFC 4180): a list of tensors of records' shape.
 

@@ -5,7 +5,7 @@ Source: the messages' definitions in TensorFlow's example.proto and feature.prot
 import struct
 
 from tapedeck import _engine
-from tapedeck.composites import public
+from tapedeck._core.public import public
 from tapedeck.io import wire
 
 

@@ -4,15 +4,16 @@ import typing
 
 import numpy as np
 
-from tapedeck import _engine, dtypes
-from tapedeck.composites import public
+from tapedeck import _engine
+from tapedeck._core import dtypes
+from tapedeck._core.public import public
 from tapedeck.io.examples import Example, SequenceExample
 from tapedeck.io.files import bytes_of
 
 _KINDS = {"string": "bytes_list", "float32": "float_list", "int64": "int64_list"}
 
 
-@public("FixedLenFeature")
+@public("FixedLenFeature", "io.FixedLenFeature")
 class FixedLenFeature(typing.NamedTuple):
     """A feature of one shape. dtype: string, float32 or int64. default_value: for examples without it; None: it must be there."""
 
@@ -21,7 +22,7 @@ class FixedLenFeature(typing.NamedTuple):
     default_value: typing.Any = None
 
 
-@public("FixedLenSequenceFeature")
+@public("FixedLenSequenceFeature", "io.FixedLenSequenceFeature")
 class FixedLenSequenceFeature(typing.NamedTuple):
     """A feature of any number of values of one shape, which become a first axis."""
 
@@ -31,7 +32,7 @@ class FixedLenSequenceFeature(typing.NamedTuple):
     default_value: typing.Any = None
 
 
-@public("VarLenFeature")
+@public("VarLenFeature", "io.VarLenFeature")
 class VarLenFeature(typing.NamedTuple):
     """A feature of any number of values, a SparseTensor in TensorFlow: refused, as there are none here."""
 
@@ -111,7 +112,7 @@ def _checked(features, function):
     return features
 
 
-@public("io.parse_single_example", "parse_single_example")
+@public("parse_single_example", "io.parse_single_example")
 def parse_single_example(serialized, features, example_names=None, name=None):
     """The features of a serialized tf.train.Example: a dict of tensors, by name.
 
@@ -132,7 +133,7 @@ def _padded(arrays, spec, dtype):
     return out
 
 
-@public("io.parse_example", "parse_example")
+@public("parse_example", "io.parse_example")
 def parse_example(serialized, features, example_names=None, name=None):
     """The features of serialized tf.train.Examples, stacked along a first axis: a dict of tensors. A FixedLenSequenceFeature is
     filled up to the longest with its default_value. The arguments and errors are those of parse_single_example, which serialized
@@ -155,7 +156,7 @@ def parse_example(serialized, features, example_names=None, name=None):
     return result
 
 
-@public("io.parse_single_sequence_example", "parse_single_sequence_example")
+@public("parse_single_sequence_example", "io.parse_single_sequence_example")
 def parse_single_sequence_example(serialized, context_features=None, sequence_features=None, example_name=None, name=None):
     """The features of a serialized tf.train.SequenceExample: a dict of the context's tensors, and one of the lists', whose first
     axis is the place in the list. Arguments and errors as parse_single_example's."""

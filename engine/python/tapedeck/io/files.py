@@ -2,7 +2,7 @@
 import os
 
 from tapedeck import _engine
-from tapedeck.composites import public
+from tapedeck._core.public import public
 
 
 def path_of(value):
@@ -14,7 +14,7 @@ def path_of(value):
 
 def as_error(error):
     """The engine's exception that stands for an OSError."""
-    from tapedeck import errors
+    from tapedeck._core import errors
     kind = (errors.NotFoundError if isinstance(error, (FileNotFoundError, NotADirectoryError)) else
             errors.AlreadyExistsError if isinstance(error, FileExistsError) else
             errors.PermissionDeniedError if isinstance(error, PermissionError) else errors.FailedPreconditionError)
@@ -33,7 +33,7 @@ def bytes_of(value, function):
     return bytes(value)
 
 
-@public("io.read_file", "read_file")
+@public("read_file", "io.read_file")
 def read_file(filename, name=None):
     """A file's bytes as a scalar string tensor. NotFoundError where there is none."""
     try:
@@ -43,7 +43,7 @@ def read_file(filename, name=None):
         raise as_error(error) from error
 
 
-@public("io.write_file", "write_file")
+@public("write_file", "io.write_file")
 def write_file(filename, contents, name=None):
     """Writes bytes into a file, whose folders are made where they are missing."""
     path = path_of(filename)
@@ -66,8 +66,8 @@ def matching(pattern):
     return sorted({found for each in patterns for found in glob.glob(path_of(each))})
 
 
-@public("io.matching_files", "matching_files")
+@public("matching_files", "io.matching_files")
 def matching_files(pattern, name=None):
     """The paths that match a shell pattern, or any of several: a string tensor, sorted."""
-    from tapedeck import dtypes
+    from tapedeck._core import dtypes
     return _engine.convert_to_tensor([path.encode() for path in matching(pattern)], dtypes.string)

@@ -1,6 +1,7 @@
 """Images as files hold them: PNG, JPEG and BMP to and from tensors."""
-from tapedeck import _engine, dtypes
-from tapedeck.composites import public
+from tapedeck import _engine
+from tapedeck._core import dtypes
+from tapedeck._core.public import public
 from tapedeck.io.files import bytes_of
 
 
@@ -12,7 +13,7 @@ def _image(image):
     return _engine.convert_to_tensor(image)
 
 
-@public("io.encode_png", "image.encode_png")
+@public("image.encode_png", "io.encode_png")
 def encode_png(image, compression=-1, name=None):
     """An image as the bytes of a PNG file, a scalar string tensor.
 
@@ -27,7 +28,7 @@ def encode_png(image, compression=-1, name=None):
     return _string(_engine.encode_png(image, compression))
 
 
-@public("io.encode_jpeg", "image.encode_jpeg")
+@public("image.encode_jpeg", "io.encode_jpeg")
 def encode_jpeg(image, format="", quality=95, progressive=False, optimize_size=False, chroma_downsampling=True, density_unit="in",
                 x_density=300, y_density=300, xmp_metadata="", name=None):
     """An image as the bytes of a JPEG file, a scalar string tensor.
@@ -53,7 +54,7 @@ def _checked_dtype(function, dtype):
     return dtype
 
 
-@public("io.decode_png", "image.decode_png")
+@public("image.decode_png", "io.decode_png")
 def decode_png(contents, channels=0, dtype=dtypes.uint8, name=None):
     """The image in the bytes of a PNG file: (height, width, channels).
 
@@ -63,7 +64,7 @@ def decode_png(contents, channels=0, dtype=dtypes.uint8, name=None):
     return _engine.decode_png(bytes_of(contents, "decode_png"), channels, _checked_dtype("decode_png", dtype))
 
 
-@public("io.decode_jpeg", "image.decode_jpeg")
+@public("image.decode_jpeg", "io.decode_jpeg")
 def decode_jpeg(contents, channels=0, ratio=1, fancy_upscaling=True, try_recover_truncated=False, acceptable_fraction=1,
                 dct_method="",
                 name=None):
@@ -79,7 +80,7 @@ def decode_jpeg(contents, channels=0, ratio=1, fancy_upscaling=True, try_recover
                                acceptable_fraction, dct_method == "INTEGER_FAST")
 
 
-@public("io.decode_and_crop_jpeg", "image.decode_and_crop_jpeg")
+@public("image.decode_and_crop_jpeg", "io.decode_and_crop_jpeg")
 def decode_and_crop_jpeg(contents, crop_window, channels=0, ratio=1, fancy_upscaling=True, try_recover_truncated=False,
                          acceptable_fraction=1, dct_method="", name=None):
     """A part of decode_jpeg(contents, …). crop_window: (first row, first column, height, width). InvalidArgumentError where it goes
@@ -93,14 +94,14 @@ def decode_and_crop_jpeg(contents, crop_window, channels=0, ratio=1, fancy_upsca
     return image[top:top + height, left:left + width]
 
 
-@public("io.decode_bmp", "image.decode_bmp")
+@public("image.decode_bmp", "io.decode_bmp")
 def decode_bmp(contents, channels=0, name=None):
     """The image in the bytes of an uncompressed BMP file: uint8, (height, width, channels). InvalidArgumentError for other bytes,
     and for channels that are not the file's."""
     return _engine.decode_bmp(bytes_of(contents, "decode_bmp"), channels)
 
 
-@public("io.decode_image", "image.decode_image")
+@public("image.decode_image", "io.decode_image")
 def decode_image(contents, channels=None, dtype=dtypes.uint8, name=None, expand_animations=True):
     """The image in the bytes of a PNG, JPEG or BMP file: (height, width, channels).
 
@@ -114,13 +115,13 @@ def decode_image(contents, channels=None, dtype=dtypes.uint8, name=None, expand_
     return _engine.op_function("cast")(image, dtype) / 255
 
 
-@public("io.is_jpeg", "image.is_jpeg")
+@public("image.is_jpeg", "io.is_jpeg")
 def is_jpeg(contents, name=None):
     """Whether bytes begin as those of a JPEG file: a bool tensor."""
     return _engine.convert_to_tensor(_engine.image_format(bytes_of(contents, "is_jpeg")) == "jpeg")
 
 
-@public("io.extract_jpeg_shape", "image.extract_jpeg_shape")
+@public("image.extract_jpeg_shape", "io.extract_jpeg_shape")
 def extract_jpeg_shape(contents, output_type=dtypes.int32, name=None):
     """(height, width, channels) of the image in the bytes of a JPEG file, whose pixels are not decoded."""
     return _engine.convert_to_tensor(list(_engine.jpeg_extent(bytes_of(contents, "extract_jpeg_shape"))), output_type)

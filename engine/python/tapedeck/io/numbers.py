@@ -1,8 +1,9 @@
 """Tensors as bytes: decode_raw, and messages of tensors."""
 import numpy as np
 
-from tapedeck import _engine, dtypes
-from tapedeck.composites import public
+from tapedeck import _engine
+from tapedeck._core import dtypes
+from tapedeck._core.public import public
 from tapedeck.io import wire
 from tapedeck.io.files import bytes_of
 
@@ -14,7 +15,7 @@ _NAMES = {number: name for name, number in _NUMBERS.items()}
 _MOST_ELEMENTS = 1 << 31
 
 
-@public("io.decode_raw", "decode_raw")
+@public("decode_raw", "io.decode_raw")
 def decode_raw(input_bytes=None, out_type=None, little_endian=True, fixed_length=None, name=None, bytes=None):
     """Bytes as numbers: the values of out_type that they hold, along a new last axis.
 
@@ -40,7 +41,7 @@ def decode_raw(input_bytes=None, out_type=None, little_endian=True, fixed_length
     return _engine.convert_to_tensor(array.astype(order.newbyteorder("=")), dtype)
 
 
-@public("io.serialize_tensor", "serialize_tensor")
+@public("serialize_tensor", "io.serialize_tensor")
 def serialize_tensor(tensor, name=None):
     """A tensor as the bytes of TensorFlow's message TensorProto, a scalar string tensor. UnimplementedError for bfloat16."""
     tensor = _engine.convert_to_tensor(tensor)
@@ -123,7 +124,7 @@ def _array(name, shape, content, listed):
     return np.array([*listed, *[listed[-1]] * (count - len(listed))] if count else [], dtype).reshape(shape)
 
 
-@public("io.parse_tensor", "parse_tensor")
+@public("parse_tensor", "io.parse_tensor")
 def parse_tensor(serialized, out_type, name=None):
     """The tensor that serialize_tensor, or TensorFlow, made bytes of. InvalidArgumentError for other bytes, and for another dtype
     than out_type."""

@@ -2,9 +2,11 @@
 import os
 
 from tapedeck import _engine
+from tapedeck._core.public import public
 from tapedeck.io.files import path_of
 
 
+@public("python_io.TFRecordCompressionType")
 class TFRecordCompressionType:
     """TensorFlow 1's numbers of the compressions."""
 
@@ -15,6 +17,7 @@ _NAMES = {TFRecordCompressionType.NONE: "", TFRecordCompressionType.ZLIB: "ZLIB"
           None: "", "": "", "ZLIB": "ZLIB", "GZIP": "GZIP"}
 
 
+@public("io.TFRecordOptions", "python_io.TFRecordOptions")
 class TFRecordOptions:
     """How a record file is compressed. compression_type: "", "ZLIB", "GZIP", or TFRecordCompressionType's numbers;
     compression_level: zlib's, -1 to 9. The others are TensorFlow's settings of zlib's buffers, and have no effect."""
@@ -36,6 +39,7 @@ class TFRecordOptions:
         return _NAMES[options]
 
 
+@public("io.TFRecordWriter", "python_io.TFRecordWriter")
 class TFRecordWriter:
     """Writes a record file anew: write(bytes), flush(), close(); closes at the end of a `with`.
 
@@ -67,6 +71,7 @@ class TFRecordWriter:
         self.close()
 
 
+@public("io.tf_record_iterator", "python_io.tf_record_iterator")
 def tf_record_iterator(path, options=None):
     """The records of a file, as bytes: a generator. NotFoundError where there is none; DataLossError where it is damaged."""
     reader = _engine.RecordReader(path_of(path), TFRecordOptions.get_compression_type_string(options))

@@ -3,18 +3,22 @@ import collections
 
 import numpy as np
 
-from tapedeck import _engine, dtypes
-from tapedeck.composites import op as _op
+from tapedeck import _engine
+from tapedeck._core import dtypes
+from tapedeck._core.composites import op as _op
+from tapedeck._core.public import public
 
 _settings = {"floatx": "float32", "epsilon": 1e-7, "image_data_format": "channels_last"}
 _uses = collections.defaultdict(int)  # how often a name was given since clear_session
 
 
+@public("keras.backend.floatx", "keras.config.floatx")
 def floatx():
     """The dtype of layers that are made without one: "float32" at first."""
     return _settings["floatx"]
 
 
+@public("keras.backend.set_floatx", "keras.config.set_floatx")
 def set_floatx(value):
     """Sets the dtype of layers that are made without one. ValueError for what is no "float16", "bfloat16", "float32", "float64"."""
     name = value if isinstance(value, str) else getattr(value, "name", value)
@@ -23,21 +27,25 @@ def set_floatx(value):
     _settings["floatx"] = name
 
 
+@public("keras.backend.epsilon", "keras.config.epsilon")
 def epsilon():
     """The number that keeps divisors above 0: 1e-7 at first."""
     return _settings["epsilon"]
 
 
+@public("keras.backend.set_epsilon", "keras.config.set_epsilon")
 def set_epsilon(value):
     """Sets what epsilon() returns. ValueError for what is no number."""
     _settings["epsilon"] = float(value)
 
 
+@public("keras.backend.image_data_format", "keras.config.image_data_format")
 def image_data_format():
     """Where layers expect images' channels: "channels_last" at first."""
     return _settings["image_data_format"]
 
 
+@public("keras.backend.set_image_data_format", "keras.config.set_image_data_format")
 def set_image_data_format(data_format):
     """Sets where layers expect images' channels. ValueError for what is not "channels_last" or "channels_first"."""
     if data_format not in ("channels_last", "channels_first"):
@@ -45,102 +53,121 @@ def set_image_data_format(data_format):
     _settings["image_data_format"] = data_format
 
 
+@public("keras.backend.get_uid")
 def get_uid(prefix=""):
     """How often this prefix was asked for, this time included."""
     _uses[prefix] += 1
     return _uses[prefix]
 
 
+@public("keras.backend.reset_uids")
 def reset_uids():
     """Names of layers begin anew: "dense"."""
     _uses.clear()
 
 
+@public("keras.backend.clear_session", "keras.utils.clear_session")
 def clear_session(free_memory=True):
     """Forgets what layers and variable scopes were called: the next Dense is "dense" again. There is no graph that could be cleared."""
-    from tapedeck.variable_stores import forget_scopes
+    from tapedeck._variables.stores import forget_scopes
     _uses.clear()
     forget_scopes()
 
 
+@public("keras.backend.unique_name")
 def unique_name(base):
     """The base for the first that asks, then base_1, base_2 …"""
     number = get_uid(base) - 1
     return f"{base}_{number}" if number else base
 
 
+@public("keras.backend.learning_phase")
 def learning_phase():
     """1 while a layer is called with training=True, else 0."""
     from tapedeck.keras.layers import calls
     return 1 if calls.current.training else 0
 
 
+@public("keras.backend.is_keras_tensor", "keras.utils.is_keras_tensor")
 def is_keras_tensor(x):
     """True for what tf.keras.Input and calls of layers on it return."""
     return bool(getattr(x, "_is_symbolic", False))
 
 
+@public("keras.backend.is_tensor")
 def is_tensor(x):
     """True for tensors and variables."""
     return isinstance(x, (_engine.Tensor, _engine.Variable))
 
 
+@public("keras.backend.variable")
 def variable(value, dtype=None, name=None, constraint=None):
     """A variable of the value; dtype None for floatx()."""
     return _engine.Variable(value, dtype=dtype or floatx(), name=name, constraint=constraint)
 
 
+@public("keras.backend.constant")
 def constant(value, dtype=None, shape=None, name=None):
     """A tensor of the value; dtype None for floatx()."""
     return _engine.constant(value, dtype or floatx(), shape)
 
 
+@public("keras.backend.get_value")
 def get_value(x):
     """The value as a NumPy array, or as what it is where it is no tensor."""
     return x.numpy() if is_tensor(x) else x
 
 
+@public("keras.backend.set_value")
 def set_value(x, value):
     """Assigns to a variable."""
     x.assign(np.asarray(value, x.dtype.as_numpy_dtype))
 
 
+@public("keras.backend.batch_get_value")
 def batch_get_value(tensors):
     """The values as NumPy arrays."""
     return [get_value(each) for each in tensors]
 
 
+@public("keras.backend.batch_set_value")
 def batch_set_value(tuples):
     """Assigns to variables: pairs of a variable and its value."""
     for each, value in tuples:
         set_value(each, value)
 
 
+@public("keras.backend.int_shape")
 def int_shape(x):
     """The shape as a tuple."""
     return tuple(x.shape)
 
 
+@public("keras.backend.ndim")
 def ndim(x):
     """The number of axes."""
     return len(x.shape)
 
 
+@public("keras.backend.dtype")
 def dtype(x):
     """The dtype's name."""
     return x.dtype.name
 
 
+@public("keras.backend.eval")
 def eval(x):  # noqa: A001  (Keras' name)
     """The value as a NumPy array."""
     return get_value(x)
 
 
+@public("keras.backend.cast")
 def cast(x, dtype):  # noqa: A002
     """The tensor as one of another dtype."""
     return _op("cast")(x, dtypes.as_dtype(dtype))
 
 
+@public("keras.backend.cast_to_floatx")
 def cast_to_floatx(x):
     """An array or a tensor as one of floatx()."""
     return cast(x, floatx()) if is_tensor(x) else np.asarray(x, floatx())
@@ -150,15 +177,14 @@ def _reduction(name):
     def function(x, axis=None, keepdims=False):
         return _op(name)(x, axis=axis, keepdims=keepdims)
 
-    function.__name__ = function.__qualname__ = name.removeprefix("reduce_")
+    called = name.removeprefix("reduce_").replace("variance", "var")
+    function.__name__ = function.__qualname__ = called
     function.__doc__ = f"tf.{name} along an axis, or all."
-    return function
+    return public(f"keras.backend.{called}")(function)
 
 
-sum, mean, prod, std, var = map(_reduction, (  # noqa: A001  (Keras' names)
-    "reduce_sum", "reduce_mean", "reduce_prod", "reduce_std", "reduce_variance"))
-max, min, any, all, logsumexp = map(_reduction, (  # noqa: A001
-    "reduce_max", "reduce_min", "reduce_any", "reduce_all", "reduce_logsumexp"))
+for _name in ("sum", "mean", "prod", "std", "variance", "max", "min", "any", "all", "logsumexp"):
+    _reduction(f"reduce_{_name}")
 
 
 def _same(name, plain):
@@ -167,7 +193,7 @@ def _same(name, plain):
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The op {plain}, whose docstring says what it does."
-    return function
+    return public(f"keras.backend.{name}")(function)
 
 
 for _name, _plain in {
@@ -178,55 +204,64 @@ for _name, _plain in {
         "less_equal": "less_equal", "maximum": "maximum", "minimum": "minimum", "reshape": "reshape", "gather": "gather",
         "zeros_like": "zeros_like", "ones_like": "ones_like", "identity": "identity", "shape": "shape",
         "stop_gradient": "stop_gradient", "expand_dims": "expand_dims", "squeeze": "squeeze", "tile": "tile"}.items():
-    globals()[_name] = _same(_name, _plain)
+    _same(_name, _plain)
 
 
+@public("keras.backend.argmax")
 def argmax(x, axis=-1):
     """The places of the largest values along an axis."""
     return _op("argmax")(x, axis)
 
 
+@public("keras.backend.argmin")
 def argmin(x, axis=-1):
     """The places of the least values along an axis."""
     return _op("argmin")(x, axis)
 
 
+@public("keras.backend.clip")
 def clip(x, min_value, max_value):
     """The values, none below min_value nor above max_value; None for no limit."""
     x = _op("maximum")(x, min_value) if min_value is not None else _engine.convert_to_tensor(x)
     return _op("minimum")(x, max_value) if max_value is not None else x
 
 
+@public("keras.backend.softmax")
 def softmax(x, axis=-1):
     """tf.nn.softmax."""
     return _op("softmax")(x, axis)
 
 
+@public("keras.backend.relu")
 def relu(x, alpha=0.0, max_value=None, threshold=0.0):
     """tf.keras.activations.relu."""
     from tapedeck.keras import activations
     return activations.relu(x, alpha, max_value, threshold)
 
 
+@public("keras.backend.elu")
 def elu(x, alpha=1.0):
     """tf.keras.activations.elu."""
     from tapedeck.keras import activations
     return activations.elu(x, alpha)
 
 
+@public("keras.backend.zeros")
 def zeros(shape, dtype=None, name=None):
     """A variable of zeros; dtype None for floatx()."""
     return _engine.Variable(_op("zeros")(shape, dtype or floatx()), name=name)
 
 
+@public("keras.backend.ones")
 def ones(shape, dtype=None, name=None):
     """A variable of ones; dtype None for floatx()."""
     return _engine.Variable(_op("ones")(shape, dtype or floatx()), name=name)
 
 
+@public("keras.backend.dot")
 def dot(x, y):
     """The product over the last axis of x and the last but one of y."""
-    from tapedeck import linalg
+    from tapedeck._linalg import functions as linalg
     return linalg.tensordot(x, y, [[-1], [_dot_axis(y)]])
 
 
@@ -235,42 +270,50 @@ def _dot_axis(y):
     return -2 if len(y.shape) > 1 else 0
 
 
+@public("keras.backend.batch_flatten")
 def batch_flatten(x):
     """The first axis stays, the others become one."""
     return _op("reshape")(x, [x.shape[0], int(np.prod(x.shape[1:]))])
 
 
+@public("keras.backend.flatten")
 def flatten(x):
     """All elements along one axis."""
     return _op("reshape")(x, [-1])
 
 
+@public("keras.backend.permute_dimensions")
 def permute_dimensions(x, pattern):
     """The axes in the order of the pattern."""
     return _op("transpose")(x, pattern)
 
 
+@public("keras.backend.concatenate")
 def concatenate(tensors, axis=-1):
     """The tensors one behind the other along an axis."""
     return _op("concat")(tensors, axis)
 
 
+@public("keras.backend.stack")
 def stack(x, axis=0):
     """The tensors along a new axis."""
     return _op("stack")(x, axis)
 
 
+@public("keras.backend.repeat_elements")
 def repeat_elements(x, rep, axis):
     """Each slice along the axis `rep` times."""
-    from tapedeck import shaping
+    from tapedeck._array import shaping
     return shaping.repeat(x, rep, axis)
 
 
+@public("keras.backend.one_hot")
 def one_hot(indices, num_classes):
     """Rows with a 1 at the index: float32."""
     return _op("one_hot")(indices, num_classes)
 
 
+@public("keras.backend.switch")
 def switch(condition, then_expression, else_expression):
     """One of two values, or what one of two functions returns, by a scalar; by a tensor elementwise."""
     if len(_engine.convert_to_tensor(condition).shape):
@@ -279,23 +322,20 @@ def switch(condition, then_expression, else_expression):
     return chosen() if callable(chosen) else chosen
 
 
+@public("keras.backend.in_train_phase")
 def in_train_phase(x, alt, training=None):
     """x while training, else alt; both may be functions."""
     chosen = x if (learning_phase() if training is None else training) else alt
     return chosen() if callable(chosen) else chosen
 
 
+@public("keras.backend.gradients")
 def gradients(loss, variables):
     """Not here: TensorFlow's graphs have it, a tape does it here. RuntimeError."""
     raise RuntimeError("gradients: K.gradients needs a graph; use tf.GradientTape")
 
 
-from tapedeck.keras.backend_functions import (  # noqa: E402, F401
-    arange, bias_add, binary_crossentropy, categorical_crossentropy, count_params, cumprod, cumsum, dropout, eye, hard_sigmoid,
-    in_top_k, l2_normalize, map_fn, name_scope, random_bernoulli, random_normal, random_uniform, repeat, reverse,
-    sparse_categorical_crossentropy, transpose, truncated_normal, update, update_add, update_sub)
-
-
+@public("keras.backend.function")
 def function(inputs, outputs, updates=None, name=None, **kwargs):
     """A function from the inputs of a functional model to some of its tensors, which take and return arrays."""
     from tapedeck.keras import models

@@ -1,8 +1,10 @@
 """tf.keras.constraints: functions of a variable's value that optimisers apply after each update."""
-from tapedeck.composites import op as _op
+from tapedeck._core.composites import op as _op
+from tapedeck._core.public import public
 from tapedeck.keras import backend as _backend, named_objects as _named_objects
 
 
+@public("keras.constraints.Constraint")
 class Constraint:
     """Called with a value; returns one of the same shape and dtype."""
 
@@ -23,6 +25,7 @@ def _length(w, axis):
     return _op("reduce_euclidean_norm")(w, axis=axis, keepdims=True)
 
 
+@public("keras.constraints.MaxNorm", "keras.constraints.max_norm")
 class MaxNorm(Constraint):
     """Makes what is longer than max_value along `axis` that long."""
 
@@ -37,6 +40,7 @@ class MaxNorm(Constraint):
         return {"max_value": self.max_value, "axis": self.axis}
 
 
+@public("keras.constraints.NonNeg", "keras.constraints.non_neg")
 class NonNeg(Constraint):
     """Makes what is below 0 zero."""
 
@@ -44,6 +48,7 @@ class NonNeg(Constraint):
         return _op("relu")(w)
 
 
+@public("keras.constraints.UnitNorm", "keras.constraints.unit_norm")
 class UnitNorm(Constraint):
     """Makes the length along `axis` 1."""
 
@@ -57,6 +62,7 @@ class UnitNorm(Constraint):
         return {"axis": self.axis}
 
 
+@public("keras.constraints.MinMaxNorm", "keras.constraints.min_max_norm")
 class MinMaxNorm(Constraint):
     """Moves the length along `axis` towards [min_value, max_value], by the share `rate` of the way."""
 
@@ -78,16 +84,19 @@ _named = {"max_norm": MaxNorm, "non_neg": NonNeg, "unit_norm": UnitNorm, "min_ma
           "NonNeg": NonNeg, "UnitNorm": UnitNorm, "MinMaxNorm": MinMaxNorm}
 
 
+@public("keras.constraints.serialize")
 def serialize(constraint):
     """What get() makes the same constraint of."""
     return _named_objects.serialize(constraint)
 
 
+@public("keras.constraints.deserialize")
 def deserialize(config, custom_objects=None):
     """The constraint of what serialize() returned."""
     return _named_objects.found(config, _named, "constraint", custom_objects)
 
 
+@public("keras.constraints.get")
 def get(identifier):
     """A constraint by its name, by a dict of class_name and config, or as it is; None for None. ValueError for a name that none
     has."""

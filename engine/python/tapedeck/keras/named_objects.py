@@ -2,10 +2,13 @@
 import contextlib
 import inspect
 
+from tapedeck._core.public import public
+
 _registered, _names = {}, {}  # by name; the name by class or function
 _scopes = []  # dicts of the custom_object_scopes that are open, the innermost last
 
 
+@public("keras.utils.register_keras_serializable")
 def register_keras_serializable(package="Custom", name=None):
     """Decorates a class with get_config, or a function, so that configs may name it: "package>name". ValueError for a class without
     get_config."""
@@ -19,11 +22,13 @@ def register_keras_serializable(package="Custom", name=None):
     return register
 
 
+@public("keras.utils.get_registered_name")
 def get_registered_name(thing):
     """The name under which a class or a function was registered, else its own."""
     return _names.get(thing, thing.__name__)
 
 
+@public("keras.utils.get_registered_object")
 def get_registered_object(name, custom_objects=None, module_objects=None):
     """The class or function of that name, or None: of the open custom_object_scopes, of custom_objects, registered, of
     module_objects."""
@@ -33,11 +38,13 @@ def get_registered_object(name, custom_objects=None, module_objects=None):
     return None
 
 
+@public("keras.utils.get_custom_objects")
 def get_custom_objects():
     """What was registered, by name: a dict that may be changed."""
     return _registered
 
 
+@public("keras.utils.custom_object_scope", "keras.utils.CustomObjectScope")
 @contextlib.contextmanager
 def custom_object_scope(custom_objects):
     """Inside, configs may name these objects: a dict of names."""

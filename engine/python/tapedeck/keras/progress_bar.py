@@ -2,6 +2,8 @@
 import sys
 import time
 
+from tapedeck._core.public import public
+
 _INTERVAL = 0.1  # seconds between two drawings
 _BAR = 20  # letters
 _NOTEBOOK_LINE = 120
@@ -35,6 +37,7 @@ def metric_text(name, value):
     return f"{name}: {value:.4f}" if abs(value) > 1e-3 or value == 0 else f"{name}: {value:.4e}"
 
 
+@public("keras.utils.Progbar")
 class Progbar:
     """Shows how far something has come.
 

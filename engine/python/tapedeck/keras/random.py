@@ -1,19 +1,22 @@
 """tf.keras.random: draws whose seed is a number, which gives the same values each time, or a SeedGenerator, which goes on."""
 import numbers
 
-from tapedeck import _engine, dtypes
-from tapedeck.composites import op as _op
+from tapedeck import _engine
+from tapedeck._core import dtypes
+from tapedeck._core.composites import op as _op
+from tapedeck._core.public import public
+from tapedeck._core.trackable import Trackable as _Trackable
+from tapedeck._random import distributions as random, streams as random_streams
 from tapedeck.keras import backend as _backend
-from tapedeck.trackable import Trackable as _Trackable
 
 
+@public("keras.random.SeedGenerator")
 class SeedGenerator(_Trackable):
     """Seeds one after the other. seed: a whole number, None for one that is drawn; state: an int64 variable of it and of how many
     seeds were taken, which checkpoints hold. Errors: ValueError for a seed that is no whole number."""
 
     def __init__(self, seed=None, name=None):
         if seed is None:
-            from tapedeck import random
             seed = int(random.uniform([], maxval=2 ** 31 - 1, dtype=dtypes.int32))
         if not isinstance(seed, numbers.Integral):
             raise ValueError(f"Argument `seed` must be an integer. Received: seed={seed!r}")
@@ -39,47 +42,54 @@ class SeedGenerator(_Trackable):
 
 def _draw(stateful, stateless, seed, arguments, shape):
     """What one of two functions of tf.random draws: the first for a seed of None."""
-    from tapedeck import random
     if seed is None:
-        return getattr(random, stateful)(shape, **arguments)
-    return getattr(random, stateless)(shape, seed.next() if isinstance(seed, SeedGenerator) else [int(seed), 0], **arguments)
+        return stateful(shape, **arguments)
+    return stateless(shape, seed.next() if isinstance(seed, SeedGenerator) else [int(seed), 0], **arguments)
 
 
 def _floating(dtype):
     return dtypes.as_dtype(dtype or _backend.floatx())
 
 
+@public("keras.random.normal")
 def normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
     """A tensor of normally distributed numbers; dtype None for floatx(). seed: a number, a SeedGenerator, or None for what
     tf.random.set_seed says."""
-    return _draw("normal", "stateless_normal", seed, {"mean": mean, "stddev": stddev, "dtype": _floating(dtype)}, shape)
-
-
-def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
-    """A tensor of normally distributed numbers within two standard deviations. The arguments are those of normal."""
-    return _draw("truncated_normal", "stateless_truncated_normal", seed,
+    return _draw(random.normal, random_streams.stateless_normal, seed,
                  {"mean": mean, "stddev": stddev, "dtype": _floating(dtype)}, shape)
 
 
+@public("keras.random.truncated_normal")
+def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
+    """A tensor of normally distributed numbers within two standard deviations. The arguments are those of normal."""
+    return _draw(random.truncated_normal, random_streams.stateless_truncated_normal, seed,
+                 {"mean": mean, "stddev": stddev, "dtype": _floating(dtype)}, shape)
+
+
+@public("keras.random.uniform")
 def uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
     """A tensor of numbers in [minval, maxval). dtype and seed are those of normal."""
-    return _draw("uniform", "stateless_uniform", seed, {"minval": minval, "maxval": maxval, "dtype": _floating(dtype)}, shape)
+    return _draw(random.uniform, random_streams.stateless_uniform, seed,
+                 {"minval": minval, "maxval": maxval, "dtype": _floating(dtype)}, shape)
 
 
+@public("keras.random.randint")
 def randint(shape, minval, maxval, dtype="int32", seed=None):
     """A tensor of whole numbers in [minval, maxval). The seed is that of normal."""
-    return _draw("uniform", "stateless_uniform", seed, {"minval": minval, "maxval": maxval, "dtype": dtypes.as_dtype(dtype)}, shape)
+    return _draw(random.uniform, random_streams.stateless_uniform, seed,
+                 {"minval": minval, "maxval": maxval, "dtype": dtypes.as_dtype(dtype)}, shape)
 
 
+@public("keras.random.categorical")
 def categorical(logits, num_samples, dtype="int32", seed=None):
     """(batch, num_samples) classes, drawn as the rows of logits (batch, classes) say. The seed is that of normal."""
-    from tapedeck import random
     if seed is None:
-        return random.categorical(logits, num_samples, dtype=dtypes.as_dtype(dtype))
+        return _op("random_categorical")(logits, num_samples, dtype=dtypes.as_dtype(dtype))
     seed = seed.next() if isinstance(seed, SeedGenerator) else [int(seed), 0]
-    return random.stateless_categorical(logits, num_samples, seed, dtype=dtypes.as_dtype(dtype))
+    return random_streams.stateless_categorical(logits, num_samples, seed, dtype=dtypes.as_dtype(dtype))
 
 
+@public("keras.random.dropout")
 def dropout(inputs, rate, noise_shape=None, seed=None):
     """The inputs with that part of them 0 and the others divided by 1 - rate. noise_shape: extents of 1 drop together. The seed is
     that of normal. Errors: ValueError for a rate that is not in [0, 1)."""

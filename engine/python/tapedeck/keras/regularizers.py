@@ -1,9 +1,11 @@
 """tf.keras.regularizers: functions of a variable that give a loss."""
 from tapedeck import _engine
-from tapedeck.composites import op as _op
+from tapedeck._core.composites import op as _op
+from tapedeck._core.public import public
 from tapedeck.keras import named_objects as _named_objects
 
 
+@public("keras.regularizers.Regularizer", "keras.Regularizer")
 class Regularizer:
     """Called with a tensor or a variable; returns a scalar of its dtype."""
 
@@ -30,6 +32,7 @@ def _factor(name, value):
     return number
 
 
+@public("keras.regularizers.L1L2")
 class L1L2(Regularizer):
     """l1·Σ|x| + l2·Σx². ValueError for factors that are no numbers of at least 0."""
 
@@ -50,6 +53,7 @@ class L1L2(Regularizer):
         return {"l1": self.l1, "l2": self.l2}
 
 
+@public("keras.regularizers.L1", "keras.regularizers.l1")
 class L1(Regularizer):
     """l1·Σ|x|. ValueError for a factor that is no number of at least 0."""
 
@@ -63,6 +67,7 @@ class L1(Regularizer):
         return {"l1": self.l1}
 
 
+@public("keras.regularizers.L2", "keras.regularizers.l2")
 class L2(Regularizer):
     """l2·Σx². ValueError for a factor that is no number of at least 0."""
 
@@ -76,6 +81,7 @@ class L2(Regularizer):
         return {"l2": self.l2}
 
 
+@public("keras.regularizers.OrthogonalRegularizer", "keras.regularizers.orthogonal_regularizer")
 class OrthogonalRegularizer(Regularizer):
     """How far the rows, or the columns, of a matrix are from being orthogonal: factor times the mean over the pairs of the absolute
     cosine of their angle.
@@ -106,6 +112,7 @@ class OrthogonalRegularizer(Regularizer):
 l1, l2, orthogonal_regularizer = L1, L2, OrthogonalRegularizer
 
 
+@public("keras.regularizers.l1_l2")
 def l1_l2(l1=0.01, l2=0.01):  # TensorFlow's defaults differ from the class'
     """L1L2 of these factors."""
     return L1L2(l1, l2)
@@ -115,16 +122,19 @@ _named = {"l1": L1, "l2": L2, "l1_l2": L1L2, "L1": L1, "L2": L2, "L1L2": L1L2, "
           "orthogonal_regularizer": OrthogonalRegularizer}
 
 
+@public("keras.regularizers.serialize")
 def serialize(regularizer):
     """What get() makes the same regularizer of."""
     return _named_objects.serialize(regularizer)
 
 
+@public("keras.regularizers.deserialize")
 def deserialize(config, custom_objects=None):
     """The regularizer of what serialize() returned."""
     return _named_objects.found(config, _named, "regularizer", custom_objects)
 
 
+@public("keras.regularizers.get")
 def get(identifier):
     """A regularizer by its name, by a dict of class_name and config, or as it is; None for None. ValueError for a name that none
     has."""

@@ -1,16 +1,18 @@
 """tf.layers' base: TensorFlow 1's layers are Keras' with the variables of the open tf.variable_scope."""
 import inspect
 
-from tapedeck import dtypes
-from tapedeck.keras import backend, constraints, initializers, regularizers
+from tapedeck._core import dtypes
+from tapedeck._core.public import public
+from tapedeck._initializers import get as get_initializer
+from tapedeck._variables.scopes import get_variable, variable_scope, VariableScope
+from tapedeck.keras import backend, constraints, regularizers
 from tapedeck.keras.layers import base as keras_base
-from tapedeck.keras.layers.input_spec import InputSpec  # noqa: F401
 from tapedeck.keras.layers.weights import snake_case
-from tapedeck.variable_scopes import VariableScope, get_variable, variable_scope
 
 _KNOWN = {"_scope", "_reuse", "input_shape", "batch_size", "autocast"}
 
 
+@public("layers.Layer")
 class Layer(keras_base.Layer):
     """TensorFlow 1's base of layers: tf.keras.layers.Layer, but its variables come from tf.get_variable in a scope of the layer's
     own, which is opened at the first call; inside of a tfe.EagerVariableStore or a template they may be shared.
@@ -102,7 +104,7 @@ class Layer(keras_base.Layer):
                 return restored
         trainable = trainable is None or bool(trainable)
         with variable_scope(self._scope, reuse=self._built or self._reuse, auxiliary_name_scope=False):
-            variable = get_variable(name, shape=shape, dtype=dtype, initializer=initializers.get(initializer),
+            variable = get_variable(name, shape=shape, dtype=dtype, initializer=get_initializer(initializer),
                                     trainable=trainable and self._trainable, constraint=constraints.get(constraint))
         regularizer = regularizers.get(regularizer)
         if regularizer is not None:
@@ -217,4 +219,4 @@ def functional(cls, name, *call_arguments, behind=()):
                         "Variables come from tf.get_variable: inside of a tfe.EagerVariableStore, a template or a graph_callable "
                         "the same `name` and scope have the\nsame variables; elsewhere each call makes new ones.\n"
                         "Returns: a tensor. Errors: those of the layer.")
-    return function
+    return public(f"layers.{name}")(function)

@@ -1,13 +1,15 @@
 """tf.layers.BatchNormalization, with TensorFlow 1's renormalization."""
-from tapedeck.composites import op as _op
-from tapedeck.keras import layers as keras
+from tapedeck._core.composites import op as _op
+from tapedeck._core.public import public
+from tapedeck.keras.layers.normalization import BatchNormalization as KerasBatchNormalization
 from tapedeck.keras.layers.normalization import move_towards
-from tapedeck.layers.base import Layer, functional
+from tapedeck.layers.base import functional, Layer
 
 _LIMITS = {"rmax", "rmin", "dmax"}
 
 
-class BatchNormalization(keras.BatchNormalization, Layer):
+@public("layers.BatchNormalization")
+class BatchNormalization(KerasBatchNormalization, Layer):
     """gamma·(x − mean) / √(variance + epsilon) + beta for each channel (Ioffe and Szegedy 2015, https://arxiv.org/abs/1502.03167).
 
     With training=True mean and variance are the batch's, over all axes but `axis`, and the moving ones go towards them by 1 −
@@ -106,6 +108,6 @@ class BatchNormalization(keras.BatchNormalization, Layer):
         return correction, distance, *found
 
 
-batch_normalization = functional(
+functional(
     BatchNormalization, "batch_normalization", ("training", False, "trainable"),
     behind=("renorm", "renorm_clipping", "renorm_momentum", "fused", "virtual_batch_size", "adjustment"))

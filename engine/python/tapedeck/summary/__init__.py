@@ -9,17 +9,15 @@ import contextlib as _contextlib
 import functools as _functools
 
 from tapedeck import _engine
+from tapedeck._core.public import public
 from tapedeck.summary import curves as _curves, values as _values, writers as _writers
-from tapedeck.summary import experimental  # noqa: F401
+from tapedeck.summary import experimental
 from tapedeck.summary.experimental import step_of as _step_of, tag_of as _tag_of
-from tapedeck.summary.writers import SummaryWriter
 
-__all__ = ["SummaryWriter", "audio", "create_file_writer", "create_noop_writer", "experimental", "flush", "graph", "histogram",
-           "image",
-           "record_if", "scalar", "should_record_summaries", "text", "trace_export", "trace_off", "trace_on", "write"]
 _events = _engine.events
 
 
+@public("summary.create_file_writer")
 def create_file_writer(logdir, max_queue=None, flush_millis=None, filename_suffix=None, name=None, experimental_trackable=False,
                        experimental_mesh=None):
     """A writer of an event file in the folder logdir, which is made where it is not there.
@@ -34,11 +32,13 @@ def create_file_writer(logdir, max_queue=None, flush_millis=None, filename_suffi
     return _writers.FileWriter(logdir, max_queue, flush_millis, ".v2" if filename_suffix is None else filename_suffix)
 
 
+@public("summary.create_noop_writer")
 def create_noop_writer():
     """A writer that keeps nothing."""
     return _writers.NoopWriter()
 
 
+@public("summary.record_if")
 @_contextlib.contextmanager
 def record_if(condition):
     """Summaries inside are recorded where condition, a bool, a bool tensor or a function that gives one, holds."""
@@ -46,11 +46,13 @@ def record_if(condition):
         yield
 
 
+@public("summary.should_record_summaries")
 def should_record_summaries():
     """Whether there is a default writer, and the condition of record_if holds: a bool tensor."""
     return _engine.constant(_writers.state.writer is not None and _writers.holds(True), "bool")
 
 
+@public("summary.flush")
 def flush(writer=None, name=None):
     """Returns when all that was written to writer, None for the default one, is in its file."""
     writer = writer or _writers.state.writer
@@ -71,6 +73,7 @@ def _metadata(plugin, description, content=b""):
     return _events.metadata(plugin, content, description or "", 0)
 
 
+@public("summary.scalar")
 def scalar(name, data, step=None, description=None):
     """A number: a point of a curve, also of the notebook's Plots.
 
@@ -93,6 +96,7 @@ def _draws(step):
     return int(known) if known is not None and _curves.drawing() and _writers.holds(True) else None
 
 
+@public("summary.histogram")
 def histogram(name, data, step=None, buckets=None, description=None):
     """How values are spread, also in the notebook's Plots, which count what is not finite apart.
 
@@ -112,6 +116,7 @@ def histogram(name, data, step=None, buckets=None, description=None):
     return _written("histogram", tag, step, make)
 
 
+@public("summary.image")
 def image(name, data, step=None, max_outputs=3, description=None):
     """Pictures, also in the notebook's Plots.
 
@@ -138,6 +143,7 @@ def image(name, data, step=None, max_outputs=3, description=None):
     return _written("image", tag, step, make)
 
 
+@public("summary.audio")
 def audio(name, data, sample_rate, step=None, max_outputs=3, encoding=None, description=None):
     """Sound, as WAV of 16 bits.
 
@@ -158,6 +164,7 @@ def audio(name, data, sample_rate, step=None, max_outputs=3, encoding=None, desc
     return _written("audio", tag, step, make)
 
 
+@public("summary.text")
 def text(name, data, step=None, description=None):
     """Texts, in Markdown.
 
@@ -168,6 +175,7 @@ def text(name, data, step=None, description=None):
         tag, _events.text_message(*_values.texts_of("text", data)), _metadata("text", description)))
 
 
+@public("summary.write")
 def write(tag, tensor, step=None, metadata=None, name=None):
     """A tensor for a plugin of TensorBoard's.
 
@@ -193,6 +201,7 @@ def _message_of(value):
     return _events.text_message(*_values.texts_of("write", value)) if is_text else _events.tensor_message(value)
 
 
+@public("summary.graph")
 def graph(graph_data):
     """A graph that something else made, for TensorBoard's graphs: the bytes of a GraphDef, or what has SerializeToString().
 
@@ -216,29 +225,34 @@ def _at_least_0(function, max_outputs):
     return count
 
 
+@public("summary.trace_on")
 def trace_on(graph=True, profiler=False, profiler_outdir=None):
     """Does nothing: no functions are traced into graphs. The panels Ops and Tape show every op that ran, with its time."""
 
 
+@public("summary.trace_off")
 def trace_off():
     """Does nothing: see trace_on."""
 
 
+@public("summary.trace_export")
 def trace_export(name, step=None, profiler_outdir=None):
     """Does nothing: see trace_on."""
 
 
-def _refuses(what, instead):
+def _refuses(name, what, instead):
+    """What programs call that TensorFlow refuses in eager execution."""
     def refusing(*args, **kwargs):
         raise RuntimeError(f"{what} is not compatible with eager execution, which writes summaries at once; use {instead}, or "
                            "tf.contrib.summary")
-    return refusing
+    refusing.__name__ = refusing.__qualname__ = name
+    refusing.__doc__ = f"Always a RuntimeError, as in TensorFlow where it executes eagerly: use {instead}."
+    public(f"summary.{name}")(refusing)
 
 
-# What programs call that TensorFlow refuses in eager execution.
-FileWriter = _refuses("tf.summary.FileWriter", "tf.summary.create_file_writer")
-merge = _refuses("Merging tf.summary.* ops", "tf.summary.scalar")
-merge_all = _refuses("Merging tf.summary.* ops", "tf.summary.scalar")
+_refuses("FileWriter", "tf.summary.FileWriter", "tf.summary.create_file_writer")
+_refuses("merge", "Merging tf.summary.* ops", "tf.summary.scalar")
+_refuses("merge_all", "Merging tf.summary.* ops", "tf.summary.scalar")
 _FIRST = {"FileWriterCache": "create_file_writer",
           "get_summary_description": "scalar", "tensor_summary": "write", "SessionLog": "scalar", "TaggedRunMetadata": "scalar"}
 

@@ -3,17 +3,18 @@ import contextlib as _contextlib
 import re as _re
 
 from tapedeck import _engine
-from tapedeck.context import name_scope as _name_scope
+from tapedeck._core.context import name_scope as _name_scope
+from tapedeck._core.public import public
 from tapedeck.summary import writers as _writers
 
-__all__ = ["get_step", "set_step", "summary_scope", "write_raw_pb"]
 
-
+@public("summary.experimental.get_step")
 def get_step():
     """This thread's default step: what set_step or as_default gave, or None."""
     return _writers.state.step
 
 
+@public("summary.experimental.set_step")
 def set_step(step):
     """Makes step, a whole number or a variable that holds one, this thread's default step; None for none."""
     _writers.state.step = step
@@ -34,6 +35,7 @@ def tag_of(name, default_name):
     return f"{scope}/{name}" if scope else name
 
 
+@public("summary.experimental.summary_scope")
 @_contextlib.contextmanager
 def summary_scope(name, default_name="summary", values=None):
     """A context that yields (tag, scope): the name behind the name scopes around it, and the scope that it opens.
@@ -45,6 +47,7 @@ def summary_scope(name, default_name="summary", values=None):
         yield tag, scope
 
 
+@public("summary.experimental.write_raw_pb")
 def write_raw_pb(tensor, step=None, name=None):
     """Summaries that come as the bytes of a Summary. Returns a bool tensor, True where the writer got them.
 

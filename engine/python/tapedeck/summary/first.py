@@ -3,12 +3,14 @@ import os
 import re
 
 from tapedeck import _engine
+from tapedeck._core.public import public
 from tapedeck.summary import curves, values, writers
 from tapedeck.summary.experimental import step_of
 
 events = _engine.events
 
 
+@public("contrib.summary.create_file_writer", "contrib.summary.create_summary_file_writer")
 def create_file_writer(logdir, max_queue=None, flush_millis=None, filename_suffix=None, name=None):
     """A writer of an event file in the folder logdir, which is made where it is not there, but not those above it; for None one
     that keeps nothing.
@@ -26,21 +28,25 @@ def create_file_writer(logdir, max_queue=None, flush_millis=None, filename_suffi
 create_summary_file_writer = create_file_writer
 
 
+@public("contrib.summary.should_record_summaries")
 def should_record_summaries():
     """Whether summaries are recorded: not without a context that says so."""
     return writers.holds(False)
 
 
+@public("contrib.summary.always_record_summaries")
 def always_record_summaries():
     """A context in which summaries are recorded."""
     return writers.recording_if(True)
 
 
+@public("contrib.summary.never_record_summaries")
 def never_record_summaries():
     """A context in which none are recorded."""
     return writers.recording_if(False)
 
 
+@public("contrib.summary.record_summaries_every_n_global_steps")
 def record_summaries_every_n_global_steps(n, global_step=None):
     """A context in which summaries are recorded where the global step is a multiple of n at that time.
 
@@ -59,10 +65,12 @@ def _global_step(step=None):
     return int(step)
 
 
+@public("contrib.summary.initialize")
 def initialize(graph=None, session=None):
     """Does nothing: TensorFlow's graphs need it."""
 
 
+@public("contrib.summary.flush")
 def flush(writer=None, name=None):
     """Returns when all that was written to writer, None for the default one, is in its file."""
     writer = writer or writers.state.writer
@@ -70,12 +78,14 @@ def flush(writer=None, name=None):
         writer.flush()
 
 
+@public("contrib.summary.all_summary_ops")
 def all_summary_ops():
     """RuntimeError: there is no graph whose ops it could name."""
     raise RuntimeError("tf.contrib.summary.all_summary_ops is only supported in graph mode: eager execution writes summaries at "
                        "once")
 
 
+@public("contrib.summary.summary_writer_initializer_op")
 def summary_writer_initializer_op():
     """RuntimeError: writers are ready when they are made."""
     raise RuntimeError("tf.contrib.summary.summary_writer_initializer_op is only supported in graph mode: writers are ready when "
@@ -83,6 +93,7 @@ def summary_writer_initializer_op():
                        "are made")
 
 
+@public("contrib.summary.eval_dir")
 def eval_dir(model_dir, name=None):
     """The folder of an evaluation's summaries: "model_dir/eval", or "model_dir/eval_name"."""
     return os.path.join(model_dir, f"eval_{name}" if name else "eval")
@@ -109,6 +120,7 @@ def _record(name, family, step, make):
     return _engine.constant(True, "bool")
 
 
+@public("contrib.summary.scalar")
 def scalar(name, tensor, family=None, step=None):
     """A number: a point of a curve, also of the notebook's Plots.
 
@@ -123,6 +135,7 @@ def scalar(name, tensor, family=None, step=None):
     return _record(name, family, step, make)
 
 
+@public("contrib.summary.histogram")
 def histogram(name, tensor, family=None, step=None):
     """How values are spread, in buckets that widen away from 0; in the notebook's Plots, which count what is not finite apart, in
     30 of one width. tensor: real numbers, finite. The others are those of scalar."""
@@ -134,6 +147,7 @@ def histogram(name, tensor, family=None, step=None):
     return _record(name, family, step, make)
 
 
+@public("contrib.summary.image")
 def image(name, tensor, bad_color=None, max_images=3, family=None, step=None):
     """Pictures, a value for each: "name/image/0", …; in the notebook's Plots together, as "name".
 
@@ -153,6 +167,7 @@ def image(name, tensor, bad_color=None, max_images=3, family=None, step=None):
     return _record(name, family, step, make)
 
 
+@public("contrib.summary.audio")
 def audio(name, tensor, sample_rate, max_outputs, family=None, step=None):
     """Sound, as WAV of 16 bits, a value for each: "name/audio/0", …
 
@@ -171,6 +186,7 @@ def _place(kind, place, most):
     return f"/{kind}" if most == 1 else f"/{kind}/{place}"
 
 
+@public("contrib.summary.generic")
 def generic(name, tensor, metadata=None, family=None, step=None):
     """A tensor for a plugin of TensorBoard's. metadata: bytes of a SummaryMetadata, or what has SerializeToString(). The others are
     those of scalar."""
@@ -179,6 +195,7 @@ def generic(name, tensor, metadata=None, family=None, step=None):
     return _record(name, family, step, lambda tag, number, writer: [events.tensor_value(tag, events.tensor_message(tensor), plain)])
 
 
+@public("contrib.summary.graph")
 def graph(param, step=None, name=None):
     """A graph that something else made: the bytes of a GraphDef, or what has SerializeToString(). Errors: TypeError for others."""
     plain = param.SerializeToString() if hasattr(param, "SerializeToString") else param
@@ -189,6 +206,7 @@ def graph(param, step=None, name=None):
         writer.add_message(0 if step is None else int(step), 4, plain)
 
 
+@public("contrib.summary.import_event")
 def import_event(tensor, name=None):
     """Adds an event that something else made, bytes or a tensor of them, to the default writer. Errors: TypeError for others."""
     plain = tensor.numpy() if hasattr(tensor, "numpy") else tensor

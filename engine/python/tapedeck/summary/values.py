@@ -3,8 +3,10 @@ import struct
 
 import numpy as np
 
-from tapedeck import _engine, dtypes
-from tapedeck.composites import op, tensor
+from tapedeck import _engine
+from tapedeck._core import dtypes
+from tapedeck._core.composites import op, tensor
+from tapedeck._image.colors import convert_image_dtype
 
 events = _engine.events
 
@@ -53,14 +55,13 @@ def images_of(function, data):
 
     InvalidArgumentError for another number of axes or channels.
     """
-    from tapedeck import image
 
     data = tensor(data)
     if len(data.shape) != 4 or not 1 <= data.shape[3] <= 4:
         raise _engine.InvalidArgumentError(f"{function}: data has shape {tuple(data.shape)}; needs (batch, height, width, "
                                            f"channels) with "
                                            "1 to 4 channels")
-    return data if data.dtype == dtypes.uint8 else image.convert_image_dtype(data, dtypes.uint8, saturate=True)
+    return data if data.dtype == dtypes.uint8 else convert_image_dtype(data, dtypes.uint8, saturate=True)
 
 
 def stretched_images(function, data, bad_color):

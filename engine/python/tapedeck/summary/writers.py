@@ -7,6 +7,7 @@ import threading
 import weakref
 
 from tapedeck import _engine
+from tapedeck._core.public import public
 
 
 class State(threading.local):
@@ -39,6 +40,7 @@ def recording_if(condition):
         state.condition = before
 
 
+@public("summary.SummaryWriter", "contrib.summary.SummaryWriter")
 class SummaryWriter:
     """A base of summary writers: what summaries go to while it is the default."""
 

@@ -1,4 +1,5 @@
 """Optimisers of TensorFlow 1's tf.contrib.opt, on the ops of engine/optim."""
+from tapedeck._core.public import public
 from tapedeck.train.optimizer import Optimizer
 from tapedeck.train.optimizers import AdamOptimizer, MomentumOptimizer
 from tapedeck.train.steps import ExponentialMovingAverage
@@ -27,6 +28,7 @@ class _DecoupledDecay(Optimizer):
         return self._decayed is None or id(variable) in self._decayed
 
 
+@public("contrib.opt.AdamWOptimizer")
 class AdamWOptimizer(_DecoupledDecay, AdamOptimizer):
     """Adam (op adam) that takes weight_decay of each variable away in each step; not times the learning rate.
 
@@ -45,6 +47,7 @@ class AdamWOptimizer(_DecoupledDecay, AdamOptimizer):
             self._run("adam", chosen, (("m", 0.0), ("v", 0.0)), (*numbers, decay), rows=False)
 
 
+@public("contrib.opt.MomentumWOptimizer")
 class MomentumWOptimizer(_DecoupledDecay, MomentumOptimizer):
     """Momentum (op momentum) that takes weight_decay of each variable away in each step; not times the learning rate."""
 
@@ -59,12 +62,14 @@ class MomentumWOptimizer(_DecoupledDecay, MomentumOptimizer):
         super()._apply_all(pairs)
 
 
+@public("contrib.opt.LazyAdamOptimizer")
 class LazyAdamOptimizer(AdamOptimizer):
     """Adam that leaves the rows, and their moments, that an IndexedSlices does not name (op sparse_adam)."""
 
     _rows = True
 
 
+@public("contrib.opt.NadamOptimizer")
 class NadamOptimizer(AdamOptimizer):
     """Adam with Nesterov's momentum, of constant beta1 (op nadam). Slots: "m", "v".
 
@@ -80,6 +85,7 @@ class NadamOptimizer(AdamOptimizer):
         self._run("nadam", pairs, (("m", 0.0), ("v", 0.0)), numbers, rows=False)
 
 
+@public("contrib.opt.MovingAverageOptimizer")
 class MovingAverageOptimizer(Optimizer):
     """Another optimiser, whose variables' averages are kept (tf.train.ExponentialMovingAverage).
 

@@ -9,7 +9,8 @@ import math
 import numpy as np
 
 from tapedeck import _engine
-from tapedeck.composites import tensor
+from tapedeck._core.composites import tensor
+from tapedeck._core.public import public
 from tapedeck.train.updates import as_float, value_of
 
 
@@ -66,6 +67,7 @@ def _decay(name, global_step, function):
     return DecayedRate(name, lambda: function(as_float(global_step)))
 
 
+@public("train.exponential_decay")
 def exponential_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
     """learning_rate·decay_rate^(global_step / decay_steps); the exponent is cut to a whole number with staircase.
 
@@ -78,6 +80,7 @@ def exponential_decay(learning_rate, global_step, decay_steps, decay_rate, stair
     return _decay("exponential_decay", global_step, rate)
 
 
+@public("train.natural_exp_decay")
 def natural_exp_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
     """learning_rate·exp(−decay_rate·global_step / decay_steps). The arguments are exponential_decay's."""
     def rate(step):
@@ -87,6 +90,7 @@ def natural_exp_decay(learning_rate, global_step, decay_steps, decay_rate, stair
     return _decay("natural_exp_decay", global_step, rate)
 
 
+@public("train.inverse_time_decay")
 def inverse_time_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
     """learning_rate / (1 + decay_rate·global_step / decay_steps). The arguments are exponential_decay's."""
     def rate(step):
@@ -96,6 +100,7 @@ def inverse_time_decay(learning_rate, global_step, decay_steps, decay_rate, stai
     return _decay("inverse_time_decay", global_step, rate)
 
 
+@public("train.piecewise_constant", "train.piecewise_constant_decay")
 def piecewise_constant(x, boundaries, values, name=None):
     """values[0] for x up to boundaries[0], then values[1] up to boundaries[1], …; the last for what is above.
 
@@ -116,6 +121,7 @@ def piecewise_constant(x, boundaries, values, name=None):
     return _decay("piecewise_constant", x, lambda step: as_float(values[bisect.bisect_left(limits, step)]))
 
 
+@public("train.polynomial_decay")
 def polynomial_decay(learning_rate, global_step, decay_steps, end_learning_rate=0.0001, power=1.0, cycle=False, name=None):
     """From learning_rate to end_learning_rate in decay_steps: (learning_rate − end)·(1 − step / decay_steps)^power + end.
 
@@ -130,6 +136,7 @@ def polynomial_decay(learning_rate, global_step, decay_steps, end_learning_rate=
     return _decay("polynomial_decay", global_step, rate)
 
 
+@public("train.cosine_decay")
 def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):
     """learning_rate·((1 − alpha)·½(1 + cos(π·step / decay_steps)) + alpha); alpha of it from decay_steps on.
 
@@ -155,6 +162,7 @@ def restart(fraction, t_mul):
     return (fraction - before) / t_mul ** number, number
 
 
+@public("train.cosine_decay_restarts")
 def cosine_decay_restarts(learning_rate, global_step, first_decay_steps, t_mul=2.0, m_mul=1.0, alpha=0.0, name=None):
     """Cosine decays one after another, each t_mul times as long as the one before, and from m_mul times as high.
 
@@ -169,6 +177,7 @@ def cosine_decay_restarts(learning_rate, global_step, first_decay_steps, t_mul=2
     return _decay("cosine_decay_restarts", global_step, rate)
 
 
+@public("train.linear_cosine_decay")
 def linear_cosine_decay(learning_rate, global_step, decay_steps, num_periods=0.5, alpha=0.0, beta=0.001, name=None):
     """learning_rate·((alpha + 1 − step / decay_steps)·½(1 + cos(2π·num_periods·step / decay_steps)) + beta).
 
@@ -184,6 +193,7 @@ def linear_cosine_decay(learning_rate, global_step, decay_steps, num_periods=0.5
     return _decay("linear_cosine_decay", global_step, rate)
 
 
+@public("train.noisy_linear_cosine_decay")
 def noisy_linear_cosine_decay(learning_rate, global_step, decay_steps, initial_variance=1.0, variance_decay=0.55, num_periods=0.5,
                               alpha=0.0, beta=0.001, name=None):
     """linear_cosine_decay with a normal number of variance initial_variance / (1 + step)^variance_decay added to its linear part.

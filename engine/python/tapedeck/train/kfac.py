@@ -7,9 +7,12 @@ Optimization using Kronecker-Factored Approximations", 2017 (the limit of the st
 """
 import numpy as np
 
-from tapedeck import _engine, debugging, linalg, random
-from tapedeck.composites import op
-from tapedeck.tape import GradientTape
+from tapedeck import _engine
+from tapedeck._core.composites import op
+from tapedeck._core.public import public
+from tapedeck._debugging import assertions as debugging
+from tapedeck._gradients.tape import GradientTape
+from tapedeck._linalg import functions as linalg
 from tapedeck.train.kfac_layers import factored_layers, watching
 from tapedeck.train.optimizer import Optimizer
 from tapedeck.train.updates import as_float, dense
@@ -83,7 +86,7 @@ class Factored:
         if self._mode == "sampled":
             if self._predictive == "normal":
                 return [op("random_normal")(shape, dtype=outputs.dtype)]
-            drawn = random.categorical(outputs, 1)[:, 0]
+            drawn = op("random_categorical")(outputs, 1)[:, 0]
             return [op("softmax")(outputs) - op("one_hot")(drawn, shape[1], dtype=outputs.dtype)]
         units = np.eye(shape[1])
         if self._predictive == "normal":
@@ -161,6 +164,7 @@ class Factored:
         self._steps += 1
 
 
+@public("train.KFACOptimizer")
 class KFACOptimizer(Factored, Optimizer):
     """Steps along (A ⊗ G + damping)⁻¹·gradient, a block for each Dense and Conv2D layer of a model; other variables take the
     gradient.

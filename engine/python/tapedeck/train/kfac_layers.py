@@ -1,8 +1,9 @@
 """What K-FAC sees of a layer: its inputs, and the gradients of what it computes before the activation."""
 import contextlib
 
-from tapedeck import _engine, images
-from tapedeck.composites import op
+from tapedeck import _engine
+from tapedeck._core.composites import op
+from tapedeck._image import images
 
 
 class LayerSeen:

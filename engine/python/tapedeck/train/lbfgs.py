@@ -5,13 +5,16 @@ Algorithm 7.5 (L-BFGS), with a fixed step length or a line search.
 """
 import collections
 
-from tapedeck import _engine, debugging
-from tapedeck.composites import op as _op
-from tapedeck.tape import GradientTape
+from tapedeck import _engine
+from tapedeck._core.composites import op as _op
+from tapedeck._core.public import public
+from tapedeck._debugging import assertions as debugging
+from tapedeck._gradients.tape import GradientTape
 from tapedeck.train.line_search import Point, strong_wolfe
 from tapedeck.train.updates import dense
 
 
+@public("tfe.LBFGS", "train.LBFGS")
 class LBFGS:
     """Minimises a loss over variables, all data in every step.
 

@@ -2,9 +2,10 @@
 import inspect
 
 from tapedeck import _engine
-from tapedeck.indexed_slices import IndexedSlices
-from tapedeck.tape import GradientTape
-from tapedeck.train.updates import SlotUpdater, dense, value_of
+from tapedeck._core.indexed_slices import IndexedSlices
+from tapedeck._core.public import public
+from tapedeck._gradients.tape import GradientTape
+from tapedeck.train.updates import dense, SlotUpdater, value_of
 
 
 def _takes(loss, count):
@@ -22,6 +23,7 @@ def _names(variables):
     return [f"<tf.Variable '{variable.name}' shape={tuple(variable.shape)} dtype={variable.dtype.name}>" for variable in variables]
 
 
+@public("train.Optimizer")
 class Optimizer(SlotUpdater):
     """A base of optimisers: those of tf.train, and users' own.
 

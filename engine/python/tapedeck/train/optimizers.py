@@ -3,10 +3,12 @@
 Learning rates and other numbers: numbers, scalar tensors or variables, or functions of no arguments that give one.
 """
 from tapedeck import _engine
+from tapedeck._core.public import public
 from tapedeck.train.optimizer import Optimizer
 from tapedeck.train.updates import as_float, value_of
 
 
+@public("train.GradientDescentOptimizer")
 class GradientDescentOptimizer(Optimizer):
     """Gradient descent (op gradient_descent)."""
 
@@ -18,6 +20,7 @@ class GradientDescentOptimizer(Optimizer):
         self._run("gradient_descent", pairs, (), (value_of(self._learning_rate),))
 
 
+@public("train.MomentumOptimizer")
 class MomentumOptimizer(Optimizer):
     """Momentum, or Nesterov's (op momentum). Slot: "momentum"."""
 
@@ -36,6 +39,7 @@ def _positive(name, value):
     return float(value)
 
 
+@public("train.AdagradOptimizer")
 class AdagradOptimizer(Optimizer):
     """Adagrad (op adagrad, with epsilon 0). Slot: "accumulator". ValueError for an initial_accumulator_value that is not
     positive."""
@@ -49,6 +53,7 @@ class AdagradOptimizer(Optimizer):
         self._run("adagrad", pairs, (("accumulator", self._initial),), (value_of(self._learning_rate), 0.0))
 
 
+@public("train.AdagradDAOptimizer")
 class AdagradDAOptimizer(Optimizer):
     """Adagrad with dual averaging (op adagrad_da). global_step: the variable that counts the steps.
 
@@ -68,6 +73,7 @@ class AdagradDAOptimizer(Optimizer):
         self._run("adagrad_da", pairs, slots, (value_of(self._learning_rate), value_of(self._l1), value_of(self._l2), step))
 
 
+@public("train.AdadeltaOptimizer")
 class AdadeltaOptimizer(Optimizer):
     """Adadelta (op adadelta). Slots: "accum", "accum_update"."""
 
@@ -80,6 +86,7 @@ class AdadeltaOptimizer(Optimizer):
         self._run("adadelta", pairs, (("accum", 0.0), ("accum_update", 0.0)), numbers)
 
 
+@public("train.RMSPropOptimizer")
 class RMSPropOptimizer(Optimizer):
     """RMSProp (ops rms_prop_momentum, centered_rms_prop_momentum). Slots: "rms", of ones at first, "momentum", and "mg" where it is
     centered."""
@@ -104,6 +111,7 @@ class RMSPropOptimizer(Optimizer):
             self._run("rms_prop_momentum", pairs, slots, numbers)
 
 
+@public("train.AdamOptimizer")
 class AdamOptimizer(Optimizer):
     """Adam in the form whose epsilon stands outside of the corrections (op adam).
 
@@ -145,6 +153,7 @@ class AdamOptimizer(Optimizer):
         self._beta2_power.assign(float(self._beta2_power) * as_float(self._beta2))
 
 
+@public("train.FtrlOptimizer")
 class FtrlOptimizer(Optimizer):
     """FTRL-Proximal (op ftrl). Slots: "accum", "linear".
 
@@ -179,6 +188,7 @@ def check_ftrl(initial, power, l1, l2, shrinkage):
             raise ValueError(f"{name} {strength} needs to be positive or zero")
 
 
+@public("train.ProximalGradientDescentOptimizer")
 class ProximalGradientDescentOptimizer(Optimizer):
     """Gradient descent with the proximal operator of l1 and l2 (op proximal_gradient_descent)."""
 
@@ -191,6 +201,7 @@ class ProximalGradientDescentOptimizer(Optimizer):
         self._run("proximal_gradient_descent", pairs, (), (value_of(self._learning_rate), value_of(self._l1), value_of(self._l2)))
 
 
+@public("train.ProximalAdagradOptimizer")
 class ProximalAdagradOptimizer(Optimizer):
     """Adagrad with the proximal operator of l1 and l2 (op proximal_adagrad). Slot: "accumulator". ValueError for an
     initial_accumulator_value that is not positive."""

@@ -1,16 +1,20 @@
 """The global step, which counts the updates of a program, and averages over them."""
-from tapedeck import _engine, dtypes
-from tapedeck.composites import op, tensor
-from tapedeck.train.updates import SlotUpdater, as_float
+from tapedeck import _engine
+from tapedeck._core import dtypes
+from tapedeck._core.composites import op, tensor
+from tapedeck._core.public import public
+from tapedeck.train.updates import as_float, SlotUpdater
 
 _global_step = None
 
 
+@public("train.get_global_step", "contrib.framework.get_global_step")
 def get_global_step(graph=None):
     """The global step, an int64 variable; None where none was made."""
     return _global_step
 
 
+@public("train.create_global_step", "contrib.framework.create_global_step")
 def create_global_step(graph=None):
     """Makes the global step, 0 at first: an int64 variable that is not trainable. ValueError where there is one."""
     global _global_step
@@ -20,11 +24,13 @@ def create_global_step(graph=None):
     return _global_step
 
 
+@public("train.get_or_create_global_step", "contrib.framework.get_or_create_global_step")
 def get_or_create_global_step(graph=None):
     """The global step, made where there is none."""
     return create_global_step() if _global_step is None else _global_step
 
 
+@public("train.assert_global_step", "contrib.framework.assert_global_step")
 def assert_global_step(global_step_tensor):
     """TypeError for what is no integer variable without axes."""
     if not isinstance(global_step_tensor, (_engine.Tensor, _engine.Variable)) or not global_step_tensor.dtype.is_integer:
@@ -34,6 +40,7 @@ def assert_global_step(global_step_tensor):
         raise TypeError(f'Existing "global_step" is not scalar: {tuple(global_step_tensor.shape)}')
 
 
+@public("train.global_step")
 def global_step(sess, global_step_tensor):
     """The number in it. sess changes nothing."""
     return int(global_step_tensor)
@@ -45,6 +52,7 @@ def reset_global_step():
     _global_step = None
 
 
+@public("train.ExponentialMovingAverage")
 class ExponentialMovingAverage(SlotUpdater):
     """Averages of variables that forget: average ← decay·average + (1 − decay)·value.
 

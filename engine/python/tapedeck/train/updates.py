@@ -3,9 +3,9 @@
 The ops (engine/optim) have the formulas; optimisers say which op, which slots, and the step's numbers.
 """
 from tapedeck import _engine
-from tapedeck.composites import op
-from tapedeck.indexed_slices import IndexedSlices
-from tapedeck.trackable import Trackable
+from tapedeck._core.composites import op
+from tapedeck._core.indexed_slices import IndexedSlices
+from tapedeck._core.trackable import Trackable
 
 
 def value_of(number):

@@ -1,4 +1,5 @@
 """tf.keras.callbacks: what is told how training goes, and may change it."""
+from tapedeck._core.public import public
 from tapedeck.keras.models.compiled import number
 from tapedeck.keras.progress_bar import Progbar
 
@@ -7,6 +8,7 @@ _HOOKS = ("on_epoch_begin", "on_epoch_end", "on_train_begin", "on_train_end", "o
           "on_predict_batch_begin", "on_predict_batch_end")
 
 
+@public("keras.callbacks.Callback")
 class Callback:
     """A base of callbacks: a subclass overrides the methods of what it wants to be told. logs: a dict of the metrics' values.
 
@@ -84,6 +86,7 @@ class _Numbers(dict):
         return [self[name] for name in self]
 
 
+@public("keras.callbacks.CallbackList")
 class CallbackList(Callback):
     """Callbacks that are told together. Each hook calls those that listen to it alone."""
 
@@ -137,6 +140,7 @@ class CallbackList(Callback):
                 callback.close()
 
 
+@public("keras.callbacks.History")
 class History(Callback):
     """What fit() returns. history: {metric: a list of its values after each epoch}; epoch: the epochs' numbers."""
 
@@ -161,6 +165,7 @@ class _Everything:
         return True
 
 
+@public("keras.callbacks.ProgbarLogger")
 class ProgbarLogger(Callback):
     """Shows each epoch's progress, as fit()'s verbose says."""
 
@@ -226,6 +231,7 @@ class ProgbarLogger(Callback):
             self._bar.close()
 
 
+@public("keras.callbacks.LambdaCallback")
 class LambdaCallback(Callback):
     """A callback of functions: LambdaCallback(on_epoch_end=lambda epoch, logs: print(epoch))."""
 

@@ -1,10 +1,14 @@
 """Callbacks that write files: checkpoints, CSV, TensorBoard's event files."""
 import os
 
+import numpy as np
+
+from tapedeck._core.public import public
 from tapedeck.keras.callbacks.base import Callback
 from tapedeck.keras.callbacks.watching import Monitor
 
 
+@public("keras.callbacks.ModelCheckpoint")
 class ModelCheckpoint(Callback):
     """Saves the model, or its variables, while it is trained.
 
@@ -58,6 +62,7 @@ class ModelCheckpoint(Callback):
         (self.model.save_weights if self.save_weights_only else self.model.save)(path, overwrite=True)
 
 
+@public("keras.callbacks.CSVLogger")
 class CSVLogger(Callback):
     """Writes each epoch's metrics as a line of a CSV file. append: after what is there, else in its place."""
 
@@ -90,6 +95,7 @@ def _cell(value):
     return f'"[{", ".join(map(str, np.ravel(value)))}]"' if getattr(value, "ndim", 0) else value
 
 
+@public("keras.callbacks.BackupAndRestore")
 class BackupAndRestore(Callback):
     """Saves the model after each epoch, and goes on from there where a fit() was interrupted; removed when it ends.
 
@@ -108,7 +114,7 @@ class BackupAndRestore(Callback):
         return os.path.join(self.backup_dir, "backup.safetensors")
 
     def on_train_begin(self, logs=None):
-        from tapedeck.checkpoint.files import TensorFile
+        from tapedeck._checkpoint.files import TensorFile
         from tapedeck.keras.models.saving import restore_model
         tensors = self._path()
         if os.path.exists(tensors):
@@ -128,6 +134,7 @@ class BackupAndRestore(Callback):
                 os.rmdir(self.backup_dir)
 
 
+@public("keras.callbacks.TensorBoard")
 class TensorBoard(Callback):
     """Writes the metrics of epochs, and of batches, to TensorBoard's event files, and shows them as curves in the notebook's plots.
 
@@ -180,7 +187,3 @@ class TensorBoard(Callback):
     def on_train_end(self, logs=None):
         for writer in self._writers.values():
             writer.close()
-
-
-__all__ = ["BackupAndRestore", "CSVLogger", "Callback", "CallbackList", "EarlyStopping", "History", "LambdaCallback",
-           "LearningRateScheduler", "ModelCheckpoint", "ProgbarLogger", "ReduceLROnPlateau", "TensorBoard", "TerminateOnNaN"]

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 
+from tapedeck._core.public import public
 from tapedeck.keras.callbacks.base import Callback
 
 # Parts of names of metrics that are better when larger.
@@ -35,6 +36,7 @@ class Monitor:
         return None
 
 
+@public("keras.callbacks.EarlyStopping")
 class EarlyStopping(Callback):
     """Stops the training when a metric gets no better.
 
@@ -88,6 +90,7 @@ def _learning_rate(optimizer):
     return float(getattr(optimizer, "learning_rate"))
 
 
+@public("keras.callbacks.LearningRateScheduler")
 class LearningRateScheduler(Callback):
     """Sets the optimiser's learning rate before each epoch to schedule(epoch, rate), or schedule(epoch). verbose 1 says so."""
 
@@ -111,6 +114,7 @@ class LearningRateScheduler(Callback):
             logs["learning_rate"] = _learning_rate(self.model.optimizer)
 
 
+@public("keras.callbacks.ReduceLROnPlateau")
 class ReduceLROnPlateau(Callback):
     """Multiplies the optimiser's learning rate by `factor` when a metric got no better for `patience` epochs.
 
@@ -156,6 +160,7 @@ class ReduceLROnPlateau(Callback):
                 print(f"\nEpoch {epoch + 1}: ReduceLROnPlateau reducing learning rate to {reduced}.")
 
 
+@public("keras.callbacks.TerminateOnNaN")
 class TerminateOnNaN(Callback):
     """Stops the training when the loss is no finite number."""
 

@@ -1,10 +1,11 @@
 """Activations with parameters, as layers."""
-from tapedeck.composites import op as _op
+from tapedeck._core.composites import op as _op
+from tapedeck._core.public import public
+from tapedeck._core.shapes import TensorShape
 from tapedeck.keras import activations
-from tapedeck.keras.layers.base import Layer, as_shape
+from tapedeck.keras.layers.base import as_shape, Layer
 from tapedeck.keras.layers.input_spec import InputSpec
 from tapedeck.keras.layers.weights import described, keep_weight_arguments
-from tapedeck.shapes import TensorShape
 
 
 class _Elementwise(Layer):
@@ -37,6 +38,7 @@ def _number(layer, argument, value, may_be_none=False):
     return number
 
 
+@public("keras.layers.ReLU")
 class ReLU(_Elementwise):
     """x where x ≥ threshold, no more than max_value; else negative_slope·(x − threshold). ValueError for numbers below 0."""
 
@@ -52,6 +54,7 @@ class ReLU(_Elementwise):
         return activations.relu(inputs, self.negative_slope, self.max_value, self.threshold)
 
 
+@public("keras.layers.LeakyReLU")
 class LeakyReLU(_Elementwise):
     """x where x > 0, else negative_slope·x (`alpha` in TensorFlow's older versions)."""
 
@@ -66,6 +69,7 @@ class LeakyReLU(_Elementwise):
         return activations.leaky_relu(inputs, self.negative_slope)
 
 
+@public("keras.layers.ELU")
 class ELU(_Elementwise):
     """x where x > 0, else alpha·(eˣ − 1)."""
 
@@ -79,6 +83,7 @@ class ELU(_Elementwise):
         return activations.elu(inputs, self.alpha)
 
 
+@public("keras.layers.ThresholdedReLU")
 class ThresholdedReLU(_Elementwise):
     """x where x > theta, else 0."""
 
@@ -92,6 +97,7 @@ class ThresholdedReLU(_Elementwise):
         return activations.threshold(inputs, self.theta, 0)
 
 
+@public("keras.layers.Softmax")
 class Softmax(_Elementwise):
     """Exponentials along an axis, or several, that add up to 1; where mask is False they are 0."""
 
@@ -109,6 +115,7 @@ class Softmax(_Elementwise):
         return _op("softmax")(inputs, self.axis)
 
 
+@public("keras.layers.PReLU")
 class PReLU(_Elementwise):
     """x where x > 0, else alpha·x with an alpha of its own for each element of an example (He, Zhang, Ren and Sun 2015).
 

@@ -4,10 +4,11 @@ import sys
 
 import numpy as np
 
-from tapedeck import _engine, nest
-from tapedeck.composites import op as _op
+from tapedeck import _engine
+from tapedeck._core import nest
+from tapedeck._core.composites import op as _op
+from tapedeck._core.shapes import TensorShape
 from tapedeck.keras.layers import calls
-from tapedeck.shapes import TensorShape
 
 _Tensor = _engine.Tensor
 _PLAIN = (bool, int, float)

@@ -4,14 +4,17 @@ import string
 
 import numpy as np
 
-from tapedeck import _engine, nn
-from tapedeck.composites import op as _op
-from tapedeck.keras import constraints, initializers, regularizers
+from tapedeck import _engine
+from tapedeck import _initializers as initializers
+from tapedeck._core.composites import op as _op
+from tapedeck._core.public import public
+from tapedeck._core.shapes import TensorShape
+from tapedeck._nn import functions as nn
+from tapedeck.keras import constraints, regularizers
 from tapedeck.keras.layers import calls
-from tapedeck.keras.layers.base import Layer, as_shape
+from tapedeck.keras.layers.base import as_shape, Layer
 from tapedeck.keras.layers.core import EinsumDense
 from tapedeck.keras.layers.recurrent_cells import build_layer
-from tapedeck.shapes import TensorShape
 
 _reshape, _transpose, _matmul, _expand = _op("reshape"), _op("transpose"), _op("matmul"), _op("expand_dims")
 _MASKED = -1e9  # added to the logit of what may not be attended to
@@ -31,7 +34,7 @@ def dot_product_attention(query, key, value, mask=None, scale=None, causal=False
         mask = may if mask is None else _op("logical_and")(mask, may) if mask.dtype.is_bool else mask + _added(may, mask.dtype)
     if mask is not None:
         logits = logits + (_added(mask, logits.dtype) if mask.dtype.is_bool else mask)
-    weights = nn.softmax(logits)
+    weights = _op("softmax")(logits)
     return _matmul(nn.dropout(weights, rate=dropout, seed=seed), value), weights
 
 
@@ -57,6 +60,7 @@ def _share(owner, dropout):
     return dropout
 
 
+@public("keras.layers.Attention")
 class Attention(Layer):
     """Dot-product attention (Luong et al. 2015, arXiv:1508.04025): softmax(scores) · value.
 
@@ -125,7 +129,7 @@ class Attention(Layer):
             may = _both(may, _engine.constant(np.tri(logits.shape[-2], logits.shape[-1], dtype=bool), None, None))
         if may is not None:
             logits = logits + _added(may, logits.dtype)
-        weights = nn.softmax(logits)
+        weights = _op("softmax")(logits)
         kept = nn.dropout(weights, rate=dropout, seed=self.seed) if dropout else weights
         return _matmul(kept, value), weights
 
@@ -147,6 +151,7 @@ class Attention(Layer):
                 "seed": self.seed}
 
 
+@public("keras.layers.AdditiveAttention")
 class AdditiveAttention(Attention):
     """Additive attention (Bahdanau et al. 2015, arXiv:1409.0473): scores are Σ scale · tanh(query + key).
 
@@ -253,6 +258,7 @@ class _Heads(Layer):
         return {"dropout": self._dropout, "use_bias": self._use_bias, "seed": self.seed, **config}
 
 
+@public("keras.layers.MultiHeadAttention")
 class MultiHeadAttention(_Heads):
     """Multi-head attention (Vaswani et al. 2017, arXiv:1706.03762).
 
@@ -347,6 +353,7 @@ class MultiHeadAttention(_Heads):
                 "output_shape": self._output_shape, "attention_axes": self._attention_axes, **self._own_config()}
 
 
+@public("keras.layers.GroupQueryAttention")
 class GroupQueryAttention(_Heads):
     """Grouped-query attention (Ainslie et al. 2023, arXiv:2305.13245): several query heads share a head of keys and values.
 

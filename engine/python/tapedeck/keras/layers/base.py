@@ -1,14 +1,15 @@
 """The base of layers and models."""
 import inspect
-import re
 
-from tapedeck import _engine, context, dtypes, nest
-from tapedeck.composites import either, op as _op
+from tapedeck import _engine
+from tapedeck._core import context, dtypes, nest
+from tapedeck._core.composites import either, op as _op
+from tapedeck._core.public import public
+from tapedeck._core.shapes import TensorShape
+from tapedeck._core.trackable import Trackable
 from tapedeck.keras import backend
 from tapedeck.keras.layers import arguments, calls, input_spec as _input_spec, weights as _weights
 from tapedeck.keras.layers.weights import snake_case
-from tapedeck.shapes import TensorShape
-from tapedeck.trackable import Trackable
 
 _Tensor = _engine.Tensor
 _current = calls.current
@@ -44,6 +45,7 @@ def as_shape(shape):
     return TensorShape(shape)
 
 
+@public("keras.Layer", "keras.layers.Layer")
 class Layer(_weights.Weights, Trackable):
     """A function of tensors with variables of its own, which are made when it is called for the first time.
 

@@ -1,12 +1,13 @@
 """Convolutions of rows, images and volumes."""
-from tapedeck import nn
-from tapedeck.composites import op as _op
+from tapedeck._core.composites import op as _op
+from tapedeck._core.public import public
+from tapedeck._core.shapes import TensorShape
+from tapedeck._nn import functions as nn
 from tapedeck.keras import activations
 from tapedeck.keras.layers import sizes
-from tapedeck.keras.layers.base import Layer, as_shape
+from tapedeck.keras.layers.base import as_shape, Layer
 from tapedeck.keras.layers.input_spec import InputSpec
 from tapedeck.keras.layers.weights import described, keep_weight_arguments
-from tapedeck.shapes import TensorShape
 
 _conv2d, _bias_add = _op("conv2d"), _op("bias_add")
 _FUNCTIONS = {1: nn.conv1d, 2: nn.conv2d, 3: nn.conv3d}
@@ -134,6 +135,7 @@ class Conv(_Window):
         return {**super().get_config(), **described(self, "filters", "groups")}
 
 
+@public("keras.layers.Conv1D", "keras.layers.Convolution1D")
 class Conv1D(Conv):
     __doc__ = Conv.__doc__.replace("'same';", "'same', or 'causal', where no output sees later steps;")
     _rank, _paddings = 1, ("causal",)
@@ -156,6 +158,7 @@ def _causal(inputs, before):
     return _op("pad")(inputs, [0, 0, before, 0, 0, 0]) if before else inputs
 
 
+@public("keras.layers.Conv2D", "keras.layers.Convolution2D")
 class Conv2D(Conv):
     __doc__ = Conv.__doc__
 
@@ -168,6 +171,7 @@ class Conv2D(Conv):
                          kernel_constraint, bias_constraint, **kwargs)
 
 
+@public("keras.layers.Conv3D", "keras.layers.Convolution3D")
 class Conv3D(Conv):
     __doc__ = Conv.__doc__
     _rank = 3
@@ -245,12 +249,14 @@ class ConvTranspose(_Window):
         return {**super().get_config(), **described(self, "filters", "output_padding")}
 
 
+@public("keras.layers.Conv1DTranspose", "keras.layers.Convolution1DTranspose")
 class Conv1DTranspose(ConvTranspose):
     __doc__ = ConvTranspose.__doc__
     _rank = 1
     _function = staticmethod(nn.conv1d_transpose)
 
 
+@public("keras.layers.Conv2DTranspose", "keras.layers.Convolution2DTranspose")
 class Conv2DTranspose(ConvTranspose):
     __doc__ = ConvTranspose.__doc__
 
@@ -264,6 +270,7 @@ class Conv2DTranspose(ConvTranspose):
                          kernel_constraint, bias_constraint, **kwargs)
 
 
+@public("keras.layers.Conv3DTranspose", "keras.layers.Convolution3DTranspose")
 class Conv3DTranspose(ConvTranspose):
     __doc__ = ConvTranspose.__doc__
     _rank = 3
@@ -332,11 +339,13 @@ def depthwise(inputs, kernel, layer):
     return _op("squeeze")(wide, [axis])
 
 
+@public("keras.layers.DepthwiseConv1D")
 class DepthwiseConv1D(DepthwiseConv):
     __doc__ = DepthwiseConv.__doc__
     _rank, _paddings = 1, ("causal",)
 
 
+@public("keras.layers.DepthwiseConv2D")
 class DepthwiseConv2D(DepthwiseConv):
     __doc__ = DepthwiseConv.__doc__
 
@@ -395,11 +404,13 @@ class SeparableConv(_Window):
         return {**super().get_config(), **described(self, "filters", "depth_multiplier")}
 
 
+@public("keras.layers.SeparableConv1D", "keras.layers.SeparableConvolution1D")
 class SeparableConv1D(SeparableConv):
     __doc__ = SeparableConv.__doc__
     _rank, _paddings = 1, ("causal",)
 
 
+@public("keras.layers.SeparableConv2D", "keras.layers.SeparableConvolution2D")
 class SeparableConv2D(SeparableConv):
     __doc__ = SeparableConv.__doc__
 

@@ -1,13 +1,16 @@
 """Dense and other layers that are none of the families."""
 import inspect
 
-from tapedeck import _engine, dtypes, linalg, nest
-from tapedeck.composites import op as _op
+from tapedeck import _engine
+from tapedeck._core import dtypes, nest
+from tapedeck._core.composites import op as _op
+from tapedeck._core.public import public
+from tapedeck._core.shapes import TensorShape
+from tapedeck._linalg import functions as linalg
 from tapedeck.keras import activations
-from tapedeck.keras.layers.base import Layer, as_shape
+from tapedeck.keras.layers.base import as_shape, Layer
 from tapedeck.keras.layers.input_spec import InputSpec
 from tapedeck.keras.layers.weights import described, keep_weight_arguments
-from tapedeck.shapes import TensorShape
 
 _matmul, _add = _op("matmul"), _op("add")
 WEIGHT_ARGUMENTS = ("kernel_initializer", "bias_initializer", "kernel_regularizer", "bias_regularizer", "kernel_constraint",
@@ -26,6 +29,7 @@ def count_of(layer, argument, value):
     return number
 
 
+@public("keras.layers.Dense")
 class Dense(Layer):
     """activation(inputs · kernel + bias), over the last axis.
 
@@ -80,6 +84,7 @@ class Dense(Layer):
         return {**super().get_config(), **described(self, "units", "activation", "use_bias", *WEIGHT_ARGUMENTS)}
 
 
+@public("keras.layers.EinsumDense")
 class EinsumDense(Layer):
     """activation(einsum(equation, inputs, kernel) + bias).
 
@@ -166,6 +171,7 @@ class EinsumDense(Layer):
                 **described(self, "equation", "activation", "bias_axes", *WEIGHT_ARGUMENTS)}
 
 
+@public("keras.layers.Embedding")
 class Embedding(Layer):
     """Rows of a table by number.
 
@@ -199,7 +205,7 @@ class Embedding(Layer):
         inputs = _engine.convert_to_tensor(inputs)
         if not inputs.dtype.is_integer:
             inputs = _op("cast")(inputs, dtypes.int32)
-        from tapedeck import nn
+        from tapedeck._nn import functions as nn
         return nn.embedding_lookup(self.embeddings, inputs)
 
     def compute_mask(self, inputs, mask=None):
@@ -214,6 +220,7 @@ class Embedding(Layer):
             "mask_zero")}
 
 
+@public("keras.layers.Activation")
 class Activation(Layer):
     """A function of the inputs: a name, or a function."""
 
@@ -231,6 +238,7 @@ class Activation(Layer):
         return {**super().get_config(), **described(self, "activation")}
 
 
+@public("keras.layers.Identity")
 class Identity(Layer):
     """The inputs."""
 
@@ -245,6 +253,7 @@ class Identity(Layer):
         return as_shape(input_shape)
 
 
+@public("keras.layers.Lambda")
 class Lambda(Layer):
     """A function of the inputs, as a layer. Variables that it uses are not the layer's.
 
@@ -286,6 +295,7 @@ class Lambda(Layer):
                 "arguments": dict(self.arguments)}
 
 
+@public("keras.layers.Masking")
 class Masking(Layer):
     """Masks the steps in which every value is mask_value, and sets them to 0. Inputs: (batch, steps, …)."""
 

@@ -1,7 +1,10 @@
 """What a layer expects of its inputs."""
-from tapedeck import _engine, dtypes
+from tapedeck import _engine
+from tapedeck._core import dtypes
+from tapedeck._core.public import public
 
 
+@public("keras.InputSpec", "layers.InputSpec", "keras.layers.InputSpec")
 class InputSpec:
     """What a layer expects of one of its inputs; None of anything.
 

@@ -1,9 +1,10 @@
 """Layers of several inputs that become one."""
 from tapedeck import _engine
-from tapedeck.composites import op as _op
-from tapedeck.keras.layers.base import Layer, as_shape
+from tapedeck._core.composites import op as _op
+from tapedeck._core.public import public
+from tapedeck._core.shapes import TensorShape
+from tapedeck.keras.layers.base import as_shape, Layer
 from tapedeck.keras.layers.weights import described
-from tapedeck.shapes import TensorShape
 
 
 def _broadcast(one, other):
@@ -81,6 +82,7 @@ class Merge(Layer):
         return result
 
 
+@public("keras.layers.Add")
 class Add(Merge):
     """The sum of the inputs."""
 
@@ -93,6 +95,7 @@ class Add(Merge):
         return _op("add")(one, other)
 
 
+@public("keras.layers.Subtract")
 class Subtract(Merge):
     """The first input less the second."""
 
@@ -102,6 +105,7 @@ class Subtract(Merge):
         return _op("subtract")(one, other)
 
 
+@public("keras.layers.Multiply")
 class Multiply(Merge):
     """The product of the inputs."""
 
@@ -109,6 +113,7 @@ class Multiply(Merge):
         return _op("multiply")(one, other)
 
 
+@public("keras.layers.Average")
 class Average(Add):
     """The mean of the inputs."""
 
@@ -116,6 +121,7 @@ class Average(Add):
         return super()._merged(inputs) / len(inputs)
 
 
+@public("keras.layers.Maximum")
 class Maximum(Merge):
     """The largest of the inputs, elementwise."""
 
@@ -123,6 +129,7 @@ class Maximum(Merge):
         return _op("maximum")(one, other)
 
 
+@public("keras.layers.Minimum")
 class Minimum(Merge):
     """The least of the inputs, elementwise."""
 
@@ -130,6 +137,7 @@ class Minimum(Merge):
         return _op("minimum")(one, other)
 
 
+@public("keras.layers.Concatenate")
 class Concatenate(Merge):
     """The inputs one behind the other along an axis. ValueError where other extents differ."""
 
@@ -177,6 +185,7 @@ class Concatenate(Merge):
         return {**super().get_config(), **described(self, "axis")}
 
 
+@public("keras.layers.Dot")
 class Dot(Merge):
     """The products of two inputs, summed over an axis of each, for each example.
 
@@ -208,7 +217,7 @@ class Dot(Merge):
         one, other = map(_engine.convert_to_tensor, inputs)
         first, second = self._two_axes(one.shape, other.shape)
         if self.normalize:
-            from tapedeck import nn
+            from tapedeck._nn import functions as nn
             one, other = nn.l2_normalize(one, first), nn.l2_normalize(other, second)
         left, right = "abcdefgh"[:one.ndim], "a" + "ijklmnop"[:other.ndim - 1]
         right = right[:second] + left[first] + right[second + 1:]
@@ -238,17 +247,19 @@ def _function(cls):
     function.__name__ = function.__qualname__ = cls.__name__.lower()
     what = cls.__doc__.partition("\n")[0]
     function.__doc__ = f"{what} inputs: a list of tensors; the others are what the layer {cls.__name__} takes."
-    return function
+    return public(f"keras.layers.{function.__name__}")(function)
 
 
 add, subtract, multiply, average, maximum, minimum = map(_function, (Add, Subtract, Multiply, Average, Maximum, Minimum))
 
 
+@public("keras.layers.concatenate")
 def concatenate(inputs, axis=-1, **kwargs):
     """The inputs one behind the other along an axis: the layer Concatenate."""
     return Concatenate(axis=axis, **kwargs)(inputs)
 
 
+@public("keras.layers.dot")
 def dot(inputs, axes=-1, **kwargs):
     """The products of two inputs, summed over an axis of each: the layer Dot."""
     return Dot(axes=axes, **kwargs)(inputs)

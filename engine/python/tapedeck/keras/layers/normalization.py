@@ -1,12 +1,13 @@
 """Layers that give their inputs mean 0 and variance 1, of a batch, an example, or groups of channels."""
 import math
 
-from tapedeck import nn
-from tapedeck.composites import op as _op
-from tapedeck.keras.layers.base import Layer, as_shape
+from tapedeck._core.composites import op as _op
+from tapedeck._core.public import public
+from tapedeck._core.shapes import TensorShape
+from tapedeck._nn import functions as nn
+from tapedeck.keras.layers.base import as_shape, Layer
 from tapedeck.keras.layers.input_spec import InputSpec
 from tapedeck.keras.layers.weights import described, keep_weight_arguments
-from tapedeck.shapes import TensorShape
 
 _reshape, _batch_norm, _layer_norm = _op("reshape"), _op("batch_norm"), _op("layer_norm")
 
@@ -59,6 +60,7 @@ def axes_of(axis, shape, layer):
     return found
 
 
+@public("keras.layers.BatchNormalization")
 class BatchNormalization(_Scaled):
     """gamma·(x − mean) / √(variance + epsilon) + beta for each channel (Ioffe and Szegedy 2015, https://arxiv.org/abs/1502.03167).
 
@@ -139,6 +141,7 @@ def move_towards(moving, now, momentum):
     moving.assign(_op("axpby")(momentum, moving, 1 - momentum, _op("stop_gradient")(now)))
 
 
+@public("keras.layers.LayerNormalization")
 class LayerNormalization(_Scaled):
     """gamma·(x − mean) / √(variance + epsilon) + beta with mean and variance of each example along `axis` (Ba, Kiros and Hinton
     2016, https://arxiv.org/abs/1607.06450).
@@ -173,6 +176,7 @@ class LayerNormalization(_Scaled):
         return nn.layer_normalization(inputs, gamma, beta, self._over, self.epsilon)
 
 
+@public("keras.layers.RMSNormalization")
 class RMSNormalization(Layer):
     """scale·x / √(mean of x² along `axis` + epsilon) (Zhang and Sennrich 2019, https://arxiv.org/abs/1910.07467)."""
 
@@ -202,6 +206,7 @@ class RMSNormalization(Layer):
         return {**super().get_config(), **described(self, "axis", "epsilon")}
 
 
+@public("keras.layers.GroupNormalization")
 class GroupNormalization(_Scaled):
     """gamma·(x − mean) / √(variance + epsilon) + beta with mean and variance of groups of channels of each example (Wu and He 2018,
     https://arxiv.org/abs/1803.08494).
@@ -259,6 +264,7 @@ class GroupNormalization(_Scaled):
         return normal if self.beta is None else normal + _reshape(self.beta, wide)
 
 
+@public("keras.layers.UnitNormalization")
 class UnitNormalization(Layer):
     """x / √(Σx²), the sum along `axis`, one or several. TypeError for an axis that is no whole number."""
 

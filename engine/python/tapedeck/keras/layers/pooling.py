@@ -1,8 +1,9 @@
 """Pooling: the largest value or the mean of windows, or of all places."""
-from tapedeck import nn
-from tapedeck.composites import op as _op
+from tapedeck._core.composites import op as _op
+from tapedeck._core.public import public
+from tapedeck._nn import functions as nn
 from tapedeck.keras.layers import sizes
-from tapedeck.keras.layers.base import Layer, as_shape
+from tapedeck.keras.layers.base import as_shape, Layer
 from tapedeck.keras.layers.input_spec import InputSpec
 from tapedeck.keras.layers.weights import described
 
@@ -69,11 +70,13 @@ class GlobalPooling(Layer):
         return {**super().get_config(), **described(self, "data_format", "keepdims")}
 
 
+@public("keras.layers.MaxPooling1D", "keras.layers.MaxPool1D")
 class MaxPooling1D(Pooling):
     __doc__ = Pooling.__doc__.format(what="The largest value")
     _rank, _function = 1, staticmethod(nn.max_pool1d)
 
 
+@public("keras.layers.MaxPooling2D", "keras.layers.MaxPool2D")
 class MaxPooling2D(Pooling):
     __doc__ = Pooling.__doc__.format(what="The largest value")
     _function = staticmethod(nn.max_pool2d)
@@ -82,6 +85,7 @@ class MaxPooling2D(Pooling):
         super().__init__(pool_size, strides, padding, data_format, name, **kwargs)
 
 
+@public("keras.layers.MaxPooling3D", "keras.layers.MaxPool3D")
 class MaxPooling3D(Pooling):
     __doc__ = Pooling.__doc__.format(what="The largest value")
     _rank, _function = 3, staticmethod(nn.max_pool3d)
@@ -90,11 +94,13 @@ class MaxPooling3D(Pooling):
         super().__init__(pool_size, strides, padding, data_format, name, **kwargs)
 
 
+@public("keras.layers.AveragePooling1D", "keras.layers.AvgPool1D")
 class AveragePooling1D(Pooling):
     __doc__ = Pooling.__doc__.format(what="The mean")
     _rank, _function = 1, staticmethod(nn.avg_pool1d)
 
 
+@public("keras.layers.AveragePooling2D", "keras.layers.AvgPool2D")
 class AveragePooling2D(Pooling):
     __doc__ = Pooling.__doc__.format(what="The mean")
     _function = staticmethod(nn.avg_pool2d)
@@ -103,6 +109,7 @@ class AveragePooling2D(Pooling):
         super().__init__(pool_size, strides, padding, data_format, name, **kwargs)
 
 
+@public("keras.layers.AveragePooling3D", "keras.layers.AvgPool3D")
 class AveragePooling3D(Pooling):
     __doc__ = Pooling.__doc__.format(what="The mean")
     _rank, _function = 3, staticmethod(nn.avg_pool3d)
@@ -111,21 +118,25 @@ class AveragePooling3D(Pooling):
         super().__init__(pool_size, strides, padding, data_format, name, **kwargs)
 
 
+@public("keras.layers.GlobalMaxPooling1D", "keras.layers.GlobalMaxPool1D")
 class GlobalMaxPooling1D(GlobalPooling):
     __doc__ = GlobalPooling.__doc__.format(what="The largest value")
     _rank, _reduction = 1, "reduce_max"
 
 
+@public("keras.layers.GlobalMaxPooling2D", "keras.layers.GlobalMaxPool2D")
 class GlobalMaxPooling2D(GlobalPooling):
     __doc__ = GlobalPooling.__doc__.format(what="The largest value")
     _reduction = "reduce_max"
 
 
+@public("keras.layers.GlobalMaxPooling3D", "keras.layers.GlobalMaxPool3D")
 class GlobalMaxPooling3D(GlobalPooling):
     __doc__ = GlobalPooling.__doc__.format(what="The largest value")
     _rank, _reduction = 3, "reduce_max"
 
 
+@public("keras.layers.GlobalAveragePooling1D", "keras.layers.GlobalAvgPool1D")
 class GlobalAveragePooling1D(GlobalPooling):
     __doc__ = GlobalPooling.__doc__.format(what="The mean") + "    Steps that a mask leaves out do not count.\n"
     _rank, _reduction = 1, "reduce_mean"
@@ -146,11 +157,13 @@ class GlobalAveragePooling1D(GlobalPooling):
         return None
 
 
+@public("keras.layers.GlobalAveragePooling2D", "keras.layers.GlobalAvgPool2D")
 class GlobalAveragePooling2D(GlobalPooling):
     __doc__ = GlobalPooling.__doc__.format(what="The mean")
     _reduction = "reduce_mean"
 
 
+@public("keras.layers.GlobalAveragePooling3D", "keras.layers.GlobalAvgPool3D")
 class GlobalAveragePooling3D(GlobalPooling):
     __doc__ = GlobalPooling.__doc__.format(what="The mean")
     _rank, _reduction = 3, "reduce_mean"

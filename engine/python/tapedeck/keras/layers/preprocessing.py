@@ -3,14 +3,17 @@ import math
 
 import numpy as np
 
-from tapedeck import _engine, dtypes, random
-from tapedeck.composites import op as _op
+from tapedeck import _engine
+from tapedeck._core import dtypes
+from tapedeck._core.composites import op as _op
+from tapedeck._core.public import public
+from tapedeck._core.shapes import TensorShape
+from tapedeck._random import distributions as random
 from tapedeck.keras.layers import sizes
-from tapedeck.keras.layers.base import Layer, as_shape
+from tapedeck.keras.layers.base import as_shape, Layer
 from tapedeck.keras.layers.normalization import axes_of
 from tapedeck.keras.layers.reshaping import resized
 from tapedeck.keras.layers.weights import described
-from tapedeck.shapes import TensorShape
 
 _reshape = _op("reshape")
 
@@ -35,6 +38,7 @@ class _Prepares(Layer):
         return {**super().get_config(), **described(self, *self._arguments)}
 
 
+@public("keras.layers.Rescaling")
 class Rescaling(_Prepares):
     """inputs·scale + offset. scale, offset: numbers, or lists of one for each channel."""
 
@@ -50,6 +54,7 @@ class Rescaling(_Prepares):
         return inputs * _op("cast")(scale, inputs.dtype) + _op("cast")(offset, inputs.dtype)
 
 
+@public("keras.layers.Normalization")
 class Normalization(_Prepares):
     """(inputs − mean) / √variance for each place along `axis`, as adapt(data) found them.
 
@@ -128,6 +133,7 @@ class Normalization(_Prepares):
         return inputs * deviation + mean if self.invert else (inputs - mean) / deviation
 
 
+@public("keras.layers.Resizing")
 class Resizing(_Prepares):
     """Images in other extents, by tf.image.resize.
 
@@ -184,6 +190,7 @@ class Resizing(_Prepares):
         return TensorShape(shape)
 
 
+@public("keras.layers.CenterCrop")
 class CenterCrop(_Prepares):
     """The middle of images; smaller ones are made larger first. height, width: of the result; data_format: where the channels
     are."""
@@ -209,6 +216,7 @@ class CenterCrop(_Prepares):
         return _op("slice")(inputs, begins, [wanted.get(axis, extent) for axis, extent in enumerate(inputs.shape)])
 
 
+@public("keras.layers.CategoryEncoding")
 class CategoryEncoding(_Prepares):
     """Class numbers as rows of num_tokens numbers.
 
@@ -248,6 +256,7 @@ class CategoryEncoding(_Prepares):
         return TensorShape((*(shape[:-1] if last else shape), self.num_tokens))
 
 
+@public("keras.layers.Discretization")
 class Discretization(_Prepares):
     """The number of the range in which a value lies: values below the first boundary are 0.
 
@@ -313,6 +322,7 @@ class RandomImages(_Prepares):
         return random.uniform([inputs.shape[0], 1, 1, 1], low, high, inputs.dtype, self.seed)
 
 
+@public("keras.layers.RandomFlip")
 class RandomFlip(RandomImages):
     """In training, mirrors images, each or not by chance. mode: 'horizontal', 'vertical' or 'horizontal_and_vertical'. ValueError
     for another."""
@@ -333,6 +343,7 @@ class RandomFlip(RandomImages):
         return inputs
 
 
+@public("keras.layers.RandomCrop")
 class RandomCrop(RandomImages):
     """In training, a part of the images by chance, else the middle. height, width: of the part."""
 
@@ -365,6 +376,7 @@ def _limits(argument, value, least, one_sided):
     return min(low, high), max(low, high)
 
 
+@public("keras.layers.RandomContrast")
 class RandomContrast(RandomImages):
     """In training, moves each image's values away from its channels' mean or towards it: (x − mean)·f + mean with a random f.
 
@@ -387,6 +399,7 @@ class RandomContrast(RandomImages):
         return _op("clip_by_value")(changed, *(_op("cast")(limit, inputs.dtype) for limit in self.value_range))
 
 
+@public("keras.layers.RandomBrightness")
 class RandomBrightness(RandomImages):
     """In training, adds a random number to each image.
 

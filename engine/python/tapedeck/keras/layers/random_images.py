@@ -3,8 +3,10 @@ import math
 
 import numpy as np
 
-from tapedeck import _engine, random
-from tapedeck.composites import op as _op
+from tapedeck import _engine
+from tapedeck._core.composites import op as _op
+from tapedeck._core.public import public
+from tapedeck._random import distributions as random
 from tapedeck.keras.layers import sizes
 from tapedeck.keras.layers.preprocessing import RandomImages
 
@@ -91,6 +93,7 @@ class _Moved(RandomImages):
         return _op("transpose")(moved, [0, 3, 1, 2]) if first else moved
 
 
+@public("keras.layers.RandomRotation")
 class RandomRotation(_Moved):
     """In training, turns each image around its middle by a random angle, counter-clockwise where that is above 0.
 
@@ -115,6 +118,7 @@ class RandomRotation(_Moved):
         return (middle_row + x * np.sin(angle) + y * np.cos(angle), middle_column + x * np.cos(angle) - y * np.sin(angle))
 
 
+@public("keras.layers.RandomTranslation")
 class RandomTranslation(_Moved):
     """In training, moves each image by random shares of its height and width, down and to the right where these are above 0.
 
@@ -137,6 +141,7 @@ class RandomTranslation(_Moved):
         return rows - down * height, columns - right * width
 
 
+@public("keras.layers.RandomZoom")
 class RandomZoom(_Moved):
     """In training, makes what is seen of each image larger or smaller around its middle: smaller where the factor is above 0.
 

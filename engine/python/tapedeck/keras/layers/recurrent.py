@@ -1,12 +1,14 @@
 """Recurrent layers: RNN of any cell, and SimpleRNN, LSTM and GRU, which are one op where their cell is an ordinary one."""
-from tapedeck import _engine, nest
-from tapedeck.composites import op as _op
+from tapedeck import _engine
+from tapedeck._core import nest
+from tapedeck._core.composites import op as _op
+from tapedeck._core.public import public
+from tapedeck._core.shapes import TensorShape
+from tapedeck._core.trackable import Trackable
 from tapedeck.keras import activations
 from tapedeck.keras.layers import recurrent_cells as cells
-from tapedeck.keras.layers.base import Layer, as_shape
+from tapedeck.keras.layers.base import as_shape, Layer
 from tapedeck.keras.layers.weights import described
-from tapedeck.shapes import TensorShape
-from tapedeck.trackable import Trackable
 
 _where, _reverse, _expand = _op("where"), _op("reverse"), _op("expand_dims")
 
@@ -56,6 +58,7 @@ class _KeptStates(Trackable):
             kept.assign(state)
 
 
+@public("keras.layers.RNN")
 class RNN(Layer):
     """A cell, step by step through sequences.
 
@@ -214,7 +217,7 @@ class RNN(Layer):
         return None
 
     def get_config(self):
-        from tapedeck.keras.utils import serialize_keras_object
+        from tapedeck.keras.utils.objects import serialize_keras_object
         return {**super().get_config(), **self._own_config(), "cell": serialize_keras_object(self.cell)}
 
     def _own_config(self):
@@ -310,6 +313,7 @@ _SHARED_DOC = """
     """
 
 
+@public("keras.layers.SimpleRNN")
 class SimpleRNN(_CellLayer):
     __doc__ = """activation(inputs · kernel + state · recurrent_kernel + bias), step by step.
 
@@ -330,6 +334,7 @@ class SimpleRNN(_CellLayer):
         return {"activation": "tanh" if cell.activation is activations.tanh else "relu"}
 
 
+@public("keras.layers.LSTM")
 class LSTM(_CellLayer):
     __doc__ = """Long short-term memory: i, f, o = recurrent_activation(x · kernel + h · recurrent_kernel + bias),
     c = f · c + i · activation(…), h = o · activation(c) (Hochreiter and Schmidhuber 1997). The states are h and c.
@@ -347,6 +352,7 @@ class LSTM(_CellLayer):
                         bias_initializer=bias_initializer, unit_forget_bias=unit_forget_bias), kwargs)
 
 
+@public("keras.layers.GRU")
 class GRU(_CellLayer):
     __doc__ = """Gated recurrent units: z, r = recurrent_activation(x · kernel + h · recurrent_kernel + bias),
     h = z · h + (1 − z) · activation(…) (Cho et al. 2014, arXiv:1406.1078).

@@ -1,12 +1,16 @@
 """Cells: one step of a recurrent layer each."""
-from tapedeck import _engine, nest, nn
-from tapedeck.composites import op as _op
-from tapedeck.keras import activations, initializers
+from tapedeck import _engine
+from tapedeck._core import nest
+from tapedeck._core.composites import op as _op
+from tapedeck._core.public import public
+from tapedeck._core.shapes import TensorShape
+from tapedeck._initializers import get as get_initializer
+from tapedeck._nn import functions as nn
+from tapedeck.keras import activations
 from tapedeck.keras.layers import calls
-from tapedeck.keras.layers.base import Layer, as_shape
+from tapedeck.keras.layers.base import as_shape, Layer
 from tapedeck.keras.layers.core import count_of
 from tapedeck.keras.layers.weights import described, keep_weight_arguments
-from tapedeck.shapes import TensorShape
 
 _matmul, _add, _multiply, _split, _zeros = _op("matmul"), _op("add"), _op("multiply"), _op("split"), _op("zeros")
 WEIGHT_ARGUMENTS = tuple(f"{which}_{kind}" for kind in ("initializer", "regularizer", "constraint")
@@ -142,6 +146,7 @@ class _Cell(DropoutMasks, Layer):
         return {**super().get_config(), **described(self, *self._names)}
 
 
+@public("keras.layers.SimpleRNNCell")
 class SimpleRNNCell(_Cell):
     """One step of SimpleRNN: activation(inputs · kernel + state · recurrent_kernel + bias).
 
@@ -159,6 +164,7 @@ class SimpleRNNCell(_Cell):
         return output, [output] if nested else output
 
 
+@public("keras.layers.LSTMCell")
 class LSTMCell(_Cell):
     """One step of LSTM. The kernels' columns are those of the gates i, f, the candidate, and o.
 
@@ -186,7 +192,7 @@ class LSTMCell(_Cell):
             return self.bias_initializer
 
         def first(shape, dtype=None, **_):
-            each = self.bias_initializer, initializers.get("ones"), self.bias_initializer
+            each = self.bias_initializer, get_initializer("ones"), self.bias_initializer
             parts = [make((units,), dtype=dtype) for make, units in zip(each, (self.units, self.units, 2 * self.units))]
             return _op("concat")(parts, 0)
 
@@ -204,6 +210,7 @@ class LSTMCell(_Cell):
         return h, [h, c]
 
 
+@public("keras.layers.GRUCell")
 class GRUCell(_Cell):
     """One step of GRU. The kernels' columns are those of the gates z, r, and the candidate.
 
@@ -254,6 +261,7 @@ def _without_implementation(kwargs):
     return {name: value for name, value in kwargs.items() if name != "implementation"}
 
 
+@public("keras.layers.StackedRNNCells")
 class StackedRNNCells(Layer):
     """Cells on top of each other: each one's output is the next one's input.
 
@@ -304,7 +312,7 @@ class StackedRNNCells(Layer):
         return inputs, after
 
     def get_config(self):
-        from tapedeck.keras.utils import serialize_keras_object
+        from tapedeck.keras.utils.objects import serialize_keras_object
         return {**super().get_config(), "cells": [serialize_keras_object(cell) for cell in self.cells]}
 
     @classmethod
@@ -322,7 +330,7 @@ def output_size_of(cell):
 
 def deserialized(config, custom_objects=None):
     """The layer or cell of what serialize_keras_object gave; an object stays as it is."""
-    from tapedeck.keras.utils import deserialize_keras_object
+    from tapedeck.keras.utils.objects import deserialize_keras_object
     return deserialize_keras_object(config, custom_objects) if isinstance(config, dict) else config
 
 

@@ -1,11 +1,13 @@
 """Layers that do something in training alone: noise, and elements set to zero."""
 import math
 
-from tapedeck import nn, random
-from tapedeck.composites import op as _op
+from tapedeck._core.composites import op as _op
+from tapedeck._core.public import public
+from tapedeck._nn import functions as nn
+from tapedeck._random import distributions as random
 from tapedeck.keras import regularizers
 from tapedeck.keras.layers import sizes
-from tapedeck.keras.layers.base import Layer, as_shape
+from tapedeck.keras.layers.base import as_shape, Layer
 from tapedeck.keras.layers.input_spec import InputSpec
 from tapedeck.keras.layers.weights import described
 
@@ -42,6 +44,7 @@ def _share(rate, whole_too=True):
     return rate
 
 
+@public("keras.layers.Dropout")
 class Dropout(_Noisy):
     """In training, sets each element to 0 with probability `rate`, and divides the others by 1 − rate.
 
@@ -82,6 +85,7 @@ class SpatialDropout(Dropout):
         return [*shape[:2], *ones] if self.data_format == "channels_first" else [shape[0], *ones, shape[-1]]
 
 
+@public("keras.layers.SpatialDropout1D")
 class SpatialDropout1D(SpatialDropout):
     __doc__ = SpatialDropout.__doc__.replace("data_format: where the channels are; ", "")
     _rank, _arguments = 1, ("rate", "seed")
@@ -90,15 +94,18 @@ class SpatialDropout1D(SpatialDropout):
         super().__init__(rate, "channels_last", seed, name, dtype, **kwargs)
 
 
+@public("keras.layers.SpatialDropout2D")
 class SpatialDropout2D(SpatialDropout):
     __doc__ = SpatialDropout.__doc__
 
 
+@public("keras.layers.SpatialDropout3D")
 class SpatialDropout3D(SpatialDropout):
     __doc__ = SpatialDropout.__doc__
     _rank = 3
 
 
+@public("keras.layers.GaussianNoise")
 class GaussianNoise(_Noisy):
     """In training, adds normal noise of this standard deviation. ValueError for one below 0."""
 
@@ -115,6 +122,7 @@ class GaussianNoise(_Noisy):
         return inputs + random.normal(inputs.shape, 0., self.stddev, inputs.dtype, self.seed)
 
 
+@public("keras.layers.GaussianDropout")
 class GaussianDropout(_Noisy):
     """In training, multiplies by normal noise of mean 1 and variance rate / (1 − rate) (Srivastava et al. 2014). ValueError for a
     rate outside of [0, 1)."""
@@ -131,6 +139,7 @@ class GaussianDropout(_Noisy):
         return inputs * random.normal(inputs.shape, 1., math.sqrt(self.rate / (1 - self.rate)), inputs.dtype, self.seed)
 
 
+@public("keras.layers.AlphaDropout")
 class AlphaDropout(_Noisy):
     """In training, sets elements to selu's least value with probability `rate`, and moves and scales all, so that mean and variance
     of normal inputs stay (Klambauer, Unterthiner, Mayr and Hochreiter 2017, https://arxiv.org/abs/1706.02515).
@@ -155,6 +164,7 @@ class AlphaDropout(_Noisy):
         return _op("where")(kept, inputs, dropped) * scale - scale * least * self.rate
 
 
+@public("keras.layers.ActivityRegularization")
 class ActivityRegularization(Layer):
     """The inputs; a loss of l1·Σ|x| + l2·Σx² is added."""
 

@@ -1,13 +1,14 @@
 """Layers that move elements and compute nothing."""
 import math
 
-from tapedeck import image_sizes
-from tapedeck.composites import op as _op
+from tapedeck._core.composites import op as _op
+from tapedeck._core.public import public
+from tapedeck._core.shapes import TensorShape
+from tapedeck._image import sizes as image_sizes
 from tapedeck.keras.layers import sizes
-from tapedeck.keras.layers.base import Layer, as_shape
+from tapedeck.keras.layers.base import as_shape, Layer
 from tapedeck.keras.layers.input_spec import InputSpec
 from tapedeck.keras.layers.weights import described
-from tapedeck.shapes import TensorShape
 
 _reshape, _transpose = _op("reshape"), _op("transpose")
 
@@ -27,6 +28,7 @@ class _Moving(Layer):
         return {**super().get_config(), **described(self, *self._arguments)}
 
 
+@public("keras.layers.Flatten")
 class Flatten(_Moving):
     """The axes behind the batch as one, in the order of channels_last. data_format: where the inputs' channels are."""
 
@@ -48,6 +50,7 @@ class Flatten(_Moving):
         return TensorShape((shape[0], None if None in shape[1:] else math.prod(shape[1:])))
 
 
+@public("keras.layers.Reshape")
 class Reshape(_Moving):
     """Each example in another shape. target_shape: without the batch; −1 in it for the extent that fits. ValueError where the
     number of elements is another."""
@@ -82,6 +85,7 @@ class Reshape(_Moving):
         return TensorShape((shape[0], *self._target(shape[1:])))
 
 
+@public("keras.layers.Permute")
 class Permute(_Moving):
     """The axes behind the batch in another order. dims: their numbers, the first is 1. ValueError for what is no order."""
 
@@ -103,6 +107,7 @@ class Permute(_Moving):
         return TensorShape((shape[0], *(shape[axis] for axis in self.dims)))
 
 
+@public("keras.layers.RepeatVector")
 class RepeatVector(_Moving):
     """Each row n times: (batch, values) as (batch, n, values). TypeError for an n that is no whole number."""
 
@@ -149,11 +154,13 @@ class ZeroPadding(_Moving):
         return {**config, "padding": config["padding"][0]} if self._rank == 1 else config
 
 
+@public("keras.layers.ZeroPadding1D")
 class ZeroPadding1D(ZeroPadding):
     __doc__ = ZeroPadding.__doc__
     _rank = 1
 
 
+@public("keras.layers.ZeroPadding2D")
 class ZeroPadding2D(ZeroPadding):
     __doc__ = ZeroPadding.__doc__
 
@@ -161,6 +168,7 @@ class ZeroPadding2D(ZeroPadding):
         super().__init__(padding, data_format, **kwargs)
 
 
+@public("keras.layers.ZeroPadding3D")
 class ZeroPadding3D(ZeroPadding):
     __doc__ = ZeroPadding.__doc__
     _rank = 3
@@ -196,6 +204,7 @@ class Cropping(_Moving):
         return sizes.with_spatial(as_shape(input_shape), self.data_format, self._left)
 
 
+@public("keras.layers.Cropping1D")
 class Cropping1D(Cropping):
     __doc__ = Cropping.__doc__
     _rank, _arguments = 1, ("cropping",)
@@ -207,6 +216,7 @@ class Cropping1D(Cropping):
         return {**super().get_config(), "cropping": self.cropping[0]}
 
 
+@public("keras.layers.Cropping2D")
 class Cropping2D(Cropping):
     __doc__ = Cropping.__doc__
 
@@ -214,6 +224,7 @@ class Cropping2D(Cropping):
         super().__init__(cropping, data_format, **kwargs)
 
 
+@public("keras.layers.Cropping3D")
 class Cropping3D(Cropping):
     __doc__ = Cropping.__doc__
     _rank = 3
@@ -253,6 +264,7 @@ class UpSampling(_Moving):
                                   lambda place, extent: None if extent is None else extent * self.size[place])
 
 
+@public("keras.layers.UpSampling1D")
 class UpSampling1D(UpSampling):
     __doc__ = UpSampling.__doc__
     _rank, _arguments = 1, ("size",)
@@ -264,6 +276,7 @@ class UpSampling1D(UpSampling):
         return {**super().get_config(), "size": self.size[0]}
 
 
+@public("keras.layers.UpSampling2D")
 class UpSampling2D(UpSampling):
     __doc__ = UpSampling.__doc__.rstrip() + """ interpolation: 'nearest', or another of
     tf.image.resize's methods. ValueError for another name."""
@@ -290,6 +303,7 @@ def resized(inputs, shape, data_format, method, **how):
     return image_sizes.resize(inputs, list(shape[1:3]), method, **how)
 
 
+@public("keras.layers.UpSampling3D")
 class UpSampling3D(UpSampling):
     __doc__ = UpSampling.__doc__
     _rank = 3

@@ -1,6 +1,6 @@
 """Arguments of layers that slide windows: sizes, paddings, orders of axes; and the extents of what comes out."""
+from tapedeck._core.shapes import TensorShape
 from tapedeck.keras import backend
-from tapedeck.shapes import TensorShape
 
 _FORMATS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 

@@ -4,9 +4,10 @@ import re
 
 import numpy as np
 
-from tapedeck import _engine, dtypes, initializers, modules
+from tapedeck import _engine, _initializers as initializers
+from tapedeck._core import dtypes
+from tapedeck._graph import modules
 from tapedeck.keras.layers import calls
-
 
 
 def snake_case(name):
@@ -242,7 +243,7 @@ def own_arguments(layer, config):
     takes_all = any(each.kind == each.VAR_KEYWORD for each in signature.parameters.values())
     config = {name: value for name, value in config.items() if takes_all or name in signature.parameters}
     bound = signature.bind(layer, *args, **kwargs).arguments
-    from tapedeck.keras.utils import serialize_keras_object
+    from tapedeck.keras.utils.objects import serialize_keras_object
     for name, value in list(bound.items())[1:]:
         kind = signature.parameters[name].kind
         if kind == inspect.Parameter.VAR_POSITIONAL:
@@ -253,12 +254,10 @@ def own_arguments(layer, config):
     return config
 
 
-
-
 def described(layer, *names):
     """The part of a config that holds these attributes of the layer, under their names, as what JSON holds."""
     from tapedeck.keras import activations
-    from tapedeck.keras.utils import serialize_keras_object
+    from tapedeck.keras.utils.objects import serialize_keras_object
     found = {}
     for name in names:
         value = getattr(layer, name)

@@ -1,13 +1,15 @@
 """Layers around a layer: in both directions, and at each step."""
-from tapedeck import nest
-from tapedeck.composites import op as _op
+from tapedeck._core import nest
+from tapedeck._core.composites import op as _op
+from tapedeck._core.public import public
+from tapedeck._core.shapes import TensorShape
 from tapedeck.keras.layers import recurrent_cells as cells
-from tapedeck.keras.layers.base import Layer, as_shape, call_form
-from tapedeck.shapes import TensorShape
+from tapedeck.keras.layers.base import as_shape, call_form, Layer
 
 _MODES = "sum", "mul", "ave", "concat", None
 
 
+@public("keras.layers.Wrapper")
 class Wrapper(Layer):
     """The base of layers around a layer. layer: which. AssertionError where it is none."""
 
@@ -22,7 +24,7 @@ class Wrapper(Layer):
         self.built = True
 
     def get_config(self):
-        from tapedeck.keras.utils import serialize_keras_object
+        from tapedeck.keras.utils.objects import serialize_keras_object
         return {**super().get_config(), "layer": serialize_keras_object(self.layer)}
 
     @classmethod
@@ -31,6 +33,7 @@ class Wrapper(Layer):
         return cls(cells.deserialized(config.pop("layer"), custom_objects), **config)
 
 
+@public("keras.layers.TimeDistributed")
 class TimeDistributed(Wrapper):
     """A layer, at each step of sequences: on (batch · time, …) at once.
 
@@ -91,6 +94,7 @@ class TimeDistributed(Wrapper):
         return nest.map_structure(apart, outputs) if nest.is_nested(outputs) else apart(outputs)
 
 
+@public("keras.layers.Bidirectional")
 class Bidirectional(Layer):
     """A recurrent layer in both directions, its outputs merged.
 
@@ -210,7 +214,7 @@ class Bidirectional(Layer):
         return forward * backward if self.merge_mode == "mul" else (forward, backward)
 
     def get_config(self):
-        from tapedeck.keras.utils import serialize_keras_object
+        from tapedeck.keras.utils.objects import serialize_keras_object
         config = {**super().get_config(), "merge_mode": self.merge_mode, "layer": serialize_keras_object(self.forward_layer)}
         if self._own_backward:
             config["backward_layer"] = serialize_keras_object(self.backward_layer)

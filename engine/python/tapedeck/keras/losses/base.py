@@ -1,10 +1,12 @@
 """What losses are as objects: they know how to weigh and reduce what each example costs."""
 import re
 
-from tapedeck import _engine, dtypes, nest
-from tapedeck.composites import op
+from tapedeck import _engine
+from tapedeck._core import dtypes, nest
+from tapedeck._core.composites import op
+from tapedeck._core.public import public
 from tapedeck.keras.layers.calls import mask_of
-from tapedeck.keras.losses.weighting import REDUCTIONS, floating, in_dtype, reduced, standard_reduction
+from tapedeck.keras.losses.weighting import floating, in_dtype, reduced, REDUCTIONS, standard_reduction
 
 
 def snake_case(name):
@@ -12,6 +14,7 @@ def snake_case(name):
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
+@public("keras.losses.Reduction")
 class Reduction:
     """The names of the reductions of a loss."""
 
@@ -33,6 +36,7 @@ class Reduction:
         standard_reduction("Reduction", key)
 
 
+@public("keras.Loss", "losses.Loss", "keras.losses.Loss")
 class Loss:
     """A base of losses: a subclass defines call(y_true, y_pred), which gives a value for each example.
 

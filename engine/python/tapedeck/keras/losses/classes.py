@@ -1,6 +1,7 @@
 """The losses of Keras as objects. Each one's reduction, name and dtype are those of Loss; the others are those of its function."""
-from tapedeck.composites import op
-from tapedeck.errors import InvalidArgumentError
+from tapedeck._engine import InvalidArgumentError
+from tapedeck._core.composites import op
+from tapedeck._core.public import public
 from tapedeck.keras.losses import functions
 from tapedeck.keras.losses.base import LossFunctionWrapper
 from tapedeck.keras.losses.weighting import floating, in_dtype
@@ -8,6 +9,7 @@ from tapedeck.keras.losses.weighting import floating, in_dtype
 _MEAN = "sum_over_batch_size"
 
 
+@public("losses.MeanSquaredError", "keras.losses.MeanSquaredError")
 class MeanSquaredError(LossFunctionWrapper):
     """The mean of (y_true − y_pred)², in one pass of the op mean_squared_error where nothing is weighed."""
 
@@ -22,6 +24,7 @@ class MeanSquaredError(LossFunctionWrapper):
         return super()._unweighted(y_true, y_pred)
 
 
+@public("losses.MeanAbsoluteError", "keras.losses.MeanAbsoluteError")
 class MeanAbsoluteError(LossFunctionWrapper):
     """The mean of |y_true − y_pred|."""
 
@@ -29,6 +32,7 @@ class MeanAbsoluteError(LossFunctionWrapper):
         super().__init__(functions.mean_absolute_error, reduction, name, dtype)
 
 
+@public("losses.MeanAbsolutePercentageError", "keras.losses.MeanAbsolutePercentageError")
 class MeanAbsolutePercentageError(LossFunctionWrapper):
     """The mean of 100·|y_true − y_pred| / max(|y_true|, 10⁻⁷)."""
 
@@ -36,6 +40,7 @@ class MeanAbsolutePercentageError(LossFunctionWrapper):
         super().__init__(functions.mean_absolute_percentage_error, reduction, name, dtype)
 
 
+@public("losses.MeanSquaredLogarithmicError", "keras.losses.MeanSquaredLogarithmicError")
 class MeanSquaredLogarithmicError(LossFunctionWrapper):
     """The mean of (ln(1 + y_true) − ln(1 + y_pred))²; values below 10⁻⁷ count as that."""
 
@@ -43,6 +48,7 @@ class MeanSquaredLogarithmicError(LossFunctionWrapper):
         super().__init__(functions.mean_squared_logarithmic_error, reduction, name, dtype)
 
 
+@public("losses.LogCosh", "keras.losses.LogCosh")
 class LogCosh(LossFunctionWrapper):
     """The mean of ln cosh(y_pred − y_true)."""
 
@@ -50,6 +56,7 @@ class LogCosh(LossFunctionWrapper):
         super().__init__(functions.log_cosh, reduction, name, dtype)
 
 
+@public("losses.Hinge", "keras.losses.Hinge")
 class Hinge(LossFunctionWrapper):
     """The mean of max(0, 1 − y_true·y_pred). y_true: −1 and 1; or 0 and 1, which count as those."""
 
@@ -57,6 +64,7 @@ class Hinge(LossFunctionWrapper):
         super().__init__(functions.hinge, reduction, name, dtype)
 
 
+@public("losses.SquaredHinge", "keras.losses.SquaredHinge")
 class SquaredHinge(LossFunctionWrapper):
     """The mean of max(0, 1 − y_true·y_pred)². y_true: −1 and 1; or 0 and 1, which count as those."""
 
@@ -64,6 +72,7 @@ class SquaredHinge(LossFunctionWrapper):
         super().__init__(functions.squared_hinge, reduction, name, dtype)
 
 
+@public("losses.CategoricalHinge", "keras.losses.CategoricalHinge")
 class CategoricalHinge(LossFunctionWrapper):
     """max(0, 1 + max((1 − y_true)·y_pred) − Σ y_true·y_pred) of each example: y_true is 1 for the right class, 0 elsewhere."""
 
@@ -71,6 +80,7 @@ class CategoricalHinge(LossFunctionWrapper):
         super().__init__(functions.categorical_hinge, reduction, name, dtype)
 
 
+@public("losses.KLDivergence", "keras.losses.KLDivergence")
 class KLDivergence(LossFunctionWrapper):
     """The divergence of Kullback and Leibler, Σ y_true·ln(y_true / y_pred) of each example; both are clipped to [10⁻⁷, 1]."""
 
@@ -78,6 +88,7 @@ class KLDivergence(LossFunctionWrapper):
         super().__init__(functions.kl_divergence, reduction, name, dtype)
 
 
+@public("losses.Poisson", "keras.losses.Poisson")
 class Poisson(LossFunctionWrapper):
     """The mean of y_pred − y_true·ln(y_pred + 10⁻⁷)."""
 
@@ -85,6 +96,7 @@ class Poisson(LossFunctionWrapper):
         super().__init__(functions.poisson, reduction, name, dtype)
 
 
+@public("losses.CosineSimilarity", "keras.losses.CosineSimilarity")
 class CosineSimilarity(LossFunctionWrapper):
     """−Σ y_true·y_pred / (‖y_true‖·‖y_pred‖) along axis: −1 for the same direction, 1 for the opposite one."""
 
@@ -92,6 +104,7 @@ class CosineSimilarity(LossFunctionWrapper):
         super().__init__(functions.cosine_similarity, reduction, name, dtype, axis=axis)
 
 
+@public("losses.Huber", "keras.losses.Huber")
 class Huber(LossFunctionWrapper):
     """The mean of ½·e² where the error's size |e| is at most delta, and of delta·|e| − ½·delta² beyond it."""
 
@@ -99,6 +112,7 @@ class Huber(LossFunctionWrapper):
         super().__init__(functions.huber, reduction, name, dtype, delta=delta)
 
 
+@public("losses.BinaryCrossentropy", "keras.losses.BinaryCrossentropy")
 class BinaryCrossentropy(LossFunctionWrapper):
     """−y_true·ln p − (1 − y_true)·ln(1 − p) of each label on its own, averaged along axis and then over the examples."""
 
@@ -107,6 +121,7 @@ class BinaryCrossentropy(LossFunctionWrapper):
                          label_smoothing=label_smoothing, axis=axis)
 
 
+@public("losses.BinaryFocalCrossentropy", "keras.losses.BinaryFocalCrossentropy")
 class BinaryFocalCrossentropy(LossFunctionWrapper):
     """The binary cross entropy, in which what is predicted well counts less."""
 
@@ -117,6 +132,7 @@ class BinaryFocalCrossentropy(LossFunctionWrapper):
                          label_smoothing=label_smoothing, axis=axis)
 
 
+@public("losses.CategoricalCrossentropy", "keras.losses.CategoricalCrossentropy")
 class CategoricalCrossentropy(LossFunctionWrapper):
     """−Σ y_true·ln p of each example, y_true being the probabilities of the classes along axis."""
 
@@ -126,6 +142,7 @@ class CategoricalCrossentropy(LossFunctionWrapper):
                          label_smoothing=label_smoothing, axis=axis)
 
 
+@public("losses.CategoricalFocalCrossentropy", "keras.losses.CategoricalFocalCrossentropy")
 class CategoricalFocalCrossentropy(LossFunctionWrapper):
     """The categorical cross entropy, in which what is predicted well counts less."""
 
@@ -135,6 +152,7 @@ class CategoricalFocalCrossentropy(LossFunctionWrapper):
                          from_logits=from_logits, label_smoothing=label_smoothing, axis=axis)
 
 
+@public("losses.SparseCategoricalCrossentropy", "keras.losses.SparseCategoricalCrossentropy")
 class SparseCategoricalCrossentropy(LossFunctionWrapper):
     """−ln p of each example's right class, y_true being its number. Those of ignore_class are left out of the mean."""
 
@@ -147,6 +165,7 @@ class SparseCategoricalCrossentropy(LossFunctionWrapper):
         return functions.ignored(y_true, y_pred, self._fn_kwargs["ignore_class"], self._fn_kwargs["axis"])
 
 
+@public("losses.CategoricalGeneralizedCrossEntropy", "keras.losses.CategoricalGeneralizedCrossEntropy")
 class CategoricalGeneralizedCrossEntropy(LossFunctionWrapper):
     """(1 − p^q) / q of each example's right class, y_true being its number."""
 
@@ -156,6 +175,7 @@ class CategoricalGeneralizedCrossEntropy(LossFunctionWrapper):
         super().__init__(functions.categorical_generalized_cross_entropy, reduction, name, dtype, q=q)
 
 
+@public("losses.Dice", "keras.losses.Dice")
 class Dice(LossFunctionWrapper):
     """1 − 2·Σ y_true·y_pred / (Σ y_true + Σ y_pred + 10⁻⁷) along axis, None for all of them."""
 
@@ -163,6 +183,7 @@ class Dice(LossFunctionWrapper):
         super().__init__(functions.dice, reduction, name, dtype, axis=axis)
 
 
+@public("losses.Tversky", "keras.losses.Tversky")
 class Tversky(LossFunctionWrapper):
     """1 − b / (b + alpha·m + beta·f + 10⁻⁷) along axis, None for all of them: see the function tversky."""
 
@@ -170,6 +191,7 @@ class Tversky(LossFunctionWrapper):
         super().__init__(functions.tversky, reduction, name, dtype, alpha=alpha, beta=beta, axis=axis)
 
 
+@public("losses.Circle", "keras.losses.Circle")
 class Circle(LossFunctionWrapper):
     """The circle loss of embeddings: see the function circle. Its mean leaves out the examples that cost nothing."""
 

@@ -6,8 +6,10 @@ which it is the mean. Errors: InvalidArgumentError for shapes that do not fit, T
 """
 import math
 
-from tapedeck import _engine, dtypes
-from tapedeck.composites import limits, op, tensor
+from tapedeck import _engine
+from tapedeck._core import dtypes
+from tapedeck._core.composites import limits, op, tensor
+from tapedeck._core.public import public
 from tapedeck.keras.backend import epsilon
 from tapedeck.keras.losses.weighting import floating, in_dtype, pair
 
@@ -33,6 +35,9 @@ def _squared_error(y_true, y_pred):
     return op("squared_difference")(*pair("mean_squared_error", y_true, y_pred))
 
 
+@public("metrics.mean_squared_error", "keras.losses.mean_squared_error", "keras.metrics.mean_squared_error", "losses.MSE",
+        "losses.mse", "metrics.MSE", "metrics.mse", "keras.losses.MSE", "keras.losses.mse", "keras.metrics.MSE",
+        "keras.metrics.mse")
 @_mean_of(_squared_error)
 def mean_squared_error(y_true, y_pred):
     """The mean of (y_true − y_pred)² along the last axis."""
@@ -44,6 +49,9 @@ def _absolute_error(y_true, y_pred):
     return _abs(y_true - y_pred)
 
 
+@public("losses.mean_absolute_error", "metrics.mean_absolute_error", "keras.losses.mean_absolute_error",
+        "keras.metrics.mean_absolute_error", "losses.MAE", "losses.mae", "metrics.MAE", "metrics.mae", "keras.losses.MAE",
+        "keras.losses.mae", "keras.metrics.MAE", "keras.metrics.mae")
 @_mean_of(_absolute_error)
 def mean_absolute_error(y_true, y_pred):
     """The mean of |y_true − y_pred| along the last axis."""
@@ -55,6 +63,9 @@ def _percentage_error(y_true, y_pred):
     return 100. * _abs((y_true - y_pred) / _maximum(_abs(y_true), epsilon()))
 
 
+@public("losses.mean_absolute_percentage_error", "metrics.mean_absolute_percentage_error",
+        "keras.losses.mean_absolute_percentage_error", "keras.metrics.mean_absolute_percentage_error", "losses.MAPE", "losses.mape",
+        "metrics.MAPE", "metrics.mape", "keras.losses.MAPE", "keras.losses.mape", "keras.metrics.MAPE", "keras.metrics.mape")
 @_mean_of(_percentage_error)
 def mean_absolute_percentage_error(y_true, y_pred):
     """The mean of 100·|y_true − y_pred| / max(|y_true|, 10⁻⁷) along the last axis."""
@@ -66,19 +77,23 @@ def _squared_logarithmic_error(y_true, y_pred):
     return op("squared_difference")(op("log1p")(_maximum(y_pred, epsilon())), op("log1p")(_maximum(y_true, epsilon())))
 
 
+@public("losses.mean_squared_logarithmic_error", "metrics.mean_squared_logarithmic_error",
+        "keras.losses.mean_squared_logarithmic_error", "keras.metrics.mean_squared_logarithmic_error", "losses.MSLE", "losses.msle",
+        "metrics.MSLE", "metrics.msle", "keras.losses.MSLE", "keras.losses.msle", "keras.metrics.MSLE", "keras.metrics.msle")
 @_mean_of(_squared_logarithmic_error)
 def mean_squared_logarithmic_error(y_true, y_pred):
     """The mean of (ln(1 + y_true) − ln(1 + y_pred))² along the last axis; values below 10⁻⁷ count as that."""
     return _mean(_squared_logarithmic_error(y_true, y_pred), axis=-1)
 
 
+@public("losses.cosine_similarity", "keras.losses.cosine_similarity", "losses.cosine_proximity", "keras.losses.cosine_proximity")
 def cosine_similarity(y_true, y_pred, axis=-1):
     """−Σ y_true·y_pred / (‖y_true‖·‖y_pred‖) along axis: −1 for the same direction, 0 for right angles and for zeros, 1 for
     opposite ones.
 
     axis: one axis, or a list. Returns: the dtype of y_pred, its shape without the axis.
     """
-    from tapedeck.nn import l2_normalize
+    from tapedeck._nn.functions import l2_normalize
 
     y_true, y_pred = pair("cosine_similarity", y_true, y_pred)
     return -_sum(l2_normalize(y_true, axis) * l2_normalize(y_pred, axis), axis=axis)
@@ -91,6 +106,7 @@ def _huber(y_true, y_pred, delta=1.0):
     return .5 * _square(near) + delta * (size - near)
 
 
+@public("losses.huber", "metrics.huber", "keras.losses.huber", "keras.metrics.huber")
 @_mean_of(_huber)
 def huber(y_true, y_pred, delta=1.0):
     """The mean along the last axis of ½·e² where the error's size |e| is at most delta, and of delta·|e| − ½·delta² beyond it
@@ -104,6 +120,8 @@ def _log_cosh(y_true, y_pred):
     return error + _softplus(-2. * error) - math.log(2.)
 
 
+@public("losses.log_cosh", "metrics.log_cosh", "keras.losses.log_cosh", "keras.metrics.log_cosh", "losses.logcosh",
+        "metrics.logcosh", "keras.losses.logcosh", "keras.metrics.logcosh")
 @_mean_of(_log_cosh)
 def log_cosh(y_true, y_pred):
     """The mean of ln cosh(y_pred − y_true) along the last axis, as e + softplus(−2·e) − ln 2, which does not overflow."""
@@ -122,6 +140,7 @@ def _hinge(y_true, y_pred):
     return op("relu")(1. - _hinge_labels(y_true) * y_pred)
 
 
+@public("losses.hinge", "metrics.hinge", "keras.losses.hinge", "keras.metrics.hinge")
 @_mean_of(_hinge)
 def hinge(y_true, y_pred):
     """The mean of max(0, 1 − y_true·y_pred) along the last axis. y_true: −1 and 1; or 0 and 1, which count as those."""
@@ -132,12 +151,15 @@ def _squared_hinge(y_true, y_pred):
     return _square(_hinge(y_true, y_pred))
 
 
+@public("losses.squared_hinge", "metrics.squared_hinge", "keras.losses.squared_hinge", "keras.metrics.squared_hinge")
 @_mean_of(_squared_hinge)
 def squared_hinge(y_true, y_pred):
     """The mean of max(0, 1 − y_true·y_pred)² along the last axis. y_true: −1 and 1; or 0 and 1, which count as those."""
     return _mean(_squared_hinge(y_true, y_pred), axis=-1)
 
 
+@public("losses.categorical_hinge", "metrics.categorical_hinge", "keras.losses.categorical_hinge",
+        "keras.metrics.categorical_hinge")
 def categorical_hinge(y_true, y_pred):
     """max(0, 1 + max((1 − y_true)·y_pred) − Σ y_true·y_pred) along the last axis. y_true: 1 for the right class, 0 elsewhere."""
     y_true, y_pred = pair("categorical_hinge", y_true, y_pred, squeeze=False)
@@ -145,6 +167,10 @@ def categorical_hinge(y_true, y_pred):
     return op("relu")(op("reduce_max")((1. - y_true) * y_pred, axis=-1) - right + 1.)
 
 
+@public("losses.kl_divergence", "metrics.kl_divergence", "keras.losses.kl_divergence", "keras.metrics.kl_divergence", "losses.KLD",
+        "losses.kld", "losses.kullback_leibler_divergence", "metrics.KLD", "metrics.kld", "metrics.kullback_leibler_divergence",
+        "keras.losses.KLD", "keras.losses.kld", "keras.losses.kullback_leibler_divergence", "keras.metrics.KLD",
+        "keras.metrics.kld", "keras.metrics.kullback_leibler_divergence")
 def kl_divergence(y_true, y_pred):
     """The divergence of Kullback and Leibler, Σ y_true·ln(y_true / y_pred) along the last axis; both are clipped to [10⁻⁷, 1]."""
     y_true, y_pred = (_clip(each, epsilon(), 1.) for each in pair("kl_divergence", y_true, y_pred, squeeze=False))
@@ -156,6 +182,7 @@ def _poisson(y_true, y_pred):
     return y_pred - y_true * _log(y_pred + epsilon())
 
 
+@public("losses.poisson", "metrics.poisson", "keras.losses.poisson", "keras.metrics.poisson")
 @_mean_of(_poisson)
 def poisson(y_true, y_pred):
     """The mean of y_pred − y_true·ln(y_pred + 10⁻⁷) along the last axis: the negative logarithm of Poisson's likelihood."""
@@ -198,6 +225,9 @@ def _binary_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=0.0,
     return _sigmoid_loss(y_true, y_pred) if from_logits else _cross_entropy(y_true, y_pred)
 
 
+@public("losses.binary_crossentropy", "metrics.binary_crossentropy", "keras.losses.binary_crossentropy",
+        "keras.metrics.binary_crossentropy", "losses.BCE", "losses.bce", "metrics.BCE", "metrics.bce", "keras.losses.BCE",
+        "keras.losses.bce", "keras.metrics.BCE", "keras.metrics.bce")
 @_mean_of(_binary_crossentropy)
 def binary_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=0.0, axis=-1):
     """The mean along axis of −y_true·ln p − (1 − y_true)·ln(1 − p).
@@ -220,6 +250,8 @@ def _binary_focal_crossentropy(y_true, y_pred, apply_class_balancing=False, alph
     return (y_true * alpha + (1. - y_true) * (1. - alpha)) * loss if apply_class_balancing else loss
 
 
+@public("losses.binary_focal_crossentropy", "metrics.binary_focal_crossentropy", "keras.losses.binary_focal_crossentropy",
+        "keras.metrics.binary_focal_crossentropy")
 @_mean_of(_binary_focal_crossentropy)
 def binary_focal_crossentropy(y_true, y_pred, apply_class_balancing=False, alpha=0.25, gamma=2.0, from_logits=False,
                               label_smoothing=0.0, axis=-1):
@@ -238,6 +270,8 @@ def _smooth_classes(y_true, label_smoothing, axis):
     return y_true * (1. - label_smoothing) + label_smoothing / y_true.shape[axis]
 
 
+@public("losses.categorical_crossentropy", "metrics.categorical_crossentropy", "keras.losses.categorical_crossentropy",
+        "keras.metrics.categorical_crossentropy")
 def categorical_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=0.0, axis=-1):
     """−Σ y_true·ln p along axis, the classes.
 
@@ -255,6 +289,8 @@ def categorical_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=
     return -_sum(y_true * _log(p), axis=axis)
 
 
+@public("losses.categorical_focal_crossentropy", "metrics.categorical_focal_crossentropy",
+        "keras.losses.categorical_focal_crossentropy", "keras.metrics.categorical_focal_crossentropy")
 def categorical_focal_crossentropy(y_true, y_pred, alpha=0.25, gamma=2.0, from_logits=False, label_smoothing=0.0, axis=-1):
     """−Σ alpha·(1 − p)^gamma·y_true·ln p along axis, the classes (Lin and others 2017, https://arxiv.org/abs/1708.02002).
 
@@ -284,6 +320,8 @@ def _labels(y_true, y_pred, axis):
     return y_true if y_true.dtype.is_integer else op("cast")(y_true, dtypes.int64)
 
 
+@public("losses.sparse_categorical_crossentropy", "metrics.sparse_categorical_crossentropy",
+        "keras.losses.sparse_categorical_crossentropy", "keras.metrics.sparse_categorical_crossentropy")
 def sparse_categorical_crossentropy(y_true, y_pred, from_logits=False, ignore_class=None, axis=-1):
     """−ln p of the right class.
 
@@ -314,6 +352,7 @@ def sparse_categorical_crossentropy(y_true, y_pred, from_logits=False, ignore_cl
     return loss if counts is None else _where(counts, loss, op("zeros_like")(loss))
 
 
+@public("losses.dice", "keras.losses.dice")
 def dice(y_true, y_pred, axis=None):
     """1 − 2·Σ y_true·y_pred / (Σ y_true + Σ y_pred + 10⁻⁷) along axis, None for all of them (Milletari and others 2016,
     https://arxiv.org/abs/1606.04797). Returns: the dtype of y_pred, its shape without axis."""
@@ -322,6 +361,7 @@ def dice(y_true, y_pred, axis=None):
     return 1. - 2. * both / (_sum(y_true, axis=axis) + _sum(y_pred, axis=axis) + epsilon())
 
 
+@public("losses.tversky", "keras.losses.tversky")
 def tversky(y_true, y_pred, alpha=0.5, beta=0.5, axis=None):
     """1 − b / (b + alpha·m + beta·f + 10⁻⁷) along axis, None for all of them, with b = Σ y_true·y_pred, m = Σ y_true·(1 − y_pred)
     and f = Σ (1 − y_true)·y_pred (Salehi and others 2017, https://arxiv.org/abs/1706.05721).
@@ -334,6 +374,7 @@ def tversky(y_true, y_pred, alpha=0.5, beta=0.5, axis=None):
     return 1. - both / (both + alpha * missed + beta * false + epsilon())
 
 
+@public("losses.circle", "keras.losses.circle")
 def circle(y_true, y_pred, ref_labels=None, ref_embeddings=None, remove_diagonal=True, gamma=80, margin=0.4):
     """The circle loss of embeddings (Sun and others 2020, https://arxiv.org/abs/2002.10857), of the distances 1 − y_pred·refᵀ.
 
@@ -365,6 +406,7 @@ def circle(y_true, y_pred, ref_labels=None, ref_embeddings=None, remove_diagonal
     return _where(counts, loss, op("zeros_like")(loss))
 
 
+@public("losses.categorical_generalized_cross_entropy", "keras.losses.categorical_generalized_cross_entropy")
 def categorical_generalized_cross_entropy(y_true, y_pred, q):
     """(1 − p^q) / q, p being the probability of the right class (Zhang and Sabuncu 2018, https://arxiv.org/abs/1805.07836).
 

@@ -1,6 +1,6 @@
 """How losses and metrics pair what they compare, and weigh and reduce what comes of it."""
 from tapedeck import _engine
-from tapedeck.composites import op, tensor
+from tapedeck._core.composites import op, tensor
 
 _cast, _reshape, _expand_dims, _squeeze = op("cast"), op("reshape"), op("expand_dims"), op("squeeze")
 _sum, _mean, _divide_no_nan = op("reduce_sum"), op("reduce_mean"), op("divide_no_nan")

@@ -1,6 +1,7 @@
 """How often predictions are right."""
-from tapedeck import dtypes
-from tapedeck.composites import op, tensor
+from tapedeck._core import dtypes
+from tapedeck._core.composites import op, tensor
+from tapedeck._core.public import public
 from tapedeck.keras.losses.weighting import floating, in_dtype, pair, same_rank
 from tapedeck.keras.metrics.base import refuse_values
 from tapedeck.keras.metrics.means import MeanMetricWrapper
@@ -22,6 +23,7 @@ def accuracy(y_true, y_pred):
     return _one_for(_equal(*same_rank(in_dtype(y_true, y_pred.dtype), y_pred)))
 
 
+@public("metrics.binary_accuracy", "keras.metrics.binary_accuracy")
 def binary_accuracy(y_true, y_pred, threshold=0.5):
     """1 where y_true is 1 and y_pred above threshold, or y_true 0 and y_pred not, else 0. Returns: float32, their shape."""
     y_true, y_pred = pair("binary_accuracy", y_true, y_pred)
@@ -35,6 +37,7 @@ def _one_shape(function, y_true, y_pred):
     return y_true, y_pred
 
 
+@public("metrics.categorical_accuracy", "keras.metrics.categorical_accuracy")
 def categorical_accuracy(y_true, y_pred):
     """1 where the largest element of y_true along the last axis stands where that of y_pred does, else 0.
 
@@ -44,6 +47,7 @@ def categorical_accuracy(y_true, y_pred):
     return _one_for(_equal(_argmax(y_true, -1), _argmax(y_pred, -1)))
 
 
+@public("metrics.sparse_categorical_accuracy", "keras.metrics.sparse_categorical_accuracy")
 def sparse_categorical_accuracy(y_true, y_pred):
     """1 where y_true is the number of the largest element of y_pred along the last axis, else 0.
 
@@ -71,6 +75,7 @@ def _among_best(classes, y_pred, k):
     return _one_for(_reshape(matches, classes.shape))
 
 
+@public("metrics.top_k_categorical_accuracy", "keras.metrics.top_k_categorical_accuracy")
 def top_k_categorical_accuracy(y_true, y_pred, k=5):
     """1 where the largest element of y_true along the last axis stands where one of the k largest of y_pred does, else 0.
 
@@ -80,6 +85,7 @@ def top_k_categorical_accuracy(y_true, y_pred, k=5):
     return _among_best(_argmax(y_true, -1), y_pred, k)
 
 
+@public("metrics.sparse_top_k_categorical_accuracy", "keras.metrics.sparse_top_k_categorical_accuracy")
 def sparse_top_k_categorical_accuracy(y_true, y_pred, k=5, from_sorted_ids=False):
     """1 where y_true is the number of one of the k largest elements of y_pred along the last axis, else 0.
 
@@ -94,6 +100,7 @@ def sparse_top_k_categorical_accuracy(y_true, y_pred, k=5, from_sorted_ids=False
     return _among_best(y_true, y_pred, k)
 
 
+@public("metrics.Accuracy", "keras.metrics.Accuracy")
 class Accuracy(MeanMetricWrapper):
     """How often y_pred equals y_true."""
 
@@ -101,6 +108,7 @@ class Accuracy(MeanMetricWrapper):
         super().__init__(accuracy, name, dtype)
 
 
+@public("metrics.BinaryAccuracy", "keras.metrics.BinaryAccuracy")
 class BinaryAccuracy(MeanMetricWrapper):
     """How often y_pred stands on the side of threshold where y_true, 0 or 1, says."""
 
@@ -109,6 +117,7 @@ class BinaryAccuracy(MeanMetricWrapper):
         self.threshold = threshold
 
 
+@public("metrics.CategoricalAccuracy", "keras.metrics.CategoricalAccuracy")
 class CategoricalAccuracy(MeanMetricWrapper):
     """How often the largest element of y_pred stands where that of y_true does."""
 
@@ -116,6 +125,7 @@ class CategoricalAccuracy(MeanMetricWrapper):
         super().__init__(categorical_accuracy, name, dtype)
 
 
+@public("metrics.SparseCategoricalAccuracy", "keras.metrics.SparseCategoricalAccuracy")
 class SparseCategoricalAccuracy(MeanMetricWrapper):
     """How often y_true is the number of the largest element of y_pred."""
 
@@ -123,6 +133,7 @@ class SparseCategoricalAccuracy(MeanMetricWrapper):
         super().__init__(sparse_categorical_accuracy, name, dtype)
 
 
+@public("metrics.TopKCategoricalAccuracy", "keras.metrics.TopKCategoricalAccuracy")
 class TopKCategoricalAccuracy(MeanMetricWrapper):
     """How often the largest element of y_true stands where one of the k largest of y_pred does."""
 
@@ -131,6 +142,7 @@ class TopKCategoricalAccuracy(MeanMetricWrapper):
         self.k = k
 
 
+@public("metrics.SparseTopKCategoricalAccuracy", "keras.metrics.SparseTopKCategoricalAccuracy")
 class SparseTopKCategoricalAccuracy(MeanMetricWrapper):
     """How often y_true is the number of one of the k largest elements of y_pred."""
 

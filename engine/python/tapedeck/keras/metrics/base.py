@@ -1,9 +1,11 @@
 """What metrics are: variables that an evaluation's batches change, and a result that is computed from them."""
-from tapedeck import _engine, dtypes, initializers
-from tapedeck.composites import op
+from tapedeck import _engine, _initializers as initializers
+from tapedeck._core import dtypes
+from tapedeck._core.composites import op
+from tapedeck._core.public import public
+from tapedeck._core.trackable import Trackable
 from tapedeck.keras.backend import floatx, unique_name
 from tapedeck.keras.losses.base import snake_case
-from tapedeck.trackable import Trackable
 
 
 def is_dtype(value):
@@ -15,6 +17,7 @@ def is_dtype(value):
     return True
 
 
+@public("keras.Metric", "metrics.Metric", "keras.metrics.Metric")
 class Metric(Trackable):
     """A base of metrics. A subclass makes its variables with add_weight, in __init__ or later, changes them in update_state, and
     gives what comes of them in result.

@@ -1,7 +1,8 @@
 """Metrics of right and wrong positives and negatives, at one threshold or at many."""
-from tapedeck.composites import op
+from tapedeck._core.composites import op
+from tapedeck._core.public import public
 from tapedeck.keras.metrics.base import Metric
-from tapedeck.keras.metrics.thresholds import LOWEST, Counter, given_thresholds
+from tapedeck.keras.metrics.thresholds import Counter, given_thresholds, LOWEST
 
 _ratio = op("divide_no_nan")
 
@@ -31,24 +32,28 @@ class _Count(Metric):
         return {**super().get_config(), "thresholds": self.init_thresholds}
 
 
+@public("metrics.TruePositives", "keras.metrics.TruePositives")
 class TruePositives(_Count):
     """How many predictions are above thresholds where the label is 1."""
 
     _kind = 0
 
 
+@public("metrics.FalsePositives", "keras.metrics.FalsePositives")
 class FalsePositives(_Count):
     """How many predictions are above thresholds where the label is 0."""
 
     _kind = 1
 
 
+@public("metrics.TrueNegatives", "keras.metrics.TrueNegatives")
 class TrueNegatives(_Count):
     """How many predictions are not above thresholds where the label is 0."""
 
     _kind = 2
 
 
+@public("metrics.FalseNegatives", "keras.metrics.FalseNegatives")
 class FalseNegatives(_Count):
     """How many predictions are not above thresholds where the label is 1."""
 
@@ -83,6 +88,7 @@ class _Share(Metric):
         return {**super().get_config(), "thresholds": self.init_thresholds, "top_k": self.top_k, "class_id": self.class_id}
 
 
+@public("metrics.Precision", "keras.metrics.Precision")
 class Precision(_Share):
     """How many of those predicted are right: true positives / (true + false positives).
 
@@ -94,6 +100,7 @@ class Precision(_Share):
         super().__init__("false_positives", thresholds, top_k, class_id, name, dtype)
 
 
+@public("metrics.Recall", "keras.metrics.Recall")
 class Recall(_Share):
     """How many of those to be found were predicted: true positives / (true positives + false negatives).
 
@@ -141,6 +148,7 @@ class _At(Metric):
         return {**super().get_config(), "num_thresholds": self.num_thresholds, self._given: self.value, "class_id": self.class_id}
 
 
+@public("metrics.SensitivityAtSpecificity", "keras.metrics.SensitivityAtSpecificity")
 class SensitivityAtSpecificity(_At):
     """The largest sensitivity (recall) where the specificity, true negatives / all negatives, is at least `specificity`.
 
@@ -158,6 +166,7 @@ class SensitivityAtSpecificity(_At):
         return self._largest(recall, specificity)
 
 
+@public("metrics.SpecificityAtSensitivity", "keras.metrics.SpecificityAtSensitivity")
 class SpecificityAtSensitivity(_At):
     """The largest specificity where the sensitivity (recall) is at least `sensitivity`; the arguments as above."""
 
@@ -172,6 +181,7 @@ class SpecificityAtSensitivity(_At):
         return self._largest(specificity, recall)
 
 
+@public("metrics.PrecisionAtRecall", "keras.metrics.PrecisionAtRecall")
 class PrecisionAtRecall(_At):
     """The largest precision where the recall is at least `recall`; the arguments as above."""
 
@@ -186,6 +196,7 @@ class PrecisionAtRecall(_At):
         return self._largest(precision, recall)
 
 
+@public("metrics.RecallAtPrecision", "keras.metrics.RecallAtPrecision")
 class RecallAtPrecision(_At):
     """The largest recall where the precision is at least `precision`; the arguments as above."""
 

@@ -1,5 +1,6 @@
 """The area under a curve that a threshold draws."""
-from tapedeck.composites import op
+from tapedeck._core.composites import op
+from tapedeck._core.public import public
 from tapedeck.keras.backend import epsilon
 from tapedeck.keras.losses.weighting import in_dtype
 from tapedeck.keras.metrics.base import Metric, refuse_values
@@ -16,6 +17,7 @@ def _one_of(argument, value, allowed):
     raise ValueError(f"AUC: {argument} is {value!r}; must be one of {', '.join(map(repr, allowed))}")
 
 
+@public("metrics.AUC", "keras.metrics.AUC")
 class AUC(Metric):
     """The area under the curve of ROC (the share of positives that are found, over the share of negatives taken for such), of PR
     (precision over recall), or of PRGAIN (the gains of both, Flach and Kull 2015).

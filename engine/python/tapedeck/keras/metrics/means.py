@@ -1,7 +1,8 @@
 """Metrics that are a sum, or a mean with weights, of values or of what a function gives for each example."""
 import math
 
-from tapedeck.composites import op, tensor
+from tapedeck._core.composites import op, tensor
+from tapedeck._core.public import public
 from tapedeck.keras.layers.calls import mask_of
 from tapedeck.keras.losses.identifiers import find
 from tapedeck.keras.losses.weighting import in_dtype, masked_weights, weights_like
@@ -31,6 +32,7 @@ def _samples(function, values, sample_weight, mean):
     return _sum(values * weights) / inner, _sum(weights) / inner
 
 
+@public("metrics.Sum", "keras.metrics.Sum")
 class Sum(Metric):
     """The sum of all values, each times its weight."""
 
@@ -47,6 +49,7 @@ class Sum(Metric):
         return self.total.read_value()
 
 
+@public("metrics.Mean", "keras.metrics.Mean")
 class Mean(Metric):
     """The mean of all values, each counted with its weight: 0 where there are none. An example with several values counts as one,
     their mean."""
@@ -71,6 +74,7 @@ class Mean(Metric):
         return _divide_no_nan(self.total, self.count)
 
 
+@public("metrics.MeanTensor", "keras.metrics.MeanTensor")
 class MeanTensor(Metric):
     """The mean of tensors of one shape, element by element: 0 where there are none.
 
@@ -115,6 +119,7 @@ class MeanTensor(Metric):
         return {**super().get_config(), "shape": self._shape}
 
 
+@public("metrics.MeanMetricWrapper", "keras.metrics.MeanMetricWrapper")
 class MeanMetricWrapper(Mean):
     """The mean of what a function of (y_true, y_pred, **kwargs) gives for each example."""
 

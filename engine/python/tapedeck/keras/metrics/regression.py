@@ -1,6 +1,7 @@
 """Metrics that are means of a loss, and how well numbers are predicted."""
-from tapedeck import dtypes
-from tapedeck.composites import op
+from tapedeck._core import dtypes
+from tapedeck._core.composites import op
+from tapedeck._core.public import public
 from tapedeck.keras.backend import epsilon
 from tapedeck.keras.losses import functions
 from tapedeck.keras.losses.weighting import in_dtype, pair, weights_like
@@ -10,6 +11,8 @@ from tapedeck.keras.metrics.means import Mean, MeanMetricWrapper
 _mean, _sum, _square = op("reduce_mean"), op("reduce_sum"), op("square")
 
 
+@public("metrics.cosine_similarity", "keras.metrics.cosine_similarity", "metrics.cosine_proximity",
+        "keras.metrics.cosine_proximity")
 def cosine_similarity(y_true, y_pred, axis=-1):
     """Σ y_true·y_pred / (‖y_true‖·‖y_pred‖) along axis: 1 for the same direction. tf.keras.losses' function has the other sign.
 
@@ -18,6 +21,7 @@ def cosine_similarity(y_true, y_pred, axis=-1):
     return -functions.cosine_similarity(y_true, y_pred, axis)
 
 
+@public("metrics.pearson_correlation", "keras.metrics.pearson_correlation")
 def pearson_correlation(y_true, y_pred, axis=-1):
     """Pearson's correlation of y_true and y_pred along axis, in [−1, 1]; NaN where one of them does not vary.
 
@@ -28,6 +32,7 @@ def pearson_correlation(y_true, y_pred, axis=-1):
     return _mean(y_true * y_pred, axis=axis) / next(deviations) / next(deviations)
 
 
+@public("metrics.concordance_correlation", "keras.metrics.concordance_correlation")
 def concordance_correlation(y_true, y_pred, axis=-1):
     """Lin's coefficient of concordance along axis, 2·cov / (var(y_true) + var(y_pred) + (mean(y_true) − mean(y_pred))² + 10⁻⁷)
     (Lin 1989, https://doi.org/10.2307/2532051).
@@ -47,7 +52,8 @@ def _of_loss(class_name, function, name, summary):
     def __init__(self, name=name, dtype=None):
         MeanMetricWrapper.__init__(self, function, name, dtype)
 
-    return type(class_name, (MeanMetricWrapper,), {"__init__": __init__, "__doc__": summary, "__module__": __name__})
+    made = type(class_name, (MeanMetricWrapper,), {"__init__": __init__, "__doc__": summary, "__module__": __name__})
+    return public(f"keras.metrics.{class_name}", f"metrics.{class_name}")(made)
 
 
 MeanSquaredError = _of_loss("MeanSquaredError", functions.mean_squared_error, "mean_squared_error",
@@ -69,6 +75,7 @@ KLDivergence = _of_loss("KLDivergence", functions.kl_divergence, "kl_divergence"
 Poisson = _of_loss("Poisson", functions.poisson, "poisson", "The mean of y_pred − y_true·ln y_pred.")
 
 
+@public("metrics.BinaryCrossentropy", "keras.metrics.BinaryCrossentropy")
 class BinaryCrossentropy(MeanMetricWrapper):
     """The mean of tf.keras.losses.binary_crossentropy, whose arguments it takes."""
 
@@ -76,6 +83,7 @@ class BinaryCrossentropy(MeanMetricWrapper):
         super().__init__(functions.binary_crossentropy, name, dtype, from_logits=from_logits, label_smoothing=label_smoothing)
 
 
+@public("metrics.CategoricalCrossentropy", "keras.metrics.CategoricalCrossentropy")
 class CategoricalCrossentropy(MeanMetricWrapper):
     """The mean of tf.keras.losses.categorical_crossentropy, whose arguments it takes."""
 
@@ -84,6 +92,7 @@ class CategoricalCrossentropy(MeanMetricWrapper):
                          axis=axis)
 
 
+@public("metrics.SparseCategoricalCrossentropy", "keras.metrics.SparseCategoricalCrossentropy")
 class SparseCategoricalCrossentropy(MeanMetricWrapper):
     """The mean of tf.keras.losses.sparse_categorical_crossentropy, whose arguments it takes; those of ignore_class do not count."""
 
@@ -95,6 +104,7 @@ class SparseCategoricalCrossentropy(MeanMetricWrapper):
         return functions.ignored(y_true, y_pred, self._fn_kwargs["ignore_class"], self._fn_kwargs["axis"])
 
 
+@public("metrics.CosineSimilarity", "keras.metrics.CosineSimilarity")
 class CosineSimilarity(MeanMetricWrapper):
     """The mean of Σ y_true·y_pred / (‖y_true‖·‖y_pred‖) along axis: 1 for the same direction."""
 
@@ -102,6 +112,7 @@ class CosineSimilarity(MeanMetricWrapper):
         super().__init__(cosine_similarity, name, dtype, axis=axis)
 
 
+@public("metrics.PearsonCorrelation", "keras.metrics.PearsonCorrelation")
 class PearsonCorrelation(MeanMetricWrapper):
     """The mean of Pearson's correlations along axis."""
 
@@ -110,6 +121,7 @@ class PearsonCorrelation(MeanMetricWrapper):
         self.axis = axis
 
 
+@public("metrics.ConcordanceCorrelation", "keras.metrics.ConcordanceCorrelation")
 class ConcordanceCorrelation(MeanMetricWrapper):
     """The mean of Lin's coefficients of concordance along axis."""
 
@@ -118,6 +130,7 @@ class ConcordanceCorrelation(MeanMetricWrapper):
         self.axis = axis
 
 
+@public("metrics.RootMeanSquaredError", "keras.metrics.RootMeanSquaredError")
 class RootMeanSquaredError(Mean):
     """The square root of the mean of (y_true − y_pred)²."""
 
@@ -134,6 +147,7 @@ class RootMeanSquaredError(Mean):
         return op("sqrt")(super().result())
 
 
+@public("metrics.R2Score", "keras.metrics.R2Score")
 class R2Score(Metric):
     """The coefficient of determination, 1 − Σ (y_true − y_pred)² / Σ (y_true − mean(y_true))², of each output.
 

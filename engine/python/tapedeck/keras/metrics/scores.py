@@ -1,5 +1,6 @@
 """F scores, and how much of predicted and true areas is common to both."""
-from tapedeck.composites import op, tensor
+from tapedeck._core.composites import op, tensor
+from tapedeck._core.public import public
 from tapedeck.keras.backend import epsilon
 from tapedeck.keras.losses.weighting import in_dtype, weights_like
 from tapedeck.keras.metrics.base import Metric, refuse_values
@@ -7,6 +8,7 @@ from tapedeck.keras.metrics.base import Metric, refuse_values
 _sum, _where, _cast = op("reduce_sum"), op("where"), op("cast")
 
 
+@public("metrics.FBetaScore", "keras.metrics.FBetaScore")
 class FBetaScore(Metric):
     """(1 + beta²)·precision·recall / (beta²·precision + recall) of each class.
 
@@ -69,6 +71,7 @@ class FBetaScore(Metric):
         return {**super().get_config(), "average": self.average, "beta": self.beta, "threshold": self.threshold}
 
 
+@public("metrics.F1Score", "keras.metrics.F1Score")
 class F1Score(FBetaScore):
     """2·precision·recall / (precision + recall) of each class; the arguments are those of FBetaScore."""
 
@@ -82,6 +85,7 @@ class F1Score(FBetaScore):
         return config
 
 
+@public("metrics.IoU", "keras.metrics.IoU")
 class IoU(Metric):
     """The mean over some classes of the intersection of the places predicted and the true ones over their union.
 
@@ -142,6 +146,7 @@ def _within(classes, number):
     return op("logical_and")(op("greater_equal")(classes, 0), op("less")(classes, number))
 
 
+@public("metrics.BinaryIoU", "keras.metrics.BinaryIoU")
 class BinaryIoU(IoU):
     """The mean intersection over union of the classes 0 and 1; y_pred counts as 1 where it is at least threshold."""
 
@@ -160,6 +165,7 @@ class BinaryIoU(IoU):
         return {**super().get_config(), "threshold": self.threshold}
 
 
+@public("metrics.MeanIoU", "keras.metrics.MeanIoU")
 class MeanIoU(IoU):
     """The mean intersection over union of all classes that occur; the arguments are those of IoU."""
 
@@ -169,6 +175,7 @@ class MeanIoU(IoU):
         super().__init__(num_classes, range(num_classes), name, dtype, ignore_class, sparse_y_true, sparse_y_pred, axis)
 
 
+@public("metrics.OneHotIoU", "keras.metrics.OneHotIoU")
 class OneHotIoU(IoU):
     """The IoU of y_true with values of the classes along axis, the largest of which is meant."""
 
@@ -178,6 +185,7 @@ class OneHotIoU(IoU):
         super().__init__(num_classes, target_class_ids, name, dtype, ignore_class, False, sparse_y_pred, axis)
 
 
+@public("metrics.OneHotMeanIoU", "keras.metrics.OneHotMeanIoU")
 class OneHotMeanIoU(MeanIoU):
     """The MeanIoU of y_true with values of the classes along axis, the largest of which is meant."""
 

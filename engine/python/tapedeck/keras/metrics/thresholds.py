@@ -1,7 +1,7 @@
 """How many predictions stand above thresholds, rightly and wrongly: what Precision, Recall, AUC and their kin count."""
 import numpy as np
 
-from tapedeck.composites import op, tensor
+from tapedeck._core.composites import op, tensor
 from tapedeck.keras.losses.weighting import in_dtype, pair, weights_like
 from tapedeck.keras.metrics.base import refuse_values
 

@@ -1,11 +1,13 @@
 """tf.keras.mixed_precision: losses that are scaled, so that small gradients of halves do not vanish."""
 from tapedeck import _engine
-from tapedeck.composites import op as _op
+from tapedeck._core.composites import op as _op
+from tapedeck._core.public import public
+from tapedeck._core.trackable import Trackable as _Trackable
 from tapedeck.keras import optimizers as _optimizers
 from tapedeck.train.updates import values_of as _values_of, with_values as _with_values
-from tapedeck.trackable import Trackable as _Trackable
 
 
+@public("keras.mixed_precision.LossScaleOptimizer", "keras.optimizers.LossScaleOptimizer")
 class LossScaleOptimizer(_Trackable):
     """An optimiser of a scaled loss: gradients are divided by the scale, and steps with NaN or infinite ones are left out.
 
@@ -113,6 +115,3 @@ class LossScaleOptimizer(_Trackable):
         if isinstance(inner, dict):
             inner = _optimizers.deserialize(inner, custom_objects)
         return cls(**{**config, "inner_optimizer": inner})
-
-
-__all__ = ["LossScaleOptimizer"]

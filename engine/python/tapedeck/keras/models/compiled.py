@@ -2,7 +2,7 @@
 import numpy as np
 
 
-from tapedeck.composites import op, tensor
+from tapedeck._core.composites import op, tensor
 from tapedeck.keras.layers import calls
 
 

@@ -3,12 +3,15 @@ import math
 
 import numpy as np
 
-from tapedeck import _engine, nest
+from tapedeck import _engine
+from tapedeck._core import nest
+from tapedeck._core.public import public
 from tapedeck.keras import backend
 
 _Tensor = _engine.Tensor
 
 
+@public("keras.utils.pack_x_y_sample_weight")
 def pack(x, y=None, sample_weight=None):
     """What is given of x, y and sample_weight, as train_step takes it."""
     if y is None:
@@ -16,6 +19,7 @@ def pack(x, y=None, sample_weight=None):
     return (x, y) if sample_weight is None else (x, y, sample_weight)
 
 
+@public("keras.utils.unpack_x_y_sample_weight")
 def unpack(data):
     """(x, y, sample_weight) of a batch, None for what is not there. ValueError for a tuple of another length."""
     if isinstance(data, list):
@@ -176,9 +180,8 @@ class ArrayFeed:
 
 def _permutation(count):
     """A random order of that many, drawn as the engine draws: tf.random.set_seed says which."""
-    from tapedeck import random
     with _engine.QuietScope():
-        return random.shuffle(_engine.constant(np.arange(count), None, None)).numpy()
+        return _engine.op_function("random_shuffle")(_engine.constant(np.arange(count), None, None)).numpy()
 
 
 class _Batches:
@@ -269,6 +272,7 @@ class GeneratorFeed(_Batches):
         return False
 
 
+@public("keras.utils.Sequence", "keras.utils.PyDataset")
 class Sequence:
     """A base of batches by number: a subclass defines __len__, and __getitem__, which gives the batch of a number: (x, y).
 

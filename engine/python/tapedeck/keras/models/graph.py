@@ -1,7 +1,8 @@
 """The calls of layers that lead from the inputs of a functional model to its outputs, in an order in which they can run."""
-from tapedeck import _engine, nest
-from tapedeck.composites import op, tensor
-from tapedeck.keras.layers.input_spec import InputSpec, check_inputs
+from tapedeck import _engine
+from tapedeck._core import nest
+from tapedeck._core.composites import op, tensor
+from tapedeck.keras.layers.input_spec import check_inputs, InputSpec
 from tapedeck.keras.models.symbolic import InputLayer, KerasTensor, map_symbols, symbols_in
 
 

@@ -4,10 +4,12 @@ import json
 
 import numpy as np
 
-from tapedeck import _engine, dtypes
+from tapedeck import _engine
+from tapedeck._core import dtypes
+from tapedeck._core.public import public
+from tapedeck._core.shapes import TensorShape
 from tapedeck.keras import named_objects
-from tapedeck.keras.models.symbolic import InputLayer, KerasTensor, OpLayer, map_symbols, symbols_in
-from tapedeck.shapes import TensorShape
+from tapedeck.keras.models.symbolic import InputLayer, KerasTensor, map_symbols, OpLayer, symbols_in
 
 
 def _known():
@@ -151,11 +153,13 @@ def _plain(value):
                     "lists and dicts")
 
 
+@public("keras.models.model_from_json")
 def model_from_json(json_string, custom_objects=None):
     """A new model of what Model.to_json() returned, with new variables. ValueError for a class that nobody knows."""
     return model_from_config(json.loads(json_string), custom_objects)
 
 
+@public("keras.models.model_from_config")
 def model_from_config(config, custom_objects=None):
     """A new model of {"class_name", "config"}."""
     if not isinstance(config, dict) or "class_name" not in config:
@@ -163,6 +167,7 @@ def model_from_config(config, custom_objects=None):
     return layer_of(config, custom_objects)
 
 
+@public("keras.models.clone_model")
 def clone_model(model, input_tensors=None, clone_function=None):
     """A model of the same layers, with new variables: those of a functional model or a Sequential.
 

@@ -2,17 +2,20 @@
 import copy
 import itertools
 
-from tapedeck import _engine, nest
-from tapedeck.composites import op
+from tapedeck import _engine
+from tapedeck._core import nest
+from tapedeck._core.composites import op
+from tapedeck._core.public import public
+from tapedeck._core.shapes import TensorShape
 from tapedeck.keras.layers.base import Layer, shapes_of
 from tapedeck.keras.layers.weights import own_arguments
 from tapedeck.keras.models import saving
 from tapedeck.keras.models.graph import Graph
 from tapedeck.keras.models.symbolic import Described, InputLayer, KerasTensor, symbols_in, trial, variables_kept
 from tapedeck.keras.models.training import Trainer
-from tapedeck.shapes import TensorShape
 
 
+@public("keras.Model", "keras.models.Model")
 class Model(saving.Saved, Trainer, Layer):
     """A layer of layers with fit(), evaluate() and predict().
 
@@ -123,7 +126,7 @@ class Model(saving.Saved, Trainer, Layer):
         if self._graph is not None:
             shapes = nest.flatten(_as_shapes(input_shape))
             symbols = [KerasTensor(shape, each.dtype) for shape, each in zip(shapes, self._graph.flat_inputs)]
-            from tapedeck.keras.models.symbolic import outputs_of, map_symbols
+            from tapedeck.keras.models.symbolic import map_symbols, outputs_of
             given = nest.pack_sequence_as(self._graph.inputs, symbols) if nest.is_nested(self._graph.inputs) else symbols[0]
             return map_symbols(lambda each: each.shape, outputs_of(self, (given,), {}))
         return super().compute_output_shape(input_shape)

@@ -5,8 +5,10 @@ import os
 
 import numpy as np
 
-from tapedeck import _engine, nest
-from tapedeck.errors import NotFoundError
+from tapedeck import _engine
+from tapedeck._engine import NotFoundError
+from tapedeck._core import nest
+from tapedeck._core.public import public
 
 _CONFIG_KEY = "tapedeck.keras_model"
 _OTHERS = (".h5", ".hdf5", ".keras")  # names of formats that programs give; the file's name gets the extension behind it
@@ -18,29 +20,29 @@ def _path(filepath):
 
 
 def _refuse_to_overwrite(path, overwrite):
-    from tapedeck.checkpoint.files import file_path
+    from tapedeck._checkpoint.files import file_path
     if not overwrite and os.path.exists(file_path(path)):
         raise FileExistsError(f"{file_path(path)} is there already, and overwrite is False")
 
 
 def write_model(model, path, metadata, with_optimizer=True):
     """Writes the model's variables, its optimiser's state where that is wanted, and metadata."""
-    from tapedeck.checkpoint.files import write_tensors
-    from tapedeck.checkpoint.graph import METADATA_KEY
+    from tapedeck._checkpoint.files import write_tensors
+    from tapedeck._checkpoint.graph import METADATA_KEY
     collected = _collected(model, with_optimizer)
     tensors = collected.values()
     return write_tensors(path, tensors, {METADATA_KEY: collected.to_json(), **metadata})
 
 
 def _collected(model, with_optimizer=False):
-    from tapedeck.checkpoint.graph import Collected
-    from tapedeck.checkpoint.weights import _Without, _WithoutSlots
+    from tapedeck._checkpoint.graph import Collected
+    from tapedeck._checkpoint.weights import _Without, _WithoutSlots
     return Collected(model) if with_optimizer else _WithoutSlots(_Without(model, ("optimizer",)))
 
 
 def restore_model(model, path):
     """Gives the model the values of a file with a graph of objects; variables that come later get theirs then. Returns a status."""
-    from tapedeck.checkpoint.objects import read_objects
+    from tapedeck._checkpoint.objects import read_objects
     return read_objects(path, model).expect_partial()
 
 
@@ -49,7 +51,7 @@ class NoFileError(NotFoundError, FileNotFoundError, ValueError):
 
 
 def _opened(path):
-    from tapedeck.checkpoint.files import TensorFile
+    from tapedeck._checkpoint.files import TensorFile
     try:
         return TensorFile(path)
     except NotFoundError as error:
@@ -74,7 +76,7 @@ class Saved:
         write_model(self, path, {}, with_optimizer=False)
         folder, name = os.path.split(path)
         if not path.endswith(".safetensors") and name != "checkpoint":  # which is what the folder's list of checkpoints is called
-            from tapedeck.checkpoint.state import update_checkpoint_state
+            from tapedeck._checkpoint.state import update_checkpoint_state
             update_checkpoint_state(folder, path, relative=True)
 
     def load_weights(self, filepath, by_name=False, skip_mismatch=False, options=None):
@@ -85,7 +87,7 @@ class Saved:
         neither, nothing is changed where something does not fit.
         Errors: NoFileError where there is no file; ValueError for other shapes, and names that are missing.
         """
-        from tapedeck.checkpoint.graph import METADATA_KEY
+        from tapedeck._checkpoint.graph import METADATA_KEY
         path = os.fsdecode(os.fspath(filepath))
         if path.endswith(".npz"):
             with np.load(path, allow_pickle=False) as arrays:
@@ -157,7 +159,7 @@ def _seen_config(model):
 
 def _build_as_seen(model, config):
     from tapedeck.keras.models.symbolic import trial
-    from tapedeck.shapes import TensorShape
+    from tapedeck._core.shapes import TensorShape
     if isinstance(config, list):
         seen = TensorShape(config[0]), config[1]
     elif list(config) == ["list"]:
@@ -169,11 +171,13 @@ def _build_as_seen(model, config):
         model._call_on_zeros(1, 64)
 
 
+@public("keras.models.save_model")
 def save_model(model, filepath, overwrite=True, include_optimizer=True, save_format=None, **kwargs):
     """model.save(filepath)."""
     model.save(filepath, overwrite=overwrite, include_optimizer=include_optimizer)
 
 
+@public("keras.models.load_model")
 def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
     """The model of a file that Model.save wrote, with its variables; compiled, with the optimiser's state, where it was, unless
     compile is False.

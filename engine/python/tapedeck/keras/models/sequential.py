@@ -1,12 +1,14 @@
 """tf.keras.Sequential: layers one after another."""
+from tapedeck._core.public import public
+from tapedeck._core.shapes import TensorShape
+from tapedeck._core.trackable import _state
 from tapedeck.keras.layers.base import Layer
 from tapedeck.keras.models.graph import Graph
 from tapedeck.keras.models.model import Model
 from tapedeck.keras.models.symbolic import Input, InputLayer, KerasTensor
-from tapedeck.shapes import TensorShape
-from tapedeck.trackable import _state
 
 
+@public("keras.Sequential", "keras.models.Sequential")
 class Sequential(Model):
     """Layers that are called one after another.
 

@@ -2,7 +2,7 @@
 import math
 import sys
 
-from tapedeck import nest
+from tapedeck._core import nest
 
 
 def count(variables):

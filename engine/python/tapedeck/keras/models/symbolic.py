@@ -7,13 +7,15 @@ not recorded, draw no random numbers that others would have got, and leave the l
 import contextlib
 import itertools
 
-from tapedeck import _engine, dtypes, nest
-from tapedeck.composites import op
+from tapedeck import _engine
+from tapedeck._core import dtypes, nest
+from tapedeck._core.composites import op
+from tapedeck._core.public import public
+from tapedeck._core.shapes import TensorShape
+from tapedeck._random.streams import place_of_seed
 from tapedeck.keras import backend
 from tapedeck.keras.layers import input_spec
 from tapedeck.keras.layers.base import Layer
-from tapedeck.random_streams import place_of_seed
-from tapedeck.shapes import TensorShape
 
 _Tensor = _engine.Tensor
 
@@ -22,6 +24,7 @@ _Tensor = _engine.Tensor
 _EXTENTS = (((1, 64), (2, 128)), ((2, 64), (4, 128)), ((12, 240), (24, 480)))
 
 
+@public("keras.KerasTensor", "keras.models.KerasTensor")
 class KerasTensor:
     """A tensor of a functional model: what tf.keras.Input returns, and what layers return for it.
 
@@ -264,6 +267,7 @@ def input_of(layer):
 
 # ---- inputs ----
 
+@public("keras.layers.InputLayer", "keras.models.InputLayer")
 class InputLayer(Layer):
     """Where a functional model begins: it returns what it is called with.
 
@@ -297,6 +301,7 @@ class InputLayer(Layer):
         return {"batch_input_shape": self._batch_input_shape, "dtype": self.dtype, "name": self.name}
 
 
+@public("keras.Input", "keras.layers.Input", "keras.models.Input")
 def Input(shape=None, batch_size=None, name=None, dtype=None, sparse=None, tensor=None, ragged=None, batch_shape=None, **kwargs):
     """A KerasTensor with which a functional model begins.
 

@@ -1,10 +1,11 @@
 """compile, fit, evaluate and predict."""
 import numpy as np
 
-from tapedeck import _engine, nest
+from tapedeck import _engine
+from tapedeck._core import nest
+from tapedeck._gradients.tape import GradientTape
 from tapedeck.keras.models import compiled, data_feed
 from tapedeck.keras.models.data_feed import feed_of, unpack
-from tapedeck.tape import GradientTape
 
 _NOT_COMPILED = "You must call `compile()` before using the model."
 
@@ -102,7 +103,7 @@ class Trainer:
         """What compile() was called with, as what JSON holds; None where it was not."""
         if self._compiled is None:
             return None
-        from tapedeck.keras.utils import serialize_keras_object
+        from tapedeck.keras.utils.objects import serialize_keras_object
         return {**{name: serialize_keras_object(value) for name, value in self._compiled.items()},
                 "optimizer": serialize_keras_object(self.optimizer)}
 
@@ -431,5 +432,3 @@ def _validation_feed(data, batch_size, steps):
         raise ValueError("`validation_data` needs (x, y), (x, y, sample_weight), or a dataset, generator or Sequence of such "
                          f"batches; it is a {type(data).__name__}")
     return feed_of(data, steps=steps)
-
-

@@ -5,15 +5,18 @@ import warnings
 
 import numpy as np
 
-from tapedeck import _engine, dtypes
-from tapedeck.composites import op, tensor
+from tapedeck import _engine
+from tapedeck._core import dtypes
+from tapedeck._core.composites import op, tensor
+from tapedeck._core.public import public
+from tapedeck._gradients.tape import GradientTape
 from tapedeck.keras import backend
 from tapedeck.keras.layers.weights import snake_case
 from tapedeck.keras.optimizers import schedules
-from tapedeck.tape import GradientTape
-from tapedeck.train.updates import SlotUpdater, dense, value_of, values_of, with_values
+from tapedeck.train.updates import dense, SlotUpdater, value_of, values_of, with_values
 
 
+@public("keras.Optimizer", "keras.optimizers.Optimizer", "keras.optimizers.legacy.Optimizer")
 class Optimizer(SlotUpdater):
     """A base of optimisers: those of tf.keras.optimizers, and users' own.
 
@@ -319,7 +322,7 @@ class Optimizer(SlotUpdater):
         if self.clipvalue is not None and self.clipvalue > 0:
             limit = float(self.clipvalue)
             return [(with_values(g, op("clip_by_value")(values_of(g), -limit, limit)), variable) for g, variable in pairs]
-        from tapedeck import selections
+        from tapedeck._array import selections
         if self.clipnorm is not None and self.clipnorm > 0:
             limit = float(self.clipnorm)
             return [(selections.clip_by_norm(g, limit), variable) for g, variable in pairs]

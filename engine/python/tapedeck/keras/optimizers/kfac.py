@@ -1,9 +1,11 @@
 """tf.keras.optimizers.KFAC: tf.train.KFACOptimizer in Keras' form."""
 from tapedeck import _engine
+from tapedeck._core.public import public
 from tapedeck.keras.optimizers.base import Optimizer
 from tapedeck.train.kfac import Factored
 
 
+@public("keras.optimizers.KFAC")
 class KFAC(Factored, Optimizer):
     """Steps along natural gradients, with a Kronecker-factored Fisher matrix for each Dense and Conv2D layer of a model; other
     variables take the gradient. Slots: "momentum"; of kernels "input_factor" and "output_factor".

@@ -1,7 +1,8 @@
 """tf.keras' optimisers whose steps depend on whole variables: Adafactor and LAMB, made of several ops."""
 import math
 
-from tapedeck.composites import op, tensor
+from tapedeck._core.composites import op, tensor
+from tapedeck._core.public import public
 from tapedeck.keras.optimizers.base import Optimizer
 
 _mean, _sum, _maximum = op("reduce_mean"), op("reduce_sum"), op("maximum")
@@ -11,6 +12,7 @@ def _root_mean_square(x):
     return float(_mean(x * x)) ** 0.5 if x.shape.num_elements() else 0.0
 
 
+@public("keras.optimizers.Adafactor")
 class Adafactor(Optimizer):
     """Adafactor: second moments as products of a row and a column. Slots: "row", "column" of variables with at least two axes, else
     "velocity".
@@ -58,6 +60,7 @@ class Adafactor(Optimizer):
         return op("expand_dims")(row, -1) * op("expand_dims")(column, -2)
 
 
+@public("keras.optimizers.Lamb")
 class Lamb(Optimizer):
     """LAMB: Adam's steps, each variable's as long as the variable times the learning rate. Slots: "momentum", "velocity".
 

@@ -5,9 +5,11 @@ import math
 import numpy as np
 
 from tapedeck import _engine
+from tapedeck._core.public import public
 from tapedeck.keras import named_objects as _named_objects
 
 
+@public("keras.optimizers.schedules.LearningRateSchedule")
 class LearningRateSchedule:
     """A base of schedules: called with a step, a number or a scalar tensor, they give the rate. Own ones override __call__ and
     get_config()."""
@@ -43,6 +45,7 @@ def _plain(value):
     return value.item() if isinstance(value, np.generic) else value
 
 
+@public("keras.optimizers.schedules.ExponentialDecay")
 class ExponentialDecay(_Schedule):
     """initial_learning_rate·decay_rate^(step / decay_steps); the exponent is cut to a whole number with staircase. ValueError for
     decay_steps that are not positive."""
@@ -59,6 +62,7 @@ class ExponentialDecay(_Schedule):
         return self.initial_learning_rate * self.decay_rate ** (math.floor(exponent) if self.staircase else exponent)
 
 
+@public("keras.optimizers.schedules.InverseTimeDecay")
 class InverseTimeDecay(_Schedule):
     """initial_learning_rate / (1 + decay_rate·step / decay_steps); the quotient is cut to a whole number with staircase. ValueError
     for decay_steps that are not positive."""
@@ -75,6 +79,7 @@ class InverseTimeDecay(_Schedule):
         return self.initial_learning_rate / (1.0 + self.decay_rate * (math.floor(quotient) if self.staircase else quotient))
 
 
+@public("keras.optimizers.schedules.PiecewiseConstantDecay")
 class PiecewiseConstantDecay(_Schedule):
     """values[0] for steps up to boundaries[0], then values[1] up to boundaries[1], …; the last above. ValueError where there is not
     one value more than boundaries."""
@@ -91,6 +96,7 @@ class PiecewiseConstantDecay(_Schedule):
         return self.values[bisect.bisect_left(self.boundaries, step)]
 
 
+@public("keras.optimizers.schedules.PolynomialDecay")
 class PolynomialDecay(_Schedule):
     """From initial_learning_rate to end_learning_rate in decay_steps: (initial − end)·(1 − step / decay_steps)^power + end. cycle:
     again from decay_steps on, over twice, three times … their number. ValueError for decay_steps that are not positive."""
@@ -108,6 +114,7 @@ class PolynomialDecay(_Schedule):
         return (self.initial_learning_rate - self.end_learning_rate) * part + self.end_learning_rate
 
 
+@public("keras.optimizers.schedules.CosineDecay")
 class CosineDecay(_Schedule):
     """Down half a cosine, from initial_learning_rate to alpha of it in decay_steps; with warmup_target up to that in a straight
     line first, in warmup_steps, and down from there. (Loshchilov, Hutter 2017, equation 5.) ValueError for decay_steps that are not
@@ -131,6 +138,7 @@ class CosineDecay(_Schedule):
         return highest * ((1.0 - self.alpha) * cosine + self.alpha)
 
 
+@public("keras.optimizers.schedules.CosineDecayRestarts")
 class CosineDecayRestarts(_Schedule):
     """Cosine decays one after another, each t_mul times as long as the one before, and from m_mul times as high. (Loshchilov,
     Hutter 2017.) ValueError for first_decay_steps that are not positive."""
@@ -158,14 +166,13 @@ _named = {kind.__name__: kind for kind in (ExponentialDecay, InverseTimeDecay, P
                                            CosineDecayRestarts)}
 
 
+@public("keras.optimizers.schedules.serialize")
 def serialize(learning_rate_schedule):
     """A schedule as {"class_name", "config"}."""
     return _named_objects.serialize(learning_rate_schedule)
 
 
+@public("keras.optimizers.schedules.deserialize")
 def deserialize(config, custom_objects=None):
     """The schedule of what serialize() returned. ValueError for a class that none has."""
     return _named_objects.found(config, _named, "learning rate schedule", custom_objects)
-
-
-__all__ = [*_named, "LearningRateSchedule", "deserialize", "serialize"]

@@ -1,10 +1,12 @@
 """tf.keras' optimisers. The formulas stand with the ops of engine/optim. Arguments after `weight_decay` are Optimizer's."""
 import math
 
+from tapedeck._core.public import public
 from tapedeck.keras.optimizers.base import Optimizer
 from tapedeck.train.optimizers import check_ftrl
 
 
+@public("keras.optimizers.SGD", "keras.optimizers.legacy.SGD")
 class SGD(Optimizer):
     """Gradient descent, with momentum or Nesterov's (ops gradient_descent, velocity). Slot: "momentum".
 
@@ -30,6 +32,7 @@ class SGD(Optimizer):
             self._run("gradient_descent", pairs, (), (rate,))
 
 
+@public("keras.optimizers.RMSprop", "keras.optimizers.legacy.RMSprop")
 class RMSprop(Optimizer):
     """RMSProp, centered or not, with momentum or without (ops rms_prop…). Slots: "velocity", "momentum", "average_gradient"."""
 
@@ -54,6 +57,7 @@ class RMSprop(Optimizer):
         self._run(op_name, pairs, self._slot_spec(), (rate, self.rho, *momentum, self.epsilon))
 
 
+@public("keras.optimizers.Adagrad", "keras.optimizers.legacy.Adagrad")
 class Adagrad(Optimizer):
     """Adagrad (op adagrad). Slot: "accumulator"."""
 
@@ -70,6 +74,7 @@ class Adagrad(Optimizer):
         self._run("adagrad", pairs, (("accumulator", float(self.initial_accumulator_value)),), (rate, self.epsilon))
 
 
+@public("keras.optimizers.Adadelta", "keras.optimizers.legacy.Adadelta")
 class Adadelta(Optimizer):
     """Adadelta (op adadelta). Slots: "accumulated_grad", "accumulated_delta_var"."""
 
@@ -88,6 +93,7 @@ class Adadelta(Optimizer):
         self._run("adadelta", pairs, self._slot_spec, (rate, self.rho, self.epsilon))
 
 
+@public("keras.optimizers.Adam", "keras.optimizers.legacy.Adam")
 class Adam(Optimizer):
     """Adam, or AMSGrad (ops adam, adam_amsgrad). Slots: "momentum", "velocity", "velocity_hat". With weight_decay it is AdamW.
 
@@ -126,6 +132,7 @@ def _by_decay(optimizer, pairs, rate):
     return [(chosen, decay) for chosen, decay in ((decaying, float(optimizer.weight_decay) * rate), (others, 0.0)) if chosen]
 
 
+@public("keras.optimizers.AdamW")
 class AdamW(Adam):
     """Adam with decoupled weight decay (op adam): each step takes learning_rate·weight_decay of the variable away.
 
@@ -139,6 +146,7 @@ class AdamW(Adam):
         super().__init__(learning_rate, beta_1, beta_2, epsilon, amsgrad, weight_decay, name=name, **kwargs)
 
 
+@public("keras.optimizers.Adamax", "keras.optimizers.legacy.Adamax")
 class Adamax(Optimizer):
     """Adamax (op adamax). Slots: "momentum", "norm"."""
 
@@ -158,6 +166,7 @@ class Adamax(Optimizer):
         self._run("adamax", pairs, self._slot_spec, (size, self.beta_1, self.beta_2, self.epsilon))
 
 
+@public("keras.optimizers.Nadam", "keras.optimizers.legacy.Nadam")
 class Nadam(Optimizer):
     """Adam with Nesterov's momentum (op nadam), of the momentum beta_1·(1 − ½·0.96ᵗ). Slots: "momentum", "velocity".
 
@@ -197,6 +206,7 @@ class Nadam(Optimizer):
         self._run("nadam", pairs, self._slot_spec, numbers, rows=False)
 
 
+@public("keras.optimizers.Ftrl", "keras.optimizers.legacy.Ftrl")
 class Ftrl(Optimizer):
     """FTRL-Proximal (op ftrl). Slots: "accumulator", "linear".
 
@@ -230,6 +240,7 @@ class Ftrl(Optimizer):
                                                       self.l2_shrinkage_regularization_strength))
 
 
+@public("keras.optimizers.Lion")
 class Lion(Optimizer):
     """Lion (op lion). Slot: "momentum". ValueError for a beta_1 outside of (0, 1]."""
 

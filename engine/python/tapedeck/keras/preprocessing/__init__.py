@@ -1,2 +1,2 @@
 """Data on their way to a model. keras.preprocessing.text and .image have their functions by the names that those are given."""
-from tapedeck.keras.preprocessing import pictures as _pictures, words as _words  # noqa: F401
+from tapedeck.keras.preprocessing import pictures, words  # noqa: F401

@@ -1,7 +1,7 @@
 """tf.keras.preprocessing.image: pictures of the Pillow library (Debian's python3-pil) as arrays, and back."""
 import numpy as np
 
-from tapedeck.composites import public
+from tapedeck._core.public import public
 from tapedeck.io.files import path_of
 
 _MODES = {"rgb": "RGB", "rgba": "RGBA", "grayscale": "L"}

@@ -3,7 +3,8 @@ import collections
 
 import numpy as np
 
-from tapedeck.composites import public
+from tapedeck._core.public import public
+
 
 _FILTERS = '!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\n'
 

@@ -4,9 +4,11 @@ import random
 import numpy as np
 
 from tapedeck import _engine
-from tapedeck.composites import op as _op
+from tapedeck._core.composites import op as _op
+from tapedeck._core.public import public
 
 
+@public("keras.utils.to_categorical")
 def to_categorical(x, num_classes=None):
     """Class numbers as rows of zeros with a 1 at the class.
 
@@ -26,22 +28,24 @@ def to_categorical(x, num_classes=None):
     return rows.reshape((*shape, count))
 
 
+@public("keras.utils.normalize")
 def normalize(x, axis=-1, order=2):
     """x divided by its norm of that order along an axis; zeros stay. A tensor for a tensor, else a NumPy array."""
     if isinstance(x, (_engine.Tensor, _engine.Variable)):
-        from tapedeck import linalg
-        length = linalg.norm(x, ord="euclidean" if order == 2 else order, axis=axis, keepdims=True)
+        from tapedeck._math.reductions import norm
+        length = norm(x, ord="euclidean" if order == 2 else order, axis=axis, keepdims=True)
         return x / _op("where")(length == 0, _op("ones_like")(length), length)
     length = np.atleast_1d(np.linalg.norm(x, order, axis))
     length[length == 0] = 1
     return x / np.expand_dims(length, axis)
 
 
+@public("keras.utils.set_random_seed")
 def set_random_seed(seed):
     """Seeds Python's, NumPy's and this package's random numbers. ValueError for what is no whole number."""
     if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool):
         raise ValueError(f"Expected `seed` argument to be an integer. Received: seed={seed} (of type {type(seed)})")
-    from tapedeck import random as random_ops
+    from tapedeck._random import distributions as random_ops
     random.seed(int(seed))
     np.random.seed(int(seed) % 2**32)
     random_ops.set_seed(int(seed))

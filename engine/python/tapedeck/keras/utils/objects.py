@@ -3,14 +3,16 @@ import importlib
 
 import numpy as np
 
-from tapedeck import dtypes
+from tapedeck._core import dtypes
+from tapedeck._core.public import public
+from tapedeck._core.shapes import TensorShape
 from tapedeck.keras import named_objects
-from tapedeck.shapes import TensorShape
 
 # Where the package's own classes and functions stand, by what a config calls them.
 _MODULES = ("layers", "initializers", "regularizers", "constraints", "activations", "losses", "metrics", "optimizers", "models")
 
 
+@public("keras.utils.serialize_keras_object")
 def serialize_keras_object(obj):
     """A value as what JSON holds: an object with get_config as {"class_name", "config"}, lists and dicts with what is in them."""
     if obj is None or isinstance(obj, (str, bool, int, float)):
@@ -39,6 +41,7 @@ def _own_objects():
     return found
 
 
+@public("keras.utils.deserialize_keras_object")
 def deserialize_keras_object(config, custom_objects=None, module_objects=None, printable_module_name="object"):
     """The value of what serialize_keras_object returned. ValueError for a class that none has."""
     if isinstance(config, (list, tuple)):

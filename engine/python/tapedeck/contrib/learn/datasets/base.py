@@ -2,9 +2,12 @@
 import collections
 import os
 
-Datasets = collections.namedtuple("Datasets", ["train", "validation", "test"])
+from tapedeck._core.public import public
+
+Datasets = public("contrib.learn.datasets.base.Datasets")(collections.namedtuple("Datasets", ["train", "validation", "test"]))
 
 
+@public("contrib.learn.datasets.base.maybe_download")
 def maybe_download(filename, work_directory, source_url):
     """The path of a file in a folder. Nothing is downloaded: FileNotFoundError, with path and source_url, where it is not there."""
     path = os.path.join(os.fspath(work_directory), filename)

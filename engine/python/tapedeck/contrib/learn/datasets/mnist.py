@@ -3,15 +3,21 @@ import os
 
 import numpy as np
 
-from tapedeck import dtypes, idx
+from tapedeck._core import dtypes
+from tapedeck._core.public import public
 from tapedeck.contrib.learn.datasets.base import Datasets
+from tapedeck.keras._datasets import idx
+
+public("contrib.learn.datasets.mnist.Datasets")(Datasets)
 
 
+@public("contrib.learn.datasets.mnist.dense_to_one_hot")
 def dense_to_one_hot(labels_dense, num_classes):
     """Labels as rows with a 1 at each one's place: float64, (count, num_classes)."""
     return np.eye(num_classes)[labels_dense]
 
 
+@public("contrib.learn.datasets.mnist.DataSet")
 class DataSet:
     """Images and labels, which next_batch() gives out again and again.
 
@@ -88,10 +94,11 @@ def _files(folder):
     """The four arrays of a folder that has them, else those that tf.keras.datasets.mnist finds."""
     if os.path.isfile(os.path.join(os.fspath(folder), "train-images-idx3-ubyte.gz")):
         return idx.load_pairs(folder)
-    from tapedeck.keras.datasets import mnist
+    from tapedeck.keras._datasets import mnist
     return mnist.load_data()
 
 
+@public("contrib.learn.datasets.mnist.read_data_sets")
 def read_data_sets(train_dir, fake_data=False, one_hot=False, dtype=dtypes.float32, reshape=True, validation_size=5000, seed=None,
                    source_url=None):
     """Datasets(train, validation, test) of MNIST's four files in the folder train_dir; where they are not there, of what
@@ -114,6 +121,7 @@ def read_data_sets(train_dir, fake_data=False, one_hot=False, dtype=dtypes.float
     return Datasets(*(DataSet(each[..., None], names, **options) for each, names in parts))
 
 
+@public("contrib.learn.datasets.mnist.load_mnist")
 def load_mnist(train_dir="MNIST-data"):
     """read_data_sets(train_dir)."""
     return read_data_sets(train_dir)

@@ -1,0 +1,1 @@
+"""Shapes, places and parts of tensors."""

@@ -1,0 +1,126 @@
+"""Numbers at equal steps, histograms, differences of lists, polynomials."""
+import collections
+
+import numpy as np
+
+from tapedeck import _engine
+from tapedeck._engine import InvalidArgumentError
+from tapedeck._core.arguments import array, integer
+from tapedeck._core.composites import index_dtype as require_index_dtype, op, tensor
+from tapedeck._core.public import public
+
+ListDiff = collections.namedtuple("ListDiff", ["out", "idx"])
+
+_RANGE_DTYPES = ["int32", "int64", "float16", "bfloat16", "float32", "float64"]
+
+
+def _range_dtype(number):
+    """What a tensor, or a value that has a dtype, counts as beside the others; None for Python's numbers."""
+    name = getattr(getattr(number, "dtype", None), "name", None)
+    if name is None or name in _RANGE_DTYPES:
+        return name
+    return "int64" if name in ("uint32", "uint64") else "int32"
+
+
+@public("range", in_errors=True)
+def range(start, limit=None, delta=1, dtype=None, name=None):
+    """Numbers at equal steps: start + i·delta, as long as they are before limit: the op range.
+
+    start, limit, delta: numbers or scalar tensors; with limit None, from 0 to start. dtype: None for the widest of theirs:
+    Python's whole numbers are int32, or int64 where they need it, its other numbers float32.
+    Returns: dtype, (⌈(limit − start) / delta⌉,), nothing where that is negative.
+    Errors: InvalidArgumentError for a delta of 0, numbers that are not finite, or that dtype cannot hold; TypeError for what
+    is no number.
+    """
+    numbers = (start, delta) if limit is None else (start, limit, delta)
+    for argument, number in (("start", start), ("limit", limit), ("delta", delta)):
+        if isinstance(number, (bool, np.bool_)):
+            raise _engine.TypeMismatchError(f"range: {argument} is {number!r}; needs a number")
+    own = [each for each in map(_range_dtype, numbers) if each] if dtype is None else []
+    if own:
+        plain = [number for number in numbers if _range_dtype(number) is None]
+        if any(isinstance(number, float) for number in plain):
+            own.append("float32")
+        if any(isinstance(number, int) and not -2**31 <= number < 2**31 for number in plain):
+            own.append("int64")
+        dtype = max(own, key=_RANGE_DTYPES.index)
+    return op("range")(start, limit, delta, dtype)
+
+
+@public("histogram_fixed_width_bins", in_errors=True)
+def histogram_fixed_width_bins(values, value_range, nbins=100, dtype="int32", name=None):
+    """The number of the bin of each value, where nbins bins of one width cover a range.
+
+    values: numbers, any shape; value_range: (lowest, highest); values below are in the first bin, values from the highest on in
+    the last; nbins: at least 1; dtype: int32 or int64.
+    Returns: dtype, the shape of values.
+    Errors: InvalidArgumentError for a range that is none, for nbins below 1 and another dtype; TypeError for bool.
+    """
+    values, count, dtype = tensor(values), integer(nbins, "nbins"), require_index_dtype("histogram_fixed_width_bins", "dtype", dtype)
+    ends = array(value_range, "value_range", np.float64)
+    if ends.shape != (2,) or not ends[0] < ends[1]:
+        raise InvalidArgumentError(f"histogram_fixed_width_bins: value_range is {value_range!r}; needs (lowest, highest)")
+    if count < 1:
+        raise InvalidArgumentError(f"histogram_fixed_width_bins: nbins is {nbins}; needs at least 1")
+    if values.dtype.is_integer:
+        values = op("cast")(values, "float64")
+    lowest, width = float(ends[0]), float(ends[1] - ends[0])
+    places = op("floor")((values - lowest) / width * count)
+    return op("cast")(op("clip_by_value")(places, 0., count - 1.), dtype)
+
+
+@public("histogram_fixed_width", in_errors=True)
+def histogram_fixed_width(values, value_range, nbins=100, dtype="int32", name=None):
+    """How many values are in each of nbins bins of one width. The arguments and the errors are those of
+    histogram_fixed_width_bins. NaN is in none.
+
+    Returns: dtype, (nbins,).
+    """
+    values, dtype = op("reshape")(tensor(values), [-1]), require_index_dtype("histogram_fixed_width", "dtype", dtype)
+    bins = histogram_fixed_width_bins(values, value_range, nbins, "int64")
+    if values.dtype.is_floating:
+        bins = op("where")(op("is_nan")(values), tensor(-1, bins.dtype), bins)  # as a segment, -1 is left out
+    return op("unsorted_segment_sum")(op("cast")(op("ones_like")(bins), dtype), bins, integer(nbins, "nbins"))
+
+
+@public("setdiff1d", in_errors=True)
+def setdiff1d(x, y, index_dtype="int32", name=None):
+    """The elements of x that y does not hold, in their order, and their places in x.
+
+    x, y: one axis, any dtype, the same for both; index_dtype: int32 or int64. NaN equals nothing.
+    Returns: (out, idx): the dtype of x and index_dtype.
+    Errors: InvalidArgumentError for another number of axes or another index_dtype; TypeError for different dtypes.
+    """
+    x, index_dtype = tensor(x), require_index_dtype("setdiff1d", "index_dtype", index_dtype)
+    y = tensor(y, None if hasattr(y, "dtype") else x.dtype)
+    if x.dtype != y.dtype:
+        raise _engine.TypeMismatchError(f"setdiff1d: x is {x.dtype.name} and y is {y.dtype.name}; cast one of them")
+    if x.ndim != 1 or y.ndim != 1:
+        raise InvalidArgumentError(f"setdiff1d: x {tuple(x.shape)} and y {tuple(y.shape)}; each needs one axis")
+    places = np.flatnonzero(~np.isin(np.asarray(x), np.asarray(y)))
+    return ListDiff(op("gather")(x, places), op("cast")(places, index_dtype))
+
+
+@public("math.polyval", in_errors=True)
+def polyval(coeffs, x, name=None):
+    """The polynomial coeffs[0]·xⁿ⁻¹ + … + coeffs[n − 1], by Horner's rule.
+
+    coeffs: a list of numbers or tensors that broadcast to x; x: any numeric dtype.
+    Returns: the dtype of x, the broadcast shape; zeros for no coefficients.
+    Errors: TypeError where coeffs is no list.
+    """
+    if not isinstance(coeffs, (list, tuple)):
+        raise _engine.TypeMismatchError(f"polyval: coeffs is {type(coeffs).__name__}; needs a list")
+    x = tensor(x)
+    if not coeffs:
+        return op("zeros_like")(x)
+    total = _engine.convert_to_tensor(coeffs[0], dtype_hint=x.dtype)
+    for coefficient in coeffs[1:]:
+        total = coefficient + total * x
+    return total
+
+
+@public("parallel_stack", in_errors=True)
+def parallel_stack(values, name="parallel_stack"):
+    """tf.stack along a new first axis."""
+    return op("stack")(values, axis=0)

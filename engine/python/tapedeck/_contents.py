@@ -1,0 +1,38 @@
+"""Loads every file that names something under `tf.`, but those that come at first use."""
+from tapedeck._core import (  # noqa: F401  (first: dtypes tells the engine its classes)
+    dtypes, context, creation, errors, indexed_slices, nest, printing, shapes, trackable, version)
+from tapedeck import (  # noqa: F401
+    _gfile, _initializers, _losses, _metrics, _signal, _sparse, _strings, compat, config, contrib, data, experimental, io, keras,
+    layers, summary, train)
+from tapedeck._array import blocks, selections, sequences, shaping  # noqa: F401
+from tapedeck._checkpoint import manager, objects, python_state, reader, saver, state  # noqa: F401
+from tapedeck._core.public import later, same
+from tapedeck._debugging import assertions  # noqa: F401
+from tapedeck._gradients import autodiff, custom, functional, tape  # noqa: F401
+from tapedeck._graph import collections, control_flow, functions, modules, tensor_array  # noqa: F401
+from tapedeck._image import changes, colors, fits, images, sizes  # noqa: F401
+from tapedeck._linalg import functions as linalg, matrices  # noqa: F401
+from tapedeck._math import casts, reductions, segments  # noqa: F401
+from tapedeck._nn import ctc, functions as nn, images as nn_images, losses, rnn_cells, rnn_loops, volumes  # noqa: F401
+from tapedeck._random import distributions, streams  # noqa: F401
+from tapedeck._tfe import callbacks, evaluator, metrics, modes, network, network_checkpoints  # noqa: F401
+from tapedeck._variables import scopes, stores, templates, variables  # noqa: F401
+
+same("", "compat.v1", "compat.v2")
+same("gfile", "io.gfile")
+same("keras.optimizers", "optimizers")
+same("nest", "contrib.framework.nest")
+same("signal", "spectral", "contrib.signal")
+same("tfe", "contrib.eager")
+for _namespace in ("app", "flags", "logging", "contrib.cudnn_rnn", "contrib.learn"):  # few programs use them
+    later(f"tapedeck.{_namespace}", _namespace)
+for _name in ("boston_housing", "california_housing", "cifar10", "cifar100", "imdb", "mnist", "reuters"):
+    later(f"tapedeck.keras._datasets.{_name}", f"keras.datasets.{_name}.load_data")
+later("tapedeck.keras._datasets.idx", "keras.datasets.fashion_mnist.load_data")
+later("tapedeck.keras._datasets.imdb", "keras.datasets.imdb.get_word_index")
+later("tapedeck.keras._datasets.reuters", "keras.datasets.reuters.get_word_index")
+later("tapedeck._debugging.lockstep", "debugging.LockstepReport", "debugging.lockstep")
+later("tapedeck._gradients.explain", "explain_no_gradient")
+later("tapedeck._test.functions", "test.compute_gradient", "test.get_temp_dir", "test.gpu_device_name", "test.is_built_with_cuda",
+      "test.is_gpu_available")
+later("tapedeck._test.case", "test.Benchmark", "test.TestCase", "test.main")  # Python's unittest takes its time

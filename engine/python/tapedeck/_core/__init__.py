@@ -1,0 +1,1 @@
+"""What the whole package is made of: dtypes, shapes, errors, names and arguments."""

@@ -1,0 +1,92 @@
+"""What a user gave, as what a function needs. Each refusal is an error of the engine and begins with the argument's name; the
+public function puts its own name in front."""
+import os
+from operator import index
+
+import numpy as np
+
+from tapedeck import _engine
+from tapedeck._core.refusals import of_argument, shown
+
+
+def _refused(name, value, needs, error):
+    kind = _engine.TypeMismatchError if isinstance(error, TypeError) else _engine.InvalidArgumentError
+    return of_argument(kind(f"{name}: {shown(value)} is {needs}"))
+
+
+def integer(value, name):
+    """A whole number as Python's."""
+    try:
+        return index(value)
+    except TypeError as error:
+        raise _refused(name, value, "no integer", error) from error
+
+
+def number(value, name):
+    """A real number as Python's float."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _refused(name, value, "no number", error) from error
+
+
+def flag(value, name):
+    """True or False, of whatever Python can tell it."""
+    try:
+        return bool(value)
+    except (TypeError, ValueError) as error:
+        raise _refused(name, value, "neither true nor false", error) from error
+
+
+def sequence(value, name):
+    """The elements as a list."""
+    try:
+        return list(value)
+    except TypeError as error:
+        raise _refused(name, value, "no list", error) from error
+
+
+def array(value, name, dtype=None):
+    """What NumPy makes of the value; dtype: NumPy's, None for the value's own."""
+    try:
+        return np.asarray(value, dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _refused(name, value, "no array" if dtype is None else f"no array of {np.dtype(dtype).name}", error) from error
+
+
+def extents(value, name):
+    """The shape of a tensor or of what one can be made of."""
+    try:
+        return np.shape(value)
+    except (TypeError, ValueError) as error:
+        raise _refused(name, value, "no array", error) from error
+
+
+def integers(value, name):
+    """A whole number, or a list or an array of them, as a flat list of Python's."""
+    return [integer(each, name) for each in array(value, name).reshape(-1)]
+
+
+def one_integer(value, name):
+    """A whole number, also as an array or tensor of one."""
+    found = integers(value, name)
+    if len(found) != 1:
+        raise of_argument(_engine.InvalidArgumentError(f"{name}: {shown(value)} is no single integer"))
+    return found[0]
+
+
+def path_text(value, name):
+    """A path as text, or as bytes."""
+    try:
+        return os.fspath(value)
+    except TypeError as error:
+        raise _refused(name, value, "no path", error) from error
+
+
+def one_of(value, name, choices):
+    """The value, which must be one of these."""
+    for choice in choices:
+        if value is choice or type(value) is type(choice) and value == choice:
+            return value
+    known = ", ".join(map(repr, choices))
+    raise of_argument(_engine.InvalidArgumentError(f"{name} is {shown(value)}; must be one of {known}"))

@@ -1,0 +1,52 @@
+"""What functions are made of that are several ops, or none."""
+import os
+
+import numpy as np
+
+from tapedeck import _engine
+from tapedeck._core import dtypes
+
+op = _engine.op_function  # the function of the op of that name: op("matmul")
+
+
+def tensor(value, dtype=None):
+    """The value as a tensor."""
+    return _engine.convert_to_tensor(value, dtype, None)
+
+
+def either(function, name, value, other_name, other):
+    """An argument that has a name of its own in each of TensorFlow's generations."""
+    if (value is None) == (other is None):
+        raise _engine.TypeMismatchError(f"{function}() needs either {name!r} or {other_name!r}, and not both")
+    return other if value is None else value
+
+
+def require_callable(function, argument, value):
+    """TypeError for what cannot be called."""
+    if not callable(value):
+        raise _engine.TypeMismatchError(f"{function}: {argument} is {value!r}; needs a function")
+
+
+def limits(dtype):
+    """NumPy's finfo of a floating dtype; float32's for bfloat16, which NumPy does not have and which has the same exponents."""
+    return np.finfo(np.float32 if dtype == dtypes.bfloat16 else dtype.as_numpy_dtype)
+
+
+def index_dtype(function, argument, dtype):
+    """The dtype of positions or counts; shorter ones than int32 would wrap around."""
+    dtype = dtypes.as_dtype(dtype)
+    if dtype not in (dtypes.int32, dtypes.int64):
+        raise _engine.InvalidArgumentError(f"{function}: {argument} is {dtype.name}; needs int32 or int64")
+    return dtype
+
+
+def zero_of(x):
+    """A 0 of the dtype of x."""
+    return _engine.constant(0, x.dtype, None)
+
+
+def require_memory(what, elements, dtype):
+    """ResourceExhaustedError where a tensor of so many elements needs more memory than the machine has."""
+    needed, room = elements * dtype.size, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if needed > room:
+        raise _engine.ResourceExhaustedError(f"{what} needs {needed / 2**40:.1f} TiB, the machine has {room / 2**30:.0f} GiB")

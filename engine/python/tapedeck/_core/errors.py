@@ -1,0 +1,76 @@
+"""The engine's exceptions, under TensorFlow's names. Each is also the built-in exception that fits it."""
+from tapedeck._engine import (
+    DataLossError, FailedPreconditionError, InvalidArgumentError, LockstepDifference, NotFoundError, OpError, OutOfRangeError,
+    ResourceExhaustedError, TypeMismatchError, UnimplementedError)
+from tapedeck._core.public import public
+
+
+def _message(error):
+    return str(error.args[2]) if len(error.args) > 2 else Exception.__str__(error)
+
+
+def _given(place, doc):
+    return property(lambda error: error.args[place] if len(error.args) > 2 else None, doc=doc)
+
+
+# What programs read of a caught error. They make one as TensorFlow does, OpError(node_def, op, message), or of its text alone.
+OpError.__str__ = _message
+OpError.message = property(_message, doc="The error's text.")
+OpError.node_def = _given(0, "The graph's node: None, as eager ops have none.")
+OpError.op = _given(1, "The graph's operation: None, as eager ops have none.")
+
+
+@public("errors.CancelledError")
+class CancelledError(OpError):
+    """An operation was given up."""
+
+
+@public("errors.UnknownError")
+class UnknownError(OpError):
+    """An error of a kind that nobody knows."""
+
+
+@public("errors.DeadlineExceededError")
+class DeadlineExceededError(OpError):
+    """An operation took longer than it may."""
+
+
+@public("errors.AlreadyExistsError")
+class AlreadyExistsError(OpError):
+    """What was to be made is there already."""
+
+
+@public("errors.PermissionDeniedError")
+class PermissionDeniedError(OpError):
+    """The user may not do that."""
+
+
+@public("errors.AbortedError")
+class AbortedError(OpError):
+    """An operation was stopped by another one."""
+
+
+@public("errors.InternalError")
+class InternalError(OpError):
+    """The engine is at fault."""
+
+
+@public("errors.UnavailableError")
+class UnavailableError(OpError):
+    """Something is not there for now."""
+
+
+@public("errors.UnauthenticatedError")
+class UnauthenticatedError(OpError):
+    """The user is not known."""
+
+
+_codes = [CancelledError, UnknownError, InvalidArgumentError, DeadlineExceededError, NotFoundError, AlreadyExistsError,
+          PermissionDeniedError, ResourceExhaustedError, FailedPreconditionError, AbortedError, OutOfRangeError,
+          UnimplementedError, InternalError, UnavailableError, DataLossError, UnauthenticatedError]
+for _class in (DataLossError, FailedPreconditionError, InvalidArgumentError, LockstepDifference, NotFoundError, OutOfRangeError,
+               ResourceExhaustedError, TypeMismatchError, UnimplementedError):
+    public(f"errors.{_class.__name__}")(_class)
+public("errors.OpError", "OpError")(OpError)
+for _code, _class in enumerate(_codes, 1):  # the numbers of TensorFlow's error_codes.proto
+    _class.error_code = _code

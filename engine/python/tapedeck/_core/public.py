@@ -1,0 +1,62 @@
+"""The one way into `tf.`: a public name stands where the thing that it names is defined.
+
+    @public("linalg.einsum", "einsum")
+    def einsum(equation, *inputs, name=None):
+
+namespaces.py puts what stands here in its places, in front of an op's function of the same name.
+"""
+import types
+
+from tapedeck._core.refusals import naming
+
+NAMES = {}  # the names under `tf.`, and what each names
+LATER = {}  # names of what comes at first use, and the module that defines it
+_listeners = []
+
+
+class Namespace(str):
+    """In the table of names: another name of a namespace."""
+
+
+def public(*names, in_errors=False):
+    """Decorates a function or a class with its names under `tf.`; public("newaxis")(None) is for what cannot be decorated.
+
+    The first name that ends with its own tells where pickle and profilers find it. in_errors: what the engine refuses inside of the
+    function tells its name and its arguments; not so for one that calls the user's functions, whose errors are theirs.
+    """
+    def named(thing):
+        if in_errors:
+            thing = naming(thing)
+        if isinstance(thing, (type, types.FunctionType)) and thing.__module__.startswith("tapedeck.") and "._" in thing.__module__:
+            place = next((name for name in names if f".{name}".endswith(f".{thing.__qualname__}")), None)
+            if place:
+                thing.__module__ = f"tapedeck.{place}".rpartition(".")[0]
+        for name in names:
+            if NAMES.setdefault(name, thing) is not thing:
+                raise AssertionError(f"tf.{name} names two things")
+            for listener in _listeners:
+                listener(name, thing)
+        return thing
+
+    return named
+
+
+def same(namespace, *names):
+    """Gives a namespace other names: same("tfe", "contrib.eager"). "" is `tf` itself."""
+    public(*names)(Namespace(namespace))
+
+
+def later(module, *names):
+    """What `module` defines under these names is imported when somebody asks for one of them."""
+    LATER.update(dict.fromkeys(names, module))
+
+
+def below(namespace):
+    """What the table has in a namespace, by name."""
+    begin = len(namespace) + 1
+    return {name[begin:]: thing for name, thing in NAMES.items() if name.startswith(namespace + ".") and "." not in name[begin:]}
+
+
+def listen(listener):
+    """Calls listener(name, thing) for what is named from now on."""
+    _listeners.append(listener)

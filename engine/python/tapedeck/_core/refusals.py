@@ -1,0 +1,87 @@
+"""What the engine says of an argument names the op that refused it, or the argument alone: this adds the public function that was
+called, and its arguments. Other exceptions are none of the user's doing, and pass as they are."""
+import functools
+import inspect
+import re
+
+import numpy as np
+
+from tapedeck import _engine
+
+
+_OF_OP = re.compile(r"(\w+)(?:: |\(\) )")  # how what an op of the engine says begins
+
+
+def shown(value):
+    """A value in few letters."""
+    from tapedeck._core.indexed_slices import IndexedSlices
+    if isinstance(value, (_engine.Tensor, _engine.Variable, np.ndarray)):
+        named = f"{value.name} " if isinstance(value, _engine.Variable) else ""
+        return f"{named}{value.dtype.name} {tuple(value.shape)}"
+    if isinstance(value, IndexedSlices):
+        return f"IndexedSlices(values: {shown(value.values)}, indices: {shown(value.indices)})"
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _called_with(function, args, kwargs):
+    code = inspect.unwrap(function).__code__
+    names = code.co_varnames[:code.co_argcount]
+    given = dict(zip(names, args), **kwargs)
+    if not isinstance(given.get("self"), _engine.Variable):  # another object of a method shows nothing but its address
+        given.pop("self", None)
+    given.pop("cls", None)
+    return ", ".join(f"{name}: {shown(value)}" for name, value in given.items() if name != "name")
+
+
+_complete = object()
+
+
+class _Told:
+    """What an error says without the arguments of the calls that it passed, and which op or function named itself last."""
+
+    def __init__(self, error):
+        self.text = str(error).removeprefix("convert_to_tensor: value: ")
+        op = _OF_OP.match(self.text)
+        self.function = op and op[1]
+
+
+def _tell(error, function, args, kwargs):
+    """Puts the function in front of what the error says, and the call's arguments behind it."""
+    told = getattr(error, "_told", None) or _Told(error)
+    if told is not _complete and told.function != function.__name__:
+        told.text, told.function = f"{function.__name__}: {told.text}", function.__name__
+        error.args = (f"{told.text}; called with {_called_with(function, args, kwargs)}",)
+    error._told = told
+
+
+def of_argument(error):
+    """The error, which begins with an argument's name, not with an op's."""
+    error._told = _Told(error)
+    error._told.function = None
+    return error
+
+
+def whole(error):
+    """The error, to which functions add nothing: it says all of it."""
+    error._told = _complete
+    return error
+
+
+def naming(function):
+    """The function; what the engine refuses inside of it tells its name and its arguments."""
+
+    @functools.wraps(function)
+    def refusing(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except _engine.OpError as error:
+            _tell(error, function, args, kwargs)
+            raise
+        except MemoryError as error:  # of NumPy or Python
+            translated = _engine.ResourceExhaustedError(str(error))
+            _tell(translated, function, args, kwargs)
+            raise translated from error
+
+    refusing.in_errors = True
+    return refusing

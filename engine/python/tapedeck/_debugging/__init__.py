@@ -1,0 +1,1 @@
+"""Assertions about values, and runs that are compared: tf.debugging."""

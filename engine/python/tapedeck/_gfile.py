@@ -1,0 +1,236 @@
+"""tf.io.gfile and tf.gfile: files and folders of this machine, by TensorFlow's names.
+
+Errors: tf.errors.NotFoundError for what is not there, AlreadyExistsError, PermissionDeniedError and FailedPreconditionError as in
+TensorFlow, each with the path.
+"""
+import contextlib
+import errno
+import functools
+import glob as _glob
+import os
+import shutil
+import typing
+
+from tapedeck._core import errors
+from tapedeck._core.public import public
+
+_KINDS = {errno.ENOENT: "NotFoundError", errno.EEXIST: "AlreadyExistsError", errno.EACCES: "PermissionDeniedError",
+          errno.EPERM: "PermissionDeniedError", errno.ENOSPC: "ResourceExhaustedError"}
+
+
+@contextlib.contextmanager
+def _named(what, path):
+    """What the system refuses becomes TensorFlow's error with the path in it."""
+    try:
+        yield
+    except OSError as error:
+        kind = getattr(errors, _KINDS.get(error.errno, "FailedPreconditionError"))
+        raise kind(f"{what}: {os.fspath(path)}; {error.strerror}") from error
+
+
+@public("gfile.GFile", "gfile.FastGFile", "gfile.Open")
+class GFile:
+    """A file, opened at the first reading or writing. mode: "r", "w", "a", each with "b" for bytes, else UTF-8 text, or with "+".
+    InvalidArgumentError for another mode, PermissionDeniedError where a file is not open for what is asked of it."""
+
+    def __init__(self, name, mode="r"):
+        if mode.replace("b", "").replace("+", "", 1) not in ("r", "w", "a"):
+            raise errors.InvalidArgumentError(f"GFile: mode is {mode!r}; needs 'r', 'w' or 'a', with 'b' or '+' where wanted")
+        self._name, self._mode, self._file = os.fspath(name), mode, None
+
+    def _open(self):
+        if self._file is None:
+            with _named("GFile", self._name):
+                encoding = None if "b" in self._mode else "utf-8"
+                self._file = open(self._name, self._mode, encoding=encoding)  # noqa: SIM115  (closed by close)
+        return self._file
+
+    def _opened_for(self, letters, what):
+        if not set(letters) & set(self._mode):
+            raise errors.PermissionDeniedError(f"GFile: {self._name} is not open for {what}; its mode is {self._mode!r}")
+        return self._open()
+
+    @property
+    def name(self):
+        """The path."""
+        return self._name
+
+    @property
+    def mode(self):
+        """The mode that it was opened with."""
+        return self._mode
+
+    def read(self, n=-1):
+        """n characters, or bytes; all that follow for −1."""
+        return self._opened_for("r+", "reading").read(n)
+
+    def readline(self):
+        """The next line with its end; empty at the end of the file."""
+        return self._opened_for("r+", "reading").readline()
+
+    def readlines(self):
+        """The lines that follow, as a list."""
+        return self._opened_for("r+", "reading").readlines()
+
+    def write(self, file_content):
+        """Appends text or bytes."""
+        self._opened_for("wa+", "writing").write(file_content)
+
+    def seek(self, offset=None, whence=0, position=None):
+        """Moves to the offset from the file's start (0), from here (1) or from its end (2)."""
+        self._open().seek(position if offset is None else offset, whence)
+
+    def tell(self):
+        """Where the next reading or writing begins."""
+        return self._open().tell()
+
+    def size(self):
+        """The file's size in bytes."""
+        self.flush()
+        return stat(self._name).length
+
+    def flush(self):
+        """Hands what was written to the system."""
+        if self._file is not None:
+            self._file.flush()
+
+    def close(self):
+        """Closes the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def __enter__(self):
+        if "r" not in self._mode:
+            self._open()
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def __iter__(self):
+        return iter(self._opened_for("r+", "reading"))
+
+    def __next__(self):
+        return next(self._opened_for("r+", "reading"))
+
+
+@public("gfile.exists")
+def exists(path):
+    """Whether there is a file or a folder of that path."""
+    return os.path.exists(path)
+
+
+@public("gfile.isdir")
+def isdir(path):
+    """Whether the path is a folder."""
+    return os.path.isdir(path)
+
+
+@public("gfile.join")
+def join(path, *paths):
+    """The paths as one."""
+    return os.path.join(path, *paths)
+
+
+@public("gfile.listdir")
+def listdir(path):
+    """The names in the folder, as a list."""
+    with _named("listdir", path):
+        return os.listdir(path)
+
+
+@public("gfile.glob")
+def glob(pattern):
+    """The paths that fit the pattern, or one of a list of patterns, in order."""
+    patterns = [pattern] if isinstance(pattern, (str, bytes, os.PathLike)) else pattern
+    return [path for each in patterns for path in sorted(_glob.glob(os.fspath(each)))]
+
+
+@public("gfile.mkdir")
+def mkdir(path):
+    """Makes the folder, where it is not there yet. Its parent must be there."""
+    with _named("mkdir", path), contextlib.suppress(FileExistsError):
+        os.mkdir(path)
+
+
+@public("gfile.makedirs")
+def makedirs(path):
+    """Makes the folder and those around it that are missing."""
+    with _named("makedirs", path):
+        os.makedirs(path, exist_ok=True)
+
+
+@public("gfile.remove")
+def remove(path):
+    """Removes the file."""
+    with _named("remove", path):
+        os.remove(path)
+
+
+@public("gfile.rmtree")
+def rmtree(path):
+    """Removes the folder and all that is in it."""
+    with _named("rmtree", path):
+        shutil.rmtree(path)
+
+
+@public("gfile.copy")
+def copy(src, dst, overwrite=False):
+    """Copies the file src to dst. AlreadyExistsError where dst is there and overwrite is False."""
+    if not overwrite and os.path.exists(dst):
+        raise errors.AlreadyExistsError(f"copy: {os.fspath(dst)} exists; overwrite is False")
+    with _named("copy", src):
+        shutil.copyfile(src, dst)
+
+
+@public("gfile.rename")
+def rename(src, dst, overwrite=False):
+    """Renames src to dst. AlreadyExistsError where dst is there and overwrite is False."""
+    if not overwrite and os.path.exists(dst):
+        raise errors.AlreadyExistsError(f"rename: {os.fspath(dst)} exists; overwrite is False")
+    with _named("rename", src):
+        os.replace(src, dst)
+
+
+@public("gfile.stat")
+def stat(path):
+    """A FileStatistics of the file or folder. NotFoundError where there is none."""
+    with _named("stat", path):
+        found = os.stat(path)
+    return FileStatistics(found.st_size, found.st_mtime_ns, isdir(path))
+
+
+@public("gfile.FileStatistics")
+class FileStatistics(typing.NamedTuple):
+    """length: the bytes; mtime_nsec: when it was changed last, in nanoseconds since 1970; is_directory: whether it is a folder."""
+
+    length: int
+    mtime_nsec: int
+    is_directory: bool
+
+
+@public("gfile.walk")
+def walk(top, topdown=True, onerror=None):
+    """(folder, names of folders, names of files) for top and each folder below it, as os.walk."""
+    return os.walk(top, topdown, onerror)
+
+
+def _older(called, function, **names):
+    """The function under TensorFlow 1's name, with its names of arguments."""
+    @functools.wraps(function)
+    def older(*args, **kwargs):
+        return function(*args, **{names.get(name, name): value for name, value in kwargs.items()})
+
+    public(f"gfile.{called}")(older)
+
+
+_older("Copy", copy, oldpath="src", newpath="dst")
+_older("Rename", rename, oldname="src", newname="dst")
+for _called, _function in {"DeleteRecursively": rmtree, "IsDirectory": isdir, "ListDirectory": listdir, "MakeDirs": makedirs,
+                           "MkDir": mkdir}.items():
+    _older(_called, _function, dirname="path")
+for _called, _function in {"Exists": exists, "Remove": remove, "Stat": stat}.items():
+    _older(_called, _function, filename="path")
+_older("Glob", glob, filename="pattern")
+_older("Walk", walk, in_order="topdown")

@@ -1,0 +1,116 @@
+"""TensorFlow 1's collections: lists under names, which programs put things into; and what initializes variables in its sessions."""
+import re
+
+from tapedeck import _engine
+from tapedeck._core.composites import tensor
+from tapedeck._core.public import public
+
+_collections = {}
+
+
+@public("GraphKeys", "contrib.framework.GraphKeys")
+class GraphKeys:
+    """The names of TensorFlow 1's collections."""
+
+    GLOBAL_VARIABLES = VARIABLES = "variables"
+    TRAINABLE_VARIABLES = "trainable_variables"
+    LOCAL_VARIABLES = "local_variables"
+    MODEL_VARIABLES = "model_variables"
+    METRIC_VARIABLES = "metric_variables"
+    MOVING_AVERAGE_VARIABLES = "moving_average_variables"
+    CONCATENATED_VARIABLES = "concatenated_variables"
+    REGULARIZATION_LOSSES = "regularization_losses"
+    LOSSES = "losses"
+    ACTIVATIONS = "activations"
+    WEIGHTS = "weights"
+    BIASES = "biases"
+    UPDATE_OPS = "update_ops"
+    SUMMARIES = "summaries"
+    GLOBAL_STEP = "global_step"
+    INIT_OP = "init_op"
+    QUEUE_RUNNERS = "queue_runners"
+    SAVERS = "savers"
+    TABLE_INITIALIZERS = "table_initializer"
+    ASSET_FILEPATHS = "asset_filepaths"
+    SUMMARY_OP = "summary_op"
+    COND_CONTEXT = "cond_context"
+    WHILE_CONTEXT = "while_context"
+    EVAL_STEP = "eval_step"
+
+
+@public("add_to_collection", "contrib.framework.add_to_collection")
+def add_to_collection(name, value):
+    """Puts the value at the end of the collection of that name.
+
+    Variables that are made stand in none, as TensorFlow has it where it executes eagerly: they live as long as a program holds
+    them.
+    """
+    _collections.setdefault(name, []).append(value)
+
+
+@public("add_to_collections")
+def add_to_collections(names, value):
+    """Puts the value into each of the collections; names: one name or a list of them."""
+    for name in dict.fromkeys([names] if isinstance(names, str) else names):
+        add_to_collection(name, value)
+
+
+@public("get_collection", "contrib.framework.get_collection")
+def get_collection(key, scope=None):
+    """What stands in the collection, as a new list; [] where nothing was put there.
+
+    scope: a regular expression; then only what has a name that begins with it.
+    """
+    found = list(_collections.get(key, ()))
+    if scope is None:
+        return found
+    begins = re.compile(scope).match
+    return [value for value in found if begins(getattr(value, "name", None) or "")]
+
+
+@public("get_collection_ref")
+def get_collection_ref(key):
+    """The collection itself: what is done to the list is done to it."""
+    return _collections.setdefault(key, [])
+
+
+def _variables_of(key, what):
+    def function(scope=None):
+        return get_collection(key, scope)
+
+    function.__name__ = function.__qualname__ = f"{what}_variables"
+    function.__doc__ = f"""The {what} variables that were put into the collection {key!r}; as in TensorFlow, where it executes
+    eagerly, none is put there by itself: models, stores and templates have their own lists. scope: as in tf.get_collection."""
+    return public(function.__name__)(function)
+
+
+for _what, _key in {"global": GraphKeys.GLOBAL_VARIABLES, "trainable": GraphKeys.TRAINABLE_VARIABLES,
+                    "local": GraphKeys.LOCAL_VARIABLES, "model": GraphKeys.MODEL_VARIABLES,
+                    "moving_average": GraphKeys.MOVING_AVERAGE_VARIABLES}.items():
+    _variables_of(_key, _what)
+
+
+def _nothing_to_initialize(name):
+    def function(name=None):
+        return None
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = "Does nothing: variables have their first value when they are made. Returns: None."
+    return public(name)(function)
+
+
+for _name in ("global_variables_initializer", "local_variables_initializer", "tables_initializer"):
+    _nothing_to_initialize(_name)
+
+
+@public("variables_initializer")
+def variables_initializer(var_list, name="init"):
+    """Does nothing: variables have their first value when they are made. Returns: None."""
+
+
+@public("is_variable_initialized")
+def is_variable_initialized(variable):
+    """True, as a tensor: a variable has a value from its beginning. Errors: TypeError for what is no variable."""
+    if not isinstance(variable, _engine.Variable):
+        raise TypeError(f"is_variable_initialized: variable is {variable!r}; needs a tf.Variable")
+    return tensor(True)

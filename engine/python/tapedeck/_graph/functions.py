@@ -1,0 +1,78 @@
+"""What TensorFlow needs for its graphs and eager programs call all the same: Python functions as ops, and constants."""
+import numpy as np
+
+from tapedeck import _engine
+from tapedeck._core import dtypes, errors
+from tapedeck._core.composites import op, require_callable, tensor
+from tapedeck._core.public import public
+
+
+@public("guarantee_const")
+def guarantee_const(input, name=None):
+    """input as a tensor. In a graph it is promised not to change; tensors never do."""
+    return op("identity")(input)
+
+
+def _result(name, value, dtype):
+    dtype = dtypes.as_dtype(dtype)
+    try:
+        return _engine.convert_to_tensor(value, dtype, None)
+    except (TypeError, ValueError) as error:
+        raise _engine.InvalidArgumentError(f"{name}: func returned what is no {dtype.name}, the dtype in Tout: {error}") from error
+
+
+def _tensors(name, inp):
+    if inp is not None and not isinstance(inp, (list, tuple)):
+        raise TypeError(f"{name}: inp is {type(inp).__name__}; it needs a list of tensors")
+    return [tensor(value) for value in inp or ()]
+
+
+# What TensorFlow makes of an exception that a Python function raises as an op; UnknownError of others.
+_MEANINGS = ((StopIteration, errors.OutOfRangeError), (MemoryError, errors.ResourceExhaustedError),
+             (NotImplementedError, errors.UnimplementedError), ((TypeError, ValueError), errors.InvalidArgumentError))
+
+
+def _returned(name, func, arguments):
+    try:
+        return func(*arguments)
+    except errors.OpError:
+        raise
+    except Exception as error:
+        kind = next((kind for raised, kind in _MEANINGS if isinstance(error, raised)), errors.UnknownError)
+        raise kind(f"{name}: {type(error).__name__}: {error}") from error
+
+
+def _called(name, func, arguments, Tout):
+    require_callable(name, "func", func)
+    returned = _returned(name, func, arguments)
+    if not isinstance(Tout, (list, tuple)):
+        if Tout is not None and isinstance(returned, (list, tuple)) and len(returned) == 1:
+            returned = returned[0]  # the list of results, not a vector
+        return None if Tout is None else _result(name, returned, Tout)
+    values = [] if returned is None else list(returned) if isinstance(returned, (list, tuple)) else [returned]
+    if len(values) != len(Tout):
+        raise _engine.InvalidArgumentError(f"{name}: func returned {len(values)} values; Tout has {len(Tout)} dtypes")
+    return [_result(name, value, dtype) for value, dtype in zip(values, Tout)]
+
+
+@public("py_function", "tfe.py_func")
+def py_function(func=None, inp=None, Tout=None, name=None):
+    """func(*inp), called at once, its results of the dtypes Tout. Gradients flow through the ops that func calls.
+
+    func: takes tensors; inp: a list of what tensors are made of; Tout: a dtype for one result, a list of them for a list, None
+    for none. Returns: a tensor, a list of tensors, or None.
+    Errors: InvalidArgumentError for a result of another dtype, and where their number is not that of Tout; TypeError for a func
+    that cannot be called, and an inp that is no list. What func raises comes as TensorFlow's: InvalidArgumentError for a
+    TypeError or ValueError, OutOfRangeError for a StopIteration, ResourceExhaustedError for a MemoryError, UnimplementedError for a
+    NotImplementedError, else UnknownError; its __cause__ is what was raised.
+    """
+    return _called("py_function", func, _tensors("py_function", inp), Tout)
+
+
+@public("numpy_function", "py_func")
+def numpy_function(func=None, inp=None, Tout=None, stateful=True, name=None):
+    """func(*inp), called at once with NumPy's arrays, its results of the dtypes Tout. No gradient flows through it.
+
+    The arguments are those of tf.py_function; stateful changes nothing.
+    """
+    return _called("numpy_function", func, [np.asarray(value) for value in _tensors("numpy_function", inp)], Tout)

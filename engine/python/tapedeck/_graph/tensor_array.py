@@ -1,0 +1,233 @@
+"""tf.TensorArray: a list of tensors that loops write, with TensorFlow's methods."""
+from operator import index
+
+from tapedeck import _engine
+from tapedeck._engine import InvalidArgumentError, OutOfRangeError, ResourceExhaustedError
+from tapedeck._core import dtypes
+from tapedeck._core.composites import op, tensor
+from tapedeck._core.public import public
+from tapedeck._core.shapes import TensorShape
+
+_MOST = 2**24  # tensors; a list of places for more than that is a mistake, and would take the machine's memory
+
+
+@public("TensorArray")
+class TensorArray:
+    """Tensors of one dtype by number: ta = ta.write(0, x); ta.stack(). Writing changes the array itself, which is returned so that
+    loops can be written as in TensorFlow. Gradients pass through: it holds the tensors that were written.
+
+    dtype: of the tensors; size: how many there are at first, 0 where it is not given; dynamic_size: whether writing makes it
+    longer; clear_after_read: whether read() forgets what it returns, True where it is None; infer_shape: whether the first
+    tensor's shape is that of all; element_shape: that shape, None in it for any extent. The others change nothing.
+    Errors: InvalidArgumentError for a size below 0; ResourceExhaustedError for one beyond 2²⁴; TypeError for a size that is no
+    whole number.
+    """
+
+    def __init__(self, dtype, size=None, dynamic_size=None, clear_after_read=None, tensor_array_name=None, handle=None, flow=None,
+                 infer_shape=True, element_shape=None, colocate_with_first_write_call=True, name=None):
+        self._dtype = dtypes.as_dtype(dtype)
+        count = self._whole("size", 0 if size is None else size)
+        if count > _MOST:
+            raise ResourceExhaustedError(f"TensorArray: size is {count}; at most {_MOST} tensors")
+        self._elements = [None] * count
+        self._dynamic = bool(dynamic_size)
+        self._clears = clear_after_read is None or bool(clear_after_read)
+        self._infers = infer_shape
+        self._shape = None if element_shape is None else TensorShape(element_shape)
+        self._cleared = set()
+
+    @staticmethod
+    def _whole(argument, value):
+        try:
+            number = index(value)
+        except TypeError:
+            raise _engine.TypeMismatchError(f"TensorArray: {argument} is {value!r}; needs a whole number") from None
+        if number < 0:
+            raise (InvalidArgumentError if argument == "size" else OutOfRangeError)(
+                f"TensorArray: {argument} is {number}; may not be below 0")
+        return number
+
+    @property
+    def dtype(self):
+        """The dtype of the tensors."""
+        return self._dtype
+
+    @property
+    def element_shape(self):
+        """The TensorShape of every tensor; None where it is not known yet."""
+        return self._shape
+
+    @property
+    def dynamic_size(self):
+        """Whether writing makes the array longer."""
+        return self._dynamic
+
+    @property
+    def flow(self):
+        """None: TensorFlow's graphs need one."""
+        return None
+
+    handle = flow
+
+    def size(self, name=None):
+        """How many tensors there are, with those that are not written: a scalar int32."""
+        return tensor(len(self._elements), "int32")
+
+    def identity(self):
+        """The array itself."""
+        return self
+
+    def close(self, name=None):
+        """Forgets all tensors."""
+        self._elements.clear()
+        self._cleared.clear()
+
+    def _at(self, number):
+        """The tensor of that number; zeros where nothing was written."""
+        if number >= len(self._elements):
+            raise OutOfRangeError(f"TensorArray: index is {number}; the size is {len(self._elements)}")
+        if self._elements[number] is None:
+            if number in self._cleared:
+                raise InvalidArgumentError(f"TensorArray: index {number} was read and is cleared; pass clear_after_read=False")
+            if self._shape is None or not self._shape.is_fully_defined():
+                raise InvalidArgumentError(f"TensorArray: index {number} was not written, and the element_shape is not known")
+            self._elements[number] = op("zeros")(self._shape, self._dtype)
+        return self._elements[number]
+
+    def read(self, index, name=None):
+        """The tensor of that number; zeros where nothing was written.
+
+        Errors: OutOfRangeError outside the array; InvalidArgumentError for what was read before and cleared, and for what was not
+        written where the element_shape is not known.
+        """
+        number = self._whole("index", index)
+        written = number < len(self._elements) and self._elements[number] is not None
+        value = self._at(number)
+        if self._clears:
+            self._elements[number] = None
+            if written:
+                self._cleared.add(number)
+        return value
+
+    def write(self, index, value, name=None):
+        """Puts a tensor to that number. Returns the array.
+
+        Errors: OutOfRangeError below 0, and beyond the end of an array that does not grow; TypeError for another dtype;
+        InvalidArgumentError for another shape than element_shape.
+        """
+        number = self._whole("index", index)
+        value = self._fitting(value)
+        if number >= len(self._elements):
+            if number >= _MOST:
+                raise ResourceExhaustedError(f"TensorArray: index is {number}; at most {_MOST} tensors")
+            if not self._dynamic:
+                raise OutOfRangeError(f"TensorArray: index is {number}; {self._fixed()}")
+            self._elements.extend([None] * (number + 1 - len(self._elements)))
+        self._elements[number] = value
+        self._cleared.discard(number)
+        return self
+
+    @staticmethod
+    def _tensor(argument, value, dtype_hint=None):
+        try:
+            return _engine.convert_to_tensor(value, None, dtype_hint)
+        except _engine.OpError as error:
+            raise type(error)(f"TensorArray: {argument}: {str(error).removeprefix('convert_to_tensor: value: ')}") from error
+
+    def _numbers(self, argument, value):
+        value = self._tensor(argument, value)
+        if value.dtype.name == "string":
+            raise _engine.TypeMismatchError(f"TensorArray: {argument} is string; needs whole numbers")
+        return [self._whole(argument, each) for each in value.numpy().reshape(-1)]
+
+    def _slices(self, value):
+        value = self._tensor("value", value, self._dtype)
+        if not value.ndim:
+            raise InvalidArgumentError("TensorArray: value is a scalar; needs a first axis")
+        return value
+
+    def _fixed(self):
+        return f"the size is {len(self._elements)}, and dynamic_size is False"
+
+    def _fitting(self, value):
+        value = self._tensor("value", value, self._dtype)
+        if value.dtype != self._dtype:
+            raise _engine.TypeMismatchError(f"TensorArray: dtype is {self._dtype.name}, the value is {value.dtype.name}; cast it")
+        if self._shape is not None and not self._shape.is_compatible_with(value.shape):
+            raise InvalidArgumentError(f"TensorArray: element_shape is {self._shape}, the value has shape {tuple(value.shape)}")
+        if self._infers:
+            self._shape = value.shape if self._shape is None else self._shape.merge_with(value.shape)
+        return value
+
+    def _all(self, numbers=None):
+        return [self._at(number) for number in (range(len(self._elements)) if numbers is None else numbers)]
+
+    def _joined(self, joining, values):
+        if values:
+            return op(joining)(values, 0)
+        if self._shape is None or not self._shape.is_fully_defined():
+            raise InvalidArgumentError("TensorArray: it is empty, and the element_shape is not known")
+        return op("zeros")([0, *(self._shape if joining == "stack" else self._shape[1:])], self._dtype)
+
+    def stack(self, name=None):
+        """All tensors, one behind the other along a new first axis; what was not written is zeros.
+
+        Errors: InvalidArgumentError for different shapes, and for what read() cleared.
+        """
+        return self._joined("stack", self._all())
+
+    def concat(self, name=None):
+        """All tensors, joined along their first axis. The errors are those of stack."""
+        return self._joined("concat", self._all())
+
+    def gather(self, indices, name=None):
+        """The tensors of some numbers, stacked. The errors are those of stack, and OutOfRangeError outside the array."""
+        return self._joined("stack", self._all(self._numbers("indices", indices)))
+
+    def unstack(self, value, name=None):
+        """Takes the slices of the first axis as the array's tensors. Returns the array.
+
+        Errors: InvalidArgumentError where they are more than an array has that does not grow; those of write.
+        """
+        parts = op("unstack")(self._slices(value), axis=0)
+        if len(parts) > len(self._elements) and not self._dynamic:
+            raise InvalidArgumentError(f"TensorArray: {len(parts)} slices; {self._fixed()}")
+        self._elements[:] = [self._fitting(part) for part in parts]
+        self._cleared.clear()
+        return self
+
+    def scatter(self, indices, value, name=None):
+        """Puts the slices of the first axis to those numbers. Returns the array. The errors are those of write, and
+        InvalidArgumentError for another number of slices than of indices."""
+        numbers = self._numbers("indices", indices)
+        parts = op("unstack")(self._slices(value), axis=0)
+        if len(parts) != len(numbers):
+            raise InvalidArgumentError(f"TensorArray: {len(numbers)} indices and {len(parts)} slices")
+        if numbers and max(numbers) >= len(self._elements) and not self._dynamic:
+            raise OutOfRangeError(f"TensorArray: indices has {max(numbers)}; {self._fixed()}")
+        if numbers and max(numbers) >= _MOST:
+            raise ResourceExhaustedError(f"TensorArray: indices has {max(numbers)}; at most {_MOST} tensors")
+        for number, part in zip(numbers, parts):
+            self.write(number, part)
+        return self
+
+    def split(self, value, lengths, name=None):
+        """Takes parts of the first axis, of those lengths, as the array's tensors. Returns the array.
+
+        Errors: InvalidArgumentError for lengths that do not add up to the axis, and for another number of them than an array has
+        that does not grow; those of write.
+        """
+        lengths = self._numbers("lengths", lengths)
+        if len(lengths) != len(self._elements) and not self._dynamic:
+            raise InvalidArgumentError(f"TensorArray: {len(lengths)} lengths; {self._fixed()}")
+        parts = op("split")(self._slices(value), lengths, 0)
+        inferred, self._infers = self._infers, False  # the parts differ in length
+        try:
+            self._elements[:] = [self._fitting(part) for part in parts]
+        finally:
+            self._infers = inferred
+        self._cleared.clear()
+        return self
+
+    def __repr__(self):
+        return f"<tf.TensorArray: dtype={self._dtype.name}, size={len(self._elements)}, element_shape={self._shape}>"

@@ -1,0 +1,139 @@
+"""tf.image.resize: every method is a matrix of weights for the rows and one for the columns."""
+import numpy as np
+
+from tapedeck._engine import InvalidArgumentError, UnimplementedError
+from tapedeck._core import dtypes
+from tapedeck._core.arguments import integers
+from tapedeck._core.composites import op, tensor
+from tapedeck._core.public import public
+from tapedeck._image.images import checked_images
+
+
+@public("image.ResizeMethod")
+class ResizeMethod:
+    """The names of image.resize's methods."""
+
+    AREA = "area"
+    BICUBIC = "bicubic"
+    BILINEAR = "bilinear"
+    GAUSSIAN = "gaussian"
+    LANCZOS3 = "lanczos3"
+    LANCZOS5 = "lanczos5"
+    MITCHELLCUBIC = "mitchellcubic"
+    NEAREST_NEIGHBOR = "nearest"
+
+
+public("image.ResizeMethod")(ResizeMethod)
+
+
+def _lanczos(radius):
+    return lambda x: np.where(x <= radius, np.sinc(x) * np.sinc(x / radius), 0.)
+
+
+def _triangle(x):
+    return np.maximum(0., 1. - x)
+
+
+def _gaussian(x):
+    return np.where(x < 1.5, np.exp(-2. * x * x), 0.)
+
+
+def _keys(x):
+    """R. Keys, "Cubic convolution interpolation for digital image processing", 1981, with a = -1/2."""
+    return np.where(x >= 2, 0., np.where(x >= 1, ((-.5 * x + 2.5) * x - 4.) * x + 2., (1.5 * x - 2.5) * x * x + 1.))
+
+
+def _mitchell(x):
+    """D. Mitchell and A. Netravali, "Reconstruction filters in computer graphics", 1988, with B = C = 1/3."""
+    return np.where(x >= 2, 0., np.where(x >= 1, ((-7 / 18 * x + 2.) * x - 10 / 3) * x + 16 / 9, (7 / 6 * x - 2.) * x * x + 8 / 9))
+
+
+# Of each method, weights by the distance from a pixel's centre, and beyond which there are none.
+_KERNELS = {"bilinear": (_triangle, 1), "bicubic": (_keys, 2), "gaussian": (_gaussian, 1.5), "lanczos3": (_lanczos(3), 3),
+            "lanczos5": (_lanczos(5), 5), "mitchellcubic": (_mitchell, 2)}
+
+
+def _area_weights(extent, count):
+    """How much of each of `extent` pixels lies under each of `count`."""
+    step = extent / count
+    first, pixel = np.arange(count)[:, None] * step, np.arange(extent)
+    covered = np.minimum(first + step, pixel + 1) - np.maximum(first, pixel)
+    return np.maximum(covered, 0.) / step
+
+
+def _weights(method, extent, count, antialias):
+    """(count, extent): of every pixel of the result, its parts of the image's."""
+    if method == "area":
+        return _area_weights(extent, count)
+    kernel, radius = _KERNELS[method]
+    centers = (np.arange(count) + .5) * (extent / count)
+    width = max(extent / count, 1.) if antialias else 1.
+    distance = np.abs(centers[:, None] - (np.arange(extent) + .5)) / width
+    weights = np.where(distance <= radius, kernel(distance), 0.)
+    return weights / weights.sum(1, keepdims=True)
+
+
+def _nearest(images, axis, count):
+    extent = images.shape[axis]
+    places = np.minimum(np.floor((np.arange(count) + .5) * (extent / count)), extent - 1)
+    return op("gather")(images, places.astype(np.int64), axis=axis)
+
+
+def _bilinear(images, axis, count):
+    """Two rows for each, instead of a matrix that is nearly empty."""
+    extent = images.shape[axis]
+    centers = (np.arange(count) + .5) * (extent / count) - .5
+    before = np.floor(centers)
+    weights = tensor((centers - before).reshape([-1] + [1] * (images.ndim - axis - 1)).astype(np.float32))
+    low, high = (op("gather")(images, np.clip(before + step, 0, extent - 1).astype(np.int64), axis=axis) for step in (0, 1))
+    return low + (high - low) * weights
+
+
+def _weighted(images, axis, weights):
+    shape = [*images.shape]
+    before, behind = int(np.prod(shape[:axis])), int(np.prod(shape[axis + 1:]))
+    flat = op("reshape")(images, [before, shape[axis], behind])
+    result = op("matmul")(tensor(weights.astype(np.float32)), flat)
+    return op("reshape")(result, [*shape[:axis], len(weights), *shape[axis + 1:]])
+
+
+def _extents(size, own, images, preserve_aspect_ratio):
+    extents = integers(size, "size")
+    if len(extents) != 2 or min(extents) < 1 or min(own) < 1:
+        raise InvalidArgumentError(f"resize: size is {size!r} for images {tuple(images.shape)}; needs (rows, columns), above 0")
+    if preserve_aspect_ratio:
+        factor = min(wanted / extent for wanted, extent in zip(extents, own))
+        extents = [max(1, round(extent * factor)) for extent in own]
+    return extents
+
+
+@public("image.resize", in_errors=True)
+def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=False, antialias=False, name=None):
+    """Images with other numbers of rows and columns. Pixels are squares: the centre of pixel i is at i + 1/2.
+
+    images: one image or several, any numeric dtype; size: (rows, columns); method: 'nearest', 'area' (the mean of what lies
+    under a pixel), or weights by distance: 'bilinear', 'bicubic' (Keys, a = -1/2), 'lanczos3', 'lanczos5', 'gaussian',
+    'mitchellcubic'; preserve_aspect_ratio: whether the result is the largest one within size that is as wide for its height;
+    antialias: where an image gets smaller, weights reach as far as its new pixels do.
+    Returns: the dtype of images by 'nearest', else float32.
+    Errors: InvalidArgumentError for another number of axes, for a size below 1 and images without pixels; UnimplementedError for
+    other methods.
+    """
+    images = checked_images("resize", "images", images)
+    own = list(images.shape[-3:-1])
+    extents = _extents(size, own, images, preserve_aspect_ratio)
+    method = method.lower() if isinstance(method, str) else method
+    if method not in ("nearest", "area") and method not in _KERNELS:
+        raise UnimplementedError(f"resize: method is {method!r}; there are 'nearest', 'area', " + ", ".join(map(repr, _KERNELS)))
+    if method != "nearest":
+        images = op("cast")(images, dtypes.float32)
+    for axis, count in zip((images.ndim - 3, images.ndim - 2), extents):
+        if count == images.shape[axis] and method not in ("gaussian", "mitchellcubic"):  # which smooth an image of any size
+            continue
+        if method == "nearest":
+            images = _nearest(images, axis, count)
+        elif method == "bilinear" and not antialias:
+            images = _bilinear(images, axis, count)
+        else:
+            images = _weighted(images, axis, _weights(method, images.shape[axis], count, antialias))
+    return images

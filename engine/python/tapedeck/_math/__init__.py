@@ -1,0 +1,1 @@
+"""Sums, segments and parts of numbers: tf.math."""

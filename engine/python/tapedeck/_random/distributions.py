@@ -1,0 +1,145 @@
+"""Random numbers. Most functions come from the registry; this adds the seed, and what is made of several ops."""
+
+import numpy as np
+
+from tapedeck import _engine
+from tapedeck._array.shaping import broadcast_static_shape as _broadcast_static_shape
+from tapedeck._core import dtypes
+from tapedeck._core.arguments import integer, integers
+from tapedeck._core.composites import limits as _limits, op as _op
+from tapedeck._core.public import public
+
+
+@public("random.set_seed", "set_random_seed", in_errors=True)
+def set_seed(seed):
+    """Makes the random ops that follow give the same numbers on every run; None ends that. seed: a whole number of 64 bits.
+
+    Errors: TypeError for what is no whole number; InvalidArgumentError for a larger one.
+    """
+    number = None if seed is None else integer(seed, "seed")
+    if number is not None and not -2**63 <= number < 2**63:
+        raise _engine.InvalidArgumentError(f"set_seed: seed is {number}; needs a whole number of 64 bits")
+    _engine.set_random_seed(number)
+
+
+def _is_number(value):
+    return value is None or isinstance(value, (int, float))
+
+
+def _between(draw, shape, first, second, dtype, seed, with_range):
+    """A draw from the standard distribution, moved and stretched: differentiable with respect to both arguments."""
+    dtype = dtypes.as_dtype(dtype)
+    first, second = (_engine.convert_to_tensor(value, dtype_hint=dtype) for value in (first, second))
+    for value in (first, second):
+        if value.dtype != dtype:
+            raise _engine.TypeMismatchError(f"{draw}: dtype is {dtype.name}, and an argument is {value.dtype.name}; cast it")
+    standard = _op(draw)(shape, dtype=dtype, seed=seed)
+    return standard * (second - first if with_range else second) + first
+
+
+@public("random.uniform", "random_uniform", in_errors=True)
+def uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=None):
+    """Random numbers, uniform on [minval, maxval): the op random_uniform, whose docstring tells of seeds.
+
+    shape: extents of the result; minval, maxval: the range, by default [0, 1); numbers, or, of a floating dtype, tensors that
+    broadcast to shape, with respect to which the result is then differentiable; dtype: floating or whole (which needs a
+    maxval); seed: whole number or None.
+    Returns: dtype, shape.
+    Errors: InvalidArgumentError for a negative extent, or an empty range of whole numbers; TypeError for bool.
+    """
+    dtype = dtypes.as_dtype(dtype)
+    if _is_number(minval) and _is_number(maxval):
+        return _op("random_uniform")(shape, minval, maxval, dtype, seed)
+    if dtype.is_integer:
+        limits = integer(minval, "minval"), None if maxval is None else integer(maxval, "maxval")
+        return _op("random_uniform")(shape, *limits, dtype, seed)
+    return _between("random_uniform", shape, minval, 1. if maxval is None else maxval, dtype, seed, True)
+
+
+@public("random.normal", "random_normal", in_errors=True)
+def normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None):
+    """Random numbers of the normal distribution: the op random_normal, whose docstring tells of seeds.
+
+    shape: extents of the result; mean, stddev: numbers, or tensors that broadcast to shape, with respect to which the result
+    is then differentiable; dtype: floating; seed: whole number or None.
+    Returns: dtype, shape.
+    Errors: InvalidArgumentError for a negative extent; TypeError for another dtype.
+    """
+    if _is_number(mean) and _is_number(stddev):
+        return _op("random_normal")(shape, mean, stddev, dtype, seed)
+    return _between("random_normal", shape, mean, stddev, dtype, seed, False)
+
+
+@public("random.truncated_normal", "truncated_normal", in_errors=True)
+def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None):
+    """Random numbers of the normal distribution; those further than 2·stddev from the mean are drawn again.
+
+    The arguments, the result and the errors are those of random.normal.
+    """
+    if _is_number(mean) and _is_number(stddev):
+        return _op("truncated_normal")(shape, mean, stddev, dtype, seed)
+    return _between("truncated_normal", shape, mean, stddev, dtype, seed, False)
+
+
+def _with_rate(draws, beta):
+    """Draws of the gamma distribution of rate 1, at the rate beta; None for 1."""
+    if beta is None:
+        return draws
+    return _op("maximum")(_op("divide")(draws, beta), float(_limits(draws.dtype).tiny))  # the distribution has no 0
+
+
+@public("random.gamma", "random_gamma", in_errors=True)
+def gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None):
+    """Random numbers of the gamma distribution with shape parameter alpha and rate beta (None: 1).
+
+    shape: how many for each pair of alpha and beta, which broadcast; dtype: floating. Returns dtype, shape + their shape.
+    Differentiable with respect to both, to alpha by the implicit derivative (see the op random_gamma_grad).
+    InvalidArgumentError for an alpha that is not above 0.
+    """
+    dtype = dtypes.as_dtype(dtype)
+    alpha = _engine.convert_to_tensor(alpha, dtype)
+    if beta is not None:
+        beta = _engine.convert_to_tensor(beta, dtype)
+        alpha = _op("broadcast_to")(alpha, _broadcast_static_shape(alpha.shape, beta.shape))
+    return _with_rate(_op("random_gamma")(alpha, shape, seed), beta)
+
+
+@public("random.bernoulli", in_errors=True)
+def bernoulli(shape, p=0.5, dtype=dtypes.int32, seed=None, name=None):
+    """1 with probability p, else 0. p: a number or a tensor that broadcasts to shape; dtype: of the result."""
+    p = _engine.convert_to_tensor(p, dtype_hint=dtypes.float32)
+    uniform = _op("random_uniform")(shape, 0, 1, p.dtype, seed)
+    return _op("cast")(_op("less")(uniform, p), dtype)
+
+
+@public("random.random_crop", "random_crop", "image.random_crop", in_errors=True)
+def random_crop(value, size, seed=None, name=None):
+    """A part of a tensor, cut out at a place that is drawn uniformly.
+
+    value: any dtype; size: the part's extents, one for each axis; seed: whole number or None.
+    Returns: the dtype of value, shape size.
+    Errors: InvalidArgumentError for a size that has another number of axes, or is larger than value.
+    """
+    value = _engine.convert_to_tensor(value)
+    extents = integers(size, "size")
+    if len(extents) != value.ndim or any(not 0 <= part <= own for part, own in zip(extents, value.shape)):
+        raise _engine.InvalidArgumentError(f"random_crop: size {extents} for value {tuple(value.shape)}; needs at most its extent "
+                                           "for each axis")
+    drawn = np.asarray(_op("random_uniform")([value.ndim], 0, 2**62, dtypes.int64, seed))
+    begin = [int(number) % (own - part + 1) for number, own, part in zip(drawn, value.shape, extents)]
+    return _op("slice")(value, begin, extents)
+
+
+@public("random.multinomial", "multinomial", in_errors=True)
+def multinomial(logits, num_samples, seed=None, name=None, output_dtype=dtypes.int64):
+    """TensorFlow 1's name of tf.random.categorical."""
+    return _op("random_categorical")(logits, num_samples, output_dtype, seed)
+
+
+@public("random_poisson")
+def random_poisson(lam, shape, dtype=dtypes.float32, seed=None, name=None):
+    """TensorFlow 1's tf.random_poisson: tf.random.poisson with its first arguments in another order."""
+    return _op("random_poisson")(shape, lam, dtype, seed)
+
+
+# TensorFlow 1's names at the top.

@@ -1,0 +1,112 @@
+"""ipykernel's program, with the debug server started in it and told of each cell."""
+
+import atexit
+import faulthandler
+import os
+import sys
+import time
+
+import zmq
+from ipykernel import kernelapp
+from ipykernel.ipkernel import IPythonKernel
+from traitlets import Dict
+
+from tapedeck._session import attachable, endpoint as session_endpoint
+from tapedeck._session.cells import CellWatch
+from tapedeck._session.pipe import PrivateIOPubThread
+
+
+CONNECTED_WITHIN = 10  # seconds
+
+
+def debug_module():
+    """The engine's debug server; None where the engine is built without it: cells run all the same."""
+    try:
+        from tapedeck._engine import debug
+    except ImportError:
+        return None
+    return debug
+
+
+class SessionKernel(IPythonKernel):
+    """Says in its kernel_info_reply whether the debug server runs: {"debug": True}, or {"error": why not}."""
+
+    tapedeck = Dict()
+
+    @property
+    def kernel_info(self):
+        return {**super().kernel_info, "tapedeck": self.tapedeck}
+
+    def _input_request(self, prompt, ident, parent, password=False):
+        """Asks; again, as long as the client that ran the cell has not connected its socket for answers. ZeroMQ would drop the
+        question, and the cell wait for good. EOFError after CONNECTED_WITHIN seconds."""
+        until = time.monotonic() + CONNECTED_WITHIN
+        while True:
+            try:
+                return super()._input_request(prompt, ident, parent, password)
+            except zmq.ZMQError as error:
+                if error.errno != zmq.EHOSTUNREACH:
+                    raise
+                if time.monotonic() > until:
+                    raise EOFError("Nobody is there who could answer.") from None
+                time.sleep(0.02)
+
+
+class SessionApp(kernelapp.IPKernelApp):
+    name = "tapedeck-session"
+    kernel_class = SessionKernel
+
+    def initialize(self, argv=None):
+        # ipykernel points descriptor 2 at the notebook; the app reads the original to say where a crash was.
+        self._crash_output = os.fdopen(os.dup(2), "w")
+        faulthandler.enable(self._crash_output)
+        mask = os.umask(0o077)  # for the sockets; the user's own files get the user's mask
+        try:
+            super().initialize(argv)
+        finally:
+            os.umask(mask)
+
+    def _know_program(self, path):
+        """Cells of a program's file run as in the program; those of a notebook find Tapedeck under TensorFlow's name where TensorFlow
+        itself is not installed."""
+        from tapedeck._session import as_tensorflow
+        as_tensorflow.install(first=bool(path))
+        if path:
+            sys.argv = [path]
+            self.shell.user_ns["__file__"] = path
+            self.shell.user_ns_hidden["__file__"] = path
+
+    def init_iopub(self, context):
+        # ipykernel's own thread listens on a TCP port for what forked processes print.
+        folder = session_endpoint.make_folder(self.abs_connection_file)
+        atexit.register(session_endpoint.remove, self.abs_connection_file)
+        original = kernelapp.IOPubThread
+        kernelapp.IOPubThread = lambda socket, pipe: PrivateIOPubThread(socket, folder, pipe)
+        try:
+            super().init_iopub(context)
+        finally:
+            kernelapp.IOPubThread = original
+
+    def init_shell(self):
+        super().init_shell()
+        self.stdin_socket.setsockopt(zmq.ROUTER_MANDATORY, 1)  # see SessionKernel._input_request
+        formats = os.environ.get("TAPEDECK_FIGURE_FORMATS")
+        if formats:  # before matplotlib is imported; `%config InlineBackend.figure_formats` changes it later
+            names = {name.strip() for name in formats.split(",") if name.strip()}
+            self.shell.config.InlineBackend.figure_formats = names
+        self._know_program(os.environ.get("TAPEDECK_PROGRAM"))
+        debug = debug_module()
+        if debug is None:
+            self.kernel.tapedeck = {"error": "the engine is built without it"}
+            return
+        attachable.stop()  # the session has a server of its own
+        try:
+            endpoint = session_endpoint.prepare(self.abs_connection_file)
+            debug.start(endpoint, bytes(self.session.key))
+        except Exception as error:
+            self.log.error("The debug server did not start, so this session can not be inspected: %s", error)
+            self.kernel.tapedeck = {"error": str(error)}
+            return
+        self.kernel.tapedeck = {"debug": True}
+        from tapedeck.summary import curves
+        CellWatch(self.shell, debug, curves.take_written).attach()

@@ -1,0 +1,142 @@
+"""`import tensorflow` gives Tapedeck: programs that were written for TensorFlow run as they are.
+
+`tensorflow`, `tensorflow.contrib.eager`, `tensorflow.keras.layers` … become other names of this package's modules: the same
+objects, imported once.
+"""
+import importlib
+import importlib.abc
+import importlib.machinery
+import sys
+import types
+
+# Modules of TensorFlow that programs import by name, where Tapedeck keeps their contents elsewhere.
+_ELSEWHERE = {
+    "compat.v1": "", "compat.v2": "",
+    "contrib.eager.python.tfe": "tfe", "contrib.eager": "tfe",
+    "python.keras": "keras", "keras.api": "keras",
+    "_api.v1": "", "_api.v2": "", "_api.v2.v2": "",
+    "examples.tutorials.mnist.input_data": "contrib.learn.datasets.mnist",
+    "contrib.learn.python.learn.datasets": "contrib.learn.datasets",
+    "contrib.cudnn_rnn.python.layers.cudnn_rnn": "contrib.cudnn_rnn",
+}
+# Files of TensorFlow itself from which programs take public functions, by the namespace in which these are.
+for _own, _theirs in {
+    "": "framework.constant_op framework.ops framework.tensor_shape framework.indexed_slices ops.array_ops ops.check_ops "
+        "ops.clip_ops ops.control_flow_ops ops.functional_ops ops.gradients ops.init_ops ops.linalg_ops ops.math_ops "
+        "ops.random_ops ops.script_ops ops.state_ops ops.template ops.tensor_array_ops ops.variable_scope ops.variables",
+    "tfe": "eager.backprop eager.function eager.def_function", "_core.context": "eager.context", "dtypes": "framework.dtypes",
+    "errors": "framework.errors framework.errors_impl", "data": "data.ops.dataset_ops", "image": "ops.image_ops",
+    "losses": "ops.losses.losses", "nn": "ops.nn ops.nn_impl ops.nn_ops ops.embedding_ops ops.rnn",
+    "nn.rnn_cell": "ops.rnn_cell", "strings": "ops.string_ops",
+    "layers": "layers.base layers.convolutional layers.core layers.layers layers.normalization layers.pooling",
+    "app": "platform.app", "flags": "platform.flags", "gfile": "platform.gfile", "logging": "platform.tf_logging",
+    "test": "platform.test", "nest": "util.nest", "compat": "util.compat", "summary": "summary.summary",
+    "train": "training.adam training.gradient_descent training.momentum training.optimizer training.rmsprop "
+             "training.training training.training_util",
+}.items():
+    _ELSEWHERE.update((f"python.{_each}", _own) for _each in _theirs.split())
+# Packages that only hold others.
+_EMPTY = {"_api", "contrib.eager.python", "python"} | {
+    ".".join(parts[:count]) for parts in (name.split(".") for name in _ELSEWHERE
+                                          if name.startswith(("contrib.cudnn_rnn.", "contrib.learn.", "examples.", "python.")))
+    for count in range(1, len(parts))} - {"contrib", "contrib.cudnn_rnn", "contrib.learn", *_ELSEWHERE}
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds `tensorflow` and what is below it. stands_in: for TensorFlow itself, whose version programs ask for."""
+
+    def __init__(self, stands_in):
+        self._stands_in = stands_in
+        self._own = None
+
+    def _tell_version(self, text):
+        if self._stands_in:
+            root = sys.modules["tapedeck"]
+            root.__version__ = root.VERSION = root.version.VERSION = text
+
+    def find_spec(self, name, path=None, target=None):
+        """The spec of a module of TensorFlow; None for others, and for what Tapedeck does not have."""
+        top, _, below = name.partition(".")
+        if top != "tensorflow":
+            return None
+        if below in _EMPTY:
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        module = _module(below)
+        return module and importlib.machinery.ModuleSpec(name, self, is_package=True, loader_state=module)
+
+    def create_module(self, spec):
+        """The module that `import` puts under the name."""
+        if spec.loader_state is None:
+            made = types.ModuleType(spec.name, "A package of TensorFlow that holds others.")
+            if spec.name == "tensorflow.contrib.eager.python":
+                made.tfe = _module("contrib.eager")
+            return made
+        module = spec.loader_state
+        self._own = getattr(module, "__spec__", None), getattr(module, "__path__", None)
+        return module
+
+    def exec_module(self, module):
+        """Nothing is left to run: the module was imported under its own name. It keeps what it says of itself."""
+        name = module.__spec__.name
+        if module.__spec__.loader_state is None:
+            return
+        module.__spec__ = self._own[0]
+        if self._own[1] is None:
+            module.__path__ = []  # so that Python looks for modules below it here
+        if name == "tensorflow":
+            self._tell_version(sys.modules["tapedeck"].version.VERSION)
+        if name == "tensorflow.contrib.eager":
+            self._tell_version("1.5.0")
+            from tapedeck.compat import v1_behavior
+            v1_behavior()
+
+
+def _module(below):
+    """Tapedeck's module of that name below `tensorflow`; None where there is none."""
+    prefix, rest = below, []
+    while prefix and prefix not in _ELSEWHERE:
+        prefix, _, last = prefix.rpartition(".")
+        rest.insert(0, last)
+    own = ".".join(["tapedeck", *filter(None, [_ELSEWHERE.get(prefix, "")]), *rest])
+    found = sys.modules.get(own)
+    if found is None:
+        try:
+            found = importlib.import_module(own)
+        except ModuleNotFoundError as error:
+            if not own.startswith(error.name or own + "."):
+                raise
+            return _attribute(own)
+    return found
+
+
+def _attribute(path):
+    """A namespace that is no file: tensorflow.keras.layers where tapedeck.keras has it as an attribute."""
+    parent, _, name = path.rpartition(".")
+    if not parent:
+        return None
+    found = getattr(sys.modules.get(parent), name, None)
+    return found if isinstance(found, types.ModuleType) else None
+
+
+def install(first=True):
+    """Makes `import tensorflow` find Tapedeck. first: also where TensorFlow itself is installed, and tf.__version__ is that of the
+    TensorFlow which Tapedeck follows; else only where it is not installed."""
+    uninstall()
+    finder = Finder(first)
+    if first:
+        sys.meta_path.insert(0, finder)
+    else:
+        sys.meta_path.append(finder)
+
+
+def uninstall():
+    """Takes back what install did. What was imported meanwhile stays."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, Finder)]
+
+
+def run(path, arguments):
+    """Runs the program in the file as `python3 path arguments` would, with `import tensorflow` giving Tapedeck."""
+    from tapedeck._session import program
+
+    install()
+    program.run(path, arguments)

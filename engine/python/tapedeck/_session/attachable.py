@@ -1,0 +1,156 @@
+"""Lets the window look into a program that runs by itself: `TAPEDECK_DEBUG=1 python3 program.py`.
+
+The debug server starts when tapedeck is imported; it records nothing until somebody attaches. How to reach it stands in
+`programs/PID-STARTED/program.json` of the user's private runtime folder (endpoint.py; the app reads it in
+app/kernel/program_list.h). STARTED is the process's start in clock ticks since the machine's, which tells it from a later process
+with the same number.
+"""
+
+import atexit
+import json
+import os
+import secrets
+import shutil
+import sys
+import time
+
+from tapedeck._session import endpoint as session_endpoint
+
+SWITCH = "TAPEDECK_DEBUG"
+FILE = "program.json"
+
+_entry = None  # of this process; a forked child has its parent's, which it must leave alone
+
+
+class Entry:
+    def __init__(self, folder):
+        self.process = os.getpid()
+        self.folder = folder
+        self.started = time.time()
+        self.key = secrets.token_hex(32)
+        self.endpoint = session_endpoint.socket_in(folder, "debug")
+
+    def write(self, file, arguments):
+        """`file`: of the program's code; empty where it has none (python3 -c)."""
+        from tapedeck._engine import debug
+        contents = {
+            "pid": self.process,
+            "started_ticks": started_ticks(self.process),
+            "started": self.started,
+            "file": file,
+            "program": arguments,
+            "folder": _working_folder(),
+            "endpoint": self.endpoint,
+            "key": self.key,
+            "protocol_version": debug.PROTOCOL_VERSION,
+        }
+        path = os.path.join(self.folder, FILE)
+        fresh = path + ".new"
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as output:
+            json.dump(contents, output)
+        os.replace(fresh, path)  # whoever reads it sees all of it
+        debug.begin_cell(file or arguments[0] or "program", "")
+
+
+def start():
+    """Starts the server of this program. What goes wrong is told on stderr: the program runs on without it."""
+    global _entry
+    if _entry is not None:
+        return
+    folder = None
+    try:
+        from tapedeck._engine import debug
+        remove_stale()
+        folder = _new_folder()
+        entry = Entry(folder)
+        debug.start(entry.endpoint, entry.key.encode(), while_attended=True)
+        _entry = entry
+        from tapedeck._session.frames import session
+        session.files_are_cells = True
+        entry.write(*_program())
+    except (ImportError, OSError, RuntimeError, ValueError) as error:
+        print(f"tapedeck: nobody can attach to this program ({SWITCH}=1): {error}", file=sys.stderr)
+        _entry = None
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        return
+    atexit.register(stop)
+
+
+def stop():
+    """Ends the server; whoever is attached sees that it ended. Does nothing in a forked child."""
+    global _entry
+    entry, _entry = _entry, None
+    if entry is None or entry.process != os.getpid():
+        return
+    from tapedeck._engine import debug
+    shutil.rmtree(entry.folder, ignore_errors=True)
+    debug.stop()
+
+
+def tell_program(file, arguments):
+    """The process runs this program from here on: it began as one that runs others."""
+    if _entry is not None and _entry.process == os.getpid():
+        _entry.write(os.path.abspath(file), list(arguments))
+
+
+def programs_folders():
+    """Where entries of the user's programs may be, whatever their environment was."""
+    return [os.path.join(base, "programs") for base in session_endpoint.base_folders()]
+
+
+def remove_stale():
+    """Removes the entries of processes that are gone."""
+    is_private = session_endpoint.is_private_folder
+    for programs in programs_folders():
+        # In /tmp somebody else may have made it, of links to what is the user's.
+        if not (is_private(os.path.dirname(programs)) and is_private(programs)):
+            continue
+        try:
+            names = os.listdir(programs)
+        except OSError:
+            continue
+        for name in names:
+            process, _, started = name.partition("-")
+            entry = os.path.join(programs, name)
+            if (process.isdecimal() and started.isdecimal() and is_private(entry)
+                    and started_ticks(int(process)) != int(started)):
+                shutil.rmtree(entry, ignore_errors=True)
+
+
+def started_ticks(process):
+    """When a process started, in clock ticks since the machine did; None where there is no such process, or it has ended."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()  # the name before it may hold anything
+        return None if fields[0] in "ZX" else int(fields[19])
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def _new_folder():
+    process = os.getpid()
+    name = f"{process}-{started_ticks(process)}"
+    tried = []
+    for programs in programs_folders():
+        folder = os.path.join(programs, name)
+        tried.append(folder)
+        fits = len(os.fsencode(os.path.join(folder, "debug"))) <= session_endpoint.LONGEST_PATH
+        if fits and all(session_endpoint.own_private_folder(one) for one in (os.path.dirname(programs), programs, folder)):
+            return folder
+    raise OSError(f"no folder for the debug server's socket can be made: tried {', '.join(tried)}")
+
+
+def _program():
+    """(the file of the program's code, its command line)."""
+    file = getattr(sys.modules.get("__main__"), "__file__", None) or ""
+    arguments = list(getattr(sys, "argv", None) or [""])
+    return os.path.abspath(file) if file else "", arguments
+
+
+def _working_folder():
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""

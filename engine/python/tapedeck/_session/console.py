@@ -1,0 +1,232 @@
+"""Code that the user runs where the program is stopped, or between two cells: watches, console, edits."""
+import ast
+import builtins
+import io
+import keyword
+import re
+import sys
+import threading
+import traceback
+
+import numpy as np
+
+from tapedeck import _engine
+from tapedeck._session.frames import Place, scope_at, session
+from tapedeck._session.values import bounded_repr, Cancelled, clean, describe, guarded, is_a, Stopped, TimeUp
+
+MOST_PRINTED = 100_000  # characters
+MOST_TRACEBACK = 20_000
+MOST_MATCHES = 200
+FILENAME = "<console>"
+
+WAITING_OP = "The op that waits has its inputs already; what comes after it sees the new value."
+
+
+class Kept:
+    """The first characters of what is printed, and whether there were more."""
+
+    def __init__(self):
+        self._parts, self._room, self._cut = [], MOST_PRINTED, False
+
+    def add(self, text):
+        self._cut = self._cut or len(text) > self._room
+        if self._room:
+            part = text[:self._room]
+            self._parts.append(part)
+            self._room -= len(part)
+
+    def text(self):
+        cut = f"\n… cut after {MOST_PRINTED:,} characters" if self._cut else ""
+        return ("".join(self._parts) + cut).encode("utf-8", "replace").decode("utf-8")
+
+
+class Printed(io.TextIOBase):
+    """Stands in for sys.stdout or sys.stderr: keeps what this thread writes, and passes on what others do."""
+
+    def __init__(self, original, kept):
+        self._original = original
+        self._kept = kept
+        self._thread = threading.get_ident()
+
+    def write(self, text):
+        if threading.get_ident() != self._thread:
+            return self._original.write(text)
+        self._kept.add(str(text))
+        return len(text)
+
+    def flush(self):
+        if threading.get_ident() != self._thread:
+            self._original.flush()
+
+    def __getattr__(self, name):  # what ipykernel's stream has beside a file's methods
+        return getattr(self._original, name)
+
+
+def evaluate(stop, thread, frame, code, statements):
+    """Runs the code; returns a dict with the fields of the protocol's Evaluation."""
+    kept = Kept()
+    out, error = sys.stdout, sys.stderr
+    ours = Printed(out, kept), Printed(error, kept)
+    sys.stdout, sys.stderr = ours
+    try:
+        answer = _evaluate(stop, thread, frame, code, statements)
+    finally:
+        if sys.stdout is ours[0]:
+            sys.stdout = out
+        if sys.stderr is ours[1]:
+            sys.stderr = error
+    answer["printed"] = kept.text()
+    return answer
+
+
+def _evaluate(stop, thread, frame, code, statements):
+    try:
+        scope = scope_at(stop, thread, frame)
+        value, notes = run_statements(scope, code) if statements else (run_expression(scope, code), [])
+        if statements and value is None:
+            return {"note": " ".join(notes)}
+        text = displayed(value) if statements else ""
+        return {**result_of(code, value), "text": text, "note": " ".join(notes)}
+    except BaseException as error:
+        return failure(error)
+
+
+def result_of(name, value):
+    row = describe(name, value)
+    kept = session.keep(value) if row.get("items") or row.get("shape") is not None else 0
+    return {"value": row, "result": kept}
+
+
+def displayed(value):
+    """As a cell shows it."""
+    try:
+        from IPython.lib.pretty import pretty
+    except ImportError:
+        pretty = repr
+    text = pretty(value) if type(value) is not str or len(value) < MOST_PRINTED else bounded_repr(value)
+    if len(text) > MOST_PRINTED:
+        text = text[:MOST_PRINTED] + "…"
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def failure(error):
+    """What an exception looks like to the user: without the frames of this file."""
+    if is_a(error, Cancelled):
+        raise error
+    if is_a(error, TimeUp):
+        text = "It took longer than it may, and was ended."
+        return {"error": text, "traceback": text}
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename != FILENAME:
+        trace = trace.tb_next
+    lines, problem = guarded(lambda: traceback.format_exception(type(error), error, trace))
+    text = "".join(lines) if lines else f"{type(error).__name__}, whose text {problem}\n"
+    if len(text) > MOST_TRACEBACK:
+        text = text[:MOST_TRACEBACK // 2] + "\n…\n" + text[-MOST_TRACEBACK // 2:]
+    text = text.rstrip("\n").encode("utf-8", "replace").decode("utf-8")
+    last, _ = guarded(lambda: traceback.format_exception_only(type(error), error)[-1].strip())
+    return {"error": clean(last or type(error).__name__, 500), "traceback": text}
+
+
+def run_expression(scope, code):
+    return eval(compile(code.strip(), FILENAME, "eval"), _with_builtins(scope.names()))
+
+
+def _with_builtins(names):
+    names.setdefault("__builtins__", builtins)
+    return names
+
+
+def run_statements(scope, code):
+    """(value of the last statement where that is an expression, else None; notes on assignments)."""
+    tree = ast.parse(code, FILENAME)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    names = _with_builtins(scope.names())
+    before = dict(names) if names is not scope.globals else None
+    value = None
+    try:
+        exec(compile(tree, FILENAME, "exec"), names)
+        if last is not None:
+            value = eval(compile(ast.Expression(last.value), FILENAME, "eval"), names)
+    finally:
+        notes = [] if before is None else _store_changes(scope, before, names)
+    return value, notes
+
+
+def _store_changes(scope, before, names):
+    notes = []
+    for name, value in names.items():
+        if name not in before or before[name] is not value:
+            notes.append(scope.store(name, value))
+    for name in before:
+        if name not in names:
+            notes.append(f"{name} stays: a variable of a waiting function can not be deleted.")
+    return [note for note in notes if note]
+
+
+def assign(place, code):
+    """A dict with the fields of Evaluation, or one with "variable" and "tensor": what the caller has yet to assign."""
+    try:
+        there = Place(*place)
+        old = there.value()
+        names = dict(there.scope.names())
+        for constant in ("nan", "inf"):  # as arrays write them
+            names.setdefault(constant, float(constant))
+        new = eval(compile(code.strip(), FILENAME, "eval"), _with_builtins(names))
+        if is_a(old, _engine.Variable) and not is_a(new, _engine.Variable):
+            return {"variable": old, "tensor": _engine.convert_to_tensor(new, dtype=old.dtype)}
+        note = there.put(_like(old, new))
+        return assigned(place, note)
+    except BaseException as error:
+        return failure(error)
+
+
+def assigned(place, note=""):
+    there = Place(*place)
+    notes = [note, WAITING_OP if there.scope.frame is not None and not note else ""]
+    return {"value": describe(there.text(), there.value()), "note": " ".join(filter(None, notes))}
+
+
+def _like(old, new):
+    """A list that is typed in place of a tensor or array becomes one of the same dtype."""
+    plain = is_a(new, (list, tuple, int, float, bool))
+    if is_a(old, _engine.Tensor) and plain:
+        return _engine.constant(new, old.dtype, None)
+    if is_a(old, np.ndarray) and plain:
+        return np.array(new, dtype=old.dtype)
+    if is_a(old, np.generic) and plain and not is_a(new, (list, tuple)):
+        return type(old)(new)
+    return new
+
+
+_DOTTED = re.compile(r"(?:([^\W\d]\w*(?:\.[^\W\d]\w*)*)\.)?([^\W\d]\w*)?$")
+
+
+def complete(stop, thread, frame, code, position):
+    """(where the replaced text starts, what could stand there)."""
+    head = code[:position]
+    found = _DOTTED.search(head)
+    owner, prefix = found.group(1), found.group(2) or ""
+    if owner is None and (not prefix or head[:found.start()].endswith(".")):
+        return position, []
+    names = scope_at(stop, thread, frame).names()
+    if owner is None:
+        candidates = set(names) | set(dir(builtins)) | set(keyword.kwlist)
+    else:
+        candidates, _ = guarded(_attribute_names, names, owner)
+    fitting = sorted((name for name in candidates or () if type(name) is str and name.startswith(prefix)),
+                     key=lambda name: (name.startswith("_"), name))
+    if not prefix.startswith("_"):
+        fitting = [name for name in fitting if not name.startswith("_")]
+    return position - len(prefix), [clean(name) for name in fitting[:MOST_MATCHES]]
+
+
+def _attribute_names(names, owner):
+    first, *rest = owner.split(".")
+    value = names[first] if first in names else getattr(builtins, first)
+    for name in rest:
+        value = getattr(value, name)
+    return dir(value)
+
+
+__all__ = ["Stopped", "assign", "assigned", "complete", "evaluate"]

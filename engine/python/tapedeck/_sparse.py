@@ -1,0 +1,130 @@
+"""tf.SparseTensor: the elements of a tensor that are not zero, by their places."""
+import collections
+
+import numpy as np
+
+from tapedeck import _engine
+from tapedeck._engine import InvalidArgumentError
+from tapedeck._core import dtypes
+from tapedeck._core.composites import op, tensor
+from tapedeck._core.public import public
+from tapedeck._core.shapes import TensorShape
+
+SparseTensorValue = collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
+SparseTensorValue.__doc__ = "The same as NumPy's arrays."
+public("SparseTensorValue")(SparseTensorValue)
+
+
+@public("SparseTensor", "sparse.SparseTensor")
+class SparseTensor:
+    """Values at places of a tensor whose other elements are zeros, or empty.
+
+    indices: (count, axes), whole numbers, a row for each value, in row-major order; values: (count,); dense_shape: (axes,), the
+    tensor's shape.
+    Errors: InvalidArgumentError for shapes that do not belong together, and places outside; TypeError for other dtypes.
+    """
+
+    def __init__(self, indices, values, dense_shape):
+        places, shape = np.asarray(indices), np.asarray(dense_shape)
+        if places.dtype.kind not in "iu" and places.size or shape.dtype.kind not in "iu" and shape.size:
+            raise _engine.TypeMismatchError(f"SparseTensor: indices are {places.dtype} and dense_shape is {shape.dtype}; both need "
+                                            "whole numbers")
+        self.values = tensor(values)
+        if shape.ndim != 1 or places.size and places.ndim != 2 or self.values.ndim != 1:
+            raise InvalidArgumentError(f"SparseTensor: indices {places.shape}, values {tuple(self.values.shape)} and dense_shape "
+                                       f"{shape.shape} need two axes, one and one")
+        places = places.reshape(-1, len(shape)) if len(shape) else places.reshape(len(self.values), 0)
+        if len(places) != len(self.values):
+            raise InvalidArgumentError(f"SparseTensor: there are {len(places)} indices and {len(self.values)} values")
+        outside = np.flatnonzero(((places < 0) | (places >= shape)).any(1))
+        if outside.size:
+            raise InvalidArgumentError(f"SparseTensor: indices[{outside[0]}] is {places[outside[0]].tolist()}; dense_shape is "
+                                       f"{shape.tolist()}")
+        self.indices, self.dense_shape = tensor(places, dtypes.int64), tensor(shape, dtypes.int64)
+
+    @property
+    def dtype(self):
+        """The dtype of the values."""
+        return self.values.dtype
+
+    @property
+    def shape(self):
+        """dense_shape as a TensorShape."""
+        return TensorShape(self.dense_shape.numpy().tolist())
+
+    def get_shape(self):
+        """dense_shape as a TensorShape."""
+        return self.shape
+
+    def __repr__(self):
+        return f"SparseTensor(indices={self.indices!r}, values={self.values!r}, dense_shape={self.dense_shape!r})"
+
+
+def _checked(function, value):
+    if isinstance(value, SparseTensorValue):
+        return SparseTensor(*value)
+    if not isinstance(value, SparseTensor):
+        raise _engine.TypeMismatchError(f"{function}: sp_input is a {type(value).__name__}; needs a tf.SparseTensor")
+    return value
+
+
+@public("sparse.to_dense", "sparse_tensor_to_dense", in_errors=True)
+def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
+    """The whole tensor, with default_value where nothing is: None for 0, "" or False. Gradients reach the values.
+
+    sp_input: a SparseTensor; validate_indices changes nothing.
+    Returns: the dtype of its values, its dense_shape.
+    Errors: InvalidArgumentError for a place that stands twice; TypeError for what is no SparseTensor.
+    """
+    sparse = _checked("to_dense", sp_input)
+    places = sparse.indices.numpy()
+    if len(np.unique(places, axis=0)) != len(places):
+        raise InvalidArgumentError("to_dense: a place stands twice in indices")
+    first = {"string": "", "bool": False}.get(sparse.dtype.name, 0) if default_value is None else default_value
+    whole = op("fill")(list(sparse.shape), tensor(first, sparse.dtype))
+    return op("tensor_scatter_nd_update")(whole, sparse.indices, sparse.values) if len(places) else whole
+
+
+@public("sparse.from_dense", in_errors=True)
+def from_dense(tensor, name=None):
+    """The elements of a tensor that are not 0, "" or False, as a SparseTensor. Gradients reach the tensor.
+
+    Returns: a SparseTensor of its dtype and shape.
+    Errors: TypeError for what no tensor can be made of.
+    """
+    whole = _engine.convert_to_tensor(tensor)
+    array = np.asarray(whole.numpy())
+    places = np.argwhere(array != (b"" if whole.dtype.name == "string" else 0)).astype(np.int64)
+    return SparseTensor(places, op("gather_nd")(whole, places), np.array(array.shape, np.int64))
+
+
+@public("string_split", in_errors=True)
+def string_split(source, delimiter=" ", skip_empty=True, name=None):
+    """TensorFlow 1's tf.string_split: the parts of each text.
+
+    source: (count,), strings; delimiter: each of its letters parts; "" parts all letters; skip_empty: leaves empty parts out.
+    Returns: a SparseTensor, (count, most parts).
+    Errors: InvalidArgumentError for another number of axes; TypeError for other dtypes.
+    """
+    texts = _engine.convert_to_tensor(source)
+    if texts.dtype.name != "string":
+        raise _engine.TypeMismatchError(f"string_split: source is {texts.dtype.name}; needs strings")
+    if texts.ndim != 1:
+        raise InvalidArgumentError(f"string_split: source has shape {tuple(texts.shape)}; needs one axis")
+    marks = delimiter.encode() if isinstance(delimiter, str) else bytes(np.asarray(delimiter)[()])
+    rows = [_parts(text, marks, skip_empty) for text in texts.numpy()]
+    places = [(row, column) for row, parts in enumerate(rows) for column in range(len(parts))]
+    values = _engine.constant([part for parts in rows for part in parts], "string", None)
+    return SparseTensor(np.array(places, np.int64).reshape(-1, 2), values, [len(rows), max(map(len, rows), default=0)])
+
+
+def _parts(text, marks, skip_empty):
+    if not marks:
+        return [text[place:place + 1] for place in range(len(text))]
+    parts = [b""]
+    for letter in text:
+        if letter in marks:
+            parts.append(b"")
+        else:
+            parts[-1] += bytes([letter])
+    return [part for part in parts if part or not skip_empty]

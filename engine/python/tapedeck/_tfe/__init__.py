@@ -1,0 +1,1 @@
+"""TensorFlow's tfe: eager execution's first interface, `from tapedeck import tfe`."""

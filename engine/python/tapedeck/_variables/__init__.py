@@ -1,0 +1,1 @@
+"""Variables, their scopes, stores and templates."""

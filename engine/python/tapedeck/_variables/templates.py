@@ -1,0 +1,199 @@
+"""Functions that own the variables which tf.get_variable makes in them: tf.make_template and tfe.graph_callable."""
+import collections
+import functools
+import inspect
+import traceback
+
+from tapedeck import _engine
+from tapedeck._core import dtypes, nest
+from tapedeck._core.composites import require_callable
+from tapedeck._core.public import public
+from tapedeck._core.shapes import TensorShape
+from tapedeck._core.trackable import Trackable
+from tapedeck._variables.scopes import AUTO_REUSE, variable_scope, VariableScope
+from tapedeck._variables.stores import EagerVariableStore
+
+
+class EagerTemplate(Trackable):
+    """What tf.make_template returns: the function with its scope and its variables."""
+
+    def __init__(self, name, func, create_scope_now=False, custom_getter=None):
+        self._func, self._name, self._custom_getter = func, name, custom_getter
+        self._store = EagerVariableStore()
+        self._variable_scope, self._called = None, False
+        self._made_at = "".join(traceback.format_list(traceback.extract_stack(limit=6)[:-2]))
+        if create_scope_now:
+            with self._store.as_default(), variable_scope(None, name, custom_getter=custom_getter) as scope:
+                object.__setattr__(self, "_variable_scope", scope)
+
+    def __call__(self, *args, **kwargs):
+        if self._variable_scope is not None:
+            with variable_scope(self._variable_scope, reuse=AUTO_REUSE), self._store.as_default():
+                return self._call(args, kwargs)
+        with variable_scope(None, self._name, custom_getter=self._custom_getter) as scope, self._store.as_default():
+            result = self._call(args, kwargs)
+        self._variable_scope = scope
+        return result
+
+    def _call(self, args, kwargs):
+        before = {id(variable) for variable in self.trainable_variables} if self._called else None
+        try:
+            result = self._func(*args, **kwargs)
+        except Exception as error:
+            error.add_note(f"The template {self._name!r} was made at:\n{self._made_at}")
+            raise
+        self._track_new()
+        if before is not None:
+            new = [variable.name for variable in self.trainable_variables if id(variable) not in before]
+            if new:
+                raise ValueError("New trainable variable created when calling a template after the first time, perhaps you used "
+                                 f"tf.Variable when you meant tf.get_variable: {', '.join(new)}")
+        self._called = True
+        return result
+
+    def _track_new(self):
+        """The variables are children by their names within the scope."""
+        known = self._children()
+        for name, variable in self._store._store.variables.items():
+            if known.get(name) is not variable:
+                self._track(name, variable)
+
+    @property
+    def name(self):
+        """The name that it was given."""
+        return self._name
+
+    @property
+    def func(self):
+        """The function."""
+        return self._func
+
+    @property
+    def variable_scope(self):
+        """The scope that its variables are in; None before the first call, unless it was made with create_scope_now_."""
+        return self._variable_scope
+
+    var_scope = variable_scope
+
+    @property
+    def variables(self):
+        """The variables that calls have made."""
+        return self._store.variables()
+
+    @property
+    def trainable_variables(self):
+        """Those that are trainable."""
+        return self._store.trainable_variables()
+
+    @property
+    def non_trainable_variables(self):
+        """Those that are not trainable."""
+        return self._store.non_trainable_variables()
+
+    weights = global_variables = variables
+    trainable_weights, non_trainable_weights = trainable_variables, non_trainable_variables
+    local_variables = property(lambda self: [], doc="None: they are in `variables`.")
+
+
+@public("make_template", "tfe.make_template")
+def make_template(name_, func_, create_scope_now_=False, unique_name_=None, custom_getter_=None, **kwargs):
+    """A function that makes its variables at the first call, and takes the same ones at every other.
+
+        scale = tf.make_template("scale", lambda x: x * tf.get_variable("factor", [], initializer=tf.ones_initializer()))
+
+    name_: the scope of the variables; it becomes unique at the first call, or at once with create_scope_now_. func_: takes its
+    variables from tf.get_variable and the functions of tf.layers. kwargs: arguments that func_ always gets. custom_getter_: as
+    tf.variable_scope has it.
+    Returns: an object to be called, with variables, trainable_variables and non_trainable_variables.
+    Errors: ValueError for unique_name_, which TensorFlow refuses where it executes eagerly, and for a trainable variable that a
+    later call makes; TypeError for what cannot be called.
+    """
+    require_callable("make_template", "func_", func_)
+    if name_ is None:
+        raise ValueError("make_template: name cannot be None.")
+    if unique_name_ is not None:
+        raise ValueError(f"make_template: unique_name_ is {unique_name_!r}; unique_name cannot be used in eager mode.")
+    function = functools.partial(func_, **kwargs) if kwargs else func_
+    return EagerTemplate(name_, function, create_scope_now=create_scope_now_, custom_getter=custom_getter_)
+
+
+ShapeAndDtype = collections.namedtuple("ShapeAndDtype", ["shape", "dtype"])
+ShapeAndDtype.__doc__ = "What tfe.graph_callable says of an argument: its shape, None in it for any extent, and its dtype."
+public("tfe.ShapeAndDtype")(ShapeAndDtype)
+
+
+class _GraphCallable:
+    """A function with the variables that tf.get_variable made in it."""
+
+    def __init__(self, function, shape_and_dtypes):
+        self._function, self._specs = function, shape_and_dtypes
+        self._store, self._scope = EagerVariableStore(), VariableScope()
+        functools.update_wrapper(self, function)
+
+    def _argument(self, place, value, spec):
+        value = _engine.convert_to_tensor(value, dtypes.as_dtype(spec.dtype), None)
+        if not TensorShape(spec.shape).is_compatible_with(value.shape):
+            raise ValueError(f"{self.__name__}: argument {place} has shape {value.shape}; graph_callable was told "
+                             f"{TensorShape(spec.shape)}")
+        return value
+
+    def __call__(self, *args):
+        if len(args) != len(self._specs):
+            raise TypeError(f"{self.__name__}: {len(args)} arguments were given; graph_callable was told of {len(self._specs)}")
+        converted = []
+        for place, (arg, spec) in enumerate(zip(args, self._specs)):
+            if isinstance(spec, ShapeAndDtype):
+                converted.append(self._argument(place, arg, spec))
+                continue
+            values, specs = nest.flatten(arg), _flat_specs(spec)
+            if len(values) != len(specs):
+                raise ValueError(f"{self.__name__}: argument {place} holds {len(values)} values; graph_callable was told of "
+                                 f"{len(specs)}")
+            converted.append(nest.pack_sequence_as(arg, [self._argument(place, *pair) for pair in zip(values, specs)]))
+        with self._store.as_default(), variable_scope(self._scope):
+            return self._function(*converted)
+
+    @property
+    def variables(self):
+        """The variables that calls have made: none before the first."""
+        return self._store.variables()
+
+    @property
+    def trainable_variables(self):
+        """Those that are trainable."""
+        return self._store.trainable_variables()
+
+
+def _flat_specs(spec):
+    if isinstance(spec, ShapeAndDtype):
+        return [spec]
+    inside = [spec[key] for key in sorted(spec)] if isinstance(spec, dict) else spec
+    return [leaf for each in inside for leaf in _flat_specs(each)]
+
+
+@public("tfe.graph_callable")
+def graph_callable(shape_and_dtypes):
+    """Decorates a function of tensors that takes its variables from tf.get_variable: they are made at the first call and stay.
+
+        @tfe.graph_callable([tfe.ShapeAndDtype(shape=(), dtype=tf.float32)])
+        def scaled(x):
+            return tf.get_variable("factor", shape=(), initializer=tf.ones_initializer()) * x
+
+    shape_and_dtypes: a ShapeAndDtype for each argument, or lists, tuples and dicts of them; the arguments become tensors of these.
+    Returns: a function with `variables` and `trainable_variables`. TensorFlow 1 made a graph of it; here it runs as it is.
+    Errors: TypeError where the function takes another number of arguments; at a call, ValueError for another shape.
+    """
+    def decorate(function):
+        require_callable("graph_callable", "function", function)
+        try:
+            parameters = inspect.signature(function).parameters.values()
+        except (TypeError, ValueError):
+            parameters = None
+        if parameters is not None and all(each.kind is each.POSITIONAL_OR_KEYWORD for each in parameters) \
+                and len(parameters) != len(shape_and_dtypes):
+            raise TypeError(f"The number of arguments accepted by the decorated function `{function.__name__}` ({len(parameters)}) "
+                            f"must match the number of ShapeAndDtype objects passed to the graph_callable() decorator "
+                            f"({len(shape_and_dtypes)}).")
+        return _GraphCallable(function, list(shape_and_dtypes))
+
+    return decorate

@@ -1,0 +1,1 @@
+"""Data sets that lie in files of this machine: tf.keras.datasets."""

@@ -1,2 +1,0 @@
-"""tf.initializers under Keras' name."""
-from tapedeck.initializers import *  # noqa: F401,F403
