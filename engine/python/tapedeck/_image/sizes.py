@@ -127,7 +127,8 @@ def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=Fal
         raise UnimplementedError(f"resize: method is {method!r}; there are 'nearest', 'area', " + ", ".join(map(repr, _KERNELS)))
     if method != "nearest":
         images = op("cast")(images, dtypes.float32)
-    for axis, count in zip((images.ndim - 3, images.ndim - 2), extents):
+    # Columns first: whole rows, which are many then, are taken in less time than pixels.
+    for axis, count in ((images.ndim - 2, extents[1]), (images.ndim - 3, extents[0])):
         if count == images.shape[axis] and method not in ("gaussian", "mitchellcubic"):  # which smooth an image of any size
             continue
         if method == "nearest":
