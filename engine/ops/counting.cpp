@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
 
 #include "engine/cpu/copy.h"
@@ -95,6 +96,42 @@ bool number_by_table(const T* values, std::int64_t count, Distinct& distinct) {
   return false;
 }
 
+/// Whole numbers that lie close together, by a table of all between them; false, and nothing is known, where
+/// they do not.
+template <class T>
+bool number_by_range(const T* values, std::int64_t count, Distinct& distinct) {
+  using Unsigned = std::make_unsigned_t<T>;
+  if (count == 0) return false;
+  T low = values[0], high = values[0];
+  cpu::in_order(count, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      low = std::min(low, values[i]);
+      high = std::max(high, values[i]);
+    }
+  });
+  const auto place_of = [low](T value) {
+    return static_cast<std::uint64_t>(
+        static_cast<Unsigned>(static_cast<Unsigned>(value) - static_cast<Unsigned>(low)));
+  };
+  const std::uint64_t most = std::max<std::uint64_t>(static_cast<std::uint64_t>(count), 1024);
+  if (place_of(high) >= most) return false;
+  std::vector<std::int64_t> numbers(place_of(high) + 1, -1);
+  distinct.place.resize(static_cast<std::size_t>(count));
+  cpu::in_order(count, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      std::int64_t& number = numbers[place_of(values[i])];
+      if (number < 0) {
+        number = std::ssize(distinct.first);
+        distinct.first.push_back(i);
+        distinct.counts.push_back(0);
+      }
+      distinct.place[static_cast<std::size_t>(i)] = number;
+      ++distinct.counts[static_cast<std::size_t>(number)];
+    }
+  });
+  return true;
+}
+
 /// Equal values stand side by side in order, the first of them first.
 template <class T>
 Distinct number_by_order(DType dtype, const T* values, std::int64_t count) {
@@ -151,6 +188,8 @@ Distinct distinct_values(const Tensor& any) {
   visit_dtype(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* values = x.data<T>();
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+      if (number_by_range(values, x.count(), distinct)) return;
     if (number_by_table(values, x.count(), distinct)) return;
     if constexpr (!std::is_same_v<T, bool>) distinct = number_by_order(x.dtype(), values, x.count());
   });
