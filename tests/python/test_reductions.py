@@ -1,6 +1,6 @@
 """Reductions, scans, order, segments and counts against NumPy and PyTorch."""
-import functools
 import collections
+import functools
 import itertools
 import operator
 import unittest
@@ -173,20 +173,6 @@ class Scans(unittest.TestCase):
                 self.assertEqual(result.dtype, dtype)
                 np.testing.assert_allclose(result, wanted, rtol=2e-6, atol=1e-6)
 
-    def test_different_whole_numbers_close_together_and_far_apart(self):
-        random = np.random.default_rng(7)
-        for dtype in np.int8, np.int32, np.int64, np.uint64:
-            info = np.iinfo(dtype)
-            for low, high in ((info.min, info.max), (info.max - 100, info.max), (info.min, info.min + 100), (0, 100)):
-                for count in 1, 50, 5000:
-                    with self.subTest(dtype=dtype, low=low, high=high, count=count):
-                        x = random.integers(low, high, count, dtype, endpoint=True)
-                        y, places, counts = (each.numpy() for each in tf.unique_with_counts(x))
-                        np.testing.assert_array_equal(y, list(dict.fromkeys(x)))
-                        np.testing.assert_array_equal(y[places], x)
-                        often = collections.Counter(x.tolist())
-                        self.assertEqual(counts.tolist(), [often[value] for value in y.tolist()])
-
     def test_running_sums_of_long_rows(self):
         random = np.random.default_rng(6)
         for count, rows, (exclusive, reverse) in itertools.product((65535, 65536, 70001, 131072), (1, 3),
@@ -309,6 +295,20 @@ class Segments(unittest.TestCase):
 
 
 class Counts(unittest.TestCase):
+    def test_different_whole_numbers_close_together_and_far_apart(self):
+        random = np.random.default_rng(7)
+        for dtype in np.int8, np.int32, np.int64, np.uint64:
+            info = np.iinfo(dtype)
+            for low, high in ((info.min, info.max), (info.max - 100, info.max), (info.min, info.min + 100), (0, 100)):
+                for count in 1, 50, 5000:
+                    with self.subTest(dtype=dtype, low=low, high=high, count=count):
+                        x = random.integers(low, high, count, dtype, endpoint=True)
+                        y, places, counts = (each.numpy() for each in tf.unique_with_counts(x))
+                        np.testing.assert_array_equal(y, list(dict.fromkeys(x)))
+                        np.testing.assert_array_equal(y[places], x)
+                        often = collections.Counter(x.tolist())
+                        self.assertEqual(counts.tolist(), [often[value] for value in y.tolist()])
+
     def test_bincount(self):
         x = [1, 1, 3, 0, 1]
         self.assertEqual(tf.math.bincount(x).numpy().tolist(), [1, 3, 0, 1])
