@@ -42,7 +42,7 @@
   F(erfc, floating, same, 1.5, 8, erfc_of(x))                                                      \
   F(lgamma, floating, same, 4, 20, lgamma_of(x))                                                   \
   F(digamma, floating, same, 20, 20, static_cast<T>(digamma_of(static_cast<double>(x))))           \
-  F(erfinv, floating, same, 8, 8, static_cast<T>(erfinv_of(static_cast<double>(x))))               \
+  F(erfinv, floating, same, 1.5, 8, erfinv_of(x))                                                  \
   F(ndtri, floating, same, 8, 8, static_cast<T>(ndtri_of(static_cast<double>(x))))                 \
   F(erfcinv, floating, same, 8, 8,                                                                 \
     static_cast<T>(ndtri_of(0.5 * static_cast<double>(x)) * (-std::numbers::sqrt2 / 2)))           \

@@ -1,4 +1,5 @@
 """Functions and operators that have loops of vector code, over all kinds of numbers: digits, edges, views, one value for all."""
+import math
 import unittest
 
 import numpy as np
@@ -52,6 +53,14 @@ class VectorFunctions(unittest.TestCase):
             self.assert_digits(tf.math.erf, x, scipy.special.erf(wide), 2.6)
             self.assert_digits(tf.math.erfc, x, scipy.special.erfc(wide), 6)
             self.assert_digits(tf.nn.gelu, x, wide * scipy.special.ndtr(wide), 7)
+            x = np.concatenate([x, np.linspace(-1, 1, 100_001).astype(np.float32), 1 - np.float32(2)**-np.arange(1, 25, dtype=np.float32)])
+            self.assert_digits(tf.math.erfinv, x, np.copysign(scipy.special.erfinv(x.astype(np.float64)), x), 4)  # SciPy loses -0's sign
+
+    def test_the_gamma_functions_logarithm_to_its_last_digit(self):
+        positive = np.abs(np.concatenate([self.of_all_kinds(np.float32)[::17], np.linspace(.5, 3.5, 30_001).astype(np.float32),
+                                          np.float32([1e30, 2e30, 3e38, .99999994, 1.0000001, 1.9999999, 2.0000002])]))
+        exact = np.array([math.lgamma(x) if 0 < x < np.inf else np.nan if x != x else np.inf for x in positive.tolist()])
+        self.assert_digits(tf.math.lgamma, positive, exact, .6)
 
     def test_angles_of_points(self):
         x = self.of_all_kinds(np.float32)

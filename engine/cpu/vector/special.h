@@ -8,6 +8,8 @@
 #include <limits>
 #include <numbers>
 
+#include "engine/cpu/vector/arithmetic.h"
+
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
 
