@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/cpu/copy.h"
+#include "engine/tensor/strings.h"
 #include "tests/engine/all_rows.h"
 
 using namespace tapedeck;

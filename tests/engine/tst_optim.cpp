@@ -9,8 +9,8 @@
 #include "engine/cpu/parallel.h"
 #include "engine/optim/apply.h"
 #include "engine/tensor/interrupt.h"
-#include "tests/engine/all_rows.h"
 #include "tests/engine/expect_error.h"
+#include "tests/engine/rows_optim.h"
 
 using namespace tapedeck;
 using namespace tapedeck::testing;

@@ -5,13 +5,12 @@
 
 #include "app/kernel/debug_client.h"
 #include "tests/kernel/fake_debug_server.h"
+#include "tests/kernel/session_probe.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
 
 namespace {
-
-constexpr int generous = 30000;
 
 struct Peers {
   explicit Peers(const QByteArray& serverKey = "the key") {
