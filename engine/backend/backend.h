@@ -188,6 +188,8 @@ class Backend {
                             std::int64_t count) const;
 
   // ---- products (cpu/matmul.h) ----
+  /// matmul takes float16 and bfloat16 as they are, too, and adds in float32.
+  virtual bool multiplies_halves() const { return false; }
   /// The lists of first elements stand in memory of the host, here and in AttentionMatrices.
   virtual void matmul(DType dtype, const kernels::MatmulSize& size, std::span<const void* const> a,
                       std::span<const void* const> b, void* out) const;

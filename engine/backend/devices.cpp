@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
 
@@ -12,6 +13,8 @@
 
 namespace tapedeck {
 namespace {
+
+std::atomic<bool> tensor_float_32{false};
 
 std::string& absence() {
   static auto* const text = new std::string;
@@ -74,6 +77,7 @@ void load() {
                                &table;
                          },
                      .op_device = [] { return op_device(); },
+                     .tensor_float_32_allowed = &tensor_float_32_allowed,
                      .unlocked =
                          [](void (*wait)(void*), void* context) {
                            const HostUnlock unlock;
@@ -85,6 +89,13 @@ void load() {
 }  // namespace
 
 constinit std::array<const Backend*, detail::most_gpus> detail::gpu_backends{};
+
+bool tensor_float_32_allowed() {
+  return tensor_float_32.load(std::memory_order_relaxed);
+}
+void allow_tensor_float_32(bool allowed) {
+  tensor_float_32.store(allowed, std::memory_order_relaxed);
+}
 
 void load_gpus() {
   static std::once_flag once;

@@ -18,6 +18,11 @@ const std::string& why_no_gpu();
 /// Whether this build has kernels for GPUs, be there one or not.
 bool has_gpu_kernels();
 
+/// Whether GPUs may round the factors of float32's products to TF32 (10 bits of fraction instead of 23), for
+/// speed. Off unless asked for; holds for all threads, from the next product on.
+bool tensor_float_32_allowed();
+void allow_tensor_float_32(bool allowed);
+
 /// What the engine gives to the library.
 struct GpuHost {
   const Backend& cpu;
@@ -25,6 +30,7 @@ struct GpuHost {
   void (*add)(DeviceMemory& memory, const Backend& kernels);
   /// op_device(); a library's own copy of that variable would be another.
   Device (*op_device)();
+  bool (*tensor_float_32_allowed)();
   /// Calls `wait(context)` without the host language's lock.
   void (*unlocked)(void (*wait)(void* context), void* context);
 };

@@ -103,6 +103,9 @@ void CudaBackend::matmul(DType dtype, const MatmulSize& asked, std::span<const v
       return multiply_reals(dtype, size, a, b, static_cast<float*>(out));
     case DType::float64:
       return multiply_reals(dtype, size, a, b, static_cast<double*>(out));
+    case DType::float16:
+    case DType::bfloat16:
+      return multiply_reals(dtype, size, a, b, static_cast<std::uint16_t*>(out));
     default:
       throw NoKernel("matmul");
   }

@@ -47,6 +47,12 @@ cudaDataType_t type_of(DType dtype) {
   }
 }
 
+cublasComputeType_t compute_type_of(DType dtype) {
+  if (dtype == DType::float64) return CUBLAS_COMPUTE_64F;
+  return dtype == DType::float32 && host().tensor_float_32_allowed() ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                                     : CUBLAS_COMPUTE_32F;
+}
+
 int small(std::int64_t extent, const char* name) {
   if (extent > std::numeric_limits<int>::max())
     fail<UnimplementedError>("a matrix product with ", name, " = ", extent,
@@ -76,7 +82,7 @@ void multiply(const Product& product, const void* a, const void* b, void* out) {
           small(std::max<std::int64_t>(product.ldb, 1), "ldb"), product.b_step, a, type,
           small(std::max<std::int64_t>(product.lda, 1), "lda"), product.a_step, number(product.beta, beta),
           out, type, small(std::max<std::int64_t>(product.ldc, 1), "ldc"), product.out_step,
-          small(product.batch, "batch"), wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+          small(product.batch, "batch"), compute_type_of(product.dtype), CUBLAS_GEMM_DEFAULT),
       "a matrix product");
   stream.note_work();
 }

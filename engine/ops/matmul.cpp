@@ -195,6 +195,7 @@ TAPEDECK_OP(matmul_op) = {
         "that do "
         "not broadcast; TypeMismatchError for other or different dtypes.",
     .python_hints = {"a_is_sparse", "b_is_sparse"},
+    .half_products = true,
     .takes_others = true,
     .uint64_way = Uint64Way::bits,
 };

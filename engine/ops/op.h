@@ -147,6 +147,8 @@ struct OpDef {
   /// The forward function takes dtypes without kernels as they are: it moves elements, or converts them
   /// itself. Others get them widened, and their results are rounded back.
   bool takes_narrow = false;
+  /// The same for float16 and bfloat16 alone, on devices that multiply them (Backend::multiplies_halves).
+  bool half_products = false;
   /// The forward function takes string, uint64 and complex tensors as they are, as far as the shape rule lets
   /// them pass. Where this is not set, and takes_narrow neither, run_op refuses them.
   bool takes_others = false;

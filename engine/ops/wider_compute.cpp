@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/backend/backend.h"
 #include "engine/ops/checks.h"
 #include "engine/ops/narrow_values.h"
 #include "engine/tensor/strings.h"
@@ -80,11 +81,24 @@ std::optional<DType> other_dtype(const OpContext& context) {
   return std::nullopt;
 }
 
+bool is_half(DType dtype) {
+  return dtype == DType::float16 || dtype == DType::bfloat16;
+}
+
+/// Sums are float32 there, too: what differs from widened operands is that no widened copies are made.
+bool takes_halves(const OpContext& context) {
+  return context.op.half_products && backend(context.device).multiplies_halves() &&
+         std::all_of(context.inputs.begin(), context.inputs.end(),
+                     [](const Tensor& input) { return is_half(input.dtype()); });
+}
+
 }  // namespace
 
 Tensors compute_otherwise(const OpContext& context) {
   const std::optional<DType> other = other_dtype(context);
-  if (!other) return context.op.takes_narrow ? context.op.forward(context) : compute_widened(context);
+  if (!other)
+    return context.op.takes_narrow || takes_halves(context) ? context.op.forward(context)
+                                                            : compute_widened(context);
   if (*other == DType::uint64 && context.op.uint64_way != Uint64Way::none) return compute_widened(context);
   if (!context.op.takes_narrow && !context.op.takes_others) refuse(context, *other);
   Tensors outputs = context.op.forward(context);

@@ -110,6 +110,10 @@ void bind_devices(py::module_& module) {
       py::arg("policy"), "The tfe.DEVICE_PLACEMENT_… of threads that have none of their own.");
   module.def(
       "device_policy", [] { return static_cast<int>(copy_policy()); }, "What holds for this thread.");
+  module.def("tensor_float_32_allowed", &tensor_float_32_allowed,
+             "Whether GPUs may round the factors of float32's products to TF32.");
+  module.def("allow_tensor_float_32", &allow_tensor_float_32, py::arg("allowed"),
+             "GPUs may do so from the next product on, in all threads.");
   module.def("memory_info", &memory_info, py::arg("device") = "/cpu:0",
              "Bytes that tensors use, the most that they used, and those that are free and kept for the next "
              "ones.");

@@ -267,6 +267,40 @@ class OnGpus(unittest.TestCase):
         self.assertEqual(singular.device, "/gpu:0")
         np.testing.assert_allclose(singular.numpy(), [3., 2.])
 
+    def test_halves_are_multiplied_as_they_are(self):
+        random = np.random.RandomState(3)
+        for dtype in (tf.float16, tf.bfloat16):
+            a, b = (tf.cast(tf.constant(random.randn(*shape)), dtype) for shape in ((5, 64, 96), (96, 128)))
+            tf.config.experimental.reset_memory_stats("GPU:0")
+            before = tf.config.experimental.get_memory_usage("GPU:0")
+            product = tf.matmul(a, b)
+            peak = tf.config.experimental.get_memory_info("GPU:0")["peak"]
+            self.assertEqual((product.device, product.dtype), ("/gpu:0", dtype))
+            self.assertLess(peak - before, 2 * 2 * 5 * 64 * 128)  # the result; no operand in float32 beside it
+            with tf.device("/cpu:0"):
+                expected = tf.matmul(a.cpu(), b.cpu())
+            tolerance = 2 ** -10 if dtype == tf.float16 else 2 ** -7
+            np.testing.assert_allclose(tf.cast(product, tf.float32).numpy(), tf.cast(expected, tf.float32).numpy(), tolerance, tolerance)
+            self.assertEqual(tf.matmul(a[:, :, :0], b[:0]).numpy().tolist(), np.zeros((5, 64, 128)).tolist())
+
+    def test_factors_are_rounded_to_tf32_where_that_is_asked_for(self):
+        experimental = tf.config.experimental
+        self.assertIs(experimental.tensor_float_32_execution_enabled(), False)
+        a, b = np.random.RandomState(4).randn(2, 40, 40).astype(np.float32)
+        exact, wide = tf.matmul(a, b).numpy(), tf.matmul(a.astype(np.float64), b.astype(np.float64)).numpy()
+        np.testing.assert_allclose(exact, wide, atol=1e-5)
+        self.addCleanup(experimental.enable_tensor_float_32_execution, False)
+        experimental.enable_tensor_float_32_execution(True)
+        self.assertIs(experimental.tensor_float_32_execution_enabled(), True)
+        rounded = tf.matmul(a, b).numpy()
+        self.assertGreater(np.abs(rounded - wide).max(), 1e-4)
+        np.testing.assert_allclose(rounded, wide, atol=2e-2)
+        np.testing.assert_array_equal(tf.matmul(a.astype(np.float64), b.astype(np.float64)).numpy(), wide)
+        experimental.enable_tensor_float_32_execution(False)
+        np.testing.assert_array_equal(tf.matmul(a, b).numpy(), exact)
+        with self.assertRaisesRegex(TypeError, "enabled is 1; it needs a bool"):
+            experimental.enable_tensor_float_32_execution(1)
+
     def test_a_model_trains_there(self):
         x = tf.constant(np.random.RandomState(1).randn(32, 3).astype(np.float32))
         y = tf.matmul(x, [[1.], [-2.], [3.]])

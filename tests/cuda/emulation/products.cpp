@@ -1,4 +1,7 @@
 // cuBLAS by plain loops.
+#include <bit>
+#include <cmath>
+
 #include "cublas_v2.h"
 #include "engine/tensor/narrow_formats.h"
 
@@ -16,6 +19,13 @@ struct Float {
   static float load(float x) { return x; }
   static float store(float x) { return x; }
 };
+/// 10 bits of fraction, to the nearest, ties to even, as tensor cores get their factors.
+struct TensorFloat32 : Float {
+  static float load(float x) {
+    const auto bits = std::bit_cast<std::uint32_t>(x);
+    return std::isfinite(x) ? std::bit_cast<float>((bits + 0xfffU + (bits >> 13 & 1U)) & ~0x1fffU) : x;
+  }
+};
 struct Double {
   using Stored = double;
   using Sum = double;
@@ -29,6 +39,15 @@ struct Half {
   static float load(std::uint16_t x) { return Format::to_float(x); }
   static std::uint16_t store(float x) { return Format::from_float(x); }
 };
+
+/// A sum is no factor: it is read as it is.
+template <class Type>
+typename Type::Sum stored(typename Type::Stored value) {
+  if constexpr (std::is_same_v<Type, TensorFloat32>)
+    return value;
+  else
+    return Type::load(value);
+}
 
 struct Gemm {
   bool transpose_a, transpose_b;
@@ -59,7 +78,7 @@ void compute(const Gemm& of) {
                  Type::load(b[of.transpose_b ? i * of.ldb + column : column * of.ldb + i]);
         Stored& to = c[column * of.ldc + row];
         sum *= static_cast<Sum>(of.alpha);
-        if (of.beta != 0.0) sum += static_cast<Sum>(of.beta) * Type::load(to);
+        if (of.beta != 0.0) sum += static_cast<Sum>(of.beta) * stored<Type>(to);
         to = Type::store(sum);
       }
   }
@@ -97,6 +116,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
                                           cublasComputeType_t compute_type, cublasGemmAlgo_t) {
   if (m < 0 || n < 0 || k < 0 || batch < 0 || a_type != b_type || a_type != c_type ||
       (compute_type == CUBLAS_COMPUTE_64F) != (a_type == CUDA_R_64F) ||
+      (compute_type == CUBLAS_COMPUTE_32F_FAST_TF32 && a_type != CUDA_R_32F) ||
       lda < std::max(1, transpose_a == CUBLAS_OP_N ? m : k) ||
       ldb < std::max(1, transpose_b == CUBLAS_OP_N ? k : n) || ldc < std::max(1, m))
     return CUBLAS_STATUS_INVALID_VALUE;
@@ -121,17 +141,18 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
                 .ldc = ldc,
                 .c_step = c_step,
                 .batch = batch};
-  enqueue(handle->stream, "cublasGemmStridedBatchedEx", [of, type = a_type] {
-    switch (type) {
-      case CUDA_R_64F:
-        return compute<Double>(of);
-      case CUDA_R_16F:
-        return compute<Half<tapedeck::Float16>>(of);
-      case CUDA_R_16BF:
-        return compute<Half<tapedeck::BFloat16>>(of);
-      default:
-        return compute<Float>(of);
-    }
-  });
+  enqueue(handle->stream, "cublasGemmStridedBatchedEx",
+          [of, type = a_type, rounded = compute_type == CUBLAS_COMPUTE_32F_FAST_TF32] {
+            switch (type) {
+              case CUDA_R_64F:
+                return compute<Double>(of);
+              case CUDA_R_16F:
+                return compute<Half<tapedeck::Float16>>(of);
+              case CUDA_R_16BF:
+                return compute<Half<tapedeck::BFloat16>>(of);
+              default:
+                return rounded ? compute<TensorFloat32>(of) : compute<Float>(of);
+            }
+          });
   return CUBLAS_STATUS_SUCCESS;
 }

@@ -85,3 +85,20 @@ def trim_pool():
     What nobody used for about a second goes back by itself; this is for whoever needs it at once.
     """
     _engine.trim_pool()
+
+
+@public("config.experimental.enable_tensor_float_32_execution")
+def enable_tensor_float_32_execution(enabled):
+    """Lets GPUs round the factors of float32's matrix products and convolutions to TF32 (10 bits of fraction instead of 23; sums stay
+    float32), which their tensor cores multiply several times as fast. Off until asked for, other than in TensorFlow; for all
+    threads. Results then differ from the CPU's by about 1e-3. What is replayed later is computed as the switch stands then.
+    """
+    if not isinstance(enabled, bool):
+        raise TypeError(f"enable_tensor_float_32_execution: enabled is {enabled!r}; it needs a bool")
+    _engine.allow_tensor_float_32(enabled)
+
+
+@public("config.experimental.tensor_float_32_execution_enabled")
+def tensor_float_32_execution_enabled():
+    """What enable_tensor_float_32_execution said last; False at the start."""
+    return _engine.tensor_float_32_allowed()
