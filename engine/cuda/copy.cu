@@ -5,6 +5,7 @@
 #include "engine/cuda/copy.h"
 #include "engine/cuda/elements.h"
 #include "engine/cuda/memory.h"
+#include "engine/cuda/transpose.h"
 #include "engine/cuda/walk.h"
 
 namespace tapedeck::cuda {
@@ -28,6 +29,16 @@ __global__ void copy_kernel(const T* source, T* target, Walk<2> walk) {
     walk.offsets(static_cast<std::uint32_t>(i), place);
     target[place[1]] = source[place[0]];
   }
+}
+
+template <class T>
+void transpose(const Planes& planes, const T* source, T* target) {
+  const std::int64_t tiles = std::int64_t{planes.matrices.count} * planes.down * planes.across;
+  launch("transpose",
+         {.blocks = std::min<std::int64_t>(tiles, 1 << 16),
+          .threads = plane_tile * plane_rows,
+          .cooperation = Cooperation::block},
+         transpose_kernel<T>, source, target, planes);
 }
 
 template <class T>
@@ -161,6 +172,8 @@ void copy_elements(std::size_t size, const void* source, const Strides& source_s
                        cudaMemcpyAsync(to, from, walk.count * wide.size, cudaMemcpyDeviceToDevice, stream()),
                        "a copy within the device");
                  visit_size(wide.size, [&]<class T>(T) {
+                   if (const auto planes = planes_of(walk))
+                     return transpose(*planes, static_cast<const T*>(from), static_cast<T*>(to));
                    launch("copy", grid_for(walk.count), copy_kernel<T>, static_cast<const T*>(from),
                           static_cast<T*>(to), walk);
                  });

@@ -211,6 +211,41 @@ class DeviceMemoryTest : public QObject {
     }
   }
 
+  void layouts_with_other_neighbours_are_copied_by_tiles() {
+    struct Layout {
+      Shape shape;
+      Strides strides;
+    };
+    const std::vector<Layout> layouts = {
+        {{32, 32}, {1, 32}},                    // one tile
+        {{33, 70}, {1, 33}},                    // tiles that are cut on both sides
+        {{16, 100}, {1, 16}},                   // half a tile
+        {{15, 100}, {1, 15}},                   // too narrow for tiles
+        {{3, 40, 50}, {2000, 1, 40}},           // matrices
+        {{50, 3, 40}, {1, 2000, 50}},           // an axis between
+        {{2, 3, 20, 35}, {2100, 700, 1, 20}},   // two axes of matrices
+        {{2, 17, 19, 23}, {7429, 1, 391, 17}},  // channels go first
+        {{40, 40}, {1, 1}},                     // a window that slides
+        {{40, 40}, {1, 0}},                     // repeated
+    };
+    for (const std::size_t size : {1, 2, 4, 8, 16})
+      for (const auto& [shape, strides] : layouts) {
+        std::int64_t last = 0;
+        for (int axis = 0; axis < shape.rank(); ++axis) last += (shape[axis] - 1) * strides[axis];
+        std::vector<std::uint8_t> bytes(static_cast<std::size_t>(last + 1) * size);
+        for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i * 7 + i / 251);
+        std::vector<std::uint8_t> expected(static_cast<std::size_t>(element_count(shape)) * size),
+            copied(expected.size());
+        const Held from(bytes.size()), to(expected.size());
+        memory().write(bytes.data(), from.block->data, bytes.size());
+        memory().copy_strided(size, from.block->data, strides, to.block->data, shape);
+        backend(Device{}).copy(size, bytes.data(), strides, expected.data(), contiguous_strides(shape),
+                               shape);
+        memory().read(to.block->data, copied.data(), copied.size());
+        QVERIFY2(copied == expected, (std::to_string(size) + " bytes, " + to_string(shape)).c_str());
+      }
+  }
+
   void fills_have_any_size_and_place() {
     for (const std::size_t size : {1, 2, 4, 8, 16})
       for (const std::int64_t count : {0, 1, 7, 64, 1001})
