@@ -59,7 +59,7 @@ struct Any {
 };
 struct All {
   template <class T>
-  static constexpr T neutral = T(1);
+  static constexpr T neutral = static_cast<T>(0x0101010101010101ULL);  // of all truth values in a word
   template <class T>
   __device__ __forceinline__ static T combine(T a, T b) {
     return static_cast<T>(a & b);

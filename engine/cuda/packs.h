@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "engine/cuda/launch.h"
 
@@ -22,13 +23,35 @@ __host__ __device__ __forceinline__ bool takes_packs(const void* place) {
   return reinterpret_cast<std::uintptr_t>(place) % alignof(P) == 0;
 }
 
+/// A GPU ends the kernel where a pack lies elsewhere.
+template <class P>
+__device__ __forceinline__ void must_take_packs([[maybe_unused]] const void* place) {
+#ifdef TAPEDECK_EMULATED_CUDA
+  if (!takes_packs<P>(place)) emulation::trap("a pack lies at no multiple of its size");
+#endif
+}
+
 /// Where packs may lie; behind it all their elements are there.
 template <int width, class T>
 __device__ __forceinline__ Pack<T, width> load_pack(const T* from) {
+  must_take_packs<Pack<T, width>>(from);
   return *reinterpret_cast<const Pack<T, width>*>(from);
 }
 template <class T, int width>
 __device__ __forceinline__ void store_pack(T* to, const Pack<T, width>& values) {
+  must_take_packs<Pack<T, width>>(to);
+#ifndef TAPEDECK_EMULATED_CUDA
+  // Where the address comes from an index in memory, nvcc would store elements one by one.
+  if constexpr (sizeof values == sizeof(uint4)) {
+    uint4 bits;
+    std::memcpy(&bits, &values, sizeof bits);
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
+                 :
+                 : "l"(__cvta_generic_to_global(to)), "r"(bits.x), "r"(bits.y), "r"(bits.z), "r"(bits.w)
+                 : "memory");
+    return;
+  }
+#endif
   *reinterpret_cast<Pack<T, width>*>(to) = values;
 }
 

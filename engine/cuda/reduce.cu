@@ -310,6 +310,21 @@ void reduce_as(const void* from, std::int64_t outer, std::int64_t count, std::in
          values, outer, count, group, out);
 }
 
+/// Truth values are joined eight at a time where they lie so: the order makes no difference.
+template <class F>
+void reduce_truth(const void* values, std::int64_t outer, std::int64_t count, std::int64_t inner, void* out) {
+  using Eight = std::uint64_t;
+  constexpr auto together = static_cast<std::int64_t>(sizeof(Eight)), many = 64 * together;
+  const auto begins = [](const void* place) { return takes_packs<Pack<Eight, 1>>(place); };
+  if (inner % together == 0 && begins(values) && begins(out))
+    return reduce_as<F, Eight>(values, outer, count, inner / together, out);
+  if (inner > 1 || count < many || count % together != 0 || !begins(values))
+    return reduce_as<F, std::uint8_t>(values, outer, count, inner, out);
+  const Scratch joined(static_cast<std::size_t>(outer) * sizeof(Eight));
+  reduce_as<F, Eight>(values, outer, count / together, 1, joined.as<Eight>());
+  reduce_as<F, std::uint8_t>(joined.as<Eight>(), outer, together, 1, out);
+}
+
 template <class T, class Wide>
 void reduce_numbers(kernels::Reduction op, const void* values, std::int64_t outer, std::int64_t count,
                     std::int64_t inner, void* out) {
@@ -342,10 +357,8 @@ void CudaBackend::reduce(kernels::Reduction op, DType dtype, const void* values,
                          std::int64_t count, std::int64_t inner, void* out) const {
   switch (dtype) {
     case DType::bool_:
-      if (op == kernels::Reduction::any)
-        return reduce_as<Any, std::uint8_t>(values, outer, count, inner, out);
-      if (op == kernels::Reduction::all)
-        return reduce_as<All, std::uint8_t>(values, outer, count, inner, out);
+      if (op == kernels::Reduction::any) return reduce_truth<Any>(values, outer, count, inner, out);
+      if (op == kernels::Reduction::all) return reduce_truth<All>(values, outer, count, inner, out);
       throw NoKernel("reduce of truth values by a function of numbers");
     case DType::int32:
       return reduce_numbers<std::int32_t, std::uint32_t>(op, values, outer, count, inner, out);

@@ -32,7 +32,7 @@ using Values = Pack<T, own<T>>;
 template <class T>
 __device__ __forceinline__ T highest_of(const T* x, std::int64_t count, int first, int step) {
   T highest = lowest<T>;
-#pragma unroll 4
+#pragma unroll 1
   for (std::int64_t i = first; i < count; i += step)
     for (const T value : load_pack<own<T>>(x, i, count).values) highest = Maximum::combine(highest, value);
   return highest;
@@ -53,6 +53,7 @@ __device__ __forceinline__ void finish_row(const T* x, std::int64_t row, std::in
   } else {
     const T log_sum = result == Result::log_softmax ? logarithm(sum) : T(0);
     T* const to = out + row * count;
+#pragma unroll 1
     for (std::int64_t i = first; i < count; i += step) {
       Values<T> values = load_pack<own<T>>(x, i, count);
       if constexpr (result == Result::softmax) {

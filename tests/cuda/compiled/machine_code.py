@@ -94,7 +94,9 @@ def _symbols(found):
 # ---- instructions of 128 bits, since Volta: the lowest twelve say what is done ----
 
 _loads = {0x381: "global", 0x981: "global", 0x983: "local", 0x984: "shared", 0x980: "generic", 0x380: "generic"}
-_stores = {0x386: "global", 0x986: "global", 0x387: "local", 0x987: "local", 0x388: "shared", 0x988: "shared", 0x385: "generic", 0x985: "generic"}
+_stores = {
+    0x386: "global", 0x986: "global", 0x387: "local", 0x987: "local", 0x388: "shared", 0x988: "shared", 0x385: "generic", 0x985: "generic",
+}  # fmt: skip
 _bits = (8, 8, 16, 16, 32, 64, 128)
 
 
@@ -118,6 +120,7 @@ def memory_accesses(code):
 
 # ---- machine code of one source file and architecture: attributes in the sections .nv.info ----
 
+_reserved_shared = 1 << 10  # bytes of the system's, which are in the section since Hopper
 _with_a_size = 4  # other forms have two bytes of value
 _registers, _frame_size = 0x2F, 0x11
 
@@ -148,7 +151,8 @@ def kernels_of(cubin, architecture):
                 if symbol >= len(names):
                     raise Malformed(f"an attribute of symbol {symbol} of {len(names)}")
                 (registers if attribute == _registers else frames)[names[symbol]] = value
-    shared = {section.name[len(".nv.shared.") :]: section.size for section in found if section.name.startswith(".nv.shared.")}
+    prefix, reserved = ".nv.shared.", _reserved_shared if architecture >= 90 else 0
+    shared = {section.name[len(prefix) :]: section.size - reserved for section in found if section.name.startswith(prefix)}
     kernels = []
     for section in found:
         if not section.name.startswith(".text."):
