@@ -108,6 +108,11 @@ def _exponentials(kernel):
     return 32 * (32 if size == 8 else 64) * size + 8 * size + size
 
 
+def _sums_of_warps(type_name=None):
+    """One for each of the 32 that a block may have, of that type or the kernel's own."""
+    return lambda kernel: 32 * size_of(type_name or kernel.arguments[0])
+
+
 def _nothing(_):
     return 0
 
@@ -140,6 +145,14 @@ plans = {
     "columns_kernel": Plan(_of_columns, shared=_quads),
     "rows_by_warps_kernel": Plan(_results_of_rows, shared=_nothing, occupancy=0.375),
     "rows_by_blocks_kernel": Plan(_results_of_rows, shared=_exponentials),
+    "sequence_kernel": Plan((None, 128), shared=_nothing, occupancy=0.75),
+    "linspace_kernel": Plan((None, 128), shared=_nothing),
+    "normalize_channels": Plan(both, shared=_nothing, occupancy=0.75),
+    "channels_gradient": Plan(both, shared=_nothing, occupancy=0.75),
+    "normalize_rows": Plan(both, shared=_sums_of_warps("double")),
+    "rows_gradient": Plan(both, shared=_sums_of_warps("double")),
+    "softmax_rows": Plan(both, shared=_sums_of_warps()),
+    "softmax_gradient": Plan(both, shared=_sums_of_warps()),
     "add_by_warps_kernel": Plan(threads=64),
 }
 others = Plan(occupancy=0.25)
