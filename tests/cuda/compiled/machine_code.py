@@ -1,4 +1,5 @@
-"""What nvcc has made: the kernels in a library's section .nv_fatbin, with their registers and the widths of what they load and store.
+"""What nvcc has made: the kernels in a library's section .nv_fatbin, with their registers and the widths of what they
+load and store.
 
 NVIDIA documents neither the fat binary's container nor its instructions' bits: test_kernels.py compiles kernels whose
 answers are known, and compares, before it believes anything here.
@@ -95,7 +96,8 @@ def _symbols(found):
 
 _loads = {0x381: "global", 0x981: "global", 0x983: "local", 0x984: "shared", 0x980: "generic", 0x380: "generic"}
 _stores = {
-    0x386: "global", 0x986: "global", 0x387: "local", 0x987: "local", 0x388: "shared", 0x988: "shared", 0x385: "generic", 0x985: "generic",
+    0x386: "global", 0x986: "global", 0x387: "local", 0x987: "local",
+    0x388: "shared", 0x988: "shared", 0x385: "generic", 0x985: "generic",
 }  # fmt: skip
 _bits = (8, 8, 16, 16, 32, 64, 128)
 
@@ -152,7 +154,11 @@ def kernels_of(cubin, architecture):
                     raise Malformed(f"an attribute of symbol {symbol} of {len(names)}")
                 (registers if attribute == _registers else frames)[names[symbol]] = value
     prefix, reserved = ".nv.shared.", _reserved_shared if architecture >= 90 else 0
-    shared = {section.name[len(prefix) :]: section.size - reserved for section in found if section.name.startswith(prefix)}
+    shared = {
+        section.name.removeprefix(prefix): section.size - reserved
+        for section in found
+        if section.name.startswith(prefix)
+    }
     kernels = []
     for section in found:
         if not section.name.startswith(".text."):

@@ -1,5 +1,5 @@
-"""How many warps of a kernel a multiprocessor holds, by NVIDIA's limits (CUDA C++ Programming Guide, table of technical specifications
-per compute capability)."""
+"""How many warps of a kernel a multiprocessor holds, by NVIDIA's limits (CUDA C++ Programming Guide, table of technical
+specifications per compute capability)."""
 import dataclasses
 
 
@@ -27,7 +27,8 @@ def occupancy(architecture, threads, registers, shared):
     warps = -(-threads // 32)
     blocks = min(limits.blocks, limits.warps // warps)
     if registers:
-        of_registers = limits.registers // 4 // _rounded(registers * 32, _warp_registers) * 4  # a quarter for each scheduler
+        of_a_scheduler = limits.registers // 4 // _rounded(registers * 32, _warp_registers)
+        of_registers = 4 * of_a_scheduler
         blocks = min(blocks, of_registers // warps)
     blocks = min(blocks, limits.shared // _rounded(shared + limits.shared_of_the_system, _shared_unit))
     return blocks * warps / limits.warps

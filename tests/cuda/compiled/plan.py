@@ -1,11 +1,11 @@
-"""How the kernels of engine/cuda are meant to come out of nvcc: the one place that says so. A kernel that has no row here is as `others`
-says."""
+"""How the kernels of engine/cuda are meant to come out of nvcc: the one place that says so. A kernel that has no row
+here is as `others` says."""
 import dataclasses
 import re
 
 _bytes = {
-    "bool": 1, "unsigned char": 1, "signed char": 1, "short": 2, "unsigned short": 2, "int": 4, "unsigned int": 4, "float": 4,
-    "long": 8, "unsigned long": 8, "double": 8, "Bytes16": 16,
+    "bool": 1, "unsigned char": 1, "signed char": 1, "short": 2, "unsigned short": 2, "int": 4, "unsigned int": 4,
+    "float": 4, "long": 8, "unsigned long": 8, "double": 8, "Bytes16": 16,
 }  # fmt: skip
 
 
@@ -117,8 +117,8 @@ def _nothing(_):
     return 0
 
 
-# Rows shorter than a step of the CPU's lanes (short_rows_kernel), partial results (combine_kernel, add_kernel) and words that lie
-# across 16 bytes (copy_kernel of smaller ones) are read as they come.
+# Rows shorter than a step of the CPU's lanes (short_rows_kernel), partial results (combine_kernel, add_kernel) and
+# words that lie across 16 bytes (copy_kernel of smaller ones) are read as they come.
 plans = {
     "unary_kernel": Plan(_of_function, shared=_nothing),
     "unary_walk_kernel": Plan(_of_function, shared=_nothing),
@@ -169,8 +169,8 @@ def widths_of(kernel):
 
 # ---- local memory ----
 
-#: Their arguments are reduced by Payne's and Hanek's method where they are large, whose product with the digits of 2/π stands in an
-#: array that loops count through: CUDA's sin, cos and tan.
+#: Their arguments are reduced by Payne's and Hanek's method where they are large, whose product with the digits of 2/π
+#: stands in an array that loops count through: CUDA's sin, cos and tan.
 functions_with_a_frame = {
     "sin", "cos", "tan", "digamma", "polygamma", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1",
 }  # fmt: skip

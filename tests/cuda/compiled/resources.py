@@ -1,4 +1,5 @@
-"""What nvcc's assembler says of each kernel with --resource-usage, as engine/cuda/keep_resources.sh keeps it beside the objects."""
+"""What nvcc's assembler says of each kernel with --resource-usage, as engine/cuda/keep_resources.sh keeps it beside the
+objects."""
 import dataclasses
 import re
 
@@ -25,7 +26,7 @@ _shared = re.compile(r"(\d+) bytes smem")
 
 
 def parse(text):
-    """The resources of each kernel in a report. Functions that are no kernels have lines of their own, which are left out."""
+    """The resources of each kernel in a report. Functions that are no kernels have lines of their own: left out."""
     found, name, frame = [], None, None
     for number, line in enumerate(text.splitlines(), 1):
         if match := _begin.match(line):

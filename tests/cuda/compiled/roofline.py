@@ -1,4 +1,5 @@
-"""The bound of each streaming kernel on an H100 (SXM): what its op costs by the registry's rules, beside what the chip can do."""
+"""The bound of each streaming kernel on an H100 (SXM): what its op costs by the registry's rules, beside what the chip
+can do."""
 import subprocess
 
 bandwidth = 3.35e12  # bytes a second
@@ -35,7 +36,8 @@ def _calls(dtype):
     yield "range", f"{number} {number} {number} -> {dtype}:{_rows * _count}", f"sequence_kernel<{t}>"
     yield "gradient_descent", f"{x} {x} {number} -> {x}", f"update_kernel<{t}, GradientDescent<{t}>>"
     yield "momentum", f"{x} {x} {x} {number} {number} -> {x} {x}", f"update_kernel<{t}, Momentum<{t}, false>>"
-    yield "adam", f"{x} {x} {x} {x} {' '.join([number] * 5)} -> {x} {x} {x}", f"update_kernel<{t}, Adam<{t}, false>>"
+    numbers = " ".join([number] * 5)
+    yield "adam", f"{x} {x} {x} {x} {numbers} -> {x} {x} {x}", f"update_kernel<{t}, Adam<{t}, false>>"
 
 
 def _elementwise(kernel):
@@ -51,8 +53,9 @@ def _elementwise(kernel):
 
 
 def table(kernels, program):
-    """Lines about the streaming kernels: pairs (signature, (registers, occupancy)), as one architecture has them. An op that the
-    registry does not know, or whose kernel is not there, is an error, a function that only other ops call is left out."""
+    """Lines about the streaming kernels of pairs (signature, (registers, occupancy)), as one architecture has them. An
+    op that the registry does not know, or whose kernel is not there, is an error; a function that only other ops call
+    is left out."""
     by_name = {str(kernel): kernel for kernel, _ in kernels}
     found = dict((str(kernel), numbers) for kernel, numbers in kernels)
     wanted = []
@@ -66,7 +69,8 @@ def table(kernels, program):
             wanted.append((function[0], function[1], function[2], name, False))
     text = "".join(f"{op} {call}\n" for op, call, *_ in wanted)
     answers = subprocess.run([program], input=text, capture_output=True, text=True, check=True).stdout.splitlines()
-    lines = [f"{'op':22}{'dtype':9}{'bytes':>7}{'flops':>7}{'registers':>11}{'occupancy':>11}{'µs per 10⁶':>12}  bound by    kernel"]
+    columns = f"{'bytes':>7}{'flops':>7}{'registers':>11}{'occupancy':>11}{'µs per 10⁶':>12}"
+    lines = [f"{'op':22}{'dtype':9}{columns}  {'bound by':12}kernel"]
     for (op, _, dtype, kernel, must_exist), answer in zip(wanted, answers, strict=True):
         if answer == "none":
             if must_exist:
@@ -77,7 +81,7 @@ def table(kernels, program):
         memory, arithmetic = bytes_ / bandwidth, flops / peak[dtype]
         bound = "memory" if memory >= arithmetic else "arithmetic"
         lines.append(
-            f"{op:22}{dtype:9}{bytes_:7.1f}{flops:7.1f}{registers:11}{occupancy:11.0%}{1e12 * max(memory, arithmetic):12.2f}"
-            f"  {bound:12}{kernel}"
+            f"{op:22}{dtype:9}{bytes_:7.1f}{flops:7.1f}{registers:11}{occupancy:11.0%}"
+            f"{1e12 * max(memory, arithmetic):12.2f}  {bound:12}{kernel}"
         )
     return lines

@@ -1,5 +1,5 @@
-"""What nvcc has made of engine/cuda, in the library and beside the objects that it is linked from: nothing spilt, 128 bits at a time
-where data stream, registers and shared memory as planned (plan.py)."""
+"""What nvcc has made of engine/cuda, in the library and beside the objects that it is linked from: nothing spilt, 128
+bits at a time where data stream, registers and shared memory as planned (plan.py)."""
 import collections
 import os
 import pathlib
@@ -58,7 +58,7 @@ class KnownKernels(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             source = pathlib.Path(folder) / "known.cu"
             source.write_text(known_source)
-            codes = [f"--generate-code=arch=compute_{number},code=[compute_{number},sm_{number}]" for number in architectures]
+            codes = [f"--generate-code=arch=compute_{n},code=[compute_{n},sm_{n}]" for n in architectures]
             made = subprocess.run(
                 [os.environ["TAPEDECK_NVCC"], *codes, "--resource-usage", "-c", source, "-o", source.with_suffix(".o")],
                 capture_output=True, text=True, check=True,
@@ -69,7 +69,8 @@ class KnownKernels(unittest.TestCase):
         self.assertEqual(len(reported), 8 * len(architectures))
         for kernel in kernels:
             report = reported[kernel.name, kernel.architecture]
-            self.assertEqual((kernel.registers, kernel.frame, kernel.shared), (report.registers, report.frame, report.shared))
+            told = (report.registers, report.frame, report.shared)
+            self.assertEqual((kernel.registers, kernel.frame, kernel.shared), told)
             if kernel.name.startswith("bits_"):
                 width = int(kernel.name.removeprefix("bits_"))
                 self.assertEqual((kernel.loads, kernel.stores), ({"global": {width: 1}}, {"global": {width: 1}}))
@@ -88,8 +89,8 @@ class KnownKernels(unittest.TestCase):
 class CompiledKernels(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.objects = [pathlib.Path(line) for line in pathlib.Path(os.environ["TAPEDECK_CUDA_OBJECTS"]).read_text().split()]
-        cls.objects = [path for path in cls.objects if path.name.endswith(".cu.o")]
+        paths = map(pathlib.Path, pathlib.Path(os.environ["TAPEDECK_CUDA_OBJECTS"]).read_text().splitlines())
+        cls.objects = [path for path in paths if path.name.endswith(".cu.o")]
         cls.linked, cls.ptx = machine_code.kernels_in(pathlib.Path(os.environ["TAPEDECK_CUDA_LIBRARY"]).read_bytes())
         names = [kernel.name for kernel in cls.linked]
         cls.signatures = dict(zip(names, demangled(names), strict=True))
@@ -116,11 +117,11 @@ class CompiledKernels(unittest.TestCase):
         self.check([f"{family}: planned, but not compiled" for family in plan.plans if family not in present])
 
     def test_nothing_is_spilt(self):
-        """As the assembler tells it of the very objects that are linked: registers and frames are those in the library."""
+        """As the assembler tells it of the very objects that are linked: all else it tells is so in the library."""
         linked = {(kernel.name, kernel.architecture): kernel for kernel in self.linked}
         wrong, seen = [], set()
-        sources = pathlib.Path(__file__).parents[3] / "engine" / "cuda"
-        self.assertEqual(sorted(path.name for path in self.objects), sorted(path.name + ".o" for path in sources.glob("*.cu")))
+        sources = (pathlib.Path(__file__).parents[3] / "engine" / "cuda").glob("*.cu")
+        self.assertEqual(sorted(path.name for path in self.objects), sorted(path.name + ".o" for path in sources))
         for path in self.objects:
             reports = resources.parse(path.with_name(path.name + ".resources").read_text())
             inside, _ = machine_code.kernels_in(path.read_bytes())
@@ -131,10 +132,12 @@ class CompiledKernels(unittest.TestCase):
             )
             for report in reports:
                 kernel = linked.get((report.name, report.architecture))
-                if kernel is None or (kernel.registers, kernel.frame) != (report.registers, report.frame):
+                told = (report.registers, report.frame, report.shared)
+                if kernel is None or (kernel.registers, kernel.frame, kernel.shared) != told:
                     wrong.append(f"{path.name}: the library has not what is reported: {report}, {kernel}")
                 elif report.spill_stores or report.spill_loads:
-                    wrong.append(f"{self.told(kernel)}: {report.spill_stores} bytes spilt, {report.spill_loads} read again")
+                    spilt = f"{report.spill_stores} bytes spilt, {report.spill_loads} read again"
+                    wrong.append(f"{self.told(kernel)}: {spilt}")
                 seen.add((report.name, report.architecture))
         self.check(wrong)
         self.assertEqual(seen, set(linked))
@@ -173,8 +176,8 @@ class CompiledKernels(unittest.TestCase):
             reached = self.occupancy_of(kernel)
             if reached < planned.occupancy:
                 wrong.append(
-                    f"{self.told(kernel)}: {kernel.registers} registers and {kernel.shared} bytes of shared memory leave {reached:.0%} "
-                    f"of the warps, not {planned.occupancy:.0%}"
+                    f"{self.told(kernel)}: {kernel.registers} registers and {kernel.shared} bytes of shared memory "
+                    f"leave {reached:.0%} of the warps, not {planned.occupancy:.0%}"
                 )
             if planned.shared is not None and kernel.shared != planned.shared(self.signatures[kernel.name]):
                 declared = planned.shared(self.signatures[kernel.name])
