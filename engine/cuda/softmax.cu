@@ -121,6 +121,7 @@ __global__ void rows_by_blocks_kernel(const T* values, std::int64_t rows, std::i
     Lanes<T, Sum> lanes;
     for (std::int64_t first = 0; first < count; first += tile) {
       const std::int64_t here = count - first < tile ? count - first : tile;
+#pragma unroll 1
       for (std::int64_t i = first_own; i < here; i += block_step)
         exponentials[i / own<T>] = exponentials_of(load_pack<own<T>>(x, first + i, count), shift);
       __syncthreads();
