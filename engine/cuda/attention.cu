@@ -2,6 +2,7 @@
 
 #include "engine/cuda/backend.h"
 #include "engine/cuda/block_sums.h"
+#include "engine/cuda/packs.h"
 #include "engine/cuda/products.h"
 #include "engine/cuda/runs.h"
 
@@ -34,27 +35,48 @@ struct Bias {
   }
 };
 
+/// What a thread of a block has of a row: calls `f(pack, first)` for packs of it, where `first` is the place
+/// of their first value, and stores what becomes of them.
+template <class T, class F>
+__device__ __forceinline__ void change_row(T* row, std::int64_t keys, F f) {
+  constexpr int width = pack_width<T>;
+  for (std::int64_t first = threadIdx.x * width; first < keys; first += blockDim.x * width) {
+    Pack<T, width> pack = load_pack<width>(row, first, keys);
+    f(pack, first);
+    store_pack(row, first, keys, pack);
+  }
+}
+
 /// Products become weights, in place; `step` values lie between the matrices of the run.
 template <class T>
 __global__ void softmax_rows(std::int64_t batch, std::int64_t queries, std::int64_t keys, std::int64_t step,
                              T scale, Bias bias, T* weights) {
+  using Values = Pack<T, pack_width<T>>;
   __shared__ T shared[most_warps];
   for (std::int64_t block = blockIdx.x; block < batch * queries; block += gridDim.x) {
     const std::int64_t b = block / queries, i = block % queries;
     T* row = weights + b * step + i * keys;
     T largest = -INFINITY;
-    for (std::int64_t j = threadIdx.x; j < keys; j += blockDim.x) {
-      row[j] = bias.added(row[j] * scale, b, i, j);
-      largest = Larger()(row[j], largest);
-    }
+    change_row(row, keys, [&](Values& logits, std::int64_t first) {
+      for (int k = 0; k < pack_width<T>; ++k) {
+        if (first + k >= keys) continue;
+        T& logit = logits.values[k];
+        logit = bias.added(logit * scale, b, i, first + k);
+        largest = Larger()(logit, largest);
+      }
+    });
     largest = block_maximum(largest, shared);
     T sum{};
-    for (std::int64_t j = threadIdx.x; j < keys; j += blockDim.x) {
-      row[j] = std::exp(row[j] - largest);
-      sum += row[j];
-    }
+    change_row(row, keys, [&](Values& values, std::int64_t first) {
+      for (int k = 0; k < pack_width<T>; ++k) {
+        values.values[k] = std::exp(values.values[k] - largest);
+        if (first + k < keys) sum += values.values[k];
+      }
+    });
     sum = block_sum(sum, shared);
-    for (std::int64_t j = threadIdx.x; j < keys; j += blockDim.x) row[j] = row[j] / sum;
+    change_row(row, keys, [sum](Values& values, std::int64_t) {
+      for (T& value : values.values) value /= sum;
+    });
   }
 }
 
@@ -63,20 +85,28 @@ __global__ void softmax_rows(std::int64_t batch, std::int64_t queries, std::int6
 template <class T>
 __global__ void softmax_gradient(std::int64_t rows, std::int64_t keys, const T* weights, const T* more,
                                  T scale, T* d, T* logits) {
+  constexpr int width = pack_width<T>;
+  using Values = Pack<T, width>;
   __shared__ T shared[most_warps];
   for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
-    const std::int64_t first = row * keys;
+    const std::int64_t begin = row * keys;
     T sum{};
-    for (std::int64_t j = first + threadIdx.x; j < first + keys; j += blockDim.x) {
-      if (more) d[j] += more[j];
-      sum += d[j] * weights[j];
-    }
+    change_row(d + begin, keys, [&](Values& values, std::int64_t first) {
+      const Values w = load_pack<width>(weights + begin, first, keys);
+      if (more) {
+        const Values others = load_pack<width>(more + begin, first, keys);
+        for (int k = 0; k < width; ++k) values.values[k] += others.values[k];
+      }
+      for (int k = 0; k < width; ++k)
+        if (first + k < keys) sum += values.values[k] * w.values[k];
+    });
     sum = block_sum(sum, shared);
-    for (std::int64_t j = first + threadIdx.x; j < first + keys; j += blockDim.x) {
-      const T logit = weights[j] * (d[j] - sum);
-      if (logits) logits[j] = logit;
-      d[j] = logit * scale;
-    }
+    change_row(d + begin, keys, [&](Values& values, std::int64_t first) {
+      const Values w = load_pack<width>(weights + begin, first, keys);
+      for (int k = 0; k < width; ++k) values.values[k] = w.values[k] * (values.values[k] - sum);
+      if (logits) store_pack(logits + begin, first, keys, values);
+      for (T& value : values.values) value *= scale;
+    });
   }
 }
 

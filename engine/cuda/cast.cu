@@ -118,16 +118,31 @@ struct CastSource {
   std::uint64_t bits;
 };
 
+/// As many elements as 128 bits have of the larger type.
+template <class From, class To>
+constexpr int cast_width = std::min(pack_width<typename From::Stored>, pack_width<typename To::Stored>);
+
 template <class From, class To>
 __global__ void cast_kernel(CastSource source, void* to, Walk<1> walk) {
   using Stored = typename From::Stored;
-  const auto* x =
-      source.given ? reinterpret_cast<const Stored*>(&source.bits) : static_cast<const Stored*>(source.data);
+  constexpr int width = cast_width<From, To>;
+  Source<Stored> x;
+  x.data = static_cast<const Stored*>(source.data);
+  x.given = source.given;
+  std::memcpy(&x.value, &source.bits, sizeof x.value);
   auto* out = static_cast<typename To::Stored*>(to);
-  for (std::int64_t i = thread_number(); i < walk.count; i += thread_count()) {
+  for (std::int64_t i = thread_number(); i < walk.steps; i += thread_count()) {
     std::int64_t place[1];
     walk.offsets(static_cast<std::uint32_t>(i), place);
-    out[i] = convert(From::load(x[place[0]]), To{});
+    if (walk.width == 1) {
+      out[i] = convert(From::load(x.at(place[0])), To{});
+      continue;
+    }
+    const std::int64_t first = i * width;
+    const Pack<Stored, width> in = x.template step_of<width>(walk, 0, place[0], walk.count - first);
+    Pack<typename To::Stored, width> result;
+    for (int k = 0; k < width; ++k) result.values[k] = convert(From::load(in.values[k]), To{});
+    store_pack(out, first, walk.count, result);
   }
 }
 
@@ -135,17 +150,22 @@ __global__ void cast_kernel(CastSource source, void* to, Walk<1> walk) {
 
 void CudaBackend::cast(DType from, DType to, const kernels::Operand& a, void* out, const Shape& shape) const {
   void (*kernel)(CastSource, void*, Walk<1>) = nullptr;
+  int width = 1;
   with_stored(from, [&]<class From>(From) {
-    with_stored(to, [&]<class To>(To) { kernel = cast_kernel<From, To>; });
+    with_stored(to, [&]<class To>(To) {
+      kernel = cast_kernel<From, To>;
+      width = cast_width<From, To>;
+    });
   });
   const auto size = static_cast<std::int64_t>(item_size(from)),
              out_size = static_cast<std::int64_t>(item_size(to));
   const Strides strides = strides_of(a);
   for_walks<1>(shape, {&strides},
-               [&](const Walk<1>& walk, const std::array<std::int64_t, 1>& at, std::int64_t first) {
+               [&](Walk<1> walk, const std::array<std::int64_t, 1>& at, std::int64_t first) {
                  CastSource source{static_cast<const char*>(a.data) + at[0] * size, a.immediate, 0};
                  if (a.immediate) std::memcpy(&source.bits, a.data, item_size(from));
-                 launch("cast", grid_for(walk.count), kernel, source,
+                 walk.widen(width);
+                 launch("cast", grid_for(walk.steps), kernel, source,
                         static_cast<char*>(out) + first * out_size, walk);
                });
 }

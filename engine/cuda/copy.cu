@@ -5,6 +5,7 @@
 #include "engine/cuda/copy.h"
 #include "engine/cuda/elements.h"
 #include "engine/cuda/memory.h"
+#include "engine/cuda/packs.h"
 #include "engine/cuda/transpose.h"
 #include "engine/cuda/walk.h"
 
@@ -39,11 +40,6 @@ void transpose(const Planes& planes, const T* source, T* target) {
           .threads = plane_tile * plane_rows,
           .cooperation = Cooperation::block},
          transpose_kernel<T>, source, target, planes);
-}
-
-template <class T>
-__global__ void fill_kernel(T* target, T value, std::int64_t count) {
-  for (std::int64_t i = thread_number(); i < count; i += thread_count()) target[i] = value;
 }
 
 /// Of words of a row.
@@ -189,17 +185,7 @@ void CudaBackend::fill(std::size_t size, const void* value, void* target, std::i
   visit_size(size, [&]<class T>(T) {
     T element;
     std::memcpy(&element, value, sizeof element);
-    // Small elements go four bytes, or eight, at a time where they can.
-    constexpr std::size_t together = 8 / sizeof(T) > 0 ? 8 / sizeof(T) : 1;
-    if (together > 1 && count % together == 0 && is_aligned(target, 8)) {
-      std::uint64_t pattern = 0;
-      for (std::size_t i = 0; i < together; ++i)
-        std::memcpy(reinterpret_cast<char*>(&pattern) + i * sizeof(T), &element, sizeof element);
-      launch("fill", grid_for(count / static_cast<std::int64_t>(together)), fill_kernel<std::uint64_t>,
-             static_cast<std::uint64_t*>(target), pattern, count / static_cast<std::int64_t>(together));
-    } else {
-      launch("fill", grid_for(count), fill_kernel<T>, static_cast<T*>(target), element, count);
-    }
+    launch("fill", grid_for(count, pack_width<T>), fill_kernel<T>, static_cast<T*>(target), element, count);
   });
 }
 

@@ -53,21 +53,30 @@ using kernels::Operand;
 using kernels::Values;
 
 template <class T, class R, class F, int width>
-__global__ void binary_kernel(Source<T> x, Source<T> y, R* out, std::int64_t count, bool aligned) {
+__global__ void binary_kernel(Source<T> x, Source<T> y, R* out, std::int64_t count) {
   for (std::int64_t i = thread_number() * width; i < count; i += thread_count() * width) {
-    const Pack<T, width> left = x.template pack<width>(i, count, aligned);
-    const Pack<T, width> right = y.template pack<width>(i, count, aligned);
+    const Pack<T, width> left = x.template pack<width>(i, count);
+    const Pack<T, width> right = y.template pack<width>(i, count);
     Pack<R, width> result;
     for (int k = 0; k < width; ++k) result.values[k] = F::apply(left.values[k], right.values[k]);
-    store(out, i, count, aligned, result);
+    store_pack(out, i, count, result);
   }
 }
-template <class T, class R, class F>
+template <class T, class R, class F, int width>
 __global__ void binary_walk_kernel(Source<T> x, Source<T> y, R* out, Walk<2> walk) {
-  for (std::int64_t i = thread_number(); i < walk.count; i += thread_count()) {
+  for (std::int64_t i = thread_number(); i < walk.steps; i += thread_count()) {
     std::int64_t place[2];
     walk.offsets(static_cast<std::uint32_t>(i), place);
-    out[i] = F::apply(x.at(place[0]), y.at(place[1]));
+    if (width == 1 || walk.width == 1) {
+      out[i] = F::apply(x.at(place[0]), y.at(place[1]));
+      continue;
+    }
+    const std::int64_t first = i * width, here = walk.count - first;
+    const Pack<T, width> left = x.template step_of<width>(walk, 0, place[0], here);
+    const Pack<T, width> right = y.template step_of<width>(walk, 1, place[1], here);
+    Pack<R, width> result;
+    for (int k = 0; k < width; ++k) result.values[k] = F::apply(left.values[k], right.values[k]);
+    store_pack(out, first, walk.count, result);
   }
 }
 
@@ -90,11 +99,14 @@ struct BinaryTable {
     if constexpr (belongs_to<T>(domain)) {
       using R = std::conditional_t<result == Result::truth, bool, T>;
       constexpr int width = is_cheap ? pack_width<T> : 1;
-      kernels[static_cast<int>(op)][static_cast<int>(dtype_of<T>())] = {
-          reinterpret_cast<void (*)()>(binary_kernel<T, R, F, width>),
-          reinterpret_cast<void (*)()>(binary_walk_kernel<T, R, F>),
-          reinterpret_cast<void (*)()>(binary_kernel<T, R, Shared, width>),
-          reinterpret_cast<void (*)()>(binary_walk_kernel<T, R, Shared>), width};
+      BinaryKernel& kernel = kernels[static_cast<int>(op)][static_cast<int>(dtype_of<T>())];
+      if constexpr (is_cheap) {
+        kernel.contiguous = reinterpret_cast<void (*)()>(binary_kernel<T, R, F, width>);
+        kernel.contiguous_shared = reinterpret_cast<void (*)()>(binary_kernel<T, R, Shared, width>);
+      }
+      kernel.strided = reinterpret_cast<void (*)()>(binary_walk_kernel<T, R, F, width>);
+      kernel.strided_shared = reinterpret_cast<void (*)()>(binary_walk_kernel<T, R, Shared, width>);
+      kernel.width = width;
     }
   }
   BinaryTable() {
@@ -124,7 +136,7 @@ void with_kernel(Binary op, DType dtype, F&& f) {
   static const BinaryTable table;
   const auto number = static_cast<int>(op);
   const BinaryKernel& kernel = table.kernels[number][static_cast<int>(dtype)];
-  if (!kernel.contiguous) throw NoKernel(table.names[number]);
+  if (!kernel.strided) throw NoKernel(table.names[number]);
   visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (table.truth[number])
@@ -138,14 +150,14 @@ void with_kernel(Binary op, DType dtype, F&& f) {
 
 void CudaBackend::binary(Binary op, DType dtype, const Values& a, const Values& b, void* out,
                          std::int64_t count) const {
-  const bool aligned =
-      are_aligned(out) && (a.step == 0 || are_aligned(a.data)) && (b.step == 0 || are_aligned(b.data));
   const bool shared = b.step == 0 || count == 1;
   with_kernel(op, dtype, [&]<class T, class R>(const BinaryKernel& kernel, const char* name, T, R) {
-    using Start = void (*)(Source<T>, Source<T>, R*, std::int64_t, bool);
+    using Start = void (*)(Source<T>, Source<T>, R*, std::int64_t);
+    const auto operand = [](const Values& of) { return Operand{of.data, Strides{of.step}, of.immediate}; };
+    if (!kernel.contiguous) return binary(op, dtype, operand(a), operand(b), out, Shape{count});
     launch(name, grid_for(count, kernel.width),
            reinterpret_cast<Start>(shared ? kernel.contiguous_shared : kernel.contiguous), Source<T>(a),
-           Source<T>(b), static_cast<R*>(out), count, aligned);
+           Source<T>(b), static_cast<R*>(out), count);
   });
 }
 void CudaBackend::binary(Binary op, DType dtype, const Operand& a, const Operand& b, void* out,
@@ -154,9 +166,10 @@ void CudaBackend::binary(Binary op, DType dtype, const Operand& a, const Operand
   with_kernel(op, dtype, [&]<class T, class R>(const BinaryKernel& kernel, const char* name, T, R) {
     using Start = void (*)(Source<T>, Source<T>, R*, Walk<2>);
     for_walks<2>(shape, {&a_strides, &b_strides},
-                 [&](const Walk<2>& walk, const std::array<std::int64_t, 2>& at, std::int64_t first) {
+                 [&](Walk<2> walk, const std::array<std::int64_t, 2>& at, std::int64_t first) {
                    const bool shared = walk.stride[0][1] == 0;
-                   launch(name, grid_for(walk.count),
+                   walk.widen(kernel.width);
+                   launch(name, grid_for(walk.steps),
                           reinterpret_cast<Start>(shared ? kernel.strided_shared : kernel.strided),
                           source_at<T>(a, at[0]), source_at<T>(b, at[1]), static_cast<R*>(out) + first, walk);
                  });

@@ -33,25 +33,33 @@ namespace functions = cpu::TAPEDECK_ISA::functions_of_one;
 using kernels::Unary;
 
 template <class T, class R, class F, int width>
-__global__ void unary_kernel(Source<T> x, R* out, std::int64_t count, bool aligned) {
+__global__ void unary_kernel(Source<T> x, R* out, std::int64_t count) {
   for (std::int64_t i = thread_number() * width; i < count; i += thread_count() * width) {
-    const Pack<T, width> in = x.template pack<width>(i, count, aligned);
+    const Pack<T, width> in = x.template pack<width>(i, count);
     Pack<R, width> result;
     for (int k = 0; k < width; ++k) result.values[k] = F::apply(in.values[k]);
-    store(out, i, count, aligned, result);
+    store_pack(out, i, count, result);
   }
 }
-template <class T, class R, class F>
+template <class T, class R, class F, int width>
 __global__ void unary_walk_kernel(Source<T> x, R* out, Walk<1> walk) {
-  for (std::int64_t i = thread_number(); i < walk.count; i += thread_count()) {
+  for (std::int64_t i = thread_number(); i < walk.steps; i += thread_count()) {
     std::int64_t place[1];
     walk.offsets(static_cast<std::uint32_t>(i), place);
-    out[i] = F::apply(x.at(place[0]));
+    if (width == 1 || walk.width == 1) {
+      out[i] = F::apply(x.at(place[0]));
+      continue;
+    }
+    const std::int64_t first = i * width;
+    const Pack<T, width> in = x.template step_of<width>(walk, 0, place[0], walk.count - first);
+    Pack<R, width> result;
+    for (int k = 0; k < width; ++k) result.values[k] = F::apply(in.values[k]);
+    store_pack(out, first, walk.count, result);
   }
 }
 
 /// The kernels of a function and a dtype, of types that the dtype and `truth` tell; so what starts them is
-/// compiled once for a dtype.
+/// compiled once for a dtype. Where they compute more than they move, one of them does for both.
 struct UnaryKernel {
   void (*contiguous)() = nullptr;
   void (*strided)() = nullptr;
@@ -67,9 +75,10 @@ struct UnaryTable {
     if constexpr (belongs_to<T>(domain)) {
       using R = std::conditional_t<result == Result::truth, bool, T>;
       constexpr int width = is_cheap ? pack_width<T> : 1;
-      kernels[static_cast<int>(op)][static_cast<int>(dtype_of<T>())] = {
-          reinterpret_cast<void (*)()>(unary_kernel<T, R, F, width>),
-          reinterpret_cast<void (*)()>(unary_walk_kernel<T, R, F>), width};
+      UnaryKernel& kernel = kernels[static_cast<int>(op)][static_cast<int>(dtype_of<T>())];
+      if constexpr (is_cheap) kernel.contiguous = reinterpret_cast<void (*)()>(unary_kernel<T, R, F, width>);
+      kernel.strided = reinterpret_cast<void (*)()>(unary_walk_kernel<T, R, F, width>);
+      kernel.width = width;
     }
   }
   UnaryTable() {
@@ -92,7 +101,7 @@ void with_kernel(Unary op, DType dtype, F&& f) {
   static const UnaryTable table;
   const auto number = static_cast<int>(op);
   const UnaryKernel& kernel = table.kernels[number][static_cast<int>(dtype)];
-  if (!kernel.contiguous) throw NoKernel(table.names[number]);
+  if (!kernel.strided) throw NoKernel(table.names[number]);
   visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (table.truth[number])
@@ -106,9 +115,10 @@ void with_kernel(Unary op, DType dtype, F&& f) {
 
 void CudaBackend::unary(Unary op, DType dtype, const void* a, void* out, std::int64_t count) const {
   with_kernel(op, dtype, [&]<class T, class R>(const UnaryKernel& kernel, const char* name, T, R) {
-    using Start = void (*)(Source<T>, R*, std::int64_t, bool);
+    using Start = void (*)(Source<T>, R*, std::int64_t);
+    if (!kernel.contiguous) return unary(op, dtype, kernels::Operand{a, Strides{1}}, out, Shape{count});
     launch(name, grid_for(count, kernel.width), reinterpret_cast<Start>(kernel.contiguous),
-           Source<T>(a, 1, false), static_cast<R*>(out), count, are_aligned(a, out));
+           Source<T>(a, 1, false), static_cast<R*>(out), count);
   });
 }
 void CudaBackend::unary(Unary op, DType dtype, const kernels::Operand& a, void* out,
@@ -117,8 +127,9 @@ void CudaBackend::unary(Unary op, DType dtype, const kernels::Operand& a, void* 
   with_kernel(op, dtype, [&]<class T, class R>(const UnaryKernel& kernel, const char* name, T, R) {
     using Start = void (*)(Source<T>, R*, Walk<1>);
     for_walks<1>(shape, {&strides},
-                 [&](const Walk<1>& walk, const std::array<std::int64_t, 1>& at, std::int64_t first) {
-                   launch(name, grid_for(walk.count), reinterpret_cast<Start>(kernel.strided),
+                 [&](Walk<1> walk, const std::array<std::int64_t, 1>& at, std::int64_t first) {
+                   walk.widen(kernel.width);
+                   launch(name, grid_for(walk.steps), reinterpret_cast<Start>(kernel.strided),
                           source_at<T>(a, at[0]), static_cast<R*>(out) + first, walk);
                  });
   });

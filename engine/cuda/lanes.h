@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "engine/cuda/packs.h"
 #include "engine/cuda/warp.h"
 
 namespace tapedeck::cuda {
@@ -58,7 +59,7 @@ struct Any {
 };
 struct All {
   template <class T>
-  static constexpr T neutral = T(1);
+  static constexpr T neutral = static_cast<T>(0x0101010101010101ULL);  // of all truth values in a word
   template <class T>
   __device__ __forceinline__ static T combine(T a, T b) {
     return static_cast<T>(a & b);
@@ -116,6 +117,49 @@ struct Lanes {
       i += half;
     }
     return sum;
+  }
+};
+
+/// The same lanes in half a warp, whose threads hold those side by side and so can load packs: a warp has two
+/// rows at a time.
+template <class T, class F>
+struct PackedLanes {
+  static constexpr int step = Lanes<T, F>::step;
+  static constexpr int threads = warp_lanes / 2;
+  static constexpr int own = step / threads;
+  Pack<T, own> sums;
+
+  __device__ PackedLanes() {
+    for (T& sum : sums.values) sum = F::template neutral<T>;
+  }
+
+  /// The half that the thread is in, and the first of its lanes.
+  __device__ __forceinline__ static int half() { return lane_number() / threads; }
+  __device__ __forceinline__ static int first() { return lane_number() % threads * own; }
+
+  /// Elements from 0 to `end`, whole steps; get(i) gives a pack of the half's row, from element i on.
+  template <class Get>
+  __device__ __forceinline__ void add(std::int64_t end, Get get) {
+#pragma unroll 4
+    for (std::int64_t i = first(); i < end; i += step) {
+      const Pack<T, own> next = get(i);
+#pragma unroll
+      for (int k = 0; k < own; ++k) sums.values[k] = F::combine(sums.values[k], next.values[k]);
+    }
+  }
+
+  /// The lanes of one half, to be finished by the whole warp.
+  __device__ __forceinline__ Lanes<T, F> of_half(int which) const {
+    Lanes<T, F> lanes;
+    const int lane = lane_number();
+#pragma unroll
+    for (int j = 0; j < Lanes<T, F>::own; ++j)
+#pragma unroll
+      for (int k = 0; k < own; ++k) {
+        const T sum = shuffle(sums.values[k], which * threads + (lane + j * warp_lanes) / own);
+        if (lane % own == k) lanes.sums[j] = sum;
+      }
+    return lanes;
   }
 };
 

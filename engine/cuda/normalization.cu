@@ -2,6 +2,7 @@
 
 #include "engine/cuda/backend.h"
 #include "engine/cuda/channel_sums.h"
+#include "engine/cuda/packs.h"
 
 namespace tapedeck::cuda {
 namespace {
@@ -67,9 +68,15 @@ __global__ void join_moments(std::int64_t channels, std::int64_t parts, std::int
 template <class T, class Index>
 __global__ void normalize_channels(Divisor<Index> channels, Divisor<Index> inner, Index count, const T* x,
                                    const T* mean, const T* factor, const T* offset, T* y) {
-  for (std::int64_t i = thread_number(); i < count; i += thread_count()) {
-    const Index channel = static_cast<Index>(i) / inner % channels;
-    y[i] = (x[i] - mean[channel]) * factor[channel] + offset[channel];
+  constexpr int width = pack_width<T>;
+  const std::int64_t all = count;
+  for (std::int64_t i = thread_number() * width; i < all; i += thread_count() * width) {
+    Pack<T, width> values = load_pack<width>(x, i, all);
+    for (int k = 0; k < width; ++k) {
+      const Index channel = static_cast<Index>(i + k) / inner % channels;
+      values.values[k] = (values.values[k] - mean[channel]) * factor[channel] + offset[channel];
+    }
+    store_pack(y, i, all, values);
   }
 }
 
@@ -106,31 +113,54 @@ template <class T, class Index>
 __global__ void channels_gradient(Divisor<Index> channels, Divisor<Index> inner, Index count, const T* dy,
                                   const T* x, const T* mean, const T* factor, const T* plain,
                                   const T* weighted, T* dx) {
-  for (std::int64_t i = thread_number(); i < count; i += thread_count()) {
-    const Index channel = static_cast<Index>(i) / inner % channels;
-    dx[i] = factor[channel] * (dy[i] - plain[channel] - (x[i] - mean[channel]) * weighted[channel]);
+  constexpr int width = pack_width<T>;
+  const std::int64_t all = count;
+  for (std::int64_t i = thread_number() * width; i < all; i += thread_count() * width) {
+    const Pack<T, width> values = load_pack<width>(x, i, all), given = load_pack<width>(dy, i, all);
+    Pack<T, width> result;
+    for (int k = 0; k < width; ++k) {
+      const Index channel = static_cast<Index>(i + k) / inner % channels;
+      const T distance = values.values[k] - mean[channel];
+      result.values[k] = factor[channel] * (given.values[k] - plain[channel] - distance * weighted[channel]);
+    }
+    store_pack(dx, i, all, result);
   }
 }
 
 template <class T>
 __global__ void normalize_rows(std::int64_t rows, std::int64_t count, const T* x, const T* scale,
                                const T* offset, double epsilon, T* y, T* mean, T* variance) {
+  constexpr int width = pack_width<T>;
+  const int begin = static_cast<int>(threadIdx.x) * width, step = static_cast<int>(blockDim.x) * width;
   __shared__ double shared[most_warps];
   for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const T* values = x + row * count;
     double sum = 0;
-    for (std::int64_t i = threadIdx.x; i < count; i += blockDim.x) sum += static_cast<double>(values[i]);
+    for (std::int64_t i = begin; i < count; i += step) {
+      const Pack<T, width> pack = load_pack<width>(values, i, count);
+      for (int k = 0; k < width; ++k)
+        if (i + k < count) sum += static_cast<double>(pack.values[k]);
+    }
     const double centre = block_sum(sum, shared) / static_cast<double>(count);
     double spread = 0;
-    for (std::int64_t i = threadIdx.x; i < count; i += blockDim.x) {
-      const double distance = static_cast<double>(values[i]) - centre;
-      spread += distance * distance;
+    for (std::int64_t i = begin; i < count; i += step) {
+      const Pack<T, width> pack = load_pack<width>(values, i, count);
+      for (int k = 0; k < width; ++k) {
+        const double distance = static_cast<double>(pack.values[k]) - centre;
+        if (i + k < count) spread += distance * distance;
+      }
     }
     const T own_mean = static_cast<T>(centre);
     const T own_variance = static_cast<T>(block_sum(spread, shared) / static_cast<double>(count));
     const T factor = static_cast<T>(inverse_deviation(own_variance, epsilon));
-    for (std::int64_t i = threadIdx.x; i < count; i += blockDim.x)
-      y[row * count + i] = (values[i] - own_mean) * factor * scale[i] + offset[i];
+    for (std::int64_t i = begin; i < count; i += step) {
+      Pack<T, width> pack = load_pack<width>(values, i, count);
+      const Pack<T, width> scales = load_pack<width>(scale, i, count);
+      const Pack<T, width> offsets = load_pack<width>(offset, i, count);
+      for (int k = 0; k < width; ++k)
+        pack.values[k] = (pack.values[k] - own_mean) * factor * scales.values[k] + offsets.values[k];
+      store_pack(y + row * count, i, count, pack);
+    }
     if (threadIdx.x > 0) continue;
     mean[row] = own_mean;
     variance[row] = own_variance;
@@ -142,24 +172,38 @@ template <class T>
 __global__ void rows_gradient(std::int64_t rows, std::int64_t count, const T* x, const T* scale,
                               const T* mean, const T* variance, const T* dy, double epsilon, T* dx,
                               T* inverse) {
+  constexpr int width = pack_width<T>;
+  const int begin = static_cast<int>(threadIdx.x) * width, step = static_cast<int>(blockDim.x) * width;
   __shared__ double shared[most_warps];
   for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
-    const std::int64_t first = row * count;
+    const T *values = x + row * count, *given = dy + row * count;
     const auto centre = static_cast<double>(mean[row]);
     double plain = 0, weighted = 0;
-    for (std::int64_t i = threadIdx.x; i < count; i += blockDim.x) {
-      const double h = static_cast<double>(dy[first + i]) * static_cast<double>(scale[i]);
-      plain += h;
-      weighted += h * (static_cast<double>(x[first + i]) - centre);
+    for (std::int64_t i = begin; i < count; i += step) {
+      const Pack<T, width> pack = load_pack<width>(values, i, count);
+      const Pack<T, width> gradients = load_pack<width>(given, i, count);
+      const Pack<T, width> scales = load_pack<width>(scale, i, count);
+      for (int k = 0; k < width; ++k) {
+        if (i + k >= count) continue;
+        const double h = static_cast<double>(gradients.values[k]) * static_cast<double>(scales.values[k]);
+        plain += h;
+        weighted += h * (static_cast<double>(pack.values[k]) - centre);
+      }
     }
     const double deviation = inverse_deviation(variance[row], epsilon);
     const T factor = static_cast<T>(deviation);
     const T plain_share = static_cast<T>(block_sum(plain, shared) / static_cast<double>(count));
     const T weighted_share =
         static_cast<T>(block_sum(weighted, shared) * deviation * deviation / static_cast<double>(count));
-    for (std::int64_t i = threadIdx.x; i < count; i += blockDim.x)
-      dx[first + i] =
-          factor * (dy[first + i] * scale[i] - plain_share - (x[first + i] - mean[row]) * weighted_share);
+    for (std::int64_t i = begin; i < count; i += step) {
+      const Pack<T, width> pack = load_pack<width>(values, i, count);
+      Pack<T, width> gradients = load_pack<width>(given, i, count);
+      const Pack<T, width> scales = load_pack<width>(scale, i, count);
+      for (int k = 0; k < width; ++k)
+        gradients.values[k] = factor * (gradients.values[k] * scales.values[k] - plain_share -
+                                        (pack.values[k] - mean[row]) * weighted_share);
+      store_pack(dx + row * count, i, count, gradients);
+    }
     if (threadIdx.x == 0) inverse[row] = factor;
   }
 }
@@ -201,8 +245,9 @@ void batch_norm_of(const Channels& of, const T* x, const T* scale, const T* offs
            parts.tile, static_cast<Index>(parts.count), x, moments.as<double>());
     launch("batch_norm_moments", parts.join_grid(), join_moments<T>, of.channels, parts.count, parts.values,
            parts.all, moments.as<double>(), scale, epsilon, mean, variance, factor.as<T>());
-    launch("batch_norm", grid_for(count), normalize_channels<T, Index>, Divisor<Index>(of.channels),
-           Divisor<Index>(of.inner), static_cast<Index>(count), x, mean, factor.as<T>(), offset, y);
+    launch("batch_norm", grid_for(count, pack_width<T>), normalize_channels<T, Index>,
+           Divisor<Index>(of.channels), Divisor<Index>(of.inner), static_cast<Index>(count), x, mean,
+           factor.as<T>(), offset, y);
   });
 }
 
@@ -219,8 +264,9 @@ void batch_norm_gradient_of(const Channels& of, const T* x, const T* scale, cons
       StoreChannelGradient<T>{scale, variance, epsilon, parts.all, dscale, doffset, factor, plain, weighted});
   const std::int64_t count = parts.all * of.channels;
   visit_index(count, [&]<class Index>(Index) {
-    launch("batch_norm_gradient", grid_for(count), channels_gradient<T, Index>, Divisor<Index>(of.channels),
-           Divisor<Index>(of.inner), static_cast<Index>(count), dy, x, mean, factor, plain, weighted, dx);
+    launch("batch_norm_gradient", grid_for(count, pack_width<T>), channels_gradient<T, Index>,
+           Divisor<Index>(of.channels), Divisor<Index>(of.inner), static_cast<Index>(count), dy, x, mean,
+           factor, plain, weighted, dx);
   });
 }
 

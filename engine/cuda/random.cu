@@ -6,7 +6,7 @@
 #include "engine/cpu/draws.h"
 #include "engine/cpu/vector/draws.h"
 #include "engine/cuda/backend.h"
-#include "engine/cuda/launch.h"
+#include "engine/cuda/packs.h"
 #include "engine/tensor/dtype.h"
 
 namespace tapedeck::cuda {
@@ -66,32 +66,18 @@ struct Normal {
   }
 };
 
-template <class T, int width>
-struct alignas(width * sizeof(T)) Group {
-  T values[width];
-};
-
-/// Writes the values of a block that are wanted, together where they are aligned.
-template <class T, int width>
-__device__ __forceinline__ void write(const Group<T, width>& group, T* out, std::int64_t first,
-                                      std::int64_t count) {
-  const bool aligned = reinterpret_cast<std::uintptr_t>(out) % sizeof group == 0;
-  if (aligned && first + width <= count) {
-    *reinterpret_cast<Group<T, width>*>(out + first) = group;
-  } else {
-#pragma unroll
-    for (int i = 0; i < width; ++i)
-      if (first + i < count) out[first + i] = group.values[i];
-  }
-}
-
+/// As many blocks at a time as give 128 bits of values.
 template <class T, class Draw>
 __global__ void draw_kernel(StreamPlace place, Draw draw, T* out, std::int64_t count) {
-  constexpr int width = Draw::width;
-  for (std::int64_t block = thread_number(); block * width < count; block += thread_count()) {
-    Group<T, width> group;
-    draw(cpu::stream_block(place.key, place.counter + static_cast<std::uint64_t>(block)), group.values);
-    write(group, out, block * width, count);
+  constexpr int width = pack_width<T>;
+  constexpr int blocks = width / Draw::width;
+  for (std::int64_t i = thread_number(); i * width < count; i += thread_count()) {
+    Pack<T, width> values;
+#pragma unroll
+    for (int k = 0; k < blocks; ++k)
+      draw(cpu::stream_block(place.key, place.counter + static_cast<std::uint64_t>(i * blocks + k)),
+           values.values + k * Draw::width);
+    store_pack(out, i * width, count, values);
   }
 }
 
@@ -101,15 +87,21 @@ __global__ void truncated_normal_kernel(StreamPlace place, T mean, T deviation, 
   constexpr int width = Normal<T>::width;
   for (std::int64_t block = thread_number(); block * width < count; block += thread_count()) {
     const std::uint64_t index = place.counter + static_cast<std::uint64_t>(block);
-    const std::int64_t end = count < (block + 1) * width ? count : (block + 1) * width;
-    std::int64_t next = block * width;
-    for (std::uint32_t attempt = 0; next < end; ++attempt) {
+    Pack<T, width> kept;
+    int next = 0;
+    for (std::uint32_t attempt = 0; next < width; ++attempt) {
       T drawn[width];
       Normal<T>::standard(cpu::stream_block(place.key, index, attempt), drawn);
 #pragma unroll
-      for (int i = 0; i < width; ++i)
-        if (std::fabs(drawn[i]) < T(2) && next < end) out[next++] = mean + deviation * drawn[i];
+      for (int i = 0; i < width; ++i) {
+        if (!(std::fabs(drawn[i]) < T(2))) continue;
+#pragma unroll
+        for (int k = 0; k < width; ++k)  // a place that the compiler knows: registers have no other
+          if (k == next) kept.values[k] = mean + deviation * drawn[i];
+        ++next;
+      }
     }
+    store_pack(out, block * width, count, kept);
   }
 }
 
@@ -119,18 +111,19 @@ __global__ void dropout_kernel(StreamPlace place, float least, T factor, const T
   for (std::int64_t block = thread_number(); 4 * block < count; block += thread_count()) {
     const cpu::PhiloxBlock words =
         cpu::stream_block(place.key, place.counter + static_cast<std::uint64_t>(block));
+    Pack<T, 4> values = load_pack<4>(x, 4 * block, count);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const std::int64_t at = 4 * block + i;
-      if (at < count) out[at] = cpu::fraction(words[i]) >= least ? x[at] * factor : T(0);
-    }
+    for (int i = 0; i < 4; ++i)
+      values.values[i] = cpu::fraction(words[i]) >= least ? values.values[i] * factor : T(0);
+    store_pack(out, 4 * block, count, values);
   }
 }
 
 template <class T, class Draw>
 void draw_values(const char* name, const StreamPlace& place, const Draw& draw, void* out,
                  std::int64_t count) {
-  launch(name, grid_for(count, Draw::width), draw_kernel<T, Draw>, place, draw, static_cast<T*>(out), count);
+  launch(name, grid_for(count, pack_width<T>), draw_kernel<T, Draw>, place, draw, static_cast<T*>(out),
+         count);
 }
 
 template <class T>

@@ -21,7 +21,30 @@ __device__ __forceinline__ double logarithm(double x) {
   return std::log(x);
 }
 
-/// The threads first, first + step … of a row write its results. What is read and written may be the same.
+template <class T>
+using Halves = PackedLanes<T, Sum>;
+template <class T>
+constexpr int own = Halves<T>::own;  ///< elements side by side of a thread
+template <class T>
+using Values = Pack<T, own<T>>;
+
+/// The highest of the elements first, first + step … and of those that follow each in its pack.
+template <class T>
+__device__ __forceinline__ T highest_of(const T* x, std::int64_t count, int first, int step) {
+  T highest = lowest<T>;
+#pragma unroll 1
+  for (std::int64_t i = first; i < count; i += step)
+    for (const T value : load_pack<own<T>>(x, i, count).values) highest = Maximum::combine(highest, value);
+  return highest;
+}
+template <class T>
+__device__ __forceinline__ Values<T> exponentials_of(Values<T> x, T shift) {
+  for (T& value : x.values) value = cpu::TAPEDECK_ISA::exp_of_negative(value - shift);
+  return x;
+}
+
+/// The results of the elements first, first + step … of a row, and of those that follow each in its pack.
+/// What is read and written may be the same.
 template <Result result, class T>
 __device__ __forceinline__ void finish_row(const T* x, std::int64_t row, std::int64_t count, int first,
                                            int step, T shift, T sum, T* out) {
@@ -30,33 +53,50 @@ __device__ __forceinline__ void finish_row(const T* x, std::int64_t row, std::in
   } else {
     const T log_sum = result == Result::log_softmax ? logarithm(sum) : T(0);
     T* const to = out + row * count;
+#pragma unroll 1
     for (std::int64_t i = first; i < count; i += step) {
-      if constexpr (result == Result::softmax)
-        to[i] = cpu::TAPEDECK_ISA::exp_of_negative(x[i] - shift) / sum;
-      else
-        to[i] = (x[i] - shift) - log_sum;
+      Values<T> values = load_pack<own<T>>(x, i, count);
+      if constexpr (result == Result::softmax) {
+        values = exponentials_of(values, shift);
+        for (T& value : values.values) value /= sum;
+      } else {
+        for (T& value : values.values) value = (value - shift) - log_sum;
+      }
+      store_pack(to, i, count, values);
     }
   }
 }
 
-template <class T>
-__device__ __forceinline__ T maximum_of_warp(T value) {
-  for (int bits = warp_lanes / 2; bits > 0; bits /= 2)
-    value = Maximum::combine(value, shuffle_xor(value, bits));
+/// The highest value of each group of so many threads.
+template <int threads, class T>
+__device__ __forceinline__ T maximum_among(T value) {
+  for (int bits = threads / 2; bits > 0; bits /= 2) value = Maximum::combine(value, shuffle_xor(value, bits));
   return value;
 }
 
-/// A warp for each row.
+/// Half a warp for each row.
 template <Result result, class T>
 __global__ void rows_by_warps_kernel(const T* values, std::int64_t rows, std::int64_t count, T* out) {
-  for (std::int64_t row = warp_number(); row < rows; row += warp_count()) {
-    const T* x = values + row * count;
-    T shift = lowest<T>;
-    for (std::int64_t i = lane_number(); i < count; i += warp_lanes) shift = Maximum::combine(shift, x[i]);
-    shift = maximum_of_warp(shift);
-    const T sum = reduce_in_lanes<T, Sum>(
-        count, [=](std::int64_t i) { return cpu::TAPEDECK_ISA::exp_of_negative(x[i] - shift); });
-    finish_row<result>(x, row, count, lane_number(), warp_lanes, shift, shuffle(sum, 0), out);
+  constexpr int threads = Halves<T>::threads, step = Halves<T>::step;
+  const std::int64_t whole = count / step * step;
+  for (std::int64_t first = 2 * warp_number(); first < rows; first += 2 * warp_count()) {
+    const bool exists = first + Halves<T>::half() < rows;
+    const std::int64_t row = exists ? first + Halves<T>::half() : first;
+    const T* const x = values + row * count;
+    const T shift = maximum_among<threads>(highest_of(x, count, Halves<T>::first(), step));
+    Halves<T> halves;
+    halves.add(whole, [=](std::int64_t i) { return exponentials_of(load_pack<own<T>>(x, i, count), shift); });
+    T sum = T(0);
+    for (int half = 0; half < 2; ++half) {
+      const T* const of_half = values + (first + half < rows ? first + half : first) * count;
+      const T its_shift = shuffle(shift, half * threads);
+      const T found = halves.of_half(half).finish(whole, count, [=](std::int64_t i) {
+        return cpu::TAPEDECK_ISA::exp_of_negative(of_half[i] - its_shift);
+      });
+      const T its_sum = shuffle(found, 0);
+      if (Halves<T>::half() == half) sum = its_sum;
+    }
+    if (exists) finish_row<result>(x, row, count, Halves<T>::first(), step, shift, sum, out);
   }
 }
 
@@ -64,39 +104,38 @@ __global__ void rows_by_warps_kernel(const T* values, std::int64_t rows, std::in
 template <Result result, class T>
 __global__ void rows_by_blocks_kernel(const T* values, std::int64_t rows, std::int64_t count, T* out) {
   constexpr std::int64_t step = Lanes<T, Sum>::step, tile = 32 * step;
-  __shared__ T exponentials[tile];
+  __shared__ Values<T> exponentials[tile / own<T>];
   __shared__ T shared_maxima[block_threads / warp_lanes];
   __shared__ T shared_sum;
   const auto thread = static_cast<int>(threadIdx.x), warp = thread / warp_lanes;
+  const int first_own = thread * own<T>, block_step = block_threads * own<T>;
+  const auto exponential = [](std::int64_t i) { return exponentials[i / own<T>].values[i % own<T>]; };
   for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const T* x = values + row * count;
-    T shift = lowest<T>;
-#pragma unroll 4
-    for (std::int64_t i = thread; i < count; i += block_threads) shift = Maximum::combine(shift, x[i]);
-    shift = maximum_of_warp(shift);
+    T shift = maximum_among<warp_lanes>(highest_of(x, count, first_own, block_step));
     if (lane_number() == 0) shared_maxima[warp] = shift;
     __syncthreads();
     shift = shared_maxima[0];
     for (int other = 1; other < block_threads / warp_lanes; ++other)
       shift = Maximum::combine(shift, shared_maxima[other]);
     Lanes<T, Sum> lanes;
-    const auto exponential = [](std::int64_t i) { return exponentials[i]; };
     for (std::int64_t first = 0; first < count; first += tile) {
       const std::int64_t here = count - first < tile ? count - first : tile;
-      for (std::int64_t i = thread; i < here; i += block_threads)
-        exponentials[i] = cpu::TAPEDECK_ISA::exp_of_negative(x[first + i] - shift);
+#pragma unroll 1
+      for (std::int64_t i = first_own; i < here; i += block_step)
+        exponentials[i / own<T>] = exponentials_of(load_pack<own<T>>(x, first + i, count), shift);
       __syncthreads();
       if (warp == 0) {
         lanes.add(0, here / step * step, exponential);
         if (first + here == count) {
           const T sum = lanes.finish(count / step * step, count,
-                                     [first](std::int64_t i) { return exponentials[i - first]; });
+                                     [=](std::int64_t i) { return exponential(i - first); });
           if (thread == 0) shared_sum = sum;
         }
       }
       __syncthreads();
     }
-    finish_row<result>(x, row, count, thread, block_threads, shift, shared_sum, out);
+    finish_row<result>(x, row, count, first_own, block_step, shift, shared_sum, out);
     __syncthreads();
   }
 }
@@ -106,7 +145,8 @@ void launch_rows(const char* name, const void* values, std::int64_t rows, std::i
   const T* from = static_cast<const T*>(values);
   T* to = static_cast<T*>(out);
   if (count < long_row)
-    return launch(name, grid_of_warps(rows), rows_by_warps_kernel<result, T>, from, rows, count, to);
+    return launch(name, grid_of_warps((rows + 1) / 2), rows_by_warps_kernel<result, T>, from, rows, count,
+                  to);
   launch(name,
          Grid{.blocks = std::min<std::int64_t>(rows, 1 << 16),
               .threads = block_threads,

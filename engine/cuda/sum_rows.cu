@@ -1,6 +1,7 @@
 // Sums of rows that have one number: sorted, those with one number stand side by side, in their order.
 #include "engine/cuda/backend.h"
 #include "engine/cuda/compact.h"
+#include "engine/cuda/packs.h"
 
 namespace tapedeck::cuda {
 namespace {
@@ -25,24 +26,33 @@ struct WriteBegin {
   }
 };
 
-/// A thread for each value of a sum. Behind the last begin stand −1.
-template <class T>
+/// A thread for each pack of values of a sum, where rows consist of such and may lie where they do. Behind
+/// the last begin stand −1.
+template <int pack, class T>
 __global__ void sum_rows_kernel(const T* values, const std::int32_t* order, const std::int64_t* begins,
                                 std::int64_t count, std::int64_t width, T* sums) {
-  for (std::int64_t n = thread_number(); n < count * width; n += thread_count()) {
-    const std::int64_t k = n / width, j = n - k * width, begin = begins[k];
+  const std::int64_t packs = width / pack;
+  for (std::int64_t n = thread_number(); n < count * packs; n += thread_count()) {
+    const std::int64_t k = n / packs, j = (n - k * packs) * pack, begin = begins[k];
     if (begin < 0) return;  // nor have later ones a begin
     const std::int64_t end = k + 1 < count && begins[k + 1] >= 0 ? begins[k + 1] : count;
-    T sum = values[order[begin] * width + j];
-    for (std::int64_t i = begin + 1; i < end; ++i) sum += values[order[i] * width + j];
-    sums[n] = sum;
+    Pack<T, pack> sum = load_pack<pack>(values + order[begin] * width + j);
+    for (std::int64_t i = begin + 1; i < end; ++i) {
+      const Pack<T, pack> next = load_pack<pack>(values + order[i] * width + j);
+      for (int each = 0; each < pack; ++each) sum.values[each] += next.values[each];
+    }
+    store_pack(sums + n * pack, sum);
   }
 }
 
 template <class T>
 void sum_values(const void* values, const std::int32_t* order, const std::int64_t* begins, std::int64_t count,
                 std::int64_t width, void* sums) {
-  launch("sum_rows", grid_for(count * width), sum_rows_kernel<T>, static_cast<const T*>(values), order,
+  constexpr int pack = pack_width<T>;
+  const bool packs =
+      width % pack == 0 && takes_packs<Pack<T, pack>>(values) && takes_packs<Pack<T, pack>>(sums);
+  launch("sum_rows", grid_for(count * width, packs ? pack : 1),
+         packs ? sum_rows_kernel<pack, T> : sum_rows_kernel<1, T>, static_cast<const T*>(values), order,
          begins, count, width, static_cast<T*>(sums));
 }
 

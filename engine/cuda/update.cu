@@ -1,8 +1,10 @@
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "engine/cpu/vector/update_rules.h"
 #include "engine/cuda/backend.h"
-#include "engine/cuda/launch.h"
+#include "engine/cuda/packs.h"
 
 namespace tapedeck::cuda {
 namespace {
@@ -18,29 +20,41 @@ struct Arrays {
   const T* gradient;
 };
 
-/// A result may be written where its own operand stands, and nowhere else in what is read.
-template <class T, class Rule, std::size_t... k>
-__device__ void update_element(const Rule& rule, const Arrays<T, sizeof...(k)>& arrays, std::int64_t at,
-                               T gradient, std::index_sequence<k...>) {
-  T values[] = {arrays.from[k][at]...};
-  rule(gradient, values[k]...);
-  ((arrays.to[k][at] = values[k]), ...);
+/// The packs behind `at` by the gradient's, each loaded by `load(from)` and stored by `store(to, pack)`. A
+/// result may be written where its own operand stands, and nowhere else in what is read.
+template <class T, int width, class Rule, std::size_t... k, class Load, class Store>
+__device__ __forceinline__ void update_pack(const Rule& rule, const Arrays<T, sizeof...(k)>& arrays,
+                                            std::int64_t at, const Pack<T, width>& gradient,
+                                            std::index_sequence<k...>, Load load, Store store) {
+  Pack<T, width> packs[] = {load(arrays.from[k] + at)...};
+  for (int i = 0; i < width; ++i) rule(gradient.values[i], packs[k].values[i]...);
+  (store(arrays.to[k] + at, packs[k]), ...);
 }
 
 template <class T, class Rule>
 __global__ void update_kernel(Rule rule, Arrays<T, 1 + Rule::slots> arrays, std::int64_t count) {
-  for (std::int64_t i = thread_number(); i < count; i += thread_count())
-    update_element<T>(rule, arrays, i, arrays.gradient[i], std::make_index_sequence<1 + Rule::slots>());
+  constexpr int width = pack_width<T>;
+  for (std::int64_t i = thread_number() * width; i < count; i += thread_count() * width)
+    update_pack(
+        rule, arrays, i, load_pack<width>(arrays.gradient, i, count),
+        std::make_index_sequence<1 + Rule::slots>(),
+        [=](const T* from) { return load_pack<width>(from, 0, count - i); },
+        [=](T* to, const auto& values) { store_pack(to, 0, count - i, values); });
 }
 
-template <class T, class Rule>
+/// A pack of a row at a time, where rows consist of such and all may lie where they do.
+template <int pack, class T, class Rule>
 __global__ void update_rows_kernel(Rule rule, Arrays<T, 1 + Rule::slots> arrays, const std::int64_t* rows,
                                    std::int64_t count, std::int64_t width) {
-  for (std::int64_t i = thread_number(); i < count * width; i += thread_count()) {
-    const std::int64_t row = i / width;
+  const std::int64_t packs = width / pack;
+  for (std::int64_t i = thread_number(); i < count * packs; i += thread_count()) {
+    const std::int64_t row = i / packs;
     if (rows[row] >= 0)
-      update_element<T>(rule, arrays, rows[row] * width + (i - row * width), arrays.gradient[i],
-                        std::make_index_sequence<1 + Rule::slots>());
+      update_pack(
+          rule, arrays, rows[row] * width + (i - row * packs) * pack,
+          load_pack<pack>(arrays.gradient + i * pack), std::make_index_sequence<1 + Rule::slots>(),
+          [](const T* from) { return load_pack<pack>(from); },
+          [](T* to, const auto& values) { store_pack(to, values); });
   }
 }
 
@@ -72,7 +86,7 @@ void CudaBackend::update(Update rule, DType dtype, const UpdateArrays& arrays, c
                          std::int64_t count) const {
   with_rule(rule, dtype, arrays, numbers,
             [&]<class Rule, class Typed, class T>(const Rule& of, const Typed& typed, T) {
-              launch("update", grid_for(count), update_kernel<T, Rule>, of, typed, count);
+              launch("update", grid_for(count, pack_width<T>), update_kernel<T, Rule>, of, typed, count);
             });
 }
 
@@ -80,8 +94,14 @@ void CudaBackend::update_rows(Update rule, DType dtype, const UpdateArrays& arra
                               const std::int64_t* rows, std::int64_t count, std::int64_t width) const {
   with_rule(rule, dtype, arrays, numbers,
             [&]<class Rule, class Typed, class T>(const Rule& of, const Typed& typed, T) {
-              launch("update_rows", grid_for(count * width), update_rows_kernel<T, Rule>, of, typed, rows,
-                     count, width);
+              constexpr int pack = pack_width<T>;
+              const auto aligned = [](const T* place) { return takes_packs<Pack<T, pack>>(place); };
+              const bool packs = width % pack == 0 && aligned(typed.gradient) &&
+                                 std::all_of(std::begin(typed.from), std::end(typed.from), aligned) &&
+                                 std::all_of(std::begin(typed.to), std::end(typed.to), aligned);
+              launch("update_rows", grid_for(count * width, packs ? pack : 1),
+                     packs ? update_rows_kernel<pack, T, Rule> : update_rows_kernel<1, T, Rule>, of, typed,
+                     rows, count, width);
             });
 }
 

@@ -33,10 +33,32 @@ constexpr std::int64_t most_walked = 0x7fffffff;  ///< elements of one launch
 template <std::size_t N>
 struct Walk {
   int rank = 1;
-  std::uint32_t count = 0;
+  std::uint32_t count = 0;  ///< elements
   Divisor extent[walk_rank];
   std::int64_t stride[walk_rank][N];
+  std::uint32_t steps = 0;
+  int width = 1;                   ///< elements of a step, which lie along the innermost axis
+  std::int64_t element_stride[N];  ///< within a step
+  bool side_by_side[N];            ///< the step's elements; steps then begin at multiples of their width
 
+  /// Makes `wide` elements a step, where rows consist of such, or where there is one row, whose last step may
+  /// have fewer.
+  void widen(int wide) {
+    const std::uint32_t row = extent[0].value, each = static_cast<std::uint32_t>(wide);
+    if (wide == 1 || (rank > 1 && row % each != 0)) return;
+    width = wide;
+    steps = rank > 1 ? count / each : (count - 1) / each + 1;
+    extent[0] = Divisor((row - 1) / each + 1);
+    for (std::size_t k = 0; k < N; ++k) {
+      element_stride[k] = stride[0][k];
+      stride[0][k] *= wide;
+      side_by_side[k] = element_stride[k] == 1;
+      for (int axis = 1; axis < rank; ++axis)
+        side_by_side[k] = side_by_side[k] && stride[axis][k] % wide == 0;
+    }
+  }
+
+  /// Of the step of that number.
   __device__ __forceinline__ void offsets(std::uint32_t number, std::int64_t (&at)[N]) const {
     for (std::size_t k = 0; k < N; ++k) at[k] = 0;
 #pragma unroll
@@ -74,7 +96,7 @@ void walk_parts(const cpu::Loops<N>& loops, int first_axis, const std::array<std
   if (fits) {
     Walk<N> walk;
     walk.rank = loops.rank - first_axis;
-    walk.count = static_cast<std::uint32_t>(inner * loops.extent[outer]);
+    walk.count = walk.steps = static_cast<std::uint32_t>(inner * loops.extent[outer]);
     for (int axis = 0; axis < walk.rank; ++axis) {
       const auto from = static_cast<std::size_t>(loops.rank - 1 - axis);
       walk.extent[axis] = Divisor(static_cast<std::uint32_t>(loops.extent[from]));

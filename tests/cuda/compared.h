@@ -23,16 +23,18 @@ inline const CudaBackend& gpu() {
 template <class T>
 class OnGpu {
  public:
-  explicit OnGpu(const std::vector<T>& values) : OnGpu(values.size()) {
+  /// `before`: elements of other things that stand in front of them.
+  explicit OnGpu(const std::vector<T>& values, std::size_t before = 0) : OnGpu(values.size(), before) {
     if (size_ > 0)
       check(cudaMemcpyAsync(data(), values.data(), size_ * sizeof(T), cudaMemcpyHostToDevice, stream()),
             "a test");
     check(cudaStreamSynchronize(stream()), "a test");
   }
   /// Nobody has written them yet.
-  explicit OnGpu(std::size_t size) : size_(size), memory_((size + 1) * sizeof(T)) {}
+  explicit OnGpu(std::size_t size, std::size_t before = 0)
+      : size_(size), before_(before), memory_((before + size + 1) * sizeof(T)) {}
 
-  T* data() const { return memory_.as<T>(); }
+  T* data() const { return memory_.as<T>() + before_; }
   std::vector<T> values() const {
     std::vector<T> values(size_);
     if (size_ > 0)
@@ -43,7 +45,7 @@ class OnGpu {
   }
 
  private:
-  std::size_t size_;
+  std::size_t size_, before_;
   Scratch memory_;
 };
 

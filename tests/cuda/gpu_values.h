@@ -36,24 +36,31 @@ using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
 template <class T>
 class GpuValues {
  public:
-  explicit GpuValues(std::int64_t count)
+  /// `before`: elements of other things that stand in front of them; they then begin at no multiple of 16
+  /// bytes.
+  explicit GpuValues(std::int64_t count, std::int64_t before = 0)
       : count_(static_cast<std::size_t>(count)),
-        block_(device_memory(OnGpu::device()).allocate(std::max<std::size_t>(1, count_ * sizeof(T)))) {}
-  GpuValues(const std::vector<T>& values) : GpuValues(static_cast<std::int64_t>(values.size())) {
-    if (count_ > 0) block_->memory->write(values.data(), block_->data, count_ * sizeof(T));
+        before_(before),
+        block_(device_memory(OnGpu::device())
+                   .allocate(
+                       std::max<std::size_t>(1, (count_ + static_cast<std::size_t>(before)) * sizeof(T)))) {}
+  GpuValues(const std::vector<T>& values, std::int64_t before = 0)
+      : GpuValues(static_cast<std::int64_t>(values.size()), before) {
+    if (count_ > 0) block_->memory->write(values.data(), data(), count_ * sizeof(T));
   }
   ~GpuValues() { block_->memory->free(block_); }
   GpuValues(const GpuValues&) = delete;
 
-  T* data() const { return static_cast<T*>(block_->data); }
+  T* data() const { return static_cast<T*>(block_->data) + before_; }
   std::vector<T> read() const {
     std::vector<T> values(count_);
-    if (count_ > 0) block_->memory->read(block_->data, values.data(), count_ * sizeof(T));
+    if (count_ > 0) block_->memory->read(data(), values.data(), count_ * sizeof(T));
     return values;
   }
 
  private:
   std::size_t count_;
+  std::int64_t before_;
   DeviceBlock* block_;
 };
 

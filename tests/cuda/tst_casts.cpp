@@ -75,6 +75,19 @@ class CastsTest : public QObject {
         const Tensor turned = Tensor::view(result.storage(), to, {count}, {-1}, count - 1).make_contiguous();
         QVERIFY2(bytes_of(turned) == bytes_of(expected),
                  qPrintable(QString("%1 to %2").arg(dtype_name(from).data()).arg(dtype_name(to).data())));
+        // Side by side, from each place of a pack on.
+        for (const std::int64_t first : {0, 1, 2, 8}) {
+          OnGpu()->cast(from, to, {source.data() + first * size, {1}}, target.data(), {count - first});
+          const std::vector<std::uint8_t> side_by_side = target.read();
+          std::memcpy(result.writable_data<std::byte>(), side_by_side.data(), side_by_side.size());
+          const Tensor some = Tensor::view(result.storage(), to, {count - first}, {1}, 0).make_contiguous();
+          const Tensor wanted =
+              Tensor::view(expected.storage(), to, {count - first}, {1}, first).make_contiguous();
+          QVERIFY2(bytes_of(some) == bytes_of(wanted), qPrintable(QString("%1 to %2 from %3 on")
+                                                                      .arg(dtype_name(from).data())
+                                                                      .arg(dtype_name(to).data())
+                                                                      .arg(first)));
+        }
         // One number that the launch takes along.
         OnGpu()->cast(from, to, {x.raw(), {0}, true}, target.data(), {2});
         const std::vector<std::uint8_t> one = target.read();

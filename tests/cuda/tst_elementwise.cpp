@@ -124,6 +124,15 @@ std::vector<Way> ways() {
           {{50, 6}, {8, 0}},
           {{4, 5, 3, 2}, {-7, 11, 2, -1}, 200},
           {{7, 9}, {0, 0}, 3},
+          // Rows of whole packs: side by side, from anywhere, at steps that are no multiple, far apart,
+          // backwards.
+          {{6, 32}, {48, 1}},
+          {{6, 32}, {48, 1}, 3},
+          {{6, 32}, {49, 1}},
+          {{2, 3, 32}, {160, 48, 1}},
+          {{5, 16}, {2, 5}},
+          {{3, 16}, {16, -1}, 100},
+          {{16, 3}, {3, 100}},
           {{2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, {1, 3, 5, 9, 13, 19, 29, 31, 41, 47}}};
 }
 template <class T>
@@ -142,10 +151,11 @@ class ElementwiseTest : public QObject {
     for (int number = 0; number < kernels::unary_count; ++number) {
       const auto op = static_cast<Unary>(number);
       for_dtypes(op, [&]<class T, class R>() {
-        for (const std::int64_t count : {0, 1, 3, 1025, 6007}) {
+        for (const auto& [count, before_in, before_out] :
+             {std::array{0, 0, 0}, {1, 0, 0}, {3, 0, 0}, {6007, 0, 0}, {1025, 1, 0}, {1024, 0, 1}}) {
           const auto values = varied_values<T>(std::max<std::int64_t>(1, count), 1);
-          const GpuValues<Stored<T>> in(values);
-          const GpuValues<Stored<R>> out(count);
+          const GpuValues<Stored<T>> in(values, before_in);
+          const GpuValues<Stored<R>> out(count, before_out);
           OnGpu()->unary(op, dtype_of<T>(), in.data(), out.data(), count);
           std::vector<Stored<R>> expected(static_cast<std::size_t>(count));
           on_cpu().unary(op, dtype_of<T>(), values.data(), expected.data(), count);
@@ -163,7 +173,7 @@ class ElementwiseTest : public QObject {
         const GpuValues<Stored<T>> in(values);
         for (const Way& way : ways()) {
           const std::int64_t count = element_count(way.shape);
-          const GpuValues<Stored<R>> out(count);
+          const GpuValues<Stored<R>> out(count, way.offset % 2);
           OnGpu()->unary(op, dtype_of<T>(), operand_at(in.data(), way), out.data(), way.shape);
           std::vector<Stored<R>> expected(static_cast<std::size_t>(count));
           on_cpu().unary(op, dtype_of<T>(), operand_at(values.data(), way), expected.data(), way.shape);
@@ -182,8 +192,9 @@ class ElementwiseTest : public QObject {
             for (const bool immediate : {false, true}) {
               const auto left = varied_values<T>(std::max<std::int64_t>(1, count), 3);
               const auto right = varied_divisors<T>(std::max<std::int64_t>(1, count), 4);
-              const GpuValues<Stored<T>> a(left), b(right);
-              const GpuValues<Stored<R>> out(count);
+              // Odd numbers of operands and results that packs may not begin at.
+              const GpuValues<Stored<T>> a(left, immediate), b(right, steps[0]);
+              const GpuValues<Stored<R>> out(count, count % 2 == 0 ? 0 : steps[1]);
               const auto on_gpu = [&](const auto& of, const auto& given, int step) {
                 const bool by_value = immediate && step == 0;
                 return Values{by_value ? static_cast<const void*>(given.data()) : of.data(), step, by_value};
@@ -257,7 +268,7 @@ class ElementwiseTest : public QObject {
   void limits_and_factors_come_from_either_memory() {
     for_types<std::int32_t, std::int64_t, float, double>([&]<class T>() {
       const auto values = varied_values<T>(1003, 8), others = varied_values<T>(1003, 9);
-      const GpuValues<T> x(values), y(others), out(1003);
+      const GpuValues<T> x(values), y(others, 1), out(1003);
       const T low = T(-3), high = T(5);
       const GpuValues<T> low_there(std::vector<T>{low}), high_there(std::vector<T>{high});
       for (const bool immediate : {false, true}) {

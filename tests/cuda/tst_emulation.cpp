@@ -347,6 +347,27 @@ class EmulationTest : public QObject {
     }
   }
 
+  void a_step_past_the_end_is_found_among_many_allocations() {
+    std::vector<std::unique_ptr<Memory<int>>> places;
+    for (int i = 0; i < 1000; ++i) places.push_back(std::make_unique<Memory<int>>(5));
+    const auto run = [&](int past) {
+      return ending_of([&] {
+        const cuda::OnDevice here(0);
+        launch("write_many", {.threads = 32}, write_many, places[700]->data(), std::int64_t{5} + past);
+        for (int i = 0; i < 4; ++i)
+          launch("write_number", {.threads = 1}, write_number, places[0]->data(), i);
+        cudaStreamSynchronize(cuda::stream());
+      });
+    };
+    QVERIFY(!run(0).died);
+    const Ending ending = run(1);
+    QVERIFY(ending.died);
+#if !defined(__SANITIZE_ADDRESS__)
+    QVERIFY2(ending.text.find("or something before it, wrote past the end") != std::string::npos,
+             ending.text.c_str());
+#endif
+  }
+
   void fresh_and_freed_memory_is_full_of_ones() {
     for (int i = 0; i < 2; ++i) {
       Memory<std::uint8_t> place(3);

@@ -332,11 +332,11 @@ class IndicesTest : public QObject {
     for_types<float, double>([]<class T>() {
       for (const std::int64_t count : {0, 1, 2, 300, 5000})
         for (const std::int64_t distinct : {1, 7, 4000})
-          for (const std::int64_t width : {0, 1, 5}) {
+          for (const auto& [width, before] : {std::pair{0, 0}, {1, 0}, {5, 0}, {8, 0}, {8, 1}}) {
             const Numbers numbers = numbers_below(distinct, count, 18);
             const auto values = some_values<T>(count * width, 19);
             const GpuValues<std::int64_t> in(numbers), found(count);
-            const GpuValues<T> from(values), sums(count * width);
+            const GpuValues<T> from(values, before), sums(count * width);
             QCOMPARE(OnGpu()->sum_rows(dtype_of<T>(), from.data(), in.data(), count, width, found.data(),
                                        sums.data()),
                      count);

@@ -112,7 +112,9 @@ void compare_batch_norm(DType dtype, const Channels& of) {
       std::to_string(of.outer) + " × " + std::to_string(channels) + " × " + std::to_string(of.inner);
   const auto x = off_centre<T>(count, 1), scale = normal_numbers<T>(channels, 2),
              offset = normal_numbers<T>(channels, 3), dy = normal_numbers<T>(count, 4);
-  const OnGpu<T> gx(x), gscale(scale), goffset(offset), gdy(dy);
+  // Of odd numbers of values one operand begins where packs may not.
+  const auto before = static_cast<std::size_t>(count % 2);
+  const OnGpu<T> gx(x), gscale(scale), goffset(offset), gdy(dy, before);
   compare_results<T>(
       "batch_norm, " + where, 8 * sum_bound<T>, {count, channels, channels},
       [&](auto& to) {
@@ -142,7 +144,9 @@ void compare_layer_norm(DType dtype, std::int64_t rows, std::int64_t count) {
   const std::string where = std::to_string(rows) + " rows of " + std::to_string(count);
   const auto x = off_centre<T>(rows * count, 1), scale = normal_numbers<T>(count, 2),
              offset = normal_numbers<T>(count, 3), dy = normal_numbers<T>(rows * count, 4);
-  const OnGpu<T> gx(x), gscale(scale), goffset(offset), gdy(dy);
+  // Of odd numbers of values one operand begins where packs may not.
+  const auto before = static_cast<std::size_t>(count % 2);
+  const OnGpu<T> gx(x), gscale(scale), goffset(offset), gdy(dy, before);
   compare_results<T>(
       "layer_norm, " + where, 8 * sum_bound<T>, {rows * count, rows, rows},
       [&](auto& to) {

@@ -9,11 +9,12 @@ using kernels::Reduction;
 namespace {
 
 constexpr RowsShape reduced_shapes[] = {
-    {0, 5, 1},    {5, 0, 1},      {5, 0, 3},    {1, 1, 1},    {3, 2, 1},      {7, 3, 1},     {2, 4, 1},
-    {5, 7, 1},    {5, 15, 1},     {3, 16, 1},   {4, 17, 1},   {9, 63, 1},     {9, 64, 1},    {9, 65, 1},
-    {300, 10, 1}, {3, 4095, 1},   {3, 4096, 1}, {3, 4097, 1}, {1, 100003, 1}, {40, 300, 1},  {3, 1, 5},
-    {4, 9, 2},    {2, 300, 2},    {1, 1000, 3}, {2, 33, 31},  {1, 40, 300},   {3, 513, 257}, {1, 2051, 5},
-    {2, 1, 400},  {1, 1030, 256}, {200, 50, 8}, {1, 7, 4100}, {1, 20000, 1},  {0, 3, 4},     {2, 5, 0}};
+    {0, 5, 1},    {5, 0, 1},      {5, 0, 3},    {1, 1, 1},     {3, 2, 1},      {7, 3, 1},     {2, 4, 1},
+    {5, 7, 1},    {5, 15, 1},     {3, 16, 1},   {4, 17, 1},    {9, 63, 1},     {9, 64, 1},    {9, 65, 1},
+    {300, 10, 1}, {3, 4095, 1},   {3, 4096, 1}, {3, 4097, 1},  {1, 100003, 1}, {40, 300, 1},  {3, 1, 5},
+    {4, 9, 2},    {2, 300, 2},    {1, 1000, 3}, {2, 33, 31},   {1, 40, 300},   {3, 513, 257}, {1, 2051, 5},
+    {2, 1, 400},  {1, 1030, 256}, {200, 50, 8}, {2, 520, 64},  {3, 4104, 1},   {5, 130, 1},   {3, 1024, 1},
+    {4, 700, 16}, {2, 30, 8},     {1, 7, 4100}, {1, 20000, 1}, {0, 3, 4},      {2, 5, 0}};
 
 template <class T>
 std::vector<Reduction> reductions() {
@@ -22,8 +23,9 @@ std::vector<Reduction> reductions() {
 }
 
 template <class T>
-void compare_reduction(Reduction op, const RowsShape& shape, const std::vector<Stored<T>>& values) {
-  const GpuValues<Stored<T>> in(values), out(shape.outer * shape.inner);
+void compare_reduction(Reduction op, const RowsShape& shape, const std::vector<Stored<T>>& values,
+                       std::int64_t before) {
+  const GpuValues<Stored<T>> in(values, before), out(shape.outer * shape.inner);
   OnGpu()->reduce(op, dtype_of<T>(), in.data(), shape.outer, shape.count, shape.inner, out.data());
   std::vector<Stored<T>> expected(static_cast<std::size_t>(shape.outer * shape.inner));
   cpu::reduce(op, dtype_of<T>(), values.data(), shape.outer, shape.count, shape.inner, expected.data());
@@ -54,6 +56,7 @@ void compare_rows(GpuRows gpu, CpuRows cpu, bool one_result, double tolerance) {
                                  {5, 1, 1},
                                  {7, 10, 1},
                                  {3, 64, 1},
+                                 {5, 132, 1},
                                  {5, 65, 1},
                                  {2, 1000, 1},
                                  {3, 2048, 1},
@@ -65,7 +68,7 @@ void compare_rows(GpuRows gpu, CpuRows cpu, bool one_result, double tolerance) {
       if (odd)
         std::fill_n(values.begin(), std::min<std::int64_t>(std::ssize(values), shape.count), -INFINITY);
       const std::int64_t size = shape.outer * (one_result ? 1 : shape.count);
-      const GpuValues<T> in(values), out(size);
+      const GpuValues<T> in(values, odd ? 1 : 0), out(size, shape.count % 2);
       const OnGpu on;
       (backend(OnGpu::device()).*gpu)(dtype_of<T>(), in.data(), shape.outer, shape.count, out.data());
       const auto expected = [&] {
@@ -90,8 +93,10 @@ class RowsTest : public QObject {
     for_types<bool, std::int32_t, std::int64_t, float, double>([]<class T>() {
       for (const RowsShape& shape : reduced_shapes)
         for (const bool odd : {false, true}) {
-          const auto values = some_values<T>(shape.outer * shape.count * shape.inner, 1, odd);
-          for (const Reduction op : reductions<T>()) compare_reduction<T>(op, shape, values);
+          auto values = some_values<T>(shape.outer * shape.count * shape.inner, 1, odd);
+          if constexpr (std::is_same_v<T, bool>)  // of many random ones some are true, and not all
+            for (std::size_t i = 0; i < values.size(); ++i) values[i] = (i % 331 == 7) != odd;
+          for (const Reduction op : reductions<T>()) compare_reduction<T>(op, shape, values, odd ? 1 : 0);
         }
     });
   }
@@ -135,7 +140,7 @@ class RowsTest : public QObject {
     for_types<std::int32_t, std::int64_t, float, double>([]<class T>() {
       for (const std::int64_t count : {0, 1, 3, 31, 64, 100, 4096, 4097, 30011}) {
         const auto a = some_values<T>(count, 3), b = some_values<T>(count, 4);
-        const GpuValues<T> x(a), y(b), out(1);
+        const GpuValues<T> x(a), y(b, count % 3 == 0 ? 1 : 0), out(1);
         std::vector<T> expected(1);
         OnGpu()->dot(dtype_of<T>(), x.data(), y.data(), count, out.data());
         cpu::dot(dtype_of<T>(), a.data(), b.data(), count, expected.data());

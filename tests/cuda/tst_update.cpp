@@ -42,10 +42,12 @@ void compare_update(DType dtype, Update rule, std::int64_t count, bool in_place)
   std::vector<std::vector<T>> expected = before.values;
   UpdateArrays arrays, there;
   std::vector<std::unique_ptr<OnGpu<T>>> from, to;
-  const OnGpu<T> gradient_there(gradient);
+  // Of odd numbers each begins elsewhere.
+  const std::size_t apart = count % 2 == 0 ? 0 : 1;
+  const OnGpu<T> gradient_there(gradient, apart);
   for (std::size_t k = 0; k < kernels::most_targets; ++k) {
-    from.push_back(std::make_unique<OnGpu<T>>(before.values[k]));
-    to.push_back(std::make_unique<OnGpu<T>>(before.values[k]));
+    from.push_back(std::make_unique<OnGpu<T>>(before.values[k], k * apart));
+    to.push_back(std::make_unique<OnGpu<T>>(before.values[k], k * apart));
     arrays.from[k] = in_place ? expected[k].data() : before.values[k].data();
     arrays.to[k] = expected[k].data();
     there.from[k] = (in_place ? to : from)[k]->data();
@@ -64,8 +66,8 @@ void compare_update(DType dtype, Update rule, std::int64_t count, bool in_place)
 }
 
 template <class T>
-void compare_rows(DType dtype, Update rule) {
-  constexpr std::int64_t width = 5, all = 9;
+void compare_rows(DType dtype, Update rule, std::int64_t width, std::size_t apart) {
+  constexpr std::int64_t all = 9;
   const std::vector<std::int64_t> rows{7, 0, 3, 8};
   const Targets<T> before(all * width);
   const auto gradient = normal_numbers<T>(static_cast<std::int64_t>(rows.size()) * width, 9);
@@ -75,7 +77,7 @@ void compare_rows(DType dtype, Update rule) {
   const OnGpu<T> gradient_there(gradient);
   const OnGpu<std::int64_t> rows_there(rows);
   for (std::size_t k = 0; k < kernels::most_targets; ++k) {
-    to.push_back(std::make_unique<OnGpu<T>>(before.values[k]));
+    to.push_back(std::make_unique<OnGpu<T>>(before.values[k], k * apart));
     arrays.from[k] = arrays.to[k] = expected[k].data();
     there.from[k] = there.to[k] = to[k]->data();
   }
@@ -89,7 +91,8 @@ void compare_rows(DType dtype, Update rule) {
   for (std::size_t k = 0; k < kernels::most_targets; ++k)
     SAME(is_exact(rule) ? unequal(expected[k], to[k]->values())
                         : far(expected[k], to[k]->values(), sum_bound<T>),
-         "rows, rule " + std::to_string(static_cast<int>(rule)) + ", target " + std::to_string(k));
+         "rows of " + std::to_string(width) + ", rule " + std::to_string(static_cast<int>(rule)) +
+             ", target " + std::to_string(k));
 }
 
 }  // namespace
@@ -100,7 +103,7 @@ class TestUpdate : public QObject {
   void stepsAgreeToTheBit() {
     const OnDevice device(0);
     for (int rule = 0; rule < kernels::update_count; ++rule)
-      for (const std::int64_t count : {0, 1, 7, 1000})
+      for (const std::int64_t count : {0, 1, 7, 1000, 1001})
         for (const bool in_place : {false, true}) {
           compare_update<float>(DType::float32, static_cast<Update>(rule), count, in_place);
           compare_update<double>(DType::float64, static_cast<Update>(rule), count, in_place);
@@ -111,8 +114,11 @@ class TestUpdate : public QObject {
   void stepsOfRowsAgreeToTheBit() {
     const OnDevice device(0);
     for (int rule = 0; rule < kernels::update_count; ++rule) {
-      compare_rows<float>(DType::float32, static_cast<Update>(rule));
-      compare_rows<double>(DType::float64, static_cast<Update>(rule));
+      for (const auto& [width, apart] : {std::pair{5, 0}, {8, 0}, {8, 1}}) {
+        const auto elements = static_cast<std::size_t>(apart);
+        compare_rows<float>(DType::float32, static_cast<Update>(rule), width, elements);
+        compare_rows<double>(DType::float64, static_cast<Update>(rule), width, elements);
+      }
       if (QTest::currentTestFailed()) return;
     }
   }

@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t alignment = 256;
 constexpr std::size_t redzone = 256;  ///< before and behind each allocation
 constexpr unsigned char redzone_byte = 0xa5, empty_byte = 0xff;
-constexpr std::size_t few_blocks = 256;  ///< whose redzones are looked at after each piece of work
+constexpr std::size_t few_blocks = 256;  ///< whose redzones are looked at after a piece of work
 
 std::size_t rounded(std::size_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
@@ -47,6 +47,7 @@ struct Pool {
   std::size_t reserved_address = 0;
   std::size_t touched = 0;  ///< of the addresses, from the base, those that were ever given
   std::map<char*, Block> blocks;
+  char* next_checked = nullptr;        ///< where the next look at redzones begins
   std::map<char*, std::size_t> holes;  ///< within what was touched
   std::size_t used = 0, reserved = 0;
   int opened = 0;
@@ -119,7 +120,7 @@ void mark_redzone(char* place, std::size_t bytes) {
   std::memset(place, redzone_byte, bytes);
   ASAN_POISON_MEMORY_REGION(place, bytes);
 }
-[[gnu::no_sanitize("address")]] void check_redzone(char* data, const Block& block, const char* after) {
+[[gnu::no_sanitize("address")]] void check_redzone(char* data, const Block& block, const std::string& after) {
   const std::size_t slack = rounded(block.bytes) - block.bytes;
   ASAN_UNPOISON_MEMORY_REGION(data - redzone, redzone);
   ASAN_UNPOISON_MEMORY_REGION(data + block.bytes, slack + redzone);
@@ -165,9 +166,14 @@ OpenMemory::~OpenMemory() {
 
 void check_redzones(int device, const char* after) {
   Pool& pool = pools()[device];
-  if (pool.blocks.size() > few_blocks) return;
-  for (const auto& [data, block] : pool.blocks)
-    if (block.prepared) check_redzone(data, block, after);
+  const bool all = pool.blocks.size() <= few_blocks;
+  const std::string culprit = all ? after : std::string(after) + ", or something before it,";
+  auto block = pool.blocks.lower_bound(pool.next_checked);
+  for (std::size_t i = std::min(few_blocks, pool.blocks.size()); i > 0; --i, ++block) {
+    if (block == pool.blocks.end()) block = pool.blocks.begin();
+    if (block->second.prepared) check_redzone(block->first, block->second, culprit);
+  }
+  pool.next_checked = block == pool.blocks.end() ? nullptr : block->first;
 }
 
 std::string leaks() {

@@ -61,7 +61,8 @@ class OpenMemory {
  private:
   int device_;
 };
-/// Dies where a step past the end of an allocation has left its mark; `after` was run last.
+/// Dies where a step past the end of an allocation has left its mark; `after` was run last. Of many
+/// allocations it looks at some each time, in turn.
 void check_redzones(int device, const char* after);
 
 }  // namespace emulation

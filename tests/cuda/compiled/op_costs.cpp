@@ -1,0 +1,51 @@
+// What calls of ops cost by the registry's rules (engine/ops/cost.h). For each line of the standard input,
+//   softmax float32:1000,1000 -> float32:1000,1000
+// a line with the call's arithmetic operations and its bytes; of an op that does not exist the word "none".
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "engine/ops/cost.h"
+#include "engine/tensor/error.h"
+
+using namespace tapedeck;
+
+namespace {
+
+/// "float32:5,7", or "float32:" for one number.
+TensorSpec spec_of(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const auto dtype = dtype_from_name(text.substr(0, colon));
+  if (!dtype || colon == std::string::npos) fail<InvalidArgumentError>("op_costs: no tensor: ", text);
+  TensorSpec spec;
+  spec.dtype = *dtype;
+  std::istringstream extents(text.substr(colon + 1));
+  for (std::string extent; std::getline(extents, extent, ',');) spec.shape.push_back(std::stoll(extent));
+  return spec;
+}
+
+}  // namespace
+
+int main() {
+  for (std::string line; std::getline(std::cin, line);) {
+    std::istringstream words(line);
+    std::string name, word;
+    std::vector<TensorSpec> inputs, outputs;
+    words >> name;
+    auto* to = &inputs;
+    while (words >> word)
+      if (word == "->")
+        to = &outputs;
+      else
+        to->push_back(spec_of(word));
+    const OpDef* op = Registry::instance().find(name);
+    if (!op) {
+      std::cout << "none\n";
+      continue;
+    }
+    const Attributes attributes;
+    const OpCost cost = cost_of({*op, inputs, attributes, outputs});
+    std::cout << cost.flops << ' ' << cost.bytes << '\n';
+  }
+}

@@ -1,0 +1,87 @@
+"""The bound of each streaming kernel on an H100 (SXM): what its op costs by the registry's rules, beside what the chip
+can do."""
+import subprocess
+
+bandwidth = 3.35e12  # bytes a second
+peak = {"float32": 67e12, "float64": 34e12}  # operations a second
+_types = {"float32": "float", "float64": "double"}
+
+_rows, _count = 1000, 1000
+_matrix = f"{_rows},{_count}"
+
+
+def _calls(dtype):
+    """(op, its call for op_costs, the kernel that does it) of the ops that one streaming kernel does."""
+    x, truths = f"{dtype}:{_matrix}", f"bool:{_matrix}"
+    number, row = f"{dtype}:", f"{dtype}:{_count}"
+    t = _types[dtype]
+    other = "float64" if dtype == "float32" else "float32"
+    pack = 4 if dtype == "float32" else 2
+    size = "unsigned int" if dtype == "float32" else "unsigned long"
+    yield "where", f"{truths} {x} {x} -> {x}", f"select_kernel<{size}, {pack}>"
+    yield "cast", f"{x} -> {other}:{_matrix}", f"cast_kernel<Plain<{t}>, Plain<{_types[other]}>>"
+    yield "fill", f"int32:2 {number} -> {x}", f"fill_kernel<{size}>"
+    yield "clip_by_value", f"{x} {number} {number} -> {x}", f"clip_kernel<{t}, {pack}>"
+    yield "random_uniform", f"-> {x}", f"draw_kernel<{t}, Uniform<{t}>>"
+    yield "random_normal", f"-> {x}", f"draw_kernel<{t}, Normal<{t}>>"
+    yield "dropout", f"{x} -> {x}", f"dropout_kernel<{t}>"
+    yield "reduce_sum", f"{x} -> {dtype}:{_rows}", f"parts_kernel<Sum, Plain<{t}>>"
+    yield "reduce_sum", f"{x} -> {row}", f"columns_kernel<Sum, {pack}, {t}>"
+    yield "reduce_max", f"{x} -> {dtype}:{_rows}", f"parts_kernel<Maximum, Plain<{t}>>"
+    yield "softmax", f"{x} -> {x}", f"rows_by_warps_kernel<0, {t}>"
+    yield "log_softmax", f"{x} -> {x}", f"rows_by_warps_kernel<1, {t}>"
+    yield "reduce_logsumexp", f"{x} -> {dtype}:{_rows}", f"rows_by_warps_kernel<2, {t}>"
+    yield "layer_norm", f"{x} {row} {row} -> {x} {dtype}:{_rows} {dtype}:{_rows}", f"normalize_rows<{t}>"
+    yield "batch_norm", f"{x} {row} {row} -> {x} {row} {row}", f"normalize_channels<{t}, int>"
+    yield "range", f"{number} {number} {number} -> {dtype}:{_rows * _count}", f"sequence_kernel<{t}>"
+    yield "gradient_descent", f"{x} {x} {number} -> {x}", f"update_kernel<{t}, GradientDescent<{t}>>"
+    yield "momentum", f"{x} {x} {x} {number} {number} -> {x} {x}", f"update_kernel<{t}, Momentum<{t}, false>>"
+    numbers = " ".join([number] * 5)
+    yield "adam", f"{x} {x} {x} {x} {numbers} -> {x} {x} {x}", f"update_kernel<{t}, Adam<{t}, false>>"
+
+
+def _elementwise(kernel):
+    """The same of a function's kernel of operands side by side."""
+    of = {"unary_kernel": 1, "binary_kernel": 2}.get(kernel.function)
+    dtypes = {type_name: dtype for dtype, type_name in _types.items()}
+    if of is None or kernel.arguments[0] not in dtypes:
+        return None
+    dtype = dtypes[kernel.arguments[0]]
+    result = "bool" if kernel.arguments[1] == "bool" else dtype
+    x = f"{dtype}:{_matrix}"
+    return kernel.arguments[2], f"{' '.join([x] * of)} -> {result}:{_matrix}", dtype
+
+
+def table(kernels, program):
+    """Lines about the streaming kernels of pairs (signature, (registers, occupancy)), as one architecture has them. An
+    op that the registry does not know, or whose kernel is not there, is an error; a function that only other ops call
+    is left out."""
+    by_name = {str(kernel): kernel for kernel, _ in kernels}
+    found = dict((str(kernel), numbers) for kernel, numbers in kernels)
+    wanted = []
+    for dtype in _types:
+        for op, call, kernel in _calls(dtype):
+            if kernel not in by_name:
+                raise LookupError(f"{op} of {dtype} has no kernel {kernel}")
+            wanted.append((op, call, dtype, kernel, True))
+    for name, kernel in sorted(by_name.items()):
+        if function := _elementwise(kernel):
+            wanted.append((function[0], function[1], function[2], name, False))
+    text = "".join(f"{op} {call}\n" for op, call, *_ in wanted)
+    answers = subprocess.run([program], input=text, capture_output=True, text=True, check=True).stdout.splitlines()
+    columns = f"{'bytes':>7}{'flops':>7}{'registers':>11}{'occupancy':>11}{'µs per 10⁶':>12}"
+    lines = [f"{'op':22}{'dtype':9}{columns}  {'bound by':12}kernel"]
+    for (op, _, dtype, kernel, must_exist), answer in zip(wanted, answers, strict=True):
+        if answer == "none":
+            if must_exist:
+                raise LookupError(f"the registry has no op {op}")
+            continue
+        flops, bytes_ = (float(number) / (_rows * _count) for number in answer.split())
+        registers, occupancy = found[kernel]
+        memory, arithmetic = bytes_ / bandwidth, flops / peak[dtype]
+        bound = "memory" if memory >= arithmetic else "arithmetic"
+        lines.append(
+            f"{op:22}{dtype:9}{bytes_:7.1f}{flops:7.1f}{registers:11}{occupancy:11.0%}"
+            f"{1e12 * max(memory, arithmetic):12.2f}  {bound:12}{kernel}"
+        )
+    return lines
