@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/cpu/bidiagonal.h"
+#include "engine/cpu/column_signs.h"
 #include "engine/cpu/linear_algebra.h"
 #include "engine/cpu/parallel.h"
 
@@ -138,6 +139,11 @@ void svd(std::int64_t m, std::int64_t n, bool full, const T* a, T* s, T* u, T* v
   }
   const Block<T> left{u, m, columns_of_u, columns_of_u}, right{v, n, columns_of_v, columns_of_v};
   decompose(copied.all(), scale, s, tall ? left : right, tall ? right : left);
+  if (!u) return;
+  std::vector<T> signs = column_signs<T>(left);
+  turn_columns(left, signs);
+  signs.resize(static_cast<std::size_t>(least));
+  turn_columns(right, signs);
 }
 
 template <class T>
