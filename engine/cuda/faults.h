@@ -65,13 +65,14 @@ struct Report {
 
 constexpr long long no_place = 0x7fffffffffffffff;
 /// Reports the lowest place that a thread of the block found; all of its threads call it, once in a kernel.
-__device__ inline void report_first(const Report& report, long long place, long long value) {
+__device__ inline void report_first(const Report& report, long long place, long long value,
+                                    double amount = 0) {
   __shared__ long long first;
   if (threadIdx.x == 0) first = no_place;
   __syncthreads();
   if (place != no_place) atomicMin(&first, place);
   __syncthreads();
-  if (place != no_place && place == first) report(place, value);
+  if (place != no_place && place == first) report(place, value, amount);
 }
 
 /// The faults of one device.
