@@ -66,6 +66,12 @@ __global__ void scale_kernel(std::int64_t count, std::int64_t size, const T* fro
   }
 }
 
+template <class T>
+__global__ void nan_kernel(std::int64_t count, std::int64_t size, const T* scales, T* values) {
+  for (std::int64_t i = thread_number(); i < count * size; i += thread_count())
+    if (const T scale = scales[i / size]; scale != scale) values[i] = scale;
+}
+
 /// A warp for each vector.
 template <class T>
 __global__ void signs_kernel(std::int64_t count, Vectors<T> of, std::int64_t first, const T* scales,
@@ -139,6 +145,11 @@ void multiply_by_scales(std::int64_t count, std::int64_t size, const T* scales, 
 }
 
 template <class T>
+void set_nan_by_scales(std::int64_t count, std::int64_t size, const T* scales, T* values) {
+  launch("scales", grid_for(count * size), nan_kernel<T>, count, size, scales, values);
+}
+
+template <class T>
 void find_signs(std::int64_t count, const Vectors<T>& of, std::int64_t first, const T* scales,
                 std::int64_t row, T* signs) {
   launch("signs", {.blocks = count * (of.count - first), .threads = 32, .cooperation = Cooperation::block},
@@ -163,6 +174,7 @@ void set_identity(std::int64_t count, std::int64_t rows, std::int64_t columns, T
   template void find_scales(std::int64_t, std::int64_t, std::int64_t, bool, const T*, T*);              \
   template void divide_by_scales(std::int64_t, std::int64_t, const T*, const T*, T*);                   \
   template void multiply_by_scales(std::int64_t, std::int64_t, const T*, T*);                           \
+  template void set_nan_by_scales(std::int64_t, std::int64_t, const T*, T*);                            \
   template void find_signs(std::int64_t, const Vectors<T>&, std::int64_t, const T*, std::int64_t, T*);  \
   template void multiply_columns(std::int64_t, std::int64_t, std::int64_t, const T*, std::int64_t, T*); \
   template void set_identity(std::int64_t, std::int64_t, std::int64_t, T*);

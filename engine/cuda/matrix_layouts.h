@@ -46,6 +46,9 @@ void divide_by_scales(std::int64_t count, std::int64_t size, const T* from, cons
 /// values·scale, in place.
 template <class T>
 void multiply_by_scales(std::int64_t count, std::int64_t size, const T* scales, T* values);
+/// NaN instead of the values of matrices whose scale is NaN.
+template <class T>
+void set_nan_by_scales(std::int64_t count, std::int64_t size, const T* scales, T* values);
 
 /// Vectors of matrices: element i of vector w lies at w·vector + i·element.
 template <class T>

@@ -9,57 +9,34 @@
 namespace tapedeck::cuda {
 namespace {
 
-/// A reflection makes of a column a multiple of the first unit vector: of which sign, LAPACK says and
-/// cuSOLVER does not. On the CPU it is the opposite of what the column's first element had, so that tau = 1 −
-/// first / value is at least 1, and the negative one where that was 0.
-template <class T>
-__global__ void reflection_signs_kernel(std::int64_t elements, std::int64_t k, std::int64_t m,
-                                        std::int64_t step, const T* r, const T* taus, T* signs) {
-  for (std::int64_t i = thread_number(); i < elements; i += thread_count()) {
-    const std::int64_t matrix = i / k, column = i % k;
-    const T tau = taus[i], value = r[matrix * step + column * (m + 1)];
-    const bool turns = tau == T(1) ? value > T(0) : tau > T(0) && tau < T(1);
-    signs[i] = turns ? T(-1) : T(1);
-  }
-}
-
-/// The upper triangle of column-major matrices as row-major ones of `rows` rows.
+/// The upper triangle of column-major matrices as row-major ones of `rows` rows; NaN where the scale is.
 template <class T>
 __global__ void triangle_kernel(std::int64_t elements, std::int64_t rows, std::int64_t columns,
-                                std::int64_t k, std::int64_t m, std::int64_t step, const T* from,
-                                const T* signs, T* r) {
+                                std::int64_t m, std::int64_t step, const T* from, const T* scales, T* r) {
   for (std::int64_t element = thread_number(); element < elements; element += thread_count()) {
     const std::int64_t line = element / columns, j = element - line * columns;
     const std::int64_t matrix = line / rows, i = line - matrix * rows;
-    r[element] = i < k && i <= j ? from[matrix * step + j * m + i] * signs[matrix * k + i] : T(0);
+    const T scale = scales[matrix];
+    r[element] = i > j ? T(0) : scale != scale ? scale : from[matrix * step + j * m + i];
   }
 }
 
-/// Signs of all columns of q: those without a row of r keep theirs.
-template <class T>
-__global__ void column_factors_kernel(std::int64_t elements, std::int64_t columns, std::int64_t k,
-                                      const T* signs, T* factors) {
-  for (std::int64_t i = thread_number(); i < elements; i += thread_count())
-    factors[i] = i % columns < k ? signs[i / columns * k + i % columns] : T(1);
-}
-
+/// cuSOLVER reflects as LAPACK does, whose signs are the CPU's: a column becomes a multiple of the first unit
+/// vector with the opposite sign of its own first element, and keeps its sign where nothing is below that.
 template <class T>
 void decompose(std::int64_t count, std::int64_t m, std::int64_t n, bool full, const T* a, T* q, T* r) {
   const std::int64_t k = std::min(m, n), columns = full ? m : k;
   const std::int64_t step = m * std::max(n, columns);
   const Scratch work(bytes_of(count * step, sizeof(T))), taus(bytes_of(count * k, sizeof(T)));
-  const Scratch signs(bytes_of(count * k, sizeof(T))), factors(bytes_of(count * columns, sizeof(T)));
+  const Scratch scales(bytes_of(count, sizeof(T)));
+  find_scales(count, m * n, n, false, a, scales.as<T>());
   copy_transposed<T>(count, m, n, {a, n, m * n}, {work.as<T>(), m, step});
   factor_qr(count, m, n, step, work.as<T>(), taus.as<T>());
-  launch("qr", grid_for(count * k), reflection_signs_kernel<T>, count * k, k, m, step, work.as<T>(),
-         taus.as<T>(), signs.as<T>());
-  launch("qr", grid_for(count * columns * n), triangle_kernel<T>, count * columns * n, columns, n, k, m, step,
-         work.as<T>(), signs.as<T>(), r);
-  launch("qr", grid_for(count * columns), column_factors_kernel<T>, count * columns, columns, k,
-         signs.as<T>(), factors.as<T>());
+  launch("qr", grid_for(count * columns * n), triangle_kernel<T>, count * columns * n, columns, n, m, step,
+         work.as<T>(), scales.as<T>(), r);
   form_q(count, m, columns, k, step, work.as<T>(), taus.as<T>());
-  copy_transposed<T>(count, columns, m, {work.as<T>(), m, step}, {q, columns, m * columns}, nullptr,
-                     factors.as<T>());
+  copy_transposed<T>(count, columns, m, {work.as<T>(), m, step}, {q, columns, m * columns});
+  set_nan_by_scales(count, m * columns, scales.as<T>(), q);
 }
 
 }  // namespace

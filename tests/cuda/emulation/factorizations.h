@@ -63,8 +63,7 @@ int eliminate(std::int64_t m, std::int64_t n, T* values, std::int64_t lda, Pivot
   return info;
 }
 
-/// Householder's reflections, LAPACK's in the even columns: the value has the opposite sign of the first
-/// element. In the odd ones, the same.
+/// Householder's reflections: the value has the opposite sign of the first element.
 template <class T>
 void reflect(std::int64_t m, std::int64_t n, T* values, std::int64_t lda, T* taus) {
   const ColumnMajor<T> a{values, lda};
@@ -74,9 +73,7 @@ void reflect(std::int64_t m, std::int64_t n, T* values, std::int64_t lda, T* tau
     taus[k] = T(0);
     if (below == T(0)) continue;
     const T first = a(k, k), length = std::hypot(first, below);
-    const bool same = k % 2 == 1;
-    const T value = (first < T(0)) == same ? -length : length;
-    const T difference = same ? -below * (below / (first + value)) : first - value;
+    const T value = first < T(0) ? length : -length, difference = first - value;
     taus[k] = -difference / value;
     for (std::int64_t i = k + 1; i < m; ++i) a(i, k) /= difference;
     a(k, k) = value;
