@@ -1,6 +1,43 @@
 #include "engine/backend/backend.h"
 
+#include <sstream>
+
 namespace tapedeck {
+
+std::string place_in_batch(const Shape& batch, std::int64_t number) {
+  if (batch.rank() == 0) return {};
+  std::string text;
+  for (int axis = batch.rank() - 1; axis >= 0; --axis) {
+    text = std::to_string(number % batch[axis]) + (text.empty() ? "" : ", ") + text;
+    number /= batch[axis];
+  }
+  return "[" + text + "]";
+}
+
+namespace {
+
+void replace(std::string& text, const char* mark, std::string_view with) {
+  if (const std::size_t at = text.find(mark); at != std::string::npos) text.replace(at, 3, with);
+}
+
+}  // namespace
+
+std::string named(const kernels::FlawText& text) {
+  std::string named = text.pattern;
+  replace(named, "{o}", text.op);
+  replace(named, "{i}", text.input);
+  return named;
+}
+
+std::string told(const kernels::FlawText& text, const kernels::MatrixFlaw& flaw) {
+  std::ostringstream value;
+  value << flaw.flaw.value;
+  std::string told = named(text);
+  replace(told, "{m}", place_in_batch(text.batch, flaw.matrix));
+  replace(told, "{p}", std::to_string(flaw.flaw.place));
+  replace(told, "{v}", value.str());
+  return told;
+}
 
 void Backend::unary(kernels::Unary, DType, const void*, void*, std::int64_t) const {
   throw NoKernel("unary");
@@ -210,6 +247,46 @@ void Backend::beta_density(DType, const void*, const void*, const void*, void*, 
 void Backend::matmul(DType, const kernels::MatmulSize&, std::span<const void* const>,
                      std::span<const void* const>, void*) const {
   throw NoKernel("matmul");
+}
+std::optional<kernels::MatrixFlaw> Backend::cholesky(const kernels::Matrices&, const void*, void*,
+                                                     const kernels::FlawText&) const {
+  throw NoKernel("cholesky");
+}
+std::optional<kernels::MatrixFlaw> Backend::lu(const kernels::Matrices&, const void*, void*, DType, void*,
+                                               const kernels::FlawText&) const {
+  throw NoKernel("lu");
+}
+std::optional<kernels::MatrixFlaw> Backend::inverse(const kernels::Matrices&, bool, const void*, void*,
+                                                    const kernels::FlawText&) const {
+  throw NoKernel("inverse");
+}
+std::optional<kernels::MatrixFlaw> Backend::solve(const kernels::Matrices&, bool, const void*, const void*,
+                                                  void*, const kernels::FlawText&) const {
+  throw NoKernel("solve");
+}
+std::optional<kernels::MatrixFlaw> Backend::triangular_solve(const kernels::Matrices&, bool, bool,
+                                                             const void*, const void*, void*,
+                                                             const kernels::FlawText&) const {
+  throw NoKernel("triangular_solve");
+}
+void Backend::determinant(const kernels::Matrices&, const void*, void*) const {
+  throw NoKernel("determinant");
+}
+void Backend::log_determinant(const kernels::Matrices&, const void*, void*, void*) const {
+  throw NoKernel("log_determinant");
+}
+void Backend::qr(const kernels::Matrices&, bool, const void*, void*, void*) const {
+  throw NoKernel("qr");
+}
+void Backend::svd(const kernels::Matrices&, bool, const void*, void*, void*, void*) const {
+  throw NoKernel("svd");
+}
+std::optional<kernels::MatrixFlaw> Backend::symmetric_eigen(const kernels::Matrices&, const void*, void*,
+                                                            void*, const kernels::FlawText&) const {
+  throw NoKernel("symmetric_eigen");
+}
+void Backend::pseudo_inverse(const kernels::Matrices&, double, const void*, void*) const {
+  throw NoKernel("pseudo_inverse");
 }
 void Backend::convolution(DType, const kernels::ConvolutionSize&, const void*, const void*, void*) const {
   throw NoKernel("convolution");

@@ -28,6 +28,13 @@ struct BadIndex {
   std::int64_t value;
 };
 
+/// "[1, 0]" for a matrix of a batch, nothing where there is one.
+std::string place_in_batch(const Shape& batch, std::int64_t number);
+/// The text with the names of op and input in it.
+std::string named(const kernels::FlawText& text);
+/// What the error says.
+std::string told(const kernels::FlawText& text, const kernels::MatrixFlaw& flaw);
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -193,6 +200,36 @@ class Backend {
   /// The lists of first elements stand in memory of the host, here and in AttentionMatrices.
   virtual void matmul(DType dtype, const kernels::MatmulSize& size, std::span<const void* const> a,
                       std::span<const void* const> b, void* out) const;
+
+  // ---- decompositions (cpu/linear_algebra.h) ----
+  // Each says which is the first matrix that has a flaw. A GPU does not wait for that: the host's next read
+  // from the device throws InvalidArgumentError with this text.
+  virtual std::optional<kernels::MatrixFlaw> cholesky(const kernels::Matrices& of, const void* a, void* l,
+                                                      const kernels::FlawText& text) const;
+  /// `orders`: int32 or int64, the dtype of `order`.
+  virtual std::optional<kernels::MatrixFlaw> lu(const kernels::Matrices& of, const void* a, void* packed,
+                                                DType orders, void* order,
+                                                const kernels::FlawText& text) const;
+  virtual std::optional<kernels::MatrixFlaw> inverse(const kernels::Matrices& of, bool transposed,
+                                                     const void* a, void* out,
+                                                     const kernels::FlawText& text) const;
+  /// `of`: the right sides.
+  virtual std::optional<kernels::MatrixFlaw> solve(const kernels::Matrices& of, bool transposed,
+                                                   const void* a, const void* b, void* x,
+                                                   const kernels::FlawText& text) const;
+  virtual std::optional<kernels::MatrixFlaw> triangular_solve(const kernels::Matrices& of, bool lower,
+                                                              bool transposed, const void* a, const void* b,
+                                                              void* x, const kernels::FlawText& text) const;
+  virtual void determinant(const kernels::Matrices& of, const void* a, void* out) const;
+  virtual void log_determinant(const kernels::Matrices& of, const void* a, void* sign, void* log) const;
+  virtual void qr(const kernels::Matrices& of, bool full, const void* a, void* q, void* r) const;
+  /// u and v may be nullptr, both.
+  virtual void svd(const kernels::Matrices& of, bool full, const void* a, void* s, void* u, void* v) const;
+  /// v may be nullptr. The flaw is that the iteration did not converge.
+  virtual std::optional<kernels::MatrixFlaw> symmetric_eigen(const kernels::Matrices& of, const void* a,
+                                                             void* e, void* v,
+                                                             const kernels::FlawText& text) const;
+  virtual void pseudo_inverse(const kernels::Matrices& of, double rcond, const void* a, void* out) const;
 
   // ---- images (cpu/convolution.h, pooling.h) ----
   virtual void convolution(DType dtype, const kernels::ConvolutionSize& size, const void* input,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string_view>
 
 #include "engine/backend/elementwise_functions.h"
 #include "engine/tensor/dtype.h"
@@ -276,6 +277,29 @@ struct Flaw {
   double value = 0.0;
   explicit operator bool() const { return place >= 0; }
 };
+/// The first matrix of a batch that has one.
+struct MatrixFlaw {
+  std::int64_t matrix;
+  Flaw flaw;
+};
+/// The error about it: of "{o}: {i}{m} is not positive definite: pivot {p} is {v}" it makes "cholesky:
+/// input[1, 0] is not positive definite: pivot 2 is -3". Where `batch` has no axes, {m} is nothing.
+struct FlawText {
+  const char* pattern;
+  std::string_view op, input;
+  Shape batch;
+};
+
+/// `count` matrices one after another, row-major, of float32 or float64.
+struct Matrices {
+  DType dtype;
+  std::int64_t count, rows, columns;
+};
+
+/// Eigenvectors and singular vectors are unique but for their sign. It is chosen so that of a vector's
+/// elements the first one that is not below this share of the largest is positive: no vector that people
+/// write down has an element just there.
+constexpr double leading_share = 0.4567;
 
 }  // namespace tapedeck::kernels
 

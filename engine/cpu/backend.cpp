@@ -13,6 +13,7 @@
 #include "engine/cpu/indices.h"
 #include "engine/cpu/length_scales.h"
 #include "engine/cpu/matmul.h"
+#include "engine/cpu/matrix_batches.h"
 #include "engine/cpu/normalization.h"
 #include "engine/cpu/pooling.h"
 #include "engine/cpu/random.h"
@@ -262,6 +263,45 @@ struct CpuBackend final : Backend {
   void matmul(DType dtype, const MatmulSize& size, std::span<const void* const> a,
               std::span<const void* const> b, void* out) const override {
     cpu::matmul(dtype, size, a, b, out);
+  }
+  std::optional<MatrixFlaw> cholesky(const Matrices& of, const void* a, void* l,
+                                     const FlawText&) const override {
+    return cpu::cholesky(of, a, l);
+  }
+  std::optional<MatrixFlaw> lu(const Matrices& of, const void* a, void* packed, DType orders, void* order,
+                               const FlawText&) const override {
+    return cpu::lu(of, a, packed, orders, order);
+  }
+  std::optional<MatrixFlaw> inverse(const Matrices& of, bool transposed, const void* a, void* out,
+                                    const FlawText&) const override {
+    return cpu::inverse(of, transposed, a, out);
+  }
+  std::optional<MatrixFlaw> solve(const Matrices& of, bool transposed, const void* a, const void* b, void* x,
+                                  const FlawText&) const override {
+    return cpu::solve(of, transposed, a, b, x);
+  }
+  std::optional<MatrixFlaw> triangular_solve(const Matrices& of, bool lower, bool transposed, const void* a,
+                                             const void* b, void* x, const FlawText&) const override {
+    return cpu::triangular_solve(of, lower, transposed, a, b, x);
+  }
+  void determinant(const Matrices& of, const void* a, void* out) const override {
+    cpu::determinant(of, a, out);
+  }
+  void log_determinant(const Matrices& of, const void* a, void* sign, void* log) const override {
+    cpu::log_determinant(of, a, sign, log);
+  }
+  void qr(const Matrices& of, bool full, const void* a, void* q, void* r) const override {
+    cpu::qr(of, full, a, q, r);
+  }
+  void svd(const Matrices& of, bool full, const void* a, void* s, void* u, void* v) const override {
+    cpu::svd(of, full, a, s, u, v);
+  }
+  std::optional<MatrixFlaw> symmetric_eigen(const Matrices& of, const void* a, void* e, void* v,
+                                            const FlawText&) const override {
+    return cpu::symmetric_eigen(of, a, e, v);
+  }
+  void pseudo_inverse(const Matrices& of, double rcond, const void* a, void* out) const override {
+    cpu::pseudo_inverse(of, rcond, a, out);
   }
   void convolution(DType dtype, const ConvolutionSize& size, const void* input, const void* filter,
                    void* out) const override {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/linear_algebra.h"
@@ -116,6 +117,13 @@ void qr(std::int64_t m, std::int64_t n, bool full, const T* a, T* q, T* r) {
   const std::int64_t least = std::min(m, n);
   const std::int64_t columns = full ? m : least;
   const Block<T> orthogonal{q, m, columns, columns}, triangle{r, columns, n, n};
+  if (!std::all_of(a, a + m * n, [](T x) { return std::isfinite(x); })) {
+    constexpr T nan = std::numeric_limits<T>::quiet_NaN();
+    std::fill_n(q, m * columns, nan);
+    clear_block(triangle);
+    for (std::int64_t i = 0; i < least; ++i) std::fill(triangle.row(i) + i, triangle.row(i) + n, nan);
+    return;
+  }
   Dense<T> copied(m, n);
   copy_block<T>({a, m, n, n}, copied.all());
   std::vector<Reflectors<T>> reflectors = factor_qr<T>(copied.all());

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/cpu/bidiagonal.h"
+#include "engine/cpu/column_signs.h"
 #include "engine/cpu/linear_algebra.h"
 #include "engine/cpu/parallel.h"
 
@@ -138,6 +139,14 @@ void svd(std::int64_t m, std::int64_t n, bool full, const T* a, T* s, T* u, T* v
   }
   const Block<T> left{u, m, columns_of_u, columns_of_u}, right{v, n, columns_of_v, columns_of_v};
   decompose(copied.all(), scale, s, tall ? left : right, tall ? right : left);
+  if (!u) return;
+  // Both vectors of a singular value turn together; the others, each by itself.
+  const std::vector<T> signs = column_signs<T>(left);
+  turn_columns(left, signs);
+  if (columns_of_v == least) return turn_columns(right, {signs.begin(), signs.begin() + least});
+  std::vector<T> others = column_signs<T>(right);
+  std::copy_n(signs.begin(), least, others.begin());
+  turn_columns(right, others);
 }
 
 template <class T>

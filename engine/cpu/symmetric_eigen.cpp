@@ -6,6 +6,7 @@
 
 #include "engine/cpu/blocked.h"
 #include "engine/cpu/blocks.h"
+#include "engine/cpu/column_signs.h"
 #include "engine/cpu/linear_algebra.h"
 #include "engine/cpu/reflectors.h"
 #include "engine/cpu/rotations.h"
@@ -214,7 +215,9 @@ bool symmetric_eigen(std::int64_t n, const T* a, T* e, T* v) {
   for (std::size_t i = 0; i < order.size(); ++i)
     std::copy_n(columns.all().row(static_cast<std::int64_t>(order[i])), n,
                 copied.all().row(static_cast<std::int64_t>(i)));
-  copy_transposed<T>(copied.all(), {v, n, n, n});
+  const Block<T> vectors{v, n, n, n};
+  copy_transposed<T>(copied.all(), vectors);
+  turn_columns(vectors, column_signs<T>(vectors));
   return true;
 }
 

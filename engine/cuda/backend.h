@@ -124,6 +124,28 @@ class CudaBackend final : public Backend {
   void matmul(DType dtype, const kernels::MatmulSize& size, std::span<const void* const> a,
               std::span<const void* const> b, void* out) const override;
 
+  // ---- decompositions ----
+  std::optional<kernels::MatrixFlaw> cholesky(const kernels::Matrices& of, const void* a, void* l,
+                                              const kernels::FlawText& text) const override;
+  std::optional<kernels::MatrixFlaw> lu(const kernels::Matrices& of, const void* a, void* packed,
+                                        DType orders, void* order,
+                                        const kernels::FlawText& text) const override;
+  std::optional<kernels::MatrixFlaw> inverse(const kernels::Matrices& of, bool transposed, const void* a,
+                                             void* out, const kernels::FlawText& text) const override;
+  std::optional<kernels::MatrixFlaw> solve(const kernels::Matrices& of, bool transposed, const void* a,
+                                           const void* b, void* x,
+                                           const kernels::FlawText& text) const override;
+  std::optional<kernels::MatrixFlaw> triangular_solve(const kernels::Matrices& of, bool lower,
+                                                      bool transposed, const void* a, const void* b, void* x,
+                                                      const kernels::FlawText& text) const override;
+  void determinant(const kernels::Matrices& of, const void* a, void* out) const override;
+  void log_determinant(const kernels::Matrices& of, const void* a, void* sign, void* log) const override;
+  void qr(const kernels::Matrices& of, bool full, const void* a, void* q, void* r) const override;
+  void svd(const kernels::Matrices& of, bool full, const void* a, void* s, void* u, void* v) const override;
+  std::optional<kernels::MatrixFlaw> symmetric_eigen(const kernels::Matrices& of, const void* a, void* e,
+                                                     void* v, const kernels::FlawText& text) const override;
+  void pseudo_inverse(const kernels::Matrices& of, double rcond, const void* a, void* out) const override;
+
   // ---- images ----
   void convolution(DType dtype, const kernels::ConvolutionSize& size, const void* input, const void* filter,
                    void* out) const override;

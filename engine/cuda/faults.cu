@@ -1,3 +1,4 @@
+#include "engine/backend/backend.h"
 #include "engine/cuda/faults.h"
 
 namespace tapedeck::cuda {
@@ -31,6 +32,7 @@ void Faults::throw_found() {
   const int number = found.message;
   if (number == 0) return;
   const long long place = found.place, value = found.value;
+  const double amount = found.amount;
   found.message = 0;
   FaultMessage message{FaultMessage::Kind::text, "an op was given arguments that its kernel refuses"};
   {
@@ -45,6 +47,9 @@ void Faults::throw_found() {
       fail<OutOfRangeError>(message.what, "[", place, "] holds ", value, ", ", message.rest);
     case FaultMessage::Kind::repeated:
       fail<InvalidArgumentError>(message.what, ": ", value, ", at ", place);
+    case FaultMessage::Kind::flaw:
+      throw InvalidArgumentError(
+          told({message.what.c_str(), {}, {}, Shape(message.batch)}, {place, {value, amount}}));
     case FaultMessage::Kind::text:
       throw InvalidArgumentError(message.what);
   }

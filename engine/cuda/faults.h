@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "engine/cuda/runtime.h"
 
@@ -18,6 +19,7 @@ struct Fault {
   int lock;                ///< of whoever writes
   int message;             ///< its number; 0: nothing is wrong
   long long place, value;  ///< what was found first
+  double amount;           ///< and more of it
 };
 
 /// What the error says, besides the place and the value that the kernel gives.
@@ -26,12 +28,14 @@ struct FaultMessage {
     index,     ///< OutOfRangeError: `what`[place] is value; must be in [low, high)
     slice,     ///< OutOfRangeError: `what`[place] holds value, `rest`
     repeated,  ///< InvalidArgumentError: `what`: value, at place
+    flaw,      ///< InvalidArgumentError: `what`, a FlawText's pattern; place, value and amount: a MatrixFlaw
     text       ///< InvalidArgumentError: `what`
   };
   Kind kind;
   std::string what;
   std::int64_t low = 0, high = 0;
   std::string rest{};
+  std::vector<std::int64_t> batch{};
 
   auto operator<=>(const FaultMessage&) const = default;
 };
@@ -42,7 +46,7 @@ struct Report {
   int message;
 
   /// For one thread of a block. What an op with another message found stays, and so does a lower place.
-  __device__ void operator()(long long place, long long value) const {
+  __device__ void operator()(long long place, long long value, double amount = 0) const {
     while (atomicCAS(&fault->lock, 0, 1) != 0) {
     }
     __threadfence_system();
@@ -50,6 +54,7 @@ struct Report {
     if (found.message == 0 || (found.message == message && place < found.place)) {
       found.place = place;
       found.value = value;
+      found.amount = amount;
       __threadfence_system();
       found.message = message;
     }
@@ -60,13 +65,14 @@ struct Report {
 
 constexpr long long no_place = 0x7fffffffffffffff;
 /// Reports the lowest place that a thread of the block found; all of its threads call it, once in a kernel.
-__device__ inline void report_first(const Report& report, long long place, long long value) {
+__device__ inline void report_first(const Report& report, long long place, long long value,
+                                    double amount = 0) {
   __shared__ long long first;
   if (threadIdx.x == 0) first = no_place;
   __syncthreads();
   if (place != no_place) atomicMin(&first, place);
   __syncthreads();
-  if (place != no_place && place == first) report(place, value);
+  if (place != no_place && place == first) report(place, value, amount);
 }
 
 /// The faults of one device.

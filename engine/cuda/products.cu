@@ -1,51 +1,10 @@
-#include <cublas_v2.h>
-
 #include <algorithm>
-#include <limits>
 
+#include "engine/cuda/handles.h"
 #include "engine/cuda/products.h"
-#include "engine/cuda/runtime.h"
 
 namespace tapedeck::cuda {
 namespace {
-
-void check_product(cublasStatus_t status, const char* what) {
-  if (status != CUBLAS_STATUS_SUCCESS)
-    throw DeviceError(std::string(what) + " failed: " + cublasGetStatusString(status));
-}
-
-/// One for each thread and device: what is set on a handle holds for its next call.
-struct Handles {
-  std::array<cublasHandle_t, detail::most_gpus> of_device{};
-  ~Handles() {
-    for (const cublasHandle_t handle : of_device)
-      if (handle) cublasDestroy(handle);
-  }
-};
-
-cublasHandle_t current_handle() {
-  static thread_local Handles handles;
-  const Stream& stream = current_stream();
-  cublasHandle_t& handle = handles.of_device[static_cast<std::size_t>(stream.device)];
-  if (!handle) {
-    check_product(cublasCreate(&handle), "cublasCreate");
-    check_product(cublasSetStream(handle, stream.handle), "cublasSetStream");
-  }
-  return handle;
-}
-
-cudaDataType_t type_of(DType dtype) {
-  switch (dtype) {
-    case DType::float64:
-      return CUDA_R_64F;
-    case DType::float16:
-      return CUDA_R_16F;
-    case DType::bfloat16:
-      return CUDA_R_16BF;
-    default:
-      return CUDA_R_32F;
-  }
-}
 
 cublasComputeType_t compute_type_of(DType dtype) {
   if (dtype == DType::float64) return CUBLAS_COMPUTE_64F;
@@ -54,10 +13,7 @@ cublasComputeType_t compute_type_of(DType dtype) {
 }
 
 int small(std::int64_t extent, const char* name) {
-  if (extent > std::numeric_limits<int>::max())
-    fail<UnimplementedError>("a matrix product with ", name, " = ", extent,
-                             ": cuBLAS takes up to 2147483647");
-  return static_cast<int>(extent);
+  return small_extent(extent, "a matrix product", name);
 }
 
 }  // namespace
@@ -69,12 +25,12 @@ void multiply(const Product& product, const void* a, const void* b, void* out) {
   const auto number = [wide](const double& of, const float& narrow) {
     return wide ? static_cast<const void*>(&of) : static_cast<const void*>(&narrow);
   };
-  const cudaDataType_t type = type_of(product.dtype);
-  const cublasHandle_t handle = current_handle();
+  const cudaDataType_t type = library_type(product.dtype);
+  const cublasHandle_t handle = products_handle();
   Stream& stream = current_stream();
   stream.note_kernel("matrix product");
   // cuBLAS' matrices are column-major: to it a row-major one is its transpose, and (A·B)ᵀ is Bᵀ·Aᵀ.
-  check_product(
+  check_library(
       cublasGemmStridedBatchedEx(
           handle, product.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
           product.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, small(product.n, "n"), small(product.m, "m"),

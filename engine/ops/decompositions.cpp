@@ -1,5 +1,4 @@
 // Decompositions of matrices.
-#include "engine/cpu/linear_algebra.h"
 #include "engine/ops/cost.h"
 #include "engine/ops/matrices.h"
 
@@ -14,12 +13,14 @@ TAPEDECK_OP(cholesky_op) = {
     .shape_rule = like_square,
     .forward =
         [](const OpContext& c) {
-          return each_sound_square(
-              c, 1.0, [](std::int64_t n, const auto* a, auto* l) { return cpu::cholesky(n, a, l); },
-              [](const std::string& name, const kernels::Flaw& flaw) {
-                fail<InvalidArgumentError>("cholesky: ", name, " is not positive definite: pivot ",
-                                           flaw.place, " is ", flaw.value);
-              });
+          const MatrixShape shape = square_shape(c, 0);
+          const Tensor input = contiguous(c.inputs[0]);
+          Tensor out = allocate_output(c);
+          const kernels::FlawText text =
+              flaw_text(c, shape.batch, "{o}: {i}{m} is not positive definite: pivot {p} is {v}");
+          refuse(backend().cholesky(matrices(out, shape), input.raw(), out.writable_data<std::byte>(), text),
+                 text);
+          return one(std::move(out));
         },
     .vjp_reads = VjpReads::outputs,
     .vjp =
@@ -44,7 +45,6 @@ TAPEDECK_OP(cholesky_op) = {
         "(8), as a symmetric matrix.\n"
         "Errors: InvalidArgumentError for other shapes, and for a matrix that is not positive definite, "
         "saying which; TypeMismatchError for another dtype.",
-    .gpu_kernel = false,
 };
 Tensor cholesky(const Tensor& input) {
   return run_op1(cholesky_op, {input});
@@ -114,15 +114,8 @@ TAPEDECK_OP(qr_op) = {
           const Tensor input = contiguous(c.inputs[0]);
           Tensors outputs = one(allocate_output(c));
           outputs.push_back(allocate_output(c, 1));
-          const std::int64_t k = outputs[0].dim(outputs[0].rank() - 1);
-          const bool full = c.get<bool>("full_matrices");
-          visit_real(input.dtype(), [&]<class T>(T) {
-            for_matrices(shape.count(), 4 * cubed(shape.rows, shape.columns, k), [&](std::int64_t i) {
-              cpu::qr(shape.rows, shape.columns, full, input.data<T>() + i * shape.size(),
-                      outputs[0].writable_data<T>() + i * shape.rows * k,
-                      outputs[1].writable_data<T>() + i * k * shape.columns);
-            });
-          });
+          backend().qr(matrices(input, shape), c.get<bool>("full_matrices"), input.raw(),
+                       outputs[0].writable_data<std::byte>(), outputs[1].writable_data<std::byte>());
           return outputs;
         },
     .vjp = qr_vjp,
@@ -144,7 +137,6 @@ TAPEDECK_OP(qr_op) = {
         "with full_matrices and m > n (UnimplementedError).\n"
         "Errors: InvalidArgumentError for fewer than 2 axes; TypeMismatchError for another dtype.",
     .results = {.fields = {"q", "r"}, .tuple_name = "Qr"},
-    .gpu_kernel = false,
 };
 std::pair<Tensor, Tensor> qr(const Tensor& input, bool full_matrices) {
   return run_op2(qr_op, input, {full_matrices});
@@ -255,21 +247,13 @@ TAPEDECK_OP(svd_op) = {
         [](const OpContext& c) {
           const MatrixShape shape = matrix_shape(c, 0);
           const Tensor input = contiguous(c.inputs[0]);
-          const std::int64_t k = std::min(shape.rows, shape.columns);
           Tensors outputs;
           for (std::size_t i = 0; i < c.outputs.size(); ++i) outputs.push_back(allocate_output(c, i));
-          const auto size = [&](std::size_t i) {
-            return outputs[i].dim(outputs[i].rank() - 2) * outputs[i].dim(outputs[i].rank() - 1);
+          const auto values = [&](std::size_t i) -> void* {
+            return i < outputs.size() ? outputs[i].writable_data<std::byte>() : nullptr;
           };
-          const bool full = c.get<bool>("full_matrices"), vectors = c.get<bool>("compute_uv");
-          visit_real(input.dtype(), [&]<class T>(T) {
-            for_matrices(shape.count(), 20 * cubed(shape.rows, shape.columns, k), [&](std::int64_t i) {
-              cpu::svd(shape.rows, shape.columns, full, input.data<T>() + i * shape.size(),
-                       outputs[0].writable_data<T>() + i * k,
-                       vectors ? outputs[1].writable_data<T>() + i * size(1) : nullptr,
-                       vectors ? outputs[2].writable_data<T>() + i * size(2) : nullptr);
-            });
-          });
+          backend().svd(matrices(input, shape), c.get<bool>("full_matrices"), input.raw(), values(0),
+                        values(1), values(2));
           return outputs;
         },
     .vjp = svd_vjp,
@@ -291,13 +275,14 @@ TAPEDECK_OP(svd_op) = {
         "The singular value decomposition of matrices: A = U·diag(s)·Vᵀ.\n\n"
         "tensor: A, (…, m, n), any floating dtype; full_matrices: U is (…, m, m) and V (…, n, n), instead of "
         "min(m, n) columns; compute_uv: False for s alone.\n"
-        "Returns: (s, u, v), or s, the dtype of tensor; s descending. A matrix that holds NaN or ∞ gives "
+        "Returns: (s, u, v), or s, the dtype of tensor; s descending; the first element of a column of u "
+        "that "
+        "is not small beside its largest is positive. A matrix that holds NaN or ∞ gives "
         "NaN. Gradient: Townsend 2016, \"Differentiating the singular value decomposition\"; equal singular "
         "values contribute 0; u and v of full_matrices have none where m and n differ by more than 1, as in "
         "TensorFlow (UnimplementedError).\n"
         "Errors: InvalidArgumentError for fewer than 2 axes; TypeMismatchError for another dtype.",
     .results = {.fields = {"s", "u", "v"}},
-    .gpu_kernel = false,
 };
 Tensors svd(const Tensor& tensor, bool full_matrices, bool compute_uv) {
   return run_op(svd_op, {&tensor, 1}, {full_matrices, compute_uv});
@@ -306,22 +291,16 @@ Tensors svd(const Tensor& tensor, bool full_matrices, bool compute_uv) {
 // ---- self_adjoint_eig ----
 namespace {
 
-template <bool vectors>
 Tensors eigen_forward(const OpContext& c) {
   const MatrixShape shape = square_shape(c, 0);
   const Tensor input = contiguous(c.inputs[0]);
   Tensors outputs;
   for (std::size_t i = 0; i < c.outputs.size(); ++i) outputs.push_back(allocate_output(c, i));
-  visit_real(input.dtype(), [&]<class T>(T) {
-    for_matrices(shape.count(), 10 * cubed(shape.rows, shape.rows, shape.rows), [&](std::int64_t i) {
-      T* v = nullptr;
-      if constexpr (vectors) v = outputs[1].writable_data<T>() + i * shape.size();
-      if (!cpu::symmetric_eigen(shape.rows, input.data<T>() + i * shape.size(),
-                                outputs[0].writable_data<T>() + i * shape.rows, v))
-        fail<InvalidArgumentError>(c.op.name, ": the eigenvalues of ", matrix_name(c, 0, shape.batch, i),
-                                   " did not converge");
-    });
-  });
+  const kernels::FlawText text = flaw_text(c, shape.batch, "{o}: the eigenvalues of {i}{m} did not converge");
+  refuse(
+      backend().symmetric_eigen(matrices(input, shape), input.raw(), outputs[0].writable_data<std::byte>(),
+                                outputs.size() > 1 ? outputs[1].writable_data<std::byte>() : nullptr, text),
+      text);
   return outputs;
 }
 
@@ -358,7 +337,7 @@ TAPEDECK_OP(self_adjoint_eig_op) = {
           specs.push_back({c.inputs[0].dtype(), c.inputs[0].shape()});
           return specs;
         },
-    .forward = eigen_forward<true>,
+    .forward = eigen_forward,
     .vjp_reads = VjpReads::outputs,
     .vjp =
         [](const VjpContext& c) {
@@ -370,12 +349,12 @@ TAPEDECK_OP(self_adjoint_eig_op) = {
       const double n = a.rows;
       return {a.matrices * (9 * n * n * n), cost::traffic(c)};
     },
-    .doc =
-        std::string("Eigenvalues and eigenvectors of symmetric matrices: A = V·diag(e)·Vᵀ.\n\n") + eigen_doc +
-        "Returns: (e, v), the dtype of tensor, (…, n) ascending and (…, n, n), v[:, i] belonging to e[i]. " +
-        eigen_rest,
+    .doc = std::string("Eigenvalues and eigenvectors of symmetric matrices: A = V·diag(e)·Vᵀ.\n\n") +
+           eigen_doc +
+           "Returns: (e, v), the dtype of tensor, (…, n) ascending and (…, n, n), v[:, i] belonging to e[i]; "
+           "its first element that is not small beside its largest is positive. " +
+           eigen_rest,
     .results = {.fields = {"e", "v"}},
-    .gpu_kernel = false,
 };
 std::pair<Tensor, Tensor> self_adjoint_eig(const Tensor& tensor) {
   return run_op2(self_adjoint_eig_op, tensor);
@@ -391,7 +370,7 @@ TAPEDECK_OP(self_adjoint_eigvals_op) = {
           const MatrixShape shape = square_shape(c, 0);
           return spec(c.inputs[0].dtype(), joined(shape.batch, {shape.rows}));
         },
-    .forward = eigen_forward<false>,
+    .forward = eigen_forward,
     .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) {
@@ -406,7 +385,6 @@ TAPEDECK_OP(self_adjoint_eigvals_op) = {
     },
     .doc = std::string("Eigenvalues of symmetric matrices.\n\n") + eigen_doc +
            "Returns: the dtype of tensor, (…, n), ascending. " + eigen_rest,
-    .gpu_kernel = false,
 };
 Tensor self_adjoint_eigvals(const Tensor& tensor) {
   return run_op1(self_adjoint_eigvals_op, {tensor});

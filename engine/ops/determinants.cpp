@@ -1,5 +1,6 @@
 // Determinants. Their first derivatives are polynomials of the matrix, so they exist at singular ones, too.
 #include "engine/cpu/linear_algebra.h"
+#include "engine/cpu/matrix_batches.h"
 #include "engine/ops/cost.h"
 #include "engine/ops/matrices.h"
 
@@ -14,7 +15,8 @@ Tensors each_square(const OpContext& c, Kernel kernel) {
   for (const Tensor& input : c.inputs) inputs.push_back(contiguous(input));
   Tensor out = allocate_output(c);
   visit_real(out.dtype(), [&]<class T>(T) {
-    for_matrices(shape.count(), 4 * cubed(shape.rows, shape.rows, shape.rows), [&](std::int64_t i) {
+    const auto n = static_cast<double>(shape.rows);
+    cpu::for_matrices(shape.count(), 4 * n * n * n, [&](std::int64_t i) {
       const std::int64_t at = i * shape.size();
       kernel(
           shape.rows, [&](std::size_t input) { return inputs[input].data<T>() + at; },
@@ -68,11 +70,7 @@ TAPEDECK_OP(matrix_determinant_op) = {
           const MatrixShape shape = square_shape(c, 0);
           const Tensor input = contiguous(c.inputs[0]);
           Tensor out = allocate_output(c);
-          visit_real(out.dtype(), [&]<class T>(T) {
-            for_matrices(shape.count(), cubed(shape.rows, shape.rows, shape.rows), [&](std::int64_t i) {
-              out.writable_data<T>()[i] = cpu::determinant(shape.rows, input.data<T>() + i * shape.size());
-            });
-          });
+          backend().determinant(matrices(input, shape), input.raw(), out.writable_data<std::byte>());
           return one(std::move(out));
         },
     .vjp_reads = VjpReads::inputs,
@@ -90,7 +88,6 @@ TAPEDECK_OP(matrix_determinant_op) = {
            "and its "
            "Applications 283), and of those once more; beyond the second order it needs an inverse.\n"
            "Errors: InvalidArgumentError for other shapes; TypeMismatchError for another dtype.",
-    .gpu_kernel = false,
 };
 Tensor matrix_determinant(const Tensor& input) {
   return run_op1(matrix_determinant_op, {input});
@@ -200,12 +197,9 @@ TAPEDECK_OP(log_matrix_determinant_op) = {
           const Tensor input = contiguous(c.inputs[0]);
           Tensors outputs = one(allocate_output(c));
           outputs.push_back(allocate_output(c, 1));
-          visit_real(input.dtype(), [&]<class T>(T) {
-            for_matrices(shape.count(), cubed(shape.rows, shape.rows, shape.rows), [&](std::int64_t i) {
-              cpu::log_determinant(shape.rows, input.data<T>() + i * shape.size(),
-                                   outputs[0].writable_data<T>() + i, outputs[1].writable_data<T>() + i);
-            });
-          });
+          backend().log_determinant(matrices(input, shape), input.raw(),
+                                    outputs[0].writable_data<std::byte>(),
+                                    outputs[1].writable_data<std::byte>());
           return outputs;
         },
     .vjp_reads = VjpReads::inputs,
@@ -233,7 +227,6 @@ TAPEDECK_OP(log_matrix_determinant_op) = {
         "which.\n"
         "Errors: InvalidArgumentError for other shapes; TypeMismatchError for another dtype.",
     .results = {.fields = {"sign", "log_abs_determinant"}, .tuple_name = "LogMatrixDeterminant"},
-    .gpu_kernel = false,
 };
 std::pair<Tensor, Tensor> slogdet(const Tensor& input) {
   return run_op2(log_matrix_determinant_op, input);

@@ -2,17 +2,13 @@
 // derivative results for forward and reverse mode algorithmic differentiation" (in what follows: Giles).
 #include <limits>
 
-#include "engine/cpu/linear_algebra.h"
 #include "engine/ops/cost.h"
 #include "engine/ops/matrices.h"
 
 namespace tapedeck::ops {
 namespace {
 
-[[noreturn]] void refuse(const OpContext& c, const std::string& name, const kernels::Flaw& flaw) {
-  fail<InvalidArgumentError>(c.op.name, ": ", name, " is singular: pivot ", flaw.place,
-                             " of its elimination is 0");
-}
+constexpr const char* is_singular = "{o}: {i}{m} is singular: pivot {p} of its elimination is 0";
 
 /// The tensor's matrices, one after another, for each matrix of `batch`, to which its own broadcast.
 Tensor spread(const Tensor& tensor, const Shape& batch) {
@@ -40,25 +36,17 @@ TensorSpecs solve_shape(const OpContext& c) {
   return spec(c.inputs[0].dtype(), joined(batch, {rhs.rows, rhs.columns}));
 }
 
-/// Runs `kernel(n, m, matrix, rhs, out)` for each pair of matrices.
+/// Runs `kernel(of, matrix, rhs, out, text)` on all pairs of matrices.
 template <class Kernel>
 Tensors solve_forward(const OpContext& c, Kernel kernel) {
   Tensor out = allocate_output(c);
   const int rank = out.rank();
   const Shape batch(out.shape().span().first(static_cast<std::size_t>(rank - 2)));
-  const std::int64_t n = out.dim(rank - 2);
-  const std::int64_t m = out.dim(rank - 1);
   const Tensor matrix = spread(c.inputs[0], batch);
   const Tensor rhs = spread(c.inputs[1], batch);
-  visit_real(out.dtype(), [&]<class T>(T) {
-    for_sound_matrices(
-        element_count(batch), cubed(n, n, n + m),
-        [&](std::int64_t i) {
-          return kernel(n, m, matrix.data<T>() + i * n * n, rhs.data<T>() + i * n * m,
-                        out.writable_data<T>() + i * n * m);
-        },
-        [&](std::int64_t i, const kernels::Flaw& flaw) { refuse(c, matrix_name(c, 0, batch, i), flaw); });
-  });
+  const kernels::Matrices of{out.dtype(), element_count(batch), out.dim(rank - 2), out.dim(rank - 1)};
+  const kernels::FlawText text = flaw_text(c, batch, is_singular);
+  refuse(kernel(of, matrix.raw(), rhs.raw(), out.writable_data<std::byte>(), text), text);
   return one(std::move(out));
 }
 
@@ -87,12 +75,14 @@ TAPEDECK_OP(matrix_inverse_op) = {
     .shape_rule = like_square,
     .forward =
         [](const OpContext& c) {
-          return each_sound_square(
-              c, 1.0,
-              [adjoint = c.get<bool>("adjoint")](std::int64_t n, const auto* a, auto* out) {
-                return cpu::inverse(n, adjoint, a, out);
-              },
-              [&](const std::string& name, const kernels::Flaw& flaw) { refuse(c, name, flaw); });
+          const MatrixShape shape = square_shape(c, 0);
+          const Tensor input = contiguous(c.inputs[0]);
+          Tensor out = allocate_output(c);
+          const kernels::FlawText text = flaw_text(c, shape.batch, is_singular);
+          refuse(backend().inverse(matrices(out, shape), c.get<bool>("adjoint"), input.raw(),
+                                   out.writable_data<std::byte>(), text),
+                 text);
+          return one(std::move(out));
         },
     .vjp_reads = VjpReads::outputs,
     .vjp =
@@ -114,7 +104,6 @@ TAPEDECK_OP(matrix_inverse_op) = {
            "Returns: dtype and shape of input. Gradient: Giles 2008, 2.2.3.\n"
            "Errors: InvalidArgumentError for other shapes, and for a matrix with a pivot of 0, saying which; "
            "TypeMismatchError for another dtype.",
-    .gpu_kernel = false,
 };
 Tensor matrix_inverse(const Tensor& input, bool adjoint) {
   return run_op1(matrix_inverse_op, {input}, {adjoint});
@@ -130,9 +119,10 @@ TAPEDECK_OP(matrix_solve_op) = {
     .forward =
         [](const OpContext& c) {
           const bool adjoint = c.get<bool>("adjoint");
-          return solve_forward(c, [=](auto n, auto m, const auto* a, const auto* b, auto* x) {
-            return cpu::solve(n, m, adjoint, a, b, x);
-          });
+          return solve_forward(c,
+                               [=](const auto& of, const void* a, const void* b, void* x, const auto& text) {
+                                 return backend().solve(of, adjoint, a, b, x, text);
+                               });
         },
     .vjp =
         [](const VjpContext& c) {
@@ -154,7 +144,6 @@ TAPEDECK_OP(matrix_solve_op) = {
         "Returns: X, the dtype of both, (…, n, m). Gradient: Giles 2008, 2.3.1.\n"
         "Errors: InvalidArgumentError for shapes that do not fit, and for a matrix with a pivot of 0, saying "
         "which; TypeMismatchError for other or different dtypes.",
-    .gpu_kernel = false,
 };
 Tensor matrix_solve(const Tensor& matrix, const Tensor& rhs, bool adjoint) {
   return run_op1(matrix_solve_op, {matrix, rhs}, {adjoint});
@@ -172,9 +161,10 @@ TAPEDECK_OP(matrix_triangular_solve_op) = {
         [](const OpContext& c) {
           const bool lower = c.get<bool>("lower");
           const bool adjoint = c.get<bool>("adjoint");
-          return solve_forward(c, [=](auto n, auto m, const auto* a, const auto* b, auto* x) {
-            return cpu::triangular_solve(n, m, lower, adjoint, a, b, x);
-          });
+          return solve_forward(c,
+                               [=](const auto& of, const void* a, const void* b, void* x, const auto& text) {
+                                 return backend().triangular_solve(of, lower, adjoint, a, b, x, text);
+                               });
         },
     .vjp =
         [](const VjpContext& c) {
@@ -198,7 +188,6 @@ TAPEDECK_OP(matrix_triangular_solve_op) = {
         "Returns: X, the dtype of both, (…, n, m). Gradient: Giles 2008, 2.3.1.\n"
         "Errors: InvalidArgumentError for shapes that do not fit, and for a matrix with a 0 on its diagonal, "
         "saying which; TypeMismatchError for other or different dtypes.",
-    .gpu_kernel = false,
 };
 Tensor matrix_triangular_solve(const Tensor& matrix, const Tensor& rhs, bool lower, bool adjoint) {
   return run_op1(matrix_triangular_solve_op, {matrix, rhs}, {lower, adjoint});
@@ -220,17 +209,12 @@ TAPEDECK_OP(pinv_op) = {
           const MatrixShape shape = matrix_shape(c, 0);
           const Tensor a = contiguous(c.inputs[0]);
           Tensor out = allocate_output(c);
-          visit_real(out.dtype(), [&]<class T>(T) {
-            const double rcond = c.is_none("rcond")
-                                     ? 10.0 * static_cast<double>(std::max(shape.rows, shape.columns)) *
-                                           static_cast<double>(std::numeric_limits<T>::epsilon())
-                                     : real_of(c.attribute("rcond"));
-            for_matrices(
-                shape.count(), 10 * cubed(shape.rows, shape.columns, shape.columns), [&](std::int64_t i) {
-                  cpu::pseudo_inverse(shape.rows, shape.columns, rcond, a.data<T>() + i * shape.size(),
-                                      out.writable_data<T>() + i * shape.size());
-                });
-          });
+          const double epsilon = out.dtype() == DType::float32 ? std::numeric_limits<float>::epsilon()
+                                                               : std::numeric_limits<double>::epsilon();
+          const double rcond = c.is_none("rcond")
+                                   ? 10.0 * static_cast<double>(std::max(shape.rows, shape.columns)) * epsilon
+                                   : real_of(c.attribute("rcond"));
+          backend().pseudo_inverse(matrices(a, shape), rcond, a.raw(), out.writable_data<std::byte>());
           return one(std::move(out));
         },
     .vjp =
@@ -259,7 +243,6 @@ TAPEDECK_OP(pinv_op) = {
         "Returns: the dtype of a, (…, n, m). Gradient: Golub and Pereyra 1973, SIAM J. Numer. Anal. 10(2), "
         "(4.12), where the rank does not change.\n"
         "Errors: InvalidArgumentError for fewer than 2 axes; TypeMismatchError for another dtype.",
-    .gpu_kernel = false,
 };
 Tensor pinv(const Tensor& a, std::optional<double> rcond) {
   return run_op1(pinv_op, {a}, {rcond ? Attribute(*rcond) : Attribute()});

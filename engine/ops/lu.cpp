@@ -1,5 +1,4 @@
 // The LU decomposition of matrices.
-#include "engine/cpu/linear_algebra.h"
 #include "engine/ops/cost.h"
 #include "engine/ops/matrices.h"
 
@@ -18,20 +17,11 @@ Tensors lu_forward(const OpContext& c) {
   const MatrixShape shape = square_shape(c, 0);
   const Tensor input = contiguous(c.inputs[0]);
   Tensors outputs = one(allocate_output(c));
-  std::vector<std::int64_t> orders(static_cast<std::size_t>(shape.count() * shape.rows));
-  visit_real(input.dtype(), [&]<class T>(T) {
-    for_sound_matrices(
-        shape.count(), cubed(shape.rows, shape.rows, shape.rows),
-        [&](std::int64_t i) {
-          return cpu::lu(shape.rows, input.data<T>() + i * shape.size(),
-                         outputs[0].writable_data<T>() + i * shape.size(), orders.data() + i * shape.rows);
-        },
-        [&](std::int64_t i, const kernels::Flaw& flaw) {
-          fail<InvalidArgumentError>("lu: ", matrix_name(c, 0, shape.batch, i), " is singular: pivot ",
-                                     flaw.place, " is 0");
-        });
-  });
-  outputs.push_back(from_integers(orders, c.outputs[1]));
+  outputs.push_back(allocate_output(c, 1));
+  const kernels::FlawText text = flaw_text(c, shape.batch, "{o}: {i}{m} is singular: pivot {p} is 0");
+  refuse(backend().lu(matrices(input, shape), input.raw(), outputs[0].writable_data<std::byte>(),
+                      outputs[1].dtype(), outputs[1].writable_data<std::byte>(), text),
+         text);
   return outputs;
 }
 
@@ -81,7 +71,6 @@ TAPEDECK_OP(lu_op) = {
         "Errors: InvalidArgumentError for other shapes, and for a singular matrix, saying which; "
         "TypeMismatchError for other dtypes.",
     .results = {.fields = {"lu", "p"}, .tuple_name = "Lu"},
-    .gpu_kernel = false,
 };
 std::pair<Tensor, Tensor> lu(const Tensor& input, DType output_idx_type) {
   return run_op2(lu_op, input, {output_idx_type});

@@ -1,13 +1,9 @@
 // What the ops on batches of matrices share.
 #pragma once
 
-#include <mutex>
-
-#include "engine/cpu/blocks.h"
-#include "engine/cpu/linear_algebra.h"
+#include "engine/backend/backend.h"
 #include "engine/ops/checks.h"
 #include "engine/ops/linear_algebra.h"
-#include "engine/tensor/interrupt.h"
 
 namespace tapedeck::ops {
 
@@ -58,45 +54,14 @@ inline Shape joined(Shape batch, std::initializer_list<std::int64_t> extents) {
 /// "input[1, 0]" for a matrix of a batch, "input" where there is one.
 inline std::string matrix_name(const OpContext& c, std::size_t input, const Shape& batch,
                                std::int64_t number) {
-  if (batch.rank() == 0) return input_name(c, input);
-  std::string text;
-  for (int axis = batch.rank() - 1; axis >= 0; --axis) {
-    text = std::to_string(number % batch[axis]) + (text.empty() ? "" : ", ") + text;
-    number /= batch[axis];
-  }
-  return input_name(c, input) + "[" + text + "]";
+  return input_name(c, input) + place_in_batch(batch, number);
 }
-
-/// Calls `f(number)` for each matrix of a batch, on several threads. `operations`: what one costs.
-template <class F>
-void for_matrices(std::int64_t count, double operations, F&& f) {
-  if (count == 1 && operations > 1e5) {
-    const HostUnlock unlock;  // one block would run inline, with the host's other threads waiting
-    return f(std::int64_t{0});
-  }
-  cpu::for_blocks(count, cpu::grain_for(50.0 + operations), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t number = begin; number < end; ++number) f(number);
-  });
+/// What is said of a matrix of the first input.
+inline kernels::FlawText flaw_text(const OpContext& c, const Shape& batch, const char* pattern) {
+  return {pattern, c.op.name, c.op.inputs[0].name, batch};
 }
-/// The same where `f` returns a flaw or none: `refuse(number, flaw)` is told of the first matrix that has
-/// one, whichever thread found it.
-template <class F, class Refuse>
-void for_sound_matrices(std::int64_t count, double operations, F&& f, Refuse&& refuse) {
-  std::mutex mutex;
-  std::int64_t first = count;
-  kernels::Flaw reason;
-  for_matrices(count, operations, [&](std::int64_t number) {
-    const kernels::Flaw flaw = f(number);
-    if (!flaw) return;
-    const std::lock_guard lock(mutex);
-    if (number > first) return;
-    first = number;
-    reason = flaw;
-  });
-  if (first < count) refuse(first, reason);
-}
-inline double cubed(std::int64_t a, std::int64_t b, std::int64_t c) {
-  return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
+inline void refuse(const std::optional<kernels::MatrixFlaw>& flaw, const kernels::FlawText& text) {
+  if (flaw) throw InvalidArgumentError(told(text, *flaw));
 }
 
 /// Calls `f(T{})` with the C++ type of float32 or float64.
@@ -108,24 +73,8 @@ void visit_real(DType dtype, F&& f) {
     f(double{});
 }
 
-/// Makes of each square matrix of the first input another one of its size: `kernel(n, matrix, out)` writes
-/// all of it and returns a flaw or none; `refuse(name, flaw)` is told of the first matrix that has one. One
-/// costs `operations_per_cube`·n³.
-template <class Kernel, class Refuse>
-Tensors each_sound_square(const OpContext& c, double operations_per_cube, Kernel kernel, Refuse refuse) {
-  const MatrixShape shape = square_shape(c, 0);
-  const Tensor input = contiguous(c.inputs[0]);
-  Tensor out = allocate_output(c);
-  visit_real(out.dtype(), [&]<class T>(T) {
-    for_sound_matrices(
-        shape.count(), operations_per_cube * cubed(shape.rows, shape.rows, shape.rows),
-        [&](std::int64_t i) {
-          const std::int64_t at = i * shape.size();
-          return kernel(shape.rows, input.data<T>() + at, out.writable_data<T>() + at);
-        },
-        [&](std::int64_t i, const kernels::Flaw& flaw) { refuse(matrix_name(c, 0, shape.batch, i), flaw); });
-  });
-  return one(std::move(out));
+inline kernels::Matrices matrices(const Tensor& a, const MatrixShape& shape) {
+  return {a.dtype(), shape.count(), shape.rows, shape.columns};
 }
 
 /// A vector's elements on an axis of their own: (…, n) as (…, n, 1) or (…, 1, n).

@@ -1,20 +1,28 @@
 // Functions of square matrices.
 #include "engine/cpu/linear_algebra.h"
+#include "engine/cpu/matrix_batches.h"
 #include "engine/ops/cost.h"
 #include "engine/ops/matrices.h"
 
 namespace tapedeck::ops {
 namespace {
 
-/// Runs `kernel(n, matrix, out)`; where that is false, `refuse(matrix's name)` throws.
+/// Runs `kernel(n, matrix, out)` for each matrix; where that is false, `refuse(matrix's name)` throws.
 template <class Kernel, class Refuse>
 Tensors each_matrix(const OpContext& c, Kernel kernel, Refuse refuse) {
-  return each_sound_square(
-      c, 20.0,
-      [&](std::int64_t n, const auto* matrix, auto* out) {
-        return kernels::Flaw{kernel(n, matrix, out) ? -1 : 0};
-      },
-      [&](const std::string& name, const kernels::Flaw&) { refuse(name); });
+  const MatrixShape shape = square_shape(c, 0);
+  const Tensor input = contiguous(c.inputs[0]);
+  Tensor out = allocate_output(c);
+  const auto n = static_cast<double>(shape.rows);
+  visit_real(out.dtype(), [&]<class T>(T) {
+    const auto flaw = cpu::first_flaw(shape.count(), 20 * n * n * n, [&](std::int64_t i) {
+      const std::int64_t at = i * shape.size();
+      const bool done = kernel(shape.rows, input.data<T>() + at, out.writable_data<T>() + at);
+      return kernels::Flaw{done ? -1 : 0};
+    });
+    if (flaw) refuse(matrix_name(c, 0, shape.batch, flaw->matrix));
+  });
+  return one(std::move(out));
 }
 
 /// The Kronecker product of matrices of one shape (…, n, n).

@@ -4,6 +4,7 @@
 
 #include "cublas_v2.h"
 #include "engine/tensor/narrow_formats.h"
+#include "factorizations.h"
 
 namespace emulation {
 
@@ -156,3 +157,78 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
           });
   return CUBLAS_STATUS_SUCCESS;
 }
+
+namespace {
+
+template <class T>
+struct Triangular {
+  bool lower, transposed, unit;
+  int m, n;
+  T alpha;
+  int lda, ldb;
+
+  void operator()(const T* a, T* b) const {
+    const auto at = [&](long long i, long long j) { return a[transposed ? i * lda + j : j * lda + i]; };
+    const bool is_upper = lower == transposed;  // op(A): the first column of X is known first
+    for (long long row = 0; row < m; ++row)
+      for (long long step = 0; step < n; ++step) {
+        const long long j = is_upper ? step : n - 1 - step;
+        T value = alpha * b[j * ldb + row];
+        for (long long k = is_upper ? 0 : j + 1; k < (is_upper ? j : n); ++k)
+          value -= b[k * ldb + row] * at(k, j);
+        b[j * ldb + row] = unit ? value : value / at(j, j);
+      }
+  }
+};
+
+bool is_wrong(cublasSideMode_t side, int m, int n, int lda, int ldb) {
+  return side != CUBLAS_SIDE_RIGHT || m < 0 || n < 0 || lda < std::max(1, n) || ldb < std::max(1, m);
+}
+
+}  // namespace
+
+#define TAPEDECK_TRIANGULAR(letter, T)                                                                      \
+  cublasStatus_t cublas##letter##trsm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,  \
+                                      cublasOperation_t transpose, cublasDiagType_t diagonal, int m, int n, \
+                                      const T* alpha, const T* a, int lda, T* b, int ldb) {                 \
+    if (is_wrong(side, m, n, lda, ldb)) return CUBLAS_STATUS_INVALID_VALUE;                                 \
+    const Triangular<T> solve{uplo == CUBLAS_FILL_MODE_LOWER,                                               \
+                              transpose == CUBLAS_OP_T,                                                     \
+                              diagonal == CUBLAS_DIAG_UNIT,                                                 \
+                              m,                                                                            \
+                              n,                                                                            \
+                              *alpha,                                                                       \
+                              lda,                                                                          \
+                              ldb};                                                                         \
+    enqueue(handle->stream, "cublas" #letter "trsm", [=] { solve(a, b); });                                 \
+    return CUBLAS_STATUS_SUCCESS;                                                                           \
+  }                                                                                                         \
+  cublasStatus_t cublas##letter##trsmBatched(                                                               \
+      cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, cublasOperation_t transpose,     \
+      cublasDiagType_t diagonal, int m, int n, const T* alpha, const T* const a[], int lda, T* const b[],   \
+      int ldb, int batch) {                                                                                 \
+    if (is_wrong(side, m, n, lda, ldb) || batch < 0) return CUBLAS_STATUS_INVALID_VALUE;                    \
+    const Triangular<T> solve{uplo == CUBLAS_FILL_MODE_LOWER,                                               \
+                              transpose == CUBLAS_OP_T,                                                     \
+                              diagonal == CUBLAS_DIAG_UNIT,                                                 \
+                              m,                                                                            \
+                              n,                                                                            \
+                              *alpha,                                                                       \
+                              lda,                                                                          \
+                              ldb};                                                                         \
+    enqueue(handle->stream, "cublas" #letter "trsmBatched", [=] {                                           \
+      for (int i = 0; i < batch; ++i) solve(a[i], b[i]);                                                    \
+    });                                                                                                     \
+    return CUBLAS_STATUS_SUCCESS;                                                                           \
+  }                                                                                                         \
+  cublasStatus_t cublas##letter##getrfBatched(cublasHandle_t handle, int n, T* const a[], int lda,          \
+                                              int* pivots, int* info, int batch) {                          \
+    if (n < 0 || lda < std::max(1, n) || batch < 0) return CUBLAS_STATUS_INVALID_VALUE;                     \
+    enqueue(handle->stream, "cublas" #letter "getrfBatched", [=] {                                          \
+      for (int i = 0; i < batch; ++i) info[i] = eliminate(n, n, a[i], lda, pivots + std::ptrdiff_t{n} * i); \
+    });                                                                                                     \
+    return CUBLAS_STATUS_SUCCESS;                                                                           \
+  }
+TAPEDECK_TRIANGULAR(S, float)
+TAPEDECK_TRIANGULAR(D, double)
+#undef TAPEDECK_TRIANGULAR
