@@ -13,6 +13,7 @@
 #include "engine/record/health_gauges.h"
 #include "tests/cuda/emulation/copies.h"
 #include "tests/engine/breakpoint_session.h"
+#include "tests/engine/compared_runs.h"
 
 using namespace tapedeck;
 
@@ -312,6 +313,44 @@ class InspectionTest : public QObject {
         debug::compare_values(ops::copy_to(whole(INT64_MIN), gpu), ops::copy_to(whole(INT64_MAX), gpu), {})
             .max_absolute,
         0x1p64);
+  }
+
+  void runs_on_a_gpu_are_compared_there() {
+    compared::Runs runs;
+    const auto program = [](double shift) {
+      return [shift] {
+        const Tensor x = ops::fill({400, 250}, ops::copy_to(Tensor::scalar(2.0), gpu));
+        const Tensor y = ops::multiply(x, x);
+        const Tensor first = ops::one_hot(ops::copy_to(on_cpu({777}, {1}, DType::int64), gpu), 100000);
+        ops::add(y, ops::reshape(ops::multiply(first, ops::copy_to(Tensor::scalar(shift), gpu)), {400, 250}));
+      };
+    };
+    const protocol::ComparedSide left = runs.run(program(0)), right = runs.run(program(3));
+    const std::uint64_t a = runs.at(left.last).outputs[0].id, b = runs.at(right.last).outputs[0].id;
+    QCOMPARE(runs.at(left.last).outputs[0].device, std::string("/gpu:0"));
+    const Copied copied;
+    const protocol::Compared compared = runs.compare(left, right);
+    const protocol::FirstDifference found = runs.first(compared);
+    QVERIFY2(found.kind != protocol::DifferenceKind::none, found.sentence.c_str());
+    QVERIFY(found.complete);
+    const auto same = runs.compare(left, left);
+    QCOMPARE(runs.first(same).kind, protocol::DifferenceKind::none);
+
+    const QuietScope quiet;
+    const DeviceScope answers(Device{});
+    protocol::GetComparisonTile get;
+    get.comparison = compared.comparison;
+    get.part = protocol::ComparedPart::difference;
+    get.left = a;
+    get.right = b;
+    get.tile = request({}, {3, 20, 2, 10});
+    const Tensor difference = runs.comparisons.value(get, runs.original, runs.cancel);
+    QCOMPARE(difference.device(), gpu);
+    const protocol::Tile tile = debug::make_tile(difference, get.tile);
+    std::vector<double> expected(20);
+    expected[7] = 3;
+    QCOMPARE(tile.values, expected);
+    QVERIFY2(copied.bytes() < 20000, std::to_string(copied.bytes()).c_str());
   }
 };
 
