@@ -374,5 +374,18 @@ void Backend::update_rows(kernels::Update, DType, const kernels::UpdateArrays&, 
                           const std::int64_t*, std::int64_t, std::int64_t) const {
   throw NoKernel("update_rows");
 }
+void Backend::summarize(DType, const void*, std::int64_t, kernels::BlockSummary*) const {
+  throw NoKernel("summarize");
+}
+void Backend::histogram(DType, const void*, std::int64_t, double, double, std::span<std::uint64_t>) const {
+  throw NoKernel("histogram");
+}
+void Backend::cell_means(DType, const void*, const kernels::Cells&, double*) const {
+  throw NoKernel("cell_means");
+}
+void Backend::differences(DType, const void*, const void*, std::int64_t, const kernels::AllowedDifference&,
+                          kernels::BlockDifference*) const {
+  throw NoKernel("differences");
+}
 
 }  // namespace tapedeck

@@ -1,15 +1,16 @@
 // The table of kernels that ops call, one for each device.
 //
 // Pointers lead to memory of the backend's own device, where nothing else is said; extents, strides and
-// numbers come by value. The CPU has all of them, and they are done when they return. A GPU's only begin
-// then: they run on the calling thread's stream, one after the other. What a kernel computes is said beside
-// the CPU's (cpu/reduce.h and so on), which is the oracle of the others.
+// numbers come by value. The CPU has all of them but the last few, and they are done when they return. A
+// GPU's only begin then: they run on the calling thread's stream, one after the other. What a kernel computes
+// is said beside the CPU's (cpu/reduce.h and so on), which is the oracle of the others.
 #pragma once
 
 #include <array>
 #include <optional>
 #include <string>
 
+#include "engine/backend/inspection.h"
 #include "engine/backend/kernels.h"
 #include "engine/tensor/device.h"
 #include "engine/tensor/error.h"
@@ -300,6 +301,19 @@ class Backend {
   virtual void update_rows(kernels::Update rule, DType dtype, const kernels::UpdateArrays& arrays,
                            const double* numbers, const std::int64_t* rows, std::int64_t count,
                            std::int64_t width) const;
+
+  // ---- what is told of values (inspection.h) ----
+  // Of GPUs alone: the inspector reads the host's memory itself. Results stand in memory of the host; these
+  // wait for them. No narrow dtypes. Each block of values gives one result, in their order.
+  virtual void summarize(DType dtype, const void* values, std::int64_t count,
+                         kernels::BlockSummary* blocks) const;
+  /// Finite values in equal bins from minimum to maximum, at least one; up to 12,288.
+  virtual void histogram(DType dtype, const void* values, std::int64_t count, double minimum, double maximum,
+                         std::span<std::uint64_t> counts) const;
+  /// Row-major.
+  virtual void cell_means(DType dtype, const void* values, const kernels::Cells& cells, double* means) const;
+  virtual void differences(DType dtype, const void* a, const void* b, std::int64_t count,
+                           const kernels::AllowedDifference& allowed, kernels::BlockDifference* blocks) const;
 };
 
 namespace detail {

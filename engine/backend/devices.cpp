@@ -49,7 +49,18 @@ bool has_driver() {
   return driver != nullptr;
 }
 
+/// What CUDA would make of it: GPUs up to the first number that is none. Its runtime is not even started
+/// then, and the tests' GPUs are hidden as well.
+bool hides_all_gpus() {
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  return visible && (*visible == '\0' || *visible == '-');
+}
+
 void load() {
+  if (hides_all_gpus()) {
+    absence() = "CUDA_VISIBLE_DEVICES hides all GPUs";
+    return;
+  }
   const std::string path = library_path();
   if (path.empty()) {
     absence() = "this build has no CUDA kernels (nvcc was not found when it was built)";

@@ -206,6 +206,16 @@ class CudaBackend final : public Backend {
                    const double* numbers, const std::int64_t* rows, std::int64_t count,
                    std::int64_t width) const override;
 
+  // ---- what is told of values ----
+  void summarize(DType dtype, const void* values, std::int64_t count,
+                 kernels::BlockSummary* blocks) const override;
+  void histogram(DType dtype, const void* values, std::int64_t count, double minimum, double maximum,
+                 std::span<std::uint64_t> counts) const override;
+  void cell_means(DType dtype, const void* values, const kernels::Cells& cells, double* means) const override;
+  void differences(DType dtype, const void* a, const void* b, std::int64_t count,
+                   const kernels::AllowedDifference& allowed,
+                   kernels::BlockDifference* blocks) const override;
+
  private:
   int device_;
 };

@@ -9,6 +9,7 @@
 #include "engine/debug/why/why.h"
 #include "engine/ops/observer.h"
 #include "engine/ops/placement.h"
+#include "engine/record/tensor_specs.h"
 #include "engine/record/tensor_text.h"
 
 namespace tapedeck::debug {
@@ -53,7 +54,13 @@ protocol::Reply guarded(const CancelFlag& cancel, Work&& work) {
   }
 }
 
-const char* source_of(const FoundValue& found) {
+/// Where the value comes from. A trace file's ops run again where they ran only if this machine has that GPU.
+std::string source_of(const Recorder& recorder, std::uint64_t tensor, const FoundValue& found) {
+  const TensorOrigin origin = recorder.trace().tensors().get(tensor);
+  if (origin.known() && !origin.is_leaf() && !origin.stored()) {
+    const Device ran = spec_of(origin.spec()).device, now = found.value.device();
+    if (now != ran) return "computed again on " + to_string(now) + "; it ran on " + to_string(ran);
+  }
   return found.recomputed ? "recomputed" : "held";
 }
 
@@ -210,12 +217,12 @@ Answers::Answer Answers::reply_or_work(const protocol::Request& request) {
           },
           [&](const CompareOperands& compare) {
             return job([this, compare](const CancelFlag& cancel, const Jobs::Report& report) {
-              return comparisons_.operands(compare, finder(cancel, report), cancel);
+              return comparisons_.operands(compare, finder_there(cancel, report), cancel);
             });
           },
           [&](const FindFirstDifference& ask) {
             return job([this, ask, quietly](const CancelFlag& cancel, const Jobs::Report& report) {
-              return comparisons_.first_difference(ask, finder(cancel, quietly), cancel, report);
+              return comparisons_.first_difference(ask, finder_there(cancel, quietly), cancel, report);
             });
           },
           [&](const GetComparisonCurves& get) {
@@ -229,6 +236,10 @@ Answers::Answer Answers::reply_or_work(const protocol::Request& request) {
 FindTensor Answers::finder(const CancelFlag& cancel, const Jobs::Report& report) {
   return
       [this, &cancel, &report](std::uint64_t tensor) { return find(tensor, cancel, report).value.on_host(); };
+}
+
+FindTensor Answers::finder_there(const CancelFlag& cancel, const Jobs::Report& report) {
+  return [this, &cancel, &report](std::uint64_t tensor) { return find(tensor, cancel, report).value; };
 }
 
 FoundValue Answers::find(std::uint64_t tensor, const CancelFlag& cancel, const Jobs::Report& report) {
@@ -292,7 +303,7 @@ protocol::Reply Answers::tile(const protocol::GetTile& request, const CancelFlag
                               const Jobs::Report& report) {
   const FoundValue found = find(request.tensor, cancel, report);
   protocol::Tile tile = make_tile(found.value, request, &cancel);
-  tile.source = source_of(found);
+  tile.source = source_of(recorder_, request.tensor, found);
   return tile;
 }
 
@@ -303,7 +314,7 @@ protocol::Reply Answers::statistics(const protocol::GetStatistics& request, cons
     return describe_summary(request.tensor, *kept, "kept statistics");
   const FoundValue found = find(request.tensor, cancel, report);
   return describe_summary(request.tensor, summarize(found.value, request.bins, true, &cancel),
-                          source_of(found));
+                          source_of(recorder_, request.tensor, found));
 }
 
 protocol::Reply Answers::pin(const protocol::Pin& request, const CancelFlag& cancel,
@@ -350,7 +361,7 @@ protocol::Reply Answers::branch_statistics(const protocol::GetBranchStatistics& 
 
 protocol::Reply Answers::comparison_tile(const protocol::GetComparisonTile& request, const CancelFlag& cancel,
                                          const Jobs::Report& report) {
-  const Tensor value = comparisons_.value(request, finder(cancel, report), cancel);
+  const Tensor value = comparisons_.value(request, finder_there(cancel, report), cancel);
   protocol::Tile tile = make_tile(value, request.tile, &cancel);
   tile.source = "recomputed";
   return tile;

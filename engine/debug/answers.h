@@ -51,6 +51,8 @@ class Answers {
                                   const Jobs::Report& report);
   /// Of values on the host.
   FindTensor finder(const CancelFlag& cancel, const Jobs::Report& report);
+  /// The same without bringing values to the host.
+  FindTensor finder_there(const CancelFlag& cancel, const Jobs::Report& report);
   protocol::Reply ask_host(const HostRequest& request, const CancelFlag& cancel);
   protocol::Reply take_over(const protocol::TakeOver& request, const CancelFlag& cancel,
                             const Jobs::Report& report);

@@ -5,7 +5,9 @@
 #include <limits>
 #include <sstream>
 
+#include "engine/backend/backend.h"
 #include "engine/cpu/parallel.h"
+#include "engine/record/device_values.h"
 #include "engine/tensor/narrow.h"
 #include "engine/tensor/strings.h"
 
@@ -173,13 +175,54 @@ void fill_texts(const Tensor& elements, const Plane& plane, const Side& rows, co
     }
 }
 
+/// Of a GPU's tensor the cells of the tile alone, and the side that goes along all of them.
+Tensor part_of(const Tensor& tensor, const Plane& plane, const Side& rows, const Side& columns) {
+  const std::int64_t first = plane.offset + rows.first * plane.stride[0] + columns.first * plane.stride[1];
+  return part_on_host(tensor, {rows.cells, columns.cells}, {plane.stride[0], plane.stride[1]}, first);
+}
+Side of_all(const Side& side) {
+  return {0, side.cells, 1, side.cells};
+}
+
+/// Means of larger cells, by the device.
+void fill_there(const Tensor& tensor, const std::vector<std::int64_t>& slice, const Side& rows,
+                const Side& columns, std::vector<double>& cells) {
+  const Tensor values = in_kernel_dtype_there(tensor);
+  const Plane plane = plane_of(values, slice);
+  const auto end = [](const Side& side) {
+    return std::min(side.extent, side.first + side.cells * side.step);
+  };
+  const kernels::Cells of{{end(rows) - rows.first, end(columns) - columns.first},
+                          {rows.step, columns.step},
+                          {plane.stride[0], plane.stride[1]}};
+  const std::int64_t first = plane.offset + rows.first * plane.stride[0] + columns.first * plane.stride[1];
+  const auto size = static_cast<std::int64_t>(item_size(values.dtype()));
+  backend(values.device()).cell_means(values.dtype(), values.raw() + first * size, of, cells.data());
+}
+
+void fill_on_host(const Tensor& elements, const std::vector<std::int64_t>& slice, const Side& rows,
+                  const Side& columns, protocol::Tile& tile, const CancelFlag* cancel) {
+  const Tensor shaped = in_numbers(elements);
+  const Plane plane = plane_of(shaped, slice);
+  visit_dtype(shaped.dtype(), [&]<class T>(TypeTag<T>) {
+    fill(shaped.data<T>(), plane, rows, columns, tile.values, cancel);
+  });
+  if (rows.step != 1 || columns.step != 1) return;
+  if (takes_other_ways(elements.dtype()))
+    fill_texts(elements.make_contiguous(), plane_of(elements.make_contiguous(), slice), rows, columns,
+               tile.exact);
+  else if (shaped.dtype() == DType::int64)
+    fill_exact(shaped.data<std::int64_t>(), plane, rows, columns, tile.exact);
+}
+
 }  // namespace
 
 protocol::Tile make_tile(const Tensor& tensor, const protocol::GetTile& request, const CancelFlag* cancel) {
-  const Tensor elements = reshaped(tensor.on_host(), wanted_shape(tensor, request.reshape));
-  const Tensor shaped = in_numbers(elements);
-  const std::vector<std::int64_t> slice = full_slice(shaped.shape(), request.slice);
-  const Plane plane = plane_of(shaped, slice);
+  const bool is_there = is_inspected_there(tensor);
+  const Tensor elements =
+      reshaped(is_there ? tensor : tensor.on_host(), wanted_shape(tensor, request.reshape));
+  const std::vector<std::int64_t> slice = full_slice(elements.shape(), request.slice);
+  const Plane plane = plane_of(elements, slice);
   const Side rows = side_of("row", request.row, request.rows, request.row_step, plane.extent[0]);
   const Side columns =
       side_of("column", request.column, request.columns, request.column_step, plane.extent[1]);
@@ -188,7 +231,7 @@ protocol::Tile make_tile(const Tensor& tensor, const protocol::GetTile& request,
 
   protocol::Tile tile;
   tile.tensor = request.tensor;
-  tile.shape.assign(shaped.shape().begin(), shaped.shape().end());
+  tile.shape.assign(elements.shape().begin(), elements.shape().end());
   tile.total_rows = plane.extent[0];
   tile.total_columns = plane.extent[1];
   tile.row = rows.first;
@@ -200,15 +243,13 @@ protocol::Tile make_tile(const Tensor& tensor, const protocol::GetTile& request,
   tile.dtype = dtype_name(tensor.dtype());
   tile.values.resize(static_cast<std::size_t>(rows.cells * columns.cells));
   if (tile.values.empty()) return tile;
-  visit_dtype(shaped.dtype(), [&]<class T>(TypeTag<T>) {
-    fill(shaped.data<T>(), plane, rows, columns, tile.values, cancel);
-  });
-  const bool whole = rows.step == 1 && columns.step == 1;
-  if (takes_other_ways(tensor.dtype()) && whole)
-    fill_texts(elements.make_contiguous(), plane_of(elements.make_contiguous(), slice), rows, columns,
-               tile.exact);
-  else if (shaped.dtype() == DType::int64 && whole)
-    fill_exact(shaped.data<std::int64_t>(), plane, rows, columns, tile.exact);
+  if (!is_there)
+    fill_on_host(elements, slice, rows, columns, tile, cancel);
+  else if (rows.step != 1 || columns.step != 1)
+    fill_there(elements, slice, rows, columns, tile.values);
+  else
+    fill_on_host(part_of(elements, plane, rows, columns), {-1, -1}, of_all(rows), of_all(columns), tile,
+                 cancel);
   return tile;
 }
 

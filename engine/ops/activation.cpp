@@ -79,7 +79,7 @@ Tensor softsign(const Tensor& features) {
 namespace {
 
 Tensors with_parameter(const OpContext& c, Binary kernel, AttributeName name) {
-  const Tensor parameter = Tensor::scalar(real_of(c.attribute(name)), c.inputs[0].dtype());
+  const Tensor parameter = constant(real_of(c.attribute(name)), c.inputs[0].dtype());
   return one(run_binary(kernel, c.inputs[0], parameter, c.outputs[0]));
 }
 

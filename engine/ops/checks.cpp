@@ -290,7 +290,12 @@ Tensor leaf(Tensor tensor) {
 }
 
 Tensor number(double value, DType dtype) {
-  return leaf(Tensor::scalar(value, dtype));
+  if (Observer* observer = current_observer()) [[unlikely]] {
+    Tensor tensor = Tensor::scalar(value, dtype);
+    observer->leaf(tensor, {});
+    return tensor;
+  }
+  return constant(value, dtype);
 }
 
 Tensor unbroadcast(const Tensor& gradient, const Shape& shape) {

@@ -121,7 +121,10 @@ Tensor on_op_device(Tensor host);
 
 /// A constant in a VJP that no op made: the observer is told of it.
 Tensor leaf(Tensor tensor);
-/// A scalar constant in a VJP: a leaf that the observer is told of.
+/// A scalar that nobody writes to and that no op gives back: kernels and other ops read it. It is made once
+/// and used again as long as nobody holds it (constants.cpp).
+Tensor constant(double value, DType dtype);
+/// Such a constant in a VJP; where somebody observes, a leaf of its own that the observer is told of.
 Tensor number(double value, DType dtype);
 /// Sums a gradient over the axes along which a tensor of `shape` was repeated.
 Tensor unbroadcast(const Tensor& gradient, const Shape& shape);

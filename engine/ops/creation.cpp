@@ -12,7 +12,7 @@ template <int value>
 Tensors constant_forward(const OpContext& c) {
   Tensor out = allocate_output(c);
   if (value == 0 && out.dtype() == DType::string) return one(std::move(out));  // empty ones
-  const Tensor element = Tensor::scalar(value, out.dtype());
+  const Tensor element = constant(value, out.dtype());
   backend().fill(item_size(out.dtype()), element.raw(), out.writable_data<std::byte>(), out.count());
   return one(std::move(out));
 }

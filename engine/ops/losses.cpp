@@ -50,8 +50,7 @@ TAPEDECK_OP(mean_squared_error_op) = {
           backend().squared_distance(labels.dtype(), labels.raw(), predictions.raw(), labels.count(),
                                      sum.writable_data<std::byte>());
           const auto count = static_cast<double>(labels.count());
-          return one(
-              run_binary(kernels::Binary::divide, sum, Tensor::scalar(count, sum.dtype()), c.outputs[0]));
+          return one(run_binary(kernels::Binary::divide, sum, constant(count, sum.dtype()), c.outputs[0]));
         },
     .vjp_reads = VjpReads::inputs,
     .vjp =
@@ -139,7 +138,7 @@ TAPEDECK_OP(weighted_cross_entropy_op) = {
         [](const OpContext& c) {
           const Tensor& z = c.inputs[0];
           const Tensor& x = c.inputs[1];
-          const Tensor negative = run_kernel(kernels::Binary::subtract, Tensor::scalar(1.0, x.dtype()), z);
+          const Tensor negative = run_kernel(kernels::Binary::subtract, constant(1.0, x.dtype()), z);
           const Tensor positive = run_kernel(kernels::Binary::multiply, c.inputs[2], z);
           const Tensor line =
               run_kernel(kernels::Binary::add,

@@ -229,8 +229,7 @@ TAPEDECK_OP(l2_loss_op) = {
           const Tensor t = contiguous(c.inputs[0]);
           const Tensor squares = allocate_output(c);
           backend().dot(t.dtype(), t.raw(), t.raw(), t.count(), squares.writable_data<std::byte>());
-          return one(
-              run_binary(kernels::Binary::multiply, squares, Tensor::scalar(0.5, t.dtype()), c.outputs[0]));
+          return one(run_binary(kernels::Binary::multiply, squares, constant(0.5, t.dtype()), c.outputs[0]));
         },
     .vjp_reads = VjpReads::inputs,
     .vjp = [](const VjpContext& c) { return one(c.cotangents[0] * c.inputs[0]); },

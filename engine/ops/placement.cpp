@@ -65,13 +65,16 @@ bool is_immediate(const Tensor& tensor) {
 
 Device wanted_device(std::span<const Tensor> inputs) {
   if (thread_state.device) return *thread_state.device;
-  bool has_values = false;
+  bool has_values = false, all_whole = !inputs.empty();
   for (const Tensor& input : inputs) {
     if (!input) continue;
     if (!input.on_cpu()) return input.device();
     has_values |= !is_immediate(input);
+    all_whole &= input.dtype() == DType::int32 || input.dtype() == DType::int64;
   }
-  return has_values ? Device{} : default_device();
+  // Counters and sizes: TensorFlow keeps ops on up to 64 such numbers on the host, too, where they are done
+  // before a GPU would begin. Here longer tensors of the host keep their ops there anyway.
+  return has_values || all_whole ? Device{} : default_device();
 }
 
 /// By the policy, which does not ask about what a missing kernel makes necessary.

@@ -1,10 +1,10 @@
 // Where an op runs.
 //
 // As TensorFlow eager places it: on the device of the innermost `tf.device` of the thread; else on the first
-// GPU that an input is on; else on the CPU, where an input is there that is more than one number; else, of
-// ops that make values of nothing, on the default device: the first GPU, or the CPU. Inputs elsewhere are
-// copied, as the thread's policy says, and each copy is an op with a record of its own. An op without a
-// kernel for GPUs runs on the CPU, and its results are copied back.
+// GPU that an input is on; else on the CPU, where an input is there that is more than one number, or where
+// all are whole numbers (int32, int64); else, of ops that make values of nothing, on the default device: the
+// first GPU, or the CPU. Inputs elsewhere are copied, as the thread's policy says, and each copy is an op
+// with a record of its own. An op without a kernel for GPUs runs on the CPU, and its results are copied back.
 #pragma once
 
 #include <optional>

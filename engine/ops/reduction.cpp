@@ -188,7 +188,7 @@ Tensors mean_forward(const OpContext& c) {
   if (is_differentiable(x.dtype())) {
     const Tensor sum = is_complex(x.dtype()) ? complex_sum(x, flags, c.outputs[0].shape)
                                              : reduce_axes(Reduction::sum, x, flags, c.outputs[0].shape);
-    return one(run_binary(kernels::Binary::divide, sum, Tensor::scalar(static_cast<double>(count), x.dtype()),
+    return one(run_binary(kernels::Binary::divide, sum, constant(static_cast<double>(count), x.dtype()),
                           c.outputs[0]));
   }
   // The mean of int32 numbers is one; their sum need not be.

@@ -18,8 +18,8 @@ Tensor mean_of_rows(const Tensor& rows, const RowOrder& order, const Shape& shap
   const Tensor sums = Tensor::allocate(rows.dtype(), shape);
   backend().reduce(kernels::Reduction::sum, rows.dtype(), rows.raw(), order.rows, order.count, 1,
                    sums.writable_data<std::byte>());
-  return run_binary(kernels::Binary::divide, sums,
-                    Tensor::scalar(static_cast<double>(order.count), rows.dtype()), {rows.dtype(), shape});
+  return run_binary(kernels::Binary::divide, sums, constant(static_cast<double>(order.count), rows.dtype()),
+                    {rows.dtype(), shape});
 }
 
 /// Mean and variance of the values along the flagged axes; `shape` is what both have then.

@@ -141,7 +141,8 @@ struct Tile {
   std::vector<double> values;      ///< rows × columns, row-major; ints and bools as doubles
   std::vector<std::string> exact;  ///< int64 values past 2^53 as text, same order; else empty
   std::string dtype;
-  std::string source;  ///< "held" or "recomputed"
+  /// "held", "recomputed", or where that was elsewhere: "computed again on /cpu:0; it ran on /gpu:0"
+  std::string source;
   static constexpr const char* type = "tile";
   static constexpr auto fields() {
     return std::tuple(field("tensor", &Tile::tensor), field("shape", &Tile::shape),
@@ -161,7 +162,7 @@ struct Statistics {
   double minimum = 0, maximum = 0, mean = 0,
          deviation = 0;                  ///< of the finite values; NaN where there are none
   std::vector<std::uint64_t> histogram;  ///< equal bins from minimum to maximum
-  std::string source;  ///< "held", "recomputed", or "kept statistics" where the value is gone
+  std::string source;  ///< as a tile's, or "kept statistics" where the value is gone
   static constexpr const char* type = "statistics";
   static constexpr auto fields() {
     return std::tuple(field("tensor", &Statistics::tensor), field("count", &Statistics::count),

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/record/device_values.h"
 #include "engine/record/finite.h"
 #include "engine/tensor/interrupt.h"
 #include "engine/tensor/narrow.h"
@@ -17,8 +18,26 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t threaded_from = 1 << 18;
 
+/// Of all values, infinities included; there is no NaN among them.
+double extreme(const Summary& summary, bool largest) {
+  if (largest && summary.positive_infinity > 0) return infinity;
+  if (!largest && summary.negative_infinity > 0) return -infinity;
+  if (summary.finite > 0) return largest ? summary.maximum : summary.minimum;
+  return largest ? -infinity : infinity;
+}
+
+double mean(const Summary& summary) {
+  if (summary.positive_infinity > 0) return summary.negative_infinity > 0 ? none : infinity;
+  return summary.negative_infinity > 0 ? -infinity : summary.mean;
+}
+
 /// What statistics of the values themselves do not tell.
 double of_absolutes(const Tensor& tensor, Measure measure) {
+  if (is_inspected_there(tensor)) {
+    const Summary summary = summarize(absolutes_there(tensor), 0, false);
+    if (measure == Measure::minimum) return extreme(summary, false);
+    return measure == Measure::sum ? mean(summary) * static_cast<double>(tensor.count()) : mean(summary);
+  }
   double smallest = infinity, sum = 0;
   const Tensor values = in_kernel_dtype(tensor);
   visit_dtype(values.dtype(), [&]<class T>(TypeTag<T>) {
@@ -31,19 +50,6 @@ double of_absolutes(const Tensor& tensor, Measure measure) {
   });
   if (measure == Measure::minimum) return smallest;
   return measure == Measure::sum ? sum : sum / static_cast<double>(tensor.count());
-}
-
-/// Of all values, infinities included; there is no NaN among them.
-double extreme(const Summary& summary, bool largest) {
-  if (largest && summary.positive_infinity > 0) return infinity;
-  if (!largest && summary.negative_infinity > 0) return -infinity;
-  if (summary.finite > 0) return largest ? summary.maximum : summary.minimum;
-  return largest ? -infinity : infinity;
-}
-
-double mean(const Summary& summary) {
-  if (summary.positive_infinity > 0) return summary.negative_infinity > 0 ? none : infinity;
-  return summary.negative_infinity > 0 ? -infinity : summary.mean;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "engine/cpu/dispatch.h"
 #include "engine/cpu/reduce.h"
+#include "engine/record/device_values.h"
 #include "engine/record/summary.h"
 
 namespace tapedeck {
@@ -152,10 +153,19 @@ std::pair<std::int64_t, std::int64_t> matrix_sides(const Shape& shape) {
   return {columns == 0 ? 0 : element_count(shape) / columns, columns};
 }
 
+/// Of values on a GPU, by the GPU: of the finite ones.
+NormGauge norm_there(const Tensor& tensor) {
+  const Summary summary = summarize(tensor, 0, false);
+  if (summary.finite == 0) return {0, summary.count};
+  return {std::sqrt(static_cast<double>(summary.finite)) * std::hypot(summary.mean, summary.deviation),
+          summary.count - summary.finite};
+}
+
 }  // namespace
 
 NormGauge norm_gauge(const Tensor& tensor) {
   if (tensor.count() == 0 || !is_floating(tensor.dtype())) return {};
+  if (is_inspected_there(tensor)) return norm_there(tensor);
   const Tensor values = gauge_values(tensor);
   NormGauge gauge;
   const double sum = sum_or(
@@ -176,6 +186,10 @@ NormGauge norm_gauge(const Tensor& tensor) {
 
 double update_gauge(const Tensor& before, const Tensor& now) {
   if (now.count() == 0 || before.shape() != now.shape() || !is_floating(now.dtype())) return 0;
+  if (is_inspected_there(now) && before.device() == now.device() && before.dtype() == now.dtype()) {
+    const double change = norm_there(change_there(before, now)).norm, norm = norm_there(now).norm;
+    return change == 0 ? 0 : change / (norm > 0 ? norm : norm_there(before).norm);
+  }
   const Tensor from = gauge_values(before), to = gauge_values(now);
   const double squares = sum_or(
       to.dtype(),

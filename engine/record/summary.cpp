@@ -7,23 +7,19 @@
 #include <mutex>
 #include <type_traits>
 
+#include "engine/backend/backend.h"
 #include "engine/cpu/dispatch.h"
 #include "engine/cpu/parallel.h"
+#include "engine/record/device_values.h"
 #include "engine/tensor/narrow.h"
 
 namespace tapedeck {
 namespace {
 
-constexpr std::int64_t block_size = 1 << 16;
+constexpr std::int64_t block_size = kernels::inspected_block;
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
-/// Counts, range and moments of one block; `spread` is the sum of squared distances from the mean.
-struct Part {
-  std::uint64_t finite = 0, zeros = 0, subnormals = 0, nan = 0, positive_infinity = 0, negative_infinity = 0;
-  double minimum = std::numeric_limits<double>::infinity();
-  double maximum = -std::numeric_limits<double>::infinity();
-  double mean = 0, spread = 0;
-};
+using Part = kernels::BlockSummary;
 
 /// Of blocks with NaN or infinities, or whose sum is beyond the limit of doubles.
 template <class T>
@@ -138,13 +134,7 @@ void fill_histogram(const T* values, std::int64_t count, Summary& summary, std::
   });
 }
 
-template <class T>
-void summarize_values(const T* values, std::int64_t count, Summary& summary, std::uint32_t bins,
-                      bool threaded, const CancelFlag* cancel) {
-  std::vector<Part> parts(static_cast<std::size_t>((count + block_size - 1) / block_size));
-  for_blocks(count, threaded, cancel, [&](std::int64_t begin, std::int64_t end) {
-    parts[static_cast<std::size_t>(begin / block_size)] = examine(values + begin, end - begin);
-  });
+void join(std::span<const Part> parts, Summary& summary) {
   Part total;
   for (const Part& part : parts) combine(total, part);
   summary.finite = total.finite;
@@ -159,7 +149,31 @@ void summarize_values(const T* values, std::int64_t count, Summary& summary, std
     summary.mean = total.mean;
     summary.deviation = std::sqrt(total.spread / static_cast<double>(total.finite));
   }
+}
+
+template <class T>
+void summarize_values(const T* values, std::int64_t count, Summary& summary, std::uint32_t bins,
+                      bool threaded, const CancelFlag* cancel) {
+  std::vector<Part> parts(static_cast<std::size_t>(kernels::inspected_blocks(count)));
+  for_blocks(count, threaded, cancel, [&](std::int64_t begin, std::int64_t end) {
+    parts[static_cast<std::size_t>(begin / block_size)] = examine(values + begin, end - begin);
+  });
+  join(parts, summary);
   fill_histogram(values, count, summary, bins, threaded, cancel);
+}
+
+/// By the device: a few numbers come here.
+void summarize_there(const Tensor& tensor, Summary& summary, std::uint32_t bins, const CancelFlag* cancel) {
+  const Tensor values = in_kernel_dtype_there(tensor);
+  const Backend& gpu = backend(values.device());
+  std::vector<Part> parts(static_cast<std::size_t>(kernels::inspected_blocks(values.count())));
+  gpu.summarize(values.dtype(), values.raw(), values.count(), parts.data());
+  join(parts, summary);
+  check_cancelled(cancel);
+  summary.histogram.assign(bins, 0);
+  if (summary.finite > 0 && bins > 0)
+    gpu.histogram(values.dtype(), values.raw(), values.count(), summary.minimum, summary.maximum,
+                  summary.histogram);
 }
 
 }  // namespace
@@ -176,6 +190,10 @@ Summary summarize(const Tensor& tensor, std::uint32_t bins, bool threaded, const
   Summary summary;
   summary.count = static_cast<std::uint64_t>(tensor.count());
   if (tensor.dtype() == DType::string) return summary;  // counted, and no more
+  if (is_inspected_there(tensor)) {
+    summarize_there(tensor, summary, bins, cancel);
+    return summary;
+  }
   const Tensor values = in_kernel_dtype(tensor);
   visit_dtype(values.dtype(), [&]<class T>(TypeTag<T>) {
     summarize_values(values.data<T>(), values.count(), summary, bins, threaded, cancel);

@@ -46,6 +46,8 @@ class TraceSource {
   virtual std::optional<std::string> source_text(const std::string& cell, const std::string& file) const = 0;
   /// The first damage that was found; empty: none so far.
   virtual std::string problem() const = 0;
+  /// Whether some of its ops ran on a GPU.
+  virtual bool mentions_gpus() const = 0;
   /// Of the memory that values which were read take, so that they need not be read again.
   virtual std::uint64_t cached_bytes() const = 0;
 };

@@ -15,6 +15,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "engine/backend/devices.h"
 #include "engine/debug/server.h"
 #include "engine/ops/op.h"
 #include "engine/record/trace_file/open.h"
@@ -81,14 +82,15 @@ int check(tapedeck::Recorder& recorder) {
 }
 
 /// A damaged file may ask for ops on tensors of any size: those get an error then, and the machine goes on.
+/// Addresses alone are not bounded: CUDA reserves more of them than there is memory.
 void bound_memory() {
   constexpr rlim_t least = rlim_t{8} << 30;
   const auto pages = static_cast<rlim_t>(std::max(0L, ::sysconf(_SC_PHYS_PAGES)));
   const rlim_t bound = std::max(least, pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) / 4 * 3);
   rlimit limit{};
-  if (::getrlimit(RLIMIT_AS, &limit) != 0) return;
+  if (::getrlimit(RLIMIT_DATA, &limit) != 0) return;
   limit.rlim_cur = std::min(limit.rlim_max, bound);
-  ::setrlimit(RLIMIT_AS, &limit);
+  ::setrlimit(RLIMIT_DATA, &limit);
 }
 
 /// Until whoever started it closes its standard input, or its client has gone: one that comes again within a
@@ -122,6 +124,8 @@ int main(int count, char** texts) {
     bound_memory();
     const auto recorder = tapedeck::trace_file::open(arguments->file);
     if (arguments->check) return check(*recorder);
+    // Ops run again where they ran, where that GPU is here; starting CUDA takes its time.
+    if (recorder->file()->mentions_gpus()) tapedeck::load_gpus();
     const std::string key = read_key(arguments->key_file);
     const tapedeck::debug::DebugServer server(*recorder, arguments->endpoint, key);
     std::puts("ready");

@@ -29,6 +29,18 @@ def in_thread(function):
     return results[0]
 
 
+def emulated_library(test):
+    library = os.environ.get("TAPEDECK_EMULATED_GPU")
+    if not library or not os.path.exists(library):
+        test.skipTest("TAPEDECK_EMULATED_GPU names no library")
+    return library
+
+
+def visible_to_a_program(library):
+    """The environment of a program whose GPUs are this library's."""
+    return {**{name: value for name, value in os.environ.items() if name != "CUDA_VISIBLE_DEVICES"}, "TAPEDECK_GPU_LIBRARY": library}
+
+
 class Anywhere(unittest.TestCase):
     def tearDown(self):
         self.assertIsNone(_engine.open_device())
@@ -173,6 +185,19 @@ class OnGpus(unittest.TestCase):
             self.assertEqual((here + there).device, "/cpu:0")
         self.assertEqual(here[[1, 0]].device, "/cpu:0")
         self.assertEqual(there[[1, 0]].numpy().tolist(), [4., 3.])
+
+    def test_ops_on_plain_whole_numbers_stay_on_the_cpu(self):
+        self.assertEqual([tf.add(1, 2).device, tf.add(1., 2.).device], ["/cpu:0", "/gpu:0"])
+        counter, limit = tf.constant(0).cpu(), tf.constant(3, tf.int64).cpu()
+        while tf.cast(counter, tf.int64) < limit:
+            counter = counter + 1
+            self.assertEqual((counter.device, (counter < 3).device), ("/cpu:0", "/cpu:0"))
+        self.assertEqual(counter.numpy(), 3)
+        self.assertEqual((counter + tf.constant([1, 2])).device, "/gpu:0")
+        self.assertEqual((tf.constant(True).cpu() & True).device, "/gpu:0")
+        self.assertEqual(tf.zeros([2], tf.int32).device, "/gpu:0")
+        with tf.device("/gpu:0"):
+            self.assertEqual(tf.add(1, 2).device, "/gpu:0")
 
     def test_policies_decide_about_copies(self):
         here, there = tf.constant([1., 2.]).cpu(), tf.constant([3., 4.])
@@ -363,14 +388,22 @@ class OnGpus(unittest.TestCase):
 @unittest.skipIf(GPUS, "the GPU itself is tested")
 class Emulated(unittest.TestCase):
     def test_what_needs_a_gpu_holds_on_emulated_ones(self):
-        library = os.environ.get("TAPEDECK_EMULATED_GPU")
-        if not library or not os.path.exists(library):
-            self.skipTest("TAPEDECK_EMULATED_GPU names no library")
+        library = emulated_library(self)
         run = subprocess.run([sys.executable, "-B", "-m", "unittest", "test_devices.OnGpus", "test_devices.Anywhere"],
-                             env={**os.environ, "TAPEDECK_GPU_LIBRARY": library}, cwd=os.path.dirname(os.path.abspath(__file__)),
+                             env=visible_to_a_program(library), cwd=os.path.dirname(os.path.abspath(__file__)),
                              capture_output=True, text=True, timeout=250)
         self.assertEqual(run.returncode, 0, run.stderr[-20000:])
         self.assertNotIn("skipped", run.stderr)
+
+    def test_gpus_can_be_hidden(self):
+        library = emulated_library(self)
+        ask = "import tapedeck as tf; from tapedeck import _engine, tfe; print(tfe.num_gpus(), tf.ones([2]).device, _engine.why_no_gpu())"
+        for visible, told in (("", "0 /cpu:0 CUDA_VISIBLE_DEVICES hides all GPUs"), ("-1", "0 /cpu:0 CUDA_VISIBLE_DEVICES hides all GPUs"),
+                              ("0,1", "2 /gpu:0")):
+            with self.subTest(visible):
+                run = subprocess.run([sys.executable, "-B", "-c", ask], capture_output=True, text=True, timeout=100,
+                                     env={**visible_to_a_program(library), "CUDA_VISIBLE_DEVICES": visible})
+                self.assertEqual((run.stdout.strip(), run.returncode), (told, 0), run.stderr)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #include "engine/debug/describe.h"
 #include "engine/debug/tile.h"
 #include "engine/ops/ops.h"
+#include "engine/ops/placement.h"
 #include "engine/record/replay.h"
 #include "engine/record/trace_file/open.h"
 
@@ -31,6 +32,8 @@ Tensor right_minus_left(const Tensor& left, const Tensor& right) {
   const DType dtype = is_floating(right.dtype()) && right.dtype() == left.dtype()  ? right.dtype()
                       : is_complex(right.dtype()) && right.dtype() == left.dtype() ? right.dtype()
                                                                                    : DType::float64;
+  // A GPU that has both computes it; what is shown of it comes here.
+  const DeviceScope there(left.device() == right.device() ? left.device() : Device{});
   const Tensor a = ops::cast(right, dtype), b = ops::cast(left, dtype);
   const Tensor same =
       is_complex(dtype) ? ops::equal(a, b)
@@ -157,11 +160,12 @@ ComparedValues Comparisons::values_of(const Comparison& comparison, const Find& 
   const auto find = [&](const Side& side) -> Find {
     if (side.branch)
       return [this, branch = side.branch, &original, &cancel](std::uint64_t tensor) {
-        return branches_.value(branch, tensor, false, original, cancel).on_host();
+        const Find on_host = [&original](std::uint64_t id) { return original(id).on_host(); };
+        return branches_.value(branch, tensor, false, on_host, cancel);
       };
     if (side.recorder == &recorder_) return original;
     return [recorder = side.recorder, &cancel](std::uint64_t tensor) {
-      return find_value(*recorder, tensor, {}, &cancel).value.on_host();
+      return find_value(*recorder, tensor, {}, &cancel).value;
     };
   };
   ComparedValues values{find(comparison.left()), find(comparison.right()), {}};

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -329,6 +330,11 @@ std::string FileSource::problem_of_value(std::uint64_t id) const {
 std::string FileSource::problem() const {
   const std::lock_guard lock(state_mutex_);
   return problem_;
+}
+
+bool FileSource::mentions_gpus() const {
+  return std::any_of(numbers_.specs.begin(), numbers_.specs.end(),
+                     [](std::uint32_t spec) { return spec_of(spec).device.kind == DeviceKind::gpu; });
 }
 
 std::uint64_t FileSource::cached_bytes() const {

@@ -45,6 +45,7 @@ class FileSource final : public TraceSource {
   protocol::TraceFileInfo info() const override;
   std::optional<std::string> source_text(const std::string& cell, const std::string& file) const override;
   std::string problem() const override;
+  bool mentions_gpus() const override;
   std::uint64_t cached_bytes() const override;
 
  private:

@@ -154,9 +154,9 @@ void TensorCanvas::paintCanvas(CanvasPainter& painter) {
   painter.line(line.topLeft(), line.topRight(), theme.border);
   const QRectF inner = line.adjusted(10, 0, -10, 0);
   const QString source = model_->tile() ? QString::fromStdString(model_->tile()->source) : QString();
-  const QString right = model_->loading()                       ? tr("loading …")
-                        : source == QLatin1String("recomputed") ? tr("recomputed")
-                                                                : QString();
+  const QString right = model_->loading()                 ? tr("loading …")
+                        : source == QLatin1String("held") ? QString()
+                                                          : source;
   painter.textIn(inner, readout(), 12, theme.text, Qt::AlignLeft);
   painter.textIn(inner, right, 11, theme.faintText, Qt::AlignRight);
 }

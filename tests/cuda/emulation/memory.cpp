@@ -6,6 +6,7 @@
 #include <new>
 #include <sstream>
 
+#include "copies.h"
 #include "state.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -138,6 +139,12 @@ void mark_redzone(char* place, std::size_t bytes) {
 }
 
 }  // namespace
+
+static std::uint64_t to_host = 0;
+std::uint64_t bytes_to_host() {
+  std::lock_guard lock(mutex());
+  return to_host;
+}
 
 int device_of(const void* place) {
   const auto* at = static_cast<const char*>(place);
@@ -295,6 +302,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
     return cudaSuccess;
   }
   enqueue(stream, "a copy", [to, from, bytes] { std::memcpy(to, from, bytes); });
+  if (device_of(from) >= 0 && device_of(to) < 0) to_host += bytes;
   if (device_of(to) < 0 && !is_pinned(to)) return cudaStreamSynchronize(stream);
   return cudaSuccess;
 }
