@@ -1,20 +1,12 @@
 #include "engine/cpu/rotations.h"
 
 #include <algorithm>
-#include <cmath>
 #include <type_traits>
 
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/dispatch.h"
 
 namespace tapedeck::cpu {
-
-template <class T>
-Rotation<T> Rotation<T>::of(T x, T z) {
-  if (z == T(0)) return {T(1), T(0), x};
-  const T r = std::hypot(x, z);
-  return {x / r, z / r, r};
-}
 
 template <class T>
 void Rotations<T>::start(std::int64_t first, bool descending) {
@@ -60,8 +52,6 @@ void Rotations<T>::apply() {
   s_.clear();
 }
 
-template struct Rotation<float>;
-template struct Rotation<double>;
 template class Rotations<float>;
 template class Rotations<double>;
 

@@ -2,6 +2,8 @@
 // stay in its cache.
 #pragma once
 
+#include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "engine/cpu/blocked.h"
@@ -12,7 +14,18 @@ namespace tapedeck::cpu {
 template <class T>
 struct Rotation {
   T c, s, r;
-  static Rotation of(T x, T z);
+  static Rotation of(T x, T z) {
+    if (z == T(0)) return {T(1), T(0), x};
+    const T r = length(x, z);
+    return {x / r, z / r, r};
+  }
+
+ private:
+  static T length(T x, T z) {
+    constexpr T small = std::is_same_v<T, float> ? T(1e-30) : T(1e-280);
+    const T square = x * x + z * z;
+    return square > small && square < 1 / small ? std::sqrt(square) : std::hypot(x, z);
+  }
 };
 
 template <class T>

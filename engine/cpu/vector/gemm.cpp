@@ -223,6 +223,16 @@ TAPEDECK_INLINE void dots(std::int64_t count, const T* matrix, std::int64_t row,
         sums[i][j] += left * right;
       }
     }
+  for (; p + width <= count; p += width) {
+    Vector right;
+    std::memcpy(&right, x + p, sizeof right);
+#pragma GCC unroll 4
+    for (int i = 0; i < R; ++i) {
+      Vector left;
+      std::memcpy(&left, matrix + i * row + p, sizeof left);
+      sums[i][0] += left * right;
+    }
+  }
   for (int i = 0; i < R; ++i) {
     Vector sum = sums[i][0];
     for (int j = 1; j < turns; ++j) sum += sums[i][j];
