@@ -195,24 +195,26 @@ void step_with_shift(const Part<T>& part, T shift, Rotations<T>& left, Rotations
   const T start = part.diagonal(0);
   T f = (std::abs(start) - shift) * (std::copysign(T(1), start) + shift / start), g = part.above(0);
   const std::int64_t last = part.count - 1;
+  T here = start, above = g;  // what the next rotation changes stays in registers
   for (std::int64_t i = 0; i < last; ++i) {
     const auto first = Rotation<T>::of(f, g);
     if (i > 0) part.above(i - 1) = first.r;
-    f = first.c * part.diagonal(i) + first.s * part.above(i);
-    part.above(i) = first.c * part.above(i) - first.s * part.diagonal(i);
+    f = first.c * here + first.s * above;
+    above = first.c * above - first.s * here;
     g = first.s * part.diagonal(i + 1);
-    part.diagonal(i + 1) *= first.c;
+    const T next = first.c * part.diagonal(i + 1);
     const auto second = Rotation<T>::of(f, g);
     part.diagonal(i) = second.r;
-    f = second.c * part.above(i) + second.s * part.diagonal(i + 1);
-    part.diagonal(i + 1) = second.c * part.diagonal(i + 1) - second.s * part.above(i);
+    f = second.c * above + second.s * next;
+    here = second.c * next - second.s * above;
     if (i + 1 < last) {
       g = second.s * part.above(i + 1);
-      part.above(i + 1) *= second.c;
+      above = second.c * part.above(i + 1);
     }
     right.add(first.c, first.s);
     left.add(second.c, second.s);
   }
+  part.diagonal(last) = here;
   part.above(last - 1) = f;
 }
 

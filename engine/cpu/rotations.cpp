@@ -14,13 +14,6 @@ void Rotations<T>::start(std::int64_t first, bool descending) {
 }
 
 template <class T>
-void Rotations<T>::add(T c, T s) {
-  if (target_.columns == 0) return;
-  c_.push_back(c);
-  s_.push_back(s);
-}
-
-template <class T>
 void Rotations<T>::apply_some() {
   if (static_cast<std::int64_t>(c_.size()) > std::max<std::int64_t>(1 << 12, 24 * target_.rows)) apply();
 }

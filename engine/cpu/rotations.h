@@ -37,7 +37,11 @@ class Rotations {
   /// What follows are rotations of rows `first` and `first` + 1, then `first` + 1 and `first` + 2, …;
   /// descending: of `first` and `first` − 1, then `first` − 1 and `first` − 2, …
   void start(std::int64_t first, bool descending = false);
-  void add(T c, T s);
+  void add(T c, T s) {
+    if (target_.columns == 0) return;
+    c_.push_back(c);
+    s_.push_back(s);
+  }
   /// Applies those that are complete where they are many.
   void apply_some();
   void apply();

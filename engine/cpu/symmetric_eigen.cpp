@@ -101,13 +101,13 @@ class Panel {
     for (std::int64_t i = below; i < n; ++i) w[i] -= half * v[i];
   }
 
-  /// x = a·v, from a row on.
+  /// x = a·v, from a row on: v's sum of a's rows, which are its columns.
   void multiply(std::int64_t row, const T* v) {
-    const std::int64_t first = register_of(row), length = rows_.filled_length() - first;
-    const double nanoseconds = static_cast<double>(length) * sizeof(T) / 40;
-    for_blocks(a_.rows - row, grain_for(nanoseconds), [&](std::int64_t begin, std::int64_t end) {
-      gemm_loops<T>().rows_times_vector(end - begin, length, a_.row(row + begin) + first, a_.stride,
-                                        v + first, x_.data() + row + begin);
+    const std::int64_t first = register_of(row), rows = a_.rows - row;
+    const std::int64_t grain = filled_up(grain_for(static_cast<double>(rows) * sizeof(T) / 40));
+    for_blocks(rows_.filled_length() - first, grain, [&](std::int64_t begin, std::int64_t end) {
+      gemm_loops<T>().vector_times_rows(rows, end - begin, a_.row(row) + first + begin, a_.stride, v + row,
+                                        x_.data() + first + begin);
     });
   }
 
@@ -145,23 +145,26 @@ void qr_step(std::vector<T>& d, std::vector<T>& e, std::size_t first, std::size_
   const T root = std::hypot(half, corner);
   const T shift = half == T(0) ? d[last] - std::abs(corner)
                                : d[last] - corner * (corner / (half + (half > T(0) ? root : -root)));
-  T x = d[first] - shift, z = e[first];
+  // What the next rotation changes stays in registers.
+  T here = d[first], beside = e[first], x = here - shift, z = beside;
   rotations.start(static_cast<std::int64_t>(first));
   for (std::size_t k = first; k < last; ++k) {
     const auto [c, s, r] = Rotation<T>::of(x, z);
     if (k > first) e[k - 1] = r;
-    const T upper = c * d[k] + s * e[k], middle = c * e[k] + s * d[k + 1];
-    const T crossed = c * e[k] - s * d[k], lower = c * d[k + 1] - s * e[k];
+    const T next = d[k + 1];
+    const T upper = c * here + s * beside, middle = c * beside + s * next;
+    const T crossed = c * beside - s * here, lower = c * next - s * beside;
     d[k] = c * upper + s * middle;
-    d[k + 1] = c * lower - s * crossed;
-    e[k] = c * crossed + s * lower;
+    here = c * lower - s * crossed;
+    x = c * crossed + s * lower;
     if (k + 1 < last) {
-      x = e[k];
       z = s * e[k + 1];
-      e[k + 1] *= c;
+      beside = c * e[k + 1];
     }
     rotations.add(c, s);
   }
+  d[last] = here;
+  e[last - 1] = x;
   rotations.apply_some();
 }
 
