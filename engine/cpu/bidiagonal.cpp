@@ -128,17 +128,6 @@ class Panel {
   std::vector<T> sums_, weights_;
 };
 
-/// A block of a bidiagonal matrix, read from its end where that is the larger one: then it is the transposed
-/// matrix, with rows and columns in reverse.
-template <class T>
-struct Part {
-  T* d;
-  T* e;
-  std::int64_t step, count;
-  T& diagonal(std::int64_t i) const { return d[i * step]; }
-  T& above(std::int64_t i) const { return e[i * step]; }
-};
-
 /// The smaller singular value of [f g; 0 h].
 template <class T>
 T smaller_singular_value(T f, T g, T h) {
@@ -158,73 +147,19 @@ T smaller_singular_value(T f, T g, T h) {
 
 /// The shift; 0 where one would cost the small singular values their digits.
 template <class T>
-T shift_of(const Part<T>& part) {
+T shift_of(const BidiagonalPart<T>& part) {
   for (std::int64_t i = 0; i < part.count; ++i)
-    if (part.diagonal(i) == T(0)) return T(0);
-  const std::int64_t last = part.count - 1;
-  const T shift = smaller_singular_value(part.diagonal(last - 1), part.above(last - 1), part.diagonal(last));
-  const T relative = shift / part.diagonal(0);
+    if (part.d[i * part.step] == T(0)) return T(0);
+  const std::int64_t last = (part.count - 1) * part.step, before = last - part.step;
+  const T shift = smaller_singular_value(part.d[before], part.e[before], part.d[last]);
+  const T relative = shift / part.d[0];
   return relative * relative < std::numeric_limits<T>::epsilon() ? T(0) : shift;
 }
 
-/// Demmel and Kahan 1990, "Accurate singular values of bidiagonal matrices", SIAM J. Sci. Stat. Comput.
-/// 11(5).
 template <class T>
-void step_without_shift(const Part<T>& part, Rotations<T>& left, Rotations<T>& right) {
-  T c = T(1), before_c = T(1), before_s = T(0);
-  const std::int64_t last = part.count - 1;
-  for (std::int64_t i = 0; i < last; ++i) {
-    const auto first = Rotation<T>::of(part.diagonal(i) * c, part.above(i));
-    if (i > 0) part.above(i - 1) = before_s * first.r;
-    const auto second = Rotation<T>::of(before_c * first.r, part.diagonal(i + 1) * first.s);
-    part.diagonal(i) = second.r;
-    right.add(first.c, first.s);
-    left.add(second.c, second.s);
-    c = first.c;
-    before_c = second.c;
-    before_s = second.s;
-  }
-  const T end = part.diagonal(last) * c;
-  part.diagonal(last) = end * before_c;
-  part.above(last - 1) = end * before_s;
-}
-
-/// Golub and Kahan's step (Golub and Van Loan, "Matrix computations", algorithm 8.6.1).
-template <class T>
-void step_with_shift(const Part<T>& part, T shift, Rotations<T>& left, Rotations<T>& right) {
-  const T start = part.diagonal(0);
-  T f = (std::abs(start) - shift) * (std::copysign(T(1), start) + shift / start), g = part.above(0);
-  const std::int64_t last = part.count - 1;
-  T here = start, above = g;  // what the next rotation changes stays in registers
-  for (std::int64_t i = 0; i < last; ++i) {
-    const auto first = Rotation<T>::of(f, g);
-    if (i > 0) part.above(i - 1) = first.r;
-    f = first.c * here + first.s * above;
-    above = first.c * above - first.s * here;
-    g = first.s * part.diagonal(i + 1);
-    const T next = first.c * part.diagonal(i + 1);
-    const auto second = Rotation<T>::of(f, g);
-    part.diagonal(i) = second.r;
-    f = second.c * above + second.s * next;
-    here = second.c * next - second.s * above;
-    if (i + 1 < last) {
-      g = second.s * part.above(i + 1);
-      above = second.c * part.above(i + 1);
-    }
-    right.add(first.c, first.s);
-    left.add(second.c, second.s);
-  }
-  part.diagonal(last) = here;
-  part.above(last - 1) = f;
-}
-
-template <class T>
-void step(const Part<T>& part, Rotations<T>& left, Rotations<T>& right) {
-  const T shift = shift_of(part);
-  if (shift == T(0))
-    step_without_shift(part, left, right);
-  else
-    step_with_shift(part, shift, left, right);
+void step(const BidiagonalPart<T>& part, const typename Rotations<T>::Room& left,
+          const typename Rotations<T>::Room& right) {
+  rotation_loops<T>().bidiagonal_step(part, shift_of(part), left.c, left.s, right.c, right.s);
 }
 
 }  // namespace
@@ -256,15 +191,14 @@ void iterate_singular_values(std::vector<T>& d, std::vector<T>& e, Rotations<T>&
     if (--steps % 16 == 0) check_stop();
     const std::int64_t count = last - first + 1;
     T* const top = d.data() + first;
-    if (std::abs(*top) >= std::abs(d[static_cast<std::size_t>(last)])) {
-      u.start(first);
-      v.start(first);
-      step<T>({top, e.data() + first, 1, count}, u, v);
-    } else {
-      u.start(last, true);
-      v.start(last, true);
-      step<T>({d.data() + last, e.data() + last - 1, -1, count}, v, u);
-    }
+    // From its end where that is the larger one.
+    const bool descending = std::abs(*top) < std::abs(d[static_cast<std::size_t>(last)]);
+    const auto of_u = u.room(descending ? last : first, count - 1, descending);
+    const auto of_v = v.room(descending ? last : first, count - 1, descending);
+    if (descending)
+      step<T>({d.data() + last, e.data() + last - 1, -1, count}, of_v, of_u);
+    else
+      step<T>({top, e.data() + first, 1, count}, of_u, of_v);
     u.apply_some();
     v.apply_some();
   }

@@ -1,16 +1,23 @@
 #include "engine/cpu/rotations.h"
 
 #include <algorithm>
-#include <type_traits>
 
 #include "engine/cpu/blocks.h"
-#include "engine/cpu/dispatch.h"
 
 namespace tapedeck::cpu {
 
 template <class T>
-void Rotations<T>::start(std::int64_t first, bool descending) {
-  if (target_.columns > 0) runs_.push_back({first, descending, c_.size()});
+typename Rotations<T>::Room Rotations<T>::room(std::int64_t first, std::int64_t count, bool descending) {
+  if (target_.columns > 0) {
+    runs_.push_back({first, descending, c_.size()});
+  } else {  // nobody reads them
+    c_.clear();
+    s_.clear();
+  }
+  const std::size_t begin = c_.size(), end = begin + static_cast<std::size_t>(count);
+  c_.resize(end);
+  s_.resize(end);
+  return {c_.data() + begin, s_.data() + begin};
 }
 
 template <class T>
@@ -21,12 +28,7 @@ void Rotations<T>::apply_some() {
 template <class T>
 void Rotations<T>::apply() {
   constexpr std::int64_t strip = 256 / sizeof(T);
-  const auto rotate = [] {
-    if constexpr (std::is_same_v<T, float>)
-      return loops().rotate_float;
-    else
-      return loops().rotate_double;
-  }();
+  const RotationLoop<T> rotate = rotation_loops<T>().rotate;
   const double nanoseconds = 5.0 * static_cast<double>(c_.size());  // a strip
   for_blocks((target_.columns + strip - 1) / strip, grain_for(nanoseconds),
              [&](std::int64_t begin, std::int64_t end) {

@@ -136,36 +136,13 @@ Tridiagonal<T> reduce(Block<T> a, bool vectors) {
   return result;
 }
 
-/// One step of the QR algorithm with Wilkinson's shift on rows [first, last] (Golub and Van Loan, "Matrix
-/// computations", algorithm 8.3.2).
+/// Wilkinson's, of the last two rows.
 template <class T>
-void qr_step(std::vector<T>& d, std::vector<T>& e, std::size_t first, std::size_t last,
-             Rotations<T>& rotations) {
+T shift_of(const std::vector<T>& d, const std::vector<T>& e, std::size_t last) {
   const T half = (d[last - 1] - d[last]) / 2, corner = e[last - 1];
+  if (half == T(0)) return d[last] - std::abs(corner);
   const T root = std::hypot(half, corner);
-  const T shift = half == T(0) ? d[last] - std::abs(corner)
-                               : d[last] - corner * (corner / (half + (half > T(0) ? root : -root)));
-  // What the next rotation changes stays in registers.
-  T here = d[first], beside = e[first], x = here - shift, z = beside;
-  rotations.start(static_cast<std::int64_t>(first));
-  for (std::size_t k = first; k < last; ++k) {
-    const auto [c, s, r] = Rotation<T>::of(x, z);
-    if (k > first) e[k - 1] = r;
-    const T next = d[k + 1];
-    const T upper = c * here + s * beside, middle = c * beside + s * next;
-    const T crossed = c * beside - s * here, lower = c * next - s * beside;
-    d[k] = c * upper + s * middle;
-    here = c * lower - s * crossed;
-    x = c * crossed + s * lower;
-    if (k + 1 < last) {
-      z = s * e[k + 1];
-      beside = c * e[k + 1];
-    }
-    rotations.add(c, s);
-  }
-  d[last] = here;
-  e[last - 1] = x;
-  rotations.apply_some();
+  return d[last] - corner * (corner / (half + (half > T(0) ? root : -root)));
 }
 
 /// d becomes the eigenvalues. False where the iteration does not converge.
@@ -187,7 +164,10 @@ bool iterate(std::vector<T>& d, std::vector<T>& e, Rotations<T>& rotations) {
     while (first > 0 && !is_small(first - 1)) --first;
     if (steps-- == 0) return false;
     if (steps % 16 == 0) check_stop();
-    qr_step(d, e, first, last, rotations);
+    const auto count = static_cast<std::int64_t>(last - first + 1);
+    const auto [c, s] = rotations.room(static_cast<std::int64_t>(first), count - 1);
+    rotation_loops<T>().symmetric_step(d.data() + first, e.data() + first, count, shift_of(d, e, last), c, s);
+    rotations.apply_some();
   }
   rotations.apply();
   return true;
