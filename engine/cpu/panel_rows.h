@@ -2,6 +2,10 @@
 // with a vector leave no rest. A position in a row is that of the matrix's row or column.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "engine/cpu/blocked.h"
 #include "engine/cpu/gemm_parts.h"
 
@@ -15,6 +19,15 @@ inline std::int64_t filled_up(std::int64_t count) {
 /// The last position at or before `position` where a register begins.
 inline std::int64_t register_of(std::int64_t position) {
   return position / whole_registers * whole_registers;
+}
+
+/// The power of two at or below the largest element, which matrices are divided by, so that no square is
+/// lost: the division and what undoes it are exact.
+template <class T>
+T scale_of(T largest) {
+  if (largest == T(0)) return T(1);
+  constexpr int most = std::numeric_limits<T>::max_exponent - 2;  // its reciprocal is no subnormal number
+  return std::ldexp(T(1), std::clamp(std::ilogb(largest), -most, most));
 }
 
 /// A matrix whose rows are filled up with zeros.

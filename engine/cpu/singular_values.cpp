@@ -124,9 +124,9 @@ void svd(std::int64_t m, std::int64_t n, bool full, const T* a, T* s, T* u, T* v
     fill_nan(v, n * columns_of_v);
     return;
   }
-  T scale = T(0);
-  for (std::int64_t i = 0; i < m * n; ++i) scale = std::max(scale, std::abs(a[i]));
-  if (scale == T(0)) scale = T(1);
+  T largest = T(0);
+  for (std::int64_t i = 0; i < m * n; ++i) largest = std::max(largest, std::abs(a[i]));
+  const T scale = scale_of(largest), factor = 1 / scale;
   const bool tall = m >= n;
   FilledMatrix<T> copied(tall ? m : n, tall ? n : m);
   if (tall)
@@ -135,7 +135,7 @@ void svd(std::int64_t m, std::int64_t n, bool full, const T* a, T* s, T* u, T* v
     copy_transposed<T>({a, m, n, n}, copied.all());
   for (std::int64_t i = 0; i < copied.all().rows; ++i) {
     check_stop();
-    for (std::int64_t j = 0; j < least; ++j) copied.all()(i, j) /= scale;
+    for (std::int64_t j = 0; j < least; ++j) copied.all()(i, j) *= factor;
   }
   const Block<T> left{u, m, columns_of_u, columns_of_u}, right{v, n, columns_of_v, columns_of_v};
   decompose(copied.all(), scale, s, tall ? left : right, tall ? right : left);

@@ -173,17 +173,17 @@ bool iterate(std::vector<T>& d, std::vector<T>& e, Rotations<T>& rotations) {
   return true;
 }
 
-/// The symmetric matrix whose lower triangle a has, its largest value 1, and that value.
+/// The symmetric matrix whose lower triangle a has, divided by a scale, and that scale.
 template <class T>
 T mirrored(Block<const T> a, Block<T> to) {
   T largest = T(0);
   for (std::int64_t i = 0; i < a.rows; ++i)
     for (std::int64_t j = 0; j <= i; ++j) largest = std::max(largest, std::abs(a(i, j)));
-  const T scale = largest == T(0) ? T(1) : largest;
+  const T scale = scale_of(largest), factor = 1 / scale;
   for (std::int64_t i = 0; i < a.rows; ++i) {
     check_stop();
-    for (std::int64_t j = 0; j <= i; ++j) to(i, j) = a(i, j) / scale;
-    for (std::int64_t j = i + 1; j < a.rows; ++j) to(i, j) = a(j, i) / scale;
+    for (std::int64_t j = 0; j <= i; ++j) to(i, j) = a(i, j) * factor;
+    for (std::int64_t j = i + 1; j < a.rows; ++j) to(i, j) = a(j, i) * factor;
   }
   return scale;
 }
