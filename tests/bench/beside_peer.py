@@ -2,14 +2,14 @@
 
     python beside_peer.py [--peer PYTHON] [--threads 1 2] [--rounds 5] [--machine BENCH_MACHINE] [PATTERN…]
 
---peer: an interpreter that has torch and NumPy; else TAPEDECK_PEER; where there is none, tapedeck runs alone and each line says
-so. --machine: the program bench_machine, which measures what the machine can do; else the built one beside the module.
-PATTERN: cases whose names have one of these in them (peer_cases.py); else all.
+--peer: an interpreter that has torch and NumPy; else TAPEDECK_PEER; where there is none, tapedeck runs alone and each
+line says so. --machine: the program bench_machine, which measures what the machine can do; else the built one beside the
+module. PATTERN: cases whose names have one of these in them (peer_cases.py); else all.
 
-Each framework has a process of its own. They take turns, case by case, and the best of the rounds counts: a moment in which
-other programs want the machine meets both. "ratio" is ours to theirs, below 1 is quicker. "share_of_peak": of the chip's rate
-of multiply-adds in registers, or of reading, copying or adding vectors as long as the case's; "peak" names it and the cache that
-the vectors fit in. The autoencoder's are its five products alone.
+Each framework has a process of its own. They take turns, case by case, and the best of the rounds counts: a moment in
+which other programs want the machine meets both. "ratio" is ours to theirs, below 1 is quicker. "share_of_peak": of the
+chip's rate of multiply-adds in registers, or of reading, copying or adding vectors as long as the case's; "peak" names it
+and the cache that the vectors fit in. The autoencoder's are its five products alone.
 """
 import argparse
 import json
@@ -49,8 +49,9 @@ class Side:
         environment = dict(os.environ, OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads))
         if framework == "torch":
             environment.pop("PYTHONPATH", None)
-        self._process = subprocess.Popen([python, os.path.join(here, "peer_cases.py"), framework, str(threads)], text=True,
-                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+        command = [python, os.path.join(here, "peer_cases.py"), framework, str(threads)]
+        self._process = subprocess.Popen(command, text=True, env=environment, stdin=subprocess.PIPE,
+                                         stdout=subprocess.PIPE)
         self._answer(framework)
 
     def seconds(self, case):
@@ -84,15 +85,17 @@ class Peaks:
             return None, None
         kind, amount = work
         if kind == "flops":
-            return amount / seconds / (self._rate("multiply_add_float32", 16)["gigaflops"] * 1e9), "multiply_add_float32"
+            peak = "multiply_add_float32"
+            return amount / seconds / (self._rate(peak, 16)["gigaflops"] * 1e9), peak
         line = self._rate(f"{kind}_{amount}", amount)
         moved = 4.0 * amount * {"read": 1, "copy": 2, "add": 3}[kind]
         return moved / seconds / (line["gigabytes_per_second"] * 1e9), f"{kind} in {line['in']}"
 
     def _rate(self, name, length):
         if name not in self._lines:
-            out = subprocess.run([self._program, str(self._threads), str(length)], capture_output=True, text=True, check=True).stdout
-            for line in map(json.loads, out.splitlines()):
+            command = [self._program, str(self._threads), str(length)]
+            output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+            for line in map(json.loads, output.splitlines()):
                 self._lines.setdefault(line["case"].removeprefix("machine_"), line)
         return self._lines[name]
 
@@ -113,7 +116,8 @@ def measure(options, threads):
         times = [[side.seconds(case) for side in sides] for _ in range(rounds)]
         ours, *theirs = map(min, zip(*times))
         share, peak = peaks.share(case, ours)
-        line = dict(case=case, threads=threads, seconds=rounded(ours), peer="torch" if theirs else "none: tapedeck alone")
+        peer = "torch" if theirs else "none: tapedeck alone"
+        line = dict(case=case, threads=threads, seconds=rounded(ours), peer=peer)
         if theirs:
             line.update(peer_seconds=rounded(theirs[0]), ratio=rounded(ours / theirs[0]))
         print(json.dumps(dict(line, share_of_peak=rounded(share), peak=peak)), flush=True)

@@ -2,8 +2,8 @@
 
     python peer_cases.py tapedeck|torch THREADS
 
-reads the name of a case per line and answers with a line of JSON: the seconds of one call, the best of several rounds that
-together take about a tenth of a second; for the autoencoder the median of its iterations.
+reads the name of a case per line and answers with a line of JSON: the seconds of one call, the best of several rounds
+that together take about a tenth of a second; for the autoencoder the median of its iterations.
 """
 import gzip
 import json
@@ -31,7 +31,7 @@ def names():
 
 
 def work(case):
-    """What a case has to do that the machine has a rate of: ("flops", count) or (stream, length of a vector); else None."""
+    """What a case does that the machine has a rate of: ("flops", count) or (stream, length of a vector); else None."""
     name, _, size = case.rpartition("_")
     if case in AUTOENCODERS:
         return "flops", 5 * 2.0 * int(size) * INPUTS * UNITS  # two products forward, three of gradients
@@ -111,11 +111,11 @@ class Tapedeck:
             return lambda: tf.gather(x, places)
         rows = tf.reshape(x, [-1, 1000])
         return {
-            "add": lambda: x + y, "exp": lambda: tf.exp(x), "tanh": lambda: tf.tanh(x), "sigmoid": lambda: tf.sigmoid(x),
-            "log": lambda: tf.math.log(x), "erf": lambda: tf.math.erf(x), "gelu": lambda: tf.nn.gelu(x, approximate=False),
-            "softmax": lambda: tf.nn.softmax(rows), "sum": lambda: tf.reduce_sum(x), "mean": lambda: tf.reduce_mean(rows, 1),
-            "pow": lambda: x ** y, "digamma": lambda: tf.math.digamma(x), "lgamma": lambda: tf.math.lgamma(x),
-            "cumsum": lambda: tf.cumsum(x),
+            "add": lambda: x + y, "exp": lambda: tf.exp(x), "tanh": lambda: tf.tanh(x),
+            "sigmoid": lambda: tf.sigmoid(x), "log": lambda: tf.math.log(x), "erf": lambda: tf.math.erf(x),
+            "gelu": lambda: tf.nn.gelu(x, approximate=False), "softmax": lambda: tf.nn.softmax(rows),
+            "sum": lambda: tf.reduce_sum(x), "mean": lambda: tf.reduce_mean(rows, 1), "pow": lambda: x ** y,
+            "digamma": lambda: tf.math.digamma(x), "lgamma": lambda: tf.math.lgamma(x), "cumsum": lambda: tf.cumsum(x),
         }[name]
 
     def minimize(self, data, initial, history, iterations, stamp):
@@ -153,7 +153,9 @@ class Torch:
             return lambda: x @ y
         if name in ("svd", "eigh"):
             a = self.array(matrices(case))
-            return (lambda: torch.linalg.svd(a, full_matrices=False)) if name == "svd" else (lambda: torch.linalg.eigh(a))
+            if name == "eigh":
+                return lambda: torch.linalg.eigh(a)
+            return lambda: torch.linalg.svd(a, full_matrices=False)
         if name == "resize":
             x = self.array(inputs("uniform", 8, 224, 224, 3)).permute(0, 3, 1, 2)  # channels last in memory, as ours
             return lambda: torch.nn.functional.interpolate(x, (448, 448), mode="bilinear", align_corners=False)
@@ -166,10 +168,11 @@ class Torch:
             return lambda: x[places]
         rows = x.reshape(-1, 1000)
         return {
-            "add": lambda: x + y, "exp": lambda: torch.exp(x), "tanh": lambda: torch.tanh(x), "sigmoid": lambda: torch.sigmoid(x),
-            "log": lambda: torch.log(x), "erf": lambda: torch.erf(x), "gelu": lambda: torch.nn.functional.gelu(x),
-            "softmax": lambda: torch.softmax(rows, 1), "sum": lambda: x.sum(), "mean": lambda: rows.mean(1),
-            "pow": lambda: x ** y, "digamma": lambda: torch.digamma(x), "lgamma": lambda: torch.lgamma(x),
+            "add": lambda: x + y, "exp": lambda: torch.exp(x), "tanh": lambda: torch.tanh(x),
+            "sigmoid": lambda: torch.sigmoid(x), "log": lambda: torch.log(x), "erf": lambda: torch.erf(x),
+            "gelu": lambda: torch.nn.functional.gelu(x), "softmax": lambda: torch.softmax(rows, 1),
+            "sum": lambda: x.sum(), "mean": lambda: rows.mean(1), "pow": lambda: x ** y,
+            "digamma": lambda: torch.digamma(x), "lgamma": lambda: torch.lgamma(x),
             "cumsum": lambda: torch.cumsum(x, 0),
         }[name]
 
