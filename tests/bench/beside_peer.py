@@ -3,13 +3,13 @@
     python beside_peer.py [--peer PYTHON] [--threads 1 2] [--rounds 5] [--machine BENCH_MACHINE] [PATTERN…]
 
 --peer: an interpreter that has torch and NumPy; else TAPEDECK_PEER; where there is none, tapedeck runs alone and each
-line says so. --machine: the program bench_machine, which measures what the machine can do; else the built one beside the
-module. PATTERN: cases whose names have one of these in them (peer_cases.py); else all.
+line says so. --machine: the program bench_machine, which measures what the machine can do; else the built one beside
+the module. PATTERN: cases whose names have one of these in them (peer_cases.py); else all.
 
 Each framework has a process of its own. They take turns, case by case, and the best of the rounds counts: a moment in
 which other programs want the machine meets both. "ratio" is ours to theirs, below 1 is quicker. "share_of_peak": of the
-chip's rate of multiply-adds in registers, or of reading, copying or adding vectors as long as the case's; "peak" names it
-and the cache that the vectors fit in. The autoencoder's are its five products alone.
+chip's rate of multiply-adds in registers, or of reading, copying or adding vectors as long as the case's; "peak" names
+it and the cache that the vectors fit in. The autoencoder's are its five products alone.
 """
 import argparse
 import json
