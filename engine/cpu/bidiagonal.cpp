@@ -29,7 +29,7 @@ class Panel {
   void reduce(Bidiagonal<T>& result, bool vectors) {
     std::vector<T> of_u, of_v;
     for (std::int64_t i = 0; i < width_; ++i) {
-      check_stop();
+      check_stop_at(k_ + i, a_.rows);
       of_u.push_back(reduce_column(i, result));
       of_v.push_back(k_ + i + 1 < a_.columns ? reduce_row(i, result) : T(0));
     }

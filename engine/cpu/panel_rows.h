@@ -8,6 +8,7 @@
 
 #include "engine/cpu/blocked.h"
 #include "engine/cpu/gemm_parts.h"
+#include "engine/cpu/parallel.h"
 
 namespace tapedeck::cpu {
 
@@ -28,6 +29,12 @@ T scale_of(T largest) {
   if (largest == T(0)) return T(1);
   constexpr int most = std::numeric_limits<T>::max_exponent - 2;  // its reciprocal is no subnormal number
   return std::ldexp(T(1), std::clamp(std::ilogb(largest), -most, most));
+}
+
+/// check_stop() before a row or column that takes some hundred elements' time or more, else before some of
+/// them.
+inline void check_stop_at(std::int64_t position, std::int64_t elements) {
+  if (elements >= 512 || position % 64 == 0) check_stop();
 }
 
 /// A matrix whose rows are filled up with zeros.

@@ -134,7 +134,7 @@ void svd(std::int64_t m, std::int64_t n, bool full, const T* a, T* s, T* u, T* v
   else
     copy_transposed<T>({a, m, n, n}, copied.all());
   for (std::int64_t i = 0; i < copied.all().rows; ++i) {
-    check_stop();
+    check_stop_at(i, least);
     for (std::int64_t j = 0; j < least; ++j) copied.all()(i, j) *= factor;
   }
   const Block<T> left{u, m, columns_of_u, columns_of_u}, right{v, n, columns_of_v, columns_of_v};

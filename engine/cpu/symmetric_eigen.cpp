@@ -38,7 +38,7 @@ class Panel {
 
   void reduce(Tridiagonal<T>& result, std::vector<T>& taus) {
     for (std::int64_t j = 0; j < width_; ++j) {
-      check_stop();
+      check_stop_at(k_ + j, a_.rows);
       reduce_column(j, result, taus);
     }
   }
@@ -181,7 +181,7 @@ T mirrored(Block<const T> a, Block<T> to) {
     for (std::int64_t j = 0; j <= i; ++j) largest = std::max(largest, std::abs(a(i, j)));
   const T scale = scale_of(largest), factor = 1 / scale;
   for (std::int64_t i = 0; i < a.rows; ++i) {
-    check_stop();
+    check_stop_at(i, a.rows);
     for (std::int64_t j = 0; j <= i; ++j) to(i, j) = a(i, j) * factor;
     for (std::int64_t j = i + 1; j < a.rows; ++j) to(i, j) = a(j, i) * factor;
   }
