@@ -2,6 +2,7 @@
 // by thousands. Each rotation waits for the one before it: what it needs stays in registers.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "engine/cpu/dispatch.h"
 #include "engine/cpu/vector/math.h"
@@ -9,32 +10,53 @@
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
 
-/// `width` is a constant: the row that two rotations share stays in registers.
-template <std::int64_t width, class T>
+#if defined(__AVX512F__)
+constexpr int register_bytes = 64;
+#elif defined(__AVX2__)
+constexpr int register_bytes = 32;
+#else
+constexpr int register_bytes = 16;
+#endif
+
+/// The row that two rotations share stays in registers.
+template <class Vector, int count_of_vectors, class T>
 TAPEDECK_INLINE void rotate_strip(T* rows, std::int64_t stride, std::int64_t count, const T* c, const T* s) {
-  T upper[width];
-  for (std::int64_t j = 0; j < width; ++j) upper[j] = rows[j];
+  Vector upper[count_of_vectors];
+  std::memcpy(upper, rows, sizeof upper);
   for (std::int64_t k = 0; k < count; ++k) {
-    T* __restrict out = rows + k * stride;
-    const T* __restrict lower = out + stride;
+    T* const out = rows + k * stride;
     const T cosine = c[k], sine = s[k];
-    for (std::int64_t j = 0; j < width; ++j) {
-      const T below = lower[j];
-      out[j] = cosine * upper[j] + sine * below;
-      upper[j] = cosine * below - sine * upper[j];
+#pragma GCC unroll 4
+    for (int j = 0; j < count_of_vectors; ++j) {
+      Vector below;
+      std::memcpy(&below, out + stride + j * sizeof(Vector) / sizeof(T), sizeof below);
+      // The product with what the rotation before left comes first: it is the one to be fused.
+      const Vector along = sine * upper[j], across = cosine * below;
+      const Vector turned = cosine * upper[j] + sine * below;
+      std::memcpy(out + j * sizeof(Vector) / sizeof(T), &turned, sizeof turned);
+      upper[j] = across - along;
     }
   }
-  T* last = rows + count * stride;
-  for (std::int64_t j = 0; j < width; ++j) last[j] = upper[j];
+  std::memcpy(rows + count * stride, upper, sizeof upper);
+}
+
+/// As many columns as strips of that width fill, from column `j` on.
+template <int bytes, int vectors, class T>
+TAPEDECK_INLINE void rotate_strips(T* rows, std::int64_t stride, std::int64_t width, std::int64_t count,
+                                   const T* c, const T* s, std::int64_t& j) {
+  typedef T Vector __attribute__((vector_size(bytes)));
+  constexpr std::int64_t strip = bytes / sizeof(T) * vectors;
+  for (; j + strip <= width; j += strip) rotate_strip<Vector, vectors>(rows + j, stride, count, c, s);
 }
 
 template <class T>
 void rotate(T* rows, std::int64_t stride, std::int64_t width, std::int64_t count, const T* c, const T* s) {
-  constexpr std::int64_t strip = 256 / sizeof(T);
   std::int64_t j = 0;
-  for (; j + strip <= width; j += strip) rotate_strip<strip>(rows + j, stride, count, c, s);
-  for (; j + 8 <= width; j += 8) rotate_strip<8>(rows + j, stride, count, c, s);
-  for (; j < width; ++j) rotate_strip<1>(rows + j, stride, count, c, s);
+  rotate_strips<register_bytes, 4>(rows, stride, width, count, c, s, j);
+  rotate_strips<register_bytes, 1>(rows, stride, width, count, c, s, j);
+  rotate_strips<32, 1>(rows, stride, width, count, c, s, j);
+  rotate_strips<16, 1>(rows, stride, width, count, c, s, j);
+  rotate_strips<sizeof(T), 1>(rows, stride, width, count, c, s, j);
 }
 
 /// r of the rotation that turns (x, z) into (r, 0): c·x + s·z = r, c·z − s·x = 0.
