@@ -5,129 +5,127 @@
 #include <limits>
 
 #include "engine/cpu/blocks.h"
+#include "engine/cpu/panel_rows.h"
 
 namespace tapedeck::cpu {
 namespace {
 
-template <class T>
-using Vector = std::vector<T>;
-
-template <class T>
-Block<T> as_column(Vector<T>& values) {
-  return {values.data(), static_cast<std::int64_t>(values.size()), 1, 1};
-}
-
-/// The first `count` columns of a tall matrix, from a row on.
-template <class T>
-struct Columns {
-  Block<T> part;
-  Columns(Dense<T>& matrix, std::int64_t row, std::int64_t count)
-      : part(matrix.all().part(row, 0, matrix.all().rows - row, count)) {}
-
-  /// columnsᵀ·x
-  Vector<T> dots(const Vector<T>& x) const {
-    Vector<T> sums(static_cast<std::size_t>(part.columns), T(0));
-    for (std::int64_t i = 0; i < part.rows; ++i) {
-      const T* row = part.row(i);
-      const T factor = x[static_cast<std::size_t>(i)];
-      for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += factor * row[k];
-    }
-    return sums;
-  }
-  /// x −= columns·weights
-  void subtract_from(Vector<T>& x, const T* weights) const {
-    for (std::int64_t i = 0; i < part.rows; ++i) {
-      const T* row = part.row(i);
-      T sum = T(0);
-      for (std::int64_t k = 0; k < part.columns; ++k) sum += row[k] * weights[k];
-      x[static_cast<std::size_t>(i)] -= sum;
-    }
-  }
-};
-
-/// Some columns and rows of a, whose reflections are u's and v's; what is left to do of them for the rest is
-/// a −= u·yᵀ + x·vᵀ (Dongarra, Hammarling and Sorensen 1989, "Block reduction of matrices to condensed forms
-/// for eigenvalue computations", J. Comput. Appl. Math. 27).
+/// Columns and rows [k, k + width) of a, whose rows are filled up. Their reflections are u's and v's; what is
+/// left to do of them for the rest is a −= u·yᵀ + x·vᵀ (Dongarra, Hammarling and Sorensen 1989, "Block
+/// reduction of matrices to condensed forms for eigenvalue computations", J. Comput. Appl. Math. 27). They
+/// are rows here, u and x in turn as long as a's columns, y and v in turn as long as its rows.
 template <class T>
 class Panel {
  public:
-  Panel(Block<T> a, std::int64_t width)
-      : a_(a), u_(a.rows, width), x_(a.rows, width), v_(a.columns, width), y_(a.columns, width) {}
+  Panel(Block<T> a, std::int64_t k, std::int64_t width)
+      : a_(a),
+        k_(k),
+        width_(width),
+        ux_(2 * width, a.rows),
+        yv_(2 * width, a.columns),
+        sums_(static_cast<std::size_t>(std::max(ux_.filled_length(), yv_.filled_length()))),
+        weights_(static_cast<std::size_t>(2 * width)) {}
 
   void reduce(Bidiagonal<T>& result, bool vectors) {
-    Vector<T> of_u, of_v;
-    for (std::int64_t i = 0; i < u_.all().columns; ++i) {
-      check_stop();
+    std::vector<T> of_u, of_v;
+    for (std::int64_t i = 0; i < width_; ++i) {
+      check_stop_at(k_ + i, a_.rows);
       of_u.push_back(reduce_column(i, result));
-      of_v.push_back(i + 1 < a_.columns ? reduce_row(i, result) : T(0));
+      of_v.push_back(k_ + i + 1 < a_.columns ? reduce_row(i, result) : T(0));
     }
-    update_rest();
+    if (k_ + width_ < a_.columns)
+      subtract_product<T>(Sides::first_transposed, ux_.from(k_ + width_), yv_.from(k_ + width_),
+                          a_.from(k_ + width_, k_ + width_));
     if (!vectors) return;
-    result.u.emplace_back(std::move(u_), of_u);
-    if (a_.columns == 1) return;
-    Dense<T> below(a_.columns - 1, v_.all().columns);  // their first row is 0
-    copy_block<T>(v_.all().from(1, 0), below.all());
-    result.v.emplace_back(std::move(below), of_v);
+    result.u.emplace_back(every_second(ux_.from(k_)), of_u);
+    if (k_ + 1 < a_.columns)
+      result.v.emplace_back(every_second(yv_.from(k_ + 1).from(1, 0)), of_v);  // above, they are 0
   }
 
  private:
   T reduce_column(std::int64_t i, Bidiagonal<T>& result) {
-    Vector<T> column;
-    for (std::int64_t row = i; row < a_.rows; ++row) column.push_back(a_(row, i));
-    Columns<T>(u_, i, i).subtract_from(column, y_.all().row(i));
-    Columns<T>(x_, i, i).subtract_from(column, v_.all().row(i));
-    const Reflection<T> reflection = Reflection<T>::make(a_.rows - i, column.data(), 1);
+    const std::int64_t column = k_ + i, right = column + 1, first = register_of(column);
+    T* const u = ux_.row(2 * i);
+    for (std::int64_t row = column; row < a_.rows; ++row) u[row] = a_(row, column);
+    if (i > 0) {
+      for (std::int64_t l = 0; l < 2 * i; ++l) weight(l) = yv_.row(l)[column];
+      ux_.sum(2 * i, first, weights_.data(), sums_.data());
+      for (std::int64_t row = column; row < a_.rows; ++row) u[row] -= sums_[static_cast<std::size_t>(row)];
+    }
+    const Reflection<T> reflection = Reflection<T>::make(a_.rows - column, u + column, 1);
     result.d.push_back(reflection.value);
-    for (std::int64_t row = i; row < a_.rows; ++row)
-      u_.all()(row, i) = column[static_cast<std::size_t>(row - i)];
-    if (i + 1 == a_.columns) return reflection.tau;
-    Vector<T> y(static_cast<std::size_t>(a_.columns - i - 1));
-    set_product<T>(Sides::first_transposed, a_.from(i, i + 1), as_column(column), as_column(y));
-    Columns<T>(y_, i + 1, i).subtract_from(y, Columns<T>(u_, i, i).dots(column).data());
-    Columns<T>(v_, i + 1, i).subtract_from(y, Columns<T>(x_, i, i).dots(column).data());
-    for (std::size_t k = 0; k < y.size(); ++k)
-      y_.all()(i + 1 + static_cast<std::int64_t>(k), i) = reflection.tau * y[k];
+    if (right == a_.columns) return reflection.tau;
+    T* const y = yv_.row(2 * i);
+    multiply_columns(column, u, y);
+    if (i > 0) {
+      ux_.dots(2 * i, first, u, weights_.data());
+      subtract_sum(yv_, 2 * i, right, y);
+    }
+    for (std::int64_t l = right; l < a_.columns; ++l) y[l] *= reflection.tau;
     return reflection.tau;
   }
 
   T reduce_row(std::int64_t i, Bidiagonal<T>& result) {
-    Vector<T> row(a_.row(i) + i + 1, a_.row(i) + a_.columns);
-    Columns<T>(y_, i + 1, i + 1).subtract_from(row, u_.all().row(i));
-    Columns<T>(v_, i + 1, i).subtract_from(row, x_.all().row(i));
-    const Reflection<T> reflection =
-        Reflection<T>::make(static_cast<std::int64_t>(row.size()), row.data(), 1);
+    const std::int64_t row = k_ + i, right = row + 1;
+    T* const v = yv_.row(2 * i + 1);
+    for (std::int64_t l = 0; l < 2 * i + 1; ++l) weight(l) = ux_.row(l)[row];
+    yv_.sum(2 * i + 1, register_of(right), weights_.data(), sums_.data());
+    for (std::int64_t l = right; l < a_.columns; ++l) v[l] = a_(row, l) - sums_[static_cast<std::size_t>(l)];
+    const Reflection<T> reflection = Reflection<T>::make(a_.columns - right, v + right, 1);
     result.e.push_back(reflection.value);
-    for (std::size_t k = 0; k < row.size(); ++k) v_.all()(i + 1 + static_cast<std::int64_t>(k), i) = row[k];
-    if (i + 1 == a_.rows) return reflection.tau;
-    Vector<T> x(static_cast<std::size_t>(a_.rows - i - 1));
-    set_product<T>(Sides::as_they_are, a_.from(i + 1, i + 1), as_column(row), as_column(x));
-    Columns<T>(u_, i + 1, i + 1).subtract_from(x, Columns<T>(y_, i + 1, i + 1).dots(row).data());
-    Columns<T>(x_, i + 1, i).subtract_from(x, Columns<T>(v_, i + 1, i).dots(row).data());
-    for (std::size_t k = 0; k < x.size(); ++k)
-      x_.all()(i + 1 + static_cast<std::int64_t>(k), i) = reflection.tau * x[k];
+    T* const x = ux_.row(2 * i + 1);
+    multiply_rows(right, v, x);
+    yv_.dots(2 * i + 1, register_of(right), v, weights_.data());
+    subtract_sum(ux_, 2 * i + 1, right, x);
+    for (std::int64_t l = right; l < a_.rows; ++l) x[l] *= reflection.tau;
     return reflection.tau;
   }
 
-  void update_rest() {
-    const std::int64_t width = u_.all().columns;
-    const Block<T> rest = a_.from(width, width);
-    subtract_product<T>(Sides::second_transposed, u_.all().from(width, 0), y_.all().from(width, 0), rest);
-    subtract_product<T>(Sides::second_transposed, x_.all().from(width, 0), v_.all().from(width, 0), rest);
+  /// to −= Σ weights·rows, from a position on.
+  void subtract_sum(PanelRows<T>& rows, std::int64_t count, std::int64_t position, T* to) {
+    rows.sum(count, register_of(position), weights_.data(), sums_.data());
+    for (std::int64_t l = position; l < rows.from(0).columns; ++l)
+      to[l] -= sums_[static_cast<std::size_t>(l)];
   }
 
-  Block<T> a_;
-  Dense<T> u_, x_, v_, y_;
-};
+  /// y = uᵀ·a behind a column, from its row on.
+  void multiply_columns(std::int64_t column, const T* u, T* y) {
+    const std::int64_t first = register_of(column + 1), rows = a_.rows - column;
+    for_blocks(yv_.filled_length() - first, grain_of(rows), [&](std::int64_t begin, std::int64_t end) {
+      gemm_loops<T>().vector_times_rows(rows, end - begin, a_.row(column) + first + begin, a_.stride,
+                                        u + column, sums_.data() + first + begin);
+    });
+    std::copy(sums_.data() + column + 1, sums_.data() + a_.columns, y + column + 1);
+  }
 
-/// A block of a bidiagonal matrix, read from its end where that is the larger one: then it is the transposed
-/// matrix, with rows and columns in reverse.
-template <class T>
-struct Part {
-  T* d;
-  T* e;
-  std::int64_t step, count;
-  T& diagonal(std::int64_t i) const { return d[i * step]; }
-  T& above(std::int64_t i) const { return e[i * step]; }
+  /// x = a·v, from a row on.
+  void multiply_rows(std::int64_t row, const T* v, T* x) {
+    const std::int64_t first = register_of(row), length = yv_.filled_length() - first;
+    for_blocks(a_.rows - row, grain_of(length), [&](std::int64_t begin, std::int64_t end) {
+      gemm_loops<T>().rows_times_vector(end - begin, length, a_.row(row + begin) + first, a_.stride,
+                                        v + first, x + row + begin);
+    });
+  }
+
+  /// Whole registers whose products with so many values make a block.
+  static std::int64_t grain_of(std::int64_t values) {
+    return filled_up(grain_for(static_cast<double>(values) * sizeof(T) / 40));
+  }
+
+  /// Rows 0, 2, 4, … as columns.
+  static Dense<T> every_second(Block<T> rows) {
+    const Block<T> half{rows.values, (rows.rows + 1) / 2, rows.columns, 2 * rows.stride};
+    Dense<T> columns(half.columns, half.rows);
+    copy_transposed<T>(half, columns.all());
+    return columns;
+  }
+
+  T& weight(std::int64_t i) { return weights_[static_cast<std::size_t>(i)]; }
+
+  Block<T> a_;
+  std::int64_t k_, width_;
+  PanelRows<T> ux_, yv_;
+  std::vector<T> sums_, weights_;
 };
 
 /// The smaller singular value of [f g; 0 h].
@@ -149,71 +147,19 @@ T smaller_singular_value(T f, T g, T h) {
 
 /// The shift; 0 where one would cost the small singular values their digits.
 template <class T>
-T shift_of(const Part<T>& part) {
+T shift_of(const BidiagonalPart<T>& part) {
   for (std::int64_t i = 0; i < part.count; ++i)
-    if (part.diagonal(i) == T(0)) return T(0);
-  const std::int64_t last = part.count - 1;
-  const T shift = smaller_singular_value(part.diagonal(last - 1), part.above(last - 1), part.diagonal(last));
-  const T relative = shift / part.diagonal(0);
+    if (part.d[i * part.step] == T(0)) return T(0);
+  const std::int64_t last = (part.count - 1) * part.step, before = last - part.step;
+  const T shift = smaller_singular_value(part.d[before], part.e[before], part.d[last]);
+  const T relative = shift / part.d[0];
   return relative * relative < std::numeric_limits<T>::epsilon() ? T(0) : shift;
 }
 
-/// Demmel and Kahan 1990, "Accurate singular values of bidiagonal matrices", SIAM J. Sci. Stat. Comput.
-/// 11(5).
 template <class T>
-void step_without_shift(const Part<T>& part, Rotations<T>& left, Rotations<T>& right) {
-  T c = T(1), before_c = T(1), before_s = T(0);
-  const std::int64_t last = part.count - 1;
-  for (std::int64_t i = 0; i < last; ++i) {
-    const auto first = Rotation<T>::of(part.diagonal(i) * c, part.above(i));
-    if (i > 0) part.above(i - 1) = before_s * first.r;
-    const auto second = Rotation<T>::of(before_c * first.r, part.diagonal(i + 1) * first.s);
-    part.diagonal(i) = second.r;
-    right.add(first.c, first.s);
-    left.add(second.c, second.s);
-    c = first.c;
-    before_c = second.c;
-    before_s = second.s;
-  }
-  const T end = part.diagonal(last) * c;
-  part.diagonal(last) = end * before_c;
-  part.above(last - 1) = end * before_s;
-}
-
-/// Golub and Kahan's step (Golub and Van Loan, "Matrix computations", algorithm 8.6.1).
-template <class T>
-void step_with_shift(const Part<T>& part, T shift, Rotations<T>& left, Rotations<T>& right) {
-  const T start = part.diagonal(0);
-  T f = (std::abs(start) - shift) * (std::copysign(T(1), start) + shift / start), g = part.above(0);
-  const std::int64_t last = part.count - 1;
-  for (std::int64_t i = 0; i < last; ++i) {
-    const auto first = Rotation<T>::of(f, g);
-    if (i > 0) part.above(i - 1) = first.r;
-    f = first.c * part.diagonal(i) + first.s * part.above(i);
-    part.above(i) = first.c * part.above(i) - first.s * part.diagonal(i);
-    g = first.s * part.diagonal(i + 1);
-    part.diagonal(i + 1) *= first.c;
-    const auto second = Rotation<T>::of(f, g);
-    part.diagonal(i) = second.r;
-    f = second.c * part.above(i) + second.s * part.diagonal(i + 1);
-    part.diagonal(i + 1) = second.c * part.diagonal(i + 1) - second.s * part.above(i);
-    if (i + 1 < last) {
-      g = second.s * part.above(i + 1);
-      part.above(i + 1) *= second.c;
-    }
-    right.add(first.c, first.s);
-    left.add(second.c, second.s);
-  }
-  part.above(last - 1) = f;
-}
-
-template <class T>
-void step(const Part<T>& part, Rotations<T>& left, Rotations<T>& right) {
-  const T shift = shift_of(part);
-  if (shift == T(0))
-    step_without_shift(part, left, right);
-  else
-    step_with_shift(part, shift, left, right);
+void step(const BidiagonalPart<T>& part, const typename Rotations<T>::Room& left,
+          const typename Rotations<T>::Room& right) {
+  rotation_loops<T>().bidiagonal_step(part, shift_of(part), left.c, left.s, right.c, right.s);
 }
 
 }  // namespace
@@ -222,7 +168,7 @@ template <class T>
 Bidiagonal<T> reduce_to_bidiagonal(Block<T> a, bool vectors) {
   Bidiagonal<T> result;
   for (std::int64_t k = 0; k < a.columns; k += reflections_at_once)
-    Panel<T>(a.from(k, k), std::min(reflections_at_once, a.columns - k)).reduce(result, vectors);
+    Panel<T>(a, k, std::min(reflections_at_once, a.columns - k)).reduce(result, vectors);
   return result;
 }
 
@@ -245,15 +191,14 @@ void iterate_singular_values(std::vector<T>& d, std::vector<T>& e, Rotations<T>&
     if (--steps % 16 == 0) check_stop();
     const std::int64_t count = last - first + 1;
     T* const top = d.data() + first;
-    if (std::abs(*top) >= std::abs(d[static_cast<std::size_t>(last)])) {
-      u.start(first);
-      v.start(first);
-      step<T>({top, e.data() + first, 1, count}, u, v);
-    } else {
-      u.start(last, true);
-      v.start(last, true);
-      step<T>({d.data() + last, e.data() + last - 1, -1, count}, v, u);
-    }
+    // From its end where that is the larger one.
+    const bool descending = std::abs(*top) < std::abs(d[static_cast<std::size_t>(last)]);
+    const auto of_u = u.room(descending ? last : first, count - 1, descending);
+    const auto of_v = v.room(descending ? last : first, count - 1, descending);
+    if (descending)
+      step<T>({d.data() + last, e.data() + last - 1, -1, count}, of_v, of_u);
+    else
+      step<T>({top, e.data() + first, 1, count}, of_u, of_v);
     u.apply_some();
     v.apply_some();
   }

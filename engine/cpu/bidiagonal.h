@@ -16,7 +16,7 @@ struct Bidiagonal {
   std::vector<Reflectors<T>> u, v;
 };
 
-/// Destroys a, which has at least as many rows as columns.
+/// Destroys a, which has at least as many rows as columns, and is a FilledMatrix.
 template <class T>
 Bidiagonal<T> reduce_to_bidiagonal(Block<T> a, bool vectors);
 

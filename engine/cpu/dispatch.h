@@ -119,6 +119,24 @@ constexpr bool is_simple_power(T y) {
 template <class T>
 using RotationLoop = void (*)(T* rows, std::int64_t stride, std::int64_t width, std::int64_t count,
                               const T* c, const T* s);
+/// Of a bidiagonal matrix, d on its diagonal and e above it: both `step` values apart, −1 for the transposed
+/// matrix with rows and columns in reverse.
+template <class T>
+struct BidiagonalPart {
+  T* d;
+  T* e;
+  std::int64_t step, count;
+};
+/// Steps of QR iterations, which write their rotations' cosines and sines, one fewer than rows.
+template <class T>
+struct RotationLoops {
+  RotationLoop<T> rotate = nullptr;
+  /// Of a symmetric tridiagonal matrix, d on its diagonal and e beside it, shifted by `shift`.
+  void (*symmetric_step)(T* d, T* e, std::int64_t count, T shift, T* c, T* s) = nullptr;
+  /// Shifted by `shift`, or without where that is 0.
+  void (*bidiagonal_step)(const BidiagonalPart<T>& part, T shift, T* left_c, T* left_s, T* right_c,
+                          T* right_s) = nullptr;
+};
 
 /// One row of a step of a recurrent cell; what each part of `kept` holds stands in recurrent.h. `recurrent`
 /// is the product with the state before; `d_kept`, a gradient of `kept`, may be nullptr. Gradients take `dh`,
@@ -224,8 +242,8 @@ struct LoopTable {
   NormalizationLoops<double> normalize_double;
   ResampleLoops<float> resample_float;
   ResampleLoops<double> resample_double;
-  RotationLoop<float> rotate_float = nullptr;
-  RotationLoop<double> rotate_double = nullptr;
+  RotationLoops<float> rotation_float;
+  RotationLoops<double> rotation_double;
   RecurrentLoops<float> recurrent_float;
   RecurrentLoops<double> recurrent_double;
   /// Words of the blocks `counter` … `counter + blocks − 1`, four each.

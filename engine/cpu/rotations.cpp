@@ -1,31 +1,23 @@
 #include "engine/cpu/rotations.h"
 
 #include <algorithm>
-#include <cmath>
-#include <type_traits>
 
 #include "engine/cpu/blocks.h"
-#include "engine/cpu/dispatch.h"
 
 namespace tapedeck::cpu {
 
 template <class T>
-Rotation<T> Rotation<T>::of(T x, T z) {
-  if (z == T(0)) return {T(1), T(0), x};
-  const T r = std::hypot(x, z);
-  return {x / r, z / r, r};
-}
-
-template <class T>
-void Rotations<T>::start(std::int64_t first, bool descending) {
-  if (target_.columns > 0) runs_.push_back({first, descending, c_.size()});
-}
-
-template <class T>
-void Rotations<T>::add(T c, T s) {
-  if (target_.columns == 0) return;
-  c_.push_back(c);
-  s_.push_back(s);
+typename Rotations<T>::Room Rotations<T>::room(std::int64_t first, std::int64_t count, bool descending) {
+  if (target_.columns > 0) {
+    runs_.push_back({first, descending, c_.size()});
+  } else {  // nobody reads them
+    c_.clear();
+    s_.clear();
+  }
+  const std::size_t begin = c_.size(), end = begin + static_cast<std::size_t>(count);
+  c_.resize(end);
+  s_.resize(end);
+  return {c_.data() + begin, s_.data() + begin};
 }
 
 template <class T>
@@ -36,12 +28,7 @@ void Rotations<T>::apply_some() {
 template <class T>
 void Rotations<T>::apply() {
   constexpr std::int64_t strip = 256 / sizeof(T);
-  const auto rotate = [] {
-    if constexpr (std::is_same_v<T, float>)
-      return loops().rotate_float;
-    else
-      return loops().rotate_double;
-  }();
+  const RotationLoop<T> rotate = rotation_loops<T>().rotate;
   const double nanoseconds = 5.0 * static_cast<double>(c_.size());  // a strip
   for_blocks((target_.columns + strip - 1) / strip, grain_for(nanoseconds),
              [&](std::int64_t begin, std::int64_t end) {
@@ -60,8 +47,6 @@ void Rotations<T>::apply() {
   s_.clear();
 }
 
-template struct Rotation<float>;
-template struct Rotation<double>;
 template class Rotations<float>;
 template class Rotations<double>;
 

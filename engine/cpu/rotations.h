@@ -2,18 +2,21 @@
 // stay in its cache.
 #pragma once
 
+#include <type_traits>
 #include <vector>
 
 #include "engine/cpu/blocked.h"
+#include "engine/cpu/dispatch.h"
 
 namespace tapedeck::cpu {
 
-/// r of the rotation that turns (x, z) into (r, 0): c·x + s·z = r, c·z − s·x = 0.
 template <class T>
-struct Rotation {
-  T c, s, r;
-  static Rotation of(T x, T z);
-};
+const RotationLoops<T>& rotation_loops() {
+  if constexpr (std::is_same_v<T, float>)
+    return loops().rotation_float;
+  else
+    return loops().rotation_double;
+}
 
 template <class T>
 class Rotations {
@@ -21,10 +24,14 @@ class Rotations {
   /// Of the rows of `target`, if any.
   explicit Rotations(Block<T> target) : target_(target) {}
 
-  /// What follows are rotations of rows `first` and `first` + 1, then `first` + 1 and `first` + 2, …;
-  /// descending: of `first` and `first` − 1, then `first` − 1 and `first` − 2, …
-  void start(std::int64_t first, bool descending = false);
-  void add(T c, T s);
+  /// Room for the cosines and sines of `count` rotations of rows `first` and `first` + 1, then `first` + 1
+  /// and `first` + 2, …; descending: of `first` and `first` − 1, then `first` − 1 and `first` − 2, … Until
+  /// the next call.
+  struct Room {
+    T* c;
+    T* s;
+  };
+  Room room(std::int64_t first, std::int64_t count, bool descending = false);
   /// Applies those that are complete where they are many.
   void apply_some();
   void apply();

@@ -7,6 +7,7 @@
 #include "engine/cpu/bidiagonal.h"
 #include "engine/cpu/column_signs.h"
 #include "engine/cpu/linear_algebra.h"
+#include "engine/cpu/panel_rows.h"
 #include "engine/cpu/parallel.h"
 
 namespace tapedeck::cpu {
@@ -31,7 +32,7 @@ void set_identity(T* values, std::int64_t rows, std::int64_t columns) {
 template <class T>
 class Decomposition {
  public:
-  /// Destroys a. `columns`: of u; 0 for singular values alone.
+  /// Destroys a, a FilledMatrix. `columns`: of u; 0 for singular values alone.
   Decomposition(Block<T> a, std::int64_t columns)
       : u_(columns, columns > 0 ? a.rows : 0), v_(columns > 0 ? a.columns : 0, columns > 0 ? a.columns : 0) {
     Bidiagonal<T> b = reduce_to_bidiagonal(a, columns > 0);
@@ -84,7 +85,7 @@ template <class T>
 void decompose_tall(Block<T> a, T scale, T* s, Block<T> u, Block<T> v) {
   const std::int64_t n = a.columns;
   std::vector<Reflectors<T>> q = factor_qr(a);
-  Dense<T> r(n, n);
+  FilledMatrix<T> r(n, n);
   copy_block<T>(a.part(0, 0, n, n), r.all());
   Decomposition<T> parts(r.all(), v.values ? n : 0);
   parts.write_values(scale, s);
@@ -124,18 +125,18 @@ void svd(std::int64_t m, std::int64_t n, bool full, const T* a, T* s, T* u, T* v
     fill_nan(v, n * columns_of_v);
     return;
   }
-  T scale = T(0);
-  for (std::int64_t i = 0; i < m * n; ++i) scale = std::max(scale, std::abs(a[i]));
-  if (scale == T(0)) scale = T(1);
+  T largest = T(0);
+  for (std::int64_t i = 0; i < m * n; ++i) largest = std::max(largest, std::abs(a[i]));
+  const T scale = scale_of(largest), factor = 1 / scale;
   const bool tall = m >= n;
-  Dense<T> copied(tall ? m : n, tall ? n : m);
+  FilledMatrix<T> copied(tall ? m : n, tall ? n : m);
   if (tall)
     copy_block<T>({a, m, n, n}, copied.all());
   else
     copy_transposed<T>({a, m, n, n}, copied.all());
   for (std::int64_t i = 0; i < copied.all().rows; ++i) {
-    check_stop();
-    for (std::int64_t j = 0; j < least; ++j) copied.all()(i, j) /= scale;
+    check_stop_at(i, least);
+    for (std::int64_t j = 0; j < least; ++j) copied.all()(i, j) *= factor;
   }
   const Block<T> left{u, m, columns_of_u, columns_of_u}, right{v, n, columns_of_v, columns_of_v};
   decompose(copied.all(), scale, s, tall ? left : right, tall ? right : left);

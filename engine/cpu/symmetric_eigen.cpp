@@ -8,6 +8,7 @@
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/column_signs.h"
 #include "engine/cpu/linear_algebra.h"
+#include "engine/cpu/panel_rows.h"
 #include "engine/cpu/reflectors.h"
 #include "engine/cpu/rotations.h"
 
@@ -21,82 +22,107 @@ struct Tridiagonal {
   std::vector<Reflectors<T>> q;  ///< of panels, each of which starts one row below its first column
 };
 
-/// The columns [k, k + width) of a symmetric matrix: v are their reflections' vectors and w what is left to
-/// do of them for the rest, a −= v·wᵀ + w·vᵀ. Rows of both begin at row k + 1 of a.
+/// The columns [k, k + width) of a symmetric matrix, whose rows are filled up: v are their reflections'
+/// vectors and w what is left to do of them for the rest, a −= v·wᵀ + w·vᵀ. They are rows here, v and w in
+/// turn.
 template <class T>
 class Panel {
  public:
   Panel(Block<T> a, std::int64_t k, std::int64_t width)
-      : a_(a), k_(k), v_(a.rows - k - 1, width), w_(a.rows - k - 1, width) {}
+      : a_(a),
+        k_(k),
+        width_(width),
+        rows_(2 * width, a.rows),
+        x_(static_cast<std::size_t>(rows_.filled_length())),
+        sums_(x_.size()),
+        weights_(static_cast<std::size_t>(2 * width)) {}
 
   void reduce(Tridiagonal<T>& result, std::vector<T>& taus) {
-    for (std::int64_t j = 0; j < v_.all().columns; ++j) {
-      check_stop();
+    for (std::int64_t j = 0; j < width_; ++j) {
+      check_stop_at(k_ + j, a_.rows);
       reduce_column(j, result, taus);
     }
   }
 
   void update_rest() {
-    const std::int64_t width = v_.all().columns, rows = v_.all().rows - width + 1;
-    Dense<T> left(rows, 2 * width), right(rows, 2 * width);
-    const Block<T> v = v_.all().from(width - 1, 0), w = w_.all().from(width - 1, 0);
-    copy_block<T>(v, left.all().part(0, 0, rows, width));
-    copy_block<T>(w, left.all().from(0, width));
-    copy_block<T>(w, right.all().part(0, 0, rows, width));
-    copy_block<T>(v, right.all().from(0, width));
-    subtract_product<T>(Sides::second_transposed, left.all(), right.all(), a_.from(k_ + width, k_ + width));
+    const Block<T> left = rows_.from(k_ + width_);
+    if (left.columns == 0) return;
+    Dense<T> right(left.rows, left.columns);
+    for (std::int64_t i = 0; i < left.rows; ++i)
+      std::copy_n(left.row(i ^ 1), left.columns, right.all().row(i));
+    subtract_product<T>(Sides::first_transposed, left, right.all(), a_.from(k_ + width_, k_ + width_));
   }
 
-  Dense<T> take_vectors() { return std::move(v_); }
+  /// As columns, from row k + 1 of a on.
+  Dense<T> vectors() {
+    const Block<T> rows = rows_.from(k_ + 1);
+    Dense<T> columns(rows.columns, width_);
+    const Block<T> every_second{rows.values, width_, rows.columns, 2 * rows.stride};
+    copy_transposed<T>(every_second, columns.all());
+    return columns;
+  }
 
  private:
   void reduce_column(std::int64_t j, Tridiagonal<T>& result, std::vector<T>& taus) {
     const std::int64_t column = k_ + j, n = a_.rows;
-    const Block<T> v = v_.all(), w = w_.all();
-    std::vector<T> x(a_.row(column) + column, a_.row(column) + n);  // a is symmetric
-    for (std::int64_t i = 0; j > 0 && i < n - column; ++i)
-      for (std::int64_t l = 0; l < j; ++l)
-        x[static_cast<std::size_t>(i)] -= v(j - 1 + i, l) * w(j - 1, l) + w(j - 1 + i, l) * v(j - 1, l);
-    result.d.push_back(x[0]);
-    const std::int64_t below = n - column - 1;
-    const Reflection<T> reflection = Reflection<T>::make(below, x.data() + 1, 1);
+    T* const v = rows_.row(2 * j);
+    std::copy_n(a_.row(column) + column, n - column, v + column);  // a is symmetric
+    if (j > 0) {
+      for (std::int64_t i = 0; i < 2 * j; ++i) weight(i) = rows_.row(i ^ 1)[column];
+      rows_.sum(2 * j, register_of(column), weights_.data(), sums_.data());
+      for (std::int64_t i = column; i < n; ++i) v[i] -= sums_[static_cast<std::size_t>(i)];
+    }
+    result.d.push_back(v[column]);
+    v[column] = T(0);
+    const Reflection<T> reflection = Reflection<T>::make(n - column - 1, v + column + 1, 1);
     result.e.push_back(reflection.value);
     taus.push_back(reflection.tau);
-    for (std::int64_t i = 0; i < below; ++i) v(j + i, j) = x[static_cast<std::size_t>(i) + 1];
-    finish_column(j, below, reflection.tau, x);
+    finish_column(j, reflection.tau);
   }
 
   /// w = tau·(a·v − v·(wᵀ·v) − w·(vᵀ·v)), less what of it lies along v, by halves.
-  void finish_column(std::int64_t j, std::int64_t below, T tau, std::vector<T>& x) {
-    const std::int64_t column = k_ + j;
-    const Block<T> v = v_.all(), w = w_.all();
-    std::vector<T> product(static_cast<std::size_t>(below)), of_w(static_cast<std::size_t>(j)), of_v = of_w;
-    set_product<T>(Sides::as_they_are, a_.from(column + 1, column + 1), {x.data() + 1, below, 1, 1},
-                   {product.data(), below, 1, 1});
-    for (std::int64_t i = 0; i < below; ++i)
-      for (std::int64_t l = 0; l < j; ++l) {
-        of_w[static_cast<std::size_t>(l)] += w(j + i, l) * v(j + i, j);
-        of_v[static_cast<std::size_t>(l)] += v(j + i, l) * v(j + i, j);
-      }
-    T along = T(0);
-    for (std::int64_t i = 0; i < below; ++i) {
-      T value = product[static_cast<std::size_t>(i)];
-      for (std::int64_t l = 0; l < j; ++l)
-        value -=
-            v(j + i, l) * of_w[static_cast<std::size_t>(l)] + w(j + i, l) * of_v[static_cast<std::size_t>(l)];
-      w(j + i, j) = tau * value;
-      along += w(j + i, j) * v(j + i, j);
+  void finish_column(std::int64_t j, T tau) {
+    const std::int64_t below = k_ + j + 1, first = register_of(below), n = a_.rows;
+    const T* const v = rows_.row(2 * j);
+    T* const w = rows_.row(2 * j + 1);
+    multiply(below, v);
+    for (std::int64_t i = below; i < n; ++i) w[i] = x_[static_cast<std::size_t>(i)];
+    if (j > 0) {
+      rows_.dots(2 * j, first, v, weights_.data());
+      for (std::int64_t i = 0; i < 2 * j; i += 2) std::swap(weight(i), weight(i + 1));
+      rows_.sum(2 * j, first, weights_.data(), sums_.data());
+      for (std::int64_t i = below; i < n; ++i) w[i] -= sums_[static_cast<std::size_t>(i)];
     }
-    for (std::int64_t i = 0; i < below; ++i) w(j + i, j) -= tau * along / 2 * v(j + i, j);
+    T along = T(0);
+    for (std::int64_t i = below; i < n; ++i) {
+      w[i] *= tau;
+      along += w[i] * v[i];
+    }
+    const T half = tau * along / 2;
+    for (std::int64_t i = below; i < n; ++i) w[i] -= half * v[i];
   }
 
+  /// x = a·v, from a row on: v's sum of a's rows, which are its columns.
+  void multiply(std::int64_t row, const T* v) {
+    const std::int64_t first = register_of(row), rows = a_.rows - row;
+    const std::int64_t grain = filled_up(grain_for(static_cast<double>(rows) * sizeof(T) / 40));
+    for_blocks(rows_.filled_length() - first, grain, [&](std::int64_t begin, std::int64_t end) {
+      gemm_loops<T>().vector_times_rows(rows, end - begin, a_.row(row) + first + begin, a_.stride, v + row,
+                                        x_.data() + first + begin);
+    });
+  }
+
+  T& weight(std::int64_t i) { return weights_[static_cast<std::size_t>(i)]; }
+
   Block<T> a_;
-  std::int64_t k_;
-  Dense<T> v_, w_;
+  std::int64_t k_, width_;
+  PanelRows<T> rows_;
+  std::vector<T> x_, sums_, weights_;
 };
 
-/// Destroys a, of which both triangles are read (Dongarra, Hammarling and Sorensen 1989, "Block reduction of
-/// matrices to condensed forms for eigenvalue computations", J. Comput. Appl. Math. 27).
+/// Destroys a, of which both triangles are read, and whose rows are filled up (Dongarra, Hammarling and
+/// Sorensen 1989, "Block reduction of matrices to condensed forms for eigenvalue computations", J. Comput.
+/// Appl. Math. 27).
 template <class T>
 Tridiagonal<T> reduce(Block<T> a, bool vectors) {
   Tridiagonal<T> result;
@@ -105,39 +131,19 @@ Tridiagonal<T> reduce(Block<T> a, bool vectors) {
     std::vector<T> taus;
     panel.reduce(result, taus);
     panel.update_rest();
-    if (vectors) result.q.emplace_back(panel.take_vectors(), taus);
+    if (vectors) result.q.emplace_back(panel.vectors(), taus);
   }
   result.d.push_back(a(a.rows - 1, a.rows - 1));
   return result;
 }
 
-/// One step of the QR algorithm with Wilkinson's shift on rows [first, last] (Golub and Van Loan, "Matrix
-/// computations", algorithm 8.3.2).
+/// Wilkinson's, of the last two rows.
 template <class T>
-void qr_step(std::vector<T>& d, std::vector<T>& e, std::size_t first, std::size_t last,
-             Rotations<T>& rotations) {
+T shift_of(const std::vector<T>& d, const std::vector<T>& e, std::size_t last) {
   const T half = (d[last - 1] - d[last]) / 2, corner = e[last - 1];
+  if (half == T(0)) return d[last] - std::abs(corner);
   const T root = std::hypot(half, corner);
-  const T shift = half == T(0) ? d[last] - std::abs(corner)
-                               : d[last] - corner * (corner / (half + (half > T(0) ? root : -root)));
-  T x = d[first] - shift, z = e[first];
-  rotations.start(static_cast<std::int64_t>(first));
-  for (std::size_t k = first; k < last; ++k) {
-    const auto [c, s, r] = Rotation<T>::of(x, z);
-    if (k > first) e[k - 1] = r;
-    const T upper = c * d[k] + s * e[k], middle = c * e[k] + s * d[k + 1];
-    const T crossed = c * e[k] - s * d[k], lower = c * d[k + 1] - s * e[k];
-    d[k] = c * upper + s * middle;
-    d[k + 1] = c * lower - s * crossed;
-    e[k] = c * crossed + s * lower;
-    if (k + 1 < last) {
-      x = e[k];
-      z = s * e[k + 1];
-      e[k + 1] *= c;
-    }
-    rotations.add(c, s);
-  }
-  rotations.apply_some();
+  return d[last] - corner * (corner / (half + (half > T(0) ? root : -root)));
 }
 
 /// d becomes the eigenvalues. False where the iteration does not converge.
@@ -159,23 +165,26 @@ bool iterate(std::vector<T>& d, std::vector<T>& e, Rotations<T>& rotations) {
     while (first > 0 && !is_small(first - 1)) --first;
     if (steps-- == 0) return false;
     if (steps % 16 == 0) check_stop();
-    qr_step(d, e, first, last, rotations);
+    const auto count = static_cast<std::int64_t>(last - first + 1);
+    const auto [c, s] = rotations.room(static_cast<std::int64_t>(first), count - 1);
+    rotation_loops<T>().symmetric_step(d.data() + first, e.data() + first, count, shift_of(d, e, last), c, s);
+    rotations.apply_some();
   }
   rotations.apply();
   return true;
 }
 
-/// The symmetric matrix whose lower triangle a has, its largest value 1, and that value.
+/// The symmetric matrix whose lower triangle a has, divided by a scale, and that scale.
 template <class T>
 T mirrored(Block<const T> a, Block<T> to) {
   T largest = T(0);
   for (std::int64_t i = 0; i < a.rows; ++i)
     for (std::int64_t j = 0; j <= i; ++j) largest = std::max(largest, std::abs(a(i, j)));
-  const T scale = largest == T(0) ? T(1) : largest;
+  const T scale = scale_of(largest), factor = 1 / scale;
   for (std::int64_t i = 0; i < a.rows; ++i) {
-    check_stop();
-    for (std::int64_t j = 0; j <= i; ++j) to(i, j) = a(i, j) / scale;
-    for (std::int64_t j = i + 1; j < a.rows; ++j) to(i, j) = a(j, i) / scale;
+    check_stop_at(i, a.rows);
+    for (std::int64_t j = 0; j <= i; ++j) to(i, j) = a(i, j) * factor;
+    for (std::int64_t j = i + 1; j < a.rows; ++j) to(i, j) = a(j, i) * factor;
   }
   return scale;
 }
@@ -196,7 +205,7 @@ bool symmetric_eigen(std::int64_t n, const T* a, T* e, T* v) {
       fill_nan(v, n * n);
       return true;
     }
-  Dense<T> copied(n, n);
+  FilledMatrix<T> copied(n, n);
   const T scale = mirrored<T>({a, n, n, n}, copied.all());
   Tridiagonal<T> t = reduce(copied.all(), v != nullptr);
   Dense<T> columns(v ? n : 0, v ? n : 0);

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "engine/backend/backend.h"
+#include "engine/cpu/dispatch.h"
 #include "engine/cpu/parallel.h"
 #include "engine/ops/ops.h"
 #include "engine/tape/tape.h"
@@ -260,6 +261,44 @@ class OpsKernelsTest : public QObject {
     QCOMPARE(values_of<std::int32_t>(whole({2147483647}) + whole({1})),
              std::vector<std::int32_t>{std::numeric_limits<std::int32_t>::min()});
     QVERIFY(reduce_sum(whole({})).item() == 0);
+  }
+
+  void long_whole_numbers_divide_alike_in_every_instruction_set() {
+    constexpr std::int64_t limit = std::int64_t{1} << 53, most = std::numeric_limits<std::int64_t>::max();
+    // Rows of 64 that float64 divides, with and without numbers beyond it among them, and a rest.
+    std::vector<std::int64_t> x, y;
+    for (std::int64_t i = 0; i < 1000; ++i) {
+      x.push_back((i % 2 ? 1 : -1) * (i < 500 ? i * 7919 % 1013 : limit - 1 - i % 3));
+      y.push_back((i % 3 ? 1 : -1) * (i < 700 ? 1 + i % 37 : limit - 1 - i % 5));
+    }
+    x[600] = -most - 1, y[600] = -1;
+    x[610] = most, y[610] = 3;
+    x[620] = limit + 1, y[620] = -limit;
+    y[900] = most;
+    const auto tensor = [](const std::vector<std::int64_t>& values) {
+      return Tensor::from_values<std::int64_t>(values, {static_cast<std::int64_t>(values.size())});
+    };
+    const Tensor a = tensor(x), b = tensor(y);
+    for (int set = 0; set <= static_cast<int>(cpu::best_instruction_set()); ++set) {
+      cpu::use_instruction_set(static_cast<cpu::InstructionSet>(set));
+      const auto quotients = values_of<std::int64_t>(floordiv(a, b));
+      const auto remainders = values_of<std::int64_t>(mod(a, b));
+      const auto cut = values_of<std::int64_t>(truncatediv(a, b));
+      const auto left = values_of<std::int64_t>(truncatemod(a, b));
+      const auto of_one = values_of<std::int64_t>(floordiv(a, tensor({-9})));
+      const auto by_one = values_of<std::int64_t>(mod(tensor({-9}), b));
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const __int128 p = x[i], q = y[i], whole = p / q, rest = p % q;
+        const bool down = rest != 0 && (rest < 0) != (q < 0);
+        QCOMPARE(quotients[i], static_cast<std::int64_t>(down ? whole - 1 : whole));
+        QCOMPARE(remainders[i], static_cast<std::int64_t>(down ? rest + q : rest));
+        QCOMPARE(cut[i], static_cast<std::int64_t>(whole));
+        QCOMPARE(left[i], static_cast<std::int64_t>(rest));
+        QCOMPARE(of_one[i], static_cast<std::int64_t>(p / -9 - (p % -9 > 0 ? 1 : 0)));
+        QCOMPARE(by_one[i], static_cast<std::int64_t>(-9 % q + ((-9 % q < 0 && q > 0) ? q : 0)));
+      }
+    }
+    cpu::use_instruction_set(cpu::best_instruction_set());
   }
 
   void not_a_number_passes_extremes() {

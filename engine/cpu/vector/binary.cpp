@@ -6,6 +6,7 @@
 #include "engine/cpu/vector/arithmetic.h"
 #include "engine/cpu/vector/loop.h"
 #include "engine/cpu/vector/special.h"
+#include "engine/cpu/vector/whole_division.h"
 
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
@@ -165,6 +166,11 @@ void add_binary(LoopTable& table) {
   table.select[static_cast<int>(DType::float64)] = select_loop<double>;
   table.scaled_sum[static_cast<int>(DType::float32)] = scaled_sum_loop<float>;
   table.scaled_sum[static_cast<int>(DType::float64)] = scaled_sum_loop<double>;
+  constexpr int int64 = static_cast<int>(DType::int64);
+  table.binary[static_cast<int>(Binary::floordiv)][int64] = whole_division_loop<FloorQuotient>;
+  table.binary[static_cast<int>(Binary::mod)][int64] = whole_division_loop<FloorRemainder>;
+  table.binary[static_cast<int>(Binary::truncatediv)][int64] = whole_division_loop<CutQuotient>;
+  table.binary[static_cast<int>(Binary::truncatemod)][int64] = whole_division_loop<CutRemainder>;
 }
 
 }  // namespace tapedeck::cpu::TAPEDECK_ISA

@@ -223,13 +223,30 @@ TAPEDECK_INLINE void dots(std::int64_t count, const T* matrix, std::int64_t row,
         sums[i][j] += left * right;
       }
     }
+  for (; p + width <= count; p += width) {
+    Vector right;
+    std::memcpy(&right, x + p, sizeof right);
+#pragma GCC unroll 4
+    for (int i = 0; i < R; ++i) {
+      Vector left;
+      std::memcpy(&left, matrix + i * row + p, sizeof left);
+      sums[i][0] += left * right;
+    }
+  }
+  Vector together[R];
   for (int i = 0; i < R; ++i) {
-    Vector sum = sums[i][0];
-    for (int j = 1; j < turns; ++j) sum += sums[i][j];
-    T total = T(0);
-    for (int lane = 0; lane < width; ++lane) total += sum[lane];
-    for (std::int64_t q = p; q < count; ++q) total += matrix[i * row + q] * x[q];
-    out[i] = total;
+    together[i] = sums[i][0];
+    for (int j = 1; j < turns; ++j) together[i] += sums[i][j];
+  }
+  T totals[R] = {};
+  if constexpr (R == narrow && width >= 4)
+    add_lanes<T>(together, totals);
+  else
+    for (int i = 0; i < R; ++i)
+      for (int lane = 0; lane < width; ++lane) totals[i] += together[i][lane];
+  for (int i = 0; i < R; ++i) {
+    for (std::int64_t q = p; q < count; ++q) totals[i] += matrix[i * row + q] * x[q];
+    out[i] = totals[i];
   }
 }
 

@@ -1,0 +1,241 @@
+"""The cases of beside_peer.py, the same in tapedeck and in torch; the process that runs them in one of both.
+
+    python peer_cases.py tapedeck|torch THREADS
+
+reads the name of a case per line and answers with a line of JSON: the seconds of one call, the best of several rounds
+that together take about a tenth of a second; for the autoencoder the median of its iterations.
+"""
+import gzip
+import json
+import os
+import statistics
+import sys
+import time
+
+LENGTHS = (10**4, 10**5, 10**6, 10**7)
+ELEMENTWISE = ("add", "exp", "tanh", "sigmoid", "log", "erf", "gelu", "softmax", "sum", "mean")
+OTHERS = ("pow", "digamma", "lgamma", "int_division", "cumsum", "gather")  # of 10⁶ elements
+PRODUCTS = (256, 1024, 2048)
+AUTOENCODERS = {"autoencoder_10000": (10000, 100), "autoencoder_60000": (60000, 5)}  # images, history
+INPUTS, UNITS = 784, 196
+
+
+def names():
+    """Of all cases, in the order in which they run."""
+    yield from ("add_scalar", "matmul_32", "gradient_4_ops")
+    for length in LENGTHS:
+        yield from (f"{name}_{length}" for name in ELEMENTWISE)
+    yield from (f"{name}_{10**6}" for name in OTHERS)
+    yield from (f"matmul_{size}" for size in PRODUCTS)
+    yield from ("resize_8x224x224x3", "unique_1000000", "svd_64", "svd_1000x8", "eigh_64", *AUTOENCODERS)
+
+
+def work(case):
+    """What a case does that the machine has a rate of: ("flops", count) or (stream, length of a vector); else None."""
+    name, _, size = case.rpartition("_")
+    if case in AUTOENCODERS:
+        return "flops", 5 * 2.0 * int(size) * INPUTS * UNITS  # two products forward, three of gradients
+    if not size.isdigit():
+        return None
+    if name == "matmul":
+        return "flops", 2.0 * int(size) ** 3
+    if name in ("add", "pow"):
+        return "add", int(size)
+    if name in ("sum", "mean"):
+        return "read", int(size)
+    if name in ELEMENTWISE or name in ("digamma", "lgamma", "cumsum"):
+        return "copy", int(size)
+    return None
+
+
+def images(count):
+    """The first images of MNIST or Fashion-MNIST, with elements from 0 to 1."""
+    import numpy as np
+    folder = os.environ.get("TAPEDECK_MNIST", "/usr/share/datasets/fashion-mnist")
+    with gzip.open(os.path.join(folder, "train-images-idx3-ubyte.gz")) as file:
+        data = np.frombuffer(file.read(16 + count * INPUTS), np.uint8, offset=16)
+    return data.reshape(count, INPUTS).astype(np.float32) / np.float32(255)
+
+
+def inputs(kind, *shape):
+    """The same for both."""
+    import numpy as np
+    generator = np.random.default_rng(1)
+    if kind == "whole":
+        return generator.integers(1, 1000, shape)
+    if kind == "normal":
+        return generator.standard_normal(shape, np.float32)
+    return generator.random(shape, np.float32) + np.float32(1e-3)
+
+
+class Tapedeck:
+    def __init__(self, threads):
+        import tapedeck as tf
+        self.tf = tf
+        tf.config.set_num_threads(threads)
+
+    def array(self, values):
+        return self.tf.constant(values)
+
+    def call(self, case):
+        tf, (name, _, size) = self.tf, case.rpartition("_")
+        if case in AUTOENCODERS:
+            return None
+        if name == "add" and size == "scalar":
+            a, b = tf.ones([]), tf.ones([])
+            return lambda: a + b
+        if case == "gradient_4_ops":
+            w, c, d = (self.array(inputs("uniform", 10)) for _ in range(3))
+
+            def gradient():
+                with tf.GradientTape() as tape:
+                    tape.watch(w)
+                    y = tf.reduce_sum((w * c + d) * w)
+                return tape.gradient(y, w)
+            return gradient
+        if name == "matmul":
+            x, y = (self.array(inputs("uniform", int(size), int(size))) for _ in range(2))
+            return lambda: tf.matmul(x, y)
+        if name in ("svd", "eigh"):
+            a = self.array(matrices(case))
+            return (lambda: tf.linalg.svd(a)) if name == "svd" else (lambda: tf.linalg.eigh(a))
+        if name == "resize":
+            x = self.array(inputs("uniform", 8, 224, 224, 3))
+            return lambda: tf.image.resize(x, [448, 448])
+        if name in ("unique", "int_division"):
+            n, m = self.array(inputs("whole", int(size))), self.array(inputs("whole", int(size))[::-1].copy())
+            return (lambda: tf.unique(n)) if name == "unique" else (lambda: n // m)
+        x, y = self.array(inputs("uniform", int(size))), self.array(inputs("uniform", int(size)))
+        if name == "gather":
+            places = self.array(inputs("whole", int(size)) * (int(size) // 1000))
+            return lambda: tf.gather(x, places)
+        rows = tf.reshape(x, [-1, 1000])
+        return {
+            "add": lambda: x + y, "exp": lambda: tf.exp(x), "tanh": lambda: tf.tanh(x),
+            "sigmoid": lambda: tf.sigmoid(x), "log": lambda: tf.math.log(x), "erf": lambda: tf.math.erf(x),
+            "gelu": lambda: tf.nn.gelu(x, approximate=False), "softmax": lambda: tf.nn.softmax(rows),
+            "sum": lambda: tf.reduce_sum(x), "mean": lambda: tf.reduce_mean(rows, 1), "pow": lambda: x ** y,
+            "digamma": lambda: tf.math.digamma(x), "lgamma": lambda: tf.math.lgamma(x), "cumsum": lambda: tf.cumsum(x),
+        }[name]
+
+    def minimize(self, data, initial, history, iterations, stamp):
+        tf = self.tf
+        data, w = tf.constant(data), tf.Variable(initial)
+
+        def loss():
+            hidden = tf.sigmoid(data @ w)
+            return tf.losses.mean_squared_error(data, tf.sigmoid(tf.matmul(hidden, w, transpose_b=True)))
+        tf.train.LBFGS(history_size=history).minimize(loss, [w], iterations, lambda iteration, value: stamp())
+
+
+class Torch:
+    def __init__(self, threads):
+        import torch
+        self.torch = torch
+        torch.set_num_threads(threads)
+
+    def array(self, values):
+        return self.torch.tensor(values)
+
+    def call(self, case):
+        torch, (name, _, size) = self.torch, case.rpartition("_")
+        if case in AUTOENCODERS:
+            return None
+        if name == "add" and size == "scalar":
+            a, b = torch.ones([]), torch.ones([])
+            return lambda: a + b
+        if case == "gradient_4_ops":
+            w, c, d = (self.array(inputs("uniform", 10)) for _ in range(3))
+            w.requires_grad_(True)
+            return lambda: torch.autograd.grad(((w * c + d) * w).sum(), w)
+        if name == "matmul":
+            x, y = (self.array(inputs("uniform", int(size), int(size))) for _ in range(2))
+            return lambda: x @ y
+        if name in ("svd", "eigh"):
+            a = self.array(matrices(case))
+            if name == "eigh":
+                return lambda: torch.linalg.eigh(a)
+            return lambda: torch.linalg.svd(a, full_matrices=False)
+        if name == "resize":
+            x = self.array(inputs("uniform", 8, 224, 224, 3)).permute(0, 3, 1, 2)  # channels last in memory, as ours
+            return lambda: torch.nn.functional.interpolate(x, (448, 448), mode="bilinear", align_corners=False)
+        if name in ("unique", "int_division"):
+            n, m = self.array(inputs("whole", int(size))), self.array(inputs("whole", int(size))[::-1].copy())
+            return (lambda: torch.unique(n, return_inverse=True)) if name == "unique" else (lambda: n // m)
+        x, y = self.array(inputs("uniform", int(size))), self.array(inputs("uniform", int(size)))
+        if name == "gather":
+            places = self.array(inputs("whole", int(size)) * (int(size) // 1000))
+            return lambda: x[places]
+        rows = x.reshape(-1, 1000)
+        return {
+            "add": lambda: x + y, "exp": lambda: torch.exp(x), "tanh": lambda: torch.tanh(x),
+            "sigmoid": lambda: torch.sigmoid(x), "log": lambda: torch.log(x), "erf": lambda: torch.erf(x),
+            "gelu": lambda: torch.nn.functional.gelu(x), "softmax": lambda: torch.softmax(rows, 1),
+            "sum": lambda: x.sum(), "mean": lambda: rows.mean(1), "pow": lambda: x ** y,
+            "digamma": lambda: torch.digamma(x), "lgamma": lambda: torch.lgamma(x),
+            "cumsum": lambda: torch.cumsum(x, 0),
+        }[name]
+
+    def minimize(self, data, initial, history, iterations, stamp):
+        torch = self.torch
+        data, w = torch.tensor(data), torch.nn.Parameter(torch.tensor(initial))
+        optimizer = torch.optim.LBFGS([w], max_iter=iterations, history_size=history, lr=1.0)
+
+        def closure():
+            optimizer.zero_grad()
+            hidden = torch.sigmoid(data @ w)
+            loss = torch.nn.functional.mse_loss(torch.sigmoid(hidden @ w.t()), data)
+            loss.item()
+            stamp()
+            loss.backward()
+            return loss
+        optimizer.step(closure)
+
+
+def matrices(case):
+    if case == "svd_1000x8":
+        return inputs("normal", 1000, 8, 8)
+    a = inputs("normal", 64, 64)
+    return a + a.T if case == "eigh_64" else a
+
+
+def seconds(call):
+    call()
+    start = time.perf_counter()
+    call()
+    once = time.perf_counter() - start
+    repeat = max(1, int(0.004 / max(once, 1e-7)))
+    best = once
+    for _ in range(max(3, min(25, int(0.1 / (repeat * max(once, 1e-7)))))):
+        start = time.perf_counter()
+        for _ in range(repeat):
+            call()
+        best = min(best, (time.perf_counter() - start) / repeat)
+    return best
+
+
+def iteration_seconds(framework, case):
+    """The median of 51 iterations, from the fourth on."""
+    import numpy as np
+    count, history = AUTOENCODERS[case]
+    limit = np.sqrt(6 / (INPUTS + UNITS + 1))
+    initial = np.random.default_rng(1).uniform(-limit, limit, (INPUTS, UNITS)).astype(np.float32)
+    stamps = []
+    framework.minimize(images(count), initial, history, 51, lambda: stamps.append(time.perf_counter()))
+    return statistics.median(after - before for before, after in zip(stamps[2:], stamps[3:]))
+
+
+def main():
+    framework = {"tapedeck": Tapedeck, "torch": Torch}[sys.argv[1]](int(sys.argv[2]))
+    print(json.dumps({"ready": sys.argv[1]}), flush=True)
+    calls = {}
+    for line in sys.stdin:
+        case = line.strip()
+        if case not in calls:
+            calls = {case: framework.call(case)}  # the operands of the case before go
+        call = calls[case]
+        print(json.dumps(seconds(call) if call else iteration_seconds(framework, case)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
