@@ -259,6 +259,8 @@ TAPEDECK_OP(pinv_op) = {
         "Returns: the dtype of a, (…, n, m). Gradient: Golub and Pereyra 1973, SIAM J. Numer. Anal. 10(2), "
         "(4.12), where the rank does not change.\n"
         "Errors: InvalidArgumentError for fewer than 2 axes; TypeMismatchError for another dtype.",
+    .python_order = {"a", "rcond", "validate_args"},
+    .python_hints = {"validate_args"},
     .gpu_kernel = false,
 };
 Tensor pinv(const Tensor& a, std::optional<double> rcond) {
