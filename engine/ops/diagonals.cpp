@@ -16,7 +16,7 @@ struct Band : kernels::DiagonalBand {
 constexpr std::int64_t largest = std::int64_t{1} << 60;  // sums of several stay numbers
 
 std::vector<AttributeSpec> diagonal_attributes() {
-  return {{.name = "k", .kind = AttributeKind::integers, .fallback = Integers{0}},
+  return {{.name = "k", .kind = AttributeKind::integers, .fallback = std::int64_t{0}},
           {.name = "align", .kind = AttributeKind::text, .fallback = std::string("RIGHT_LEFT")}};
 }
 

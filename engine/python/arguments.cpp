@@ -159,8 +159,7 @@ Signature::Signature(const OpDef& op) : op_(op) {
       if (op.inputs[i].name == name) return add(name, true, i);
     for (std::size_t i = 0; i < op.attributes.size(); ++i)
       if (op.attributes[i].name == name) return add(name, false, i);
-    if (name == "name" || std::ranges::find(op.python_hints, name) != op.python_hints.end())
-      return parameters_.push_back({interned(name), false, 0, true});
+    if (name == "name") return parameters_.push_back({interned(name), false, 0, true});
     throw std::logic_error("op " + op.name + ": python_order names " + name + ", which it does not have");
   };
   if (op.python_order.empty()) {
@@ -187,7 +186,7 @@ Signature::Signature(const OpDef& op) : op_(op) {
         parameters_[i].is_input ? op.inputs[index].old_name : op.attributes[index].old_name;
     if (!old_name.empty()) aliases_.emplace_back(interned(old_name), static_cast<int>(i));
   }
-  for (const std::string& hint : op.python_hints)  // one that stands in the order is found there first
+  for (const std::string& hint : op.python_hints)
     aliases_.emplace_back(interned(hint), static_cast<int>(parameters_.size()));
   std::vector<Attribute> defaults;
   for (const AttributeSpec& spec : op.attributes) defaults.push_back(spec.fallback);

@@ -15,7 +15,7 @@ struct Parameter {
   PyObject* name = nullptr;  ///< interned
   bool is_input = false;
   int index = 0;                 ///< into the op's inputs or attributes
-  bool changes_nothing = false;  ///< `name`, or a hint: None where it is left out; then there is no index
+  bool changes_nothing = false;  ///< `name`, where TensorFlow has it in between; then there is no index
 };
 
 class Signature {

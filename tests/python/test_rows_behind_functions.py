@@ -49,7 +49,7 @@ class RowsBehindFunctions(unittest.TestCase):
             self.assertEqual(rows, _engine.op_function(op).__doc__)
             self.assertNotRegex(own, r"(Returns|Errors):", f"{op}: the row says that")
 
-    def test_rows_take_name_and_hints_where_tensorflow_has_them(self):
+    def test_rows_take_name_where_tensorflow_has_them(self):
         matrix = tf.linalg.diag([1., 2.], "d", 1)
         self.assertEqual(matrix.numpy().tolist(), [[0, 1, 0], [0, 0, 2], [0, 0, 0]])
         self.assertEqual(tf.linalg.diag_part(matrix, "p", 1).numpy().tolist(), [1, 2])
@@ -58,6 +58,8 @@ class RowsBehindFunctions(unittest.TestCase):
         self.assertEqual(str(inspect.signature(tf.linalg.set_diag)), "(input, diagonal, name=None, k=0, align='RIGHT_LEFT')")
         with self.assertRaisesRegex(tf.errors.InvalidArgumentError, r"^matrix_set_diag\(\) takes at most 5 arguments"):
             tf.linalg.set_diag(matrix, [5., 6.], "s", 1, "LEFT_LEFT", 3)
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, r"^matrix_diag\(\) got several values for argument 'name'"):
+            tf.linalg.diag([1.], "d", name="e")
         with self.assertRaisesRegex(tf.errors.InvalidArgumentError, r"^pinv\(\) got several values for argument 'validate_args'"):
             tf.linalg.pinv([[2.]], None, True, validate_args=False)
 
