@@ -39,7 +39,8 @@ struct Function {
   bool truth;              ///< the result is a truth value
 };
 constexpr bool result_same = false, result_truth = true;
-#define TAPEDECK_FUNCTION(name, domain, result, cost, wide_cost, ...) {cost, wide_cost, result_##result},
+#define TAPEDECK_FUNCTION(name, domain, others, result, cost, wide_cost, ...) \
+  {cost, wide_cost, result_##result},
 constexpr Function unary_functions[] = {TAPEDECK_UNARY_FUNCTIONS(TAPEDECK_FUNCTION)};
 constexpr Function binary_functions[] = {TAPEDECK_BINARY_FUNCTIONS(TAPEDECK_FUNCTION)};
 #undef TAPEDECK_FUNCTION

@@ -11,47 +11,56 @@ namespace tapedeck::cpu {
 namespace portable {
 namespace {
 
-#define TAPEDECK_FUNCTION1(Name, expression) \
-  struct Name {                              \
-    template <class T>                       \
-    static auto apply(T x) {                 \
-      return expression;                     \
-    }                                        \
+#define TAPEDECK_FUNCTION1(name, ...) \
+  struct name {                       \
+    template <class T>                \
+    static auto apply(T x) {          \
+      return __VA_ARGS__;             \
+    }                                 \
   };
-#define TAPEDECK_FUNCTION2(Name, expression) \
-  struct Name {                              \
-    template <class T>                       \
-    static auto apply(T x, T y) {            \
-      return expression;                     \
-    }                                        \
+#define TAPEDECK_FUNCTION2(name, ...) \
+  struct name {                       \
+    template <class T>                \
+    static auto apply(T x, T y) {     \
+      return __VA_ARGS__;             \
+    }                                 \
   };
-TAPEDECK_FUNCTION2(Add, x + y)
-TAPEDECK_FUNCTION2(Subtract, x - y)
-TAPEDECK_FUNCTION2(Equal, x == y)
-TAPEDECK_FUNCTION2(NotEqual, !(x == y))
-TAPEDECK_FUNCTION2(Less, x < y)
-TAPEDECK_FUNCTION2(LessEqual, x <= y)
-TAPEDECK_FUNCTION2(Greater, x > y)
-TAPEDECK_FUNCTION2(GreaterEqual, x >= y)
-TAPEDECK_FUNCTION2(Maximum, x > y ? x : y)
-TAPEDECK_FUNCTION2(Minimum, x < y ? x : y)
-TAPEDECK_FUNCTION2(Product, x* y)
-TAPEDECK_FUNCTION2(SquaredDifference, (x - y) * (x - y))
-TAPEDECK_FUNCTION2(Quotient, x / y)
-TAPEDECK_FUNCTION2(Remainder, x % y)
-TAPEDECK_FUNCTION2(BitAnd, x& y)
-TAPEDECK_FUNCTION2(BitOr, x | y)
-TAPEDECK_FUNCTION2(BitXor, x ^ y)
-TAPEDECK_FUNCTION2(LeftShift, x << (y > 63 ? 63 : y))
-TAPEDECK_FUNCTION2(RightShift, x >> (y > 63 ? 63 : y))
-TAPEDECK_FUNCTION1(Same, x)
-TAPEDECK_FUNCTION1(Negative, T(0) - x)
-TAPEDECK_FUNCTION1(WholeSign, T(x != 0))
-TAPEDECK_FUNCTION1(Square, x* x)
-TAPEDECK_FUNCTION1(Invert, ~x)
-TAPEDECK_FUNCTION1(AtMostSix, x < 6 ? x : T(6))
 
-struct WholePower {
+/// What the lines of elementwise_functions.h compute that say `uint64`.
+namespace of_uint64 {
+TAPEDECK_FUNCTION1(negative, T(0) - x)
+TAPEDECK_FUNCTION1(abs, x)
+TAPEDECK_FUNCTION1(sign, T(x != 0))
+TAPEDECK_FUNCTION1(square, x* x)
+TAPEDECK_FUNCTION1(relu, x)
+TAPEDECK_FUNCTION1(floor, x)
+TAPEDECK_FUNCTION1(ceil, x)
+TAPEDECK_FUNCTION1(round, x)
+TAPEDECK_FUNCTION1(trunc, x)
+TAPEDECK_FUNCTION1(relu6, x < 6 ? x : T(6))
+TAPEDECK_FUNCTION1(invert, ~x)
+TAPEDECK_FUNCTION2(add, x + y)
+TAPEDECK_FUNCTION2(subtract, x - y)
+TAPEDECK_FUNCTION2(multiply, x* y)
+TAPEDECK_FUNCTION2(floordiv, x / y)
+TAPEDECK_FUNCTION2(mod, x % y)
+TAPEDECK_FUNCTION2(maximum, x > y ? x : y)
+TAPEDECK_FUNCTION2(minimum, x < y ? x : y)
+TAPEDECK_FUNCTION2(squared_difference, (x - y) * (x - y))
+TAPEDECK_FUNCTION2(truncatediv, x / y)
+TAPEDECK_FUNCTION2(truncatemod, x % y)
+TAPEDECK_FUNCTION2(bitwise_and, x& y)
+TAPEDECK_FUNCTION2(bitwise_or, x | y)
+TAPEDECK_FUNCTION2(bitwise_xor, x ^ y)
+TAPEDECK_FUNCTION2(left_shift, x << (y > 63 ? 63 : y))
+TAPEDECK_FUNCTION2(right_shift, x >> (y > 63 ? 63 : y))
+TAPEDECK_FUNCTION2(equal, x == y)
+TAPEDECK_FUNCTION2(not_equal, x != y)
+TAPEDECK_FUNCTION2(less, x < y)
+TAPEDECK_FUNCTION2(less_equal, x <= y)
+TAPEDECK_FUNCTION2(greater, x > y)
+TAPEDECK_FUNCTION2(greater_equal, x >= y)
+struct pow {
   static std::uint64_t apply(std::uint64_t base, std::uint64_t exponent) {
     std::uint64_t result = 1;
     for (; exponent != 0; exponent >>= 1, base *= base)
@@ -59,6 +68,7 @@ struct WholePower {
     return result;
   }
 };
+}  // namespace of_uint64
 
 // Complex numbers. The product without the care for infinities of C's Annex G, as NumPy and TensorFlow have
 // it.
@@ -91,120 +101,78 @@ C log1p_of(C x) {
   if (std::abs(a) > decltype(a)(0.5) || std::abs(b) > decltype(a)(0.5)) return std::log(C(1) + x);
   return {std::log1p(a * (2 + a) + b * b) / 2, std::atan2(b, 1 + a)};
 }
-TAPEDECK_FUNCTION2(ComplexProduct, product(x, y))
-TAPEDECK_FUNCTION2(ComplexPower, power(x, y))
-TAPEDECK_FUNCTION2(ComplexSquaredDifference, T(std::norm(x - y)))
-TAPEDECK_FUNCTION2(DivideNoNan, y == T(0) ? T(0) : x / y)
-TAPEDECK_FUNCTION2(MultiplyNoNan, y == T(0) ? T(0) : product(x, y))
-TAPEDECK_FUNCTION2(Xdivy, x == T(0) ? T(0) : x / y)
-TAPEDECK_FUNCTION2(Xlogy, x == T(0) ? T(0) : product(x, std::log(y)))
-TAPEDECK_FUNCTION2(Xlog1py, x == T(0) ? T(0) : product(x, log1p_of(y)))
-TAPEDECK_FUNCTION1(ComplexNegative, -x)
-TAPEDECK_FUNCTION1(ComplexSign, sign_of(x))
-TAPEDECK_FUNCTION1(ComplexSquare, product(x, x))
-TAPEDECK_FUNCTION1(Sqrt, std::sqrt(x))
-TAPEDECK_FUNCTION1(Rsqrt, T(1) / std::sqrt(x))
-TAPEDECK_FUNCTION1(Reciprocal, T(1) / x)
-TAPEDECK_FUNCTION1(ReciprocalNoNan, x == T(0) ? T(0) : T(1) / x)
-TAPEDECK_FUNCTION1(Exp, std::exp(x))
-TAPEDECK_FUNCTION1(Expm1, expm1_of(x))
-TAPEDECK_FUNCTION1(Log, std::log(x))
-TAPEDECK_FUNCTION1(Log1p, log1p_of(x))
-TAPEDECK_FUNCTION1(Sin, std::sin(x))
-TAPEDECK_FUNCTION1(Cos, std::cos(x))
-TAPEDECK_FUNCTION1(Tan, std::tan(x))
-TAPEDECK_FUNCTION1(Asin, std::asin(x))
-TAPEDECK_FUNCTION1(Acos, std::acos(x))
-TAPEDECK_FUNCTION1(Atan, std::atan(x))
-TAPEDECK_FUNCTION1(Sinh, std::sinh(x))
-TAPEDECK_FUNCTION1(Cosh, std::cosh(x))
-TAPEDECK_FUNCTION1(Tanh, std::tanh(x))
-TAPEDECK_FUNCTION1(Asinh, std::asinh(x))
-TAPEDECK_FUNCTION1(Acosh, std::acosh(x))
-TAPEDECK_FUNCTION1(Atanh, std::atanh(x))
-TAPEDECK_FUNCTION1(Sigmoid, T(1) / (T(1) + std::exp(-x)))
-TAPEDECK_FUNCTION2(SigmoidGrad, product(y, product(x, T(1) - x)))
-TAPEDECK_FUNCTION2(TanhGrad, product(y, T(1) - product(x, x)))
 
-template <class C>
-void add_complex_unary(LoopTable& table) {
-  set<C, C, ComplexNegative>(table, Unary::negative);
-  set<C, C, ComplexSign>(table, Unary::sign);
-  set<C, C, ComplexSquare>(table, Unary::square);
-  set<C, C, Sqrt>(table, Unary::sqrt);
-  set<C, C, Rsqrt>(table, Unary::rsqrt);
-  set<C, C, Reciprocal>(table, Unary::reciprocal);
-  set<C, C, ReciprocalNoNan>(table, Unary::reciprocal_no_nan);
-  set<C, C, Exp>(table, Unary::exp);
-  set<C, C, Expm1>(table, Unary::expm1);
-  set<C, C, Log>(table, Unary::log);
-  set<C, C, Log1p>(table, Unary::log1p);
-  set<C, C, Sin>(table, Unary::sin);
-  set<C, C, Cos>(table, Unary::cos);
-  set<C, C, Tan>(table, Unary::tan);
-  set<C, C, Asin>(table, Unary::asin);
-  set<C, C, Acos>(table, Unary::acos);
-  set<C, C, Atan>(table, Unary::atan);
-  set<C, C, Sinh>(table, Unary::sinh);
-  set<C, C, Cosh>(table, Unary::cosh);
-  set<C, C, Tanh>(table, Unary::tanh);
-  set<C, C, Asinh>(table, Unary::asinh);
-  set<C, C, Acosh>(table, Unary::acosh);
-  set<C, C, Atanh>(table, Unary::atanh);
-  set<C, C, Sigmoid>(table, Unary::sigmoid);
+/// What the lines compute that say `complexes`.
+namespace of_complexes {
+TAPEDECK_FUNCTION1(negative, -x)
+TAPEDECK_FUNCTION1(sign, sign_of(x))
+TAPEDECK_FUNCTION1(square, product(x, x))
+TAPEDECK_FUNCTION1(sqrt, std::sqrt(x))
+TAPEDECK_FUNCTION1(rsqrt, T(1) / std::sqrt(x))
+TAPEDECK_FUNCTION1(reciprocal, T(1) / x)
+TAPEDECK_FUNCTION1(reciprocal_no_nan, x == T(0) ? T(0) : T(1) / x)
+TAPEDECK_FUNCTION1(exp, std::exp(x))
+TAPEDECK_FUNCTION1(expm1, expm1_of(x))
+TAPEDECK_FUNCTION1(log, std::log(x))
+TAPEDECK_FUNCTION1(log1p, log1p_of(x))
+TAPEDECK_FUNCTION1(sin, std::sin(x))
+TAPEDECK_FUNCTION1(cos, std::cos(x))
+TAPEDECK_FUNCTION1(tan, std::tan(x))
+TAPEDECK_FUNCTION1(asin, std::asin(x))
+TAPEDECK_FUNCTION1(acos, std::acos(x))
+TAPEDECK_FUNCTION1(atan, std::atan(x))
+TAPEDECK_FUNCTION1(sinh, std::sinh(x))
+TAPEDECK_FUNCTION1(cosh, std::cosh(x))
+TAPEDECK_FUNCTION1(tanh, std::tanh(x))
+TAPEDECK_FUNCTION1(asinh, std::asinh(x))
+TAPEDECK_FUNCTION1(acosh, std::acosh(x))
+TAPEDECK_FUNCTION1(atanh, std::atanh(x))
+TAPEDECK_FUNCTION1(sigmoid, T(1) / (T(1) + std::exp(-x)))
+TAPEDECK_FUNCTION2(add, x + y)
+TAPEDECK_FUNCTION2(subtract, x - y)
+TAPEDECK_FUNCTION2(multiply, product(x, y))
+TAPEDECK_FUNCTION2(divide, x / y)
+TAPEDECK_FUNCTION2(pow, power(x, y))
+TAPEDECK_FUNCTION2(squared_difference, T(std::norm(x - y)))
+TAPEDECK_FUNCTION2(sigmoid_grad, product(y, product(x, T(1) - x)))
+TAPEDECK_FUNCTION2(tanh_grad, product(y, T(1) - product(x, x)))
+TAPEDECK_FUNCTION2(divide_no_nan, y == T(0) ? T(0) : x / y)
+TAPEDECK_FUNCTION2(multiply_no_nan, y == T(0) ? T(0) : product(x, y))
+TAPEDECK_FUNCTION2(xdivy, x == T(0) ? T(0) : x / y)
+TAPEDECK_FUNCTION2(xlogy, x == T(0) ? T(0) : product(x, std::log(y)))
+TAPEDECK_FUNCTION2(xlog1py, x == T(0) ? T(0) : product(x, log1p_of(y)))
+TAPEDECK_FUNCTION2(equal, x == y)
+TAPEDECK_FUNCTION2(not_equal, x != y)
+}  // namespace of_complexes
+
+namespace of_strings {
+TAPEDECK_FUNCTION2(equal, x == y)
+TAPEDECK_FUNCTION2(not_equal, x != y)
+}  // namespace of_strings
+
+template <class T, class F, Result result, class Op>
+void add_one(LoopTable& table, Op op) {
+  set<T, std::conditional_t<result == Result::truth, bool, T>, F>(table, op);
 }
 
-template <class C>
-void add_complex(LoopTable& table) {
-  add_complex_unary<C>(table);
-  set<C, C, Add>(table, Binary::add);
-  set<C, C, Subtract>(table, Binary::subtract);
-  set<C, C, ComplexProduct>(table, Binary::multiply);
-  set<C, C, Quotient>(table, Binary::divide);
-  set<C, C, ComplexPower>(table, Binary::pow);
-  set<C, C, ComplexSquaredDifference>(table, Binary::squared_difference);
-  set<C, C, SigmoidGrad>(table, Binary::sigmoid_grad);
-  set<C, C, TanhGrad>(table, Binary::tanh_grad);
-  set<C, C, DivideNoNan>(table, Binary::divide_no_nan);
-  set<C, C, MultiplyNoNan>(table, Binary::multiply_no_nan);
-  set<C, C, Xdivy>(table, Binary::xdivy);
-  set<C, C, Xlogy>(table, Binary::xlogy);
-  set<C, C, Xlog1py>(table, Binary::xlog1py);
-  set<C, bool, Equal>(table, Binary::equal);
-  set<C, bool, NotEqual>(table, Binary::not_equal);
-}
+// What a line of the table adds, by what it says of the other dtypes.
+#define TAPEDECK_ADD_none(op, result)
+#define TAPEDECK_ADD_uint64(op, result) add_one<std::uint64_t, of_uint64::op, Result::result>(table, Op::op);
+#define TAPEDECK_ADD_complexes(op, result)                                       \
+  add_one<std::complex<float>, of_complexes::op, Result::result>(table, Op::op); \
+  add_one<std::complex<double>, of_complexes::op, Result::result>(table, Op::op);
+#define TAPEDECK_ADD_both(op, result) TAPEDECK_ADD_uint64(op, result) TAPEDECK_ADD_complexes(op, result)
+#define TAPEDECK_ADD_all(op, result) \
+  TAPEDECK_ADD_both(op, result) add_one<std::string_view, of_strings::op, Result::result>(table, Op::op);
+#define TAPEDECK_ADD(op, domain, others, result, ...) TAPEDECK_ADD_##others(op, result)
 
-void add_uint64(LoopTable& table) {
-  using T = std::uint64_t;
-  for (const Unary op : {Unary::abs, Unary::relu, Unary::floor, Unary::ceil, Unary::round, Unary::trunc})
-    set<T, T, Same>(table, op);
-  set<T, T, Negative>(table, Unary::negative);
-  set<T, T, WholeSign>(table, Unary::sign);
-  set<T, T, Square>(table, Unary::square);
-  set<T, T, Invert>(table, Unary::invert);
-  set<T, T, AtMostSix>(table, Unary::relu6);
-  set<T, T, Add>(table, Binary::add);
-  set<T, T, Subtract>(table, Binary::subtract);
-  set<T, T, Product>(table, Binary::multiply);
-  set<T, T, SquaredDifference>(table, Binary::squared_difference);
-  set<T, T, Quotient>(table, Binary::floordiv);
-  set<T, T, Remainder>(table, Binary::mod);
-  set<T, T, Quotient>(table, Binary::truncatediv);
-  set<T, T, Remainder>(table, Binary::truncatemod);
-  set<T, T, WholePower>(table, Binary::pow);
-  set<T, T, Maximum>(table, Binary::maximum);
-  set<T, T, Minimum>(table, Binary::minimum);
-  set<T, T, BitAnd>(table, Binary::bitwise_and);
-  set<T, T, BitOr>(table, Binary::bitwise_or);
-  set<T, T, BitXor>(table, Binary::bitwise_xor);
-  set<T, T, LeftShift>(table, Binary::left_shift);
-  set<T, T, RightShift>(table, Binary::right_shift);
-  set<T, bool, Equal>(table, Binary::equal);
-  set<T, bool, NotEqual>(table, Binary::not_equal);
-  set<T, bool, Less>(table, Binary::less);
-  set<T, bool, LessEqual>(table, Binary::less_equal);
-  set<T, bool, Greater>(table, Binary::greater);
-  set<T, bool, GreaterEqual>(table, Binary::greater_equal);
+void add_unary_of_others(LoopTable& table) {
+  using Op = Unary;
+  TAPEDECK_UNARY_FUNCTIONS(TAPEDECK_ADD)
+}
+void add_binary_of_others(LoopTable& table) {
+  using Op = Binary;
+  TAPEDECK_BINARY_FUNCTIONS(TAPEDECK_ADD)
 }
 
 template <class From, class To>
@@ -254,16 +222,13 @@ void add_choices(LoopTable& table) {
 void add_other_loops(LoopTable& table) {
   using namespace portable;
   add_choices(table);
-  add_complex<std::complex<float>>(table);
-  add_complex<std::complex<double>>(table);
-  add_uint64(table);
+  add_unary_of_others(table);
+  add_binary_of_others(table);
   add_casts_with<bool>(table);
   add_casts_with<std::int32_t>(table);
   add_casts_with<std::int64_t>(table);
   add_casts_with<float>(table);
   add_casts_with<double>(table);
-  set<std::string_view, bool, Equal>(table, Binary::equal);
-  set<std::string_view, bool, NotEqual>(table, Binary::not_equal);
 }
 
 }  // namespace tapedeck::cpu

@@ -10,12 +10,12 @@ namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
 
 namespace functions_of_two {
-#define TAPEDECK_FUNCTION(name, domain, result, cost, wide_cost, ...) \
-  struct name {                                                       \
-    template <class T>                                                \
-    TAPEDECK_INLINE static auto apply(T x, T y) {                     \
-      return __VA_ARGS__;                                             \
-    }                                                                 \
+#define TAPEDECK_FUNCTION(name, domain, others, result, cost, wide_cost, ...) \
+  struct name {                                                               \
+    template <class T>                                                        \
+    TAPEDECK_INLINE static auto apply(T x, T y) {                             \
+      return __VA_ARGS__;                                                     \
+    }                                                                         \
   };
 TAPEDECK_BINARY_FUNCTIONS(TAPEDECK_FUNCTION)
 #undef TAPEDECK_FUNCTION
@@ -110,7 +110,7 @@ struct BinaryTable {
     }
   }
   BinaryTable() {
-#define TAPEDECK_ADD(name, domain, result, cost, wide_cost, ...)                            \
+#define TAPEDECK_ADD(name, domain, others, result, cost, wide_cost, ...)                    \
   names[static_cast<int>(Binary::name)] = #name;                                            \
   truth[static_cast<int>(Binary::name)] = Result::result == Result::truth;                  \
   add_all<functions::name, functions::name, Domain::domain, Result::result, is_cheap(cost), \

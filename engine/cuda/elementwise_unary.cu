@@ -12,12 +12,12 @@ namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
 
 namespace functions_of_one {
-#define TAPEDECK_FUNCTION(name, domain, result, cost, wide_cost, ...) \
-  struct name {                                                       \
-    template <class T>                                                \
-    TAPEDECK_INLINE static auto apply(T x) {                          \
-      return __VA_ARGS__;                                             \
-    }                                                                 \
+#define TAPEDECK_FUNCTION(name, domain, others, result, cost, wide_cost, ...) \
+  struct name {                                                               \
+    template <class T>                                                        \
+    TAPEDECK_INLINE static auto apply(T x) {                                  \
+      return __VA_ARGS__;                                                     \
+    }                                                                         \
   };
 TAPEDECK_UNARY_FUNCTIONS(TAPEDECK_FUNCTION)
 #undef TAPEDECK_FUNCTION
@@ -82,7 +82,7 @@ struct UnaryTable {
     }
   }
   UnaryTable() {
-#define TAPEDECK_ADD(name, domain, result, cost, wide_cost, ...)                            \
+#define TAPEDECK_ADD(name, domain, others, result, cost, wide_cost, ...)                    \
   names[static_cast<int>(Unary::name)] = #name;                                             \
   truth[static_cast<int>(Unary::name)] = Result::result == Result::truth;                   \
   add<bool, functions::name, Domain::domain, Result::result, true>(Unary::name);            \

@@ -15,9 +15,6 @@ TAPEDECK_OP(log_sigmoid_op, VjpReads::inputs) = unary_op<Unary::log_sigmoid, Kin
      "The logarithm of the sigmoid, computed as −softplus(−x) so that it neither overflows nor loses digits.",
      "dx = dy·sigmoid(−x)"},
     [](const VjpContext& c) { return one(c.cotangents[0] * sigmoid(-c.inputs[0])); });
-Tensor log_sigmoid(const Tensor& x) {
-  return run_op1(log_sigmoid_op, {x});
-}
 
 TAPEDECK_OP(relu6_op, VjpReads::inputs) = unary_op<Unary::relu6, Kind::numeric>(
     {"relu6",
@@ -31,9 +28,6 @@ TAPEDECK_OP(relu6_op, VjpReads::inputs) = unary_op<Unary::relu6, Kind::numeric>(
       const Tensor between = logical_and(greater(x, zero), less(x, number(6.0, x.dtype())));
       return one(where(between, c.cotangents[0], zero));
     });
-Tensor relu6(const Tensor& features) {
-  return run_op1(relu6_op, {features});
-}
 
 TAPEDECK_OP(elu_op) = unary_op<Unary::elu, Kind::floating>(
     {"elu",
@@ -46,9 +40,6 @@ TAPEDECK_OP(elu_op) = unary_op<Unary::elu, Kind::floating>(
       const Tensor below = less(c.inputs[0], number(0.0, g.dtype()));
       return one(where(below, g * (c.outputs[0] + 1.0), g));
     });
-Tensor elu(const Tensor& features) {
-  return run_op1(elu_op, {features});
-}
 
 TAPEDECK_OP(selu_op) = unary_op<Unary::selu, Kind::floating>(
     {"selu",
@@ -64,16 +55,10 @@ TAPEDECK_OP(selu_op) = unary_op<Unary::selu, Kind::floating>(
       const Tensor below = less(c.inputs[0], number(0.0, g.dtype()));
       return one(where(below, g * (c.outputs[0] + scale * alpha), g * scale));
     });
-Tensor selu(const Tensor& features) {
-  return run_op1(selu_op, {features});
-}
 
 TAPEDECK_OP(softsign_op, VjpReads::inputs) = unary_op<Unary::softsign, Kind::floating>(
     {"softsign", {"nn.softsign", "math.softsign"}, "x / (1 + |x|).", "dx = dy / (1 + |x|)²", "features"},
     [](const VjpContext& c) { return one(c.cotangents[0] / square(1.0 + abs(c.inputs[0]))); });
-Tensor softsign(const Tensor& features) {
-  return run_op1(softsign_op, {features});
-}
 
 // ---- activations with a parameter ----
 namespace {
@@ -149,9 +134,6 @@ TAPEDECK_OP(swish_op) = {
                        "features: any floating dtype, any shape; beta: the sigmoid's slope.") +
            activation_doc,
 };
-Tensor swish(const Tensor& features, double beta) {
-  return run_op1(swish_op, {features}, {beta});
-}
 
 TAPEDECK_OP(gelu_op) = {
     .name = "gelu",
@@ -194,8 +176,5 @@ TAPEDECK_OP(gelu_grad_op, VjpReads::inputs) = binary_op<Binary::gelu_grad, Kind:
           c, [&] { return gelu_grad(c.cotangents[0], x); },
           [&] { return c.cotangents[0] * c.inputs[0] * (normal_density(x) * (2.0 - square(x))); });
     });
-Tensor gelu_grad(const Tensor& dy, const Tensor& features) {
-  return run_op1(gelu_grad_op, {dy, features});
-}
 
 }  // namespace tapedeck::ops

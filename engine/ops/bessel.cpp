@@ -27,9 +27,6 @@ TAPEDECK_OP(bessel_i0_op, VjpReads::inputs) = bessel_op<Unary::bessel_i0>(
     "bessel_i0", true, "The modified Bessel function of the first kind of order 0: I₀(x).",
     "dx = dy·bessel_i1(x)",
     [](const VjpContext& c) { return one(c.cotangents[0] * bessel_i1(c.inputs[0])); });
-Tensor bessel_i0(const Tensor& x) {
-  return run_op1(bessel_i0_op, {x});
-}
 
 TAPEDECK_OP(bessel_i0e_op) = bessel_op<Unary::bessel_i0e>(
     "bessel_i0e", true, "The modified Bessel function of the first kind of order 0, scaled: e^(−|x|)·I₀(x).",
@@ -37,9 +34,6 @@ TAPEDECK_OP(bessel_i0e_op) = bessel_op<Unary::bessel_i0e>(
       const Tensor& x = c.inputs[0];
       return one(c.cotangents[0] * (bessel_i1e(x) - sign(x) * c.outputs[0]));
     });
-Tensor bessel_i0e(const Tensor& x) {
-  return run_op1(bessel_i0e_op, {x});
-}
 
 TAPEDECK_OP(bessel_i1_op) = bessel_op<Unary::bessel_i1>(
     "bessel_i1", true, "The modified Bessel function of the first kind of order 1: I₁(x).",
@@ -47,9 +41,6 @@ TAPEDECK_OP(bessel_i1_op) = bessel_op<Unary::bessel_i1>(
       const Tensor& x = c.inputs[0];
       return one(c.cotangents[0] * (bessel_i0(x) - over_argument(c.outputs[0], x)));
     });
-Tensor bessel_i1(const Tensor& x) {
-  return run_op1(bessel_i1_op, {x});
-}
 
 TAPEDECK_OP(bessel_i1e_op) = bessel_op<Unary::bessel_i1e>(
     "bessel_i1e", true, "The modified Bessel function of the first kind of order 1, scaled: e^(−|x|)·I₁(x).",
@@ -58,16 +49,10 @@ TAPEDECK_OP(bessel_i1e_op) = bessel_op<Unary::bessel_i1e>(
       const Tensor& y = c.outputs[0];
       return one(c.cotangents[0] * (bessel_i0e(x) - sign(x) * y - over_argument(y, x)));
     });
-Tensor bessel_i1e(const Tensor& x) {
-  return run_op1(bessel_i1e_op, {x});
-}
 
 TAPEDECK_OP(bessel_j0_op, VjpReads::inputs) = bessel_op<Unary::bessel_j0>(
     "bessel_j0", false, "The Bessel function of the first kind of order 0: J₀(x).", "dx = −dy·bessel_j1(x)",
     [](const VjpContext& c) { return one(-c.cotangents[0] * bessel_j1(c.inputs[0])); });
-Tensor bessel_j0(const Tensor& x) {
-  return run_op1(bessel_j0_op, {x});
-}
 
 TAPEDECK_OP(bessel_j1_op) = bessel_op<Unary::bessel_j1>(
     "bessel_j1", false, "The Bessel function of the first kind of order 1: J₁(x).",
@@ -75,17 +60,11 @@ TAPEDECK_OP(bessel_j1_op) = bessel_op<Unary::bessel_j1>(
       const Tensor& x = c.inputs[0];
       return one(c.cotangents[0] * (bessel_j0(x) - over_argument(c.outputs[0], x)));
     });
-Tensor bessel_j1(const Tensor& x) {
-  return run_op1(bessel_j1_op, {x});
-}
 
 TAPEDECK_OP(bessel_y0_op, VjpReads::inputs) = bessel_op<Unary::bessel_y0>(
     "bessel_y0", false, "The Bessel function of the second kind of order 0: Y₀(x); −∞ at 0, NaN below it.",
     "dx = −dy·bessel_y1(x)",
     [](const VjpContext& c) { return one(-c.cotangents[0] * bessel_y1(c.inputs[0])); });
-Tensor bessel_y0(const Tensor& x) {
-  return run_op1(bessel_y0_op, {x});
-}
 
 TAPEDECK_OP(bessel_y1_op) = bessel_op<Unary::bessel_y1>(
     "bessel_y1", false, "The Bessel function of the second kind of order 1: Y₁(x); −∞ at 0, NaN below it.",
@@ -93,27 +72,18 @@ TAPEDECK_OP(bessel_y1_op) = bessel_op<Unary::bessel_y1>(
       const Tensor& x = c.inputs[0];
       return one(c.cotangents[0] * (bessel_y0(x) - c.outputs[0] / x));
     });
-Tensor bessel_y1(const Tensor& x) {
-  return run_op1(bessel_y1_op, {x});
-}
 
 TAPEDECK_OP(bessel_k0_op, VjpReads::inputs) = bessel_op<Unary::bessel_k0>(
     "bessel_k0", false,
     "The modified Bessel function of the second kind of order 0: K₀(x); ∞ at 0, NaN below it.",
     "dx = −dy·bessel_k1(x)",
     [](const VjpContext& c) { return one(-c.cotangents[0] * bessel_k1(c.inputs[0])); });
-Tensor bessel_k0(const Tensor& x) {
-  return run_op1(bessel_k0_op, {x});
-}
 
 TAPEDECK_OP(bessel_k0e_op) = bessel_op<Unary::bessel_k0e>(
     "bessel_k0e", false,
     "The modified Bessel function of the second kind of order 0, scaled: eˣ·K₀(x); ∞ at 0, NaN below it.",
     "dx = dy·(y − bessel_k1e(x))",
     [](const VjpContext& c) { return one(c.cotangents[0] * (c.outputs[0] - bessel_k1e(c.inputs[0]))); });
-Tensor bessel_k0e(const Tensor& x) {
-  return run_op1(bessel_k0e_op, {x});
-}
 
 TAPEDECK_OP(bessel_k1_op) = bessel_op<Unary::bessel_k1>(
     "bessel_k1", false,
@@ -122,9 +92,6 @@ TAPEDECK_OP(bessel_k1_op) = bessel_op<Unary::bessel_k1>(
       const Tensor& x = c.inputs[0];
       return one(-c.cotangents[0] * (bessel_k0(x) + c.outputs[0] / x));
     });
-Tensor bessel_k1(const Tensor& x) {
-  return run_op1(bessel_k1_op, {x});
-}
 
 TAPEDECK_OP(bessel_k1e_op) = bessel_op<Unary::bessel_k1e>(
     "bessel_k1e", false,
@@ -134,8 +101,5 @@ TAPEDECK_OP(bessel_k1e_op) = bessel_op<Unary::bessel_k1e>(
       const Tensor& y = c.outputs[0];
       return one(c.cotangents[0] * (y - bessel_k0e(x) - y / x));
     });
-Tensor bessel_k1e(const Tensor& x) {
-  return run_op1(bessel_k1e_op, {x});
-}
 
 }  // namespace tapedeck::ops

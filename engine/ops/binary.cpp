@@ -103,9 +103,6 @@ TAPEDECK_OP(add_op, VjpReads::shapes) = binary_row(
       const auto same = [&] { return c.cotangents[0]; };
       return binary_gradients(c, same, same);
     });
-Tensor add(const Tensor& x, const Tensor& y) {
-  return run_op1(add_op, {x, y});
-}
 
 TAPEDECK_OP(subtract_op, VjpReads::shapes) = binary_op<Binary::subtract, Kind::numeric>(
     {"subtract",
@@ -116,9 +113,6 @@ TAPEDECK_OP(subtract_op, VjpReads::shapes) = binary_op<Binary::subtract, Kind::n
       return binary_gradients(
           c, [&] { return c.cotangents[0]; }, [&] { return -c.cotangents[0]; });
     });
-Tensor subtract(const Tensor& x, const Tensor& y) {
-  return run_op1(subtract_op, {x, y});
-}
 
 TAPEDECK_OP(multiply_op, VjpReads::inputs) = binary_op<Binary::multiply, Kind::numeric>(
     {"multiply",
@@ -129,9 +123,6 @@ TAPEDECK_OP(multiply_op, VjpReads::inputs) = binary_op<Binary::multiply, Kind::n
       return binary_gradients(
           c, [&] { return c.cotangents[0] * c.inputs[1]; }, [&] { return c.cotangents[0] * c.inputs[0]; });
     });
-Tensor multiply(const Tensor& x, const Tensor& y) {
-  return run_op1(multiply_op, {x, y});
-}
 
 // divide has a shape rule and a forward function of its own: whole numbers give float64, as Python's `/`
 // does.
@@ -166,9 +157,6 @@ TAPEDECK_OP(divide_op) = binary_row(
       return binary_gradients(
           c, [&] { return c.cotangents[0] / y; }, [&] { return -c.cotangents[0] * (c.outputs[0] / y); });
     });
-Tensor divide(const Tensor& x, const Tensor& y) {
-  return run_op1(divide_op, {x, y});
-}
 
 void require_no_zero_divisor(const OpContext& context) {
   const Tensor& divisor = context.inputs[1];
@@ -245,9 +233,6 @@ TAPEDECK_OP(floordiv_op) = binary_row(
      "The quotient rounded down: ⌊x / y⌋. Dividing whole numbers by 0 is an InvalidArgumentError.",
      "none"},
     Kind::ordered, false, binary_shape<Kind::ordered>, division_forward<Binary::floordiv>, nullptr);
-Tensor floordiv(const Tensor& x, const Tensor& y) {
-  return run_op1(floordiv_op, {x, y});
-}
 
 TAPEDECK_OP(mod_op, VjpReads::inputs) =
     binary_row({"mod",
@@ -261,9 +246,6 @@ TAPEDECK_OP(mod_op, VjpReads::inputs) =
                      c, [&] { return c.cotangents[0]; },
                      [&] { return -c.cotangents[0] * floordiv(c.inputs[0], c.inputs[1]); });
                });
-Tensor mod(const Tensor& x, const Tensor& y) {
-  return run_op1(mod_op, {x, y});
-}
 
 TAPEDECK_OP(pow_op) =
     binary_row({"pow",
@@ -271,9 +253,6 @@ TAPEDECK_OP(pow_op) =
                 "The power: xʸ; x⁰ = 1. A negative power of whole numbers is an InvalidArgumentError.",
                 "dx = dz·y·x^(y−1) (0 where y = 0), dy = dz·z·ln x (0 where x ≤ 0)"},
                Kind::numeric, false, binary_shape<Kind::numeric>, checked_power, power_vjp);
-Tensor pow(const Tensor& x, const Tensor& y) {
-  return run_op1(pow_op, {x, y});
-}
 
 namespace {
 
@@ -288,15 +267,9 @@ OpDef extreme_op(const std::string& name, const std::string& adjective, const st
 
 TAPEDECK_OP(maximum_op, VjpReads::inputs) = extreme_op<Binary::maximum, greater_equal>(
     "maximum", "larger", "dx = dz where x ≥ y, dy = dz where x < y");
-Tensor maximum(const Tensor& x, const Tensor& y) {
-  return run_op1(maximum_op, {x, y});
-}
 
 TAPEDECK_OP(minimum_op, VjpReads::inputs) =
     extreme_op<Binary::minimum, less_equal>("minimum", "smaller", "dx = dz where x ≤ y, dy = dz where x > y");
-Tensor minimum(const Tensor& x, const Tensor& y) {
-  return run_op1(minimum_op, {x, y});
-}
 
 TAPEDECK_OP(squared_difference_op, VjpReads::inputs) = binary_op<Binary::squared_difference, Kind::numeric>(
     {"squared_difference",
@@ -313,9 +286,6 @@ TAPEDECK_OP(squared_difference_op, VjpReads::inputs) = binary_op<Binary::squared
       return binary_gradients(
           c, [&] { return 2.0 * half; }, [&] { return -2.0 * half; });
     });
-Tensor squared_difference(const Tensor& x, const Tensor& y) {
-  return run_op1(squared_difference_op, {x, y});
-}
 
 namespace {
 
@@ -343,17 +313,11 @@ TAPEDECK_OP(sigmoid_grad_op, VjpReads::inputs) = output_grad_op<Binary::sigmoid_
       return output_gradients<sigmoid_grad>(
           c, [](const Tensor& y, const Tensor& w) { return w * (1.0 - 2.0 * y); });
     });
-Tensor sigmoid_grad(const Tensor& y, const Tensor& dy) {
-  return run_op1(sigmoid_grad_op, {y, dy});
-}
 
 TAPEDECK_OP(tanh_grad_op, VjpReads::inputs) = output_grad_op<Binary::tanh_grad>(
     "tanh", "dy·(1 − y²)", "d(y) = −2·dz·dy·y, d(dy) = dz·(1 − y²)", [](const VjpContext& c) {
       return output_gradients<tanh_grad>(c, [](const Tensor& y, const Tensor& w) { return -2.0 * (w * y); });
     });
-Tensor tanh_grad(const Tensor& y, const Tensor& dy) {
-  return run_op1(tanh_grad_op, {y, dy});
-}
 
 TAPEDECK_OP(relu_grad_op, VjpReads::inputs) = binary_op<Binary::relu_grad, Kind::numeric>(
     {"relu_grad",
@@ -367,8 +331,5 @@ TAPEDECK_OP(relu_grad_op, VjpReads::inputs) = binary_op<Binary::relu_grad, Kind:
           c, [&] { return relu_grad(c.cotangents[0], c.inputs[1]); },
           [&] { return zeros_like(c.cotangents[0]); });
     });
-Tensor relu_grad(const Tensor& dy, const Tensor& features) {
-  return run_op1(relu_grad_op, {dy, features});
-}
 
 }  // namespace tapedeck::ops

@@ -83,24 +83,23 @@ std::string input_name(const OpContext& context, std::size_t input) {
 void require_kind(const OpContext& context, std::size_t input, Kind kind) {
   const DType dtype = context.inputs[input].dtype();
   if (!fits(dtype, kind)) [[unlikely]]
-    fail<TypeMismatchError>(context.op.name, ": ", input_name(context, input), " is ", dtype_name(dtype),
-                            "; needs ", names_of(kind));
+    fail_of<TypeMismatchError>(context.op.name, input_name(context, input), " is ", dtype_name(dtype),
+                               "; needs ", names_of(kind));
 }
 
 void require_same_dtype(const OpContext& context, std::size_t first, std::size_t second) {
   const DType a = context.inputs[first].dtype();
   const DType b = context.inputs[second].dtype();
   if (a != b) [[unlikely]]
-    fail<TypeMismatchError>(context.op.name, ": ", input_name(context, first), " is ", dtype_name(a), " and ",
-                            input_name(context, second), " is ", dtype_name(b), "; cast one of them");
+    fail_of<TypeMismatchError>(context.op.name, input_name(context, first), " is ", dtype_name(a), " and ",
+                               input_name(context, second), " is ", dtype_name(b), "; cast one of them");
 }
 
 int normalize_axis(std::string_view op, std::string_view argument, std::int64_t axis, const Shape& shape,
                    int extra) {
   const int rank = shape.rank() + extra;
   if (axis < -rank || axis >= rank)
-    fail<InvalidArgumentError>(op, ": ", argument, " ", axis, " is out of range for shape ",
-                               to_string(shape));
+    fail_of<InvalidArgumentError>(op, argument, " ", axis, " is out of range for shape ", to_string(shape));
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
@@ -113,8 +112,8 @@ std::vector<bool> axis_flags(const OpContext& context, AttributeName attribute, 
     const auto axis =
         static_cast<std::size_t>(normalize_axis(context.op.name, attribute.text(), value, shape));
     if (flags[axis])
-      fail<InvalidArgumentError>(context.op.name, ": ", attribute.text(), " ", to_string(axes),
-                                 " names axis ", axis, " twice");
+      fail_of<InvalidArgumentError>(context.op.name, attribute.text(), " ", to_string(axes), " names axis ",
+                                    axis, " twice");
     flags[axis] = true;
   }
   return flags;
@@ -127,8 +126,8 @@ std::int64_t integer_of(const OpContext& context, AttributeName attribute) {
     if (*real == std::floor(*real) && std::abs(*real) < 0x1p63) return static_cast<std::int64_t>(*real);
   if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value))
     if (list->size() == 1) return list->front();
-  fail<InvalidArgumentError>(context.op.name, ": ", attribute.text(), " is ", to_string(value),
-                             "; needs a whole number");
+  fail_of<InvalidArgumentError>(context.op.name, attribute.text(), " is ", to_string(value),
+                                "; needs a whole number");
 }
 
 double real_of(const Attribute& attribute) {
@@ -146,8 +145,8 @@ Shape shape_of(const OpContext& context, AttributeName attribute) {
   const Shape shape{std::span<const std::int64_t>(integers_of(context.attribute(attribute)))};
   for (const std::int64_t extent : shape)
     if (extent < 0)
-      fail<InvalidArgumentError>(context.op.name, ": ", attribute.text(), " ", to_string(shape),
-                                 " has a negative extent, ", extent);
+      fail_of<InvalidArgumentError>(context.op.name, attribute.text(), " ", to_string(shape),
+                                    " has a negative extent, ", extent);
   return shape;
 }
 
@@ -228,8 +227,8 @@ Tensor checked_indices(const OpContext& context, std::size_t input, std::int64_t
 Tensor scalar_of(const OpContext& context, AttributeName attribute, DType dtype) {
   const Attribute& value = context.attribute(attribute);
   const auto refuse = [&] {
-    fail<InvalidArgumentError>(context.op.name, ": ", attribute.text(), " ", to_string(value), " is no ",
-                               dtype_name(dtype));
+    fail_of<InvalidArgumentError>(context.op.name, attribute.text(), " ", to_string(value), " is no ",
+                                  dtype_name(dtype));
   };
   if (dtype == DType::string) {
     if (real_of(value) != 0) refuse();

@@ -37,7 +37,7 @@ template <class E = InvalidArgumentError>
 DType index_dtype_of(const OpContext& context, AttributeName attribute) {
   const DType dtype = context.get<DType>(attribute);
   if (dtype != DType::int32 && dtype != DType::int64)
-    fail<E>(context.op.name, ": ", attribute.text(), " is ", dtype_name(dtype), "; needs int32 or int64");
+    fail_of<E>(context.op.name, attribute.text(), " is ", dtype_name(dtype), "; needs int32 or int64");
   return dtype;
 }
 

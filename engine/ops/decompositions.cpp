@@ -282,7 +282,7 @@ TAPEDECK_OP(svd_op) = {
         "values contribute 0; u and v of full_matrices have none where m and n differ by more than 1, as in "
         "TensorFlow (UnimplementedError).\n"
         "Errors: InvalidArgumentError for fewer than 2 axes; TypeMismatchError for another dtype.",
-    .results = {.fields = {"s", "u", "v"}},
+    .results = {.fields = {"s", "u", "v"}, .alone_without = "compute_uv"},
 };
 Tensors svd(const Tensor& tensor, bool full_matrices, bool compute_uv) {
   return run_op(svd_op, {&tensor, 1}, {full_matrices, compute_uv});

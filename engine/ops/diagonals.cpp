@@ -16,7 +16,7 @@ struct Band : kernels::DiagonalBand {
 constexpr std::int64_t largest = std::int64_t{1} << 60;  // sums of several stay numbers
 
 std::vector<AttributeSpec> diagonal_attributes() {
-  return {{.name = "k", .kind = AttributeKind::integers, .fallback = Integers{0}},
+  return {{.name = "k", .kind = AttributeKind::integers, .fallback = std::int64_t{0}},
           {.name = "align", .kind = AttributeKind::text, .fallback = std::string("RIGHT_LEFT")}};
 }
 
@@ -120,7 +120,7 @@ TAPEDECK_OP(matrix_diag_part_op) = {
         "several.\n"
         "Errors: InvalidArgumentError for fewer than 2 axes, a diagonal outside the matrix, another align, a "
         "padding_value that the dtype cannot hold.",
-    .python_order = {"input", "k", "padding_value", "align"},
+    .python_order = {"input", "name", "k", "padding_value", "align"},
 };
 Tensor matrix_diag_part(const Tensor& input, const Diagonals& d, double padding_value) {
   return run_op1(matrix_diag_part_op, {input}, {d.k, d.align, padding_value});
@@ -204,7 +204,7 @@ TAPEDECK_OP(matrix_diag_op) = {
         "Returns: the dtype of diagonal, (…, num_rows, num_cols).\n"
         "Errors: InvalidArgumentError for diagonals that do not fit, another align, a padding_value that the "
         "dtype cannot hold.",
-    .python_order = {"diagonal", "k", "num_rows", "num_cols", "padding_value", "align"},
+    .python_order = {"diagonal", "name", "k", "num_rows", "num_cols", "padding_value", "align"},
 };
 Tensor matrix_diag(const Tensor& diagonal, const Diagonals& d, std::int64_t num_rows, std::int64_t num_cols,
                    double padding_value) {
@@ -252,6 +252,7 @@ TAPEDECK_OP(matrix_set_diag_op) = {
            "Returns: dtype and shape of input.\n"
            "Errors: InvalidArgumentError for shapes that do not fit, another align; TypeMismatchError for "
            "different dtypes.",
+    .python_order = {"input", "diagonal", "name", "k", "align"},
 };
 Tensor matrix_set_diag(const Tensor& input, const Tensor& diagonal, const Diagonals& d) {
   return run_op1(matrix_set_diag_op, {input, diagonal}, {d.k, d.align});

@@ -12,9 +12,6 @@ TAPEDECK_OP(truncatediv_op) = binary_row({"truncatediv",
                                           "none"},
                                          Kind::numeric, false, binary_shape<Kind::numeric>,
                                          division_forward<Binary::truncatediv>, nullptr);
-Tensor truncatediv(const Tensor& x, const Tensor& y) {
-  return run_op1(truncatediv_op, {x, y});
-}
 
 TAPEDECK_OP(truncatemod_op, VjpReads::inputs) = binary_row(
     {"truncatemod",
@@ -28,9 +25,6 @@ TAPEDECK_OP(truncatemod_op, VjpReads::inputs) = binary_row(
           c, [&] { return c.cotangents[0]; },
           [&] { return -c.cotangents[0] * truncatediv(c.inputs[0], c.inputs[1]); });
     });
-Tensor truncatemod(const Tensor& x, const Tensor& y) {
-  return run_op1(truncatemod_op, {x, y});
-}
 
 TAPEDECK_OP(divide_no_nan_op) = binary_op<Binary::divide_no_nan, Kind::inexact>(
     {"divide_no_nan",
@@ -43,9 +37,6 @@ TAPEDECK_OP(divide_no_nan_op) = binary_op<Binary::divide_no_nan, Kind::inexact>(
           c, [&] { return divide_no_nan(c.cotangents[0], y); },
           [&] { return -c.cotangents[0] * divide_no_nan(c.outputs[0], y); });
     });
-Tensor divide_no_nan(const Tensor& x, const Tensor& y) {
-  return run_op1(divide_no_nan_op, {x, y});
-}
 
 TAPEDECK_OP(multiply_no_nan_op, VjpReads::inputs) = binary_op<Binary::multiply_no_nan, Kind::inexact>(
     {"multiply_no_nan",
@@ -57,8 +48,5 @@ TAPEDECK_OP(multiply_no_nan_op, VjpReads::inputs) = binary_op<Binary::multiply_n
           c, [&] { return multiply_no_nan(c.cotangents[0], c.inputs[1]); },
           [&] { return multiply_no_nan(c.inputs[0], c.cotangents[0]); });
     });
-Tensor multiply_no_nan(const Tensor& x, const Tensor& y) {
-  return run_op1(multiply_no_nan_op, {x, y});
-}
 
 }  // namespace tapedeck::ops

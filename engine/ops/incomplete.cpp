@@ -2,6 +2,10 @@
 #include "engine/ops/binary_row.h"
 
 namespace tapedeck::ops {
+
+static Tensor beta_density(const Tensor& a, const Tensor& b, const Tensor& x);
+
+static Tensor gamma_density(const Tensor& a, const Tensor& x);
 namespace {
 
 template <bool upper>
@@ -82,17 +86,11 @@ TAPEDECK_OP(igamma_op, VjpReads::inputs) =
     gamma_row("igamma", "The lower regularized incomplete gamma function: P(a, x) = ∫₀ˣ tᵃ⁻¹·e⁻ᵗ dt / Γ(a).",
               "dx = dy·f, da = −dy·f·random_gamma_grad(a, x), f = xᵃ⁻¹·e⁻ˣ / Γ(a)", gamma_forward<false>,
               gamma_vjp<false>);
-Tensor igamma(const Tensor& a, const Tensor& x) {
-  return run_op1(igamma_op, {a, x});
-}
 
 TAPEDECK_OP(igammac_op, VjpReads::inputs) = gamma_row(
     "igammac", "The upper regularized incomplete gamma function: Q(a, x) = 1 − P(a, x), see igamma.",
     "dx = −dy·f, da = dy·f·random_gamma_grad(a, x), f = xᵃ⁻¹·e⁻ˣ / Γ(a)", gamma_forward<true>,
     gamma_vjp<true>);
-Tensor igammac(const Tensor& a, const Tensor& x) {
-  return run_op1(igammac_op, {a, x});
-}
 
 // ---- betainc ----
 TAPEDECK_OP(betainc_op) = {
@@ -123,9 +121,6 @@ TAPEDECK_OP(betainc_op) = {
         "Errors: InvalidArgumentError for shapes that do not broadcast; TypeMismatchError for other or "
         "different dtypes.",
 };
-Tensor betainc(const Tensor& a, const Tensor& b, const Tensor& x) {
-  return run_op1(betainc_op, {a, b, x});
-}
 
 // ---- the densities ----
 TAPEDECK_OP(gamma_density_op) = {

@@ -198,7 +198,8 @@ TAPEDECK_OP(pinv_op) = {
     .name = "pinv",
     .python_names = {"linalg.pinv"},
     .inputs = {{.name = "a"}},
-    .attributes = {{.name = "rcond", .kind = AttributeKind::real, .fallback = std::monostate{}}},
+    .attributes = {{.name = "rcond", .kind = AttributeKind::real, .fallback = std::monostate{}},
+                   {.name = "validate_args", .kind = AttributeKind::boolean, .fallback = false}},
     .shape_rule =
         [](const OpContext& c) {
           const MatrixShape shape = real_matrix_shape(c, 0);
@@ -239,13 +240,15 @@ TAPEDECK_OP(pinv_op) = {
         std::string("Moore and Penrose's inverse of matrices, by the singular value decomposition.\n\na: (…, "
                     "m, n), ") +
         reals_doc +
-        "; rcond: singular values up to rcond times the largest count as 0; None for 10·max(m, n)·ε.\n"
+        "; rcond: singular values up to rcond times the largest count as 0; None for 10·max(m, n)·ε; "
+        "validate_args "
+        "changes nothing: arguments are always checked.\n"
         "Returns: the dtype of a, (…, n, m). Gradient: Golub and Pereyra 1973, SIAM J. Numer. Anal. 10(2), "
         "(4.12), where the rank does not change.\n"
         "Errors: InvalidArgumentError for fewer than 2 axes; TypeMismatchError for another dtype.",
 };
 Tensor pinv(const Tensor& a, std::optional<double> rcond) {
-  return run_op1(pinv_op, {a}, {rcond ? Attribute(*rcond) : Attribute()});
+  return run_op1(pinv_op, {a}, {rcond ? Attribute(*rcond) : Attribute(), false});
 }
 
 }  // namespace tapedeck::ops

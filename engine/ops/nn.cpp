@@ -7,6 +7,8 @@
 #include "engine/ops/rows.h"
 
 namespace tapedeck::ops {
+
+static Tensor log_softmax(const Tensor& logits, std::int64_t axis = -1);
 namespace {
 
 using RowKernel = void (Backend::*)(DType, const void*, std::int64_t, std::int64_t, void*) const;

@@ -123,6 +123,7 @@ enum class VjpReads : std::uint8_t { shapes, inputs, outputs, everything };
 struct ResultForm {
   std::vector<std::string> fields = {};  ///< a name for each output: {"q", "r"}
   std::string tuple_name = {};           ///< of the named tuple, TensorFlow's: "Qr"; empty: a plain tuple
+  std::string alone_without = {};        ///< an attribute; where it is False, the first output comes alone
 };
 
 /// bits: sums and products of the same bits are the same; order: what is greater stays greater.
@@ -140,9 +141,11 @@ struct OpDef {
   std::string vjp_formula;  ///< for the inspector: "dA = dC·Bᵀ, dB = Aᵀ·dC"; "none" where vjp is nullptr
   CostRule cost = nullptr;  ///< nullptr: one operation for each element of the largest operand
   std::string doc;  ///< first line: what it does; then shapes, dtypes, errors; formulas with their source
-  /// Arguments in Python's order where that is not "inputs, then attributes": names of either.
+  /// Arguments in Python's order where that is not "inputs, then attributes": names of either, and where
+  /// TensorFlow has them in between, `name` and hints.
   std::vector<std::string> python_order = {};
-  /// Arguments of TensorFlow's that change no result: they are taken where its `name` is.
+  /// Arguments of TensorFlow's that change no result: they are taken where its `name` is, or by their place
+  /// in the order.
   std::vector<std::string> python_hints = {};
   /// The forward function takes dtypes without kernels as they are: it moves elements, or converts them
   /// itself. Others get them widened, and their results are rounded back.

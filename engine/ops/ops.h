@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/backend/elementwise_functions.h"
 #include "engine/ops/op.h"
 
 namespace tapedeck::ops {
@@ -44,81 +45,19 @@ Tensor random_categorical(const Tensor& logits, std::int64_t num_samples, DType 
                           Seed seed = std::nullopt);
 /// Shape `shape` + shape of alpha.
 Tensor random_gamma(const Shape& shape, const Tensor& alpha, Seed seed = std::nullopt);
-/// The same of the Poisson distribution: whole numbers of any numeric dtype.
-Tensor random_poisson(const Shape& shape, const Tensor& lam, DType dtype = DType::float32,
-                      Seed seed = std::nullopt);
-/// The same of the binomial distribution; one number for each pair of counts and probs.
-Tensor random_binomial(const Tensor& counts, const Tensor& probs, DType dtype = DType::int32,
-                       Seed seed = std::nullopt);
 /// How a gamma distributed sample moves with alpha; `order`: differentiated so often with respect to alpha
 /// (gamma_gradient.cpp).
 Tensor random_gamma_grad(const Tensor& alpha, const Tensor& sample, std::int64_t order = 0);
 
-// ---- elementwise, one operand (unary.cpp, transcendental.cpp) ----
-Tensor negative(const Tensor& x);
-Tensor abs(const Tensor& x);
-Tensor sign(const Tensor& x);
-Tensor square(const Tensor& x);
-Tensor sqrt(const Tensor& x);
-Tensor rsqrt(const Tensor& x);
-Tensor reciprocal(const Tensor& x);
-Tensor exp(const Tensor& x);
-Tensor expm1(const Tensor& x);
-Tensor log(const Tensor& x);
-Tensor log1p(const Tensor& x);
-Tensor sin(const Tensor& x);
-Tensor cos(const Tensor& x);
-Tensor tan(const Tensor& x);
-Tensor asin(const Tensor& x);
-Tensor acos(const Tensor& x);
-Tensor atan(const Tensor& x);
-Tensor sinh(const Tensor& x);
-Tensor cosh(const Tensor& x);
-Tensor tanh(const Tensor& x);
-Tensor sigmoid(const Tensor& x);
-Tensor relu(const Tensor& features);
-Tensor softplus(const Tensor& features);
-Tensor erf(const Tensor& x);
-Tensor floor(const Tensor& x);
-Tensor ceil(const Tensor& x);
-Tensor round(const Tensor& x);
-Tensor trunc(const Tensor& x);
-Tensor asinh(const Tensor& x);
-Tensor acosh(const Tensor& x);
-Tensor atanh(const Tensor& x);
-Tensor reciprocal_no_nan(const Tensor& x);
-Tensor logical_not(const Tensor& x);
-Tensor is_nan(const Tensor& x);
-Tensor is_inf(const Tensor& x);
-Tensor is_finite(const Tensor& x);
+// ---- elementwise: one function for each line of the table, of as many operands, which broadcast ----
+#define TAPEDECK_CALL(name, ...) Tensor name(const Tensor& x);
+TAPEDECK_UNARY_OPS(TAPEDECK_CALL)
+#undef TAPEDECK_CALL
+#define TAPEDECK_CALL(name, ...) Tensor name(const Tensor& x, const Tensor& y);
+TAPEDECK_BINARY_OPS(TAPEDECK_CALL)
+#undef TAPEDECK_CALL
 
-// ---- elementwise, several operands with broadcasting (binary.cpp, comparison.cpp, selection.cpp) ----
-Tensor add(const Tensor& x, const Tensor& y);
-Tensor subtract(const Tensor& x, const Tensor& y);
-Tensor multiply(const Tensor& x, const Tensor& y);
-Tensor divide(const Tensor& x, const Tensor& y);
-Tensor floordiv(const Tensor& x, const Tensor& y);
-Tensor mod(const Tensor& x, const Tensor& y);
-Tensor pow(const Tensor& x, const Tensor& y);
-Tensor maximum(const Tensor& x, const Tensor& y);
-Tensor minimum(const Tensor& x, const Tensor& y);
-Tensor squared_difference(const Tensor& x, const Tensor& y);
-Tensor sigmoid_grad(const Tensor& y, const Tensor& dy);
-Tensor tanh_grad(const Tensor& y, const Tensor& dy);
-Tensor relu_grad(const Tensor& dy, const Tensor& features);
-Tensor gelu_grad(const Tensor& dy, const Tensor& features);
-Tensor equal(const Tensor& x, const Tensor& y);
-Tensor not_equal(const Tensor& x, const Tensor& y);
-Tensor less(const Tensor& x, const Tensor& y);
-Tensor less_equal(const Tensor& x, const Tensor& y);
-Tensor greater(const Tensor& x, const Tensor& y);
-Tensor greater_equal(const Tensor& x, const Tensor& y);
-Tensor logical_and(const Tensor& x, const Tensor& y);
-Tensor logical_or(const Tensor& x, const Tensor& y);
-Tensor logical_xor(const Tensor& x, const Tensor& y);
-Tensor atan2(const Tensor& y, const Tensor& x);
-/// The number next to x1 on the way to x2.
-Tensor nextafter(const Tensor& x1, const Tensor& x2);
+// ---- elementwise, other (selection.cpp, cast.cpp) ----
 Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y);
 Tensor clip_by_value(const Tensor& t, const Tensor& clip_value_min, const Tensor& clip_value_max);
 Tensor add_n(std::span<const Tensor> inputs);
@@ -126,62 +65,9 @@ Tensor cast(const Tensor& x, DType dtype);
 /// The same bytes as another dtype.
 Tensor bitcast(const Tensor& input, DType type);
 
-// ---- divisions (division.cpp) ----
-Tensor truncatediv(const Tensor& x, const Tensor& y);
-Tensor truncatemod(const Tensor& x, const Tensor& y);
-/// 0 where y is 0.
-Tensor divide_no_nan(const Tensor& x, const Tensor& y);
-Tensor multiply_no_nan(const Tensor& x, const Tensor& y);
-
-// ---- bits of whole numbers (bitwise.cpp) ----
-Tensor bitwise_and(const Tensor& x, const Tensor& y);
-Tensor bitwise_or(const Tensor& x, const Tensor& y);
-Tensor bitwise_xor(const Tensor& x, const Tensor& y);
-Tensor invert(const Tensor& x);
-Tensor left_shift(const Tensor& x, const Tensor& y);
-Tensor right_shift(const Tensor& x, const Tensor& y);
-
-// ---- special functions (special.cpp) ----
-Tensor erfc(const Tensor& x);
-Tensor erfinv(const Tensor& x);
-Tensor ndtri(const Tensor& x);
-Tensor lgamma(const Tensor& x);
-Tensor digamma(const Tensor& x);
-Tensor polygamma(const Tensor& a, const Tensor& x);
-Tensor zeta(const Tensor& x, const Tensor& q);
-/// Bessel functions; e: scaled (bessel.cpp).
-Tensor bessel_i0(const Tensor& x);
-Tensor bessel_i0e(const Tensor& x);
-Tensor bessel_i1(const Tensor& x);
-Tensor bessel_i1e(const Tensor& x);
-Tensor bessel_j0(const Tensor& x);
-Tensor bessel_j1(const Tensor& x);
-Tensor bessel_y0(const Tensor& x);
-Tensor bessel_y1(const Tensor& x);
-Tensor bessel_k0(const Tensor& x);
-Tensor bessel_k0e(const Tensor& x);
-Tensor bessel_k1(const Tensor& x);
-Tensor bessel_k1e(const Tensor& x);
-/// The regularized incomplete gamma functions P and Q, and beta function I (incomplete.cpp).
-Tensor igamma(const Tensor& a, const Tensor& x);
-Tensor igammac(const Tensor& a, const Tensor& x);
-Tensor betainc(const Tensor& a, const Tensor& b, const Tensor& x);
-/// Their derivatives with respect to x.
-Tensor gamma_density(const Tensor& a, const Tensor& x);
-Tensor beta_density(const Tensor& a, const Tensor& b, const Tensor& x);
-Tensor xdivy(const Tensor& x, const Tensor& y);
-Tensor xlogy(const Tensor& x, const Tensor& y);
-Tensor xlog1py(const Tensor& x, const Tensor& y);
-
 // ---- activations (activation.cpp) ----
-Tensor log_sigmoid(const Tensor& x);
-Tensor relu6(const Tensor& features);
 Tensor leaky_relu(const Tensor& features, double alpha = 0.2);
-Tensor elu(const Tensor& features);
-Tensor selu(const Tensor& features);
 Tensor gelu(const Tensor& features, bool approximate = false);
-Tensor softsign(const Tensor& features);
-Tensor swish(const Tensor& features, double beta = 1.0);
 
 // ---- products (matmul.cpp) ----
 Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a = false, bool transpose_b = false);
@@ -196,28 +82,22 @@ Tensor reduce_prod(const Tensor& input, const Axes& axis = std::nullopt, bool ke
 Tensor reduce_max(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
 Tensor reduce_min(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
 Tensor reduce_any(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
-Tensor reduce_all(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
 Tensor reduce_logsumexp(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
 Tensor argmax(const Tensor& input, std::int64_t axis = 0, DType output_type = DType::int64);
 Tensor argmin(const Tensor& input, std::int64_t axis = 0, DType output_type = DType::int64);
 
-// ---- spread and length (statistics.cpp) ----
+// ---- spread (statistics.cpp) ----
 Tensor reduce_variance(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
-Tensor reduce_std(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
-Tensor reduce_euclidean_norm(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
 
 // ---- scans (scan.cpp) ----
 Tensor cumsum(const Tensor& x, std::int64_t axis = 0, bool exclusive = false, bool reverse = false);
 Tensor cumprod(const Tensor& x, std::int64_t axis = 0, bool exclusive = false, bool reverse = false);
-Tensor cumulative_logsumexp(const Tensor& x, std::int64_t axis = 0, bool exclusive = false,
-                            bool reverse = false);
 
 // ---- order (sorting.cpp); `direction` is ASCENDING or DESCENDING ----
 Tensor sort(const Tensor& values, std::int64_t axis = -1, const std::string& direction = "ASCENDING");
 Tensor argsort(const Tensor& values, std::int64_t axis = -1, const std::string& direction = "ASCENDING",
                bool stable = false);
 /// The largest values of each row, and where they stood.
-std::pair<Tensor, Tensor> cummax(const Tensor& x, std::int64_t axis = 0, bool reverse = false);
 std::pair<Tensor, Tensor> top_k(const Tensor& input, std::int64_t k = 1, bool sorted = true);
 
 // ---- which and how many (counting.cpp) ----
@@ -243,8 +123,6 @@ Tensor space_to_depth(const Tensor& input, std::int64_t block_size, const std::s
 Tensor depth_to_space(const Tensor& input, std::int64_t block_size, const std::string& data_format = "NHWC");
 /// Blocks of pixels into the batch and back (space_batch.cpp); `paddings`, `crops`: before and after, axis by
 /// axis.
-Tensor space_to_batch_nd(const Tensor& input, const Integers& block_shape, const Integers& paddings);
-Tensor batch_to_space_nd(const Tensor& input, const Integers& block_shape, const Integers& crops);
 Tensor shape(const Tensor& input, DType out_type = DType::int32);
 Tensor size(const Tensor& input, DType out_type = DType::int32);
 Tensor rank(const Tensor& input);
@@ -277,16 +155,10 @@ Tensor slice(const Tensor& input, const Integers& begin, const Integers& size);
 Tensor gather(const Tensor& params, const Tensor& indices, std::int64_t axis = 0,
               std::int64_t batch_dims = 0);
 Tensor unsorted_segment_sum(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments);
-Tensor unsorted_segment_prod(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments);
 Tensor unsorted_segment_max(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments);
-Tensor unsorted_segment_min(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments);
 Tensor gather_nd(const Tensor& params, const Tensor& indices, std::int64_t batch_dims = 0);
 Tensor scatter_nd(const Tensor& indices, const Tensor& updates, const Shape& shape);
-Tensor tensor_scatter_nd_update(const Tensor& tensor, const Tensor& indices, const Tensor& updates);
 Tensor tensor_scatter_nd_add(const Tensor& tensor, const Tensor& indices, const Tensor& updates);
-Tensor tensor_scatter_nd_sub(const Tensor& tensor, const Tensor& indices, const Tensor& updates);
-Tensor tensor_scatter_nd_max(const Tensor& tensor, const Tensor& indices, const Tensor& updates);
-Tensor tensor_scatter_nd_min(const Tensor& tensor, const Tensor& indices, const Tensor& updates);
 /// Coordinates of the elements that hold: int64, one row for each.
 Tensor where_indices(const Tensor& condition);
 /// `side`: "left" or "right".
@@ -296,12 +168,9 @@ Tensor invert_permutation(const Tensor& x);
 
 // ---- basics of neural networks (nn.cpp) ----
 Tensor softmax(const Tensor& logits, std::int64_t axis = -1);
-Tensor log_softmax(const Tensor& logits, std::int64_t axis = -1);
 Tensor softmax_cross_entropy_with_logits(const Tensor& labels, const Tensor& logits, std::int64_t axis = -1);
 Tensor sparse_softmax_cross_entropy_with_logits(const Tensor& labels, const Tensor& logits);
 Tensor l2_loss(const Tensor& t);
-/// Mean and variance.
-std::pair<Tensor, Tensor> moments(const Tensor& x, const Axes& axes, bool keepdims = false);
 
 }  // namespace tapedeck::ops
 

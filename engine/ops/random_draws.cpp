@@ -325,9 +325,6 @@ TAPEDECK_OP(random_poisson_op) = {
     .saturates = true,
     .gpu_kernel = false,
 };
-Tensor random_poisson(const Shape& shape, const Tensor& lam, DType dtype, Seed seed) {
-  return run_draw(random_poisson_op, {lam}, {attribute_of(shape), dtype}, seed);
-}
 
 // ---- random_binomial ----
 TAPEDECK_OP(random_binomial_op) = {
@@ -399,8 +396,5 @@ TAPEDECK_OP(random_binomial_op) = {
     .saturates = true,
     .gpu_kernel = false,
 };
-Tensor random_binomial(const Tensor& counts, const Tensor& probs, DType dtype, Seed seed) {
-  return run_draw(random_binomial_op, {counts, probs}, {dtype}, seed);
-}
 
 }  // namespace tapedeck::ops

@@ -262,9 +262,6 @@ Tensor reduce_any(const Tensor& input, const Axes& axis, bool keepdims) {
 TAPEDECK_OP(reduce_all_op) =
     reduction_row({"reduce_all", "True where all values along the axes are; of nothing it is True.", "none"},
                   Kind::boolean, reduction_shape<Kind::boolean>, reduction_forward<Reduction::all>, nullptr);
-Tensor reduce_all(const Tensor& input, const Axes& axis, bool keepdims) {
-  return run_op1(reduce_all_op, {input}, {attribute_of(axis), keepdims});
-}
 
 TAPEDECK_OP(reduce_logsumexp_op) = reduction_row(
     {"reduce_logsumexp",

@@ -58,8 +58,10 @@ void check_call(const OpDef& op, std::span<const Tensor> inputs, const Attribute
 template <class E>
 [[noreturn]] void rethrow_naming(const OpDef& op, const E& error) {
   const std::string_view text = error.what();
-  if (text.starts_with(op.name + ":")) throw error;
-  throw E(op.name + ": " + std::string(text));
+  E named(text.starts_with(op.name + ":") ? std::string(text) : op.name + ": " + std::string(text));
+  named.op_name = op.name;
+  named.argument = error.argument;
+  throw named;
 }
 
 template <class Function>
@@ -72,6 +74,9 @@ auto naming_the_op(const OpDef& op, Function&& function) {
     rethrow_naming(op, error);
   } catch (const UnimplementedError& error) {
     rethrow_naming(op, error);
+  } catch (Error& error) {  // the others are thrown by the op's own checks, which name it
+    if (error.op_name.empty()) error.op_name = op.name;
+    throw;
   }
 }
 
@@ -91,7 +96,10 @@ Tensors compute(const OpContext& context) {
 }
 
 TensorSpecs announce(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
-  return naming_the_op(op, [&] { return op.shape_rule({op, inputs, attributes, {}}); });
+  return naming_the_op(op, [&] {
+    check_call(op, inputs, attributes);
+    return op.shape_rule({op, inputs, attributes, {}});
+  });
 }
 
 /// What the checks throw, told to whoever listens.
@@ -134,7 +142,6 @@ Tensors run_attended(const OpContext& context, Observer* observer) {
                                                     const Attributes& attributes, Device device = {}) {
   const TensorSpecs specs = [&] {
     try {
-      check_call(op, inputs, attributes);
       return announce(op, inputs, attributes);
     } catch (const std::exception& error) {
       tell_refusal(op, inputs, error.what());

@@ -4,6 +4,9 @@
 #include "engine/ops/rows.h"
 
 namespace tapedeck::ops {
+
+static Tensor cumulative_logsumexp(const Tensor& x, std::int64_t axis = 0, bool exclusive = false,
+                                   bool reverse = false);
 namespace {
 
 int scan_axis(const OpContext& c) {

@@ -202,9 +202,6 @@ TAPEDECK_OP(unsorted_segment_prod_op, VjpReads::inputs) = segment_row(
     "where there is none.",
     "d(data)[i] = dy[s]·Π data[j] over the other j of segment s", segment_forward<Segment::prod>,
     segment_prod_vjp);
-Tensor unsorted_segment_prod(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments) {
-  return run_op1(unsorted_segment_prod_op, {data, segment_ids}, {num_segments});
-}
 
 TAPEDECK_OP(unsorted_segment_max_op) = segment_row(
     "max",
@@ -224,8 +221,5 @@ TAPEDECK_OP(unsorted_segment_min_op) = segment_row(
     "d(data) = gather(dy, segment_ids) where data = gather(y, segment_ids), divided by the number of such, "
     "else 0",
     segment_forward<Segment::min>, segment_extreme_vjp);
-Tensor unsorted_segment_min(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments) {
-  return run_op1(unsorted_segment_min_op, {data, segment_ids}, {num_segments});
-}
 
 }  // namespace tapedeck::ops

@@ -204,9 +204,6 @@ TAPEDECK_OP(cummax_op) = {
     .uint64_way = Uint64Way::order,
     .results = {.fields = {"values", "indices"}, .tuple_name = "Cummax"},
 };
-std::pair<Tensor, Tensor> cummax(const Tensor& x, std::int64_t axis, bool reverse) {
-  return run_op2(cummax_op, x, {axis, reverse});
-}
 
 // ---- top_k ----
 namespace {

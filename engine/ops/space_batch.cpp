@@ -6,6 +6,10 @@
 #include "engine/ops/cost.h"
 
 namespace tapedeck::ops {
+
+static Tensor batch_to_space_nd(const Tensor& input, const Integers& block_shape, const Integers& crops);
+
+static Tensor space_to_batch_nd(const Tensor& input, const Integers& block_shape, const Integers& paddings);
 namespace {
 
 /// Both ops copy between `space`, (batch, axes…, rest…), and `batches`, (batch·Π block, axes…, rest…):

@@ -17,9 +17,6 @@ TAPEDECK_OP(erfc_op, VjpReads::inputs) = unary_op<Unary::erfc, Kind::floating>(
     [](const VjpContext& c) {
       return one(c.cotangents[0] * (-2.0 * std::numbers::inv_sqrtpi * exp(-square(c.inputs[0]))));
     });
-Tensor erfc(const Tensor& x) {
-  return run_op1(erfc_op, {x});
-}
 
 TAPEDECK_OP(erfinv_op, VjpReads::outputs) = unary_op<Unary::erfinv, Kind::floating>(
     {"erfinv",
@@ -29,9 +26,6 @@ TAPEDECK_OP(erfinv_op, VjpReads::outputs) = unary_op<Unary::erfinv, Kind::floati
     [](const VjpContext& c) {
       return one(c.cotangents[0] * (0.5 / std::numbers::inv_sqrtpi * exp(square(c.outputs[0]))));
     });
-Tensor erfinv(const Tensor& x) {
-  return run_op1(erfinv_op, {x});
-}
 
 TAPEDECK_OP(erfcinv_op, VjpReads::outputs) = unary_op<Unary::erfcinv, Kind::floating>(
     {"erfcinv",
@@ -53,9 +47,6 @@ TAPEDECK_OP(ndtri_op, VjpReads::outputs) = unary_op<Unary::ndtri, Kind::floating
       const double root = std::numbers::sqrt2 / std::numbers::inv_sqrtpi;
       return one(c.cotangents[0] * (root * exp(0.5 * square(c.outputs[0]))));
     });
-Tensor ndtri(const Tensor& x) {
-  return run_op1(ndtri_op, {x});
-}
 
 TAPEDECK_OP(lgamma_op, VjpReads::inputs) = unary_op<Unary::lgamma, Kind::floating>(
     {"lgamma",
@@ -63,9 +54,6 @@ TAPEDECK_OP(lgamma_op, VjpReads::inputs) = unary_op<Unary::lgamma, Kind::floatin
      "The logarithm of the gamma function's absolute value: ln |Γ(x)|; ∞ at 0, −1, −2 …",
      "dx = dy·digamma(x)"},
     [](const VjpContext& c) { return one(c.cotangents[0] * digamma(c.inputs[0])); });
-Tensor lgamma(const Tensor& x) {
-  return run_op1(lgamma_op, {x});
-}
 
 TAPEDECK_OP(digamma_op, VjpReads::inputs) = unary_op<Unary::digamma, Kind::floating>(
     {"digamma",
@@ -75,9 +63,6 @@ TAPEDECK_OP(digamma_op, VjpReads::inputs) = unary_op<Unary::digamma, Kind::float
     [](const VjpContext& c) {
       return one(c.cotangents[0] * polygamma(number(1.0, c.inputs[0].dtype()), c.inputs[0]));
     });
-Tensor digamma(const Tensor& x) {
-  return run_op1(digamma_op, {x});
-}
 
 // The orders a (and x of zeta) are taken as constants, as TensorFlow does.
 TAPEDECK_OP(polygamma_op, VjpReads::inputs) = binary_op<Binary::polygamma, Kind::floating>(
@@ -96,9 +81,6 @@ TAPEDECK_OP(polygamma_op, VjpReads::inputs) = binary_op<Binary::polygamma, Kind:
             unbroadcast(c.cotangents[0] * polygamma(c.inputs[0] + 1.0, c.inputs[1]), c.inputs[1].shape());
       return gradients;
     });
-Tensor polygamma(const Tensor& a, const Tensor& x) {
-  return run_op1(polygamma_op, {a, x});
-}
 
 TAPEDECK_OP(zeta_op, VjpReads::inputs) = binary_op<Binary::zeta, Kind::floating>(
     {"zeta",
@@ -114,9 +96,6 @@ TAPEDECK_OP(zeta_op, VjpReads::inputs) = binary_op<Binary::zeta, Kind::floating>
       gradients[1] = unbroadcast(c.cotangents[0] * (-x * zeta(x + 1.0, c.inputs[1])), c.inputs[1].shape());
       return gradients;
     });
-Tensor zeta(const Tensor& x, const Tensor& q) {
-  return run_op1(zeta_op, {x, q});
-}
 
 // Numbers without kernels of their own would be widened, and the step would be lost.
 TAPEDECK_OP(nextafter_op, VjpReads::shapes) = [] {
@@ -139,9 +118,6 @@ TAPEDECK_OP(nextafter_op, VjpReads::shapes) = [] {
   };
   return op;
 }();
-Tensor nextafter(const Tensor& x1, const Tensor& x2) {
-  return run_op1(nextafter_op, {x1, x2});
-}
 
 namespace {
 
@@ -164,9 +140,6 @@ TAPEDECK_OP(xdivy_op) =
                                                   c, [&] { return c.cotangents[0] * xdivy(not_zero(x), y); },
                                                   [&] { return -c.cotangents[0] * xdivy(c.outputs[0], y); });
                                             });
-Tensor xdivy(const Tensor& x, const Tensor& y) {
-  return run_op1(xdivy_op, {x, y});
-}
 
 TAPEDECK_OP(xlogy_op, VjpReads::inputs) =
     binary_op<Binary::xlogy, Kind::inexact>({"xlogy",
@@ -180,9 +153,6 @@ TAPEDECK_OP(xlogy_op, VjpReads::inputs) =
                                                   c, [&] { return c.cotangents[0] * xlogy(not_zero(x), y); },
                                                   [&] { return c.cotangents[0] * xdivy(x, y); });
                                             });
-Tensor xlogy(const Tensor& x, const Tensor& y) {
-  return run_op1(xlogy_op, {x, y});
-}
 
 TAPEDECK_OP(xlog1py_op, VjpReads::inputs) = binary_op<Binary::xlog1py, Kind::inexact>(
     {"xlog1py",
@@ -196,8 +166,5 @@ TAPEDECK_OP(xlog1py_op, VjpReads::inputs) = binary_op<Binary::xlog1py, Kind::ine
           c, [&] { return c.cotangents[0] * xlog1py(not_zero(x), y); },
           [&] { return c.cotangents[0] * xdivy(x, 1.0 + y); });
     });
-Tensor xlog1py(const Tensor& x, const Tensor& y) {
-  return run_op1(xlog1py_op, {x, y});
-}
 
 }  // namespace tapedeck::ops

@@ -147,9 +147,6 @@ TAPEDECK_OP(moments_op) = {
         "dtype.",
     .results = {.fields = {"mean", "variance"}},
 };
-std::pair<Tensor, Tensor> moments(const Tensor& x, const Axes& axes, bool keepdims) {
-  return run_op2(moments_op, x, {attribute_of(axes), keepdims});
-}
 
 TAPEDECK_OP(reduce_variance_op, VjpReads::inputs) = reduction_row(
     {"reduce_variance",
@@ -175,9 +172,6 @@ TAPEDECK_OP(reduce_std_op) = reduction_row(
       const Tensor share = divide_no_nan(c.cotangents[0], c.outputs[0]);
       return one(with_kept_axes(c, share) * scaled_deviation(c));
     });
-Tensor reduce_std(const Tensor& input, const Axes& axis, bool keepdims) {
-  return run_op1(reduce_std_op, {input}, {attribute_of(axis), keepdims});
-}
 
 TAPEDECK_OP(reduce_euclidean_norm_op) = reduction_row(
     {"reduce_euclidean_norm",
@@ -190,8 +184,5 @@ TAPEDECK_OP(reduce_euclidean_norm_op) = reduction_row(
           divide_no_nan(c.inputs[0], with_kept_axes(c, c.outputs[0]));  // 1 / y may be infinite
       return one(with_kept_axes(c, c.cotangents[0]) * share);
     });
-Tensor reduce_euclidean_norm(const Tensor& input, const Axes& axis, bool keepdims) {
-  return run_op1(reduce_euclidean_norm_op, {input}, {attribute_of(axis), keepdims});
-}
 
 }  // namespace tapedeck::ops

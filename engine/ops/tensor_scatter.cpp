@@ -2,6 +2,8 @@
 #include "engine/ops/coordinates.h"
 
 namespace tapedeck::ops {
+
+static Tensor tensor_scatter_nd_update(const Tensor& tensor, const Tensor& indices, const Tensor& updates);
 namespace {
 
 template <Kind kind>
@@ -166,18 +168,9 @@ TAPEDECK_OP(tensor_scatter_nd_sub_op, VjpReads::inputs) =
     tensor_scatter_row("sub", Kind::numeric, "A tensor from which slices are subtracted by coordinates.",
                        "d(tensor) = dy, d(updates) = −gather_nd(dy, indices)",
                        tensor_scatter_shape<Kind::numeric>, add_forward<true>, add_vjp<true>);
-Tensor tensor_scatter_nd_sub(const Tensor& tensor, const Tensor& indices, const Tensor& updates) {
-  return run_op1(tensor_scatter_nd_sub_op, {tensor, indices, updates});
-}
 
 TAPEDECK_OP(tensor_scatter_nd_max_op) = extreme_row<kernels::Segment::max>("max", "larger");
-Tensor tensor_scatter_nd_max(const Tensor& tensor, const Tensor& indices, const Tensor& updates) {
-  return run_op1(tensor_scatter_nd_max_op, {tensor, indices, updates});
-}
 
 TAPEDECK_OP(tensor_scatter_nd_min_op) = extreme_row<kernels::Segment::min>("min", "smaller");
-Tensor tensor_scatter_nd_min(const Tensor& tensor, const Tensor& indices, const Tensor& updates) {
-  return run_op1(tensor_scatter_nd_min_op, {tensor, indices, updates});
-}
 
 }  // namespace tapedeck::ops

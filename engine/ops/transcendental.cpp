@@ -11,51 +11,30 @@ using kernels::Unary;
 TAPEDECK_OP(exp_op, VjpReads::outputs) = unary_op<Unary::exp, Kind::inexact>(
     {"exp", {"exp", "math.exp"}, "The exponential function: eˣ; ∞ where that overflows.", "dx = dy·y"},
     [](const VjpContext& c) { return one(c.cotangents[0] * c.outputs[0]); });
-Tensor exp(const Tensor& x) {
-  return run_op1(exp_op, {x});
-}
 
 TAPEDECK_OP(expm1_op, VjpReads::inputs) = unary_op<Unary::expm1, Kind::inexact>(
     {"expm1", {"expm1", "math.expm1"}, "eˣ − 1, accurate for small x too.", "dx = dy·eˣ"},
     [](const VjpContext& c) { return one(c.cotangents[0] * exp(c.inputs[0])); });
-Tensor expm1(const Tensor& x) {
-  return run_op1(expm1_op, {x});
-}
 
 TAPEDECK_OP(log_op, VjpReads::inputs) = unary_op<Unary::log, Kind::inexact>(
     {"log", {"log", "math.log"}, "The natural logarithm: ln x; −∞ at 0, NaN below.", "dx = dy / x"},
     [](const VjpContext& c) { return one(c.cotangents[0] / c.inputs[0]); });
-Tensor log(const Tensor& x) {
-  return run_op1(log_op, {x});
-}
 
 TAPEDECK_OP(log1p_op, VjpReads::inputs) = unary_op<Unary::log1p, Kind::inexact>(
     {"log1p", {"log1p", "math.log1p"}, "ln(1 + x), accurate for small x too.", "dx = dy / (1 + x)"},
     [](const VjpContext& c) { return one(c.cotangents[0] / (1.0 + c.inputs[0])); });
-Tensor log1p(const Tensor& x) {
-  return run_op1(log1p_op, {x});
-}
 
 TAPEDECK_OP(sin_op, VjpReads::inputs) = unary_op<Unary::sin, Kind::inexact>(
     {"sin", {"sin", "math.sin"}, "The sine; x in radians.", "dx = dy·cos x"},
     [](const VjpContext& c) { return one(c.cotangents[0] * cos(c.inputs[0])); });
-Tensor sin(const Tensor& x) {
-  return run_op1(sin_op, {x});
-}
 
 TAPEDECK_OP(cos_op, VjpReads::inputs) = unary_op<Unary::cos, Kind::inexact>(
     {"cos", {"cos", "math.cos"}, "The cosine; x in radians.", "dx = −dy·sin x"},
     [](const VjpContext& c) { return one(-c.cotangents[0] * sin(c.inputs[0])); });
-Tensor cos(const Tensor& x) {
-  return run_op1(cos_op, {x});
-}
 
 TAPEDECK_OP(tan_op, VjpReads::outputs) = unary_op<Unary::tan, Kind::inexact>(
     {"tan", {"tan", "math.tan"}, "The tangent; x in radians.", "dx = dy·(1 + y²)"},
     [](const VjpContext& c) { return one(c.cotangents[0] * (1.0 + square(c.outputs[0]))); });
-Tensor tan(const Tensor& x) {
-  return run_op1(tan_op, {x});
-}
 
 namespace {
 
@@ -72,9 +51,6 @@ TAPEDECK_OP(asin_op, VjpReads::inputs) = unary_op<Unary::asin, Kind::inexact>(
      "The inverse sine, in radians; NaN outside [−1, 1].",
      "dx = dy / √(1 − x²)"},
     [](const VjpContext& c) { return one(c.cotangents[0] * rsqrt(one_minus_square(c.inputs[0]))); });
-Tensor asin(const Tensor& x) {
-  return run_op1(asin_op, {x});
-}
 
 TAPEDECK_OP(acos_op, VjpReads::inputs) = unary_op<Unary::acos, Kind::inexact>(
     {"acos",
@@ -82,30 +58,18 @@ TAPEDECK_OP(acos_op, VjpReads::inputs) = unary_op<Unary::acos, Kind::inexact>(
      "The inverse cosine, in radians; NaN outside [−1, 1].",
      "dx = −dy / √(1 − x²)"},
     [](const VjpContext& c) { return one(-c.cotangents[0] * rsqrt(one_minus_square(c.inputs[0]))); });
-Tensor acos(const Tensor& x) {
-  return run_op1(acos_op, {x});
-}
 
 TAPEDECK_OP(atan_op, VjpReads::inputs) = unary_op<Unary::atan, Kind::inexact>(
     {"atan", {"atan", "math.atan"}, "The inverse tangent, in radians.", "dx = dy / (1 + x²)"},
     [](const VjpContext& c) { return one(c.cotangents[0] / (1.0 + square(c.inputs[0]))); });
-Tensor atan(const Tensor& x) {
-  return run_op1(atan_op, {x});
-}
 
 TAPEDECK_OP(sinh_op, VjpReads::inputs) = unary_op<Unary::sinh, Kind::inexact>(
     {"sinh", {"sinh", "math.sinh"}, "The hyperbolic sine: (eˣ − e⁻ˣ) / 2.", "dx = dy·cosh x"},
     [](const VjpContext& c) { return one(c.cotangents[0] * cosh(c.inputs[0])); });
-Tensor sinh(const Tensor& x) {
-  return run_op1(sinh_op, {x});
-}
 
 TAPEDECK_OP(cosh_op, VjpReads::inputs) = unary_op<Unary::cosh, Kind::inexact>(
     {"cosh", {"cosh", "math.cosh"}, "The hyperbolic cosine: (eˣ + e⁻ˣ) / 2.", "dx = dy·sinh x"},
     [](const VjpContext& c) { return one(c.cotangents[0] * sinh(c.inputs[0])); });
-Tensor cosh(const Tensor& x) {
-  return run_op1(cosh_op, {x});
-}
 
 TAPEDECK_OP(tanh_op, VjpReads::outputs) = unary_op<Unary::tanh, Kind::inexact>(
     {"tanh",
@@ -113,9 +77,6 @@ TAPEDECK_OP(tanh_op, VjpReads::outputs) = unary_op<Unary::tanh, Kind::inexact>(
      "The hyperbolic tangent: (eˣ − e⁻ˣ) / (eˣ + e⁻ˣ).",
      "dx = dy·(1 − y²)"},
     [](const VjpContext& c) { return one(tanh_grad(c.outputs[0], c.cotangents[0])); });
-Tensor tanh(const Tensor& x) {
-  return run_op1(tanh_op, {x});
-}
 
 TAPEDECK_OP(sigmoid_op, VjpReads::outputs) = unary_op<Unary::sigmoid, Kind::inexact>(
     {"sigmoid",
@@ -123,9 +84,6 @@ TAPEDECK_OP(sigmoid_op, VjpReads::outputs) = unary_op<Unary::sigmoid, Kind::inex
      "The logistic function: 1 / (1 + e⁻ˣ).",
      "dx = dy·y·(1 − y)"},
     [](const VjpContext& c) { return one(sigmoid_grad(c.outputs[0], c.cotangents[0])); });
-Tensor sigmoid(const Tensor& x) {
-  return run_op1(sigmoid_op, {x});
-}
 
 TAPEDECK_OP(softplus_op, VjpReads::inputs) = unary_op<Unary::softplus, Kind::floating>(
     {"softplus",
@@ -134,25 +92,16 @@ TAPEDECK_OP(softplus_op, VjpReads::inputs) = unary_op<Unary::softplus, Kind::flo
      "dx = dy·sigmoid(x)",
      "features"},
     [](const VjpContext& c) { return one(c.cotangents[0] * sigmoid(c.inputs[0])); });
-Tensor softplus(const Tensor& features) {
-  return run_op1(softplus_op, {features});
-}
 
 TAPEDECK_OP(erf_op, VjpReads::inputs) = unary_op<Unary::erf, Kind::floating>(
     {"erf", {"erf", "math.erf"}, "The error function: 2/√π · ∫₀ˣ e^(−t²) dt.", "dx = dy·2/√π·e^(−x²)"},
     [](const VjpContext& c) {
       return one(c.cotangents[0] * (2.0 * std::numbers::inv_sqrtpi * exp(-square(c.inputs[0]))));
     });
-Tensor erf(const Tensor& x) {
-  return run_op1(erf_op, {x});
-}
 
 TAPEDECK_OP(asinh_op, VjpReads::outputs) = unary_op<Unary::asinh, Kind::inexact>(
     {"asinh", {"asinh", "math.asinh"}, "The inverse hyperbolic sine: ln(x + √(x² + 1)).", "dx = dy / cosh y"},
     [](const VjpContext& c) { return one(c.cotangents[0] / cosh(c.outputs[0])); });
-Tensor asinh(const Tensor& x) {
-  return run_op1(asinh_op, {x});
-}
 
 TAPEDECK_OP(acosh_op, VjpReads::outputs) = unary_op<Unary::acosh, Kind::inexact>(
     {"acosh",
@@ -160,9 +109,6 @@ TAPEDECK_OP(acosh_op, VjpReads::outputs) = unary_op<Unary::acosh, Kind::inexact>
      "The inverse hyperbolic cosine: ln(x + √(x² − 1)); NaN below 1.",
      "dx = dy / sinh y"},
     [](const VjpContext& c) { return one(c.cotangents[0] / sinh(c.outputs[0])); });
-Tensor acosh(const Tensor& x) {
-  return run_op1(acosh_op, {x});
-}
 
 TAPEDECK_OP(atanh_op, VjpReads::inputs) = unary_op<Unary::atanh, Kind::inexact>(
     {"atanh",
@@ -170,9 +116,6 @@ TAPEDECK_OP(atanh_op, VjpReads::inputs) = unary_op<Unary::atanh, Kind::inexact>(
      "The inverse hyperbolic tangent: ½·ln((1 + x) / (1 − x)); ±∞ at ±1, NaN beyond.",
      "dx = dy / (1 − x²)"},
     [](const VjpContext& c) { return one(c.cotangents[0] / one_minus_square(c.inputs[0])); });
-Tensor atanh(const Tensor& x) {
-  return run_op1(atanh_op, {x});
-}
 
 TAPEDECK_OP(atan2_op, VjpReads::inputs) = binary_op<kernels::Binary::atan2, Kind::floating>(
     {"atan2",
@@ -196,8 +139,5 @@ TAPEDECK_OP(atan2_op, VjpReads::inputs) = binary_op<kernels::Binary::atan2, Kind
       return binary_gradients(
           c, [&] { return scaled * a; }, [&] { return -scaled * b; });
     });
-Tensor atan2(const Tensor& y, const Tensor& x) {
-  return run_op1(atan2_op, {y, x});
-}
 
 }  // namespace tapedeck::ops

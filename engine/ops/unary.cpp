@@ -33,9 +33,6 @@ OpDef unary_row(UnaryText text, Kind kind, bool to_bool, ShapeRule shape_rule, F
 TAPEDECK_OP(negative_op, VjpReads::shapes) = unary_op<Unary::negative, Kind::numeric>(
     {"negative", {"negative", "math.negative"}, "Changes the sign: −x. Integers wrap around.", "dx = −dy"},
     [](const VjpContext& c) { return one(-c.cotangents[0]); });
-Tensor negative(const Tensor& x) {
-  return run_op1(negative_op, {x});
-}
 
 TAPEDECK_OP(abs_op, VjpReads::inputs) = unary_row(
     {"abs",
@@ -57,22 +54,13 @@ TAPEDECK_OP(abs_op, VjpReads::inputs) = unary_row(
       const bool real_numbers = !is_complex(c.inputs[0].dtype());
       return one((real_numbers ? g : complex(g, zeros_shaped_like(g))) * sign(c.inputs[0]));
     });
-Tensor abs(const Tensor& x) {
-  return run_op1(abs_op, {x});
-}
 
 TAPEDECK_OP(sign_op, VjpReads::shapes) = unary_op<Unary::sign, Kind::numeric>(
     {"sign", {"sign", "math.sign"}, "The sign: −1, 0 or 1; NaN stays NaN.", "dx = 0"}, zero_gradient);
-Tensor sign(const Tensor& x) {
-  return run_op1(sign_op, {x});
-}
 
 TAPEDECK_OP(square_op, VjpReads::inputs) = unary_op<Unary::square, Kind::numeric>(
     {"square", {"square", "math.square"}, "The square: x·x.", "dx = dy·2x"},
     [](const VjpContext& c) { return one(2.0 * c.cotangents[0] * c.inputs[0]); });
-Tensor square(const Tensor& x) {
-  return run_op1(square_op, {x});
-}
 
 TAPEDECK_OP(sqrt_op, VjpReads::outputs) = unary_op<Unary::sqrt, Kind::inexact>(
     {"sqrt",
@@ -80,9 +68,6 @@ TAPEDECK_OP(sqrt_op, VjpReads::outputs) = unary_op<Unary::sqrt, Kind::inexact>(
      "The square root: √x, correctly rounded; NaN for x < 0.",
      "dx = dy·½ / √x"},
     [](const VjpContext& c) { return one(c.cotangents[0] * 0.5 / c.outputs[0]); });
-Tensor sqrt(const Tensor& x) {
-  return run_op1(sqrt_op, {x});
-}
 
 TAPEDECK_OP(rsqrt_op, VjpReads::outputs) = unary_op<Unary::rsqrt, Kind::inexact>(
     {"rsqrt", {"rsqrt", "math.rsqrt"}, "The reciprocal of the square root: 1 / √x.", "dx = dy·(−½)·y³"},
@@ -90,16 +75,10 @@ TAPEDECK_OP(rsqrt_op, VjpReads::outputs) = unary_op<Unary::rsqrt, Kind::inexact>
       const Tensor& y = c.outputs[0];
       return one(c.cotangents[0] * (-0.5 * (y * square(y))));
     });
-Tensor rsqrt(const Tensor& x) {
-  return run_op1(rsqrt_op, {x});
-}
 
 TAPEDECK_OP(reciprocal_op, VjpReads::outputs) = unary_op<Unary::reciprocal, Kind::inexact>(
     {"reciprocal", {"reciprocal", "math.reciprocal"}, "The reciprocal: 1 / x.", "dx = −dy·y²"},
     [](const VjpContext& c) { return one(-c.cotangents[0] * square(c.outputs[0])); });
-Tensor reciprocal(const Tensor& x) {
-  return run_op1(reciprocal_op, {x});
-}
 
 TAPEDECK_OP(relu_op, VjpReads::inputs) = unary_op<Unary::relu, Kind::numeric>(
     {"relu",
@@ -108,22 +87,13 @@ TAPEDECK_OP(relu_op, VjpReads::inputs) = unary_op<Unary::relu, Kind::numeric>(
      "dx = dy where x > 0, else 0",
      "features"},
     [](const VjpContext& c) { return one(relu_grad(c.cotangents[0], c.inputs[0])); });
-Tensor relu(const Tensor& features) {
-  return run_op1(relu_op, {features});
-}
 
 TAPEDECK_OP(floor_op) = unary_op<Unary::floor, Kind::numeric>(
     {"floor", {"floor", "math.floor"}, "The largest whole number that is not above x: ⌊x⌋.", "none"},
     nullptr);
-Tensor floor(const Tensor& x) {
-  return run_op1(floor_op, {x});
-}
 
 TAPEDECK_OP(ceil_op) = unary_op<Unary::ceil, Kind::numeric>(
     {"ceil", {"ceil", "math.ceil"}, "The smallest whole number that is not below x: ⌈x⌉.", "none"}, nullptr);
-Tensor ceil(const Tensor& x) {
-  return run_op1(ceil_op, {x});
-}
 
 TAPEDECK_OP(round_op) =
     unary_op<Unary::round, Kind::numeric>({"round",
@@ -131,39 +101,21 @@ TAPEDECK_OP(round_op) =
                                            "The nearest whole number; halves go to the even one.",
                                            "none"},
                                           nullptr);
-Tensor round(const Tensor& x) {
-  return run_op1(round_op, {x});
-}
 
 TAPEDECK_OP(trunc_op) = unary_op<Unary::trunc, Kind::numeric>(
     {"trunc", {"trunc", "math.trunc"}, "The whole number next to x on the way to 0.", "none"}, nullptr);
-Tensor trunc(const Tensor& x) {
-  return run_op1(trunc_op, {x});
-}
 
 TAPEDECK_OP(logical_not_op) = unary_to_bool_op<Unary::logical_not, Kind::boolean>(
     {"logical_not", {"logical_not", "math.logical_not"}, "True where x is False.", "none"});
-Tensor logical_not(const Tensor& x) {
-  return run_op1(logical_not_op, {x});
-}
 
 TAPEDECK_OP(is_nan_op) = unary_to_bool_op<Unary::is_nan, Kind::floating>(
     {"is_nan", {"is_nan", "math.is_nan"}, "True where x is NaN.", "none"});
-Tensor is_nan(const Tensor& x) {
-  return run_op1(is_nan_op, {x});
-}
 
 TAPEDECK_OP(is_inf_op) = unary_to_bool_op<Unary::is_inf, Kind::floating>(
     {"is_inf", {"is_inf", "math.is_inf"}, "True where x is +∞ or −∞.", "none"});
-Tensor is_inf(const Tensor& x) {
-  return run_op1(is_inf_op, {x});
-}
 
 TAPEDECK_OP(is_finite_op) = unary_to_bool_op<Unary::is_finite, Kind::floating>(
     {"is_finite", {"is_finite", "math.is_finite"}, "True where x is neither NaN nor infinite.", "none"});
-Tensor is_finite(const Tensor& x) {
-  return run_op1(is_finite_op, {x});
-}
 
 TAPEDECK_OP(reciprocal_no_nan_op, VjpReads::outputs) = unary_op<Unary::reciprocal_no_nan, Kind::inexact>(
     {"reciprocal_no_nan",
@@ -171,8 +123,5 @@ TAPEDECK_OP(reciprocal_no_nan_op, VjpReads::outputs) = unary_op<Unary::reciproca
      "The reciprocal 1 / x, but 0 where x is 0.",
      "dx = −dy·y²"},
     [](const VjpContext& c) { return one(-c.cotangents[0] * square(c.outputs[0])); });
-Tensor reciprocal_no_nan(const Tensor& x) {
-  return run_op1(reciprocal_no_nan_op, {x});
-}
 
 }  // namespace tapedeck::ops

@@ -31,11 +31,11 @@ std::int64_t to_integer(PyObject* value, const Where& where) {
       py::reinterpret_steal<py::object>(PyBool_Check(value) ? nullptr : PyNumber_Index(value));
   if (!index) {
     PyErr_Clear();
-    fail<TypeMismatchError>(where.prefix(), short_repr(value), " is not an integer");
+    refuse<TypeMismatchError>(where, short_repr(value), " is not an integer");
   }
   int overflow = 0;
   const std::int64_t number = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
-  if (overflow != 0) fail<InvalidArgumentError>(where.prefix(), short_repr(value), " does not fit in int64");
+  if (overflow != 0) refuse<InvalidArgumentError>(where, short_repr(value), " does not fit in int64");
   return number;
 }
 
@@ -59,8 +59,7 @@ std::vector<std::int64_t> to_integers(PyObject* value, const Where& where) {
   const py::object items = py::reinterpret_steal<py::object>(PySequence_Fast(value, ""));
   if (!items || PyUnicode_Check(value)) {
     PyErr_Clear();
-    fail<TypeMismatchError>(where.prefix(), short_repr(value),
-                            " is neither an integer nor a list of integers");
+    refuse<TypeMismatchError>(where, short_repr(value), " is neither an integer nor a list of integers");
   }
   std::vector<std::int64_t> numbers;
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.ptr());
@@ -82,7 +81,7 @@ Attribute to_real(PyObject* value, const Where& where) {
   const double number = PyFloat_AsDouble(value);
   if (number == -1. && PyErr_Occurred()) {
     PyErr_Clear();
-    fail<TypeMismatchError>(where.prefix(), short_repr(value), " is not a number");
+    refuse<TypeMismatchError>(where, short_repr(value), " is not a number");
   }
   return number;
 }
@@ -91,7 +90,7 @@ std::string to_text(PyObject* value, const Where& where) {
   const char* text = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : nullptr;
   if (!text) {
     PyErr_Clear();
-    fail<TypeMismatchError>(where.prefix(), short_repr(value), " is not a string");
+    refuse<TypeMismatchError>(where, short_repr(value), " is not a string");
   }
   return text;
 }
@@ -100,7 +99,7 @@ bool to_boolean(PyObject* value, const Where& where) {
   const int truth = PyUnicode_Check(value) ? -1 : PyObject_IsTrue(value);
   if (truth < 0) {
     PyErr_Clear();
-    fail<TypeMismatchError>(where.prefix(), short_repr(value), " is neither True nor False");
+    refuse<TypeMismatchError>(where, short_repr(value), " is neither True nor False");
   }
   return truth == 1;
 }
@@ -140,7 +139,7 @@ Attribute to_attribute(const AttributeSpec& spec, PyObject* value, const Where& 
       return to_text(value, where);
     case AttributeKind::dtype:
       if (const auto dtype = to_dtype(value, where)) return *dtype;
-      fail<TypeMismatchError>(where.prefix(), "None is not a dtype");
+      refuse<TypeMismatchError>(where, "None is not a dtype");
     case AttributeKind::integers:
       if (is_one_integer(value)) return to_integer(value, where);  // split tells 3 from [3]
       break;
@@ -153,13 +152,14 @@ Attribute to_attribute(const AttributeSpec& spec, PyObject* value, const Where& 
 Signature::Signature(const OpDef& op) : op_(op) {
   is_random_ = op.has("seed") && op.has("key") && op.has("counter");
   const auto add = [this](const std::string& name, bool is_input, std::size_t index) {
-    parameters_.push_back({interned(name), is_input, static_cast<int>(index)});
+    parameters_.push_back({interned(name), is_input, static_cast<int>(index), false});
   };
   const auto add_by_name = [&](const std::string& name) {
     for (std::size_t i = 0; i < op.inputs.size(); ++i)
       if (op.inputs[i].name == name) return add(name, true, i);
     for (std::size_t i = 0; i < op.attributes.size(); ++i)
       if (op.attributes[i].name == name) return add(name, false, i);
+    if (name == "name") return parameters_.push_back({interned(name), false, 0, true});
     throw std::logic_error("op " + op.name + ": python_order names " + name + ", which it does not have");
   };
   if (op.python_order.empty()) {
@@ -180,6 +180,7 @@ Signature::Signature(const OpDef& op) : op_(op) {
     optional = !is_required(parameter);
   }
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (parameters_[i].changes_nothing) continue;
     const auto index = static_cast<std::size_t>(parameters_[i].index);
     const std::string& old_name =
         parameters_[i].is_input ? op.inputs[index].old_name : op.attributes[index].old_name;
@@ -196,17 +197,26 @@ std::string Signature::text() const {
   std::string text = "(";
   for (const Parameter& parameter : parameters_) {
     text += PyUnicode_AsUTF8(parameter.name);
-    if (!is_required(parameter)) {
+    if (parameter.changes_nothing) {
+      text += "=None";
+    } else if (!is_required(parameter)) {
       const Attribute& fallback = op_.attributes[static_cast<std::size_t>(parameter.index)].fallback;
       const auto* dtype = std::get_if<DType>(&fallback);
       text += dtype ? "='" + std::string(dtype_name(*dtype)) + "'" : "=" + to_string(fallback);
     }
     text += ", ";
   }
-  return text + "name=None)";
+  if (!has_name_inside()) return text + "name=None)";
+  text.resize(text.size() - 2);
+  return text + ")";
+}
+
+bool Signature::has_name_inside() const {
+  return std::ranges::any_of(parameters_, [](const Parameter& each) { return each.name == name_keyword(); });
 }
 
 bool Signature::is_required(const Parameter& parameter) const {
+  if (parameter.changes_nothing) return false;
   return parameter.is_input || op_.attributes[static_cast<std::size_t>(parameter.index)].required;
 }
 
@@ -226,8 +236,9 @@ int Signature::slot_of(PyObject* keyword) const {
 void Signature::fill_slots(PyObject* const* arguments, std::size_t positional, PyObject* keyword_names,
                            PyObject** slots) const {
   const std::size_t count = parameters_.size();
-  if (positional > count + 1)
-    fail<TypeMismatchError>(op_.name, "() takes at most ", count + 1, " arguments ", text(), ", ", positional,
+  const std::size_t most = count + (has_name_inside() ? 0 : 1);
+  if (positional > most)
+    fail<TypeMismatchError>(op_.name, "() takes at most ", most, " arguments ", text(), ", ", positional,
                             " were given");
   std::copy(arguments, arguments + positional, slots);
   if (!keyword_names) return;
@@ -250,6 +261,7 @@ void Signature::parse(PyObject* const* arguments, std::size_t positional, PyObje
   std::vector<Attribute> given;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& parameter = parameters_[i];
+    if (parameter.changes_nothing) continue;
     const auto index = static_cast<std::size_t>(parameter.index);
     if (parameter.is_input) {
       if (!slots[i])

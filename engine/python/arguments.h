@@ -14,7 +14,8 @@ namespace tapedeck::python {
 struct Parameter {
   PyObject* name = nullptr;  ///< interned
   bool is_input = false;
-  int index = 0;  ///< into the op's inputs or attributes
+  int index = 0;                 ///< into the op's inputs or attributes
+  bool changes_nothing = false;  ///< `name`, where TensorFlow has it in between; then there is no index
 };
 
 class Signature {
@@ -34,6 +35,8 @@ class Signature {
 
  private:
   int slot_of(PyObject* keyword) const;
+  /// `name` stands among the parameters; else it is the last argument.
+  bool has_name_inside() const;
   void fill_slots(PyObject* const* arguments, std::size_t positional, PyObject* keyword_names,
                   PyObject** slots) const;
 

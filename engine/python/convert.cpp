@@ -137,15 +137,15 @@ Tensor stack_list(PyObject* list, std::optional<DType> wanted, const Where& wher
 }
 
 [[noreturn]] void refuse_value(PyObject* value, const Where& where) {
-  if (value == Py_None) fail<TypeMismatchError>(where.prefix(), "None is not a tensor");
-  fail<TypeMismatchError>(where.prefix(), "cannot convert ", short_repr(value), " of type ",
-                          Py_TYPE(value)->tp_name, " to a tensor");
+  if (value == Py_None) refuse<TypeMismatchError>(where, "None is not a tensor");
+  refuse<TypeMismatchError>(where, "cannot convert ", short_repr(value), " of type ", Py_TYPE(value)->tp_name,
+                            " to a tensor");
 }
 
 void check_tensor_dtype(const Tensor& tensor, std::optional<DType> wanted, const Where& where) {
   if (wanted && tensor.dtype() != *wanted && !interchangeable(tensor.dtype(), *wanted))
-    fail<TypeMismatchError>(where.prefix(), "a tensor of dtype ", dtype_name(tensor.dtype()), ", but ",
-                            dtype_name(*wanted), " is wanted; use tf.cast");
+    refuse<TypeMismatchError>(where, "a tensor of dtype ", dtype_name(tensor.dtype()), ", but ",
+                              dtype_name(*wanted), " is wanted; use tf.cast");
 }
 
 }  // namespace
@@ -224,7 +224,7 @@ void append_list(PyObject* value, std::optional<DType> dtype, const Where& where
   const py::object items = py::reinterpret_steal<py::object>(PySequence_Fast(value, ""));
   if (!items) {
     PyErr_Clear();
-    fail<TypeMismatchError>(where.prefix(), short_repr(value), " is no list of tensors");
+    refuse<TypeMismatchError>(where, short_repr(value), " is no list of tensors");
   }
   append_items(items.ptr(), dtype, where, inputs);
 }

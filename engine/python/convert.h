@@ -6,6 +6,7 @@
 
 #include "engine/ops/op.h"
 #include "engine/python/python.h"
+#include "engine/tensor/error.h"
 
 namespace tapedeck::python {
 
@@ -15,6 +16,17 @@ struct Where {
   const char* argument = nullptr;
   std::string prefix() const;
 };
+/// fail for what somebody gave there.
+template <class E, class... Parts>
+[[noreturn]] void refuse(const Where& where, const Parts&... parts) {
+  std::ostringstream text;
+  text << where.prefix();
+  (text << ... << parts);
+  E error(text.str());
+  if (where.op) error.op_name = where.op;
+  if (where.argument) error.argument = where.argument;
+  throw error;
+}
 
 /// What a Python value is before it becomes a tensor. The later ones decide over the earlier ones where
 /// several share a dtype.

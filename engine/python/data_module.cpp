@@ -286,7 +286,8 @@ void bind_buffering_stages(py::class_<DatasetHandle>& stage) {
   define("iterate", [](Self self, bool own_threads) {
     return std::make_unique<IteratorHandle>(self.dataset, own_threads);
   });
-  stage.def_property_readonly("name", [](Self self) { return self.dataset->name(); });
+  stage.def_property_readonly(
+      "name", [](Self self) { return self.dataset->name(); }, "What it does.\nReturns: str.");
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "engine/python/errors.h"
 
-#include <cstring>
 #include <new>
 
 #include "engine/data/data_error.h"
@@ -25,11 +24,20 @@ struct ErrorClasses {
 ErrorClasses classes;
 
 /// A path in the text may hold bytes that are no UTF-8: they come as Python has them in paths.
-void raise(PyObject* type, const char* text) {
-  PyObject* message =
-      PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(std::strlen(text)), "surrogateescape");
-  if (message) PyErr_SetObject(type, message);
-  Py_XDECREF(message);
+py::object text_object(const std::string& text) {
+  return checked(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
+}
+
+void raise(PyObject* type, const Error& error) {
+  try {
+    const py::object raised = py::handle(type)(text_object(error.what()));
+    if (!error.op_name.empty()) raised.attr("op_name") = text_object(error.op_name);
+    if (!error.argument.empty()) raised.attr("argument") = text_object(error.argument);
+    PyErr_SetObject(type, raised.ptr());
+  } catch (py::error_already_set& other) {  // no memory for it
+    other.restore();
+  } catch (const ForeignException&) {  // likewise, and it is set
+  }
 }
 
 /// `parent`: the engine's class above it; none for the first one.
@@ -67,6 +75,8 @@ void bind_errors(py::module_& module) {
   PyObject* base = make("OpError", "What every error of the engine is.", nullptr, PyExc_Exception);
   PyObject* invalid = make("InvalidArgumentError", "An argument's value or shape is wrong; a ValueError.",
                            base, PyExc_ValueError);
+  py::handle(base).attr("op_name") = py::none();   // the op that refused
+  py::handle(base).attr("argument") = py::none();  // and which of its arguments, where the engine knows them
   classes.base = base;
   classes.invalid_argument = invalid;
   // TensorFlow raises an InvalidArgumentError for many of the next two: whoever catches that gets them.
@@ -102,25 +112,25 @@ void set_python_error() noexcept {
   } catch (const Interrupted&) {
     if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
   } catch (const InvalidArgumentError& error) {
-    raise(classes.invalid_argument, error.what());
+    raise(classes.invalid_argument, error);
   } catch (const TypeMismatchError& error) {
-    raise(classes.type_mismatch, error.what());
+    raise(classes.type_mismatch, error);
   } catch (const OutOfRangeError& error) {
-    raise(classes.out_of_range, error.what());
+    raise(classes.out_of_range, error);
   } catch (const ResourceExhaustedError& error) {
-    raise(classes.resource_exhausted, error.what());
+    raise(classes.resource_exhausted, error);
   } catch (const NotFoundError& error) {
-    raise(classes.not_found, error.what());
+    raise(classes.not_found, error);
   } catch (const UnimplementedError& error) {
-    raise(classes.unimplemented, error.what());
+    raise(classes.unimplemented, error);
   } catch (const FailedPreconditionError& error) {
-    raise(classes.failed_precondition, error.what());
+    raise(classes.failed_precondition, error);
   } catch (const data::DataLossError& error) {
-    raise(classes.data_loss, error.what());
+    raise(classes.data_loss, error);
   } catch (const LockstepDifferenceError& error) {
-    raise(classes.lockstep_difference, error.what());
+    raise(classes.lockstep_difference, error);
   } catch (const Error& error) {
-    raise(classes.base, error.what());
+    raise(classes.base, error);
   } catch (py::error_already_set& error) {
     error.restore();
   } catch (const py::builtin_exception& error) {

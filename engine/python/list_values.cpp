@@ -20,7 +20,7 @@ bool is_list(PyObject* value) {
 }
 
 [[noreturn]] void refuse(PyObject* value, DType dtype, const Where& where) {
-  fail<TypeMismatchError>(where.prefix(), "cannot convert ", short_repr(value), " to ", dtype_name(dtype));
+  refuse<TypeMismatchError>(where, "cannot convert ", short_repr(value), " to ", dtype_name(dtype));
 }
 
 std::int64_t read_integer(PyObject* value, DType dtype, std::int64_t lowest, std::int64_t highest,
@@ -30,8 +30,8 @@ std::int64_t read_integer(PyObject* value, DType dtype, std::int64_t lowest, std
   const std::int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow);
   if (number == -1 && PyErr_Occurred()) throw ForeignException{};
   if (overflow != 0 || number < lowest || number > highest)
-    fail<InvalidArgumentError>(where.prefix(), short_repr(value), " does not fit in ", dtype_name(dtype),
-                               dtype == DType::int32 ? "; pass dtype=tf.int64 or a float" : "");
+    refuse<InvalidArgumentError>(where, short_repr(value), " does not fit in ", dtype_name(dtype),
+                                 dtype == DType::int32 ? "; pass dtype=tf.int64 or a float" : "");
   return number;
 }
 
@@ -41,7 +41,7 @@ double read_real(PyObject* value, DType dtype, const Where& where) {
   const double number = PyLong_AsDouble(value);
   if (number == -1. && PyErr_Occurred()) {
     PyErr_Clear();
-    fail<InvalidArgumentError>(where.prefix(), short_repr(value), " does not fit in ", dtype_name(dtype));
+    refuse<InvalidArgumentError>(where, short_repr(value), " does not fit in ", dtype_name(dtype));
   }
   return number;
 }
@@ -63,7 +63,7 @@ std::uint64_t read_uint64(PyObject* value, const Where& where) {
   const std::uint64_t number = PyLong_AsUnsignedLongLong(value);
   if (number == ~std::uint64_t{0} && PyErr_Occurred()) {
     PyErr_Clear();
-    fail<InvalidArgumentError>(where.prefix(), short_repr(value), " does not fit in uint64");
+    refuse<InvalidArgumentError>(where, short_repr(value), " does not fit in uint64");
   }
   return number;
 }
@@ -93,7 +93,7 @@ Shape shape_of(PyObject* value, const Where& where) {
   Shape shape;
   while (is_list(value)) {
     if (shape.rank() == max_rank)
-      fail<InvalidArgumentError>(where.prefix(), "a list nested more than ", max_rank, " deep");
+      refuse<InvalidArgumentError>(where, "a list nested more than ", max_rank, " deep");
     const Py_ssize_t length = PySequence_Fast_GET_SIZE(value);
     shape.push_back(length);
     if (length == 0) break;
@@ -106,18 +106,18 @@ template <class T>
 void fill(PyObject* value, const Shape& shape, int axis, T*& target, DType dtype, const Where& where) {
   if (axis == shape.rank()) {
     if (is_list(value))
-      fail<InvalidArgumentError>(where.prefix(), "not rectangular: ", short_repr(value),
-                                 " stands where a number is");
+      refuse<InvalidArgumentError>(where, "not rectangular: ", short_repr(value),
+                                   " stands where a number is");
     *target++ = read_number<T>(value, dtype, where);
     return;
   }
   if (!is_list(value))
-    fail<InvalidArgumentError>(where.prefix(), "not rectangular: ", short_repr(value),
-                               " stands where a list of ", shape[axis], " is");
+    refuse<InvalidArgumentError>(where, "not rectangular: ", short_repr(value), " stands where a list of ",
+                                 shape[axis], " is");
   const Py_ssize_t length = PySequence_Fast_GET_SIZE(value);
   if (length != shape[axis])
-    fail<InvalidArgumentError>(where.prefix(), "not rectangular: lists of ", shape[axis], " and ", length,
-                               " at depth ", axis);
+    refuse<InvalidArgumentError>(where, "not rectangular: lists of ", shape[axis], " and ", length,
+                                 " at depth ", axis);
   for (Py_ssize_t i = 0; i < length; ++i)
     fill(PySequence_Fast_GET_ITEM(value, i), shape, axis + 1, target, dtype, where);
 }

@@ -199,8 +199,8 @@ Tensor borrow(PyObject* array, const Py_buffer& view, DType dtype, const Shape& 
 Shape extents_of(PyObject* array, const Where& where) {
   const py::tuple extents(py::handle(array).attr("shape"));
   if (extents.size() > max_rank)
-    fail<InvalidArgumentError>(where.prefix(), "a NumPy array of ", extents.size(),
-                               " axes; tensors have at most ", max_rank);
+    refuse<InvalidArgumentError>(where, "a NumPy array of ", extents.size(), " axes; tensors have at most ",
+                                 max_rank);
   std::array<std::int64_t, max_rank> values{};
   for (std::size_t i = 0; i < extents.size(); ++i) values[i] = py::cast<std::int64_t>(extents[i]);
   return Shape(std::span<const std::int64_t>(values.data(), extents.size()));
@@ -218,12 +218,13 @@ bool is_compatible(DType wanted, char kind) {
 [[noreturn]] void refuse(const Where& where, PyObject* dtype, std::optional<DType> wanted) {
   const std::string text = py::cast<std::string>(checked(PyObject_Str(dtype)));
   if (wanted)
-    fail<TypeMismatchError>(where.prefix(), "cannot convert a NumPy array of dtype ", text, " to ",
-                            dtype_name(*wanted));
-  fail<TypeMismatchError>(where.prefix(), "NumPy dtype ", text,
-                          " has no tensor dtype; tensors are bool, whole numbers up to 64 bits, real numbers "
-                          "of 16, 32 or 64 bits, "
-                          "complex numbers of two of 32 or 64, or strings (pass dtype=)");
+    refuse<TypeMismatchError>(where, "cannot convert a NumPy array of dtype ", text, " to ",
+                              dtype_name(*wanted));
+  refuse<TypeMismatchError>(
+      where, "NumPy dtype ", text,
+      " has no tensor dtype; tensors are bool, whole numbers up to 64 bits, real numbers "
+      "of 16, 32 or 64 bits, "
+      "complex numbers of two of 32 or 64, or strings (pass dtype=)");
 }
 
 void check_integer_range(const Where& where, PyObject* array, Kind kind, DType wanted) {
@@ -239,8 +240,8 @@ void check_integer_range(const Where& where, PyObject* array, Kind kind, DType w
   for (const py::object& extreme : {high, low}) {
     const py::int_ value(extreme);
     if (value > py::int_(highest) || value < py::int_(lowest))
-      fail<InvalidArgumentError>(where.prefix(), py::cast<std::string>(checked(PyObject_Str(value.ptr()))),
-                                 " does not fit in ", dtype_name(wanted));
+      refuse<InvalidArgumentError>(where, py::cast<std::string>(checked(PyObject_Str(value.ptr()))),
+                                   " does not fit in ", dtype_name(wanted));
   }
 }
 
@@ -258,8 +259,8 @@ Tensor strings_from(PyObject* array, const Shape& shape, const Where& where) {
     const char* text = PyUnicode_Check(item.ptr()) ? PyUnicode_AsUTF8AndSize(item.ptr(), &size) : nullptr;
     if (!text) {
       PyErr_Clear();
-      fail<TypeMismatchError>(where.prefix(), "an array of objects that holds ", short_repr(item.ptr()),
-                              "; strings are bytes or str");
+      refuse<TypeMismatchError>(where, "an array of objects that holds ", short_repr(item.ptr()),
+                                "; strings are bytes or str");
     }
     values.emplace_back(text, static_cast<std::size_t>(size));
   }

@@ -102,7 +102,12 @@ PyObject* call_on_tensors(const OpRow& row, PyObject* const* arguments, std::siz
     const Signature& signature = *row.signature;
     Tensors inputs;
     Attributes attributes;
-    signature.parse(arguments, count, keyword_names, inputs, attributes);
+    try {
+      signature.parse(arguments, count, keyword_names, inputs, attributes);
+    } catch (Error& error) {
+      if (error.op_name.empty()) error.op_name = signature.op().name;
+      throw;
+    }
     Tensors outputs = run_op(signature.op(), inputs, attributes);
     return wrap_results(row, outputs);
   });
@@ -136,7 +141,9 @@ PyObject* get_parameters(PyObject* self, void*) {
     for (const Parameter& parameter : signature.parameters()) {
       const auto index = static_cast<std::size_t>(parameter.index);
       const py::object ellipsis = py::ellipsis();
-      if (parameter.is_input) {
+      if (parameter.changes_nothing) {
+        list.append(py::make_tuple(py::handle(parameter.name), "any", py::none()));
+      } else if (parameter.is_input) {
         const char* kind = signature.op().inputs[index].variadic ? "tensors" : "tensor";
         list.append(py::make_tuple(py::handle(parameter.name), kind, ellipsis));
       } else {
@@ -154,6 +161,9 @@ PyObject* get_returns_list(PyObject* self, void*) {
 }
 PyObject* get_result_fields(PyObject* self, void*) {
   return guarded([&] { return py::cast(op_of(self).results.fields).release().ptr(); });
+}
+PyObject* get_alone_without(PyObject* self, void*) {
+  return PyUnicode_FromString(op_of(self).results.alone_without.c_str());
 }
 PyObject* get_tuple_class(PyObject* self, void*) {
   PyObject* tuple_class = row_of(self)->tuple_class;
@@ -173,6 +183,8 @@ PyGetSetDef properties[] = {
     {"returns_list", get_returns_list, nullptr, "True where the result is a list of tensors.", nullptr},
     {"result_fields", get_result_fields, nullptr, "The names of the results, where there are several.",
      nullptr},
+    {"alone_without", get_alone_without, nullptr,
+     "The argument without which the first result comes alone; \"\" where there is none.", nullptr},
     {"tuple_class", get_tuple_class, nullptr,
      "The class of the results where they are a named tuple, or None.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};

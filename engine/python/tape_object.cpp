@@ -320,7 +320,7 @@ PyMethodDef methods[] = {
     {"watch", watch, METH_O,
      "watch($self, tensor, /)\n--\n\nRecords what becomes of this tensor, or of every tensor and variable of "
      "a "
-     "nested structure."},
+     "nested structure.\nReturns: None."},
     {"gradient", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(gradient)),
      METH_FASTCALL | METH_KEYWORDS,
      "gradient($self, /, target, sources, output_gradients=None, unconnected_gradients='none')\n--\n\n"
@@ -332,10 +332,10 @@ PyMethodDef methods[] = {
      "with\n"
      "unconnected_gradients=\"zero\". RuntimeError at the second call of a tape that is not persistent."},
     {"reset", run<&Tape::reset>, METH_NOARGS,
-     "reset($self, /)\n--\n\nForgets everything recorded so far, watched tensors too."},
+     "reset($self, /)\n--\n\nForgets everything recorded so far, watched tensors too.\nReturns: None."},
     {"watched_variables", watched_variables, METH_NOARGS,
      "watched_variables($self, /)\n--\n\nThe variables that were read or watched, in the order of their "
-     "first use."},
+     "first use.\nReturns: tuple[Variable, ...]."},
     {"_start", run<&Tape::start>, METH_NOARGS, nullptr},
     {"_stop", run<&Tape::stop>, METH_NOARGS, nullptr},
     {"_active", active, METH_NOARGS, nullptr},

@@ -169,16 +169,16 @@ PyMethodDef tensor_methods[] = {
      "for a "
      "scalar.\nnp.asarray(t) shares the memory instead, read only."},
     {"cpu", cpu, METH_NOARGS,
-     "cpu($self, /)\n--\n\nThe tensor in the memory of /cpu:0: itself where it is there."},
+     "cpu($self, /)\n--\n\nThe tensor in the memory of /cpu:0: itself where it is there.\nReturns: Tensor."},
     {"gpu", with_keywords(gpu), METH_VARARGS | METH_KEYWORDS,
      "gpu($self, /, gpu_index=0)\n--\n\nThe tensor in the memory of /gpu:gpu_index. NotFoundError (a "
      "RuntimeError) "
-     "where there is no such GPU."},
+     "where there is no such GPU.\nReturns: Tensor."},
     {"get_shape", get_shape_method, METH_NOARGS,
-     "get_shape($self, /)\n--\n\nThe shape, as the property shape."},
+     "get_shape($self, /)\n--\n\nThe shape, as the property shape.\nReturns: TensorShape."},
     {"set_shape", set_shape, METH_O,
      "set_shape($self, shape, /)\n--\n\nChecks the shape; None in it stands for any extent. ValueError for "
-     "another one."},
+     "another one.\nReturns: None."},
     {"ref", reference, METH_NOARGS,
      "ref($self, /)\n--\n\nA reference, for dicts and sets: equal where it is to the same object. deref() "
      "gives the object."},
@@ -186,7 +186,7 @@ PyMethodDef tensor_methods[] = {
      "experimental_ref($self, /)\n--\n\nThe older name of ref()."},
     {"__array__", with_keywords(array), METH_VARARGS | METH_KEYWORDS,
      "__array__($self, /, dtype=None, copy=None)\n--\n\nA read-only NumPy array on the tensor's memory; of a "
-     "tensor on a GPU, on a copy."},
+     "tensor on a GPU, on a copy.\nReturns: np.ndarray."},
     {"__dlpack__", with_keywords(dlpack_capsule), METH_VARARGS | METH_KEYWORDS,
      "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nA DLPack "
      "capsule. From max_version (1, 0) on it is on the tensor's memory and says that this is read only; "
@@ -194,19 +194,22 @@ PyMethodDef tensor_methods[] = {
      "given away: with dl_device=(1, 0), the CPU, the capsule is of a copy there.\nBufferError for copy "
      "False where max_version is older or the tensor is on a GPU, and for another dl_device than the CPU."},
     {"__dlpack_device__", dlpack_device, METH_NOARGS,
-     "__dlpack_device__($self, /)\n--\n\nDLPack's device pair: (1, 0) the CPU, (2, n) /gpu:n."},
-    {"__format__", format, METH_O, "__format__($self, specification, /)\n--\n\nAs NumPy formats the value."},
-    {"__copy__", same, METH_NOARGS, "__copy__($self, /)\n--\n\nThe tensor itself: it never changes."},
+     "__dlpack_device__($self, /)\n--\n\nDLPack's device pair: (1, 0) the CPU, (2, n) /gpu:n.\nReturns: "
+     "tuple[int, int]."},
+    {"__format__", format, METH_O,
+     "__format__($self, specification, /)\n--\n\nAs NumPy formats the value.\nReturns: str."},
+    {"__copy__", same, METH_NOARGS,
+     "__copy__($self, /)\n--\n\nThe tensor itself: it never changes.\nReturns: Tensor."},
     {"__deepcopy__", same, METH_O,
-     "__deepcopy__($self, memo, /)\n--\n\nThe tensor itself: it never changes."},
+     "__deepcopy__($self, memo, /)\n--\n\nThe tensor itself: it never changes.\nReturns: Tensor."},
     {"__reduce__", reduce, METH_NOARGS, "__reduce__($self, /)\n--\n\nFor pickle."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyGetSetDef tensor_properties[] = {
-    {"shape", get_shape, nullptr, "The extents, a TensorShape (a tuple).", nullptr},
-    {"dtype", get_dtype, nullptr, "The element type: tf.float32 …", nullptr},
-    {"device", get_device, nullptr, "\"/cpu:0\" or \"/gpu:N\".", nullptr},
-    {"ndim", get_ndim, nullptr, "Number of axes.", nullptr},
+    {"shape", get_shape, nullptr, "The extents, a TensorShape (a tuple).\nReturns: TensorShape.", nullptr},
+    {"dtype", get_dtype, nullptr, "The element type: tf.float32 …\nReturns: DType.", nullptr},
+    {"device", get_device, nullptr, "\"/cpu:0\" or \"/gpu:N\".\nReturns: str.", nullptr},
+    {"ndim", get_ndim, nullptr, "Number of axes.\nReturns: int.", nullptr},
     {"_id", get_id, nullptr, "The engine's number of this value, unique in the process.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 

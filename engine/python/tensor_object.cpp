@@ -91,8 +91,8 @@ std::optional<DType> to_dtype(PyObject* object, const Where& where) {
   if (object == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::int32;
   if (object == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::bool_;
   if (const auto dtype = dtype_from_numpy_descriptor(object)) return dtype;
-  fail<TypeMismatchError>(
-      where.prefix(), short_repr(object),
+  refuse<TypeMismatchError>(
+      where, short_repr(object),
       " is not one of bool, int32, int64, float32, float64, int8, int16, uint8, uint16, uint32, float16, "
       "bfloat16, string, uint64, complex64, complex128");
 }

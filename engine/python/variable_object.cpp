@@ -278,14 +278,14 @@ PyCFunction with_keywords(Function function) {
 
 constexpr const char assign_doc[] =
     "assign($self, /, value, use_locking=None, name=None, read_value=True)\n--\n\n"
-    "Replaces the value. The dtype stays, and the shape but for extents that are None in the variable's. "
-    "Returns the variable.";
+    "Replaces the value. The dtype stays, and the shape but for extents that are None in the variable's.\n"
+    "Returns: Variable.";
 constexpr const char assign_add_doc[] =
     "assign_add($self, /, delta, use_locking=None, name=None, read_value=True)\n--\n\n"
-    "Adds delta to the value. Returns the variable.";
+    "Adds delta to the value.\nReturns: Variable.";
 constexpr const char assign_sub_doc[] =
     "assign_sub($self, /, delta, use_locking=None, name=None, read_value=True)\n--\n\n"
-    "Subtracts delta from the value. Returns the variable.";
+    "Subtracts delta from the value.\nReturns: Variable.";
 
 // The variable's own methods, followed by those that it shares with tensors.
 std::vector<PyMethodDef> variable_methods() {
@@ -293,10 +293,12 @@ std::vector<PyMethodDef> variable_methods() {
       {"assign", with_keywords(assign), METH_VARARGS | METH_KEYWORDS, assign_doc},
       {"assign_add", with_keywords(assign_add), METH_VARARGS | METH_KEYWORDS, assign_add_doc},
       {"assign_sub", with_keywords(assign_sub), METH_VARARGS | METH_KEYWORDS, assign_sub_doc},
-      {"read_value", read_value, METH_NOARGS, "read_value($self, /)\n--\n\nThe value now, as a tensor."},
-      {"value", read_value, METH_NOARGS, "value($self, /)\n--\n\nThe value now, as a tensor."},
+      {"read_value", read_value, METH_NOARGS,
+       "read_value($self, /)\n--\n\nThe value now, as a tensor.\nReturns: Tensor."},
+      {"value", read_value, METH_NOARGS,
+       "value($self, /)\n--\n\nThe value now, as a tensor.\nReturns: Tensor."},
       {"get_shape", get_declared_shape_method, METH_NOARGS,
-       "get_shape($self, /)\n--\n\nThe shape, as the property shape."},
+       "get_shape($self, /)\n--\n\nThe shape, as the property shape.\nReturns: TensorShape."},
       {"__reduce__", reduce, METH_NOARGS, "__reduce__($self, /)\n--\n\nFor pickle and copy."},
   };
   for (const PyMethodDef* method = tensor_methods; method->ml_name; ++method) {
@@ -310,12 +312,14 @@ std::vector<PyMethodDef> variable_methods() {
 
 std::vector<PyGetSetDef> variable_properties() {
   std::vector<PyGetSetDef> properties = {
-      {"name", get_name, nullptr, "The name, with TensorFlow's suffix \":0\".", nullptr},
-      {"trainable", get_trainable, nullptr, "Whether tapes watch it by themselves.", nullptr},
+      {"name", get_name, nullptr, "The name, with TensorFlow's suffix \":0\".\nReturns: str.", nullptr},
+      {"trainable", get_trainable, nullptr, "Whether tapes watch it by themselves.\nReturns: bool.", nullptr},
       {"constraint", get_constraint, set_constraint,
        "The function that optimisers apply to the value after a step, or None.", nullptr},
       {"shape", get_declared_shape, nullptr,
-       "The extents, a TensorShape (a tuple); None for one that assignments may change.", nullptr},
+       "The extents, a TensorShape (a tuple); None for one that assignments may change.\nReturns: "
+       "TensorShape.",
+       nullptr},
   };
   for (const PyGetSetDef* property = tensor_properties; property->name; ++property)
     if (std::string_view(property->name) != "shape") properties.push_back(*property);

@@ -94,13 +94,13 @@ PyCFunction with_keywords(PyCFunctionWithKeywords function) {
 PyMethodDef part_methods[] = {
     {"assign", with_keywords(assign), METH_VARARGS | METH_KEYWORDS,
      "assign($self, /, value, use_locking=None, name=None, read_value=True)\n--\n\n"
-     "Replaces this part of the variable by a value that broadcasts to it. Returns the variable."},
+     "Replaces this part of the variable by a value that broadcasts to it.\nReturns: Variable."},
     {"assign_add", with_keywords(assign_add), METH_VARARGS | METH_KEYWORDS,
      "assign_add($self, /, value, use_locking=None, name=None, read_value=True)\n--\n\n"
-     "Adds a value that broadcasts to it to this part of the variable. Returns the variable."},
+     "Adds a value that broadcasts to it to this part of the variable.\nReturns: Variable."},
     {"assign_sub", with_keywords(assign_sub), METH_VARARGS | METH_KEYWORDS,
      "assign_sub($self, /, value, use_locking=None, name=None, read_value=True)\n--\n\n"
-     "Subtracts a value that broadcasts to it from this part of the variable. Returns the variable."},
+     "Subtracts a value that broadcasts to it from this part of the variable.\nReturns: Variable."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

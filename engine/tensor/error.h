@@ -4,11 +4,14 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace tapedeck {
 
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
+  std::string op_name = {};   ///< who refused: an op, with whose name the text begins; empty: none did
+  std::string argument = {};  ///< which of its arguments, where that is known
 };
 struct InvalidArgumentError : Error {  ///< a ValueError in Python
   using Error::Error;
@@ -45,6 +48,18 @@ template <class E, class... Parts>
   std::ostringstream text;
   (text << ... << parts);
   throw E(text.str());
+}
+
+/// The same for an op's argument, which the text begins with: "gather: axis" and the parts.
+template <class E, class... Parts>
+[[noreturn]] void fail_of(const std::string_view op, const std::string_view argument, const Parts&... parts) {
+  std::ostringstream text;
+  text << op << ": " << argument;
+  (text << ... << parts);
+  E error(text.str());
+  error.op_name = op;
+  error.argument = argument;
+  throw error;
 }
 
 }  // namespace tapedeck

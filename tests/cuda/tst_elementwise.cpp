@@ -30,7 +30,7 @@ QString label(Op op) {
 }
 template <class Op>
 bool is_truth(Op op) {
-#define TAPEDECK_RESULT(name, domain, result, ...) result,
+#define TAPEDECK_RESULT(name, domain, others, result, ...) result,
   constexpr bool same = false, truth = true;
   constexpr bool unary[] = {TAPEDECK_UNARY_FUNCTIONS(TAPEDECK_RESULT)};
   constexpr bool binary[] = {TAPEDECK_BINARY_FUNCTIONS(TAPEDECK_RESULT)};

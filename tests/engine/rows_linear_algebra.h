@@ -353,8 +353,10 @@ inline Rows linear_algebra_rows() {
   rows.push_back(logarithm);
   rows.push_back(solve_row("matrix_solve", false));
   rows.push_back(solve_row("matrix_triangular_solve", true));
-  rows.push_back(
-      python_row("pinv", {{{3, 3}, {none()}}, {{4, 2}, {none()}}, {{2, 2, 3}, {1e-9}}, {{0, 3}, {none()}}}));
+  rows.push_back(python_row("pinv", {{{3, 3}, {none(), false}},
+                                     {{4, 2}, {none(), false}},
+                                     {{2, 2, 3}, {1e-9, true}},
+                                     {{0, 3}, {none(), false}}}));
   rows.push_back(square_row("matrix_square_root", {}, square_root_of));
   Row exponential{"matrix_exponential", {}, {}, 1e-12};
   for (const Shape& shape : square_shapes)

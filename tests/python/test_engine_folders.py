@@ -4,21 +4,31 @@ import pathlib
 import re
 import unittest
 
-ENGINE = pathlib.Path(__file__).resolve().parents[2] / "engine"
-FROM_BELOW = "protocol", "tensor", "backend", "cpu", "cuda", "ops", "tape", "optim", "record", "data", "debug", "trace_server", "python"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ENGINE = ROOT / "engine"
+
+
+def from_below():
+    """The folders in README's order, which is its rule: "a folder includes only itself and those above it here"."""
+    listing = re.search(r"^engine/ .*?\n((?:  .*\n)+)", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)[1]
+    return [folder for line in listing.splitlines() for folder in re.findall(r"(\w+)/ ", re.match(r"  ((?:\w+/ +)+)", line)[1])]
 
 
 class Folders(unittest.TestCase):
     def test_no_folder_includes_one_above_it(self):
-        wrong, seen = [], collections.Counter()
+        order, wrong, seen = from_below(), [], collections.Counter()
         for file in sorted(ENGINE.glob("*/**/*.h")) + sorted(ENGINE.glob("*/**/*.cpp")) + sorted(ENGINE.glob("*/**/*.cu")):
             folder = file.relative_to(ENGINE).parts[0]
-            for included in re.findall(r'^#include "engine/(\w+)/', file.read_text(encoding="utf-8"), re.MULTILINE):
+            text = file.read_text(encoding="utf-8")
+            wrong += [f"{file.relative_to(ENGINE)} includes {other}, not from engine/" for other in
+                      re.findall(r'^ *# *include "((?!engine/).*)"', text, re.MULTILINE)]
+            for included in re.findall(r'^ *# *include "engine/(\w+)/', text, re.MULTILINE):
                 seen[folder] += 1
-                if FROM_BELOW.index(included) > FROM_BELOW.index(folder):
+                if order.index(included) > order.index(folder):
                     wrong.append(f"{file.relative_to(ENGINE)} includes engine/{included}")
         self.assertEqual(wrong, [])
-        self.assertEqual(set(seen), set(FROM_BELOW))  # the folders are those, and something was read of each
+        self.assertEqual(set(seen), set(order))  # the folders are those, and something was read of each
+        self.assertEqual(sorted(seen), sorted(folder.name for folder in ENGINE.iterdir() if folder.is_dir()))
 
 
 if __name__ == "__main__":

@@ -92,6 +92,35 @@ class Refusals(unittest.TestCase):
                 call()
             self.assertEqual(str(caught.exception).count("called with"), 1)
 
+    def test_errors_of_the_engine_carry_the_op_and_the_argument(self):
+        for call, kind, op_name, argument in (
+                (lambda: tf.exp([1]), TypeError, "exp", "x"), (lambda: tf.gather([1.], 0, axis=5), ValueError, "gather", "axis"),
+                (lambda: tf.argmax([1.], axis="x"), TypeError, "argmax", "axis"), (lambda: tf.abs({}), TypeError, "abs", "x"),
+                (lambda: tf.add([1.], tf.constant(1)), TypeError, "add", "x"), (lambda: tf.exp(z=1.), TypeError, "exp", None),
+                (lambda: tf.matmul([[1.]], [[1., 2.], [3., 4.]]), ValueError, "matmul", None),
+                (lambda: tf.gather([1.], 7), IndexError, "gather", None), (lambda: tf.broadcast_to(1., [2**40, 2**40]), Exception, "broadcast_to", None),
+                (lambda: tf.linalg.logdet([[1]]), TypeError, "cholesky", "input"),  # the function's name is in front of it
+                (lambda: tf.constant({}), TypeError, "constant", "value"), (lambda: tf.math.polyval(3, 1.), TypeError, None, None)):
+            with self.assertRaises(tf.errors.OpError) as caught:
+                call()
+            error = caught.exception
+            self.assertIsInstance(error, kind)
+            self.assertEqual((error.op_name, error.argument), (op_name, argument), str(error))
+            self.assertTrue(op_name is None or op_name in str(error).partition(";")[0], str(error))
+
+    def test_who_refused_is_not_read_from_the_text(self):
+        def refused(**facts):
+            error = tf.errors.InvalidArgumentError("pad: is what the text begins with")
+            vars(error).update(facts)
+            return error
+
+        for error, begin in ((refused(), "pad: is what"), (refused(op_name="fill"), "pad: pad: is what"),
+                             (arguments.of_argument(refused()), "pad: pad: is what"), (refused(op_name="pad"), "pad: is what")):
+            with mock.patch("tapedeck._array.shaping.array", side_effect=error), self.assertRaises(tf.errors.OpError) as caught:
+                tf.pad([1.], [[1, 1]])
+            self.assertIs(caught.exception, error)
+            self.assertTrue(str(error).startswith(begin), str(error))
+
     def test_a_bug_of_the_package_is_not_shown_as_the_users_mistake(self):
         bugs = (AttributeError("'NoneType' object has no attribute 'shape'"), TypeError("unhashable type: 'list'"), KeyError("axis"),
                 ValueError("not enough values to unpack"), IndexError("tuple index out of range"), ZeroDivisionError("by zero"))

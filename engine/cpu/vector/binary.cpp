@@ -12,12 +12,12 @@ namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
 
 namespace functions_of_two {
-#define TAPEDECK_FUNCTION(name, domain, result, cost, wide_cost, ...) \
-  struct name {                                                       \
-    template <class T>                                                \
-    TAPEDECK_INLINE static auto apply(T x, T y) {                     \
-      return __VA_ARGS__;                                             \
-    }                                                                 \
+#define TAPEDECK_FUNCTION(name, domain, others, result, cost, wide_cost, ...) \
+  struct name {                                                               \
+    template <class T>                                                        \
+    TAPEDECK_INLINE static auto apply(T x, T y) {                             \
+      return __VA_ARGS__;                                                     \
+    }                                                                         \
   };
 TAPEDECK_BINARY_FUNCTIONS(TAPEDECK_FUNCTION)
 #undef TAPEDECK_FUNCTION
@@ -152,7 +152,7 @@ void add_binary(LoopTable& table) {
   table.clip[static_cast<int>(DType::int64)] = clip_loop<std::int64_t>;
   table.clip[static_cast<int>(DType::float32)] = clip_loop<float>;
   table.clip[static_cast<int>(DType::float64)] = clip_loop<double>;
-#define TAPEDECK_ADD(name, domain, result, ...) \
+#define TAPEDECK_ADD(name, domain, others, result, ...) \
   add<functions_of_two::name, Domain::domain, Result::result>(table, Binary::name);
   TAPEDECK_BINARY_FUNCTIONS(TAPEDECK_ADD)
 #undef TAPEDECK_ADD

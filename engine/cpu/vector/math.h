@@ -156,15 +156,12 @@ TAPEDECK_INLINE T exp_of(T x) {
 
 /// exp where neither x nor the result is out of the ordinary: with the same bits in fewer steps.
 struct Exp {
-  /// Ordinary is what has a key up to this; NaN has a larger one.
   template <class T>
-  static constexpr T most = std::is_same_v<T, float> ? T(87) : T(708);
-  template <class T>
-  TAPEDECK_INLINE static typename Format<T>::Bits key(T x) {
-    return bits_of(std::fabs(x));
+  TAPEDECK_INLINE static bool fits(T x) {
+    return std::fabs(x) <= (std::is_same_v<T, float> ? T(87) : T(708));
   }
   template <class T>
-  TAPEDECK_INLINE static T ordinary(T x) {
+  TAPEDECK_INLINE static T apply(T x) {
     using F = Format<T>;
     const T shifted = fused(x, F::log2_e, F::integer_shift);
     const T p = T(1) + expm1_near_zero(reduced_by(x, shifted - F::integer_shift));
@@ -172,7 +169,7 @@ struct Exp {
         static_cast<typename F::Bits>(bits_of(p) + (bits_of(shifted) << F::mantissa_bits)));
   }
   template <class T>
-  TAPEDECK_INLINE static T any(T x) {
+  TAPEDECK_INLINE static T otherwise(T x) {
     return exp_of(x);
   }
 };
@@ -251,18 +248,18 @@ TAPEDECK_INLINE T log_of(T x) {
 /// log of normal positive numbers, likewise.
 struct Log {
   template <class T>
-  static constexpr T most = std::numeric_limits<T>::max();
-  /// What is no normal number wraps around, or is larger.
-  template <class T>
-  TAPEDECK_INLINE static typename Format<T>::Bits key(T x) {
-    return static_cast<typename Format<T>::Bits>(bits_of(x) - bits_of(std::numeric_limits<T>::min()));
+  TAPEDECK_INLINE static bool fits(T x) {
+    using F = std::numeric_limits<T>;
+    // One comparison: what is no normal number wraps around, or is larger.
+    return static_cast<typename Format<T>::Bits>(bits_of(x) - bits_of(F::min())) <=
+           static_cast<typename Format<T>::Bits>(bits_of(F::max()) - bits_of(F::min()));
   }
   template <class T>
-  TAPEDECK_INLINE static T ordinary(T x) {
+  TAPEDECK_INLINE static T apply(T x) {
     return log_core(x, T(0), T(0));
   }
   template <class T>
-  TAPEDECK_INLINE static T any(T x) {
+  TAPEDECK_INLINE static T otherwise(T x) {
     return log_of(x);
   }
 };

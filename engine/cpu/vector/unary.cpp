@@ -10,62 +10,38 @@ namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
 
 namespace functions_of_one {
-#define TAPEDECK_FUNCTION(name, domain, result, cost, wide_cost, ...) \
-  struct name {                                                       \
-    template <class T>                                                \
-    TAPEDECK_INLINE static auto apply(T x) {                          \
-      return __VA_ARGS__;                                             \
-    }                                                                 \
+#define TAPEDECK_FUNCTION(name, domain, others, result, cost, wide_cost, ...) \
+  struct name {                                                               \
+    template <class T>                                                        \
+    TAPEDECK_INLINE static auto apply(T x) {                                  \
+      return __VA_ARGS__;                                                     \
+    }                                                                         \
   };
 TAPEDECK_UNARY_FUNCTIONS(TAPEDECK_FUNCTION)
 #undef TAPEDECK_FUNCTION
 }  // namespace functions_of_one
 
-/// unary_loop of an F that is quicker for ordinary arguments; among which others are, all go the other way,
-/// with the same bits.
-template <class T, class F>
-void quick_loop(const void* a, std::int64_t a_step, void* out, std::int64_t count) {
-  using Bits = typename Format<T>::Bits;
-  constexpr std::int64_t together = 128;
-  const Bits most = F::key(F::template most<T>);
-  const T* __restrict x = static_cast<const T*>(a);
-  T* __restrict y = static_cast<T*>(out);
-  std::int64_t i = 0;
-  if (a_step == 1)
-    for (; i + together <= count; i += together) {
-      Bits largest = 0;
-      for (std::int64_t j = i; j < i + together; ++j) {
-        y[j] = F::ordinary(x[j]);
-        largest = std::max(largest, F::key(x[j]));
-      }
-      if (largest > most)
-        for (std::int64_t j = i; j < i + together; ++j) y[j] = F::any(x[j]);
-    }
-  for (; i < count; ++i) y[i] = F::any(x[i * a_step]);
-}
-
-/// unary_loop of an F that does not fit all arguments: the others are computed one by one.
+/// unary_loop of an F that does not fit all arguments, or is quicker for those that fit: blocks that hold
+/// others are gone through again.
 template <class T, class F>
 void guarded_loop(const void* a, std::int64_t a_step, void* out, std::int64_t count) {
-  constexpr std::int64_t together = 64;
+  using Flag = typename Format<T>::Bits;  // of the elements' size, so that flags are vectors as they are
+  constexpr std::int64_t together = 128;
   const T* __restrict x = static_cast<const T*>(a);
   T* __restrict y = static_cast<T*>(out);
   std::int64_t i = 0;
   if (a_step == 1)
     for (; i + together <= count; i += together) {
-      int others = 0;
+      Flag others = 0;
       for (std::int64_t j = i; j < i + together; ++j) {
         y[j] = F::apply(x[j]);
-        others |= F::fits(x[j]) ? 0 : 1;
+        others |= F::fits(x[j]) ? Flag(0) : Flag(1);
       }
       if (others)
         for (std::int64_t j = i; j < i + together; ++j)
           if (!F::fits(x[j])) y[j] = F::otherwise(x[j]);
     }
-  for (; i < count; ++i) {
-    const T value = x[i * a_step];
-    y[i] = F::fits(value) ? F::apply(value) : F::otherwise(value);
-  }
+  for (; i < count; ++i) y[i] = guarded<F>(x[i * a_step]);
 }
 
 template <class F>
@@ -74,21 +50,15 @@ void add_guarded(LoopTable& table, Unary op) {
   table.unary[static_cast<int>(op)][static_cast<int>(DType::float64)] = guarded_loop<double, F>;
 }
 
-template <class F>
-void add_quick(LoopTable& table, Unary op) {
-  table.unary[static_cast<int>(op)][static_cast<int>(DType::float32)] = quick_loop<float, F>;
-  table.unary[static_cast<int>(op)][static_cast<int>(DType::float64)] = quick_loop<double, F>;
-}
-
 }  // namespace
 
 void add_unary(LoopTable& table) {
-#define TAPEDECK_ADD(name, domain, result, ...) \
+#define TAPEDECK_ADD(name, domain, others, result, ...) \
   add<functions_of_one::name, Domain::domain, Result::result>(table, Unary::name);
   TAPEDECK_UNARY_FUNCTIONS(TAPEDECK_ADD)
 #undef TAPEDECK_ADD
-  add_quick<Exp>(table, Unary::exp);
-  add_quick<Log>(table, Unary::log);
+  add_guarded<Exp>(table, Unary::exp);
+  add_guarded<Log>(table, Unary::log);
   add_guarded<Sin>(table, Unary::sin);
   add_guarded<Cos>(table, Unary::cos);
   add_guarded<Tan>(table, Unary::tan);

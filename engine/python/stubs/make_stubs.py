@@ -5,6 +5,7 @@
 import inspect
 import os
 import pathlib
+import re
 import sys
 import types
 
@@ -35,14 +36,10 @@ def docstring(text, indent="    "):
     return f'{indent}"""' + escaped.replace("\n", "\n" + indent) + '"""\n'
 
 
-# Ops that return one tensor alone where this flag, their last argument, is False.
-ALONE_WITHOUT = {"svd": "compute_uv"}
-
-
 def op_stub(name, function):
-    """One op function."""
-    flag = ALONE_WITHOUT.get(function.__self__.op_name)
-    if flag is None:
+    """One op function; of one whose first result comes alone without an argument, a signature for either value of it."""
+    flag = function.__self__.alone_without
+    if not flag:
         return one_op_stub(name, function)
     signature = one_op_stub(name, function).partition("\n")[0]
     *_, default = (part for part in signature.split(", ") if part.startswith(f"{flag}:"))
@@ -59,7 +56,8 @@ def one_op_stub(name, function):
     for parameter, kind, default in row.parameters:
         part = f"{parameter}: {signatures.annotation(kind, default)}"
         parts.append(part if default is ... else f"{part} = {default!r}".replace("tf.", "dtypes."))
-    parts.append("name: str | None = None")
+    if not any(part.startswith("name:") for part in parts):
+        parts.append("name: str | None = None")
     result = "list[Tensor]" if row.returns_list else "Tensor"
     if row.tuple_class:
         result = f"_engine.{row.tuple_class.__name__}"
@@ -73,9 +71,24 @@ def function_stub(name, function):
     return f"def {name}{default_free(function)}:\n{docstring(function.__doc__)}    ...\n"
 
 
+def result_of(member):
+    """What the last line of a member's documentation says that it returns, `Returns: TensorShape.`; Any where it says nothing."""
+    found = re.search(r"^Returns: (.+)\.$", member.__doc__ or "", re.MULTILINE)
+    return re.sub(r"\b(bool|tuple)\b", r"_\1", found[1]) if found else "Any"
+
+
+def operator_result(cls, name):
+    """What a special method returns that the interpreter calls by a slot of the class."""
+    if name in PROTOCOL or cls not in (_engine.Tensor, _engine.Variable):
+        return PROTOCOL.get(name, "Any")
+    if name in ("__divmod__", "__rdivmod__"):
+        return "_tuple[Tensor, Tensor]"
+    return "VariablePart" if cls is _engine.Variable and name == "__getitem__" else "Tensor"
+
+
 def method_stub(name, method):
     text = method.__text_signature__ or "($self, /, *args, **kwargs)"
-    return f"    def {name}{text.replace('$', '')} -> {RESULTS.get(name, 'Any')}:\n{docstring(method.__doc__, ' ' * 8)}        ...\n"
+    return f"    def {name}{text.replace('$', '')} -> {result_of(method)}:\n{docstring(method.__doc__, ' ' * 8)}        ...\n"
 
 
 def tuple_stub(cls):
@@ -91,28 +104,21 @@ def class_stub(cls):
     lines = [f"class {cls.__name__}{f'({bases})' if bases else ''}:\n", docstring(cls.__doc__)]
     for name, member in sorted(vars(cls).items()):
         if isinstance(member, (types.GetSetDescriptorType, property)) and not name.startswith("_"):
-            lines.append(f"    @property\n    def {name}(self) -> {RESULTS.get(name, 'Any')}:\n{docstring(member.__doc__, ' ' * 8)}        ...\n")
+            lines.append(f"    @property\n    def {name}(self) -> {result_of(member)}:\n{docstring(member.__doc__, ' ' * 8)}        ...\n")
         elif isinstance(member, types.MethodDescriptorType) and (not name.startswith("_") or member.__doc__):
             lines.append(method_stub(name, member))
         elif inspect.isfunction(member):  # a method written in Python
-            lines.append(f"    def {name}{default_free(member)} -> {RESULTS.get(name, 'Variable')}:\n{docstring(member.__doc__, ' ' * 8)}        ...\n")
+            lines.append(f"    def {name}{default_free(member)}:\n{docstring(member.__doc__, ' ' * 8)}        ...\n")
         elif isinstance(member, types.WrapperDescriptorType) and name not in OBJECT_MEMBERS:
             text = member.__text_signature__ or "($self, /, *args)"
-            result = "VariablePart" if cls is _engine.Variable and name == "__getitem__" else RESULTS.get(name, "Tensor" if cls.__name__ in ("Tensor", "Variable") else "Any")
-            lines.append(f"    def {name}{text.replace('$', '')} -> {result}: ...\n")
+            lines.append(f"    def {name}{text.replace('$', '')} -> {operator_result(cls, name)}: ...\n")
     return "".join(lines)
 
 
-# What members of the extension module's classes return; operators return tensors.
-RESULTS = {
-    "__array__": "np.ndarray", "__bool__": "_bool", "__dlpack_device__": "_tuple[int, int]", "__float__": "float",
-    "__format__": "str",
-    "__hash__": "int", "__index__": "int", "__int__": "int", "__iter__": "Iterator[Tensor]", "__len__": "int", "__repr__": "str",
-    "__str__": "str", "__copy__": "Tensor", "__deepcopy__": "Tensor", "assign": "Variable", "assign_add": "Variable",
-    "assign_sub": "Variable", "cpu": "Tensor", "device": "str", "dtype": "DType", "get_shape": "TensorShape", "gpu": "Tensor",
-    "name": "str", "gather_nd": "Tensor", "ndim": "int", "read_value": "Tensor",
-    "sparse_read": "Tensor", "shape": "TensorShape", "trainable": "_bool", "value": "Tensor",
-    "active": "_bool", "id": "int", "watched_variables": "_tuple[Variable, ...]", "start": "None", "stop": "None", "reset": "None",
+# What Python's data model has these return, whatever the class. Other special methods are operators.
+PROTOCOL = {
+    "__bool__": "_bool", "__float__": "float", "__hash__": "int", "__index__": "int", "__init__": "None", "__int__": "int",
+    "__iter__": "Iterator[Tensor]", "__len__": "int", "__repr__": "str", "__str__": "str",
 }
 OBJECT_MEMBERS = {"__getattribute__", "__setattr__", "__delattr__", "__delitem__", "__setitem__"}
 
@@ -135,7 +141,8 @@ def default_free(function):
     signature = inspect.signature(function)
     parameters = [parameter if parameter.default is inspect.Parameter.empty else parameter.replace(default=...)
                   for parameter in signature.parameters.values()]
-    return str(signature.replace(parameters=parameters)).replace("Ellipsis", "...")
+    return str(signature.replace(parameters=parameters)).replace("Ellipsis", "...").replace("tapedeck.Tensor", "Tensor").replace(
+        "tapedeck.Variable", "Variable")
 
 
 def module_stub(module):

@@ -204,10 +204,10 @@ def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None, lo
         return _op("reduce_sum")(losses * weights)
 
 
-@public("losses.mean_squared_error")
+@public("losses.mean_squared_error", row="mean_squared_error")
 def mean_squared_error(labels, predictions, weights=1.0, scope=None, loss_collection="losses", reduction=_BY_NONZERO_WEIGHTS):
-    """(predictions − labels)², weighed and reduced as compute_weighted_loss does; the mean of all of them in one pass, by the op
-    mean_squared_error. tf.keras.losses.mean_squared_error is TensorFlow 2's function of that name."""
+    """The squared differences of predictions and labels, weighed and reduced as compute_weighted_loss does; where all count alike, by
+    the op. tf.keras.losses.mean_squared_error is TensorFlow 2's function of that name."""
     with _Scope(scope, "mean_squared_error"):
         labels, predictions = _pair("mean_squared_error", labels, predictions)
         averaged = reduction in (_BY_NONZERO_WEIGHTS, Reduction.MEAN, Reduction.SUM_OVER_BATCH_SIZE)

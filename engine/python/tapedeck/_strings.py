@@ -46,25 +46,14 @@ def _in_case(op, change, texts, encoding):
     return _engine.constant(changed, "string", None)
 
 
-@public("strings.lower")
+@public("strings.lower", row="string_lower")
 def lower(input, encoding="", name=None):
-    """Small letters in place of capital ones.
-
-    input: string, any shape; encoding: "" for the letters of ASCII, or "utf-8" for those of Unicode; bytes that are no UTF-8 become
-    U+FFFD then.
-    Returns: string, the shape of input.
-    Errors: UnimplementedError for another encoding.
-    """
+    """Small letters in place of capital ones. encoding may be "utf-8": the letters of Unicode; bytes that are no UTF-8 become U+FFFD then."""
     return _in_case("string_lower", str.lower, input, encoding)
 
 
-@public("strings.upper")
+@public("strings.upper", row="string_upper")
 def upper(input, encoding="", name=None):
-    """Capital letters in place of small ones; two for one where it is written so, as SS for ß.
-
-    input: string, any shape; encoding: "" for the letters of ASCII, or "utf-8" for those of Unicode; bytes that are no UTF-8 become
-    U+FFFD then.
-    Returns: string, the shape of input.
-    Errors: UnimplementedError for another encoding.
-    """
+    """Capital letters in place of small ones. encoding may be "utf-8": the letters of Unicode, two for one where it is written so, as SS for
+    ß; bytes that are no UTF-8 become U+FFFD then."""
     return _in_case("string_upper", str.upper, input, encoding)

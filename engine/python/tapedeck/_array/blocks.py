@@ -24,29 +24,21 @@ def _pairs(name, argument, value):
     return pairs.ravel().tolist()
 
 
-@public("space_to_batch_nd", "manip.space_to_batch_nd", in_errors=True)
+@public("space_to_batch_nd", "manip.space_to_batch_nd", in_errors=True, row="space_to_batch_nd")
 def space_to_batch_nd(input, block_shape, paddings, name=None):
     """Cuts images into blocks and makes of each place within a block an image of its own, after a border of zeros.
 
-    input: any dtype, (batch, axes of the image…, rest…); block_shape: the extents of a block, one for each axis of the
-    image; paddings: a pair of numbers (before, after) for each.
-    Returns: the dtype of input, (batch·Π block_shape, padded extents / block_shape…, rest…): image k·batch + b has place k of
-    every block of image b.
-    Errors: InvalidArgumentError for blocks and paddings that do not fit input, or padded extents that are no multiples;
-    TypeError for numbers that are not whole.
+    block_shape, paddings: also as arrays or tensors of whole numbers; paddings: a pair (before, after) for each axis of the image.
     """
     return op("space_to_batch_nd")(input, _whole("space_to_batch_nd", "block_shape", block_shape).ravel().tolist(),
                                    _pairs("space_to_batch_nd", "paddings", paddings))
 
 
-@public("batch_to_space_nd", "manip.batch_to_space_nd", in_errors=True)
+@public("batch_to_space_nd", "manip.batch_to_space_nd", in_errors=True, row="batch_to_space_nd")
 def batch_to_space_nd(input, block_shape, crops, name=None):
     """Puts images together that space_to_batch_nd took apart, and cuts off a border.
 
-    input: any dtype, (batch·Π block_shape, axes of the image…, rest…); block_shape: the extents of a block, one for each axis
-    of the image; crops: a pair of numbers (before, after) for each.
-    Returns: the dtype of input, (batch, extents·block_shape − crops…, rest…).
-    Errors: InvalidArgumentError for blocks and crops that do not fit input; TypeError for numbers that are not whole.
+    block_shape, crops: also as arrays or tensors of whole numbers; crops: a pair (before, after) for each axis of the image.
     """
     return op("batch_to_space_nd")(input, _whole("batch_to_space_nd", "block_shape", block_shape).ravel().tolist(),
                                    _pairs("batch_to_space_nd", "crops", crops))

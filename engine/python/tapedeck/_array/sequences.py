@@ -22,16 +22,10 @@ def _range_dtype(number):
     return "int64" if name in ("uint32", "uint64") else "int32"
 
 
-@public("range", in_errors=True)
+@public("range", in_errors=True, row="range")
 def range(start, limit=None, delta=1, dtype=None, name=None):
-    """Numbers at equal steps: start + i·delta, as long as they are before limit: the op range.
-
-    start, limit, delta: numbers or scalar tensors; with limit None, from 0 to start. dtype: None for the widest of theirs:
-    Python's whole numbers are int32, or int64 where they need it, its other numbers float32.
-    Returns: dtype, (⌈(limit − start) / delta⌉,), nothing where that is negative.
-    Errors: InvalidArgumentError for a delta of 0, numbers that are not finite, or that dtype cannot hold; TypeError for what
-    is no number.
-    """
+    """Numbers at equal steps. dtype: None for the widest of those that start, limit and delta have; Python's whole numbers are int32, or int64
+    where they need it, its other numbers float32."""
     numbers = (start, delta) if limit is None else (start, limit, delta)
     for argument, number in (("start", start), ("limit", limit), ("delta", delta)):
         if isinstance(number, (bool, np.bool_)):

@@ -5,7 +5,7 @@ from tapedeck._engine import (
 from tapedeck._core.public import public
 
 
-def _message(error):
+def _message(error) -> str:
     return str(error.args[2]) if len(error.args) > 2 else Exception.__str__(error)
 
 

@@ -5,8 +5,10 @@
 
 namespaces.py puts what stands here in its places, in front of an op's function of the same name.
 """
+import inspect
 import types
 
+from tapedeck import _engine
 from tapedeck._core.refusals import naming
 
 NAMES = {}  # the names under `tf.`, and what each names
@@ -18,13 +20,18 @@ class Namespace(str):
     """In the table of names: another name of a namespace."""
 
 
-def public(*names, in_errors=False):
+def public(*names, in_errors=False, row=None):
     """Decorates a function or a class with its names under `tf.`; public("newaxis")(None) is for what cannot be decorated.
 
     The first name that ends with its own tells where pickle and profilers find it. in_errors: what the engine refuses inside of the
-    function tells its name and its arguments; not so for one that calls the user's functions, whose errors are theirs.
+    function tells its name and its arguments; not so for one that calls the user's functions, whose errors are theirs. row: of a
+    function that stands in front of an op's, that op, which checks what it is given; its documentation follows the function's own,
+    which says only what the op does not.
     """
     def named(thing):
+        if row:
+            thing.row = row
+            thing.__doc__ = f"{inspect.cleandoc(thing.__doc__)}\n\nThe op {row}: {_engine.op_function(row).__doc__}"
         if in_errors:
             thing = naming(thing)
         if isinstance(thing, (type, types.FunctionType)) and thing.__module__.startswith("tapedeck.") and "._" in thing.__module__:

@@ -2,14 +2,10 @@
 called, and its arguments. Other exceptions are none of the user's doing, and pass as they are."""
 import functools
 import inspect
-import re
 
 import numpy as np
 
 from tapedeck import _engine
-
-
-_OF_OP = re.compile(r"(\w+)(?:: |\(\) )")  # how what an op of the engine says begins
 
 
 def shown(value):
@@ -38,27 +34,33 @@ _complete = object()
 
 
 class _Told:
-    """What an error says without the arguments of the calls that it passed, and which op or function named itself last."""
+    """What an error says without the arguments of the calls that it passed, and which op or function stands in front of it."""
 
     def __init__(self, error):
-        self.text = str(error).removeprefix("convert_to_tensor: value: ")
-        op = _OF_OP.match(self.text)
-        self.function = op and op[1]
+        self.text, self.function = str(error), error.op_name
+        if (error.op_name, error.argument) == ("convert_to_tensor", "value"):  # what the package was given, and converts
+            self.text, self.function = self.text.removeprefix("convert_to_tensor: value: "), ""
+
+    def begins_with(self, name):
+        """Whether nothing need be put in front: a function of the package may say its own name."""
+        return self.function == name or self.function is None and self.text.startswith((f"{name}: ", f"{name}() "))
 
 
 def _tell(error, function, args, kwargs):
     """Puts the function in front of what the error says, and the call's arguments behind it."""
     told = getattr(error, "_told", None) or _Told(error)
-    if told is not _complete and told.function != function.__name__:
-        told.text, told.function = f"{function.__name__}: {told.text}", function.__name__
+    if told is not _complete and not told.begins_with(function.__name__):
+        told.text = f"{function.__name__}: {told.text}"
         error.args = (f"{told.text}; called with {_called_with(function, args, kwargs)}",)
+    if told is not _complete:
+        told.function = function.__name__
     error._told = told
 
 
 def of_argument(error):
-    """The error, which begins with an argument's name, not with an op's."""
+    """The error, which begins with an argument's name, not with a function's."""
     error._told = _Told(error)
-    error._told.function = None
+    error._told.function = ""
     return error
 
 

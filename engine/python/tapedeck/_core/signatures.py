@@ -10,6 +10,7 @@ _annotations = {
     "dtype": "DTypeLike",
     "integers": "int | Sequence[int]",
     "shape": "ShapeLike",
+    "any": "Any",
 }
 
 

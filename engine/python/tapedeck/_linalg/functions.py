@@ -60,20 +60,9 @@ def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_spa
     return _op("squeeze")(_op("matmul")(a, _op("expand_dims")(b, -1), transpose_a, adjoint_a=adjoint_a), axis=[-1])
 
 
-@public("linalg.einsum", "einsum", in_errors=True)
+@public("linalg.einsum", "einsum", in_errors=True, row="einsum")
 def einsum(equation, *inputs, name=None, optimize=None):
-    """Products of tensors, summed over axes: einsum("ij,jk->ik", a, b) is Σⱼ a[i, j]·b[j, k].
-
-    equation: a letter for each axis of each input, commas between inputs; behind '->' the axes of the result. Axes that are
-    not in the result are summed; a letter twice in an input means its diagonal; '...' stands for any axes, which broadcast.
-    Without '->' the result has the axes of '...' and the letters that occur once, in the order of the alphabet. inputs: any
-    numeric dtype, one for all; optimize changes nothing.
-    Returns: that dtype, the extents of the result's letters.
-    Errors: InvalidArgumentError for an equation that does not fit the inputs, and extents that differ; TypeError for other or
-    different dtypes, and an equation that is no string.
-    """
-    if not isinstance(equation, str):
-        raise _engine.TypeMismatchError(f"einsum: equation is {type(equation).__name__}; needs a string such as 'ij,jk->ik'")
+    """Products of tensors, summed over axes. The inputs may also be one list of tensors; optimize changes nothing."""
     if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) and any(
             isinstance(part, (_engine.Tensor, _engine.Variable)) for part in inputs[0]):
         inputs = inputs[0]

@@ -7,53 +7,6 @@ from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import public
 
 
-@public("linalg.diag", "matrix_diag", in_errors=True)
-def diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_LEFT"):
-    """Matrices with given diagonals: the op matrix_diag.
-
-    diagonal: any dtype, (…, n) for one diagonal, (…, diagonals, longest) for k = (lowest, highest); k: 0 for the main one,
-    above 0 for those to its right; num_rows, num_cols: −1 for as few as possible; padding_value: elsewhere; align: where
-    shorter diagonals stand in their row, 'RIGHT_LEFT', 'LEFT_RIGHT', 'LEFT_LEFT' or 'RIGHT_RIGHT' (above, below the main one).
-    Returns: the dtype of diagonal, (…, rows, columns).
-    Errors: InvalidArgumentError for arguments that do not fit.
-    """
-    return op("matrix_diag")(diagonal, k, num_rows, num_cols, padding_value, align)
-
-
-@public("linalg.diag_part", "matrix_diag_part", in_errors=True)
-def diag_part(input, name="diag_part", k=0, padding_value=0, align="RIGHT_LEFT"):
-    """The diagonals of matrices: the op matrix_diag_part. k, padding_value and align as in tf.linalg.diag.
-
-    input: any dtype, (…, rows, columns).
-    Returns: the dtype of input, (…, n) for one diagonal, (…, diagonals, longest) for k = (lowest, highest).
-    Errors: InvalidArgumentError for arguments that do not fit.
-    """
-    return op("matrix_diag_part")(input, k, padding_value, align)
-
-
-@public("linalg.set_diag", "matrix_set_diag", in_errors=True)
-def set_diag(input, diagonal, name="set_diag", k=0, align="RIGHT_LEFT"):
-    """Matrices with diagonals replaced: the op matrix_set_diag. diagonal, k and align as in tf.linalg.diag.
-
-    input: any dtype, (…, rows, columns).
-    Returns: the dtype and shape of input.
-    Errors: InvalidArgumentError for arguments that do not fit; TypeError for different dtypes.
-    """
-    return op("matrix_set_diag")(input, diagonal, k, align)
-
-
-@public("linalg.pinv", in_errors=True)
-def pinv(a, rcond=None, validate_args=False, name=None):
-    """Moore and Penrose's inverse of matrices: the op pinv. validate_args changes nothing: arguments are always checked.
-
-    a: any floating dtype, (…, m, n); rcond: singular values up to rcond times the largest count as 0; None for
-    10·max(m, n)·epsilon.
-    Returns: the dtype of a, (…, n, m).
-    Errors: InvalidArgumentError for fewer than 2 axes; TypeError for another dtype.
-    """
-    return op("pinv")(a, rcond)
-
-
 def _lower_and_upper(name, lower_upper, perm):
     packed, order = tensor(lower_upper), tensor(perm)
     if packed.ndim < 2 or packed.shape[-1] != packed.shape[-2] or tuple(order.shape) != tuple(packed.shape[:-1]):

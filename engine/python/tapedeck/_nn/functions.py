@@ -109,14 +109,9 @@ def dropout(x, rate=None, noise_shape=None, seed=None, name=None, *, keep_prob=N
     return _op("where")(kept, x * (1 / (1 - share)), _op("zeros_like")(x))
 
 
-@public("nn.swish", "nn.silu", in_errors=True)
+@public("nn.swish", "nn.silu", in_errors=True, row="swish")
 def swish(features, beta=1.0, name=None):
-    """x·sigmoid(beta·x) (Ramachandran, Zoph and Le 2017, https://arxiv.org/abs/1710.05941): the op swish.
-
-    features: floating; beta: a number, or a tensor that broadcasts, with respect to which it is then differentiable too.
-    Returns: the dtype of features, their shape.
-    Errors: TypeError for another dtype.
-    """
+    """x·sigmoid(beta·x). beta may be a tensor that broadcasts, with respect to which the result is then differentiable, too."""
     if isinstance(beta, (_engine.Tensor, _engine.Variable)):
         features = _floating("swish", "features", features)
         return features * _op("sigmoid")(_op("cast")(beta, features.dtype) * features)
@@ -126,14 +121,9 @@ def swish(features, beta=1.0, name=None):
 silu = swish
 
 
-@public("nn.leaky_relu", in_errors=True)
+@public("nn.leaky_relu", in_errors=True, row="leaky_relu")
 def leaky_relu(features, alpha=0.2, name=None):
-    """The rectifier with a slope below 0 (Maas, Hannun and Ng 2013): x where x > 0, else alpha·x: the op leaky_relu.
-
-    features: any numeric dtype, any shape; alpha: the slope, a number.
-    Returns: the dtype of features, float32 for whole numbers; the shape of features.
-    Errors: TypeError for bool.
-    """
+    """The rectifier with a slope below 0. Whole numbers are taken as float32."""
     features = _engine.convert_to_tensor(features)
     if features.dtype.is_integer:
         features = _op("cast")(features, "float32")
@@ -234,14 +224,9 @@ def layer_normalization(x, scale=None, offset=None, axis=-1, epsilon=1e-3, name=
     return batch_normalization(x, mean, variance, offset, scale, epsilon)
 
 
-@public("nn.moments", in_errors=True)
+@public("nn.moments", in_errors=True, row="moments")
 def moments(x, axes, shift=None, keepdims=False, name=None, keep_dims=None):
-    """(mean, variance) along axes: the op moments. shift does nothing, as in TensorFlow; keep_dims is TensorFlow 1's name.
-
-    x: floating; axes: one axis or a list of them; keepdims: leave the reduced axes with extent 1.
-    Returns: two tensors of the dtype of x.
-    Errors: InvalidArgumentError for an axis out of range or named twice; TypeError for another dtype.
-    """
+    """(mean, variance) along axes. shift does nothing, as in TensorFlow; keep_dims is TensorFlow 1's name of keepdims, where it has `name`."""
     return _op("moments")(x, axes, _keeps(keepdims, keep_dims))
 
 
@@ -303,15 +288,10 @@ def weighted_moments(x, axes, frequency_weights, keepdims=False, name=None, keep
     return _op("squeeze")(mean, axis=axes), _op("squeeze")(variance, axis=axes)
 
 
-@public("nn.in_top_k", "math.in_top_k", in_errors=True)
+@public("nn.in_top_k", "math.in_top_k", in_errors=True, row="in_top_k")
 def in_top_k(targets, predictions, k, name=None):
-    """True where the right class is among the k best of its row; False where the row holds NaN or ∞.
-
-    targets: (rows,), whole numbers; predictions: (rows, classes), floating; k: a whole number. TensorFlow 1 has the first two
-    the other way round; they are told apart by their number of axes.
-    Returns: bool, (rows,); False for a target that is no class.
-    Errors: InvalidArgumentError for other shapes; TypeError for other dtypes.
-    """
+    """Whether the right class is among the k best of its row. TensorFlow 1 has predictions and targets the other way round: they are told apart
+    by their number of axes."""
     predictions, targets = _engine.convert_to_tensor(predictions), _engine.convert_to_tensor(targets)
     if len(predictions.shape) == 1 and len(targets.shape) == 2:
         predictions, targets = targets, predictions

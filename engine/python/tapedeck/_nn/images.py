@@ -58,18 +58,13 @@ def _wide_padding(padding, axis):
     return pairs[:axis] + [(0, 0)] + pairs[axis:]
 
 
-@public("nn.conv2d", in_errors=True)
+@public("nn.conv2d", in_errors=True, row="conv2d")
 def conv2d(input, filters=None, strides=None, padding=None, data_format="NHWC", dilations=None, name=None, *, filter=None,
            use_cudnn_on_gpu=None):
-    """Slides filters over images: the op conv2d, whose docstring has the formula.
+    """Slides filters over images.
 
-    input: (batch, height, width, channels), or channels first with data_format 'NCHW', any floating dtype; filters (`filter` in
-    TensorFlow 1): (height, width, input channels, output channels), the same dtype; where the filters have fewer input
-    channels, the images' channels are cut into groups. strides, dilations: a number, (height, width), or four numbers;
-    padding: 'SAME', 'VALID', or pairs (before, after) for each of the four axes.
-    Returns: that dtype, (batch, height, width, output channels), in the order of data_format.
-    Errors: InvalidArgumentError for shapes, strides, dilations and paddings that do not fit; TypeError for other or different
-    dtypes.
+    filters: `filter` in TensorFlow 1; padding: 'SAME', 'VALID' in letters of either case, or pairs (before, after) for each of the four axes: the op's explicit_paddings. None for
+    strides, dilations or data_format is the op's default.
     """
     return _op("conv2d")(input, _either("conv2d", "filters", filters, "filter", filter),
                          **_sliding("conv2d", strides, padding, data_format, dilations))
@@ -94,77 +89,45 @@ def conv2d_transpose(input=None, filters=None, output_shape=None, strides=None, 
         **_sliding("conv2d_transpose", strides, padding, data_format, dilations))
 
 
-@public("nn.conv2d_backprop_input", in_errors=True)
+@public("nn.conv2d_backprop_input", in_errors=True, row="conv2d_backprop_input")
 def conv2d_backprop_input(input_sizes, filter=None, out_backprop=None, strides=None, padding=None, use_cudnn_on_gpu=True,
                           data_format="NHWC", dilations=None, name=None, *, filters=None):
-    """The gradient of conv2d with respect to its input.
-
-    input_sizes: the shape of that input; filter, strides, padding, data_format, dilations: as in conv2d; out_backprop: the
-    gradient of conv2d's result, of its shape.
-    Returns: the dtype of filter, shape input_sizes.
-    Errors: InvalidArgumentError for shapes, strides, dilations and paddings that do not fit; TypeError for other or different
-    dtypes.
-    """
+    """The gradient of conv2d with respect to its input. filter, strides, padding, data_format and dilations are taken as there."""
     return _op("conv2d_backprop_input")(input_sizes, _either("conv2d_backprop_input", "filter", filter, "filters", filters),
                                         out_backprop,
                                         **_sliding("conv2d_backprop_input", strides, padding, data_format, dilations))
 
 
-@public("nn.conv2d_backprop_filter", in_errors=True)
+@public("nn.conv2d_backprop_filter", in_errors=True, row="conv2d_backprop_filter")
 def conv2d_backprop_filter(input, filter_sizes, out_backprop, strides=None, padding=None, use_cudnn_on_gpu=True,
                            data_format="NHWC", dilations=None, name=None):
-    """The gradient of conv2d with respect to its filters.
-
-    input, strides, padding, data_format, dilations: as in conv2d; filter_sizes: the shape of the filters; out_backprop: the
-    gradient of conv2d's result, of its shape.
-    Returns: the dtype of input, shape filter_sizes.
-    Errors: InvalidArgumentError for shapes, strides, dilations and paddings that do not fit; TypeError for other or different
-    dtypes.
-    """
+    """The gradient of conv2d with respect to its filters. strides, padding, data_format and dilations are taken as there."""
     return _op("conv2d_backprop_filter")(input, filter_sizes, out_backprop,
                                          **_sliding("conv2d_backprop_filter", strides, padding, data_format, dilations))
 
 
-@public("nn.depthwise_conv2d", "nn.depthwise_conv2d_native", in_errors=True)
+@public("nn.depthwise_conv2d", "nn.depthwise_conv2d_native", in_errors=True, row="depthwise_conv2d_native")
 def depthwise_conv2d(input, filter=None, strides=None, padding=None, data_format=None, dilations=None, name=None, *,
                      rate=None):
-    """A convolution in which each channel has filters of its own: the op depthwise_conv2d_native.
-
-    input: as in conv2d; filter: (height, width, channels, multiplier), the same floating dtype; channel c gives the output
-    channels c·multiplier to (c + 1)·multiplier − 1. `rate` is TensorFlow 1's name of dilations.
-    Returns: that dtype, (batch, height, width, channels·multiplier), in the order of data_format.
-    Errors: InvalidArgumentError for shapes, strides, dilations and paddings that do not fit; TypeError for other or different
-    dtypes.
-    """
+    """A convolution in which each channel has filters of its own. strides, padding, data_format and dilations (`rate` in TensorFlow 1) are
+    taken as in conv2d."""
     return _op("depthwise_conv2d_native")(
         input, filter, **_sliding("depthwise_conv2d", strides, padding, data_format, rate if dilations is None else dilations))
 
 
-@public("nn.depthwise_conv2d_backprop_input", "nn.depthwise_conv2d_native_backprop_input", in_errors=True)
+@public("nn.depthwise_conv2d_backprop_input", "nn.depthwise_conv2d_native_backprop_input", in_errors=True, row="depthwise_conv2d_native_backprop_input")
 def depthwise_conv2d_backprop_input(input_sizes, filter, out_backprop, strides, padding, data_format="NHWC", dilations=None,
                                     name=None):
-    """The gradient of depthwise_conv2d with respect to its input.
-
-    input_sizes: the shape of that input; the others as in depthwise_conv2d; out_backprop: the gradient of its result.
-    Returns: the dtype of filter, shape input_sizes.
-    Errors: InvalidArgumentError for shapes, strides, dilations and paddings that do not fit; TypeError for other or different
-    dtypes.
-    """
+    """The gradient of depthwise_conv2d with respect to its input. strides, padding, data_format and dilations are taken as in conv2d."""
     return _op("depthwise_conv2d_native_backprop_input")(
         input_sizes, filter, out_backprop,
         **_sliding("depthwise_conv2d_backprop_input", strides, padding, data_format, dilations))
 
 
-@public("nn.depthwise_conv2d_backprop_filter", "nn.depthwise_conv2d_native_backprop_filter", in_errors=True)
+@public("nn.depthwise_conv2d_backprop_filter", "nn.depthwise_conv2d_native_backprop_filter", in_errors=True, row="depthwise_conv2d_native_backprop_filter")
 def depthwise_conv2d_backprop_filter(input, filter_sizes, out_backprop, strides, padding, data_format="NHWC", dilations=None,
                                      name=None):
-    """The gradient of depthwise_conv2d with respect to its filter.
-
-    filter_sizes: the shape of the filter; the others as in depthwise_conv2d; out_backprop: the gradient of its result.
-    Returns: the dtype of input, shape filter_sizes.
-    Errors: InvalidArgumentError for shapes, strides, dilations and paddings that do not fit; TypeError for other or different
-    dtypes.
-    """
+    """The gradient of depthwise_conv2d with respect to its filter. strides, padding, data_format and dilations are taken as in conv2d."""
     return _op("depthwise_conv2d_native_backprop_filter")(
         input, filter_sizes, out_backprop,
         **_sliding("depthwise_conv2d_backprop_filter", strides, padding, data_format, dilations))
@@ -314,26 +277,18 @@ def _pool_by_rank(op, input, ksize, strides, padding, data_format):
     return _pool(op, input, ksize, strides, padding, data_format)
 
 
-@public("nn.max_pool", in_errors=True)
+@public("nn.max_pool", in_errors=True, row="max_pool")
 def max_pool(input=None, ksize=None, strides=None, padding=None, data_format=None, name=None, *, value=None):
     """The largest value of each window; volumes have five axes, images four, rows three.
 
-    input (`value` in TensorFlow 1): as in conv2d, any numeric dtype; ksize, strides: a number, (height, width), or one for each
-    axis; padding: 'SAME', 'VALID', or pairs. A window's gradient goes to its first largest value.
-    Returns: the dtype of input, (batch, height, width, channels), in the order of data_format.
-    Errors: InvalidArgumentError for windows, strides and paddings that do not fit; TypeError for bool.
+    input: `value` in TensorFlow 1. padding is taken as in conv2d; None for strides is ksize.
     """
     return _pool_by_rank("max_pool", _either("max_pool", "input", input, "value", value), ksize, strides, padding, data_format)
 
 
-@public("nn.avg_pool", in_errors=True)
+@public("nn.avg_pool", in_errors=True, row="avg_pool")
 def avg_pool(input=None, ksize=None, strides=None, padding=None, data_format=None, name=None, *, value=None):
-    """The mean of each window; volumes have five axes, images four, rows three. Padding does not count.
-
-    input: any floating dtype; the other arguments as in max_pool.
-    Returns: the dtype of input, (batch, height, width, channels), in the order of data_format.
-    Errors: InvalidArgumentError for windows, strides and paddings that do not fit; TypeError for another dtype.
-    """
+    """The mean of each window; volumes have five axes, images four, rows three. Arguments are taken as in max_pool."""
     return _pool_by_rank("avg_pool", _either("avg_pool", "input", input, "value", value), ksize, strides, padding, data_format)
 
 
@@ -380,23 +335,15 @@ def avg_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):
     return _pool1d("avg_pool", input, ksize, strides, padding, data_format)
 
 
-@public("nn.max_pool2d", in_errors=True)
+@public("nn.max_pool2d", in_errors=True, row="max_pool")
 def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
-    """The largest value of each window of images: max_pool for four axes, with its arguments.
-
-    Returns: the dtype of input, (batch, height, width, channels), in the order of data_format.
-    Errors: InvalidArgumentError for windows, strides and paddings that do not fit; TypeError for bool.
-    """
+    """The largest value of each window of images: max_pool for four axes alone."""
     return _pool("max_pool", input, ksize, strides, padding, data_format)
 
 
-@public("nn.avg_pool2d", in_errors=True)
+@public("nn.avg_pool2d", in_errors=True, row="avg_pool")
 def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
-    """The mean of each window of images: avg_pool for four axes, with its arguments.
-
-    Returns: the dtype of input, (batch, height, width, channels), in the order of data_format.
-    Errors: InvalidArgumentError for windows, strides and paddings that do not fit; TypeError for another dtype.
-    """
+    """The mean of each window of images: avg_pool for four axes alone."""
     return _pool("avg_pool", input, ksize, strides, padding, data_format)
 
 

@@ -28,15 +28,9 @@ def relu_layer(x, weights, biases, name=None):
     return op("relu")(xw_plus_b(x, weights, biases))
 
 
-@public("nn.softmax_cross_entropy_with_logits", "nn.softmax_cross_entropy_with_logits_v2", in_errors=True)
+@public("nn.softmax_cross_entropy_with_logits", "nn.softmax_cross_entropy_with_logits_v2", in_errors=True, row="softmax_cross_entropy_with_logits")
 def softmax_cross_entropy_with_logits(labels=None, logits=None, axis=-1, name=None, *, dim=None):
-    """−Σ labels·log_softmax(logits) along an axis: the op softmax_cross_entropy_with_logits.
-
-    labels: probabilities, of any dtype of numbers, which are cast to that of logits; logits: floating, the same shape, or one that
-    broadcasts with it; dim: TensorFlow 1's name of axis.
-    Returns: the dtype of logits, the shape without that axis.
-    Errors: InvalidArgumentError for shapes that do not broadcast; TypeError for logits of another dtype.
-    """
+    """The cross entropy of classes' probabilities. labels are cast to the dtype of logits; dim is TensorFlow 1's name of axis."""
     if labels is None or logits is None:
         raise InvalidArgumentError(f"softmax_cross_entropy_with_logits: both labels and logits must be given; "
                                    f"{'labels' if labels is None else 'logits'} is None")

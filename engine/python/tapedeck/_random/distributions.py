@@ -37,16 +37,10 @@ def _between(draw, shape, first, second, dtype, seed, with_range):
     return standard * (second - first if with_range else second) + first
 
 
-@public("random.uniform", "random_uniform", in_errors=True)
+@public("random.uniform", "random_uniform", in_errors=True, row="random_uniform")
 def uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=None):
-    """Random numbers, uniform on [minval, maxval): the op random_uniform, whose docstring tells of seeds.
-
-    shape: extents of the result; minval, maxval: the range, by default [0, 1); numbers, or, of a floating dtype, tensors that
-    broadcast to shape, with respect to which the result is then differentiable; dtype: floating or whole (which needs a
-    maxval); seed: whole number or None.
-    Returns: dtype, shape.
-    Errors: InvalidArgumentError for a negative extent, or an empty range of whole numbers; TypeError for bool.
-    """
+    """Random numbers, uniform on [minval, maxval). The limits may, of a floating dtype, be tensors that broadcast to shape, with respect to which
+    the result is then differentiable."""
     dtype = dtypes.as_dtype(dtype)
     if _is_number(minval) and _is_number(maxval):
         return _op("random_uniform")(shape, minval, maxval, dtype, seed)
@@ -56,26 +50,19 @@ def uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=
     return _between("random_uniform", shape, minval, 1. if maxval is None else maxval, dtype, seed, True)
 
 
-@public("random.normal", "random_normal", in_errors=True)
+@public("random.normal", "random_normal", in_errors=True, row="random_normal")
 def normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None):
-    """Random numbers of the normal distribution: the op random_normal, whose docstring tells of seeds.
-
-    shape: extents of the result; mean, stddev: numbers, or tensors that broadcast to shape, with respect to which the result
-    is then differentiable; dtype: floating; seed: whole number or None.
-    Returns: dtype, shape.
-    Errors: InvalidArgumentError for a negative extent; TypeError for another dtype.
-    """
+    """Random numbers of the normal distribution. mean and stddev may be tensors that broadcast to shape, with respect to which the result is
+    then differentiable."""
     if _is_number(mean) and _is_number(stddev):
         return _op("random_normal")(shape, mean, stddev, dtype, seed)
     return _between("random_normal", shape, mean, stddev, dtype, seed, False)
 
 
-@public("random.truncated_normal", "truncated_normal", in_errors=True)
+@public("random.truncated_normal", "truncated_normal", in_errors=True, row="truncated_normal")
 def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None):
-    """Random numbers of the normal distribution; those further than 2·stddev from the mean are drawn again.
-
-    The arguments, the result and the errors are those of random.normal.
-    """
+    """Random numbers of the normal distribution, of which those far from the mean are drawn again. mean and stddev may be tensors, as in
+    random.normal."""
     if _is_number(mean) and _is_number(stddev):
         return _op("truncated_normal")(shape, mean, stddev, dtype, seed)
     return _between("truncated_normal", shape, mean, stddev, dtype, seed, False)

@@ -150,7 +150,7 @@ def _named(function, name, doc):
 def _row_method(kind):
     name = f"scatter_{kind}"
 
-    def method(self, sparse_delta, use_locking=False, name=None):
+    def method(self, sparse_delta, use_locking=False, name=None) -> _engine.Variable:
         return _change_rows(self, kind, *_delta(f"scatter_{kind}", sparse_delta))
 
     return _named(method, name, _OF_DELTA.format(what=_ROWS[kind][0]))
@@ -166,7 +166,7 @@ def _row_function(kind):
 
 
 def _place_method(kind):
-    def method(self, indices, updates, name=None):
+    def method(self, indices, updates, name=None) -> _engine.Variable:
         return _change_places(self, kind, indices, updates)
 
     return _named(method, f"scatter_nd_{kind}", _OF_PLACES.format(what=_PLACES[kind]))
@@ -182,26 +182,26 @@ def _place_function(kind):
     return public(name, in_errors=True)(_named(function, name, doc))
 
 
-def _batch_scatter_update(self, sparse_delta, use_locking=False, name=None):
+def _batch_scatter_update(self, sparse_delta, use_locking=False, name=None) -> _engine.Variable:
     return _change_batches(self, *_delta("batch_scatter_update", sparse_delta))
 
 
-def _sparse_read(self, indices, name=None):
+def _sparse_read(self, indices, name=None) -> _engine.Tensor:
     """Rows of the variable by number: tf.gather."""
     return op("gather")(self, indices)
 
 
-def _load(self, value, session=None):
+def _load(self, value, session=None) -> None:
     """TensorFlow 1's name of assign() outside of a graph. session changes nothing."""
     self.assign(value)
 
 
-def _initialized_value(self):
+def _initialized_value(self) -> _engine.Tensor:
     """The value: eager variables always have one. TensorFlow 1's graphs need it where one variable begins as another does."""
     return self.read_value()
 
 
-def _count_up_to(self, limit):
+def _count_up_to(self, limit) -> _engine.Tensor:
     """The value, to which 1 is added then: tf.count_up_to."""
     return count_up_to(self, limit)
 
@@ -223,7 +223,7 @@ def count_up_to(ref, limit, name=None):
     return value
 
 
-def _gather_nd(self, indices, name=None):
+def _gather_nd(self, indices, name=None) -> _engine.Tensor:
     """Slices of the variable by coordinates: tf.gather_nd."""
     return op("gather_nd")(self, indices)
 
