@@ -2,6 +2,7 @@
 // driver, so the program runs unchanged on machines without one.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "engine/tensor/device.h"
@@ -18,6 +19,13 @@ const std::string& why_no_gpu();
 /// Whether this build has kernels for GPUs, be there one or not.
 bool has_gpu_kernels();
 
+/// A GPU was lost by an error after which CUDA refuses all that this process asks for: what every call throws
+/// from then on. Empty where none was.
+std::string gpu_loss();
+/// `told` is called with that text once, by the thread that finds out; at once where it has happened. Instead
+/// of the one before.
+void on_gpu_loss(std::function<void(const std::string&)> told);
+
 /// What the engine gives to the library.
 struct GpuHost {
   const Backend& cpu;
@@ -27,6 +35,10 @@ struct GpuHost {
   Device (*op_device)();
   /// Calls `wait(context)` without the host language's lock.
   void (*unlocked)(void (*wait)(void* context), void* context);
+  /// The name of the op that the calling thread runs; nullptr: none.
+  const char* (*op_name)();
+  /// A GPU is lost, which is told once: `text` is what every call on it throws from now on.
+  void (*lost)(const char* text);
 };
 /// The library's one function, `extern "C"`: adds each GPU, or says why there is none.
 using AddGpus = const char* (*)(const GpuHost& host);

@@ -10,8 +10,9 @@ namespace tapedeck::cuda {
 namespace {
 
 void check_product(cublasStatus_t status, const char* what) {
-  if (status != CUBLAS_STATUS_SUCCESS)
-    throw DeviceError(std::string(what) + " failed: " + cublasGetStatusString(status));
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  check(cudaGetLastError(), what);  // where an error that came late is behind it
+  throw DeviceError(std::string(what) + " failed: " + cublasGetStatusString(status));
 }
 
 /// One for each thread and device: what is set on a handle holds for its next call.
@@ -19,7 +20,7 @@ struct Handles {
   std::array<cublasHandle_t, detail::most_gpus> of_device{};
   ~Handles() {
     for (const cublasHandle_t handle : of_device)
-      if (handle) cublasDestroy(handle);
+      if (handle && !is_lost()) cublasDestroy(handle);
   }
 };
 
