@@ -8,6 +8,8 @@
 #include <QRegularExpression>
 #include <QStringList>
 
+#include "engine/protocol/last_words.h"
+
 namespace tapedeck::app {
 namespace {
 
@@ -95,7 +97,18 @@ QString signalSentence(const ProcessEnd& end) {
       .arg(QString::fromLocal8Bit(strsignal(end.code)));
 }
 
+/// What every call on a GPU gave before the session gave up; empty where that is not why it ended.
+QString lostGpu(const QString& errors) {
+  static const QRegularExpression words(
+      u'^' + QRegularExpression::escape(QString::fromUtf8(protocol::lost_gpu_words.data())) +
+          QStringLiteral("(.+)$"),
+      QRegularExpression::MultilineOption);
+  return words.match(errors).captured(1);
+}
+
 QString exitSentence(const ProcessEnd& end) {
+  if (const QString why = lostGpu(end.errors); !why.isEmpty())
+    return QStringLiteral("The session process ended, because it lost a GPU: %1.").arg(why);
   if (end.calledExit) return QStringLiteral("The session ended: a cell called exit().");
   static const QRegularExpression missing(QStringLiteral("No module named '?(ipykernel\\w*)'?"));
   if (!end.wasReady && missing.match(end.errors).hasMatch())

@@ -21,6 +21,16 @@ std::string& absence() {
   return *text;
 }
 
+struct Loss {
+  std::mutex mutex;
+  std::string text;
+  std::function<void(const std::string&)> told;
+};
+Loss& loss() {
+  static auto* const instance = new Loss;
+  return *instance;
+}
+
 /// The library beside the one that holds this function; else where it was built.
 std::string library_path() {
   if (const char* chosen = std::getenv("TAPEDECK_GPU_LIBRARY")) return chosen;
@@ -42,6 +52,17 @@ std::string library_path() {
 #else
   return {};
 #endif
+}
+
+void lose(const char* text) {
+  std::function<void(const std::string&)> told;
+  {
+    const std::lock_guard lock(loss().mutex);
+    if (!loss().text.empty()) return;
+    loss().text = text;
+    told = loss().told;
+  }
+  if (told) told(text);
 }
 
 bool has_driver() {
@@ -93,7 +114,9 @@ void load() {
                          [](void (*wait)(void*), void* context) {
                            const HostUnlock unlock;
                            wait(context);
-                         }};
+                         },
+                     .op_name = [] { return detail::op_on_device; },
+                     .lost = lose};
   absence() = add(host);
 }
 
@@ -116,6 +139,21 @@ void load_gpus() {
 const std::string& why_no_gpu() {
   load_gpus();
   return absence();
+}
+
+std::string gpu_loss() {
+  const std::lock_guard lock(loss().mutex);
+  return loss().text;
+}
+
+void on_gpu_loss(std::function<void(const std::string&)> told) {
+  std::string text;
+  {
+    const std::lock_guard lock(loss().mutex);
+    loss().told = told;
+    text = loss().text;
+  }
+  if (!text.empty()) told(text);
 }
 
 bool has_gpu_kernels() {

@@ -2,6 +2,7 @@
 // driver, so the program runs unchanged on machines without one.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "engine/tensor/device.h"
@@ -22,6 +23,12 @@ bool has_gpu_kernels();
 /// speed. Off unless asked for; holds for all threads, from the next product on.
 bool tensor_float_32_allowed();
 void allow_tensor_float_32(bool allowed);
+/// A GPU was lost by an error after which CUDA refuses all that this process asks for: what every call throws
+/// from then on. Empty where none was.
+std::string gpu_loss();
+/// `told` is called with that text once, by the thread that finds out; at once where it has happened. Instead
+/// of the one before.
+void on_gpu_loss(std::function<void(const std::string&)> told);
 
 /// What the engine gives to the library.
 struct GpuHost {
@@ -33,6 +40,10 @@ struct GpuHost {
   bool (*tensor_float_32_allowed)();
   /// Calls `wait(context)` without the host language's lock.
   void (*unlocked)(void (*wait)(void* context), void* context);
+  /// The name of the op that the calling thread runs; nullptr: none.
+  const char* (*op_name)();
+  /// A GPU is lost, which is told once: `text` is what every call on it throws from now on.
+  void (*lost)(const char* text);
 };
 /// The library's one function, `extern "C"`: adds each GPU, or says why there is none.
 using AddGpus = const char* (*)(const GpuHost& host);

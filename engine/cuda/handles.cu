@@ -13,6 +13,7 @@ struct Handles {
   };
   std::array<Pair, detail::most_gpus> of_device{};
   ~Handles() {
+    if (is_lost()) return;
     for (const Pair& pair : of_device) {
       if (pair.products) cublasDestroy(pair.products);
       if (pair.solver.params) cusolverDnDestroyParams(pair.solver.params);
@@ -29,13 +30,15 @@ Handles::Pair& handles_on(const Stream& stream) {
 }  // namespace
 
 void check_library(cublasStatus_t status, const char* what) {
-  if (status != CUBLAS_STATUS_SUCCESS)
-    throw DeviceError(std::string(what) + " failed: " + cublasGetStatusString(status));
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  check(cudaGetLastError(), what);  // where an error that came late is behind it
+  throw DeviceError(std::string(what) + " failed: " + cublasGetStatusString(status));
 }
 void check_library(cusolverStatus_t status, const char* what) {
-  if (status != CUSOLVER_STATUS_SUCCESS)
-    throw DeviceError(std::string(what) + " failed: status " + std::to_string(static_cast<int>(status)) +
-                      " of cuSOLVER");
+  if (status == CUSOLVER_STATUS_SUCCESS) return;
+  check(cudaGetLastError(), what);
+  throw DeviceError(std::string(what) + " failed: status " + std::to_string(static_cast<int>(status)) +
+                    " of cuSOLVER");
 }
 
 cublasHandle_t products_handle() {

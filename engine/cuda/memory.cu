@@ -5,6 +5,7 @@
 
 #include "engine/cuda/copy.h"
 #include "engine/cuda/memory.h"
+#include "engine/cuda/spans.h"
 #include "engine/cuda/staging.h"
 #include "engine/tensor/block_pool.h"
 
@@ -101,6 +102,7 @@ void GpuMemory::free(DeviceBlock* device_block) noexcept {
     (block->before ? block->before->behind : held_) = block->behind;
     if (block->behind) block->behind->before = block->before;
   }
+  if (is_lost()) return;
   // Where the device is broken, somebody else is told.
   try {
     for (Stream* user : block->users) wait_again(*block->home, *user);
@@ -124,7 +126,7 @@ void GpuMemory::use(DeviceBlock* device_block) {
 }
 
 void GpuMemory::wait(Stream& stream) {
-  unlocked([&stream] { return cudaStreamSynchronize(stream.handle); }, "work on a GPU");
+  wait_for_all(stream);
   faults_.throw_found();
 }
 
@@ -171,10 +173,39 @@ void GpuMemory::synchronize() {
   wait(stream_of(device_));
 }
 
+bool GpuMemory::begin_span(std::uint64_t tag, std::int64_t (*clock)()) noexcept {
+  if (is_lost()) return false;
+  try {
+    Stream& stream = stream_of(device_);
+    Spans* spans = stream.spans.load(std::memory_order_relaxed);
+    if (!spans) stream.spans.store(spans = new Spans, std::memory_order_release);
+    return spans->begin(stream, tag, clock);
+  } catch (const std::exception&) {  // whatever fails here fails for the work itself, too
+    return false;
+  }
+}
+
+void GpuMemory::end_span(std::uint64_t tag) noexcept {
+  if (is_lost()) return;
+  try {
+    Stream& stream = stream_of(device_);
+    if (Spans* spans = stream.spans.load(std::memory_order_relaxed)) spans->end(stream, tag);
+  } catch (const std::exception&) {
+  }
+}
+
+void GpuMemory::collect_spans(const std::function<void(const DeviceSpan&)>& take) {
+  for (Stream* stream : all_streams(device_))
+    if (Spans* spans = stream->spans.load(std::memory_order_acquire)) spans->collect(take);
+}
+
 PoolStatistics GpuMemory::statistics() const {
   PoolStatistics statistics;
-  const std::uint64_t reserved = pool_number(pool_, cudaMemPoolAttrReservedMemCurrent);
-  statistics.bytes_cached = reserved - std::min(reserved, pool_number(pool_, cudaMemPoolAttrUsedMemCurrent));
+  if (!is_lost()) {
+    const std::uint64_t reserved = pool_number(pool_, cudaMemPoolAttrReservedMemCurrent);
+    statistics.bytes_cached =
+        reserved - std::min(reserved, pool_number(pool_, cudaMemPoolAttrUsedMemCurrent));
+  }
   std::lock_guard lock(mutex_);
   statistics.bytes_in_use = in_use_;
   statistics.peak_bytes_in_use = peak_;
@@ -187,8 +218,7 @@ void GpuMemory::reset_peak() {
 }
 
 void GpuMemory::trim() {
-  Stream& stream = stream_of(device_);
-  unlocked([&stream] { return cudaStreamSynchronize(stream.handle); }, "work on a GPU");
+  wait_for_all(stream_of(device_));
   check(cudaMemPoolTrimTo(pool_, 0), "trimming a memory pool");
 }
 

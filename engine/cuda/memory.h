@@ -37,6 +37,9 @@ class GpuMemory final : public DeviceMemory {
   void copy_strided(std::size_t size, const void* from, const Strides& strides, void* to,
                     const Shape& shape) override;
   void synchronize() override;
+  bool begin_span(std::uint64_t tag, std::int64_t (*clock)()) noexcept override;
+  void end_span(std::uint64_t tag) noexcept override;
+  void collect_spans(const std::function<void(const DeviceSpan&)>& take) override;
   PoolStatistics statistics() const override;
   std::size_t capacity() const override { return capacity_; }
   void reset_peak() override;

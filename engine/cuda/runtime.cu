@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "engine/cuda/runtime.h"
+#include "engine/cuda/spans.h"
 
 namespace tapedeck::cuda {
 namespace {
@@ -13,31 +14,41 @@ const GpuHost* given = nullptr;
 std::array<int, most_devices> cuda_devices{};
 thread_local int chosen_device = -1;  ///< of the innermost OnDevice
 
-/// Streams that no thread has now.
-struct IdleStreams {
+struct Streams {
   std::mutex mutex;
-  std::array<std::vector<Stream*>, most_devices> of_device;
+  std::array<std::vector<Stream*>, most_devices> all;
+  std::array<std::vector<Stream*>, most_devices> idle;  ///< that no thread has now
 };
-IdleStreams& idle_streams() {
-  static auto* const instance = new IdleStreams;
+Streams& streams() {
+  static auto* const instance = new Streams;
+  return *instance;
+}
+
+/// The text is written before the mark is set, once.
+struct Loss {
+  std::mutex mutex;
+  std::string text;
+  std::atomic<bool> happened{false};
+};
+Loss& loss() {
+  static auto* const instance = new Loss;
   return *instance;
 }
 
 Stream* make_stream(int device) {
-  {
-    IdleStreams& idle = idle_streams();
-    std::lock_guard lock(idle.mutex);
-    std::vector<Stream*>& streams = idle.of_device[static_cast<std::size_t>(device)];
-    if (!streams.empty()) {
-      Stream* stream = streams.back();
-      streams.pop_back();
-      return stream;
-    }
+  Streams& known = streams();
+  std::lock_guard lock(known.mutex);
+  std::vector<Stream*>& idle = known.idle[static_cast<std::size_t>(device)];
+  if (!idle.empty()) {
+    Stream* stream = idle.back();
+    idle.pop_back();
+    return stream;
   }
   auto stream = std::make_unique<Stream>();
   stream->device = device;
   check(cudaStreamCreateWithFlags(&stream->handle, cudaStreamNonBlocking), "a stream");
   check(cudaEventCreateWithFlags(&stream->tail, cudaEventDisableTiming), "an event");
+  known.all[static_cast<std::size_t>(device)].push_back(stream.get());
   return stream.release();
 }
 
@@ -54,23 +65,91 @@ struct ThreadStreams {
   std::vector<Waited> waited;
 
   ~ThreadStreams() {
-    IdleStreams& idle = idle_streams();
-    std::lock_guard lock(idle.mutex);
+    Streams& known = streams();
+    std::lock_guard lock(known.mutex);
     for (std::size_t device = 0; device < most_devices; ++device)
-      if (of_device[device]) idle.of_device[device].push_back(of_device[device]);
+      if (of_device[device]) known.idle[device].push_back(of_device[device]);
   }
 };
 thread_local ThreadStreams thread_streams;
 
-/// "; kernels started last: softmax, reduce", the newest first.
-std::string kernels_started(const Stream& stream) {
-  std::string text;
+/// "softmax (kernels row_sum, row_max), add (kernel binary) and 3 kernels before them": what the device may
+/// have been at, the newest first. Empty: nothing.
+std::string in_flight(const Stream& stream) {
   const std::uint64_t count = stream.kernel_count.load(std::memory_order_relaxed);
-  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(count, Stream::remembered); ++i) {
-    const char* name = stream.kernels[(count - 1 - i) % Stream::remembered].load(std::memory_order_relaxed);
-    text += (i == 0 ? "; kernels started last: " : ", ") + std::string(name);
+  const std::uint64_t open = count - stream.kernels_done.load(std::memory_order_relaxed);
+  const std::uint64_t shown = std::min<std::uint64_t>(open, Stream::remembered);
+  std::string text;
+  for (std::uint64_t i = 0; i < shown;) {
+    const auto at = [&](std::uint64_t back) -> const Stream::Started& {
+      return stream.kernels[(count - 1 - back) % Stream::remembered];
+    };
+    const char* const op = at(i).op.load(std::memory_order_relaxed);
+    std::string kernels;
+    std::uint64_t number = 0;
+    for (; i < shown && at(i).op.load(std::memory_order_relaxed) == op; ++i, ++number)
+      kernels += (number == 0 ? "" : ", ") + std::string(at(i).kernel.load(std::memory_order_relaxed));
+    kernels = (number == 1 ? "kernel " : "kernels ") + kernels;
+    text += (text.empty() ? "" : ", ") + (op ? std::string(op) + " (" + kernels + ")" : kernels);
   }
+  if (open > shown) text += " and " + std::to_string(open - shown) + " kernels before them";
   return text;
+}
+
+std::string in_flight(int device) {
+  std::string text;
+  for (const Stream* stream : all_streams(device))
+    if (const std::string of_one = in_flight(*stream); !of_one.empty())
+      text += (text.empty() ? "; in flight, the newest first: " : "; of another thread: ") + of_one;
+  return text;
+}
+
+/// CUDA's errors of which its documentation says that the process has to end.
+bool loses_the_device(cudaError_t error) {
+  switch (error) {
+    case cudaErrorECCUncorrectable:
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+      return true;
+    default:
+      return false;
+  }
+}
+
+[[noreturn]] void throw_loss() {
+  std::lock_guard lock(loss().mutex);
+  throw DeviceError(loss().text);
+}
+
+/// Two threads may find out at once: the first one is believed.
+[[noreturn]] void lose(const std::string& text) {
+  bool is_first = false;
+  {
+    std::lock_guard lock(loss().mutex);
+    is_first = loss().text.empty();
+    if (is_first) loss().text = text;
+    loss().happened.store(true, std::memory_order_release);
+  }
+  if (is_first && given) given->lost(text.c_str());
+  throw_loss();
+}
+
+[[noreturn]] void refuse(cudaError_t error, const char* what, int device) {
+  cudaGetLastError();  // else the next call tells it again
+  if (is_lost()) throw_loss();
+  std::string text =
+      std::string(what) + " failed: " + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ")";
+  if (device >= 0) text += " on /gpu:" + std::to_string(device);
+  if (!loses_the_device(error)) throw DeviceError(text);
+  if (device >= 0) text += in_flight(device);
+  lose(text + ". This process cannot use its GPUs any more");
 }
 
 }  // namespace
@@ -78,18 +157,45 @@ std::string kernels_started(const Stream& stream) {
 void check(cudaError_t error, const char* what) {
   if (error == cudaSuccess) [[likely]]
     return;
-  cudaGetLastError();  // else the next call tells it again
-  std::string text =
-      std::string(what) + " failed: " + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ")";
-  if (const int device = thread_streams.current; device >= 0) {
-    text += " on /gpu:" + std::to_string(device);
-    if (const Stream* stream = thread_streams.of_device[static_cast<std::size_t>(device)])
-      text += kernels_started(*stream);
+  refuse(error, what, thread_streams.current);
+}
+
+void note_error(cudaError_t error, const char* what, int device) noexcept {
+  if (error == cudaSuccess) return;
+  try {
+    refuse(error, what, device);
+  } catch (const std::exception&) {
   }
-  throw DeviceError(text);
+}
+
+bool is_lost() noexcept {
+  return loss().happened.load(std::memory_order_acquire);
+}
+
+void Stream::note_kernel(const char* name) {
+  const std::uint64_t number = kernel_count.load(std::memory_order_relaxed);
+  Started& started = kernels[number % remembered];
+  started.op.store(given->op_name(), std::memory_order_relaxed);
+  started.kernel.store(name, std::memory_order_relaxed);
+  kernel_count.store(number + 1, std::memory_order_relaxed);
+}
+
+std::vector<Stream*> all_streams(int device) {
+  Streams& known = streams();
+  std::lock_guard lock(known.mutex);
+  return known.all[static_cast<std::size_t>(device)];
+}
+
+void wait_for_all(Stream& stream) {
+  const std::uint64_t kernels = stream.kernel_count.load(std::memory_order_relaxed);
+  unlocked([&stream] { return cudaStreamSynchronize(stream.handle); }, "work on a GPU");
+  stream.kernels_done.store(kernels, std::memory_order_relaxed);
+  if (Spans* spans = stream.spans.load(std::memory_order_relaxed)) spans->note_idle(stream);
 }
 
 Stream& stream_of(int device) {
+  if (is_lost()) [[unlikely]]
+    throw_loss();
   ThreadStreams& own = thread_streams;
   if (own.current != device) [[unlikely]] {
     check(cudaSetDevice(cuda_device(device)), "choosing a device");
@@ -154,7 +260,7 @@ Scratch::Scratch(std::size_t bytes) : stream_(current_stream()) {
   if (bytes > 0) check(cudaMallocAsync(&data_, bytes, stream_.handle), "memory for a kernel's own use");
 }
 Scratch::~Scratch() {
-  if (data_) cudaFreeAsync(data_, stream_.handle);
+  if (data_ && !is_lost()) cudaFreeAsync(data_, stream_.handle);
 }
 
 }  // namespace tapedeck::cuda

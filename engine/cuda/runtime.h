@@ -11,22 +11,30 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "engine/backend/devices.h"
 #include "engine/tensor/device.h"
-#include "engine/tensor/error.h"
+#include "engine/tensor/internal_error.h"
 
 namespace tapedeck::cuda {
 
 /// What happened on a GPU and cannot be undone, or what its runtime refuses.
-struct DeviceError : Error {
-  using Error::Error;
+struct DeviceError : InternalError {
+  using InternalError::InternalError;
 };
 
-/// Throws a DeviceError that names `what` was to be done, and the kernels that the thread started last, where
-/// it is one of those that come late.
+/// Throws a DeviceError that names `what` was to be done. After some errors CUDA refuses whatever the process
+/// asks for: the first one of these names the ops in flight, the engine is told of it, and it is thrown again
+/// by each later call.
 void check(cudaError_t error, const char* what);
+/// The same for what is asked of a device that is not the calling thread's current one, but nothing is
+/// thrown.
+void note_error(cudaError_t error, const char* what, int device) noexcept;
+/// Whether there was such an error: what can do without CUDA does so then.
+bool is_lost() noexcept;
 
+class Spans;
 class Staging;
 
 /// The order of a thread's work on a device. Lives as long as the process: a thread that ends hands it on.
@@ -35,17 +43,17 @@ struct Stream {
   cudaStream_t handle = nullptr;
   /// Grows behind each piece of work that is put on it, so that others know whether they have waited already.
   std::atomic<std::uint64_t> work{0};
-  /// Of the names of kernels, the last ones.
+  /// A kernel, by the op that it works for; nullptr: for none.
+  struct Started {
+    std::atomic<const char*> op, kernel;
+  };
+  /// The last ones that were started, of `kernel_count`; the first `kernels_done` of all have ended well.
   static constexpr std::size_t remembered = 8;
-  std::array<std::atomic<const char*>, remembered> kernels{};
-  std::atomic<std::uint64_t> kernel_count{0};
+  std::array<Started, remembered> kernels{};
+  std::atomic<std::uint64_t> kernel_count{0}, kernels_done{0};
 
   void note_work() { work.store(work.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
-  void note_kernel(const char* name) {
-    const std::uint64_t number = kernel_count.load(std::memory_order_relaxed);
-    kernels[number % remembered].store(name, std::memory_order_relaxed);
-    kernel_count.store(number + 1, std::memory_order_relaxed);
-  }
+  void note_kernel(const char* name);
 
   // Of whoever waits for it.
   std::mutex mutex;
@@ -53,7 +61,15 @@ struct Stream {
 
   /// Of the thread that has the stream.
   Staging* staging = nullptr;
+
+  /// nullptr until the first span.
+  std::atomic<Spans*> spans{nullptr};
 };
+
+/// Of all threads; each lives as long as the process.
+std::vector<Stream*> all_streams(int device);
+/// Waits for the calling thread's stream, without the host language's lock.
+void wait_for_all(Stream& stream);
 
 /// The calling thread's on the device; makes the device CUDA's current one. Whoever puts work on it calls
 /// note_work() then.

@@ -119,6 +119,11 @@ std::optional<protocol::Record> describe(const Recorder& recorder, std::uint32_t
   record.line = location.line;
   record.thread = head.thread;
   record.start_ns = view.start_ns;
+  record.call_ns = view.call_ns;
+  record.work = view.device.state;
+  if (record.work != protocol::WorkTime::host)
+    record.device = to_string(Device{DeviceKind::gpu, view.device.gpu});
+  record.work_start_ns = view.work_start_ns;
   record.duration_ns = view.duration_ns;
   if (head.op) {
     record.vjp_formula = head.op->vjp_formula;
@@ -134,6 +139,7 @@ std::optional<protocol::Record> describe(const Recorder& recorder, std::uint32_t
 }
 
 protocol::Records describe_page(const Recorder& recorder, const protocol::GetRecords& request) {
+  recorder.collect_device_times();
   protocol::Records page;
   page.total = recorder.trace().newest();
   const std::uint64_t first = std::clamp<std::uint64_t>(request.first, 1, page.total + 1);
@@ -146,7 +152,10 @@ protocol::Records describe_page(const Recorder& recorder, const protocol::GetRec
 }
 
 protocol::Status describe_status(const Recorder& recorder) {
+  recorder.collect_device_times();
   protocol::Status status;
+  status.device_times = recorder.trace().device_times_told();
+  status.device_times_pending = recorder.trace().device_times_pending();
   const GateStatus gate = recorder.gate().status();
   status.gate = gate.state;
   status.stopped_before = gate.stopped_before;

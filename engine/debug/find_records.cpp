@@ -82,6 +82,8 @@ class TermLook {
     if (term.number == protocol::Number::line)
       return verdict_of(locations_.of(record.head.location,
                                       [&] { return term.holds(location_of(record.head.location).line); }));
+    const bool known = record.device.state == WorkTime::host || record.device.state == WorkTime::known;
+    if (term.number == protocol::Number::duration && !known) return Verdict::unknown;
     return verdict_of(term.holds(number(term.number, record)));
   }
   // Shapes and dtypes of tensors against each other: rare, so they are looked up each time.
@@ -173,7 +175,8 @@ class TermLook {
       case protocol::Number::line:
         return location_of(record.head.location).line;
       case protocol::Number::duration:
-        return static_cast<double>(clock::nanoseconds(record.duration));
+        return static_cast<double>(clock::nanoseconds(
+            record.device.state == WorkTime::known ? record.device.duration : record.duration));
       case protocol::Number::bytes: {
         double bytes = 0;
         for (const std::uint64_t id : record.outputs)
@@ -210,8 +213,12 @@ class Search {
  public:
   Search(const Recorder& recorder, const protocol::FindRecords& request)
       : recorder_(recorder), request_(request), filter_(protocol::parse_filter(request.filter)) {
-    for_each_term(filter_,
-                  [&](const Condition& leaf) { terms_.emplace_back(leaf.term, recorder, request.labels); });
+    for_each_term(filter_, [&](const Condition& leaf) {
+      terms_.emplace_back(leaf.term, recorder, request.labels);
+      const auto* number = std::get_if<protocol::NumberTerm>(&leaf.term);
+      asks_for_times_ |= number && number->number == protocol::Number::duration;
+    });
+    if (asks_for_times_) recorder.collect_device_times();
   }
 
   protocol::FoundRecords run(const CancelFlag* cancel) {
@@ -252,7 +259,8 @@ class Search {
   }
 
   void note_open(const RecordGlance& record) {
-    if (record.state == RecordState::pending || record.state == RecordState::running)
+    if (record.state == RecordState::pending || record.state == RecordState::running ||
+        (asks_for_times_ && record.device.state == WorkTime::pending))
       answer_.open.push_back(record.number);
   }
 
@@ -294,6 +302,7 @@ class Search {
   const protocol::FindRecords& request_;
   const Condition filter_;
   std::vector<TermLook> terms_;
+  bool asks_for_times_ = false;
   protocol::FoundRecords answer_;
 };
 

@@ -31,6 +31,7 @@ struct Event {
   /// playback: ids of what gradients are asked for, a variable's present value for the variable.
   std::span<const std::uint64_t> sources = {};
   std::span<const bool> wanted;  ///< vjp: which inputs' gradients somebody waits for
+  Device device;                 ///< op: which works on it; the host waits for none but itself
 };
 
 /// All functions are called on the thread that runs the op, from several threads at once.

@@ -97,6 +97,17 @@ std::string no_kernel(const OpDef& op) {
   return "no CUDA kernel for " + op.name;
 }
 
+/// Errors that come late name the ops whose kernels are under way.
+class NamedOnDevice {
+ public:
+  explicit NamedOnDevice(const char* op) : before_(std::exchange(op_on_device, op)) {}
+  ~NamedOnDevice() { op_on_device = before_; }
+  NamedOnDevice(const NamedOnDevice&) = delete;
+
+ private:
+  const char* before_;
+};
+
 struct Missing {
   std::mutex mutex;
   std::set<std::string> names;
@@ -168,8 +179,16 @@ Tensors bring_back(const OpDef& op, Tensors results, Device device) {
   return results;
 }
 
+Device working_device(const OpContext& context) {
+  if (&context.op != &ops::copy_to_device_op) return context.device;
+  const Device target = device_from_name(context.get<std::string>("device"));
+  const bool is_there = target.kind == DeviceKind::gpu && int{target.index} < gpu_count();
+  return is_there ? target : context.inputs[0].device();
+}
+
 Tensors compute_placed(const OpContext& context, Tensors (*compute)(const OpContext&)) {
   const DeviceScope parts(context.device);
+  const NamedOnDevice named(context.op.name.c_str());
   if (context.device.kind == DeviceKind::cpu) return compute(context);
   for (const Tensor& input : context.inputs)
     if (DeviceBlock* block = input.storage()->device_block()) block->memory->use(block);

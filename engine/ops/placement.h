@@ -69,6 +69,8 @@ struct Placed {
 Placed place_call(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes);
 Tensors bring_back(const OpDef& op, Tensors results, Device device);
 
+/// Whose time the call takes: of a copy between the host and a GPU, the GPU's.
+Device working_device(const OpContext& context);
 /// Runs a forward function where the call was placed, and the ops that it calls, too. Where a kernel of the
 /// GPU turns out to be missing it goes by copies that nobody sees.
 Tensors compute_placed(const OpContext& context, Tensors (*compute)(const OpContext&));

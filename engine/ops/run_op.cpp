@@ -129,6 +129,8 @@ Tensors run_attended(const OpContext& context, Observer* observer) {
   event.attributes = &context.attributes;
   event.outputs = context.outputs;
   event.tape = tape;
+  if (gpu_count() > 0) [[unlikely]]
+    event.device = detail::working_device(context);
   return detail::observed(observer, event, [&](std::uint64_t record) {
     Tensors outputs = compute(context);
     detail::make_outputs_distinct(context.inputs, outputs);

@@ -57,7 +57,23 @@ struct ProfileGap {
   }
 };
 
-/// What a span's time went into. Answer: Profile.
+/// What a GPU did of a span's ops. It works while the host goes on: before the host's next op, and after.
+struct ProfileDevice {
+  std::string device;  ///< "/gpu:0"
+  std::uint64_t calls = 0;
+  std::uint64_t pending = 0;  ///< of them, those whose times are not known yet: they are in no sum
+  std::uint64_t lost = 0;     ///< and those whose times will never be known
+  std::int64_t forward_ns = 0, backward_ns = 0, update_ns = 0;
+  static constexpr auto fields() {
+    return std::tuple(field("device", &ProfileDevice::device), field("calls", &ProfileDevice::calls),
+                      field("pending", &ProfileDevice::pending), field("lost", &ProfileDevice::lost),
+                      field("forward_ns", &ProfileDevice::forward_ns),
+                      field("backward_ns", &ProfileDevice::backward_ns),
+                      field("update_ns", &ProfileDevice::update_ns));
+  }
+};
+
+/// What a span's time went into, the host's: of a GPU's ops it has the calls. Answer: Profile.
 struct GetProfile {
   std::int64_t from_ns = 0, to_ns = 0;
   std::uint32_t gaps = 0;  ///< at most so many of the largest
@@ -83,6 +99,7 @@ struct Profile {
   std::uint64_t slowest_step = 0;                    ///< its number; 0: there is none
   std::vector<ProfileGap> gaps;                      ///< the largest first
   std::vector<ProfileRun> runs;                      ///< in order; the newest 1000
+  std::vector<ProfileDevice> devices;                ///< GPUs that did some of the ops, of any thread
   static constexpr const char* type = "profile";
   static constexpr auto fields() {
     return std::tuple(field("indexed", &Profile::indexed), field("total", &Profile::total),
@@ -95,7 +112,7 @@ struct Profile {
                       field("steps", &Profile::steps), field("step_median_ns", &Profile::step_median_ns),
                       field("step_max_ns", &Profile::step_max_ns),
                       field("slowest_step", &Profile::slowest_step), field("gaps", &Profile::gaps),
-                      field("runs", &Profile::runs));
+                      field("runs", &Profile::runs), field("devices", &Profile::devices));
   }
 };
 
@@ -121,6 +138,7 @@ struct ProfileName {
 /// Records of one thread and depth, which do not overlap. Each box: one record, or several that lie within a
 /// pixel; the lists go side by side.
 struct ProfileLane {
+  std::string device;  ///< a GPU's, which did the thread's ops at these times; empty: the host's calls
   std::uint64_t thread = 0;
   std::uint32_t depth = 0;
   std::vector<double> starts, ends;    ///< nanoseconds after the answer's from_ns
@@ -129,10 +147,11 @@ struct ProfileLane {
   std::vector<std::uint64_t> counts;
   std::vector<std::uint64_t> names;  ///< of the longest: its place in the answer's names
   static constexpr auto fields() {
-    return std::tuple(field("thread", &ProfileLane::thread), field("depth", &ProfileLane::depth),
-                      field("starts", &ProfileLane::starts), field("ends", &ProfileLane::ends),
-                      field("busy", &ProfileLane::busy), field("records", &ProfileLane::records),
-                      field("counts", &ProfileLane::counts), field("names", &ProfileLane::names));
+    return std::tuple(field("device", &ProfileLane::device), field("thread", &ProfileLane::thread),
+                      field("depth", &ProfileLane::depth), field("starts", &ProfileLane::starts),
+                      field("ends", &ProfileLane::ends), field("busy", &ProfileLane::busy),
+                      field("records", &ProfileLane::records), field("counts", &ProfileLane::counts),
+                      field("names", &ProfileLane::names));
   }
 };
 
@@ -152,7 +171,7 @@ struct ProfileTrack {
   std::int64_t first_ns = 0, last_ns = 0;
   std::int64_t from_ns = 0, to_ns = 0;
   std::vector<ProfileName> names;
-  std::vector<ProfileLane> lanes;  ///< by thread, then depth
+  std::vector<ProfileLane> lanes;  ///< by thread, then depth; then those of GPUs
   std::vector<ProfilePause> pauses;
   static constexpr const char* type = "profile_track";
   static constexpr auto fields() {
@@ -199,7 +218,10 @@ struct ProfileRow {
   ProfileRole role = ProfileRole::forward;
   std::string cell, file;
   std::uint32_t line = 0;
+  std::string device;  ///< of an op: the GPU that did it; empty: the host
   std::uint64_t calls = 0;
+  std::uint64_t pending = 0;  ///< of them, a GPU's whose times are not known yet, and are in none of these
+  std::uint64_t lost = 0;     ///< and those whose times will never be known
   std::int64_t total_ns = 0;  ///< with what ran inside
   std::int64_t self_ns = 0;
   std::int64_t max_ns = 0;    ///< of one call, with what ran inside
@@ -210,11 +232,13 @@ struct ProfileRow {
   static constexpr auto fields() {
     return std::tuple(field("name", &ProfileRow::name), field("role", &ProfileRow::role),
                       field("cell", &ProfileRow::cell), field("file", &ProfileRow::file),
-                      field("line", &ProfileRow::line), field("calls", &ProfileRow::calls),
-                      field("total_ns", &ProfileRow::total_ns), field("self_ns", &ProfileRow::self_ns),
-                      field("max_ns", &ProfileRow::max_ns), field("slowest", &ProfileRow::slowest),
-                      field("flops", &ProfileRow::flops), field("bytes", &ProfileRow::bytes),
-                      field("roof_ns", &ProfileRow::roof_ns), field("bound", &ProfileRow::bound));
+                      field("line", &ProfileRow::line), field("device", &ProfileRow::device),
+                      field("calls", &ProfileRow::calls), field("pending", &ProfileRow::pending),
+                      field("lost", &ProfileRow::lost), field("total_ns", &ProfileRow::total_ns),
+                      field("self_ns", &ProfileRow::self_ns), field("max_ns", &ProfileRow::max_ns),
+                      field("slowest", &ProfileRow::slowest), field("flops", &ProfileRow::flops),
+                      field("bytes", &ProfileRow::bytes), field("roof_ns", &ProfileRow::roof_ns),
+                      field("bound", &ProfileRow::bound));
   }
 };
 
@@ -252,6 +276,7 @@ struct ProfileNode {
   std::uint32_t line = 0;
   ProfileRole role = ProfileRole::forward;  ///< of an op
   bool op = false;                          ///< a leaf
+  std::string device;                       ///< of an op: the GPU that did it; empty: the host
   std::uint64_t calls = 0;
   std::int64_t total_ns = 0;  ///< self times of all below it
   std::uint64_t slowest = 0;  ///< record of the longest call below it
@@ -260,20 +285,22 @@ struct ProfileNode {
     return std::tuple(field("parent", &ProfileNode::parent), field("name", &ProfileNode::name),
                       field("cell", &ProfileNode::cell), field("file", &ProfileNode::file),
                       field("line", &ProfileNode::line), field("role", &ProfileNode::role),
-                      field("op", &ProfileNode::op), field("calls", &ProfileNode::calls),
-                      field("total_ns", &ProfileNode::total_ns), field("slowest", &ProfileNode::slowest),
-                      field("max_ns", &ProfileNode::max_ns));
+                      field("op", &ProfileNode::op), field("device", &ProfileNode::device),
+                      field("calls", &ProfileNode::calls), field("total_ns", &ProfileNode::total_ns),
+                      field("slowest", &ProfileNode::slowest), field("max_ns", &ProfileNode::max_ns));
   }
 };
 
 struct ProfileFlame {
   std::uint64_t indexed = 0, total = 0;
   bool by_line = false;
+  std::uint64_t pending = 0;       ///< calls of GPUs' ops whose times are not known yet: they are not here
   std::vector<ProfileNode> nodes;  ///< a parent before its children, the larger ones first
   static constexpr const char* type = "profile_flame";
   static constexpr auto fields() {
     return std::tuple(field("indexed", &ProfileFlame::indexed), field("total", &ProfileFlame::total),
-                      field("by_line", &ProfileFlame::by_line), field("nodes", &ProfileFlame::nodes));
+                      field("by_line", &ProfileFlame::by_line), field("pending", &ProfileFlame::pending),
+                      field("nodes", &ProfileFlame::nodes));
   }
 };
 
@@ -318,8 +345,8 @@ struct GetProfileCost {
 struct ProfileCost {
   std::uint64_t record = 0;
   double flops = 0, bytes = 0;
-  std::int64_t duration_ns = 0;
-  double roof_ns = 0;  ///< as in ProfileRow
+  std::int64_t duration_ns = 0;  ///< of the work; 0 where a GPU has not told
+  double roof_ns = 0;            ///< as in ProfileRow
   ProfileBound bound = ProfileBound::unknown;
   static constexpr const char* type = "profile_cost";
   static constexpr auto fields() {

@@ -24,6 +24,16 @@ enum class RecordState : std::uint8_t {
 constexpr auto names(RecordKind) {
   return std::array<std::string_view, 4>{"op", "custom", "playback", "vjp"};
 }
+/// What is known of the time that an op's work took. GPUs work while the host goes on, and tell later.
+enum class WorkTime : std::uint8_t {
+  host,     ///< the host did it: from the record's begin to its end
+  pending,  ///< a GPU is at it, or was not asked yet
+  known,    ///< a GPU did it, at these times
+  lost      ///< a GPU did it, and nobody will know when
+};
+constexpr auto names(WorkTime) {
+  return std::array<std::string_view, 4>{"host", "pending", "known", "lost"};
+}
 constexpr auto names(RecordState) {
   return std::array<std::string_view, 4>{"pending", "running", "done", "failed"};
 }
@@ -69,8 +79,12 @@ struct Record {
   std::string file;           ///< source file, where no cell
   std::uint32_t line = 0;     ///< from 1; 0: unknown
   std::uint64_t thread = 0;   ///< 0 for the first thread seen, then 1, 2, …
-  std::int64_t start_ns = 0;  ///< since the session's start
-  std::int64_t duration_ns = 0;
+  std::int64_t start_ns = 0;  ///< since the session's start: when the program called it
+  std::int64_t call_ns = 0;   ///< how long the call took
+  WorkTime work = WorkTime::host;
+  std::string device;              ///< that did the work; empty: the host, or no op
+  std::int64_t work_start_ns = 0;  ///< since the session's start; 0 where it is not known
+  std::int64_t duration_ns = 0;    ///< of the work; 0 where it is not known
   std::vector<AttributeText> attributes;
   std::vector<TensorInfo> inputs;
   std::vector<TensorInfo> outputs;
@@ -85,6 +99,8 @@ struct Record {
                       field("scope", &Record::scope), field("cell", &Record::cell),
                       field("file", &Record::file), field("line", &Record::line),
                       field("thread", &Record::thread), field("start_ns", &Record::start_ns),
+                      field("call_ns", &Record::call_ns), field("work", &Record::work),
+                      field("device", &Record::device), field("work_start_ns", &Record::work_start_ns),
                       field("duration_ns", &Record::duration_ns), field("attributes", &Record::attributes),
                       field("inputs", &Record::inputs), field("outputs", &Record::outputs),
                       field("vjp_formula", &Record::vjp_formula), field("error", &Record::error));

@@ -112,7 +112,11 @@ class Look {
     return verdict_of(std::any_of(record_.inputs.begin(), record_.inputs.end(), fits) ||
                       std::any_of(record_.outputs.begin(), record_.outputs.end(), fits));
   }
-  Verdict look(const NumberTerm& term) const { return verdict_of(term.holds(number(term.number))); }
+  Verdict look(const NumberTerm& term) const {
+    const bool known = record_.work == WorkTime::host || record_.work == WorkTime::known;
+    if (term.number == Number::duration && !known) return Verdict::unknown;
+    return verdict_of(term.holds(number(term.number)));
+  }
   Verdict look(const ValueTerm& term) const {
     OpFacts op;
     std::vector<TensorFacts> inputs, outputs;

@@ -79,11 +79,13 @@ struct Status {
   std::uint64_t series_thinned = 0;  ///< of them, how many had to go so that the others have room
   std::uint64_t pictures = 0;        ///< positions of histograms and images so far
   bool full = false;  ///< no record can begin any more: all numbers are used up, and the recording is off
-  std::string trace_file;          ///< path of the file that this is; empty: a live session
-  std::string trace_title;         ///< of a file: the notebook or program that was recorded
-  std::uint64_t pool_bytes = 0;    ///< in use by tensors, the recorder's included
-  std::uint64_t pooled_bytes = 0;  ///< free, kept for the next tensors
-  std::vector<GpuMemory> gpus;     ///< those that the session can use
+  std::string trace_file;                  ///< path of the file that this is; empty: a live session
+  std::string trace_title;                 ///< of a file: the notebook or program that was recorded
+  std::uint64_t pool_bytes = 0;            ///< in use by tensors, the recorder's included
+  std::uint64_t pooled_bytes = 0;          ///< free, kept for the next tensors
+  std::vector<GpuMemory> gpus;             ///< those that the session can use
+  std::uint64_t device_times = 0;          ///< of how many records GPUs have told when they did the work
+  std::uint64_t device_times_pending = 0;  ///< and of how many they have not yet
   static constexpr const char* type = "status";
   static constexpr auto fields() {
     return std::tuple(
@@ -102,7 +104,9 @@ struct Status {
         field("series_thinned", &Status::series_thinned), field("pictures", &Status::pictures),
         field("full", &Status::full), field("trace_file", &Status::trace_file),
         field("trace_title", &Status::trace_title), field("pool_bytes", &Status::pool_bytes),
-        field("pooled_bytes", &Status::pooled_bytes), field("gpus", &Status::gpus));
+        field("pooled_bytes", &Status::pooled_bytes), field("gpus", &Status::gpus),
+        field("device_times", &Status::device_times),
+        field("device_times_pending", &Status::device_times_pending));
   }
 };
 

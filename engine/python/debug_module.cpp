@@ -9,6 +9,7 @@
 #include "engine/debug/describe.h"
 #include "engine/debug/endpoint.h"
 #include "engine/debug/explain.h"
+#include "engine/debug/lost_gpu.h"
 #include "engine/debug/server.h"
 #include "engine/ops/front_observer.h"
 #include "engine/protocol/codec.h"
@@ -236,6 +237,12 @@ void bind_session(py::module_& debug) {
       py::arg("files_are_cells") = false,
       "Records from now on, without a server. keep_values False: records alone, whose values can not be "
       "looked at. files_are_cells: for a program without cells, whose files are told as such.");
+  debug.def(
+      "end_with_gpu", [](int descriptor) { debug::end_with_gpu(recorder(), descriptor); },
+      py::arg("descriptor"),
+      "Once a GPU is lost the process ends by itself, when the cell that found out has ended; its last words "
+      "go "
+      "to the file descriptor. ValueError where nothing records.");
   debug.def("stop", &stop, "Ends the server and the recording; does nothing where there is none.");
   debug.def(
       "attached", [] { return session().recorder != nullptr; },

@@ -4,6 +4,7 @@
 
 #include "engine/data/data_error.h"
 #include "engine/record/lockstep.h"
+#include "engine/tensor/internal_error.h"
 
 namespace tapedeck::python {
 
@@ -18,6 +19,7 @@ struct ErrorClasses {
   PyObject* not_found = nullptr;
   PyObject* unimplemented = nullptr;
   PyObject* failed_precondition = nullptr;
+  PyObject* internal = nullptr;
   PyObject* data_loss = nullptr;
   PyObject* lockstep_difference = nullptr;
 };
@@ -95,6 +97,11 @@ void bind_errors(py::module_& module) {
       make("FailedPreconditionError",
            "The object is not in the state that the call needs (a used-up tape); a RuntimeError.", base,
            PyExc_RuntimeError);
+  classes.internal = make(
+      "InternalError",
+      "A device failed, or the engine is at fault; a RuntimeError. A GPU that is lost gives it again for "
+      "whatever is asked of it.",
+      base, PyExc_RuntimeError);
   classes.data_loss =
       make("DataLossError", "What was read is damaged: a checksum that does not fit, a file cut off.", base,
            PyExc_RuntimeError);
@@ -125,6 +132,8 @@ void set_python_error() noexcept {
     raise(classes.unimplemented, error);
   } catch (const FailedPreconditionError& error) {
     raise(classes.failed_precondition, error);
+  } catch (const InternalError& error) {
+    raise(classes.internal, error);
   } catch (const data::DataLossError& error) {
     raise(classes.data_loss, error);
   } catch (const LockstepDifferenceError& error) {

@@ -240,8 +240,9 @@ Verdict BreakCheck::look(const protocol::NumberTerm& term) {
     case protocol::Number::line:
       return verdict_of(term.holds(location_of(event_.location).line));
     case protocol::Number::duration:
-      return event_.ended ? verdict_of(term.holds(static_cast<double>(event_.duration_ns)))
-                          : Verdict::unknown;
+      return event_.ended && event_.duration_known
+                 ? verdict_of(term.holds(static_cast<double>(event_.duration_ns)))
+                 : Verdict::unknown;
     case protocol::Number::bytes: {
       gather();
       if (!facts_.outputs_known) return Verdict::unknown;

@@ -28,6 +28,7 @@ struct BreakEvent {
   std::span<const Tensor> outputs;
   bool ended = false;
   const char* error = nullptr;
+  bool duration_known = true;  ///< false: a GPU is still at the work
   std::int64_t duration_ns = 0;
   std::uint32_t written = 0;  ///< number of the variable's name
 };

@@ -179,6 +179,7 @@ void Recorder::note_inputs(std::span<const Tensor> inputs, Thread& thread) {
 // Now and then: what belongs to records that went goes, too.
 void Recorder::count_bookkeeping(std::uint32_t number) {
   next_count_.store(number + records_between_counts, std::memory_order_relaxed);
+  collect_device_times();
   const std::uint32_t oldest = trace_.oldest_kept();
   if (forgotten_to_.exchange(oldest) != oldest) {
     const std::uint64_t oldest_tensor = trace_.oldest_tensor();
@@ -260,6 +261,8 @@ std::uint64_t Recorder::begin(const Event& event) {
       memory_.add_sample({number, bytes_of_onlookers()});
     if ((breaks || asks) && number <= Trace::newest_possible)
       come_to_stop(thread, event, {number, location, enclosing}, seen, stands);
+    if (event.device.kind == DeviceKind::gpu) [[unlikely]]
+      begin_device_work(thread, number, event.device);
     return number;
   }
   Open open{0,         event.kind, head.backward, false,      head.forward,
@@ -281,6 +284,8 @@ std::uint64_t Recorder::begin(const Event& event) {
 void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const char* error) {
   Thread& thread = this_thread();
   const auto number = static_cast<std::uint32_t>(record);
+  if (!thread.on_devices.empty()) [[unlikely]]
+    end_device_work(thread, number);
   const bool is_recorded = number <= Trace::newest_possible;
   bool is_op = true, is_playback = false;
   std::int64_t waited = thread.last_waited == number ? thread.last_wait : 0;

@@ -71,6 +71,10 @@ class Recorder final : public Observer {
   void assigned_by_debugger(const Tensor& now, std::string_view name, const Tensor& value,
                             std::uint64_t variable);
 
+  /// Writes into the records what GPUs have told of their times by now; asks them, and waits for none.
+  /// Whoever shows records calls it before.
+  void collect_device_times() const;
+
   /// The cell that runs from now on. Where the gate breaks at cell starts, the cell's first op stops.
   void begin_cell(const std::string& cell);
   /// `failed`: it raised an exception, or was interrupted.
@@ -146,6 +150,8 @@ class Recorder final : public Observer {
   void stop_after(Thread& thread, std::uint32_t number, std::span<const Tensor> outputs, const char* error);
   void note_wait(const Thread& thread, std::uint32_t number, std::int64_t from, std::int64_t to);
   void wait_after(Thread& thread, const BreakEvent& event, const BreakStop& stop);
+  void begin_device_work(Thread& thread, std::uint32_t number, Device device);
+  void end_device_work(Thread& thread, std::uint32_t number);
 
   const std::unique_ptr<TraceSource> file_;
   const std::uint64_t serial_;  ///< which recorder, of all that there were

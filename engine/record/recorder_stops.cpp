@@ -66,6 +66,7 @@ void Recorder::stop_after(Thread& thread, std::uint32_t number, std::span<const 
   event.outputs = outputs;
   event.ended = true;
   event.error = error;
+  event.duration_known = record.device.state == WorkTime::host || record.device.state == WorkTime::known;
   event.duration_ns = record.duration_ns;
   // A VJP fails of what failed inside of it, and a playback of its VJP.
   const bool shown =

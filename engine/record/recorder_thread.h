@@ -42,6 +42,12 @@ struct Recorder::Thread {
   std::vector<Watched> watched;
   /// The record at whose failure it stopped: those around it fail of the same.
   std::uint32_t failure_shown = 0;
+  /// Ops whose work a GPU is given just now.
+  struct OnDevice {
+    std::uint32_t number = 0;
+    Device device;
+  };
+  std::vector<OnDevice> on_devices;
   // Of the op that began last, where Health looks at it.
   HealthSampler::Wants sampled = HealthSampler::Wants::nothing;
   ActivationCall call;

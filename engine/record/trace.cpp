@@ -175,6 +175,24 @@ void Trace::end(std::uint32_t number, std::span<const Tensor> outputs, const cha
   }
 }
 
+void Trace::begin_device_work(std::uint32_t number, std::uint8_t gpu) {
+  if (number > newest_possible) return;
+  const auto held = hold_if_old(number);
+  Chunk* chunk = chunk_of(number);
+  if (!chunk) return;
+  device_pending_.fetch_add(1, std::memory_order_relaxed);
+  if (const std::uint64_t extra = chunk->set_device_time(number, {.state = WorkTime::pending, .gpu = gpu}))
+    add_extra(*chunk, extra);
+}
+
+void Trace::set_device_time(std::uint32_t number, const DeviceTime& time) const {
+  device_pending_.fetch_sub(1, std::memory_order_relaxed);
+  device_told_.fetch_add(1, std::memory_order_relaxed);
+  const std::shared_lock lock(reclaim_);
+  if (number < oldest_kept()) return;
+  if (Chunk* chunk = chunk_of(number)) chunk->set_device_time(number, time);
+}
+
 bool Trace::read(std::uint32_t number, RecordView& view) const {
   if (number == 0 || number > newest()) return false;
   std::shared_lock<std::shared_mutex> lock;
@@ -197,9 +215,18 @@ bool Trace::read(std::uint32_t number, RecordView& view) const {
   view.pending_outputs.clear();
   view.pending_wanted.clear();
   view.error.clear();
-  view.duration_ns = 0;
+  view.device = chunk->device_time(number);
+  view.call_ns = view.work_start_ns = view.duration_ns = 0;
+  if (view.device.state == WorkTime::known) {
+    view.work_start_ns = clock::nanoseconds(view.device.start);
+    view.duration_ns = clock::nanoseconds(view.device.duration);
+  }
   if (view.state == RecordState::done || view.state == RecordState::failed) {
-    view.duration_ns = clock::nanoseconds(slot.duration);
+    view.call_ns = clock::nanoseconds(slot.duration);
+    if (view.device.state == WorkTime::host) {
+      view.work_start_ns = view.start_ns;
+      view.duration_ns = view.call_ns;
+    }
     view.outputs.assign(slot.output_ids(), slot.output_ids() + slot.outputs);
   }
   if (const std::string* error = chunk->error_of(number)) {
@@ -261,6 +288,7 @@ std::uint32_t Trace::glance_held(std::uint32_t first, std::uint32_t last,
            slot.head,
            *state,
            ended ? slot.duration : 0,
+           chunk->device_time(number),
            {slot.input_ids(), slot.inputs},
            {ended ? slot.output_ids() : nullptr, ended ? slot.outputs : 0}});
   }

@@ -46,12 +46,23 @@ struct RecordHead {
   Attributes attributes;
 };
 
+using protocol::WorkTime;
+
+/// When a GPU did a record's work. What the record itself has is the time of the host's call.
+struct DeviceTime {
+  WorkTime state = WorkTime::host;  ///< which means that none did
+  std::uint8_t gpu = 0;
+  std::int64_t start = 0, duration = 0;  ///< ticks, where known
+};
+
 /// A record as a reader gets it.
 struct RecordView {
   std::uint32_t number = 0;
   RecordHead head;
   RecordState state = RecordState::pending;
-  std::int64_t start_ns = 0, duration_ns = 0;
+  std::int64_t start_ns = 0, call_ns = 0;  ///< of the host's call
+  DeviceTime device;
+  std::int64_t work_start_ns = 0, duration_ns = 0;  ///< of the work, the host's or a GPU's; 0 until known
   TensorIds inputs, outputs;
   TensorSpecs pending_outputs;       ///< at the gate: what will come out
   std::vector<bool> pending_wanted;  ///< a VJP at the gate: which inputs' gradients somebody waits for
@@ -64,7 +75,8 @@ struct RecordGlance {
   std::uint32_t number = 0;
   const RecordHead& head;
   RecordState state = RecordState::pending;
-  std::int64_t duration = 0;  ///< ticks; 0 until it ended
+  std::int64_t duration = 0;  ///< of the host's call, ticks; 0 until it ended
+  DeviceTime device;
   std::span<const std::uint64_t> inputs, outputs;
 };
 
@@ -102,7 +114,15 @@ class Trace {
   void end(std::uint32_t number, std::span<const Tensor> outputs, const char* error, std::int64_t now,
            std::int64_t waited);
 
+  /// A GPU is at the record's work from now on.
+  void begin_device_work(std::uint32_t number, std::uint8_t gpu);
+
   // ---- by any thread
+  /// What the GPU tells later of a record, which may be forgotten by then.
+  void set_device_time(std::uint32_t number, const DeviceTime& time) const;
+  /// Records whose GPU has not told yet, and those of which it has.
+  std::uint64_t device_times_pending() const { return device_pending_.load(std::memory_order_relaxed); }
+  std::uint64_t device_times_told() const { return device_told_.load(std::memory_order_relaxed); }
   void set_most_bytes(std::uint64_t bytes) { most_bytes_.store(bytes, std::memory_order_relaxed); }
   std::uint32_t newest() const {
     return std::min(next_.load(std::memory_order_acquire) - 1, newest_possible);
@@ -153,6 +173,7 @@ class Trace {
   std::atomic<std::uint32_t> next_, finished_, oldest_;
   std::atomic<std::uint64_t> oldest_tensor_{0};
   mutable std::atomic<std::uint64_t> chunk_count_{0}, extra_bytes_{0};
+  mutable std::atomic<std::uint64_t> device_pending_{0}, device_told_{0};
   std::atomic<std::uint64_t> ended_{0};
   TensorTable tensors_;
   TraceSource* source_ = nullptr;

@@ -85,6 +85,9 @@ class Trace::Chunk {
   /// Of a chunk that was read from a file: its errors by record; with 0 what is wrong with the whole page.
   /// nullptr where there are none.
   std::map<std::uint32_t, std::string>* errors = nullptr;
+  /// When GPUs did what; nullptr where all is the host's. Returns how many bytes that took.
+  std::uint64_t set_device_time(std::uint32_t number, const DeviceTime& time);
+  DeviceTime device_time(std::uint32_t number) const;
   const std::string* error_of(std::uint32_t number) const {
     if (!errors) return nullptr;
     auto found = errors->find(number);
@@ -106,6 +109,12 @@ class Trace::Chunk {
   }
 
  private:
+  /// The state is written last.
+  struct DeviceSlot {
+    std::atomic<std::int64_t> start, duration;
+    std::atomic<std::uint8_t> gpu, state;
+  };
+  std::atomic<DeviceSlot*> device_slots_;
   std::atomic<std::uint8_t> states_[size];  ///< 0: not written; else the state, plus 1
   alignas(Slot) std::byte slots_[sizeof(Slot) * size];
 };

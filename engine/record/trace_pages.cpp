@@ -47,6 +47,8 @@ void Trace::load(std::uint32_t index) const {
     Slot& slot = fresh->slot(record.number);
     slot.head = std::move(record.head);
     slot.duration = record.duration;
+    if (record.device.state != WorkTime::host)
+      fresh->extra_bytes += fresh->set_device_time(record.number, record.device);
     fresh->publish(record.number, record.state);  // from here on destroy() lets its ids go
     const auto all = [](const TensorIds& ids) { return std::span(ids.data(), ids.size()); };
     fresh->extra_bytes += slot.set_inputs(all(record.inputs));

@@ -17,6 +17,7 @@ struct StoredRecord {
   RecordState state = RecordState::done;
   RecordHead head;            ///< its start in ticks
   std::int64_t duration = 0;  ///< ticks
+  DeviceTime device;
   TensorIds inputs, outputs;
   std::string error;
 };

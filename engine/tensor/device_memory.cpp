@@ -24,5 +24,6 @@ int detail::add_gpu_memory(DeviceMemory& memory) {
 }
 
 constinit thread_local Device detail::device_of_op;
+constinit thread_local const char* detail::op_on_device = nullptr;
 
 }  // namespace tapedeck

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string>
 
 #include "engine/tensor/device.h"
@@ -17,6 +19,13 @@ struct DeviceBlock {
   DeviceMemory* memory = nullptr;
   void* data = nullptr;
   std::size_t bytes = 0;
+};
+
+/// When a device did a piece of work, by the clock that the caller gave.
+struct DeviceSpan {
+  std::uint64_t tag = 0;
+  bool known = true;  ///< false: it will never be known
+  std::int64_t begin_ns = 0, duration_ns = 0;
 };
 
 /// Work on a GPU runs on a stream for each thread that uses it, in the order in which the thread asked for
@@ -47,6 +56,14 @@ class DeviceMemory {
   /// Waits for the calling thread's stream, and throws what went wrong on it.
   virtual void synchronize() = 0;
 
+  /// What the calling thread puts on its stream until end_span() is one span, whose times collect_spans()
+  /// tells once the device is done with it. `clock`: nanoseconds, evenly. False: too many are under way
+  /// already, and nothing is to be ended. None of the three waits for the device, or throws.
+  virtual bool begin_span(std::uint64_t tag, std::int64_t (*clock)()) noexcept = 0;
+  virtual void end_span(std::uint64_t tag) noexcept = 0;
+  /// Those of all threads that have got their times since the last call; from any thread.
+  virtual void collect_spans(const std::function<void(const DeviceSpan&)>& take) = 0;
+
   virtual PoolStatistics statistics() const = 0;
   /// What the device has in all.
   virtual std::size_t capacity() const = 0;
@@ -59,6 +76,10 @@ class DeviceMemory {
 DeviceMemory& device_memory(Device device);
 
 namespace detail {
+#ifndef __CUDACC__  // which refuses the attribute; only the engine uses the variable
+/// The op whose work the calling thread gives to devices; nullptr: none.
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local const char* op_on_device;
+#endif
 /// Returns the GPU's number. The memory lives until the process ends.
 int add_gpu_memory(DeviceMemory& memory);
 }  // namespace detail

@@ -1,5 +1,7 @@
 #include "inspector/model/format.h"
 
+#include <algorithm>
+
 #include "engine/protocol/record_filter.h"
 
 namespace tapedeck::inspector {
@@ -34,6 +36,36 @@ QString durationText(qint64 nanoseconds) {
   if (nanoseconds < 1'000'000) return scaled(1e3, QStringLiteral("µs"));
   if (nanoseconds < 1'000'000'000) return scaled(1e6, QStringLiteral("ms"));
   return scaled(1e9, QStringLiteral("s"));
+}
+
+QString workText(const Record& record) {
+  switch (record.work) {
+    case protocol::WorkTime::pending:
+      return QStringLiteral("…");
+    case protocol::WorkTime::lost:
+      return QStringLiteral("?");
+    default:
+      return durationText(record.duration_ns);
+  }
+}
+
+QString workSentence(const Record& record) {
+  const QString device = QString::fromStdString(record.device);
+  const QString call = durationText(record.call_ns);
+  switch (record.work) {
+    case protocol::WorkTime::pending:
+      return QStringLiteral("not known yet: %1 has not told when it did the work (the call took %2)")
+          .arg(device, call);
+    case protocol::WorkTime::lost:
+      return QStringLiteral("not known: %1 never told when it did the work (the call took %2)")
+          .arg(device, call);
+    case protocol::WorkTime::known:
+      return QStringLiteral("%1 on %2, begun %3 after the program called it (the call took %4)")
+          .arg(durationText(record.duration_ns), device,
+               durationText(std::max<std::int64_t>(0, record.work_start_ns - record.start_ns)), call);
+    default:
+      return {};
+  }
 }
 
 QString kindGlyph(const Record& record) {

@@ -40,7 +40,9 @@ ProfileModel::ProfileModel(Session* session, QObject* parent) : QObject(parent),
     if (active_ && cell_ended && peaks_ && !peaks_->known) askPeaks(false);
     const bool ended = overview_ && !overview_->runs.empty() && overview_->runs.back().running &&
                        status.running_cell.empty();
-    if (status.records != total_ || ended) refreshLater();
+    const bool times_came = std::exchange(device_times_, status.device_times) != status.device_times;
+    if (times_came) costs_.clear();
+    if (status.records != total_ || ended || times_came) refreshLater();
   });
 }
 

@@ -118,7 +118,8 @@ class ProfileModel : public QObject {
   Session* session_;
   bool active_ = false, view_is_users_ = false, follows_runs_ = true;
   bool overview_fits_ = false;
-  bool cell_runs_ = false;  ///< when the session last said how it stands
+  quint64 device_times_ = 0;  ///< that GPUs had told when the session last said how it stands
+  bool cell_runs_ = false;    ///< when the session last said how it stands
   ProfilePage page_ = ProfilePage::track;
   std::vector<protocol::ProfileRun> runs_;
   int run_ = -1;

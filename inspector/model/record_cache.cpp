@@ -69,7 +69,8 @@ void RecordCache::insert(std::vector<Record> records) {
     }
     slot = std::move(record);
     mention(*slot);
-    if (slot->state == RecordState::pending || slot->state == RecordState::running)
+    if (slot->state == RecordState::pending || slot->state == RecordState::running ||
+        slot->work == protocol::WorkTime::pending)
       open_.insert(slot->number);
   }
   evict();

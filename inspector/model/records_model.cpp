@@ -131,8 +131,7 @@ QString RecordsModel::Private::text(const Record& record, int column) const {
       if (record.state == RecordState::pending)
         return record.number == pending ? QStringLiteral("next") : QStringLiteral("waiting");
       if (record.state == RecordState::running) return QStringLiteral("running");
-      return record.state == RecordState::failed ? QStringLiteral("failed")
-                                                 : durationText(record.duration_ns);
+      return record.state == RecordState::failed ? QStringLiteral("failed") : workText(record);
     case Attributes:
       return attributesOf(record);
     case Scope:
@@ -148,6 +147,7 @@ QString RecordsModel::Private::toolTip(const Record& record) const {
                .arg(countText(record.number), QString::fromStdString(record.op), kindText(record));
   if (const QString reason = deviceCopy(record).reason; !reason.isEmpty())
     lines << QStringLiteral("why: ") + reason;
+  if (const QString work = workSentence(record); !work.isEmpty()) lines << QStringLiteral("time: ") + work;
   if (!record.scope.empty()) lines << QStringLiteral("scope: ") + QString::fromStdString(record.scope);
   for (const auto& input : record.inputs) lines << QStringLiteral("in: ") + tensorText(input);
   for (const auto& output : record.outputs) lines << QStringLiteral("out: ") + tensorText(output);

@@ -139,6 +139,7 @@ void Session::Private::takeStatusNow(const protocol::Status& next) {
   // The heartbeat tells the same once a second.
   if (!same(status, before)) emit q->statusChanged();
   if (news) emit q->recordsChanged(news->first, news->second);
+  timesTold = timesTold || status.device_times != before.device_times;
   refreshOpen();
   followStatus(false);
   if (next.stopped_before != before.stopped_before || next.stopped_after != before.stopped_after)

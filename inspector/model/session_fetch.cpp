@@ -14,6 +14,11 @@ constexpr std::size_t max_refreshed = 64;
 /// A stop brings the records that a step changed; where it does not come soon, they are asked for.
 constexpr int stop_patience_ms = 60;
 
+/// Whether there are news of it the status says.
+bool lacksTimeAlone(const protocol::Record& record) {
+  return record.state == protocol::RecordState::done || record.state == protocol::RecordState::failed;
+}
+
 }  // namespace
 
 void Session::Private::want(RecordNumber number) {
@@ -75,14 +80,28 @@ void Session::Private::flush() {
   }
 }
 
+// GPUs tell in the order of their work, so the oldest are known first. What is too much now comes with the
+// next status.
+void Session::Private::refreshTimes() {
+  if (!timesTold) return;
+  std::size_t count = 0;
+  for (const RecordNumber number : cache.open()) {
+    if (!lacksTimeAlone(*cache.find(number))) continue;
+    if (++count > max_refreshed) return;
+    stale.insert(number);
+  }
+  timesTold = false;
+}
+
 void Session::Private::refreshOpen() {
   std::size_t count = 0;
   const auto& open = cache.open();
   for (auto number = open.rbegin(); number != open.rend() && count < max_refreshed; ++number, ++count) {
     const protocol::Record* record = cache.find(*number);
     if (*number == status.stopped_before && record->state == protocol::RecordState::pending) continue;
-    stale.insert(*number);
+    if (!lacksTimeAlone(*record)) stale.insert(*number);
   }
+  refreshTimes();
   if (!stale.empty()) flushIn(status.gate == protocol::GateState::will_stop ? stop_patience_ms : 0);
 }
 

@@ -62,6 +62,8 @@ struct Session::Private {
   bool inFlight(RecordNumber first, RecordNumber last) const;
   void flushIn(int milliseconds);
   void refreshOpen();
+  void refreshTimes();
+  bool timesTold = false;  ///< a GPU has told times since the records here came
   std::optional<Run> takeStop();
   void takeRecords(const Run& run, const protocol::Records& records);
   void takeFailure(const Run& run, const protocol::Failure& failure);

@@ -99,7 +99,7 @@ class Builder {
     if (record.number == cursor_ || moment_ == Moment::now) return record.state;
     if (record.state == RecordState::pending || record.state == RecordState::running) return record.state;
     const bool unfinished = around_.contains(record.number) ||
-                            (cursorStart_ > 0 && record.start_ns + record.duration_ns > cursorStart_);
+                            (cursorStart_ > 0 && record.start_ns + record.call_ns > cursorStart_);
     return unfinished ? RecordState::running : record.state;
   }
 

@@ -127,7 +127,7 @@ class TestProfileViews : public QObject {
     std::string json = chrome_trace_head(7, "session");
     json +=
         chrome_trace_event(events.all[0], 1234567, 1235457, events.known.at(events.all[0].kind), texts(), 7);
-    json += chrome_trace_tail(threads, 7);
+    json += chrome_trace_tail(threads, {}, 7);
     const auto trace = nlohmann::json::parse(json);
     QCOMPARE(trace.at("traceEvents").size(), std::size_t{4});
     const auto& event = trace.at("traceEvents")[1];

@@ -154,7 +154,7 @@ class Savings {
     std::uint32_t scope = 0;
     recorder_.trace().glance(record, record, [&](const RecordGlance& glance) {
       scope = glance.head.scope;
-      node.ticks = glance.duration;
+      node.ticks = glance.device.state == WorkTime::known ? glance.device.duration : glance.duration;
     });
     node.scope = scope_text(scope);
     return node;

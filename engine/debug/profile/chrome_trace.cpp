@@ -20,6 +20,23 @@ std::string microseconds(std::int64_t ns) {
   return text;
 }
 
+/// Threads have their own numbers.
+std::string track_of(std::uint8_t gpu, std::uint16_t thread) {
+  return std::to_string(std::uint32_t{gpu} << 16 | thread);
+}
+
+std::string category(const ProfileClass& of) {
+  return std::string(protocol::names(ProfileRole{})[static_cast<std::size_t>(of.role)]);
+}
+
+std::string title_of_track(const std::string& track, const std::string& name, int process) {
+  return ",\n" + text_of(json{{"ph", "M"},
+                              {"name", "thread_name"},
+                              {"pid", process},
+                              {"tid", std::stoul(track)},
+                              {"args", {{"name", name}}}});
+}
+
 }  // namespace
 
 std::string chrome_trace_head(int process, const std::string& name) {
@@ -37,21 +54,30 @@ std::string chrome_trace_event(const ProfileEvent& event, std::int64_t from, std
   if (const std::string scope = texts.scope(of.scope); !scope.empty()) details["scope"] = scope;
   if (event.flops > 0) details["flops"] = event.flops;
   if (event.bytes > 0) details["bytes"] = event.bytes;
-  const auto role = static_cast<std::size_t>(of.role);
-  return ",\n{\"ph\":\"X\",\"name\":" + text_of(of.op) + ",\"cat\":\"" +
-         std::string(protocol::names(ProfileRole{})[role]) + "\",\"ts\":" + microseconds(from) +
-         ",\"dur\":" + microseconds(to - from) + ",\"pid\":" + std::to_string(process) +
-         ",\"tid\":" + std::to_string(event.thread) + ",\"args\":" + text_of(details) + "}";
+  if (event.gpu != 0) details["device"] = device_text(event.gpu);
+  if (event.work == WorkTime::pending) details["time on device"] = "not known yet";
+  if (event.work == WorkTime::lost) details["time on device"] = "not known";
+  return ",\n{\"ph\":\"X\",\"name\":" + text_of(of.op) + ",\"cat\":\"" + category(of) +
+         "\",\"ts\":" + microseconds(from) + ",\"dur\":" + microseconds(to - from) +
+         ",\"pid\":" + std::to_string(process) + ",\"tid\":" + std::to_string(event.thread) +
+         ",\"args\":" + text_of(details) + "}";
 }
 
-std::string chrome_trace_tail(std::span<const std::uint16_t> threads, int process) {
+std::string chrome_trace_device_event(const ProfileEvent& event, const ProfileClass& of, int process) {
+  return ",\n{\"ph\":\"X\",\"name\":" + text_of(of.op) + ",\"cat\":\"" + category(of) +
+         "\",\"ts\":" + microseconds(event.work_start) + ",\"dur\":" + microseconds(event.work_duration) +
+         ",\"pid\":" + std::to_string(process) + ",\"tid\":" + track_of(event.gpu, event.thread) +
+         ",\"args\":" + text_of(json{{"record", event.number}}) + "}";
+}
+
+std::string chrome_trace_tail(std::span<const std::uint16_t> threads,
+                              std::span<const ProfileIndex::DeviceLaneKey> devices, int process) {
   std::string text;
   for (const std::uint16_t thread : threads)
-    text += ",\n" + text_of(json{{"ph", "M"},
-                                 {"name", "thread_name"},
-                                 {"pid", process},
-                                 {"tid", thread},
-                                 {"args", {{"name", "thread " + std::to_string(thread)}}}});
+    text += title_of_track(track_of(0, thread), "thread " + std::to_string(thread), process);
+  for (const auto& [gpu, thread] : devices)
+    text += title_of_track(track_of(gpu, thread),
+                           device_text(gpu) + ", from thread " + std::to_string(thread), process);
   return text + "\n]}\n";
 }
 

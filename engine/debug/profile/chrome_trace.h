@@ -14,6 +14,10 @@ namespace tapedeck::debug {
 std::string chrome_trace_head(int process, const std::string& name);
 std::string chrome_trace_event(const ProfileEvent& event, std::int64_t from, std::int64_t to,
                                const ProfileClass& of, const ProfileTexts& texts, int process);
-std::string chrome_trace_tail(std::span<const std::uint16_t> threads, int process);
+/// What a GPU did of it, and when: on a track of the GPU. The time must be known.
+std::string chrome_trace_device_event(const ProfileEvent& event, const ProfileClass& of, int process);
+/// `devices`: lanes whose events came.
+std::string chrome_trace_tail(std::span<const std::uint16_t> threads,
+                              std::span<const ProfileIndex::DeviceLaneKey> devices, int process);
 
 }  // namespace tapedeck::debug

@@ -12,6 +12,7 @@
 namespace tapedeck::debug {
 
 using protocol::ProfileRole;
+using protocol::WorkTime;
 
 /// What records have in common whose times are added up: an op at a place, for a layer.
 struct ProfileClass {
@@ -20,6 +21,7 @@ struct ProfileClass {
   bool user_gradient = false;  ///< what takes time in it beside its ops is the user's Python
   bool inner = false;          ///< a playback, VJP or custom gradient: ops run inside
   bool wide = false;           ///< float64 arithmetic
+  std::uint8_t gpu = 0;        ///< that did the work, and 1; 0: the host
   std::uint32_t location = 0;  ///< location_of
   std::uint32_t scope = 0;     ///< scope_text
   bool operator==(const ProfileClass&) const = default;
@@ -37,7 +39,8 @@ class ProfileClasses {
   std::unordered_map<std::size_t, std::vector<std::uint32_t>> by_hash_;
 };
 
-/// Times in nanoseconds since the recording began.
+/// Times in nanoseconds since the recording began. Begin and duration are those of the host's call; what a
+/// GPU was given there it did later.
 struct ProfileEvent {
   std::uint32_t number = 0;
   std::uint16_t thread = 0, depth = 0;
@@ -47,6 +50,13 @@ struct ProfileEvent {
   std::int64_t start = 0;
   std::int64_t duration = 0;  ///< without time at the gate; 0 until it ended
   double flops = 0, bytes = 0;
+  std::uint8_t gpu = 0;  ///< as in its class
+  WorkTime work = WorkTime::host;
+  std::int64_t work_start = 0, work_duration = 0;  ///< of a GPU, where known
+  /// How long the op itself took; 0 where that is not known.
+  std::int64_t own() const {
+    return work == WorkTime::host ? duration : work == WorkTime::known ? work_duration : 0;
+  }
 };
 
 /// The records of a session, by number.

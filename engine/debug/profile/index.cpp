@@ -1,11 +1,43 @@
 #include "engine/debug/profile/index.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace tapedeck::debug {
 namespace {
 
 constexpr std::uint32_t records_between_looks = 1024;
+
+/// Of one call; `children`: how much of its time records inside took.
+ClassSums sums_of(const ProfileEvent& event, std::int64_t children) {
+  const std::int64_t own = event.own();
+  const bool known = event.work == WorkTime::host || event.work == WorkTime::known;
+  return {1,
+          own,
+          own - children,
+          own,
+          event.number,
+          known ? event.flops : 0,
+          known ? event.bytes : 0,
+          event.work == WorkTime::pending ? std::uint64_t{1} : 0,
+          event.work == WorkTime::lost ? std::uint64_t{1} : 0};
+}
+
+DeviceSums device_sums_of(const ProfileEvent& event, ProfileRole role) {
+  DeviceSums sums;
+  sums.by_role[static_cast<std::size_t>(role)] = event.own();
+  sums.calls = 1;
+  sums.pending = event.work == WorkTime::pending ? 1 : 0;
+  sums.lost = event.work == WorkTime::lost ? 1 : 0;
+  return sums;
+}
+
+LaneBox device_box(const ProfileEvent& event) {
+  return {event.work_start,    event.work_start + event.work_duration,
+          event.work_duration, event.number,
+          event.work_duration, 1};
+}
 
 }  // namespace
 
@@ -65,6 +97,39 @@ void ProfileIndex::advance(std::chrono::steady_clock::time_point until, std::uin
     next_ = after;
     if (std::chrono::steady_clock::now() >= until) break;
   }
+  look_at_late();
+}
+
+/// A stream tells in the order of its work: behind what is not known yet nothing is known.
+void ProfileIndex::look_at_late() {
+  std::vector<std::uint32_t> still;
+  std::set<DeviceLaneKey> behind;
+  for (const std::uint32_t number : std::exchange(late_, {})) {
+    std::optional<ProfileEvent> found;
+    events_.visit(number, number, [&](const ProfileEvent& event) { found = event; });
+    if (!found) continue;
+    const DeviceLaneKey key{found->gpu, found->thread};
+    if (found->work == WorkTime::pending || behind.contains(key)) {
+      behind.insert(key);
+      still.push_back(number);
+      continue;
+    }
+    if (found->work == WorkTime::known) {
+      const LaneBox box = device_box(*found);
+      last_ = std::max(last_, box.to);
+      device_lanes_[key].add(box);
+    }
+    Block* block = block_of(number);
+    if (!block) continue;
+    ClassSums now = sums_of(*found, 0);
+    DeviceSums device = device_sums_of(*found, events_.classes().at(found->kind).role);
+    now.calls = device.calls = 0;  // counted already
+    block->sums.of(found->kind).add(now);
+    --block->sums.of(found->kind).pending;
+    block->sums.devices[found->gpu].add(device);
+    --block->sums.devices[found->gpu].pending;
+  }
+  late_ = std::move(still);
 }
 
 void ProfileIndex::take(const ProfileEvent& event) {
@@ -105,8 +170,13 @@ void ProfileIndex::end(const ProfileEvent& event, const Parent& parent) {
   last_ = std::max(last_, box.to);
   lanes_[{event.thread, event.depth}].add(box);
   if (Block* block = block_of(event.number)) {
-    block->sums.of(event.kind)
-        .add({1, event.duration, event.duration, event.duration, event.number, event.flops, event.bytes});
+    ProfileEvent passed = event;
+    if (event.gpu != 0) {  // its time comes later, in the order of all
+      passed.work = WorkTime::pending;
+      block->sums.devices[event.gpu].add(device_sums_of(passed, ProfileRole::forward));
+      late_.push_back(event.number);
+    }
+    block->sums.of(event.kind).add(sums_of(passed, 0));
     if (event.depth == 0) {
       ThreadSums& thread = block->sums.threads[event.thread];
       const auto role = static_cast<std::size_t>(events_.classes().at(event.kind).role);
@@ -183,6 +253,7 @@ void ProfileIndex::forget() {
     ++first_block_;
   }
   for (auto& [key, lane] : lanes_) lane.forget(oldest);
+  for (auto& [key, lane] : device_lanes_) lane.forget(oldest);
   while (!inner_.empty() && inner_.front().number < oldest) inner_.pop_front();
   steps_.forget(oldest);
   if (!blocks_.empty() && blocks_.front().least != INT64_MAX) first_ = blocks_.front().least;
@@ -214,6 +285,23 @@ std::vector<LaneBox> ProfileIndex::boxes(const LaneKey& lane, std::int64_t from,
   if (const auto at = lanes_.find(lane); at != lanes_.end())
     at->second.boxes(
         from, to, pixel, [this](std::uint32_t record) { return box_of(record); }, found);
+  return found;
+}
+
+LaneBox ProfileIndex::device_box_of(std::uint32_t record) {
+  LaneBox box;
+  events_.visit(record, record, [&](const ProfileEvent& event) {
+    if (event.work == WorkTime::known) box = device_box(event);
+  });
+  return box;
+}
+
+std::vector<LaneBox> ProfileIndex::device_boxes(const DeviceLaneKey& lane, std::int64_t from, std::int64_t to,
+                                                double pixel) {
+  std::vector<LaneBox> found;
+  if (const auto at = device_lanes_.find(lane); at != device_lanes_.end())
+    at->second.boxes(
+        from, to, pixel, [this](std::uint32_t record) { return device_box_of(record); }, found);
   return found;
 }
 
@@ -257,9 +345,9 @@ void ProfileIndex::pass(std::uint32_t first, std::uint32_t last, std::int64_t fr
       if (children > 0) into.of(event.kind).self -= children;
       return;
     }
-    into.of(event.kind)
-        .add({1, event.duration, event.duration - children, event.duration, event.number, event.flops,
-              event.bytes});
+    into.of(event.kind).add(sums_of(event, children));
+    if (event.gpu != 0)
+      into.devices[event.gpu].add(device_sums_of(event, events_.classes().at(event.kind).role));
     ThreadSums& thread = into.threads[event.thread];
     if (event.depth == 0)
       thread.by_role[static_cast<std::size_t>(events_.classes().at(event.kind).role)] += event.duration;

@@ -45,6 +45,14 @@ class ProfileIndex {
   LaneBox box_of(std::uint32_t record);
   std::vector<LaneBox> boxes(const LaneKey& lane, std::int64_t from, std::int64_t to, double pixel);
 
+  /// What GPUs did of a thread's work, when they did it: its ops in their order, as far as the times are
+  /// known.
+  using DeviceLaneKey = std::pair<std::uint8_t, std::uint16_t>;  ///< ProfileClass::gpu, thread
+  const std::map<DeviceLaneKey, Lane>& device_lanes() const { return device_lanes_; }
+  LaneBox device_box_of(std::uint32_t record);  ///< count 0: not known
+  std::vector<LaneBox> device_boxes(const DeviceLaneKey& lane, std::int64_t from, std::int64_t to,
+                                    double pixel);
+
   Sums sums(std::int64_t from, std::int64_t to);
   const std::deque<StepTime>& steps() const { return steps_.all(); }
 
@@ -78,6 +86,7 @@ class ProfileIndex {
   void look_again(std::optional<std::uint16_t> thread, std::uint16_t depth);
   void add_gap(const ProfileEvent& before, const ProfileEvent* after);
   void forget();
+  void look_at_late();
   Block* block_of(std::uint32_t number);
   Inner* inner_of(std::uint32_t number);
   void add_open_tails(std::int64_t from, std::int64_t to, Sums& into);
@@ -90,6 +99,8 @@ class ProfileIndex {
   Pauses pauses_;
   std::int64_t first_ = 0, last_ = 0;
   std::map<LaneKey, Lane> lanes_;
+  std::map<DeviceLaneKey, Lane> device_lanes_;
+  std::vector<std::uint32_t> late_;  ///< records whose GPU has not told yet, in the order in which they ended
   std::deque<Block> blocks_;
   std::uint32_t first_block_ = 0;
   std::deque<Inner> inner_;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "engine/debug/profile/chrome_trace.h"
 #include "engine/debug/tile.h"
@@ -22,6 +23,7 @@ constexpr std::uint32_t records_a_piece = 4096, records_a_slice = 1 << 14;
 std::unique_lock<std::mutex> Profiles::advance(const CancelFlag& cancel) {
   std::unique_lock lock(mutex_);
   check_cancelled(&cancel);
+  recorder_.collect_device_times();
   const std::uint32_t newest = events_.newest();
   tell_pauses();
   const auto until = std::chrono::steady_clock::now() + time_at_once;
@@ -159,6 +161,14 @@ protocol::Reply Profiles::answer(const protocol::GetProfile& asked, const Cancel
   reply.gaps = profile_gaps(sums, events_.classes(), texts_, thread);
   if (reply.gaps.size() > asked.gaps) reply.gaps.resize(asked.gaps);
   reply.runs = runs();
+  for (const auto& [gpu, done] : sums.devices) {
+    const auto of_role = [&of = done](ProfileRole role) {
+      return of.by_role[static_cast<std::size_t>(role)];
+    };
+    reply.devices.push_back({device_text(gpu), done.calls, done.pending, done.lost,
+                             of_role(ProfileRole::forward) + of_role(ProfileRole::custom),
+                             of_role(ProfileRole::backward), of_role(ProfileRole::update)});
+  }
   return reply;
 }
 
@@ -174,19 +184,26 @@ protocol::Reply Profiles::answer(const protocol::GetProfileTrack& asked, const C
   reply.from_ns = from;
   reply.to_ns = to;
   const double pixel = static_cast<double>(to - from) / asked.pixels;
-  std::map<ProfileIndex::LaneKey, std::vector<LaneBox>> boxes;
+  /// The device's, none for the host, and the key of its lane.
+  std::map<std::tuple<std::uint8_t, std::uint16_t, std::uint16_t>, std::vector<LaneBox>> boxes;
   for (const auto& [key, lane] : index_.lanes()) {
     check_cancelled(&cancel);
     auto found = index_.boxes(key, from, to, pixel);
-    if (!found.empty()) boxes[key] = std::move(found);
+    if (!found.empty()) boxes[{0, key.first, key.second}] = std::move(found);
   }
   for (const auto& [key, box] : index_.open(reply.last_ns))
-    if (box.to > from && box.from < to) boxes[key].push_back(box);
+    if (box.to > from && box.from < to) boxes[{0, key.first, key.second}].push_back(box);
+  for (const auto& [key, lane] : index_.device_lanes()) {
+    check_cancelled(&cancel);
+    auto found = index_.device_boxes(key, from, to, pixel);
+    if (!found.empty()) boxes[{key.first, key.second, 0}] = std::move(found);
+  }
   std::map<std::pair<std::string, ProfileRole>, std::uint64_t> places;
   for (const auto& [key, found] : boxes) {
     protocol::ProfileLane& lane = reply.lanes.emplace_back();
-    lane.thread = key.first;
-    lane.depth = key.second;
+    lane.device = device_text(std::get<0>(key));
+    lane.thread = std::get<1>(key);
+    lane.depth = std::get<2>(key);
     for (const LaneBox& box : found) {
       lane.starts.push_back(static_cast<double>(box.from - from));
       lane.ends.push_back(static_cast<double>(box.to - from));
@@ -237,8 +254,9 @@ protocol::Reply Profiles::answer(const protocol::GetProfileFlame& asked, const C
   std::int64_t from = asked.from_ns, to = asked.to_ns;
   auto reply = begun<protocol::ProfileFlame>(from, to);
   reply.by_line = asked.by_line;
-  reply.nodes =
-      profile_flame(index_.sums(from, to), events_.classes(), texts_, asked.by_line, most_flame_nodes);
+  const Sums sums = index_.sums(from, to);
+  reply.nodes = profile_flame(sums, events_.classes(), texts_, asked.by_line, most_flame_nodes);
+  for (const auto& [gpu, done] : sums.devices) reply.pending += done.pending;
   return reply;
 }
 
@@ -288,8 +306,8 @@ protocol::Reply Profiles::answer(const protocol::GetProfileCost& asked, const Ca
   events_.visit(number, number, [&](const ProfileEvent& event) {
     reply.flops = event.flops;
     reply.bytes = event.bytes;
-    reply.duration_ns = event.duration;
-    if (!event.ended || event.inner) return;
+    reply.duration_ns = event.own();
+    if (!event.ended || event.inner || event.gpu != 0) return;
     const Roof roof = roof_of(event.flops, event.bytes, events_.classes().at(event.kind).wide, peaks);
     reply.roof_ns = roof.ns();
     reply.bound = roof.bound();
@@ -337,16 +355,18 @@ protocol::Reply Profiles::answer(const protocol::GetChromeTrace& asked, const Ca
   });
   for (const ProfileEvent& event : seen) {
     const LaneBox box = index_.box_of(event.number);
-    if (box.count > 0)
-      reply.json +=
-          chrome_trace_event(event, box.from, box.to, events_.classes().at(event.kind), texts_, process);
+    const ProfileClass& of = events_.classes().at(event.kind);
+    if (box.count > 0) reply.json += chrome_trace_event(event, box.from, box.to, of, texts_, process);
+    if (event.work == WorkTime::known) reply.json += chrome_trace_device_event(event, of, process);
   }
   reply.next = last < reply.total ? last + 1 : 0;
   if (reply.next != 0) return reply;
   std::vector<std::uint16_t> threads;
   for (const auto& [key, lane] : index_.lanes())
     if (threads.empty() || threads.back() != key.first) threads.push_back(key.first);
-  reply.json += chrome_trace_tail(threads, process);
+  std::vector<ProfileIndex::DeviceLaneKey> devices;
+  for (const auto& [key, lane] : index_.device_lanes()) devices.push_back(key);
+  reply.json += chrome_trace_tail(threads, devices, process);
   return reply;
 }
 

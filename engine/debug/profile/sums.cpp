@@ -8,10 +8,19 @@ void ClassSums::add(const ClassSums& other) {
   self += other.self;
   flops += other.flops;
   bytes += other.bytes;
+  pending += other.pending;
+  lost += other.lost;
   if (other.max > max || slowest == 0) {
     max = other.max;
     slowest = other.slowest;
   }
+}
+
+void DeviceSums::add(const DeviceSums& other) {
+  for (std::size_t i = 0; i < by_role.size(); ++i) by_role[i] += other.by_role[i];
+  calls += other.calls;
+  pending += other.pending;
+  lost += other.lost;
 }
 
 void GapSums::add(const GapSums& other) {
@@ -46,6 +55,7 @@ void Sums::add(const Sums& other) {
   for (std::size_t i = 0; i < other.kinds.size(); ++i) of(other.kinds[i]).add(other.sums[i]);
   for (const auto& [key, sums_of_gap] : other.gaps) gaps[key].add(sums_of_gap);
   for (const auto& [thread, sums_of_thread] : other.threads) threads[thread].add(sums_of_thread);
+  for (const auto& [gpu, sums_of_device] : other.devices) devices[gpu].add(sums_of_device);
 }
 
 }  // namespace tapedeck::debug

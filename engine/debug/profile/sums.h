@@ -16,7 +16,16 @@ struct ClassSums {
   std::int64_t max = 0;
   std::uint32_t slowest = 0;  ///< the record that took `max`
   double flops = 0, bytes = 0;
+  std::uint64_t pending = 0, lost = 0;  ///< calls whose time is not known, and so is in none of the sums
   void add(const ClassSums& other);
+};
+
+/// The work of one GPU.
+struct DeviceSums {
+  std::array<std::int64_t, 4> by_role{};  ///< ProfileRole's first four
+  std::uint64_t calls = 0;
+  std::uint64_t pending = 0, lost = 0;  ///< of them
+  void add(const DeviceSums& other);
 };
 
 /// Python between two ops of a thread, by their places; location 0 on the one side is a cell's begin or end.
@@ -32,7 +41,7 @@ struct GapSums {
   void add(const GapSums& other);
 };
 
-/// Records that nothing of the session runs around, of one thread.
+/// Records that nothing of the session runs around, of one thread: the host's time.
 struct ThreadSums {
   std::array<std::int64_t, 4> by_role{};  ///< ProfileRole's first four
   std::int64_t gaps = 0;
@@ -46,6 +55,7 @@ struct Sums {
   std::vector<ClassSums> sums;       ///< of each
   std::map<GapKey, GapSums> gaps;
   std::map<std::uint16_t, ThreadSums> threads;
+  std::map<std::uint8_t, DeviceSums> devices;  ///< by ProfileClass::gpu
 
   ClassSums& of(std::uint32_t kind);
   const ClassSums* find(std::uint32_t kind) const;

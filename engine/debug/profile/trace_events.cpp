@@ -50,6 +50,12 @@ ProfileEvent TraceEvents::event_of(const RecordGlance& record) {
   event.start = clock::nanoseconds(head.start);
   event.duration = event.ended ? clock::nanoseconds(record.duration) : 0;
   event.kind = class_of(record);
+  event.work = record.device.state;
+  event.gpu = classes_.at(event.kind).gpu;
+  if (event.work == WorkTime::known) {
+    event.work_start = clock::nanoseconds(record.device.start);
+    event.work_duration = clock::nanoseconds(record.device.duration);
+  }
   if (record.state == RecordState::done && head.kind == EventKind::op && head.op) {
     const OpCost cost = cost_of(record);
     event.flops = cost.flops;
@@ -66,10 +72,12 @@ std::uint32_t TraceEvents::class_of(const RecordGlance& record) {
   const bool is_update = head.kind == EventKind::op && head.op && head.op->updates;
   const std::uint64_t what = head.op ? static_cast<std::uint64_t>(head.op->index) : head.name;
   // The spec stands for the dtype: records of other shapes get keys of their own and the same class.
-  const ClassKey key{what << 38 | std::uint64_t{spec} << 6 | static_cast<std::uint64_t>(head.kind) << 3 |
-                         std::uint64_t{head.op != nullptr} << 2 | std::uint64_t{head.custom_gradient} << 1 |
-                         std::uint64_t{head.backward},
-                     std::uint64_t{head.location} << 32 | head.scope};
+  const ClassKey key{
+      what << 38 | std::uint64_t{spec} << 6 | static_cast<std::uint64_t>(head.kind) << 3 |
+          std::uint64_t{head.op != nullptr} << 2 | std::uint64_t{head.custom_gradient} << 1 |
+          std::uint64_t{head.backward},
+      std::uint64_t{head.location} << 32 | head.scope,
+      static_cast<std::uint8_t>(record.device.state == WorkTime::host ? 0 : record.device.gpu + 1)};
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;
   ProfileClass of;
@@ -81,6 +89,7 @@ std::uint32_t TraceEvents::class_of(const RecordGlance& record) {
                                              : ProfileRole::forward;
   of.user_gradient = head.custom_gradient && head.kind != EventKind::op;
   of.inner = head.kind != EventKind::op;
+  of.gpu = key.gpu;
   of.wide = spec != 0 && is_wide(spec_of(spec).dtype);
   of.location = head.location;
   of.scope = head.scope;

@@ -24,10 +24,13 @@ class TraceEvents final : public ProfileEvents {
   ProfileClasses classes_;
   struct ClassKey {
     std::uint64_t op = 0, place = 0;
+    std::uint8_t gpu = 0;
     bool operator==(const ClassKey&) const = default;
   };
   struct HashKey {
-    std::size_t operator()(const ClassKey& key) const { return key.op * 0x9e3779b97f4a7c15ull ^ key.place; }
+    std::size_t operator()(const ClassKey& key) const {
+      return (key.op * 0x9e3779b97f4a7c15ull ^ key.place) + key.gpu;
+    }
   };
   std::unordered_map<ClassKey, std::uint32_t, HashKey> known_;
   /// By op, attributes and the operands' shapes, for those are few.

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "engine/record/scope.h"
+#include "engine/tensor/device.h"
 
 namespace tapedeck::debug {
 namespace {
@@ -43,7 +44,7 @@ struct Gathered {
 };
 
 RowKey key_of(const ProfileClass& of, const ProfileTexts& texts, ProfileGroup group) {
-  if (group == ProfileGroup::op) return {of.op, static_cast<int>(of.role), {}, {}, 0};
+  if (group == ProfileGroup::op) return {of.op, static_cast<int>(of.role) + 8 * of.gpu, {}, {}, 0};
   if (group == ProfileGroup::scope) return {texts.scope(of.scope), 0, {}, {}, 0};
   const SourceLocation place = texts.location(of.location);
   return {{},
@@ -54,7 +55,8 @@ RowKey key_of(const ProfileClass& of, const ProfileTexts& texts, ProfileGroup gr
 }
 
 double mean(const ProfileRow& row) {
-  return static_cast<double>(row.total_ns) / static_cast<double>(std::max<std::uint64_t>(1, row.calls));
+  const std::uint64_t timed = row.calls - row.pending - row.lost;
+  return static_cast<double>(row.total_ns) / static_cast<double>(std::max<std::uint64_t>(1, timed));
 }
 double roof_share(const ProfileRow& row) {
   return row.self_ns > 0 ? row.roof_ns / static_cast<double>(row.self_ns) : 0;
@@ -102,7 +104,8 @@ struct Tree {
   std::vector<Node> nodes{1};
 
   std::size_t child(std::size_t parent, const ProfileNode& like) {
-    const RowKey key{like.name, static_cast<int>(like.role) * 2 + like.op, like.cell, like.file, like.line};
+    const RowKey key{like.name + like.device, static_cast<int>(like.role) * 2 + like.op, like.cell, like.file,
+                     like.line};
     const auto [found, is_new] = nodes[parent].children.try_emplace(key, nodes.size());
     const std::size_t at = found->second;
     if (is_new) {
@@ -149,6 +152,10 @@ std::size_t line_node(Tree& tree, const SourceLocation& place) {
 }
 
 }  // namespace
+
+std::string device_text(std::uint8_t gpu) {
+  return gpu == 0 ? std::string() : to_string(Device{DeviceKind::gpu, static_cast<std::uint8_t>(gpu - 1)});
+}
 
 ProfileTexts::ProfileTexts() : scope(scope_text) {}
 
@@ -197,7 +204,10 @@ std::vector<ProfileRow> profile_rows(const Sums& sums, const ProfileClasses& cla
       row.role = of.role;
       if (asked.group == ProfileGroup::line || asked.group == ProfileGroup::cell) row.name = of.op;
     }
+    if (asked.group == ProfileGroup::op) row.device = device_text(of.gpu);
     row.calls += one.calls;
+    row.pending += one.pending;
+    row.lost += one.lost;
     row.total_ns += of.inner && asked.group != ProfileGroup::op ? one.self : one.total;
     row.self_ns += one.self;
     row.flops += one.flops;
@@ -206,7 +216,8 @@ std::vector<ProfileRow> profile_rows(const Sums& sums, const ProfileClasses& cla
       row.max_ns = one.max;
       row.slowest = one.slowest;
     }
-    if (!of.inner) into.roof.add(roof_of(one, of.wide, peaks));
+    // The peaks are the host's: of GPUs nothing was measured.
+    if (!of.inner && of.gpu == 0) into.roof.add(roof_of(one, of.wide, peaks));
   }
   const std::vector<std::string> words = words_of(asked.filter);
   std::vector<ProfileRow> rows;
@@ -237,6 +248,7 @@ std::vector<ProfileNode> profile_flame(const Sums& sums, const ProfileClasses& c
     leaf.name = of.op;
     leaf.role = of.role;
     leaf.op = true;
+    leaf.device = device_text(of.gpu);
     tree.add(tree.child(at, leaf), one);
   }
   // Those that take the most, for a child never takes more than its parent.

@@ -39,6 +39,8 @@ std::vector<protocol::ProfileNode> profile_flame(const Sums& sums, const Profile
 
 /// The thread whose records took the most time.
 std::uint16_t busiest_thread(const Sums& sums);
+/// "/gpu:0" of ProfileClass::gpu; empty: the host.
+std::string device_text(std::uint8_t gpu);
 /// Of one thread; what the user's own gradients take counts, too. The largest first.
 std::vector<protocol::ProfileGap> profile_gaps(const Sums& sums, const ProfileClasses& classes,
                                                const ProfileTexts& texts, std::uint16_t thread);

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::uint32_t glanced_at_once = 2048;
 // The first byte of a record: two bits of state, two of kind, and these.
-constexpr unsigned kind_shift = 2, custom_bit = 1u << 4, backward_bit = 1u << 5, all_bits = (1u << 6) - 1;
+constexpr unsigned kind_shift = 2, custom_bit = 1u << 4, backward_bit = 1u << 5, device_bit = 1u << 6,
+                   all_bits = (1u << 7) - 1;
 
 void write_attribute(PageWriter& page, const Attribute& attribute) {
   page.byte(static_cast<std::uint8_t>(attribute.index()));
@@ -95,7 +96,8 @@ class RecordsWriter {
     const RecordState state = ended ? record.state : RecordState::running;
     page_.byte(static_cast<std::uint8_t>(
         static_cast<unsigned>(state) | static_cast<unsigned>(head.kind) << kind_shift |
-        (head.custom_gradient ? custom_bit : 0) | (head.backward ? backward_bit : 0)));
+        (head.custom_gradient ? custom_bit : 0) | (head.backward ? backward_bit : 0) |
+        (record.device.state != WorkTime::host ? device_bit : 0)));
     page_.number(numbers_.ops.of(head.op));
     if (!head.op) page_.number(numbers_.names.of(head.name));
     page_.number(head.depth);
@@ -114,6 +116,7 @@ class RecordsWriter {
       page_.signed_number(clock::nanoseconds(record.duration));
       write_ids(page_, record.outputs, last_id_);
     }
+    if (record.device.state != WorkTime::host) write_device_time(record.device, start);
     if (state == RecordState::failed) failed.push_back(record.number);
   }
 
@@ -121,6 +124,16 @@ class RecordsWriter {
   std::uint64_t ended_count = 0;
 
  private:
+  /// What the GPU has not told by now the file will never know.
+  void write_device_time(const DeviceTime& time, std::int64_t called) {
+    const bool known = time.state == WorkTime::known;
+    page_.byte(time.gpu);
+    page_.byte(known ? 1 : 0);
+    if (!known) return;
+    page_.signed_number(clock::nanoseconds(time.start) - called);
+    page_.signed_number(clock::nanoseconds(time.duration));
+  }
+
   bool ended_later(const RecordGlance& record) const {
     return std::any_of(record.outputs.begin(), record.outputs.end(), [&](std::uint64_t id) {
       return id > cut_.newest_tensor || trace_.tensors().get(id).producer() > cut_.newest_record;
@@ -193,6 +206,7 @@ class RecordsReader {
       record.duration = clock::ticks_of(sound_time(page_.signed_number()));
       read_ids(record.outputs);
     }
+    if ((bits & device_bit) != 0) read_device_time(record.device);
     check(record);
     return record;
   }
@@ -207,6 +221,17 @@ class RecordsReader {
     constexpr std::int64_t longest = std::int64_t{1} << 60;
     if (nanoseconds > longest || nanoseconds < -longest) throw DamagedPage("a time is none");
     return nanoseconds;
+  }
+
+  void read_device_time(DeviceTime& time) {
+    time.gpu = page_.byte();
+    if (time.gpu >= detail::most_gpus) throw DamagedPage("a device is none");
+    const unsigned known = page_.byte();
+    if (known > 1) throw DamagedPage("a time is none");
+    time.state = known == 1 ? WorkTime::known : WorkTime::lost;
+    if (known == 0) return;
+    time.start = clock::ticks_of(sound_time(start_ + sound_time(page_.signed_number())));
+    time.duration = clock::ticks_of(sound_time(page_.signed_number()));
   }
 
   void read_attributes(StoredRecord& record) {

@@ -136,6 +136,7 @@ class Saving {
         pages.bind(3, page.bytes()).run();
         pages_[section][number] = sum;
       };
+      recorder_.collect_device_times();
       save_records();
       save_values();
       save_tensors();

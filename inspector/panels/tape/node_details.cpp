@@ -62,7 +62,8 @@ QStringList nodeDetails(const GraphNode& node, const protocol::Record* record,
   add(lines, graphText("scope"), QString::fromStdString(record->scope));
   add(lines, graphText("source"), source(*record, cell_name));
   if (record->state == protocol::RecordState::done)
-    add(lines, graphText("took"), durationText(record->duration_ns));
+    add(lines, graphText("took"),
+        record->work == protocol::WorkTime::host ? durationText(record->duration_ns) : workSentence(*record));
   add(lines, graphText("error"), QString::fromStdString(record->error));
   return lines;
 }

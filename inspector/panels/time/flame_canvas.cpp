@@ -91,7 +91,9 @@ std::size_t FlameCanvas::depthOf(std::size_t node) const {
 QString FlameCanvas::label(std::size_t node) const {
   const protocol::ProfileNode& one = at(node);
   if (node == 0) return tr("all");
-  if (one.op) return roleGlyph(one.role) + u' ' + QString::fromStdString(one.name);
+  if (one.op)
+    return roleGlyph(one.role) + u' ' + QString::fromStdString(one.name) +
+           (one.device.empty() ? QString() : QStringLiteral(" · ") + QString::fromStdString(one.device));
   if (!one.name.empty()) return QString::fromStdString(one.name);
   if (one.line == 0) {
     const QString place =
@@ -195,6 +197,9 @@ QStringList FlameCanvas::details(std::size_t node) const {
   const protocol::ProfileNode& one = at(node);
   QStringList lines{label(node), tr("time\t%1").arg(durationText(one.total_ns))};
   if (one.op) lines << tr("role\t%1").arg(roleText(one.role));
+  if (node == 0 && model_->flame() && model_->flame()->pending > 0)
+    lines << tr("left out\t%1 ops on GPUs, whose times are not known yet")
+                 .arg(countText(model_->flame()->pending));
   lines << tr("calls\t%1").arg(countText(one.calls));
   if (one.slowest)
     lines << tr("slowest\t%1, op %2").arg(durationText(one.max_ns), countText(one.slowest))

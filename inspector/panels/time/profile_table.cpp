@@ -84,7 +84,8 @@ QString ProfileTable::nameOf(const protocol::ProfileRow& row) const {
   const CellName name = [this](const QString& id) { return cells_->name(id); };
   switch (model_->rowsGroup()) {
     case ProfileGroup::op:
-      return roleGlyph(row.role) + u' ' + QString::fromStdString(row.name);
+      return roleGlyph(row.role) + u' ' + QString::fromStdString(row.name) +
+             (row.device.empty() ? QString() : QStringLiteral(" · ") + QString::fromStdString(row.device));
     case ProfileGroup::scope:
       return row.name.empty() ? tr("(no scope)") : QString::fromStdString(row.name);
     case ProfileGroup::line:
@@ -99,23 +100,40 @@ QString ProfileTable::nameOf(const protocol::ProfileRow& row) const {
   return code.isEmpty() ? text : text + QStringLiteral(": ") + code;
 }
 
+QString ProfileTable::untoldText(const protocol::ProfileRow& row) const {
+  QStringList lines;
+  if (row.pending > 0)
+    lines << tr("… of %1 of the calls the GPU has not told its time yet: they are in no sum.")
+                 .arg(countText(row.pending));
+  if (row.lost > 0)
+    lines
+        << tr("Of %1 of the calls the GPU never told its time: they are in no sum.").arg(countText(row.lost));
+  return lines.join(u'\n');
+}
+
 QString ProfileTable::rowText(const protocol::ProfileRow& row, int column) const {
   const auto self = static_cast<double>(row.self_ns);
+  const std::uint64_t untold = row.pending + row.lost;
+  const auto time = [&](std::int64_t sum) {
+    if (untold == 0) return durationText(sum);
+    const QString sign = row.pending > 0 ? QStringLiteral("…") : QStringLiteral("?");
+    return sum > 0 ? durationText(sum) + u' ' + sign : sign;
+  };
   switch (column) {
     case name_column:
       return nameOf(row);
     case calls_column:
       return countText(row.calls);
     case self_column:
-      return durationText(row.self_ns);
+      return time(row.self_ns);
     case share_column:
       return shareText(part(row.self_ns, model_->rowsTime()));
     case total_column:
-      return durationText(row.total_ns);
+      return time(row.total_ns);
     case mean_column:
-      return durationText(meanOf(row.total_ns, row.calls));
+      return row.calls > untold ? durationText(meanOf(row.total_ns, row.calls - untold)) : time(0);
     case max_column:
-      return durationText(row.max_ns);
+      return row.calls > untold ? durationText(row.max_ns) : time(0);
     case flops_column:
       return row.flops > 0 && self > 0 ? rateText(row.flops / self, tr("FLOP")) : QString();
     case bytes_column:
@@ -162,6 +180,7 @@ QVariant ProfileTable::data(const QModelIndex& index, int role) const {
     return index.column() == name_column || index.column() == bound_column
                ? QVariant(static_cast<int>(Qt::AlignLeft | Qt::AlignVCenter))
                : QVariant(static_cast<int>(Qt::AlignRight | Qt::AlignVCenter));
+  if (role == Qt::ToolTipRole && index.column() != name_column && !gaps_) return untoldText(rows_[at]);
   if (role == Qt::ToolTipRole && index.column() == name_column)
     return this->index(index.row(), name_column).data().toString() +
            tr("\nEnter, or a double click, goes to the longest: op %1.").arg(countText(slowest(index.row())));

@@ -18,7 +18,7 @@ constexpr double least_radius = 4, most_radius = 16;
 constexpr std::size_t named_points = 8;
 
 bool hasRoof(const protocol::ProfileRow& row) {
-  return row.flops > 0 && row.bytes > 0 && row.self_ns > 0;
+  return row.flops > 0 && row.bytes > 0 && row.self_ns > 0 && row.device.empty();  // the roofs are the host's
 }
 
 bool hasRoofs(const protocol::Peaks* peaks) {
@@ -205,11 +205,11 @@ void RooflineCanvas::drawPoints(CanvasPainter& painter, const Reach& reach) {
   const Theme& theme = painter.theme();
   if (!ops) return painter.paragraph(reach.plot, model_->waitingText(), 13, theme.faintText);
   const double whole = static_cast<double>(std::max<std::int64_t>(1, ops->self_ns));
-  double moved = 0;
+  double moved = 0, on_gpus = 0;
   for (std::size_t i = 0; i < ops->rows.size(); ++i) {
     const protocol::ProfileRow& row = ops->rows[i];
     if (!hasRoof(row)) {
-      moved += static_cast<double>(row.self_ns);
+      (row.device.empty() ? moved : on_gpus) += static_cast<double>(row.self_ns);
       continue;
     }
     const double share = static_cast<double>(row.self_ns) / whole;
@@ -237,8 +237,13 @@ void RooflineCanvas::drawPoints(CanvasPainter& painter, const Reach& reach) {
     if (is_walked || static_cast<int>(i) == hovered_)
       painter.outline(box.adjusted(-3, -3, 3, 3), is_walked ? theme.accent : theme.text, 2);
   }
-  if (moved == 0) return;
-  const QString rest = tr("%1 of the time went into what does no arithmetic").arg(shareText(moved / whole));
+  QStringList left_out;
+  if (moved > 0)
+    left_out << tr("%1 of the time went into what does no arithmetic").arg(shareText(moved / whole));
+  if (on_gpus > 0)
+    left_out << tr("%1 into ops on GPUs, which were not measured").arg(shareText(on_gpus / whole));
+  if (left_out.isEmpty()) return;
+  const QString rest = left_out.join(QStringLiteral(", "));
   const QPointF corner = reach.plot.bottomRight() - QPointF(painter.textWidth(rest, roof_text) + 8, 18);
   write(painter, rest, {corner}, theme.faintText, reach.plot, true);
 }

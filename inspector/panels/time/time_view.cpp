@@ -385,7 +385,7 @@ void TimeView::Private::goToLargestGap() {
 void TimeView::Private::showAwaited() {
   const protocol::Record* record = awaited ? session->record(awaited->record) : nullptr;
   if (!record) return;  // it is on its way
-  const qint64 end = record->start_ns + record->duration_ns;
+  const qint64 end = record->start_ns + record->call_ns;
   // A gap up to a cell's end lies behind its record.
   if (awaited->to_line == 0)
     track->show({record->start_ns, end + awaited->max_ns});

@@ -64,11 +64,12 @@ std::vector<TrackCanvas::Row> TrackCanvas::rows() const {
   double top = axis_height - scroll_;
   for (std::size_t i = 0; i < track->lanes.size(); ++i) {
     const protocol::ProfileLane& lane = track->lanes[i];
-    if (rows.empty() || rows.back().thread != lane.thread) {
-      rows.push_back({lane.thread, 0, top, -1});
+    const QString device = QString::fromStdString(lane.device);
+    if (rows.empty() || rows.back().thread != lane.thread || rows.back().device != device) {
+      rows.push_back({device, lane.thread, 0, top, -1});
       top += title_height;
     }
-    rows.push_back({lane.thread, lane.depth, top, static_cast<int>(i)});
+    rows.push_back({device, lane.thread, lane.depth, top, static_cast<int>(i)});
     top += row_height;
   }
   return rows;
@@ -113,7 +114,7 @@ void TrackCanvas::drawPauses(CanvasPainter& painter) {
     if (pause.at_gate) {  // in its thread's rows alone
       double top = 1e9, bottom = 0;
       for (const Row& row : rows())
-        if (row.thread == pause.thread && row.lane >= 0) {
+        if (row.thread == pause.thread && row.lane >= 0 && row.device.isEmpty()) {
           top = std::min(top, row.top);
           bottom = std::max(bottom, row.top + row_height);
         }
@@ -234,7 +235,10 @@ void TrackCanvas::paintCanvas(CanvasPainter& painter) {
     if (row.lane >= 0)
       drawLane(painter, row);
     else
-      painter.text({6, row.top + 2}, tr("thread %1").arg(row.thread), 11, theme.faintText, FontRole::bold);
+      painter.text({6, row.top + 2},
+                   row.device.isEmpty() ? tr("thread %1").arg(row.thread)
+                                        : tr("%1, what thread %2 called").arg(row.device).arg(row.thread),
+                   11, theme.faintText, FontRole::bold);
   }
   painter.unclip();
   drawSteps(painter);
@@ -259,7 +263,8 @@ QStringList TrackCanvas::details() {
   if (hovered_count_ > 1)
     lines << tr("%1 ops in %2; this one is the longest")
                  .arg(countText(hovered_count_), durationText(hovered_time_));
-  lines << tr("time\t%1").arg(durationText(record->duration_ns));
+  const bool by_host = record->work == protocol::WorkTime::host;
+  lines << tr("time\t%1").arg(by_host ? durationText(record->duration_ns) : workSentence(*record));
   const QString place = placeText(record->cell, record->file, record->line, name_);
   if (!place.isEmpty()) lines << tr("at\t%1").arg(place);
   if (!record->scope.empty()) lines << tr("scope\t%1").arg(QString::fromStdString(record->scope));
@@ -342,7 +347,7 @@ void TrackCanvas::centreCursor() {
   const protocol::Record* record = model_->session()->cachedRecord(model_->session()->cursor());
   if (!record) return;
   const double half = static_cast<double>(model_->view().length()) / 2;
-  const double at = static_cast<double>(record->start_ns) + static_cast<double>(record->duration_ns) / 2;
+  const double at = static_cast<double>(record->start_ns) + static_cast<double>(record->call_ns) / 2;
   setView(at - half, at + half);
 }
 

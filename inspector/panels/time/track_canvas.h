@@ -50,6 +50,7 @@ class TrackCanvas : public CanvasWidget {
 
  private:
   struct Row {
+    QString device;  ///< a GPU's; empty: the host's
     quint64 thread = 0;
     std::uint32_t depth = 0;
     double top = 0;

@@ -1,6 +1,7 @@
 // Devices, streams and events.
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include "state.h"
@@ -18,6 +19,12 @@ std::vector<Stream*> streams[device_count];
 cudaError_t told(cudaError_t error) {
   if (error != cudaSuccess && error != cudaErrorNotReady) last_error = error;
   return error;
+}
+/// The kernel that TAPEDECK_EMULATED_GPU_FAULT names writes where no memory is.
+void step_aside(const char* name) {
+  const char* const chosen = std::getenv("TAPEDECK_EMULATED_GPU_FAULT");
+  if (chosen && std::strcmp(chosen, name) == 0)
+    throw Trap{"wrote where no memory is", cudaErrorIllegalAddress};
 }
 bool exists(int device) {
   return device >= 0 && device < device_count;
@@ -50,10 +57,11 @@ void run_until(Stream& stream, std::uint64_t place) {
     if (device_errors[stream.device] == cudaSuccess) {
       const OpenMemory open(stream.device);
       try {
+        step_aside(item.name);
         item.work();
       } catch (const Trap& trap) {
         std::fprintf(stderr, "emulated GPU: %s: %s\n", item.name, trap.why.c_str());
-        break_device(stream.device, cudaErrorLaunchFailure);
+        break_device(stream.device, trap.error);
       }
       check_redzones(stream.device, item.name);
     }
@@ -195,9 +203,9 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   ++stream->given;
   return told(error_of(stream->device));
 }
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
-  *event = new Event;
-  return cudaSuccess;
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+  *event = new Event{.timed = (flags & cudaEventDisableTiming) == 0};
+  return told(error_of(current_device));
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   delete event;
@@ -206,6 +214,14 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   std::lock_guard lock(mutex());
   event->stream = stream;
+  if (event->timed) {
+    event->when = std::make_shared<std::chrono::steady_clock::time_point>();
+    const auto happen = [when = event->when] { *when = std::chrono::steady_clock::now(); };
+    if (stream->done == stream->given)
+      happen();
+    else
+      enqueue(stream, "an event", happen);
+  }
   event->place = stream->given;
   return told(error_of(stream->device));
 }
@@ -217,6 +233,17 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   std::lock_guard lock(mutex());
-  if (!event->stream || event->stream->done >= event->place) return cudaSuccess;
-  return cudaErrorNotReady;
+  if (!event->stream) return cudaSuccess;
+  if (error_of(event->stream->device) != cudaSuccess) return told(error_of(event->stream->device));
+  return event->stream->done < event->place ? cudaErrorNotReady : cudaSuccess;
+}
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
+  std::lock_guard lock(mutex());
+  for (const Event* event : {start, end}) {
+    if (!event->timed || !event->stream) return told(cudaErrorInvalidResourceHandle);
+    if (event->stream->done < event->place) return cudaErrorNotReady;
+    if (error_of(event->stream->device) != cudaSuccess) return told(error_of(event->stream->device));
+  }
+  *milliseconds = std::chrono::duration<float, std::milli>(*end->when - *start->when).count();
+  return cudaSuccess;
 }

@@ -1,10 +1,12 @@
 // What the parts of the emulation share.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -31,8 +33,11 @@ struct Stream {
   std::uint64_t given = 0, done = 0;
 };
 struct Event {
+  bool timed = false;
   Stream* stream = nullptr;  ///< that it was recorded on
   std::uint64_t place = 0;   ///< done by then
+  /// When it was done; whoever records the event again gets another one.
+  std::shared_ptr<std::chrono::steady_clock::time_point> when;
 };
 /// Runs what stands on the stream up to that place, and what it waits for.
 void run_until(Stream& stream, std::uint64_t place);
@@ -41,6 +46,7 @@ void run_all(int device);
 /// A thread stepped on an instruction that ends the kernel.
 struct Trap {
   std::string why;
+  cudaError_t error = cudaErrorLaunchFailure;
 };
 /// Every call on the device gives this error from now on.
 void break_device(int device, cudaError_t error);

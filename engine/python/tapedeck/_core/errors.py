@@ -1,7 +1,7 @@
 """The engine's exceptions, under TensorFlow's names. Each is also the built-in exception that fits it."""
 from tapedeck._engine import (
-    DataLossError, FailedPreconditionError, InvalidArgumentError, LockstepDifference, NotFoundError, OpError, OutOfRangeError,
-    ResourceExhaustedError, TypeMismatchError, UnimplementedError)
+    DataLossError, FailedPreconditionError, InternalError, InvalidArgumentError, LockstepDifference, NotFoundError, OpError,
+    OutOfRangeError, ResourceExhaustedError, TypeMismatchError, UnimplementedError)
 from tapedeck._core.public import public
 
 
@@ -50,11 +50,6 @@ class AbortedError(OpError):
     """An operation was stopped by another one."""
 
 
-@public("errors.InternalError")
-class InternalError(OpError):
-    """The engine is at fault."""
-
-
 @public("errors.UnavailableError")
 class UnavailableError(OpError):
     """Something is not there for now."""
@@ -68,8 +63,8 @@ class UnauthenticatedError(OpError):
 _codes = [CancelledError, UnknownError, InvalidArgumentError, DeadlineExceededError, NotFoundError, AlreadyExistsError,
           PermissionDeniedError, ResourceExhaustedError, FailedPreconditionError, AbortedError, OutOfRangeError,
           UnimplementedError, InternalError, UnavailableError, DataLossError, UnauthenticatedError]
-for _class in (DataLossError, FailedPreconditionError, InvalidArgumentError, LockstepDifference, NotFoundError, OutOfRangeError,
-               ResourceExhaustedError, TypeMismatchError, UnimplementedError):
+for _class in (DataLossError, FailedPreconditionError, InternalError, InvalidArgumentError, LockstepDifference, NotFoundError,
+               OutOfRangeError, ResourceExhaustedError, TypeMismatchError, UnimplementedError):
     public(f"errors.{_class.__name__}")(_class)
 public("errors.OpError", "OpError")(OpError)
 for _code, _class in enumerate(_codes, 1):  # the numbers of TensorFlow's error_codes.proto

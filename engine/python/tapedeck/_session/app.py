@@ -107,6 +107,7 @@ class SessionApp(kernelapp.IPKernelApp):
             self.log.error("The debug server did not start, so this session can not be inspected: %s", error)
             self.kernel.tapedeck = {"error": str(error)}
             return
+        debug.end_with_gpu(self._crash_output.fileno())
         self.kernel.tapedeck = {"debug": True}
         from tapedeck.summary import curves
         CellWatch(self.shell, debug, curves.take_written).attach()
