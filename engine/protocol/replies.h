@@ -166,7 +166,7 @@ struct Statistics {
   double minimum = 0, maximum = 0, mean = 0,
          deviation = 0;                  ///< of the finite values; NaN where there are none
   std::vector<std::uint64_t> histogram;  ///< equal bins from minimum to maximum
-  std::string source;  ///< as a tile's, or "kept statistics" where the value is gone
+  std::string source;                    ///< as a tile's, or "kept statistics" where the value is gone
   static constexpr const char* type = "statistics";
   static constexpr auto fields() {
     return std::tuple(field("tensor", &Statistics::tensor), field("count", &Statistics::count),
