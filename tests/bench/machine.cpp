@@ -193,7 +193,7 @@ std::string Machine::level(std::int64_t bytes) const {
     std::ifstream(folder + "level") >> level;
     std::ifstream(folder + "size") >> kibibytes;
     std::ifstream(folder + "type") >> type;
-    if (level == 0) return "memory";
+    if (level == 0) return index == 0 ? "unknown" : "memory";
     if (type == "Instruction") continue;
     const int caches = level < 3 ? threads_ : 1;  // the third is shared
     if (bytes <= kibibytes * 1024 * caches) return "L" + std::to_string(level);

@@ -30,7 +30,8 @@ class Machine {
   /// Bytes per second over vectors of `floats` float32 each, pass after pass, so that they lie as near as
   /// they fit; by stores through the caches or past them, whichever is faster.
   double bytes_per_second(Stream stream, std::int64_t floats);
-  /// Where vectors of that many bytes together lie, spread over the threads: "L1", "L2", "L3" or "memory".
+  /// Where vectors of that many bytes together lie, spread over the threads: "L1", "L2", "L3" or "memory";
+  /// "unknown" where the system does not say how large its caches are.
   std::string level(std::int64_t bytes) const;
 
  private:
