@@ -44,7 +44,7 @@
   F(atanh, floating, complexes, same, 8, 8, std::atanh(x))                                               \
   F(erfc, floating, none, same, 1.5, 8, erfc_of(x))                                                      \
   F(lgamma, floating, none, same, 4, 20, lgamma_of(x))                                                   \
-  F(digamma, floating, none, same, 20, 20, static_cast<T>(digamma_of(static_cast<double>(x))))           \
+  F(digamma, floating, none, same, 4, 20, digamma_of(x))                                                 \
   F(erfinv, floating, none, same, 1.5, 8, erfinv_of(x))                                                  \
   F(ndtri, floating, none, same, 8, 8, static_cast<T>(ndtri_of(static_cast<double>(x))))                 \
   F(erfcinv, floating, none, same, 8, 8,                                                                 \
@@ -89,7 +89,7 @@
   F(divide, floating, complexes, same, 0.3, 0.3, x / y)                                     \
   F(floordiv, numeric, uint64, same, 0.3, 0.3, floordiv_of(x, y))                           \
   F(mod, numeric, uint64, same, 1.5, 10, mod_of(x, y))                                      \
-  F(pow, numeric, both, same, 10, 10, pow_of(x, y))                                         \
+  F(pow, numeric, both, same, 1.5, 10, pow_of(x, y))                                        \
   F(maximum, numeric, uint64, same, 0.3, 0.3, (x > y || x != x) ? x : y)                    \
   F(minimum, numeric, uint64, same, 0.3, 0.3, (x < y || x != x) ? x : y)                    \
   F(squared_difference, numeric, both, same, 0.3, 0.3,                                      \

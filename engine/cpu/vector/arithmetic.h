@@ -165,7 +165,9 @@ TAPEDECK_INLINE T truncatemod_of(T x, T y) {
 }
 template <class T>
 TAPEDECK_INLINE T pow_of(T x, T y) {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (std::is_same_v<T, float>) {
+    return Power::fits(x, y) ? Power::apply(x, y) : Power::otherwise(x, y);
+  } else if constexpr (std::is_same_v<T, double>) {
     return std::pow(x, y);
   } else {
     auto base = wrap(x);

@@ -23,33 +23,46 @@ TAPEDECK_BINARY_FUNCTIONS(TAPEDECK_FUNCTION)
 #undef TAPEDECK_FUNCTION
 }  // namespace functions_of_two
 
-/// The remainders of float32: where a quotient is too long for Fmod, the standard library's.
-void mod_loop(const void* a, std::int64_t a_step, const void* b, std::int64_t b_step, void* out,
-              std::int64_t count) {
+/// binary_loop of an F that does not fit all pairs of float32: the others are computed one by one.
+template <class F>
+void guarded_loop(const void* a, std::int64_t a_step, const void* b, std::int64_t b_step, void* out,
+                  std::int64_t count) {
   constexpr std::int64_t together = 64;
   const float* __restrict x = static_cast<const float*>(a);
   const float* __restrict z = static_cast<const float*>(b);
   float* __restrict y = static_cast<float*>(out);
+  const auto left = [=](std::int64_t i) { return x[i * a_step]; };
+  const auto right = [=](std::int64_t i) { return z[i * b_step]; };
   std::int64_t i = 0;
-  if (a_step == 1 && (b_step == 0 || b_step == 1))
+  const auto blocks = [&](auto of_x, auto of_z) {
     for (; i + together <= count; i += together) {
       int others = 0;
-      const auto step = [&](auto right) {
-        for (std::int64_t j = i; j < i + together; ++j) {
-          y[j] = floored(Fmod::apply(x[j], right(j)), right(j));
-          others |= Fmod::fits(x[j], right(j)) ? 0 : 1;
-        }
-      };
-      if (b_step == 1)
-        step([z](std::int64_t j) { return z[j]; });
-      else
-        step([value = *z](std::int64_t) { return value; });
+      for (std::int64_t j = i; j < i + together; ++j) {
+        y[j] = F::apply(of_x(j), of_z(j));
+        others |= F::fits(of_x(j), of_z(j)) ? 0 : 1;
+      }
       if (others)
         for (std::int64_t j = i; j < i + together; ++j)
-          if (!Fmod::fits(x[j], z[j * b_step])) y[j] = mod_of(x[j], z[j * b_step]);
+          if (!F::fits(of_x(j), of_z(j))) y[j] = F::otherwise(of_x(j), of_z(j));
     }
-  for (; i < count; ++i) y[i] = mod_of(x[i * a_step], z[i * b_step]);
+  };
+  if (count >= together) {
+    const auto row_x = [=](std::int64_t j) { return x[j]; };
+    const auto row_z = [=](std::int64_t j) { return z[j]; };
+    if (a_step == 1 && b_step == 1) blocks(row_x, row_z);
+    if (a_step == 1 && b_step == 0) blocks(row_x, [value = *z](std::int64_t) { return value; });
+    if (a_step == 0 && b_step == 1) blocks([value = *x](std::int64_t) { return value; }, row_z);
+  }
+  for (; i < count; ++i)
+    y[i] = F::fits(left(i), right(i)) ? F::apply(left(i), right(i)) : F::otherwise(left(i), right(i));
 }
+
+/// The remainders of float32: where a quotient is too long for Fmod, the standard library's.
+struct Mod : Fmod {
+  TAPEDECK_INLINE static float apply(float x, float y) { return floored(Fmod::apply(x, y), y); }
+  static float otherwise(float x, float y) { return mod_of(x, y); }
+};
+
 /// x² and other powers that need no logarithm, where all elements have the same exponent. Each gives what pow
 /// gives, or what is nearer.
 struct Square {
@@ -96,7 +109,10 @@ void power_loop(const void* a, std::int64_t a_step, const void* b, std::int64_t 
     if (exponent == T(1)) return unary_loop<T, T, Same>(a, a_step, out, count);
     if constexpr (std::is_same_v<T, float>) return unary_loop<T, T, Cube>(a, a_step, out, count);
   }
-  binary_loop<T, T, functions_of_two::pow>(a, a_step, b, b_step, out, count);
+  if constexpr (std::is_same_v<T, float>)
+    guarded_loop<Power>(a, a_step, b, b_step, out, count);
+  else
+    binary_loop<T, T, functions_of_two::pow>(a, a_step, b, b_step, out, count);
 }
 
 template <class T>
@@ -158,7 +174,7 @@ void add_binary(LoopTable& table) {
 #undef TAPEDECK_ADD
   table.binary[static_cast<int>(Binary::pow)][static_cast<int>(DType::float32)] = power_loop<float>;
   table.binary[static_cast<int>(Binary::pow)][static_cast<int>(DType::float64)] = power_loop<double>;
-  table.binary[static_cast<int>(Binary::mod)][static_cast<int>(DType::float32)] = mod_loop;
+  table.binary[static_cast<int>(Binary::mod)][static_cast<int>(DType::float32)] = guarded_loop<Mod>;
   table.select[static_cast<int>(DType::bool_)] = select_loop<std::uint8_t>;
   table.select[static_cast<int>(DType::int32)] = select_loop<std::int32_t>;
   table.select[static_cast<int>(DType::int64)] = select_loop<std::int64_t>;

@@ -121,6 +121,31 @@ TAPEDECK_DEVICE inline double digamma_of(double x) {
   return static_cast<double>(digamma_positive(1 - Real(x)) - pi_cotangent(Real(x)));
 }
 
+/// ψ of positive float32, computed in float64: the series as above, of x + 8, less the reciprocals between,
+/// whose sum is one quotient. x + k and x + 7 − k have the product x² + 7·x + k·(7 − k).
+struct Digamma {
+  static constexpr float most = 1e30F;
+  TAPEDECK_INLINE static bool fits(float x) { return x > 0.0F && x < most; }
+  TAPEDECK_INLINE static float apply(float value) {
+    const double x = value, z = x + 8.0, i = 1.0 / z, square = i * i;
+    const double ends = x * (x + 7.0), outer = ends * (ends + 6.0);
+    const double inner = (ends + 10.0) * (ends + 12.0);
+    const double between =
+        (2.0 * x + 7.0) * ((2.0 * ends + 6.0) * inner + (2.0 * ends + 22.0) * outer) / (outer * inner);
+    const double series = fused(
+        square,
+        polynomial(square, 1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12),
+        0.5 * i);
+    return static_cast<float>((log_core(z, 0.0, 0.0) - series) - between);
+  }
+  TAPEDECK_DEVICE static float otherwise(float x) {
+    return static_cast<float>(digamma_of(static_cast<double>(x)));
+  }
+};
+TAPEDECK_DEVICE inline float digamma_of(float x) {
+  return guarded<Digamma>(x);
+}
+
 /// A sum that keeps what its additions round off (Neumaier 1974, Zeitschrift für Angewandte Mathematik und
 /// Mechanik 54). For finite numbers.
 template <class Real>

@@ -44,6 +44,25 @@ void guarded_loop(const void* a, std::int64_t a_step, void* out, std::int64_t co
   for (; i < count; ++i) y[i] = guarded<F>(x[i * a_step]);
 }
 
+/// unary_loop of an F in two steps.
+template <class F>
+void staged_loop(const void* a, std::int64_t a_step, void* out, std::int64_t count) {
+  if (a_step != 1) return unary_loop<float, float, F>(a, a_step, out, count);
+  constexpr std::int64_t together = 128;
+  alignas(64) float rest[together], top[together];
+  const float* __restrict x = static_cast<const float*>(a);
+  float* __restrict y = static_cast<float*>(out);
+  for (std::int64_t i = 0; i < count; i += together) {
+    const std::int64_t n = std::min(together, count - i);
+    for (std::int64_t j = 0; j < n; ++j) {
+      const auto parts = F::first(x[i + j]);
+      rest[j] = parts.rest;
+      top[j] = parts.top;
+    }
+    for (std::int64_t j = 0; j < n; ++j) y[i + j] = F::second(x[i + j], {rest[j], top[j]});
+  }
+}
+
 template <class F>
 void add_guarded(LoopTable& table, Unary op) {
   table.unary[static_cast<int>(op)][static_cast<int>(DType::float32)] = guarded_loop<float, F>;
@@ -64,6 +83,9 @@ void add_unary(LoopTable& table) {
   add_guarded<Tan>(table, Unary::tan);
   table.unary[static_cast<int>(Unary::lgamma)][static_cast<int>(DType::float32)] =
       guarded_loop<float, Lgamma>;
+  table.unary[static_cast<int>(Unary::digamma)][static_cast<int>(DType::float32)] =
+      guarded_loop<float, Digamma>;
+  table.unary[static_cast<int>(Unary::gelu)][static_cast<int>(DType::float32)] = staged_loop<Gelu>;
 }
 
 }  // namespace tapedeck::cpu::TAPEDECK_ISA
