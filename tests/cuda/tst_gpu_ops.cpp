@@ -133,9 +133,21 @@ bool stand_apart(const Tensor& values, bool singular) {
   return true;
 }
 
+/// Of columns that nearly depend on each other q is any that completes the others: then, what both make.
+Tensors comparable_qr(const Tensors& results) {
+  const Tensor q = ops::cast(results[0].on_host(), DType::float64);
+  const Tensor r = ops::cast(results[1].on_host(), DType::float64);
+  const std::vector<double> sizes = ops::abs(ops::matrix_diag_part(r)).to_vector();
+  const double least = *std::min_element(sizes.begin(), sizes.end());
+  if (least > 1e-3 * *std::max_element(sizes.begin(), sizes.end())) return results;
+  const DType dtype = results[0].dtype();
+  return {ops::cast(ops::matmul(q, r), dtype), ops::cast(ops::matmul(q, q, true), dtype)};
+}
+
 /// Vectors of equal values, and those that complete a basis, may be any of their space: of these, what they
 /// make of the values, and that they are orthonormal.
 Tensors comparable(const std::string& op, const Tensors& results) {
+  if (op == "qr" && results[1].count() > 0) return comparable_qr(results);
   const bool eigen = op == "self_adjoint_eig", singular = op == "svd" && results.size() == 3;
   if ((!eigen && !singular) || results[0].count() == 0) return results;
   Tensors on_host;

@@ -357,6 +357,14 @@ void TestSupervision::sentences_data() {
   end.calledExit = true;
   row("exit", 0, "The session ended: a cell called exit(). ");
   end = {};
+  end.wasReady = true;
+  end.errors =
+      "a warning\ntapedeck: a GPU was lost: work on a GPU failed (cudaErrorLaunchFailure); in flight: exp\n";
+  row("lost GPU", 70,
+      "The session process ended, because it lost a GPU: work on a GPU failed (cudaErrorLaunchFailure); in "
+      "flight: exp. "
+      "Its variables are gone");
+  end.wasReady = false;
   end.errors = "/usr/bin/python3: No module named ipykernel_launcher\n";
   row("no ipykernel", 1,
       "The session process could not start: its Python has no ipykernel. Debian's package is "

@@ -32,6 +32,7 @@ class TestRecords : public QObject {
  private slots:
   void showsWhatARecordSays();
   void tellsACopyToAnotherDeviceAndWhy();
+  void aGpusTimeIsASignUntilItComes();
   void fetchesOnlyTheRowsThatAreLookedAt();
   void rowsAppearAsTheSessionGoesOn();
   void thePendingRowIsMarked();
@@ -106,6 +107,41 @@ op neg(y) -> z:2x3
   QVERIFY2(copy.contains("in: float32 2×3\nout: float32 2×3 on /gpu:0"), qPrintable(copy));
   QTRY_COMPARE(model.index(1, RecordsModel::Op).data().toString(), QStringLiteral("▼ neg"));
   QCOMPARE(model.index(1, RecordsModel::Device).data().toString(), QStringLiteral("/gpu:0"));
+}
+
+void TestRecords::aGpusTimeIsASignUntilItComes() {
+  auto records = RecordsText("op exp(x) -> y\nop neg(y) -> z\nop abs(z) -> w").records;
+  for (auto& record : records) {
+    record.device = "/gpu:0";
+    record.work = protocol::WorkTime::pending;
+    record.start_ns = 1000;
+    record.call_ns = 12'500;
+  }
+  records[2].work = protocol::WorkTime::lost;
+  test::FakeSource source(records);
+  source.status.device_times_pending = 2;
+  Session session;
+  RecordsModel model(&session);
+  session.setSource(&source);
+  const auto text = [&](int row) { return model.index(row, RecordsModel::Duration).data().toString(); };
+  const auto tip = [&](int row) { return model.index(row, 0).data(Qt::ToolTipRole).toString(); };
+  QTRY_COMPARE(text(0), QStringLiteral("…"));
+  QTRY_COMPARE(text(2), QStringLiteral("?"));
+  QVERIFY2(tip(0).contains(
+               "time: not known yet: /gpu:0 has not told when it did the work (the call took 12.5 µs)"),
+           qPrintable(tip(0)));
+  QVERIFY2(tip(2).contains("time: not known: /gpu:0 never told"), qPrintable(tip(2)));
+  source.records[0].work = protocol::WorkTime::known;
+  source.records[0].work_start_ns = 41'000;
+  source.records[0].duration_ns = 3'000'000;
+  source.sendStatus();  // it does not say that there is news
+  source.status.device_times = 1;
+  source.sendStatus();
+  QTRY_COMPARE(text(0), QStringLiteral("3.00 ms"));
+  QCOMPARE(text(1), QStringLiteral("…"));
+  QVERIFY2(tip(0).contains(
+               "time: 3.00 ms on /gpu:0, begun 40.0 µs after the program called it (the call took 12.5 µs)"),
+           qPrintable(tip(0)));
 }
 
 void TestRecords::fetchesOnlyTheRowsThatAreLookedAt() {

@@ -385,6 +385,29 @@ class OnGpus(unittest.TestCase):
             self.assertEqual(tf.ones([2]).device, "/gpu:0")
 
 
+LOSING_PROGRAM = """
+import threading
+import tapedeck as tf
+x = tf.ones([3])
+y = tf.tanh(tf.exp(x))
+def tell(call):
+    try:
+        call()
+        print("no error")
+    except tf.errors.InternalError as error:
+        assert isinstance(error, RuntimeError)
+        print(error)
+tell(y.numpy)
+tell(y.numpy)
+tell(lambda: tf.negative(x))
+thread = threading.Thread(target=tell, args=(lambda: x + x,))
+thread.start()
+thread.join()
+with tf.device("/cpu:0"):
+    print("the host has", float(tf.add(1., 1.)))
+"""
+
+
 @unittest.skipIf(GPUS, "the GPU itself is tested")
 class Emulated(unittest.TestCase):
     def test_what_needs_a_gpu_holds_on_emulated_ones(self):
@@ -404,6 +427,17 @@ class Emulated(unittest.TestCase):
                 run = subprocess.run([sys.executable, "-B", "-c", ask], capture_output=True, text=True, timeout=100,
                                      env={**visible_to_a_program(library), "CUDA_VISIBLE_DEVICES": visible})
                 self.assertEqual((run.stdout.strip(), run.returncode), (told, 0), run.stderr)
+
+    def test_a_lost_gpu_is_an_internal_error_again_and_again_and_the_program_ends_by_itself(self):
+        library = emulated_library(self)
+        run = subprocess.run([sys.executable, "-B", "-c", LOSING_PROGRAM], capture_output=True, text=True, timeout=100,
+                             env={**visible_to_a_program(library), "TAPEDECK_EMULATED_GPU_FAULT": "exp"})
+        self.assertEqual(run.returncode, 0, run.stderr[-20000:])
+        first, *later, cpu = run.stdout.splitlines()
+        self.assertIn("an illegal memory access was encountered (cudaErrorIllegalAddress) on /gpu:0; in flight, the newest first: "
+                      "tanh (kernel tanh), exp (kernel exp)", first)
+        self.assertEqual(later, [first] * 3)
+        self.assertEqual(cpu, "the host has 2.0")
 
 
 if __name__ == "__main__":
