@@ -74,6 +74,14 @@ class Refusals(unittest.TestCase):
                  r"^bincount: minlength: \(1\+2j\) is no integer; called with arr: \[1\], minlength: \(1\+2j\)"),
                 (lambda: tf.sequence_mask([1], float("inf")), TypeError, r"^sequence_mask: maxlen: inf is no integer; .*maxlen: inf"),
                 (lambda: tf.linalg.tensordot([1.], [1.], None), TypeError, r"^tensordot: axes: None is no integer; .*axes: None"),
+                (lambda: tf.math.bincount([1], [1], binary_output=np.ones(2)), TypeError,
+                 r"^bincount: binary_output: float64 \(2,\) is neither true nor false"),
+                (lambda: tf.signal.frame([1.], 1, 1, axis=[0]), TypeError, r"^frame: axis: \[0\] is no integer"),
+                (lambda: tf.signal.frame([1.], 1, 1, np.ones(2)), TypeError, r"^frame: pad_end: float64 \(2,\) is neither"),
+                (lambda: tf.image.resize_with_pad(tf.ones([2, 2, 1]), [], 1), ValueError,
+                 r"^resize_with_pad: target_height: \[\] is no single integer"),
+                (lambda: tf.image.resize_with_crop_or_pad(tf.ones([2, 2, 1]), 2, (2, 3)), ValueError,
+                 r"^resize_with_crop_or_pad: target_width: \(2, 3\) is no single integer"),
                 (lambda: tf.stack(tf.constant(3)), TypeError, "^stack: values: <tf.Tensor.* is no list of tensors"),
                 (lambda: tf.add_n(None), TypeError, "^add_n: inputs: None is not a tensor")):
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, pattern) as caught:
