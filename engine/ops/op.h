@@ -144,8 +144,7 @@ struct OpDef {
   /// Arguments in Python's order where that is not "inputs, then attributes": names of either, and
   /// `name` where TensorFlow has it in between.
   std::vector<std::string> python_order = {};
-  /// Arguments of TensorFlow's that change no result: they are taken where its `name` is, or by their place
-  /// in the order.
+  /// Arguments of TensorFlow's that change no result: they are taken where its `name` is.
   std::vector<std::string> python_hints = {};
   /// The forward function takes dtypes without kernels as they are: it moves elements, or converts them
   /// itself. Others get them widened, and their results are rounded back.
