@@ -141,11 +141,10 @@ struct OpDef {
   std::string vjp_formula;  ///< for the inspector: "dA = dC·Bᵀ, dB = Aᵀ·dC"; "none" where vjp is nullptr
   CostRule cost = nullptr;  ///< nullptr: one operation for each element of the largest operand
   std::string doc;  ///< first line: what it does; then shapes, dtypes, errors; formulas with their source
-  /// Arguments in Python's order where that is not "inputs, then attributes": names of either, and where
-  /// TensorFlow has them in between, `name` and hints.
+  /// Arguments in Python's order where that is not "inputs, then attributes": names of either, and
+  /// `name` where TensorFlow has it in between.
   std::vector<std::string> python_order = {};
-  /// Arguments of TensorFlow's that change no result: they are taken where its `name` is, or by their place
-  /// in the order.
+  /// Arguments of TensorFlow's that change no result: they are taken where its `name` is.
   std::vector<std::string> python_hints = {};
   /// The forward function takes dtypes without kernels as they are: it moves elements, or converts them
   /// itself. Others get them widened, and their results are rounded back.

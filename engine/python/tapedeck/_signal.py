@@ -201,6 +201,7 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
     """
     signal = tensor(signal)
     length, step = _steps("frame", frame_length=frame_length, frame_step=frame_step)
+    axis, pad_end = integer(axis, "axis"), flag(pad_end, "pad_end")
     if not -signal.ndim <= axis < signal.ndim:
         raise InvalidArgumentError(f"frame: axis {axis} is out of range for shape {tuple(signal.shape)}")
     axis %= signal.ndim

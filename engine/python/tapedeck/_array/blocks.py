@@ -91,7 +91,7 @@ def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=Non
     function = "required_space_to_batch_paddings"
     extents, block = _whole(function, "input_shape", input_shape), _whole(function, "block_shape", block_shape)
     base = np.zeros((block.size, 2), np.int64) if base_paddings is None else _whole(function, "base_paddings", base_paddings)
-    if extents.ndim != 1 or block.shape != extents.shape or base.reshape(-1, 2).shape != (block.size, 2):
+    if extents.ndim != 1 or block.shape != extents.shape or base.size != 2 * block.size:
         raise InvalidArgumentError(f"{function}: input_shape {extents.tolist()}, block_shape {block.tolist()} and base_paddings "
                                    f"{base.tolist()} need one entry for each axis")
     if (block < 1).any() or (base < 0).any() or (extents < 0).any():

@@ -3,7 +3,7 @@ import numpy as np
 
 from tapedeck._engine import InvalidArgumentError, UnimplementedError
 from tapedeck._core import dtypes
-from tapedeck._core.arguments import integers
+from tapedeck._core.arguments import one_integer
 from tapedeck._core.composites import op
 from tapedeck._core.public import public
 from tapedeck._image.images import checked_images, crop_to_bounding_box, pad_to_bounding_box
@@ -11,7 +11,7 @@ from tapedeck._image.sizes import _area_weights, _extents, _taps, _weighted, res
 
 
 def _target(function, height, width):
-    target = integers([height, width], "target")
+    target = [one_integer(height, "target_height"), one_integer(width, "target_width")]
     if min(target) < 1:
         raise InvalidArgumentError(f"{function}: the target is {target[0]} × {target[1]}; must be above 0")
     return target

@@ -4,7 +4,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
-from tapedeck._core.arguments import integer, one_of
+from tapedeck._core.arguments import flag, integer, one_of
 from tapedeck._core.composites import op, tensor, zero_of
 from tapedeck._core.public import public
 
@@ -130,7 +130,7 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", n
         size = min(size, integer(maxlength, "maxlength"))
     if weights is None:
         weights = op("ones_like")(arr, dtype=dtype)
-    elif binary_output:
+    elif flag(binary_output, "binary_output"):
         raise InvalidArgumentError("bincount: weights and binary_output were both given")
     weights = tensor(weights)
     if weights.shape != arr.shape:
@@ -141,7 +141,7 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", n
         starts = op("reshape")(op("range")(0, rows * size, size, dtype=arr.dtype), [rows, 1]) if size else 0
         ids = op("where")(ids < 0, ids, ids + starts)
     counts = op("unsorted_segment_sum")(weights, ids, rows * size)
-    if binary_output:
+    if flag(binary_output, "binary_output"):
         counts = op("minimum")(counts, 1)
     return op("reshape")(counts, [rows, size]) if axis == -1 and values.ndim == 2 else counts
 

@@ -2,7 +2,7 @@
 import math
 
 from tapedeck._engine import InvalidArgumentError
-from tapedeck._core.arguments import integer
+from tapedeck._core.arguments import flag, integer, number
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import public
 
@@ -56,7 +56,7 @@ def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
         raise InvalidArgumentError(f"log_poisson_loss: targets {tuple(targets.shape)} and log_input {tuple(log_input.shape)} "
                                    "must have one shape")
     loss = op("exp")(log_input) - log_input * targets
-    if not compute_full_loss:
+    if not flag(compute_full_loss, "compute_full_loss"):
         return loss
     above = op("greater")(targets, 1.)
     safe = op("where")(above, targets, 1.)  # what is not chosen has no logarithm of 0 in its gradient either
@@ -82,4 +82,5 @@ def local_response_normalization(input, depth_radius=5, bias=1, alpha=1, beta=0.
     near = min(radius, channels)
     band = op("matrix_band_part")(op("ones")([channels, channels], x.dtype), near, near)
     sums = op("reshape")(op("matmul")(op("reshape")(op("square")(x), [-1, channels] if channels else [0, 0]), band), x.shape)
+    bias, alpha, beta = number(bias, "bias"), number(alpha, "alpha"), number(beta, "beta")
     return x / (bias + alpha * sums) ** beta
