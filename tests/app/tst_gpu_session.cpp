@@ -40,7 +40,7 @@ class TestGpuSession : public QObject {
     QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);
     auto* session = window_->session();
     const auto exp = [&]() -> const protocol::Record* {
-      for (RecordNumber number = 1; number <= session->recordCount(); ++number)
+      for (inspector::RecordNumber number = 1; number <= session->recordCount(); ++number)
         if (const auto* record = session->record(number); record && record->op == "exp") return record;
       return nullptr;
     };

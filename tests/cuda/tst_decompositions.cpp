@@ -474,7 +474,7 @@ class DecompositionsTest : public QObject {
         check("solve", [&](const Backend& table, const From& from, const To& to) {
           return table.solve(matrices, true, from[0], from[1], to[0], of_batch);
         });
-        check("lu", [&, order = std::make_unique<GpuValues<std::int64_t>>(count * n),
+        check("lu", [&, order = std::make_shared<GpuValues<std::int64_t>>(count * n),
                      here = std::vector<std::int64_t>(static_cast<std::size_t>(count * n))](
                         const Backend& table, const From& from, const To& to) mutable {
           return table.lu(matrices, from[0], to[0], DType::int64,

@@ -8,9 +8,11 @@
 #include <map>
 
 #include "engine/backend/devices.h"
+#include "engine/ops/linear_algebra.h"
 #include "engine/ops/placement.h"
 #include "engine/tensor/device_memory.h"
 #include "tests/engine/derivative_calls.h"
+#include "tests/engine/row_makers.h"
 
 using namespace tapedeck;
 using namespace tapedeck::testing;
