@@ -100,6 +100,7 @@ struct BinaryTable {
       using R = std::conditional_t<result == Result::truth, bool, T>;
       constexpr int width = is_cheap ? pack_width<T> : 1;
       BinaryKernel& kernel = kernels[static_cast<int>(op)][static_cast<int>(dtype_of<T>())];
+      kernel = {};
       if constexpr (is_cheap) {
         kernel.contiguous = reinterpret_cast<void (*)()>(binary_kernel<T, R, F, width>);
         kernel.contiguous_shared = reinterpret_cast<void (*)()>(binary_kernel<T, R, Shared, width>);
@@ -117,7 +118,7 @@ struct BinaryTable {
           is_cheap(wide_cost)>(Binary::name);
     TAPEDECK_BINARY_FUNCTIONS(TAPEDECK_ADD)
 #undef TAPEDECK_ADD
-    add<float, functions::pow, functions::pow_shared, Domain::floating, Result::same, false>(Binary::pow);
+    add<float, functions::pow, functions::pow_shared, Domain::floating, Result::same, true>(Binary::pow);
     add<double, functions::pow, functions::pow_shared, Domain::floating, Result::same, false>(Binary::pow);
   }
   template <class F, class Shared, Domain domain, Result result, bool is_cheap, bool is_cheap_wide>

@@ -8,8 +8,8 @@ namespace {
 
 cublasComputeType_t compute_type_of(DType dtype) {
   if (dtype == DType::float64) return CUBLAS_COMPUTE_64F;
-  return dtype == DType::float32 && host().tensor_float_32_allowed() ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                                                     : CUBLAS_COMPUTE_32F;
+  return dtype == DType::float32 && rounds_to_tensor_float_32() ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                                : CUBLAS_COMPUTE_32F;
 }
 
 int small(std::int64_t extent, const char* name) {

@@ -175,7 +175,7 @@ bool is_lost() noexcept {
 void Stream::note_kernel(const char* name) {
   const std::uint64_t number = kernel_count.load(std::memory_order_relaxed);
   Started& started = kernels[number % remembered];
-  started.op.store(given->op_name(), std::memory_order_relaxed);
+  started.op.store(given ? given->op_name() : nullptr, std::memory_order_relaxed);
   started.kernel.store(name, std::memory_order_relaxed);
   kernel_count.store(number + 1, std::memory_order_relaxed);
 }
@@ -248,6 +248,9 @@ const GpuHost& host() {
 }
 void set_host(const GpuHost& host) {
   given = new GpuHost(host);
+}
+bool rounds_to_tensor_float_32() {
+  return given && given->tensor_float_32_allowed();
 }
 int cuda_device(int device) {
   return cuda_devices[static_cast<std::size_t>(device)];

@@ -115,6 +115,8 @@ void wait_again(Stream& later, Stream& earlier);
 /// What the engine gave.
 const GpuHost& host();
 void set_host(const GpuHost& host);
+/// The engine's tensor_float_32_allowed(); false where kernels run without it, in their tests.
+bool rounds_to_tensor_float_32();
 
 /// check(wait(), what), without the host language's lock while it waits.
 template <class Wait>

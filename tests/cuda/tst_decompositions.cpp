@@ -537,8 +537,8 @@ class DecompositionsTest : public QObject {
             const auto results = on_both<double>(
                 {a}, {all, all, all, all, all, count * n, all, count * n, all, all},
                 [&](const Backend& table, const From& from, const To& to) {
-                  table.cholesky(of, from[0], to[0], text);
                   if (std::isnan(odd)) {  // ∞ divides to 0 or NaN, as the order of the steps has it
+                    table.cholesky(of, from[0], to[0], text);
                     table.inverse(of, false, from[0], to[1], text);
                     table.solve(of, true, from[0], from[0], to[2], text);
                   }
@@ -549,7 +549,7 @@ class DecompositionsTest : public QObject {
                 });
             QCOMPARE(results.late_error, QString());
             for (std::size_t i = 0; i < results.cpu.size(); ++i) {
-              if (!std::isnan(odd) && (i == 1 || i == 2)) continue;
+              if (!std::isnan(odd) && i < 3) continue;
               std::vector<std::uint8_t> cpu, gpu;
               for (const double value : results.cpu[i]) cpu.push_back(std::isnan(value));
               for (const double value : results.gpu[i]) gpu.push_back(std::isnan(value));

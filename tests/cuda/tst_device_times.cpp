@@ -8,6 +8,8 @@
 #include "engine/debug/tile.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/placement.h"
+#include "engine/ops/run_op.h"
+#include "engine/record/cancel.h"
 #include "engine/record/trace_file/open.h"
 #include "engine/record/trace_file/save.h"
 #include "tests/cuda/gpu_values.h"
@@ -19,7 +21,7 @@ using protocol::WorkTime;
 namespace {
 
 constexpr Device gpu{DeviceKind::gpu, 0};
-const debug::CancelFlag waits{false};
+const CancelFlag waits{false};
 
 /// A recorder that records while it lives, and what it says of its records without asking any GPU.
 struct Recording {
@@ -304,7 +306,7 @@ class DeviceTimesTest : public QObject {
     static_cast<void>(y.on_host());
     recording.recorder.collect_device_times();
     const std::uint64_t told = recording.recorder.trace().device_times_told();
-    const Tensor again = replay_op(*Registry::instance().find("exp"), {std::span(&y, 1)}, {}, gpu);
+    const Tensor again = replay_op(*Registry::instance().find("exp"), std::span(&y, 1), {}, gpu)[0];
     QCOMPARE(again.on_host().item(), ops::exp(y.on_host()).on_host().item());
     recording.recorder.collect_device_times();
     QVERIFY(recording.recorder.trace().device_times_told() <= told + 3);  // those of the comparison alone

@@ -304,7 +304,7 @@ class EmulationTest : public QObject {
     });
     QVERIFY2(ending.text.find(
                  "work on a GPU failed: unspecified launch failure (cudaErrorLaunchFailure) on /gpu:0; "
-                 "kernels started last: trip") != std::string::npos,
+                 "in flight, the newest first: kernels trip,") != std::string::npos,
              ending.text.c_str());
   }
 
