@@ -51,7 +51,10 @@ Reply ask(debug::Profiles& profiles, const Request& request) {
 Tensor work() {
   const Tensor x = on_gpu(5000);
   const Tensor y = ops::exp(x);
-  static_cast<void>(ops::exp(Tensor::scalar(1.0, DType::float32).on_host()));
+  {
+    const DeviceScope host(Device{});
+    static_cast<void>(ops::exp(Tensor::scalar(1.0, DType::float32)));
+  }
   return ops::reduce_sum(y);
 }
 
