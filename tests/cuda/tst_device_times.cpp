@@ -196,9 +196,10 @@ class DeviceTimesTest : public QObject {
     const Recording recording;
     const Tensor y = work();
     const std::vector<std::uint64_t> all = found(recording.recorder, "op:exp");
-    QCOMPARE(found(recording.recorder, "op:exp and time > 0ns and not time > 1h").size(), 2);  // the host's
+    QCOMPARE(found(recording.recorder, "op:exp and duration > 0ns and not duration > 3600s").size(),
+             2);  // the host's
     static_cast<void>(y.on_host());
-    QCOMPARE(found(recording.recorder, "op:exp and time > 0ns"), all);
+    QCOMPARE(found(recording.recorder, "op:exp and duration > 0ns"), all);
   }
 
   void the_profile_counts_the_devices_time_apart_from_the_hosts() {
