@@ -121,6 +121,7 @@ class CudaBackend final : public Backend {
                     std::int64_t count) const override;
 
   // ---- products ----
+  bool multiplies_halves() const override { return true; }
   void matmul(DType dtype, const kernels::MatmulSize& size, std::span<const void* const> a,
               std::span<const void* const> b, void* out) const override;
 
