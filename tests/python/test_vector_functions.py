@@ -118,7 +118,8 @@ class VectorFunctions(unittest.TestCase):
                 vector = np.asarray(tf.constant(x)**exponent)
                 np.testing.assert_array_max_ulp(np.nan_to_num(vector), np.nan_to_num(exact), 1)
                 np.testing.assert_array_equal(np.isnan(vector), np.isnan(exact))
-                np.testing.assert_array_equal(np.signbit(vector[:6]), np.signbit(exact[:6]), str((dtype, exponent)))
+                signs = (np.where(np.isnan(powers), 1, powers)[:6] for powers in (vector, exact))  # what is no number has none
+                np.testing.assert_array_equal(*map(np.signbit, signs), str((dtype, exponent)))
                 one_by_one = [np.asarray(tf.constant(value)**exponent) for value in x[:40]]
                 np.testing.assert_array_equal(one_by_one, vector[:40], str((dtype, exponent)))
                 matrix = np.asarray(tf.transpose(tf.reshape(tf.constant(x), [-1, 2]))**exponent)

@@ -259,7 +259,7 @@ struct Gelu {
         polynomial(a, 95.9169523426F, 160.85351356F, 115.708667868F, 45.2600926204F, 9.84197894344F + a);
     constexpr std::uint32_t lift = 64U << Format<float>::mantissa_bits;
     const float tail = parts.top * (q - r) / std::bit_cast<float>(bits_of(denominator * (q + r)) + lift);
-    return fused(-a, tail, x < 0.0F ? 0.0F : x);
+    return fused(-a, tail, x < 0.0F ? x * 0.0F : x);  // −∞·0 is no number
   }
   TAPEDECK_INLINE static float apply(float x) {
     return second(x, first(x));
