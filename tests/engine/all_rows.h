@@ -1,4 +1,5 @@
-// The test rows of every op. They are compiled once: each test that goes through all ops would take half a minute more.
+// The test rows of every op. They are compiled once: each test that goes through all ops would take half a
+// minute more.
 #pragma once
 
 #include "tests/engine/op_row.h"
