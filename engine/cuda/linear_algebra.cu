@@ -190,11 +190,6 @@ void make_determinants(const Matrices& of, const void* a, void* out, void* log) 
          static_cast<T*>(out), static_cast<T*>(log));
 }
 
-__global__ void narrow_kernel(const std::int64_t* from, std::int64_t count, std::int32_t* to) {
-  for (std::int64_t i = thread_number(); i < count; i += thread_count())
-    to[i] = static_cast<std::int32_t>(from[i]);
-}
-
 }  // namespace
 
 std::optional<MatrixFlaw> CudaBackend::cholesky(const Matrices& of, const void* a, void* l,
@@ -223,8 +218,7 @@ std::optional<MatrixFlaw> CudaBackend::lu(const Matrices& of, const void* a, voi
     if (orders == DType::int64)
       copy_within(lu.orders, order, bytes_of(of.count * n, sizeof(std::int64_t)));
     else
-      launch("lu", grid_for(of.count * n), narrow_kernel, static_cast<const std::int64_t*>(lu.orders),
-             of.count * n, static_cast<std::int32_t*>(order));
+      cast(DType::int64, orders, kernels::Operand{lu.orders, Strides{1}}, order, Shape{of.count * n});
   });
   return {};
 }

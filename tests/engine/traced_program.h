@@ -161,7 +161,7 @@ inline bool same_bits(const Tensor& a, const Tensor& b) {
 inline std::string text_of(const Recorder& recorder, std::uint32_t number, bool with_previews = true) {
   auto record = debug::describe(recorder, number, with_previews);
   if (!record) return "none";
-  record->start_ns = record->work_start_ns = record->duration_ns = 0;
+  record->start_ns = record->call_ns = record->work_start_ns = record->duration_ns = 0;
   return protocol::to_json(*record);
 }
 

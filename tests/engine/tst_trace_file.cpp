@@ -23,7 +23,7 @@ std::string difference(Recorder& live, Recorder& file) {
     if (expected != found) return expected + "\nbut the file has\n" + found;
     if (!live.trace().read(number, left) || !file.trace().read(number, right)) return "a record is gone";
     if (std::abs(left.start_ns - right.start_ns) > 1 || std::abs(left.duration_ns - right.duration_ns) > 1 ||
-        std::abs(left.work_start_ns - right.work_start_ns) > 1)
+        std::abs(left.call_ns - right.call_ns) > 1 || std::abs(left.work_start_ns - right.work_start_ns) > 1)
       return "times of record " + std::to_string(number);
     for (const TensorIds* ids : {&left.inputs, &left.outputs})
       for (const std::uint64_t id : *ids) {

@@ -257,9 +257,10 @@ struct Gelu {
     const float q = fused(square, fused(square, -0.000345746931169F, 0.0833330880622F), 4.0F);
     const float denominator =
         polynomial(a, 95.9169523426F, 160.85351356F, 115.708667868F, 45.2600926204F, 9.84197894344F + a);
-    constexpr std::uint32_t lift = 64U << Format<float>::mantissa_bits;
+    // Four times the tail, so that neither it nor a quarter of x loses much where they are subnormal.
+    constexpr std::uint32_t lift = 62U << Format<float>::mantissa_bits;
     const float tail = parts.top * (q - r) / std::bit_cast<float>(bits_of(denominator * (q + r)) + lift);
-    return fused(-a, tail, x < 0.0F ? x * 0.0F : x);  // −∞·0 is no number
+    return fused(-0.25F * a, tail, x < 0.0F ? x * 0.0F : x);  // −∞·0 is no number
   }
   TAPEDECK_INLINE static float apply(float x) {
     return second(x, first(x));
