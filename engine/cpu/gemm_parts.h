@@ -16,7 +16,7 @@ inline constexpr std::int64_t depth_multiple = 16;  ///< whole vectors of every 
 inline constexpr std::int64_t row_multiple = 8;     ///< whole tiles of every instruction set
 inline constexpr std::int64_t panel_multiple = 48;  ///< whole panels of every instruction set
 inline constexpr std::int64_t strip = 4 * panel_multiple;  ///< columns: whole panels, and worth a task
-inline constexpr std::int64_t few_rows = 96;               ///< of a task, before columns are cut too
+inline constexpr std::int64_t few_rows = 240;              ///< of a task, before columns are cut too
 inline constexpr std::int64_t enough_tasks = 16;           ///< for the threads of a large machine
 inline constexpr double worth_a_task = 8e5;                ///< multiplications: about 8 µs
 

@@ -1,5 +1,6 @@
 #include "engine/cpu/indices.h"
 
+#include <atomic>
 #include <cstring>
 
 #include "engine/cpu/blocks.h"
@@ -13,15 +14,23 @@ namespace {
 template <class T>
 std::optional<BadIndex> check(const T* indices, std::int64_t count, std::int64_t low, std::int64_t high,
                               std::int64_t* out) {
-  std::optional<BadIndex> bad;
-  in_order(count, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end && !bad; ++i) {
+  std::atomic<std::int64_t> first = count;  // the first that lies outside, whichever block is done first
+  for_blocks(count, grain_for(0.5), [=, &first](std::int64_t begin, std::int64_t end) {
+    std::int64_t outside = 0;
+    for (std::int64_t i = begin; i < end; ++i) {
       const auto index = static_cast<std::int64_t>(indices[i]);
-      if (index < low || index >= high) bad = BadIndex{i, index};
+      outside |= static_cast<std::int64_t>(index < low) | static_cast<std::int64_t>(index >= high);
       out[i] = index;
     }
+    if (outside == 0) return;
+    std::int64_t place = begin;
+    while (out[place] >= low && out[place] < high) ++place;
+    std::int64_t before = first.load(std::memory_order_relaxed);
+    while (place < before && !first.compare_exchange_weak(before, place, std::memory_order_relaxed)) {
+    }
   });
-  return bad;
+  if (first == count) return std::nullopt;
+  return BadIndex{first, out[first]};
 }
 
 template <class T>

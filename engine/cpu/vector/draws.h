@@ -43,7 +43,7 @@ template <class T>
 TAPEDECK_INLINE void box_muller(typename Format<T>::Bits first, typename Format<T>::Bits second, T& x, T& y) {
   using Bits = typename Format<T>::Bits;
   constexpr int sign_shift = 8 * sizeof(T) - 1;
-  const T radius = std::sqrt(T(-2) * log_core(fraction_of(first), T(0), T(0)));
+  const T radius = std::sqrt(T(-2) * log_of_normal(fraction_of(first)));
   const auto [quarters, rest] = angle_of(second);
   const T s = sin_near_zero(rest), c = cos_near_zero(rest);
   const bool swapped = (quarters & 1) != 0;

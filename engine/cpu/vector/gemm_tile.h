@@ -172,7 +172,7 @@ TAPEDECK_INLINE void tile(std::int64_t k, const Left<T, form>& a, const Right<T>
   for (; p + steps_per_fetch <= k; p += steps_per_fetch) {
     if constexpr (form != LeftForm::groups) ahead.left.fetch();
     if constexpr (form == LeftForm::rows) ahead.left.fetch();  // half a line for each step
-    if constexpr (form == LeftForm::columns) ahead.right.fetch();
+    if constexpr (form != LeftForm::rows) ahead.right.fetch();
 #pragma GCC unroll 4
     for (int q = 0; q < steps_per_fetch; ++q) step(p + q);
   }

@@ -56,7 +56,7 @@ struct Lgamma {
     constexpr double half_log_two_pi = 0.91893853320467274178;
     const double series = i * polynomial(square, 1.0 / 12, -1.0 / 360, 1.0 / 1260);
     const double far =
-        fused(z - 0.5, log_core(z, 0.0, 0.0), half_log_two_pi - z) + (series - log_core(between, 0.0, 0.0));
+        fused(z - 0.5, log_of_normal(z), half_log_two_pi - z) + (series - log_of_normal(between));
     return static_cast<float>(x > 0.8 && x < 2.6 ? near : far);
   }
   TAPEDECK_DEVICE static float otherwise(float x) {
@@ -136,7 +136,7 @@ struct Digamma {
         square,
         polynomial(square, 1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12),
         0.5 * i);
-    return static_cast<float>((log_core(z, 0.0, 0.0) - series) - between);
+    return static_cast<float>((log_of_normal(z) - series) - between);
   }
   TAPEDECK_DEVICE static float otherwise(float x) {
     return static_cast<float>(digamma_of(static_cast<double>(x)));

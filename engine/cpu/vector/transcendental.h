@@ -226,6 +226,7 @@ TAPEDECK_INLINE float erfinv_of(float x) {
 /// quotients are one division.
 struct Gelu {
   struct Parts {
+    float size;  ///< a
     float rest;  ///< r
     float top;   ///< N(a)·2ⁿ⁺⁶⁴
   };
@@ -249,11 +250,11 @@ struct Gelu {
 #endif
     const float numerator =
         polynomial(a, 47.9584764691F, 42.1614079386F, 17.6625447029F, 3.92616483557F, 0.398945729917F);
-    return {fused(a - high, a + high, reduced),
+    return {a, fused(a - high, a + high, reduced),
             std::bit_cast<float>(bits_of(numerator) + (bits_of(shifted) << F::mantissa_bits))};
   }
   TAPEDECK_INLINE static float second(float x, Parts parts) {
-    const float a = size_of(x), r = parts.rest, square = r * r;
+    const float a = parts.size, r = parts.rest, square = r * r;
     const float q = fused(square, fused(square, -0.000345746931169F, 0.0833330880622F), 4.0F);
     const float denominator =
         polynomial(a, 95.9169523426F, 160.85351356F, 115.708667868F, 45.2600926204F, 9.84197894344F + a);

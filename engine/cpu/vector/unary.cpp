@@ -49,17 +49,18 @@ template <class F>
 void staged_loop(const void* a, std::int64_t a_step, void* out, std::int64_t count) {
   if (a_step != 1) return unary_loop<float, float, F>(a, a_step, out, count);
   constexpr std::int64_t together = 128;
-  alignas(64) float rest[together], top[together];
+  alignas(64) float size[together], rest[together], top[together];
   const float* __restrict x = static_cast<const float*>(a);
   float* __restrict y = static_cast<float*>(out);
   for (std::int64_t i = 0; i < count; i += together) {
     const std::int64_t n = std::min(together, count - i);
     for (std::int64_t j = 0; j < n; ++j) {
       const auto parts = F::first(x[i + j]);
+      size[j] = parts.size;
       rest[j] = parts.rest;
       top[j] = parts.top;
     }
-    for (std::int64_t j = 0; j < n; ++j) y[i + j] = F::second(x[i + j], {rest[j], top[j]});
+    for (std::int64_t j = 0; j < n; ++j) y[i + j] = F::second(x[i + j], {size[j], rest[j], top[j]});
   }
 }
 
