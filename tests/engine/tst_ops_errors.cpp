@@ -163,6 +163,10 @@ class OpsErrorsTest : public QObject {
     EXPECT_ERROR(OutOfRangeError, ops::gather(f32({5}), whole({0, 1, 2, 7})),
                  "gather: indices[3] is 7; must be in [0, 5)");
     EXPECT_ERROR(OutOfRangeError, ops::gather(f32({5}), whole({-1})), "gather: indices[0] is -1");
+    std::vector<std::int64_t> many(1'000'000, 1);  // the first one, whichever thread is done first
+    many[900'000] = 5;
+    many[123'456] = -2;
+    EXPECT_ERROR(OutOfRangeError, ops::gather(f32({5}), whole(many)), "gather: indices[123456] is -2");
     EXPECT_ERROR(TypeMismatchError, ops::gather(f32({5}), f32({1})),
                  "gather: indices is float32; needs a whole-number dtype");
     EXPECT_ERROR(OutOfRangeError, ops::unsorted_segment_sum(f32({1}), whole({4}), 4),
