@@ -1,11 +1,15 @@
-// What kernels are told: the same words for every device. The functions that take them stand in backend.h.
+// What kernels are told: the same words for every device. The functions that take them stand in
+// kernel_list.h.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/backend/elementwise_functions.h"
 #include "engine/tensor/dtype.h"
@@ -36,6 +40,20 @@ struct Values {
   const void* data;
   int step = 1;            ///< 0: one value
   bool immediate = false;  ///< that value is in memory of the host
+};
+
+// ---- where values stand ----
+/// An index that lies outside of its range.
+struct BadIndex {
+  std::int64_t place;  ///< in row-major order
+  std::int64_t value;
+};
+
+/// Which values there are, in the order of their first appearance.
+struct Distinct {
+  std::vector<std::int64_t> first;   ///< where each value appeared first
+  std::vector<std::int64_t> place;   ///< of each element among the values
+  std::vector<std::int64_t> counts;  ///< how often each value appeared
 };
 
 // ---- numbers at equal steps, diagonals ----

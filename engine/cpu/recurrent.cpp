@@ -1,5 +1,6 @@
-#include "engine/cpu/recurrent.h"
-
+// One product for the inputs of all steps, one for each step's state, and one for each gradient of a weight.
+// Results do not depend on the number of threads; the calling thread checks for interrupts.
+#include "engine/cpu/kernels.h"
 #include "engine/cpu/recurrent_steps.h"
 
 namespace tapedeck::cpu {

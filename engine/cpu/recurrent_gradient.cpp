@@ -1,6 +1,5 @@
-#include "engine/cpu/recurrent.h"
+#include "engine/cpu/kernels.h"
 #include "engine/cpu/recurrent_steps.h"
-#include "engine/cpu/reduce.h"
 
 namespace tapedeck::cpu {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "engine/backend/kernels.h"
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/dispatch.h"
 #include "engine/cpu/packed_right.h"
-#include "engine/cpu/recurrent.h"
 
 namespace tapedeck::cpu {
 

@@ -1,5 +1,5 @@
-#include "engine/cuda/backend.h"
 #include "engine/cuda/elements.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/launch.h"
 
 namespace tapedeck::cuda {
@@ -50,8 +50,8 @@ void move_diagonals(const char* name, std::size_t size, const kernels::DiagonalB
 
 }  // namespace
 
-void CudaBackend::band_part(std::size_t size, const void* matrices, std::int64_t count, std::int64_t rows,
-                            std::int64_t columns, std::int64_t lower, std::int64_t upper, void* out) const {
+void band_part(std::size_t size, const void* matrices, std::int64_t count, std::int64_t rows,
+               std::int64_t columns, std::int64_t lower, std::int64_t upper, void* out) {
   const std::int64_t elements = count * rows * columns;
   visit_size(size, [&]<class T>(T) {
     visit_number(elements, [&]<class Number>(Number) {
@@ -62,13 +62,13 @@ void CudaBackend::band_part(std::size_t size, const void* matrices, std::int64_t
   });
 }
 
-void CudaBackend::pack_diagonals(std::size_t size, const kernels::DiagonalBand& band, const void* matrices,
-                                 std::int64_t count, void* packed) const {
+void pack_diagonals(std::size_t size, const DiagonalBand& band, const void* matrices, std::int64_t count,
+                    void* packed) {
   move_diagonals<true>("pack_diagonals", size, band, matrices, count, packed);
 }
 
-void CudaBackend::unpack_diagonals(std::size_t size, const kernels::DiagonalBand& band, const void* packed,
-                                   std::int64_t count, void* matrices) const {
+void unpack_diagonals(std::size_t size, const DiagonalBand& band, const void* packed, std::int64_t count,
+                      void* matrices) {
   move_diagonals<false>("unpack_diagonals", size, band, packed, count, matrices);
 }
 

@@ -1,5 +1,5 @@
-#include "engine/cuda/backend.h"
 #include "engine/cuda/elements.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/launch.h"
 
 namespace tapedeck::cuda {
@@ -99,16 +99,16 @@ void gradient_typed(const kernels::ResampleSize& size, const void* dy, const std
 
 }  // namespace
 
-void CudaBackend::resample(DType dtype, const kernels::ResampleSize& size, const void* x,
-                           const std::int64_t* indices, const void* weights, void* out) const {
+void resample(DType dtype, const ResampleSize& size, const void* x, const std::int64_t* indices,
+              const void* weights, void* out) {
   if (dtype == DType::float32)
     resample_typed<float>(size, x, indices, weights, out);
   else
     resample_typed<double>(size, x, indices, weights, out);
 }
 
-void CudaBackend::resample_gradient(DType dtype, const kernels::ResampleSize& size, const void* dy,
-                                    const std::int64_t* indices, const void* weights, void* out) const {
+void resample_gradient(DType dtype, const ResampleSize& size, const void* dy, const std::int64_t* indices,
+                       const void* weights, void* out) {
   if (dtype == DType::float32)
     gradient_typed<float>(size, dy, indices, weights, out);
   else

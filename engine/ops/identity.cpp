@@ -63,7 +63,8 @@ namespace {
 Tensor flags_of(kernels::Unary test, const Tensor& x) {
   Tensor flags = Tensor::allocate(DType::bool_, x.shape());
   const Tensor values = readable(x);
-  backend().unary(test, x.dtype(), operand(values, x.shape()), flags.writable_data<std::byte>(), x.shape());
+  backend().unary_strided(test, x.dtype(), operand(values, x.shape()), flags.writable_data<std::byte>(),
+                          x.shape());
   return flags;
 }
 

@@ -8,7 +8,8 @@ namespace {
 
 Tensor run_unary(kernels::Unary kernel, const Tensor& x) {
   const Tensor out = Tensor::allocate(x.dtype(), x.shape());
-  backend().unary(kernel, x.dtype(), operand(x, x.shape()), out.writable_data<std::byte>(), x.shape());
+  backend().unary_strided(kernel, x.dtype(), operand(x, x.shape()), out.writable_data<std::byte>(),
+                          x.shape());
   return out;
 }
 Tensor run_kernel(kernels::Binary kernel, const Tensor& a, const Tensor& b) {

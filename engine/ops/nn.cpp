@@ -11,7 +11,7 @@ namespace tapedeck::ops {
 static Tensor log_softmax(const Tensor& logits, std::int64_t axis = -1);
 namespace {
 
-using RowKernel = void (Backend::*)(DType, const void*, std::int64_t, std::int64_t, void*) const;
+using RowKernel = void (*Backend::*)(DType, const void*, std::int64_t, std::int64_t, void*);
 
 TensorSpecs softmax_shape(const OpContext& c) {
   require_kind(c, 0, Kind::floating);

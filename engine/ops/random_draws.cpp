@@ -193,10 +193,9 @@ TAPEDECK_OP(random_categorical_op) = {
         [](const OpContext& c) {
           Tensor out = allocate_output(c);
           const Tensor logits = contiguous(c.inputs[0]);
-          const std::int64_t bad = backend().random_classes(
-              logits.dtype(), logits.raw(), logits.dim(0), logits.dim(1), place_of(c), out.dtype(),
-              out.writable_data<std::byte>(), out.dim(1),
-              "random_categorical: a row of logits has no finite value, or a NaN or +Inf");
+          const std::int64_t bad =
+              backend().random_classes(logits.dtype(), logits.raw(), logits.dim(0), logits.dim(1),
+                                       place_of(c), out.dtype(), out.writable_data<std::byte>(), out.dim(1));
           if (bad >= 0)
             fail<InvalidArgumentError>("random_categorical: row ", bad,
                                        " of logits has no finite value, or a NaN or +Inf");

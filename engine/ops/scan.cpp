@@ -19,8 +19,8 @@ TensorSpecs scan_shape(const OpContext& c) {
   return like_first(c);
 }
 
-using ScanKernel = void (Backend::*)(kernels::Scan, DType, const void*, std::int64_t, std::int64_t,
-                                     std::int64_t, void*) const;
+using ScanKernel = void (*Backend::*)(kernels::Scan, DType, const void*, std::int64_t, std::int64_t,
+                                      std::int64_t, void*);
 
 template <bool product, ScanKernel kernel = &Backend::scan>
 Tensors scan_forward(const OpContext& c) {
