@@ -96,6 +96,10 @@ struct DiagonalBand {
 enum class Reduction : std::uint8_t { sum, prod, max, min, any, all };
 constexpr int reduction_count = static_cast<int>(Reduction::all) + 1;
 
+/// The pattern of lanes that a block is reduced in, which gives it the same bits on every device: so many
+/// vectors of so many bytes.
+constexpr int lane_vectors = 4, lane_vector_bytes = 64;
+
 /// Whether a sum of squares has all its digits: no square overflowed or underflowed. NaN has nothing to lose.
 template <class T>
 constexpr bool keeps_digits(T sum) {

@@ -1,4 +1,5 @@
 #include "engine/cuda/elements.h"
+#include "engine/cuda/index.h"
 #include "engine/cuda/kernels.h"
 #include "engine/cuda/launch.h"
 
@@ -41,7 +42,7 @@ void move_diagonals(const char* name, std::size_t size, const kernels::DiagonalB
                     std::int64_t count, void* to) {
   const std::int64_t places = count * band.count() * band.length();
   visit_size(size, [&]<class T>(T) {
-    visit_number(places, [&]<class Number>(Number) {
+    visit_index(places, [&]<class Number>(Number) {
       launch(name, grid_for(places), move_diagonals_kernel<pack, T, Number>, band,
              static_cast<const T*>(from), static_cast<Number>(places), static_cast<T*>(to));
     });
@@ -54,7 +55,7 @@ void band_part(std::size_t size, const void* matrices, std::int64_t count, std::
                std::int64_t columns, std::int64_t lower, std::int64_t upper, void* out) {
   const std::int64_t elements = count * rows * columns;
   visit_size(size, [&]<class T>(T) {
-    visit_number(elements, [&]<class Number>(Number) {
+    visit_index(elements, [&]<class Number>(Number) {
       launch("band_part", grid_for(elements), band_part_kernel<T, Number>, static_cast<const T*>(matrices),
              static_cast<Number>(elements), static_cast<Number>(rows), static_cast<Number>(columns), lower,
              upper, static_cast<T*>(out));

@@ -10,15 +10,7 @@ namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
 
 namespace functions_of_two {
-#define TAPEDECK_FUNCTION(name, domain, others, result, cost, wide_cost, ...) \
-  struct name {                                                               \
-    template <class T>                                                        \
-    TAPEDECK_INLINE static auto apply(T x, T y) {                             \
-      return __VA_ARGS__;                                                     \
-    }                                                                         \
-  };
-TAPEDECK_BINARY_FUNCTIONS(TAPEDECK_FUNCTION)
-#undef TAPEDECK_FUNCTION
+TAPEDECK_BINARY_FUNCTIONS(TAPEDECK_FUNCTION_OF_TWO)
 
 /// Powers whose exponent all elements share: some need no logarithm, as on the CPU (vector/binary.cpp).
 struct pow_shared {

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "engine/cuda/elements.h"
+#include "engine/cuda/index.h"
 #include "engine/cuda/kernels.h"
 #include "engine/cuda/launch.h"
 #include "engine/cuda/memory.h"
@@ -93,7 +94,7 @@ void one_hot(std::size_t size, DType dtype, const void* indices, std::int64_t ou
     T on_value, off_value;
     std::memcpy(&on_value, on, sizeof on_value);
     std::memcpy(&off_value, off, sizeof off_value);
-    visit_number(results, [&]<class Number>(Number) {
+    visit_index(results, [&]<class Number>(Number) {
       const auto mark = [&]<class Index>(const Index* from) {
         launch("one_hot", grid_for(results), one_hot_kernel<T, Index, Number>, from,
                static_cast<Number>(depth), static_cast<Number>(inner), on_value, off_value,

@@ -92,16 +92,10 @@ TAPEDECK_OP(unique_op) = unique_row<false>(
     "unique", "Unique",
     "(y, idx): the values, and for each element of x its value's place, so that x = y[idx], of dtype "
     "out_idx.");
-std::pair<Tensor, Tensor> unique(const Tensor& x, DType out_idx) {
-  return run_op2(unique_op, x, {out_idx});
-}
 
 TAPEDECK_OP(unique_with_counts_op) = unique_row<true>(
     "unique_with_counts", "UniqueWithCounts",
     "(y, idx, count): the values; for each element of x its value's place, so that x = y[idx]; how often "
     "each value appeared. idx and count have dtype out_idx.");
-Tensors unique_with_counts(const Tensor& x, DType out_idx) {
-  return run_op(unique_with_counts_op, {&x, 1}, {out_idx});
-}
 
 }  // namespace tapedeck::ops

@@ -3,6 +3,12 @@
 #include "engine/ops/matrices.h"
 
 namespace tapedeck::ops {
+
+static Tensor matrix_determinant(const Tensor& input);
+static std::pair<Tensor, Tensor> slogdet(const Tensor& input);
+static Tensor matrix_cofactor(const Tensor& input);
+static Tensor matrix_cofactor_derivative(const Tensor& input, const Tensor& direction);
+
 namespace {
 
 Tensor trace_per_matrix(const Tensor& a) {
@@ -68,7 +74,7 @@ TAPEDECK_OP(matrix_determinant_op) = {
            "Applications 283), and of those once more; beyond the second order it needs an inverse.\n"
            "Errors: InvalidArgumentError for other shapes; TypeMismatchError for another dtype.",
 };
-Tensor matrix_determinant(const Tensor& input) {
+static Tensor matrix_determinant(const Tensor& input) {
   return run_op1(matrix_determinant_op, {input});
 }
 
@@ -103,7 +109,7 @@ TAPEDECK_OP(matrix_cofactor_op) = {
         "Errors: InvalidArgumentError for other shapes; TypeMismatchError for another dtype.",
     .gpu_kernel = false,
 };
-Tensor matrix_cofactor(const Tensor& input) {
+static Tensor matrix_cofactor(const Tensor& input) {
   return run_op1(matrix_cofactor_op, {input});
 }
 
@@ -159,7 +165,7 @@ TAPEDECK_OP(matrix_cofactor_derivative_op) = {
         "dtypes.",
     .gpu_kernel = false,
 };
-Tensor matrix_cofactor_derivative(const Tensor& input, const Tensor& direction) {
+static Tensor matrix_cofactor_derivative(const Tensor& input, const Tensor& direction) {
   return run_op1(matrix_cofactor_derivative_op, {input, direction});
 }
 
@@ -212,7 +218,7 @@ TAPEDECK_OP(log_matrix_determinant_op) = {
         "Errors: InvalidArgumentError for other shapes; TypeMismatchError for another dtype.",
     .results = {.fields = {"sign", "log_abs_determinant"}, .tuple_name = "LogMatrixDeterminant"},
 };
-std::pair<Tensor, Tensor> slogdet(const Tensor& input) {
+static std::pair<Tensor, Tensor> slogdet(const Tensor& input) {
   return run_op2(log_matrix_determinant_op, input);
 }
 

@@ -47,11 +47,7 @@ TAPEDECK_OP(fft_op) = {
         },
     // The matrix of the transform is symmetric: applied to a cotangent it is the transform again.
     .vjp_reads = VjpReads::shapes,
-    .vjp =
-        [](const VjpContext& c) {
-          return one(fft(c.cotangents[0], integer_of({c.op, c.inputs, c.attributes, {}}, "axes"),
-                         c.get<bool>("inverse")));
-        },
+    .vjp = [](const VjpContext& c) { return one(run_op1(c.op, {c.cotangents[0]}, c.attributes)); },
     .vjp_formula = "dx = conj(fft(conj(dy)))",
     .cost = [](const CostContext& c) -> OpCost {
       const TensorSpec& x = c.inputs[0];
@@ -70,8 +66,5 @@ TAPEDECK_OP(fft_op) = {
     .takes_others = true,
     .gpu_kernel = false,
 };
-Tensor fft(const Tensor& input, std::int64_t axes, bool inverse) {
-  return run_op1(fft_op, {input}, {axes, inverse});
-}
 
 }  // namespace tapedeck::ops

@@ -118,9 +118,6 @@ TAPEDECK_OP(matrix_square_root_op) = {
         "TypeMismatchError for another dtype.",
     .gpu_kernel = false,
 };
-Tensor matrix_square_root(const Tensor& input) {
-  return run_op1(matrix_square_root_op, {input});
-}
 
 TAPEDECK_OP(matrix_exponential_op) = {
     .name = "matrix_exponential",
@@ -155,9 +152,6 @@ TAPEDECK_OP(matrix_exponential_op) = {
         "Errors: InvalidArgumentError for other shapes; TypeMismatchError for another dtype.",
     .gpu_kernel = false,
 };
-Tensor matrix_exponential(const Tensor& input) {
-  return run_op1(matrix_exponential_op, {input});
-}
 
 TAPEDECK_OP(matrix_logarithm_op) = {
     .name = "matrix_logarithm",
@@ -197,8 +191,5 @@ TAPEDECK_OP(matrix_logarithm_op) = {
         "negative, saying which; TypeMismatchError for another dtype.",
     .gpu_kernel = false,
 };
-Tensor matrix_logarithm(const Tensor& input) {
-  return run_op1(matrix_logarithm_op, {input});
-}
 
 }  // namespace tapedeck::ops

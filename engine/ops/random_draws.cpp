@@ -128,9 +128,6 @@ TAPEDECK_OP(random_shuffle_op) = {
            stream_doc,
     .takes_narrow = true,
 };
-Tensor random_shuffle(const Tensor& value, Seed seed) {
-  return run_draw(random_shuffle_op, {value}, {}, seed);
-}
 
 // ---- dropout ----
 TAPEDECK_OP(dropout_op) = {
@@ -214,9 +211,6 @@ TAPEDECK_OP(random_categorical_op) = {
            stream_doc,
     .gpu_kernel = false,
 };
-Tensor random_categorical(const Tensor& logits, std::int64_t num_samples, DType dtype, Seed seed) {
-  return run_draw(random_categorical_op, {logits}, {num_samples, dtype}, seed);
-}
 
 // ---- random_gamma ----
 TAPEDECK_OP(random_gamma_op) = {
@@ -272,9 +266,6 @@ TAPEDECK_OP(random_gamma_op) = {
            stream_doc,
     .gpu_kernel = false,
 };
-Tensor random_gamma(const Shape& shape, const Tensor& alpha, Seed seed) {
-  return run_draw(random_gamma_op, {alpha}, {attribute_of(shape)}, seed);
-}
 
 // ---- random_poisson ----
 TAPEDECK_OP(random_poisson_op) = {
