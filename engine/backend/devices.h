@@ -9,8 +9,10 @@
 
 namespace tapedeck {
 
-class Backend;
 class DeviceMemory;
+namespace kernels {
+struct Table;
+}
 
 /// Looks for GPUs; once, the first call. From then on gpu_count() tells how many there are.
 void load_gpus();
@@ -32,9 +34,9 @@ void on_gpu_loss(std::function<void(const std::string&)> told);
 
 /// What the engine gives to the library.
 struct GpuHost {
-  const Backend& cpu;
+  const kernels::Table& cpu;
   /// The GPU gets the next number.
-  void (*add)(DeviceMemory& memory, const Backend& kernels);
+  void (*add)(DeviceMemory& memory, const kernels::Table& table);
   /// op_device(); a library's own copy of that variable would be another.
   Device (*op_device)();
   bool (*tensor_float_32_allowed)();

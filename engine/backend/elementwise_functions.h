@@ -131,3 +131,19 @@
   F(swish, floating, none, same, 0.8, 0.8, x* sigmoid_of(y* x))
 
 #define TAPEDECK_BINARY_FUNCTIONS(F) TAPEDECK_BINARY_OPS(F) TAPEDECK_CHOSEN_BINARY_FUNCTIONS(F)
+
+// A type of each function's name, whose apply computes it: for what stands in vector/*.h and is called there.
+#define TAPEDECK_FUNCTION_OF_ONE(name, domain, others, result, cost, wide_cost, ...) \
+  struct name {                                                                      \
+    template <class T>                                                               \
+    TAPEDECK_INLINE static auto apply(T x) {                                         \
+      return __VA_ARGS__;                                                            \
+    }                                                                                \
+  };
+#define TAPEDECK_FUNCTION_OF_TWO(name, domain, others, result, cost, wide_cost, ...) \
+  struct name {                                                                      \
+    template <class T>                                                               \
+    TAPEDECK_INLINE static auto apply(T x, T y) {                                    \
+      return __VA_ARGS__;                                                            \
+    }                                                                                \
+  };

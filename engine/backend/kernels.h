@@ -1,11 +1,15 @@
-// What kernels are told: the same words for every device. The functions that take them stand in backend.h.
+// What kernels are told: the same words for every device. The functions that take them stand in
+// kernel_list.h.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/backend/elementwise_functions.h"
 #include "engine/tensor/dtype.h"
@@ -36,6 +40,20 @@ struct Values {
   const void* data;
   int step = 1;            ///< 0: one value
   bool immediate = false;  ///< that value is in memory of the host
+};
+
+// ---- where values stand ----
+/// An index that lies outside of its range.
+struct BadIndex {
+  std::int64_t place;  ///< in row-major order
+  std::int64_t value;
+};
+
+/// Which values there are, in the order of their first appearance.
+struct Distinct {
+  std::vector<std::int64_t> first;   ///< where each value appeared first
+  std::vector<std::int64_t> place;   ///< of each element among the values
+  std::vector<std::int64_t> counts;  ///< how often each value appeared
 };
 
 // ---- numbers at equal steps, diagonals ----
@@ -77,6 +95,10 @@ struct DiagonalBand {
 /// `any` and `all` take bool, the others numbers. Maximum and minimum give NaN where one is among the values.
 enum class Reduction : std::uint8_t { sum, prod, max, min, any, all };
 constexpr int reduction_count = static_cast<int>(Reduction::all) + 1;
+
+/// The pattern of lanes that a block is reduced in, which gives it the same bits on every device: so many
+/// vectors of so many bytes.
+constexpr int lane_vectors = 4, lane_vector_bytes = 64;
 
 /// Whether a sum of squares has all its digits: no square overflowed or underflowed. NaN has nothing to lose.
 template <class T>

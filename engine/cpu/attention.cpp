@@ -1,10 +1,11 @@
-#include "engine/cpu/attention.h"
-
+// Each of the many matrices stays in a core's cache. Results do not depend on the number of threads; the
+// calling thread checks for interrupts.
 #include <algorithm>
 
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/dispatch.h"
 #include "engine/cpu/gemm.h"
+#include "engine/cpu/kernels.h"
 #include "engine/cpu/recurrent_steps.h"
 
 namespace tapedeck::cpu {

@@ -1,5 +1,5 @@
-#include "engine/cpu/convolution.h"
-
+// Convolutions of images and their gradients: oneDNN for float32, unfolded images and matrix products for
+// float64.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -8,6 +8,7 @@
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/convolution_products.h"
 #include "engine/cpu/gemm.h"
+#include "engine/cpu/kernels.h"
 #include "engine/cpu/onednn_convolution.h"
 
 namespace tapedeck::cpu {

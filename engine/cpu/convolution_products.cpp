@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "engine/cpu/blocks.h"
-#include "engine/cpu/matmul.h"
+#include "engine/cpu/gemm.h"
+#include "engine/cpu/kernels.h"
 #include "engine/cpu/sum_parts.h"
 #include "engine/tensor/storage.h"
 

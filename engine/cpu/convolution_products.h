@@ -2,7 +2,7 @@
 // large that one for each block of images would cost more than the product.
 #pragma once
 
-#include "engine/cpu/convolution.h"
+#include "engine/backend/kernels.h"
 
 namespace tapedeck::cpu {
 

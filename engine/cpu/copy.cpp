@@ -1,11 +1,10 @@
-#include "engine/cpu/copy.h"
-
 #include <algorithm>
 #include <cstring>
 
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/dispatch.h"
 #include "engine/cpu/iterate.h"
+#include "engine/cpu/kernels.h"
 
 namespace tapedeck::cpu {
 namespace {

@@ -1,10 +1,9 @@
-#include "engine/cpu/diagonals.h"
-
 #include <algorithm>
 #include <cstring>
 
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/elements.h"
+#include "engine/cpu/kernels.h"
 #include "engine/tensor/interrupt.h"
 
 namespace tapedeck::cpu {

@@ -5,10 +5,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "engine/cpu/elementwise.h"
+#include "engine/backend/kernels.h"
 #include "engine/cpu/gemm.h"
-#include "engine/cpu/reduce.h"
-#include "engine/cpu/update.h"
 
 namespace tapedeck::cpu {
 

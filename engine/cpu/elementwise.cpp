@@ -7,6 +7,7 @@
 #include "engine/cpu/dispatch.h"
 #include "engine/cpu/elements.h"
 #include "engine/cpu/iterate.h"
+#include "engine/cpu/kernels.h"
 
 namespace tapedeck::cpu {
 namespace {
@@ -183,7 +184,7 @@ void unary(Unary op, DType dtype, const void* a, void* out, std::int64_t count) 
       [&](std::int64_t begin, std::int64_t n, void* target) { loop(at(a, begin, size), 1, target, n); });
 }
 
-void unary(Unary op, DType dtype, const Operand& a, void* out, const Shape& shape) {
+void unary_strided(Unary op, DType dtype, const Operand& a, void* out, const Shape& shape) {
   const UnaryLoop loop = loop_of(op, dtype);
   const Strides out_strides = contiguous_strides(shape);
   const Loops<2> walk(shape, {&a.strides, &out_strides});
@@ -195,22 +196,23 @@ void unary(Unary op, DType dtype, const Operand& a, void* out, const Shape& shap
   });
 }
 
-void binary(Binary op, DType dtype, const void* a, int a_step, const void* b, int b_step, void* out,
-            std::int64_t count) {
+void binary(Binary op, DType dtype, const Values& a, const Values& b, void* out, std::int64_t count) {
   const BinaryLoop loop = loop_of(op, dtype);
   if (count == 0) return;
-  if (count == 1) b_step = 0;  // one y for all: which loop a power takes must not depend on how many share it
-  if (count <= few) return loop(a, a_step, b, b_step, out, count);
-  const double cost = cost_of(op, dtype, b, b_step);
-  if (static_cast<double>(count) * cost <= 20000.0) return loop(a, a_step, b, b_step, out, count);
+  // One y for all: which loop a power takes must not depend on how many share it.
+  const int b_step = count == 1 ? 0 : b.step;
+  if (count <= few) return loop(a.data, a.step, b.data, b_step, out, count);
+  const double cost = cost_of(op, dtype, b.data, b_step);
+  if (static_cast<double>(count) * cost <= 20000.0) return loop(a.data, a.step, b.data, b_step, out, count);
   const std::size_t size = item_size(dtype);
   write_contiguous(
       out, count, result_size(op, dtype), cost, [&](std::int64_t begin, std::int64_t n, void* target) {
-        loop(at(a, begin * a_step, size), a_step, at(b, begin * b_step, size), b_step, target, n);
+        loop(at(a.data, begin * a.step, size), a.step, at(b.data, begin * b_step, size), b_step, target, n);
       });
 }
 
-void binary(Binary op, DType dtype, const Operand& a, const Operand& b, void* out, const Shape& shape) {
+void binary_strided(Binary op, DType dtype, const Operand& a, const Operand& b, void* out,
+                    const Shape& shape) {
   if (element_count(shape) == 0) return;
   const BinaryLoop loop = loop_of(op, dtype);
   const Strides out_strides = contiguous_strides(shape);
@@ -231,12 +233,12 @@ void binary(Binary op, DType dtype, const Operand& a, const Operand& b, void* ou
   });
 }
 
-void clip(DType dtype, const void* x, const void* low, const void* high, void* out, std::int64_t count) {
+void clip(DType dtype, const void* x, const Values& low, const Values& high, void* out, std::int64_t count) {
   const auto loop = loops().clip[index_of(dtype)];
   const std::size_t size = item_size(dtype);
   write_contiguous(out, count, size, cost_of(Binary::add, dtype),
                    [&](std::int64_t begin, std::int64_t n, void* target) {
-                     loop(at(x, begin, size), low, high, target, n);
+                     loop(at(x, begin, size), low.data, high.data, target, n);
                    });
 }
 
@@ -252,14 +254,14 @@ void narrow(DType narrow, const float* from, std::uint16_t* to, std::int64_t cou
              [=](std::int64_t begin, std::int64_t end) { loop(from + begin, to + begin, end - begin); });
 }
 
-void scaled_sum(DType dtype, const void* a, const void* x, const void* b, const void* y, void* out,
+void scaled_sum(DType dtype, const Values& a, const void* x, const Values& b, const void* y, void* out,
                 std::int64_t count) {
   const ScaledSumLoop loop = loops().scaled_sum[index_of(dtype)];
   const double cost = 0.5;
-  if (static_cast<double>(count) * cost <= 20000.0) return loop(a, x, b, y, out, count);
+  if (static_cast<double>(count) * cost <= 20000.0) return loop(a.data, x, b.data, y, out, count);
   const std::size_t size = item_size(dtype);
   write_contiguous(out, count, size, cost, [&](std::int64_t begin, std::int64_t n, void* target) {
-    loop(a, at(x, begin, size), b, at(y, begin, size), target, n);
+    loop(a.data, at(x, begin, size), b.data, at(y, begin, size), target, n);
   });
 }
 

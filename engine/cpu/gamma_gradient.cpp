@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "engine/cpu/blocks.h"
-#include "engine/cpu/random.h"
+#include "engine/cpu/kernels.h"
 #include "engine/cpu/taylor.h"
 
 namespace tapedeck::cpu {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "engine/cpu/blocks.h"
-#include "engine/cpu/copy.h"
 #include "engine/cpu/gemm_few_rows.h"
 #include "engine/cpu/gemm_parts.h"
+#include "engine/cpu/kernels.h"
 #include "engine/tensor/storage.h"
 
 namespace tapedeck::cpu {

@@ -1,6 +1,6 @@
-#include "engine/cpu/in_top_k.h"
-
 #include <cmath>
+
+#include "engine/cpu/kernels.h"
 
 namespace tapedeck::cpu {
 namespace {

@@ -1,7 +1,7 @@
 #include "engine/cpu/incomplete_gamma.h"
 
 #include "engine/cpu/blocks.h"
-#include "engine/cpu/incomplete.h"
+#include "engine/cpu/kernels.h"
 
 namespace tapedeck::cpu {
 namespace {

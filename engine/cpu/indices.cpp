@@ -1,12 +1,10 @@
-#include "engine/cpu/indices.h"
-
 #include <atomic>
 #include <cstring>
 
 #include "engine/cpu/blocks.h"
-#include "engine/cpu/copy.h"
 #include "engine/cpu/elements.h"
 #include "engine/cpu/in_order.h"
+#include "engine/cpu/kernels.h"
 
 namespace tapedeck::cpu {
 namespace {
@@ -71,7 +69,7 @@ std::optional<std::int64_t> number_slices(const T* coordinates, std::int64_t row
 }  // namespace
 
 std::optional<BadIndex> check_indices(DType dtype, const void* indices, std::int64_t count, std::int64_t low,
-                                      std::int64_t high, std::int64_t* out) {
+                                      std::int64_t high, std::int64_t* out, const std::string&) {
   if (dtype == DType::int32) return check(static_cast<const std::int32_t*>(indices), count, low, high, out);
   return check(static_cast<const std::int64_t*>(indices), count, low, high, out);
 }
@@ -86,14 +84,15 @@ void one_hot(std::size_t size, DType dtype, const void* indices, std::int64_t ou
 }
 
 std::optional<std::int64_t> slice_numbers(DType dtype, const void* coordinates, std::int64_t rows,
-                                          const Shape& shape, std::int64_t rows_per_batch,
-                                          std::int64_t* out) {
+                                          const Shape& shape, std::int64_t rows_per_batch, std::int64_t* out,
+                                          const std::string&) {
   if (dtype == DType::int32)
     return number_slices(static_cast<const std::int32_t*>(coordinates), rows, shape, rows_per_batch, out);
   return number_slices(static_cast<const std::int64_t*>(coordinates), rows, shape, rows_per_batch, out);
 }
 
-std::optional<std::int64_t> invert_permutation(const std::int64_t* x, std::int64_t count, std::int64_t* out) {
+std::optional<std::int64_t> invert_permutation(const std::int64_t* x, std::int64_t count, std::int64_t* out,
+                                               const std::string&) {
   constexpr std::int64_t nowhere = -1;
   fill(sizeof nowhere, &nowhere, out, count);
   std::optional<std::int64_t> twice;

@@ -1,10 +1,9 @@
-#include "engine/cpu/length_scales.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "engine/backend/kernels.h"
+#include "engine/cpu/kernels.h"
 
 namespace tapedeck::cpu {
 namespace {

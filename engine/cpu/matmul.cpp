@@ -1,10 +1,9 @@
-#include "engine/cpu/matmul.h"
-
 #include <algorithm>
 #include <type_traits>
 
 #include "engine/cpu/blocks.h"
-#include "engine/cpu/reduce.h"
+#include "engine/cpu/gemm.h"
+#include "engine/cpu/kernels.h"
 #include "engine/tensor/error.h"
 
 namespace tapedeck::cpu {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/cpu/kernels.h"
 #include "engine/cpu/linear_algebra.h"
 
 namespace tapedeck::cpu {
@@ -44,14 +45,15 @@ std::optional<MatrixFlaw> each_sound(const Matrices& of, double operations, F f)
 
 }  // namespace
 
-std::optional<MatrixFlaw> cholesky(const Matrices& of, const void* a, void* l) {
+std::optional<MatrixFlaw> cholesky(const Matrices& of, const void* a, void* l, const FlawText&) {
   const std::int64_t n = of.rows;
   return each_sound(of, cubed(n, n, n), [=]<class T>(T, std::int64_t i) {
     return cholesky(n, at<T>(a, i, n * n), at<T>(l, i, n * n));
   });
 }
 
-std::optional<MatrixFlaw> lu(const Matrices& of, const void* a, void* packed, DType orders, void* order) {
+std::optional<MatrixFlaw> lu(const Matrices& of, const void* a, void* packed, DType orders, void* order,
+                             const FlawText&) {
   const std::int64_t n = of.rows;
   return each_sound(of, cubed(n, n, n), [=]<class T>(T, std::int64_t i) {
     std::vector<std::int64_t> rows(static_cast<std::size_t>(n));
@@ -65,14 +67,16 @@ std::optional<MatrixFlaw> lu(const Matrices& of, const void* a, void* packed, DT
   });
 }
 
-std::optional<MatrixFlaw> inverse(const Matrices& of, bool transposed, const void* a, void* out) {
+std::optional<MatrixFlaw> inverse(const Matrices& of, bool transposed, const void* a, void* out,
+                                  const FlawText&) {
   const std::int64_t n = of.rows;
   return each_sound(of, cubed(n, n, n), [=]<class T>(T, std::int64_t i) {
     return inverse(n, transposed, at<T>(a, i, n * n), at<T>(out, i, n * n));
   });
 }
 
-std::optional<MatrixFlaw> solve(const Matrices& of, bool transposed, const void* a, const void* b, void* x) {
+std::optional<MatrixFlaw> solve(const Matrices& of, bool transposed, const void* a, const void* b, void* x,
+                                const FlawText&) {
   const std::int64_t n = of.rows, m = of.columns;
   return each_sound(of, cubed(n, n, n + m), [=]<class T>(T, std::int64_t i) {
     return solve(n, m, transposed, at<T>(a, i, n * n), at<T>(b, i, n * m), at<T>(x, i, n * m));
@@ -80,7 +84,7 @@ std::optional<MatrixFlaw> solve(const Matrices& of, bool transposed, const void*
 }
 
 std::optional<MatrixFlaw> triangular_solve(const Matrices& of, bool lower, bool transposed, const void* a,
-                                           const void* b, void* x) {
+                                           const void* b, void* x, const FlawText&) {
   const std::int64_t n = of.rows, m = of.columns;
   return each_sound(of, cubed(n, n, n + m), [=]<class T>(T, std::int64_t i) {
     return triangular_solve(n, m, lower, transposed, at<T>(a, i, n * n), at<T>(b, i, n * m),
@@ -116,7 +120,8 @@ void svd(const Matrices& of, bool full, const void* a, void* s, void* u, void* v
   });
 }
 
-std::optional<MatrixFlaw> symmetric_eigen(const Matrices& of, const void* a, void* e, void* v) {
+std::optional<MatrixFlaw> symmetric_eigen(const Matrices& of, const void* a, void* e, void* v,
+                                          const FlawText&) {
   const std::int64_t n = of.rows;
   return each_sound(of, 10 * cubed(n, n, n), [=]<class T>(T, std::int64_t i) {
     const bool converged = symmetric_eigen(n, at<T>(a, i, n * n), at<T>(e, i, n), at<T>(v, i, n * n));
@@ -129,6 +134,39 @@ void pseudo_inverse(const Matrices& of, double rcond, const void* a, void* out) 
   each(of, 10 * cubed(m, n, n), [=]<class T>(T, std::int64_t i) {
     pseudo_inverse(m, n, rcond, at<T>(a, i, m * n), at<T>(out, i, m * n));
   });
+}
+
+void cofactor(const Matrices& of, const void* a, void* out) {
+  const std::int64_t n = of.rows;
+  each(of, 4 * cubed(n, n, n),
+       [=]<class T>(T, std::int64_t i) { cofactor(n, at<T>(a, i, n * n), at<T>(out, i, n * n)); });
+}
+
+void cofactor_derivative(const Matrices& of, const void* a, const void* direction, void* out) {
+  const std::int64_t n = of.rows;
+  each(of, 4 * cubed(n, n, n), [=]<class T>(T, std::int64_t i) {
+    cofactor_derivative(n, at<T>(a, i, n * n), at<T>(direction, i, n * n), at<T>(out, i, n * n));
+  });
+}
+
+std::optional<MatrixFlaw> matrix_square_root(const Matrices& of, const void* a, void* out) {
+  const std::int64_t n = of.rows;
+  return each_sound(of, 20 * cubed(n, n, n), [=]<class T>(T, std::int64_t i) {
+    return square_root(n, at<T>(a, i, n * n), at<T>(out, i, n * n)) ? Flaw{} : Flaw{0, 0.0};
+  });
+}
+
+std::optional<MatrixFlaw> matrix_logarithm(const Matrices& of, const void* a, void* out) {
+  const std::int64_t n = of.rows;
+  return each_sound(of, 20 * cubed(n, n, n), [=]<class T>(T, std::int64_t i) {
+    return logarithm(n, at<T>(a, i, n * n), at<T>(out, i, n * n)) ? Flaw{} : Flaw{0, 0.0};
+  });
+}
+
+void matrix_exponential(const Matrices& of, const void* a, void* out) {
+  const std::int64_t n = of.rows;
+  each(of, 20 * cubed(n, n, n),
+       [=]<class T>(T, std::int64_t i) { exponential(n, at<T>(a, i, n * n), at<T>(out, i, n * n)); });
 }
 
 }  // namespace tapedeck::cpu

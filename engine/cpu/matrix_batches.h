@@ -1,5 +1,4 @@
-// The functions of linear_algebra.h for each matrix of a batch, on several threads. Results are contiguous as
-// the inputs are.
+// Work on each matrix of a batch, on several threads.
 #pragma once
 
 #include <mutex>
@@ -36,21 +35,5 @@ std::optional<MatrixFlaw> first_flaw(std::int64_t count, double operations, F&& 
   });
   return first;
 }
-
-std::optional<MatrixFlaw> cholesky(const Matrices& of, const void* a, void* l);
-/// `orders`: int32 or int64.
-std::optional<MatrixFlaw> lu(const Matrices& of, const void* a, void* packed, DType orders, void* order);
-std::optional<MatrixFlaw> inverse(const Matrices& of, bool transposed, const void* a, void* out);
-/// `of`: the right sides.
-std::optional<MatrixFlaw> solve(const Matrices& of, bool transposed, const void* a, const void* b, void* x);
-std::optional<MatrixFlaw> triangular_solve(const Matrices& of, bool lower, bool transposed, const void* a,
-                                           const void* b, void* x);
-void determinant(const Matrices& of, const void* a, void* out);
-void log_determinant(const Matrices& of, const void* a, void* sign, void* log);
-void qr(const Matrices& of, bool full, const void* a, void* q, void* r);
-void svd(const Matrices& of, bool full, const void* a, void* s, void* u, void* v);
-/// The flaw of a matrix whose iteration did not converge has no pivot: its place is 0.
-std::optional<MatrixFlaw> symmetric_eigen(const Matrices& of, const void* a, void* e, void* v);
-void pseudo_inverse(const Matrices& of, double rcond, const void* a, void* out);
 
 }  // namespace tapedeck::cpu

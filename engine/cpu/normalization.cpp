@@ -1,5 +1,5 @@
-#include "engine/cpu/normalization.h"
-
+// Each value is read from memory once for the statistics and once for the result. Blocks have sizes that
+// depend on shapes alone and are combined in order, in doubles: the same bits for any number of threads.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,6 +8,7 @@
 
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/dispatch.h"
+#include "engine/cpu/kernels.h"
 
 namespace tapedeck::cpu {
 namespace {

@@ -1,7 +1,7 @@
 // float32 convolutions by oneDNN. Sizes are not empty.
 #pragma once
 
-#include "engine/cpu/convolution.h"
+#include "engine/backend/kernels.h"
 
 namespace tapedeck::cpu {
 

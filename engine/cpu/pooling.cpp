@@ -1,11 +1,9 @@
-#include "engine/cpu/pooling.h"
-
 #include <algorithm>
 
 #include "engine/cpu/blocks.h"
-#include "engine/cpu/copy.h"
 #include "engine/cpu/dispatch.h"
 #include "engine/cpu/elements.h"
+#include "engine/cpu/kernels.h"
 
 namespace tapedeck::cpu {
 namespace {

@@ -1,5 +1,7 @@
-#include "engine/cpu/random.h"
-
+// Random numbers from one counter-based generator.
+//
+// Philox 4x32-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011,
+// section 3.3.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -7,6 +9,8 @@
 
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/dispatch.h"
+#include "engine/cpu/draws.h"
+#include "engine/cpu/kernels.h"
 
 namespace tapedeck::cpu {
 namespace {
@@ -156,7 +160,7 @@ void dropout(StreamPlace place, double rate, const T* x, T* out, std::int64_t co
 
 }  // namespace
 
-void random_dropout(DType dtype, StreamPlace place, double rate, const void* x, void* out,
+void random_dropout(DType dtype, const StreamPlace& place, double rate, const void* x, void* out,
                     std::int64_t count) {
   if (dtype == DType::float32)
     dropout(place, rate, static_cast<const float*>(x), static_cast<float*>(out), count);
@@ -164,30 +168,26 @@ void random_dropout(DType dtype, StreamPlace place, double rate, const void* x, 
     dropout(place, rate, static_cast<const double*>(x), static_cast<double*>(out), count);
 }
 
-PhiloxBlock philox(PhiloxBlock counter, std::array<std::uint32_t, 2> key) {
-  return philox_block(counter, key);
-}
-
-void random_uniform(DType dtype, std::uint64_t key, std::uint64_t counter, double low, double high, void* out,
+void random_uniform(DType dtype, const StreamPlace& place, double low, double high, void* out,
                     std::int64_t count) {
   if (dtype == DType::float32)
-    uniform_float(key, counter, static_cast<float>(low), static_cast<float>(high), static_cast<float*>(out),
-                  count);
+    uniform_float(place.key, place.counter, static_cast<float>(low), static_cast<float>(high),
+                  static_cast<float*>(out), count);
   else
-    uniform_double(key, counter, low, high, static_cast<double*>(out), count);
+    uniform_double(place.key, place.counter, low, high, static_cast<double*>(out), count);
 }
 
-void random_integers(DType dtype, std::uint64_t key, std::uint64_t counter, std::int64_t low,
-                     std::int64_t high, void* out, std::int64_t count) {
+void random_integers(DType dtype, const StreamPlace& place, std::int64_t low, std::int64_t high, void* out,
+                     std::int64_t count) {
   const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
   const auto fill = [&]<class T>(T* typed) {
-    fill_batches<T, 2>(
-        key, counter, typed, count, 2.5, [=](std::span<const std::uint32_t> words, std::uint64_t, T* values) {
-          for (std::size_t i = 0; i < words.size() / 2; ++i) {
-            values[i] =
-                static_cast<T>(static_cast<std::uint64_t>(low) + scale_word(pair_at(words, i), range));
-          }
-        });
+    fill_batches<T, 2>(place.key, place.counter, typed, count, 2.5,
+                       [=](std::span<const std::uint32_t> words, std::uint64_t, T* values) {
+                         for (std::size_t i = 0; i < words.size() / 2; ++i) {
+                           values[i] = static_cast<T>(static_cast<std::uint64_t>(low) +
+                                                      scale_word(pair_at(words, i), range));
+                         }
+                       });
   };
   if (dtype == DType::int32)
     fill(static_cast<std::int32_t*>(out));
@@ -195,13 +195,13 @@ void random_integers(DType dtype, std::uint64_t key, std::uint64_t counter, std:
     fill(static_cast<std::int64_t*>(out));
 }
 
-void random_normal(DType dtype, std::uint64_t key, std::uint64_t counter, double mean, double deviation,
-                   bool truncated, void* out, std::int64_t count) {
+void random_normal(DType dtype, const StreamPlace& place, double mean, double deviation, bool truncated,
+                   void* out, std::int64_t count) {
   const auto fill = [&]<class T>(T* typed) {
     if (truncated)
-      truncated_normal(key, counter, mean, deviation, typed, count);
+      truncated_normal(place.key, place.counter, mean, deviation, typed, count);
     else
-      normal(key, counter, mean, deviation, typed, count);
+      normal(place.key, place.counter, mean, deviation, typed, count);
   };
   if (dtype == DType::float32)
     fill(static_cast<float*>(out));

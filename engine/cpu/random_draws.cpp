@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "engine/cpu/blocks.h"
-#include "engine/cpu/random.h"
+#include "engine/cpu/draws.h"
+#include "engine/cpu/kernels.h"
 #include "engine/cpu/stirling.h"
 
 namespace tapedeck::cpu {
@@ -17,8 +18,8 @@ std::array<std::uint64_t, 2> words_at(StreamPlace place, std::int64_t index, std
                                       std::uint32_t part = 0) {
   const std::uint64_t at = place.counter + static_cast<std::uint64_t>(index);
   const PhiloxBlock block =
-      philox({static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(at >> 32), attempt, part},
-             {static_cast<std::uint32_t>(place.key), static_cast<std::uint32_t>(place.key >> 32)});
+      philox_block({static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(at >> 32), attempt, part},
+                   {static_cast<std::uint32_t>(place.key), static_cast<std::uint32_t>(place.key >> 32)});
   return {block[0] | std::uint64_t{block[1]} << 32, block[2] | std::uint64_t{block[3]} << 32};
 }
 
@@ -192,7 +193,7 @@ double binomial_value(double count, double p, StreamPlace place, std::int64_t in
 
 }  // namespace
 
-void random_order(StreamPlace place, std::int64_t count, std::int64_t* out) {
+void random_order(const StreamPlace& place, std::int64_t count, std::int64_t* out) {
   for (std::int64_t i = 0; i < count; ++i) {
     const auto word = words_at(place, i)[0];
     const auto other = static_cast<std::int64_t>(scale_word(word, static_cast<std::uint64_t>(i) + 1));
@@ -202,7 +203,7 @@ void random_order(StreamPlace place, std::int64_t count, std::int64_t* out) {
 }
 
 std::int64_t random_classes(DType logits_dtype, const void* logits, std::int64_t rows, std::int64_t classes,
-                            StreamPlace place, DType dtype, void* out, std::int64_t samples) {
+                            const StreamPlace& place, DType dtype, void* out, std::int64_t samples) {
   const auto draw = [&]<class T>(const T* typed) {
     return dtype == DType::int32
                ? draw_classes(typed, rows, classes, place, static_cast<std::int32_t*>(out), samples)
@@ -212,35 +213,34 @@ std::int64_t random_classes(DType logits_dtype, const void* logits, std::int64_t
                                         : draw(static_cast<const double*>(logits));
 }
 
-void random_poisson(std::span<const double> lam, StreamPlace place, DType dtype, void* out,
-                    std::int64_t count) {
+void random_poisson(const double* lam, std::int64_t lam_count, const StreamPlace& place, DType dtype,
+                    void* out, std::int64_t count) {
+  const std::span means(lam, static_cast<std::size_t>(lam_count));
   visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (!std::is_same_v<T, bool>) draw_poisson(lam, place, static_cast<T*>(out), count);
+    if constexpr (!std::is_same_v<T, bool>) draw_poisson(means, place, static_cast<T*>(out), count);
   });
 }
 
-void random_binomial(std::span<const double> counts, std::span<const double> probabilities, StreamPlace place,
-                     DType dtype, void* out) {
+void random_binomial(const double* counts, const double* probabilities, const StreamPlace& place, DType dtype,
+                     void* out, std::int64_t count) {
   visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (!std::is_same_v<T, bool>) {
       const double highest = static_cast<double>(std::numeric_limits<T>::max());
       T* const numbers = static_cast<T*>(out);
-      for_blocks(static_cast<std::int64_t>(counts.size()), grain_for(80.0),
-                 [=](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t i = begin; i < end; ++i) {
-                     const auto at = static_cast<std::size_t>(i);
-                     const double value = binomial_value(counts[at], probabilities[at], place, i);
-                     numbers[i] = value >= highest ? std::numeric_limits<T>::max() : static_cast<T>(value);
-                   }
-                 });
+      for_blocks(count, grain_for(80.0), [=](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          const double value = binomial_value(counts[i], probabilities[i], place, i);
+          numbers[i] = value >= highest ? std::numeric_limits<T>::max() : static_cast<T>(value);
+        }
+      });
     }
   });
 }
 
-void random_gamma(DType dtype, const void* alpha, std::int64_t alpha_count, StreamPlace place, void* out,
-                  std::int64_t count) {
+void random_gamma(DType dtype, const void* alpha, std::int64_t alpha_count, const StreamPlace& place,
+                  void* out, std::int64_t count) {
   if (dtype == DType::float32)
     draw_gamma(static_cast<const float*>(alpha), alpha_count, place, static_cast<float*>(out), count);
   else

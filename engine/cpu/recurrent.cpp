@@ -1,5 +1,6 @@
-#include "engine/cpu/recurrent.h"
-
+// One product for the inputs of all steps, one for each step's state, and one for each gradient of a weight.
+// Results do not depend on the number of threads; the calling thread checks for interrupts.
+#include "engine/cpu/kernels.h"
 #include "engine/cpu/recurrent_steps.h"
 
 namespace tapedeck::cpu {
@@ -12,7 +13,6 @@ class Forward : public Sequences<T> {
   Forward(RecurrentCell cell, const RecurrentSize& size, const RecurrentInputs& in,
           const RecurrentResults& out)
       : Sequences<T>(cell, size, in, out),
-        cell_(cell),
         loops_(recurrent_loops<T>()),
         gates_(this->form.gates * this->units()),
         first_(cell == RecurrentCell::gru_before ? 2 * this->units() : gates_),
@@ -45,10 +45,10 @@ class Forward : public Sequences<T> {
         take_row(step, b, scratch + (b - first) * first_);
       else
         pass_row(step, b);
-    if (cell_ != RecurrentCell::gru_before) return;
+    if (this->cell != RecurrentCell::gru_before) return;
     const std::int64_t units = this->units();
     const T* reset = this->kept_at(first, step) + 3 * units;
-    reset_state_.multiply(count, reset, this->rows_between_examples() * 4 * units, {scratch, units, false});
+    reset_state_.multiply(count, reset, this->between() * 4 * units, {scratch, units, false});
     for (std::int64_t b = first; b < first + count; ++b)
       if (this->runs(this->row(b, step)))
         loops_.gru_before_state(units, scratch + (b - first) * units, this->bias, this->h_before(b, step),
@@ -58,7 +58,7 @@ class Forward : public Sequences<T> {
   void take_row(std::int64_t step, std::int64_t b, const T* product) const {
     const std::int64_t units = this->units();
     T* h = this->h_at(b, step);
-    switch (cell_) {
+    switch (this->cell) {
       case RecurrentCell::lstm:
         return loops_.lstm(units, product, this->bias, this->c_before(b, step), this->kept_at(b, step), h);
       case RecurrentCell::gru_after:
@@ -68,7 +68,7 @@ class Forward : public Sequences<T> {
         return loops_.gru_before_gates(units, product, this->bias, this->h_before(b, step),
                                        this->kept_at(b, step));
       default:
-        return loops_.simple_rnn(units, cell_ == RecurrentCell::rnn_relu, product, this->bias, h);
+        return loops_.simple_rnn(units, this->cell == RecurrentCell::rnn_relu, product, this->bias, h);
     }
   }
 
@@ -78,7 +78,7 @@ class Forward : public Sequences<T> {
     std::copy_n(this->h_before(b, step), units, this->h_at(b, step));
     if (!this->kept) return;
     std::fill_n(this->kept_at(b, step), this->form.kept * units, T(0));
-    if (cell_ == RecurrentCell::lstm)
+    if (this->cell == RecurrentCell::lstm)
       std::copy_n(this->c_before(b, step), units, this->kept_at(b, step) + 4 * units);
   }
 
@@ -86,12 +86,11 @@ class Forward : public Sequences<T> {
     const std::int64_t units = this->units();
     for (std::int64_t b = 0; b < this->size.batch; ++b) {
       std::copy_n(this->h_before(b, this->size.steps), units, this->h_last + b * units);
-      if (cell_ == RecurrentCell::lstm)
+      if (this->cell == RecurrentCell::lstm)
         std::copy_n(this->c_before(b, this->size.steps), units, this->c_last + b * units);
     }
   }
 
-  const RecurrentCell cell_;
   const RecurrentLoops<T>& loops_;
   const std::int64_t gates_;  ///< columns of the kernels
   const std::int64_t first_;  ///< those that the state itself is multiplied with

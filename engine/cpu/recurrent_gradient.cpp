@@ -1,6 +1,5 @@
-#include "engine/cpu/recurrent.h"
+#include "engine/cpu/kernels.h"
 #include "engine/cpu/recurrent_steps.h"
-#include "engine/cpu/reduce.h"
 
 namespace tapedeck::cpu {
 namespace {
@@ -14,7 +13,6 @@ class Backward : public Sequences<T> {
            const RecurrentResults& out, const RecurrentCotangents& cotangents,
            const RecurrentGradients& gradients)
       : Sequences<T>(cell, size, in, out),
-        cell_(cell),
         loops_(recurrent_loops<T>()),
         given_(cotangents),
         wanted_(gradients),
@@ -73,21 +71,21 @@ class Backward : public Sequences<T> {
         pass_row(step, b, d_kept, dc + at);
     }
     const T* d_gates = d_gates_at(first, step);
-    const std::int64_t d_row = this->rows_between_examples() * width_;
-    if (cell_ == RecurrentCell::gru_before) {
+    const std::int64_t d_row = this->between() * width_;
+    if (this->cell == RecurrentCell::gru_before) {
       rest_.multiply(count, d_gates + first_, d_row, {scratch, units, false});
       for (std::int64_t b = first; b < first + count; ++b)
         reset_row(step, b, scratch + (b - first) * units, dh + (b - first) * units);
     }
     state_.multiply(count, d_gates, d_row, {dh, units, true});
-    if (cell_ == RecurrentCell::gru_after)
+    if (this->cell == RecurrentCell::gru_after)
       rest_.multiply(count, d_gates + 3 * units, d_row, {dh, units, true});
   }
 
   void take_row(std::int64_t step, std::int64_t b, const T* d_kept, T* dh, T* dc) const {
     const std::int64_t units = this->units();
     T* d_gates = d_gates_at(b, step);
-    switch (cell_) {
+    switch (this->cell) {
       case RecurrentCell::lstm:
         return loops_.lstm_gradient(units, this->kept_at(b, step), this->c_before(b, step), d_kept, dh, dc,
                                     d_gates);
@@ -98,15 +96,15 @@ class Backward : public Sequences<T> {
         return loops_.gru_before_state_gradient(units, this->kept_at(b, step), this->h_before(b, step),
                                                 d_kept, dh, d_gates);
       default:
-        return loops_.simple_rnn_gradient(units, cell_ == RecurrentCell::rnn_relu, this->h_at(b, step), dh,
-                                          d_gates);
+        return loops_.simple_rnn_gradient(units, this->cell == RecurrentCell::rnn_relu, this->h_at(b, step),
+                                          dh, d_gates);
     }
   }
 
   /// The mask is false: gradients of the state pass as they are.
   void pass_row(std::int64_t step, std::int64_t b, const T* d_kept, T* dc) const {
     std::fill_n(d_gates_at(b, step), width_, T(0));
-    if (cell_ == RecurrentCell::lstm && d_kept)
+    if (this->cell == RecurrentCell::lstm && d_kept)
       for (std::int64_t u = 0; u < this->units(); ++u) dc[u] += d_kept[4 * this->units() + u];
   }
 
@@ -143,10 +141,10 @@ class Backward : public Sequences<T> {
     T* const to = static_cast<T*>(wanted_.recurrent_kernel);
     gemm({units, first_, this->rows(), true, false, units, width_}, before.data(), d_gates_.data(), false, to,
          gates_);
-    if (cell_ == RecurrentCell::gru_after)
+    if (this->cell == RecurrentCell::gru_after)
       gemm({units, units, this->rows(), true, false, units, width_}, before.data(),
            d_gates_.data() + 3 * units, false, to + first_, gates_);
-    if (cell_ == RecurrentCell::gru_before)
+    if (this->cell == RecurrentCell::gru_before)
       gemm({units, units, this->rows(), true, false, 4 * units, width_}, this->kept + 3 * units,
            d_gates_.data() + first_, false, to + first_, gates_);
   }
@@ -157,12 +155,11 @@ class Backward : public Sequences<T> {
     reduce(Reduction::sum, dtype_of<T>(), d_gates_.data(), 1, this->rows(), width_, sums.data());
     T* const to = static_cast<T*>(wanted_.bias);
     std::copy_n(sums.data(), gates_, to);
-    if (cell_ != RecurrentCell::gru_after) return;
+    if (this->cell != RecurrentCell::gru_after) return;
     std::copy_n(sums.data(), first_, to + gates_);
     std::copy_n(sums.data() + gates_, units, to + gates_ + first_);
   }
 
-  const RecurrentCell cell_;
   const RecurrentLoops<T>& loops_;
   const RecurrentCotangents given_;
   const RecurrentGradients wanted_;

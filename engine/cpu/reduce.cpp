@@ -1,5 +1,3 @@
-#include "engine/cpu/reduce.h"
-
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -7,6 +5,7 @@
 
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/dispatch.h"
+#include "engine/cpu/kernels.h"
 
 namespace tapedeck::cpu {
 namespace {

@@ -1,9 +1,8 @@
-#include "engine/cpu/resample.h"
-
 #include <algorithm>
 
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/dispatch.h"
+#include "engine/cpu/kernels.h"
 
 namespace tapedeck::cpu {
 namespace {

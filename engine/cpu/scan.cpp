@@ -1,5 +1,3 @@
-#include "engine/cpu/scan.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,6 +9,7 @@
 
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/in_order.h"
+#include "engine/cpu/kernels.h"
 
 namespace tapedeck::cpu {
 namespace {

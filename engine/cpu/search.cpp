@@ -1,9 +1,8 @@
-#include "engine/cpu/search.h"
-
 #include <algorithm>
 #include <type_traits>
 
 #include "engine/cpu/blocks.h"
+#include "engine/cpu/kernels.h"
 
 namespace tapedeck::cpu {
 namespace {
@@ -36,6 +35,14 @@ void search_rows(bool right, DType dtype, const void* sequences, std::int64_t le
         search(right, from, length, sought, count, per_row, static_cast<std::int64_t*>(out));
     }
   });
+}
+
+std::int64_t count_true(const bool* flags, std::int64_t count) {
+  return std::count(flags, flags + count, true);
+}
+
+bool any(const bool* flags, std::int64_t count, const std::string&) {
+  return std::find(flags, flags + count, true) != flags + count;
 }
 
 std::int64_t true_coordinates(const bool* flags, const Shape& shape, std::int64_t room, std::int64_t* out) {

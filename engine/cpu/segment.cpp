@@ -1,12 +1,10 @@
-#include "engine/cpu/segment.h"
-
 #include <algorithm>
 #include <limits>
 #include <type_traits>
 
 #include "engine/cpu/blocks.h"
-#include "engine/cpu/copy.h"
 #include "engine/cpu/in_order.h"
+#include "engine/cpu/kernels.h"
 
 namespace tapedeck::cpu {
 namespace {

@@ -1,8 +1,7 @@
-#include "engine/cpu/sequence.h"
-
 #include <cmath>
 
 #include "engine/cpu/blocks.h"
+#include "engine/cpu/kernels.h"
 
 namespace tapedeck::cpu {
 namespace {
@@ -27,11 +26,11 @@ void sequence(DType dtype, const Sequence& of, void* out, std::int64_t count) {
   });
 }
 
-void linspace(DType dtype, const void* start_at, const void* stop_at, void* out, std::int64_t count) {
+void linspace(DType dtype, const Values& start_at, const Values& stop_at, void* out, std::int64_t count) {
   visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const auto start = static_cast<double>(*static_cast<const T*>(start_at));
-    const auto stop = static_cast<double>(*static_cast<const T*>(stop_at));
+    const auto start = static_cast<double>(*static_cast<const T*>(start_at.data));
+    const auto stop = static_cast<double>(*static_cast<const T*>(stop_at.data));
     T* target = static_cast<T*>(out);
     const std::int64_t last = count - 1;
     const bool is_short = std::isfinite(stop - start);

@@ -1,11 +1,10 @@
-#include "engine/cpu/softmax.h"
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
 
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/dispatch.h"
+#include "engine/cpu/kernels.h"
 
 namespace tapedeck::cpu {
 namespace {

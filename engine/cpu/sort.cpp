@@ -1,5 +1,3 @@
-#include "engine/cpu/sort.h"
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -8,6 +6,7 @@
 
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/in_order.h"
+#include "engine/cpu/kernels.h"
 #include "engine/cpu/radix_sort.h"
 #include "engine/tensor/storage.h"
 

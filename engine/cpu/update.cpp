@@ -1,5 +1,3 @@
-#include "engine/cpu/update.h"
-
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -7,6 +5,7 @@
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/dispatch.h"
 #include "engine/cpu/elements.h"
+#include "engine/cpu/kernels.h"
 
 namespace tapedeck::cpu {
 namespace {

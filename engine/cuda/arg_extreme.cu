@@ -1,7 +1,7 @@
 // Where the extreme values stand: the answer is the same in whatever order they are looked at.
 #include <bit>
 
-#include "engine/cuda/backend.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/warp.h"
 #include "engine/tensor/dtype.h"
 
@@ -116,8 +116,8 @@ void arg_extreme_of(bool largest, const void* values, std::int64_t outer, std::i
 
 }  // namespace
 
-void CudaBackend::arg_extreme(bool largest, DType dtype, const void* values, std::int64_t outer,
-                              std::int64_t count, std::int64_t inner, std::int64_t* out) const {
+void arg_extreme(bool largest, DType dtype, const void* values, std::int64_t outer, std::int64_t count,
+                 std::int64_t inner, std::int64_t* out) {
   if (outer * inner == 0) return;
   switch (dtype) {
     case DType::bool_:

@@ -1,19 +1,13 @@
 #include <cmath>
 
-#include "engine/cuda/backend.h"
 #include "engine/cuda/block_sums.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/packs.h"
 #include "engine/cuda/products.h"
 #include "engine/cuda/runs.h"
 
 namespace tapedeck::cuda {
 namespace {
-
-using kernels::AttentionBias;
-using kernels::AttentionCotangents;
-using kernels::AttentionGradients;
-using kernels::AttentionMatrices;
-using kernels::AttentionSize;
 
 /// What is added to the logits of a run. Steps are in values.
 struct Bias {
@@ -237,9 +231,9 @@ void require_floating(const char* kernel, DType dtype) {
 
 }  // namespace
 
-void CudaBackend::attention(DType dtype, const AttentionSize& size, const AttentionMatrices& queries,
-                            const AttentionMatrices& keys, const AttentionMatrices& values,
-                            const AttentionBias& bias, const AttentionMatrices& out, void* weights) const {
+void attention(DType dtype, const AttentionSize& size, const AttentionMatrices& queries,
+               const AttentionMatrices& keys, const AttentionMatrices& values, const AttentionBias& bias,
+               const AttentionMatrices& out, void* weights) {
   require_floating("attention", dtype);
   if (dtype == DType::float32)
     Attention<float>(size).forward(queries, keys, values, bias, out, static_cast<float*>(weights));
@@ -247,10 +241,9 @@ void CudaBackend::attention(DType dtype, const AttentionSize& size, const Attent
     Attention<double>(size).forward(queries, keys, values, bias, out, static_cast<double*>(weights));
 }
 
-void CudaBackend::attention_gradient(DType dtype, const AttentionSize& size, const AttentionMatrices& queries,
-                                     const AttentionMatrices& keys, const AttentionMatrices& values,
-                                     const void* weights, const AttentionCotangents& cotangents,
-                                     const AttentionGradients& gradients) const {
+void attention_gradient(DType dtype, const AttentionSize& size, const AttentionMatrices& queries,
+                        const AttentionMatrices& keys, const AttentionMatrices& values, const void* weights,
+                        const AttentionCotangents& cotangents, const AttentionGradients& gradients) {
   require_floating("attention_gradient", dtype);
   if (dtype == DType::float32)
     Attention<float>(size).backward(queries, keys, values, static_cast<const float*>(weights), cotangents,

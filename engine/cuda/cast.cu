@@ -5,8 +5,8 @@
 #include <cstring>
 #include <limits>
 
-#include "engine/cuda/backend.h"
 #include "engine/cuda/elementwise.h"
+#include "engine/cuda/kernels.h"
 #include "engine/tensor/narrow_formats.h"
 
 namespace tapedeck::cuda {
@@ -148,7 +148,7 @@ __global__ void cast_kernel(CastSource source, void* to, Walk<1> walk) {
 
 }  // namespace
 
-void CudaBackend::cast(DType from, DType to, const kernels::Operand& a, void* out, const Shape& shape) const {
+void cast(DType from, DType to, const Operand& a, void* out, const Shape& shape) {
   void (*kernel)(CastSource, void*, Walk<1>) = nullptr;
   int width = 1;
   with_stored(from, [&]<class From>(From) {

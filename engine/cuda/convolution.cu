@@ -1,12 +1,10 @@
-#include "engine/cuda/backend.h"
 #include "engine/cuda/convolution_windows.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/launch.h"
 #include "engine/cuda/products.h"
 
 namespace tapedeck::cuda {
 namespace {
-
-using kernels::ConvolutionSize;
 
 /// Values of unfolded images that are worked on at once: they stay in a large GPU's cache.
 constexpr std::int64_t most_unfolded = 1 << 23;
@@ -253,24 +251,23 @@ const T* of(const void* values) {
 
 }  // namespace
 
-void CudaBackend::convolution(DType dtype, const ConvolutionSize& size, const void* input, const void* filter,
-                              void* out) const {
+void convolution(DType dtype, const ConvolutionSize& size, const void* input, const void* filter, void* out) {
   with_floating("convolution", dtype, size, size.output_count(), out, [&]<class T>(T) {
     const auto kernel = is_depthwise(size) ? depthwise_convolution<T> : forward<T>;
     kernel(size, of<T>(input), of<T>(filter), static_cast<T*>(out));
   });
 }
 
-void CudaBackend::convolution_input_gradient(DType dtype, const ConvolutionSize& size, const void* filter,
-                                             const void* gradient, void* out) const {
+void convolution_input_gradient(DType dtype, const ConvolutionSize& size, const void* filter,
+                                const void* gradient, void* out) {
   with_floating("convolution_input_gradient", dtype, size, size.input_count(), out, [&]<class T>(T) {
     const auto kernel = is_depthwise(size) ? depthwise_input_gradient<T> : input_gradient<T>;
     kernel(size, of<T>(filter), of<T>(gradient), static_cast<T*>(out));
   });
 }
 
-void CudaBackend::convolution_filter_gradient(DType dtype, const ConvolutionSize& size, const void* input,
-                                              const void* gradient, void* out) const {
+void convolution_filter_gradient(DType dtype, const ConvolutionSize& size, const void* input,
+                                 const void* gradient, void* out) {
   with_floating("convolution_filter_gradient", dtype, size, size.filter_count(), out, [&]<class T>(T) {
     const auto kernel = is_depthwise(size) ? depthwise_filter_gradient<T> : filter_gradient<T>;
     kernel(size, of<T>(input), of<T>(gradient), static_cast<T*>(out));

@@ -1,9 +1,9 @@
 #include <bit>
 #include <cstring>
 
-#include "engine/cuda/backend.h"
 #include "engine/cuda/copy.h"
 #include "engine/cuda/elements.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/memory.h"
 #include "engine/cuda/packs.h"
 #include "engine/cuda/transpose.h"
@@ -176,12 +176,12 @@ void copy_elements(std::size_t size, const void* source, const Strides& source_s
                });
 }
 
-void CudaBackend::copy(std::size_t size, const void* source, const Strides& source_strides, void* target,
-                       const Strides& target_strides, const Shape& shape) const {
+void copy(std::size_t size, const void* source, const Strides& source_strides, void* target,
+          const Strides& target_strides, const Shape& shape) {
   copy_elements(size, source, source_strides, target, target_strides, shape);
 }
 
-void CudaBackend::fill(std::size_t size, const void* value, void* target, std::int64_t count) const {
+void fill(std::size_t size, const void* value, void* target, std::int64_t count) {
   visit_size(size, [&]<class T>(T) {
     T element;
     std::memcpy(&element, value, sizeof element);
@@ -189,9 +189,8 @@ void CudaBackend::fill(std::size_t size, const void* value, void* target, std::i
   });
 }
 
-void CudaBackend::gather_rows(const void* source, std::int64_t outer, std::int64_t count,
-                              const std::int64_t* indices, std::int64_t index_count, std::size_t row_bytes,
-                              void* target) const {
+void gather_rows(const void* source, std::int64_t outer, std::int64_t count, const std::int64_t* indices,
+                 std::int64_t index_count, std::size_t row_bytes, void* target) {
   const std::int64_t rows = outer * index_count;
   if (rows == 0 || row_bytes == 0) return;
   visit_size(word_size(row_bytes, source, target), [&]<class T>(T) {
@@ -201,16 +200,16 @@ void CudaBackend::gather_rows(const void* source, std::int64_t outer, std::int64
   });
 }
 
-void CudaBackend::pick(std::size_t size, const void* values, std::int64_t rows, std::int64_t count,
-                       const std::int64_t* indices, void* out) const {
+void pick(std::size_t size, const void* values, std::int64_t rows, std::int64_t count,
+          const std::int64_t* indices, void* out) {
   visit_size(size, [&]<class T>(T) {
     launch("pick", grid_for(rows), pick_kernel<T>, static_cast<const T*>(values), rows, count, indices,
            static_cast<T*>(out));
   });
 }
 
-void CudaBackend::scatter_rows(const void* source, const std::int64_t* numbers, std::int64_t count,
-                               std::size_t row_bytes, void* target) const {
+void scatter_rows(const void* source, const std::int64_t* numbers, std::int64_t count, std::size_t row_bytes,
+                  void* target) {
   if (count == 0 || row_bytes == 0) return;
   if (count > most_walked / 4)
     fail<UnimplementedError>("scatter of ", count, " rows: a GPU takes up to ", most_walked / 4);
@@ -234,9 +233,8 @@ void CudaBackend::scatter_rows(const void* source, const std::int64_t* numbers, 
   });
 }
 
-std::optional<BadIndex> CudaBackend::check_indices(DType dtype, const void* indices, std::int64_t count,
-                                                   std::int64_t low, std::int64_t high, std::int64_t* out,
-                                                   const std::string& what) const {
+std::optional<BadIndex> check_indices(DType dtype, const void* indices, std::int64_t count, std::int64_t low,
+                                      std::int64_t high, std::int64_t* out, const std::string& what) {
   GpuMemory& memory = memory_of(current_device());
   if (low >= high && count > 0) {  // nothing is inside, which kernels behind this one take for granted
     std::int64_t wide = 0;

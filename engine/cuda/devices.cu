@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/cuda/backend.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/memory.h"
 
 namespace tapedeck::cuda {
@@ -37,7 +37,7 @@ std::string add_gpus(const GpuHost& given) {
   set_devices(usable);
   for (int device = 0; device < static_cast<int>(usable.size()); ++device) {
     memories().push_back(new GpuMemory(device));
-    given.add(*memories().back(), *new CudaBackend(device));
+    given.add(*memories().back(), kernel_table);
   }
   return {};
 }

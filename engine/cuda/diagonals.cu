@@ -1,5 +1,6 @@
-#include "engine/cuda/backend.h"
 #include "engine/cuda/elements.h"
+#include "engine/cuda/index.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/launch.h"
 
 namespace tapedeck::cuda {
@@ -41,7 +42,7 @@ void move_diagonals(const char* name, std::size_t size, const kernels::DiagonalB
                     std::int64_t count, void* to) {
   const std::int64_t places = count * band.count() * band.length();
   visit_size(size, [&]<class T>(T) {
-    visit_number(places, [&]<class Number>(Number) {
+    visit_index(places, [&]<class Number>(Number) {
       launch(name, grid_for(places), move_diagonals_kernel<pack, T, Number>, band,
              static_cast<const T*>(from), static_cast<Number>(places), static_cast<T*>(to));
     });
@@ -50,11 +51,11 @@ void move_diagonals(const char* name, std::size_t size, const kernels::DiagonalB
 
 }  // namespace
 
-void CudaBackend::band_part(std::size_t size, const void* matrices, std::int64_t count, std::int64_t rows,
-                            std::int64_t columns, std::int64_t lower, std::int64_t upper, void* out) const {
+void band_part(std::size_t size, const void* matrices, std::int64_t count, std::int64_t rows,
+               std::int64_t columns, std::int64_t lower, std::int64_t upper, void* out) {
   const std::int64_t elements = count * rows * columns;
   visit_size(size, [&]<class T>(T) {
-    visit_number(elements, [&]<class Number>(Number) {
+    visit_index(elements, [&]<class Number>(Number) {
       launch("band_part", grid_for(elements), band_part_kernel<T, Number>, static_cast<const T*>(matrices),
              static_cast<Number>(elements), static_cast<Number>(rows), static_cast<Number>(columns), lower,
              upper, static_cast<T*>(out));
@@ -62,13 +63,13 @@ void CudaBackend::band_part(std::size_t size, const void* matrices, std::int64_t
   });
 }
 
-void CudaBackend::pack_diagonals(std::size_t size, const kernels::DiagonalBand& band, const void* matrices,
-                                 std::int64_t count, void* packed) const {
+void pack_diagonals(std::size_t size, const DiagonalBand& band, const void* matrices, std::int64_t count,
+                    void* packed) {
   move_diagonals<true>("pack_diagonals", size, band, matrices, count, packed);
 }
 
-void CudaBackend::unpack_diagonals(std::size_t size, const kernels::DiagonalBand& band, const void* packed,
-                                   std::int64_t count, void* matrices) const {
+void unpack_diagonals(std::size_t size, const DiagonalBand& band, const void* packed, std::int64_t count,
+                      void* matrices) {
   move_diagonals<false>("unpack_diagonals", size, band, packed, count, matrices);
 }
 

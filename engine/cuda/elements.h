@@ -1,10 +1,8 @@
-// Elements of which only the size is known, the type that kernels number them in, and the shape they stand
-// in.
+// Elements of which only the size is known, and the shape they stand in.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 #include "engine/tensor/shape.h"
 
@@ -29,16 +27,6 @@ void visit_size(std::size_t size, F&& f) {
     default:
       return f(Bytes16{});
   }
-}
-
-/// Calls `f(std::uint32_t{})` where `count` elements can be numbered so, with room for a grid's last step,
-/// else `f(std::uint64_t{})`: a GPU divides 64 bits many times slower.
-template <class F>
-void visit_number(std::int64_t count, F&& f) {
-  if (count <= std::numeric_limits<std::int32_t>::max())
-    f(std::uint32_t{});
-  else
-    f(std::uint64_t{});
 }
 
 /// A shape that kernels take by value.

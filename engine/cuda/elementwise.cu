@@ -1,13 +1,10 @@
 // Elementwise kernels that are no function of the table. Compiled without contraction, as those.
-#include "engine/cuda/backend.h"
 #include "engine/cuda/elementwise.h"
+#include "engine/cuda/kernels.h"
 #include "engine/tensor/narrow_formats.h"
 
 namespace tapedeck::cuda {
 namespace {
-
-using kernels::Operand;
-using kernels::Values;
 
 template <class T, int width>
 __global__ void clip_kernel(Source<T> x, Source<T> low, Source<T> high, T* out, std::int64_t count) {
@@ -104,8 +101,7 @@ Source<T> single(const Values& value) {
 
 }  // namespace
 
-void CudaBackend::clip(DType dtype, const void* x, const Values& low, const Values& high, void* out,
-                       std::int64_t count) const {
+void clip(DType dtype, const void* x, const Values& low, const Values& high, void* out, std::int64_t count) {
   with_number("clip", dtype, [&]<class T>(T) {
     constexpr int width = pack_width<T>;
     launch("clip", grid_for(count, width), clip_kernel<T, width>, side_by_side<T>(x), single<T>(low),
@@ -113,8 +109,8 @@ void CudaBackend::clip(DType dtype, const void* x, const Values& low, const Valu
   });
 }
 
-void CudaBackend::scaled_sum(DType dtype, const Values& a, const void* x, const Values& b, const void* y,
-                             void* out, std::int64_t count) const {
+void scaled_sum(DType dtype, const Values& a, const void* x, const Values& b, const void* y, void* out,
+                std::int64_t count) {
   with_number("scaled_sum", dtype, [&]<class T>(T) {
     if constexpr (std::is_floating_point_v<T>) {
       constexpr int width = pack_width<T>;
@@ -126,8 +122,8 @@ void CudaBackend::scaled_sum(DType dtype, const Values& a, const void* x, const 
   });
 }
 
-void CudaBackend::select(DType dtype, const Operand& condition, const Operand& a, const Operand& b, void* out,
-                         const Shape& shape) const {
+void select(DType dtype, const Operand& condition, const Operand& a, const Operand& b, void* out,
+            const Shape& shape) {
   const Strides condition_strides = strides_of(condition), a_strides = strides_of(a),
                 b_strides = strides_of(b);
   const auto of = [&]<class T>(T) {
@@ -153,11 +149,11 @@ void CudaBackend::select(DType dtype, const Operand& condition, const Operand& a
   }
 }
 
-void CudaBackend::widen(DType narrow, const std::uint16_t* from, float* to, std::int64_t count) const {
+void widen(DType narrow, const std::uint16_t* from, float* to, std::int64_t count) {
   const auto kernel = narrow == DType::float16 ? widen_kernel<Float16, 4> : widen_kernel<BFloat16, 4>;
   launch("widen", grid_for(count, 4), kernel, side_by_side<std::uint16_t>(from), to, count);
 }
-void CudaBackend::narrow(DType narrow, const float* from, std::uint16_t* to, std::int64_t count) const {
+void narrow(DType narrow, const float* from, std::uint16_t* to, std::int64_t count) {
   const auto kernel = narrow == DType::float16 ? narrow_kernel<Float16, 4> : narrow_kernel<BFloat16, 4>;
   launch("narrow", grid_for(count, 4), kernel, side_by_side<float>(from), to, count);
 }

@@ -3,22 +3,14 @@
 
 #include "engine/cpu/vector/arithmetic.h"
 #include "engine/cpu/vector/special.h"
-#include "engine/cuda/backend.h"
 #include "engine/cuda/elementwise.h"
+#include "engine/cuda/kernels.h"
 
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
 
 namespace functions_of_two {
-#define TAPEDECK_FUNCTION(name, domain, others, result, cost, wide_cost, ...) \
-  struct name {                                                               \
-    template <class T>                                                        \
-    TAPEDECK_INLINE static auto apply(T x, T y) {                             \
-      return __VA_ARGS__;                                                     \
-    }                                                                         \
-  };
-TAPEDECK_BINARY_FUNCTIONS(TAPEDECK_FUNCTION)
-#undef TAPEDECK_FUNCTION
+TAPEDECK_BINARY_FUNCTIONS(TAPEDECK_FUNCTION_OF_TWO)
 
 /// Powers whose exponent all elements share: some need no logarithm, as on the CPU (vector/binary.cpp).
 struct pow_shared {
@@ -48,9 +40,6 @@ namespace tapedeck::cuda {
 namespace {
 
 namespace functions = cpu::TAPEDECK_ISA::functions_of_two;
-using kernels::Binary;
-using kernels::Operand;
-using kernels::Values;
 
 template <class T, class R, class F, int width>
 __global__ void binary_kernel(Source<T> x, Source<T> y, R* out, std::int64_t count) {
@@ -149,20 +138,19 @@ void with_kernel(Binary op, DType dtype, F&& f) {
 
 }  // namespace
 
-void CudaBackend::binary(Binary op, DType dtype, const Values& a, const Values& b, void* out,
-                         std::int64_t count) const {
+void binary(Binary op, DType dtype, const Values& a, const Values& b, void* out, std::int64_t count) {
   const bool shared = b.step == 0 || count == 1;
   with_kernel(op, dtype, [&]<class T, class R>(const BinaryKernel& kernel, const char* name, T, R) {
     using Start = void (*)(Source<T>, Source<T>, R*, std::int64_t);
     const auto operand = [](const Values& of) { return Operand{of.data, Strides{of.step}, of.immediate}; };
-    if (!kernel.contiguous) return binary(op, dtype, operand(a), operand(b), out, Shape{count});
+    if (!kernel.contiguous) return binary_strided(op, dtype, operand(a), operand(b), out, Shape{count});
     launch(name, grid_for(count, kernel.width),
            reinterpret_cast<Start>(shared ? kernel.contiguous_shared : kernel.contiguous), Source<T>(a),
            Source<T>(b), static_cast<R*>(out), count);
   });
 }
-void CudaBackend::binary(Binary op, DType dtype, const Operand& a, const Operand& b, void* out,
-                         const Shape& shape) const {
+void binary_strided(Binary op, DType dtype, const Operand& a, const Operand& b, void* out,
+                    const Shape& shape) {
   const Strides a_strides = strides_of(a), b_strides = strides_of(b);
   with_kernel(op, dtype, [&]<class T, class R>(const BinaryKernel& kernel, const char* name, T, R) {
     using Start = void (*)(Source<T>, Source<T>, R*, Walk<2>);

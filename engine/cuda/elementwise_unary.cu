@@ -4,23 +4,15 @@
 
 #include "engine/cpu/vector/arithmetic.h"
 #include "engine/cpu/vector/special.h"
-#include "engine/cuda/backend.h"
 #include "engine/cuda/bessel.h"
 #include "engine/cuda/elementwise.h"
+#include "engine/cuda/kernels.h"
 
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
 
 namespace functions_of_one {
-#define TAPEDECK_FUNCTION(name, domain, others, result, cost, wide_cost, ...) \
-  struct name {                                                               \
-    template <class T>                                                        \
-    TAPEDECK_INLINE static auto apply(T x) {                                  \
-      return __VA_ARGS__;                                                     \
-    }                                                                         \
-  };
-TAPEDECK_UNARY_FUNCTIONS(TAPEDECK_FUNCTION)
-#undef TAPEDECK_FUNCTION
+TAPEDECK_UNARY_FUNCTIONS(TAPEDECK_FUNCTION_OF_ONE)
 }  // namespace functions_of_one
 
 }  // namespace
@@ -30,7 +22,6 @@ namespace tapedeck::cuda {
 namespace {
 
 namespace functions = cpu::TAPEDECK_ISA::functions_of_one;
-using kernels::Unary;
 
 template <class T, class R, class F, int width>
 __global__ void unary_kernel(Source<T> x, R* out, std::int64_t count) {
@@ -113,16 +104,15 @@ void with_kernel(Unary op, DType dtype, F&& f) {
 
 }  // namespace
 
-void CudaBackend::unary(Unary op, DType dtype, const void* a, void* out, std::int64_t count) const {
+void unary(Unary op, DType dtype, const void* a, void* out, std::int64_t count) {
   with_kernel(op, dtype, [&]<class T, class R>(const UnaryKernel& kernel, const char* name, T, R) {
     using Start = void (*)(Source<T>, R*, std::int64_t);
-    if (!kernel.contiguous) return unary(op, dtype, kernels::Operand{a, Strides{1}}, out, Shape{count});
+    if (!kernel.contiguous) return unary_strided(op, dtype, Operand{a, Strides{1}}, out, Shape{count});
     launch(name, grid_for(count, kernel.width), reinterpret_cast<Start>(kernel.contiguous),
            Source<T>(a, 1, false), static_cast<R*>(out), count);
   });
 }
-void CudaBackend::unary(Unary op, DType dtype, const kernels::Operand& a, void* out,
-                        const Shape& shape) const {
+void unary_strided(Unary op, DType dtype, const Operand& a, void* out, const Shape& shape) {
   const Strides strides = strides_of(a);
   with_kernel(op, dtype, [&]<class T, class R>(const UnaryKernel& kernel, const char* name, T, R) {
     using Start = void (*)(Source<T>, R*, Walk<1>);

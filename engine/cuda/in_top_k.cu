@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "engine/cuda/backend.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/launch.h"
 
 namespace tapedeck::cuda {
@@ -57,8 +57,8 @@ void mark_top(const void* values, std::int64_t rows, std::int64_t count, const s
 
 }  // namespace
 
-void CudaBackend::in_top_k(DType dtype, const void* values, std::int64_t rows, std::int64_t count,
-                           const std::int64_t* targets, std::int64_t k, bool* out) const {
+void in_top_k(DType dtype, const void* values, std::int64_t rows, std::int64_t count,
+              const std::int64_t* targets, std::int64_t k, bool* out) {
   if (dtype == DType::float32)
     mark_top<float>(values, rows, count, targets, k, out);
   else

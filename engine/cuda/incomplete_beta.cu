@@ -1,5 +1,5 @@
 #include "engine/cpu/incomplete_beta.h"
-#include "engine/cuda/backend.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/launch.h"
 
 namespace tapedeck::cuda {
@@ -32,13 +32,12 @@ void evaluate(const char* name, DType dtype, const void* a, const void* b, const
 
 }  // namespace
 
-void CudaBackend::incomplete_beta(DType dtype, const void* a, const void* b, const void* x, void* out,
-                                  std::int64_t count) const {
+void incomplete_beta(DType dtype, const void* a, const void* b, const void* x, void* out,
+                     std::int64_t count) {
   evaluate<Regularized>("incomplete_beta", dtype, a, b, x, out, count);
 }
 
-void CudaBackend::beta_density(DType dtype, const void* a, const void* b, const void* x, void* out,
-                               std::int64_t count) const {
+void beta_density(DType dtype, const void* a, const void* b, const void* x, void* out, std::int64_t count) {
   evaluate<Density>("beta_density", dtype, a, b, x, out, count);
 }
 

@@ -1,5 +1,5 @@
 #include "engine/cpu/incomplete_gamma.h"
-#include "engine/cuda/backend.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/launch.h"
 
 namespace tapedeck::cuda {
@@ -33,16 +33,14 @@ void evaluate(const char* name, DType dtype, const void* a, const void* x, void*
 
 }  // namespace
 
-void CudaBackend::incomplete_gamma(bool upper, DType dtype, const void* a, const void* x, void* out,
-                                   std::int64_t count) const {
+void incomplete_gamma(bool upper, DType dtype, const void* a, const void* x, void* out, std::int64_t count) {
   if (upper)
     evaluate<Upper>("incomplete_gamma", dtype, a, x, out, count);
   else
     evaluate<Lower>("incomplete_gamma", dtype, a, x, out, count);
 }
 
-void CudaBackend::gamma_density(DType dtype, const void* a, const void* x, void* out,
-                                std::int64_t count) const {
+void gamma_density(DType dtype, const void* a, const void* x, void* out, std::int64_t count) {
   evaluate<Density>("gamma_density", dtype, a, x, out, count);
 }
 

@@ -1,8 +1,9 @@
 #include <cstring>
 #include <vector>
 
-#include "engine/cuda/backend.h"
 #include "engine/cuda/elements.h"
+#include "engine/cuda/index.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/launch.h"
 #include "engine/cuda/memory.h"
 
@@ -86,15 +87,14 @@ __global__ void any_kernel(const std::uint8_t* flags, std::int64_t count, Report
 
 }  // namespace
 
-void CudaBackend::one_hot(std::size_t size, DType dtype, const void* indices, std::int64_t outer,
-                          std::int64_t depth, std::int64_t inner, const void* on, const void* off,
-                          void* out) const {
+void one_hot(std::size_t size, DType dtype, const void* indices, std::int64_t outer, std::int64_t depth,
+             std::int64_t inner, const void* on, const void* off, void* out) {
   const std::int64_t results = outer * depth * inner;
   visit_size(size, [&]<class T>(T) {
     T on_value, off_value;
     std::memcpy(&on_value, on, sizeof on_value);
     std::memcpy(&off_value, off, sizeof off_value);
-    visit_number(results, [&]<class Number>(Number) {
+    visit_index(results, [&]<class Number>(Number) {
       const auto mark = [&]<class Index>(const Index* from) {
         launch("one_hot", grid_for(results), one_hot_kernel<T, Index, Number>, from,
                static_cast<Number>(depth), static_cast<Number>(inner), on_value, off_value,
@@ -108,10 +108,9 @@ void CudaBackend::one_hot(std::size_t size, DType dtype, const void* indices, st
   });
 }
 
-std::optional<std::int64_t> CudaBackend::slice_numbers(DType dtype, const void* coordinates,
-                                                       std::int64_t rows, const Shape& shape,
-                                                       std::int64_t rows_per_batch, std::int64_t* out,
-                                                       const std::string& what) const {
+std::optional<std::int64_t> slice_numbers(DType dtype, const void* coordinates, std::int64_t rows,
+                                          const Shape& shape, std::int64_t rows_per_batch, std::int64_t* out,
+                                          const std::string& what) {
   if (dtype == DType::int32)
     number_slices(static_cast<const std::int32_t*>(coordinates), rows, shape, rows_per_batch, out, what);
   else
@@ -119,9 +118,8 @@ std::optional<std::int64_t> CudaBackend::slice_numbers(DType dtype, const void* 
   return {};
 }
 
-std::optional<std::int64_t> CudaBackend::invert_permutation(const std::int64_t* x, std::int64_t count,
-                                                            std::int64_t* out,
-                                                            const std::string& what) const {
+std::optional<std::int64_t> invert_permutation(const std::int64_t* x, std::int64_t count, std::int64_t* out,
+                                               const std::string& what) {
   if (count == 0) return {};
   check(cudaMemsetAsync(out, 0xff, static_cast<std::size_t>(count) * sizeof(std::int64_t), stream()),
         "invert_permutation");
@@ -134,7 +132,7 @@ std::optional<std::int64_t> CudaBackend::invert_permutation(const std::int64_t* 
   return {};
 }
 
-bool CudaBackend::any(const bool* flags, std::int64_t count, const std::string& error) const {
+bool any(const bool* flags, std::int64_t count, const std::string& error) {
   Grid grid = grid_for(count, 8);
   grid.cooperation = Cooperation::block;
   launch("any", grid, any_kernel, reinterpret_cast<const std::uint8_t*>(flags), count,

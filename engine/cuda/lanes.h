@@ -1,10 +1,11 @@
 // Reductions in the CPU's pattern of lanes (cpu/vector/reduce.cpp), so that they have its bits: a warp holds
-// its four vectors of 64 bytes.
+// its four vectors.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 
+#include "engine/backend/kernels.h"
 #include "engine/cuda/packs.h"
 #include "engine/cuda/warp.h"
 
@@ -70,8 +71,8 @@ struct All {
 /// is element i of the row.
 template <class T, class F>
 struct Lanes {
-  static constexpr int vector = sizeof(T) == 8 ? 8 : 16;  ///< elements of 64 bytes
-  static constexpr int step = 4 * vector;
+  static constexpr int vector = kernels::lane_vector_bytes / (sizeof(T) == 8 ? 8 : 4);  ///< elements
+  static constexpr int step = kernels::lane_vectors * vector;
   static constexpr int own = step / warp_lanes;
   T sums[own];
 

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/cuda/backend.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/launch.h"
 
 namespace tapedeck::cuda {
@@ -19,8 +19,7 @@ __global__ void length_scales_kernel(const T* sums, const T* largest, std::int64
 
 }  // namespace
 
-void CudaBackend::length_scales(DType dtype, const void* sums, const void* largest, std::int64_t count,
-                                void* scales) const {
+void length_scales(DType dtype, const void* sums, const void* largest, std::int64_t count, void* scales) {
   if (dtype == DType::float32)
     launch("length_scales", grid_for(count), length_scales_kernel<float>, static_cast<const float*>(sums),
            static_cast<const float*>(largest), count, static_cast<float*>(scales));

@@ -3,19 +3,15 @@
 // right. So only a matrix whose rows are exchanged has to be transposed, when it is copied.
 #include <cmath>
 
-#include "engine/cuda/backend.h"
 #include "engine/cuda/block_sums.h"
 #include "engine/cuda/flaws.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/launch.h"
 #include "engine/cuda/matrix_layouts.h"
 #include "engine/cuda/solvers.h"
 
 namespace tapedeck::cuda {
 namespace {
-
-using kernels::FlawText;
-using kernels::Matrices;
-using kernels::MatrixFlaw;
 
 /// A block for each matrix of which cuSOLVER says that its leading part of order `info` is not positive
 /// definite; the rows above that are right. Makes the rest of the columns before the pivot, and the pivot
@@ -192,8 +188,7 @@ void make_determinants(const Matrices& of, const void* a, void* out, void* log) 
 
 }  // namespace
 
-std::optional<MatrixFlaw> CudaBackend::cholesky(const Matrices& of, const void* a, void* l,
-                                                const FlawText& text) const {
+std::optional<MatrixFlaw> cholesky(const Matrices& of, const void* a, void* l, const FlawText& text) {
   const std::int64_t n = of.rows;
   if (of.count == 0 || n == 0) return {};
   visit_real(of.dtype, [&]<class T>(T) {
@@ -207,8 +202,8 @@ std::optional<MatrixFlaw> CudaBackend::cholesky(const Matrices& of, const void* 
   return {};
 }
 
-std::optional<MatrixFlaw> CudaBackend::lu(const Matrices& of, const void* a, void* packed, DType orders,
-                                          void* order, const FlawText& text) const {
+std::optional<MatrixFlaw> lu(const Matrices& of, const void* a, void* packed, DType orders, void* order,
+                             const FlawText& text) {
   const std::int64_t n = of.rows;
   if (of.count == 0 || n == 0) return {};
   visit_real(of.dtype, [&]<class T>(T) {
@@ -223,21 +218,20 @@ std::optional<MatrixFlaw> CudaBackend::lu(const Matrices& of, const void* a, voi
   return {};
 }
 
-std::optional<MatrixFlaw> CudaBackend::inverse(const Matrices& of, bool transposed, const void* a, void* out,
-                                               const FlawText& text) const {
+std::optional<MatrixFlaw> inverse(const Matrices& of, bool transposed, const void* a, void* out,
+                                  const FlawText& text) {
   solve_by_lu(of.dtype, of.count, of.rows, of.rows, transposed, a, nullptr, out, text);
   return {};
 }
 
-std::optional<MatrixFlaw> CudaBackend::solve(const Matrices& of, bool transposed, const void* a,
-                                             const void* b, void* x, const FlawText& text) const {
+std::optional<MatrixFlaw> solve(const Matrices& of, bool transposed, const void* a, const void* b, void* x,
+                                const FlawText& text) {
   solve_by_lu(of.dtype, of.count, of.rows, of.columns, transposed, a, b, x, text);
   return {};
 }
 
-std::optional<MatrixFlaw> CudaBackend::triangular_solve(const Matrices& of, bool lower, bool transposed,
-                                                        const void* a, const void* b, void* x,
-                                                        const FlawText& text) const {
+std::optional<MatrixFlaw> triangular_solve(const Matrices& of, bool lower, bool transposed, const void* a,
+                                           const void* b, void* x, const FlawText& text) {
   const std::int64_t n = of.rows, m = of.columns;
   if (of.count == 0 || n == 0) return {};
   visit_real(of.dtype, [&]<class T>(T) {
@@ -253,11 +247,11 @@ std::optional<MatrixFlaw> CudaBackend::triangular_solve(const Matrices& of, bool
   return {};
 }
 
-void CudaBackend::determinant(const Matrices& of, const void* a, void* out) const {
+void determinant(const Matrices& of, const void* a, void* out) {
   visit_real(of.dtype, [&]<class T>(T) { make_determinants<false, T>(of, a, out, nullptr); });
 }
 
-void CudaBackend::log_determinant(const Matrices& of, const void* a, void* sign, void* log) const {
+void log_determinant(const Matrices& of, const void* a, void* sign, void* log) {
   visit_real(of.dtype, [&]<class T>(T) { make_determinants<true, T>(of, a, sign, log); });
 }
 

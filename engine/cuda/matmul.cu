@@ -1,14 +1,12 @@
 #include <algorithm>
 
-#include "engine/cuda/backend.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/launch.h"
 #include "engine/cuda/products.h"
 #include "engine/cuda/runs.h"
 
 namespace tapedeck::cuda {
 namespace {
-
-using kernels::MatmulSize;
 
 constexpr int tile = 16;
 
@@ -90,8 +88,8 @@ MatmulSize with_valid_leading_dimensions(MatmulSize size) {
 
 }  // namespace
 
-void CudaBackend::matmul(DType dtype, const MatmulSize& asked, std::span<const void* const> a,
-                         std::span<const void* const> b, void* out) const {
+void matmul(DType dtype, const MatmulSize& asked, std::span<const void* const> a,
+            std::span<const void* const> b, void* out) {
   if (asked.m == 0 || asked.n == 0 || a.empty()) return;
   const MatmulSize size = with_valid_leading_dimensions(asked);
   switch (dtype) {

@@ -1,13 +1,11 @@
 #include <cmath>
 
-#include "engine/cuda/backend.h"
 #include "engine/cuda/channel_sums.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/packs.h"
 
 namespace tapedeck::cuda {
 namespace {
-
-using kernels::Channels;
 
 template <class T>
 __device__ double inverse_deviation(T variance, double epsilon) {
@@ -300,36 +298,34 @@ T* of(void* values) {
 
 }  // namespace
 
-void CudaBackend::batch_norm(DType dtype, const Channels& channels, const void* x, const void* scale,
-                             const void* offset, double epsilon, void* y, void* mean, void* variance) const {
+void batch_norm(DType dtype, const Channels& channels, const void* x, const void* scale, const void* offset,
+                double epsilon, void* y, void* mean, void* variance) {
   visit_floating("batch_norm", dtype, [&]<class T>(T) {
     batch_norm_of(channels, of<T>(x), of<T>(scale), of<T>(offset), epsilon, of<T>(y), of<T>(mean),
                   of<T>(variance));
   });
 }
 
-void CudaBackend::batch_norm_gradient(DType dtype, const Channels& channels, const void* x, const void* scale,
-                                      const void* mean, const void* variance, const void* dy, double epsilon,
-                                      void* dx, void* dscale, void* doffset) const {
+void batch_norm_gradient(DType dtype, const Channels& channels, const void* x, const void* scale,
+                         const void* mean, const void* variance, const void* dy, double epsilon, void* dx,
+                         void* dscale, void* doffset) {
   visit_floating("batch_norm_gradient", dtype, [&]<class T>(T) {
     batch_norm_gradient_of(channels, of<T>(x), of<T>(scale), of<T>(mean), of<T>(variance), of<T>(dy), epsilon,
                            of<T>(dx), of<T>(dscale), of<T>(doffset));
   });
 }
 
-void CudaBackend::layer_norm(DType dtype, std::int64_t rows, std::int64_t count, const void* x,
-                             const void* scale, const void* offset, double epsilon, void* y, void* mean,
-                             void* variance) const {
+void layer_norm(DType dtype, std::int64_t rows, std::int64_t count, const void* x, const void* scale,
+                const void* offset, double epsilon, void* y, void* mean, void* variance) {
   visit_floating("layer_norm", dtype, [&]<class T>(T) {
     launch("layer_norm", grid_of_rows(rows, count), normalize_rows<T>, rows, count, of<T>(x), of<T>(scale),
            of<T>(offset), epsilon, of<T>(y), of<T>(mean), of<T>(variance));
   });
 }
 
-void CudaBackend::layer_norm_gradient(DType dtype, std::int64_t rows, std::int64_t count, const void* x,
-                                      const void* scale, const void* mean, const void* variance,
-                                      const void* dy, double epsilon, void* dx, void* dscale,
-                                      void* doffset) const {
+void layer_norm_gradient(DType dtype, std::int64_t rows, std::int64_t count, const void* x, const void* scale,
+                         const void* mean, const void* variance, const void* dy, double epsilon, void* dx,
+                         void* dscale, void* doffset) {
   visit_floating("layer_norm_gradient", dtype, [&]<class T>(T) {
     layer_norm_gradient_of(rows, count, of<T>(x), of<T>(scale), of<T>(mean), of<T>(variance), of<T>(dy),
                            epsilon, of<T>(dx), of<T>(dscale), of<T>(doffset));

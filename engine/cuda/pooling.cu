@@ -1,13 +1,11 @@
 #include <type_traits>
 
-#include "engine/cuda/backend.h"
 #include "engine/cuda/index.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/launch.h"
 
 namespace tapedeck::cuda {
 namespace {
-
-using kernels::PoolingSize;
 
 /// As PoolingSize. Index: std::int32_t where all places fit.
 template <class Index>
@@ -212,12 +210,12 @@ void launch_largest(const char* name, DType dtype, const PoolingSize& size, cons
 
 }  // namespace
 
-void CudaBackend::max_pool(DType dtype, const PoolingSize& size, const void* input, void* out) const {
+void max_pool(DType dtype, const PoolingSize& size, const void* input, void* out) {
   launch_largest<Wanted::largest, void>("max_pool", dtype, size, input, nullptr, out);
 }
 
-void CudaBackend::max_pool_scatter(DType dtype, const PoolingSize& size, const void* input,
-                                   const void* gradient, void* out) const {
+void max_pool_scatter(DType dtype, const PoolingSize& size, const void* input, const void* gradient,
+                      void* out) {
   with_types("max_pool_scatter", dtype, true, size, [&]<class T, class Index>(T, const Pools<Index>& pools) {
     const Scratch numbers(static_cast<std::size_t>(output_count(size)) * sizeof(Index));
     launch("max_pool_numbers", grid_for(output_count(size)), largest_kernel<Wanted::number, T, Index, Index>,
@@ -228,17 +226,15 @@ void CudaBackend::max_pool_scatter(DType dtype, const PoolingSize& size, const v
   });
 }
 
-void CudaBackend::max_pool_gather(DType dtype, const PoolingSize& size, const void* input, const void* values,
-                                  void* out) const {
+void max_pool_gather(DType dtype, const PoolingSize& size, const void* input, const void* values, void* out) {
   launch_largest<Wanted::value, void>("max_pool_gather", dtype, size, input, values, out);
 }
 
-void CudaBackend::max_pool_positions(DType dtype, const PoolingSize& size, const void* input,
-                                     std::int64_t* out) const {
+void max_pool_positions(DType dtype, const PoolingSize& size, const void* input, std::int64_t* out) {
   launch_largest<Wanted::position, std::int64_t>("max_pool_positions", dtype, size, input, nullptr, out);
 }
 
-void CudaBackend::avg_pool(DType dtype, const PoolingSize& size, const void* input, void* out) const {
+void avg_pool(DType dtype, const PoolingSize& size, const void* input, void* out) {
   with_types("avg_pool", dtype, false, size, [&]<class T, class Index>(T, const Pools<Index>& pools) {
     if constexpr (std::is_floating_point_v<T>)
       launch("avg_pool", grid_for(output_count(size)), mean_kernel<T, Index>, pools, output_count(size),
@@ -246,8 +242,7 @@ void CudaBackend::avg_pool(DType dtype, const PoolingSize& size, const void* inp
   });
 }
 
-void CudaBackend::avg_pool_scatter(DType dtype, const PoolingSize& size, const void* gradient,
-                                   void* out) const {
+void avg_pool_scatter(DType dtype, const PoolingSize& size, const void* gradient, void* out) {
   with_types("avg_pool_scatter", dtype, false, size, [&]<class T, class Index>(T, const Pools<Index>& pools) {
     if constexpr (std::is_floating_point_v<T>)
       launch("avg_pool_scatter", grid_for(input_count(size)), scatter_evenly<T, Index>, pools,

@@ -5,14 +5,12 @@
 
 #include "engine/cpu/draws.h"
 #include "engine/cpu/vector/draws.h"
-#include "engine/cuda/backend.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/packs.h"
 #include "engine/tensor/dtype.h"
 
 namespace tapedeck::cuda {
 namespace {
-
-using kernels::StreamPlace;
 
 __device__ __forceinline__ std::uint64_t pair_of(const cpu::PhiloxBlock& words, int pair) {
   return words[2 * pair] | static_cast<std::uint64_t>(words[2 * pair + 1]) << 32;
@@ -151,8 +149,8 @@ void visit_floating(const char* kernel, DType dtype, F f) {
 
 }  // namespace
 
-void CudaBackend::random_uniform(DType dtype, const StreamPlace& place, double low, double high, void* out,
-                                 std::int64_t count) const {
+void random_uniform(DType dtype, const StreamPlace& place, double low, double high, void* out,
+                    std::int64_t count) {
   visit_floating("random_uniform", dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     draw_values<T>("random_uniform", place, Uniform<T>{static_cast<T>(low), static_cast<T>(high)}, out,
@@ -160,8 +158,8 @@ void CudaBackend::random_uniform(DType dtype, const StreamPlace& place, double l
   });
 }
 
-void CudaBackend::random_integers(DType dtype, const StreamPlace& place, std::int64_t low, std::int64_t high,
-                                  void* out, std::int64_t count) const {
+void random_integers(DType dtype, const StreamPlace& place, std::int64_t low, std::int64_t high, void* out,
+                     std::int64_t count) {
   const auto first = static_cast<std::uint64_t>(low);
   const std::uint64_t range = static_cast<std::uint64_t>(high) - first;
   if (dtype == DType::int32)
@@ -172,15 +170,15 @@ void CudaBackend::random_integers(DType dtype, const StreamPlace& place, std::in
     throw NoKernel("random_integers of " + std::string(dtype_name(dtype)));
 }
 
-void CudaBackend::random_normal(DType dtype, const StreamPlace& place, double mean, double deviation,
-                                bool truncated, void* out, std::int64_t count) const {
+void random_normal(DType dtype, const StreamPlace& place, double mean, double deviation, bool truncated,
+                   void* out, std::int64_t count) {
   visit_floating("random_normal", dtype, [&](auto tag) {
     fill_normal<typename decltype(tag)::type>(place, mean, deviation, truncated, out, count);
   });
 }
 
-void CudaBackend::random_dropout(DType dtype, const StreamPlace& place, double rate, const void* x, void* out,
-                                 std::int64_t count) const {
+void random_dropout(DType dtype, const StreamPlace& place, double rate, const void* x, void* out,
+                    std::int64_t count) {
   visit_floating("random_dropout", dtype,
                  [&](auto tag) { drop<typename decltype(tag)::type>(place, rate, x, out, count); });
 }

@@ -1,4 +1,4 @@
-#include "engine/cuda/backend.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/recurrent_steps.h"
 
 namespace tapedeck::cuda {
@@ -107,9 +107,8 @@ class Forward : public Sequences<T> {
 
 }  // namespace
 
-void CudaBackend::recurrent(RecurrentCell cell, DType dtype, const kernels::RecurrentSize& size,
-                            const kernels::RecurrentInputs& inputs,
-                            const kernels::RecurrentResults& results) const {
+void recurrent(RecurrentCell cell, DType dtype, const RecurrentSize& size, const RecurrentInputs& inputs,
+               const RecurrentResults& results) {
   if (dtype == DType::float32)
     Forward<float>(cell, size, inputs, results).run();
   else if (dtype == DType::float64)

@@ -1,12 +1,10 @@
-#include "engine/cuda/backend.h"
 #include "engine/cuda/channel_sums.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/recurrent_steps.h"
 
 namespace tapedeck::cuda {
 namespace {
 
-using kernels::RecurrentCotangents;
-using kernels::RecurrentGradients;
 namespace cells = cpu::TAPEDECK_ISA;
 
 /// d_sequence and d_kept may be nullptr; rows of d_gates are `width` values. dh and dc: those of the step's
@@ -216,11 +214,9 @@ class Backward : public Sequences<T> {
 
 }  // namespace
 
-void CudaBackend::recurrent_gradient(RecurrentCell cell, DType dtype, const kernels::RecurrentSize& size,
-                                     const kernels::RecurrentInputs& inputs,
-                                     const kernels::RecurrentResults& results,
-                                     const RecurrentCotangents& cotangents,
-                                     const RecurrentGradients& gradients) const {
+void recurrent_gradient(RecurrentCell cell, DType dtype, const RecurrentSize& size,
+                        const RecurrentInputs& inputs, const RecurrentResults& results,
+                        const RecurrentCotangents& cotangents, const RecurrentGradients& gradients) {
   if (dtype == DType::float32)
     Backward<float>(cell, size, inputs, results, cotangents, gradients).run();
   else if (dtype == DType::float64)

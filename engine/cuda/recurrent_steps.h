@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/backend/kernels.h"
+#include "engine/backend/recurrent_sequences.h"
 #include "engine/cpu/vector/recurrent_cells.h"
 #include "engine/cuda/launch.h"
 #include "engine/cuda/products.h"
@@ -38,49 +38,33 @@ struct Step {
 };
 
 template <class T>
-struct Sequences {
-  RecurrentCell cell;
-  kernels::RecurrentSize size;
-  kernels::RecurrentForm form;
-  const T *x, *h_first, *c_first, *kernel, *recurrent_kernel, *bias;
-  T *sequence, *h_last, *c_last, *kept;
+struct Sequences : kernels::RecurrentSequences<T> {
+  using kernels::RecurrentSequences<T>::RecurrentSequences;
 
-  Sequences(RecurrentCell of, const kernels::RecurrentSize& s, const kernels::RecurrentInputs& in,
-            const kernels::RecurrentResults& out)
-      : cell(of),
-        size(s),
-        form(kernels::form_of(of)),
-        x(static_cast<const T*>(in.x)),
-        h_first(static_cast<const T*>(in.h)),
-        c_first(static_cast<const T*>(in.c)),
-        kernel(static_cast<const T*>(in.kernel)),
-        recurrent_kernel(static_cast<const T*>(in.recurrent_kernel)),
-        bias(static_cast<const T*>(in.bias)),
-        sequence(static_cast<T*>(out.sequence)),
-        h_last(static_cast<T*>(out.h)),
-        c_last(static_cast<T*>(out.c)),
-        kept(static_cast<T*>(out.kept)) {}
-
-  std::int64_t rows() const { return size.batch * size.steps; }
-  std::int64_t gates() const { return form.gates * size.units; }
-  std::int64_t between() const { return size.time_major ? 1 : size.steps; }
-  /// The row of the first example at the step that comes as number `step`.
-  std::int64_t first_row(std::int64_t step) const {
-    const std::int64_t time = size.reverse ? size.steps - 1 - step : step;
-    return size.time_major ? time * size.batch : time;
-  }
+  std::int64_t gates() const { return this->form.gates * this->size.units; }
   StateRows<T> h_before(std::int64_t step) const {
-    if (step == 0) return {h_first, size.units};
-    return {sequence + first_row(step - 1) * size.units, between() * size.units};
+    const std::int64_t units = this->size.units;
+    if (step == 0) return {this->h_first, units};
+    return {this->sequence + this->first_row(step - 1) * units, this->between() * units};
   }
   StateRows<T> c_before(std::int64_t step) const {
-    if (cell != RecurrentCell::lstm) return {nullptr, 0};
-    if (step == 0) return {c_first, size.units};
-    return {kept + (first_row(step - 1) * form.kept + 4) * size.units, between() * form.kept * size.units};
+    const std::int64_t units = this->size.units, width = this->form.kept * units;
+    if (this->cell != RecurrentCell::lstm) return {nullptr, 0};
+    if (step == 0) return {this->c_first, units};
+    return {this->kept + this->first_row(step - 1) * width + 4 * units, this->between() * width};
   }
   Step<T> at(std::int64_t step) const {
-    return {size.batch,     size.units,     form.kept, first_row(step), between(), size.mask,
-            h_before(step), c_before(step), bias,      sequence,        kept};
+    return {.batch = this->size.batch,
+            .units = this->size.units,
+            .kept_parts = this->form.kept,
+            .first_row = this->first_row(step),
+            .between = this->between(),
+            .mask = this->size.mask,
+            .h_before = h_before(step),
+            .c_before = c_before(step),
+            .bias = this->bias,
+            .sequence = this->sequence,
+            .kept = this->kept};
   }
 };
 

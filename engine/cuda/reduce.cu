@@ -4,7 +4,7 @@
 // their last bits (by n·2⁻⁵³·Σ|x|), the float32 result by at most one ulp more than that.
 #include <bit>
 
-#include "engine/cuda/backend.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/lanes.h"
 #include "engine/tensor/dtype.h"
 
@@ -353,8 +353,8 @@ void add_pairs(const char* name, const void* a, const void* b, std::int64_t coun
 
 }  // namespace
 
-void CudaBackend::reduce(kernels::Reduction op, DType dtype, const void* values, std::int64_t outer,
-                         std::int64_t count, std::int64_t inner, void* out) const {
+void reduce(Reduction op, DType dtype, const void* values, std::int64_t outer, std::int64_t count,
+            std::int64_t inner, void* out) {
   switch (dtype) {
     case DType::bool_:
       if (op == kernels::Reduction::any) return reduce_truth<Any>(values, outer, count, inner, out);
@@ -373,7 +373,7 @@ void CudaBackend::reduce(kernels::Reduction op, DType dtype, const void* values,
   }
 }
 
-void CudaBackend::dot(DType dtype, const void* a, const void* b, std::int64_t count, void* out) const {
+void dot(DType dtype, const void* a, const void* b, std::int64_t count, void* out) {
   switch (dtype) {
     case DType::int32:
       return add_pairs<Multiplied, std::uint32_t>("dot", a, b, count, out);
@@ -388,8 +388,7 @@ void CudaBackend::dot(DType dtype, const void* a, const void* b, std::int64_t co
   }
 }
 
-void CudaBackend::squared_distance(DType dtype, const void* a, const void* b, std::int64_t count,
-                                   void* out) const {
+void squared_distance(DType dtype, const void* a, const void* b, std::int64_t count, void* out) {
   if (dtype == DType::float32) return add_pairs<SquaredDistance, float>("squared_distance", a, b, count, out);
   if (dtype == DType::float64)
     return add_pairs<SquaredDistance, double>("squared_distance", a, b, count, out);

@@ -1,7 +1,7 @@
 // The QR decomposition.
 #include <algorithm>
 
-#include "engine/cuda/backend.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/launch.h"
 #include "engine/cuda/matrix_layouts.h"
 #include "engine/cuda/solvers.h"
@@ -41,7 +41,7 @@ void decompose(std::int64_t count, std::int64_t m, std::int64_t n, bool full, co
 
 }  // namespace
 
-void CudaBackend::qr(const kernels::Matrices& of, bool full, const void* a, void* q, void* r) const {
+void qr(const Matrices& of, bool full, const void* a, void* q, void* r) {
   visit_real(of.dtype, [&]<class T>(T) {
     if (of.count == 0 || of.rows == 0) return;
     if (of.columns == 0) {  // nothing to reflect

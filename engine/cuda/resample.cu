@@ -1,5 +1,6 @@
-#include "engine/cuda/backend.h"
 #include "engine/cuda/elements.h"
+#include "engine/cuda/index.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/launch.h"
 
 namespace tapedeck::cuda {
@@ -74,7 +75,7 @@ template <class T>
 void resample_typed(const kernels::ResampleSize& size, const void* x, const std::int64_t* indices,
                     const void* weights, void* out) {
   const std::int64_t results = size.outer * size.count * size.inner;
-  visit_number(results, [&]<class Number>(Number) {
+  visit_index(results, [&]<class Number>(Number) {
     launch("resample", grid_for(results), resample_kernel<T, Number>, size, static_cast<const T*>(x), indices,
            static_cast<const T*>(weights), static_cast<T*>(out), static_cast<Number>(results));
   });
@@ -90,7 +91,7 @@ void gradient_typed(const kernels::ResampleSize& size, const void* dy, const std
   const Scratch ordered(static_cast<std::size_t>(taps) * sizeof(Tap<T>));
   launch("resample_gradient", grid_for(taps + size.extent + 1, 1, 128), order_taps_kernel<T>, size, indices,
          static_cast<const T*>(weights), begins.as<std::int64_t>(), ordered.as<Tap<T>>());
-  visit_number(results, [&]<class Number>(Number) {
+  visit_index(results, [&]<class Number>(Number) {
     launch("resample_gradient", grid_for(results), resample_gradient_kernel<T, Number>, size,
            static_cast<const T*>(dy), begins.as<std::int64_t>(), ordered.as<Tap<T>>(), static_cast<T*>(out),
            static_cast<Number>(results));
@@ -99,16 +100,16 @@ void gradient_typed(const kernels::ResampleSize& size, const void* dy, const std
 
 }  // namespace
 
-void CudaBackend::resample(DType dtype, const kernels::ResampleSize& size, const void* x,
-                           const std::int64_t* indices, const void* weights, void* out) const {
+void resample(DType dtype, const ResampleSize& size, const void* x, const std::int64_t* indices,
+              const void* weights, void* out) {
   if (dtype == DType::float32)
     resample_typed<float>(size, x, indices, weights, out);
   else
     resample_typed<double>(size, x, indices, weights, out);
 }
 
-void CudaBackend::resample_gradient(DType dtype, const kernels::ResampleSize& size, const void* dy,
-                                    const std::int64_t* indices, const void* weights, void* out) const {
+void resample_gradient(DType dtype, const ResampleSize& size, const void* dy, const std::int64_t* indices,
+                       const void* weights, void* out) {
   if (dtype == DType::float32)
     gradient_typed<float>(size, dy, indices, weights, out);
   else

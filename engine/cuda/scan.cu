@@ -10,7 +10,7 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/cuda/backend.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/warp.h"
 #include "engine/tensor/dtype.h"
 
@@ -348,8 +348,8 @@ void visit_numbers(const char* kernel, DType dtype, F f) {
 
 }  // namespace
 
-void CudaBackend::scan(kernels::Scan kind, DType dtype, const void* values, std::int64_t outer,
-                       std::int64_t count, std::int64_t inner, void* out) const {
+void scan(Scan kind, DType dtype, const void* values, std::int64_t outer, std::int64_t count,
+          std::int64_t inner, void* out) {
   visit_numbers("scan", dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (kind.product)
@@ -359,8 +359,8 @@ void CudaBackend::scan(kernels::Scan kind, DType dtype, const void* values, std:
   });
 }
 
-void CudaBackend::scan_log_sum_exp(kernels::Scan kind, DType dtype, const void* values, std::int64_t outer,
-                                   std::int64_t count, std::int64_t inner, void* out) const {
+void scan_log_sum_exp(Scan kind, DType dtype, const void* values, std::int64_t outer, std::int64_t count,
+                      std::int64_t inner, void* out) {
   const auto scan_of = [&]<class T>(TypeTag<T>) {
     scan_rows<RunningLogSum<T>>("scan_log_sum_exp", values, outer, count, inner, kind.exclusive, kind.reverse,
                                 out);
@@ -370,8 +370,8 @@ void CudaBackend::scan_log_sum_exp(kernels::Scan kind, DType dtype, const void* 
   throw NoKernel("scan_log_sum_exp of " + std::string(dtype_name(dtype)));
 }
 
-void CudaBackend::scan_max(bool reverse, DType dtype, const void* values, std::int64_t rows,
-                           std::int64_t count, void* out, std::int32_t* positions) const {
+void scan_max(bool reverse, DType dtype, const void* values, std::int64_t rows, std::int64_t count, void* out,
+              std::int32_t* positions) {
   visit_numbers("scan_max", dtype, [&](auto tag) {
     scan_rows<RunningMaximum<typename decltype(tag)::type>>("scan_max", values, rows, count, 1, false,
                                                             reverse, out, positions);

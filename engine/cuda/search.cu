@@ -1,8 +1,8 @@
 #include <type_traits>
 
-#include "engine/cuda/backend.h"
 #include "engine/cuda/compact.h"
 #include "engine/cuda/elements.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/memory.h"
 
 namespace tapedeck::cuda {
@@ -64,9 +64,8 @@ IsTrue is_true(const bool* flags) {
 
 }  // namespace
 
-void CudaBackend::search_rows(bool right, DType dtype, const void* sequences, std::int64_t length,
-                              const void* values, std::int64_t count, std::int64_t per_row, DType places,
-                              void* out) const {
+void search_rows(bool right, DType dtype, const void* sequences, std::int64_t length, const void* values,
+                 std::int64_t count, std::int64_t per_row, DType places, void* out) {
   visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (!std::is_same_v<T, bool>) {
@@ -82,7 +81,7 @@ void CudaBackend::search_rows(bool right, DType dtype, const void* sequences, st
   });
 }
 
-std::int64_t CudaBackend::count_true(const bool* flags, std::int64_t count) const {
+std::int64_t count_true(const bool* flags, std::int64_t count) {
   if (count == 0) return 0;
   const CompactParts parts(count);
   const Scratch counts(parts.counts_bytes()), sum(sizeof(std::int64_t));
@@ -95,8 +94,7 @@ std::int64_t CudaBackend::count_true(const bool* flags, std::int64_t count) cons
   return found;
 }
 
-std::int64_t CudaBackend::true_coordinates(const bool* flags, const Shape& shape, std::int64_t room,
-                                           std::int64_t* out) const {
+std::int64_t true_coordinates(const bool* flags, const Shape& shape, std::int64_t room, std::int64_t* out) {
   const std::int64_t count = element_count(shape);
   if (count == 0 || room == 0) return room;
   const CompactParts parts(count);

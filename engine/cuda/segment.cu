@@ -8,7 +8,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "engine/cuda/backend.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/primitives.h"
 #include "engine/cuda/warp.h"
 #include "engine/tensor/dtype.h"
@@ -297,9 +297,8 @@ void write_neutral(kernels::Segment op, void* target, std::int64_t count) {
 
 }  // namespace
 
-void CudaBackend::segment_rows(kernels::Segment op, DType dtype, const void* rows,
-                               const std::int64_t* segments, std::int64_t count, std::int64_t width,
-                               void* target) const {
+void segment_rows(Segment op, DType dtype, const void* rows, const std::int64_t* segments, std::int64_t count,
+                  std::int64_t width, void* target) {
   if (count > std::numeric_limits<std::uint32_t>::max()) throw NoKernel("segment_rows of so many rows");
   switch (dtype) {
     case DType::bool_:
@@ -319,7 +318,7 @@ void CudaBackend::segment_rows(kernels::Segment op, DType dtype, const void* row
   }
 }
 
-void CudaBackend::segment_neutral(kernels::Segment op, DType dtype, void* target, std::int64_t count) const {
+void segment_neutral(Segment op, DType dtype, void* target, std::int64_t count) {
   switch (dtype) {
     case DType::bool_:
       return;  // as the CPU

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "engine/cuda/backend.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/packs.h"
 
 namespace tapedeck::cuda {
@@ -58,7 +58,7 @@ __global__ void linspace_kernel(End<T> start_at, End<T> stop_at, T* out, std::in
 
 }  // namespace
 
-void CudaBackend::sequence(DType dtype, const kernels::Sequence& of, void* out, std::int64_t count) const {
+void sequence(DType dtype, const Sequence& of, void* out, std::int64_t count) {
   visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     launch("sequence", grid_for(count, pack_width<T>), sequence_kernel<T>, of, is_integer(dtype) && of.whole,
@@ -66,8 +66,7 @@ void CudaBackend::sequence(DType dtype, const kernels::Sequence& of, void* out, 
   });
 }
 
-void CudaBackend::linspace(DType dtype, const kernels::Values& start, const kernels::Values& stop, void* out,
-                           std::int64_t count) const {
+void linspace(DType dtype, const Values& start, const Values& stop, void* out, std::int64_t count) {
   if (dtype == DType::float32)
     launch("linspace", grid_for(count, pack_width<float>), linspace_kernel<float>, End<float>(start),
            End<float>(stop), static_cast<float*>(out), count);

@@ -2,7 +2,7 @@
 // as many rows as columns: A, or its transpose, which a row-major wide matrix is to it already.
 #include <algorithm>
 
-#include "engine/cuda/backend.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/launch.h"
 #include "engine/cuda/matrix_layouts.h"
 #include "engine/cuda/products.h"
@@ -79,8 +79,7 @@ __global__ void invert_values_kernel(std::int64_t elements, std::int64_t n, std:
 
 }  // namespace
 
-void CudaBackend::svd(const kernels::Matrices& of, bool full, const void* a, void* s, void* u,
-                      void* v) const {
+void svd(const Matrices& of, bool full, const void* a, void* s, void* u, void* v) {
   visit_real(of.dtype, [&]<class T>(T) {
     if (of.count == 0) return;
     if (of.rows == 0 || of.columns == 0) {
@@ -92,7 +91,7 @@ void CudaBackend::svd(const kernels::Matrices& of, bool full, const void* a, voi
   });
 }
 
-void CudaBackend::pseudo_inverse(const kernels::Matrices& of, double rcond, const void* a, void* out) const {
+void pseudo_inverse(const Matrices& of, double rcond, const void* a, void* out) {
   const std::int64_t m = of.rows, n = of.columns, k = std::min(m, n);
   if (of.count == 0 || k == 0) return;
   visit_real(of.dtype, [&]<class T>(T) {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "engine/cpu/vector/math.h"
-#include "engine/cuda/backend.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/lanes.h"
 
 namespace tapedeck::cuda {
@@ -164,16 +164,13 @@ void launch_for(const char* name, DType dtype, const void* values, std::int64_t 
 
 }  // namespace
 
-void CudaBackend::softmax(DType dtype, const void* values, std::int64_t rows, std::int64_t count,
-                          void* out) const {
+void softmax(DType dtype, const void* values, std::int64_t rows, std::int64_t count, void* out) {
   launch_for<Result::softmax>("softmax", dtype, values, rows, count, out);
 }
-void CudaBackend::log_softmax(DType dtype, const void* values, std::int64_t rows, std::int64_t count,
-                              void* out) const {
+void log_softmax(DType dtype, const void* values, std::int64_t rows, std::int64_t count, void* out) {
   launch_for<Result::log_softmax>("log_softmax", dtype, values, rows, count, out);
 }
-void CudaBackend::logsumexp(DType dtype, const void* values, std::int64_t rows, std::int64_t count,
-                            void* out) const {
+void logsumexp(DType dtype, const void* values, std::int64_t rows, std::int64_t count, void* out) {
   launch_for<Result::logsumexp>("logsumexp", dtype, values, rows, count, out);
 }
 

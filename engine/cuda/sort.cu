@@ -6,7 +6,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "engine/cuda/backend.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/launch.h"
 #include "engine/cuda/primitives.h"
 #include "engine/tensor/dtype.h"
@@ -243,18 +243,18 @@ void sort_as(const char* kernel, bool descending, DType dtype, const void* value
 
 }  // namespace
 
-void CudaBackend::sort_rows(bool descending, DType dtype, const void* values, std::int64_t rows,
-                            std::int64_t count, void* out) const {
+void sort_rows(bool descending, DType dtype, const void* values, std::int64_t rows, std::int64_t count,
+               void* out) {
   sort_as("sort_rows", descending, dtype, values, rows, count, count, out, nullptr);
 }
 
-void CudaBackend::argsort_rows(bool descending, DType dtype, const void* values, std::int64_t rows,
-                               std::int64_t count, std::int32_t* out) const {
+void argsort_rows(bool descending, DType dtype, const void* values, std::int64_t rows, std::int64_t count,
+                  std::int32_t* out) {
   sort_as("argsort_rows", descending, dtype, values, rows, count, count, nullptr, out);
 }
 
-void CudaBackend::top_k_rows(DType dtype, const void* values, std::int64_t rows, std::int64_t count,
-                             std::int64_t k, void* out, std::int32_t* positions) const {
+void top_k_rows(DType dtype, const void* values, std::int64_t rows, std::int64_t count, std::int64_t k,
+                void* out, std::int32_t* positions) {
   sort_as("top_k_rows", true, dtype, values, rows, count, k, out, positions);
 }
 

@@ -3,18 +3,13 @@
 #include <limits>
 #include <type_traits>
 
-#include "engine/cuda/backend.h"
 #include "engine/cuda/block_sums.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/memory.h"
 #include "engine/tensor/dtype.h"
 
 namespace tapedeck::cuda {
 namespace {
-
-using kernels::BlockDifference;
-using kernels::BlockSummary;
-using kernels::Cells;
-using kernels::inspected_block;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -228,21 +223,21 @@ __global__ void differences_kernel(const T* a, const T* b, std::int64_t count,
 
 }  // namespace
 
-void CudaBackend::summarize(DType dtype, const void* values, std::int64_t count, BlockSummary* blocks) const {
+void summarize(int gpu, DType dtype, const void* values, std::int64_t count, BlockSummary* blocks) {
   if (count == 0) return;
-  const OnDevice here(device_);
+  const OnDevice here(gpu);
   const std::int64_t number = kernels::inspected_blocks(count);
   const Scratch results(static_cast<std::size_t>(number) * sizeof(BlockSummary));
   visit_stored(dtype, [&]<class T>(TypeTag<T>) {
     launch("summarize", grid_of_blocks(count), summary_kernel<T>, static_cast<const T*>(values), count,
            smallest_normal<T>(), results.as<BlockSummary>());
   });
-  bring(device_, results, number, blocks);
+  bring(gpu, results, number, blocks);
 }
 
-void CudaBackend::histogram(DType dtype, const void* values, std::int64_t count, double minimum,
-                            double maximum, std::span<std::uint64_t> counts) const {
-  const OnDevice here(device_);
+void histogram(int gpu, DType dtype, const void* values, std::int64_t count, double minimum, double maximum,
+               std::span<std::uint64_t> counts) {
+  const OnDevice here(gpu);
   const auto size = static_cast<std::int64_t>(counts.size());
   const Scratch results(counts.size_bytes());
   const std::uint64_t none = 0;
@@ -257,11 +252,11 @@ void CudaBackend::histogram(DType dtype, const void* values, std::int64_t count,
     launch("histogram", grid, bins_kernel<T>, static_cast<const T*>(values), count, bins,
            results.as<unsigned long long>());
   });
-  bring(device_, results, size, counts.data());
+  bring(gpu, results, size, counts.data());
 }
 
-void CudaBackend::cell_means(DType dtype, const void* values, const Cells& cells, double* means) const {
-  const OnDevice here(device_);
+void cell_means(int gpu, DType dtype, const void* values, const Cells& cells, double* means) {
+  const OnDevice here(gpu);
   const std::int64_t columns = cells.count(1), count = cells.count(0) * columns;
   const Scratch results(static_cast<std::size_t>(count) * sizeof(double));
   const Grid grid{.blocks = std::min<std::int64_t>(count, 1 << 16),
@@ -271,20 +266,20 @@ void CudaBackend::cell_means(DType dtype, const void* values, const Cells& cells
     launch("cell_means", grid, cells_kernel<T>, static_cast<const T*>(values), cells, columns, count,
            results.as<double>());
   });
-  bring(device_, results, count, means);
+  bring(gpu, results, count, means);
 }
 
-void CudaBackend::differences(DType dtype, const void* a, const void* b, std::int64_t count,
-                              const kernels::AllowedDifference& allowed, BlockDifference* blocks) const {
+void differences(int gpu, DType dtype, const void* a, const void* b, std::int64_t count,
+                 const AllowedDifference& allowed, BlockDifference* blocks) {
   if (count == 0) return;
-  const OnDevice here(device_);
+  const OnDevice here(gpu);
   const std::int64_t number = kernels::inspected_blocks(count);
   const Scratch results(static_cast<std::size_t>(number) * sizeof(BlockDifference));
   visit_stored(dtype, [&]<class T>(TypeTag<T>) {
     launch("differences", grid_of_blocks(count), differences_kernel<T>, static_cast<const T*>(a),
            static_cast<const T*>(b), count, allowed, results.as<BlockDifference>());
   });
-  bring(device_, results, number, blocks);
+  bring(gpu, results, number, blocks);
 }
 
 }  // namespace tapedeck::cuda

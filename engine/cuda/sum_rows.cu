@@ -1,6 +1,6 @@
 // Sums of rows that have one number: sorted, those with one number stand side by side, in their order.
-#include "engine/cuda/backend.h"
 #include "engine/cuda/compact.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/packs.h"
 
 namespace tapedeck::cuda {
@@ -58,9 +58,8 @@ void sum_values(const void* values, const std::int32_t* order, const std::int64_
 
 }  // namespace
 
-std::int64_t CudaBackend::sum_rows(DType dtype, const void* values, const std::int64_t* numbers,
-                                   std::int64_t count, std::int64_t width, std::int64_t* distinct,
-                                   void* sums) const {
+std::int64_t sum_rows(DType dtype, const void* values, const std::int64_t* numbers, std::int64_t count,
+                      std::int64_t width, std::int64_t* distinct, void* sums) {
   if (count == 0) return 0;
   const auto rows = static_cast<std::size_t>(count);
   const CompactParts parts(count);

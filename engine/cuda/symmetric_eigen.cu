@@ -1,5 +1,5 @@
-#include "engine/cuda/backend.h"
 #include "engine/cuda/flaws.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/matrix_layouts.h"
 #include "engine/cuda/solvers.h"
 
@@ -27,9 +27,8 @@ void decompose(const kernels::Matrices& of, const T* a, T* e, T* v, const kernel
 
 }  // namespace
 
-std::optional<kernels::MatrixFlaw> CudaBackend::symmetric_eigen(const kernels::Matrices& of, const void* a,
-                                                                void* e, void* v,
-                                                                const kernels::FlawText& text) const {
+std::optional<kernels::MatrixFlaw> symmetric_eigen(const Matrices& of, const void* a, void* e, void* v,
+                                                   const FlawText& text) {
   if (of.count == 0 || of.rows == 0) return {};
   visit_real(of.dtype, [&]<class T>(T) {
     decompose(of, static_cast<const T*>(a), static_cast<T*>(e), static_cast<T*>(v), text);

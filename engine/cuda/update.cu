@@ -3,14 +3,12 @@
 #include <utility>
 
 #include "engine/cpu/vector/update_rules.h"
-#include "engine/cuda/backend.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/packs.h"
 
 namespace tapedeck::cuda {
 namespace {
 
-using kernels::Update;
-using kernels::UpdateArrays;
 namespace rules = cpu::TAPEDECK_ISA;
 
 template <class T, std::size_t targets>
@@ -82,16 +80,15 @@ void with_rule(Update rule, DType dtype, const UpdateArrays& arrays, const doubl
 
 }  // namespace
 
-void CudaBackend::update(Update rule, DType dtype, const UpdateArrays& arrays, const double* numbers,
-                         std::int64_t count) const {
+void update(Update rule, DType dtype, const UpdateArrays& arrays, const double* numbers, std::int64_t count) {
   with_rule(rule, dtype, arrays, numbers,
             [&]<class Rule, class Typed, class T>(const Rule& of, const Typed& typed, T) {
               launch("update", grid_for(count, pack_width<T>), update_kernel<T, Rule>, of, typed, count);
             });
 }
 
-void CudaBackend::update_rows(Update rule, DType dtype, const UpdateArrays& arrays, const double* numbers,
-                              const std::int64_t* rows, std::int64_t count, std::int64_t width) const {
+void update_rows(Update rule, DType dtype, const UpdateArrays& arrays, const double* numbers,
+                 const std::int64_t* rows, std::int64_t count, std::int64_t width) {
   with_rule(rule, dtype, arrays, numbers,
             [&]<class Rule, class Typed, class T>(const Rule& of, const Typed& typed, T) {
               constexpr int pack = pack_width<T>;

@@ -197,7 +197,8 @@ void fill_there(const Tensor& tensor, const std::vector<std::int64_t>& slice, co
                           {plane.stride[0], plane.stride[1]}};
   const std::int64_t first = plane.offset + rows.first * plane.stride[0] + columns.first * plane.stride[1];
   const auto size = static_cast<std::int64_t>(item_size(values.dtype()));
-  backend(values.device()).cell_means(values.dtype(), values.raw() + first * size, of, cells.data());
+  backend(values.device())
+      .cell_means(values.device().index, values.dtype(), values.raw() + first * size, of, cells.data());
 }
 
 void fill_on_host(const Tensor& elements, const std::vector<std::int64_t>& slice, const Side& rows,

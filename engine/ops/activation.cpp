@@ -110,9 +110,6 @@ TAPEDECK_OP(leaky_relu_op) = {
                        "features: any floating dtype, any shape; alpha: the slope.") +
            activation_doc,
 };
-Tensor leaky_relu(const Tensor& features, double alpha) {
-  return run_op1(leaky_relu_op, {features}, {alpha});
-}
 
 TAPEDECK_OP(swish_op) = {
     .name = "swish",
@@ -157,9 +154,6 @@ TAPEDECK_OP(gelu_op) = {
                "0.044715·x³))) for Φ(x).") +
            activation_doc,
 };
-Tensor gelu(const Tensor& features, bool approximate) {
-  return run_op1(gelu_op, {features}, {approximate});
-}
 
 TAPEDECK_OP(gelu_grad_op, VjpReads::inputs) = binary_op<Binary::gelu_grad, Kind::floating>(
     {"gelu_grad",

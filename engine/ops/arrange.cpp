@@ -233,7 +233,7 @@ TAPEDECK_OP(roll_op) = {
           for (std::size_t i = 0; i < shifts.size(); ++i)
             shifts[i] = -(shifts[i] %
                           std::max<std::int64_t>(1, shape[normalize_axis("roll", "axis", axes[i], shape)]));
-          return one(roll(c.cotangents[0], shifts, axes));
+          return one(run_op1(c.op, {c.cotangents[0]}, {shifts, axes}));
         },
     .vjp_formula = "dx = roll(dy, −shift, axis)",
     .cost = cost::moves,
@@ -245,8 +245,5 @@ TAPEDECK_OP(roll_op) = {
         "Errors: InvalidArgumentError for an axis out of range, or lists of different lengths.",
     .takes_narrow = true,
 };
-Tensor roll(const Tensor& input, const Integers& shift, const Integers& axis) {
-  return run_op1(roll_op, {input}, {shift, axis});
-}
 
 }  // namespace tapedeck::ops

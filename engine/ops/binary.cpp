@@ -33,8 +33,8 @@ Tensor run_binary(Binary kernel, const Tensor& a, const Tensor& b, const TensorS
   if (walks_along(left) && walks_along(right))
     run_along(left, right);
   else
-    backend().binary(kernel, left.dtype(), operand(left, result.shape), operand(right, result.shape), target,
-                     result.shape);
+    backend().binary_strided(kernel, left.dtype(), operand(left, result.shape), operand(right, result.shape),
+                             target, result.shape);
   return out;
 }
 

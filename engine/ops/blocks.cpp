@@ -96,35 +96,25 @@ OpDef block_row(const std::string& name, ShapeRule shape_rule, Forward forward, 
 }  // namespace
 
 // ---- space_to_depth, depth_to_space ----
+extern const OpDef& depth_to_space_op;
+
 TAPEDECK_OP(space_to_depth_op, VjpReads::shapes) = block_row(
     "space_to_depth", block_shape<true>, block_forward<true>,
-    [](const VjpContext& c) {
-      return one(depth_to_space(c.cotangents[0], integer_of({c.op, c.inputs, c.attributes, {}}, "block_size"),
-                                c.get<std::string>("data_format")));
-    },
+    [](const VjpContext& c) { return one(run_op1(depth_to_space_op, {c.cotangents[0]}, c.attributes)); },
     "dx = depth_to_space(dy)",
     "Turns each block of pixels into one pixel with all their channels.\n\n"
     "input: any dtype, (batch, height, width, channels), for data_format 'NCHW' (batch, channels, height, "
     "width); block_size: edge of a block.\n"
     "Returns: the dtype of input, height and width divided by block_size, channels times its square: those "
     "of the block's first pixel come first.");
-Tensor space_to_depth(const Tensor& input, std::int64_t block_size, const std::string& data_format) {
-  return run_op1(space_to_depth_op, {input}, {block_size, data_format});
-}
 
 TAPEDECK_OP(depth_to_space_op, VjpReads::shapes) = block_row(
     "depth_to_space", block_shape<false>, block_forward<false>,
-    [](const VjpContext& c) {
-      return one(space_to_depth(c.cotangents[0], integer_of({c.op, c.inputs, c.attributes, {}}, "block_size"),
-                                c.get<std::string>("data_format")));
-    },
+    [](const VjpContext& c) { return one(run_op1(space_to_depth_op, {c.cotangents[0]}, c.attributes)); },
     "dx = space_to_depth(dy)",
     "Spreads the channels of each pixel over a block of pixels.\n\n"
     "input: any dtype, (batch, height, width, channels), for data_format 'NCHW' (batch, channels, height, "
     "width); block_size: edge of a block.\n"
     "Returns: the dtype of input, height and width times block_size, channels divided by its square.");
-Tensor depth_to_space(const Tensor& input, std::int64_t block_size, const std::string& data_format) {
-  return run_op1(depth_to_space_op, {input}, {block_size, data_format});
-}
 
 }  // namespace tapedeck::ops

@@ -158,8 +158,5 @@ TAPEDECK_OP(bitcast_op) = {
         "TypeMismatchError for bool.",
     .takes_narrow = true,
 };
-Tensor bitcast(const Tensor& input, DType type) {
-  return run_op1(bitcast_op, {input}, {type});
-}
 
 }  // namespace tapedeck::ops

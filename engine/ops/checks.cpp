@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "engine/cpu/blocks.h"
-#include "engine/cpu/in_order.h"
 #include "engine/ops/narrow_values.h"
 #include "engine/ops/observer.h"
 #include "engine/ops/placement.h"
@@ -264,14 +262,9 @@ Tensor from_integers(std::span<const std::int64_t> values, const TensorSpec& spe
   if (is_narrow(spec.dtype))
     return narrowed(from_integers(values, {compute_dtype(spec.dtype), spec.shape}), spec.dtype);
   Tensor out = Tensor::allocate(spec.dtype, spec.shape, Device{});
-  visit_dtype(spec.dtype == DType::uint64 ? DType::int64 : spec.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    T* target = out.writable_data<T>();
-    cpu::for_blocks(std::ssize(values), 1 << 16, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i)
-        target[i] = static_cast<T>(values[static_cast<std::size_t>(i)]);
-    });
-  });
+  const std::int64_t count = std::ssize(values);
+  backend(Device{}).cast(DType::int64, spec.dtype == DType::uint64 ? DType::int64 : spec.dtype,
+                         {values.data(), {1}}, out.writable_data<std::byte>(), {count});
   return on_op_device(out);
 }
 

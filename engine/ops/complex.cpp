@@ -1,9 +1,5 @@
 #include "engine/ops/complex.h"
 
-#include <cmath>
-#include <complex>
-
-#include "engine/cpu/blocks.h"
 #include "engine/ops/binary_row.h"
 #include "engine/ops/cost.h"
 #include "engine/ops/unary_row.h"
@@ -43,16 +39,7 @@ Tensor with_parts(const Tensor& real, const Tensor& imag) {
 Tensor magnitudes(const Tensor& tensor) {
   const Tensor x = contiguous(tensor);
   Tensor out = Tensor::allocate(real_dtype(x.dtype()), x.shape());
-  const auto fill = [&]<class T>(T* target) {
-    const auto* values = x.data<std::complex<T>>();
-    cpu::for_blocks(x.count(), cpu::grain_for(5), [=](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) target[i] = std::hypot(values[i].real(), values[i].imag());
-    });
-  };
-  if (x.dtype() == DType::complex64)
-    fill(out.writable_data<float>());
-  else
-    fill(out.writable_data<double>());
+  backend().magnitudes(x.dtype(), x.raw(), out.writable_data<std::byte>(), x.count());
   return out;
 }
 
@@ -180,8 +167,8 @@ TAPEDECK_OP(conj_op) = {
         [](const OpContext& c) {
           const Tensor minus = part_view(c.inputs[0], 1);
           Tensor negated = Tensor::allocate(minus.dtype(), minus.shape());
-          backend().unary(kernels::Unary::negative, minus.dtype(), operand(minus, minus.shape()),
-                          negated.writable_data<std::byte>(), minus.shape());
+          backend().unary_strided(kernels::Unary::negative, minus.dtype(), operand(minus, minus.shape()),
+                                  negated.writable_data<std::byte>(), minus.shape());
           return one(with_parts(part_view(c.inputs[0], 0), negated));
         },
     .vjp_reads = VjpReads::shapes,

@@ -27,9 +27,6 @@ Tensor magnitudes(const Tensor& tensor);
 /// For kernels: a fresh complex tensor of these parts, which have its shape.
 Tensor with_parts(const Tensor& real, const Tensor& imag);
 
-/// The discrete Fourier transform along the last `axes` axes.
-Tensor fft(const Tensor& input, std::int64_t axes, bool inverse);
-
 /// Runs the op's VJP. Their formulas are those of real numbers, dx = dy·f′(x); where all numbers are complex,
 /// dz = conj(conj(dw)·f′(z)), so the cotangents and the results are conjugated.
 Tensors run_vjp(const VjpContext& context);

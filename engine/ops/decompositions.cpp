@@ -46,11 +46,11 @@ TAPEDECK_OP(cholesky_op) = {
         "Errors: InvalidArgumentError for other shapes, and for a matrix that is not positive definite, "
         "saying which; TypeMismatchError for another dtype.",
 };
-Tensor cholesky(const Tensor& input) {
-  return run_op1(cholesky_op, {input});
-}
 
 // ---- qr ----
+/// s, u, v; s alone without compute_uv.
+static Tensors svd(const Tensor& tensor, bool full_matrices = false, bool compute_uv = true);
+
 namespace {
 
 /// For A with at least as many rows as columns: (dQ + Q·copyltu(M))·R⁻ᵀ, M = R·dRᵀ − dQᵀ·Q.
@@ -138,9 +138,6 @@ TAPEDECK_OP(qr_op) = {
         "Errors: InvalidArgumentError for fewer than 2 axes; TypeMismatchError for another dtype.",
     .results = {.fields = {"q", "r"}, .tuple_name = "Qr"},
 };
-std::pair<Tensor, Tensor> qr(const Tensor& input, bool full_matrices) {
-  return run_op2(qr_op, input, {full_matrices});
-}
 
 // ---- svd ----
 namespace {
@@ -284,7 +281,7 @@ TAPEDECK_OP(svd_op) = {
         "Errors: InvalidArgumentError for fewer than 2 axes; TypeMismatchError for another dtype.",
     .results = {.fields = {"s", "u", "v"}, .alone_without = "compute_uv"},
 };
-Tensors svd(const Tensor& tensor, bool full_matrices, bool compute_uv) {
+static Tensors svd(const Tensor& tensor, bool full_matrices, bool compute_uv) {
   return run_op(svd_op, {&tensor, 1}, {full_matrices, compute_uv});
 }
 
@@ -356,7 +353,7 @@ TAPEDECK_OP(self_adjoint_eig_op) = {
            eigen_rest,
     .results = {.fields = {"e", "v"}},
 };
-std::pair<Tensor, Tensor> self_adjoint_eig(const Tensor& tensor) {
+static std::pair<Tensor, Tensor> self_adjoint_eig(const Tensor& tensor) {
   return run_op2(self_adjoint_eig_op, tensor);
 }
 
@@ -386,8 +383,5 @@ TAPEDECK_OP(self_adjoint_eigvals_op) = {
     .doc = std::string("Eigenvalues of symmetric matrices.\n\n") + eigen_doc +
            "Returns: the dtype of tensor, (…, n), ascending. " + eigen_rest,
 };
-Tensor self_adjoint_eigvals(const Tensor& tensor) {
-  return run_op1(self_adjoint_eigvals_op, {tensor});
-}
 
 }  // namespace tapedeck::ops

@@ -1,30 +1,15 @@
 // Determinants. Their first derivatives are polynomials of the matrix, so they exist at singular ones, too.
-#include "engine/cpu/linear_algebra.h"
-#include "engine/cpu/matrix_batches.h"
 #include "engine/ops/cost.h"
 #include "engine/ops/matrices.h"
 
 namespace tapedeck::ops {
-namespace {
 
-/// Runs `kernel(n, matrix)` or `kernel(n, matrix, direction)`, which write(s) a matrix, for each one.
-template <class Kernel>
-Tensors each_square(const OpContext& c, Kernel kernel) {
-  const MatrixShape shape = square_shape(c, 0);
-  Tensors inputs;
-  for (const Tensor& input : c.inputs) inputs.push_back(contiguous(input));
-  Tensor out = allocate_output(c);
-  visit_real(out.dtype(), [&]<class T>(T) {
-    const auto n = static_cast<double>(shape.rows);
-    cpu::for_matrices(shape.count(), 4 * n * n * n, [&](std::int64_t i) {
-      const std::int64_t at = i * shape.size();
-      kernel(
-          shape.rows, [&](std::size_t input) { return inputs[input].data<T>() + at; },
-          out.writable_data<T>() + at);
-    });
-  });
-  return one(std::move(out));
-}
+static Tensor matrix_determinant(const Tensor& input);
+static std::pair<Tensor, Tensor> slogdet(const Tensor& input);
+static Tensor matrix_cofactor(const Tensor& input);
+static Tensor matrix_cofactor_derivative(const Tensor& input, const Tensor& direction);
+
+namespace {
 
 Tensor trace_per_matrix(const Tensor& a) {
   return per_matrix(trace(a));
@@ -89,7 +74,7 @@ TAPEDECK_OP(matrix_determinant_op) = {
            "Applications 283), and of those once more; beyond the second order it needs an inverse.\n"
            "Errors: InvalidArgumentError for other shapes; TypeMismatchError for another dtype.",
 };
-Tensor matrix_determinant(const Tensor& input) {
+static Tensor matrix_determinant(const Tensor& input) {
   return run_op1(matrix_determinant_op, {input});
 }
 
@@ -102,8 +87,11 @@ TAPEDECK_OP(matrix_cofactor_op) = {
     .shape_rule = like_square,
     .forward =
         [](const OpContext& c) {
-          return each_square(
-              c, [](std::int64_t n, const auto& matrix, auto* out) { cpu::cofactor(n, matrix(0), out); });
+          const Tensor input = contiguous(c.inputs[0]);
+          Tensor out = allocate_output(c);
+          backend().cofactor(matrices(input, square_shape(c, 0)), input.raw(),
+                             out.writable_data<std::byte>());
+          return one(std::move(out));
         },
     .vjp_reads = VjpReads::inputs,
     .vjp = [](const VjpContext& c) { return one(matrix_cofactor_derivative(c.inputs[0], c.cotangents[0])); },
@@ -121,7 +109,7 @@ TAPEDECK_OP(matrix_cofactor_op) = {
         "Errors: InvalidArgumentError for other shapes; TypeMismatchError for another dtype.",
     .gpu_kernel = false,
 };
-Tensor matrix_cofactor(const Tensor& input) {
+static Tensor matrix_cofactor(const Tensor& input) {
   return run_op1(matrix_cofactor_op, {input});
 }
 
@@ -141,9 +129,11 @@ TAPEDECK_OP(matrix_cofactor_derivative_op) = {
         },
     .forward =
         [](const OpContext& c) {
-          return each_square(c, [](std::int64_t n, const auto& matrix, auto* out) {
-            cpu::cofactor_derivative(n, matrix(0), matrix(1), out);
-          });
+          const Tensor input = contiguous(c.inputs[0]), direction = contiguous(c.inputs[1]);
+          Tensor out = allocate_output(c);
+          backend().cofactor_derivative(matrices(input, square_shape(c, 0)), input.raw(), direction.raw(),
+                                        out.writable_data<std::byte>());
+          return one(std::move(out));
         },
     .vjp_reads = VjpReads::inputs,
     .vjp =
@@ -175,7 +165,7 @@ TAPEDECK_OP(matrix_cofactor_derivative_op) = {
         "dtypes.",
     .gpu_kernel = false,
 };
-Tensor matrix_cofactor_derivative(const Tensor& input, const Tensor& direction) {
+static Tensor matrix_cofactor_derivative(const Tensor& input, const Tensor& direction) {
   return run_op1(matrix_cofactor_derivative_op, {input, direction});
 }
 
@@ -228,7 +218,7 @@ TAPEDECK_OP(log_matrix_determinant_op) = {
         "Errors: InvalidArgumentError for other shapes; TypeMismatchError for another dtype.",
     .results = {.fields = {"sign", "log_abs_determinant"}, .tuple_name = "LogMatrixDeterminant"},
 };
-std::pair<Tensor, Tensor> slogdet(const Tensor& input) {
+static std::pair<Tensor, Tensor> slogdet(const Tensor& input) {
   return run_op2(log_matrix_determinant_op, input);
 }
 

@@ -325,7 +325,7 @@ Tensor input_gradient(const VjpContext& c, const Equation& equation, std::size_t
     }
   text += "->";
   for (const Label label : target.labels) text += letters.at(label);
-  const Tensor gradient = einsum(text, operands);
+  const Tensor gradient = run_op1(c.op, operands, {text});
   return gradient.shape() == shape ? gradient : reshape(gradient, shape);
 }
 
@@ -363,8 +363,5 @@ TAPEDECK_OP(einsum_op) = {
         "TypeMismatchError for other or different dtypes.",
     .python_order = {"equation", "inputs"},
 };
-Tensor einsum(const std::string& equation, std::span<const Tensor> inputs) {
-  return run_op(einsum_op, inputs, {equation})[0];
-}
 
 }  // namespace tapedeck::ops

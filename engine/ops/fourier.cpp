@@ -1,48 +1,13 @@
 // Discrete Fourier transforms.
 #include <algorithm>
 #include <cmath>
-#include <complex>
-#include <unsupported/Eigen/FFT>
-#include <vector>
 
-#include "engine/cpu/blocks.h"
 #include "engine/ops/checks.h"
 #include "engine/ops/complex.h"
 #include "engine/ops/cost.h"
 
 namespace tapedeck::ops {
 namespace {
-
-/// One axis of a row-major array, in place: `lines` of `count` numbers, `step` apart.
-template <class T>
-void transform_axis(std::complex<T>* values, std::int64_t lines, std::int64_t count, std::int64_t step,
-                    bool inverse) {
-  const auto grain = std::max<std::int64_t>(1, 16384 / count);
-  cpu::for_blocks(lines, grain, [&](std::int64_t begin, std::int64_t end) {
-    Eigen::FFT<T> plan;
-    std::vector<std::complex<T>> line(static_cast<std::size_t>(count)), result(line.size());
-    for (std::int64_t i = begin; i < end; ++i) {
-      std::complex<T>* first = values + i / step * step * count + i % step;
-      for (std::size_t k = 0; k < line.size(); ++k) line[k] = first[static_cast<std::int64_t>(k) * step];
-      if (inverse)
-        plan.inv(result.data(), line.data(), static_cast<Eigen::Index>(count));
-      else
-        plan.fwd(result.data(), line.data(), static_cast<Eigen::Index>(count));
-      for (std::size_t k = 0; k < line.size(); ++k) first[static_cast<std::int64_t>(k) * step] = result[k];
-    }
-  });
-}
-
-template <class T>
-void transform(const Tensor& out, std::int64_t axes, bool inverse) {
-  std::int64_t step = 1;
-  for (int axis = out.rank() - 1; axis >= out.rank() - axes; --axis) {
-    const std::int64_t count = out.dim(axis);
-    if (count > 1)
-      transform_axis(out.writable_data<std::complex<T>>(), out.count() / count, count, step, inverse);
-    step *= count;
-  }
-}
 
 TensorSpecs fft_shape(const OpContext& c) {
   const Tensor& input = c.inputs[0];
@@ -71,19 +36,18 @@ TAPEDECK_OP(fft_op) = {
           if (out.count() == 0) return one(std::move(out));
           const Tensor& x = c.inputs[0];
           place(x, out, x.shape(), x.strides(), out.strides(), 0);
-          if (out.dtype() == DType::complex64)
-            transform<float>(out, integer_of(c, "axes"), c.get<bool>("inverse"));
-          else
-            transform<double>(out, integer_of(c, "axes"), c.get<bool>("inverse"));
+          std::int64_t inner = 1;
+          for (int axis = out.rank() - 1; axis >= out.rank() - integer_of(c, "axes"); --axis) {
+            const std::int64_t count = out.dim(axis);
+            backend().fourier(c.get<bool>("inverse"), out.dtype(), out.writable_data<std::byte>(),
+                              out.count() / (count * inner), count, inner);
+            inner *= count;
+          }
           return one(std::move(out));
         },
     // The matrix of the transform is symmetric: applied to a cotangent it is the transform again.
     .vjp_reads = VjpReads::shapes,
-    .vjp =
-        [](const VjpContext& c) {
-          return one(fft(c.cotangents[0], integer_of({c.op, c.inputs, c.attributes, {}}, "axes"),
-                         c.get<bool>("inverse")));
-        },
+    .vjp = [](const VjpContext& c) { return one(run_op1(c.op, {c.cotangents[0]}, c.attributes)); },
     .vjp_formula = "dx = conj(fft(conj(dy)))",
     .cost = [](const CostContext& c) -> OpCost {
       const TensorSpec& x = c.inputs[0];
@@ -102,8 +66,5 @@ TAPEDECK_OP(fft_op) = {
     .takes_others = true,
     .gpu_kernel = false,
 };
-Tensor fft(const Tensor& input, std::int64_t axes, bool inverse) {
-  return run_op1(fft_op, {input}, {axes, inverse});
-}
 
 }  // namespace tapedeck::ops

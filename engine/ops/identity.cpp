@@ -63,7 +63,8 @@ namespace {
 Tensor flags_of(kernels::Unary test, const Tensor& x) {
   Tensor flags = Tensor::allocate(DType::bool_, x.shape());
   const Tensor values = readable(x);
-  backend().unary(test, x.dtype(), operand(values, x.shape()), flags.writable_data<std::byte>(), x.shape());
+  backend().unary_strided(test, x.dtype(), operand(values, x.shape()), flags.writable_data<std::byte>(),
+                          x.shape());
   return flags;
 }
 
@@ -128,7 +129,7 @@ TAPEDECK_OP(check_numerics_op) = {
           return same_values(c);
         },
     .vjp_reads = VjpReads::shapes,
-    .vjp = [](const VjpContext& c) { return one(check_numerics(c.cotangents[0], "the gradient")); },
+    .vjp = [](const VjpContext& c) { return one(run_op1(c.op, {c.cotangents[0]}, {"the gradient"})); },
     .vjp_formula = "dx = check_numerics(dy)",
     .doc =
         "The same values, after a check that all of them are finite; its gradient is checked too.\n\n"
@@ -136,8 +137,5 @@ TAPEDECK_OP(check_numerics_op) = {
         "Returns: the dtype and shape of tensor, without a copy.\n"
         "Errors: InvalidArgumentError where a value is NaN or infinite.",
 };
-Tensor check_numerics(const Tensor& tensor, const std::string& message) {
-  return run_op1(check_numerics_op, {tensor}, {message});
-}
 
 }  // namespace tapedeck::ops

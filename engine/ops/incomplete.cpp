@@ -36,7 +36,7 @@ Tensors gamma_vjp(const VjpContext& c) {
       [&] { return cotangent * density; });
 }
 
-using BetaKernel = void (Backend::*)(DType, const void*, const void*, const void*, void*, std::int64_t) const;
+using BetaKernel = void (*Backend::*)(DType, const void*, const void*, const void*, void*, std::int64_t);
 
 template <BetaKernel kernel>
 Tensors beta_forward(const OpContext& c) {

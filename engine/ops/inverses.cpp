@@ -247,8 +247,5 @@ TAPEDECK_OP(pinv_op) = {
         "(4.12), where the rank does not change.\n"
         "Errors: InvalidArgumentError for fewer than 2 axes; TypeMismatchError for another dtype.",
 };
-Tensor pinv(const Tensor& a, std::optional<double> rcond) {
-  return run_op1(pinv_op, {a}, {rcond ? Attribute(*rcond) : Attribute(), false});
-}
 
 }  // namespace tapedeck::ops

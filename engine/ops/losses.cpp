@@ -8,7 +8,8 @@ namespace {
 
 Tensor run_unary(kernels::Unary kernel, const Tensor& x) {
   const Tensor out = Tensor::allocate(x.dtype(), x.shape());
-  backend().unary(kernel, x.dtype(), operand(x, x.shape()), out.writable_data<std::byte>(), x.shape());
+  backend().unary_strided(kernel, x.dtype(), operand(x, x.shape()), out.writable_data<std::byte>(),
+                          x.shape());
   return out;
 }
 Tensor run_kernel(kernels::Binary kernel, const Tensor& a, const Tensor& b) {
@@ -70,9 +71,6 @@ TAPEDECK_OP(mean_squared_error_op) = {
         "Returns: a scalar of that dtype.\n"
         "Errors: InvalidArgumentError for different shapes; TypeMismatchError for other or different dtypes.",
 };
-Tensor mean_squared_error(const Tensor& labels, const Tensor& predictions) {
-  return run_op1(mean_squared_error_op, {labels, predictions});
-}
 
 // ---- sigmoid_cross_entropy_with_logits ----
 TAPEDECK_OP(sigmoid_cross_entropy_op) = {
@@ -112,9 +110,6 @@ TAPEDECK_OP(sigmoid_cross_entropy_op) = {
         "Errors: InvalidArgumentError for different shapes; TypeMismatchError for other or different "
         "dtypes.",
 };
-Tensor sigmoid_cross_entropy_with_logits(const Tensor& labels, const Tensor& logits) {
-  return run_op1(sigmoid_cross_entropy_op, {labels, logits});
-}
 
 // ---- weighted_cross_entropy_with_logits ----
 TAPEDECK_OP(weighted_cross_entropy_op) = {
@@ -177,10 +172,6 @@ TAPEDECK_OP(weighted_cross_entropy_op) = {
         "Errors: InvalidArgumentError for shapes that do not fit; TypeMismatchError for other or different "
         "dtypes.",
 };
-Tensor weighted_cross_entropy_with_logits(const Tensor& labels, const Tensor& logits,
-                                          const Tensor& pos_weight) {
-  return run_op1(weighted_cross_entropy_op, {labels, logits, pos_weight});
-}
 
 // ---- bias_add ----
 namespace {
@@ -251,9 +242,6 @@ TAPEDECK_OP(bias_add_op) = {
         "Errors: InvalidArgumentError for shapes that do not fit or another data_format; "
         "TypeMismatchError for other or different dtypes.",
 };
-Tensor bias_add(const Tensor& value, const Tensor& bias, const std::string& data_format) {
-  return run_op1(bias_add_op, {value, bias}, {data_format});
-}
 
 // ---- in_top_k ----
 TAPEDECK_OP(in_top_k_op) = {
@@ -299,8 +287,5 @@ TAPEDECK_OP(in_top_k_op) = {
         "Returns: bool, (rows,). False where the target is no class, or the row holds NaN or ∞.\n"
         "Errors: InvalidArgumentError for shapes that do not fit; TypeMismatchError for other dtypes.",
 };
-Tensor in_top_k(const Tensor& predictions, const Tensor& targets, std::int64_t k) {
-  return run_op1(in_top_k_op, {predictions, targets}, {k});
-}
 
 }  // namespace tapedeck::ops

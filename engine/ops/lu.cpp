@@ -72,8 +72,5 @@ TAPEDECK_OP(lu_op) = {
         "TypeMismatchError for other dtypes.",
     .results = {.fields = {"lu", "p"}, .tuple_name = "Lu"},
 };
-std::pair<Tensor, Tensor> lu(const Tensor& input, DType output_idx_type) {
-  return run_op2(lu_op, input, {output_idx_type});
-}
 
 }  // namespace tapedeck::ops

@@ -1,29 +1,9 @@
 // Functions of square matrices.
-#include "engine/cpu/linear_algebra.h"
-#include "engine/cpu/matrix_batches.h"
 #include "engine/ops/cost.h"
 #include "engine/ops/matrices.h"
 
 namespace tapedeck::ops {
 namespace {
-
-/// Runs `kernel(n, matrix, out)` for each matrix; where that is false, `refuse(matrix's name)` throws.
-template <class Kernel, class Refuse>
-Tensors each_matrix(const OpContext& c, Kernel kernel, Refuse refuse) {
-  const MatrixShape shape = square_shape(c, 0);
-  const Tensor input = contiguous(c.inputs[0]);
-  Tensor out = allocate_output(c);
-  const auto n = static_cast<double>(shape.rows);
-  visit_real(out.dtype(), [&]<class T>(T) {
-    const auto flaw = cpu::first_flaw(shape.count(), 20 * n * n * n, [&](std::int64_t i) {
-      const std::int64_t at = i * shape.size();
-      const bool done = kernel(shape.rows, input.data<T>() + at, out.writable_data<T>() + at);
-      return kernels::Flaw{done ? -1 : 0};
-    });
-    if (flaw) refuse(matrix_name(c, 0, shape.batch, flaw->matrix));
-  });
-  return one(std::move(out));
-}
 
 /// The Kronecker product of matrices of one shape (…, n, n).
 Tensor kronecker(const Tensor& a, const Tensor& b) {
@@ -109,14 +89,15 @@ TAPEDECK_OP(matrix_square_root_op) = {
     .shape_rule = like_square,
     .forward =
         [](const OpContext& c) {
-          return each_matrix(
-              c, [](auto n, const auto* a, auto* out) { return cpu::square_root(n, a, out); },
-              [](const std::string& name) {
-                fail<InvalidArgumentError>(
-                    "matrix_square_root: ", name,
-                    " has no real square root: an eigenvalue is negative, or 0 more than "
-                    "once");
-              });
+          const MatrixShape shape = square_shape(c, 0);
+          const Tensor input = contiguous(c.inputs[0]);
+          Tensor out = allocate_output(c);
+          refuse(backend().matrix_square_root(matrices(input, shape), input.raw(),
+                                              out.writable_data<std::byte>()),
+                 flaw_text(
+                     c, shape.batch,
+                     "{o}: {i}{m} has no real square root: an eigenvalue is negative, or 0 more than once"));
+          return one(std::move(out));
         },
     .vjp_reads = VjpReads::outputs,
     .vjp = square_root_vjp,
@@ -137,9 +118,6 @@ TAPEDECK_OP(matrix_square_root_op) = {
         "TypeMismatchError for another dtype.",
     .gpu_kernel = false,
 };
-Tensor matrix_square_root(const Tensor& input) {
-  return run_op1(matrix_square_root_op, {input});
-}
 
 TAPEDECK_OP(matrix_exponential_op) = {
     .name = "matrix_exponential",
@@ -149,13 +127,11 @@ TAPEDECK_OP(matrix_exponential_op) = {
     .shape_rule = like_square,
     .forward =
         [](const OpContext& c) {
-          return each_matrix(
-              c,
-              [](auto n, const auto* a, auto* out) {
-                cpu::exponential(n, a, out);
-                return true;
-              },
-              [](const std::string&) {});
+          const Tensor input = contiguous(c.inputs[0]);
+          Tensor out = allocate_output(c);
+          backend().matrix_exponential(matrices(input, square_shape(c, 0)), input.raw(),
+                                       out.writable_data<std::byte>());
+          return one(std::move(out));
         },
     .vjp_reads = VjpReads::inputs,
     .vjp = exponential_vjp,
@@ -176,9 +152,6 @@ TAPEDECK_OP(matrix_exponential_op) = {
         "Errors: InvalidArgumentError for other shapes; TypeMismatchError for another dtype.",
     .gpu_kernel = false,
 };
-Tensor matrix_exponential(const Tensor& input) {
-  return run_op1(matrix_exponential_op, {input});
-}
 
 TAPEDECK_OP(matrix_logarithm_op) = {
     .name = "matrix_logarithm",
@@ -188,13 +161,15 @@ TAPEDECK_OP(matrix_logarithm_op) = {
     .shape_rule = like_square,
     .forward =
         [](const OpContext& c) {
-          return each_matrix(
-              c, [](auto n, const auto* a, auto* out) { return cpu::logarithm(n, a, out); },
-              [](const std::string& name) {
-                fail<InvalidArgumentError>("matrix_logarithm: ", name,
-                                           " has no real logarithm: an eigenvalue is negative or 0, or so "
-                                           "small beside the largest that it counts as 0");
-              });
+          const MatrixShape shape = square_shape(c, 0);
+          const Tensor input = contiguous(c.inputs[0]);
+          Tensor out = allocate_output(c);
+          refuse(
+              backend().matrix_logarithm(matrices(input, shape), input.raw(), out.writable_data<std::byte>()),
+              flaw_text(c, shape.batch,
+                        "{o}: {i}{m} has no real logarithm: an eigenvalue is negative or 0, or so "
+                        "small beside the largest that it counts as 0"));
+          return one(std::move(out));
         },
     .vjp_reads = VjpReads::inputs,
     .vjp = logarithm_vjp,
@@ -216,8 +191,5 @@ TAPEDECK_OP(matrix_logarithm_op) = {
         "negative, saying which; TypeMismatchError for another dtype.",
     .gpu_kernel = false,
 };
-Tensor matrix_logarithm(const Tensor& input) {
-  return run_op1(matrix_logarithm_op, {input});
-}
 
 }  // namespace tapedeck::ops

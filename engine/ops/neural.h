@@ -1,4 +1,4 @@
-// The ops of convolution.cpp, pooling.cpp and losses.cpp as C++ functions, as in ops.h.
+// Ops of convolution.cpp and pooling.cpp as C++ functions, as in ops.h.
 #pragma once
 
 #include "engine/ops/ops.h"
@@ -25,13 +25,5 @@ Tensor depthwise_conv2d(const Tensor& input, const Tensor& filter, const Sliding
 // ---- pooling.cpp ----
 Tensor max_pool(const Tensor& input, const Integers& ksize, const Sliding& sliding = {});
 Tensor avg_pool(const Tensor& input, const Integers& ksize, const Sliding& sliding = {});
-
-// ---- losses.cpp ----
-Tensor mean_squared_error(const Tensor& labels, const Tensor& predictions);
-Tensor sigmoid_cross_entropy_with_logits(const Tensor& labels, const Tensor& logits);
-Tensor weighted_cross_entropy_with_logits(const Tensor& labels, const Tensor& logits,
-                                          const Tensor& pos_weight);
-Tensor bias_add(const Tensor& value, const Tensor& bias, const std::string& data_format = "NHWC");
-Tensor in_top_k(const Tensor& predictions, const Tensor& targets, std::int64_t k);
 
 }  // namespace tapedeck::ops

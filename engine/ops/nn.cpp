@@ -11,7 +11,7 @@ namespace tapedeck::ops {
 static Tensor log_softmax(const Tensor& logits, std::int64_t axis = -1);
 namespace {
 
-using RowKernel = void (Backend::*)(DType, const void*, std::int64_t, std::int64_t, void*) const;
+using RowKernel = void (*Backend::*)(DType, const void*, std::int64_t, std::int64_t, void*);
 
 TensorSpecs softmax_shape(const OpContext& c) {
   require_kind(c, 0, Kind::floating);
@@ -149,9 +149,6 @@ TAPEDECK_OP(softmax_cross_entropy_op) = {
         "other or "
         "different dtypes.",
 };
-Tensor softmax_cross_entropy_with_logits(const Tensor& labels, const Tensor& logits, std::int64_t axis) {
-  return run_op1(softmax_cross_entropy_op, {labels, logits}, {axis});
-}
 
 // ---- sparse_softmax_cross_entropy_with_logits ----
 TAPEDECK_OP(sparse_softmax_cross_entropy_op) = {
@@ -211,9 +208,6 @@ TAPEDECK_OP(sparse_softmax_cross_entropy_op) = {
         "fit; "
         "TypeMismatchError for other dtypes.",
 };
-Tensor sparse_softmax_cross_entropy_with_logits(const Tensor& labels, const Tensor& logits) {
-  return run_op1(sparse_softmax_cross_entropy_op, {labels, logits});
-}
 
 // ---- l2_loss ----
 TAPEDECK_OP(l2_loss_op) = {
@@ -242,8 +236,5 @@ TAPEDECK_OP(l2_loss_op) = {
         "t, a scalar.\n"
         "Errors: TypeMismatchError for another dtype.",
 };
-Tensor l2_loss(const Tensor& t) {
-  return run_op1(l2_loss_op, {t});
-}
 
 }  // namespace tapedeck::ops

@@ -187,8 +187,5 @@ TAPEDECK_OP(truncated_normal_op) = normal_row(
     "truncated_normal", {"truncated_normal", "random.truncated_normal"},
     "Random numbers of the normal distribution; those further than 2·stddev from the mean are drawn again.",
     normal_forward<true>);
-Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype, Seed seed) {
-  return run_random(truncated_normal_op, shape, mean, stddev, dtype, seed);
-}
 
 }  // namespace tapedeck::ops

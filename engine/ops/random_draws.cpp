@@ -128,9 +128,6 @@ TAPEDECK_OP(random_shuffle_op) = {
            stream_doc,
     .takes_narrow = true,
 };
-Tensor random_shuffle(const Tensor& value, Seed seed) {
-  return run_draw(random_shuffle_op, {value}, {}, seed);
-}
 
 // ---- dropout ----
 TAPEDECK_OP(dropout_op) = {
@@ -193,10 +190,9 @@ TAPEDECK_OP(random_categorical_op) = {
         [](const OpContext& c) {
           Tensor out = allocate_output(c);
           const Tensor logits = contiguous(c.inputs[0]);
-          const std::int64_t bad = backend().random_classes(
-              logits.dtype(), logits.raw(), logits.dim(0), logits.dim(1), place_of(c), out.dtype(),
-              out.writable_data<std::byte>(), out.dim(1),
-              "random_categorical: a row of logits has no finite value, or a NaN or +Inf");
+          const std::int64_t bad =
+              backend().random_classes(logits.dtype(), logits.raw(), logits.dim(0), logits.dim(1),
+                                       place_of(c), out.dtype(), out.writable_data<std::byte>(), out.dim(1));
           if (bad >= 0)
             fail<InvalidArgumentError>("random_categorical: row ", bad,
                                        " of logits has no finite value, or a NaN or +Inf");
@@ -215,9 +211,6 @@ TAPEDECK_OP(random_categorical_op) = {
            stream_doc,
     .gpu_kernel = false,
 };
-Tensor random_categorical(const Tensor& logits, std::int64_t num_samples, DType dtype, Seed seed) {
-  return run_draw(random_categorical_op, {logits}, {num_samples, dtype}, seed);
-}
 
 // ---- random_gamma ----
 TAPEDECK_OP(random_gamma_op) = {
@@ -273,9 +266,6 @@ TAPEDECK_OP(random_gamma_op) = {
            stream_doc,
     .gpu_kernel = false,
 };
-Tensor random_gamma(const Shape& shape, const Tensor& alpha, Seed seed) {
-  return run_draw(random_gamma_op, {alpha}, {attribute_of(shape)}, seed);
-}
 
 // ---- random_poisson ----
 TAPEDECK_OP(random_poisson_op) = {

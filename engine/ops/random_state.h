@@ -1,7 +1,7 @@
 // Seeds of random ops.
 //
 // Random ops are pure: their attributes `key` and `counter` name a place in the stream of one counter-based
-// generator (engine/cpu/random.h), so running one again gives the same bits. Whoever runs such an op resolves
+// generator (engine/cpu/draws.h), so running one again gives the same bits. Whoever runs such an op resolves
 // its seed first:
 //
 //   std::vector<Attribute> values = {…, seed, {}, {}};   // in the order of the op's AttributeSpecs

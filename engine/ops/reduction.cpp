@@ -230,9 +230,6 @@ TAPEDECK_OP(reduce_prod_op, VjpReads::inputs) = reduction_row(
     {"reduce_prod", "The product of the values along axes. Integers wrap around; of nothing it is 1.",
      "dxᵢ = dy·Πⱼ≠ᵢ xⱼ"},
     Kind::numeric, reduction_shape<Kind::numeric>, reduction_forward<Reduction::prod>, prod_vjp);
-Tensor reduce_prod(const Tensor& input, const Axes& axis, bool keepdims) {
-  return run_op1(reduce_prod_op, {input}, {attribute_of(axis), keepdims});
-}
 
 TAPEDECK_OP(reduce_max_op) = reduction_row(
     {"reduce_max",
@@ -248,16 +245,10 @@ TAPEDECK_OP(reduce_min_op) = reduction_row(
      "The smallest value along axes; NaN where one is among them; of nothing it is ∞ or the highest integer.",
      "dx = dy where x = y, divided by the number of such x, else 0"},
     Kind::ordered, reduction_shape<Kind::ordered>, reduction_forward<Reduction::min>, extreme_vjp);
-Tensor reduce_min(const Tensor& input, const Axes& axis, bool keepdims) {
-  return run_op1(reduce_min_op, {input}, {attribute_of(axis), keepdims});
-}
 
 TAPEDECK_OP(reduce_any_op) =
     reduction_row({"reduce_any", "True where any value along the axes is; of nothing it is False.", "none"},
                   Kind::boolean, reduction_shape<Kind::boolean>, reduction_forward<Reduction::any>, nullptr);
-Tensor reduce_any(const Tensor& input, const Axes& axis, bool keepdims) {
-  return run_op1(reduce_any_op, {input}, {attribute_of(axis), keepdims});
-}
 
 TAPEDECK_OP(reduce_all_op) =
     reduction_row({"reduce_all", "True where all values along the axes are; of nothing it is True.", "none"},
@@ -279,9 +270,6 @@ TAPEDECK_OP(reduce_logsumexp_op) = reduction_row(
       const Tensor weights = exp(c.inputs[0] - with_kept_axes(c, c.outputs[0]));
       return one(with_kept_axes(c, c.cotangents[0]) * weights);
     });
-Tensor reduce_logsumexp(const Tensor& input, const Axes& axis, bool keepdims) {
-  return run_op1(reduce_logsumexp_op, {input}, {attribute_of(axis), keepdims});
-}
 
 namespace {
 
@@ -341,13 +329,7 @@ OpDef arg_row(const std::string& name, const std::string& which, Forward forward
 }  // namespace
 
 TAPEDECK_OP(argmax_op) = arg_row("argmax", "largest", arg_forward<true>);
-Tensor argmax(const Tensor& input, std::int64_t axis, DType output_type) {
-  return run_op1(argmax_op, {input}, {axis, output_type});
-}
 
 TAPEDECK_OP(argmin_op) = arg_row("argmin", "smallest", arg_forward<false>);
-Tensor argmin(const Tensor& input, std::int64_t axis, DType output_type) {
-  return run_op1(argmin_op, {input}, {axis, output_type});
-}
 
 }  // namespace tapedeck::ops

@@ -7,6 +7,8 @@ namespace tapedeck::ops {
 
 static Tensor cumulative_logsumexp(const Tensor& x, std::int64_t axis = 0, bool exclusive = false,
                                    bool reverse = false);
+extern const OpDef& cumprod_op;
+
 namespace {
 
 int scan_axis(const OpContext& c) {
@@ -19,8 +21,8 @@ TensorSpecs scan_shape(const OpContext& c) {
   return like_first(c);
 }
 
-using ScanKernel = void (Backend::*)(kernels::Scan, DType, const void*, std::int64_t, std::int64_t,
-                                     std::int64_t, void*) const;
+using ScanKernel = void (*Backend::*)(kernels::Scan, DType, const void*, std::int64_t, std::int64_t,
+                                      std::int64_t, void*);
 
 template <bool product, ScanKernel kernel = &Backend::scan>
 Tensors scan_forward(const OpContext& c) {
@@ -81,7 +83,7 @@ Tensor scanned_back(Tensor factor, const Tensor& g) {
 /// Gradient of the inclusive forward product of rows (outer × n): dxᵢ = (Πⱼ<ᵢ xⱼ)·sᵢ with sᵢ = gᵢ +
 /// xᵢ₊₁·sᵢ₊₁; zeros need no division.
 Tensor product_gradient(const Tensor& x, const Tensor& g) {
-  return cumprod(x, 1, true) * scanned_back(shifted(x, 1), g);
+  return run_op1(cumprod_op, {x}, {std::int64_t{1}, true, false}) * scanned_back(shifted(x, 1), g);
 }
 
 /// Calls `f` on tensors brought to rows (outer × n) that run forwards, and brings its result back.
@@ -136,23 +138,17 @@ Tensors log_sum_vjp(const VjpContext& c) {
 
 }  // namespace
 
-TAPEDECK_OP(cumsum_op, VjpReads::shapes) =
-    scan_row("cumsum", "Running sums along an axis: yᵢ = x₀ + … + xᵢ.",
-             "dx = cumsum(dy) in the other direction", scan_forward<false>, [](const VjpContext& c) {
-               const std::int64_t axis = scan_axis({c.op, c.inputs, c.attributes, {}});
-               return one(cumsum(c.cotangents[0], axis, c.get<bool>("exclusive"), !c.get<bool>("reverse")));
-             });
-Tensor cumsum(const Tensor& x, std::int64_t axis, bool exclusive, bool reverse) {
-  return run_op1(cumsum_op, {x}, {axis, exclusive, reverse});
-}
+TAPEDECK_OP(cumsum_op, VjpReads::shapes) = scan_row(
+    "cumsum", "Running sums along an axis: yᵢ = x₀ + … + xᵢ.", "dx = cumsum(dy) in the other direction",
+    scan_forward<false>, [](const VjpContext& c) {
+      const std::int64_t axis = scan_axis({c.op, c.inputs, c.attributes, {}});
+      return one(run_op1(c.op, {c.cotangents[0]}, {axis, c.get<bool>("exclusive"), !c.get<bool>("reverse")}));
+    });
 
 TAPEDECK_OP(cumprod_op, VjpReads::inputs) = scan_row("cumprod",
                                                      "Running products along an axis: yᵢ = x₀·…·xᵢ.",
                                                      "dxᵢ = Σₖ≥ᵢ dyₖ·Π xⱼ over j ≤ k but i",
                                                      scan_forward<true>, cumprod_vjp);
-Tensor cumprod(const Tensor& x, std::int64_t axis, bool exclusive, bool reverse) {
-  return run_op1(cumprod_op, {x}, {axis, exclusive, reverse});
-}
 
 TAPEDECK_OP(cumulative_logsumexp_op) = [] {
   OpDef row = scan_row(

@@ -36,9 +36,6 @@ TAPEDECK_OP(where_indices_op) = {
         "Errors: TypeMismatchError for another dtype.",
     .shape_of_values = true,
 };
-Tensor where_indices(const Tensor& condition) {
-  return run_op1(where_indices_op, {condition});
-}
 
 // ---- searchsorted ----
 namespace {
@@ -98,10 +95,6 @@ TAPEDECK_OP(searchsorted_op) = {
         "Errors: InvalidArgumentError for shapes that do not fit, another side or out_type; "
         "TypeMismatchError for other or different dtypes.",
 };
-Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, const std::string& side,
-                    DType out_type) {
-  return run_op1(searchsorted_op, {sorted_sequence, values}, {side, out_type});
-}
 
 // ---- invert_permutation ----
 TAPEDECK_OP(invert_permutation_op) = {
@@ -139,8 +132,5 @@ TAPEDECK_OP(invert_permutation_op) = {
         "Errors: OutOfRangeError for a number outside; InvalidArgumentError for one that stands twice; "
         "TypeMismatchError for another dtype.",
 };
-Tensor invert_permutation(const Tensor& x) {
-  return run_op1(invert_permutation_op, {x});
-}
 
 }  // namespace tapedeck::ops

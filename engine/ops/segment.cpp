@@ -210,9 +210,6 @@ TAPEDECK_OP(unsorted_segment_max_op) = segment_row(
     "d(data) = gather(dy, segment_ids) where data = gather(y, segment_ids), divided by the number of such, "
     "else 0",
     segment_forward<Segment::max>, segment_extreme_vjp);
-Tensor unsorted_segment_max(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments) {
-  return run_op1(unsorted_segment_max_op, {data, segment_ids}, {num_segments});
-}
 
 TAPEDECK_OP(unsorted_segment_min_op) = segment_row(
     "min",

@@ -107,9 +107,6 @@ TAPEDECK_OP(clip_by_value_op) = {
     .uint64_way = Uint64Way::order,
     .immediates = true,
 };
-Tensor clip_by_value(const Tensor& t, const Tensor& clip_value_min, const Tensor& clip_value_max) {
-  return run_op1(clip_by_value_op, {t, clip_value_min, clip_value_max});
-}
 
 // ---- add_n ----
 TAPEDECK_OP(add_n_op) = {
@@ -157,8 +154,5 @@ TAPEDECK_OP(add_n_op) = {
         "different dtypes.",
     .takes_others = true,
 };
-Tensor add_n(std::span<const Tensor> inputs) {
-  return run_op1(add_n_op, inputs);
-}
 
 }  // namespace tapedeck::ops

@@ -184,9 +184,6 @@ TAPEDECK_OP(squeeze_op) = {
         "Errors: InvalidArgumentError for an axis out of range, named twice, or of another extent.",
     .takes_narrow = true,
 };
-Tensor squeeze(const Tensor& input, const Axes& axis) {
-  return run_op1(squeeze_op, {input}, {attribute_of(axis)});
-}
 
 // ---- shape, size, rank ----
 namespace {

@@ -7,7 +7,19 @@
 namespace tapedeck::ops {
 
 // ---- strided_slice, strided_slice_grad ----
+extern const OpDef& strided_slice_grad_op;
+
 namespace {
+
+/// Python's `input[begin:end:strides, …]`; bit i of a mask speaks of entry i, as in TensorFlow.
+struct Slicing {
+  Integers begin, end, strides;
+  std::int64_t begin_mask = 0;        ///< begin is left out
+  std::int64_t end_mask = 0;          ///< end is left out
+  std::int64_t ellipsis_mask = 0;     ///< `...`
+  std::int64_t new_axis_mask = 0;     ///< `None`
+  std::int64_t shrink_axis_mask = 0;  ///< an integer: the axis goes
+};
 
 /// The view that a slicing reads.
 struct Resolved {
@@ -113,12 +125,6 @@ std::vector<AttributeSpec> slicing_attributes() {
   return specs;
 }
 
-void append_slicing(std::vector<Attribute>& values, const Slicing& s) {
-  values.insert(values.end(),
-                {s.begin, s.end, s.strides.empty() && !s.begin.empty() ? Attribute() : Attribute(s.strides),
-                 s.begin_mask, s.end_mask, s.ellipsis_mask, s.new_axis_mask, s.shrink_axis_mask});
-}
-
 }  // namespace
 
 TAPEDECK_OP(strided_slice_op) = {
@@ -140,8 +146,9 @@ TAPEDECK_OP(strided_slice_op) = {
     .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
-          return one(strided_slice_grad(c.cotangents[0], c.inputs[0].shape(),
-                                        slicing_of({c.op, c.inputs, c.attributes, {}})));
+          std::vector<Attribute> values = {attribute_of(c.inputs[0].shape())};
+          for (std::size_t i = 0; i < c.attributes.size(); ++i) values.push_back(c.attributes[i]);
+          return one(run_op1(strided_slice_grad_op, {c.cotangents[0]}, Attributes(std::move(values))));
         },
     .vjp_formula = "dx = dy where the slice reads, else 0",
     .cost = cost::view,
@@ -159,11 +166,6 @@ TAPEDECK_OP(strided_slice_op) = {
         "stride of 0, two ellipses, or lists of different lengths.",
     .takes_narrow = true,
 };
-Tensor strided_slice(const Tensor& input, const Slicing& slicing) {
-  std::vector<Attribute> values;
-  append_slicing(values, slicing);
-  return run_op1(strided_slice_op, {input}, Attributes(std::move(values)));
-}
 
 TAPEDECK_OP(strided_slice_grad_op) = {
     .name = "strided_slice_grad",
@@ -204,7 +206,9 @@ TAPEDECK_OP(strided_slice_grad_op) = {
     .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
-          return one(strided_slice(c.cotangents[0], slicing_of({c.op, c.inputs, c.attributes, {}})));
+          std::vector<Attribute> values;  // all but the shape
+          for (std::size_t i = 1; i < c.attributes.size(); ++i) values.push_back(c.attributes[i]);
+          return one(run_op1(strided_slice_op, {c.cotangents[0]}, Attributes(std::move(values))));
         },
     .vjp_formula = "d(dy) = the same slice of dz",
     .cost = cost::moves,
@@ -215,11 +219,6 @@ TAPEDECK_OP(strided_slice_grad_op) = {
         "Errors: as in strided_slice; InvalidArgumentError where dy has another shape than the slice.",
     .takes_narrow = true,
 };
-Tensor strided_slice_grad(const Tensor& dy, const Shape& shape, const Slicing& slicing) {
-  std::vector<Attribute> values = {attribute_of(shape)};
-  append_slicing(values, slicing);
-  return run_op1(strided_slice_grad_op, {dy}, Attributes(std::move(values)));
-}
 
 TAPEDECK_OP(tensor_strided_slice_update_op) = {
     .name = "tensor_strided_slice_update",
@@ -250,12 +249,10 @@ TAPEDECK_OP(tensor_strided_slice_update_op) = {
     .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) {
-          const Slicing slicing = slicing_of({c.op, c.inputs, c.attributes, {}});
           Tensors gradients(2);
           if (c.wanted[0])
-            gradients[0] =
-                tensor_strided_slice_update(c.cotangents[0], zeros_shaped_like(c.inputs[1]), slicing);
-          if (c.wanted[1]) gradients[1] = strided_slice(c.cotangents[0], slicing);
+            gradients[0] = run_op1(c.op, {c.cotangents[0], zeros_shaped_like(c.inputs[1])}, c.attributes);
+          if (c.wanted[1]) gradients[1] = run_op1(strided_slice_op, {c.cotangents[0]}, c.attributes);
           return gradients;
         },
     .vjp_formula = "d(tensor) = dy, but 0 where the slice is, d(value) = the same slice of dy",
@@ -268,11 +265,6 @@ TAPEDECK_OP(tensor_strided_slice_update_op) = {
         "TypeMismatchError for different dtypes.",
     .takes_narrow = true,
 };
-Tensor tensor_strided_slice_update(const Tensor& tensor, const Tensor& value, const Slicing& slicing) {
-  std::vector<Attribute> values;
-  append_slicing(values, slicing);
-  return run_op1(tensor_strided_slice_update_op, {tensor, value}, Attributes(std::move(values)));
-}
 
 // ---- slice ----
 namespace {

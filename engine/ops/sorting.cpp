@@ -286,8 +286,5 @@ TAPEDECK_OP(top_k_op) = {
     .uint64_way = Uint64Way::order,
     .results = {.fields = {"values", "indices"}, .tuple_name = "TopKV2"},
 };
-std::pair<Tensor, Tensor> top_k(const Tensor& input, std::int64_t k, bool sorted) {
-  return run_op2(top_k_op, input, {k, sorted, DType::int32});
-}
 
 }  // namespace tapedeck::ops

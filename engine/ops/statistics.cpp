@@ -156,9 +156,6 @@ TAPEDECK_OP(reduce_variance_op, VjpReads::inputs) = reduction_row(
      "dx = dy·2(x − mean) / n", cost::per_input<4>},
     Kind::floating, reduction_shape<Kind::floating>, [](const OpContext& c) { return one(variance_of(c)); },
     [](const VjpContext& c) { return one(with_kept_axes(c, c.cotangents[0] * 2.0) * scaled_deviation(c)); });
-Tensor reduce_variance(const Tensor& input, const Axes& axis, bool keepdims) {
-  return run_op1(reduce_variance_op, {input}, {attribute_of(axis), keepdims});
-}
 
 TAPEDECK_OP(reduce_std_op) = reduction_row(
     {"reduce_std",

@@ -160,9 +160,6 @@ TAPEDECK_OP(tensor_scatter_nd_add_op, VjpReads::inputs) = tensor_scatter_row(
     "add", Kind::numeric, "A tensor to which slices are added by coordinates; those of one place add up.",
     "d(tensor) = dy, d(updates) = gather_nd(dy, indices)", tensor_scatter_shape<Kind::numeric>,
     add_forward<false>, add_vjp<false>);
-Tensor tensor_scatter_nd_add(const Tensor& tensor, const Tensor& indices, const Tensor& updates) {
-  return run_op1(tensor_scatter_nd_add_op, {tensor, indices, updates});
-}
 
 TAPEDECK_OP(tensor_scatter_nd_sub_op, VjpReads::inputs) =
     tensor_scatter_row("sub", Kind::numeric, "A tensor from which slices are subtracted by coordinates.",

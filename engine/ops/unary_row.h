@@ -26,7 +26,7 @@ Tensors unary_forward(const OpContext& context) {
     backend().unary(kernel, x.dtype(), x.raw(), target, x.count());
   } else {
     const Tensor source = readable(x);
-    backend().unary(kernel, x.dtype(), operand(source, x.shape()), target, x.shape());
+    backend().unary_strided(kernel, x.dtype(), operand(source, x.shape()), target, x.shape());
   }
   return one(std::move(out));
 }

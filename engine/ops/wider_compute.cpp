@@ -87,7 +87,7 @@ bool is_half(DType dtype) {
 
 /// Sums are float32 there, too: what differs from widened operands is that no widened copies are made.
 bool takes_halves(const OpContext& context) {
-  return context.op.half_products && backend(context.device).multiplies_halves() &&
+  return context.op.half_products && backend(context.device).multiplies_halves &&
          std::all_of(context.inputs.begin(), context.inputs.end(),
                      [](const Tensor& input) { return is_half(input.dtype()); });
 }

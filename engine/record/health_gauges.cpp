@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/cpu/dispatch.h"
-#include "engine/cpu/reduce.h"
+#include "engine/cpu/kernels.h"
 #include "engine/record/device_values.h"
 #include "engine/record/summary.h"
 

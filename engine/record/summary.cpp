@@ -166,13 +166,14 @@ void summarize_values(const T* values, std::int64_t count, Summary& summary, std
 void summarize_there(const Tensor& tensor, Summary& summary, std::uint32_t bins, const CancelFlag* cancel) {
   const Tensor values = in_kernel_dtype_there(tensor);
   const Backend& gpu = backend(values.device());
+  const int number = values.device().index;
   std::vector<Part> parts(static_cast<std::size_t>(kernels::inspected_blocks(values.count())));
-  gpu.summarize(values.dtype(), values.raw(), values.count(), parts.data());
+  gpu.summarize(number, values.dtype(), values.raw(), values.count(), parts.data());
   join(parts, summary);
   check_cancelled(cancel);
   summary.histogram.assign(bins, 0);
   if (summary.finite > 0 && bins > 0)
-    gpu.histogram(values.dtype(), values.raw(), values.count(), summary.minimum, summary.maximum,
+    gpu.histogram(number, values.dtype(), values.raw(), values.count(), summary.minimum, summary.maximum,
                   summary.histogram);
 }
 

@@ -9,14 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "engine/cuda/backend.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/runtime.h"
 
 namespace tapedeck::cuda {
 
-inline const CudaBackend& gpu() {
-  static const CudaBackend backend(0);
-  return backend;
+inline const Backend& gpu() {
+  return kernel_table;
 }
 
 /// A copy of values in a device's memory.

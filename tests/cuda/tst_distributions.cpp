@@ -1,5 +1,5 @@
 // The incomplete gamma and beta functions on the GPU come from the source that the CPU has.
-#include "engine/cpu/incomplete.h"
+#include "engine/cpu/kernels.h"
 #include "tests/cuda/gpu_values.h"
 
 using namespace tapedeck;

@@ -174,9 +174,10 @@ class ElementwiseTest : public QObject {
         for (const Way& way : ways()) {
           const std::int64_t count = element_count(way.shape);
           const GpuValues<Stored<R>> out(count, way.offset % 2);
-          OnGpu()->unary(op, dtype_of<T>(), operand_at(in.data(), way), out.data(), way.shape);
+          OnGpu()->unary_strided(op, dtype_of<T>(), operand_at(in.data(), way), out.data(), way.shape);
           std::vector<Stored<R>> expected(static_cast<std::size_t>(count));
-          on_cpu().unary(op, dtype_of<T>(), operand_at(values.data(), way), expected.data(), way.shape);
+          on_cpu().unary_strided(op, dtype_of<T>(), operand_at(values.data(), way), expected.data(),
+                                 way.shape);
           const QString wrong = unlike(bound_of<T>(op), out.read(), expected);
           QVERIFY2(wrong.isEmpty(), qPrintable(label<T>(op) + to_string(way.shape).c_str() + " " + wrong));
         }
@@ -230,15 +231,15 @@ class ElementwiseTest : public QObject {
             const GpuValues<Stored<R>> out(count);
             Operand y = operand_at(b.data(), other);
             if (immediate) y = {right.data(), other.strides, true};
-            OnGpu()->binary(op, dtype_of<T>(), operand_at(a.data(), way), y, out.data(), way.shape);
+            OnGpu()->binary_strided(op, dtype_of<T>(), operand_at(a.data(), way), y, out.data(), way.shape);
             Operand host = operand_at(right.data(), other);
             if (immediate) {
               host.data = right.data();
               for (std::int64_t& stride : host.strides) stride = 0;
             }
             std::vector<Stored<R>> expected(static_cast<std::size_t>(count));
-            on_cpu().binary(op, dtype_of<T>(), operand_at(left.data(), way), host, expected.data(),
-                            way.shape);
+            on_cpu().binary_strided(op, dtype_of<T>(), operand_at(left.data(), way), host, expected.data(),
+                                    way.shape);
             const QString wrong = unlike(bound_of<T>(op), out.read(), expected);
             QVERIFY2(wrong.isEmpty(), qPrintable(label<T>(op) + to_string(way.shape).c_str() + " " + wrong));
           }

@@ -2,15 +2,7 @@
 // is wrong with indices is told when the host reads next.
 #include <numeric>
 
-#include "engine/cpu/copy.h"
-#include "engine/cpu/diagonals.h"
-#include "engine/cpu/in_top_k.h"
-#include "engine/cpu/indices.h"
-#include "engine/cpu/length_scales.h"
-#include "engine/cpu/resample.h"
-#include "engine/cpu/search.h"
-#include "engine/cpu/sequence.h"
-#include "engine/cpu/update.h"
+#include "engine/cpu/kernels.h"
 #include "tests/cuda/gpu_values.h"
 
 using namespace tapedeck;
@@ -96,7 +88,8 @@ class IndicesTest : public QObject {
           const GpuValues<std::int64_t> out(rows);
           OnGpu()->slice_numbers(dtype_of<Index>(), in.data(), rows, shape, per_batch, out.data(), "op: x");
           Numbers expected(static_cast<std::size_t>(rows));
-          cpu::slice_numbers(dtype_of<Index>(), coordinates.data(), rows, shape, per_batch, expected.data());
+          cpu::slice_numbers(dtype_of<Index>(), coordinates.data(), rows, shape, per_batch, expected.data(),
+                             {});
           QCOMPARE(out.read(), expected);
         }
     });
@@ -110,7 +103,7 @@ class IndicesTest : public QObject {
       const GpuValues<std::int64_t> in(x), out(count);
       OnGpu()->invert_permutation(in.data(), count, out.data(), "op: x");
       Numbers expected(x.size());
-      cpu::invert_permutation(x.data(), count, expected.data());
+      cpu::invert_permutation(x.data(), count, expected.data(), {});
       QCOMPARE(out.read(), expected);
     }
   }
@@ -165,7 +158,7 @@ class IndicesTest : public QObject {
       for (const auto& ends : all_ends)
         for (const std::int64_t count : {1, 2, 3, 1000}) {
           std::vector<T> expected(static_cast<std::size_t>(count));
-          cpu::linspace(dtype_of<T>(), &ends.first, &ends.second, expected.data(), count);
+          cpu::linspace(dtype_of<T>(), {&ends.first, 0}, {&ends.second, 0}, expected.data(), count);
           const GpuValues<T> start(std::vector<T>{ends.first}), stop(std::vector<T>{ends.second}), out(count);
           OnGpu()->linspace(dtype_of<T>(), {start.data(), 0}, {&ends.second, 0, true}, out.data(), count);
           QCOMPARE(difference(out.read(), expected), QString());

@@ -3,8 +3,7 @@
 #include <limits>
 
 #include "compared.h"
-#include "engine/cpu/normalization.h"
-#include "engine/cpu/pooling.h"
+#include "engine/cpu/kernels.h"
 
 using namespace tapedeck;
 using namespace tapedeck::cuda;

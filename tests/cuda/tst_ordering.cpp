@@ -1,6 +1,5 @@
 // Sorted rows, and rows joined by number, on the GPU are the CPU's.
-#include "engine/cpu/segment.h"
-#include "engine/cpu/sort.h"
+#include "engine/cpu/kernels.h"
 #include "tests/cuda/gpu_values.h"
 
 using namespace tapedeck;

@@ -3,8 +3,7 @@
 #include <numeric>
 
 #include "compared.h"
-#include "engine/cpu/convolution.h"
-#include "engine/cpu/matmul.h"
+#include "engine/cpu/kernels.h"
 #include "engine/cuda/runs.h"
 
 using namespace tapedeck;

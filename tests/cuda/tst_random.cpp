@@ -1,7 +1,7 @@
 // Random numbers on the GPU are the CPU's, bit for bit.
 #include <functional>
 
-#include "engine/cpu/random.h"
+#include "engine/cpu/kernels.h"
 #include "tests/cuda/gpu_values.h"
 
 using namespace tapedeck;
@@ -53,7 +53,7 @@ class RandomTest : public QObject {
               OnGpu()->random_uniform(dtype_of<T>(), place, low, high, out, count);
             },
             [=](const StreamPlace& place, T* out, std::int64_t count) {
-              cpu::random_uniform(dtype_of<T>(), place.key, place.counter, low, high, out, count);
+              cpu::random_uniform(dtype_of<T>(), place, low, high, out, count);
             });
       });
   }
@@ -68,7 +68,7 @@ class RandomTest : public QObject {
               OnGpu()->random_integers(dtype_of<T>(), place, low, high, out, count);
             },
             [=](const StreamPlace& place, T* out, std::int64_t count) {
-              cpu::random_integers(dtype_of<T>(), place.key, place.counter, low, high, out, count);
+              cpu::random_integers(dtype_of<T>(), place, low, high, out, count);
             });
       });
   }
@@ -81,7 +81,7 @@ class RandomTest : public QObject {
               OnGpu()->random_normal(dtype_of<T>(), place, 0.3, 1.7, truncated, out, count);
             },
             [=](const StreamPlace& place, T* out, std::int64_t count) {
-              cpu::random_normal(dtype_of<T>(), place.key, place.counter, 0.3, 1.7, truncated, out, count);
+              cpu::random_normal(dtype_of<T>(), place, 0.3, 1.7, truncated, out, count);
             });
       });
   }

@@ -1,6 +1,5 @@
 // Reductions and softmax on the GPU have the CPU's bits.
-#include "engine/cpu/reduce.h"
-#include "engine/cpu/softmax.h"
+#include "engine/cpu/kernels.h"
 #include "tests/cuda/gpu_values.h"
 
 using namespace tapedeck;
@@ -46,7 +45,7 @@ void compare_arg_extreme(bool largest, const RowsShape& shape, const std::vector
 }
 
 using CpuRows = void (*)(DType, const void*, std::int64_t, std::int64_t, void*);
-using GpuRows = void (Backend::*)(DType, const void*, std::int64_t, std::int64_t, void*) const;
+using GpuRows = void (*Backend::*)(DType, const void*, std::int64_t, std::int64_t, void*);
 
 /// Of rows with one result each, or `count`. `tolerance` times the size of the results is allowed; 0: none.
 template <class T>

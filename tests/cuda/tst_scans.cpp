@@ -1,5 +1,5 @@
 // Running sums, products, logarithms of sums and maxima on the GPU, beside the CPU's.
-#include "engine/cpu/scan.h"
+#include "engine/cpu/kernels.h"
 #include "tests/cuda/gpu_values.h"
 
 using namespace tapedeck;
@@ -21,8 +21,7 @@ std::vector<Scan> scans() {
 }
 
 using CpuScan = void (*)(Scan, DType, const void*, std::int64_t, std::int64_t, std::int64_t, void*);
-using GpuScan = void (Backend::*)(Scan, DType, const void*, std::int64_t, std::int64_t, std::int64_t,
-                                  void*) const;
+using GpuScan = void (*Backend::*)(Scan, DType, const void*, std::int64_t, std::int64_t, std::int64_t, void*);
 
 template <class T>
 struct Scanned {

@@ -1,7 +1,6 @@
 // Attention and recurrent layers on a GPU against the CPU's.
 #include "compared.h"
-#include "engine/cpu/attention.h"
-#include "engine/cpu/recurrent.h"
+#include "engine/cpu/kernels.h"
 
 using namespace tapedeck;
 using namespace tapedeck::cuda;

@@ -2,7 +2,7 @@
 #include <array>
 
 #include "compared.h"
-#include "engine/cpu/update.h"
+#include "engine/cpu/kernels.h"
 
 using namespace tapedeck;
 using namespace tapedeck::cuda;

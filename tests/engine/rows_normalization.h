@@ -1,7 +1,7 @@
 // Test rows of dropout, and of batch and layer normalization and their gradients.
 #pragma once
 
-#include "engine/cpu/random.h"
+#include "engine/cpu/draws.h"
 #include "tests/engine/op_row.h"
 
 namespace tapedeck::testing {
@@ -128,8 +128,8 @@ inline Row dropout_test() {
     Array y(call.inputs[0]);
     for (std::size_t i = 0; i < y.values.size(); ++i) {
       const auto block =
-          cpu::philox({static_cast<std::uint32_t>(counter + static_cast<std::int64_t>(i / 4)), 0, 0, 0},
-                      {static_cast<std::uint32_t>(key), 0});
+          cpu::philox_block({static_cast<std::uint32_t>(counter + static_cast<std::int64_t>(i / 4)), 0, 0, 0},
+                            {static_cast<std::uint32_t>(key), 0});
       const bool kept = static_cast<double>(block[i % 4] >> 8) * 0x1p-24 >= 0.3;
       y.values[i] = kept ? y.values[i] / 0.7 : 0;
     }

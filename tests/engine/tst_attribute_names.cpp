@@ -8,18 +8,14 @@
 #include "engine/ops/cost.h"
 #include "engine/ops/run_op.h"
 #include "tests/engine/expect_error.h"
+#include "tests/engine/op_call.h"
 
 using namespace tapedeck;
+using testing::op_called;
 
 namespace {
 
 using Integers = std::vector<std::int64_t>;
-
-const OpDef& op_called(const char* name) {
-  const OpDef* op = Registry::instance().find(name);
-  if (!op) throw std::runtime_error(std::string("no op ") + name);
-  return *op;
-}
 
 Tensor zeros(const Shape& shape, DType dtype = DType::float32) {
   return run_op1(op_called("zeros"), {}, {Integers(shape.begin(), shape.end()), dtype});

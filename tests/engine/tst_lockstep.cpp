@@ -12,6 +12,7 @@
 #include "engine/record/recorder.h"
 #include "engine/tapedeck.h"
 #include "tests/engine/event_log.h"
+#include "tests/engine/op_call.h"
 
 using namespace tapedeck;
 
@@ -179,12 +180,12 @@ class TestLockstep : public QObject {
     Tensor bits, drawn;
     {
       const FloatingScope scope(DType::float64);
-      bits = ops::bitcast(x, DType::int32);
+      bits = testing::called("bitcast", {x}, {{"type", DType::int32}});
       set_random_seed(1);
       drawn = ops::random_normal({100});
     }
     remove_front_observer(front);
-    QCOMPARE(bits.to_vector(), ops::bitcast(x, DType::int32).to_vector());
+    QCOMPARE(bits.to_vector(), testing::called("bitcast", {x}, {{"type", DType::int32}}).to_vector());
     QCOMPARE(drawn.dtype(), DType::float64);
     set_random_seed(1);
     QCOMPARE(drawn.to_vector(), ops::random_normal({100}).to_vector());

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "engine/cpu/dispatch.h"
-#include "engine/cpu/pooling.h"
+#include "engine/cpu/kernels.h"
 
 using namespace tapedeck;
 using cpu::Unary;
@@ -243,7 +243,7 @@ class OpsMathTest : public QObject {
         for (int set = first_that_fuses; set <= static_cast<int>(cpu::best_instruction_set()); ++set) {
           cpu::use_instruction_set(static_cast<cpu::InstructionSet>(set));
           results.emplace_back(x.size());
-          cpu::binary(op, DType::float32, x.data(), 1, y.data(), right_step, results.back().data(),
+          cpu::binary(op, DType::float32, {x.data()}, {y.data(), right_step}, results.back().data(),
                       std::ssize(x));
           QVERIFY2(same_but_nan(results.front(), results.back()),
                    qPrintable(QString("op %1, set %2").arg(static_cast<int>(op)).arg(set)));

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <set>
 
-#include "engine/cpu/copy.h"
+#include "engine/cpu/kernels.h"
 #include "engine/tensor/strings.h"
 #include "tests/engine/all_rows.h"
 

@@ -6,6 +6,7 @@
 
 #include "engine/backend/backend.h"
 #include "engine/ops/ops.h"
+#include "tests/engine/op_call.h"
 #include "tests/engine/recording.h"
 #include "tests/engine/served.h"
 
@@ -45,15 +46,16 @@ class TestSharedMemory : public QObject {
   void where_finds_what_holds_when_it_runs() {
     std::array<bool, 100000> flags{};
     const Tensor condition = shared(flags);
-    const Tensors more = changed_at_the_gate([&] { return Tensors{ops::where_indices(condition)}; },
-                                             [&] { flags.fill(true); });
+    const Tensors more = changed_at_the_gate(
+        [&] { return testing::outputs_of("where_indices", {condition}); }, [&] { flags.fill(true); });
     QCOMPARE(more[0].shape(), Shape({100000, 1}));
     QCOMPARE(more[0].data<std::int64_t>()[99999], std::int64_t{99999});
-    const Tensors fewer = changed_at_the_gate([&] { return Tensors{ops::where_indices(condition)}; },
-                                              [&] {
-                                                flags.fill(false);
-                                                flags[7] = true;
-                                              });
+    const Tensors fewer =
+        changed_at_the_gate([&] { return testing::outputs_of("where_indices", {condition}); },
+                            [&] {
+                              flags.fill(false);
+                              flags[7] = true;
+                            });
     QCOMPARE(fewer[0].shape(), Shape({1, 1}));
     QCOMPARE(fewer[0].data<std::int64_t>()[0], std::int64_t{7});
   }
@@ -75,11 +77,11 @@ class TestSharedMemory : public QObject {
       for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i);
     };
     const Tensors more =
-        changed_at_the_gate([&] { return ops::unique_with_counts(x, DType::int32); }, count_up);
+        changed_at_the_gate([&] { return testing::outputs_of("unique_with_counts", {x}); }, count_up);
     QCOMPARE(more[0].shape(), Shape({100000}));
     QCOMPARE(more[2].shape(), Shape({100000}));
     QCOMPARE(more[0].data<float>()[99999], 99999.0f);
-    const Tensors fewer = changed_at_the_gate([&] { return ops::unique_with_counts(x, DType::int32); },
+    const Tensors fewer = changed_at_the_gate([&] { return testing::outputs_of("unique_with_counts", {x}); },
                                               [&] { numbers.fill(3); });
     QCOMPARE(fewer[0].to_vector(), std::vector<double>{3});
     QCOMPARE(fewer[2].to_vector(), std::vector<double>{100000});

@@ -11,6 +11,7 @@
 #include "engine/protocol/formula.h"
 #include "engine/record/replay.h"
 #include "tests/engine/derivative_calls.h"
+#include "tests/engine/op_call.h"
 #include "tests/engine/served.h"
 
 using namespace tapedeck;
@@ -124,7 +125,11 @@ class TestVjpParts : public QObject {
   void outputs_attributes_and_counts_are_there_where_the_formula_names_them() {
     Reading reading;
     const Tensor x = numbers({1, 2, 3, 4, 5, 6}, {2, 3});
-    play([](auto in) { return Tensors{ops::sigmoid(ops::leaky_relu(in[0], 0.25))}; }, {x});
+    play(
+        [](auto in) {
+          return Tensors{ops::sigmoid(called("leaky_relu", {in[0]}, {{"alpha", 0.25}}))};
+        },
+        {x});
     const VjpParts sigmoid = reading.parts(reading.vjp_of("sigmoid"));
     QVERIFY(symbol(sigmoid, VjpRole::output, "y"));
     QCOMPARE(symbol(sigmoid, VjpRole::output, "y")->tensor.id, sigmoid.forward.outputs[0].id);
@@ -403,7 +408,9 @@ class TestVjpParts : public QObject {
          0,
          1,
          "d(params)[1] = Σₖ dy[k] | dy[2] = 3 | dy[0] = 1"},
-        {[](In x) { return Tensors{ops::einsum("ij,kj->ik", x)}; },
+        {[](In x) {
+           return Tensors{called("einsum", Tensors(x.begin(), x.end()), {{"equation", "ij,kj->ik"}})};
+         },
          {a, numbers({1, 0, 2, -1, 3, 1}, {2, 3})},
          {w},
          "einsum",

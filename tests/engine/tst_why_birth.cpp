@@ -2,6 +2,7 @@
 #include <QtTest>
 
 #include "tests/engine/inquiry.h"
+#include "tests/engine/op_call.h"
 #include "tests/engine/served.h"
 
 using namespace tapedeck;
@@ -95,9 +96,11 @@ class TestWhyBirth : public QObject {
     Inquiry asked;
     const Tensor a = ops::log(floats({1, 2, 3, 4, 5, 6, -1, 7, 8, 9, 10, 11}, {2, 6}));  // NaN at [1, 0]
     // The shift is one extent of the matrix by which ops are probed.
-    const Tensor rolled = ops::roll(a, {3}, {1});
+    const Tensor rolled = testing::called(
+        "roll", {a}, {{"shift", std::vector<std::int64_t>{3}}, {"axis", std::vector<std::int64_t>{1}}});
     check_born(asked.ask(Question::birth, rolled, {1, 3}), "log", "log(-1.0)", {1, 0});
-    const Tensor both = ops::roll(a, {2, 3}, {0, 1});
+    const Tensor both = testing::called(
+        "roll", {a}, {{"shift", std::vector<std::int64_t>{2, 3}}, {"axis", std::vector<std::int64_t>{0, 1}}});
     check_born(asked.ask(Question::birth, both, {1, 3}), "log", "log(-1.0)", {1, 0});
   }
 

@@ -4,6 +4,7 @@
 
 #include "engine/ops/neural.h"
 #include "tests/engine/inquiry.h"
+#include "tests/engine/op_call.h"
 
 using namespace tapedeck;
 using protocol::Because;
@@ -263,7 +264,7 @@ class TestWhyNumbers : public QObject {
     QCOMPARE(because.reasons[0].role, std::string("lost digits"));
     QVERIFY(because.reasons[0].amount > 0.01);
     QVERIFY2(contains(because.sentence, "cancel"), because.sentence.c_str());
-    const Because good = asked.ask(Question::exactness, ops::reduce_variance(x));
+    const Because good = asked.ask(Question::exactness, testing::called("reduce_variance", {x}));
     QVERIFY(good.reasons.empty() || good.reasons[0].amount < 1e-3);
   }
 

@@ -12,15 +12,7 @@ namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
 
 namespace functions_of_two {
-#define TAPEDECK_FUNCTION(name, domain, others, result, cost, wide_cost, ...) \
-  struct name {                                                               \
-    template <class T>                                                        \
-    TAPEDECK_INLINE static auto apply(T x, T y) {                             \
-      return __VA_ARGS__;                                                     \
-    }                                                                         \
-  };
-TAPEDECK_BINARY_FUNCTIONS(TAPEDECK_FUNCTION)
-#undef TAPEDECK_FUNCTION
+TAPEDECK_BINARY_FUNCTIONS(TAPEDECK_FUNCTION_OF_TWO)
 }  // namespace functions_of_two
 
 /// binary_loop of an F that does not fit all pairs of float32: the others are computed one by one.

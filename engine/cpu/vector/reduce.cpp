@@ -1,4 +1,4 @@
-// Reductions of blocks in a fixed pattern of lanes: 4 vectors of 64 bytes, whatever the registers' width.
+// Reductions of blocks in a fixed pattern of lanes, whatever the registers' width.
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -9,8 +9,8 @@
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
 
-constexpr int vector_bytes = 64;
-constexpr int accumulators = 4;
+constexpr int vector_bytes = lane_vector_bytes;
+constexpr int accumulators = lane_vectors;
 
 template <class T>
 struct Wide {

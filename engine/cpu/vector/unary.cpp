@@ -10,15 +10,7 @@ namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
 
 namespace functions_of_one {
-#define TAPEDECK_FUNCTION(name, domain, others, result, cost, wide_cost, ...) \
-  struct name {                                                               \
-    template <class T>                                                        \
-    TAPEDECK_INLINE static auto apply(T x) {                                  \
-      return __VA_ARGS__;                                                     \
-    }                                                                         \
-  };
-TAPEDECK_UNARY_FUNCTIONS(TAPEDECK_FUNCTION)
-#undef TAPEDECK_FUNCTION
+TAPEDECK_UNARY_FUNCTIONS(TAPEDECK_FUNCTION_OF_ONE)
 }  // namespace functions_of_one
 
 /// unary_loop of an F that does not fit all arguments, or is quicker for those that fit: blocks that hold

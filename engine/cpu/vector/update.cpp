@@ -1,5 +1,5 @@
 // Loops of optimisers' steps.
-#include "engine/cpu/update.h"
+#include "engine/backend/kernels.h"
 
 #include <utility>
 

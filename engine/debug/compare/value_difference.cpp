@@ -118,8 +118,8 @@ bool compare_there(const Tensor& left, const Tensor& right, const Tolerance& tol
   std::vector<kernels::BlockDifference> blocks(
       static_cast<std::size_t>(kernels::inspected_blocks(l.count())));
   backend(l.device())
-      .differences(l.dtype(), l.raw(), r.raw(), l.count(), {tolerance.absolute, tolerance.relative},
-                   blocks.data());
+      .differences(l.device().index, l.dtype(), l.raw(), r.raw(), l.count(),
+                   {tolerance.absolute, tolerance.relative}, blocks.data());
   for (const kernels::BlockDifference& block : blocks) {
     found.differing += static_cast<std::uint64_t>(block.differing);
     found.max_relative = std::max(found.max_relative, block.relative);
