@@ -121,8 +121,8 @@ void JupyterWorker::handleStatus(const JupyterMessage& message) {
     return finishIfDone();
   }
   // A cell of another program on the same session process.
-  if (message.parentType() == "execute_request" && !running_ && !cellOf(message))
-    outbox_.push(Busy{state == "busy"});
+  if (message.parentType() == "execute_request" && !cellOf(message))
+    outbox_.push(BusyForOthers{state == "busy"});
 }
 
 void JupyterWorker::handleInputRequest(const JupyterMessage& message) {

@@ -35,7 +35,7 @@ void KernelSession::Private::take(events::Ready& event) {
 void KernelSession::Private::tellReady() {
   if (!ready || state != KernelState::starting || !process || afterwards != Afterwards::dead) return;
   startLimit.stop();
-  setState(busy ? KernelState::busy : KernelState::idle);
+  setState(working());
   emit q->ready(info);
   if (engine == Engine::missing)
     emit q->noticed(KernelNotice::withoutEngine, std::exchange(withoutEngine, {}));
@@ -76,7 +76,10 @@ void KernelSession::Private::take(events::DisplayUpdated& event) {
 }
 
 void KernelSession::Private::take(events::Finished& event) {
-  emit q->executionFinished(text(event.cell), text(event.status), event.count);
+  --unfinished;
+  const QPointer<KernelSession> alive(q);
+  showWorking();
+  if (alive) emit alive->executionFinished(text(event.cell), text(event.status), event.count);
 }
 
 void KernelSession::Private::take(events::ExitAsked&) {
@@ -99,10 +102,9 @@ void KernelSession::Private::take(events::Inspected& event) {
   emit q->inspected(event.request, text(event.text));
 }
 
-void KernelSession::Private::take(events::Busy& event) {
-  busy = event.busy;
-  if (state == KernelState::idle || state == KernelState::busy)
-    setState(event.busy ? KernelState::busy : KernelState::idle);
+void KernelSession::Private::take(events::BusyForOthers& event) {
+  busyForOthers = event.busy;
+  showWorking();
 }
 
 void KernelSession::Private::take(events::Answering& event) {

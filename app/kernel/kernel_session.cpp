@@ -76,6 +76,14 @@ void KernelSession::Private::setState(KernelState to, const QString& sentence) {
   emit q->stateChanged(to, sentence);
 }
 
+KernelState KernelSession::Private::working() const {
+  return unfinished > 0 || busyForOthers ? KernelState::busy : KernelState::idle;
+}
+
+void KernelSession::Private::showWorking() {
+  if (state == KernelState::idle || state == KernelState::busy) setState(working());
+}
+
 QProcessEnvironment KernelSession::Private::environment() const {
   QProcessEnvironment result = QProcessEnvironment::systemEnvironment();
   const QString path = result.value(QStringLiteral("PYTHONPATH"));
@@ -93,7 +101,7 @@ QProcessEnvironment KernelSession::Private::environment() const {
 }
 
 void KernelSession::Private::begin() {
-  ready = busy = calledExit = false;
+  ready = busyForOthers = calledExit = false;
   engine = Engine::unknown;
   afterwards = Afterwards::dead;
   endSentence.clear();
@@ -290,9 +298,11 @@ void KernelSession::execute(const QString& cellId, const QString& code) {
   } else if (d_->process && d_->afterwards == Private::Afterwards::startAgain) {
     d_->held.append({cellId, code});
   } else {
+    ++d_->unfinished;
     d_->post([cell = cellId.toStdString(), text = code.toStdString()](JupyterWorker& jupyter) {
       jupyter.execute(cell, text);
     });
+    d_->showWorking();
   }
 }
 

@@ -24,15 +24,18 @@ class TestPanels : public QObject {
     window->resize(size);
     if (!showActive(window.get())) qWarning("the window is not active");
     window->openNotebook(writeNotebook(folder_, "panels.ipynb", {cell}));
-    if (!QTest::qWaitFor([&] { return window->notebook()->isVisible(); })) qWarning("no notebook");
+    if (!QTest::qWaitFor([&] { return window->notebook()->isVisible(); }, tapedeck::patience))
+      qWarning("no notebook");
     // Debug, with all its panels, though they have nothing to show yet.
     QTest::keyClick(window.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
     for (const Qt::Key key : {Qt::Key_1, Qt::Key_2, Qt::Key_3, Qt::Key_4})
       QTest::keyClick(window.get(), key, Qt::ControlModifier);
-    const bool arranged = QTest::qWaitFor([&] {
-      const QList<double> of = shares(*window);
-      return of[1] > 0 && of[2] > 0 && std::abs(of[1] + of[2] - of[0]) < 0.02;
-    });
+    const bool arranged = QTest::qWaitFor(
+        [&] {
+          const QList<double> of = shares(*window);
+          return of[1] > 0 && of[2] > 0 && std::abs(of[1] + of[2] - of[0]) < 0.02;
+        },
+        tapedeck::patience);
     if (!arranged) qWarning("the panels are not arranged");
     QTest::qWait(200);  // until they have followed the window
     return window;

@@ -44,7 +44,8 @@ class TestWorkspaces : public QObject {
   std::unique_ptr<MainWindow> open(const QStringList& cells, QSize size = {1280, 800}) {
     auto window = start(size);
     window->openNotebook(writeNotebook(folder_, "workspaces.ipynb", cells));
-    if (!QTest::qWaitFor([&] { return window->notebook()->isVisible(); })) qWarning("no notebook");
+    if (!QTest::qWaitFor([&] { return window->notebook()->isVisible(); }, tapedeck::patience))
+      qWarning("no notebook");
     return window;
   }
 
@@ -344,7 +345,7 @@ class TestWorkspaces : public QObject {
       QCOMPARE(next->workspaces()->current().title, QString("Tapes"));
     }
     window->activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(window.get()));
+    QVERIFY(QTest::qWaitForWindowActive(window.get(), tapedeck::patience));
     answer<QMessageBox>(
         [&] { QTest::keyClick(window.get(), Qt::Key_K, Qt::ControlModifier | Qt::AltModifier); },
         [](QMessageBox* box) { box->button(QMessageBox::Yes)->click(); });

@@ -17,8 +17,11 @@
 #include "inspector/panels/tensor/tensor_view.h"
 #include "inspector/ui/appearance.h"
 #include "plots/plots_view.h"
+#include "tests/patience.h"
 
 namespace tapedeck::app {
+
+using tapedeck::patience;
 
 /// Settings and recovery files of a test stay away from the user's.
 inline void useOwnSettings() {
@@ -45,7 +48,7 @@ QString writeNotebook(const QTemporaryDir& folder, const QString& name, const QS
 inline bool showActive(QWidget* window) {
   window->show();
   window->activateWindow();
-  return QTest::qWaitForWindowActive(window);
+  return QTest::qWaitForWindowActive(window, tapedeck::patience);
 }
 
 /// Saves what the window shows, for people to look at.
@@ -86,7 +89,5 @@ QString chooseInMenus(MainWindow* window, const QString& entry);
 
 /// All text of a cell's outputs, tracebacks included.
 QString outputText(const MainWindow& window, int cell);
-
-constexpr int patience = 60000;  // milliseconds: a bound for a hang, not a measurement
 
 }  // namespace tapedeck::app

@@ -16,6 +16,7 @@ class TestJupyterClient : public QObject {
   void cellsBehindAFailedOneAreAborted();
   void aCellRunsRightAfterOneThatFailed();
   void cellsGivenAfterAFailureRun();
+  void aSessionIsBusyAsSoonAsItHasACellAndIdleWhenItsEndIsTold();
   void aSyntaxErrorIsTheCellsError();
   void aFigureComesAsPng();
   void displaysAreUpdatedByTheirId();
@@ -118,6 +119,25 @@ void TestJupyterClient::aCellRunsRightAfterOneThatFailed() {
 void TestJupyterClient::cellsGivenAfterAFailureRun() {
   QCOMPARE(run(*probe_, "a", "1 / 0"), QString("error"));
   QCOMPARE(run(*probe_, "b", "1"), QString("ok"));
+}
+
+void TestJupyterClient::aSessionIsBusyAsSoonAsItHasACellAndIdleWhenItsEndIsTold() {
+  probe_->finished.clear();
+  QList<QPair<QString, KernelState>> told;
+  const auto* session = &probe_->session;
+  const auto connection =
+      connect(session, &KernelSession::executionFinished, this,
+              [&, session](const QString& cell) { told << qMakePair(cell, session->state()); });
+  const auto over = qScopeGuard([&] { disconnect(connection); });
+  QCOMPARE(session->state(), KernelState::idle);
+  probe_->session.execute("a", "1");
+  QCOMPARE(session->state(), KernelState::busy);
+  probe_->session.execute("b", "1 / 0");
+  probe_->session.execute("c", "1");
+  QTRY_COMPARE_WITH_TIMEOUT(told.size(), 3, generous);
+  QCOMPARE(told,
+           (QList{qMakePair(QString("a"), KernelState::busy), qMakePair(QString("b"), KernelState::busy),
+                  qMakePair(QString("c"), KernelState::idle)}));
 }
 
 void TestJupyterClient::aSyntaxErrorIsTheCellsError() {

@@ -424,13 +424,13 @@ class Emulated(unittest.TestCase):
         for visible, told in (("", "0 /cpu:0 CUDA_VISIBLE_DEVICES hides all GPUs"), ("-1", "0 /cpu:0 CUDA_VISIBLE_DEVICES hides all GPUs"),
                               ("0,1", "2 /gpu:0")):
             with self.subTest(visible):
-                run = subprocess.run([sys.executable, "-B", "-c", ask], capture_output=True, text=True, timeout=100,
+                run = subprocess.run([sys.executable, "-B", "-c", ask], capture_output=True, text=True, timeout=200,
                                      env={**visible_to_a_program(library), "CUDA_VISIBLE_DEVICES": visible})
                 self.assertEqual((run.stdout.strip(), run.returncode), (told, 0), run.stderr)
 
     def test_a_lost_gpu_is_an_internal_error_again_and_again_and_the_program_ends_by_itself(self):
         library = emulated_library(self)
-        run = subprocess.run([sys.executable, "-B", "-c", LOSING_PROGRAM], capture_output=True, text=True, timeout=100,
+        run = subprocess.run([sys.executable, "-B", "-c", LOSING_PROGRAM], capture_output=True, text=True, timeout=200,
                              env={**visible_to_a_program(library), "TAPEDECK_EMULATED_GPU_FAULT": "exp"})
         self.assertEqual(run.returncode, 0, run.stderr[-20000:])
         first, *later, cpu = run.stdout.splitlines()

@@ -51,7 +51,7 @@ class CanvasTest : public QObject {
     Sample canvas;
     canvas.resize(300, 200);
     canvas.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&canvas));
+    QVERIFY(QTest::qWaitForWindowExposed(&canvas, tapedeck::patience));
     QTRY_VERIFY(canvas.framesPainted() > 0);
     QCOMPARE(canvas.grab().toImage().pixelColor(290, 20), QColor(Qt::white));
     QCOMPARE(canvas.grab().toImage().pixelColor(150, 150), QColor(10, 200, 30));
@@ -102,7 +102,7 @@ class CanvasTest : public QObject {
     other.resize(300, 200);
     auto* other_layout = new QVBoxLayout(&other);
     other.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&other));
+    QVERIFY(QTest::qWaitForWindowExposed(&other, tapedeck::patience));
     const quint64 before = second->framesPainted();
     other_layout->addWidget(second);  // as a dock that floats
     QTRY_VERIFY(second->framesPainted() > before);
@@ -116,7 +116,7 @@ class CanvasTest : public QObject {
     QWidget window;
     const auto [first, second] = twoSamplesIn(window);
     window.activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(&window));
+    QVERIFY(QTest::qWaitForWindowActive(&window, tapedeck::patience));
     first->setFocus();
     QTRY_COMPARE(first->grab().toImage().pixelColor(1, 30), first->theme().accent);
     QTest::keyClick(first, Qt::Key_Tab);
