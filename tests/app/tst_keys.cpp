@@ -139,10 +139,7 @@ class TestKeys : public QObject {
   QTemporaryDir folder_;
 
   std::unique_ptr<MainWindow> open(const QStringList& cells) {
-    auto window = std::make_unique<MainWindow>();
-    window->setAttribute(Qt::WA_DeleteOnClose, false);
-    window->resize(1280, 800);
-    if (!showActive(window.get())) qWarning("the window is not active");
+    auto window = newWindow();
     window->openNotebook(writeNotebook(folder_, "keys.ipynb", cells));
     if (!QTest::qWaitFor([&] { return window->notebook()->isVisible(); }, tapedeck::patience))
       qWarning("no notebook");

@@ -24,12 +24,7 @@ class TestOpsPanel : public QObject {
   QTemporaryDir folder_;
   std::unique_ptr<MainWindow> window_;
 
-  void show() {
-    window_ = std::make_unique<MainWindow>();
-    window_->setAttribute(Qt::WA_DeleteOnClose, false);
-    window_->resize(1280, 800);
-    QVERIFY(showActive(window_.get()));
-  }
+  void show() { window_ = newWindow(); }
 
   void openCells(const QStringList& cells) {
     show();
@@ -45,7 +40,7 @@ class TestOpsPanel : public QObject {
     QTRY_COMPARE(window_->workspaces()->current().id, QString("debug"));
   }
 
-  CellState stateOf(int cell) { return window_->notebook()->cellState(window_->document()->cell(cell).id); }
+  CellState stateOf(int cell) { return cellStateOf(*window_, cell); }
 
   /// By the key, in the current cell.
   void runCell(int cell) {

@@ -19,10 +19,7 @@ class TestPanels : public QObject {
   QTemporaryDir folder_;
 
   std::unique_ptr<MainWindow> open(QSize size, const QString& cell = "pass") {
-    auto window = std::make_unique<MainWindow>();
-    window->setAttribute(Qt::WA_DeleteOnClose, false);
-    window->resize(size);
-    if (!showActive(window.get())) qWarning("the window is not active");
+    auto window = newWindow(size);
     window->openNotebook(writeNotebook(folder_, "panels.ipynb", {cell}));
     if (!QTest::qWaitFor([&] { return window->notebook()->isVisible(); }, tapedeck::patience))
       qWarning("no notebook");
@@ -169,10 +166,7 @@ class TestPanels : public QObject {
   }
 
   void theFirstPanelOfAPlaceIsSeenUntilTheUserChoosesAnother() {
-    auto window = std::make_unique<MainWindow>();
-    window->setAttribute(Qt::WA_DeleteOnClose, false);
-    window->resize(1280, 800);
-    QVERIFY(showActive(window.get()));
+    auto window = newWindow();
     window->openNotebook(writeNotebook(folder_, "front.ipynb",
                                        {"import tapedeck as tf", "x = tf.constant(1.) + 2.", "y = x * x"}));
     QTRY_VERIFY(window->notebook()->isVisible());
@@ -184,9 +178,7 @@ class TestPanels : public QObject {
     const auto run = [&](int cell) {
       window->notebook()->setCurrentCell(cell, false);
       QTest::keyClick(window.get(), Qt::Key_Return, Qt::ShiftModifier);
-      return QTest::qWaitFor(
-          [&] { return window->notebook()->cellState(window->document()->cell(cell).id) == CellState::done; },
-          patience);
+      return QTest::qWaitFor([&] { return cellStateOf(*window, cell) == CellState::done; }, patience);
     };
     // A session has variables before it has ops: then those take the front.
     QVERIFY(run(0));
@@ -208,10 +200,7 @@ class TestPanels : public QObject {
   }
 
   void theKeyOfAPanelBehindAnotherBringsItToTheFront() {
-    auto window = std::make_unique<MainWindow>();
-    window->setAttribute(Qt::WA_DeleteOnClose, false);
-    window->resize(1280, 800);
-    QVERIFY(showActive(window.get()));
+    auto window = newWindow();
     window->openNotebook(writeNotebook(folder_, "behind.ipynb",
                                        {"import tapedeck as tf\nx = tf.constant(1.) + 2.\ny = x * x"}));
     QTRY_VERIFY(window->notebook()->isVisible());

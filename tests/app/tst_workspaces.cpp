@@ -34,10 +34,7 @@ class TestWorkspaces : public QObject {
   QTemporaryDir folder_;
 
   std::unique_ptr<MainWindow> start(QSize size = {1280, 800}) {
-    auto window = std::make_unique<MainWindow>();
-    window->setAttribute(Qt::WA_DeleteOnClose, false);
-    window->resize(size);
-    if (!showActive(window.get())) qWarning("the window is not active");
+    auto window = newWindow(size);
     return window;
   }
 

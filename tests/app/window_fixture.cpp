@@ -22,6 +22,14 @@ QString writeNotebook(const QTemporaryDir& folder, const QString& name, const QS
   return file.fileName();
 }
 
+std::unique_ptr<MainWindow> newWindow(const QSize& size) {
+  auto window = std::make_unique<MainWindow>();
+  window->setAttribute(Qt::WA_DeleteOnClose, false);
+  window->resize(size);
+  if (!showActive(window.get())) qFatal("the window did not become active");
+  return window;
+}
+
 void shots(QWidget* window, const QString& name) {
   for (const QSize& size : {QSize(2560, 1440), QSize(1280, 800)}) {
     window->resize(size);

@@ -9,6 +9,7 @@
 #include <QSlider>
 #include <QTemporaryDir>
 #include <QTest>
+#include <memory>
 
 #include "app/notebook/view/notebook_view.h"
 #include "app/shell/main_window.h"
@@ -49,6 +50,13 @@ inline bool showActive(QWidget* window) {
   window->show();
   window->activateWindow();
   return QTest::qWaitForWindowActive(window, tapedeck::patience);
+}
+
+/// A new window with the keyboard; without a notebook it shows the start page. The test's own to delete.
+std::unique_ptr<MainWindow> newWindow(const QSize& size = {1280, 800});
+
+inline CellState cellStateOf(const MainWindow& window, int cell) {
+  return window.notebook()->cellState(window.document()->cell(cell).id);
 }
 
 /// Saves what the window shows, for people to look at.
