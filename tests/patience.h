@@ -2,10 +2,28 @@
 #pragma once
 
 #include <QtTest>
+#include <utility>
 
 namespace tapedeck {
 
 constexpr int patience = 60000;  // milliseconds: a bound for a hang, not a measurement
+
+/// What `look` gives once that stays the same: what a window lays out moves in several turns of its event
+/// loop.
+template <class Look>
+auto settled(Look look) {
+  auto seen = look();
+  int turns = 0;
+  (void)QTest::qWaitFor(
+      [&] {
+        auto now = look();
+        turns = now == seen ? turns + 1 : 0;
+        seen = std::move(now);
+        return turns > 20;
+      },
+      patience);
+  return seen;
+}
 
 }  // namespace tapedeck
 

@@ -98,13 +98,7 @@ void SampleWindow::runAll() {
 }
 
 void SampleWindow::showAllRecords() {
-  // The kernel says that a cell is done before the last status tells of its ops.
-  const auto records = std::make_shared<quint64>(0);
-  session().request<protocol::Status>(
-      protocol::GetStatus{}, window_.get(),
-      [records](const protocol::Status& status) { *records = status.records; },
-      [](const protocol::Failure& failure) { qWarning("%s", failure.reason.c_str()); });
-  QTRY_VERIFY_WITH_TIMEOUT(*records > 0 && session().recordCount() == *records, patience);
+  QVERIFY(knowsAllRecords(*window_) && session().recordCount() > 0);
   QTest::keyClick(window_.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
   QTRY_VERIFY_WITH_TIMEOUT(session().cursor() && session().cursor() == session().recordCount(), patience);
 }

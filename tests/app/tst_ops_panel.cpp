@@ -95,7 +95,7 @@ class TestOpsPanel : public QObject {
     }
     QTRY_VERIFY_WITH_TIMEOUT(codeCellsDone(), patience);
     QTRY_VERIFY2_WITH_TIMEOUT(newestIsShown(), qPrintable(bar()), patience);
-    QTest::qWait(500);  // the last records may come behind the cell's end
+    QVERIFY(knowsAllRecords(*window_));
     QTRY_VERIFY2_WITH_TIMEOUT(newestIsShown(), qPrintable(bar()), patience);
     const int count = rows().rowCount();
     QVERIFY(count > 3);

@@ -34,7 +34,7 @@ class TestPanels : public QObject {
         },
         tapedeck::patience);
     if (!arranged) qWarning("the panels are not arranged");
-    QTest::qWait(200);  // until they have followed the window
+    settled([&] { return shares(*window); });
     return window;
   }
 
@@ -100,7 +100,7 @@ class TestPanels : public QObject {
     }
     QTest::mouseRelease(window.get(), Qt::LeftButton, {}, splitter + QPoint(240, 0));
     QTRY_VERIFY2(shares(*window)[0] < before[0] - 0.1, qPrintable(text(shares(*window))));
-    const QList<double> dragged = shares(*window);
+    const QList<double> dragged = settled([&] { return shares(*window); });
     window->resize(2200, 1300);
     QTRY_VERIFY2(alike(shares(*window), dragged), qPrintable(text(shares(*window)) + " of " + text(dragged)));
     // The next window has them, too, whatever its size.

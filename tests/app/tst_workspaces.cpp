@@ -33,10 +33,7 @@ class TestWorkspaces : public QObject {
 
   QTemporaryDir folder_;
 
-  std::unique_ptr<MainWindow> start(QSize size = {1280, 800}) {
-    auto window = newWindow(size);
-    return window;
-  }
+  std::unique_ptr<MainWindow> start(QSize size = {1280, 800}) { return newWindow(size); }
 
   std::unique_ptr<MainWindow> open(const QStringList& cells, QSize size = {1280, 800}) {
     auto window = start(size);
@@ -299,12 +296,11 @@ class TestWorkspaces : public QObject {
       QTRY_VERIFY(dock(*window, "ops")->isAncestorOf(QApplication::focusWidget()));
       QTest::keyClick(window.get(), Qt::Key_2, Qt::ControlModifier);  // without it
       QTRY_VERIFY(shown(*window, {"tape", "tensor", "plots"}));
-      QTest::qWait(200);  // until the others have its room
-      debug = dock(*window, "tape")->geometry();
+      // The others have its room then.
+      debug = settled([&] { return dock(*window, "tape")->geometry(); });
       choose(*window, 3);
       QTRY_VERIFY(shown(*window, {"plots"}));
-      QTest::qWait(300);
-      plots = dock(*window, "plots")->geometry();
+      plots = settled([&] { return dock(*window, "plots")->geometry(); });
       QVERIFY(plots.height() > 700);
       choose(*window, 2);
       QTRY_VERIFY(shown(*window, {"tape", "tensor", "plots"}));
@@ -400,8 +396,7 @@ class TestWorkspaces : public QObject {
     QTest::keyClick(window.get(), Qt::Key_Return, Qt::ControlModifier);
     QTRY_VERIFY_WITH_TIMEOUT(shown(*window, {"tape", "ops", "tensor"}), patience);
     QTRY_VERIFY_WITH_TIMEOUT(tensor(*window)->canvas()->sentence().isEmpty(), patience);
-    QTest::qWait(300);
-    const QList<QRect> before = places(*window);
+    const QList<QRect> before = settled([&] { return places(*window); });
     for (const char* name : {"Heat map", "Histogram", "Numbers", "Heat map"}) {
       QToolButton* button = nullptr;
       for (auto* candidate : tensor(*window)->findChildren<QToolButton*>())

@@ -3,6 +3,7 @@
 #include <QMenu>
 #include <QMenuBar>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 namespace tapedeck::app {
 
@@ -40,6 +41,16 @@ void shots(QWidget* window, const QString& name) {
       screenshot(window, QString("%1-%2-%3").arg(name).arg(size.width()).arg(shade));
     }
   }
+}
+
+bool knowsAllRecords(const MainWindow& window) {
+  inspector::Session* session = window.session();
+  const auto records = std::make_shared<std::optional<quint64>>();
+  session->request<protocol::Status>(
+      protocol::GetStatus{}, session,
+      [records](const protocol::Status& status) { *records = status.records; },
+      [](const protocol::Failure& failure) { qWarning("%s", failure.reason.c_str()); });
+  return QTest::qWaitFor([&] { return *records && session->recordCount() == **records; }, patience);
 }
 
 static QString plainText(const QAction* action) {

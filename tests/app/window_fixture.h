@@ -91,6 +91,10 @@ inline bool isStopped(const MainWindow& window) {
   return window.session()->live() && window.session()->status().gate == protocol::GateState::stopped;
 }
 
+/// Whether the window knows all ops that the session has recorded; waits for them. The kernel says that a
+/// cell is done before the last status tells of its ops.
+bool knowsAllRecords(const MainWindow& window);
+
 /// By the mouse alone: opens the menus on the way to the entry, and clicks it. `entry`: the name of its
 /// action, or the end of its path ("Breakpoints/Edit"). Returns what was in the way; empty: it was clicked.
 QString chooseInMenus(MainWindow* window, const QString& entry);

@@ -82,8 +82,7 @@ class CanvasTest : public QObject {
     canvas.resize(200, 100);
     canvas.show();
     QTRY_VERIFY(canvas.framesPainted() > 0);
-    QTest::qWait(200);
-    const quint64 before = canvas.framesPainted();
+    const quint64 before = tapedeck::settled([&] { return canvas.framesPainted(); });
     QTest::qWait(400);
     QCOMPARE(canvas.framesPainted(), before);
     for (int i = 0; i < 10; ++i) canvas.requestFrame();
