@@ -1,5 +1,6 @@
 // What the Jupyter client's thread tells, as KernelSession's signals.
 #include <QPointer>
+#include <utility>
 
 #include "app/kernel/kernel_session_p.h"
 
@@ -60,6 +61,8 @@ void KernelSession::Private::lookForEngine(const nlohmann::json& info) {
 }
 
 void KernelSession::Private::take(events::Started& event) {
+  begun = true;
+  if (std::exchange(interruptOnBegin, false)) interruptProcess();
   emit q->executionStarted(text(event.cell), event.count);
 }
 
@@ -77,6 +80,7 @@ void KernelSession::Private::take(events::DisplayUpdated& event) {
 
 void KernelSession::Private::take(events::Finished& event) {
   --unfinished;
+  begun = interruptOnBegin = false;
   const QPointer<KernelSession> alive(q);
   showWorking();
   if (alive) emit alive->executionFinished(text(event.cell), text(event.status), event.count);

@@ -101,7 +101,7 @@ QProcessEnvironment KernelSession::Private::environment() const {
 }
 
 void KernelSession::Private::begin() {
-  ready = busyForOthers = calledExit = false;
+  ready = busyForOthers = calledExit = begun = interruptOnBegin = false;
   engine = Engine::unknown;
   afterwards = Afterwards::dead;
   endSentence.clear();
@@ -157,6 +157,15 @@ void KernelSession::Private::killBecause(const QString& sentence) {
   if (!process) return;
   endSentence = sentence;
   process->kill();
+}
+
+void KernelSession::Private::interruptProcess() {
+  // Before it is ready an interrupt would end the process: it is still importing its own modules.
+  if (!ready || !process) return;
+  if (launch.interruptByMessage)
+    post([](JupyterWorker& jupyter) { jupyter.interruptByMessage(); });
+  else
+    process->interrupt();
 }
 
 void KernelSession::Private::endProcess(Afterwards what) {
@@ -270,12 +279,11 @@ void KernelSession::shutdown() {
 
 void KernelSession::interrupt() {
   d_->post([](JupyterWorker& jupyter) { jupyter.abortQueue(); });
-  // Before it is ready an interrupt would end the process: it is still importing its own modules.
-  if (!d_->ready || !d_->process) return;
-  if (d_->launch.interruptByMessage)
-    d_->post([](JupyterWorker& jupyter) { jupyter.interruptByMessage(); });
-  else
-    d_->process->interrupt();
+  // Between two cells the process does not hear it; and two at once could end ipykernel's own work on the
+  // first.
+  const bool onItsWay = d_->unfinished > 0 && !d_->begun && !d_->busyForOthers;
+  if (!onItsWay || d_->interruptOnBegin) return d_->interruptProcess();
+  d_->interruptOnBegin = true;
 }
 
 KernelState KernelSession::state() const {

@@ -37,6 +37,7 @@ struct KernelSession::Private {
   void closed();
   void failed(const QString& sentence);
   void killBecause(const QString& sentence);
+  void interruptProcess();
   void setState(KernelState to, const QString& sentence = {});
   /// Idle or busy: what the cells say that are given and not finished, not what the process tells of itself
   /// a moment later.
@@ -80,7 +81,9 @@ struct KernelSession::Private {
   bool ready = false;          ///< the process has answered
   int unfinished = 0;          ///< cells given to the worker that it has not told the end of
   bool busyForOthers = false;  ///< with a cell of another program
-  nlohmann::json info;         ///< kernel_info_reply's content
+  bool begun = false;          ///< the first of the unfinished cells has told that it runs
+  bool interruptOnBegin = false;
+  nlohmann::json info;  ///< kernel_info_reply's content
   bool calledExit = false;
   bool own = false;       ///< the process is the app's own session module
   QString withoutEngine;  ///< why this process has no engine, where that is known before it is ready

@@ -24,6 +24,7 @@ class TestJupyterClient : public QObject {
   void inputIsAskedAndAnswered();
   void aPasswordIsAskedAsOne();
   void interruptEndsALoopAndAbortsTheQueue();
+  void interruptEndsACellThatHasNotBegun();
   void interruptEndsAnInput();
   void completionPositionsAreCodePoints();
   void onlyTheNewestCompletionIsAnswered();
@@ -204,6 +205,18 @@ void TestJupyterClient::interruptEndsALoopAndAbortsTheQueue() {
   QCOMPARE(probe_->output("a", "error")["ename"], "KeyboardInterrupt");
   QCOMPARE(probe_->finished.value("b"), QString("aborted"));
   QCOMPARE(run(*probe_, "c", "print('alive')"), QString("ok"));
+}
+
+void TestJupyterClient::interruptEndsACellThatHasNotBegun() {
+  for (int round = 0; round < 5; ++round) {
+    probe_->finished.clear();
+    probe_->outputs.clear();
+    probe_->session.execute("a", "while True: pass");
+    probe_->session.interrupt();
+    QTRY_COMPARE_WITH_TIMEOUT(probe_->finished.value("a"), QString("error"), generous);
+    QCOMPARE(probe_->output("a", "error")["ename"], "KeyboardInterrupt");
+    QCOMPARE(run(*probe_, "b", "print('alive')"), QString("ok"));
+  }
 }
 
 void TestJupyterClient::interruptEndsAnInput() {
