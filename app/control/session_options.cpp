@@ -23,13 +23,14 @@ SessionOptions::SessionOptions(inspector::Session* session, QObject* parent)
 }
 
 void SessionOptions::sendChosen() {
-  if (recording_ || breakAtCellStart_ || budget_) send();
+  if (recording_ || breakAtCellStart_ || replayOnCpu_ || budget_) send();
 }
 
 void SessionOptions::send() {
   protocol::SetOptions options;
   if (recording_) options.recording = {*recording_};
   if (breakAtCellStart_) options.break_at_cell_start = {*breakAtCellStart_};
+  if (replayOnCpu_) options.replay_on_cpu = {*replayOnCpu_};
   if (budget_) options.budget_bytes = {*budget_};
   session_->request<protocol::Status>(
       options, this, [this](const protocol::Status&) { emit arrived(); },
@@ -52,6 +53,10 @@ bool SessionOptions::breakAtCellStart() const {
   return session_->live() ? session_->status().break_at_cell_start : breakAtCellStart_.value_or(false);
 }
 
+bool SessionOptions::replayOnCpu() const {
+  return session_->live() ? session_->status().replay_on_cpu : replayOnCpu_.value_or(false);
+}
+
 void SessionOptions::setRecording(bool on) {
   recording_ = on;
   send();
@@ -60,6 +65,12 @@ void SessionOptions::setRecording(bool on) {
 
 void SessionOptions::setBreakAtCellStart(bool on) {
   breakAtCellStart_ = on;
+  send();
+  emit changed();
+}
+
+void SessionOptions::setReplayOnCpu(bool on) {
+  replayOnCpu_ = on;
   send();
   emit changed();
 }

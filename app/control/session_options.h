@@ -16,12 +16,14 @@ class SessionOptions : public QObject {
   /// What holds: of the session where there is one, else what the next one will begin with.
   bool recording() const;
   bool breakAtCellStart() const;
+  bool replayOnCpu() const;
   /// What was chosen has not been confirmed by the session: a cell that starts now may run without it.
   bool onTheirWay() const;
 
  public slots:
   void setRecording(bool on);
   void setBreakAtCellStart(bool on);
+  void setReplayOnCpu(bool on);
   void setBudget(quint64 bytes);
 
  signals:
@@ -32,7 +34,7 @@ class SessionOptions : public QObject {
   void send();
   void sendChosen();  ///< nothing where nothing was chosen
   inspector::Session* session_;
-  std::optional<bool> recording_, breakAtCellStart_;
+  std::optional<bool> recording_, breakAtCellStart_, replayOnCpu_;
   std::optional<quint64> budget_;
 };
 

@@ -4,6 +4,7 @@
 #include <QLocale>
 
 #include "app/control/cell_names.h"
+#include "inspector/model/format.h"
 
 namespace tapedeck::app {
 namespace {
@@ -19,7 +20,7 @@ QString pausedText(const inspector::Session& session, const Document& document) 
   else if (record->kind == protocol::RecordKind::vjp)
     text += "the VJP of " + QString::fromStdString(record->op);
   else
-    text += QString::fromStdString(record->op);
+    text += inspector::opText(*record);
   QString place = cellName(document, QString::fromStdString(status.cell));
   if (place.isEmpty() && record) place = QFileInfo(QString::fromStdString(record->file)).fileName();
   if (!place.isEmpty()) text += ", " + place;

@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr auto askEvery = milliseconds(1000);
-constexpr auto silenceLimit = milliseconds(8000);
+constexpr auto silenceLimit = milliseconds(20000);  // a machine that has much else to do may take a while
 
 }  // namespace
 

@@ -13,7 +13,7 @@ constexpr auto question =
     "found = importlib.util.find_spec('ipykernel')\n"
     "print(sys.executable)\n"
     "sys.exit(0 if found else 7)\n";
-constexpr int probeLimitMs = 10000;
+constexpr int probeLimitMs = 30000;
 
 const QString packageHint =
     QStringLiteral("Debian's package is python3-ipykernel (sudo apt-get install python3-ipykernel).");

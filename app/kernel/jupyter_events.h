@@ -47,7 +47,7 @@ struct Inspected {
   std::uint64_t request = 0;
   std::string text;
 };
-struct Busy {
+struct BusyForOthers {  ///< with a cell of another program that is connected to the process
   bool busy = false;
 };
 struct Answering {  ///< the heartbeat: lost, or there again
@@ -61,6 +61,6 @@ struct Closed {  ///< all that the process sent has been told
 };
 
 using Event = std::variant<Ready, Started, Output, Cleared, DisplayUpdated, Finished, ExitAsked,
-                           InputRequested, Completed, Inspected, Busy, Answering, Broken, Closed>;
+                           InputRequested, Completed, Inspected, BusyForOthers, Answering, Broken, Closed>;
 
 }  // namespace tapedeck::app::events

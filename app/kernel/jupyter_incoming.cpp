@@ -10,7 +10,7 @@ namespace {
 using namespace events;
 using nlohmann::json;
 
-constexpr auto idleLimit = std::chrono::milliseconds(3000);  // after the reply, without any published message
+constexpr auto idleLimit = std::chrono::milliseconds(10000);  // after the reply, without any published message
 
 /// What a cell that ends in "name?" wants shown comes as a payload of its reply.
 void forEachPayload(const json& content, const std::function<void(const json&)>& use) {
@@ -121,8 +121,8 @@ void JupyterWorker::handleStatus(const JupyterMessage& message) {
     return finishIfDone();
   }
   // A cell of another program on the same session process.
-  if (message.parentType() == "execute_request" && !running_ && !cellOf(message))
-    outbox_.push(Busy{state == "busy"});
+  if (message.parentType() == "execute_request" && !cellOf(message))
+    outbox_.push(BusyForOthers{state == "busy"});
 }
 
 void JupyterWorker::handleInputRequest(const JupyterMessage& message) {

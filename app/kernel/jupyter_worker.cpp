@@ -119,7 +119,6 @@ void JupyterWorker::startNext() {
                                               json::object(), {{"cellId", next.cell}});
   running_ = Running{message.id(), next.cell, {}, 0, false, {}};
   remember(message.id(), next.cell);
-  outbox_.push(Busy{true});
   send(Channel::shell, message);
 }
 
@@ -148,7 +147,6 @@ void JupyterWorker::finish(std::string status) {
   inputParent_.reset();
   outbox_.push(Finished{done.cell, status, done.count});
   if (status != "ok" || exiting_) abortQueue();
-  if (queue_.empty()) outbox_.push(Busy{false});
   askHeld();
   startNext();
 }

@@ -63,7 +63,8 @@ class Kernel : public QObject {
   virtual void shutdown() = 0;
 
   /// Runs a cell. Cells run in the order given; their outputs and states come as signals under `cellId`.
-  /// While the process starts they wait for it; without a process they are aborted at once.
+  /// While the process starts they wait for it; without a process they are aborted at once. A session that
+  /// can run it is busy when this returns, and idle again when the last cell's executionFinished() comes.
   virtual void execute(const QString& cellId, const QString& code) = 0;
   virtual void sendInput(const QString& text) = 0;
   /// Replies come as completed() and inspected() with the same `request`; only the newest of each kind is

@@ -1,5 +1,6 @@
 // What the Jupyter client's thread tells, as KernelSession's signals.
 #include <QPointer>
+#include <utility>
 
 #include "app/kernel/kernel_session_p.h"
 
@@ -35,7 +36,7 @@ void KernelSession::Private::take(events::Ready& event) {
 void KernelSession::Private::tellReady() {
   if (!ready || state != KernelState::starting || !process || afterwards != Afterwards::dead) return;
   startLimit.stop();
-  setState(busy ? KernelState::busy : KernelState::idle);
+  setState(working());
   emit q->ready(info);
   if (engine == Engine::missing)
     emit q->noticed(KernelNotice::withoutEngine, std::exchange(withoutEngine, {}));
@@ -60,6 +61,8 @@ void KernelSession::Private::lookForEngine(const nlohmann::json& info) {
 }
 
 void KernelSession::Private::take(events::Started& event) {
+  begun = true;
+  if (std::exchange(interruptOnBegin, false)) interruptProcess();
   emit q->executionStarted(text(event.cell), event.count);
 }
 
@@ -76,7 +79,11 @@ void KernelSession::Private::take(events::DisplayUpdated& event) {
 }
 
 void KernelSession::Private::take(events::Finished& event) {
-  emit q->executionFinished(text(event.cell), text(event.status), event.count);
+  --unfinished;
+  begun = interruptOnBegin = false;
+  const QPointer<KernelSession> alive(q);
+  showWorking();
+  if (alive) emit alive->executionFinished(text(event.cell), text(event.status), event.count);
 }
 
 void KernelSession::Private::take(events::ExitAsked&) {
@@ -99,10 +106,9 @@ void KernelSession::Private::take(events::Inspected& event) {
   emit q->inspected(event.request, text(event.text));
 }
 
-void KernelSession::Private::take(events::Busy& event) {
-  busy = event.busy;
-  if (state == KernelState::idle || state == KernelState::busy)
-    setState(event.busy ? KernelState::busy : KernelState::idle);
+void KernelSession::Private::take(events::BusyForOthers& event) {
+  busyForOthers = event.busy;
+  showWorking();
 }
 
 void KernelSession::Private::take(events::Answering& event) {

@@ -76,6 +76,14 @@ void KernelSession::Private::setState(KernelState to, const QString& sentence) {
   emit q->stateChanged(to, sentence);
 }
 
+KernelState KernelSession::Private::working() const {
+  return unfinished > 0 || busyForOthers ? KernelState::busy : KernelState::idle;
+}
+
+void KernelSession::Private::showWorking() {
+  if (state == KernelState::idle || state == KernelState::busy) setState(working());
+}
+
 QProcessEnvironment KernelSession::Private::environment() const {
   QProcessEnvironment result = QProcessEnvironment::systemEnvironment();
   const QString path = result.value(QStringLiteral("PYTHONPATH"));
@@ -93,7 +101,7 @@ QProcessEnvironment KernelSession::Private::environment() const {
 }
 
 void KernelSession::Private::begin() {
-  ready = busy = calledExit = false;
+  ready = busyForOthers = calledExit = begun = interruptOnBegin = false;
   engine = Engine::unknown;
   afterwards = Afterwards::dead;
   endSentence.clear();
@@ -149,6 +157,15 @@ void KernelSession::Private::killBecause(const QString& sentence) {
   if (!process) return;
   endSentence = sentence;
   process->kill();
+}
+
+void KernelSession::Private::interruptProcess() {
+  // Before it is ready an interrupt would end the process: it is still importing its own modules.
+  if (!ready || !process) return;
+  if (launch.interruptByMessage)
+    post([](JupyterWorker& jupyter) { jupyter.interruptByMessage(); });
+  else
+    process->interrupt();
 }
 
 void KernelSession::Private::endProcess(Afterwards what) {
@@ -262,12 +279,11 @@ void KernelSession::shutdown() {
 
 void KernelSession::interrupt() {
   d_->post([](JupyterWorker& jupyter) { jupyter.abortQueue(); });
-  // Before it is ready an interrupt would end the process: it is still importing its own modules.
-  if (!d_->ready || !d_->process) return;
-  if (d_->launch.interruptByMessage)
-    d_->post([](JupyterWorker& jupyter) { jupyter.interruptByMessage(); });
-  else
-    d_->process->interrupt();
+  // Between two cells the process does not hear it; and two at once could end ipykernel's own work on the
+  // first.
+  const bool onItsWay = d_->unfinished > 0 && !d_->begun && !d_->busyForOthers;
+  if (!onItsWay || d_->interruptOnBegin) return d_->interruptProcess();
+  d_->interruptOnBegin = true;
 }
 
 KernelState KernelSession::state() const {
@@ -290,9 +306,11 @@ void KernelSession::execute(const QString& cellId, const QString& code) {
   } else if (d_->process && d_->afterwards == Private::Afterwards::startAgain) {
     d_->held.append({cellId, code});
   } else {
+    ++d_->unfinished;
     d_->post([cell = cellId.toStdString(), text = code.toStdString()](JupyterWorker& jupyter) {
       jupyter.execute(cell, text);
     });
+    d_->showWorking();
   }
 }
 

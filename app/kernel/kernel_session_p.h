@@ -37,7 +37,12 @@ struct KernelSession::Private {
   void closed();
   void failed(const QString& sentence);
   void killBecause(const QString& sentence);
+  void interruptProcess();
   void setState(KernelState to, const QString& sentence = {});
+  /// Idle or busy: what the cells say that are given and not finished, not what the process tells of itself
+  /// a moment later.
+  KernelState working() const;
+  void showWorking();
   void post(std::function<void(JupyterWorker&)> work);
   QProcessEnvironment environment() const;
 
@@ -55,7 +60,7 @@ struct KernelSession::Private {
   void take(events::InputRequested& event);
   void take(events::Completed& event);
   void take(events::Inspected& event);
-  void take(events::Busy& event);
+  void take(events::BusyForOthers& event);
   void take(events::Answering& event);
   void take(events::Broken& event);
   void take(events::Closed& event);
@@ -72,9 +77,12 @@ struct KernelSession::Private {
   Connection connection;
   std::uint64_t connectionNumber = 0;
   Afterwards afterwards = Afterwards::dead;
-  QString endSentence;  ///< what to say of the end, where it is known before the process is gone
-  bool ready = false;   ///< the process has answered
-  bool busy = false;
+  QString endSentence;         ///< what to say of the end, where it is known before the process is gone
+  bool ready = false;          ///< the process has answered
+  int unfinished = 0;          ///< cells given to the worker that it has not told the end of
+  bool busyForOthers = false;  ///< with a cell of another program
+  bool begun = false;          ///< the first of the unfinished cells has told that it runs
+  bool interruptOnBegin = false;
   nlohmann::json info;  ///< kernel_info_reply's content
   bool calledExit = false;
   bool own = false;       ///< the process is the app's own session module

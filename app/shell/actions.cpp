@@ -69,6 +69,9 @@ constexpr Row rows[] = {
      nullptr},
     {"session.budget", "&Memory for values…", "Ctrl+Shift+M",
      "How much memory the recorder may hold for values", nullptr},
+    {"session.replay_on_cpu", "Recompute on the CP&U", "Ctrl+Alt+U",
+     "Compute values again on the CPU that are no longer held. Off: on the GPU, where their ops ran there",
+     nullptr, true},
 
     {"step.continue", "&Continue", "F5", "Let it run on; with nothing paused: run the current cell",
      "continue"},

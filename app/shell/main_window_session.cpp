@@ -28,6 +28,7 @@ void MainWindow::connectActions() {
   on("session.restart", [this] { kernel_->restart(); });
   on("session.recording", [this](bool recording) { options_->setRecording(recording); });
   on("session.break_at_cell", [this](bool stop) { options_->setBreakAtCellStart(stop); });
+  on("session.replay_on_cpu", [this](bool here) { options_->setReplayOnCpu(here); });
   on("session.budget", [this] { askBudget(); });
 
   on("step.continue", [this] { stepper_->resume(); });
@@ -192,6 +193,7 @@ void MainWindow::updateState() {
                  .arg(QLocale(QLocale::English).toString(static_cast<qulonglong>(status.series_thinned)));
   (*actions_)["session.recording"]->setChecked(options_->recording());
   (*actions_)["session.break_at_cell"]->setChecked(options_->breakAtCellStart());
+  (*actions_)["session.replay_on_cpu"]->setChecked(options_->replayOnCpu());
   if (!onStartPage_) state_->setText(parts.join(" · "));
   const bool busy = kernel_->state() == KernelState::busy;
   (*actions_)["session.interrupt"]->setEnabled(!onStartPage_ && kernel_->runs() == Runs::cells &&

@@ -54,10 +54,12 @@ protocol::Reply guarded(const CancelFlag& cancel, Work&& work) {
   }
 }
 
-/// Where the value comes from. A trace file's ops run again where they ran only if this machine has that GPU.
+/// Where the value comes from. Ops run again where they ran, unless the CPU was asked for, or a trace file's
+/// ran on a GPU that is not here.
 std::string source_of(const Recorder& recorder, std::uint64_t tensor, const FoundValue& found) {
   const TensorOrigin origin = recorder.trace().tensors().get(tensor);
-  if (origin.known() && !origin.is_leaf() && !origin.stored()) {
+  const bool may_be_elsewhere = found.recomputed || (!origin.is_leaf() && !origin.stored());
+  if (origin.known() && may_be_elsewhere) {
     const Device ran = spec_of(origin.spec()).device, now = found.value.device();
     if (now != ran) return "computed again on " + to_string(now) + "; it ran on " + to_string(ran);
   }
@@ -290,12 +292,14 @@ protocol::Reply Answers::set_gate(const protocol::SetGate& request) {
 
 protocol::Reply Answers::set_options(const protocol::SetOptions& request) {
   if (!one_at_most(request.recording) || !one_at_most(request.break_at_cell_start) ||
-      !one_at_most(request.budget_bytes) || !one_at_most(request.keep_everything))
+      !one_at_most(request.budget_bytes) || !one_at_most(request.keep_everything) ||
+      !one_at_most(request.replay_on_cpu))
     return protocol::Failure{"set_options: each option has at most one value.", "bad_request"};
   for (const bool on : request.recording) recorder_.set_recording(on);
   for (const bool on : request.break_at_cell_start) recorder_.gate().set_break_at_cell_start(on);
   for (const std::uint64_t bytes : request.budget_bytes) recorder_.set_budget(bytes);
   for (const bool on : request.keep_everything) recorder_.values().set_keep_everything(on);
+  for (const bool on : request.replay_on_cpu) recorder_.set_replay_on_cpu(on);
   return describe_status(recorder_);
 }
 

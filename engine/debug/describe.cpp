@@ -177,6 +177,7 @@ protocol::Status describe_status(const Recorder& recorder) {
   status.break_at_cell_start = recorder.gate().break_at_cell_start();
   const KeepingOptions keeping = recorder.values().options();
   status.keep_everything = keeping.keep_everything;
+  status.replay_on_cpu = recorder.replays_on_cpu();
   status.budget_bytes = keeping.budget_bytes;
   status.held_bytes = recorder.values().held_bytes();
   status.record_bytes = recorder.bookkeeping_bytes();

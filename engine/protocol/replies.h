@@ -71,6 +71,7 @@ struct Status {
   bool recording = true;
   bool break_at_cell_start = false;
   bool keep_everything = false;
+  bool replay_on_cpu = false;
   std::uint64_t held_bytes = 0;    ///< values that the recorder holds
   std::uint64_t record_bytes = 0;  ///< records, copies of small values, names and curves
   std::uint64_t budget_bytes = 0;
@@ -98,14 +99,14 @@ struct Status {
         field("line", &Status::line), field("running_cell", &Status::running_cell),
         field("cells_ended", &Status::cells_ended), field("recording", &Status::recording),
         field("break_at_cell_start", &Status::break_at_cell_start),
-        field("keep_everything", &Status::keep_everything), field("held_bytes", &Status::held_bytes),
-        field("record_bytes", &Status::record_bytes), field("budget_bytes", &Status::budget_bytes),
-        field("leaves_dropped", &Status::leaves_dropped), field("series_points", &Status::series_points),
-        field("series_thinned", &Status::series_thinned), field("pictures", &Status::pictures),
-        field("full", &Status::full), field("trace_file", &Status::trace_file),
-        field("trace_title", &Status::trace_title), field("pool_bytes", &Status::pool_bytes),
-        field("pooled_bytes", &Status::pooled_bytes), field("gpus", &Status::gpus),
-        field("device_times", &Status::device_times),
+        field("keep_everything", &Status::keep_everything), field("replay_on_cpu", &Status::replay_on_cpu),
+        field("held_bytes", &Status::held_bytes), field("record_bytes", &Status::record_bytes),
+        field("budget_bytes", &Status::budget_bytes), field("leaves_dropped", &Status::leaves_dropped),
+        field("series_points", &Status::series_points), field("series_thinned", &Status::series_thinned),
+        field("pictures", &Status::pictures), field("full", &Status::full),
+        field("trace_file", &Status::trace_file), field("trace_title", &Status::trace_title),
+        field("pool_bytes", &Status::pool_bytes), field("pooled_bytes", &Status::pooled_bytes),
+        field("gpus", &Status::gpus), field("device_times", &Status::device_times),
         field("device_times_pending", &Status::device_times_pending));
   }
 };

@@ -6,7 +6,7 @@
 namespace tapedeck::protocol {
 
 /// Raised whenever a message changes. Both sides must have the same one.
-constexpr std::uint32_t version = 6;
+constexpr std::uint32_t version = 7;
 
 struct Hello {
   std::uint32_t protocol_version = version;
@@ -106,12 +106,14 @@ struct SetOptions {
   std::vector<bool> break_at_cell_start;
   std::vector<std::uint64_t> budget_bytes;
   std::vector<bool> keep_everything;  ///< hold every value (tests, short sessions)
+  std::vector<bool> replay_on_cpu;    ///< compute values again on the CPU, not where their ops ran
   static constexpr const char* type = "set_options";
   static constexpr auto fields() {
     return std::tuple(field("recording", &SetOptions::recording),
                       field("break_at_cell_start", &SetOptions::break_at_cell_start),
                       field("budget_bytes", &SetOptions::budget_bytes),
-                      field("keep_everything", &SetOptions::keep_everything));
+                      field("keep_everything", &SetOptions::keep_everything),
+                      field("replay_on_cpu", &SetOptions::replay_on_cpu));
   }
 };
 

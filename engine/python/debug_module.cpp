@@ -318,6 +318,9 @@ void bind_recording(py::module_& debug) {
   debug.def(
       "recording", [] { return session().recorder && session().recorder->recording(); },
       "True while ops are recorded.");
+  debug.def(
+      "set_replay_on_cpu", [](bool on) { recorder().set_replay_on_cpu(on); }, py::arg("on"),
+      "On: values are computed again on the CPU, not on the device where their ops ran.");
 }
 
 void bind_stops(py::module_& debug) {

@@ -178,17 +178,18 @@ protocol::Reply Inspector::answer(const debug::HostRequest& request, const Cance
 namespace {
 
 #if PY_VERSION_HEX >= 0x030D0000
-// What PyFrame_GetLocals gives is a function's variables themselves since Python 3.13 (PEP 667).
+/// The function's own variables as a new dict. What Python gives is a view onto the frame (PEP 667): nothing
+/// of it stays behind.
 py::dict frame_locals(const py::handle frame) {
-  const py::object locals = checked(PyFrame_GetLocals(reinterpret_cast<PyFrameObject*>(frame.ptr())));
+  const py::object view = checked(PyFrame_GetLocals(reinterpret_cast<PyFrameObject*>(frame.ptr())));
   py::dict copy;
-  if (PyDict_Update(copy.ptr(), locals.ptr()) != 0) throw py::error_already_set();
+  checked(PyDict_Update(copy.ptr(), view.ptr()));
   return copy;
 }
 
 void set_frame_local(const py::handle frame, const py::str& name, const py::handle value) {
-  const py::object locals = checked(PyFrame_GetLocals(reinterpret_cast<PyFrameObject*>(frame.ptr())));
-  if (PyObject_SetItem(locals.ptr(), name.ptr(), value.ptr()) != 0) throw py::error_already_set();
+  const py::object view = checked(PyFrame_GetLocals(reinterpret_cast<PyFrameObject*>(frame.ptr())));
+  checked(PyObject_SetItem(view.ptr(), name.ptr(), value.ptr()));
 }
 #else
 /// The function's own variables as a new dict. Python's own way, frame.f_locals, would leave a dict behind
@@ -207,7 +208,6 @@ void set_frame_local(const py::handle object, const py::str& name, const py::han
   PyFrame_LocalsToFast(frame, 0);
   if (Py_REFCNT(snapshot.ptr()) == 2) PyDict_Clear(snapshot.ptr());
 }
-
 #endif
 
 }  // namespace

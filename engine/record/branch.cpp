@@ -288,7 +288,7 @@ Tensors Branch::run(const RecordView& record, const Find& original) {
   try {
     const Attributes attributes = attributes_of(record);
     if (recorder_.file()) check_result_size(record, inputs, attributes, limits_.bytes);
-    Tensors results = replay_op(*record.head.op, inputs, attributes, device_of(recorder_, record));
+    Tensors results = run_again(recorder_, record, inputs, attributes);
     for (const Change& change : changes_)
       if (change.kind == Change::Kind::instead && change.record == record.number)
         for (Tensor& result : results) result = instead_of(change, record, inputs, result);

@@ -106,6 +106,10 @@ void Recorder::set_budget(std::uint64_t bytes) {
   values_.set_budget(bytes);
 }
 
+void Recorder::set_replay_on_cpu(bool on) {
+  if (replay_on_cpu_.exchange(on) != on) values_.let_recomputed_go();
+}
+
 std::uint64_t Recorder::bookkeeping_bytes() const {
   return trace_.bytes() + memory_.bytes() + values_.small_bytes() + series_.bytes() + pictures_.bytes() +
          health_.bytes() + breakpoints_.bytes() + interned_bytes.load() + (file_ ? file_->cached_bytes() : 0);

@@ -127,6 +127,11 @@ class Recorder final : public Observer {
   /// held.
   std::uint64_t bookkeeping_bytes() const;
 
+  /// Values are computed again on the CPU, not on the device where their ops ran. What was computed again
+  /// before is let go.
+  void set_replay_on_cpu(bool on);
+  bool replays_on_cpu() const { return replay_on_cpu_.load(); }
+
   std::int64_t started_unix_ms() const { return started_unix_ms_; }
   std::int64_t now_ns() const;  ///< since the recorder began
 
@@ -164,6 +169,7 @@ class Recorder final : public Observer {
   std::atomic<std::uint32_t> forgotten_to_{0};
   std::atomic<std::uint64_t> old_versions_{0};  ///< those of lower ids are held as leaves where they are used
   std::atomic<bool> recording_{false};
+  std::atomic<bool> replay_on_cpu_{false};
   mutable std::mutex unrecorded_mutex_;  ///< guards what follows
   std::int64_t stopped_at_ = 0;          ///< nanoseconds
   std::vector<std::pair<std::int64_t, std::int64_t>> unrecorded_;

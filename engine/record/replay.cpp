@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "engine/ops/placement.h"
 #include "engine/ops/run_op.h"
 #include "engine/record/tensor_specs.h"
 #include "engine/record/tensor_text.h"
@@ -43,6 +44,16 @@ TensorSpecs specs_of(const Tensors& tensors) {
   TensorSpecs specs;
   for (const Tensor& tensor : tensors) specs.push_back({tensor.dtype(), tensor.shape()});
   return specs;
+}
+
+Device device_of(const Recorder& recorder, const RecordView& record) {
+  for (const std::uint64_t id : record.outputs) {
+    const TensorOrigin origin = recorder.trace().tensors().get(id);
+    if (id == 0 || !origin.known()) continue;
+    const Device device = spec_of(origin.spec()).device;
+    return device.kind == DeviceKind::gpu && int{device.index} >= gpu_count() ? Device{} : device;
+  }
+  return {};
 }
 
 class Replay {
@@ -185,7 +196,7 @@ class Replay {
     Tensors outputs;
     if (recorder_.file()) check_announced(recorder_, record, inputs, limits_.bytes);
     try {
-      outputs = replay_op(*record.head.op, inputs, record.head.attributes, device_of(recorder_, record));
+      outputs = run_again(recorder_, record, inputs, record.head.attributes);
     } catch (const std::exception& error) {
       refuse("gone", "Op ", number, " (", record.name(), ") failed when it ran again: ", error.what());
     }
@@ -232,14 +243,17 @@ class Replay {
 
 }  // namespace
 
-Device device_of(const Recorder& recorder, const RecordView& record) {
-  for (const std::uint64_t id : record.outputs) {
-    const TensorOrigin origin = recorder.trace().tensors().get(id);
-    if (id == 0 || !origin.known()) continue;
-    const Device device = spec_of(origin.spec()).device;
-    return device.kind == DeviceKind::gpu && int{device.index} >= gpu_count() ? Device{} : device;
-  }
-  return {};
+Tensors run_again(const Recorder& recorder, const RecordView& record, std::span<const Tensor> inputs,
+                  const Attributes& attributes) {
+  const OpDef& op = *record.head.op;
+  if (!recorder.replays_on_cpu()) return replay_op(op, inputs, attributes, device_of(recorder, record));
+  // Brought here first: a program may have forbidden ops to fetch inputs from elsewhere by themselves.
+  Tensors here;
+  for (const Tensor& input : inputs) here.push_back(input ? input.on_host() : input);
+  // A copy that went to a GPU stays: what follows it is to run here, too.
+  if (&op == &ops::copy_to_device_op)
+    return replay_op(op, here, {to_string(Device{}), std::string()}, Device{});
+  return replay_op(op, here, attributes, Device{});
 }
 
 TensorSpecs check_result_size(const RecordView& record, std::span<const Tensor> inputs,

@@ -32,8 +32,10 @@ struct FoundValue {
 /// have to; `total` 0: they are still being counted.
 using ReplayProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
-/// Where the record's op ran; the CPU where that GPU is not in this machine.
-Device device_of(const Recorder& recorder, const RecordView& record);
+/// The record's op on these inputs: where it ran; on the CPU where the recorder replays there, or that GPU is
+/// not in this machine. Nothing of it is recorded.
+Tensors run_again(const Recorder& recorder, const RecordView& record, std::span<const Tensor> inputs,
+                  const Attributes& attributes);
 
 /// What the record's op makes of these inputs, as far as it announces it (OpDef::shape_of_values); throws
 /// ValueError where it takes more than `most_bytes`, and what the op's checks throw.

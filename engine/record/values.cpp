@@ -215,6 +215,12 @@ void Values::add_recomputed(std::uint64_t id, const Tensor& value) {
   enforce(evicted);
 }
 
+void Values::let_recomputed_go() {
+  Evicted evicted;
+  const std::lock_guard lock(mutex_);
+  while (!recomputed_order_.empty()) drop_recomputed(evicted);
+}
+
 void Values::drop_recomputed(Evicted& evicted) {
   const auto found = recomputed_.find(recomputed_order_.front());
   recomputed_order_.pop_front();

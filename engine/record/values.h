@@ -84,6 +84,7 @@ class Values {
   bool add_checkpoint(const Tensor& tensor, std::int64_t now_ns);
   /// Keeps a value that was recomputed, as long as there is room.
   void add_recomputed(std::uint64_t id, const Tensor& value);
+  void let_recomputed_go();
 
   /// The value, where it is held; else undefined.
   Tensor held(std::uint64_t id) const;

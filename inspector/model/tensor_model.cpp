@@ -97,7 +97,7 @@ void TensorModel::Private::pick(const protocol::TensorInfo& tensor) {
   const Record* maker = tensor.producer ? session->cachedRecord(tensor.producer) : nullptr;
   chip.label =
       !tensor.name.empty() ? QString::fromStdString(tensor.name)
-      : maker ? QStringLiteral("%1, op %2").arg(QString::fromStdString(maker->op), countText(maker->number))
+      : maker ? QStringLiteral("%1, op %2").arg(opText(*maker), countText(maker->number))
       : tensor.producer ? TensorModel::tr("of op %1").arg(countText(tensor.producer))
                         : TensorModel::tr("constant");
   q->showTensor(chip);
@@ -208,6 +208,7 @@ TensorModel::TensorModel(Session* session, QObject* parent)
     emit tileChanged();
   });
   connect(session, &Session::lookChanged, this, [this] { d_->lookAgain(); });
+  connect(session, &Session::statusChanged, this, [this] { d_->fetchAnew(); });
   connect(session, &Session::cleared, this, [this] {
     d_->chips.clear();
     d_->extra.reset();

@@ -1,4 +1,6 @@
 // The shown tensor's values: what is asked for, and whether the answer fits.
+#include <utility>
+
 #include "inspector/model/format.h"
 #include "inspector/model/tensor_model_private.h"
 
@@ -29,6 +31,11 @@ void TensorModel::Private::lookAgain() {
   dropRequests();
   want(true);
   emit q->statisticsChanged();
+}
+
+void TensorModel::Private::fetchAnew() {
+  const bool now = session->status().replay_on_cpu;
+  if (std::exchange(replayOnCpu, now) != now && shown.id) want(true);
 }
 
 bool TensorModel::Private::asking() const {

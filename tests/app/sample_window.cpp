@@ -2,14 +2,15 @@
 
 #include <QAbstractButton>
 #include <QInputMethodEvent>
+#include <QLineEdit>
+#include <QTableView>
+
+#include "inspector/model/records_model.h"
 
 namespace tapedeck::app {
 
 void SampleWindow::open(const QString& file) {
-  window_ = std::make_unique<MainWindow>();
-  window_->setAttribute(Qt::WA_DeleteOnClose, false);
-  window_->resize(1280, 800);
-  QVERIFY(showActive(window_.get()));
+  window_ = newWindow();
   auto* card = window_->findChild<QAbstractButton*>("open:" + file);
   QVERIFY(card);
   QTest::mouseClick(card, Qt::LeftButton);
@@ -18,10 +19,7 @@ void SampleWindow::open(const QString& file) {
 }
 
 void SampleWindow::openCells(const QTemporaryDir& folder, const QStringList& cells) {
-  window_ = std::make_unique<MainWindow>();
-  window_->setAttribute(Qt::WA_DeleteOnClose, false);
-  window_->resize(1280, 800);
-  QVERIFY(showActive(window_.get()));
+  window_ = newWindow();
   window_->openNotebook(writeNotebook(folder, "cells.ipynb", cells));
   QTRY_VERIFY_WITH_TIMEOUT(document().cellCount() == cells.size() && document().cell(0).source == cells[0],
                            patience);
@@ -52,7 +50,7 @@ CodeEditor* SampleWindow::editorOf(int cell) const {
 }
 
 CellState SampleWindow::stateOf(int cell) const {
-  return window_->notebook()->cellState(document().cell(cell).id);
+  return cellStateOf(*window_, cell);
 }
 
 void SampleWindow::click(int cell) {
@@ -69,6 +67,24 @@ void SampleWindow::runByKey(int cell) {
                             patience);
 }
 
+void SampleWindow::goTo(const QString& filter) {
+  using inspector::RecordsModel;
+  auto* edit = timeline(*window_)->filterEdit();
+  auto* table = timeline(*window_)->table();
+  const RecordsModel* rows = timeline(*window_)->model();
+  QTRY_VERIFY(edit->isVisible());
+  QTest::mouseClick(edit, Qt::LeftButton);
+  edit->selectAll();
+  QTest::keyClicks(edit, filter);
+  QTest::keyClick(edit, Qt::Key_Return);
+  QTRY_VERIFY(rows->filterText() == filter && !rows->scanning());
+  QTRY_COMPARE(rows->rowCount(), 1);
+  const QModelIndex only = rows->index(0, RecordsModel::Op);
+  QTRY_VERIFY(only.data(RecordsModel::HereRole).toBool());
+  QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(only).center());
+  QTRY_COMPARE(session().cursor(), rows->recordAt(0));
+}
+
 bool SampleWindow::allDone() const {
   for (int i = 0; i < document().cellCount(); ++i)
     if (document().cell(i).type == CellType::code && stateOf(i) != CellState::done) return false;
@@ -82,13 +98,7 @@ void SampleWindow::runAll() {
 }
 
 void SampleWindow::showAllRecords() {
-  // The kernel says that a cell is done before the last status tells of its ops.
-  const auto records = std::make_shared<quint64>(0);
-  session().request<protocol::Status>(
-      protocol::GetStatus{}, window_.get(),
-      [records](const protocol::Status& status) { *records = status.records; },
-      [](const protocol::Failure& failure) { qWarning("%s", failure.reason.c_str()); });
-  QTRY_VERIFY_WITH_TIMEOUT(*records > 0 && session().recordCount() == *records, patience);
+  QVERIFY(knowsAllRecords(*window_) && session().recordCount() > 0);
   QTest::keyClick(window_.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
   QTRY_VERIFY_WITH_TIMEOUT(session().cursor() && session().cursor() == session().recordCount(), patience);
 }

@@ -32,6 +32,8 @@ class SampleWindow {
   void click(int cell);
   void runByKey(int cell);
   bool allDone() const;
+  /// Types the filter into Ops, and clicks on the one row that it leaves: the cursor goes there.
+  void goTo(const QString& filter);
   /// Waits until the window knows all ops of the cells that ran, and shows the Debug workspace.
   void showAllRecords();
   /// Runs all cells by key, and shows the Debug workspace.

@@ -22,12 +22,7 @@ class TestFirstKeys : public QObject {
   QTemporaryDir folder_;
   std::unique_ptr<MainWindow> window_;
 
-  void openWindow() {
-    window_ = std::make_unique<MainWindow>();
-    window_->setAttribute(Qt::WA_DeleteOnClose, false);
-    window_->resize(1280, 800);
-    QVERIFY(showActive(window_.get()));
-  }
+  void openWindow() { window_ = newWindow(); }
   void open(const QString& path) {
     openWindow();
     window_->openNotebook(path);
@@ -39,9 +34,7 @@ class TestFirstKeys : public QObject {
   }
   QString state() { return window_->findChild<QLabel*>("sessionState")->text(); }
   QString refusal() { return window_->statusBar()->currentMessage(); }
-  CellState cellState(int index) {
-    return window_->notebook()->cellState(window_->document()->cell(index).id);
-  }
+  CellState cellState(int index) { return cellStateOf(*window_, index); }
   void click(const char* action) {
     for (auto* button : window_->findChildren<QToolButton*>())
       if (button->isVisible() && button->defaultAction() && button->defaultAction()->objectName() == action)

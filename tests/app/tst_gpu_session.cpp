@@ -1,31 +1,20 @@
 // A session with a GPU, an emulated one: when it did what, and how the session ends that loses it.
 #include "inspector/model/records_model.h"
-#include "tests/app/window_fixture.h"
+#include "tests/app/sample_window.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
 
-class TestGpuSession : public QObject {
+class TestGpuSession : public QObject, SampleWindow {
   Q_OBJECT
 
  private:
-  void open(const QStringList& cells) {
-    window_ = std::make_unique<MainWindow>();
-    window_->setAttribute(Qt::WA_DeleteOnClose, false);
-    window_->resize(1280, 800);
-    if (!showActive(window_.get())) qWarning("the window did not become active");
-    window_->openNotebook(writeNotebook(folder_, "gpu.ipynb", cells));
-  }
   void run(int cell) {
-    window_->notebook()->setCurrentCell(cell, false);
-    window_->notebook()->runCurrent();
-  }
-  CellState stateOf(int cell) const {
-    return window_->notebook()->cellState(window_->document()->cell(cell).id);
+    click(cell);
+    press(Qt::Key_Return, Qt::ControlModifier);
   }
 
   QTemporaryDir folder_;
-  std::unique_ptr<MainWindow> window_;
 
  private slots:
   void initTestCase() {
@@ -35,13 +24,12 @@ class TestGpuSession : public QObject {
   void cleanup() { window_.reset(); }
 
   void opsShowTheTimeThatTheGpuTook() {
-    open({"import tapedeck as tf\ny = tf.exp(tf.ones([2000]))\ny.numpy().sum()"});
+    openCells(folder_, {"import tapedeck as tf\ny = tf.exp(tf.ones([2000]))\ny.numpy().sum()"});
     run(0);
     QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);
-    auto* session = window_->session();
     const auto exp = [&]() -> const protocol::Record* {
-      for (inspector::RecordNumber number = 1; number <= session->recordCount(); ++number)
-        if (const auto* record = session->record(number); record && record->op == "exp") return record;
+      for (inspector::RecordNumber number = 1; number <= session().recordCount(); ++number)
+        if (const auto* record = session().record(number); record && record->op == "exp") return record;
       return nullptr;
     };
     QTRY_VERIFY_WITH_TIMEOUT(exp() && exp()->work == protocol::WorkTime::known, patience);
@@ -52,10 +40,11 @@ class TestGpuSession : public QObject {
   }
 
   void aLostGpuEndsTheSessionAndNotTheWindow() {
-    open({"print('this output stays')",
-          "import os\nimport tapedeck as tf\nos.environ['TAPEDECK_EMULATED_GPU_FAULT'] = 'exp'\n"
-          "y = tf.exp(tf.ones([2000]))\nprint('started')\ny.numpy()",
-          "6 * 7"});
+    openCells(folder_,
+              {"print('this output stays')",
+               "import os\nimport tapedeck as tf\nos.environ['TAPEDECK_EMULATED_GPU_FAULT'] = 'exp'\n"
+               "y = tf.exp(tf.ones([2000]))\nprint('started')\ny.numpy()",
+               "6 * 7"});
     run(0);
     QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);
     run(1);

@@ -139,12 +139,10 @@ class TestKeys : public QObject {
   QTemporaryDir folder_;
 
   std::unique_ptr<MainWindow> open(const QStringList& cells) {
-    auto window = std::make_unique<MainWindow>();
-    window->setAttribute(Qt::WA_DeleteOnClose, false);
-    window->resize(1280, 800);
-    if (!showActive(window.get())) qWarning("the window is not active");
+    auto window = newWindow();
     window->openNotebook(writeNotebook(folder_, "keys.ipynb", cells));
-    if (!QTest::qWaitFor([&] { return window->notebook()->isVisible(); })) qWarning("no notebook");
+    if (!QTest::qWaitFor([&] { return window->notebook()->isVisible(); }, tapedeck::patience))
+      qWarning("no notebook");
     return window;
   }
 
@@ -222,7 +220,7 @@ class TestKeys : public QObject {
     QTest::keyClick(window.get(), Qt::Key_F1);
     auto* keys = window->findChild<QDialog*>("keysWindow");
     QVERIFY(keys);
-    QVERIFY(QTest::qWaitForWindowExposed(keys));
+    QVERIFY(QTest::qWaitForWindowExposed(keys, tapedeck::patience));
     QVERIFY2(keys->width() <= 1200 && keys->height() <= 700,
              qPrintable(QString("%1×%2").arg(keys->width()).arg(keys->height())));
     screenshot(keys, "keys-window");

@@ -29,19 +29,14 @@ class TestMemoryShown : public QObject {
     if (!match.hasMatch() || unit < 0) return -1;
     return QLocale(QLocale::English).toDouble(match.captured(first)) * std::pow(1024.0, unit - 2.0);
   }
-  bool finished(int cell) {
-    return window_->notebook()->cellState(window_->document()->cell(cell).id) == CellState::done;
-  }
+  bool finished(int cell) { return cellStateOf(*window_, cell) == CellState::done; }
 
  private slots:
   void initTestCase() { useOwnSettings(); }
   void cleanup() { window_.reset(); }
 
   void whatTensorsUseAndWhatWaitsInThePool() {
-    window_ = std::make_unique<MainWindow>();
-    window_->setAttribute(Qt::WA_DeleteOnClose, false);
-    window_->resize(1280, 800);
-    QVERIFY(showActive(window_.get()));
+    window_ = newWindow();
     window_->openNotebook(writeNotebook(folder_, "memory.ipynb",
                                         {"import tapedeck as tf\nlarge = tf.ones([400, 256, 1024])",
                                          "del large\nother = tf.ones([1000]) + 1.", "other.shape"}));

@@ -24,12 +24,7 @@ class TestOpsPanel : public QObject {
   QTemporaryDir folder_;
   std::unique_ptr<MainWindow> window_;
 
-  void show() {
-    window_ = std::make_unique<MainWindow>();
-    window_->setAttribute(Qt::WA_DeleteOnClose, false);
-    window_->resize(1280, 800);
-    QVERIFY(showActive(window_.get()));
-  }
+  void show() { window_ = newWindow(); }
 
   void openCells(const QStringList& cells) {
     show();
@@ -45,7 +40,7 @@ class TestOpsPanel : public QObject {
     QTRY_COMPARE(window_->workspaces()->current().id, QString("debug"));
   }
 
-  CellState stateOf(int cell) { return window_->notebook()->cellState(window_->document()->cell(cell).id); }
+  CellState stateOf(int cell) { return cellStateOf(*window_, cell); }
 
   /// By the key, in the current cell.
   void runCell(int cell) {
@@ -100,7 +95,7 @@ class TestOpsPanel : public QObject {
     }
     QTRY_VERIFY_WITH_TIMEOUT(codeCellsDone(), patience);
     QTRY_VERIFY2_WITH_TIMEOUT(newestIsShown(), qPrintable(bar()), patience);
-    QTest::qWait(500);  // the last records may come behind the cell's end
+    QVERIFY(knowsAllRecords(*window_));
     QTRY_VERIFY2_WITH_TIMEOUT(newestIsShown(), qPrintable(bar()), patience);
     const int count = rows().rowCount();
     QVERIFY(count > 3);

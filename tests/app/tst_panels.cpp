@@ -19,22 +19,22 @@ class TestPanels : public QObject {
   QTemporaryDir folder_;
 
   std::unique_ptr<MainWindow> open(QSize size, const QString& cell = "pass") {
-    auto window = std::make_unique<MainWindow>();
-    window->setAttribute(Qt::WA_DeleteOnClose, false);
-    window->resize(size);
-    if (!showActive(window.get())) qWarning("the window is not active");
+    auto window = newWindow(size);
     window->openNotebook(writeNotebook(folder_, "panels.ipynb", {cell}));
-    if (!QTest::qWaitFor([&] { return window->notebook()->isVisible(); })) qWarning("no notebook");
+    if (!QTest::qWaitFor([&] { return window->notebook()->isVisible(); }, tapedeck::patience))
+      qWarning("no notebook");
     // Debug, with all its panels, though they have nothing to show yet.
     QTest::keyClick(window.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
     for (const Qt::Key key : {Qt::Key_1, Qt::Key_2, Qt::Key_3, Qt::Key_4})
       QTest::keyClick(window.get(), key, Qt::ControlModifier);
-    const bool arranged = QTest::qWaitFor([&] {
-      const QList<double> of = shares(*window);
-      return of[1] > 0 && of[2] > 0 && std::abs(of[1] + of[2] - of[0]) < 0.02;
-    });
+    const bool arranged = QTest::qWaitFor(
+        [&] {
+          const QList<double> of = shares(*window);
+          return of[1] > 0 && of[2] > 0 && std::abs(of[1] + of[2] - of[0]) < 0.02;
+        },
+        tapedeck::patience);
     if (!arranged) qWarning("the panels are not arranged");
-    QTest::qWait(200);  // until they have followed the window
+    settled([&] { return shares(*window); });
     return window;
   }
 
@@ -100,7 +100,7 @@ class TestPanels : public QObject {
     }
     QTest::mouseRelease(window.get(), Qt::LeftButton, {}, splitter + QPoint(240, 0));
     QTRY_VERIFY2(shares(*window)[0] < before[0] - 0.1, qPrintable(text(shares(*window))));
-    const QList<double> dragged = shares(*window);
+    const QList<double> dragged = settled([&] { return shares(*window); });
     window->resize(2200, 1300);
     QTRY_VERIFY2(alike(shares(*window), dragged), qPrintable(text(shares(*window)) + " of " + text(dragged)));
     // The next window has them, too, whatever its size.
@@ -166,10 +166,7 @@ class TestPanels : public QObject {
   }
 
   void theFirstPanelOfAPlaceIsSeenUntilTheUserChoosesAnother() {
-    auto window = std::make_unique<MainWindow>();
-    window->setAttribute(Qt::WA_DeleteOnClose, false);
-    window->resize(1280, 800);
-    QVERIFY(showActive(window.get()));
+    auto window = newWindow();
     window->openNotebook(writeNotebook(folder_, "front.ipynb",
                                        {"import tapedeck as tf", "x = tf.constant(1.) + 2.", "y = x * x"}));
     QTRY_VERIFY(window->notebook()->isVisible());
@@ -181,9 +178,7 @@ class TestPanels : public QObject {
     const auto run = [&](int cell) {
       window->notebook()->setCurrentCell(cell, false);
       QTest::keyClick(window.get(), Qt::Key_Return, Qt::ShiftModifier);
-      return QTest::qWaitFor(
-          [&] { return window->notebook()->cellState(window->document()->cell(cell).id) == CellState::done; },
-          patience);
+      return QTest::qWaitFor([&] { return cellStateOf(*window, cell) == CellState::done; }, patience);
     };
     // A session has variables before it has ops: then those take the front.
     QVERIFY(run(0));
@@ -205,10 +200,7 @@ class TestPanels : public QObject {
   }
 
   void theKeyOfAPanelBehindAnotherBringsItToTheFront() {
-    auto window = std::make_unique<MainWindow>();
-    window->setAttribute(Qt::WA_DeleteOnClose, false);
-    window->resize(1280, 800);
-    QVERIFY(showActive(window.get()));
+    auto window = newWindow();
     window->openNotebook(writeNotebook(folder_, "behind.ipynb",
                                        {"import tapedeck as tf\nx = tf.constant(1.) + 2.\ny = x * x"}));
     QTRY_VERIFY(window->notebook()->isVisible());

@@ -41,10 +41,7 @@ class TestProgram : public QObject, private SampleWindow {
     return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray("unreadable");
   }
   void openProgram(const QByteArray& bytes) {
-    window_ = std::make_unique<MainWindow>();
-    window_->setAttribute(Qt::WA_DeleteOnClose, false);
-    window_->resize(1280, 800);
-    QVERIFY(showActive(window_.get()));
+    window_ = newWindow();
     window_->openNotebook(write(bytes));
   }
 

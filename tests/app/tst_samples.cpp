@@ -135,7 +135,7 @@ class TestSamples : public QObject, SampleWindow {
           other = window;
       return other && other->isVisible();
     };
-    QVERIFY(QTest::qWaitFor(opened));
+    QVERIFY(QTest::qWaitFor(opened, tapedeck::patience));
     QTest::mouseClick(other->findChild<QAbstractButton*>("open:noisy_square.ipynb"), Qt::LeftButton);
     QTRY_VERIFY(other->notebook()->isVisible() && other->document()->cellCount() > 3);
     QVERIFY(other->document()->cell(0).source.startsWith("# Noisy square"));

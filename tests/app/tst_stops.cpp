@@ -20,10 +20,7 @@ class TestStops : public QObject {
   std::unique_ptr<MainWindow> window_;
 
   void open(const QString& path) {
-    window_ = std::make_unique<MainWindow>();
-    window_->setAttribute(Qt::WA_DeleteOnClose, false);
-    window_->resize(1280, 800);
-    QVERIFY(showActive(window_.get()));
+    window_ = newWindow();
     window_->openNotebook(path);
     QTRY_VERIFY_WITH_TIMEOUT(!window_->document()->path().isEmpty(), patience);
   }
@@ -57,7 +54,7 @@ class TestStops : public QObject {
     for (const auto& entry : window_->breakpoints()->all()) all << static_cast<int>(entry.breakpoint.line);
     return all;
   }
-  CellState stateOf(int cell) { return window_->notebook()->cellState(window_->document()->cell(cell).id); }
+  CellState stateOf(int cell) { return cellStateOf(*window_, cell); }
   QString state() { return window_->findChild<QLabel*>("sessionState")->text(); }
   const protocol::Status& status() { return window_->session()->status(); }
 

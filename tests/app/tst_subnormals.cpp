@@ -18,10 +18,12 @@ class TestSubnormals : public QObject, SampleWindow {
       const auto* record = session().cachedRecord(session().status().stopped_before);
       return isStopped(*window_) && record && QString::fromStdString(record->op) == op;
     };
-    for (int i = 0; i < 12; ++i) {
-      if (QTest::qWaitFor(waits, i == 0 ? 50 : 3000)) break;
+    const auto stop = [&] { return session().status().stopped_before; };
+    QTRY_VERIFY(session().cachedRecord(stop()));
+    for (int i = 0; i < 12 && !waits(); ++i) {
+      const auto before = stop();
       QTest::keyClick(window_.get(), Qt::Key_F10);
-      QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+      QTRY_VERIFY(isStopped(*window_) && stop() > before && session().cachedRecord(stop()));
     }
     QVERIFY(waits());
     QTRY_VERIFY_WITH_TIMEOUT(

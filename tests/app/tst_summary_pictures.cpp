@@ -68,10 +68,7 @@ class TestSummaryPictures : public QObject {
   static bool inSight(const QWidget* part) { return part->isVisible() && !part->visibleRegion().isEmpty(); }
 
   void open(const QString& name, const QString& cell) {
-    window_ = std::make_unique<MainWindow>();
-    window_->setAttribute(Qt::WA_DeleteOnClose, false);
-    window_->resize(1280, 800);
-    QVERIFY(showActive(window_.get()));
+    window_ = newWindow();
     window_->openNotebook(writeNotebook(folder_, name, {cell}));
     QTRY_VERIFY(window_->notebook()->isVisible());
   }
@@ -79,7 +76,7 @@ class TestSummaryPictures : public QObject {
     window_->notebook()->setCurrentCell(0, false);
     QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ShiftModifier);
   }
-  CellState cellState() const { return window_->notebook()->cellState(window_->document()->cell(0).id); }
+  CellState cellState() const { return cellStateOf(*window_, 0); }
   void runTheCellToItsEnd() {
     runTheCell();
     QVERIFY(cellState() == CellState::queued || cellState() == CellState::busy);

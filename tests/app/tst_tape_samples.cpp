@@ -179,10 +179,7 @@ class TestTapeSamples : public QObject, SampleWindow {
                                         "    for _ in range(20000):\n"
                                         "        y = tf.tanh(y)\n"
                                         "gradient = tape.gradient(y, x)"});
-    window_ = std::make_unique<MainWindow>();
-    window_->setAttribute(Qt::WA_DeleteOnClose, false);
-    window_->resize(1280, 800);
-    QVERIFY(showActive(window_.get()));
+    window_ = newWindow();
     window_->openNotebook(path);
     runAll();
     const quint64 end = session().recordCount();

@@ -48,10 +48,7 @@ class TestTensorPanel : public QObject {
     inspector::applyAppearance(inspector::Appearance::light);
   }
   void init() {
-    window_ = std::make_unique<MainWindow>();
-    window_->setAttribute(Qt::WA_DeleteOnClose, false);
-    window_->resize(1280, 800);
-    QVERIFY(showActive(window_.get()));
+    window_ = newWindow();
     window_->openNotebook(
         writeNotebook(folder_, "pins.ipynb",
                       {"import tapedeck as tf\nw = tf.Variable([[1., 2.], [3., 4.]], name='weights')\n"

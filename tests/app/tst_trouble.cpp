@@ -16,10 +16,7 @@ class TestTrouble : public QObject {
 
  private:
   std::unique_ptr<MainWindow> makeWindow(const QString& notebook) {
-    auto window = std::make_unique<MainWindow>();
-    window->setAttribute(Qt::WA_DeleteOnClose, false);
-    window->resize(1280, 800);
-    if (!showActive(window.get())) qWarning("the window did not become active");
+    auto window = newWindow();
     if (!notebook.isEmpty()) window->openNotebook(notebook);
     return window;
   }
@@ -149,8 +146,7 @@ class TestTrouble : public QObject {
       const auto before = window->session()->recordCount();
       window->notebook()->setCurrentCell(cell, false);
       window->notebook()->runCurrent();
-      QTRY_COMPARE_WITH_TIMEOUT(window->notebook()->cellState(window->document()->cell(cell).id),
-                                CellState::done, patience);
+      QTRY_COMPARE_WITH_TIMEOUT(cellStateOf(*window, cell), CellState::done, patience);
       QTRY_VERIFY_WITH_TIMEOUT(window->session()->recordCount() > before, patience);
       screenshot(window.get(), QString("trouble-tensor-%1").arg(cell));
     }

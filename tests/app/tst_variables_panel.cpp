@@ -41,10 +41,7 @@ class TestVariablesPanel : public QObject {
   inspector::ConsoleView* console() { return window_->findChild<inspector::ConsoleView*>(); }
 
   void open(const QStringList& cells, QSize size = {1280, 800}) {
-    window_ = std::make_unique<MainWindow>();
-    window_->setAttribute(Qt::WA_DeleteOnClose, false);
-    window_->resize(size);
-    QVERIFY(showActive(window_.get()));
+    window_ = newWindow(size);
     window_->openNotebook(writeNotebook(folder_, "variables.ipynb", cells));
     QTRY_COMPARE(window_->document()->cellCount(), static_cast<int>(cells.size()));
     QCOMPARE(window_->kernel()->state(), KernelState::stopped);  // opening starts nothing
@@ -254,9 +251,7 @@ class TestVariablesPanel : public QObject {
     const QString path = window_->document()->path();
     window_.reset();
 
-    window_ = std::make_unique<MainWindow>();
-    window_->setAttribute(Qt::WA_DeleteOnClose, false);
-    QVERIFY(showActive(window_.get()));
+    window_ = newWindow();
     window_->openNotebook(path);
     auto* model = window_->findChild<inspector::WatchModel*>();
     QTRY_COMPARE(model->expressions(), QStringList{"float(tf.reduce_sum(h))"});

@@ -28,12 +28,7 @@ class TestVjpPanel : public QObject {
   inspector::Session& session() { return *window_->session(); }
   VjpView* panel() { return window_->findChild<VjpView*>(); }
 
-  void show(QSize size = {1280, 800}) {
-    window_ = std::make_unique<MainWindow>();
-    window_->setAttribute(Qt::WA_DeleteOnClose, false);
-    window_->resize(size);
-    QVERIFY(showActive(window_.get()));
-  }
+  void show(QSize size = {1280, 800}) { window_ = newWindow(size); }
   void openSample(const QString& file) {
     show();
     auto* card = window_->findChild<QAbstractButton*>("open:" + file);
@@ -115,8 +110,7 @@ class TestVjpPanel : public QObject {
     press(Qt::Key_Return, Qt::ShiftModifier);
     press(Qt::Key_Return, Qt::ShiftModifier);
     press(Qt::Key_Return, Qt::ShiftModifier);
-    QTRY_COMPARE_WITH_TIMEOUT(window_->notebook()->cellState(window_->document()->cell(2).id),
-                              CellState::done, patience);
+    QTRY_COMPARE_WITH_TIMEOUT(cellStateOf(*window_, 2), CellState::done, patience);
     clickInto("grad = ");
     step();
     QVERIFY(panel() && !panel()->isVisible());  // nothing to show in the forward pass
@@ -230,8 +224,7 @@ class TestVjpPanel : public QObject {
     press(Qt::Key_Return, Qt::ShiftModifier);
     press(Qt::Key_Return, Qt::ShiftModifier);
     press(Qt::Key_Return, Qt::ShiftModifier);
-    QTRY_COMPARE_WITH_TIMEOUT(window_->notebook()->cellState(window_->document()->cell(2).id),
-                              CellState::done, patience);
+    QTRY_COMPARE_WITH_TIMEOUT(cellStateOf(*window_, 2), CellState::done, patience);
     clickInto("grad = ");
     stepToVjp("multiply");
     QTRY_VERIFY(panel()->isVisible());

@@ -33,18 +33,13 @@ class TestWorkspaces : public QObject {
 
   QTemporaryDir folder_;
 
-  std::unique_ptr<MainWindow> start(QSize size = {1280, 800}) {
-    auto window = std::make_unique<MainWindow>();
-    window->setAttribute(Qt::WA_DeleteOnClose, false);
-    window->resize(size);
-    if (!showActive(window.get())) qWarning("the window is not active");
-    return window;
-  }
+  std::unique_ptr<MainWindow> start(QSize size = {1280, 800}) { return newWindow(size); }
 
   std::unique_ptr<MainWindow> open(const QStringList& cells, QSize size = {1280, 800}) {
     auto window = start(size);
     window->openNotebook(writeNotebook(folder_, "workspaces.ipynb", cells));
-    if (!QTest::qWaitFor([&] { return window->notebook()->isVisible(); })) qWarning("no notebook");
+    if (!QTest::qWaitFor([&] { return window->notebook()->isVisible(); }, tapedeck::patience))
+      qWarning("no notebook");
     return window;
   }
 
@@ -301,12 +296,11 @@ class TestWorkspaces : public QObject {
       QTRY_VERIFY(dock(*window, "ops")->isAncestorOf(QApplication::focusWidget()));
       QTest::keyClick(window.get(), Qt::Key_2, Qt::ControlModifier);  // without it
       QTRY_VERIFY(shown(*window, {"tape", "tensor", "plots"}));
-      QTest::qWait(200);  // until the others have its room
-      debug = dock(*window, "tape")->geometry();
+      // The others have its room then.
+      debug = settled([&] { return dock(*window, "tape")->geometry(); });
       choose(*window, 3);
       QTRY_VERIFY(shown(*window, {"plots"}));
-      QTest::qWait(300);
-      plots = dock(*window, "plots")->geometry();
+      plots = settled([&] { return dock(*window, "plots")->geometry(); });
       QVERIFY(plots.height() > 700);
       choose(*window, 2);
       QTRY_VERIFY(shown(*window, {"tape", "tensor", "plots"}));
@@ -344,7 +338,7 @@ class TestWorkspaces : public QObject {
       QCOMPARE(next->workspaces()->current().title, QString("Tapes"));
     }
     window->activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(window.get()));
+    QVERIFY(QTest::qWaitForWindowActive(window.get(), tapedeck::patience));
     answer<QMessageBox>(
         [&] { QTest::keyClick(window.get(), Qt::Key_K, Qt::ControlModifier | Qt::AltModifier); },
         [](QMessageBox* box) { box->button(QMessageBox::Yes)->click(); });
@@ -402,8 +396,7 @@ class TestWorkspaces : public QObject {
     QTest::keyClick(window.get(), Qt::Key_Return, Qt::ControlModifier);
     QTRY_VERIFY_WITH_TIMEOUT(shown(*window, {"tape", "ops", "tensor"}), patience);
     QTRY_VERIFY_WITH_TIMEOUT(tensor(*window)->canvas()->sentence().isEmpty(), patience);
-    QTest::qWait(300);
-    const QList<QRect> before = places(*window);
+    const QList<QRect> before = settled([&] { return places(*window); });
     for (const char* name : {"Heat map", "Histogram", "Numbers", "Heat map"}) {
       QToolButton* button = nullptr;
       for (auto* candidate : tensor(*window)->findChildren<QToolButton*>())

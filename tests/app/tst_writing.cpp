@@ -19,10 +19,7 @@ class TestWriting : public QObject {
   QTemporaryDir folder_;
 
   void open(const QStringList& cells) {
-    window_ = std::make_unique<MainWindow>();
-    window_->setAttribute(Qt::WA_DeleteOnClose, false);
-    window_->resize(1280, 800);
-    QVERIFY(showActive(window_.get()));
+    window_ = newWindow();
     window_->openNotebook(writeNotebook(folder_, "writing.ipynb", cells));
     QTRY_COMPARE(window_->document()->cellCount(), static_cast<int>(cells.size()));
     window_->notebook()->setFocus();
@@ -44,9 +41,7 @@ class TestWriting : public QObject {
   QString source(int cell) { return window_->document()->cell(cell).source; }
 
   bool waitDone(int cell) {
-    return QTest::qWaitFor(
-        [&] { return window_->notebook()->cellState(window_->document()->cell(cell).id) == CellState::done; },
-        patience);
+    return QTest::qWaitFor([&] { return cellStateOf(*window_, cell) == CellState::done; }, patience);
   }
 
  private slots:

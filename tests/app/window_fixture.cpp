@@ -3,6 +3,7 @@
 #include <QMenu>
 #include <QMenuBar>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 namespace tapedeck::app {
 
@@ -22,6 +23,14 @@ QString writeNotebook(const QTemporaryDir& folder, const QString& name, const QS
   return file.fileName();
 }
 
+std::unique_ptr<MainWindow> newWindow(const QSize& size) {
+  auto window = std::make_unique<MainWindow>();
+  window->setAttribute(Qt::WA_DeleteOnClose, false);
+  window->resize(size);
+  if (!showActive(window.get())) qFatal("the window did not become active");
+  return window;
+}
+
 void shots(QWidget* window, const QString& name) {
   for (const QSize& size : {QSize(2560, 1440), QSize(1280, 800)}) {
     window->resize(size);
@@ -32,6 +41,16 @@ void shots(QWidget* window, const QString& name) {
       screenshot(window, QString("%1-%2-%3").arg(name).arg(size.width()).arg(shade));
     }
   }
+}
+
+bool knowsAllRecords(const MainWindow& window) {
+  inspector::Session* session = window.session();
+  const auto records = std::make_shared<std::optional<quint64>>();
+  session->request<protocol::Status>(
+      protocol::GetStatus{}, session,
+      [records](const protocol::Status& status) { *records = status.records; },
+      [](const protocol::Failure& failure) { qWarning("%s", failure.reason.c_str()); });
+  return QTest::qWaitFor([&] { return *records && session->recordCount() == **records; }, patience);
 }
 
 static QString plainText(const QAction* action) {

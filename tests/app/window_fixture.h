@@ -9,6 +9,7 @@
 #include <QSlider>
 #include <QTemporaryDir>
 #include <QTest>
+#include <memory>
 
 #include "app/notebook/view/notebook_view.h"
 #include "app/shell/main_window.h"
@@ -17,8 +18,11 @@
 #include "inspector/panels/tensor/tensor_view.h"
 #include "inspector/ui/appearance.h"
 #include "plots/plots_view.h"
+#include "tests/patience.h"
 
 namespace tapedeck::app {
+
+using tapedeck::patience;
 
 /// Settings and recovery files of a test stay away from the user's.
 inline void useOwnSettings() {
@@ -45,7 +49,14 @@ QString writeNotebook(const QTemporaryDir& folder, const QString& name, const QS
 inline bool showActive(QWidget* window) {
   window->show();
   window->activateWindow();
-  return QTest::qWaitForWindowActive(window);
+  return QTest::qWaitForWindowActive(window, tapedeck::patience);
+}
+
+/// A new window with the keyboard; without a notebook it shows the start page. The test's own to delete.
+std::unique_ptr<MainWindow> newWindow(const QSize& size = {1280, 800});
+
+inline CellState cellStateOf(const MainWindow& window, int cell) {
+  return window.notebook()->cellState(window.document()->cell(cell).id);
 }
 
 /// Saves what the window shows, for people to look at.
@@ -80,13 +91,15 @@ inline bool isStopped(const MainWindow& window) {
   return window.session()->live() && window.session()->status().gate == protocol::GateState::stopped;
 }
 
+/// Whether the window knows all ops that the session has recorded; waits for them. The kernel says that a
+/// cell is done before the last status tells of its ops.
+bool knowsAllRecords(const MainWindow& window);
+
 /// By the mouse alone: opens the menus on the way to the entry, and clicks it. `entry`: the name of its
 /// action, or the end of its path ("Breakpoints/Edit"). Returns what was in the way; empty: it was clicked.
 QString chooseInMenus(MainWindow* window, const QString& entry);
 
 /// All text of a cell's outputs, tracebacks included.
 QString outputText(const MainWindow& window, int cell);
-
-constexpr int patience = 60000;  // milliseconds: a bound for a hang, not a measurement
 
 }  // namespace tapedeck::app

@@ -85,7 +85,8 @@ def measure(case, options, runtime):
     times = {"unrecorded": [], "again": [], "closed": [], "open": []}
     with Client(loop.entry(runtime)) as client:
         def record(on):
-            client.ask("set_options", recording=[on], break_at_cell_start=[], budget_bytes=[], keep_everything=[])
+            client.ask("set_options", recording=[on], break_at_cell_start=[], budget_bytes=[], keep_everything=[],
+                       replay_on_cpu=[])
 
         for _ in range(options.rounds):
             record(False)

@@ -206,11 +206,12 @@ class TestRuns : public QObject {
   void whatIsChosenWithoutASessionHoldsForTheNext() {
     ControlWorld world;
     SessionOptions options(&world.session);
-    QVERIFY(options.recording() && !options.breakAtCellStart());
+    QVERIFY(options.recording() && !options.breakAtCellStart() && !options.replayOnCpu());
     options.setRecording(false);
     options.setBreakAtCellStart(true);
+    options.setReplayOnCpu(true);
     options.setBudget(1 << 20);
-    QVERIFY(!options.recording() && options.breakAtCellStart());
+    QVERIFY(!options.recording() && options.breakAtCellStart() && options.replayOnCpu());
     for (int session = 0; session < 2; ++session) {
       world.source.asked.clear();
       world.connectEngine();
@@ -218,6 +219,7 @@ class TestRuns : public QObject {
       QCOMPARE(sent.size(), std::size_t{1});
       QVERIFY(sent[0].recording == std::vector<bool>{false});
       QVERIFY(sent[0].break_at_cell_start == std::vector<bool>{true});
+      QVERIFY(sent[0].replay_on_cpu == std::vector<bool>{true});
       QVERIFY(sent[0].budget_bytes == std::vector<std::uint64_t>{1 << 20});
       QVERIFY(options.recording());  // as the session says, which has its own mind here
       world.die();

@@ -403,7 +403,7 @@ class TestDebugAnswers : public QObject {
     QVERIFY(served.recorder.values().held(id));
     client.ask<Status>(Pin{id, false});
     QVERIFY(!served.recorder.values().held(id));
-    client.ask<Status>(SetOptions{{}, {}, {100}, {}});
+    client.ask<Status>(SetOptions{{}, {}, {100}, {}, {}});
     QCOMPARE(client.ask<Failure>(Pin{id, true}).code, std::string("gone"));  // its leaf had to go
   }
 
@@ -411,15 +411,17 @@ class TestDebugAnswers : public QObject {
     Served served;
     RawClient client = served.client();
     client.greet();
-    Status status = client.ask<Status>(SetOptions{{}, {true}, {5'000'000}, {}});
-    QVERIFY(status.recording && status.break_at_cell_start && !status.keep_everything);
+    Status status = client.ask<Status>(SetOptions{{}, {true}, {5'000'000}, {}, {}});
+    QVERIFY(status.recording && status.break_at_cell_start && !status.keep_everything &&
+            !status.replay_on_cpu);
     QCOMPARE(status.budget_bytes, 5'000'000u);
-    status = client.ask<Status>(SetOptions{{false}, {}, {}, {true}});
-    QVERIFY(!status.recording && status.break_at_cell_start && status.keep_everything);
+    status = client.ask<Status>(SetOptions{{false}, {}, {}, {true}, {true}});
+    QVERIFY(!status.recording && status.break_at_cell_start && status.keep_everything &&
+            status.replay_on_cpu);
     const Failure failure = client.ask<Failure>(SetGate{GateCommand::pause});
     QVERIFY(failure.reason.find("recording is off") != std::string::npos);
     QVERIFY(client.ask<Status>(SetGate{GateCommand::run}).gate == GateState::open);
-    QCOMPARE(client.ask<Failure>(SetOptions{{true, false}, {}, {}, {}}).code, std::string("bad_request"));
+    QCOMPARE(client.ask<Failure>(SetOptions{{true, false}, {}, {}, {}, {}}).code, std::string("bad_request"));
   }
 
   void series_come_from_where_the_last_answer_ended() {

@@ -1,13 +1,12 @@
 // A KernelSession with everything that it told, for the tests.
 #pragma once
 
-#include <QtTest>
-
 #include "app/kernel/kernel_session.h"
+#include "tests/patience.h"
 
 namespace tapedeck::app {
 
-constexpr int generous = 30000;  // ms; a limit for what never happens, not a measure
+constexpr int generous = patience;
 
 struct Probe {
   explicit Probe(const KernelLaunch& launch = {}) {

@@ -16,6 +16,7 @@ class TestJupyterClient : public QObject {
   void cellsBehindAFailedOneAreAborted();
   void aCellRunsRightAfterOneThatFailed();
   void cellsGivenAfterAFailureRun();
+  void aSessionIsBusyAsSoonAsItHasACellAndIdleWhenItsEndIsTold();
   void aSyntaxErrorIsTheCellsError();
   void aFigureComesAsPng();
   void displaysAreUpdatedByTheirId();
@@ -23,6 +24,7 @@ class TestJupyterClient : public QObject {
   void inputIsAskedAndAnswered();
   void aPasswordIsAskedAsOne();
   void interruptEndsALoopAndAbortsTheQueue();
+  void interruptEndsACellThatHasNotBegun();
   void interruptEndsAnInput();
   void completionPositionsAreCodePoints();
   void onlyTheNewestCompletionIsAnswered();
@@ -120,6 +122,25 @@ void TestJupyterClient::cellsGivenAfterAFailureRun() {
   QCOMPARE(run(*probe_, "b", "1"), QString("ok"));
 }
 
+void TestJupyterClient::aSessionIsBusyAsSoonAsItHasACellAndIdleWhenItsEndIsTold() {
+  probe_->finished.clear();
+  QList<QPair<QString, KernelState>> told;
+  const auto* session = &probe_->session;
+  const auto connection =
+      connect(session, &KernelSession::executionFinished, this,
+              [&, session](const QString& cell) { told << qMakePair(cell, session->state()); });
+  const auto over = qScopeGuard([&] { disconnect(connection); });
+  QCOMPARE(session->state(), KernelState::idle);
+  probe_->session.execute("a", "1");
+  QCOMPARE(session->state(), KernelState::busy);
+  probe_->session.execute("b", "1 / 0");
+  probe_->session.execute("c", "1");
+  QTRY_COMPARE_WITH_TIMEOUT(told.size(), 3, generous);
+  QCOMPARE(told,
+           (QList{qMakePair(QString("a"), KernelState::busy), qMakePair(QString("b"), KernelState::busy),
+                  qMakePair(QString("c"), KernelState::idle)}));
+}
+
 void TestJupyterClient::aSyntaxErrorIsTheCellsError() {
   QCOMPARE(run(*probe_, "a", "print('x'"), QString("error"));
   QCOMPARE(probe_->output("a", "error")["ename"], "SyntaxError");
@@ -184,6 +205,18 @@ void TestJupyterClient::interruptEndsALoopAndAbortsTheQueue() {
   QCOMPARE(probe_->output("a", "error")["ename"], "KeyboardInterrupt");
   QCOMPARE(probe_->finished.value("b"), QString("aborted"));
   QCOMPARE(run(*probe_, "c", "print('alive')"), QString("ok"));
+}
+
+void TestJupyterClient::interruptEndsACellThatHasNotBegun() {
+  for (int round = 0; round < 5; ++round) {
+    probe_->finished.clear();
+    probe_->outputs.clear();
+    probe_->session.execute("a", "while True: pass");
+    probe_->session.interrupt();
+    QTRY_COMPARE_WITH_TIMEOUT(probe_->finished.value("a"), QString("error"), generous);
+    QCOMPARE(probe_->output("a", "error")["ename"], "KeyboardInterrupt");
+    QCOMPARE(run(*probe_, "b", "print('alive')"), QString("ok"));
+  }
 }
 
 void TestJupyterClient::interruptEndsAnInput() {

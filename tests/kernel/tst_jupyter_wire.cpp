@@ -120,6 +120,7 @@ class TestJupyterWire : public QObject {
   void contentOfWrongTypesDoesNotDisturb();
   void aLostIdleMessageDoesNotHangTheCell();
   void repliesToNobodyAreIgnored();
+  void aCellOfAnotherProgramKeepsTheSessionBusy();
 };
 
 void TestJupyterWire::packedMessagesUnpack() {
@@ -407,6 +408,32 @@ void TestJupyterWire::repliesToNobodyAreIgnored() {
   kernel->publish("status", {{"execution_state", "idle"}}, parent);
   QTRY_COMPARE_WITH_TIMEOUT(probe.finished.value("a"), QString("ok"), generous);
   QVERIFY(probe.outputs.isEmpty());
+}
+
+void TestJupyterWire::aCellOfAnotherProgramKeepsTheSessionBusy() {
+  QTemporaryDir folder;
+  Probe probe;
+  auto kernel = startFake(probe, folder);
+  probe.session.execute("a", "anything");
+  const json ours = kernel->next("execute_request").header;
+  json other = ours;
+  other["msg_id"] = "another program's";
+  kernel->publish("status", {{"execution_state", "busy"}}, other);
+  kernel->reply("execute_reply", {{"status", "ok"}, {"execution_count", 1}}, ours);
+  kernel->publish("status", {{"execution_state", "idle"}}, ours);
+  QTRY_COMPARE_WITH_TIMEOUT(probe.finished.value("a"), QString("ok"), generous);
+  QCOMPARE(probe.session.state(), KernelState::busy);
+  // It ends while a cell of ours waits for it: only ours keeps the session busy.
+  probe.session.execute("b", "anything");
+  const json second = kernel->next("execute_request").header;
+  kernel->publish("status", {{"execution_state", "idle"}}, other);
+  kernel->publish("stream", {{"name", "stdout"}, {"text", "behind it"}}, second);
+  QTRY_VERIFY_WITH_TIMEOUT(probe.printed("b").contains("behind it"), generous);
+  QCOMPARE(probe.session.state(), KernelState::busy);
+  kernel->reply("execute_reply", {{"status", "ok"}, {"execution_count", 2}}, second);
+  kernel->publish("status", {{"execution_state", "idle"}}, second);
+  QTRY_COMPARE_WITH_TIMEOUT(probe.finished.value("b"), QString("ok"), generous);
+  QCOMPARE(probe.session.state(), KernelState::idle);
 }
 
 QTEST_GUILESS_MAIN(TestJupyterWire)

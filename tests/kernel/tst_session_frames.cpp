@@ -81,6 +81,7 @@ void TestSessionFrames::initTestCase() {
   QCOMPARE(run(*probe_, "imports", "import tapedeck as tf\nimport numpy as np"), QString("ok"));
 }
 
+/// Ends what the test began: a cell of the next one would wait behind it.
 void TestSessionFrames::cleanup() {
   ask<protocol::Status>(protocol::SetGate{protocol::GateCommand::run});
   QTRY_VERIFY_WITH_TIMEOUT(probe_->session.state() == KernelState::idle, generous);
@@ -219,11 +220,14 @@ void TestSessionFrames::aReprThatTakesLongHoldsUpNoOther() {
 }
 
 void TestSessionFrames::whileACellRunsTheAnswerIsThatItRuns() {
-  probe_->session.execute("runs", "import time\ntime.sleep(60)");
-  QTRY_COMPARE_WITH_TIMEOUT(status().running_cell, std::string("runs"), generous);
+  probe_->session.execute("runs", "print('runs', flush=True)\nwhile True: pass");
+  QTRY_VERIFY_WITH_TIMEOUT(probe_->printed("runs").contains("runs"), generous);
+  QCOMPARE(status().running_cell, std::string("runs"));
   QCOMPARE(failureCode(protocol::GetVariables{{}, 0, 10}), std::string("running"));
   QCOMPARE(failureCode(protocol::Evaluate{0, 0, "1", false, 100}), std::string("running"));
   probe_->session.interrupt();
+  // It takes the cells that wait behind it along.
+  QTRY_COMPARE_WITH_TIMEOUT(probe_->finished.value("runs"), QString("error"), generous);
 }
 
 void TestSessionFrames::aStopThatIsOverIsGone() {

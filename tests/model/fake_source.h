@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "inspector/model/source.h"
+#include "tests/patience.h"
 
 namespace tapedeck::test {
 

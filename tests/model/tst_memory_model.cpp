@@ -74,10 +74,12 @@ class TestMemoryModel : public QObject {
   }
   template <class Message>
   bool isAsked() {
-    return QTest::qWaitFor([&] {
-      return std::any_of(source_.waiting.begin(), source_.waiting.end(),
-                         [](const auto& one) { return std::holds_alternative<Message>(one.message); });
-    });
+    return QTest::qWaitFor(
+        [&] {
+          return std::any_of(source_.waiting.begin(), source_.waiting.end(),
+                             [](const auto& one) { return std::holds_alternative<Message>(one.message); });
+        },
+        tapedeck::patience);
   }
 
  private slots:

@@ -254,7 +254,8 @@ class TestProfileModel : public QObject {
   void the_work_of_an_op_is_asked_for_once() {
     model_->setActive(true);
     QTRY_COMPARE(model_->run(), 1);
-    QVERIFY(model_->peaks() || QTest::qWaitFor([&] { return model_->peaks() != nullptr; }));
+    QVERIFY(model_->peaks() ||
+            QTest::qWaitFor([&] { return model_->peaks() != nullptr; }, tapedeck::patience));
     for (int frame = 0; frame < 5; ++frame) QVERIFY(!model_->cost(2));
     QCOMPARE(source_.askedFor<protocol::GetProfileCost>().size(), std::size_t{1});
     QVERIFY(!model_->cost(1));

@@ -113,7 +113,26 @@ class TestTensor : public QObject {
   void aPickBeforeItsRecordIsHereIsShownInItsPlace();
   void tellsHowFarARecomputationIs();
   void emptyTensorsAskForNothingWild();
+  void valuesAreFetchedAnewWhenTheyAreRecomputedElsewhere();
 };
+
+void TestTensor::valuesAreFetchedAnewWhenTheyAreRecomputedElsewhere() {
+  Bench bench("op matmul(x:10x784, W:784x196) -> y:10x196", {10, 196});
+  bench.start();
+  QTRY_VERIFY(bench.model.tile() && bench.model.statistics() && !bench.model.loading());
+  const std::size_t before = bench.tiles().size();
+  for (const bool here : {true, false}) {
+    const std::size_t tiles = bench.tiles().size(),
+                      statistics = bench.source.askedFor<protocol::GetStatistics>().size();
+    bench.source.status.replay_on_cpu = here;
+    emit bench.source.received(0, bench.source.status);
+    QVERIFY(bench.model.tile());  // what is shown stays until the other values are here
+    QTRY_VERIFY(bench.tiles().size() > tiles && !bench.model.loading());
+    QTRY_VERIFY(bench.source.askedFor<protocol::GetStatistics>().size() > statistics);
+    QCOMPARE(bench.tiles().back().tensor, bench.tiles().front().tensor);
+  }
+  QCOMPARE(bench.tiles().size(), before + 2);
+}
 
 void TestTensor::showsTheOutputOfTheCursorsRecord() {
   Bench bench("op matmul(x:10x784, W:784x196) -> y:10x196", {10, 196});

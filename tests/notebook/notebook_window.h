@@ -11,6 +11,7 @@
 #include "app/notebook/view/code_editor.h"
 #include "app/notebook/view/notebook_view.h"
 #include "tests/notebook/sample_notebook.h"
+#include "tests/patience.h"
 
 namespace tapedeck::app {
 
@@ -36,7 +37,7 @@ struct Window {
   void start(QSize size) {
     view.resize(size);
     view.show();
-    if (!QTest::qWaitForWindowExposed(&view)) qFatal("The window was not shown");
+    if (!QTest::qWaitForWindowExposed(&view, tapedeck::patience)) qFatal("The window was not shown");
     activate(&view);
     QCoreApplication::processEvents();
   }

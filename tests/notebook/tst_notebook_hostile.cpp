@@ -96,7 +96,8 @@ class TestNotebookHostile : public QObject {
     Listener listener;
     QVERIFY(listener.ready());
     listener.connectOnce();
-    QVERIFY2(QTest::qWaitFor([&] { return listener.connected(); }), "the listener must notice a connection");
+    QVERIFY2(QTest::qWaitFor([&] { return listener.connected(); }, tapedeck::patience),
+             "the listener must notice a connection");
     const std::string at = listener.address();
     const std::string html =
         "<img src='" + at + "/a.png'><link rel=stylesheet href='" + at + "/b.css'><style>@import url(" + at +

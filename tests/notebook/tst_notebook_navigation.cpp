@@ -283,7 +283,7 @@ class TestNotebookNavigation : public QObject {
     OutlineView outline(&window.view, &window.document);
     outline.resize(220, 600);
     outline.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&outline));
+    QVERIFY(QTest::qWaitForWindowExposed(&outline, tapedeck::patience));
     QTreeWidget* list = outline.list();
     QCOMPARE(list->topLevelItemCount(), 1);
     QTreeWidgetItem* intro = list->topLevelItem(0);

@@ -112,7 +112,7 @@ class NotebookPictures : public QObject {
     NotebookView view(&document);
     view.resize(width, 1400);
     view.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&view));
+    QVERIFY(QTest::qWaitForWindowExposed(&view, tapedeck::patience));
     activate(&view);
     view.setCellState("imports", CellState::done);
     view.setCellState("square", CellState::done);
@@ -146,7 +146,7 @@ class NotebookPictures : public QObject {
     NotebookView view(&document);
     view.resize(820, 1400);
     view.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&view));
+    QVERIFY(QTest::qWaitForWindowExposed(&view, tapedeck::patience));
     QTest::qWait(50);
     save(view, "top");
     view.setCurrentCell(document.cellCount() - 1, false);

@@ -272,7 +272,7 @@ class TestNotebookView : public QObject {
     NotebookView view(&document);
     view.resize(900, 700);
     view.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&view));
+    QVERIFY(QTest::qWaitForWindowExposed(&view, tapedeck::patience));
     qInfo("Shown after %lld ms", static_cast<long long>(timer.elapsed()));
     QVERIFY(view.findChildren<CodeEditor*>().size() < 30);
     QVERIFY(view.findChildren<CodeEditor*>().size() > 3);

@@ -30,7 +30,7 @@ struct PlotsWindow {
     view.resize(size);
     view.show();
     view.activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(&view));
+    QVERIFY(QTest::qWaitForWindowActive(&view, tapedeck::patience));
     session.setSource(&source);
     QTRY_COMPARE(session.cursor(), 1000u);
   }

@@ -164,7 +164,8 @@ class TestPlotsPictures : public QObject {
       done.clear();
       window.view.exportTo(folder.filePath(name));
       if (!QTest::qWaitFor(
-              [&] { return !done.isEmpty() && done.last().at(0).toString().startsWith("Wrote"); }))
+              [&] { return !done.isEmpty() && done.last().at(0).toString().startsWith("Wrote"); },
+              tapedeck::patience))
         return QByteArray();
       QFile file(folder.filePath(name));
       return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();

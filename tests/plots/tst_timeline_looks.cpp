@@ -49,7 +49,7 @@ struct Window {
     view.resize(size);
     view.show();
     view.activateWindow();
-    if (!QTest::qWaitForWindowActive(&view)) qWarning("the window is not active");
+    if (!QTest::qWaitForWindowActive(&view, tapedeck::patience)) qWarning("the window is not active");
     session.setSource(&source);
   }
   QTableView* table() const { return view.table(); }
@@ -60,7 +60,8 @@ struct Window {
     return table()->columnWidth(column) >= metrics.horizontalAdvance(cell(row, column).data().toString()) + 6;
   }
   bool here(int row) const {
-    return QTest::qWaitFor([&] { return cell(row, 0).data(RecordsModel::HereRole).toBool(); });
+    return QTest::qWaitFor([&] { return cell(row, 0).data(RecordsModel::HereRole).toBool(); },
+                           tapedeck::patience);
   }
 };
 

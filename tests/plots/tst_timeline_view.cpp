@@ -52,7 +52,7 @@ struct Window {
     view.resize(size);
     view.show();
     view.activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(&view));
+    QVERIFY(QTest::qWaitForWindowActive(&view, tapedeck::patience));
     session.setSource(&source);
     QTRY_COMPARE(view.model()->rowCount(), static_cast<int>(source.records.size()));
   }

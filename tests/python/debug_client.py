@@ -75,7 +75,7 @@ def _decode(data, at):
 class Client:
     """Connected and welcomed when it is made; use it as a context manager."""
 
-    def __init__(self, entry, patience=30):
+    def __init__(self, entry, patience=120):
         """`entry`: what program.json says."""
         self._key = entry["key"].encode()
         self._patience = patience

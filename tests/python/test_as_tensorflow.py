@@ -57,7 +57,7 @@ def started(program, *arguments, **files):
             with open(os.path.join(folder, name + ".py"), "w", encoding="utf-8") as file:
                 file.write(textwrap.dedent(text))
         return subprocess.run([sys.executable, "-B", "-m", "tapedeck", "--as-tensorflow", path, *arguments],
-                              capture_output=True, text=True, timeout=120, check=False)
+                              capture_output=True, text=True, timeout=200, check=False)
 
 
 class Programs(unittest.TestCase):
@@ -84,9 +84,9 @@ class Programs(unittest.TestCase):
 
     def test_no_file_and_no_argument_are_told_in_a_sentence(self):
         missing = subprocess.run([sys.executable, "-B", "-m", "tapedeck", "--as-tensorflow", "/nowhere/program.py"], capture_output=True,
-                                 text=True, timeout=60, check=False)
+                                 text=True, timeout=200, check=False)
         self.assertEqual((missing.returncode, missing.stderr), (1, "There is no file /nowhere/program.py.\n"))
-        none = subprocess.run([sys.executable, "-B", "-m", "tapedeck"], capture_output=True, text=True, timeout=60, check=False)
+        none = subprocess.run([sys.executable, "-B", "-m", "tapedeck"], capture_output=True, text=True, timeout=200, check=False)
         self.assertEqual(none.returncode, 2)
         self.assertIn("Which program?", none.stderr)
 
@@ -95,7 +95,7 @@ class Behaviour(unittest.TestCase):
     """Each in a process of its own: the behaviour is the whole process's."""
 
     def check(self, program):
-        done = subprocess.run([sys.executable, "-B", "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run([sys.executable, "-B", "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=200, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_v1_behavior_can_be_chosen_and_left(self):

@@ -13,6 +13,8 @@ import unittest
 
 from debug_client import Client
 
+PATIENCE = 120  # seconds: a bound for a hang, not a measurement
+
 LOOP = """
 import os, sys, time
 import tapedeck as tf
@@ -76,7 +78,7 @@ class Attachable(unittest.TestCase):
         return process
 
     def wait_for(self, condition, process=None):
-        give_up = time.monotonic() + 30
+        give_up = time.monotonic() + PATIENCE
         while not condition():
             if process is not None and process.poll() is not None:
                 self.fail(process.stderr.read().decode())
@@ -105,7 +107,7 @@ class Attachable(unittest.TestCase):
 
     def finish(self, process):
         open(self.path("stop"), "w").close()
-        self.assertEqual(process.wait(30), 0, process.stderr.read())
+        self.assertEqual(process.wait(PATIENCE), 0, process.stderr.read())
 
     def test_its_entry_is_the_users_alone_and_goes_with_it(self):
         process = self.start()
@@ -176,7 +178,7 @@ class Attachable(unittest.TestCase):
         before = self.steps()
         self.wait_for(lambda: self.steps() > before + 200, process)
         open(self.path("stop"), "w").close()
-        said = process.communicate(timeout=30)[1].decode()
+        said = process.communicate(timeout=PATIENCE)[1].decode()
         self.assertEqual(process.returncode, 0, said)
         records = int(re.search(r": ([0-9,]+) records", said)[1].replace(",", ""))
         self.assertGreater(records, known + 5 * 200)
@@ -243,7 +245,7 @@ class Attachable(unittest.TestCase):
         code = "from tapedeck._session import attachable\nattachable.remove_stale()"
 
         def remove():
-            self.assertEqual(self.start(code, debug="0").wait(30), 0)
+            self.assertEqual(self.start(code, debug="0").wait(PATIENCE), 0)
 
         os.chmod(self.programs, 0o755)
         remove()
@@ -296,7 +298,7 @@ class Attachable(unittest.TestCase):
         entry = self.entry(process)
         self.assertEqual((entry["file"], entry["program"]), (self.path("train.py"), ["train.py", self.folder]))
         open(self.path("stop"), "w").close()
-        self.assertEqual(process.wait(30), 0)
+        self.assertEqual(process.wait(PATIENCE), 0)
 
 
 if __name__ == "__main__":

@@ -204,14 +204,14 @@ class Together(WithChildren):
                 tf.train.Checkpoint(model=thing).restore(newest).assert_consumed()
                 self.assertIn(value_of(thing), (0, 1, 10, 11))
         for child in children:
-            out, errors = child.communicate(timeout=100)
+            out, errors = child.communicate(timeout=200)
             self.assertEqual(child.returncode, 0, out + errors)
         self.assertEqual(problems, [])
         self.assertEqual(sorted(os.listdir(self.folder)), ["checkpoint", "ckpt-1.safetensors"])
 
     def test_a_full_disk_keeps_the_last_checkpoint_and_the_counter(self):
         with self.start("--full", self.path) as process:
-            out, errors = process.communicate(timeout=100)
+            out, errors = process.communicate(timeout=200)
         self.assertEqual(process.returncode, 0, out + errors)
         self.assertIn("the file would be larger than this process may write", out)
         self.assertEqual(sorted(os.listdir(self.folder)), ["checkpoint", "ckpt-1.safetensors"])
@@ -221,7 +221,7 @@ class Together(WithChildren):
 
     def test_an_interrupt_ends_a_save_and_leaves_nothing(self):
         with self.start("--interrupt", self.path) as process:
-            out, errors = process.communicate(timeout=100)
+            out, errors = process.communicate(timeout=200)
         self.assertEqual((process.returncode, out), (0, "interrupted\n"), errors)
         self.assertEqual(os.listdir(self.folder), [])
 

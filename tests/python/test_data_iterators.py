@@ -30,7 +30,7 @@ def thread_count():
 
 def run_alone(program, **kwargs):
     """The program in a process of its own: (exit status, output, errors)."""
-    done = subprocess.run([sys.executable, "-B", "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60,
+    done = subprocess.run([sys.executable, "-B", "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=200,
                           **kwargs)
     return done.returncode, done.stdout, done.stderr
 

@@ -45,7 +45,7 @@ class Debug(unittest.TestCase):
             debug.end_cell()
 
     def wait_for(self, condition):
-        give_up = time.monotonic() + 20
+        give_up = time.monotonic() + 120
         while not condition():
             self.assertLess(time.monotonic(), give_up)
             time.sleep(0.002)

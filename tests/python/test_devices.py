@@ -160,6 +160,35 @@ class OnGpus(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, f"^gpu\\(\\): there is no /gpu:{GPUS}; this machine has {GPUS} GPUs"):
             tf.ones([2]).gpu(GPUS)
 
+    def test_values_are_computed_again_where_it_is_asked(self):
+        from debug_client import Client
+        with tempfile.TemporaryDirectory(prefix="td-") as folder:
+            endpoint = f"ipc://{folder}/debug"
+            # Memory for the newest value alone: others are computed again.
+            _engine.debug.start(endpoint, b"key", budget_bytes=1 << 20)
+            try:
+                x = tf.random_uniform([200_000])
+                y = tf.exp(x)
+                tf.square(x)
+                entry = {"endpoint": endpoint, "key": "key", "protocol_version": _engine.debug.PROTOCOL_VERSION}
+                with Client(entry) as client:
+                    exp = next(one for one in client.ask("get_records", first=1, count=20, with_previews=False)["records"]
+                               if one["op"] == "exp")
+                    for device, source in ((None, "recomputed"), ("/device:CPU:0", "computed again on /cpu:0; it ran on /gpu:0"),
+                                           (None, "recomputed")):
+                        tf.debugging.set_replay_device(device)
+                        self.assertEqual(client.ask("get_status")["replay_on_cpu"], device is not None)
+                        self.assertEqual(client.ask("get_statistics", tensor=exp["outputs"][0]["id"], bins=1)["source"], source)
+                with self.assertRaisesRegex(ValueError, "set_replay_device.*device is '/gpu:0'; must be one of None, '/cpu:0'"):
+                    tf.debugging.set_replay_device("/gpu:0")
+                with self.assertRaisesRegex(ValueError, "device is 3; must be one of"):
+                    tf.debugging.set_replay_device(3)
+                self.assertEqual(y.device, "/gpu:0")
+            finally:
+                _engine.debug.stop()
+        with self.assertRaisesRegex(ValueError, "nothing records"):
+            tf.debugging.set_replay_device(None)
+
     def test_values_of_nothing_and_of_python_are_made_there(self):
         for made in (tf.zeros([3]), tf.random_uniform([3]), tf.constant([1., 2.]), tf.constant(1.), tf.convert_to_tensor(np.ones(3)),
                      tf.Variable([1.]), tf.Variable(1.)):
@@ -424,13 +453,13 @@ class Emulated(unittest.TestCase):
         for visible, told in (("", "0 /cpu:0 CUDA_VISIBLE_DEVICES hides all GPUs"), ("-1", "0 /cpu:0 CUDA_VISIBLE_DEVICES hides all GPUs"),
                               ("0,1", "2 /gpu:0")):
             with self.subTest(visible):
-                run = subprocess.run([sys.executable, "-B", "-c", ask], capture_output=True, text=True, timeout=100,
+                run = subprocess.run([sys.executable, "-B", "-c", ask], capture_output=True, text=True, timeout=200,
                                      env={**visible_to_a_program(library), "CUDA_VISIBLE_DEVICES": visible})
                 self.assertEqual((run.stdout.strip(), run.returncode), (told, 0), run.stderr)
 
     def test_a_lost_gpu_is_an_internal_error_again_and_again_and_the_program_ends_by_itself(self):
         library = emulated_library(self)
-        run = subprocess.run([sys.executable, "-B", "-c", LOSING_PROGRAM], capture_output=True, text=True, timeout=100,
+        run = subprocess.run([sys.executable, "-B", "-c", LOSING_PROGRAM], capture_output=True, text=True, timeout=200,
                              env={**visible_to_a_program(library), "TAPEDECK_EMULATED_GPU_FAULT": "exp"})
         self.assertEqual(run.returncode, 0, run.stderr[-20000:])
         first, *later, cpu = run.stdout.splitlines()

@@ -165,7 +165,7 @@ class AtAStop(unittest.TestCase):
                 debug.gate("step_op")
 
     def wait(self, record):
-        give_up = time.monotonic() + 20
+        give_up = time.monotonic() + 120
         while debug.status()["stopped_before"] != record:
             self.assertLess(time.monotonic(), give_up)
             time.sleep(0.002)

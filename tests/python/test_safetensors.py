@@ -217,7 +217,7 @@ class Writing(InFolder):
 
     def in_child(self, program, **kwargs):
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        return subprocess.run([sys.executable, "-B", "-c", program, self.folder], capture_output=True, text=True, timeout=100,
+        return subprocess.run([sys.executable, "-B", "-c", program, self.folder], capture_output=True, text=True, timeout=200,
                               env=environment, check=False, **kwargs)
 
     def test_a_full_disk_is_a_sentence_and_nothing_is_lost(self):

@@ -26,7 +26,8 @@ class Questions(unittest.TestCase):
         self.addCleanup(self.process.kill)
         self.client = BlockingKernelClient(connection_file=path)
         self.client.load_connection_file()
-        self.client.start_channels(stdin=False)
+        # Without the heartbeat: after one second of silence that would call a process dead which a busy machine has not yet let start.
+        self.client.start_channels(stdin=False, hb=False)
         self.addCleanup(self.client.stop_channels)
         self.client.wait_for_ready(PATIENCE)
 

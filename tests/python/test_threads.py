@@ -17,7 +17,7 @@ from tapedeck import tfe
 
 
 def run(code, **options):
-    return subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=120, check=False,
+    return subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=200, check=False,
                           **options)
 
 
@@ -306,7 +306,7 @@ class Interrupt(unittest.TestCase):
         try:
             self.assertEqual(process.stdout.readline(), "ready\n")
             process.send_signal(signal.SIGINT)
-            out, error = process.communicate(timeout=60)
+            out, error = process.communicate(timeout=200)
         finally:
             process.kill()
             process.wait()

@@ -82,13 +82,13 @@ class TestPrograms(unittest.TestCase):
             path = os.path.join(folder, "own_test.py")
             with open(path, "w", encoding="utf-8") as file:
                 file.write("import tapedeck as tf\nclass T(tf.test.TestCase):\n    def test_x(self):\n        self.assertAllEqual(1, 2)\ntf.test.main()\n")
-            done = subprocess.run([sys.executable, "-B", path], capture_output=True, text=True, timeout=60, check=False)
+            done = subprocess.run([sys.executable, "-B", path], capture_output=True, text=True, timeout=200, check=False)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("1 of 1 elements are not equal", done.stderr)
 
     def test_unittest_and_absl_are_not_imported_before_a_program_asks_for_them(self):
         code = "import sys, tapedeck; print([n for n in ('unittest', 'absl', 'tapedeck.gfile') if n in sys.modules])"
-        done = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True, timeout=60, check=True)
+        done = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True, timeout=200, check=True)
         self.assertNotIn("absl", done.stdout)
         self.assertNotIn("unittest", done.stdout)
 

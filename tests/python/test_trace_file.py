@@ -72,7 +72,7 @@ class TraceOption(unittest.TestCase):
                 file.write(textwrap.dedent(text))
             path = os.path.join(folder, trace)
             done = subprocess.run([sys.executable, "-B", "-m", "tapedeck", "--trace", path, *options, program, *arguments],
-                                  capture_output=True, text=True, timeout=120, check=False, cwd=folder)
+                                  capture_output=True, text=True, timeout=200, check=False, cwd=folder)
             return done, facts(path) if os.path.exists(path) else None
 
     def test_a_program_leaves_its_trace(self):
@@ -124,7 +124,7 @@ class TraceOption(unittest.TestCase):
 
     def test_without_a_program_it_asks_for_one(self):
         for arguments in (["--trace"], ["--trace", "x"], ["--trace", "x", "--trace", "y", "z.py"], ["z.py"]):
-            done = subprocess.run([sys.executable, "-B", "-m", "tapedeck", *arguments], capture_output=True, text=True, timeout=60,
+            done = subprocess.run([sys.executable, "-B", "-m", "tapedeck", *arguments], capture_output=True, text=True, timeout=200,
                                   check=False)
             self.assertEqual(done.returncode, 2)
             self.assertIn("Which program?", done.stderr)

@@ -35,7 +35,7 @@ struct TensorWindow {
     view->resize(size);
     view->show();
     view->activateWindow();
-    if (!QTest::qWaitForWindowActive(view.get())) qWarning("the window is not active");
+    if (!QTest::qWaitForWindowActive(view.get(), tapedeck::patience)) qWarning("the window is not active");
     session.setSource(&source);
     source.stopBefore(0);
   }
@@ -44,13 +44,15 @@ struct TensorWindow {
   /// Waits until the values and statistics came and were painted.
   bool settled() {
     const bool here =
-        QTest::qWaitFor([&] { return model()->tensor() && !model()->loading() && model()->statistics(); });
-    return here && painted() && QTest::qWaitFor([&] { return !model()->loading(); }) && painted();
+        QTest::qWaitFor([&] { return model()->tensor() && !model()->loading() && model()->statistics(); },
+                        tapedeck::patience);
+    return here && painted() && QTest::qWaitFor([&] { return !model()->loading(); }, tapedeck::patience) &&
+           painted();
   }
   bool painted() {
     const quint64 before = canvas()->framesPainted();
     canvas()->requestFrame();
-    return QTest::qWaitFor([&] { return canvas()->framesPainted() > before; });
+    return QTest::qWaitFor([&] { return canvas()->framesPainted() > before; }, tapedeck::patience);
   }
 };
 

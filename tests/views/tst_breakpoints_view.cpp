@@ -22,7 +22,7 @@ struct BreakpointsWindow {
     view.resize(500, 400);
     static_cast<QWidget&>(view).show();
     view.activateWindow();
-    if (!QTest::qWaitForWindowActive(&view)) qFatal("the window is not active");
+    if (!QTest::qWaitForWindowActive(&view, tapedeck::patience)) qFatal("the window is not active");
     view.setFocus();
   }
   static void press(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) {

@@ -51,7 +51,7 @@ class CanvasTest : public QObject {
     Sample canvas;
     canvas.resize(300, 200);
     canvas.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&canvas));
+    QVERIFY(QTest::qWaitForWindowExposed(&canvas, tapedeck::patience));
     QTRY_VERIFY(canvas.framesPainted() > 0);
     QCOMPARE(canvas.grab().toImage().pixelColor(290, 20), QColor(Qt::white));
     QCOMPARE(canvas.grab().toImage().pixelColor(150, 150), QColor(10, 200, 30));
@@ -82,8 +82,7 @@ class CanvasTest : public QObject {
     canvas.resize(200, 100);
     canvas.show();
     QTRY_VERIFY(canvas.framesPainted() > 0);
-    QTest::qWait(200);
-    const quint64 before = canvas.framesPainted();
+    const quint64 before = tapedeck::settled([&] { return canvas.framesPainted(); });
     QTest::qWait(400);
     QCOMPARE(canvas.framesPainted(), before);
     for (int i = 0; i < 10; ++i) canvas.requestFrame();
@@ -102,7 +101,7 @@ class CanvasTest : public QObject {
     other.resize(300, 200);
     auto* other_layout = new QVBoxLayout(&other);
     other.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&other));
+    QVERIFY(QTest::qWaitForWindowExposed(&other, tapedeck::patience));
     const quint64 before = second->framesPainted();
     other_layout->addWidget(second);  // as a dock that floats
     QTRY_VERIFY(second->framesPainted() > before);
@@ -116,7 +115,7 @@ class CanvasTest : public QObject {
     QWidget window;
     const auto [first, second] = twoSamplesIn(window);
     window.activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(&window));
+    QVERIFY(QTest::qWaitForWindowActive(&window, tapedeck::patience));
     first->setFocus();
     QTRY_COMPARE(first->grab().toImage().pixelColor(1, 30), first->theme().accent);
     QTest::keyClick(first, Qt::Key_Tab);

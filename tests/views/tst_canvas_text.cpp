@@ -49,7 +49,7 @@ class CanvasTextTest : public QObject {
     qApp->setPalette(lightPalette());
     canvas.resize(400, 200);
     canvas.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&canvas));
+    QVERIFY(QTest::qWaitForWindowExposed(&canvas, tapedeck::patience));
   }
 
  private slots:
@@ -121,7 +121,7 @@ class CanvasTextTest : public QObject {
     Many canvas;
     canvas.resize(400, 200);
     canvas.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&canvas));
+    QVERIFY(QTest::qWaitForWindowExposed(&canvas, tapedeck::patience));
     QTRY_VERIFY(canvas.painted > 1);
     QVERIFY(strongPixels(canvas.grabFramebuffer().copy(10, 110, 100, 60)) > 60);
     const int before = canvas.painted;

@@ -40,7 +40,7 @@ class WithoutOpenGlTest : public QObject {
     layout->addWidget(label);
     window.resize(500, 300);
     window.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&window));
+    QVERIFY(QTest::qWaitForWindowExposed(&window, tapedeck::patience));
     QVERIFY2(canvas->problem().contains(QStringLiteral("OpenGL 3.2")), qPrintable(canvas->problem()));
     QVERIFY(canvas->problem().contains(QStringLiteral("libgl1-mesa-dri")));
     canvas->requestFrame();

@@ -62,7 +62,7 @@ struct Panels {
   bool show() {
     window.show();
     window.activateWindow();
-    const bool active = QTest::qWaitForWindowActive(&window);
+    const bool active = QTest::qWaitForWindowActive(&window, tapedeck::patience);
     elsewhere->setFocus();
     return active;
   }

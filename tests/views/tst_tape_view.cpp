@@ -35,19 +35,21 @@ struct Window {
     view->resize(size);
     view->show();
     view->activateWindow();
-    if (!QTest::qWaitForWindowActive(view.get())) qWarning("the window is not active");
+    if (!QTest::qWaitForWindowActive(view.get(), tapedeck::patience)) qWarning("the window is not active");
     session.setSource(&source);
   }
   TapeCanvas* canvas() { return view->canvas(); }
   void runTo(std::uint64_t pending) { source.stopBefore(pending); }
   /// Waits until what is drawn shows the record as current.
   bool shows(RecordNumber record) {
-    return QTest::qWaitFor([&] {
-      const LaidOutGraph* laid = canvas()->laidOut();
-      if (!laid) return false;
-      const int node = laid->graph.nodeOf(record);
-      return node >= 0 && laid->graph.nodes[node].current && !canvas()->drawnNodes().empty();
-    });
+    return QTest::qWaitFor(
+        [&] {
+          const LaidOutGraph* laid = canvas()->laidOut();
+          if (!laid) return false;
+          const int node = laid->graph.nodeOf(record);
+          return node >= 0 && laid->graph.nodes[node].current && !canvas()->drawnNodes().empty();
+        },
+        tapedeck::patience);
   }
   int nodeOf(RecordNumber record) { return canvas()->laidOut()->graph.nodeOf(record); }
   int leaf(const QString& name) {
@@ -60,7 +62,7 @@ struct Window {
   bool painted() {
     const quint64 before = canvas()->framesPainted();
     canvas()->requestFrame();
-    return QTest::qWaitFor([&] { return canvas()->framesPainted() > before; });
+    return QTest::qWaitFor([&] { return canvas()->framesPainted() > before; }, tapedeck::patience);
   }
 };
 
@@ -279,7 +281,8 @@ class TapeViewTest : public QObject {
     QTest::keyClick(window.canvas(), Qt::Key_C);
     const Camera before = window.canvas()->camera();
     window.session.setCursor(3);
-    QVERIFY(QTest::qWaitFor([&] { return window.canvas()->laidOut()->graph.cursor == 3; }));
+    QVERIFY(
+        QTest::qWaitFor([&] { return window.canvas()->laidOut()->graph.cursor == 3; }, tapedeck::patience));
     QCOMPARE(window.canvas()->camera().offset, before.offset);
   }
 

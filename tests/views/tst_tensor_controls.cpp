@@ -237,11 +237,13 @@ class TensorControlsTest : public QObject {
 
  private:
   static bool says(Window& window, const QString& sentence) {
-    return QTest::qWaitFor([&] {
-      for (const auto* label : window.view->findChildren<QLabel*>())
-        if (label->isVisible() && label->text() == sentence) return true;
-      return false;
-    });
+    return QTest::qWaitFor(
+        [&] {
+          for (const auto* label : window.view->findChildren<QLabel*>())
+            if (label->isVisible() && label->text() == sentence) return true;
+          return false;
+        },
+        tapedeck::patience);
   }
   /// Without focus or hover, which are not the same in two windows.
   static QImage picture(Window& window) {

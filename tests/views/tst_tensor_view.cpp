@@ -44,12 +44,14 @@ class TensorViewTest : public QObject {
     Window window({{1000000, 5000}, value, {}, "int32"});
     QVERIFY(window.settled());
     const auto shows = [&](std::int64_t row, std::int64_t column) {
-      return QTest::qWaitFor([&] {
-        for (const NumberCell& cell : window.canvas()->numbers().visibleCells())
-          if (cell.row == row && cell.column == column)
-            return cell.text == QString::number(value(row * 5000 + column), 'f', 0);
-        return false;
-      });
+      return QTest::qWaitFor(
+          [&] {
+            for (const NumberCell& cell : window.canvas()->numbers().visibleCells())
+              if (cell.row == row && cell.column == column)
+                return cell.text == QString::number(value(row * 5000 + column), 'f', 0);
+            return false;
+          },
+          tapedeck::patience);
     };
     QTest::keyClick(window.canvas(), Qt::Key_End, Qt::ControlModifier);
     QVERIFY(shows(999999, 4999));

@@ -8,6 +8,7 @@
 
 #include "inspector/ui/appearance.h"
 #include "inspector/ui/canvas/canvas_widget.h"
+#include "tests/patience.h"
 
 namespace tapedeck::test {
 

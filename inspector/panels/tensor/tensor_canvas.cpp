@@ -87,7 +87,9 @@ void TensorCanvas::layoutChanged() {
 void TensorCanvas::valuesChanged() {
   heat_.valuesChanged();
   numbers_.valuesChanged();
-  setAccessibleDescription(sentence().isEmpty() ? readout() : sentence());
+  setAccessibleDescription(!sentence().isEmpty()
+                               ? sentence()
+                               : QStringList{readout(), sourceText()}.join(QLatin1Char(' ')).trimmed());
   requestFrame();
 }
 
@@ -120,6 +122,11 @@ QString TensorCanvas::sentence() const {
   return model_->progress().isEmpty() ? tr("Fetching the values …") : model_->progress();
 }
 
+QString TensorCanvas::sourceText() const {
+  const protocol::Tile* tile = model_->tile();
+  return tile && tile->source != "held" ? QString::fromStdString(tile->source) : QString();
+}
+
 QString TensorCanvas::readout() const {
   if (!sentence().isEmpty() || showsScalar()) return {};
   return pane().readout();
@@ -146,19 +153,22 @@ void TensorCanvas::paintCanvas(CanvasPainter& painter) {
   if (!text.isEmpty())
     return painter.paragraph(QRectF(QPointF(20, 0), painter.size() - QSizeF(40, 0)), text, 13,
                              painter.theme().faintText);
-  if (showsScalar()) return drawScalar(painter);
-  pane().paint(painter, paneArea());
+  if (showsScalar()) {
+    drawScalar(painter);
+    if (sourceText().isEmpty()) return;
+  } else {
+    pane().paint(painter, paneArea());
+  }
   const Theme& theme = painter.theme();
   const QRectF line(0, painter.size().height() - readout_height, painter.size().width(), readout_height);
   painter.fill(line, theme.panel);
   painter.line(line.topLeft(), line.topRight(), theme.border);
   const QRectF inner = line.adjusted(10, 0, -10, 0);
-  const QString source = model_->tile() ? QString::fromStdString(model_->tile()->source) : QString();
-  const QString right = model_->loading()                 ? tr("loading …")
-                        : source == QLatin1String("held") ? QString()
-                                                          : source;
-  painter.textIn(inner, readout(), 12, theme.text, Qt::AlignLeft);
-  painter.textIn(inner, right, 11, theme.faintText, Qt::AlignRight);
+  const QString left = readout();
+  painter.textIn(inner, left, 12, theme.text, Qt::AlignLeft);
+  const double taken = left.isEmpty() ? 0 : painter.textWidth(left, 12) + 12;
+  painter.textIn(inner.adjusted(std::min(taken, inner.width()), 0, 0, 0),
+                 model_->loading() ? tr("loading …") : sourceText(), 11, theme.faintText, Qt::AlignRight);
 }
 
 void TensorCanvas::copy() {

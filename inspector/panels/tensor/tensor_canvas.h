@@ -27,6 +27,8 @@ class TensorCanvas : public CanvasWidget {
   QString scalarText() const;
   /// The line at the bottom.
   QString readout() const;
+  /// Where the values come from, at its right; empty where they are held.
+  QString sourceText() const;
 
  public slots:
   void setMode(tapedeck::inspector::TensorMode mode);

@@ -143,7 +143,7 @@ struct TensorView::Private {
     QStringList parts;
     if (!chip->info.name.empty()) parts << QString::fromStdString(chip->info.name);
     const protocol::Record* record = model->session()->cachedRecord(chip->record);
-    const QString op = record ? QString::fromStdString(record->op) : QString();
+    const QString op = record ? opText(*record) : QString();
     if (chip->role == TensorRole::chosen) {
       if (!op.isEmpty()) parts << op;
       if (chip->record) parts << tr("op %1").arg(countText(chip->record));

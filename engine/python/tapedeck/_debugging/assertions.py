@@ -4,7 +4,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._core import dtypes
-from tapedeck._core.arguments import array, integer, number, path_text, sequence
+from tapedeck._core.arguments import array, integer, number, one_of, path_text, sequence
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._core.refusals import whole
@@ -377,6 +377,19 @@ def save_trace(path):
     cells.pop("", None)
     program = "" if cells or not sys.argv or not os.path.isfile(sys.argv[0]) else os.path.abspath(sys.argv[0])
     return debug.save_trace(path_text(path, "path"), title=program, cells=list(cells.items()))
+
+
+@public("debugging.set_replay_device", in_errors=True)
+def set_replay_device(device):
+    """Where the window computes values again that are no longer held, when somebody looks at them.
+
+        tf.debugging.set_replay_device("/cpu:0")   # *Session > Recompute on the CPU*
+
+    device: "/cpu:0", or None for the device where each op ran, which is how a session begins.
+    Errors: InvalidArgumentError for another device, ValueError where nothing records.
+    """
+    name = _engine.check_device(device) if isinstance(device, str) else device
+    _engine.debug.set_replay_on_cpu(one_of(name, "device", (None, "/cpu:0")) is not None)
 
 
 _MESSAGE_DOC = """message: how the error begins; summarize: how many values it shows, 3 by default; name and
