@@ -15,6 +15,7 @@ TAPEDECK_OP(log_sigmoid_op, VjpReads::inputs) = unary_op<Unary::log_sigmoid, Kin
      "The logarithm of the sigmoid, computed as −softplus(−x) so that it neither overflows nor loses digits.",
      "dx = dy·sigmoid(−x)"},
     [](const VjpContext& c) { return one(c.cotangents[0] * sigmoid(-c.inputs[0])); });
+TAPEDECK_FACTS(log_sigmoid_op) = {.flat = facts::saturated};
 
 TAPEDECK_OP(relu6_op, VjpReads::inputs) = unary_op<Unary::relu6, Kind::numeric>(
     {"relu6",
@@ -28,6 +29,8 @@ TAPEDECK_OP(relu6_op, VjpReads::inputs) = unary_op<Unary::relu6, Kind::numeric>(
       const Tensor between = logical_and(greater(x, zero), less(x, number(6.0, x.dtype())));
       return one(where(between, c.cotangents[0], zero));
     });
+TAPEDECK_FACTS(relu6_op) = {.flat = "its input is not between 0 and 6 there, and relu6 is flat outside",
+                            .activation = Activation::relu6};
 
 TAPEDECK_OP(elu_op) = unary_op<Unary::elu, Kind::floating>(
     {"elu",
@@ -40,6 +43,7 @@ TAPEDECK_OP(elu_op) = unary_op<Unary::elu, Kind::floating>(
       const Tensor below = less(c.inputs[0], number(0.0, g.dtype()));
       return one(where(below, g * (c.outputs[0] + 1.0), g));
     });
+TAPEDECK_FACTS(elu_op) = {.flat = facts::saturated, .activation = Activation::elu};
 
 TAPEDECK_OP(selu_op) = unary_op<Unary::selu, Kind::floating>(
     {"selu",
@@ -55,10 +59,12 @@ TAPEDECK_OP(selu_op) = unary_op<Unary::selu, Kind::floating>(
       const Tensor below = less(c.inputs[0], number(0.0, g.dtype()));
       return one(where(below, g * (c.outputs[0] + scale * alpha), g * scale));
     });
+TAPEDECK_FACTS(selu_op) = {.flat = facts::saturated, .activation = Activation::selu};
 
 TAPEDECK_OP(softsign_op, VjpReads::inputs) = unary_op<Unary::softsign, Kind::floating>(
     {"softsign", {"nn.softsign", "math.softsign"}, "x / (1 + |x|).", "dx = dy / (1 + |x|)²", "features"},
     [](const VjpContext& c) { return one(c.cotangents[0] / square(1.0 + abs(c.inputs[0]))); });
+TAPEDECK_FACTS(softsign_op) = {.flat = facts::saturated};
 
 // ---- activations with a parameter ----
 namespace {

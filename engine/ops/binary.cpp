@@ -103,6 +103,8 @@ TAPEDECK_OP(add_op, VjpReads::shapes) = binary_row(
       const auto same = [&] { return c.cotangents[0]; };
       return binary_gradients(c, same, same);
     });
+TAPEDECK_FACTS(add_op) = {
+    .of_infinities = "infinity minus infinity has no value", .infix = " + ", .sums = true};
 
 TAPEDECK_OP(subtract_op, VjpReads::shapes) = binary_op<Binary::subtract, Kind::numeric>(
     {"subtract",
@@ -113,6 +115,8 @@ TAPEDECK_OP(subtract_op, VjpReads::shapes) = binary_op<Binary::subtract, Kind::n
       return binary_gradients(
           c, [&] { return c.cotangents[0]; }, [&] { return -c.cotangents[0]; });
     });
+TAPEDECK_FACTS(subtract_op) = {
+    .of_infinities = "infinity minus infinity has no value", .infix = " - ", .sums = true};
 
 TAPEDECK_OP(multiply_op, VjpReads::inputs) = binary_op<Binary::multiply, Kind::numeric>(
     {"multiply",
@@ -123,6 +127,8 @@ TAPEDECK_OP(multiply_op, VjpReads::inputs) = binary_op<Binary::multiply, Kind::n
       return binary_gradients(
           c, [&] { return c.cotangents[0] * c.inputs[1]; }, [&] { return c.cotangents[0] * c.inputs[0]; });
     });
+TAPEDECK_FACTS(multiply_op) = {
+    .flat = facts::other_factor, .of_infinities = "0 times infinity has no value", .infix = " · "};
 
 // divide has a shape rule and a forward function of its own: whole numbers give float64, as Python's `/`
 // does.
@@ -157,6 +163,10 @@ TAPEDECK_OP(divide_op) = binary_row(
       return binary_gradients(
           c, [&] { return c.cotangents[0] / y; }, [&] { return -c.cotangents[0] * (c.outputs[0] / y); });
     });
+TAPEDECK_FACTS(divide_op) = {.flat = facts::other_factor,
+                             .outside = facts::quotient,
+                             .of_infinities = "infinity divided by infinity has no value",
+                             .infix = " / "};
 
 void require_no_zero_divisor(const OpContext& context) {
   const Tensor& divisor = context.inputs[1];
@@ -233,6 +243,7 @@ TAPEDECK_OP(floordiv_op) = binary_row(
      "The quotient rounded down: ⌊x / y⌋. Dividing whole numbers by 0 is an InvalidArgumentError.",
      "none"},
     Kind::ordered, false, binary_shape<Kind::ordered>, division_forward<Binary::floordiv>, nullptr);
+TAPEDECK_FACTS(floordiv_op) = {.flat = facts::flat_everywhere};
 
 TAPEDECK_OP(mod_op, VjpReads::inputs) =
     binary_row({"mod",
@@ -253,6 +264,10 @@ TAPEDECK_OP(pow_op) =
                 "The power: xʸ; x⁰ = 1. A negative power of whole numbers is an InvalidArgumentError.",
                 "dx = dz·y·x^(y−1) (0 where y = 0), dy = dz·z·ln x (0 where x ≤ 0)"},
                Kind::numeric, false, binary_shape<Kind::numeric>, checked_power, power_vjp);
+TAPEDECK_FACTS(pow_op) = {.outside = [](double a, double b) {
+  if (a < 0) return "a negative number has no real power that is no whole number";
+  return a == 0 && b < 0 ? "0 to a negative power is infinite" : nullptr;
+}};
 
 namespace {
 
@@ -267,9 +282,11 @@ OpDef extreme_op(const std::string& name, const std::string& adjective, const st
 
 TAPEDECK_OP(maximum_op, VjpReads::inputs) = extreme_op<Binary::maximum, greater_equal>(
     "maximum", "larger", "dx = dz where x ≥ y, dy = dz where x < y");
+TAPEDECK_FACTS(maximum_op) = {.flat = facts::not_chosen};
 
 TAPEDECK_OP(minimum_op, VjpReads::inputs) =
     extreme_op<Binary::minimum, less_equal>("minimum", "smaller", "dx = dz where x ≤ y, dy = dz where x > y");
+TAPEDECK_FACTS(minimum_op) = {.flat = facts::not_chosen};
 
 TAPEDECK_OP(squared_difference_op, VjpReads::inputs) = binary_op<Binary::squared_difference, Kind::numeric>(
     {"squared_difference",
@@ -331,5 +348,6 @@ TAPEDECK_OP(relu_grad_op, VjpReads::inputs) = binary_op<Binary::relu_grad, Kind:
           c, [&] { return relu_grad(c.cotangents[0], c.inputs[1]); },
           [&] { return zeros_like(c.cotangents[0]); });
     });
+TAPEDECK_FACTS(relu_grad_op) = {.flat = "its input is not above zero there, and relu is flat below zero"};
 
 }  // namespace tapedeck::ops

@@ -37,6 +37,7 @@ TAPEDECK_OP(divide_no_nan_op) = binary_op<Binary::divide_no_nan, Kind::inexact>(
           c, [&] { return divide_no_nan(c.cotangents[0], y); },
           [&] { return -c.cotangents[0] * divide_no_nan(c.outputs[0], y); });
     });
+TAPEDECK_FACTS(divide_no_nan_op) = {.outside = facts::quotient};
 
 TAPEDECK_OP(multiply_no_nan_op, VjpReads::inputs) = binary_op<Binary::multiply_no_nan, Kind::inexact>(
     {"multiply_no_nan",

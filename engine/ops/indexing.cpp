@@ -160,6 +160,7 @@ TAPEDECK_OP(gather_op) = {
     .python_order = {"params", "indices", "validate_indices", "axis", "batch_dims"},
     .takes_narrow = true,
 };
+TAPEDECK_FACTS(gather_op) = {.flat = facts::not_picked};
 Tensor gather(const Tensor& params, const Tensor& indices, std::int64_t axis, std::int64_t batch_dims) {
   return run_op1(gather_op, {params, indices}, {std::monostate{}, axis, batch_dims});
 }

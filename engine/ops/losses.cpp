@@ -242,6 +242,7 @@ TAPEDECK_OP(bias_add_op) = {
         "Errors: InvalidArgumentError for shapes that do not fit or another data_format; "
         "TypeMismatchError for other or different dtypes.",
 };
+TAPEDECK_FACTS(bias_add_op) = {.sums = true};
 
 // ---- in_top_k ----
 TAPEDECK_OP(in_top_k_op) = {

@@ -69,6 +69,7 @@ TAPEDECK_OP(softmax_op, VjpReads::outputs) =
                   const Tensor weighted = reduce_sum(c.cotangents[0] * y, Integers{axis_of(c)}, true);
                   return one(y * (c.cotangents[0] - weighted));
                 });
+TAPEDECK_FACTS(softmax_op) = {.flat = facts::saturated, .activation = Activation::softmax};
 Tensor softmax(const Tensor& logits, std::int64_t axis) {
   return run_op1(softmax_op, {logits}, {axis});
 }
@@ -79,6 +80,8 @@ TAPEDECK_OP(log_softmax_op, VjpReads::outputs) =
                   const Tensor sum = reduce_sum(c.cotangents[0], Integers{axis_of(c)}, true);
                   return one(c.cotangents[0] - exp(c.outputs[0]) * sum);
                 });
+TAPEDECK_FACTS(log_softmax_op) = {
+    .outside = [](double a, double) { return a == 0 ? "the logarithm of 0 is minus infinity" : nullptr; }};
 Tensor log_softmax(const Tensor& logits, std::int64_t axis) {
   return run_op1(log_softmax_op, {logits}, {axis});
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/ops/attributes.h"
+#include "engine/ops/facts.h"
 #include "engine/tensor/tensor.h"
 
 namespace tapedeck {
@@ -169,6 +170,7 @@ struct OpDef {
   /// The shapes of the results depend on values: the shape rule checks and announces nothing, and the forward
   /// function decides. Of such a row nothing is widened: it sets takes_narrow, or takes no narrow dtype.
   bool shape_of_values = false;
+  OpFacts facts = {};
   int index = -1;                                  ///< position in the registry; set by it
   std::vector<std::uint32_t> attribute_keys = {};  ///< of the attributes' names; set by the registry
 
@@ -207,6 +209,8 @@ class Registry {
   static Registry& instance();
   /// Called once per op while the program starts (see TAPEDECK_OP). Aborts on a name that exists already.
   const OpDef& add(OpDef op);
+  /// While the program starts, too.
+  void describe(const OpDef& op, const OpFacts& facts);
   const OpDef* find(std::string_view name) const;
   const OpDef& at(int index) const;
   std::size_t size() const;
@@ -228,6 +232,19 @@ struct OpRegistration {
 #define TAPEDECK_OP(variable, ...)                                 \
   const ::tapedeck::OpDef& variable = ::tapedeck::OpRegistration { \
     __VA_ARGS__                                                    \
+  }
+
+/// Behind its row: `TAPEDECK_FACTS(relu_op) = {.flat = "…"};`
+struct FactsRegistration {
+  const OpDef& op;
+  bool operator=(const OpFacts& facts) const {
+    Registry::instance().describe(op, facts);
+    return true;
+  }
+};
+#define TAPEDECK_FACTS(variable)                                                               \
+  [[maybe_unused]] static const bool variable##_is_described = ::tapedeck::FactsRegistration { \
+    variable                                                                                   \
   }
 
 }  // namespace tapedeck

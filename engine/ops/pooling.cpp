@@ -143,6 +143,7 @@ TAPEDECK_OP(max_pool_op) = {
         ksize_doc() + "Returns: the dtype of input, images of the windows' values.\n" + errors_doc,
     .python_order = order_after({"input"}),
 };
+TAPEDECK_FACTS(max_pool_op) = {.flat = facts::not_chosen};
 Tensor max_pool(const Tensor& input, const Integers& ksize, const Sliding& s) {
   return run_op1(max_pool_op, {input}, attributes_of(s, ksize));
 }

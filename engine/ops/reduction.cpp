@@ -236,6 +236,7 @@ TAPEDECK_OP(reduce_max_op) = reduction_row(
      "The largest value along axes; NaN where one is among them; of nothing it is −∞ or the lowest integer.",
      "dx = dy where x = y, divided by the number of such x, else 0"},
     Kind::ordered, reduction_shape<Kind::ordered>, reduction_forward<Reduction::max>, extreme_vjp);
+TAPEDECK_FACTS(reduce_max_op) = {.flat = facts::not_chosen};
 Tensor reduce_max(const Tensor& input, const Axes& axis, bool keepdims) {
   return run_op1(reduce_max_op, {input}, {attribute_of(axis), keepdims});
 }
@@ -245,6 +246,7 @@ TAPEDECK_OP(reduce_min_op) = reduction_row(
      "The smallest value along axes; NaN where one is among them; of nothing it is ∞ or the highest integer.",
      "dx = dy where x = y, divided by the number of such x, else 0"},
     Kind::ordered, reduction_shape<Kind::ordered>, reduction_forward<Reduction::min>, extreme_vjp);
+TAPEDECK_FACTS(reduce_min_op) = {.flat = facts::not_chosen};
 
 TAPEDECK_OP(reduce_any_op) =
     reduction_row({"reduce_any", "True where any value along the axes is; of nothing it is False.", "none"},

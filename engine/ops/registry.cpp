@@ -54,6 +54,12 @@ const OpDef& Registry::add(OpDef op) {
   return row;
 }
 
+void Registry::describe(const OpDef& op, const OpFacts& facts) {
+  Rows& all = rows();
+  std::lock_guard lock(all.mutex);
+  all.ops[static_cast<std::size_t>(op.index)].facts = facts;
+}
+
 const OpDef* Registry::find(std::string_view name) const {
   Rows& all = rows();
   std::shared_lock lock(all.mutex);

@@ -95,6 +95,7 @@ TAPEDECK_OP(gather_nd_op) = {
         "numbers.",
     .takes_narrow = true,
 };
+TAPEDECK_FACTS(gather_nd_op) = {.flat = facts::not_picked};
 Tensor gather_nd(const Tensor& params, const Tensor& indices, std::int64_t batch_dims) {
   return run_op1(gather_nd_op, {params, indices}, {batch_dims});
 }

@@ -47,6 +47,7 @@ TAPEDECK_OP(where_op) = {
     .takes_narrow = true,
     .immediates = true,
 };
+TAPEDECK_FACTS(where_op) = {.flat = "the condition chose the other side there"};
 Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y) {
   return run_op1(where_op, {condition, x, y});
 }
@@ -107,6 +108,7 @@ TAPEDECK_OP(clip_by_value_op) = {
     .uint64_way = Uint64Way::order,
     .immediates = true,
 };
+TAPEDECK_FACTS(clip_by_value_op) = {.flat = facts::not_chosen};
 
 // ---- add_n ----
 TAPEDECK_OP(add_n_op) = {

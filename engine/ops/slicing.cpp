@@ -166,6 +166,7 @@ TAPEDECK_OP(strided_slice_op) = {
         "stride of 0, two ellipses, or lists of different lengths.",
     .takes_narrow = true,
 };
+TAPEDECK_FACTS(strided_slice_op) = {.flat = facts::not_picked};
 
 TAPEDECK_OP(strided_slice_grad_op) = {
     .name = "strided_slice_grad",
@@ -329,6 +330,7 @@ TAPEDECK_OP(slice_op) = {
         "Errors: InvalidArgumentError where the block leaves the tensor.",
     .takes_narrow = true,
 };
+TAPEDECK_FACTS(slice_op) = {.flat = facts::not_picked};
 Tensor slice(const Tensor& input, const Integers& begin, const Integers& size) {
   return run_op1(slice_op, {input}, {begin, size});
 }

@@ -286,5 +286,6 @@ TAPEDECK_OP(top_k_op) = {
     .uint64_way = Uint64Way::order,
     .results = {.fields = {"values", "indices"}, .tuple_name = "TopKV2"},
 };
+TAPEDECK_FACTS(top_k_op) = {.flat = facts::not_chosen};
 
 }  // namespace tapedeck::ops

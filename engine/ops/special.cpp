@@ -26,6 +26,7 @@ TAPEDECK_OP(erfinv_op, VjpReads::outputs) = unary_op<Unary::erfinv, Kind::floati
     [](const VjpContext& c) {
       return one(c.cotangents[0] * (0.5 / std::numbers::inv_sqrtpi * exp(square(c.outputs[0]))));
     });
+TAPEDECK_FACTS(erfinv_op) = {.outside = facts::beyond_one};
 
 TAPEDECK_OP(erfcinv_op, VjpReads::outputs) = unary_op<Unary::erfcinv, Kind::floating>(
     {"erfcinv",
@@ -140,6 +141,7 @@ TAPEDECK_OP(xdivy_op) =
                                                   c, [&] { return c.cotangents[0] * xdivy(not_zero(x), y); },
                                                   [&] { return -c.cotangents[0] * xdivy(c.outputs[0], y); });
                                             });
+TAPEDECK_FACTS(xdivy_op) = {.outside = facts::quotient};
 
 TAPEDECK_OP(xlogy_op, VjpReads::inputs) =
     binary_op<Binary::xlogy, Kind::inexact>({"xlogy",

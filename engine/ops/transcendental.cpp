@@ -19,10 +19,14 @@ TAPEDECK_OP(expm1_op, VjpReads::inputs) = unary_op<Unary::expm1, Kind::inexact>(
 TAPEDECK_OP(log_op, VjpReads::inputs) = unary_op<Unary::log, Kind::inexact>(
     {"log", {"log", "math.log"}, "The natural logarithm: ln x; −∞ at 0, NaN below.", "dx = dy / x"},
     [](const VjpContext& c) { return one(c.cotangents[0] / c.inputs[0]); });
+TAPEDECK_FACTS(log_op) = {.outside = [](double a, double) {
+  return a == 0 ? "the logarithm of 0 is minus infinity" : facts::negative(a, 0);
+}};
 
 TAPEDECK_OP(log1p_op, VjpReads::inputs) = unary_op<Unary::log1p, Kind::inexact>(
     {"log1p", {"log1p", "math.log1p"}, "ln(1 + x), accurate for small x too.", "dx = dy / (1 + x)"},
     [](const VjpContext& c) { return one(c.cotangents[0] / (1.0 + c.inputs[0])); });
+TAPEDECK_FACTS(log1p_op) = {.outside = facts::negative};
 
 TAPEDECK_OP(sin_op, VjpReads::inputs) = unary_op<Unary::sin, Kind::inexact>(
     {"sin", {"sin", "math.sin"}, "The sine; x in radians.", "dx = dy·cos x"},
@@ -51,6 +55,7 @@ TAPEDECK_OP(asin_op, VjpReads::inputs) = unary_op<Unary::asin, Kind::inexact>(
      "The inverse sine, in radians; NaN outside [−1, 1].",
      "dx = dy / √(1 − x²)"},
     [](const VjpContext& c) { return one(c.cotangents[0] * rsqrt(one_minus_square(c.inputs[0]))); });
+TAPEDECK_FACTS(asin_op) = {.outside = facts::beyond_one};
 
 TAPEDECK_OP(acos_op, VjpReads::inputs) = unary_op<Unary::acos, Kind::inexact>(
     {"acos",
@@ -58,6 +63,7 @@ TAPEDECK_OP(acos_op, VjpReads::inputs) = unary_op<Unary::acos, Kind::inexact>(
      "The inverse cosine, in radians; NaN outside [−1, 1].",
      "dx = −dy / √(1 − x²)"},
     [](const VjpContext& c) { return one(-c.cotangents[0] * rsqrt(one_minus_square(c.inputs[0]))); });
+TAPEDECK_FACTS(acos_op) = {.outside = facts::beyond_one};
 
 TAPEDECK_OP(atan_op, VjpReads::inputs) = unary_op<Unary::atan, Kind::inexact>(
     {"atan", {"atan", "math.atan"}, "The inverse tangent, in radians.", "dx = dy / (1 + x²)"},
@@ -77,6 +83,7 @@ TAPEDECK_OP(tanh_op, VjpReads::outputs) = unary_op<Unary::tanh, Kind::inexact>(
      "The hyperbolic tangent: (eˣ − e⁻ˣ) / (eˣ + e⁻ˣ).",
      "dx = dy·(1 − y²)"},
     [](const VjpContext& c) { return one(tanh_grad(c.outputs[0], c.cotangents[0])); });
+TAPEDECK_FACTS(tanh_op) = {.flat = facts::saturated, .activation = Activation::tanh};
 
 TAPEDECK_OP(sigmoid_op, VjpReads::outputs) = unary_op<Unary::sigmoid, Kind::inexact>(
     {"sigmoid",
@@ -84,6 +91,7 @@ TAPEDECK_OP(sigmoid_op, VjpReads::outputs) = unary_op<Unary::sigmoid, Kind::inex
      "The logistic function: 1 / (1 + e⁻ˣ).",
      "dx = dy·y·(1 − y)"},
     [](const VjpContext& c) { return one(sigmoid_grad(c.outputs[0], c.cotangents[0])); });
+TAPEDECK_FACTS(sigmoid_op) = {.flat = facts::saturated, .activation = Activation::sigmoid};
 
 TAPEDECK_OP(softplus_op, VjpReads::inputs) = unary_op<Unary::softplus, Kind::floating>(
     {"softplus",
@@ -92,12 +100,14 @@ TAPEDECK_OP(softplus_op, VjpReads::inputs) = unary_op<Unary::softplus, Kind::flo
      "dx = dy·sigmoid(x)",
      "features"},
     [](const VjpContext& c) { return one(c.cotangents[0] * sigmoid(c.inputs[0])); });
+TAPEDECK_FACTS(softplus_op) = {.flat = facts::saturated};
 
 TAPEDECK_OP(erf_op, VjpReads::inputs) = unary_op<Unary::erf, Kind::floating>(
     {"erf", {"erf", "math.erf"}, "The error function: 2/√π · ∫₀ˣ e^(−t²) dt.", "dx = dy·2/√π·e^(−x²)"},
     [](const VjpContext& c) {
       return one(c.cotangents[0] * (2.0 * std::numbers::inv_sqrtpi * exp(-square(c.inputs[0]))));
     });
+TAPEDECK_FACTS(erf_op) = {.flat = facts::saturated};
 
 TAPEDECK_OP(asinh_op, VjpReads::outputs) = unary_op<Unary::asinh, Kind::inexact>(
     {"asinh", {"asinh", "math.asinh"}, "The inverse hyperbolic sine: ln(x + √(x² + 1)).", "dx = dy / cosh y"},
@@ -116,6 +126,7 @@ TAPEDECK_OP(atanh_op, VjpReads::inputs) = unary_op<Unary::atanh, Kind::inexact>(
      "The inverse hyperbolic tangent: ½·ln((1 + x) / (1 − x)); ±∞ at ±1, NaN beyond.",
      "dx = dy / (1 − x²)"},
     [](const VjpContext& c) { return one(c.cotangents[0] / one_minus_square(c.inputs[0])); });
+TAPEDECK_FACTS(atanh_op) = {.outside = facts::beyond_one};
 
 TAPEDECK_OP(atan2_op, VjpReads::inputs) = binary_op<kernels::Binary::atan2, Kind::floating>(
     {"atan2",

@@ -57,6 +57,7 @@ TAPEDECK_OP(abs_op, VjpReads::inputs) = unary_row(
 
 TAPEDECK_OP(sign_op, VjpReads::shapes) = unary_op<Unary::sign, Kind::numeric>(
     {"sign", {"sign", "math.sign"}, "The sign: −1, 0 or 1; NaN stays NaN.", "dx = 0"}, zero_gradient);
+TAPEDECK_FACTS(sign_op) = {.flat = facts::flat_everywhere};
 
 TAPEDECK_OP(square_op, VjpReads::inputs) = unary_op<Unary::square, Kind::numeric>(
     {"square", {"square", "math.square"}, "The square: x·x.", "dx = dy·2x"},
@@ -68,6 +69,7 @@ TAPEDECK_OP(sqrt_op, VjpReads::outputs) = unary_op<Unary::sqrt, Kind::inexact>(
      "The square root: √x, correctly rounded; NaN for x < 0.",
      "dx = dy·½ / √x"},
     [](const VjpContext& c) { return one(c.cotangents[0] * 0.5 / c.outputs[0]); });
+TAPEDECK_FACTS(sqrt_op) = {.outside = facts::negative};
 
 TAPEDECK_OP(rsqrt_op, VjpReads::outputs) = unary_op<Unary::rsqrt, Kind::inexact>(
     {"rsqrt", {"rsqrt", "math.rsqrt"}, "The reciprocal of the square root: 1 / √x.", "dx = dy·(−½)·y³"},
@@ -75,10 +77,15 @@ TAPEDECK_OP(rsqrt_op, VjpReads::outputs) = unary_op<Unary::rsqrt, Kind::inexact>
       const Tensor& y = c.outputs[0];
       return one(c.cotangents[0] * (-0.5 * (y * square(y))));
     });
+TAPEDECK_FACTS(rsqrt_op) = {.outside = [](double a, double) {
+  return a == 0 ? "1 divided by 0 is infinite" : facts::negative(a, 0);
+}};
 
 TAPEDECK_OP(reciprocal_op, VjpReads::outputs) = unary_op<Unary::reciprocal, Kind::inexact>(
     {"reciprocal", {"reciprocal", "math.reciprocal"}, "The reciprocal: 1 / x.", "dx = −dy·y²"},
     [](const VjpContext& c) { return one(-c.cotangents[0] * square(c.outputs[0])); });
+TAPEDECK_FACTS(reciprocal_op) = {
+    .outside = [](double a, double) { return a == 0 ? "1 divided by 0 is infinite" : nullptr; }};
 
 TAPEDECK_OP(relu_op, VjpReads::inputs) = unary_op<Unary::relu, Kind::numeric>(
     {"relu",
@@ -87,13 +94,17 @@ TAPEDECK_OP(relu_op, VjpReads::inputs) = unary_op<Unary::relu, Kind::numeric>(
      "dx = dy where x > 0, else 0",
      "features"},
     [](const VjpContext& c) { return one(relu_grad(c.cotangents[0], c.inputs[0])); });
+TAPEDECK_FACTS(relu_op) = {.flat = "its input is not above zero there, and relu is flat below zero",
+                           .activation = Activation::rectifier};
 
 TAPEDECK_OP(floor_op) = unary_op<Unary::floor, Kind::numeric>(
     {"floor", {"floor", "math.floor"}, "The largest whole number that is not above x: ⌊x⌋.", "none"},
     nullptr);
+TAPEDECK_FACTS(floor_op) = {.flat = facts::flat_everywhere};
 
 TAPEDECK_OP(ceil_op) = unary_op<Unary::ceil, Kind::numeric>(
     {"ceil", {"ceil", "math.ceil"}, "The smallest whole number that is not below x: ⌈x⌉.", "none"}, nullptr);
+TAPEDECK_FACTS(ceil_op) = {.flat = facts::flat_everywhere};
 
 TAPEDECK_OP(round_op) =
     unary_op<Unary::round, Kind::numeric>({"round",
@@ -101,9 +112,11 @@ TAPEDECK_OP(round_op) =
                                            "The nearest whole number; halves go to the even one.",
                                            "none"},
                                           nullptr);
+TAPEDECK_FACTS(round_op) = {.flat = facts::flat_everywhere};
 
 TAPEDECK_OP(trunc_op) = unary_op<Unary::trunc, Kind::numeric>(
     {"trunc", {"trunc", "math.trunc"}, "The whole number next to x on the way to 0.", "none"}, nullptr);
+TAPEDECK_FACTS(trunc_op) = {.flat = facts::flat_everywhere};
 
 TAPEDECK_OP(logical_not_op) = unary_to_bool_op<Unary::logical_not, Kind::boolean>(
     {"logical_not", {"logical_not", "math.logical_not"}, "True where x is False.", "none"});

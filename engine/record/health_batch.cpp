@@ -47,7 +47,7 @@ LayerWeights weights_before(const HealthPast& past, std::uint64_t input, const K
     if (producer == 0 || !seen.insert(producer).second) continue;
     past.trace.glance(producer, producer, [&](const RecordGlance& record) {
       if (record.number != producer || !record.head.op || record.head.kind != EventKind::op) return;
-      if (activation_of(*record.head.op) != Activation::none) return;  // the layer before
+      if (record.head.op->facts.activation != Activation::none) return;  // the layer before
       waiting.insert(waiting.end(), record.inputs.begin(), record.inputs.end());
     });
     if (found.weight && waiting.size() > most_ops_to_weight) break;
@@ -158,7 +158,7 @@ void HealthBatch::update(const HealthSubject& subject, std::uint32_t record, con
 }
 
 void HealthBatch::activation(const ActivationCall& call, const Tensor& output) {
-  const ActivationGauge gauge = activation_gauge(activation_of(*call.op), output);
+  const ActivationGauge gauge = activation_gauge(call.op->facts.activation, output);
   const std::uint32_t number = store_.subject(activation_subject(past_, call, output.shape(), known_));
   if (gauge.dead) add(number, quantity::dead, {call.record, *gauge.dead}, Join::least);
   if (gauge.saturated) add(number, quantity::saturated, {call.record, *gauge.saturated}, Join::mean);

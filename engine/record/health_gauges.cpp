@@ -117,33 +117,21 @@ double certain_share(const T* x, std::int64_t rows, std::int64_t classes) {
   return static_cast<double>(certain) / static_cast<double>(looked_at);
 }
 
-struct OpKind {
-  Activation activation = Activation::none;
-  std::uint8_t gradient_place = 0;
-};
-
 /// Asked for every op while Health is open, so it is known by the registry's index.
-const OpKind& kind_of_op(const OpDef& op) {
-  static const OpKind none;
-  static const std::vector<OpKind> known = [] {
-    static constexpr std::pair<std::string_view, Activation> named[] = {
-        {"relu", Activation::rectifier}, {"relu6", Activation::relu6},     {"elu", Activation::elu},
-        {"selu", Activation::selu},      {"sigmoid", Activation::sigmoid}, {"tanh", Activation::tanh},
-        {"softmax", Activation::softmax}};
+std::uint8_t gradient_place_of(const OpDef& op) {
+  static const std::vector<std::uint8_t> known = [] {
     const Registry& registry = Registry::instance();
-    std::vector<OpKind> all(registry.size());
+    std::vector<std::uint8_t> all(registry.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
       const OpDef& each = registry.at(static_cast<int>(i));
-      for (const auto& [name, activation] : named)
-        if (each.name == name) all[i].activation = activation;
       if (each.inputs.empty() || each.inputs[0].name != "value") continue;
       for (std::size_t k = 1; k < each.inputs.size(); ++k)
-        if (each.inputs[k].name == "gradient") all[i].gradient_place = static_cast<std::uint8_t>(k);
+        if (each.inputs[k].name == "gradient") all[i] = static_cast<std::uint8_t>(k);
     }
     return all;
   }();
   const auto index = static_cast<std::size_t>(op.index);
-  return op.index >= 0 && index < known.size() ? known[index] : none;
+  return op.index >= 0 && index < known.size() ? known[index] : std::uint8_t{0};
 }
 
 /// Rows and columns as a tensor of more axes is seen.
@@ -251,12 +239,8 @@ std::optional<double> rank_gauge(const Tensor& gradient) {
   return std::exp(entropy);
 }
 
-Activation activation_of(const OpDef& op) {
-  return kind_of_op(op).activation;
-}
-
 std::size_t update_gradient_place(const OpDef& op) {
-  return kind_of_op(op).gradient_place;
+  return gradient_place_of(op);
 }
 
 ActivationGauge activation_gauge(Activation activation, const Tensor& output) {

@@ -26,10 +26,6 @@ std::optional<double> rank_gauge(const Tensor& gradient);
 /// The largest that rank_gauge can be.
 double most_rank(const Shape& shape);
 
-/// Which functions have gauges.
-enum class Activation : std::uint8_t { none, rectifier, relu6, elu, selu, sigmoid, tanh, softmax };
-Activation activation_of(const OpDef& op);
-
 struct ActivationGauge {
   /// Share of the units, the elements of the last axis, that are 0 for all examples, places and times. Of
   /// rectifiers, for a batch of at least 4 rows.

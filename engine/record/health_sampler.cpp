@@ -112,7 +112,7 @@ HealthSampler::Wants HealthSampler::wants(const Event& event, bool backward) {
     return Wants::nothing;
   }
   if (!sampling_.load(std::memory_order_relaxed) || event.tape == 0 || backward) return Wants::nothing;
-  return activation_of(*event.op) == Activation::none ? Wants::nothing : Wants::activation;
+  return event.op->facts.activation == Activation::none ? Wants::nothing : Wants::activation;
 }
 
 void HealthSampler::ended(Wants wants, const ActivationCall& call, std::span<const Tensor> inputs,

@@ -3,6 +3,7 @@
 
 #include "engine/cpu/kernels.h"
 #include "tests/cuda/gpu_values.h"
+#include "tests/engine/expect_error.h"
 
 using namespace tapedeck;
 using kernels::StreamPlace;
@@ -84,6 +85,11 @@ class RandomTest : public QObject {
               cpu::random_normal(dtype_of<T>(), place, 0.3, 1.7, truncated, out, count);
             });
       });
+  }
+
+  void a_table_says_which_kernel_its_device_lacks() {
+    std::int64_t order[1];
+    EXPECT_ERROR(NoKernel, OnGpu()->random_order({}, 1, order), "no kernel random_order on this device");
   }
 
   void dropout_drops_what_the_cpu_drops() {

@@ -428,6 +428,12 @@ class OpsKernelsTest : public QObject {
     QCOMPARE(held.load(), 0);
   }
 
+  void a_table_says_which_kernel_its_device_lacks() {
+    double mean = 0;
+    EXPECT_ERROR(NoKernel, backend(Device{}).cell_means(0, DType::float32, nullptr, {}, &mean),
+                 "no kernel cell_means on this device");
+  }
+
   void parallel_for_covers_every_index_once_in_fixed_blocks() {
     for (const int threads : {1, 2, 4}) {
       cpu::set_thread_count(threads);

@@ -23,7 +23,7 @@ StepReplay::Found StepReplay::collect(const TrainingStep& step, const CancelFlag
     const OpDef* op = record.head.op;
     if (const std::size_t gradient = update_gradient_place(*op))
       found.updates.push_back({record.number, inputs[0], inputs[gradient], record.outputs[0]});
-    else if (record.head.tape != 0 && !record.head.backward && activation_of(*op) != Activation::none)
+    else if (record.head.tape != 0 && !record.head.backward && op->facts.activation != Activation::none)
       found.activations.push_back(
           {record.number, op, inputs[0], record.outputs[0], record.head.scope, record.head.location});
   };

@@ -186,7 +186,7 @@ class Birth {
     for (const Operand& operand : operands)
       if (operand.tensor) numbers.push_back(operand.value);
     const std::string call = call_text(record, inputs, places);
-    const std::string what = what_happened(record.head.op->name, numbers, spot.kind, value.dtype());
+    const std::string what = what_happened(*record.head.op, numbers, spot.kind, value.dtype());
     std::string sentence = std::string("Here the ") + kind_text(spot.kind) + " was made: ";
     sentence += call.empty() ? record.head.op->name + " of finite values" : call;
     if (!what.empty()) sentence += ". Here " + what;

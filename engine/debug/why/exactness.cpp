@@ -166,8 +166,7 @@ class Exactness {
   }
 
   static std::string cause(const Loss& loss) {
-    const std::string& op = loss.record->head.op->name;
-    if (loss.own < 0.1 * loss.error && (op == "subtract" || op == "add"))
+    if (loss.own < 0.1 * loss.error && loss.record->head.op->facts.sums)
       return "It takes nearly equal numbers from each other: their leading digits cancel, and the rounding "
              "errors "
              "of before are left.";

@@ -61,11 +61,7 @@ class Gains {
 
  private:
   /// What came out of a sum is as large as its largest term.
-  static bool is_sum(const RecordView& record) {
-    if (!record.head.op) return false;
-    const std::string& name = record.head.op->name;
-    return name == "add" || name == "subtract" || name == "bias_add";
-  }
+  static bool is_sum(const RecordView& record) { return record.head.op && record.head.op->facts.sums; }
 
   /// The input that the way goes back to: the largest that an op made. A constant or variable only where no
   /// other is there, or where something small was added to it: what came out is about as large as it is.

@@ -60,27 +60,22 @@ Places farthest_from_zero(const Tensor& tensor, const ReadPlaces& places, std::i
   return all;
 }
 
-std::string what_happened(const std::string& op, const std::vector<double>& x, NotFinite kind, DType dtype) {
-  const auto is = [&](std::initializer_list<const char*> names) {
-    return std::any_of(names.begin(), names.end(), [&](const char* name) { return op == name; });
+std::string fact_text(const char* text, const OpDef& op, DType dtype) {
+  std::string told = text;
+  const auto put = [&](const char* mark, std::string_view with) {
+    if (const std::size_t at = told.find(mark); at != std::string::npos) told.replace(at, 3, with);
   };
-  const double a = x.empty() ? 1 : x[0], b = x.size() < 2 ? 1 : x[1];
-  const bool two = x.size() == 2;
-  if (is({"divide", "divide_no_nan", "xdivy"}) && two && b == 0)
-    return a == 0 ? "0 divided by 0 has no value" : "a number divided by 0 is infinite";
-  if (is({"log", "log_softmax"}) && a == 0) return "the logarithm of 0 is minus infinity";
-  if (is({"log", "sqrt", "rsqrt", "log1p"}) && a < 0) return "of a negative number there is no real " + op;
-  if (is({"reciprocal", "rsqrt"}) && a == 0) return "1 divided by 0 is infinite";
-  if (is({"pow"}) && two && a < 0) return "a negative number has no real power that is no whole number";
-  if (is({"pow"}) && two && a == 0 && b < 0) return "0 to a negative power is infinite";
-  if (is({"acos", "asin", "atanh", "erfinv"}) && std::abs(a) > 1) return op + " takes numbers from -1 to 1";
+  put("{o}", op.name);
+  put("{d}", dtype_name(dtype));
+  return told;
+}
+
+std::string what_happened(const OpDef& op, const std::vector<double>& x, NotFinite kind, DType dtype) {
+  if (op.facts.outside && !x.empty() && (op.inputs.size() != 2 || x.size() == 2))
+    if (const char* why = op.facts.outside(x[0], x.size() == 2 ? x[1] : 0)) return fact_text(why, op, dtype);
   if (kind == NotFinite::nan &&
-      std::any_of(x.begin(), x.end(), [](double value) { return std::isinf(value); })) {
-    if (is({"subtract", "add"})) return "infinity minus infinity has no value";
-    if (is({"multiply", "matmul"})) return "0 times infinity has no value";
-    if (is({"divide"})) return "infinity divided by infinity has no value";
-    return "infinity came in, and what is asked of it has no value";
-  }
+      std::any_of(x.begin(), x.end(), [](double value) { return std::isinf(value); }))
+    return op.facts.of_infinities;
   if (kind == NotFinite::infinite)
     return "the result is larger than " + largest_of(dtype) + ", the largest " +
            std::string(dtype_name(dtype));
@@ -89,15 +84,13 @@ std::string what_happened(const std::string& op, const std::vector<double>& x, N
 
 std::string call_text(const RecordView& record, std::span<const Tensor> inputs,
                       const std::vector<ReadPlaces>& places) {
-  static constexpr std::pair<const char*, const char*> signs[] = {
-      {"add", " + "}, {"subtract", " - "}, {"multiply", " · "}, {"divide", " / "}};
   std::vector<std::string> texts;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     if (!places[k] || places[k]->size() != 1) return {};
     texts.push_back(element_text(inputs[k], places[k]->front()));
   }
-  for (const auto& [name, sign] : signs)
-    if (record.head.op->name == name && texts.size() == 2) return texts[0] + sign + texts[1];
+  if (const char* infix = record.head.op->facts.infix; infix && texts.size() == 2)
+    return texts[0] + infix + texts[1];
   std::string text = record.head.op->name + "(";
   for (std::size_t k = 0; k < texts.size(); ++k) text += (k ? ", " : "") + texts[k];
   return text + ")";

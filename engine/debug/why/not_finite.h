@@ -15,9 +15,12 @@ std::optional<std::int64_t> first_of(const Tensor& tensor, NotFinite kind, const
 /// `count` places of elements that are NaN or largest without their sign, of all or of those at `places`.
 Places farthest_from_zero(const Tensor& tensor, const ReadPlaces& places, std::int64_t count);
 
-/// What happened, from the op's name and its operands at one element: "0 divided by 0 has no value"; empty
+/// A text of the facts of an op (ops/facts.h), with its name and a dtype put in.
+std::string fact_text(const char* text, const OpDef& op, DType dtype);
+
+/// What happened, from the op's facts and its operands at one element: "0 divided by 0 has no value"; empty
 /// where these say nothing.
-std::string what_happened(const std::string& op, const std::vector<double>& x, NotFinite kind, DType dtype);
+std::string what_happened(const OpDef& op, const std::vector<double>& x, NotFinite kind, DType dtype);
 
 /// "log(0.0)", "0.0 / 0.0"; empty where the op read several elements of an input.
 std::string call_text(const RecordView& record, std::span<const Tensor> inputs,

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "engine/debug/why/elements.h"
+#include "engine/debug/why/not_finite.h"
 #include "engine/debug/why/vjp_again.h"
 #include "engine/debug/why/why.h"
 #include "engine/ops/ops.h"
@@ -15,25 +16,6 @@ namespace tapedeck::debug {
 namespace {
 
 constexpr std::size_t most_vjps = 2000;
-
-/// Why a VJP gives zeros, by the name of its op.
-std::string flat_text(const std::string& op, DType dtype) {
-  const auto is = [&](std::initializer_list<const char*> names) {
-    return std::any_of(names.begin(), names.end(), [&](const char* name) { return op == name; });
-  };
-  if (is({"relu", "relu_grad"})) return "its input is not above zero there, and relu is flat below zero";
-  if (is({"relu6"})) return "its input is not between 0 and 6 there, and relu6 is flat outside";
-  if (is({"sigmoid", "tanh", "softplus", "log_sigmoid", "erf", "softmax", "softsign", "elu", "selu"}))
-    return "it is saturated there: so far out that " + op + " is flat in " + std::string(dtype_name(dtype));
-  if (is({"where"})) return "the condition chose the other side there";
-  if (is({"gather", "gather_nd", "slice", "strided_slice"})) return "these elements were not picked";
-  if (is({"maximum", "minimum", "clip_by_value", "reduce_max", "reduce_min", "max_pool", "top_k"}))
-    return "another value was chosen there";
-  if (is({"multiply", "matmul", "divide"})) return "the other factor is zero there, as with a mask";
-  if (is({"sign", "floor", "ceil", "round", "trunc", "floordiv"})) return op + " is flat everywhere";
-  if (is({"pow", "square", "abs"})) return "its slope is zero there";
-  return "its slope is zero there";
-}
 
 /// The smallest number that has all its digits.
 double smallest_of(DType dtype) {
@@ -211,8 +193,8 @@ class Zeros {
       what = "the gradient function that the program gave it returned zeros";
     else if (small)
       what = "the number is too small for " + gradient.dtype + " and became zero (underflow)";
-    else
-      what = flat_text(found.vjp->name(), *dtype_from_name(gradient.dtype));
+    else if (const OpDef* op = found.vjp->head.op)
+      what = fact_text(op->facts.flat, *op, *dtype_from_name(gradient.dtype));
     protocol::Reason reason = past_.reason(forward ? *forward : *found.vjp, "swallowed",
                                            counted(found.swallowed + found.too_small, "element") + " of " +
                                                std::to_string(found.count) + " became zero in the VJP of " +
