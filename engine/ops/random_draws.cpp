@@ -25,13 +25,6 @@ kernels::StreamPlace place_of(const OpContext& c) {
           static_cast<std::uint64_t>(c.get<std::int64_t>("counter"))};
 }
 
-Tensor run_draw(const OpDef& op, const Tensors& inputs, std::vector<Attribute> values, Seed seed) {
-  values.insert(values.end(), {seed ? Attribute(*seed) : Attribute(), Attribute(), Attribute()});
-  const std::span<const Tensor> all(inputs.data(), inputs.size());
-  resolve_random(op, values, all);
-  return run_op(op, all, Attributes(std::move(values)))[0];
-}
-
 using kernels::Binary;
 
 Tensor in_float64(const Tensor& tensor) {
