@@ -210,10 +210,10 @@ Tensors power_vjp(const VjpContext& c) {
   return binary_gradients(
       c,
       [&] {
-        if (!c.wanted[1] && y.count() == 1 && y.on_cpu() && y.to_vector()[0] != 0)
-          return g * (y * pow(x, y - 1.0));
-        // x⁰ is constant, also where x⁻¹ is infinite. Its derivative with respect to y is not, so only the
-        // exponent of 0⁰ may become another one.
+        if (!c.wanted[1] && y.count() == 1)  // x⁰ is constant, also where x⁻¹ is infinite
+          return g * multiply_no_nan(pow(x, where(equal(y, zero), unit, y - 1.0)), y);
+        // The derivative of x⁰ with respect to y is not constant, so only the exponent of 0⁰ may become
+        // another one.
         const Tensor both_zero = logical_and(equal(x, zero), equal(y, zero));
         return g * multiply_no_nan(pow(x, where(both_zero, unit, y - 1.0)), y);
       },

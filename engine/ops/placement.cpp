@@ -10,6 +10,7 @@
 #include "engine/ops/checks.h"
 #include "engine/ops/cost.h"
 #include "engine/ops/floating.h"
+#include "engine/ops/number_policy.h"
 #include "engine/ops/thread_state.h"
 #include "engine/tensor/device_memory.h"
 #include "engine/tensor/interrupt.h"
@@ -93,6 +94,14 @@ void check_policy(const OpDef& op, const Tensor& input, Device device) {
                              to_string(device), "; copy it first (.gpu(), .cpu()), or choose another policy");
 }
 
+/// The GPU that a call's tf.device or one of its inputs takes it to.
+std::optional<Device> asked_gpu(std::span<const Tensor> inputs) {
+  std::optional<Device> asked = thread_state.device;
+  for (const Tensor& input : inputs)
+    if (!asked && input && !input.on_cpu()) asked = input.device();
+  return asked && asked->kind == DeviceKind::gpu ? asked : std::nullopt;
+}
+
 std::string no_kernel(const OpDef& op) {
   return "no CUDA kernel for " + op.name;
 }
@@ -146,6 +155,11 @@ bool runs_on_gpus(const OpDef& op, std::span<const Tensor> inputs, const Attribu
     if (const auto* dtype = std::get_if<DType>(&attributes[i]); dtype && takes_other_ways(*dtype))
       return false;
   return true;
+}
+
+void check_number(const OpDef& op, std::span<const Tensor> inputs, std::size_t place) {
+  if (copy_policy() == CopyPolicy::silent || !op.gpu_kernel || !is_immediate(inputs[place])) return;
+  if (const auto device = asked_gpu(inputs)) check_policy(op, inputs[place], *device);
 }
 
 Placed place_call(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {

@@ -1,10 +1,8 @@
 // Slices joined by number: sums, products and extremes of those that share one.
-#include <algorithm>
 #include <limits>
 
 #include "engine/ops/checks.h"
 #include "engine/ops/narrow_values.h"
-#include "engine/ops/placement.h"
 
 namespace tapedeck::ops {
 namespace {
@@ -86,64 +84,56 @@ Tensors segment_sum_vjp(const VjpContext& c) {
   return {of_segment(c, c.cotangents[0]), Tensor()};
 }
 
-/// The kept rows of data in the order of their segments, and for each how many of its segment stand before
-/// and behind it.
+/// The rows of data in the order of their segments, so that those of one stand together.
 struct SegmentOrder {
-  std::vector<std::int64_t> rows, segments, before, behind;
+  Tensor rows;            ///< where each stands in data
+  Tensor segments;        ///< below 0 for one that is left out
+  Tensor before, behind;  ///< how many of its segment stand before it, and behind it
 
   explicit SegmentOrder(const Tensor& ids) {
-    std::vector<std::int64_t> numbers;
-    for (const double id : ids.on_host().to_vector()) numbers.push_back(static_cast<std::int64_t>(id));
-    for (std::size_t i = 0; i < numbers.size(); ++i)
-      if (numbers[i] >= 0) rows.push_back(static_cast<std::int64_t>(i));
-    std::stable_sort(rows.begin(), rows.end(), [&](std::int64_t a, std::int64_t b) {
-      return numbers[static_cast<std::size_t>(a)] < numbers[static_cast<std::size_t>(b)];
-    });
-    for (const std::int64_t row : rows) segments.push_back(numbers[static_cast<std::size_t>(row)]);
-    before.resize(rows.size());
-    behind.resize(rows.size());
-    for (std::size_t i = 1; i < rows.size(); ++i)
-      if (segments[i] == segments[i - 1]) before[i] = before[i - 1] + 1;
-    for (std::size_t i = rows.size(); i-- > 1;)
-      if (segments[i] == segments[i - 1]) behind[i - 1] = behind[i] + 1;
+    const Tensor numbers = cast(reshape(ids, {ids.count()}), DType::int64);
+    rows = argsort(numbers, -1, "ASCENDING", true);
+    segments = gather(numbers, rows);
+    const Tensor places = range(0.0, static_cast<double>(ids.count()), 1.0, DType::int64);
+    before = places - searchsorted(segments, segments, "left", DType::int64);
+    behind = searchsorted(segments, segments, "right", DType::int64) - (places + 1.0);
   }
 };
 
-Tensor places(const std::vector<std::int64_t>& values, Device device) {
-  return copy_to(leaf(Tensor::from_values<std::int64_t>(values, {std::ssize(values)})), device);
-}
+enum class Side : std::uint8_t { before, behind };
 
-/// For each row of x the product of those that `depth` says stand on one side of it (direction −1: before)
-/// in log₂ doublings, without a division, so that zeros are like other numbers and it differentiates again.
-Tensor products_beside(const Tensor& x, const std::vector<std::int64_t>& depth, std::int64_t direction) {
+/// For each row of x the product of the `depth` rows next to it on one side, in log₂ doublings, without a
+/// division, so that zeros are like other numbers and it differentiates again. As many doublings as the rows
+/// may need: how many they do, only their device knows.
+Tensor products_beside(const Tensor& x, const Tensor& depth, Side side) {
   const std::int64_t rows = x.dim(0);
-  const Tensor one_row = ones_like(slice(x, {0, 0}, {1, -1}));
+  const Tensor unit = number(1.0, x.dtype());
   const auto moved = [&](const Tensor& values, std::int64_t step) {
-    std::vector<std::int64_t> from(depth.size(), rows);  // the row of ones where there is none so far away
-    for (std::size_t i = 0; i < depth.size(); ++i)
-      if (depth[i] >= step) from[i] = static_cast<std::int64_t>(i) + direction * step;
-    const Tensor parts[] = {values, one_row};
-    return gather(concat(parts, 0), places(from, x.device()));
+    const Tensor is_there = greater_equal(depth, number(static_cast<double>(step), DType::int64));
+    return where(reshape(is_there, {rows, 1}), roll(values, {side == Side::before ? step : -step}, {0}),
+                 unit);
   };
-  const std::int64_t deepest = *std::max_element(depth.begin(), depth.end());
   Tensor product = moved(x, 1);
-  for (std::int64_t step = 1; step < deepest; step *= 2) product = product * moved(product, step);
+  for (std::int64_t step = 1; step < rows - 1; step *= 2) product = product * moved(product, step);
   return product;
 }
 
 Tensors segment_prod_vjp(const VjpContext& c) {
   if (nothing_to_do(c)) return nothing(c);
   const SegmentOrder order(c.inputs[1]);
-  if (order.rows.empty()) return nothing(c);
   const Tensor& data = c.inputs[0];
-  const auto beside = [&](const std::vector<std::int64_t>& values) { return places(values, data.device()); };
   const std::int64_t count = c.inputs[1].count();
   const std::int64_t width = data.count() / count;
-  const Tensor x = gather(reshape(data, {count, width}), beside(order.rows));
-  const Tensor others = products_beside(x, order.before, -1) * products_beside(x, order.behind, 1);
-  const Tensor dy = gather(reshape(c.cotangents[0], {segment_count(c), width}), beside(order.segments));
-  const Tensor gradient = unsorted_segment_sum(dy * others, beside(order.rows), count);
-  return {reshape(gradient, data.shape()), Tensor()};
+  const Tensor first = number(0.0, DType::int64);
+  const Tensor is_kept = reshape(greater_equal(order.segments, first), {count, 1});
+  const Tensor x =
+      where(is_kept, gather(reshape(data, {count, width}), order.rows), number(1.0, data.dtype()));
+  const Tensor others =
+      products_beside(x, order.before, Side::before) * products_beside(x, order.behind, Side::behind);
+  const Tensor dy =
+      gather(reshape(c.cotangents[0], {segment_count(c), width}), maximum(order.segments, first));
+  const Tensor gradient = where(is_kept, dy * others, number(0.0, data.dtype()));
+  return {reshape(unsorted_segment_sum(gradient, order.rows, count), data.shape()), Tensor()};
 }
 
 /// The gradient goes to the extreme elements, in equal parts where several are equal.

@@ -1,9 +1,9 @@
 // The norm of many tensors together, and their multiples: what clipping by the global norm is made of.
-#include <cmath>
-
+#include "engine/ops/binary_row.h"
 #include "engine/ops/checks.h"
 #include "engine/ops/core_ops.h"
 #include "engine/ops/cost.h"
+#include "engine/ops/matrices.h"
 
 namespace tapedeck::ops {
 namespace {
@@ -17,31 +17,71 @@ void require_floating_list(const OpContext& c, std::size_t first) {
     fail<InvalidArgumentError>(c.op.name, ": t_list is empty; at least one tensor is needed");
 }
 
-void square_sum(const Tensor& tensor, void* out) {
-  const Tensor x = contiguous(tensor);
-  backend().dot(x.dtype(), x.raw(), x.raw(), x.count(), out);
+Tensor converted(const Tensor& x, DType dtype) {
+  if (x.dtype() == dtype) return x;
+  const Tensor out = Tensor::allocate(dtype, x.shape());
+  backend().cast(x.dtype(), dtype, operand(x, x.shape()), out.writable_data<std::byte>(), x.shape());
+  return out;
 }
 
-/// Without waiting for the squares; they are added in float64 here, too.
-Tensor norm_on_gpu(const OpContext& c) {
-  const auto count = static_cast<std::int64_t>(c.inputs.size());
+/// One number for each input, which write(input, where it goes) computes, as a vector of the inputs' dtype.
+template <class Write>
+Tensor for_each_input(const OpContext& c, Write write) {
   const DType dtype = c.outputs[0].dtype;
-  Tensor squares = Tensor::allocate(dtype, {count});
+  const auto count = static_cast<std::int64_t>(c.inputs.size());
+  const Tensor numbers = Tensor::allocate(dtype, {count});
   for (std::int64_t i = 0; i < count; ++i)
-    square_sum(c.inputs[static_cast<std::size_t>(i)],
-               squares.writable_data<std::byte>() + i * static_cast<std::int64_t>(item_size(dtype)));
-  const auto converted = [](const Tensor& x, DType to) {
-    if (x.dtype() == to) return x;
-    const Tensor out = Tensor::allocate(to, x.shape());
-    backend().cast(x.dtype(), to, operand(x, x.shape()), out.writable_data<std::byte>(), x.shape());
-    return out;
-  };
-  squares = converted(squares, DType::float64);
-  const Tensor sum = Tensor::allocate(DType::float64, {}), root = Tensor::allocate(DType::float64, {});
-  backend().reduce(kernels::Reduction::sum, DType::float64, squares.raw(), 1, count, 1,
-                   sum.writable_data<std::byte>());
-  backend().unary(kernels::Unary::sqrt, DType::float64, sum.raw(), root.writable_data<std::byte>(), 1);
-  return converted(root, dtype);
+    write(contiguous(c.inputs[static_cast<std::size_t>(i)]),
+          numbers.writable_data<std::byte>() + i * static_cast<std::int64_t>(item_size(dtype)));
+  return numbers;
+}
+
+Tensor reduced(kernels::Reduction reduction, const Tensor& numbers) {
+  const Tensor out = Tensor::allocate(numbers.dtype(), {});
+  backend().reduce(reduction, numbers.dtype(), numbers.raw(), 1, numbers.count(), 1,
+                   out.writable_data<std::byte>());
+  return out;
+}
+
+/// The sum of all squares, of the elements times `scale` where there is one, in float64.
+Tensor sum_of_squares(const OpContext& c, const Tensor& scale) {
+  const Tensor squares = for_each_input(c, [&](Tensor x, std::byte* to) {
+    if (scale) x = run_binary(kernels::Binary::multiply, x, scale, {x.dtype(), x.shape()});
+    backend().dot(x.dtype(), x.raw(), x.raw(), x.count(), to);
+  });
+  return reduced(kernels::Reduction::sum, converted(squares, DType::float64));
+}
+
+Tensor root_of(const Tensor& sum) {
+  const Tensor root = Tensor::allocate(sum.dtype(), {});
+  backend().unary(kernels::Unary::sqrt, sum.dtype(), sum.raw(), root.writable_data<std::byte>(), 1);
+  return root;
+}
+
+bool is_sound(const Tensor& sum) {
+  bool sound = false;
+  visit_real(sum.dtype(), [&]<class T>(T) { sound = kernels::keeps_digits(*sum.data<T>()); });
+  return sound;
+}
+
+/// √(Σ x²), where squares overflow or underflow of x·2⁻ᵉ with the exponent e of the largest |x|. A GPU does
+/// not wait to know whether they do: it scales in any case, by 1 as a rule.
+Tensor norm_of(const OpContext& c) {
+  const DType dtype = c.outputs[0].dtype;
+  const Tensor sum = sum_of_squares(c, {});
+  const Tensor narrow_sum = converted(sum, dtype);
+  if (narrow_sum.on_cpu() && is_sound(narrow_sum)) return converted(root_of(sum), dtype);
+  const Tensor sizes = for_each_input(c, [&](const Tensor& x, std::byte* to) {
+    const Tensor size = Tensor::allocate(dtype, x.shape());
+    backend().unary(kernels::Unary::abs, dtype, x.raw(), size.writable_data<std::byte>(), x.count());
+    backend().reduce(kernels::Reduction::max, dtype, size.raw(), 1, x.count(), 1, to);
+  });
+  const Tensor largest = reduced(kernels::Reduction::max, sizes), scale = Tensor::allocate(dtype, {});
+  backend().length_scales(dtype, narrow_sum.raw(), largest.raw(), 1, scale.writable_data<std::byte>());
+  const TensorSpec number{DType::float64, {}};
+  return converted(run_binary(kernels::Binary::divide, root_of(sum_of_squares(c, scale)),
+                              converted(scale, DType::float64), number),
+                   dtype);
 }
 
 }  // namespace
@@ -57,23 +97,12 @@ TAPEDECK_OP(global_norm_op) = {
           require_floating_list(c, 0);
           return spec(c.inputs[0].dtype(), {});
         },
-    .forward =
-        [](const OpContext& c) {
-          if (!c.inputs[0].on_cpu()) return one(norm_on_gpu(c));
-          double sum = 0;
-          for (const Tensor& input : c.inputs) {
-            const Tensor square = Tensor::allocate(input.dtype(), {});
-            square_sum(input, square.writable_data<std::byte>());
-            sum += square.item();
-          }
-          return one(Tensor::scalar(std::sqrt(sum), c.outputs[0].dtype));
-        },
+    .forward = [](const OpContext& c) { return one(norm_of(c)); },
     .vjp =
         [](const VjpContext& c) {
           Tensors gradients(c.inputs.size());
-          const Tensor scale = divide_no_nan(c.cotangents[0], c.outputs[0]);
-          for (std::size_t i = 0; i < c.inputs.size(); ++i)
-            if (c.wanted[i]) gradients[i] = scale * c.inputs[i];
+          for (std::size_t i = 0; i < c.inputs.size(); ++i)  // 1 / n may be infinite
+            if (c.wanted[i]) gradients[i] = c.cotangents[0] * divide_no_nan(c.inputs[i], c.outputs[0]);
           return gradients;
         },
     .vjp_formula = "dxᵢ = dn·xᵢ / n, 0 where the norm n is 0",
@@ -81,7 +110,8 @@ TAPEDECK_OP(global_norm_op) = {
       return {2 * cost::per_all_inputs(c).flops, cost::traffic(c)};
     },
     .doc =
-        "The root of the sum of the squares of all elements of several tensors, read once.\n\n"
+        "The root of the sum of the squares of all elements of several tensors. Squares may overflow and "
+        "underflow.\n\n"
         "t_list: tensors of one floating dtype, any shapes.\n"
         "Returns: a scalar of that dtype.\n"
         "Errors: InvalidArgumentError for an empty list; TypeMismatchError for other or different dtypes.",

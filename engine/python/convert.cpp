@@ -10,6 +10,7 @@
 #include "engine/python/descent.h"
 #include "engine/python/errors.h"
 #include "engine/python/list_values.h"
+#include "engine/python/number_policy.h"
 #include "engine/python/tensor_object.h"
 #include "engine/tensor/device_memory.h"
 
@@ -257,9 +258,7 @@ std::optional<Device> device_of_tensors(PyObject* const* values, std::size_t cou
   return found;
 }
 
-}  // namespace
-
-void convert_inputs(const OpDef& op, PyObject* const* values, Tensors& inputs) {
+void append_inputs(const OpDef& op, PyObject* const* values, Tensors& inputs) {
   const std::size_t count = op.inputs.size();
   bool all_tensors = true;
   for (std::size_t i = 0; i < count; ++i)
@@ -307,6 +306,13 @@ void convert_inputs(const OpDef& op, PyObject* const* values, Tensors& inputs) {
       inputs.push_back(to_tensor(read[i], dtype, where, guesses[i]));
     }
   }
+}
+
+}  // namespace
+
+void convert_inputs(const OpDef& op, PyObject* const* values, Tensors& inputs) {
+  append_inputs(op, values, inputs);
+  check_numbers(op, values, inputs);
 }
 
 }  // namespace tapedeck::python

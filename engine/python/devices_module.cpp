@@ -2,6 +2,8 @@
 
 #include <pybind11/stl.h>
 
+#include <exception>
+
 #include "engine/backend/devices.h"
 #include "engine/ops/placement.h"
 #include "engine/python/convert.h"
@@ -23,13 +25,14 @@ Device checked_device(const std::string& name) {
   return device;
 }
 
-/// `name` in the place of the thread's tf.device, as its name; None: none. `soft`: the CPU stands for what is
-/// not there. Returns the one before.
+/// `name` in the place of the thread's tf.device, as its name; None: none. `soft`: for a GPU that is not
+/// there stands the first one, and the CPU where there is none. Returns the one before.
 py::object enter_device(const std::optional<std::string>& name, bool soft) {
   std::optional<Device> device;
   if (name) {
     device = device_from_name(*name);
-    if (soft && !is_there(*device)) device = Device{};
+    if (soft && !is_there(*device))
+      device = device->kind == DeviceKind::gpu && gpu_count() > 0 ? Device{DeviceKind::gpu, 0} : Device{};
     if (!is_there(*device)) refuse_device("device", *device);
   }
   const std::optional<Device> before = set_device_scope(device);
@@ -67,6 +70,25 @@ void reset_memory_peak(const std::string& name) {
     reset_pool_peak();
   else
     device_memory(device).reset_peak();
+}
+
+/// Waits for what this thread gave to all GPUs. Returns the first error that a kernel found meanwhile; a GPU
+/// that is lost throws.
+std::exception_ptr wait_for_gpus() {
+  std::exception_ptr first;
+  const auto keep = [&] {
+    if (!first) first = std::current_exception();
+  };
+  for (int gpu = 0; gpu < gpu_count(); ++gpu) {
+    try {
+      device_memory({DeviceKind::gpu, static_cast<std::uint8_t>(gpu)}).synchronize();
+    } catch (const InvalidArgumentError&) {
+      keep();
+    } catch (const OutOfRangeError&) {
+      keep();
+    }
+  }
+  return first;
 }
 
 void trim_memory() {
@@ -110,6 +132,13 @@ void bind_devices(py::module_& module) {
       py::arg("policy"), "The tfe.DEVICE_PLACEMENT_… of threads that have none of their own.");
   module.def(
       "device_policy", [] { return static_cast<int>(copy_policy()); }, "What holds for this thread.");
+  module.def(
+      "wait_for_gpus",
+      [](bool raises) {
+        if (const std::exception_ptr error = wait_for_gpus(); error && raises) std::rethrow_exception(error);
+      },
+      py::arg("raises") = true,
+      "Waits for what this thread gave to GPUs, and raises the error that a kernel found meanwhile.");
   module.def("tensor_float_32_allowed", &tensor_float_32_allowed,
              "Whether GPUs may round the factors of float32's products to TF32.");
   module.def("allow_tensor_float_32", &allow_tensor_float_32, py::arg("allowed"),

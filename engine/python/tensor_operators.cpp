@@ -6,6 +6,7 @@
 #include "engine/python/arguments.h"
 #include "engine/python/convert.h"
 #include "engine/python/errors.h"
+#include "engine/python/number_policy.h"
 #include "engine/python/profile.h"
 #include "engine/python/tensor_object.h"
 #include "engine/tensor/narrow.h"
@@ -104,6 +105,8 @@ PyObject* binary(PyObject* a, PyObject* b) {
     if (!is_tensor(a) || !is_tensor(b)) return binary_converted(which, a, b);
     return guarded([&] {
       const Tensor inputs[] = {tensor_of(a), tensor_of(b)};
+      PyObject* const values[] = {a, b};
+      check_numbers(*row.op, values, inputs);
       return run(row, inputs);
     });
   });
@@ -114,6 +117,7 @@ PyObject* unary(PyObject* a) {
   return profiled(*operator_ops[which].op, [&] {
     return guarded([&] {
       const Tensor inputs[] = {tensor_like(a)};
+      check_numbers(*operator_ops[which].op, &a, inputs);
       return run(operator_ops[which], inputs);
     });
   });

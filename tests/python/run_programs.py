@@ -2,6 +2,7 @@
 
     python run_programs.py FOLDER [NUMBER…]     exit code 0 where all pass, 77 where there is no folder; "": the folder that
                                                 the environment variable TAPEDECK_PROGRAMS names
+    python run_programs.py --on-gpus FOLDER …   the same, exit code 1 where the programs find no GPU
     python run_programs.py --list               the numbers that are due
 """
 import glob
@@ -25,15 +26,26 @@ def run(path):
     return passed
 
 
+def finds_gpus():
+    asked = subprocess.run([sys.executable, "-B", "-c", "from tapedeck import tfe; print(tfe.num_gpus())"], capture_output=True, text=True,
+                           timeout=100, check=False)
+    return asked.returncode == 0 and int(asked.stdout) > 0
+
+
 def main(arguments):
     if arguments == ["--list"]:
         print(*DUE)
         return 0
+    on_gpus = arguments[:1] == ["--on-gpus"]
+    arguments = arguments[on_gpus:]
     folder = (arguments[0] if arguments else "") or os.environ.get("TAPEDECK_PROGRAMS", "")
     numbers = arguments[1:] or DUE
     if not folder:
         print("Skipped: the folder of the acceptance programs is not given; set the environment variable TAPEDECK_PROGRAMS.")
         return SKIPPED
+    if on_gpus and not finds_gpus():
+        print("FAILED: programs find no GPU")
+        return 1
     failed = []
     for number in numbers:
         paths = glob.glob(os.path.join(folder, f"{number}_*.py"))

@@ -1,10 +1,12 @@
 // Devices, streams and events.
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 
 #include "state.h"
+#include "waits.h"
 
 namespace emulation {
 namespace {
@@ -15,6 +17,7 @@ thread_local int current_device = 0;
 thread_local cudaError_t last_error = cudaSuccess;
 cudaError_t device_errors[device_count] = {};
 std::vector<Stream*> streams[device_count];
+std::atomic<unsigned long long> waits{0};
 
 cudaError_t told(cudaError_t error) {
   if (error != cudaSuccess && error != cudaErrorNotReady) last_error = error;
@@ -85,6 +88,10 @@ void enqueue(Stream* stream, const char* name, std::function<void()> work) {
 
 using namespace emulation;
 
+unsigned long long tapedeck_emulated_waits() {
+  return waits.load(std::memory_order_relaxed);
+}
+
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = device_count;
   return cudaSuccess;
@@ -122,6 +129,7 @@ cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) {
   return told(cudaErrorInvalidDevice);
 }
 cudaError_t cudaDeviceSynchronize() {
+  ++waits;
   std::lock_guard lock(mutex());
   run_all(current_device);
   return told(error_of(current_device));
@@ -186,6 +194,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  ++waits;
   std::lock_guard lock(mutex());
   run_until(*stream, stream->given);
   return told(error_of(stream->device));
@@ -226,6 +235,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return told(error_of(stream->device));
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  ++waits;
   std::lock_guard lock(mutex());
   if (!event->stream) return cudaSuccess;
   run_until(*event->stream, event->place);

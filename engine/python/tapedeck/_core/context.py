@@ -58,7 +58,7 @@ def num_gpus():
     return _engine.gpu_count()
 
 
-soft_placement = [False]  # tf.config.set_soft_device_placement
+soft_placement = [True]  # tf.config.set_soft_device_placement
 
 
 @public("device")
@@ -70,8 +70,9 @@ def device(name=None, *, device_name=None, device_name_or_function=None):
     None and "" end what a device around says: ops run on the first GPU that one of their inputs is on; those on CPU tensors there;
     those that make values of nothing on the first GPU, where there is one. device_name and device_name_or_function are TensorFlow's
     names of the argument.
-    Errors: RuntimeError naming a GPU that is not there, but after tf.config.set_soft_device_placement(True), when the CPU stands for
-    it; ValueError for what is no device's name.
+    For a device that is not there stands the first GPU, or the CPU where there is none: a program for GPUs runs on any machine.
+    tf.config.set_soft_device_placement(False) makes that an error, RuntimeError naming the device and why it is not there.
+    Errors: ValueError for what is no device's name.
     """
     name = next((each for each in (name, device_name, device_name_or_function) if each is not None), None)
     if name is not None and not isinstance(name, str):

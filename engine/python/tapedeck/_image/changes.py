@@ -3,7 +3,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
-from tapedeck._core import dtypes
+from tapedeck._core import context, dtypes
 from tapedeck._core.arguments import integers, number
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import public
@@ -203,6 +203,7 @@ def stateless_random_crop(value, size, seed, name=None):
     if len(extents) != value.ndim or any(not 0 <= part <= own for part, own in zip(extents, value.shape)):
         raise InvalidArgumentError(f"stateless_random_crop: size {extents} for value {tuple(value.shape)}; needs at most its "
                                    "extent for each axis")
-    drawn = np.asarray(stateless_uniform([value.ndim], seed, 0, 2**31 - 1, dtypes.int32))
+    with context.device("/cpu:0"):
+        drawn = np.asarray(stateless_uniform([value.ndim], seed, 0, 2**31 - 1, dtypes.int32))
     begin = [int(number) % (own - part + 1) for number, own, part in zip(drawn, value.shape, extents)]
     return op("slice")(value, begin, extents)

@@ -35,30 +35,27 @@ def count_nonzero(input=None, axis=None, keepdims=None, dtype="int64", name=None
     return op("cast")(op("reduce_sum")(hits, axis=axis, keepdims=keep), dtype)
 
 
-def _keeps_digits(sums):
-    """Whether no power that was added overflowed or underflowed."""
-    values = sums.numpy().astype(np.float64)
-    info = limits(sums.dtype)
-    return bool(np.all(np.isnan(values) | ((values >= info.tiny / info.eps) & (values < np.inf))))
-
-
 def _where_not_0(x, function):
     """function(x) with 0 where x is 0, also in gradients: a subgradient where the function's own slope is infinite."""
     positive = op("not_equal")(x, 0)
     return op("where")(positive, function(op("where")(positive, x, op("ones_like")(x))), op("zeros_like")(x))
 
 
-def _powers(x, order):
-    sizes = op("abs")(x)
+def _powers(sizes, order):
     return _where_not_0(sizes, lambda y: y**order) if order < 1 else sizes**order
 
 
-def _scaled_norm(x, order, axis, keepdims):
-    """As the sum of powers says, of what is divided by the largest |x|."""
-    largest = op("stop_gradient")(op("reduce_max")(op("abs")(x), axis=axis, keepdims=True))
-    largest = op("where")(op("logical_and")(op("is_finite")(largest), largest > 0), largest, op("ones_like")(largest))
-    sums = op("reduce_sum")(_powers(x / largest, order), axis=axis, keepdims=keepdims)
-    return _where_not_0(sums, lambda y: y ** (1.0 / order)) * op("reshape")(largest, sums.shape)
+def _scales(sizes, order, axis):
+    """What sizes are divided by so that the sums of their powers keep their digits: the largest where one of these would overflow or
+    underflow, else 1."""
+    largest = op("stop_gradient")(op("reduce_max")(sizes, axis=axis, keepdims=True))
+    info = limits(sizes.dtype)
+    count = sizes.shape.num_elements() // max(1, largest.shape.num_elements())
+    with np.errstate(over="ignore", under="ignore"):
+        lowest, highest = (np.float64(limit) ** (1.0 / order) for limit in (info.tiny / info.eps, info.max / max(1, 2 * count)))
+    too_large = op("logical_and")(op("is_finite")(largest), largest > float(min(highest, info.max)))
+    too_small = op("logical_and")(largest > 0, largest < float(lowest))
+    return op("where")(op("logical_or")(too_large, too_small), largest, op("ones_like")(largest))
 
 
 def _vector_norm(x, order, axis, keepdims):
@@ -71,8 +68,10 @@ def _vector_norm(x, order, axis, keepdims):
     if not isinstance(order, str) and order > 0:
         if not (x.dtype.is_floating or x.dtype.is_complex):
             raise _engine.TypeMismatchError(f"norm: tensor is {x.dtype.name}; ord {order} needs a floating dtype")
-        sums = op("reduce_sum")(_powers(x, order), axis=axis, keepdims=keepdims)
-        return sums ** (1.0 / order) if _keeps_digits(sums) else _scaled_norm(x, order, axis, keepdims)
+        sizes = op("abs")(x)
+        scales = _scales(sizes, order, axis)
+        sums = op("reduce_sum")(_powers(sizes / scales, order), axis=axis, keepdims=keepdims)
+        return _where_not_0(sums, lambda y: y ** (1.0 / order)) * op("reshape")(scales, sums.shape)
     raise InvalidArgumentError(f"norm: ord is {order!r}; vectors have 'euclidean', numbers above 0, and inf")
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._array.shaping import broadcast_static_shape as _broadcast_static_shape
-from tapedeck._core import dtypes
+from tapedeck._core import context, dtypes
 from tapedeck._core.arguments import integer, integers
 from tapedeck._core.composites import limits as _limits, op as _op
 from tapedeck._core.public import public
@@ -112,7 +112,8 @@ def random_crop(value, size, seed=None, name=None):
     if len(extents) != value.ndim or any(not 0 <= part <= own for part, own in zip(extents, value.shape)):
         raise _engine.InvalidArgumentError(f"random_crop: size {extents} for value {tuple(value.shape)}; needs at most its extent "
                                            "for each axis")
-    drawn = np.asarray(_op("random_uniform")([value.ndim], 0, 2**62, dtypes.int64, seed))
+    with context.device("/cpu:0"):
+        drawn = np.asarray(_op("random_uniform")([value.ndim], 0, 2**62, dtypes.int64, seed))
     begin = [int(number) % (own - part + 1) for number, own, part in zip(drawn, value.shape, extents)]
     return _op("slice")(value, begin, extents)
 

@@ -35,7 +35,8 @@ def list_devices():
 @public("tfe.execution_mode")
 @contextlib.contextmanager
 def execution_mode(mode):
-    """Does nothing: ops have run when their function returns. mode: tfe.SYNC, tfe.ASYNC or None; ValueError for another."""
+    """Does nothing: ops on the CPU have run when their function returns, and those on GPUs go on meanwhile, in any mode. mode:
+    tfe.SYNC, tfe.ASYNC or None; ValueError for another."""
     if mode not in (None, SYNC, ASYNC):
         raise ValueError(f"Execution mode should be None/SYNC/ASYNC. Got {mode}")
     yield
@@ -43,12 +44,16 @@ def execution_mode(mode):
 
 @public("tfe.async_wait")
 def async_wait():
-    """Does nothing: no op is under way."""
+    """Waits until what this thread gave to GPUs is done. Raises what a kernel found meanwhile, as the next read of a value would: an
+    index out of range, a singular matrix. Ops on the CPU are done anyway."""
+    _engine.wait_for_gpus()
 
 
 @public("tfe.async_clear_error")
 def async_clear_error():
-    """Does nothing: an op's error is raised where it was called."""
+    """Waits as async_wait does, and forgets what a kernel found. InternalError where the GPU is lost to the process. An error of an
+    op on the CPU is raised where it is called."""
+    _engine.wait_for_gpus(raises=False)
 
 
 @public("tfe.defun")

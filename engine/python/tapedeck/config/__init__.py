@@ -76,7 +76,8 @@ def get_visible_devices(device_type=None):
 
 @public("config.set_soft_device_placement")
 def set_soft_device_placement(enabled):
-    """Whether the CPU stands for a GPU that is not there, in tf.device. False at first: such a device is refused.
+    """Whether another device stands for one that is not there, in tf.device: the first GPU, or the CPU where there is none. True at
+    first, as in TensorFlow; with False such a device is refused.
 
     An op without a kernel for GPUs runs on the CPU anyway.
     """
@@ -85,7 +86,7 @@ def set_soft_device_placement(enabled):
 
 @public("config.get_soft_device_placement")
 def get_soft_device_placement():
-    """Whether the CPU stands for a GPU that is not there."""
+    """Whether another device stands for one that is not there."""
     return context.soft_placement[0]
 
 

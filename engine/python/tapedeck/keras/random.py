@@ -2,12 +2,13 @@
 import numbers
 
 from tapedeck import _engine
-from tapedeck._core import dtypes
+from tapedeck._core import context, dtypes
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._core.trackable import Trackable as _Trackable
 from tapedeck._random import distributions as random, streams as random_streams
 from tapedeck.keras import backend as _backend
+from tapedeck.train.updates import number_variable
 
 
 @public("keras.random.SeedGenerator")
@@ -17,12 +18,12 @@ class SeedGenerator(_Trackable):
 
     def __init__(self, seed=None, name=None):
         if seed is None:
-            seed = int(random.uniform([], maxval=2 ** 31 - 1, dtype=dtypes.int32))
+            with context.device("/cpu:0"):
+                seed = int(random.uniform([], maxval=2 ** 31 - 1, dtype=dtypes.int32))
         if not isinstance(seed, numbers.Integral):
             raise ValueError(f"Argument `seed` must be an integer. Received: seed={seed!r}")
         self.name, self._initial_seed = name or _backend.unique_name("seed_generator"), seed
-        self.state = _engine.Variable([int(seed), 0], dtype=dtypes.int64, trainable=False, name=f"{self.name}/seed_generator_state",
-                                      import_scope="")
+        self.state = number_variable([int(seed), 0], dtype=dtypes.int64, name=f"{self.name}/seed_generator_state", import_scope="")
 
     def next(self):
         """The next seed, two int64 numbers."""

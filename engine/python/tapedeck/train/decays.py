@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from tapedeck import _engine
+from tapedeck._core import context
 from tapedeck._core.composites import tensor
 from tapedeck._core.public import public
 from tapedeck.train.updates import as_float, value_of
@@ -204,7 +205,8 @@ def noisy_linear_cosine_decay(learning_rate, global_step, decay_steps, initial_v
         steps = as_float(decay_steps)
         capped = min(step, steps)
         variance = as_float(initial_variance) / (1.0 + capped) ** as_float(variance_decay)
-        noise = float(_engine.op_function("random_normal")([], dtype="float64")) * variance ** 0.5
+        with context.device("/cpu:0"):
+            noise = float(_engine.op_function("random_normal")([], dtype="float64")) * variance ** 0.5
         fraction = capped / steps
         cosine = 0.5 * (1.0 + math.cos(2.0 * math.pi * as_float(num_periods) * fraction))
         return as_float(learning_rate) * ((as_float(alpha) + 1.0 - fraction + noise) * cosine + as_float(beta))

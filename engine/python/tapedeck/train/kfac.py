@@ -127,8 +127,8 @@ class Factored:
     def _inverse(self, kernel):
         """(A + π√λ)⁻¹ and (G + √λ/π)⁻¹ of a layer."""
         inputs, outputs = self._slot_of(kernel, "input_factor"), self._slot_of(kernel, "output_factor")
-        means = [float(op("trace")(factor)) / factor.shape[0] for factor in (inputs, outputs)]
-        ratio = (means[0] / means[1]) ** 0.5 if min(means) > 0 else 1.0
+        means = [op("cast")(op("trace")(factor), "float64") / factor.shape[0] for factor in (inputs, outputs)]
+        ratio = op("where")(op("minimum")(*means) > 0, op("sqrt")(op("divide_no_nan")(*means)), op("ones_like")(means[0]))
         root = as_float(self._damping) ** 0.5
         return _damped_inverse(inputs, ratio * root), _damped_inverse(outputs, root / ratio)
 
@@ -152,14 +152,15 @@ class Factored:
     def _natural_step(self, pairs, rate):
         """Updates the variables of (gradient, variable) pairs."""
         found = self._preconditioned(pairs)
-        scale = 1.0
+        steps, scale = [(step, variable) for step, _, variable in found], 1.0
         if self._norm_constraint is not None:
-            divergence = sum(float(op("dot")(step, gradient)) for step, gradient, _ in found) * rate * rate
-            limit = as_float(self._norm_constraint)
-            scale = min(1.0, (limit / divergence) ** 0.5) if divergence > 0 else 1.0
+            slopes = [op("cast")(op("dot")(step, gradient), "float64") for step, gradient, _ in found]
+            divergence = op("add_n")(slopes) * (rate * rate)
+            within = op("minimum")(op("sqrt")(op("divide_no_nan")(as_float(self._norm_constraint), divergence)), 1.0)
+            scale = op("where")(divergence > 0, within, op("ones_like")(within))
+            steps = [(step * op("cast")(scale, step.dtype), variable) for step, variable in steps]
         debugging.health("K-FAC/damping", as_float(self._damping))
         debugging.health("K-FAC/step scale", scale)
-        steps = [(step if scale == 1.0 else step * scale, variable) for step, _, variable in found]
         self._run("momentum", steps, (("momentum", 0.0),), (rate, as_float(self._momentum)), (False,))
         self._steps += 1
 
@@ -209,4 +210,4 @@ def _product(rows, weight):
 def _damped_inverse(factor, damping):
     size = factor.shape[0]
     eye = _engine.constant(np.eye(size), factor.dtype, None)
-    return linalg.cholesky_solve(op("cholesky")(factor + eye * damping), eye)
+    return linalg.cholesky_solve(op("cholesky")(factor + eye * op("cast")(damping, factor.dtype)), eye)

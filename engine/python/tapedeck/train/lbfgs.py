@@ -27,7 +27,7 @@ class LBFGS:
     which learning_rate is the first length tried (train/line_search.py): each takes more evaluations and none goes up.
     The panel Health shows the pairs: s·y, rho = 1 / s·y, the curvature s·y / s·s, and the step lengths.
     gradient_tolerance: stop where no gradient element is larger. change_tolerance: stop where neither the loss nor any
-    element changes by more.
+    element changes by more. What an iteration does depends on values: it reads a few numbers, and so waits for a GPU.
     Errors: ValueError for no history, another line_search, and c1 and c2 that are not 0 < c1 < c2 < 1.
     """
 

@@ -103,7 +103,8 @@ class ExponentialMovingAverage(SlotUpdater):
                 steps = self._slot(variable, "local_step", tensor(0.0, variable.dtype))
                 steps.assign_add(1)
                 average.assign(_mixed(decay, average, value))
-                corrected = average.read_value() / (1.0 - decay ** float(steps))
+                kept = op("pow")(tensor(decay, "float64"), op("cast")(steps, "float64"))
+                corrected = average.read_value() / op("cast")(1.0 - kept, value.dtype)
                 self._slot(variable, "average", corrected).assign(corrected)
             else:
                 average = self._slot(variable, "average", value)

@@ -9,9 +9,25 @@ from tapedeck._core.indexed_slices import IndexedSlices
 from tapedeck._core.trackable import Trackable
 
 
+_MOST_KNOWN = 64
+_known = {}  # number of a value on a GPU → what it is
+
+
 def value_of(number):
-    """A hyperparameter: a number or a scalar tensor or variable, or a function of no arguments that gives one."""
-    return number() if callable(number) and not isinstance(number, (_engine.Tensor, _engine.Variable)) else number
+    """A hyperparameter: a number or a scalar tensor or variable, or a function of no arguments that gives one. What is on a GPU is
+    read, once for each value: it is the same in many steps."""
+    if isinstance(number, (int, float)):
+        return number
+    if callable(number) and not isinstance(number, (_engine.Tensor, _engine.Variable)):
+        number = number()
+    if not isinstance(number, (_engine.Tensor, _engine.Variable)) or number.device == "/cpu:0":
+        return number
+    value = number.read_value() if isinstance(number, _engine.Variable) else number
+    if value._id not in _known:
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known[value._id] = float(value)
+    return _known[value._id]
 
 
 def as_float(number):
@@ -20,7 +36,7 @@ def as_float(number):
 
 
 def number_variable(value, dtype, name, import_scope):
-    """A variable of one number that Python reads in each step: on the CPU, where that waits for nothing."""
+    """A variable of few numbers that Python reads in each step: on the CPU, where that waits for nothing."""
     with context.device("/cpu:0"):
         return _engine.Variable(value, dtype=dtype, trainable=False, name=name, import_scope=import_scope)
 

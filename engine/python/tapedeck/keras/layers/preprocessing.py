@@ -4,7 +4,7 @@ import math
 import numpy as np
 
 from tapedeck import _engine
-from tapedeck._core import dtypes
+from tapedeck._core import context, dtypes
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
@@ -360,7 +360,11 @@ class RandomCrop(RandomImages):
         return self._cut(inputs, lambda room: room // 2)
 
     def _changed(self, inputs):
-        return self._cut(inputs, lambda room: int(random.uniform([], 0, room + 1, dtypes.int32, self.seed)))
+        def drawn(room):
+            with context.device("/cpu:0"):
+                return int(random.uniform([], 0, room + 1, dtypes.int32, self.seed))
+
+        return self._cut(inputs, drawn)
 
 
 def _limits(argument, value, least, one_sided):

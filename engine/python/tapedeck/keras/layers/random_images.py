@@ -4,6 +4,7 @@ import math
 import numpy as np
 
 from tapedeck import _engine
+from tapedeck._core import context
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._random import distributions as random
@@ -81,7 +82,8 @@ class _Moved(RandomImages):
 
     def _draw(self, batch, between):
         """A number for each image, as an array."""
-        return random.uniform([batch, 1, 1], *between, seed=self.seed).numpy().astype("float64")
+        with context.device("/cpu:0"):
+            return random.uniform([batch, 1, 1], *between, seed=self.seed).numpy().astype("float64")
 
     def _changed(self, inputs):
         first = self.data_format == "channels_first"

@@ -130,9 +130,8 @@ def log_cosh(y_true, y_pred):
 
 def _hinge_labels(y_true):
     """Labels of 0 and 1 as −1 and 1; others stay."""
-    if bool(op("reduce_all")(op("logical_or")(op("equal")(y_true, 0), op("equal")(y_true, 1)))):
-        return 2. * y_true - 1.
-    return y_true
+    are_bits = op("reduce_all")(op("logical_or")(op("equal")(y_true, 0), op("equal")(y_true, 1)))
+    return op("where")(are_bits, 2. * y_true - 1., y_true)
 
 
 def _hinge(y_true, y_pred):

@@ -4,7 +4,7 @@ from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._core.trackable import Trackable as _Trackable
 from tapedeck.keras import optimizers as _optimizers
-from tapedeck.train.updates import values_of as _values_of, with_values as _with_values
+from tapedeck.train.updates import number_variable as _number_variable, values_of as _values_of, with_values as _with_values
 
 
 @public("keras.mixed_precision.LossScaleOptimizer", "keras.optimizers.LossScaleOptimizer")
@@ -17,7 +17,8 @@ class LossScaleOptimizer(_Trackable):
         optimizer.apply(tape.gradient(loss, variables), variables)
 
     inner_optimizer: of tf.keras.optimizers; initial_scale: the first scale; dynamic: it is doubled after dynamic_growth_steps steps
-    with finite gradients and halved (never below 1) after one without; otherwise it stays.
+    with finite gradients and halved (never below 1) after one without; otherwise it stays. Whether they are finite Python has to
+    know: each step reads that, and so waits for a GPU.
     Source: P. Micikevicius et al., "Mixed Precision Training", 2018, section 3.2.
     Errors: TypeError for what is no optimiser.
     """
@@ -30,7 +31,7 @@ class LossScaleOptimizer(_Trackable):
         self.name = name or "loss_scale_optimizer"
         for label, first, dtype in ("dynamic_scale", self.initial_scale, "float32"), ("step_counter", 0, "int32"):
             restored = self._restored_value("_" + label)
-            setattr(self, "_" + label, _engine.Variable(first if restored is None else restored, dtype=dtype, trainable=False,
+            setattr(self, "_" + label, _number_variable(first if restored is None else restored, dtype=dtype,
                                                         name=f"{self.name}/{label}", import_scope=""))
 
     @property
@@ -87,7 +88,7 @@ class LossScaleOptimizer(_Trackable):
         """Updates the variables by gradients of the scaled loss, where all are finite; the scale changes as it must."""
         grads = list(grads)
         values = [_values_of(gradient) for gradient in grads if gradient is not None]
-        finite = all(bool(_op("reduce_all")(_op("is_finite")(value))) for value in values)
+        finite = not values or bool(_op("reduce_all")(_op("stack")([_op("reduce_all")(_op("is_finite")(value)) for value in values])))
         if finite:
             self.inner_optimizer.apply(self.get_unscaled_gradients(grads), trainable_variables)
         if self.dynamic:

@@ -1,13 +1,19 @@
 """What a model was compiled with: its losses and metrics, matched to its outputs."""
 import numpy as np
 
-
+from tapedeck import _engine
 from tapedeck._core.composites import op, tensor
 from tapedeck.keras.layers import calls
 
 
+def _unless_on_gpu(value):
+    """The value as a number where that waits for nothing."""
+    return value if getattr(value, "device", "/cpu:0") != "/cpu:0" else float(value)
+
+
 class LossTracker:
-    """The mean of losses over batches, each as often as it has examples: what 'loss' is in logs. It runs no ops."""
+    """The mean of losses over batches, each as often as it has examples: what 'loss' is in logs. It runs no ops that anybody sees,
+    and those only of losses on a GPU, which it does not wait for."""
 
     def __init__(self, name="loss"):
         self.name, self._total, self._count, self._noted = name, 0., 0, None
@@ -17,24 +23,33 @@ class LossTracker:
         """Takes a batch's loss into account, until somebody says otherwise: an update_state before the next batch stands in its
         place, as of a train_step that updates all `metrics` after compute_loss."""
         self._settle()
-        self._noted = float(value), examples
+        self._noted = _unless_on_gpu(value), examples
 
     def update_state(self, value, sample_weight=1):
         """Takes a batch's loss into account; sample_weight: its examples."""
-        self._noted = float(value), sample_weight
+        self._noted = _unless_on_gpu(value), sample_weight
         self._settle()
 
     def _settle(self):
-        value, examples = self._noted or (0., 0)
+        self._total, self._count = self._with_noted()
         self._noted = None
-        self._total += value * examples
-        self._count += examples
+
+    def _with_noted(self):
+        if self._noted is None:
+            return self._total, self._count
+        value, examples = self._noted
+        if isinstance(value, float):
+            return self._total + value * examples, self._count + examples
+        with _engine.QuietScope():
+            return op("cast")(value, "float64") * examples + self._total, self._count + examples
 
     def result(self):
-        """The mean, a number; 0 before the first."""
-        value, examples = self._noted or (0., 0)
-        count = self._count + examples
-        return (self._total + value * examples) / count if count else 0.
+        """The mean, a number, or of losses on a GPU a float64 scalar; 0 before the first."""
+        total, count = self._with_noted()
+        if not count or isinstance(total, float):
+            return total / count if count else 0.
+        with _engine.QuietScope():
+            return total / count
 
     def reset_state(self):
         """Forgets all."""

@@ -4,7 +4,7 @@ import math
 import numpy as np
 
 from tapedeck import _engine
-from tapedeck._core import nest
+from tapedeck._core import context, nest
 from tapedeck._core.public import public
 from tapedeck.keras import backend
 
@@ -180,7 +180,7 @@ class ArrayFeed:
 
 def _permutation(count):
     """A random order of that many, drawn as the engine draws: tf.random.set_seed says which."""
-    with _engine.QuietScope():
+    with _engine.QuietScope(), context.device("/cpu:0"):
         return _engine.op_function("random_shuffle")(_engine.constant(np.arange(count), None, None)).numpy()
 
 

@@ -13,7 +13,7 @@ from tapedeck._gradients.tape import GradientTape
 from tapedeck.keras import backend
 from tapedeck.keras.layers.weights import snake_case
 from tapedeck.keras.optimizers import schedules
-from tapedeck.train.updates import dense, number_variable, SlotUpdater, value_of, values_of, with_values
+from tapedeck.train.updates import as_float, dense, number_variable, SlotUpdater, value_of, values_of, with_values
 
 
 @public("keras.Optimizer", "keras.optimizers.Optimizer", "keras.optimizers.legacy.Optimizer")
@@ -110,7 +110,7 @@ class Optimizer(SlotUpdater):
 
     def _rate(self):
         """The learning rate of the step as Python's float: for the ops' numbers."""
-        rate = float(np.asarray(self.learning_rate))
+        rate = as_float(self.learning_rate)
         return rate / (1.0 + self._decay * float(self.iterations)) if self._decay else rate
 
     @property

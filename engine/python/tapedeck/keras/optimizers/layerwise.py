@@ -4,16 +4,25 @@ import math
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import public
 from tapedeck.keras.optimizers.base import Optimizer
+from tapedeck.train.updates import dense
 
-_mean, _sum, _maximum = op("reduce_mean"), op("reduce_sum"), op("maximum")
+_mean, _maximum, _length = op("reduce_mean"), op("maximum"), op("reduce_euclidean_norm")
 
 
 def _root_mean_square(x):
-    return float(_mean(x * x)) ** 0.5 if x.shape.num_elements() else 0.0
+    return op("sqrt")(_mean(x * x)) if x.shape.num_elements() else tensor(0.0, x.dtype)
+
+
+class _Layerwise(Optimizer):
+    """One whose update_step takes the rate as Python's number: a tensor on a GPU would have to be waited for."""
+
+    def _update_all(self, pairs, rate):
+        for gradient, variable in pairs:
+            self.update_step(dense(gradient, variable), variable, rate)
 
 
 @public("keras.optimizers.Adafactor")
-class Adafactor(Optimizer):
+class Adafactor(_Layerwise):
     """Adafactor: second moments as products of a row and a column. Slots: "row", "column" of variables with at least two axes, else
     "velocity".
 
@@ -41,10 +50,10 @@ class Adafactor(Optimizer):
         rate = float(learning_rate)
         if self._schedule is None and self.relative_step:
             rate = min(rate, 1.0 / math.sqrt(step))
-        rate = min(rate, 1.0 / math.sqrt(step)) * max(self.epsilon_2, _root_mean_square(variable.read_value()))
+        rate = min(rate, 1.0 / math.sqrt(step)) * _maximum(_root_mean_square(variable.read_value()), self.epsilon_2)
         moment = self._second_moment(gradient * gradient + self.epsilon_1, variable, 1.0 - step ** self.beta_2_decay)
         change = gradient * op("rsqrt")(moment)
-        change = change / max(1.0, _root_mean_square(change) / self.clip_threshold)
+        change = change / _maximum(_root_mean_square(change) / self.clip_threshold, 1.0)
         variable.assign_sub(change * rate)
 
     def _second_moment(self, square, variable, kept):
@@ -61,7 +70,7 @@ class Adafactor(Optimizer):
 
 
 @public("keras.optimizers.Lamb")
-class Lamb(Optimizer):
+class Lamb(_Layerwise):
     """LAMB: Adam's steps, each variable's as long as the variable times the learning rate. Slots: "momentum", "velocity".
 
     Source: Y. You et al., "Large Batch Optimization for Deep Learning: Training BERT in 76 minutes", 2020, algorithm 2.
@@ -85,5 +94,7 @@ class Lamb(Optimizer):
             slot.assign(op("axpby")(tensor(beta, variable.dtype), slot, tensor(1.0 - beta, variable.dtype), estimate))
             moments.append(slot.read_value() / (1.0 - beta ** step))
         change = moments[0] / (op("sqrt")(moments[1]) + self.epsilon)
-        own, length = (float(_sum(x * x)) ** 0.5 for x in (variable.read_value(), change))
-        variable.assign_sub(change * (float(learning_rate) * (own / length if own > 0 and length > 0 else 1.0)))
+        own, length = _length(variable.read_value()), _length(change)
+        there = op("logical_and")(own > 0, length > 0)
+        share = op("where")(there, op("divide_no_nan")(own, length), op("ones_like")(own))
+        variable.assign_sub(change * (share * float(learning_rate)))

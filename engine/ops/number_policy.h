@@ -1,0 +1,13 @@
+// What the thread's device policy (placement.h) says of numbers.
+#pragma once
+
+#include "engine/ops/op.h"
+
+namespace tapedeck::detail {
+
+/// Of a number on the CPU that a program has as a tensor, input `place` of a call that tf.device or another
+/// input takes to a GPU: throws, prints, or does nothing, as the policy says. run_op cannot tell it from the
+/// numbers of the host language, which go along with a kernel to any device.
+void check_number(const OpDef& op, std::span<const Tensor> inputs, std::size_t place);
+
+}  // namespace tapedeck::detail

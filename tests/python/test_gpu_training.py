@@ -1,0 +1,96 @@
+"""Variables, gradients, optimisers, checkpoints and data sets on GPUs."""
+import gc
+import os
+import tempfile
+import unittest
+
+import numpy as np
+
+import tapedeck as tf
+from gpus import OnGpus, setUpModule  # noqa: F401
+
+
+class Training(OnGpus):
+    def test_variables_stay_on_their_device(self):
+        variable = tf.Variable(tf.constant([1., 2.]))
+        variable.assign(tf.constant([3., 4.]).cpu())
+        self.assertEqual((variable.device, variable.numpy().tolist()), ("/gpu:0", [3., 4.]))
+        variable.assign_add([1., 1.])
+        with tf.device("/cpu:0"):
+            variable.assign_sub([2., 2.])
+            here = tf.Variable(tf.constant([1.]).gpu())
+        self.assertEqual((variable.device, variable.numpy().tolist()), ("/gpu:0", [2., 3.]))
+        self.assertEqual(here.device, "/cpu:0")
+        here.assign(tf.constant([5.]))
+        self.assertEqual((here.device, here.numpy().tolist()), ("/cpu:0", [5.]))
+
+    def test_memory_returns_the_moment_a_variable_goes(self):
+        bytes_of = tf.config.experimental.get_memory_info
+        gc.collect()
+        before = bytes_of("GPU:0")["current"]
+        variable = tf.Variable(tf.zeros([1 << 20]))
+        self.assertGreaterEqual(bytes_of("GPU:0")["current"], before + (4 << 20))
+        del variable
+        self.assertLess(bytes_of("GPU:0")["current"], before + (4 << 20))
+        tf.config.experimental.reset_memory_stats("GPU:0")
+        info = bytes_of("GPU:0")
+        self.assertLess(info["peak"], info["current"] + (4 << 20))
+
+    def test_gradients_cross_devices(self):
+        w = tf.Variable([[1., 2.], [3., 4.]])
+        x = tf.constant([[1., -1.]]).cpu()
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(tf.matmul(x, w) ** 2.)
+        self.assertEqual(y.device, "/gpu:0")
+        dx, dw = tape.gradient(y, [x, w])
+        self.assertEqual((dx.device, dw.device), ("/cpu:0", "/gpu:0"))
+        self.assertEqual(dx.numpy().tolist(), [[-12., -28.]])
+        self.assertEqual(dw.numpy().tolist(), [[-4., -4.], [4., 4.]])
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(x * x)
+        self.assertEqual(tape.gradient(y, x).device, "/cpu:0")
+
+    def test_a_model_trains_there(self):
+        x = tf.constant(np.random.RandomState(1).randn(32, 3).astype(np.float32))
+        y = tf.matmul(x, [[1.], [-2.], [3.]])
+        for optimizer in (tf.keras.optimizers.Adam(0.1), tf.train.MomentumOptimizer(0.01, 0.9)):
+            w = tf.Variable(tf.zeros([3, 1]))
+            for _ in range(300):
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean((tf.matmul(x, w) - y) ** 2.)
+                optimizer.apply_gradients([(tape.gradient(loss, w), w)])
+            self.assertEqual(w.device, "/gpu:0")
+            np.testing.assert_allclose(w.numpy(), [[1.], [-2.], [3.]], atol=0.05)
+
+    def test_checkpoints_hold_what_was_there(self):
+        variable = tf.Variable([1., 2., 3.])
+        with tempfile.TemporaryDirectory() as folder:
+            path = tf.train.Checkpoint(v=variable).save(os.path.join(folder, "c"))
+            variable.assign([0., 0., 0.])
+            tf.train.Checkpoint(v=variable).restore(path)
+        self.assertEqual((variable.device, variable.numpy().tolist()), ("/gpu:0", [1., 2., 3.]))
+
+    def test_data_sets_stay_on_the_cpu(self):
+        seen = []
+
+        def double(x):
+            seen.append((x.device, (x * 2.).device))
+            return x * 2.
+
+        dataset = tf.data.Dataset.from_tensor_slices(tf.constant([1., 2., 3., 4.])).map(double).batch(2).prefetch(1)
+        batches = list(dataset)
+        self.assertEqual([batch.numpy().tolist() for batch in batches], [[2., 4.], [6., 8.]])
+        self.assertEqual({*seen, (batches[0].device, "/cpu:0")}, {("/cpu:0", "/cpu:0")})
+
+    def test_a_data_set_gives_its_elements_to_a_gpu_where_that_is_asked_for(self):
+        dataset = tf.data.Dataset.from_tensor_slices(([1., 2., 3., 4.], ["a", "b", "c", "d"])).batch(2)
+        for moved in (tf.data.experimental.copy_to_device("/gpu:0"), tf.data.experimental.prefetch_to_device("/gpu:0", 1)):
+            found = [(numbers.device, numbers.numpy().tolist(), texts.device) for numbers, texts in dataset.apply(moved)]
+            self.assertEqual(found, [("/gpu:0", [1., 2.], "/cpu:0"), ("/gpu:0", [3., 4.], "/cpu:0")])
+        self.assertEqual(next(iter(dataset.apply(tf.data.experimental.copy_to_device("/cpu:0"))))[0].device, "/cpu:0")
+
+
+if __name__ == "__main__":
+    unittest.main()
