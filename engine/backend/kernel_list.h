@@ -195,8 +195,6 @@ KERNEL(void, random_dropout, (DType dtype, const StreamPlace& place, double rate
 
 // ---- random numbers of other distributions: random_draws, gamma_gradient ----
 // One block for each number; where one takes several attempts, they are told by the counter's third word.
-/// The numbers 0 … count − 1 in random order. Ops of GPUs, too, ask the CPU for it.
-CPU_KERNEL(void, random_order, (const StreamPlace& place, std::int64_t count, std::int64_t* out))
 /// out[b, i]: the number of a class, class k with probability exp(logits[b, k]) / Σ exp(logits[b, :]). Says which
 /// is the first row that has NaN, +Inf or nothing finite (out is then unfinished), or −1.
 CPU_KERNEL(std::int64_t, random_classes, (DType logits_dtype, const void* logits, std::int64_t rows,

@@ -193,15 +193,6 @@ double binomial_value(double count, double p, StreamPlace place, std::int64_t in
 
 }  // namespace
 
-void random_order(const StreamPlace& place, std::int64_t count, std::int64_t* out) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto word = words_at(place, i)[0];
-    const auto other = static_cast<std::int64_t>(scale_word(word, static_cast<std::uint64_t>(i) + 1));
-    if (other != i) out[i] = out[other];
-    out[other] = i;
-  }
-}
-
 std::int64_t random_classes(DType logits_dtype, const void* logits, std::int64_t rows, std::int64_t classes,
                             const StreamPlace& place, DType dtype, void* out, std::int64_t samples) {
   const auto draw = [&]<class T>(const T* typed) {

@@ -88,8 +88,8 @@ class RandomTest : public QObject {
   }
 
   void a_table_says_which_kernel_its_device_lacks() {
-    std::int64_t order[1];
-    EXPECT_ERROR(NoKernel, OnGpu()->random_order({}, 1, order), "no kernel random_order on this device");
+    EXPECT_ERROR(NoKernel, OnGpu()->distinct_values(DType::float32, nullptr, 0),
+                 "no kernel distinct_values on this device");
   }
 
   void dropout_drops_what_the_cpu_drops() {
