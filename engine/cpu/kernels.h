@@ -5,6 +5,8 @@
 
 namespace tapedeck::cpu {
 
+using kernels::Values;  // the recorder has another one
+
 #define KERNEL(result, name, parameters) result name parameters;
 #define GPU_KERNEL(...)
 #include "engine/backend/kernel_list.h"

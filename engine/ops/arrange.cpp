@@ -245,5 +245,8 @@ TAPEDECK_OP(roll_op) = {
         "Errors: InvalidArgumentError for an axis out of range, or lists of different lengths.",
     .takes_narrow = true,
 };
+Tensor roll(const Tensor& input, const Integers& shift, const Integers& axis) {
+  return run_op1(roll_op, {input}, {shift, axis});
+}
 
 }  // namespace tapedeck::ops

@@ -65,10 +65,13 @@ Tensor reduce_sum(const Tensor& input, const Axes& axis = std::nullopt, bool kee
 Tensor reduce_mean(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
 Tensor reduce_max(const Tensor& input, const Axes& axis = std::nullopt, bool keepdims = false);
 
-// ---- order (sorting.cpp); `direction` is ASCENDING or DESCENDING ----
+// ---- order (sorting.cpp, search.cpp); `direction` is ASCENDING or DESCENDING ----
 Tensor sort(const Tensor& values, std::int64_t axis = -1, const std::string& direction = "ASCENDING");
 Tensor argsort(const Tensor& values, std::int64_t axis = -1, const std::string& direction = "ASCENDING",
                bool stable = false);
+/// `side`: "left" or "right".
+Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, const std::string& side,
+                    DType out_type);
 
 // ---- shapes (identity.cpp, shape.cpp, arrange.cpp, concat.cpp, padding.cpp) ----
 Tensor identity(const Tensor& input);
@@ -79,6 +82,7 @@ Tensor transpose(const Tensor& a, const Axes& perm = std::nullopt);
 Tensor expand_dims(const Tensor& input, std::int64_t axis);
 Tensor broadcast_to(const Tensor& input, const Shape& shape);
 Tensor reverse(const Tensor& tensor, const Integers& axis);
+Tensor roll(const Tensor& input, const Integers& shift, const Integers& axis);
 Tensor shape(const Tensor& input, DType out_type = DType::int32);
 Tensor size(const Tensor& input, DType out_type = DType::int32);
 Tensor rank(const Tensor& input);

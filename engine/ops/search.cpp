@@ -95,6 +95,10 @@ TAPEDECK_OP(searchsorted_op) = {
         "Errors: InvalidArgumentError for shapes that do not fit, another side or out_type; "
         "TypeMismatchError for other or different dtypes.",
 };
+Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, const std::string& side,
+                    DType out_type) {
+  return run_op1(searchsorted_op, {sorted_sequence, values}, {side, out_type});
+}
 
 // ---- invert_permutation ----
 TAPEDECK_OP(invert_permutation_op) = {

@@ -11,7 +11,7 @@ using protocol::ConditionError;
 using protocol::Quantity;
 using protocol::Role;
 
-constexpr std::array<std::string_view, 5> facts{"op", "record", "line", "hits", "shape"};
+constexpr std::array<std::string_view, 5> names{"op", "record", "line", "hits", "shape"};
 
 bool of_outputs(const Quantity& quantity) {
   return quantity.target.role != Role::input;
@@ -45,7 +45,7 @@ LogText LogText::line(std::string_view text) {
     const std::size_t close = text.find('}', open);
     if (close == std::string_view::npos) throw ConditionError(open, "A closing brace is missing.");
     const std::string_view inside = trimmed(text.substr(open + 1, close - open - 1));
-    if (std::find(facts.begin(), facts.end(), inside) != facts.end())
+    if (std::find(names.begin(), names.end(), inside) != names.end())
       log.pieces_.emplace_back(Fact{std::string(inside)});
     else
       log.pieces_.emplace_back(quantity_at(text, open + 1, close));
