@@ -84,7 +84,7 @@ void load() {
   }
   const std::string path = library_path();
   if (path.empty()) {
-    absence() = "this build has no CUDA kernels (nvcc was not found when it was built)";
+    absence() = "this build has no kernels for GPUs: nvcc 12 or a CUDA driver was not found when it was made";
     return;
   }
   if (!std::getenv("TAPEDECK_GPU_LIBRARY") && !has_driver()) {

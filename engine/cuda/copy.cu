@@ -3,6 +3,7 @@
 
 #include "engine/cuda/copy.h"
 #include "engine/cuda/elements.h"
+#include "engine/cuda/faults.h"
 #include "engine/cuda/kernels.h"
 #include "engine/cuda/memory.h"
 #include "engine/cuda/packs.h"
@@ -235,8 +236,8 @@ void scatter_rows(const void* source, const std::int64_t* numbers, std::int64_t 
 
 std::optional<BadIndex> check_indices(DType dtype, const void* indices, std::int64_t count, std::int64_t low,
                                       std::int64_t high, std::int64_t* out, const std::string& what) {
-  GpuMemory& memory = memory_of(current_device());
   if (low >= high && count > 0) {  // nothing is inside, which kernels behind this one take for granted
+    GpuMemory& memory = memory_of(current_device());
     std::int64_t wide = 0;
     std::int32_t narrow = 0;
     if (dtype == DType::int64)
@@ -245,7 +246,7 @@ std::optional<BadIndex> check_indices(DType dtype, const void* indices, std::int
       memory.read(indices, &narrow, sizeof narrow);
     return BadIndex{0, dtype == DType::int64 ? wide : narrow};
   }
-  const Report report = memory.faults().report({FaultMessage::Kind::index, what, low, high});
+  const Report report = report_later({FaultMessage::Kind::index, what, low, high});
   Grid grid = grid_for(count, 1, check_threads);
   grid.cooperation = Cooperation::block;
   if (dtype == DType::int32)

@@ -1,12 +1,12 @@
-// What kernels find wrong with their arguments, for the host, which hears of it when it waits for the device
-// the next time.
+// What kernels find wrong with their arguments, for the thread that started them: it hears of it when it
+// waits for a device the next time. What a thread leaves behind that has ended, those hear that use its
+// results.
 #pragma once
 
 #include <compare>
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -75,11 +75,12 @@ __device__ inline void report_first(const Report& report, long long place, long 
   if (place != no_place && place == first) report(place, value, amount);
 }
 
-/// The faults of one device.
+/// The faults of one stream, for its thread.
 class Faults {
  public:
   Faults();
   Report report(const FaultMessage& message);
+  bool found() const;
   /// Where a kernel that is done has found something; it is forgotten then.
   void throw_found();
 
@@ -88,10 +89,14 @@ class Faults {
 
   Fault* of_host_ = nullptr;
   Fault* of_device_ = nullptr;
-  std::mutex mutex_;
   std::map<FaultMessage, int> numbers_;
   std::deque<const FaultMessage*> messages_;  ///< of the numbers from first_number_ on
   int first_number_ = 1;
 };
+
+/// Of the calling thread's stream on the current device.
+Report report_later(const FaultMessage& message);
+/// What the calling thread is to hear, which has just waited for the stream.
+void throw_faults(Stream& waited);
 
 }  // namespace tapedeck::cuda

@@ -1,7 +1,6 @@
 #include "engine/backend/backend.h"
 #include "engine/cuda/flaws.h"
 #include "engine/cuda/launch.h"
-#include "engine/cuda/memory.h"
 
 namespace tapedeck::cuda {
 namespace {
@@ -19,11 +18,9 @@ __global__ void flaws_kernel(std::int64_t count, const int* info, Report report)
 }  // namespace
 
 Report report_of(const kernels::FlawText& text) {
-  return memory_of(current_device())
-      .faults()
-      .report({.kind = FaultMessage::Kind::flaw,
-               .what = named(text),
-               .batch = {text.batch.begin(), text.batch.end()}});
+  return report_later({.kind = FaultMessage::Kind::flaw,
+                       .what = named(text),
+                       .batch = {text.batch.begin(), text.batch.end()}});
 }
 
 void report_flaws(std::int64_t count, const int* info, const kernels::FlawText& text) {

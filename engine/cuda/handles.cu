@@ -2,60 +2,86 @@
 #include <string>
 
 #include "engine/cuda/handles.h"
+#include "engine/cuda/memory.h"
 
 namespace tapedeck::cuda {
-namespace {
 
+/// Lives as long as its stream: to destroy a handle waits for the device.
 struct Handles {
-  struct Pair {
-    cublasHandle_t products = nullptr;
-    Solver solver{};
-  };
-  std::array<Pair, detail::most_gpus> of_device{};
-  ~Handles() {
-    if (is_lost()) return;
-    for (const Pair& pair : of_device) {
-      if (pair.products) cublasDestroy(pair.products);
-      if (pair.solver.params) cusolverDnDestroyParams(pair.solver.params);
-      if (pair.solver.handle) cusolverDnDestroy(pair.solver.handle);
-    }
-  }
+  cublasHandle_t products = nullptr;
+  bool products_are_set = false;
+  Solver solver{};
 };
 
-Handles::Pair& handles_on(const Stream& stream) {
-  static thread_local Handles handles;
-  return handles.of_device[static_cast<std::size_t>(stream.device)];
+namespace {
+
+Handles& handles_on(Stream& stream) {
+  if (!stream.handles) stream.handles = new Handles;
+  return *stream.handles;
+}
+
+/// Where an error of CUDA's that came late is behind it, this is told. The libraries have runtimes of their
+/// own, so the last error of this one may not know.
+void check_behind(const char* what) {
+  check(cudaGetLastError(), what);
+  const cudaError_t state = cudaStreamQuery(current_stream().handle);
+  if (state != cudaErrorNotReady)
+    check(state, what);
+  else
+    cudaGetLastError();
+}
+
+/// Of a library: its status `lacking` says that it got no memory, which is asked for once more then.
+template <class Status, class Create>
+void create(const char* name, Status lacking, Create create) {
+  Status status = create();
+  if (status == lacking) {
+    make_room(current_device());
+    status = create();
+  }
+  check_library(status, name);
 }
 
 }  // namespace
 
 void check_library(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  check(cudaGetLastError(), what);  // where an error that came late is behind it
+  check_behind(what);
+  if (status == CUBLAS_STATUS_ALLOC_FAILED) refuse_memory(current_device(), "cuBLAS needs memory of its own");
   throw DeviceError(std::string(what) + " failed: " + cublasGetStatusString(status));
 }
 void check_library(cusolverStatus_t status, const char* what) {
   if (status == CUSOLVER_STATUS_SUCCESS) return;
-  check(cudaGetLastError(), what);
+  check_behind(what);
+  if (status == CUSOLVER_STATUS_ALLOC_FAILED)
+    refuse_memory(current_device(), "cuSOLVER needs memory of its own");
   throw DeviceError(std::string(what) + " failed: status " + std::to_string(static_cast<int>(status)) +
                     " of cuSOLVER");
 }
 
 cublasHandle_t products_handle() {
-  const Stream& stream = current_stream();
-  cublasHandle_t& handle = handles_on(stream).products;
-  if (!handle) {
-    check_library(cublasCreate(&handle), "cublasCreate");
-    check_library(cublasSetStream(handle, stream.handle), "cublasSetStream");
+  Stream& stream = current_stream();
+  Handles& own = handles_on(stream);
+  if (!own.products_are_set) {
+    if (!own.products)
+      create("cublasCreate", CUBLAS_STATUS_ALLOC_FAILED, [&] { return cublasCreate(&own.products); });
+    check_library(cublasSetStream(own.products, stream.handle), "cublasSetStream");
+    // Else sums of halves may be joined as halves.
+    const auto mode =
+        static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
+    check_library(cublasSetMathMode(own.products, mode), "cublasSetMathMode");
+    own.products_are_set = true;
   }
-  return handle;
+  return own.products;
 }
 
 Solver solver() {
-  const Stream& stream = current_stream();
+  Stream& stream = current_stream();
   Solver& solver = handles_on(stream).solver;
   if (!solver.params) {
-    if (!solver.handle) check_library(cusolverDnCreate(&solver.handle), "cusolverDnCreate");
+    if (!solver.handle)
+      create("cusolverDnCreate", CUSOLVER_STATUS_ALLOC_FAILED,
+             [&] { return cusolverDnCreate(&solver.handle); });
     check_library(cusolverDnSetStream(solver.handle, stream.handle), "cusolverDnSetStream");
     check_library(cusolverDnCreateParams(&solver.params), "cusolverDnCreateParams");
   }

@@ -1,4 +1,4 @@
-// The handles of cuBLAS and cuSOLVER: one for each thread and device, on the thread's stream.
+// The handles of cuBLAS and cuSOLVER: one for each stream.
 #pragma once
 
 #include <cublas_v2.h>

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "engine/cuda/elements.h"
+#include "engine/cuda/faults.h"
 #include "engine/cuda/index.h"
 #include "engine/cuda/kernels.h"
 #include "engine/cuda/launch.h"
@@ -47,17 +48,16 @@ __global__ void slice_numbers_kernel(const Index* coordinates, std::int64_t rows
 template <class Index>
 void number_slices(const Index* coordinates, std::int64_t rows, const Shape& shape,
                    std::int64_t rows_per_batch, std::int64_t* out, const std::string& what) {
-  GpuMemory& memory = memory_of(current_device());
   const auto depth = static_cast<std::size_t>(shape.rank());
   const std::int64_t per_batch = element_count(shape);
   if (per_batch == 0 && rows > 0) {  // no number is inside, which kernels behind this one take for granted
     std::vector<Index> first(depth);
-    memory.read(coordinates, first.data(), depth * sizeof(Index));
+    memory_of(current_device()).read(coordinates, first.data(), depth * sizeof(Index));
     Shape named;
     for (const Index at : first) named.push_back(at);
     fail<OutOfRangeError>(what, "[0] is ", to_string(named), ", outside of shape ", to_string(shape));
   }
-  const Report report = memory.faults().report(
+  const Report report = report_later(
       {.kind = FaultMessage::Kind::slice, .what = what, .rest = "outside of shape " + to_string(shape)});
   Grid grid = grid_for(rows);
   grid.cooperation = Cooperation::block;
@@ -128,7 +128,7 @@ std::optional<std::int64_t> invert_permutation(const std::int64_t* x, std::int64
   Grid grid = grid_for(count);
   grid.cooperation = Cooperation::block;
   launch("invert_permutation", grid, find_repeated_kernel, x, count, out,
-         memory_of(current_device()).faults().report({.kind = FaultMessage::Kind::repeated, .what = what}));
+         report_later({.kind = FaultMessage::Kind::repeated, .what = what}));
   return {};
 }
 
@@ -136,7 +136,7 @@ bool any(const bool* flags, std::int64_t count, const std::string& error) {
   Grid grid = grid_for(count, 8);
   grid.cooperation = Cooperation::block;
   launch("any", grid, any_kernel, reinterpret_cast<const std::uint8_t*>(flags), count,
-         memory_of(current_device()).faults().report({.kind = FaultMessage::Kind::text, .what = error}));
+         report_later({.kind = FaultMessage::Kind::text, .what = error}));
   return false;
 }
 

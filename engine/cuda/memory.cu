@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "engine/cuda/copy.h"
+#include "engine/cuda/faults.h"
 #include "engine/cuda/memory.h"
 #include "engine/cuda/spans.h"
 #include "engine/cuda/staging.h"
@@ -43,27 +44,12 @@ GpuMemory::GpuMemory(int device) : device_(device) {
 
 DeviceBlock* GpuMemory::allocate(std::size_t bytes) {
   Stream& stream = stream_of(device_);
-  const std::size_t wanted = std::max<std::size_t>(bytes, 1);
-  void* data = nullptr;
-  cudaError_t error = cudaMallocAsync(&data, wanted, stream.handle);
-  if (error == cudaErrorMemoryAllocation) {
-    // What other streams free soon may do, or what lies in too small pieces.
-    cudaGetLastError();
-    unlocked([] { return cudaDeviceSynchronize(); }, "waiting for the device");
-    check(cudaMemPoolTrimTo(pool_, 0), "trimming a memory pool");
-    error = cudaMallocAsync(&data, wanted, stream.handle);
-    if (error == cudaErrorMemoryAllocation) {
-      cudaGetLastError();
-      refuse(bytes);
-    }
-  }
-  check(error, "an allocation");
-  stream.note_work();
   auto block = std::make_unique<Block>();
   block->memory = this;
-  block->data = data;
+  block->data = take_memory(stream, bytes, "");
   block->bytes = bytes;
   block->home = &stream;
+  block->op = host().op_name();
   std::lock_guard lock(mutex_);
   in_use_ += bytes;
   peak_ = std::max(peak_, in_use_);
@@ -73,25 +59,84 @@ DeviceBlock* GpuMemory::allocate(std::size_t bytes) {
   return block.release();
 }
 
-void GpuMemory::refuse(std::size_t bytes) {
-  std::size_t free = 0, total = 0;
-  check(cudaMemGetInfo(&free, &total), "the free memory of a device");
-  std::vector<std::size_t> sizes;
+std::string GpuMemory::holders() const {
+  struct Piece {
+    std::size_t bytes;
+    const char* op;
+  };
+  std::vector<Piece> pieces;
   {
     std::lock_guard lock(mutex_);
-    for (const Block* block = held_; block; block = block->behind) sizes.push_back(block->bytes);
+    for (const Block* block = held_; block; block = block->behind)
+      pieces.push_back({block->bytes, block->op});
   }
-  std::string text = "needs " + readable_bytes(bytes) + ", /gpu:" + std::to_string(device_) + " has " +
-                     readable_bytes(total) + " of which " + readable_bytes(free) + " are free";
-  if (!sizes.empty()) {
-    const std::size_t shown = std::min(sizes.size(), largest_shown);
-    std::partial_sort(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(shown), sizes.end(),
-                      std::greater());
-    text += "; tensors hold " + std::to_string(sizes.size()) + (sizes.size() == 1 ? " piece" : " pieces");
-    for (std::size_t i = 0; i < shown; ++i)
-      text += (i == 0 ? ", the largest of " : ", ") + readable_bytes(sizes[i]);
+  if (pieces.empty()) return {};
+  const std::size_t shown = std::min(pieces.size(), largest_shown);
+  std::partial_sort(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(shown), pieces.end(),
+                    [](const Piece& a, const Piece& b) { return a.bytes > b.bytes; });
+  std::string text =
+      "tensors hold " + std::to_string(pieces.size()) + (pieces.size() == 1 ? " piece" : " pieces");
+  for (std::size_t i = 0; i < shown; ++i) {
+    text += (i == 0 ? ", the largest of " : ", ") + readable_bytes(pieces[i].bytes);
+    if (pieces[i].op) text += " (by " + std::string(pieces[i].op) + ")";
   }
+  return text;
+}
+
+void make_room(int device) {
+  unlocked([] { return cudaDeviceSynchronize(); }, "waiting for the device");
+  cudaMemPool_t pool = nullptr;
+  check(cudaDeviceGetDefaultMemPool(&pool, cuda_device(device)), "the memory pool of a device");
+  check(cudaMemPoolTrimTo(pool, 0), "trimming a memory pool");
+}
+
+void* take_memory(Stream& stream, std::size_t bytes, const char* what) {
+  const std::size_t wanted = std::max<std::size_t>(bytes, 1);
+  void* data = nullptr;
+  cudaError_t error = cudaMallocAsync(&data, wanted, stream.handle);
+  if (error == cudaErrorMemoryAllocation) {
+    // What other streams free soon may do, or what lies in too small pieces.
+    cudaGetLastError();
+    make_room(stream.device);
+    error = cudaMallocAsync(&data, wanted, stream.handle);
+    if (error == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      refuse_memory(stream.device, std::string(what) + "needs " + readable_bytes(bytes));
+    }
+  }
+  check(error, "an allocation");
+  stream.note_work();
+  return data;
+}
+
+void refuse_memory(int device, const std::string& wanted) {
+  std::size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "the free memory of a device");
+  std::string text = wanted + ", /gpu:" + std::to_string(device) + " has " + readable_bytes(total) +
+                     " of which " + readable_bytes(free) + " are free";
+  if (const GpuMemory* memory = find_memory(device))
+    if (const std::string holders = memory->holders(); !holders.empty()) text += "; " + holders;
   throw ResourceExhaustedError(text);
+}
+
+void* pinned_memory(std::size_t bytes, unsigned flags) {
+  void* memory = nullptr;
+  const cudaError_t error = cudaHostAlloc(&memory, bytes, flags);
+  if (error == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    throw ResourceExhaustedError(
+        "needs " + readable_bytes(bytes) +
+        " of the host's memory for copies from and to GPUs, which the system does not give");
+  }
+  check(error, "pinned memory of the host");
+  return memory;
+}
+
+Scratch::Scratch(std::size_t bytes) : stream_(current_stream()) {
+  if (bytes > 0) data_ = take_memory(stream_, bytes, "its kernels' own memory ");
+}
+Scratch::~Scratch() {
+  if (data_ && !is_lost()) cudaFreeAsync(data_, stream_.handle);
 }
 
 void GpuMemory::free(DeviceBlock* device_block) noexcept {
@@ -127,14 +172,13 @@ void GpuMemory::use(DeviceBlock* device_block) {
 
 void GpuMemory::wait(Stream& stream) {
   wait_for_all(stream);
-  faults_.throw_found();
+  throw_faults(stream);
 }
 
 void GpuMemory::read(const void* from, void* to, std::size_t bytes) {
   Stream& stream = stream_of(device_);
-  if (bytes > 0)
-    unlocked([&] { return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream.handle); },
-             "a copy from the device");
+  if (!stream.staging) stream.staging = new Staging;
+  stream.staging->read(stream, from, to, bytes);
   wait(stream);
 }
 
@@ -144,16 +188,17 @@ void GpuMemory::write(const void* from, void* to, std::size_t bytes) {
   stream.staging->write(stream, from, to, bytes);
 }
 
-void GpuMemory::copy(DeviceMemory& source, const void* from, void* to, std::size_t bytes) {
+void GpuMemory::copy(DeviceBlock& source, const void* from, void* to, std::size_t bytes) {
   if (bytes == 0) return;
-  if (&source == this) {
+  source.memory->use(&source);
+  if (source.memory == this) {
     Stream& stream = stream_of(device_);
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream.handle),
           "a copy within the device");
     stream.note_work();
     return;
   }
-  Stream& there = stream_of(static_cast<GpuMemory&>(source).device_);
+  Stream& there = stream_of(static_cast<GpuMemory*>(source.memory)->device_);
   Stream& here = stream_of(device_);
   wait_again(here, there);
   check(cudaMemcpyPeerAsync(to, cuda_device(device_), from, cuda_device(there.device), bytes, here.handle),

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/cuda/faults.h"
 #include "engine/cuda/runtime.h"
 #include "engine/tensor/device_memory.h"
 
@@ -15,6 +14,7 @@ namespace tapedeck::cuda {
 
 /// A piece of it; `users` are the streams that work with it besides the one that it was made on.
 struct Block final : DeviceBlock {
+  const char* op = nullptr;  ///< that made it; nullptr: none did
   Stream* home = nullptr;
   std::atomic<bool> shared = false;
   std::mutex mutex;
@@ -33,7 +33,7 @@ class GpuMemory final : public DeviceMemory {
   void use(DeviceBlock* block) override;
   void read(const void* from, void* to, std::size_t bytes) override;
   void write(const void* from, void* to, std::size_t bytes) override;
-  void copy(DeviceMemory& source, const void* from, void* to, std::size_t bytes) override;
+  void copy(DeviceBlock& source, const void* from, void* to, std::size_t bytes) override;
   void copy_strided(std::size_t size, const void* from, const Strides& strides, void* to,
                     const Shape& shape) override;
   void synchronize() override;
@@ -46,11 +46,10 @@ class GpuMemory final : public DeviceMemory {
   void trim() override;
 
   int device() const { return device_; }
-  /// What kernels find wrong.
-  Faults& faults() { return faults_; }
+  /// "tensors hold 2 pieces, the largest of 8.0 MiB (by matmul), 1.0 MiB"; empty where they hold nothing.
+  std::string holders() const;
 
  private:
-  [[noreturn]] void refuse(std::size_t bytes);
   /// Waits for the calling thread's stream, without the host language's lock, and throws what it finds.
   void wait(Stream& stream);
 
@@ -62,11 +61,19 @@ class GpuMemory final : public DeviceMemory {
   mutable std::mutex mutex_;
   Block* held_ = nullptr;  ///< the list of what is held
   std::uint64_t in_use_ = 0, peak_ = 0;
-
-  Faults faults_;
 };
 
 /// The device's, which the engine has been told of.
 GpuMemory& memory_of(int device);
+/// nullptr where it has not.
+GpuMemory* find_memory(int device);
+
+/// Memory of the stream's device, in the stream's order. Where there is too little, what the device's pool
+/// keeps goes back first; then refuse_memory("`what`needs 12 MiB").
+void* take_memory(Stream& stream, std::size_t bytes, const char* what);
+/// Throws ResourceExhaustedError: "`wanted`, /gpu:0 has …".
+[[noreturn]] void refuse_memory(int device, const std::string& wanted);
+/// What is freed comes back when the device has got there, and what the pool keeps goes back to the device.
+void make_room(int device);
 
 }  // namespace tapedeck::cuda

@@ -2,6 +2,8 @@
 #include <memory>
 #include <vector>
 
+#include "engine/cuda/faults.h"
+#include "engine/cuda/memory.h"
 #include "engine/cuda/runtime.h"
 #include "engine/cuda/spans.h"
 
@@ -35,13 +37,25 @@ Loss& loss() {
   return *instance;
 }
 
+/// Everything on it is done, and what went wrong was told: its next thread hears of its own faults alone.
+bool is_done(const Stream& stream) {
+  if (cudaStreamQuery(stream.handle) != cudaSuccess) {
+    cudaGetLastError();
+    return false;
+  }
+  return !stream.faults || !stream.faults->found();
+}
+
 Stream* make_stream(int device) {
   Streams& known = streams();
   std::lock_guard lock(known.mutex);
   std::vector<Stream*>& idle = known.idle[static_cast<std::size_t>(device)];
-  if (!idle.empty()) {
-    Stream* stream = idle.back();
-    idle.pop_back();
+  if (const auto found = std::find_if(idle.begin(), idle.end(), [](Stream* one) { return is_done(*one); });
+      found != idle.end()) {
+    Stream* stream = *found;
+    idle.erase(found);
+    stream->ended.clear();
+    stream->owned.store(true, std::memory_order_relaxed);
     return stream;
   }
   auto stream = std::make_unique<Stream>();
@@ -67,8 +81,11 @@ struct ThreadStreams {
   ~ThreadStreams() {
     Streams& known = streams();
     std::lock_guard lock(known.mutex);
-    for (std::size_t device = 0; device < most_devices; ++device)
-      if (of_device[device]) known.idle[device].push_back(of_device[device]);
+    for (std::size_t device = 0; device < most_devices; ++device) {
+      if (!of_device[device]) continue;
+      of_device[device]->owned.store(false, std::memory_order_release);
+      known.idle[device].push_back(of_device[device]);
+    }
   }
 };
 thread_local ThreadStreams thread_streams;
@@ -104,19 +121,27 @@ std::string in_flight(int device) {
   return text;
 }
 
-/// CUDA's errors of which its documentation says that the process has to end.
+/// CUDA's errors of which its documentation (CUDA Runtime API, version 13, cudaError) says that the process
+/// has to end, and those of memory and links that no kernel's result can be believed after. By number:
+/// toolkits of version 12 lack some of the names.
 bool loses_the_device(cudaError_t error) {
-  switch (error) {
-    case cudaErrorECCUncorrectable:
-    case cudaErrorIllegalAddress:
-    case cudaErrorLaunchTimeout:
-    case cudaErrorAssert:
-    case cudaErrorHardwareStackError:
-    case cudaErrorIllegalInstruction:
-    case cudaErrorMisalignedAddress:
-    case cudaErrorInvalidAddressSpace:
-    case cudaErrorInvalidPc:
-    case cudaErrorLaunchFailure:
+  switch (static_cast<int>(error)) {
+    case 214:  // cudaErrorECCUncorrectable
+    case 220:  // cudaErrorNvlinkUncorrectable
+    case 226:  // cudaErrorContained
+    case 700:  // cudaErrorIllegalAddress
+    case 702:  // cudaErrorLaunchTimeout
+    case 709:  // cudaErrorContextIsDestroyed
+    case 710:  // cudaErrorAssert
+    case 714:  // cudaErrorHardwareStackError
+    case 715:  // cudaErrorIllegalInstruction
+    case 716:  // cudaErrorMisalignedAddress
+    case 717:  // cudaErrorInvalidAddressSpace
+    case 718:  // cudaErrorInvalidPc
+    case 719:  // cudaErrorLaunchFailure
+    case 721:  // cudaErrorTensorMemoryLeak
+    case 810:  // cudaErrorMpsClientTerminated
+    case 911:  // cudaErrorExternalDevice
       return true;
     default:
       return false;
@@ -144,6 +169,8 @@ bool loses_the_device(cudaError_t error) {
 [[noreturn]] void refuse(cudaError_t error, const char* what, int device) {
   cudaGetLastError();  // else the next call tells it again
   if (is_lost()) throw_loss();
+  if (error == cudaErrorMemoryAllocation && device >= 0)
+    refuse_memory(device, std::string(what) + " needs memory");
   std::string text =
       std::string(what) + " failed: " + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ")";
   if (device >= 0) text += " on /gpu:" + std::to_string(device);
@@ -207,8 +234,15 @@ Stream& stream_of(int device) {
   return *stream;
 }
 
+std::span<Stream* const> streams_of_thread() {
+  return thread_streams.of_device;
+}
+
 void wait_for(Stream& later, Stream& earlier) {
   if (&later == &earlier) return;
+  if (!earlier.owned.load(std::memory_order_acquire) &&
+      std::find(later.ended.begin(), later.ended.end(), &earlier) == later.ended.end())
+    later.ended.push_back(&earlier);
   const std::uint64_t work = earlier.work.load(std::memory_order_acquire);
   std::vector<Waited>& waited = thread_streams.waited;
   auto known = std::find_if(waited.begin(), waited.end(), [&](const Waited& one) {
@@ -220,6 +254,18 @@ void wait_for(Stream& later, Stream& earlier) {
     return;
   wait_again(later, earlier);
   known->work = work;
+}
+
+void throw_faults_of_ended(Stream& stream) {
+  if (stream.ended.empty()) return;
+  std::lock_guard lock(streams().mutex);  // so that no thread gets one of them meanwhile
+  while (!stream.ended.empty()) {
+    const Stream* other = stream.ended.back();
+    stream.ended.pop_back();
+    if (other->owned.load(std::memory_order_relaxed)) continue;
+    stream.ended.insert(stream.ended.end(), other->ended.begin(), other->ended.end());
+    if (other->faults) other->faults->throw_found();
+  }
 }
 
 void wait_again(Stream& later, Stream& earlier) {
@@ -249,6 +295,12 @@ const GpuHost& host() {
 void set_host(const GpuHost& host) {
   given = new GpuHost(host);
 }
+void without_lock(void (*wait)(void* context), void* context) {
+  if (given)
+    given->unlocked(wait, context);
+  else
+    wait(context);
+}
 bool rounds_to_tensor_float_32() {
   return given && given->tensor_float_32_allowed();
 }
@@ -257,13 +309,6 @@ int cuda_device(int device) {
 }
 void set_devices(std::span<const int> devices) {
   std::copy(devices.begin(), devices.end(), cuda_devices.begin());
-}
-
-Scratch::Scratch(std::size_t bytes) : stream_(current_stream()) {
-  if (bytes > 0) check(cudaMallocAsync(&data_, bytes, stream_.handle), "memory for a kernel's own use");
-}
-Scratch::~Scratch() {
-  if (data_ && !is_lost()) cudaFreeAsync(data_, stream_.handle);
 }
 
 }  // namespace tapedeck::cuda

@@ -34,10 +34,13 @@ void note_error(cudaError_t error, const char* what, int device) noexcept;
 /// Whether there was such an error: what can do without CUDA does so then.
 bool is_lost() noexcept;
 
+class Faults;
+struct Handles;
 class Spans;
 class Staging;
 
-/// The order of a thread's work on a device. Lives as long as the process: a thread that ends hands it on.
+/// The order of a thread's work on a device. Lives as long as the process: when its thread has ended and its
+/// work is done and told, another thread may have it.
 struct Stream {
   int device = 0;
   cudaStream_t handle = nullptr;
@@ -59,8 +62,15 @@ struct Stream {
   std::mutex mutex;
   cudaEvent_t tail = nullptr;
 
-  /// Of the thread that has the stream.
+  /// A thread has it.
+  std::atomic<bool> owned{true};
+
+  // Of the thread that has the stream; each is made when it is needed first.
   Staging* staging = nullptr;
+  Faults* faults = nullptr;
+  Handles* handles = nullptr;
+  /// Those that it waits for and that no thread has any more: nobody else tells what went wrong on them.
+  std::vector<Stream*> ended;
 
   /// nullptr until the first span.
   std::atomic<Spans*> spans{nullptr};
@@ -74,8 +84,13 @@ void wait_for_all(Stream& stream);
 /// The calling thread's on the device; makes the device CUDA's current one. Whoever puts work on it calls
 /// note_work() then.
 Stream& stream_of(int device);
-/// `later` goes on when what is on `earlier` now is done. Nothing where it has waited for that already.
+/// The calling thread's on each device; nullptr where it has none.
+std::span<Stream* const> streams_of_thread();
+/// `later`, the calling thread's, goes on when what is on `earlier` now is done. It does not wait again for
+/// what it has waited for already.
 void wait_for(Stream& later, Stream& earlier);
+/// Throws what threads that have ended have left on streams that the calling thread's waited for.
+void throw_faults_of_ended(Stream& stream);
 
 /// The device that work goes to: of the innermost OnDevice, else where the op was placed.
 int current_device();
@@ -118,6 +133,8 @@ void set_host(const GpuHost& host);
 /// The engine's tensor_float_32_allowed(); false where kernels run without it, in their tests.
 bool rounds_to_tensor_float_32();
 
+/// Calls `wait(context)` without the host language's lock.
+void without_lock(void (*wait)(void* context), void* context);
 /// check(wait(), what), without the host language's lock while it waits.
 template <class Wait>
 void unlocked(Wait&& wait, const char* what) {
@@ -125,7 +142,7 @@ void unlocked(Wait&& wait, const char* what) {
     Wait& wait;
     cudaError_t error;
   } call{wait, cudaSuccess};
-  host().unlocked(
+  without_lock(
       [](void* context) {
         auto* of = static_cast<Call*>(context);
         of->error = of->wait();
@@ -138,8 +155,11 @@ void unlocked(Wait&& wait, const char* what) {
 void set_devices(std::span<const int> cuda_devices);
 int cuda_device(int device);
 
+/// Memory of the host that devices can read and write. Lives as long as the process.
+void* pinned_memory(std::size_t bytes, unsigned flags);
+
 /// Memory for a kernel's own use, of the current device and stream: whatever comes later on the stream gets
-/// it again. Aligned to 256 bytes.
+/// it again. Aligned to 256 bytes. Throws ResourceExhaustedError as GpuMemory::allocate().
 class Scratch {
  public:
   explicit Scratch(std::size_t bytes);

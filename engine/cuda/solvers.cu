@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <type_traits>
-#include <vector>
 
 #include "engine/cuda/handles.h"
 #include "engine/cuda/launch.h"
@@ -46,27 +45,36 @@ class Pointers {
   Scratch memory_;
 };
 
-/// Memory that a function of cuSOLVER's 64-bit interface works in. Where it asks for some of the host's, this
-/// waits for the device in the end: nothing else says when cuSOLVER has read and written it.
+/// Memory that calls of a function of cuSOLVER's 64-bit interface work in, one after another. Nothing says
+/// when cuSOLVER reads and writes that of the host: each call has its own, until the stream has come behind
+/// all of them.
 class Workspace {
  public:
-  Workspace(std::size_t on_device, std::size_t on_host)
-      : device_bytes(on_device), host_bytes(on_host), device_(on_device), host_(on_host) {}
+  Workspace(std::size_t on_device, std::size_t on_host, std::int64_t calls)
+      : device_bytes(on_device),
+        host_bytes(on_host),
+        stream_(current_stream()),
+        device_(on_device),
+        host_(on_host > 0 ? new std::byte[on_host * static_cast<std::size_t>(calls)] : nullptr) {}
   ~Workspace() {
-    if (host_bytes == 0) return;
-    // What goes wrong on the device is told by its next call, too.
-    host().unlocked([](void* stream) { cudaStreamSynchronize(static_cast<cudaStream_t>(stream)); },
-                    current_stream().handle);
+    if (!host_) return;
+    // A stream that refuses this is lost, and then nobody knows when the memory may go.
+    cudaLaunchHostFunc(
+        stream_.handle, [](void* memory) { delete[] static_cast<std::byte*>(memory); }, host_);
+    stream_.note_work();
   }
   Workspace(const Workspace&) = delete;
 
   const std::size_t device_bytes, host_bytes;
   void* on_device() const { return device_.data(); }
-  void* on_host() { return host_.empty() ? nullptr : host_.data(); }
+  void* on_host(std::int64_t call) const {
+    return host_ ? host_ + host_bytes * static_cast<std::size_t>(call) : nullptr;
+  }
 
  private:
+  Stream& stream_;
   Scratch device_;
-  std::vector<std::byte> host_;
+  std::byte* const host_;
 };
 
 /// Notes the work on the stream when it is done.
@@ -123,11 +131,11 @@ void factor_cholesky(std::int64_t count, std::int64_t n, T* a, int* info) {
   check_library(cusolverDnXpotrf_bufferSize(with.handle, with.params, CUBLAS_FILL_MODE_UPPER, n, type_of<T>,
                                             a, n, type_of<T>, &on_device, &on_host),
                 "cholesky");
-  Workspace room(on_device, on_host);
+  const Workspace room(on_device, on_host, count);
   for (std::int64_t i = 0; i < count; ++i)
     check_library(cusolverDnXpotrf(with.handle, with.params, CUBLAS_FILL_MODE_UPPER, n, type_of<T>,
                                    a + i * n * n, n, type_of<T>, room.on_device(), room.device_bytes,
-                                   room.on_host(), room.host_bytes, info + i),
+                                   room.on_host(i), room.host_bytes, info + i),
                   "cholesky");
 }
 
@@ -150,11 +158,11 @@ void factor_lu(std::int64_t count, std::int64_t n, T* a, std::int64_t* orders, i
   check_library(cusolverDnXgetrf_bufferSize(with.handle, with.params, n, n, type_of<T>, a, n, type_of<T>,
                                             &on_device, &on_host),
                 "lu");
-  Workspace room(on_device, on_host);
+  const Workspace room(on_device, on_host, count);
   for (std::int64_t i = 0; i < count; ++i)
     check_library(cusolverDnXgetrf(with.handle, with.params, n, n, type_of<T>, a + i * n * n, n,
                                    pivots.as<std::int64_t>() + i * n, type_of<T>, room.on_device(),
-                                   room.device_bytes, room.on_host(), room.host_bytes, info + i),
+                                   room.device_bytes, room.on_host(i), room.host_bytes, info + i),
                   "lu");
   make_orders(count, n, pivots.as<std::int64_t>(), orders, signs);
 }
@@ -193,12 +201,12 @@ void factor_qr(std::int64_t count, std::int64_t m, std::int64_t n, std::int64_t 
   check_library(cusolverDnXgeqrf_bufferSize(with.handle, with.params, m, n, type_of<T>, a, m, type_of<T>,
                                             taus, type_of<T>, &on_device, &on_host),
                 "qr");
-  Workspace room(on_device, on_host);
+  const Workspace room(on_device, on_host, count);
   const Scratch info(sizeof(int));  // it tells of wrong arguments alone
   for (std::int64_t i = 0; i < count; ++i)
     check_library(cusolverDnXgeqrf(with.handle, with.params, m, n, type_of<T>, a + i * step, m, type_of<T>,
                                    taus + i * std::min(m, n), type_of<T>, room.on_device(), room.device_bytes,
-                                   room.on_host(), room.host_bytes, info.as<int>()),
+                                   room.on_host(i), room.host_bytes, info.as<int>()),
                   "qr");
 }
 
@@ -249,11 +257,11 @@ void factor_symmetric(bool vectors, std::int64_t count, std::int64_t n, T* a, T*
       cusolverDnXsyevd_bufferSize(with.handle, with.params, mode, CUBLAS_FILL_MODE_UPPER, n, type_of<T>, a, n,
                                   type_of<T>, e, type_of<T>, &on_device, &on_host),
       "symmetric_eigen");
-  Workspace room(on_device, on_host);
+  const Workspace room(on_device, on_host, count);
   for (std::int64_t i = 0; i < count; ++i)
     check_library(cusolverDnXsyevd(with.handle, with.params, mode, CUBLAS_FILL_MODE_UPPER, n, type_of<T>,
                                    a + i * n * n, n, type_of<T>, e + i * n, type_of<T>, room.on_device(),
-                                   room.device_bytes, room.on_host(), room.host_bytes, info + i),
+                                   room.device_bytes, room.on_host(i), room.host_bytes, info + i),
                   "symmetric_eigen");
 }
 
@@ -303,14 +311,14 @@ void factor_singular(std::int64_t count, std::int64_t m, std::int64_t n, bool fu
                                             type_of<T>, s, type_of<T>, to.u, m, type_of<T>, to.vt, n,
                                             type_of<T>, &on_device, &on_host),
                 "svd");
-  Workspace room(on_device, on_host);
+  const Workspace room(on_device, on_host, count);
   const Scratch info(sizeof(int));  // as on the CPU, what has not converged is as near as it has come
   const std::int64_t size_of_u = to.u ? m * (full ? m : n) : 0, size_of_v = to.u ? n * n : 0;
   for (std::int64_t i = 0; i < count; ++i)
     check_library(cusolverDnXgesvd(with.handle, with.params, job, job, m, n, type_of<T>, a + i * m * n, m,
                                    type_of<T>, s + i * n, type_of<T>, to.u + i * size_of_u, m, type_of<T>,
                                    to.vt + i * size_of_v, n, type_of<T>, room.on_device(), room.device_bytes,
-                                   room.on_host(), room.host_bytes, info.as<int>()),
+                                   room.on_host(i), room.host_bytes, info.as<int>()),
                   "svd");
 }
 

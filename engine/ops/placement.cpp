@@ -251,7 +251,7 @@ TAPEDECK_OP(copy_to_device_op) = {
           if (source.on_cpu())
             memory.write(source.raw(), out.writable_data<std::byte>(), source.bytes());
           else
-            memory.copy(device_memory(source.device()), source.raw(), out.writable_data<std::byte>(),
+            memory.copy(*source.storage()->device_block(), source.raw(), out.writable_data<std::byte>(),
                         source.bytes());
           return one(std::move(out));
         },

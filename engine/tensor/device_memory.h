@@ -48,8 +48,9 @@ class DeviceMemory {
   virtual void read(const void* from, void* to, std::size_t bytes) = 0;
   /// `from` may change as soon as this returns.
   virtual void write(const void* from, void* to, std::size_t bytes) = 0;
-  /// From the memory of another GPU, or within this one.
-  virtual void copy(DeviceMemory& source, const void* from, void* to, std::size_t bytes) = 0;
+  /// From the memory of another GPU, or within this one: behind what made `source`, in which `from` lies, and
+  /// before anybody else gets its memory.
+  virtual void copy(DeviceBlock& source, const void* from, void* to, std::size_t bytes) = 0;
   /// As kernels::copy: to row-major memory of the same device.
   virtual void copy_strided(std::size_t size, const void* from, const Strides& strides, void* to,
                             const Shape& shape) = 0;

@@ -214,6 +214,12 @@ Tensor Tensor::on_host() const {
       (strides()[axis] < 0 ? lowest : end) += strides()[axis] * (dim(axis) - 1);
     ++end;
   }
+  if (end - lowest > 2 * count()) {  // most of what lies between would come along for nothing
+    try {
+      return make_contiguous().on_host();
+    } catch (const ResourceExhaustedError&) {  // the device has no room to put it together
+    }
+  }
   const auto size = static_cast<std::int64_t>(item_size(dtype()));
   const auto bytes = static_cast<std::size_t>((end - lowest) * size);
   StoragePointer memory = StoragePointer::allocate(bytes);

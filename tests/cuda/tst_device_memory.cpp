@@ -2,7 +2,11 @@
 #include <numeric>
 #include <thread>
 
+#include "copies.h"
 #include "cuda_runtime.h"
+#include "engine/cuda/handles.h"
+#include "engine/ops/ops.h"
+#include "engine/ops/placement.h"
 #include "tests/cuda/gpu_values.h"
 
 using namespace tapedeck;
@@ -71,7 +75,7 @@ class DeviceMemoryTest : public QObject {
   }
 
   void what_is_written_may_change_at_once() {
-    // More than what stands between the host and the device, so that its parts are used again.
+    // More than a part of what stands between the host and the device.
     const std::size_t count = 3 * mebibyte / sizeof(int) + 5;
     const Held there(count * sizeof(int)), small(sizeof(int));
     std::vector<int> values = numbers(count);
@@ -82,6 +86,58 @@ class DeviceMemoryTest : public QObject {
     one[0] = 9;
     QCOMPARE(read(there, count), numbers(count));
     QCOMPARE(read(small, 1), std::vector<int>{8});
+  }
+
+  void what_is_written_waits_for_the_device_only_where_it_is_far_behind() {
+    const std::size_t count = 8 * mebibyte / sizeof(int);
+    const Held there(count * sizeof(int));
+    memory().synchronize();
+    bool begun = false;
+    emulation::enqueue(cuda::stream_of(0).handle, "a test", [&] { begun = true; });
+    for (int i = 0; i < 7; ++i) write(there, numbers(count, i));  // less than 64 MiB
+    QVERIFY(!begun);
+    for (int i = 7; i < 10; ++i) write(there, numbers(count, i));
+    QVERIFY(begun);
+    QCOMPARE(read(there, count), numbers(count, 9));
+  }
+
+  void long_and_short_values_are_read_whole() {
+    for (const std::size_t count : {std::size_t{1}, mebibyte / 4, mebibyte / 4 + 1, 7 * mebibyte / 4 + 3}) {
+      const Held there(count * sizeof(int));
+      write(there, numbers(count));
+      QCOMPARE(read(there, count), numbers(count));
+    }
+  }
+
+  void a_view_is_read_without_what_lies_between() {
+    const DeviceScope on_gpu(OnGpu::device());
+    const Tensor rows = ops::reshape(ops::range(0, 1000 * 100, 1, DType::float32), {1000, 100});
+    const auto read_from = [&](const Shape& shape, const Strides& strides, std::int64_t offset) {
+      const Tensor view = Tensor::view(rows.storage(), DType::float32, shape, strides, offset);
+      const std::uint64_t before = emulation::bytes_to_host();
+      const std::vector<double> values = view.to_vector();
+      return std::pair{values, emulation::bytes_to_host() - before};
+    };
+    const auto [column, bytes] = read_from({1000}, {100}, 7);
+    QCOMPARE(bytes, std::uint64_t{4000});
+    QCOMPARE(column[999], 99907.0);
+    const auto [backwards, of_two] = read_from({2, 5}, {-200, -1}, 250);
+    QCOMPARE(of_two, std::uint64_t{40});
+    QCOMPARE(backwards, (std::vector<double>{250, 249, 248, 247, 246, 50, 49, 48, 47, 46}));
+    const auto [transposed, all] = read_from({100, 1000}, {1, 100}, 0);
+    QCOMPARE(all, std::uint64_t{400000});
+    QCOMPARE(transposed[1], 100.0);
+    const auto [repeated, of_one] = read_from({1000, 2}, {0, 1}, 3);
+    QCOMPARE(of_one, std::uint64_t{8});
+    QCOMPARE(repeated[1999], 4.0);
+  }
+
+  void a_view_is_read_where_the_device_has_no_room_to_put_it_together() {
+    const DeviceScope on_gpu(OnGpu::device());
+    const Tensor x = ops::range(0, 1 << 20, 1, DType::float32);
+    const Held rest(12 * mebibyte);
+    const Tensor view = Tensor::view(x.storage(), DType::float32, {1 << 18}, {4}, 1);
+    QCOMPARE(view.to_vector()[1000], 4001.0);
   }
 
   void statistics_count_what_is_held_and_what_lies_in_the_pool() {
@@ -120,6 +176,62 @@ class DeviceMemoryTest : public QObject {
     const Held other(12 * mebibyte, 1);
   }
 
+  void a_lack_tells_which_ops_hold_what() {
+    const DeviceScope there(OnGpu::device());
+    const Tensor large = ops::ones({8 << 18}), small = ops::negative(ops::ones({1 << 18}));
+    try {
+      ops::exp(large);
+      QFAIL("there is not that much");
+    } catch (const ResourceExhaustedError& error) {
+      QCOMPARE(
+          QString(error.what()),
+          QString("exp: a float32 tensor of shape (2097152) needs 8.0 MiB, /gpu:0 has 16 MiB of which 7.0 "
+                  "MiB are "
+                  "free; tensors hold 2 pieces, the largest of 8.0 MiB (by ones), 1.0 MiB (by negative)"));
+    }
+    QCOMPARE(ops::exp(small).to_vector()[5], std::exp(-1.0F));  // nothing was lost
+  }
+
+  void what_kernels_need_for_themselves_is_told_as_tensors_are() {
+    const DeviceScope there(OnGpu::device());
+    const Tensor numbers = ops::ones({1 << 20});
+    try {
+      ops::sort(numbers);
+      QFAIL("there is not that much");
+    } catch (const ResourceExhaustedError& error) {
+      const QString text = error.what();
+      QVERIFY2(text.startsWith("sort: its kernels' own memory needs 4.0 MiB, /gpu:0 has 16 MiB of which "),
+               error.what());
+      QVERIFY2(text.contains("; tensors hold 2 pieces, the largest of 4.0 MiB (by "), error.what());
+      QVERIFY2(text.contains("(by ones)"), error.what());
+    }
+    QCOMPARE(ops::sort(ops::ones({1 << 12})).to_vector()[7], 1.0);
+  }
+
+  void kernels_get_what_the_pool_keeps() {
+    { const Held most(12 * mebibyte); }
+    const cuda::OnDevice here(0);
+    const cuda::Scratch scratch(12 * mebibyte);
+    QVERIFY(scratch.data());
+  }
+
+  void a_library_that_gets_no_memory_is_told_too_and_asked_again() {
+    const cuda::OnDevice there(1);
+    Held all(16 * mebibyte, 1);
+    QVERIFY_THROWS_EXCEPTION(ResourceExhaustedError, cuda::products_handle());
+    try {
+      cuda::products_handle();
+    } catch (const ResourceExhaustedError& error) {
+      QCOMPARE(
+          QString(error.what()),
+          QString(
+              "cuBLAS needs memory of its own, /gpu:1 has 16 MiB of which 0 bytes are free; tensors hold 1 "
+              "piece, the largest of 16 MiB"));
+    }
+    all.give();  // to the pool, from which the library gets nothing
+    QVERIFY(cuda::products_handle());
+  }
+
   void memory_that_was_given_back_is_there_for_all() {
     for (int i = 0; i < 5; ++i) const Held most(12 * mebibyte);
     std::thread([] { const Held most(12 * mebibyte); }).join();
@@ -153,9 +265,9 @@ class DeviceMemoryTest : public QObject {
     write(source, numbers(1000));
     memory().use(target.block);
     std::thread([&] {
-      memory().use(source.block);
       memory().use(target.block);
-      memory().copy(memory(), source.block->data, target.block->data, 4000);  // on this thread's stream, late
+      memory().copy(*source.block, source.block->data, target.block->data,
+                    4000);  // on this thread's stream, late
     }).join();
     source.give();
     {
@@ -183,8 +295,7 @@ class DeviceMemoryTest : public QObject {
     Held first(4000, 0);
     const Held second(4000, 1);
     write(first, numbers(1000));
-    memory(0).use(first.block);
-    memory(1).copy(memory(0), first.block->data, second.block->data, 4000);
+    memory(1).copy(*first.block, first.block->data, second.block->data, 4000);
     first.give();  // while the copy has not begun
     const Held next(4000, 0);
     write(next, numbers(1000, 50));

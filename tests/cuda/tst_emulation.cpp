@@ -381,6 +381,23 @@ class EmulationTest : public QObject {
     QCOMPARE(emulation::leaks(), std::string("device 1: 100 bytes\n"));
   }
 
+  void a_program_that_ends_without_freeing_fails() {
+    setenv("TAPEDECK_EMULATED_GPU_LEAKS", "fail", 1);
+    const auto run = [](bool frees) {
+      return ending_of([frees] {
+        auto place = std::make_unique<Memory<int>>(25, 1);
+        if (!frees) static_cast<void>(place.release());
+        place.reset();
+        std::exit(0);
+      });
+    };
+    const Ending leaking = run(false), clean = run(true);
+    QVERIFY2(!clean.died, clean.text.c_str());
+    QVERIFY(leaking.died);
+    QVERIFY2(leaking.text.find("this was not freed:\ndevice 1: 100 bytes") != std::string::npos,
+             leaking.text.c_str());
+  }
+
   void a_second_free_ends_the_program() {
     const Memory<int> place(1);
     const Ending ending = ending_of([&] {

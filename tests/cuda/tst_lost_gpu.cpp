@@ -1,5 +1,6 @@
 // An error after which CUDA refuses everything: told with the ops in flight, again by each later call, and
 // the process ends as any other.
+#include "engine/cuda/handles.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/placement.h"
 #include "engine/record/recorder.h"
@@ -63,6 +64,43 @@ class LostGpuTest : public QObject {
                "the newest first: tanh (kernel tanh), exp (kernel exp)");
     VERIFY_HAS(ending.text, "This process cannot use its GPUs any more");
     QVERIFY2(ending.text.find("negative") == std::string::npos, ending.text.c_str());
+  }
+
+  void every_error_that_loses_a_gpu_is_known_and_no_other() {
+    // CUDA Runtime API, cudaError: those after which the process has to end.
+    for (const int error : {214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 810, 911}) {
+      const Ending ending = ending_of([error] {
+        setenv("TAPEDECK_EMULATED_GPU_ERROR", std::to_string(error).c_str(), 1);
+        break_at("exp");
+        const Tensor y = ops::exp(ones_there(10));
+        tell([&] { static_cast<void>(y.on_host()); });
+        std::fprintf(stderr, "lost: %d", !gpu_loss().empty());
+      });
+      const std::string text = std::to_string(error) + ": " + ending.text;
+      QVERIFY2(!ending.died, text.c_str());
+      VERIFY_HAS(text, "in flight, the newest first: exp (kernel exp)");
+      VERIFY_HAS(text, "This process cannot use its GPUs any more");
+      VERIFY_HAS(text, "lost: 1");
+    }
+    const Ending ending = ending_of([] {
+      tell([] { cuda::check(cudaErrorInvalidValue, "a test"); });
+      std::fprintf(stderr, "lost: %d", !gpu_loss().empty());
+    });
+    VERIFY_HAS(ending.text, "a test failed: invalid argument (cudaErrorInvalidValue)");
+    VERIFY_HAS(ending.text, "lost: 0");
+  }
+
+  void a_library_that_only_fails_tells_what_is_behind_it() {
+    const Ending ending = ending_of([] {
+      const cuda::OnDevice here(0);
+      break_at("exp");
+      const Tensor y = ops::exp(ones_there(10));
+      cudaStreamSynchronize(cuda::stream());
+      cudaGetLastError();
+      tell([] { cuda::check_library(CUBLAS_STATUS_NOT_SUPPORTED, "a matrix product"); });
+    });
+    VERIFY_HAS(ending.text, "a matrix product failed: an illegal memory access was encountered");
+    VERIFY_HAS(ending.text, "in flight, the newest first: exp (kernel exp)");
   }
 
   void every_later_call_gives_the_same_error() {

@@ -244,6 +244,23 @@ class TestProducts : public QObject {
                                convolution(2, {62, 61}, {5, 5}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {1, 96, 1}));
   }
 
+  // The sum of the first half of k has 12 bits, one more than a float16 (8 more than a bfloat16).
+  void sumsOfHalvesAreNeverHalves() {
+    const OnDevice device(0);
+    constexpr std::int64_t k = 2 * 2049;
+    for (const DType dtype : {DType::float16, DType::bfloat16}) {
+      const std::uint16_t one = dtype == DType::float16 ? 0x3c00 : 0x3f80;
+      std::vector<std::uint16_t> ones(k, one), signs(k, one);
+      for (std::size_t i = k / 2; i < k; ++i) signs[i] = one | 0x8000;
+      signs[k - 1] = 0;
+      const OnGpu<std::uint16_t> a(ones), b(signs), out(std::size_t{1});
+      const void* const left = a.data();
+      const void* const right = b.data();
+      gpu().matmul(dtype, stored(1, 1, k, 0, 0), {&left, 1}, {&right, 1}, out.data());
+      QCOMPARE(out.values()[0], one);
+    }
+  }
+
   void otherDTypesAreRefused() {
     const OnDevice device(0);
     const void* none = nullptr;

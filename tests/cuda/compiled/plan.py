@@ -94,9 +94,9 @@ def _results_of_rows(kernel):
 @dataclasses.dataclass(frozen=True)
 class Plan:
     widths: object = None  # those, or a function of the signature that gives them; None: not a kernel that streams
-    occupancy: float = 0.5  # at least
-    threads: int = 256  # of a block
+    occupancy: float = 0.5  # at least, with the threads that the sources start it with (launches.py)
     shared: object = None  # bytes that the source declares: a function of the signature; None: any
+    given: object = None  # bytes at most that a launch gives besides: a function of the signature; None: none
 
 
 def _quads(kernel):
@@ -115,6 +115,18 @@ def _sums_of_warps(type_name=None):
 
 def _nothing(_):
     return 0
+
+
+def _tiles_of_products(kernel):
+    return 2 * 16 * 17 * size_of(kernel.arguments[0])
+
+
+def _pairs_to_sort(kernel):
+    return 2048 * (size_of(kernel.arguments[0]) + 4)  # a key and a place
+
+
+def _bins(_):
+    return 4096 * 4  # as many as the window may ask for (engine/debug/answers.cpp)
 
 
 # Rows shorter than a step of the CPU's lanes (short_rows_kernel), partial results (combine_kernel, add_kernel) and
@@ -153,7 +165,15 @@ plans = {
     "rows_gradient": Plan(both, shared=_sums_of_warps("double")),
     "softmax_rows": Plan(both, shared=_sums_of_warps()),
     "softmax_gradient": Plan(both, shared=_sums_of_warps()),
-    "add_by_warps_kernel": Plan(threads=64),
+    "whole_number_products": Plan(shared=_tiles_of_products, occupancy=0.75),
+    "sort_pieces_kernel": Plan(shared=_nothing, given=_pairs_to_sort),
+    "bins_kernel": Plan(shared=_nothing, given=_bins),
+    "rows_kernel": Plan(shared=_nothing),
+    "sums_kernel": Plan(shared=_nothing),
+    "segments_kernel": Plan(shared=_nothing),
+    "pick_kernel": Plan(shared=_nothing, occupancy=0.75),
+    "largest_kernel": Plan(shared=_nothing),
+    "mean_kernel": Plan(shared=_nothing),
 }
 others = Plan(occupancy=0.25)
 

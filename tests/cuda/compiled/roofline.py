@@ -4,6 +4,8 @@ import subprocess
 
 bandwidth = 3.35e12  # bytes a second
 peak = {"float32": 67e12, "float64": 34e12}  # operations a second
+#: Of products, by tensor cores but for float32, which is not rounded.
+peak_of_products = {"float32": 67e12, "float64": 67e12, "float16": 989e12, "bfloat16": 989e12}
 _types = {"float32": "float", "float64": "double"}
 
 _rows, _count = 1000, 1000
@@ -36,8 +38,25 @@ def _calls(dtype):
     yield "range", f"{number} {number} {number} -> {dtype}:{_rows * _count}", f"sequence_kernel<{t}>"
     yield "gradient_descent", f"{x} {x} {number} -> {x}", f"update_kernel<{t}, GradientDescent<{t}>>"
     yield "momentum", f"{x} {x} {x} {number} {number} -> {x} {x}", f"update_kernel<{t}, Momentum<{t}, false>>"
+    yield "sort", f"{x} -> {x}", f"sort_pieces_kernel<{t}>"
+    yield "cumsum", f"{x} -> {x}", f"rows_kernel<ByWarp, RunningSum<{t}, false>>"
+    yield "cumulative_logsumexp", f"{x} -> {x}", f"rows_kernel<ByWarp, RunningLogSum<{t}>>"
+    yield "gather", f"{x} int64:{_rows} -> {x}", "gather_kernel<Bytes16>"
+    images = f"{dtype}:10,250,20,80 ksize=2,2 -> {dtype}:10,125,10,80"
+    yield "max_pool", images, f"largest_kernel<0, {t}, {t}, int>"
+    yield "avg_pool", images, f"mean_kernel<{t}, int>"
     numbers = " ".join([number] * 5)
     yield "adam", f"{x} {x} {x} {x} {numbers} -> {x} {x} {x}", f"update_kernel<{t}, Adam<{t}, false>>"
+
+
+def _products(dtype):
+    """The same of ops whose work is cuBLAS', some beside a kernel; for each element of the result or the weights."""
+    x = f"{dtype}:{_matrix}"
+    yield "matmul", f"{x} {x} -> {x}", "cuBLAS"
+    if dtype in _types:
+        heads = f"{dtype}:4,500,64"
+        call = f"{heads} {heads} {heads} -> {heads} {dtype}:4,500,500"
+        yield "attention", call, f"softmax_rows<{_types[dtype]}>"
 
 
 def _elementwise(kernel):
@@ -59,9 +78,9 @@ def table(kernels, program):
     by_name = {str(kernel): kernel for kernel, _ in kernels}
     found = dict((str(kernel), numbers) for kernel, numbers in kernels)
     wanted = []
-    for dtype in _types:
-        for op, call, kernel in _calls(dtype):
-            if kernel not in by_name:
+    for dtype in peak_of_products:
+        for op, call, kernel in [*_products(dtype), *(_calls(dtype) if dtype in _types else ())]:
+            if kernel not in by_name and kernel != "cuBLAS":
                 raise LookupError(f"{op} of {dtype} has no kernel {kernel}")
             wanted.append((op, call, dtype, kernel, True))
     for name, kernel in sorted(by_name.items()):
@@ -77,11 +96,12 @@ def table(kernels, program):
                 raise LookupError(f"the registry has no op {op}")
             continue
         flops, bytes_ = (float(number) / (_rows * _count) for number in answer.split())
-        registers, occupancy = found[kernel]
-        memory, arithmetic = bytes_ / bandwidth, flops / peak[dtype]
+        registers, occupancy = found.get(kernel, ("", ""))
+        products = op in ("matmul", "attention")
+        memory, arithmetic = bytes_ / bandwidth, flops / (peak_of_products if products else peak)[dtype]
         bound = "memory" if memory >= arithmetic else "arithmetic"
         lines.append(
-            f"{op:22}{dtype:9}{bytes_:7.1f}{flops:7.1f}{registers:11}{occupancy:11.0%}"
+            f"{op:22}{dtype:9}{bytes_:7.1f}{flops:7.1f}{registers:11}{f'{occupancy:.0%}' if kernel in found else '':>11}"
             f"{1e12 * max(memory, arithmetic):12.2f}  {bound:12}{kernel}"
         )
     return lines

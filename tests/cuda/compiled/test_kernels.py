@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
+import launches
 import machine_code
 import plan
 import resources
@@ -44,6 +45,11 @@ extern "C" __global__ void __launch_bounds__(1024, 2) spills(const float* from, 
   for (int i = 0; i < 64; ++i) to[i * 1024 + threadIdx.x] = all[63 - i] * all[i];
 }
 """
+
+
+def sources(*patterns):
+    folder = pathlib.Path(__file__).parents[3] / "engine" / "cuda"
+    return sorted(path for pattern in patterns for path in folder.glob(pattern))
 
 
 def demangled(names):
@@ -95,13 +101,23 @@ class CompiledKernels(unittest.TestCase):
         names = [kernel.name for kernel in cls.linked]
         cls.signatures = dict(zip(names, demangled(names), strict=True))
         cls.ours = [kernel for kernel in cls.linked if not plan.is_of_a_library(cls.signatures[kernel.name])]
+        cls.launches = launches.launches_in({path.name: path.read_text() for path in sources("*.cu", "*.h")})
 
     def told(self, kernel):
         return f"{self.signatures[kernel.name]} for sm_{kernel.architecture}"
 
+    def launch_of(self, kernel):
+        signature = self.signatures[kernel.name]
+        found = self.launches.get(signature.function)
+        if signature.arguments:
+            found = self.launches.get(f"{signature.function}<{signature.arguments[0]}>", found)
+        return found
+
     def occupancy_of(self, kernel):
-        threads = plan.plan_of(self.signatures[kernel.name]).threads
-        return occupancy(kernel.architecture, threads, kernel.registers, kernel.shared)
+        """With the most threads that it is started with: where it works on long rows."""
+        given = plan.plan_of(self.signatures[kernel.name]).given
+        shared = kernel.shared + (given(self.signatures[kernel.name]) if given else 0)
+        return occupancy(kernel.architecture, max(self.launch_of(kernel)[0]), kernel.registers, shared)
 
     def check(self, wrong):
         """Fails with all that is wrong."""
@@ -121,8 +137,8 @@ class CompiledKernels(unittest.TestCase):
         """As the assembler tells it of the very objects that are linked: all else it tells is so in the library."""
         linked = {(kernel.name, kernel.architecture): kernel for kernel in self.linked}
         wrong, seen = [], set()
-        sources = (pathlib.Path(__file__).parents[3] / "engine" / "cuda").glob("*.cu")
-        self.assertEqual(sorted(path.name for path in self.objects), sorted(path.name + ".o" for path in sources))
+        compiled = sorted(path.name + ".o" for path in sources("*.cu"))
+        self.assertEqual(sorted(path.name for path in self.objects), compiled)
         for path in self.objects:
             reports = resources.parse(path.with_name(path.name + ".resources").read_text())
             inside, _ = machine_code.kernels_in(path.read_bytes())
@@ -168,6 +184,17 @@ class CompiledKernels(unittest.TestCase):
                     wrong.append(f"{self.told(kernel)}: {verb} of {sorted(has)} bits, none of {width}")
         print(f"{streaming} kernels stream")
         self.assertGreater(streaming, 1000)
+        self.check(wrong)
+
+    def test_each_kernel_is_started_somewhere_with_the_shared_memory_that_is_planned(self):
+        wrong = []
+        for kernel in self.ours:
+            started = self.launch_of(kernel)
+            given = plan.plan_of(self.signatures[kernel.name]).given is not None
+            if started is None:
+                wrong.append(f"{self.told(kernel)}: no source starts it")
+            elif started[1] != given:
+                wrong.append(f"{self.told(kernel)}: planned with{'' if given else 'out'} memory given at the launch")
         self.check(wrong)
 
     def test_registers_and_shared_memory_leave_the_planned_occupancy(self):

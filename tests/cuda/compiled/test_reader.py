@@ -3,6 +3,7 @@ import random
 import struct
 import unittest
 
+import launches
 import machine_code
 import plan
 import resources
@@ -150,6 +151,58 @@ class Reports(unittest.TestCase):
             except resources.Malformed:
                 refused += 1
         self.assertGreater(refused, 200)
+
+
+class Launches(unittest.TestCase):
+    def test_threads_and_given_memory_are_found(self):
+        files = {
+            "parts.h": """struct Parts {
+  Grid grid() const {
+    return {.blocks = parts, .threads = part_threads, .cooperation = Cooperation::block};
+  }
+};
+constexpr int part_threads = 128;
+""",
+            "a.cu": """#include "engine/cuda/parts.h"
+constexpr int tile = 32, tile_rows = 4;
+void f() {
+  launch("plain", grid_for(count, 4), plain_kernel<T>, in, out);
+  launch("small", grid_for(count, 1, 64), small_kernel, in);
+  launch("rows", grid_of_rows(rows, f(a, b)), rows_kernel<T, 4>, in);
+  launch("tiles", {.blocks = 1, .threads = tile * tile_rows}, packs ? tiles_kernel<4> : tiles_kernel<1>, in);
+  launch("parts", parts.grid(), parts_kernel<IsTrue>, in);
+}
+void g() {
+  Grid grid = grid_for(count);
+  grid.shared_bytes = 4 * count;
+  launch("given", grid, given_kernel, in);
+  launch("sorted", Grid{.shared_bytes = size}, sorted_kernel, in);
+}
+""",
+        }
+        found = launches.launches_in(files)
+        for kernel, expected in (
+            ("plain_kernel", ((256,), False)),
+            ("small_kernel", ((64,), False)),
+            ("rows_kernel", ((32, 128, 256), False)),
+            ("tiles_kernel", ((128,), False)),
+            ("parts_kernel", ((128,), False)),
+            ("given_kernel", ((256,), True)),
+            ("sorted_kernel", ((256,), True)),
+            ("unary_kernel", ((256,), False)),
+        ):
+            self.assertEqual(found[kernel], expected, kernel)
+
+    def test_what_is_not_understood_is_refused(self):
+        for call, text in (
+            ('launch("f", make_grid(4), kernel_f, in);', "a grid: make_grid"),
+            ('launch("f", grid, kernel_f, in);', "no grid before"),
+            ('launch("f", {.threads = many}, kernel_f, in);', "many is unknown"),
+            ('launch("f", grid_for(1, 2, 64), reinterpret_cast<Start>(kernel.strided), in);', "by its pointer"),
+            ('launch("f", grid_for(count', "a call without an end"),
+        ):
+            with self.assertRaisesRegex(launches.Unclear, text):
+                launches.launches_in({"a.cu": call})
 
 
 class Plans(unittest.TestCase):

@@ -1,10 +1,14 @@
-// The part of cuSOLVER that the engine uses, by plain loops (factorizations.h). Some of what it gives back is
-// written when the stream gets there, in the host's memory, too.
+// The part of cuSOLVER that the engine uses, by plain loops (factorizations.h). What it gives back is written
+// when the stream gets there; memory of the host that it works in must be its own until then.
 #pragma once
 
 #include "cublas_v2.h"
 
-enum cusolverStatus_t { CUSOLVER_STATUS_SUCCESS = 0, CUSOLVER_STATUS_INVALID_VALUE = 3 };
+enum cusolverStatus_t {
+  CUSOLVER_STATUS_SUCCESS = 0,
+  CUSOLVER_STATUS_ALLOC_FAILED = 2,
+  CUSOLVER_STATUS_INVALID_VALUE = 3
+};
 enum cusolverEigMode_t { CUSOLVER_EIG_MODE_NOVECTOR = 0, CUSOLVER_EIG_MODE_VECTOR = 1 };
 namespace emulation {
 struct Solver;
@@ -17,10 +21,8 @@ using syevjInfo_t = emulation::SolverParameters*;
 using gesvdjInfo_t = emulation::SolverParameters*;
 
 cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t* handle);
-cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t handle);
 cusolverStatus_t cusolverDnSetStream(cusolverDnHandle_t handle, cudaStream_t stream);
 cusolverStatus_t cusolverDnCreateParams(cusolverDnParams_t* params);
-cusolverStatus_t cusolverDnDestroyParams(cusolverDnParams_t params);
 cusolverStatus_t cusolverDnCreateSyevjInfo(syevjInfo_t* info);
 cusolverStatus_t cusolverDnDestroySyevjInfo(syevjInfo_t info);
 cusolverStatus_t cusolverDnCreateGesvdjInfo(gesvdjInfo_t* info);

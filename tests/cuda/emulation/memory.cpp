@@ -189,6 +189,10 @@ std::string leaks() {
   for (int device = 0; device < device_count; ++device)
     for (const auto& [data, block] : pools()[device].blocks)
       if (!block.freed) text << "device " << device << ": " << block.bytes << " bytes\n";
+  for (const Kind kind : {Kind::products, Kind::solver, Kind::solver_parameters})
+    if (made(kind) > made(Kind::stream))
+      text << "more handles of cuBLAS or cuSOLVER than streams: " << kept() << '\n';
+  if (made(Kind::solver_info) > 0) text << made(Kind::solver_info) << " infos of cuSOLVER\n";
   return text.str();
 }
 
@@ -207,9 +211,6 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribut
   std::lock_guard lock(mutex());
   *static_cast<std::uint64_t*>(value) =
       attribute == cudaMemPoolAttrUsedMemCurrent ? pool->used : pool->reserved;
-  return cudaSuccess;
-}
-cudaError_t cudaMemPoolSetAccess(cudaMemPool_t, const cudaMemAccessDesc*, std::size_t) {
   return cudaSuccess;
 }
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t bytes) {
@@ -277,6 +278,7 @@ cudaError_t cudaHostAlloc(void** place, std::size_t bytes, unsigned) {
   std::lock_guard lock(mutex());
   *place = ::operator new (bytes, std::align_val_t{alignment});
   pinned()[static_cast<char*>(*place)] = bytes;
+  count_made(Kind::pinned, 1);
   return cudaSuccess;
 }
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
@@ -286,6 +288,7 @@ cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
 cudaError_t cudaFreeHost(void* place) {
   std::lock_guard lock(mutex());
   pinned().erase(static_cast<char*>(place));
+  count_made(Kind::pinned, -1);
   ::operator delete (place, std::align_val_t{alignment});
   return cudaSuccess;
 }

@@ -5,11 +5,13 @@
 #include "cublas_v2.h"
 #include "engine/tensor/narrow_formats.h"
 #include "factorizations.h"
+#include "state.h"
 
 namespace emulation {
 
 struct Products {
   Stream* stream = nullptr;
+  bool joins_halves = true;
 };
 
 namespace {
@@ -61,6 +63,7 @@ struct Gemm {
   void* c;
   long long ldc, c_step;
   int batch;
+  bool joins_halves;
 };
 
 template <class Type>
@@ -74,9 +77,11 @@ void compute(const Gemm& of) {
     for (long long column = 0; column < of.n; ++column)
       for (long long row = 0; row < of.m; ++row) {
         Sum sum = 0;
-        for (long long i = 0; i < of.k; ++i)
+        for (long long i = 0; i < of.k; ++i) {
+          if (of.joins_halves && sizeof(Stored) == 2 && i == of.k / 2) sum = Type::load(Type::store(sum));
           sum += Type::load(a[of.transpose_a ? row * of.lda + i : i * of.lda + row]) *
                  Type::load(b[of.transpose_b ? i * of.ldb + column : column * of.ldb + i]);
+        }
         Stored& to = c[column * of.ldc + row];
         sum *= static_cast<Sum>(of.alpha);
         if (of.beta != 0.0) sum += static_cast<Sum>(of.beta) * stored<Type>(to);
@@ -91,11 +96,15 @@ void compute(const Gemm& of) {
 using namespace emulation;
 
 cublasStatus_t cublasCreate(cublasHandle_t* handle) {
+  std::size_t free = 0, total = 0;
+  cudaMemGetInfo(&free, &total);
+  if (free == 0) return CUBLAS_STATUS_ALLOC_FAILED;
   *handle = new Products;
+  count_made(Kind::products, 1);
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasDestroy(cublasHandle_t handle) {
-  delete handle;
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode) {
+  handle->joins_halves = (mode & CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION) == 0;
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
@@ -105,6 +114,7 @@ cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
 const char* cublasGetStatusString(cublasStatus_t status) {
   return status == CUBLAS_STATUS_SUCCESS         ? "no error"
          : status == CUBLAS_STATUS_INVALID_VALUE ? "an invalid value"
+         : status == CUBLAS_STATUS_ALLOC_FAILED  ? "resource allocation failed"
                                                  : "not supported";
 }
 
@@ -141,7 +151,8 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
                 .c = c,
                 .ldc = ldc,
                 .c_step = c_step,
-                .batch = batch};
+                .batch = batch,
+                .joins_halves = handle->joins_halves};
   enqueue(handle->stream, "cublasGemmStridedBatchedEx",
           [of, type = a_type, rounded = compute_type == CUBLAS_COMPUTE_32F_FAST_TF32] {
             switch (type) {

@@ -23,12 +23,33 @@ cudaError_t told(cudaError_t error) {
   if (error != cudaSuccess && error != cudaErrorNotReady) last_error = error;
   return error;
 }
-/// The kernel that TAPEDECK_EMULATED_GPU_FAULT names writes where no memory is.
+/// The kernel that TAPEDECK_EMULATED_GPU_FAULT names writes where no memory is, or does what gives the error
+/// whose number TAPEDECK_EMULATED_GPU_ERROR is.
 void step_aside(const char* name) {
   const char* const chosen = std::getenv("TAPEDECK_EMULATED_GPU_FAULT");
-  if (chosen && std::strcmp(chosen, name) == 0)
-    throw Trap{"wrote where no memory is", cudaErrorIllegalAddress};
+  if (!chosen || std::strcmp(chosen, name) != 0) return;
+  const char* const number = std::getenv("TAPEDECK_EMULATED_GPU_ERROR");
+  throw Trap{"wrote where no memory is",
+             number ? static_cast<cudaError_t>(std::atoi(number)) : cudaErrorIllegalAddress};
 }
+bool is_in_state(const char* state) {
+  const char* const chosen = std::getenv("TAPEDECK_EMULATED_GPU_STATE");
+  return chosen && std::strcmp(chosen, state) == 0;
+}
+int numbers_made[static_cast<int>(Kind::pinned) + 1] = {};
+
+/// A real driver loses what a program leaves behind, and nobody hears of it.
+struct LeaksAtTheEnd {
+  ~LeaksAtTheEnd() {
+    if (!std::getenv("TAPEDECK_EMULATED_GPU_LEAKS")) return;
+    for (const cudaError_t error : device_errors)
+      if (error != cudaSuccess) return;  // nothing can be freed any more
+    const std::string text = leaks();
+    if (text.empty()) return;
+    std::fprintf(stderr, "emulated GPU: the program ends, and this was not freed:\n%s", text.c_str());
+    std::_Exit(1);
+  }
+} leaks_at_the_end;
 bool exists(int device) {
   return device >= 0 && device < device_count;
 }
@@ -38,6 +59,28 @@ bool exists(int device) {
 std::recursive_mutex& mutex() {
   static auto* const instance = new std::recursive_mutex;
   return *instance;
+}
+
+void count_made(Kind kind, int more) {
+  std::lock_guard lock(mutex());
+  numbers_made[static_cast<int>(kind)] += more;
+}
+int made(Kind kind) {
+  std::lock_guard lock(mutex());
+  return numbers_made[static_cast<int>(kind)];
+}
+std::string kept() {
+  std::string text;
+  constexpr std::pair<Kind, const char*> kinds[] = {{Kind::stream, " streams"},
+                                                    {Kind::event, " events"},
+                                                    {Kind::products, " of cuBLAS"},
+                                                    {Kind::solver, " of cuSOLVER"},
+                                                    {Kind::solver_parameters, " parameters"},
+                                                    {Kind::solver_info, " infos"},
+                                                    {Kind::pinned, " pieces of pinned memory"}};
+  for (const auto& [kind, name] : kinds)
+    text += (text.empty() ? "" : ", ") + std::to_string(made(kind)) + name;
+  return text;
 }
 
 void die(const std::string& text) {
@@ -93,7 +136,19 @@ unsigned long long tapedeck_emulated_waits() {
 }
 
 cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 0;
+  if (is_in_state("old driver") || is_in_state("no driver")) return told(cudaErrorInsufficientDriver);
+  if (is_in_state("no device")) return told(cudaErrorNoDevice);
+  if (is_in_state("broken")) return told(cudaErrorInitializationError);
   *count = device_count;
+  return cudaSuccess;
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = is_in_state("no driver") ? 0 : is_in_state("old driver") ? 11040 : 13000;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = 12080;
   return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) {
@@ -111,8 +166,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   std::snprintf(properties->name, sizeof properties->name, "Emulated GPU");
   std::size_t free = 0;
   cudaMemGetInfo(&free, &properties->totalGlobalMem);
-  properties->major = 8;
-  properties->minor = 0;
+  properties->major = is_in_state("old devices") ? 7 : 8;
+  properties->minor = is_in_state("old devices") ? 5 : 0;
   properties->multiProcessorCount = 4;
   return cudaSuccess;
 }
@@ -120,13 +175,6 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
   if (!exists(device)) return told(cudaErrorInvalidDevice);
   *value = attribute == cudaDevAttrMultiProcessorCount ? 4 : 163 << 10;
   return cudaSuccess;
-}
-cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
-  *can = 0;
-  return cudaSuccess;
-}
-cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) {
-  return told(cudaErrorInvalidDevice);
 }
 cudaError_t cudaDeviceSynchronize() {
   ++waits;
@@ -147,8 +195,12 @@ const char* cudaGetErrorName(cudaError_t error) {
   switch (error) {
     case cudaSuccess:
       return "cudaSuccess";
+    case cudaErrorInvalidValue:
+      return "cudaErrorInvalidValue";
     case cudaErrorMemoryAllocation:
       return "cudaErrorMemoryAllocation";
+    case cudaErrorInitializationError:
+      return "cudaErrorInitializationError";
     case cudaErrorInvalidDevice:
       return "cudaErrorInvalidDevice";
     case cudaErrorNotReady:
@@ -158,15 +210,19 @@ const char* cudaGetErrorName(cudaError_t error) {
     case cudaErrorLaunchFailure:
       return "cudaErrorLaunchFailure";
     default:
-      return "cudaErrorInvalidValue";
+      return "an error without a name here";
   }
 }
 const char* cudaGetErrorString(cudaError_t error) {
   switch (error) {
     case cudaSuccess:
       return "no error";
+    case cudaErrorInvalidValue:
+      return "invalid argument";
     case cudaErrorMemoryAllocation:
       return "out of memory";
+    case cudaErrorInitializationError:
+      return "initialization error";
     case cudaErrorInvalidDevice:
       return "invalid device ordinal";
     case cudaErrorNotReady:
@@ -176,7 +232,7 @@ const char* cudaGetErrorString(cudaError_t error) {
     case cudaErrorLaunchFailure:
       return "unspecified launch failure";
     default:
-      return "invalid argument";
+      return "an error without a text here";
   }
 }
 
@@ -184,6 +240,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   std::lock_guard lock(mutex());
   *stream = new Stream{.device = current_device, .queue = {}};
   streams[current_device].push_back(*stream);
+  count_made(Kind::stream, 1);
   return told(error_of(current_device));
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
@@ -191,6 +248,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   run_until(*stream, stream->given);
   std::erase(streams[stream->device], stream);
   delete stream;
+  count_made(Kind::stream, -1);
   return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
@@ -212,12 +270,18 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   ++stream->given;
   return told(error_of(stream->device));
 }
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*function)(void*), void* data) {
+  enqueue(stream, "a function of the host", [=] { function(data); });
+  return told(error_of(stream->device));
+}
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   *event = new Event{.timed = (flags & cudaEventDisableTiming) == 0};
+  count_made(Kind::event, 1);
   return told(error_of(current_device));
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   delete event;
+  count_made(Kind::event, -1);
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {

@@ -3,6 +3,7 @@
 
 #include "cusolverDn.h"
 #include "factorizations.h"
+#include "state.h"
 
 namespace emulation {
 
@@ -44,13 +45,15 @@ cusolverStatus_t put(cusolverDnHandle_t handle, const char* name, cudaDataType t
 }
 
 template <class Made>
-cusolverStatus_t make(Made** made) {
+cusolverStatus_t make(Made** made, Kind kind) {
   *made = new Made;
+  count_made(kind, 1);
   return CUSOLVER_STATUS_SUCCESS;
 }
 template <class Made>
-cusolverStatus_t destroy(Made* made) {
+cusolverStatus_t destroy(Made* made, Kind kind) {
   delete made;
+  count_made(kind, -1);
   return CUSOLVER_STATUS_SUCCESS;
 }
 
@@ -60,32 +63,26 @@ cusolverStatus_t destroy(Made* made) {
 using namespace emulation;
 
 cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t* handle) {
-  return make(handle);
-}
-cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t handle) {
-  return destroy(handle);
+  return make(handle, Kind::solver);
 }
 cusolverStatus_t cusolverDnSetStream(cusolverDnHandle_t handle, cudaStream_t stream) {
   handle->stream = stream;
   return CUSOLVER_STATUS_SUCCESS;
 }
 cusolverStatus_t cusolverDnCreateParams(cusolverDnParams_t* params) {
-  return make(params);
-}
-cusolverStatus_t cusolverDnDestroyParams(cusolverDnParams_t params) {
-  return destroy(params);
+  return make(params, Kind::solver_parameters);
 }
 cusolverStatus_t cusolverDnCreateSyevjInfo(syevjInfo_t* info) {
-  return make(info);
+  return make(info, Kind::solver_info);
 }
 cusolverStatus_t cusolverDnDestroySyevjInfo(syevjInfo_t info) {
-  return destroy(info);
+  return destroy(info, Kind::solver_info);
 }
 cusolverStatus_t cusolverDnCreateGesvdjInfo(gesvdjInfo_t* info) {
-  return make(info);
+  return make(info, Kind::solver_info);
 }
 cusolverStatus_t cusolverDnDestroyGesvdjInfo(gesvdjInfo_t info) {
-  return destroy(info);
+  return destroy(info, Kind::solver_info);
 }
 
 cusolverStatus_t cusolverDnXpotrf_bufferSize(cusolverDnHandle_t, cusolverDnParams_t, cublasFillMode_t,
@@ -156,9 +153,13 @@ cusolverStatus_t cusolverDnXsyevd(cusolverDnHandle_t handle, cusolverDnParams_t 
   if (is_wrong(n, n, lda) || !params || uplo != CUBLAS_FILL_MODE_UPPER || compute != type || w_type != type ||
       room_bytes < device_room || host_bytes < host_room)
     return CUSOLVER_STATUS_INVALID_VALUE;
-  return put(handle, "cusolverDnXsyevd", type, [=]<class T>(T) {
+  static std::uint8_t calls = 0;
+  std::memset(on_host, ++calls, host_bytes);
+  return put(handle, "cusolverDnXsyevd", type, [=, call = calls]<class T>(T) {
     use(room, room_bytes);
-    use(on_host, host_bytes);
+    for (std::size_t i = 0; i < host_bytes; ++i)
+      if (static_cast<const std::uint8_t*>(on_host)[i] != call)
+        die("cusolverDnXsyevd: somebody else has its memory of the host, and the call is not done");
     *info = diagonalize(mode == CUSOLVER_EIG_MODE_VECTOR, n, static_cast<T*>(a), lda, static_cast<T*>(w));
   });
 }

@@ -20,6 +20,11 @@ constexpr int device_count = 2;
 /// One for everything: calls are short, and device work runs under it, so one block runs at a time.
 std::recursive_mutex& mutex();
 
+/// What programs make, besides memory.
+enum class Kind { stream, event, products, solver, solver_parameters, solver_info, pinned };
+void count_made(Kind kind, int more);
+int made(Kind kind);
+
 /// Prints it and ends the process: the program has done what no error code tells on a real device.
 [[noreturn]] void die(const std::string& text);
 
