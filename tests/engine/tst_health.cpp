@@ -153,8 +153,8 @@ class TestHealth : public QObject {
     QCOMPARE(*activation_gauge(Activation::softmax, floats({0.9995F, 0.0005F, 0.5F, 0.5F}, {2, 2})).saturated,
              0.5);
     QVERIFY(!activation_gauge(Activation::none, floats({1, 2})).saturated);
-    QCOMPARE(activation_of(*Registry::instance().find("tanh")), Activation::tanh);
-    QCOMPARE(activation_of(*Registry::instance().find("add")), Activation::none);
+    QCOMPARE(Registry::instance().find("tanh")->facts.activation, Activation::tanh);
+    QCOMPARE(Registry::instance().find("add")->facts.activation, Activation::none);
   }
 
   void ranks_of_matrices_that_are_made_so() {

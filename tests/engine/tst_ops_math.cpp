@@ -8,6 +8,7 @@
 #include <random>
 
 #include "engine/cpu/dispatch.h"
+#include "engine/cpu/elementwise.h"
 #include "engine/cpu/kernels.h"
 
 using namespace tapedeck;
