@@ -158,7 +158,7 @@ bool runs_on_gpus(const OpDef& op, std::span<const Tensor> inputs, const Attribu
 }
 
 void check_number(const OpDef& op, std::span<const Tensor> inputs, std::size_t place) {
-  if (copy_policy() == CopyPolicy::silent || !op.gpu_kernel || !is_immediate(inputs[place])) return;
+  if (!op.gpu_kernel || !is_immediate(inputs[place])) return;
   if (const auto device = asked_gpu(inputs)) check_policy(op, inputs[place], *device);
 }
 

@@ -128,7 +128,7 @@ class Losses(Waits):
         for name, kind in kinds.items():
             if name == "CTC":  # its lengths are read: they say how long the loop is
                 continue
-            labels = numbers if "Sparse" in name or name == "Circle" else one_hot
+            labels = numbers if "Sparse" in name or name in ("Circle", "CategoricalGeneralizedCrossEntropy") else one_hot
             with self.subTest(name):
                 predictions, loss = tf.constant(floats(4, 5) / 6), kind()
                 self.assert_no_wait(lambda: self.gradients_of(lambda p: loss(labels, p), predictions))

@@ -32,7 +32,7 @@ Attributes attributes_of(const OpDef& op, const std::vector<std::string>& given)
     values.push_back(spec.fallback);
     for (const std::string& word : given) {
       if (!word.starts_with(spec.name + "=")) continue;
-      Integers list;
+      std::vector<std::int64_t> list;
       std::istringstream numbers(word.substr(spec.name.size() + 1));
       for (std::string number; std::getline(numbers, number, ',');) list.push_back(std::stoll(number));
       values.back() = list;
