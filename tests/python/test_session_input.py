@@ -47,7 +47,9 @@ class Questions(unittest.TestCase):
         self.client.input("Ada")
         self.printed("heard Ada")
         reply = self.client.get_shell_msg(PATIENCE)
-        self.assertEqual((reply["parent_header"]["msg_id"], reply["content"]["status"]), (cell, "ok"))
+        while reply["parent_header"]["msg_id"] != cell:  # a late answer to the client that asked whether the session is ready
+            reply = self.client.get_shell_msg(PATIENCE)
+        self.assertEqual((reply["msg_type"], reply["content"]["status"]), ("execute_reply", "ok"))
 
     def test_without_anybody_the_cell_ends(self):
         self.client.execute("from tapedeck._session import app as session_app\nsession_app.CONNECTED_WITHIN = 0.1\n"
