@@ -121,11 +121,11 @@ TAPEDECK_OP(random_shuffle_op) = {
     .vjp = nullptr,
     .vjp_formula = "none",
     .cost = cost::moves,
-    .doc = std::string("The slices of the first axis in random order, each order equally likely: sorted by a "
-                       "random key of 64 bits for each, which takes the GPU no number after another.\n\n"
+    .doc = std::string("The slices of the first axis in random order, each order equally likely: each gets a "
+                       "random key of 64 bits, by which they are sorted.\n\n"
                        "value: any dtype, at least one axis; seed: whole number or None.\n"
                        "Returns: the dtype and shape of value.\n"
-                       "Errors: InvalidArgumentError for a scalar.") +
+                       "Errors: InvalidArgumentError for a scalar, and for more than 2³¹ − 1 slices.") +
            stream_doc,
     .takes_narrow = true,
 };
