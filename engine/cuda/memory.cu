@@ -163,6 +163,7 @@ void GpuMemory::use(DeviceBlock* device_block) {
     return;
   std::lock_guard lock(block.mutex);
   wait_for(own, *block.home);
+  hear_of(own, *block.home);
   for (Stream* user : block.users) wait_for(own, *user);
   if (block.home == &own || std::find(block.users.begin(), block.users.end(), &own) != block.users.end())
     return;

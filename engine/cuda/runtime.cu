@@ -240,9 +240,6 @@ std::span<Stream* const> streams_of_thread() {
 
 void wait_for(Stream& later, Stream& earlier) {
   if (&later == &earlier) return;
-  if (!earlier.owned.load(std::memory_order_acquire) &&
-      std::find(later.ended.begin(), later.ended.end(), &earlier) == later.ended.end())
-    later.ended.push_back(&earlier);
   const std::uint64_t work = earlier.work.load(std::memory_order_acquire);
   std::vector<Waited>& waited = thread_streams.waited;
   auto known = std::find_if(waited.begin(), waited.end(), [&](const Waited& one) {
@@ -254,6 +251,12 @@ void wait_for(Stream& later, Stream& earlier) {
     return;
   wait_again(later, earlier);
   known->work = work;
+}
+
+void hear_of(Stream& later, Stream& maker) {
+  if (&later == &maker || maker.owned.load(std::memory_order_acquire)) return;
+  if (std::find(later.ended.begin(), later.ended.end(), &maker) == later.ended.end())
+    later.ended.push_back(&maker);
 }
 
 void throw_faults_of_ended(Stream& stream) {

@@ -69,7 +69,7 @@ struct Stream {
   Staging* staging = nullptr;
   Faults* faults = nullptr;
   Handles* handles = nullptr;
-  /// Those that it waits for and that no thread has any more: nobody else tells what went wrong on them.
+  /// Those whose results it uses and that no thread has any more: nobody else tells what went wrong on them.
   std::vector<Stream*> ended;
 
   /// nullptr until the first span.
@@ -89,6 +89,9 @@ std::span<Stream* const> streams_of_thread();
 /// `later`, the calling thread's, goes on when what is on `earlier` now is done. It does not wait again for
 /// what it has waited for already.
 void wait_for(Stream& later, Stream& earlier);
+/// The calling thread, whose stream `later` is, uses what was made on `maker`: where no thread has that any
+/// more, it hears of the faults there.
+void hear_of(Stream& later, Stream& maker);
 /// Throws what threads that have ended have left on streams that the calling thread's waited for.
 void throw_faults_of_ended(Stream& stream);
 
