@@ -50,10 +50,12 @@ class TestDebugServer : public QObject {
   void a_client_of_another_version_is_refused_with_both_versions() {
     Served served;
     RawClient client = served.client();
-    const Refused refused = client.ask<Refused>(Hello{7, "Tapedeck 9"});
+    const Refused refused = client.ask<Refused>(Hello{protocol::version + 1, "Tapedeck 9"});
     QCOMPARE(refused.protocol_version, protocol::version);
     QCOMPARE(refused.reason, "The session speaks version " + std::to_string(protocol::version) +
-                                 " of the debug protocol, Tapedeck 9 version 7. "
+                                 " of the debug protocol, Tapedeck 9 version " +
+                                 std::to_string(protocol::version + 1) +
+                                 ". "
                                  "Restart the session with the same version of Tapedeck.");
     QCOMPARE(client.ask<Failure>(GetStatus{}).code, std::string("bad_request"));
   }
