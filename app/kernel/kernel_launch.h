@@ -16,7 +16,7 @@ struct KernelLaunch {
   QMap<QString, QString> environment;         ///< on top of the app's
   QString transport = QStringLiteral("ipc");  ///< or "tcp", for Jupyter kernels that know nothing else
   bool interruptByMessage = false;            ///< a kernelspec's interrupt_mode "message"; else SIGINT
-  int startLimitMs = 30000;                   ///< a process that has not answered by then is killed
+  int startLimitMs = 120000;                  ///< a process that has not answered by then is killed
 };
 
 }  // namespace tapedeck::app

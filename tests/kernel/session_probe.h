@@ -95,7 +95,7 @@ struct Probe {
 /// Starts it and waits until it can run cells.
 inline bool startAndWait(Probe& probe, const QString& folder = QDir::tempPath()) {
   probe.session.start(folder);
-  (void)QTest::qWaitFor([&] { return probe.session.state() != KernelState::starting; }, generous);
+  (void)QTest::qWaitFor([&] { return probe.session.state() != KernelState::starting; }, 2 * generous);
   return probe.session.state() == KernelState::idle;
 }
 
