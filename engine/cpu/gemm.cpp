@@ -243,6 +243,13 @@ void gemm(const MatmulSize& size, const T* a, const T* b, bool add, T* c, std::i
     for (std::int64_t i = 0; i < size.m; ++i) std::fill_n(c + i * ldc, size.n, T(0));
   if (size.m == 0 || size.n == 0 || size.k == 0) return;
   if (!add && (size.m == 1 || ldc == 1) && with_vector(size, a, b, c)) return;
+  if (!add && size.n == 1) {  // the same sums, wherever they go
+    const StoragePointer column = StoragePointer::allocate(static_cast<std::size_t>(size.m) * sizeof(T));
+    const auto* sums = reinterpret_cast<T*>(column->data());
+    gemm(size, a, b, false, reinterpret_cast<T*>(column->data()), 1);
+    for (std::int64_t i = 0; i < size.m; ++i) c[i * ldc] = sums[i];
+    return;
+  }
   if (turns<T>(size, add)) {
     const StoragePointer turned =
         StoragePointer::allocate(static_cast<std::size_t>(size.m * size.n) * sizeof(T));
