@@ -185,7 +185,7 @@ class DeviceMemoryTest : public QObject {
     } catch (const ResourceExhaustedError& error) {
       QCOMPARE(
           QString(error.what()),
-          QString("exp: a float32 tensor of shape (2097152) needs 8.0 MiB, /gpu:0 has 16 MiB of which 7.0 "
+          QString("exp: a float32 tensor of shape (2097152,) needs 8.0 MiB, /gpu:0 has 16 MiB of which 7.0 "
                   "MiB are "
                   "free; tensors hold 2 pieces, the largest of 8.0 MiB (by ones), 1.0 MiB (by negative)"));
     }

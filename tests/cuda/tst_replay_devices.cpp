@@ -99,13 +99,15 @@ class ReplayDevicesTest : public QObject {
   }
 
   void what_is_held_stays_where_it_is() {
+    const Tensor start = ops::copy_to(ops::cast(ramp(5000), DType::float32), gpu);  // nothing records yet
     Served served(without_window());
-    const Program program(served.recorder);
+    served.recorder.leaf(start, "start");
+    ops::square(start);
     RawClient client = served.client();
     client.greet();
     client.ask<protocol::Status>(on_cpu(true));
-    QCOMPARE(client.ask<protocol::Tile>(all_of(program.start.id())).source, std::string("held"));
-    QCOMPARE(served.recorder.values().held(program.start.id()).device(), gpu);
+    QCOMPARE(client.ask<protocol::Tile>(all_of(start.id())).source, std::string("held"));
+    QCOMPARE(served.recorder.values().held(start.id()).device(), gpu);
   }
 
   void branches_run_there_too() {
