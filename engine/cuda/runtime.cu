@@ -50,10 +50,11 @@ Stream* make_stream(int device) {
   Streams& known = streams();
   std::lock_guard lock(known.mutex);
   std::vector<Stream*>& idle = known.idle[static_cast<std::size_t>(device)];
-  if (const auto found = std::find_if(idle.begin(), idle.end(), [](Stream* one) { return is_done(*one); });
-      found != idle.end()) {
+  // The last one first: it has its handles and its staging already.
+  if (const auto found = std::find_if(idle.rbegin(), idle.rend(), [](Stream* one) { return is_done(*one); });
+      found != idle.rend()) {
     Stream* stream = *found;
-    idle.erase(found);
+    idle.erase(std::next(found).base());
     stream->ended.clear();
     stream->owned.store(true, std::memory_order_relaxed);
     return stream;
