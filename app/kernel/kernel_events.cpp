@@ -80,7 +80,8 @@ void KernelSession::Private::take(events::DisplayUpdated& event) {
 
 void KernelSession::Private::take(events::Finished& event) {
   --unfinished;
-  begun = interruptOnBegin = false;
+  // One that only waited is given up behind the one that runs.
+  if (event.status != "aborted" || unfinished == 0) begun = interruptOnBegin = false;
   const QPointer<KernelSession> alive(q);
   showWorking();
   if (alive) emit alive->executionFinished(text(event.cell), text(event.status), event.count);

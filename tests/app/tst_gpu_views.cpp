@@ -98,7 +98,7 @@ class TestGpuViews : public QObject, SampleWindow {
              qPrintable(copies.join(", ")));
     QVERIFY2(reasons.filter("why: no CUDA kernel for unique").size() >= 2, qPrintable(reasons.join("\n\n")));
 
-    goTo("op:exp");
+    goTo("op:exp and not backward");
     QCOMPARE(cellText(0, RecordsModel::Device), QString("/gpu:0"));
     QTRY_VERIFY(node("exp") && node("exp")->device == "/gpu:0");
     QTRY_VERIFY(node("copy to /gpu:0") && node("copy to /gpu:0")->copies);
@@ -113,7 +113,7 @@ class TestGpuViews : public QObject, SampleWindow {
   void valuesAreComputedAgainWhereTheKeySays() {
     runAndLook(
         {both_devices, "tf.debugging.set_replay_device('/cpu:0')", "tf.debugging.set_replay_device(None)"});
-    goTo("op:exp");
+    goTo("op:exp and not backward");
     const auto* canvas = tensor(*window_)->canvas();
     QTRY_COMPARE(source(), QString("recomputed"));
     const std::vector<double> there = tensor(*window_)->model()->tile()->values;
@@ -144,7 +144,7 @@ class TestGpuViews : public QObject, SampleWindow {
 
   void aScalarSaysItToo() {
     runAndLook({both_devices});
-    goTo("op:reduce_mean is:forward");
+    goTo("op:reduce_mean and not backward");
     press(Qt::Key_U, Qt::ControlModifier | Qt::AltModifier);
     QTRY_VERIFY(tensor(*window_)->canvas()->showsScalar());
     QTRY_COMPARE(source(), elsewhere);

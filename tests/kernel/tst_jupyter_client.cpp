@@ -25,6 +25,7 @@ class TestJupyterClient : public QObject {
   void aPasswordIsAskedAsOne();
   void interruptEndsALoopAndAbortsTheQueue();
   void interruptEndsACellThatHasNotBegun();
+  void aSecondInterruptReachesACellThatSwallowsTheFirst();
   void interruptEndsAnInput();
   void completionPositionsAreCodePoints();
   void onlyTheNewestCompletionIsAnswered();
@@ -217,6 +218,26 @@ void TestJupyterClient::interruptEndsACellThatHasNotBegun() {
     QCOMPARE(probe_->output("a", "error")["ename"], "KeyboardInterrupt");
     QCOMPARE(run(*probe_, "b", "print('alive')"), QString("ok"));
   }
+}
+
+void TestJupyterClient::aSecondInterruptReachesACellThatSwallowsTheFirst() {
+  probe_->finished.clear();
+  probe_->outputs.clear();
+  probe_->session.execute("a",
+                          "import time\ntry:\n    print('first', flush=True)\n    time.sleep(1000)\n"
+                          "except KeyboardInterrupt:\n    print('second', flush=True)\n    time.sleep(1000)");
+  probe_->session.execute("b", "1");  // given up by the first
+  const auto printed = [&](const char* text) {
+    const auto outputs = probe_->outputs.value("a");
+    return std::any_of(outputs.begin(), outputs.end(),
+                       [&](const auto& output) { return output.dump().find(text) != std::string::npos; });
+  };
+  QTRY_VERIFY_WITH_TIMEOUT(printed("first"), generous);
+  probe_->session.interrupt();
+  QTRY_COMPARE_WITH_TIMEOUT(probe_->finished.value("b"), QString("aborted"), generous);
+  QTRY_VERIFY_WITH_TIMEOUT(printed("second"), generous);
+  probe_->session.interrupt();
+  QTRY_COMPARE_WITH_TIMEOUT(probe_->finished.value("a"), QString("error"), generous);
 }
 
 void TestJupyterClient::interruptEndsAnInput() {
