@@ -20,7 +20,7 @@ using inspector::TimeView;
 
 namespace {
 
-/// The variable is on the CPU, what it is multiplied with on the GPU. Results are too large to be held all.
+/// The variable is on the CPU, what it is multiplied with on the GPU.
 const QString both_devices =
     "import tapedeck as tf\n"
     "with tf.device('/cpu:0'):\n"
@@ -115,14 +115,16 @@ class TestGpuViews : public QObject, SampleWindow {
         {both_devices, "tf.debugging.set_replay_device('/cpu:0')", "tf.debugging.set_replay_device(None)"});
     goTo("op:exp and not backward");
     const auto* canvas = tensor(*window_)->canvas();
-    QTRY_COMPARE(source(), QString("recomputed"));
+    // Computed again for a first look, it is held for the next ones.
+    const auto isFromGpu = [&] { return source() == "recomputed" || source() == "held"; };
+    QTRY_VERIFY2(isFromGpu(), qPrintable(source()));
     const std::vector<double> there = tensor(*window_)->model()->tile()->values;
     QVERIFY(!onCpu()->isChecked());
     for (const bool here : {true, false}) {
       press(Qt::Key_U, Qt::ControlModifier | Qt::AltModifier);
       QTRY_COMPARE(onCpu()->isChecked(), here);
-      QTRY_COMPARE(source(), here ? elsewhere : QString("recomputed"));
-      QCOMPARE(canvas->sourceText(), source());
+      QTRY_VERIFY2(here ? source() == elsewhere : isFromGpu(), qPrintable(source()));
+      if (here) QCOMPARE(canvas->sourceText(), elsewhere);
       const std::vector<double>& values = tensor(*window_)->model()->tile()->values;
       QCOMPARE(values.size(), there.size());
       for (std::size_t i = 0; i < values.size(); ++i) QVERIFY(std::abs(values[i] - there[i]) < 1e-5);
@@ -132,7 +134,7 @@ class TestGpuViews : public QObject, SampleWindow {
       click(cell);
       runByKey(cell);
       QTRY_COMPARE(onCpu()->isChecked(), cell == 1);
-      QTRY_COMPARE(source(), cell == 1 ? elsewhere : QString("recomputed"));
+      QTRY_VERIFY2(cell == 1 ? source() == elsewhere : isFromGpu(), qPrintable(source()));
     }
     QCOMPARE(chooseInMenus(window_.get(), "session.replay_on_cpu"), QString());
     QTRY_COMPARE(source(), elsewhere);
