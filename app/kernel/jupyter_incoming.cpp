@@ -10,7 +10,8 @@ namespace {
 using namespace events;
 using nlohmann::json;
 
-constexpr auto idleLimit = std::chrono::milliseconds(10000);  // after the reply, without any published message
+constexpr auto idleLimit =
+    std::chrono::milliseconds(10000);  // after the reply, without any published message
 
 /// What a cell that ends in "name?" wants shown comes as a payload of its reply.
 void forEachPayload(const json& content, const std::function<void(const json&)>& use) {

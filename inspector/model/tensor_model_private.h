@@ -58,8 +58,8 @@ struct TensorModel::Private {
   std::int64_t shownSize(int fromLast) const;
   void clampWindow();
   // ---- its values
-  BranchLook look;   ///< whose they are
-  void lookAgain();  ///< those of the branch, or of the original, where others were looked at
+  BranchLook look;           ///< whose they are
+  void lookAgain();          ///< those of the branch, or of the original, where others were looked at
   bool replayOnCpu = false;  ///< as the session last said
   void fetchAnew();          ///< where values that are computed again now come from another device
   void want(bool alsoStatistics);

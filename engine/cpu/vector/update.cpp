@@ -1,8 +1,7 @@
 // Loops of optimisers' steps.
-#include "engine/backend/kernels.h"
-
 #include <utility>
 
+#include "engine/backend/kernels.h"
 #include "engine/cpu/dispatch.h"
 #include "engine/cpu/vector/update_rules.h"
 
