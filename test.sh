@@ -23,10 +23,11 @@ build_targets "build/$preset" "build/build-$preset.log" false all
 built=$SECONDS
 echo "Built in $((built - started)) s."
 result=0
+failed="build/$preset/Testing/Temporary/LastTestsFailed.log"
+rm -f "$failed"  # of an earlier run
 ctest --test-dir "build/$preset" -j 2 --output-on-failure "$@" || result=$?
 # A window or a session process that a busy machine held up for too long gets one more chance, alone; what fails then has
 # failed, and what passes is named.
-failed="build/$preset/Testing/Temporary/LastTestsFailed.log"
 if [ $result -ne 0 ] && [ -s "$failed" ] && [ "$(wc -l <"$failed")" -le 3 ]; then
   names=$(cut -d: -f2 "$failed" | paste -sd' ')
   echo "Once more, alone: $names"

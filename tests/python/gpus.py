@@ -43,7 +43,7 @@ def waits():
     return counter()
 
 
-@unittest.skipIf(GPUS == 0, "no GPU")
+@unittest.skipIf(GPUS == 0, "needs a GPU, or TAPEDECK_EMULATED_GPU")
 class OnGpus(unittest.TestCase):
     """A base of tests that need a GPU; it leaves devices and policies as it found them."""
 

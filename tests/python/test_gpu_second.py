@@ -10,7 +10,7 @@ import tapedeck as tf
 from gpus import GPUS, in_thread, OnGpus, setUpModule  # noqa: F401
 
 
-@unittest.skipIf(GPUS == 1, "one GPU alone")
+@unittest.skipIf(GPUS == 1, "needs two GPUs")
 class SecondGpu(OnGpus):
     def test_values_are_made_and_computed_with_there(self):
         with tf.device("/gpu:1"):

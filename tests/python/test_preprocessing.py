@@ -62,7 +62,7 @@ class Pictures(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "has shape \\(2,\\)"):
             image.img_to_array([1, 2])
 
-    @unittest.skipUnless(PIL, "needs Pillow")
+    @unittest.skipUnless(PIL, "needs Pillow: python3-pil")
     def test_what_is_saved_is_loaded(self):
         pixels = np.arange(24, dtype=np.float32).reshape(2, 4, 3)
         with tempfile.TemporaryDirectory() as folder:
@@ -75,7 +75,7 @@ class Pictures(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "color_mode is 'cmyk'"):
                 image.load_img(path, "cmyk")
 
-    @unittest.skipUnless(PIL, "needs Pillow")
+    @unittest.skipUnless(PIL, "needs Pillow: python3-pil")
     def test_values_are_scaled_to_bytes(self):
         made = tf.keras.utils.array_to_img([[[-1.], [1.]]])
         self.assertEqual((made.mode, np.asarray(made).tolist()), ("L", [[0, 255]]))

@@ -566,7 +566,7 @@ def tensorboard_reader():
     return event_accumulator
 
 
-@unittest.skipUnless(tensorboard_reader(), "tensorboard is not installed")
+@unittest.skipUnless(tensorboard_reader(), "needs tensorboard: pip install tensorboard")
 class TensorBoard(Files):
     def test_tensorboards_own_reader_finds_what_was_written(self):
         with tf.summary.create_file_writer(self.folder).as_default(step=3):
