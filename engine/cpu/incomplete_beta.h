@@ -10,6 +10,7 @@
 #include <limits>
 #include <numbers>
 
+#include "engine/cpu/incomplete_tables.h"
 #include "engine/cpu/stirling.h"
 
 namespace tapedeck::cpu {
@@ -105,57 +106,20 @@ TAPEDECK_DEVICE inline double scaled_density(const BetaCall& c) {
   return std::pow(c.x, c.a) * std::pow(c.rest, c.b) * inverse_beta(c.a, c.b);
 }
 
-/// Gauss' and Legendre's points and weights on [0, 1], by Newton's method from (Abramowitz and
-/// Stegun, 22.16.6).
-struct Quadrature {
-  static constexpr int count = 40;
-  double points[count]{}, weights[count]{};
-
-  constexpr Quadrature() {
-    for (int i = 0; i < count; ++i) {
-      double x = cosine(std::numbers::pi * (i + 0.75) / (count + 0.5)), slope = 0.0;
-      for (int step = 0; step < 8; ++step) {
-        double before = 1.0, here = x;
-        for (int k = 2; k <= count; ++k) {
-          const double next = ((2 * k - 1) * x * here - (k - 1) * before) / k;
-          before = here;
-          here = next;
-        }
-        slope = count * (x * here - before) / (x * x - 1.0);
-        x -= here / slope;
-      }
-      points[i] = 0.5 * (1.0 - x);
-      weights[i] = 1.0 / ((1.0 - x * x) * slope * slope);
-    }
-  }
-
- private:
-  /// For x up to π, near enough for Newton's method; the library's is no constant expression.
-  static constexpr double cosine(double x) {
-    double term = 1.0, sum = 1.0;
-    for (int k = 2; k <= 40; k += 2) {
-      term *= -x * x / (k * (k - 1));
-      sum += term;
-    }
-    return sum;
-  }
-};
-
 /// I below the mean for large a and b: the density's integral from x down to where it is e⁻⁴⁵ of that at x,
 /// in units of its width √(ab/(a + b)) of the difference.
 TAPEDECK_DEVICE inline double quadrature(const BetaCall& c) {
-  static constexpr Quadrature rule;
   const double width = c.a < c.b ? std::sqrt(c.a * share(c.b, c.a)) : std::sqrt(c.b * share(c.a, c.b));
   const double above_zero = 1.0 + c.difference / c.a, below_one = 1.0 - c.difference / c.b;
   if (!(above_zero > 0.0)) return 0.0;
   const double slope = -c.difference / width / (above_zero * below_one);
   const double reach = std::min(90.0 / (slope + std::sqrt(slope * slope + 90.0)), c.a / width * above_zero);
   double sum = 0.0;
-  for (int i = 0; i < Quadrature::count; ++i) {
-    const double at = c.difference - width * reach * rule.points[i];
+  for (int i = 0; i < incomplete_tables::quadrature_count; ++i) {
+    const double at = c.difference - width * reach * incomplete_tables::quadrature_point(i);
     const double of_a = at / c.a, of_b = -at / c.b;
     const double exponent = c.a * log_excess(1.0 + of_a, of_a) + c.b * log_excess(1.0 + of_b, of_b);
-    sum += rule.weights[i] * std::exp(-exponent) / ((1.0 + of_a) * (1.0 + of_b));
+    sum += incomplete_tables::quadrature_weight(i) * std::exp(-exponent) / ((1.0 + of_a) * (1.0 + of_b));
   }
   return reach * sum * scaled_gamma_ratio(c.a, c.b) / std::sqrt(2.0 * std::numbers::pi);
 }

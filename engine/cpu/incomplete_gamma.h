@@ -10,6 +10,7 @@
 #include <limits>
 #include <numbers>
 
+#include "engine/cpu/incomplete_tables.h"
 #include "engine/cpu/stirling.h"
 
 namespace tapedeck::cpu {
@@ -76,42 +77,19 @@ TAPEDECK_DEVICE inline double upper_series(double a, double x) {
   return -std::expm1(exponent) - std::exp(exponent) * a * sum;
 }
 
-/// The cₖ(η) of DLMF 8.12.7 as power series: c₀ = 1/μ − 1/η and cₖ = cₖ₋₁'/η − cₖ₋₁'(0)/μ, where
-/// μ = λ − 1 = Σ αₙηⁿ with μ·μ' = η·(1 + μ).
-struct TemmeSeries {
-  static constexpr int orders = 10, terms = 20, most = terms + 2 * orders;
-  double c[orders][most + 1]{};
-
-  constexpr TemmeSeries() {
-    double alpha[most + 3]{}, beta[most + 3]{};  // beta: of η/μ
-    alpha[1] = 1.0;
-    for (int n = 2; n < most + 3; ++n) {
-      double rest = alpha[n - 1];
-      for (int i = 2; i < n; ++i) rest -= (n + 1 - i) * alpha[i] * alpha[n + 1 - i];
-      alpha[n] = rest / (n + 1);
-    }
-    beta[0] = 1.0;
-    for (int n = 1; n < most + 2; ++n)
-      for (int i = 0; i < n; ++i) beta[n] -= beta[i] * alpha[n + 1 - i];
-    for (int n = 0; n <= most; ++n) c[0][n] = beta[n + 1];
-    for (int k = 1; k < orders; ++k)
-      for (int n = 0; n + 2 * k <= most; ++n) c[k][n] = (n + 2) * c[k - 1][n + 2] - c[k - 1][1] * beta[n + 1];
-  }
-};
-
 TAPEDECK_DEVICE inline bool is_in_transition(double a, double x) {
   return a >= 100.0 && std::abs(x - a) <= 0.3 * a;
 }
 
 /// P or Q in the transition: ½·erfc(∓η√(a/2)) ∓ e^(−aη²/2)/√(2πa)·Σ cₖ(η)·a⁻ᵏ (DLMF 8.12.3 and 8.12.4).
 TAPEDECK_DEVICE inline double uniform_expansion(bool upper, double a, double x) {
-  static constexpr TemmeSeries temme;
   const double half_square = log_excess(x / a, (x - a) / a);
   const double eta = std::copysign(std::sqrt(2.0 * half_square), x - a);
   double sum = 0.0;
-  for (int k = TemmeSeries::orders - 1; k >= 0; --k) {
+  for (int k = incomplete_tables::temme_orders - 1; k >= 0; --k) {
     double value = 0.0;
-    for (int n = TemmeSeries::terms; n >= 0; --n) value = value * eta + temme.c[k][n];
+    for (int n = incomplete_tables::temme_terms; n >= 0; --n)
+      value = value * eta + incomplete_tables::temme(k, n);
     sum = sum / a + value;
   }
   const double rest = std::exp(-a * half_square) / std::sqrt(2.0 * std::numbers::pi * a) * sum;

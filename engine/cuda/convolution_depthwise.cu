@@ -99,12 +99,13 @@ template <class T>
 void depthwise_filter_gradient(const ConvolutionSize& size, const T* input, const T* gradient, T* out) {
   const ChannelParts parts({output_pixels(size), size.groups * size.channels_out, 1});
   with_windows(size, 0, [&]<class Index>(const Windows<Index>& windows) {
-    for (Index i = 0; i < windows.kernel[0]; ++i)
-      for (Index j = 0; j < windows.kernel[1]; ++j)
-        sum_channels<1>("convolution_filter_gradient", parts,
-                        FilterTerm<T, Index>{windows, i, j, input, gradient},
-                        StoreFilter<T>{out + (i * windows.kernel[1] + j) * size.position_stride,
-                                       size.channels_out, size.group_stride});
+    for (std::int64_t i = 0; i < size.kernel[0]; ++i)
+      for (std::int64_t j = 0; j < size.kernel[1]; ++j)
+        sum_channels<1>(
+            "convolution_filter_gradient", parts,
+            FilterTerm<T, Index>{windows, static_cast<Index>(i), static_cast<Index>(j), input, gradient},
+            StoreFilter<T>{out + (i * size.kernel[1] + j) * size.position_stride, size.channels_out,
+                           size.group_stride});
   });
 }
 

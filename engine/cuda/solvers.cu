@@ -281,18 +281,23 @@ void rotate_singular(std::int64_t count, std::int64_t m, std::int64_t n, T* a, T
   } parameters;
   const Solver with = solver();
   const cusolverEigMode_t mode = to.u ? CUSOLVER_EIG_MODE_VECTOR : CUSOLVER_EIG_MODE_NOVECTOR;
+  // The library (12.0) writes vectors that nobody has asked for, too.
+  const Scratch unasked_u(to.u ? 0 : static_cast<std::size_t>(count * m * m) * sizeof(T)),
+      unasked_v(to.v ? 0 : static_cast<std::size_t>(count * n * n) * sizeof(T));
+  T* const u = to.u ? to.u : unasked_u.as<T>();
+  T* const v = to.v ? to.v : unasked_v.as<T>();
   const int rows = static_cast<int>(m), columns = static_cast<int>(n);
   const int matrices = small_extent(count, "svd", "matrices");
   const auto size_of =
       of_precision<T>(cusolverDnSgesvdjBatched_bufferSize, cusolverDnDgesvdjBatched_bufferSize);
   const auto factor = of_precision<T>(cusolverDnSgesvdjBatched, cusolverDnDgesvdjBatched);
   int values = 0;
-  check_library(size_of(with.handle, mode, rows, columns, a, rows, s, to.u, rows, to.v, columns, &values,
+  check_library(size_of(with.handle, mode, rows, columns, a, rows, s, u, rows, v, columns, &values,
                         parameters.handle, matrices),
                 "svd");
   const Scratch room(static_cast<std::size_t>(values) * sizeof(T));
   const Scratch info(static_cast<std::size_t>(count) * sizeof(int));
-  check_library(factor(with.handle, mode, rows, columns, a, rows, s, to.u, rows, to.v, columns, room.as<T>(),
+  check_library(factor(with.handle, mode, rows, columns, a, rows, s, u, rows, v, columns, room.as<T>(),
                        values, info.as<int>(), parameters.handle, matrices),
                 "svd");
 }

@@ -1,6 +1,7 @@
 """Tapedeck beside PyTorch, measured in the same run: one JSON line for each case and number of threads.
 
-    python beside_peer.py [--peer PYTHON] [--threads 1 2] [--rounds 5] [--machine BENCH_MACHINE] [PATTERN…]
+    python beside_peer.py [--peer PYTHON] [--threads 1 2] [--rounds 5] [--machine BENCH_MACHINE]
+                          [--device cpu|gpu] [PATTERN…]
 
 --peer: an interpreter that has torch and NumPy; else TAPEDECK_PEER; where there is none, tapedeck runs alone and each
 line says so. --machine: the program bench_machine, which measures what the machine can do; else the built one beside
@@ -9,7 +10,8 @@ the module. PATTERN: cases whose names have one of these in them (peer_cases.py)
 Each framework has a process of its own. They take turns, case by case, and the best of the rounds counts: a moment in
 which other programs want the machine meets both. "ratio" is ours to theirs, below 1 is quicker. "share_of_peak": of the
 chip's rate of multiply-adds in registers, or of reading, copying or adding vectors as long as the case's; "peak" names
-it and the cache that the vectors fit in. The autoencoder's are its five products alone.
+it and the cache that the vectors fit in. The autoencoder's are its five products alone. With --device gpu both run on
+the first GPU, with more cases; its rates are not known, so there are no shares.
 """
 import argparse
 import json
@@ -29,6 +31,7 @@ def arguments():
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--machine", default=built_machine())
+    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
     parser.add_argument("patterns", nargs="*", metavar="PATTERN")
     return parser.parse_args()
 
@@ -45,11 +48,11 @@ def built_machine():
 class Side:
     """A process that runs cases in one framework."""
 
-    def __init__(self, python, framework, threads):
+    def __init__(self, python, framework, threads, device):
         environment = dict(os.environ, OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads))
         if framework == "torch":
             environment.pop("PYTHONPATH", None)
-        command = [python, os.path.join(here, "peer_cases.py"), framework, str(threads)]
+        command = [python, os.path.join(here, "peer_cases.py"), framework, str(threads), device]
         self._process = subprocess.Popen(command, text=True, env=environment, stdin=subprocess.PIPE,
                                          stdout=subprocess.PIPE)
         self._answer(framework)
@@ -105,19 +108,19 @@ def rounded(value):
 
 
 def measure(options, threads):
-    sides = [Side(sys.executable, "tapedeck", threads)]
+    sides = [Side(sys.executable, "tapedeck", threads, options.device)]
     if options.peer:
-        sides.append(Side(options.peer, "torch", threads))
+        sides.append(Side(options.peer, "torch", threads, options.device))
     peaks = Peaks(options.machine, threads)
-    for case in peer_cases.names():
+    for case in peer_cases.names(options.device):
         if options.patterns and not any(pattern in case for pattern in options.patterns):
             continue
         rounds = 2 if case in peer_cases.AUTOENCODERS else options.rounds  # those are long
         times = [[side.seconds(case) for side in sides] for _ in range(rounds)]
         ours, *theirs = map(min, zip(*times))
-        share, peak = peaks.share(case, ours)
+        share, peak = peaks.share(case, ours) if options.device == "cpu" else (None, None)
         peer = "torch" if theirs else "none: tapedeck alone"
-        line = dict(case=case, threads=threads, seconds=rounded(ours), peer=peer)
+        line = dict(case=case, device=options.device, threads=threads, seconds=rounded(ours), peer=peer)
         if theirs:
             line.update(peer_seconds=rounded(theirs[0]), ratio=rounded(ours / theirs[0]))
         print(json.dumps(dict(line, share_of_peak=rounded(share), peak=peak)), flush=True)

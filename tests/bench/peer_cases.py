@@ -1,9 +1,10 @@
 """The cases of beside_peer.py, the same in tapedeck and in torch; the process that runs them in one of both.
 
-    python peer_cases.py tapedeck|torch THREADS
+    python peer_cases.py tapedeck|torch THREADS cpu|gpu
 
 reads the name of a case per line and answers with a line of JSON: the seconds of one call, the best of several rounds
-that together take about a tenth of a second; for the autoencoder the median of its iterations.
+that together take about a tenth of a second; for the autoencoder the median of its iterations. On a GPU a round ends
+when it has done all the work.
 """
 import gzip
 import json
@@ -18,15 +19,19 @@ OTHERS = ("pow", "digamma", "lgamma", "int_division", "cumsum", "gather")  # of 
 PRODUCTS = (256, 1024, 2048)
 AUTOENCODERS = {"autoencoder_10000": (10000, 100), "autoencoder_60000": (60000, 5)}  # images, history
 INPUTS, UNITS = 784, 196
+LAYERS = ("convolution_32x56x56x64", "layer_norm_8192x1024", "attention_8x8x1024x64", "transpose_4096", "sort_1000000",
+          "mlp_step_128")  # on GPUs alone
 
 
-def names():
+def names(device="cpu"):
     """Of all cases, in the order in which they run."""
     yield from ("add_scalar", "matmul_32", "gradient_4_ops")
-    for length in LENGTHS:
+    for length in (*LENGTHS, 10**8) if device == "gpu" else LENGTHS:
         yield from (f"{name}_{length}" for name in ELEMENTWISE)
     yield from (f"{name}_{10**6}" for name in OTHERS)
-    yield from (f"matmul_{size}" for size in PRODUCTS)
+    yield from (f"matmul_{size}" for size in ((*PRODUCTS, 8192) if device == "gpu" else PRODUCTS))
+    if device == "gpu":
+        yield from LAYERS
     yield from ("resize_8x224x224x3", "unique_1000000", "svd_64", "svd_1000x8", "eigh_64", *AUTOENCODERS)
 
 
@@ -69,10 +74,13 @@ def inputs(kind, *shape):
 
 
 class Tapedeck:
-    def __init__(self, threads):
+    def __init__(self, threads, device):
         import tapedeck as tf
         self.tf = tf
         tf.config.set_num_threads(threads)
+        self.wait = tf.tfe.async_wait if device == "gpu" else lambda: None
+        if device == "gpu" and tf.tfe.num_gpus() == 0:
+            sys.exit("peer_cases.py: tapedeck finds no GPU")
 
     def array(self, values):
         return self.tf.constant(values)
@@ -102,6 +110,8 @@ class Tapedeck:
         if name == "resize":
             x = self.array(inputs("uniform", 8, 224, 224, 3))
             return lambda: tf.image.resize(x, [448, 448])
+        if case in LAYERS:
+            return self.layer(name)
         if name in ("unique", "int_division"):
             n, m = self.array(inputs("whole", int(size))), self.array(inputs("whole", int(size))[::-1].copy())
             return (lambda: tf.unique(n)) if name == "unique" else (lambda: n // m)
@@ -118,6 +128,38 @@ class Tapedeck:
             "digamma": lambda: tf.math.digamma(x), "lgamma": lambda: tf.math.lgamma(x), "cumsum": lambda: tf.cumsum(x),
         }[name]
 
+    def layer(self, name):
+        tf = self.tf
+        if name == "convolution":
+            x, w = self.array(inputs("normal", 32, 56, 56, 64)), self.array(inputs("normal", 3, 3, 64, 64))
+            return lambda: tf.nn.conv2d(x, w, 1, "SAME")
+        if name == "layer_norm":
+            x, scale, offset = (self.array(inputs("normal", *shape)) for shape in ((8192, 1024), (1024,), (1024,)))
+            layer = tf.keras.layers.LayerNormalization()
+            layer(x)
+            return lambda: layer(x)
+        if name == "attention":
+            q, k, v = (self.array(inputs("normal", 8, 8, 1024, 64)) for _ in range(3))
+            layer = tf.keras.layers.Attention(use_scale=False)
+            return lambda: layer([q, v, k])
+        if name == "transpose":
+            x = self.array(inputs("normal", 4096, 4096))
+            return lambda: tf.transpose(x) + 0.0
+        if name == "sort":
+            x = self.array(inputs("normal", 10**6))
+            return lambda: tf.sort(x)
+        x, w, v = (self.array(inputs("normal", *shape)) for shape in ((128, 784), (784, 128), (128, 10)))
+        w, v = tf.Variable(w), tf.Variable(v)
+        labels = self.array(inputs("whole", 128) % 10)
+        optimizer = tf.train.AdamOptimizer(1e-3)
+
+        def step():
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(
+                    labels=labels, logits=tf.nn.relu(x @ w) @ v))
+            optimizer.apply_gradients(zip(tape.gradient(loss, [w, v]), [w, v]))
+        return step
+
     def minimize(self, data, initial, history, iterations, stamp):
         tf = self.tf
         data, w = tf.constant(data), tf.Variable(initial)
@@ -129,10 +171,12 @@ class Tapedeck:
 
 
 class Torch:
-    def __init__(self, threads):
+    def __init__(self, threads, device):
         import torch
         self.torch = torch
         torch.set_num_threads(threads)
+        torch.set_default_device("cuda" if device == "gpu" else "cpu")
+        self.wait = torch.cuda.synchronize if device == "gpu" else lambda: None
 
     def array(self, values):
         return self.torch.tensor(values)
@@ -159,6 +203,8 @@ class Torch:
         if name == "resize":
             x = self.array(inputs("uniform", 8, 224, 224, 3)).permute(0, 3, 1, 2)  # channels last in memory, as ours
             return lambda: torch.nn.functional.interpolate(x, (448, 448), mode="bilinear", align_corners=False)
+        if case in LAYERS:
+            return self.layer(name)
         if name in ("unique", "int_division"):
             n, m = self.array(inputs("whole", int(size))), self.array(inputs("whole", int(size))[::-1].copy())
             return (lambda: torch.unique(n, return_inverse=True)) if name == "unique" else (lambda: n // m)
@@ -175,6 +221,35 @@ class Torch:
             "digamma": lambda: torch.digamma(x), "lgamma": lambda: torch.lgamma(x),
             "cumsum": lambda: torch.cumsum(x, 0),
         }[name]
+
+    def layer(self, name):
+        torch, functional = self.torch, self.torch.nn.functional
+        if name == "convolution":  # channels last in memory, as ours
+            x = self.array(inputs("normal", 32, 56, 56, 64)).permute(0, 3, 1, 2)
+            w = self.array(inputs("normal", 3, 3, 64, 64)).permute(3, 2, 0, 1).contiguous(memory_format=torch.channels_last)
+            return lambda: functional.conv2d(x, w, padding="same")
+        if name == "layer_norm":
+            x, scale, offset = (self.array(inputs("normal", *shape)) for shape in ((8192, 1024), (1024,), (1024,)))
+            return lambda: functional.layer_norm(x, (1024,), scale, offset)
+        if name == "attention":
+            q, k, v = (self.array(inputs("normal", 8, 8, 1024, 64)) for _ in range(3))
+            return lambda: functional.scaled_dot_product_attention(q, k, v)
+        if name == "transpose":
+            x = self.array(inputs("normal", 4096, 4096))
+            return lambda: x.t() + 0.0
+        if name == "sort":
+            x = self.array(inputs("normal", 10**6))
+            return lambda: torch.sort(x)
+        x, w, v = (self.array(inputs("normal", *shape)) for shape in ((128, 784), (784, 128), (128, 10)))
+        w.requires_grad_(True), v.requires_grad_(True)
+        labels = self.array(inputs("whole", 128) % 10)
+        optimizer = torch.optim.Adam([w, v], 1e-3)
+
+        def step():
+            optimizer.zero_grad()
+            functional.cross_entropy(torch.relu(x @ w) @ v, labels).backward()
+            optimizer.step()
+        return step
 
     def minimize(self, data, initial, history, iterations, stamp):
         torch = self.torch
@@ -199,10 +274,12 @@ def matrices(case):
     return a + a.T if case == "eigh_64" else a
 
 
-def seconds(call):
+def seconds(call, wait):
     call()
+    wait()
     start = time.perf_counter()
     call()
+    wait()
     once = time.perf_counter() - start
     repeat = max(1, int(0.004 / max(once, 1e-7)))
     best = once
@@ -210,6 +287,7 @@ def seconds(call):
         start = time.perf_counter()
         for _ in range(repeat):
             call()
+        wait()
         best = min(best, (time.perf_counter() - start) / repeat)
     return best
 
@@ -226,7 +304,7 @@ def iteration_seconds(framework, case):
 
 
 def main():
-    framework = {"tapedeck": Tapedeck, "torch": Torch}[sys.argv[1]](int(sys.argv[2]))
+    framework = {"tapedeck": Tapedeck, "torch": Torch}[sys.argv[1]](int(sys.argv[2]), sys.argv[3])
     print(json.dumps({"ready": sys.argv[1]}), flush=True)
     calls = {}
     for line in sys.stdin:
@@ -234,7 +312,7 @@ def main():
         if case not in calls:
             calls = {case: framework.call(case)}  # the operands of the case before go
         call = calls[case]
-        print(json.dumps(seconds(call) if call else iteration_seconds(framework, case)), flush=True)
+        print(json.dumps(seconds(call, framework.wait) if call else iteration_seconds(framework, case)), flush=True)
 
 
 if __name__ == "__main__":

@@ -9,44 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "engine/cuda/kernels.h"
-#include "engine/cuda/runtime.h"
+#include "tests/cuda/gpu_values.h"
 
 namespace tapedeck::cuda {
 
+/// The kernels of the first GPU. The calling thread's ops, too, run there from now on.
 inline const Backend& gpu() {
-  return kernel_table;
+  thread_local const tapedeck::OnGpu there;
+  return *there.operator->();
 }
-
-/// A copy of values in a device's memory.
-template <class T>
-class OnGpu {
- public:
-  /// `before`: elements of other things that stand in front of them.
-  explicit OnGpu(const std::vector<T>& values, std::size_t before = 0) : OnGpu(values.size(), before) {
-    if (size_ > 0)
-      check(cudaMemcpyAsync(data(), values.data(), size_ * sizeof(T), cudaMemcpyHostToDevice, stream()),
-            "a test");
-    check(cudaStreamSynchronize(stream()), "a test");
-  }
-  /// Nobody has written them yet.
-  explicit OnGpu(std::size_t size, std::size_t before = 0)
-      : size_(size), before_(before), memory_((before + size + 1) * sizeof(T)) {}
-
-  T* data() const { return memory_.as<T>() + before_; }
-  std::vector<T> values() const {
-    std::vector<T> values(size_);
-    if (size_ > 0)
-      check(cudaMemcpyAsync(values.data(), data(), size_ * sizeof(T), cudaMemcpyDeviceToHost, stream()),
-            "a test");
-    check(cudaStreamSynchronize(stream()), "a test");
-    return values;
-  }
-
- private:
-  std::size_t size_, before_;
-  Scratch memory_;
-};
 
 /// Normal numbers, the same for the same seed.
 template <class T>
@@ -118,11 +89,11 @@ template <class T, class OnCpu, class Kernel>
 void compare_results(const std::string& where, double bound, const std::vector<std::int64_t>& sizes,
                      OnCpu&& on_cpu, Kernel&& on_gpu) {
   std::vector<std::vector<T>> expected;
-  std::vector<std::unique_ptr<OnGpu<T>>> first, again;
+  std::vector<std::unique_ptr<GpuValues<T>>> first, again;
   std::vector<T*> to, first_to, again_to;
   for (const std::int64_t size : sizes) {
     expected.emplace_back(static_cast<std::size_t>(size));
-    for (auto* of : {&first, &again}) of->push_back(std::make_unique<OnGpu<T>>(expected.back().size()));
+    for (auto* of : {&first, &again}) of->push_back(std::make_unique<GpuValues<T>>(size));
     first_to.push_back(first.back()->data());
     again_to.push_back(again.back()->data());
   }
@@ -132,8 +103,8 @@ void compare_results(const std::string& where, double bound, const std::vector<s
   on_gpu(again_to);
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const std::string which = where + ", result " + std::to_string(i);
-    SAME(unequal(first[i]->values(), again[i]->values()), "again, " + which);
-    SAME(far(expected[i], first[i]->values(), bound), which);
+    SAME(unequal(first[i]->read(), again[i]->read()), "again, " + which);
+    SAME(far(expected[i], first[i]->read(), bound), which);
   }
 }
 

@@ -16,6 +16,7 @@
 #include "engine/backend/devices.h"
 #include "engine/cpu/dispatch.h"
 #include "engine/tensor/device_memory.h"
+#include "tests/cuda/emulated.h"
 
 namespace tapedeck {
 

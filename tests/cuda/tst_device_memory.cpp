@@ -114,9 +114,9 @@ class DeviceMemoryTest : public QObject {
     const Tensor rows = ops::reshape(ops::range(0, 1000 * 100, 1, DType::float32), {1000, 100});
     const auto read_from = [&](const Shape& shape, const Strides& strides, std::int64_t offset) {
       const Tensor view = Tensor::view(rows.storage(), DType::float32, shape, strides, offset);
-      const std::uint64_t before = emulation::bytes_to_host();
+      const std::uint64_t before = tapedeck_emulated_bytes_to_host();
       const std::vector<double> values = view.to_vector();
-      return std::pair{values, emulation::bytes_to_host() - before};
+      return std::pair{values, tapedeck_emulated_bytes_to_host() - before};
     };
     const auto [column, bytes] = read_from({1000}, {100}, 7);
     QCOMPARE(bytes, std::uint64_t{4000});

@@ -4,6 +4,16 @@
 
 using namespace tapedeck;
 
+namespace {
+
+/// The same bits; on a real GPU, whose exp and log are others, what errors of exponents of hundreds make.
+template <class T>
+QString unlike(const std::vector<T>& gpu, const std::vector<T>& cpu) {
+  return difference(gpu, cpu, [](T a, T b) { return same_bits(a, b) || near_on_real_gpus(a, b, 1e4); });
+}
+
+}  // namespace
+
 class DistributionsTest : public QObject {
   Q_OBJECT
  private slots:
@@ -26,11 +36,11 @@ class DistributionsTest : public QObject {
       for (const bool upper : {false, true}) {
         OnGpu()->incomplete_gamma(upper, dtype_of<T>(), at_a.data(), at_x.data(), out.data(), count);
         cpu::incomplete_gamma(upper, dtype_of<T>(), a.data(), x.data(), expected.data(), count);
-        QCOMPARE(difference(out.read(), expected), QString());
+        QCOMPARE(unlike(out.read(), expected), QString());
       }
       OnGpu()->gamma_density(dtype_of<T>(), at_a.data(), at_x.data(), out.data(), count);
       cpu::gamma_density(dtype_of<T>(), a.data(), x.data(), expected.data(), count);
-      QCOMPARE(difference(out.read(), expected), QString());
+      QCOMPARE(unlike(out.read(), expected), QString());
     });
   }
 
@@ -49,10 +59,10 @@ class DistributionsTest : public QObject {
       std::vector<T> expected(a.size());
       OnGpu()->incomplete_beta(dtype_of<T>(), at_a.data(), at_b.data(), at_x.data(), out.data(), count);
       cpu::incomplete_beta(dtype_of<T>(), a.data(), b.data(), x.data(), expected.data(), count);
-      QCOMPARE(difference(out.read(), expected), QString());
+      QCOMPARE(unlike(out.read(), expected), QString());
       OnGpu()->beta_density(dtype_of<T>(), at_a.data(), at_b.data(), at_x.data(), out.data(), count);
       cpu::beta_density(dtype_of<T>(), a.data(), b.data(), x.data(), expected.data(), count);
-      QCOMPARE(difference(out.read(), expected), QString());
+      QCOMPARE(unlike(out.read(), expected), QString());
     });
   }
 };

@@ -44,7 +44,7 @@ template <class T, class Op>
 double bound_of(Op op) {
   const QString name = name_of(op);
   const double digits = std::is_same_v<T, float> ? 1e-6 : 1e-13;
-  if (name.startsWith("bessel")) return digits;
+  if (name.startsWith("bessel")) return gpus_are_real() ? std::max(digits, 1e-11) : digits;
   if (name == "digamma") return std::max(digits, 1e-12);
   if (name == "polygamma" || name == "zeta") return std::max(digits, 1e-9);
   // Products and sums that the CPU's plainest loops do not fuse.
@@ -56,6 +56,8 @@ template <class R>
 QString unlike(double bound, const std::vector<R>& gpu, const std::vector<R>& cpu) {
   return difference(gpu, cpu, [bound](R a, R b) {
     if (same_bits(a, b)) return true;
+    if constexpr (std::is_floating_point_v<R>)
+      if (near_on_real_gpus(a, b)) return true;
     const auto left = static_cast<double>(a), right = static_cast<double>(b);
     return std::abs(left - right) <= bound * (1.0 + std::abs(right));
   });
@@ -259,7 +261,7 @@ class ElementwiseTest : public QObject {
           const void* place = immediate ? static_cast<const void*>(&exponent) : on_gpu.data();
           OnGpu()->binary(Binary::pow, dtype_of<T>(), Values{in.data()}, Values{place, 0, immediate},
                           out.data(), 3001);
-          const QString wrong = difference(out.read(), expected);
+          const QString wrong = unlike(0, out.read(), expected);
           QVERIFY2(wrong.isEmpty(), qPrintable(QString("to the power %1: ").arg(exponent) + wrong));
         }
       }

@@ -11,7 +11,7 @@
 #include "engine/record/break_values.h"
 #include "engine/record/finite.h"
 #include "engine/record/health_gauges.h"
-#include "tests/cuda/emulation/copies.h"
+#include "tests/cuda/emulated.h"
 #include "tests/engine/breakpoint_session.h"
 #include "tests/engine/compared_runs.h"
 
@@ -23,10 +23,11 @@ constexpr Device gpu{DeviceKind::gpu, 0};
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-/// Bytes that came to the host while it lives.
+/// Bytes that came to the host while it lives, as emulated GPUs count them.
 struct Copied {
-  std::uint64_t before = emulation::bytes_to_host();
-  std::uint64_t bytes() const { return emulation::bytes_to_host() - before; }
+  static std::uint64_t now() { return emulated_count("tapedeck_emulated_bytes_to_host"); }
+  std::uint64_t before = now();
+  std::uint64_t bytes() const { return now() - before; }
 };
 
 /// On the CPU, whatever the default device is.

@@ -60,14 +60,14 @@ void compare_pooling(DType dtype, const PoolingSize& s) {
   auto gradient = normal_numbers<T>(pooled, 3, 9.0);
   if constexpr (std::is_integral_v<T>)
     for (T& value : gradient) value = std::numeric_limits<T>::max() - value;
-  const OnGpu<T> input_there(input), values_there(values), gradient_there(gradient);
+  const GpuValues<T> input_there(input), values_there(values), gradient_there(gradient);
   const auto compare = [&]<class Out>(Out, std::int64_t count, const char* which, auto&& on_cpu,
                                       auto&& on_gpu) {
     std::vector<Out> expected(static_cast<std::size_t>(count));
     on_cpu(expected.data());
-    const OnGpu<Out> to(expected.size());
+    const GpuValues<Out> to(expected.size());
     on_gpu(to.data());
-    SAME(unequal(expected, to.values()), which + (", " + size));
+    SAME(unequal(expected, to.read()), which + (", " + size));
   };
   compare(
       T{}, pooled, "max_pool", [&](T* to) { cpu::max_pool(dtype, s, input.data(), to); },
@@ -113,7 +113,7 @@ void compare_batch_norm(DType dtype, const Channels& of) {
              offset = normal_numbers<T>(channels, 3), dy = normal_numbers<T>(count, 4);
   // Of odd numbers of values one operand begins where packs may not.
   const auto before = static_cast<std::size_t>(count % 2);
-  const OnGpu<T> gx(x), gscale(scale), goffset(offset), gdy(dy, before);
+  const GpuValues<T> gx(x), gscale(scale), goffset(offset), gdy(dy, before);
   compare_results<T>(
       "batch_norm, " + where, 8 * sum_bound<T>, {count, channels, channels},
       [&](auto& to) {
@@ -125,7 +125,7 @@ void compare_batch_norm(DType dtype, const Channels& of) {
   std::vector<T> y(x.size()), mean(scale.size()), variance(scale.size());
   cpu::batch_norm(dtype, of, x.data(), scale.data(), offset.data(), 1e-3, y.data(), mean.data(),
                   variance.data());
-  const OnGpu<T> gmean(mean), gvariance(variance);
+  const GpuValues<T> gmean(mean), gvariance(variance);
   compare_results<T>(
       "batch_norm_gradient, " + where, 8 * sum_bound<T>, {count, channels, channels},
       [&](auto& to) {
@@ -145,7 +145,7 @@ void compare_layer_norm(DType dtype, std::int64_t rows, std::int64_t count) {
              offset = normal_numbers<T>(count, 3), dy = normal_numbers<T>(rows * count, 4);
   // Of odd numbers of values one operand begins where packs may not.
   const auto before = static_cast<std::size_t>(count % 2);
-  const OnGpu<T> gx(x), gscale(scale), goffset(offset), gdy(dy, before);
+  const GpuValues<T> gx(x), gscale(scale), goffset(offset), gdy(dy, before);
   compare_results<T>(
       "layer_norm, " + where, 8 * sum_bound<T>, {rows * count, rows, rows},
       [&](auto& to) {
@@ -159,7 +159,7 @@ void compare_layer_norm(DType dtype, std::int64_t rows, std::int64_t count) {
   std::vector<T> y(x.size()), mean(rows_of), variance(rows_of);
   cpu::layer_norm(dtype, rows, count, x.data(), scale.data(), offset.data(), 1e-3, y.data(), mean.data(),
                   variance.data());
-  const OnGpu<T> gmean(mean), gvariance(variance);
+  const GpuValues<T> gmean(mean), gvariance(variance);
   compare_results<T>(
       "layer_norm_gradient, " + where, 8 * sum_bound<T>, {rows * count, count, count},
       [&](auto& to) {
@@ -177,8 +177,8 @@ void compare_layer_norm(DType dtype, std::int64_t rows, std::int64_t count) {
 class TestLayers : public QObject {
   Q_OBJECT
  private slots:
+  void initTestCase() { load_gpus(); }
   void poolingAgreesToTheBit() {
-    const OnDevice device(0);
     for (const PoolingSize& size : poolings) {
       compare_pooling<float>(DType::float32, size);
       compare_pooling<double>(DType::float64, size);
@@ -189,7 +189,6 @@ class TestLayers : public QObject {
   }
 
   void batchNormsAgree() {
-    const OnDevice device(0);
     const Channels all[] = {{1, 1, 1},     {7, 5, 1},   {3, 4, 35}, {300, 3, 1}, {2, 70, 1}, {5, 1, 900},
                             {1000, 33, 1}, {40, 6, 49}, {0, 3, 1},  {2, 3, 0},   {4, 0, 5}};
     for (const Channels& of : all) {
@@ -200,7 +199,6 @@ class TestLayers : public QObject {
   }
 
   void layerNormsAgree() {
-    const OnDevice device(0);
     const std::pair<std::int64_t, std::int64_t> all[] = {{1, 1},   {1, 3000}, {5, 7}, {70, 33},
                                                          {9, 500}, {3, 1100}, {0, 4}, {4, 0}};
     for (const auto& [rows, count] : all) {
@@ -211,7 +209,6 @@ class TestLayers : public QObject {
   }
 
   void otherDTypesAreRefused() {
-    const OnDevice device(0);
     QVERIFY_THROWS_EXCEPTION(NoKernel, gpu().max_pool(DType::uint64, poolings[0], nullptr, nullptr));
     QVERIFY_THROWS_EXCEPTION(NoKernel, gpu().avg_pool(DType::int32, poolings[0], nullptr, nullptr));
     QVERIFY_THROWS_EXCEPTION(NoKernel, gpu().batch_norm(DType::int32, {1, 1, 1}, nullptr, nullptr, nullptr, 0,

@@ -4,7 +4,6 @@
 
 #include "compared.h"
 #include "engine/cpu/kernels.h"
-#include "engine/cuda/runs.h"
 
 using namespace tapedeck;
 using namespace tapedeck::cuda;
@@ -39,14 +38,14 @@ void compare_products(DType dtype, const MatmulSize& size, const Places& a_place
   const std::size_t count = a_places.size() * static_cast<std::size_t>(size.m * size.n);
   std::vector<T> expected(count);
   cpu::matmul(dtype, size, at(a.data(), a_places), at(b.data(), b_places), expected.data());
-  const OnGpu<T> a_there(a), b_there(b), first(count), again(count);
+  const GpuValues<T> a_there(a), b_there(b), first(count), again(count);
   gpu().matmul(dtype, size, at(a_there.data(), a_places), at(b_there.data(), b_places), first.data());
   gpu().matmul(dtype, size, at(a_there.data(), a_places), at(b_there.data(), b_places), again.data());
-  SAME(unequal(first.values(), again.values()), "again, " + text_of(size));
+  SAME(unequal(first.read(), again.read()), "again, " + text_of(size));
   if constexpr (std::is_integral_v<T>)
-    SAME(unequal(expected, first.values()), text_of(size));
+    SAME(unequal(expected, first.read()), text_of(size));
   else
-    SAME(far(expected, first.values(), sum_bound<T>), text_of(size));
+    SAME(far(expected, first.read(), sum_bound<T>), text_of(size));
 }
 
 std::int64_t values_of(const MatmulSize& s, bool left) {
@@ -152,16 +151,16 @@ void compare_convolution(DType dtype, const char* what, const ConvolutionSize& s
              gradient = normal_numbers<T>(s.output_count(), 3);
   std::vector<T> shifted(static_cast<std::size_t>(shift));
   shifted.insert(shifted.end(), input.begin(), input.end());
-  const OnGpu<T> input_there(shifted), filter_there(filter), gradient_there(gradient);
+  const GpuValues<T> input_there(shifted), filter_there(filter), gradient_there(gradient);
   const auto compare = [&](std::int64_t count, const char* which, auto&& on_cpu, auto&& on_gpu) {
     std::vector<T> expected(static_cast<std::size_t>(count));
     on_cpu(expected.data());
-    const OnGpu<T> first(expected.size()), again(expected.size());
+    const GpuValues<T> first(expected.size()), again(expected.size());
     on_gpu(first.data());
     on_gpu(again.data());
     const std::string where = std::string(what) + ", " + which;
-    SAME(unequal(first.values(), again.values()), "again, " + where);
-    SAME(far(expected, first.values(), sum_bound<T>), where);
+    SAME(unequal(first.read(), again.read()), "again, " + where);
+    SAME(far(expected, first.read(), sum_bound<T>), where);
   };
   compare(
       s.output_count(), "forward",
@@ -186,8 +185,8 @@ void compare_convolution(DType dtype, const char* what, const ConvolutionSize& s
 class TestProducts : public QObject {
   Q_OBJECT
  private slots:
+  void initTestCase() { load_gpus(); }
   void productsAgree() {
-    const OnDevice device(0);
     compare_sizes<float>(DType::float32);
     compare_sizes<double>(DType::float64);
     compare_sizes<std::int32_t>(DType::int32);
@@ -195,35 +194,13 @@ class TestProducts : public QObject {
   }
 
   void batchesOfProductsAgree() {
-    const OnDevice device(0);
     compare_batches<float>(DType::float32);
     compare_batches<double>(DType::float64);
     compare_batches<std::int32_t>(DType::int32);
     compare_batches<std::int64_t>(DType::int64);
   }
 
-  void aBatchOverTwoAxesIsFewRuns() {
-    Places outer, inner;
-    for (std::int64_t i = 0; i < 12; ++i) {
-      outer.push_back(i / 4 * 100);
-      inner.push_back(i % 4 * 7);
-    }
-    static const std::vector<float> values(400);
-    const auto a = at(values.data(), outer), b = at(values.data(), inner);
-    const std::vector<Run> runs = runs_of(12, {a, b, {}});
-    QCOMPARE(runs.size(), std::size_t{3});
-    QCOMPARE(runs[1].first, 4);
-    QCOMPARE(runs[1].count, 4);
-    QCOMPARE(runs[1].step_of<float>(a), 0);
-    QCOMPARE(runs[1].step_of<float>(b), 7);
-    QVERIFY(runs_of(0, {}).empty());
-    QCOMPARE(runs_of(5, {a}).size(), std::size_t{2});
-    const auto backwards = at(values.data(), {30, 20, 10});
-    QCOMPARE(runs_of(3, {backwards, {}}).size(), std::size_t{3});
-  }
-
   void convolutionsAgree() {
-    const OnDevice device(0);
     for (const Convolution& of : convolutions) {
       compare_convolution<float>(DType::float32, of.what, of.size);
       compare_convolution<double>(DType::float64, of.what, of.size);
@@ -232,37 +209,33 @@ class TestProducts : public QObject {
   }
 
   void imagesThatBeginAnywhereAgree() {
-    const OnDevice device(0);
     const ConvolutionSize size = convolution(2, {6, 5}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 4, 3});
     compare_convolution<float>(DType::float32, "shifted", size, 1);
     compare_convolution<double>(DType::float64, "shifted", size, 1);
   }
 
   void convolutionsTooLargeToUnfoldAtOnceAgree() {
-    const OnDevice device(0);
     compare_convolution<float>(DType::float32, "blocks of pixels across images",
                                convolution(2, {62, 61}, {5, 5}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {1, 96, 1}));
   }
 
   // The sum of the first half of k has 12 bits, one more than a float16 (8 more than a bfloat16).
   void sumsOfHalvesAreNeverHalves() {
-    const OnDevice device(0);
     constexpr std::int64_t k = 2 * 2049;
     for (const DType dtype : {DType::float16, DType::bfloat16}) {
       const std::uint16_t one = dtype == DType::float16 ? 0x3c00 : 0x3f80;
       std::vector<std::uint16_t> ones(k, one), signs(k, one);
       for (std::size_t i = k / 2; i < k; ++i) signs[i] = one | 0x8000;
       signs[k - 1] = 0;
-      const OnGpu<std::uint16_t> a(ones), b(signs), out(std::size_t{1});
+      const GpuValues<std::uint16_t> a(ones), b(signs), out(1);
       const void* const left = a.data();
       const void* const right = b.data();
       gpu().matmul(dtype, stored(1, 1, k, 0, 0), {&left, 1}, {&right, 1}, out.data());
-      QCOMPARE(out.values()[0], one);
+      QCOMPARE(out.read()[0], one);
     }
   }
 
   void otherDTypesAreRefused() {
-    const OnDevice device(0);
     const void* none = nullptr;
     QVERIFY_THROWS_EXCEPTION(
         NoKernel, gpu().matmul(DType::uint64, stored(1, 1, 1, 0, 0), {&none, 1}, {&none, 1}, nullptr));

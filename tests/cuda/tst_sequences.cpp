@@ -106,9 +106,9 @@ std::vector<const void*> bias_of(const AttentionCase& c, const T* values, const 
 template <class T>
 void compare_attention(DType dtype, const AttentionCase& c) {
   const AttentionValues<T> of(c);
-  const OnGpu<T> q(of.queries), k(of.keys), v(of.values), bias(of.bias), d_out(of.d_out),
+  const GpuValues<T> q(of.queries), k(of.keys), v(of.values), bias(of.bias), d_out(of.d_out),
       d_weights(of.d_weights);
-  const OnGpu<std::uint8_t> mask(of.mask);
+  const GpuValues<std::uint8_t> mask(of.mask);
   const auto forward = [&](auto&& attention, const T* queries, const T* keys, const T* values, const T* added,
                            const std::uint8_t* may, const std::vector<T*>& to) {
     kernels::AttentionBias more;
@@ -129,7 +129,7 @@ void compare_attention(DType dtype, const AttentionCase& c) {
   std::vector<T> out(of.d_out.size()), weights(of.d_weights.size());
   forward(cpu::attention, of.queries.data(), of.keys.data(), of.values.data(), of.bias.data(), of.mask.data(),
           {out.data(), weights.data()});
-  const OnGpu<T> weights_there(weights);
+  const GpuValues<T> weights_there(weights);
   for (int given = 1; given < 4; ++given)  // cotangents: of the result, of the weights, of both
     for (const bool logits : {false, true}) {
       const auto backward = [&](auto&& gradient, const T* queries, const T* keys, const T* values, const T* w,
@@ -202,9 +202,9 @@ void compare_recurrent(DType dtype, RecurrentCell cell, const RecurrentCase& c) 
              d_h = normal_numbers<T>(count.state, 8), d_c = normal_numbers<T>(count.state, 9),
              d_kept = normal_numbers<T>(count.kept, 10);
   const auto mask = mask_of(c.batch * c.steps, 11);
-  const OnGpu<T> gx(x), gh(h), gc(c_first), gkernel(kernel), grecurrent(recurrent_kernel), gbias(bias),
+  const GpuValues<T> gx(x), gh(h), gc(c_first), gkernel(kernel), grecurrent(recurrent_kernel), gbias(bias),
       gd_sequence(d_sequence), gd_h(d_h), gd_c(d_c), gd_kept(d_kept);
-  const OnGpu<std::uint8_t> gmask(mask);
+  const GpuValues<std::uint8_t> gmask(mask);
   const auto size_with = [&](const std::uint8_t* may) {
     return kernels::RecurrentSize{c.batch,
                                   c.steps,
@@ -233,7 +233,7 @@ void compare_recurrent(DType dtype, RecurrentCell cell, const RecurrentCase& c) 
   for (const std::int64_t of : sizes) kept.emplace_back(static_cast<std::size_t>(of));
   for (auto& of : kept) kept_at.push_back(of.data());
   cpu::recurrent(cell, dtype, size_with(mask.data()), in, results_in(kept_at));
-  const OnGpu<T> sequence(kept[0]), last(kept[1]), c_last(kept[2]), kept_there(kept[3]);
+  const GpuValues<T> sequence(kept[0]), last(kept[1]), c_last(kept[2]), kept_there(kept[3]);
   const kernels::RecurrentResults results = results_in(kept_at);
   const kernels::RecurrentResults gpu_results =
       results_in({sequence.data(), last.data(), c_last.data(), kept_there.data()});
@@ -268,8 +268,8 @@ void compare_recurrent(DType dtype, RecurrentCell cell, const RecurrentCase& c) 
 class TestSequences : public QObject {
   Q_OBJECT
  private slots:
+  void initTestCase() { load_gpus(); }
   void attentionAgrees() {
-    const OnDevice device(0);
     for (const AttentionCase& c : attentions) {
       compare_attention<float>(DType::float32, c);
       compare_attention<double>(DType::float64, c);
@@ -278,7 +278,6 @@ class TestSequences : public QObject {
   }
 
   void recurrentLayersAgree() {
-    const OnDevice device(0);
     for (const RecurrentCell cell : {RecurrentCell::lstm, RecurrentCell::gru_after, RecurrentCell::gru_before,
                                      RecurrentCell::rnn_tanh, RecurrentCell::rnn_relu})
       for (const RecurrentCase& c : recurrent_cases) {
@@ -289,7 +288,6 @@ class TestSequences : public QObject {
   }
 
   void otherDTypesAreRefused() {
-    const OnDevice device(0);
     QVERIFY_THROWS_EXCEPTION(
         NoKernel, gpu().attention(DType::int32, attentions[0].size(), {}, {}, {}, {}, {}, nullptr));
     QVERIFY_THROWS_EXCEPTION(NoKernel, gpu().recurrent(RecurrentCell::lstm, DType::int32, {}, {}, {}));

@@ -41,13 +41,13 @@ void compare_update(DType dtype, Update rule, std::int64_t count, bool in_place)
   if (count > 3) gradient[2] = std::numeric_limits<T>::quiet_NaN();
   std::vector<std::vector<T>> expected = before.values;
   UpdateArrays arrays, there;
-  std::vector<std::unique_ptr<OnGpu<T>>> from, to;
+  std::vector<std::unique_ptr<GpuValues<T>>> from, to;
   // Of odd numbers each begins elsewhere.
   const std::size_t apart = count % 2 == 0 ? 0 : 1;
-  const OnGpu<T> gradient_there(gradient, apart);
+  const GpuValues<T> gradient_there(gradient, apart);
   for (std::size_t k = 0; k < kernels::most_targets; ++k) {
-    from.push_back(std::make_unique<OnGpu<T>>(before.values[k], k * apart));
-    to.push_back(std::make_unique<OnGpu<T>>(before.values[k], k * apart));
+    from.push_back(std::make_unique<GpuValues<T>>(before.values[k], k * apart));
+    to.push_back(std::make_unique<GpuValues<T>>(before.values[k], k * apart));
     arrays.from[k] = in_place ? expected[k].data() : before.values[k].data();
     arrays.to[k] = expected[k].data();
     there.from[k] = (in_place ? to : from)[k]->data();
@@ -60,8 +60,7 @@ void compare_update(DType dtype, Update rule, std::int64_t count, bool in_place)
   cpu::update(rule, dtype, arrays, numbers.data(), count);
   gpu().update(rule, dtype, there, numbers.data(), count);
   for (std::size_t k = 0; k < kernels::most_targets; ++k)
-    SAME(is_exact(rule) ? unequal(expected[k], to[k]->values())
-                        : far(expected[k], to[k]->values(), sum_bound<T>),
+    SAME(is_exact(rule) ? unequal(expected[k], to[k]->read()) : far(expected[k], to[k]->read(), sum_bound<T>),
          where + ", target " + std::to_string(k));
 }
 
@@ -73,11 +72,11 @@ void compare_rows(DType dtype, Update rule, std::int64_t width, std::size_t apar
   const auto gradient = normal_numbers<T>(static_cast<std::int64_t>(rows.size()) * width, 9);
   std::vector<std::vector<T>> expected = before.values;
   UpdateArrays arrays, there;
-  std::vector<std::unique_ptr<OnGpu<T>>> to;
-  const OnGpu<T> gradient_there(gradient);
-  const OnGpu<std::int64_t> rows_there(rows);
+  std::vector<std::unique_ptr<GpuValues<T>>> to;
+  const GpuValues<T> gradient_there(gradient);
+  const GpuValues<std::int64_t> rows_there(rows);
   for (std::size_t k = 0; k < kernels::most_targets; ++k) {
-    to.push_back(std::make_unique<OnGpu<T>>(before.values[k], k * apart));
+    to.push_back(std::make_unique<GpuValues<T>>(before.values[k], k * apart));
     arrays.from[k] = arrays.to[k] = expected[k].data();
     there.from[k] = there.to[k] = to[k]->data();
   }
@@ -89,8 +88,7 @@ void compare_rows(DType dtype, Update rule, std::int64_t width, std::size_t apar
   cpu::update_rows(rule, dtype, arrays, numbers.data(), rows.data(), count, width);
   gpu().update_rows(rule, dtype, there, numbers.data(), rows_there.data(), count, width);
   for (std::size_t k = 0; k < kernels::most_targets; ++k)
-    SAME(is_exact(rule) ? unequal(expected[k], to[k]->values())
-                        : far(expected[k], to[k]->values(), sum_bound<T>),
+    SAME(is_exact(rule) ? unequal(expected[k], to[k]->read()) : far(expected[k], to[k]->read(), sum_bound<T>),
          "rows of " + std::to_string(width) + ", rule " + std::to_string(static_cast<int>(rule)) +
              ", target " + std::to_string(k));
 }
@@ -100,8 +98,8 @@ void compare_rows(DType dtype, Update rule, std::int64_t width, std::size_t apar
 class TestUpdate : public QObject {
   Q_OBJECT
  private slots:
+  void initTestCase() { load_gpus(); }
   void stepsAgreeToTheBit() {
-    const OnDevice device(0);
     for (int rule = 0; rule < kernels::update_count; ++rule)
       for (const std::int64_t count : {0, 1, 7, 1000, 1001})
         for (const bool in_place : {false, true}) {
@@ -112,7 +110,6 @@ class TestUpdate : public QObject {
   }
 
   void stepsOfRowsAgreeToTheBit() {
-    const OnDevice device(0);
     for (int rule = 0; rule < kernels::update_count; ++rule) {
       for (const auto& [width, apart] : {std::pair{5, 0}, {8, 0}, {8, 1}}) {
         const auto elements = static_cast<std::size_t>(apart);
@@ -124,7 +121,6 @@ class TestUpdate : public QObject {
   }
 
   void otherDTypesAreRefused() {
-    const OnDevice device(0);
     QVERIFY_THROWS_EXCEPTION(NoKernel, gpu().update(Update::adam, DType::int32, {}, numbers.data(), 1));
   }
 };

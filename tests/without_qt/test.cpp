@@ -345,6 +345,9 @@ const char* currentDataTag() {
   const std::string& tag = without_qt::runner().tag;
   return tag.empty() ? nullptr : tag.c_str();
 }
+bool currentTestFailed() {
+  return without_qt::runner().verdict == without_qt::Verdict::failed;
+}
 
 }  // namespace QTest
 

@@ -156,6 +156,7 @@ without_qt::Row& newRow(const char* tag);
 [[gnu::format(printf, 1, 2)]] without_qt::Row& addRow(const char* format, ...);
 const char* currentTestFunction();
 const char* currentDataTag();
+bool currentTestFailed();
 inline void qWait(int milliseconds) {
   std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
 }

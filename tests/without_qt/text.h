@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -72,6 +73,8 @@ class QString : public without_qt::Text<QString> {
  public:
   using Text::Text;
   static QString fromUtf8(const std::string& text) { return QString(text); }
+  /// Of ASCII.
+  static QString fromLatin1(std::string_view text) { return QString(std::string(text)); }
   QByteArray toUtf8() const { return QByteArray(*this); }
   /// Of bytes, where Qt counts UTF-16.
   QString left(qsizetype count) const { return QString(substr(0, static_cast<std::size_t>(count))); }

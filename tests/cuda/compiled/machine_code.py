@@ -196,18 +196,38 @@ def entries(fatbin):
         at = end + -end % 8
 
 
-def kernels_in(library):
-    """(the kernels in a linked library's or an object's bytes, the architectures that it has PTX for)."""
-    kernels, ptx = [], set()
+def _entries_in(library):
     fatbins = [section.data for section in sections(library) if section.name == ".nv_fatbin"]
     if not fatbins:
         raise Malformed("it has no section .nv_fatbin")
     for fatbin in fatbins:
-        for kind, architecture, content in entries(fatbin):
-            if kind == _ptx:
-                ptx.add(architecture)
-            elif kind == _machine_code:
-                kernels += kernels_of(content, architecture)
-            else:
-                raise Malformed(f"an entry of kind {kind}")
+        yield from entries(fatbin)
+
+
+def kernels_in(library):
+    """(the kernels in a linked library's or an object's bytes, the architectures that it has PTX for)."""
+    kernels, ptx = [], set()
+    for kind, architecture, content in _entries_in(library):
+        if kind == _ptx:
+            ptx.add(architecture)
+        elif kind == _machine_code:
+            kernels += kernels_of(content, architecture)
+        else:
+            raise Malformed(f"an entry of kind {kind}")
     return kernels, ptx
+
+
+def empty_variables_in(library):
+    """(name, architecture, bytes) of the devices' variables that begin as zeros, but for tags of a byte."""
+    found = []
+    for kind, architecture, content in _entries_in(library):
+        if kind != _machine_code:
+            continue
+        parts = sections(content)
+        empty = {number for number, section in enumerate(parts) if section.name == ".nv.global"}
+        table = next((section.data for section in parts if section.name == ".symtab"), b"") if empty else b""
+        for at, name in zip(range(0, len(table), 24), _symbols(parts) if table else ()):
+            section, _, size = unpack("<HQQ", table, at + 6, "a symbol")
+            if section in empty and size > 1:
+                found.append((name, architecture, size))
+    return found

@@ -36,6 +36,11 @@ extern "C" __global__ void with_a_frame(const int* from, int* to, int count) {
   for (int i = 0; i < count; ++i) all[from[i] & 63] += i;
   to[0] = all[count & 63];
 }
+struct Made { double all[40]{}; constexpr Made() { for (int i = 0; i < 40; ++i) all[i] = i + 0.5; } };
+extern "C" __global__ void with_a_table(const int* from, double* to) {
+  static constexpr Made made;
+  to[0] = made.all[from[0]];
+}
 extern "C" __global__ void __launch_bounds__(1024, 2) spills(const float* from, float* to) {
   float all[64];
 #pragma unroll
@@ -69,10 +74,14 @@ class KnownKernels(unittest.TestCase):
                 [os.environ["TAPEDECK_NVCC"], *codes, "--resource-usage", "-c", source, "-o", source.with_suffix(".o")],
                 capture_output=True, text=True, check=True,
             )  # fmt: skip
-            kernels, ptx = machine_code.kernels_in(source.with_suffix(".o").read_bytes())
+            object_file = source.with_suffix(".o").read_bytes()
+            kernels, ptx = machine_code.kernels_in(object_file)
+            empty = machine_code.empty_variables_in(object_file)
+            self.assertEqual(sorted(one[1:] for one in empty), [(number, 320) for number in architectures])
+            self.assertTrue(all("made" in name for name, *_ in empty), empty)
         self.assertEqual(ptx, set(architectures))
         reported = {(one.name, one.architecture): one for one in resources.parse(made.stderr)}
-        self.assertEqual(len(reported), 8 * len(architectures))
+        self.assertEqual(len(reported), 9 * len(architectures))
         for kernel in kernels:
             report = reported[kernel.name, kernel.architecture]
             told = (report.registers, report.frame, report.shared)
@@ -132,6 +141,16 @@ class CompiledKernels(unittest.TestCase):
         self.assertEqual(self.ptx, {90})
         present = {self.signatures[kernel.name].function for kernel in self.ours}
         self.check([f"{family}: planned, but not compiled" for family in plan.plans if family not in present])
+
+    def test_no_table_is_left_empty(self):
+        """nvcc leaves tables that a constructor makes as zeros, without a word."""
+        library = pathlib.Path(os.environ["TAPEDECK_CUDA_LIBRARY"]).read_bytes()
+        self.check([f"{name} for sm_{number}: {size} bytes" for name, number, size in machine_code.empty_variables_in(library)])
+
+    def test_no_function_of_the_host_calls_one_of_devices(self):
+        """In a generic lambda nvcc does not refuse it: it puts exit() in its place."""
+        listed = subprocess.run(["nm", "-A", "-u", *self.objects], capture_output=True, text=True, check=True).stdout
+        self.check([line for line in listed.splitlines() if line.endswith(" exit")])
 
     def test_nothing_is_spilt(self):
         """As the assembler tells it of the very objects that are linked: all else it tells is so in the library."""

@@ -141,10 +141,6 @@ void mark_redzone(char* place, std::size_t bytes) {
 }  // namespace
 
 static std::uint64_t to_host = 0;
-std::uint64_t bytes_to_host() {
-  std::lock_guard lock(mutex());
-  return to_host;
-}
 
 int device_of(const void* place) {
   const auto* at = static_cast<const char*>(place);
@@ -199,6 +195,11 @@ std::string leaks() {
 }  // namespace emulation
 
 using namespace emulation;
+
+unsigned long long tapedeck_emulated_bytes_to_host() {
+  std::lock_guard lock(mutex());
+  return to_host;
+}
 
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
   *pool = &pools()[device];

@@ -1,0 +1,43 @@
+// Whether it is the emulated GPUs that the engine has loaded, and what they count.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+
+namespace tapedeck {
+
+/// A counting function of the emulation; nullptr where the GPUs are real: nobody counts there.
+inline unsigned long long (*emulated_counter(const char* name))() {
+  const char* path = std::getenv("TAPEDECK_GPU_LIBRARY");
+  void* library = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : nullptr;
+  if (!library) return nullptr;
+  const auto counter = reinterpret_cast<unsigned long long (*)()>(dlsym(library, name));
+  dlclose(library);  // the engine keeps it
+  return counter;
+}
+inline std::uint64_t emulated_count(const char* name) {
+  const auto counter = emulated_counter(name);
+  return counter ? counter() : 0;
+}
+
+/// They have CUDA's functions, the emulation the host's. Both are a few last places from the truth (CUDA C++
+/// Programming Guide, Mathematical Functions).
+inline bool gpus_are_real() {
+  static const bool real = emulated_counter("tapedeck_emulated_waits") == nullptr;
+  return real;
+}
+/// As near as that allows.
+template <class T>
+bool near_on_real_gpus(T a, T b, double last_places = 8) {
+  if (!gpus_are_real()) return false;
+  const double left = static_cast<double>(a), right = static_cast<double>(b);
+  const double unit = static_cast<double>(std::numeric_limits<T>::epsilon()) * std::abs(right) +
+                      static_cast<double>(std::numeric_limits<T>::denorm_min());
+  return std::abs(left - right) <= last_places * unit;
+}
+
+}  // namespace tapedeck
