@@ -142,11 +142,12 @@ struct PackedLanes {
   template <class Get>
   __device__ __forceinline__ void add(std::int64_t end, Get get) {
 #pragma unroll 4
-    for (std::int64_t i = first(); i < end; i += step) {
-      const Pack<T, own> next = get(i);
+    for (std::int64_t i = first(); i < end; i += step) add_pack(get(i));
+  }
+  /// The next elements of the thread's lanes.
+  __device__ __forceinline__ void add_pack(const Pack<T, own>& next) {
 #pragma unroll
-      for (int k = 0; k < own; ++k) sums.values[k] = F::combine(sums.values[k], next.values[k]);
-    }
+    for (int k = 0; k < own; ++k) sums.values[k] = F::combine(sums.values[k], next.values[k]);
   }
 
   /// The lanes of one half, to be finished by the whole warp.

@@ -72,6 +72,25 @@ __global__ void spread_nan_kernel(std::int64_t count, std::int64_t n, std::int64
   }
 }
 
+/// To cuSOLVER a pivot that is NaN is 0. A matrix that holds NaN up to the column of its pivot is not
+/// singular, and its LU is NaN.
+template <class T>
+__global__ void keep_nan_kernel(std::int64_t count, std::int64_t n, const T* a, T* packed, int* info) {
+  for (std::int64_t matrix = blockIdx.x; matrix < count; matrix += gridDim.x) {
+    const std::int64_t columns = info[matrix];
+    if (columns == 0) continue;
+    int holds = 0;
+    for (std::int64_t i = threadIdx.x; i < n * columns; i += blockDim.x) {
+      const T value = a[matrix * n * n + i / columns * n + i % columns];
+      holds |= value != value;
+    }
+    if (!__syncthreads_or(holds)) continue;
+    for (std::int64_t i = threadIdx.x; i < n * n; i += blockDim.x)
+      packed[matrix * n * n + i] = std::numeric_limits<T>::quiet_NaN();
+    if (threadIdx.x == 0) info[matrix] = 0;
+  }
+}
+
 /// A block for each matrix; its first thread takes the pivots one after the other, as the CPU does.
 template <bool logarithm, class T>
 __global__ void determinants_kernel(std::int64_t count, std::int64_t n, const T* packed, const int* signs,
@@ -134,6 +153,8 @@ struct Lu {
         info_memory(bytes_of(count, sizeof(int))) {
     copy_transposed<T>(count, n, n, {static_cast<const T*>(a), n, n * n}, {packed, n, n * n});
     factor_lu(count, n, packed, orders, signs, info);
+    launch("lu", grid_of_rows(count, n * n), keep_nan_kernel<T>, count, n, static_cast<const T*>(a), packed,
+           info);
   }
 
   /// op(A)·x = b of row-major n × m matrices; b = nullptr: the identity.

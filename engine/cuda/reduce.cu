@@ -1,7 +1,7 @@
 // Reductions over one axis, with the CPU's bits: blocks have the sizes that they have in cpu/reduce.cpp, are
 // reduced in its pattern of lanes and combined in its order. One thing differs: of more than `parts_in_order`
-// blocks, sums of float32 add up in float64 those of so many at a time. The float64 sums then differ in
-// their last bits (by n·2⁻⁵³·Σ|x|), the float32 result by at most one ulp more than that.
+// blocks, sums of float32 add up in float64 those of `parts_together` at a time. The float64 sums then differ
+// in their last bits (by n·2⁻⁵³·Σ|x|), the float32 result by at most one ulp more than that.
 #include <bit>
 
 #include "engine/cuda/kernels.h"
@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t block = 4096;
 constexpr std::int64_t row_block = 512;
 constexpr std::int64_t narrow = 256;
-constexpr std::int64_t parts_in_order = 2048;
+constexpr std::int64_t parts_in_order = 256, parts_together = 128;
 constexpr std::int64_t many_tasks = 8192;  ///< enough for a thread each
 
 std::int64_t parts_of(std::int64_t count, std::int64_t size) {
@@ -189,9 +189,9 @@ void combine_parts(const char* name, const T* parts, std::int64_t outer, std::in
                    std::int64_t present, std::int64_t inner, T* out) {
   if constexpr (std::is_same_v<T, float> && std::is_same_v<F, Sum>) {
     if (present <= parts_in_order) return add_parts(name, parts, outer, present, inner, present, out);
-    const std::int64_t sums = parts_of(present, parts_in_order);
+    const std::int64_t sums = parts_of(present, parts_together);
     const Scratch scratch(static_cast<std::size_t>(outer * sums * inner) * sizeof(double));
-    add_parts(name, parts, outer, present, inner, parts_in_order, scratch.as<double>());
+    add_parts(name, parts, outer, present, inner, parts_together, scratch.as<double>());
     add_parts(name, scratch.as<double>(), outer, sums, inner, sums, out);
   } else {
     launch(name, grid_of_warps(outer * inner), combine_kernel<F, T>, parts, outer, count, present, inner,

@@ -4,8 +4,8 @@
 // CPU's bits but for the logarithms. Few long rows are cut into segments: each is added up on its own, then
 // walked from where the ones before it end. There a running float64 sum differs from the CPU's by at most
 // n·2⁻⁵²·Σ|x| (a product by n·2⁻⁵² of itself), float32 by that and one rounding; whole numbers and maxima do
-// not differ. Sums under a logarithm differ by n·2⁻⁵¹ of themselves. Nothing depends on the order in which
-// threads run.
+// not differ. Where the order makes no more difference than that, the threads of a warp add up in pairs. Sums
+// under a logarithm differ by n·2⁻⁵¹ of themselves. Nothing depends on the order in which threads run.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -24,7 +24,9 @@ struct RunningSum {
   using Value = T;
   using State = std::conditional_t<std::is_floating_point_v<T>, double,
                                    std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>;
-  static constexpr bool in_order = true;
+  static constexpr bool in_order = std::is_floating_point_v<T>;
+  /// What overflows must, where the row does: sums of float32 cannot.
+  static constexpr bool cut_in_order = in_order && (product || sizeof(T) == 8);
 
   __device__ __forceinline__ static State nothing() { return State(product ? 1 : 0); }
   __device__ __forceinline__ static State of(T value, std::int64_t) { return static_cast<State>(value); }
@@ -50,7 +52,7 @@ template <class T>
 struct RunningLogSum {
   using Value = T;
   using State = LogSum;
-  static constexpr bool in_order = false;
+  static constexpr bool in_order = false, cut_in_order = false;
 
   __device__ __forceinline__ static LogSum nothing() {
     return {-std::numeric_limits<double>::infinity(), 0.0};
@@ -89,7 +91,7 @@ template <class T>
 struct RunningMaximum {
   using Value = T;
   using State = Placed<T>;
-  static constexpr bool in_order = false;
+  static constexpr bool in_order = false, cut_in_order = false;
 
   __device__ __forceinline__ static State nothing() { return {T(0), -1}; }
   __device__ __forceinline__ static State of(T value, std::int64_t at) {
@@ -161,7 +163,7 @@ struct ByThread {
   __device__ __forceinline__ static bool writes() { return true; }
 
   /// From step `begin` to `end`, after `reached`.
-  template <class Rule, bool write, class T>
+  template <class Rule, bool write, bool in_order, class T>
   __device__ static Reached<typename Rule::State> walk(const Column<T>& column, std::int64_t begin,
                                                        std::int64_t end, typename Rule::State reached) {
     bool holds = true;
@@ -185,7 +187,7 @@ struct ByWarp {
   __device__ __forceinline__ static bool writes() { return lane_number() == 0; }
 
   /// The same of a row whose values stand side by side.
-  template <class Rule, bool write, class T>
+  template <class Rule, bool write, bool in_order, class T>
   __device__ static Reached<typename Rule::State> walk(const Column<T>& column, std::int64_t begin,
                                                        std::int64_t end, typename Rule::State reached) {
     using State = typename Rule::State;
@@ -196,7 +198,7 @@ struct ByWarp {
       const std::int64_t at = column.at(inside ? first + lane : first);
       State own = inside ? Rule::of(column.values[at], at) : Rule::nothing();
       State before, behind;
-      if constexpr (Rule::in_order) {
+      if constexpr (in_order) {
         before = behind = reached;
 #pragma unroll
         for (int i = 0; i < warp_lanes; ++i) {
@@ -230,7 +232,7 @@ template <class Way, class Rule>
 __global__ void rows_kernel(Rows<typename Rule::Value> rows) {
   for (std::int64_t task = Way::first(); task < rows.columns(); task += Way::step()) {
     const Column<typename Rule::Value> column(rows, task);
-    Way::template walk<Rule, true>(column, 0, rows.count, Rule::nothing());
+    Way::template walk<Rule, true, Rule::in_order>(column, 0, rows.count, Rule::nothing());
   }
 }
 
@@ -242,7 +244,7 @@ __global__ void sums_kernel(Rows<typename Rule::Value> rows, Reached<typename Ru
     const Column<typename Rule::Value> column(rows, task / segments);
     const std::int64_t begin = task % segments * rows.size;
     const std::int64_t end = rows.count < begin + rows.size ? rows.count : begin + rows.size;
-    const auto sum = Way::template walk<Rule, false>(column, begin, end, Rule::nothing());
+    const auto sum = Way::template walk<Rule, false, Rule::cut_in_order>(column, begin, end, Rule::nothing());
     if (Way::writes()) sums[task] = sum;
   }
 }
@@ -265,7 +267,7 @@ __global__ void starts_kernel(Rows<typename Rule::Value> rows,
       } else {
         const std::int64_t begin = segment * rows.size;
         const std::int64_t end = rows.count < begin + rows.size ? rows.count : begin + rows.size;
-        reached = Way::template walk<Rule, false>(column, begin, end, reached).state;
+        reached = Way::template walk<Rule, false, Rule::cut_in_order>(column, begin, end, reached).state;
       }
     }
   }
@@ -278,27 +280,29 @@ __global__ void segments_kernel(Rows<typename Rule::Value> rows, const typename 
     const Column<typename Rule::Value> column(rows, task / segments);
     const std::int64_t begin = task % segments * rows.size;
     const std::int64_t end = rows.count < begin + rows.size ? rows.count : begin + rows.size;
-    Way::template walk<Rule, true>(column, begin, end, starts[task]);
+    Way::template walk<Rule, true, Rule::cut_in_order>(column, begin, end, starts[task]);
   }
 }
 
 // ---- how much at once ----
 
-constexpr std::int64_t least_segment = 2048;
+constexpr std::int64_t least_cut = 4096;  ///< values of a row that is cut
 constexpr std::int64_t most_columns_cut = 1024;
 
-/// The size with the fewest steps one after the other: those of two walks along a segment, and those from
-/// segment to segment, which take about ten times as long.
-std::int64_t segment_size(std::int64_t count) {
-  const auto best = static_cast<std::uint64_t>(std::sqrt(5.0 * static_cast<double>(count)));
-  return std::max(least_segment, static_cast<std::int64_t>(std::bit_ceil(best)));
+/// The size with the fewest steps one after the other: those of two walks along a segment, in pairs (a
+/// warp's, which have 32 values at a time) or in order, and those from segment to segment.
+std::int64_t segment_size(std::int64_t count, bool in_pairs) {
+  const std::int64_t least = in_pairs ? 512 : 2048;
+  const auto best =
+      static_cast<std::uint64_t>(std::sqrt((in_pairs ? 0.6 : 5.0) * static_cast<double>(count)));
+  return std::max(least, static_cast<std::int64_t>(std::bit_ceil(best)));
 }
 
 template <class Way, class Rule>
 void scan_by(const char* name, Rows<typename Rule::Value> rows) {
-  rows.size = segment_size(rows.count);
-  if (rows.columns() >= most_columns_cut || rows.count < 2 * rows.size)
+  if (rows.columns() >= most_columns_cut || rows.count < least_cut)
     return launch(name, Way::grid(rows.columns()), rows_kernel<Way, Rule>, rows);
+  rows.size = segment_size(rows.count, std::is_same_v<Way, ByWarp> && !Rule::cut_in_order);
   using State = typename Rule::State;
   const std::int64_t tasks = rows.columns() * rows.segments();
   const Scratch sums(static_cast<std::size_t>(tasks) * sizeof(Reached<State>));

@@ -10,6 +10,7 @@ namespace tapedeck::cuda {
 namespace {
 
 constexpr std::int64_t long_row = 2048;  ///< worth a block
+constexpr int most_packs = 16;           ///< of a row that a thread keeps in registers
 constexpr int block_threads = 256;
 
 enum class Result : std::uint8_t { softmax, log_softmax, logsumexp };
@@ -100,6 +101,62 @@ __global__ void rows_by_warps_kernel(const T* values, std::int64_t rows, std::in
   }
 }
 
+/// The same of rows of up to `packs` packs for each thread, of which each is read once.
+template <Result result, int packs, class T>
+__global__ void short_rows_by_warps_kernel(const T* values, std::int64_t rows, std::int64_t count, T* out) {
+  constexpr int threads = Halves<T>::threads, step = Halves<T>::step;
+  const std::int64_t whole = count / step * step;
+  const int own_first = Halves<T>::first();
+  for (std::int64_t first = 2 * warp_number(); first < rows; first += 2 * warp_count()) {
+    const bool exists = first + Halves<T>::half() < rows;
+    const std::int64_t row = exists ? first + Halves<T>::half() : first;
+    const T* const x = values + row * count;
+    Values<T> kept[packs];
+    T shift = lowest<T>;
+#pragma unroll
+    for (int k = 0; k < packs; ++k) {
+      const std::int64_t i = own_first + k * step;
+      if (i < count) kept[k] = load_pack<own<T>>(x, i, count);
+    }
+#pragma unroll
+    for (int k = 0; k < packs; ++k)
+      if (own_first + k * step < count)
+        for (const T value : kept[k].values) shift = Maximum::combine(shift, value);
+    shift = maximum_among<threads>(shift);
+    Halves<T> halves;
+#pragma unroll
+    for (int k = 0; k < packs; ++k) {
+      const std::int64_t i = own_first + k * step;
+      if (result == Result::softmax && i < count) kept[k] = exponentials_of(kept[k], shift);
+      if (i < whole) halves.add_pack(result == Result::softmax ? kept[k] : exponentials_of(kept[k], shift));
+    }
+    T sum = T(0);
+    for (int half = 0; half < 2; ++half) {
+      const T* const of_half = values + (first + half < rows ? first + half : first) * count;
+      const T its_shift = shuffle(shift, half * threads);
+      const T found = halves.of_half(half).finish(whole, count, [=](std::int64_t i) {
+        return cpu::TAPEDECK_ISA::exp_of_negative(of_half[i] - its_shift);
+      });
+      const T its_sum = shuffle(found, 0);
+      if (Halves<T>::half() == half) sum = its_sum;
+    }
+    if (!exists) continue;
+    if constexpr (result == Result::logsumexp) {
+      if (own_first == 0) out[row] = std::isinf(shift) ? shift : shift + logarithm(sum);
+    } else {
+      const T log_sum = result == Result::log_softmax ? logarithm(sum) : T(0);
+#pragma unroll
+      for (int k = 0; k < packs; ++k) {
+        const std::int64_t i = own_first + k * step;
+        if (i >= count) continue;
+        for (T& value : kept[k].values)
+          value = result == Result::softmax ? value / sum : (value - shift) - log_sum;
+        store_pack(out + row * count, i, count, kept[k]);
+      }
+    }
+  }
+}
+
 /// A block for each row: all threads make exponentials, a tile at a time, which the first warp adds up.
 template <Result result, class T>
 __global__ void rows_by_blocks_kernel(const T* values, std::int64_t rows, std::int64_t count, T* out) {
@@ -144,6 +201,14 @@ template <Result result, class T>
 void launch_rows(const char* name, const void* values, std::int64_t rows, std::int64_t count, void* out) {
   const T* from = static_cast<const T*>(values);
   T* to = static_cast<T*>(out);
+  constexpr std::int64_t step = Halves<T>::step;
+  const Grid short_rows = grid_of_warps((rows + 1) / 2, 128);
+  if (count <= step)
+    return launch(name, short_rows, short_rows_by_warps_kernel<result, 1, T>, from, rows, count, to);
+  if (count <= 4 * step)
+    return launch(name, short_rows, short_rows_by_warps_kernel<result, 4, T>, from, rows, count, to);
+  if (count <= most_packs * step)
+    return launch(name, short_rows, short_rows_by_warps_kernel<result, most_packs, T>, from, rows, count, to);
   if (count < long_row)
     return launch(name, grid_of_warps((rows + 1) / 2), rows_by_warps_kernel<result, T>, from, rows, count,
                   to);

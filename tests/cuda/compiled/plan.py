@@ -156,6 +156,7 @@ plans = {
     "parts_kernel": Plan(_of_rows, shared=_nothing),
     "columns_kernel": Plan(_of_columns, shared=_quads),
     "rows_by_warps_kernel": Plan(_results_of_rows, shared=_nothing, occupancy=0.375),
+    "short_rows_by_warps_kernel": Plan(_results_of_rows, shared=_nothing, occupancy=0.18),  # a row stays in registers
     "rows_by_blocks_kernel": Plan(_results_of_rows, shared=_exponentials),
     "sequence_kernel": Plan((None, 128), shared=_nothing, occupancy=0.75),
     "linspace_kernel": Plan((None, 128), shared=_nothing),

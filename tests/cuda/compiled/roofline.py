@@ -30,9 +30,10 @@ def _calls(dtype):
     yield "reduce_sum", f"{x} -> {dtype}:{_rows}", f"parts_kernel<Sum, Plain<{t}>>"
     yield "reduce_sum", f"{x} -> {row}", f"columns_kernel<Sum, {pack}, {t}>"
     yield "reduce_max", f"{x} -> {dtype}:{_rows}", f"parts_kernel<Maximum, Plain<{t}>>"
-    yield "softmax", f"{x} -> {x}", f"rows_by_warps_kernel<0, {t}>"
-    yield "log_softmax", f"{x} -> {x}", f"rows_by_warps_kernel<1, {t}>"
-    yield "reduce_logsumexp", f"{x} -> {dtype}:{_rows}", f"rows_by_warps_kernel<2, {t}>"
+    softmax = "short_rows_by_warps_kernel<{}, 16, float>" if dtype == "float32" else "rows_by_warps_kernel<{}, double>"
+    yield "softmax", f"{x} -> {x}", softmax.format(0)
+    yield "log_softmax", f"{x} -> {x}", softmax.format(1)
+    yield "reduce_logsumexp", f"{x} -> {dtype}:{_rows}", softmax.format(2)
     yield "layer_norm", f"{x} {row} {row} -> {x} {dtype}:{_rows} {dtype}:{_rows}", f"normalize_rows<{t}>"
     yield "batch_norm", f"{x} {row} {row} -> {x} {row} {row}", f"normalize_channels<{t}, int>"
     yield "range", f"{number} {number} {number} -> {dtype}:{_rows * _count}", f"sequence_kernel<{t}>"

@@ -239,10 +239,10 @@ cusolverStatus_t decompose_batch(cusolverDnHandle_t handle, cusolverEigMode_t mo
       batch < 0)
     return CUSOLVER_STATUS_INVALID_VALUE;
   enqueue(handle->stream, "gesvdjBatched", [=] {
-    const std::int64_t columns = mode == CUSOLVER_EIG_MODE_VECTOR ? m : 0;
+    // As the real library: vectors are written in either mode, and mean something in one.
     for (std::int64_t i = 0; i < batch; ++i) {
-      decompose(m, n, a + i * lda * n, lda, s + i * n, columns, columns > 0 ? u + i * ldu * m : u, ldu,
-                columns > 0 ? v + i * ldv * n : v, ldv, false);
+      decompose(m, n, a + i * lda * n, lda, s + i * n, m, u + i * ldu * m, ldu, v + i * ldv * n, ldv, false);
+      if (mode != CUSOLVER_EIG_MODE_VECTOR) u[i * ldu * m] = v[i * ldv * n] = T(-7e7);
       info[i] = 0;
     }
   });
