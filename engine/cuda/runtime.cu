@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -13,6 +15,7 @@ namespace {
 constexpr std::size_t most_devices = detail::most_gpus;
 
 const GpuHost* given = nullptr;
+pid_t process = 0;  ///< that loaded this library
 std::array<int, most_devices> cuda_devices{};
 thread_local int chosen_device = -1;  ///< of the innermost OnDevice
 
@@ -175,6 +178,10 @@ bool loses_the_device(cudaError_t error) {
   std::string text =
       std::string(what) + " failed: " + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ")";
   if (device >= 0) text += " on /gpu:" + std::to_string(device);
+  if (getpid() != process && (error == cudaErrorInitializationError || error == cudaErrorUnknown))
+    text = std::string(what) +
+           " failed: a process that was forked from one that has GPUs cannot use them; start it anew "
+           "(multiprocessing: set_start_method(\"spawn\"))";
   if (!loses_the_device(error)) throw DeviceError(text);
   if (device >= 0) text += in_flight(device);
   lose(text + ". This process cannot use its GPUs any more");
@@ -297,6 +304,7 @@ const GpuHost& host() {
   return *given;
 }
 void set_host(const GpuHost& host) {
+  process = getpid();
   given = new GpuHost(host);
 }
 void without_lock(void (*wait)(void* context), void* context) {

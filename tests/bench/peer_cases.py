@@ -177,6 +177,7 @@ class Torch:
         torch.set_num_threads(threads)
         torch.set_default_device("cuda" if device == "gpu" else "cpu")
         self.wait = torch.cuda.synchronize if device == "gpu" else lambda: None
+        torch.backends.cudnn.allow_tf32 = False  # as everywhere else, and as we do
 
     def array(self, values):
         return self.torch.tensor(values)

@@ -34,9 +34,17 @@ def in_thread(function):
     return results[0]
 
 
+def _counter():
+    return getattr(ctypes.CDLL(os.environ.get("TAPEDECK_GPU_LIBRARY")), "tapedeck_emulated_waits", None)
+
+
+def emulated():
+    return _counter() is not None
+
+
 def waits():
     """How often the host has waited for the GPUs so far. Skips the test where they are no emulated ones, which count it."""
-    counter = getattr(ctypes.CDLL(os.environ.get("TAPEDECK_GPU_LIBRARY")), "tapedeck_emulated_waits", None)
+    counter = _counter()
     if counter is None:
         raise unittest.SkipTest("only emulated GPUs count waits")
     counter.restype = ctypes.c_ulonglong

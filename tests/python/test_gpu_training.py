@@ -7,7 +7,27 @@ import unittest
 import numpy as np
 
 import tapedeck as tf
-from gpus import OnGpus, setUpModule  # noqa: F401
+from gpus import emulated, OnGpus, setUpModule  # noqa: F401
+
+
+class Forked(OnGpus):
+    def test_a_forked_process_is_told_to_begin_anew(self):
+        if emulated():
+            self.skipTest("emulated GPUs do not mind")
+        tf.ones([3]).numpy()
+        ends = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                tf.ones([3]) + tf.ones([3])
+            except tf.errors.InternalError as error:
+                os.write(ends[1], str(error).encode())
+            finally:
+                os._exit(0)
+        os.close(ends[1])
+        with os.fdopen(ends[0], "rb") as told:
+            self.assertIn(b"a process that was forked from one that has GPUs cannot use them; start it anew", told.read())
+        os.waitpid(child, 0)
 
 
 class Training(OnGpus):

@@ -101,6 +101,13 @@ def inverse_time_decay(learning_rate, global_step, decay_steps, decay_rate, stai
     return _decay("inverse_time_decay", global_step, rate)
 
 
+def _dtype_of(number):
+    """What value_of reads has it no more."""
+    if callable(number) and not isinstance(number, (_engine.Tensor, _engine.Variable)):
+        number = number()
+    return number.dtype if isinstance(number, (_engine.Tensor, _engine.Variable)) else tensor(number).dtype
+
+
 @public("train.piecewise_constant", "train.piecewise_constant_decay")
 def piecewise_constant(x, boundaries, values, name=None):
     """values[0] for x up to boundaries[0], then values[1] up to boundaries[1], …; the last for what is above.
@@ -111,11 +118,11 @@ def piecewise_constant(x, boundaries, values, name=None):
     if len(boundaries) != len(values) - 1:
         raise ValueError("The length of boundaries should be 1 less than the length of values; there are "
                          f"{len(boundaries)} and {len(values)}")
-    dtype = tensor(value_of(x)).dtype
+    dtype = _dtype_of(x)
     for boundary in map(tensor, boundaries):
         if boundary.dtype != dtype and (boundary.dtype.name, dtype.name) != ("int32", "int64"):
             raise ValueError(f"Boundaries ({boundary.dtype.name}) must have the same dtype as x ({dtype.name}).")
-    kinds = {tensor(value_of(value)).dtype.name for value in values}
+    kinds = {_dtype_of(value).name for value in values}
     if len(kinds) > 1:
         raise ValueError(f"Values must have elements all with the same dtype; they are {', '.join(sorted(kinds))}")
     limits = [as_float(boundary) for boundary in boundaries]
