@@ -72,18 +72,20 @@ __global__ void spread_nan_kernel(std::int64_t count, std::int64_t n, std::int64
   }
 }
 
-/// To cuSOLVER a pivot that is NaN is 0. A matrix that holds NaN up to the column of its pivot is not
-/// singular, and its LU is NaN.
+/// Behind a NaN all of an elimination is NaN, at least the last pivot. cuSOLVER may skip NaN as it looks for
+/// pivots, or say that it is 0: where a matrix holds NaN up to the column of a pivot that is 0, or anywhere,
+/// it is not singular, and its LU is NaN.
 template <class T>
 __global__ void keep_nan_kernel(std::int64_t count, std::int64_t n, const T* a, T* packed, int* info) {
   for (std::int64_t matrix = blockIdx.x; matrix < count; matrix += gridDim.x) {
-    const std::int64_t columns = info[matrix];
-    if (columns == 0) continue;
+    const T last = packed[(matrix + 1) * n * n - 1];
+    const std::int64_t columns = info[matrix] == 0 ? n : info[matrix];
     int holds = 0;
-    for (std::int64_t i = threadIdx.x; i < n * columns; i += blockDim.x) {
-      const T value = a[matrix * n * n + i / columns * n + i % columns];
-      holds |= value != value;
-    }
+    if (info[matrix] != 0 || last == last)
+      for (std::int64_t i = threadIdx.x; i < n * columns; i += blockDim.x) {
+        const T value = a[matrix * n * n + i / columns * n + i % columns];
+        holds |= value != value;
+      }
     if (!__syncthreads_or(holds)) continue;
     for (std::int64_t i = threadIdx.x; i < n * n; i += blockDim.x)
       packed[matrix * n * n + i] = std::numeric_limits<T>::quiet_NaN();

@@ -178,7 +178,8 @@ bool loses_the_device(cudaError_t error) {
   std::string text =
       std::string(what) + " failed: " + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ")";
   if (device >= 0) text += " on /gpu:" + std::to_string(device);
-  if (getpid() != process && (error == cudaErrorInitializationError || error == cudaErrorUnknown))
+  // 999: cudaErrorUnknown
+  if (getpid() != process && (error == cudaErrorInitializationError || static_cast<int>(error) == 999))
     text = std::string(what) +
            " failed: a process that was forked from one that has GPUs cannot use them; start it anew "
            "(multiprocessing: set_start_method(\"spawn\"))";

@@ -254,13 +254,12 @@ template <class Way, class Rule>
 __global__ void starts_kernel(Rows<typename Rule::Value> rows,
                               const Reached<typename Rule::State>* __restrict__ sums,
                               typename Rule::State* __restrict__ starts) {
+  using State = typename Rule::State;
   const std::int64_t segments = rows.segments();
   for (std::int64_t task = Way::first(); task < rows.columns(); task += Way::step()) {
     const Column<typename Rule::Value> column(rows, task);
-    typename Rule::State reached = Rule::nothing();
-#pragma unroll 8
-    for (std::int64_t segment = 0; segment < segments; ++segment) {
-      const auto sum = sums[task * segments + segment];
+    State reached = Rule::nothing();
+    const auto go_on = [&](std::int64_t segment, const Reached<State>& sum) {
       if (Way::writes()) starts[task * segments + segment] = reached;
       if (sum.holds) {
         reached = Rule::join(reached, sum.state);
@@ -269,7 +268,30 @@ __global__ void starts_kernel(Rows<typename Rule::Value> rows,
         const std::int64_t end = rows.count < begin + rows.size ? rows.count : begin + rows.size;
         reached = Way::template walk<Rule, false, Rule::cut_in_order>(column, begin, end, reached).state;
       }
+    };
+    std::int64_t segment = 0;
+    if constexpr (std::is_same_v<Way, ByWarp> && !Rule::cut_in_order) {
+      // A warp takes as many at a time as it has threads, where all hold.
+      const int lane = lane_number();
+      for (; segment + warp_lanes <= segments; segment += warp_lanes) {
+        const Reached<State> own = sums[task * segments + segment + lane];
+        if (__ballot_sync(whole_warp, own.holds ? 0 : 1) != 0) {
+          for (int i = 0; i < warp_lanes; ++i) go_on(segment + i, sums[task * segments + segment + i]);
+          continue;
+        }
+        State up_to_here = own.state;
+#pragma unroll
+        for (int by = 1; by < warp_lanes; by *= 2) {
+          const State other = Rule::up(up_to_here, by);
+          if (lane >= by) up_to_here = Rule::join(other, up_to_here);
+        }
+        const State before = Rule::up(up_to_here, 1);
+        starts[task * segments + segment + lane] = lane == 0 ? reached : Rule::join(reached, before);
+        reached = Rule::join(reached, Rule::from(up_to_here, warp_lanes - 1));
+      }
     }
+#pragma unroll 8
+    for (; segment < segments; ++segment) go_on(segment, sums[task * segments + segment]);
   }
 }
 

@@ -11,7 +11,7 @@ constexpr RowsShape short_shapes[] = {{0, 5, 1},   {5, 0, 1},   {1, 1, 1},    {3
                                       {3, 32, 1},  {9, 33, 1},  {2, 1000, 1}, {2, 4095, 1}, {2, 7, 3},
                                       {1, 50, 40}, {3, 300, 2}, {2, 5, 0}};
 /// Of these the segments are scanned apart.
-constexpr RowsShape long_shapes[] = {{1, 4096, 1}, {2, 5000, 1}, {1, 9001, 1}, {1, 9001, 3}};
+constexpr RowsShape long_shapes[] = {{1, 4096, 1}, {2, 5000, 1}, {1, 9001, 1}, {1, 33001, 1}, {1, 9001, 3}};
 
 /// All kinds: sums, products, exclusive, reverse.
 std::vector<Scan> scans() {
@@ -135,6 +135,11 @@ class ScansTest : public QObject {
       values[static_cast<std::size_t>(5999 - place / 2)] = 0;
       compare_scans({1, 6000, 1}, values, 0);
     }
+    std::vector<float> many(40000, 1.0F);  // more segments than a warp has threads
+    many[20000] = std::numeric_limits<float>::infinity();
+    compare_scans({1, 40000, 1}, many, 0);
+    many[30001] = std::numeric_limits<float>::quiet_NaN();
+    compare_scans({1, 40000, 1}, many, 0);
   }
 
   void logarithms_of_running_sums_are_near_the_cpus() {

@@ -41,8 +41,8 @@ int factor_positive(std::int64_t n, T* values, std::int64_t lda) {
   return 0;
 }
 
-/// LU by partial pivoting; pivots from 1. Goes on where a pivot is 0, of which the first one is returned; to
-/// the real library NaN is one of them, of which it leaves 0.
+/// LU by partial pivoting; pivots from 1. Goes on where a pivot is 0, of which the first one is returned. Of
+/// a single NaN the real library says that it is 0, and makes it so.
 template <class T, class Pivot>
 int eliminate(std::int64_t m, std::int64_t n, T* values, std::int64_t lda, Pivot* pivots) {
   const ColumnMajor<T> a{values, lda};
@@ -52,8 +52,8 @@ int eliminate(std::int64_t m, std::int64_t n, T* values, std::int64_t lda, Pivot
     for (std::int64_t i = k + 1; i < m; ++i)
       if (std::abs(a(i, k)) > std::abs(a(best, k))) best = i;
     pivots[k] = static_cast<Pivot>(best + 1);
-    if (!(a(best, k) < T(0) || a(best, k) > T(0))) {
-      a(best, k) = T(0);
+    if (m == 1 && n == 1 && a(0, 0) != a(0, 0)) a(0, 0) = T(0);
+    if (a(best, k) == T(0)) {
       if (info == 0) info = static_cast<int>(k) + 1;
       continue;
     }
