@@ -270,12 +270,14 @@ __global__ void starts_kernel(Rows<typename Rule::Value> rows,
       }
     };
     std::int64_t segment = 0;
-    if constexpr (std::is_same_v<Way, ByWarp> && !Rule::cut_in_order) {
+    constexpr bool together = std::is_same_v<Way, ByWarp> && !Rule::cut_in_order;
+    if constexpr (together) {
       // A warp takes as many at a time as it has threads, where all hold.
       const int lane = lane_number();
       for (; segment + warp_lanes <= segments; segment += warp_lanes) {
         const Reached<State> own = sums[task * segments + segment + lane];
         if (__ballot_sync(whole_warp, own.holds ? 0 : 1) != 0) {
+#pragma unroll 1
           for (int i = 0; i < warp_lanes; ++i) go_on(segment + i, sums[task * segments + segment + i]);
           continue;
         }
@@ -290,7 +292,7 @@ __global__ void starts_kernel(Rows<typename Rule::Value> rows,
         reached = Rule::join(reached, Rule::from(up_to_here, warp_lanes - 1));
       }
     }
-#pragma unroll 8
+#pragma unroll(together ? 1 : 8)
     for (; segment < segments; ++segment) go_on(segment, sums[task * segments + segment]);
   }
 }

@@ -10,7 +10,8 @@ namespace tapedeck::cuda {
 namespace {
 
 constexpr std::int64_t long_row = 2048;  ///< worth a block
-constexpr int most_packs = 16;           ///< of a row that a thread keeps in registers
+template <class T>
+constexpr int most_packs = 64 / static_cast<int>(sizeof(T));  ///< of a row that a thread keeps in registers
 constexpr int block_threads = 256;
 
 enum class Result : std::uint8_t { softmax, log_softmax, logsumexp };
@@ -202,13 +203,15 @@ void launch_rows(const char* name, const void* values, std::int64_t rows, std::i
   const T* from = static_cast<const T*>(values);
   T* to = static_cast<T*>(out);
   constexpr std::int64_t step = Halves<T>::step;
-  const Grid short_rows = grid_of_warps((rows + 1) / 2, 128);
   if (count <= step)
-    return launch(name, short_rows, short_rows_by_warps_kernel<result, 1, T>, from, rows, count, to);
+    return launch(name, grid_of_warps((rows + 1) / 2, 128), short_rows_by_warps_kernel<result, 1, T>, from,
+                  rows, count, to);
   if (count <= 4 * step)
-    return launch(name, short_rows, short_rows_by_warps_kernel<result, 4, T>, from, rows, count, to);
-  if (count <= most_packs * step)
-    return launch(name, short_rows, short_rows_by_warps_kernel<result, most_packs, T>, from, rows, count, to);
+    return launch(name, grid_of_warps((rows + 1) / 2, 128), short_rows_by_warps_kernel<result, 4, T>, from,
+                  rows, count, to);
+  if (count <= most_packs<T> * step)
+    return launch(name, grid_of_warps((rows + 1) / 2, 128),
+                  short_rows_by_warps_kernel<result, most_packs<T>, T>, from, rows, count, to);
   if (count < long_row)
     return launch(name, grid_of_warps((rows + 1) / 2), rows_by_warps_kernel<result, T>, from, rows, count,
                   to);
