@@ -15,19 +15,14 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-// The widest registers that the machine has; the linker's loader picks when the program starts.
-#define TAPEDECK_WIDEST __attribute__((target_clones("default", "fma", "avx512f")))
-#else
-#define TAPEDECK_WIDEST
 #endif
 
 namespace tapedeck::bench {
 namespace {
 
 typedef float Lanes __attribute__((vector_size(64)));
-typedef double DoubleLanes __attribute__((vector_size(64)));
 constexpr long lanes = 16;
-constexpr int chains = 12;  // enough independent chains to hide the latency of two units of four cycles
+constexpr int chains = 12;  // independent ones, enough to hide the latency of two units of four cycles
 constexpr long rounds_of_chains = 1000000;
 constexpr int rounds = 25;
 constexpr long floats_of_round = 16L << 20;  // passed over in one round, at least
@@ -35,50 +30,44 @@ constexpr long floats_of_round = 16L << 20;  // passed over in one round, at lea
 // What the rounds compute goes here, so that the compiler keeps them.
 std::atomic<float> kept{0};
 
-TAPEDECK_WIDEST void multiply_add(float start) {
-  Lanes sums[chains];
-  const Lanes factor = Lanes{} + start * 0.5F, term = Lanes{} + start * 0.3F;
-#pragma GCC unroll 12
-  for (int i = 0; i < chains; ++i)
-    sums[i] = factor + static_cast<float>(i);  // equal ones would be computed once
-  for (long i = 0; i < rounds_of_chains; ++i)
-#pragma GCC unroll 12
-    for (Lanes& sum : sums) sum = sum * factor + term;
-  for (int i = 1; i < chains; ++i) sums[0] += sums[i];
-  kept = sums[0][0] + sums[0][lanes - 1];
-}
+struct Loops {
+  int width;  ///< floats of a register
+  void (*multiply_add)(float start);
+  void (*multiply_add_float64)(double start);
+  void (*read)(const float* x, long count);
+  void (*copy)(const float* x, float* out, long count);
+  void (*add)(const float* x, const float* y, float* out, long count);
+};
 
-TAPEDECK_WIDEST void multiply_add(double start) {
-  DoubleLanes sums[chains];
-  const DoubleLanes factor = DoubleLanes{} + start * 0.5, term = DoubleLanes{} + start * 0.3;
-#pragma GCC unroll 12
-  for (int i = 0; i < chains; ++i) sums[i] = factor + static_cast<double>(i);
-  for (long i = 0; i < rounds_of_chains; ++i)
-#pragma GCC unroll 12
-    for (DoubleLanes& sum : sums) sum = sum * factor + term;
-  for (int i = 1; i < chains; ++i) sums[0] += sums[i];
-  kept = static_cast<float>(sums[0][0] + sums[0][lanes / 2 - 1]);
-}
+#define TAPEDECK_LOOPS baseline
+#define TAPEDECK_BYTES 16
+#include "tests/bench/machine_loops.h"
+#undef TAPEDECK_LOOPS
+#undef TAPEDECK_BYTES
+#if defined(__x86_64__)
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#define TAPEDECK_LOOPS avx2
+#define TAPEDECK_BYTES 32
+#include "tests/bench/machine_loops.h"
+#undef TAPEDECK_LOOPS
+#undef TAPEDECK_BYTES
+#pragma GCC target("avx512f")
+#define TAPEDECK_LOOPS avx512
+#define TAPEDECK_BYTES 64
+#include "tests/bench/machine_loops.h"
+#undef TAPEDECK_LOOPS
+#undef TAPEDECK_BYTES
+#pragma GCC pop_options
+#endif
 
-TAPEDECK_WIDEST void read(const Lanes* x, long count) {
-  Lanes sums[8] = {};
-  long i = 0;
-  for (; i + 8 <= count; i += 8)
-#pragma GCC unroll 8
-    for (int j = 0; j < 8; ++j) sums[j] += x[i + j];
-  for (; i < count; ++i) sums[0] += x[i];
-  for (int j = 1; j < 8; ++j) sums[0] += sums[j];
-  kept = sums[0][0] + sums[0][lanes - 1];
-}
-
-TAPEDECK_WIDEST void copy(const Lanes* x, Lanes* out, long count) {
-#pragma GCC unroll 4
-  for (long i = 0; i < count; ++i) out[i] = x[i];
-}
-
-TAPEDECK_WIDEST void add(const Lanes* x, const Lanes* y, Lanes* out, long count) {
-#pragma GCC unroll 4
-  for (long i = 0; i < count; ++i) out[i] = x[i] + y[i];
+/// With the widest registers that the machine has.
+const Loops& widest() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return avx512::loops;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return avx2::loops;
+#endif
+  return baseline::loops;
 }
 
 void write_past_cache(Lanes* target, const Lanes& value) {
@@ -139,9 +128,13 @@ Vector vector_of_ones(long count) {
 
 /// One thread's part of the vectors.
 void pass(Stream stream, bool past_cache, const Lanes* x, const Lanes* y, Lanes* out, long count) {
-  if (stream == Stream::read) return read(x, count);
-  if (stream == Stream::copy) return past_cache ? copy_past_cache(x, out, count) : copy(x, out, count);
-  return past_cache ? add_past_cache(x, y, out, count) : add(x, y, out, count);
+  if (past_cache)
+    return stream == Stream::copy ? copy_past_cache(x, out, count) : add_past_cache(x, y, out, count);
+  const auto *from = reinterpret_cast<const float*>(x), *other = reinterpret_cast<const float*>(y);
+  auto* to = reinterpret_cast<float*>(out);
+  if (stream == Stream::read) return widest().read(from, count * lanes);
+  if (stream == Stream::copy) return widest().copy(from, to, count * lanes);
+  return widest().add(from, other, to, count * lanes);
 }
 
 }  // namespace
@@ -156,11 +149,12 @@ double Machine::flops(bool float64) {
   if (rate > 0) return rate;
   const double time = seconds(threads_, [=](int i) {
     if (float64)
-      multiply_add(0.5 + i);
+      widest().multiply_add_float64(0.5 + i);
     else
-      multiply_add(0.5F + static_cast<float>(i));
+      widest().multiply_add(0.5F + static_cast<float>(i));
   });
-  const double each = 2.0 * static_cast<double>(chains * rounds_of_chains) * (float64 ? lanes / 2 : lanes);
+  const double each =
+      2.0 * static_cast<double>(chains * rounds_of_chains) * (float64 ? widest().width / 2 : widest().width);
   return rate = each * threads_ / time;
 }
 
