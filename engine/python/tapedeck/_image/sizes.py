@@ -1,4 +1,6 @@
 """tf.image.resize: every method is a matrix of weights for the rows and one for the columns."""
+import functools
+
 import numpy as np
 
 from tapedeck._engine import InvalidArgumentError, UnimplementedError
@@ -96,8 +98,22 @@ def _taps(weights):
     return places, np.take_along_axis(weights, places, 1)
 
 
-def _weighted(images, axis, places, weights):
-    return op("resample")(images, tensor(places.astype(np.int64)), tensor(weights.astype(np.float32)), axis)
+@functools.lru_cache(64)
+def _table(method, extent, count, antialias):
+    """Places and weights as resample takes them. Images of the same size come one after the other."""
+    if method == "bilinear" and not antialias:
+        places, weights = _two_nearest(extent, count)
+    else:
+        places, weights = _taps(_weights(method, extent, count, antialias))
+    arrays = places.astype(np.int64), weights.astype(np.float32)
+    for array in arrays:
+        array.flags.writeable = False  # tensors share it
+    return arrays
+
+
+def _weighted(images, axis, method, count, antialias):
+    places, weights = _table(method, images.shape[axis], count, bool(antialias))
+    return op("resample")(images, tensor(places), tensor(weights), axis)
 
 
 def _extents(size, own, images, preserve_aspect_ratio):
@@ -136,8 +152,6 @@ def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=Fal
             continue
         if method == "nearest":
             images = _nearest(images, axis, count)
-        elif method == "bilinear" and not antialias:
-            images = _weighted(images, axis, *_two_nearest(images.shape[axis], count))
         else:
-            images = _weighted(images, axis, *_taps(_weights(method, images.shape[axis], count, antialias)))
+            images = _weighted(images, axis, method, count, antialias)
     return images
