@@ -46,13 +46,13 @@ struct Breakpoint {
   /// log: the line, where {max(out)} or {op} stands for what it is then. point: "NAME = norm(grad)", or the
   /// quantity alone.
   std::string text;
+  template <class Self = Breakpoint>
   static constexpr auto fields() {
-    return std::tuple(field("id", &Breakpoint::id), field("kind", &Breakpoint::kind),
-                      field("cell", &Breakpoint::cell), field("line", &Breakpoint::line),
-                      field("target", &Breakpoint::target), field("condition", &Breakpoint::condition),
-                      field("from_hit", &Breakpoint::from_hit), field("enabled", &Breakpoint::enabled),
-                      field("once", &Breakpoint::once), field("action", &Breakpoint::action),
-                      field("text", &Breakpoint::text));
+    return std::tuple(field("id", &Self::id), field("kind", &Self::kind), field("cell", &Self::cell),
+                      field("line", &Self::line), field("target", &Self::target),
+                      field("condition", &Self::condition), field("from_hit", &Self::from_hit),
+                      field("enabled", &Self::enabled), field("once", &Self::once),
+                      field("action", &Self::action), field("text", &Self::text));
   }
 };
 
@@ -62,9 +62,9 @@ struct SetBreakpoints {
   std::vector<Breakpoint> breakpoints;
   std::vector<CellLabel> labels = {};  ///< what `cell:3` in a condition means
   static constexpr const char* type = "set_breakpoints";
+  template <class Self = SetBreakpoints>
   static constexpr auto fields() {
-    return std::tuple(field("breakpoints", &SetBreakpoints::breakpoints),
-                      field("labels", &SetBreakpoints::labels));
+    return std::tuple(field("breakpoints", &Self::breakpoints), field("labels", &Self::labels));
   }
 };
 
@@ -75,10 +75,11 @@ struct BreakpointState {
   std::string part;            ///< what the problem is in: "condition", "target", "text"
   std::uint64_t position = 0;  ///< where in it, in bytes
   std::string note;            ///< why it will never be hit, as far as is known
+  template <class Self = BreakpointState>
   static constexpr auto fields() {
-    return std::tuple(field("id", &BreakpointState::id), field("hits", &BreakpointState::hits),
-                      field("problem", &BreakpointState::problem), field("part", &BreakpointState::part),
-                      field("position", &BreakpointState::position), field("note", &BreakpointState::note));
+    return std::tuple(field("id", &Self::id), field("hits", &Self::hits), field("problem", &Self::problem),
+                      field("part", &Self::part), field("position", &Self::position),
+                      field("note", &Self::note));
   }
 };
 
@@ -86,14 +87,18 @@ struct BreakpointState {
 struct Breakpoints {
   std::vector<BreakpointState> states;
   static constexpr const char* type = "breakpoints";
-  static constexpr auto fields() { return std::tuple(field("states", &Breakpoints::states)); }
+  template <class Self = Breakpoints>
+  static constexpr auto fields() {
+    return std::tuple(field("states", &Self::states));
+  }
 };
 
 struct BreakpointHits {
   std::uint64_t id = 0;
   std::uint64_t hits = 0;
+  template <class Self = BreakpointHits>
   static constexpr auto fields() {
-    return std::tuple(field("id", &BreakpointHits::id), field("hits", &BreakpointHits::hits));
+    return std::tuple(field("id", &Self::id), field("hits", &Self::hits));
   }
 };
 

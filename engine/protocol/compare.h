@@ -19,11 +19,12 @@ struct CellRun {
   std::int64_t start_ns = 0, end_ns = 0;  ///< since the session's start; of one that runs, until now
   RunState state = RunState::done;
   std::uint64_t forgotten = 0;  ///< how many of its records are no longer kept: the oldest ones
+  template <class Self = CellRun>
   static constexpr auto fields() {
-    return std::tuple(field("number", &CellRun::number), field("cell", &CellRun::cell),
-                      field("first", &CellRun::first), field("last", &CellRun::last),
-                      field("start_ns", &CellRun::start_ns), field("end_ns", &CellRun::end_ns),
-                      field("state", &CellRun::state), field("forgotten", &CellRun::forgotten));
+    return std::tuple(field("number", &Self::number), field("cell", &Self::cell),
+                      field("first", &Self::first), field("last", &Self::last),
+                      field("start_ns", &Self::start_ns), field("end_ns", &Self::end_ns),
+                      field("state", &Self::state), field("forgotten", &Self::forgotten));
   }
 };
 
@@ -31,15 +32,19 @@ struct CellRun {
 struct GetCellRuns {
   std::uint32_t count = 1000;
   static constexpr const char* type = "get_cell_runs";
-  static constexpr auto fields() { return std::tuple(field("count", &GetCellRuns::count)); }
+  template <class Self = GetCellRuns>
+  static constexpr auto fields() {
+    return std::tuple(field("count", &Self::count));
+  }
 };
 
 struct CellRuns {
   std::uint64_t total = 0;    ///< that there were
   std::vector<CellRun> runs;  ///< the oldest first
   static constexpr const char* type = "cell_runs";
+  template <class Self = CellRuns>
   static constexpr auto fields() {
-    return std::tuple(field("total", &CellRuns::total), field("runs", &CellRuns::runs));
+    return std::tuple(field("total", &Self::total), field("runs", &Self::runs));
   }
 };
 
@@ -48,9 +53,10 @@ struct ComparedSide {
   std::uint64_t first = 1, last = 0;  ///< records; last 0: the newest
   std::uint64_t branch = 0;           ///< of What if; 0: what was recorded
   std::string path;                   ///< a trace file's; empty: this session
+  template <class Self = ComparedSide>
   static constexpr auto fields() {
-    return std::tuple(field("first", &ComparedSide::first), field("last", &ComparedSide::last),
-                      field("branch", &ComparedSide::branch), field("path", &ComparedSide::path));
+    return std::tuple(field("first", &Self::first), field("last", &Self::last),
+                      field("branch", &Self::branch), field("path", &Self::path));
   }
 };
 
@@ -59,17 +65,19 @@ struct ComparedSide {
 struct MakeComparison {
   ComparedSide left, right;
   static constexpr const char* type = "make_comparison";
+  template <class Self = MakeComparison>
   static constexpr auto fields() {
-    return std::tuple(field("left", &MakeComparison::left), field("right", &MakeComparison::right));
+    return std::tuple(field("left", &Self::left), field("right", &Self::right));
   }
 };
 
 /// How many rows of each kind lie in a part of the comparison.
 struct ComparisonPart {
   std::uint64_t same = 0, changed = 0, left = 0, right = 0;
+  template <class Self = ComparisonPart>
   static constexpr auto fields() {
-    return std::tuple(field("same", &ComparisonPart::same), field("changed", &ComparisonPart::changed),
-                      field("left", &ComparisonPart::left), field("right", &ComparisonPart::right));
+    return std::tuple(field("same", &Self::same), field("changed", &Self::changed),
+                      field("left", &Self::left), field("right", &Self::right));
   }
 };
 
@@ -81,14 +89,14 @@ struct Compared {
   ComparedSide left, right;           ///< as they were compared: the records that are kept
   std::vector<ComparisonPart> parts;  ///< of about as many rows each, at most 512
   static constexpr const char* type = "compared";
+  template <class Self = Compared>
   static constexpr auto fields() {
-    return std::tuple(field("comparison", &Compared::comparison), field("sentence", &Compared::sentence),
-                      field("rows", &Compared::rows), field("same", &Compared::same),
-                      field("other_attributes", &Compared::other_attributes),
-                      field("other_shapes", &Compared::other_shapes),
-                      field("only_left", &Compared::only_left), field("only_right", &Compared::only_right),
-                      field("left", &Compared::left), field("right", &Compared::right),
-                      field("parts", &Compared::parts));
+    return std::tuple(field("comparison", &Self::comparison), field("sentence", &Self::sentence),
+                      field("rows", &Self::rows), field("same", &Self::same),
+                      field("other_attributes", &Self::other_attributes),
+                      field("other_shapes", &Self::other_shapes), field("only_left", &Self::only_left),
+                      field("only_right", &Self::only_right), field("left", &Self::left),
+                      field("right", &Self::right), field("parts", &Self::parts));
   }
 };
 
@@ -108,9 +116,10 @@ struct ComparedRow {
   RowKind kind = RowKind::same;
   Agreement results = Agreement::unknown;
   Record left, right;  ///< number 0: only the other side has it
+  template <class Self = ComparedRow>
   static constexpr auto fields() {
-    return std::tuple(field("kind", &ComparedRow::kind), field("results", &ComparedRow::results),
-                      field("left", &ComparedRow::left), field("right", &ComparedRow::right));
+    return std::tuple(field("kind", &Self::kind), field("results", &Self::results),
+                      field("left", &Self::left), field("right", &Self::right));
   }
 };
 
@@ -119,9 +128,10 @@ struct GetComparisonRows {
   std::uint64_t comparison = 0, first = 0;
   std::uint32_t count = 0;
   static constexpr const char* type = "get_comparison_rows";
+  template <class Self = GetComparisonRows>
   static constexpr auto fields() {
-    return std::tuple(field("comparison", &GetComparisonRows::comparison),
-                      field("first", &GetComparisonRows::first), field("count", &GetComparisonRows::count));
+    return std::tuple(field("comparison", &Self::comparison), field("first", &Self::first),
+                      field("count", &Self::count));
   }
 };
 
@@ -129,9 +139,10 @@ struct ComparisonRows {
   std::uint64_t comparison = 0, first = 0;
   std::vector<ComparedRow> rows;
   static constexpr const char* type = "comparison_rows";
+  template <class Self = ComparisonRows>
   static constexpr auto fields() {
-    return std::tuple(field("comparison", &ComparisonRows::comparison),
-                      field("first", &ComparisonRows::first), field("rows", &ComparisonRows::rows));
+    return std::tuple(field("comparison", &Self::comparison), field("first", &Self::first),
+                      field("rows", &Self::rows));
   }
 };
 
@@ -143,10 +154,10 @@ struct FindComparisonRow {
   bool backward = false;
   std::uint64_t record = 0;
   static constexpr const char* type = "find_comparison_row";
+  template <class Self = FindComparisonRow>
   static constexpr auto fields() {
-    return std::tuple(
-        field("comparison", &FindComparisonRow::comparison), field("from", &FindComparisonRow::from),
-        field("backward", &FindComparisonRow::backward), field("record", &FindComparisonRow::record));
+    return std::tuple(field("comparison", &Self::comparison), field("from", &Self::from),
+                      field("backward", &Self::backward), field("record", &Self::record));
   }
 };
 
@@ -154,8 +165,9 @@ struct ComparisonPlace {
   std::uint64_t comparison = 0;
   std::int64_t row = -1;  ///< -1: there is none
   static constexpr const char* type = "comparison_place";
+  template <class Self = ComparisonPlace>
   static constexpr auto fields() {
-    return std::tuple(field("comparison", &ComparisonPlace::comparison), field("row", &ComparisonPlace::row));
+    return std::tuple(field("comparison", &Self::comparison), field("row", &Self::row));
   }
 };
 
@@ -171,17 +183,15 @@ struct ComparedOperand {
   std::vector<std::int64_t> element;    ///< the one that differs most
   std::string left_value, right_value;  ///< there
   std::string left_text, right_text;    ///< all of it where it is small; else empty
+  template <class Self = ComparedOperand>
   static constexpr auto fields() {
-    return std::tuple(
-        field("role", &ComparedOperand::role), field("result", &ComparedOperand::result),
-        field("left", &ComparedOperand::left), field("right", &ComparedOperand::right),
-        field("values", &ComparedOperand::values), field("problem", &ComparedOperand::problem),
-        field("count", &ComparedOperand::count), field("differing", &ComparedOperand::differing),
-        field("max_absolute", &ComparedOperand::max_absolute),
-        field("max_relative", &ComparedOperand::max_relative), field("element", &ComparedOperand::element),
-        field("left_value", &ComparedOperand::left_value),
-        field("right_value", &ComparedOperand::right_value), field("left_text", &ComparedOperand::left_text),
-        field("right_text", &ComparedOperand::right_text));
+    return std::tuple(field("role", &Self::role), field("result", &Self::result), field("left", &Self::left),
+                      field("right", &Self::right), field("values", &Self::values),
+                      field("problem", &Self::problem), field("count", &Self::count),
+                      field("differing", &Self::differing), field("max_absolute", &Self::max_absolute),
+                      field("max_relative", &Self::max_relative), field("element", &Self::element),
+                      field("left_value", &Self::left_value), field("right_value", &Self::right_value),
+                      field("left_text", &Self::left_text), field("right_text", &Self::right_text));
   }
 };
 
@@ -191,10 +201,10 @@ struct CompareOperands {
   std::uint64_t comparison = 0, row = 0;
   double relative = 0, absolute = 0;
   static constexpr const char* type = "compare_operands";
+  template <class Self = CompareOperands>
   static constexpr auto fields() {
-    return std::tuple(field("comparison", &CompareOperands::comparison), field("row", &CompareOperands::row),
-                      field("relative", &CompareOperands::relative),
-                      field("absolute", &CompareOperands::absolute));
+    return std::tuple(field("comparison", &Self::comparison), field("row", &Self::row),
+                      field("relative", &Self::relative), field("absolute", &Self::absolute));
   }
 };
 
@@ -203,10 +213,10 @@ struct ComparedOperands {
   std::vector<ComparedOperand> operands;  ///< the inputs, then the results
   std::vector<std::string> attributes;    ///< "axis: 0 | 1": those that differ
   static constexpr const char* type = "compared_operands";
+  template <class Self = ComparedOperands>
   static constexpr auto fields() {
-    return std::tuple(field("comparison", &ComparedOperands::comparison),
-                      field("row", &ComparedOperands::row), field("operands", &ComparedOperands::operands),
-                      field("attributes", &ComparedOperands::attributes));
+    return std::tuple(field("comparison", &Self::comparison), field("row", &Self::row),
+                      field("operands", &Self::operands), field("attributes", &Self::attributes));
   }
 };
 
@@ -217,11 +227,10 @@ struct FindFirstDifference {
   double relative = 0, absolute = 0;
   std::vector<CellLabel> labels;  ///< for the sentence
   static constexpr const char* type = "find_first_difference";
+  template <class Self = FindFirstDifference>
   static constexpr auto fields() {
-    return std::tuple(field("comparison", &FindFirstDifference::comparison),
-                      field("relative", &FindFirstDifference::relative),
-                      field("absolute", &FindFirstDifference::absolute),
-                      field("labels", &FindFirstDifference::labels));
+    return std::tuple(field("comparison", &Self::comparison), field("relative", &Self::relative),
+                      field("absolute", &Self::absolute), field("labels", &Self::labels));
   }
 };
 
@@ -246,13 +255,13 @@ struct FirstDifference {
   std::uint64_t rows = 0;       ///< that could have been
   bool complete = true;         ///< false: the sentence says what is missing
   static constexpr const char* type = "first_difference";
+  template <class Self = FirstDifference>
   static constexpr auto fields() {
-    return std::tuple(field("comparison", &FirstDifference::comparison),
-                      field("kind", &FirstDifference::kind), field("sentence", &FirstDifference::sentence),
-                      field("row", &FirstDifference::row), field("left", &FirstDifference::left),
-                      field("right", &FirstDifference::right),
-                      field("looked_at", &FirstDifference::looked_at), field("rows", &FirstDifference::rows),
-                      field("complete", &FirstDifference::complete));
+    return std::tuple(field("comparison", &Self::comparison), field("kind", &Self::kind),
+                      field("sentence", &Self::sentence), field("row", &Self::row),
+                      field("left", &Self::left), field("right", &Self::right),
+                      field("looked_at", &Self::looked_at), field("rows", &Self::rows),
+                      field("complete", &Self::complete));
   }
 };
 
@@ -268,10 +277,10 @@ struct GetComparisonTile {
   std::uint64_t left = 0, right = 0;  ///< tensors
   GetTile tile;
   static constexpr const char* type = "get_comparison_tile";
+  template <class Self = GetComparisonTile>
   static constexpr auto fields() {
-    return std::tuple(field("comparison", &GetComparisonTile::comparison),
-                      field("part", &GetComparisonTile::part), field("left", &GetComparisonTile::left),
-                      field("right", &GetComparisonTile::right), field("tile", &GetComparisonTile::tile));
+    return std::tuple(field("comparison", &Self::comparison), field("part", &Self::part),
+                      field("left", &Self::left), field("right", &Self::right), field("tile", &Self::tile));
   }
 };
 
@@ -280,26 +289,27 @@ struct GetComparisonCurves {
   std::uint64_t comparison = 0;
   std::uint32_t points = 1000;  ///< of one curve at most; more are thinned out evenly
   static constexpr const char* type = "get_comparison_curves";
+  template <class Self = GetComparisonCurves>
   static constexpr auto fields() {
-    return std::tuple(field("comparison", &GetComparisonCurves::comparison),
-                      field("points", &GetComparisonCurves::points));
+    return std::tuple(field("comparison", &Self::comparison), field("points", &Self::points));
   }
 };
 
 struct CurvePart {
   std::vector<double> steps, values, records;
+  template <class Self = CurvePart>
   static constexpr auto fields() {
-    return std::tuple(field("steps", &CurvePart::steps), field("values", &CurvePart::values),
-                      field("records", &CurvePart::records));
+    return std::tuple(field("steps", &Self::steps), field("values", &Self::values),
+                      field("records", &Self::records));
   }
 };
 
 struct ComparedCurve {
   std::string name;
   CurvePart left, right;  ///< empty: that side has none
+  template <class Self = ComparedCurve>
   static constexpr auto fields() {
-    return std::tuple(field("name", &ComparedCurve::name), field("left", &ComparedCurve::left),
-                      field("right", &ComparedCurve::right));
+    return std::tuple(field("name", &Self::name), field("left", &Self::left), field("right", &Self::right));
   }
 };
 
@@ -307,9 +317,9 @@ struct ComparisonCurves {
   std::uint64_t comparison = 0;
   std::vector<ComparedCurve> curves;  ///< at most 100
   static constexpr const char* type = "comparison_curves";
+  template <class Self = ComparisonCurves>
   static constexpr auto fields() {
-    return std::tuple(field("comparison", &ComparisonCurves::comparison),
-                      field("curves", &ComparisonCurves::curves));
+    return std::tuple(field("comparison", &Self::comparison), field("curves", &Self::curves));
   }
 };
 
@@ -317,7 +327,10 @@ struct ComparisonCurves {
 struct DropComparison {
   std::uint64_t comparison = 0;
   static constexpr const char* type = "drop_comparison";
-  static constexpr auto fields() { return std::tuple(field("comparison", &DropComparison::comparison)); }
+  template <class Self = DropComparison>
+  static constexpr auto fields() {
+    return std::tuple(field("comparison", &Self::comparison));
+  }
 };
 
 }  // namespace tapedeck::protocol

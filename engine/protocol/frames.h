@@ -24,10 +24,10 @@ struct ValuePlace {
   ValueScope scope = ValueScope::globals;
   std::string name;                 ///< empty: the scope itself, whose items are its variables
   std::vector<std::uint64_t> path;  ///< positions: the item of the item of the variable
+  template <class Self = ValuePlace>
   static constexpr auto fields() {
-    return std::tuple(field("stop", &ValuePlace::stop), field("frame", &ValuePlace::frame),
-                      field("scope", &ValuePlace::scope), field("name", &ValuePlace::name),
-                      field("path", &ValuePlace::path));
+    return std::tuple(field("stop", &Self::stop), field("frame", &Self::frame), field("scope", &Self::scope),
+                      field("name", &Self::name), field("path", &Self::path));
   }
 };
 
@@ -54,14 +54,14 @@ struct ValueInfo {
   std::uint64_t tensor = 0;         ///< id of a tensor's or variable's value
   std::string edit;                 ///< Python text that makes the value, where it is small; else empty
   std::string problem;              ///< why there is no text: its repr raised, or took too long
+  template <class Self = ValueInfo>
   static constexpr auto fields() {
-    return std::tuple(field("name", &ValueInfo::name), field("item", &ValueInfo::item),
-                      field("kind", &ValueInfo::kind), field("type", &ValueInfo::type),
-                      field("text", &ValueInfo::text), field("shape", &ValueInfo::shape),
-                      field("dtype", &ValueInfo::dtype), field("device", &ValueInfo::device),
-                      field("bytes", &ValueInfo::bytes), field("items", &ValueInfo::items),
-                      field("tensor", &ValueInfo::tensor), field("edit", &ValueInfo::edit),
-                      field("problem", &ValueInfo::problem));
+    return std::tuple(field("name", &Self::name), field("item", &Self::item), field("kind", &Self::kind),
+                      field("type", &Self::type), field("text", &Self::text), field("shape", &Self::shape),
+                      field("dtype", &Self::dtype), field("device", &Self::device),
+                      field("bytes", &Self::bytes), field("items", &Self::items),
+                      field("tensor", &Self::tensor), field("edit", &Self::edit),
+                      field("problem", &Self::problem));
   }
 };
 
@@ -70,9 +70,9 @@ struct GetFrames {
   std::uint64_t stop = 0;
   std::uint32_t first = 0, count = 0;  ///< from the innermost; at most 500
   static constexpr const char* type = "get_frames";
+  template <class Self = GetFrames>
   static constexpr auto fields() {
-    return std::tuple(field("stop", &GetFrames::stop), field("first", &GetFrames::first),
-                      field("count", &GetFrames::count));
+    return std::tuple(field("stop", &Self::stop), field("first", &Self::first), field("count", &Self::count));
   }
 };
 
@@ -82,9 +82,10 @@ struct GetVariables {
   std::uint64_t first = 0;
   std::uint32_t count = 0;  ///< at most 500
   static constexpr const char* type = "get_variables";
+  template <class Self = GetVariables>
   static constexpr auto fields() {
-    return std::tuple(field("place", &GetVariables::place), field("first", &GetVariables::first),
-                      field("count", &GetVariables::count));
+    return std::tuple(field("place", &Self::place), field("first", &Self::first),
+                      field("count", &Self::count));
   }
 };
 
@@ -97,10 +98,10 @@ struct Evaluate {
   bool statements = false;
   std::uint32_t limit_ms = 0;  ///< it is ended after that time; 0: only by Cancel
   static constexpr const char* type = "evaluate";
+  template <class Self = Evaluate>
   static constexpr auto fields() {
-    return std::tuple(field("stop", &Evaluate::stop), field("frame", &Evaluate::frame),
-                      field("code", &Evaluate::code), field("statements", &Evaluate::statements),
-                      field("limit_ms", &Evaluate::limit_ms));
+    return std::tuple(field("stop", &Self::stop), field("frame", &Self::frame), field("code", &Self::code),
+                      field("statements", &Self::statements), field("limit_ms", &Self::limit_ms));
   }
 };
 
@@ -109,8 +110,9 @@ struct Assign {
   ValuePlace place;
   std::string code;
   static constexpr const char* type = "assign";
+  template <class Self = Assign>
   static constexpr auto fields() {
-    return std::tuple(field("place", &Assign::place), field("code", &Assign::code));
+    return std::tuple(field("place", &Self::place), field("code", &Self::code));
   }
 };
 
@@ -121,9 +123,10 @@ struct Complete {
   std::string code;
   std::uint32_t position = 0;  ///< in code points
   static constexpr const char* type = "complete";
+  template <class Self = Complete>
   static constexpr auto fields() {
-    return std::tuple(field("stop", &Complete::stop), field("frame", &Complete::frame),
-                      field("code", &Complete::code), field("position", &Complete::position));
+    return std::tuple(field("stop", &Self::stop), field("frame", &Self::frame), field("code", &Self::code),
+                      field("position", &Self::position));
   }
 };
 
@@ -132,7 +135,10 @@ struct Complete {
 struct HoldValue {
   ValuePlace place;
   static constexpr const char* type = "hold_value";
-  static constexpr auto fields() { return std::tuple(field("place", &HoldValue::place)); }
+  template <class Self = HoldValue>
+  static constexpr auto fields() {
+    return std::tuple(field("place", &Self::place));
+  }
 };
 
 /// Statistics of a tensor, variable or array as it is now; at most 4096 bins. Answer: Statistics.
@@ -140,8 +146,9 @@ struct SummarizeValue {
   ValuePlace place;
   std::uint32_t bins = 16;
   static constexpr const char* type = "summarize_value";
+  template <class Self = SummarizeValue>
   static constexpr auto fields() {
-    return std::tuple(field("place", &SummarizeValue::place), field("bins", &SummarizeValue::bins));
+    return std::tuple(field("place", &Self::place), field("bins", &Self::bins));
   }
 };
 
@@ -151,10 +158,11 @@ struct Frame {
   std::string file;         ///< where no cell
   std::uint32_t line = 0;   ///< from 1
   bool has_locals = false;  ///< of its own: false where they are the globals
+  template <class Self = Frame>
   static constexpr auto fields() {
-    return std::tuple(field("function", &Frame::function), field("cell", &Frame::cell),
-                      field("file", &Frame::file), field("line", &Frame::line),
-                      field("has_locals", &Frame::has_locals));
+    return std::tuple(field("function", &Self::function), field("cell", &Self::cell),
+                      field("file", &Self::file), field("line", &Self::line),
+                      field("has_locals", &Self::has_locals));
   }
 };
 
@@ -165,10 +173,11 @@ struct Frames {
   std::uint32_t first = 0;
   std::vector<Frame> frames;
   static constexpr const char* type = "frames";
+  template <class Self = Frames>
   static constexpr auto fields() {
-    return std::tuple(field("stop", &Frames::stop), field("thread", &Frames::thread),
-                      field("total", &Frames::total), field("first", &Frames::first),
-                      field("frames", &Frames::frames));
+    return std::tuple(field("stop", &Self::stop), field("thread", &Self::thread),
+                      field("total", &Self::total), field("first", &Self::first),
+                      field("frames", &Self::frames));
   }
 };
 
@@ -177,9 +186,10 @@ struct Variables {
   std::uint64_t first = 0;
   std::vector<ValueInfo> variables;
   static constexpr const char* type = "variables";
+  template <class Self = Variables>
   static constexpr auto fields() {
-    return std::tuple(field("total", &Variables::total), field("first", &Variables::first),
-                      field("variables", &Variables::variables));
+    return std::tuple(field("total", &Self::total), field("first", &Self::first),
+                      field("variables", &Self::variables));
   }
 };
 
@@ -192,11 +202,12 @@ struct Evaluation {
   std::string traceback;  ///< whole; empty where there is no error
   std::string note;       ///< what the user should know: where an assignment has no effect
   static constexpr const char* type = "evaluation";
+  template <class Self = Evaluation>
   static constexpr auto fields() {
-    return std::tuple(field("value", &Evaluation::value), field("result", &Evaluation::result),
-                      field("printed", &Evaluation::printed), field("text", &Evaluation::text),
-                      field("error", &Evaluation::error), field("traceback", &Evaluation::traceback),
-                      field("note", &Evaluation::note));
+    return std::tuple(field("value", &Self::value), field("result", &Self::result),
+                      field("printed", &Self::printed), field("text", &Self::text),
+                      field("error", &Self::error), field("traceback", &Self::traceback),
+                      field("note", &Self::note));
   }
 };
 
@@ -204,15 +215,19 @@ struct Completions {
   std::uint32_t start = 0;  ///< in code points: what comes from there to the position is replaced
   std::vector<std::string> matches;
   static constexpr const char* type = "completions";
+  template <class Self = Completions>
   static constexpr auto fields() {
-    return std::tuple(field("start", &Completions::start), field("matches", &Completions::matches));
+    return std::tuple(field("start", &Self::start), field("matches", &Self::matches));
   }
 };
 
 struct HeldValue {
   TensorInfo tensor;
   static constexpr const char* type = "held_value";
-  static constexpr auto fields() { return std::tuple(field("tensor", &HeldValue::tensor)); }
+  template <class Self = HeldValue>
+  static constexpr auto fields() {
+    return std::tuple(field("tensor", &Self::tensor));
+  }
 };
 
 }  // namespace tapedeck::protocol

@@ -22,9 +22,10 @@ struct GetMemoryCurve {
   std::uint64_t first = 1, last = 0;  ///< records; 0: the newest
   std::uint32_t points = 0;           ///< at most 4000
   static constexpr const char* type = "get_memory_curve";
+  template <class Self = GetMemoryCurve>
   static constexpr auto fields() {
-    return std::tuple(field("first", &GetMemoryCurve::first), field("last", &GetMemoryCurve::last),
-                      field("points", &GetMemoryCurve::points));
+    return std::tuple(field("first", &Self::first), field("last", &Self::last),
+                      field("points", &Self::points));
   }
 };
 
@@ -40,13 +41,13 @@ struct MemoryGrowth {
   std::uint32_t line = 0;
   std::vector<std::uint64_t> tensors;  ///< some of them, for FindNames
   std::vector<std::uint64_t> tapes;    ///< that hold them
+  template <class Self = MemoryGrowth>
   static constexpr auto fields() {
-    return std::tuple(field("sentence", &MemoryGrowth::sentence), field("bytes", &MemoryGrowth::bytes),
-                      field("turns", &MemoryGrowth::turns), field("turn", &MemoryGrowth::turn),
-                      field("record", &MemoryGrowth::record), field("op", &MemoryGrowth::op),
-                      field("cell", &MemoryGrowth::cell), field("file", &MemoryGrowth::file),
-                      field("line", &MemoryGrowth::line), field("tensors", &MemoryGrowth::tensors),
-                      field("tapes", &MemoryGrowth::tapes));
+    return std::tuple(field("sentence", &Self::sentence), field("bytes", &Self::bytes),
+                      field("turns", &Self::turns), field("turn", &Self::turn),
+                      field("record", &Self::record), field("op", &Self::op), field("cell", &Self::cell),
+                      field("file", &Self::file), field("line", &Self::line),
+                      field("tensors", &Self::tensors), field("tapes", &Self::tapes));
   }
 };
 
@@ -58,13 +59,14 @@ struct MemoryCurve {
   std::uint64_t peak_record = 0, peak_bytes = 0;  ///< of the whole run
   std::vector<MemoryGrowth> growth;               ///< the largest first, at most 5
   static constexpr const char* type = "memory_curve";
+  template <class Self = MemoryCurve>
   static constexpr auto fields() {
-    return std::tuple(field("first", &MemoryCurve::first), field("last", &MemoryCurve::last),
-                      field("total", &MemoryCurve::total), field("records", &MemoryCurve::records),
-                      field("variables", &MemoryCurve::variables), field("tapes", &MemoryCurve::tapes),
-                      field("program", &MemoryCurve::program), field("recorder", &MemoryCurve::recorder),
-                      field("least", &MemoryCurve::least), field("peak_record", &MemoryCurve::peak_record),
-                      field("peak_bytes", &MemoryCurve::peak_bytes), field("growth", &MemoryCurve::growth));
+    return std::tuple(field("first", &Self::first), field("last", &Self::last), field("total", &Self::total),
+                      field("records", &Self::records), field("variables", &Self::variables),
+                      field("tapes", &Self::tapes), field("program", &Self::program),
+                      field("recorder", &Self::recorder), field("least", &Self::least),
+                      field("peak_record", &Self::peak_record), field("peak_bytes", &Self::peak_bytes),
+                      field("growth", &Self::growth));
   }
 };
 
@@ -81,9 +83,10 @@ struct GetMemoryState {
   std::uint64_t first = 0;
   std::uint32_t count = 0;
   static constexpr const char* type = "get_memory_state";
+  template <class Self = GetMemoryState>
   static constexpr auto fields() {
-    return std::tuple(field("record", &GetMemoryState::record), field("group", &GetMemoryState::group),
-                      field("first", &GetMemoryState::first), field("count", &GetMemoryState::count));
+    return std::tuple(field("record", &Self::record), field("group", &Self::group),
+                      field("first", &Self::first), field("count", &Self::count));
   }
 };
 
@@ -102,14 +105,14 @@ struct MemoryRow {
   TensorInfo tensor;       ///< the storage's first tensor, of a group the largest one's
   std::uint64_t tape = 0;  ///< that holds it; 0: none
   bool borrowed = false;   ///< the memory is NumPy's, no part of the sums
+  template <class Self = MemoryRow>
   static constexpr auto fields() {
-    return std::tuple(field("name", &MemoryRow::name), field("holder", &MemoryRow::holder),
-                      field("held_by", &MemoryRow::held_by), field("bytes", &MemoryRow::bytes),
-                      field("count", &MemoryRow::count), field("record", &MemoryRow::record),
-                      field("op", &MemoryRow::op), field("cell", &MemoryRow::cell),
-                      field("file", &MemoryRow::file), field("line", &MemoryRow::line),
-                      field("scope", &MemoryRow::scope), field("tensor", &MemoryRow::tensor),
-                      field("tape", &MemoryRow::tape), field("borrowed", &MemoryRow::borrowed));
+    return std::tuple(field("name", &Self::name), field("holder", &Self::holder),
+                      field("held_by", &Self::held_by), field("bytes", &Self::bytes),
+                      field("count", &Self::count), field("record", &Self::record), field("op", &Self::op),
+                      field("cell", &Self::cell), field("file", &Self::file), field("line", &Self::line),
+                      field("scope", &Self::scope), field("tensor", &Self::tensor),
+                      field("tape", &Self::tape), field("borrowed", &Self::borrowed));
   }
 };
 
@@ -124,14 +127,15 @@ struct MemoryState {
   std::vector<MemoryRow> rows;
   std::string change;  ///< since the step before, in words; empty: there is none
   static constexpr const char* type = "memory_state";
+  template <class Self = MemoryState>
   static constexpr auto fields() {
-    return std::tuple(field("record", &MemoryState::record), field("variables", &MemoryState::variables),
-                      field("tapes", &MemoryState::tapes), field("program", &MemoryState::program),
-                      field("recorder", &MemoryState::recorder), field("borrowed", &MemoryState::borrowed),
-                      field("elsewhere", &MemoryState::elsewhere), field("storages", &MemoryState::storages),
-                      field("live_tapes", &MemoryState::live_tapes), field("total", &MemoryState::total),
-                      field("first", &MemoryState::first), field("rows", &MemoryState::rows),
-                      field("change", &MemoryState::change));
+    return std::tuple(field("record", &Self::record), field("variables", &Self::variables),
+                      field("tapes", &Self::tapes), field("program", &Self::program),
+                      field("recorder", &Self::recorder), field("borrowed", &Self::borrowed),
+                      field("elsewhere", &Self::elsewhere), field("storages", &Self::storages),
+                      field("live_tapes", &Self::live_tapes), field("total", &Self::total),
+                      field("first", &Self::first), field("rows", &Self::rows),
+                      field("change", &Self::change));
   }
 };
 
@@ -141,9 +145,10 @@ struct FindNames {
   std::uint64_t stop = 0;  ///< as in ValuePlace
   std::vector<std::uint64_t> tensors, tapes;
   static constexpr const char* type = "find_names";
+  template <class Self = FindNames>
   static constexpr auto fields() {
-    return std::tuple(field("stop", &FindNames::stop), field("tensors", &FindNames::tensors),
-                      field("tapes", &FindNames::tapes));
+    return std::tuple(field("stop", &Self::stop), field("tensors", &Self::tensors),
+                      field("tapes", &Self::tapes));
   }
 };
 
@@ -152,10 +157,10 @@ struct NamePath {
   std::string path;                    ///< "history[12].tape"
   std::string root;                    ///< the name that it begins with: "history"
   std::uint64_t items = 0;             ///< of what the root is: a list's length; 0: it has none
+  template <class Self = NamePath>
   static constexpr auto fields() {
-    return std::tuple(field("tensor", &NamePath::tensor), field("tape", &NamePath::tape),
-                      field("path", &NamePath::path), field("root", &NamePath::root),
-                      field("items", &NamePath::items));
+    return std::tuple(field("tensor", &Self::tensor), field("tape", &Self::tape), field("path", &Self::path),
+                      field("root", &Self::root), field("items", &Self::items));
   }
 };
 
@@ -163,8 +168,9 @@ struct FoundNames {
   std::vector<NamePath> names;  ///< at most three for each
   bool complete = true;         ///< false: there was more to look through than time
   static constexpr const char* type = "found_names";
+  template <class Self = FoundNames>
   static constexpr auto fields() {
-    return std::tuple(field("names", &FoundNames::names), field("complete", &FoundNames::complete));
+    return std::tuple(field("names", &Self::names), field("complete", &Self::complete));
   }
 };
 
@@ -173,8 +179,9 @@ struct FoundNames {
 struct GetRecomputeSavings {
   std::uint64_t first = 0, last = 0;  ///< 0: the scopes of the tape at the peak
   static constexpr const char* type = "get_recompute_savings";
+  template <class Self = GetRecomputeSavings>
   static constexpr auto fields() {
-    return std::tuple(field("first", &GetRecomputeSavings::first), field("last", &GetRecomputeSavings::last));
+    return std::tuple(field("first", &Self::first), field("last", &Self::last));
   }
 };
 
@@ -186,11 +193,12 @@ struct RecomputeSaving {
   std::uint64_t ops = 0;
   std::uint64_t first = 0, last = 0;  ///< its first and last op
   std::string sentence;
+  template <class Self = RecomputeSaving>
   static constexpr auto fields() {
-    return std::tuple(field("scope", &RecomputeSaving::scope), field("bytes", &RecomputeSaving::bytes),
-                      field("held", &RecomputeSaving::held), field("again_ns", &RecomputeSaving::again_ns),
-                      field("ops", &RecomputeSaving::ops), field("first", &RecomputeSaving::first),
-                      field("last", &RecomputeSaving::last), field("sentence", &RecomputeSaving::sentence));
+    return std::tuple(field("scope", &Self::scope), field("bytes", &Self::bytes), field("held", &Self::held),
+                      field("again_ns", &Self::again_ns), field("ops", &Self::ops),
+                      field("first", &Self::first), field("last", &Self::last),
+                      field("sentence", &Self::sentence));
   }
 };
 
@@ -200,11 +208,11 @@ struct RecomputeSavings {
   std::vector<RecomputeSaving> savings;  ///< the largest first, at most 500
   std::string sentence;                  ///< of the best, or why there is none
   static constexpr const char* type = "recompute_savings";
+  template <class Self = RecomputeSavings>
   static constexpr auto fields() {
-    return std::tuple(field("peak_record", &RecomputeSavings::peak_record),
-                      field("peak_bytes", &RecomputeSavings::peak_bytes),
-                      field("tape", &RecomputeSavings::tape), field("savings", &RecomputeSavings::savings),
-                      field("sentence", &RecomputeSavings::sentence));
+    return std::tuple(field("peak_record", &Self::peak_record), field("peak_bytes", &Self::peak_bytes),
+                      field("tape", &Self::tape), field("savings", &Self::savings),
+                      field("sentence", &Self::sentence));
   }
 };
 

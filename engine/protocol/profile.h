@@ -32,10 +32,11 @@ struct ProfileRun {
   std::string cell;          ///< id; empty: no cell
   std::int64_t from_ns = 0, to_ns = 0;
   bool running = false;  ///< to_ns is now
+  template <class Self = ProfileRun>
   static constexpr auto fields() {
-    return std::tuple(field("number", &ProfileRun::number), field("cell", &ProfileRun::cell),
-                      field("from_ns", &ProfileRun::from_ns), field("to_ns", &ProfileRun::to_ns),
-                      field("running", &ProfileRun::running));
+    return std::tuple(field("number", &Self::number), field("cell", &Self::cell),
+                      field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns),
+                      field("running", &Self::running));
   }
 };
 
@@ -47,13 +48,14 @@ struct ProfileGap {
   std::uint64_t count = 0;
   std::int64_t total_ns = 0, max_ns = 0;
   std::uint64_t record = 0;  ///< after the longest of them; before it where the cell ended
+  template <class Self = ProfileGap>
   static constexpr auto fields() {
-    return std::tuple(field("thread", &ProfileGap::thread), field("from_cell", &ProfileGap::from_cell),
-                      field("from_file", &ProfileGap::from_file), field("to_cell", &ProfileGap::to_cell),
-                      field("to_file", &ProfileGap::to_file), field("from_line", &ProfileGap::from_line),
-                      field("to_line", &ProfileGap::to_line), field("count", &ProfileGap::count),
-                      field("total_ns", &ProfileGap::total_ns), field("max_ns", &ProfileGap::max_ns),
-                      field("record", &ProfileGap::record));
+    return std::tuple(field("thread", &Self::thread), field("from_cell", &Self::from_cell),
+                      field("from_file", &Self::from_file), field("to_cell", &Self::to_cell),
+                      field("to_file", &Self::to_file), field("from_line", &Self::from_line),
+                      field("to_line", &Self::to_line), field("count", &Self::count),
+                      field("total_ns", &Self::total_ns), field("max_ns", &Self::max_ns),
+                      field("record", &Self::record));
   }
 };
 
@@ -64,12 +66,12 @@ struct ProfileDevice {
   std::uint64_t pending = 0;  ///< of them, those whose times are not known yet: they are in no sum
   std::uint64_t lost = 0;     ///< and those whose times will never be known
   std::int64_t forward_ns = 0, backward_ns = 0, update_ns = 0;
+  template <class Self = ProfileDevice>
   static constexpr auto fields() {
-    return std::tuple(field("device", &ProfileDevice::device), field("calls", &ProfileDevice::calls),
-                      field("pending", &ProfileDevice::pending), field("lost", &ProfileDevice::lost),
-                      field("forward_ns", &ProfileDevice::forward_ns),
-                      field("backward_ns", &ProfileDevice::backward_ns),
-                      field("update_ns", &ProfileDevice::update_ns));
+    return std::tuple(field("device", &Self::device), field("calls", &Self::calls),
+                      field("pending", &Self::pending), field("lost", &Self::lost),
+                      field("forward_ns", &Self::forward_ns), field("backward_ns", &Self::backward_ns),
+                      field("update_ns", &Self::update_ns));
   }
 };
 
@@ -78,9 +80,10 @@ struct GetProfile {
   std::int64_t from_ns = 0, to_ns = 0;
   std::uint32_t gaps = 0;  ///< at most so many of the largest
   static constexpr const char* type = "get_profile";
+  template <class Self = GetProfile>
   static constexpr auto fields() {
-    return std::tuple(field("from_ns", &GetProfile::from_ns), field("to_ns", &GetProfile::to_ns),
-                      field("gaps", &GetProfile::gaps));
+    return std::tuple(field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns),
+                      field("gaps", &Self::gaps));
   }
 };
 
@@ -101,18 +104,17 @@ struct Profile {
   std::vector<ProfileRun> runs;                      ///< in order; the newest 1000
   std::vector<ProfileDevice> devices;                ///< GPUs that did some of the ops, of any thread
   static constexpr const char* type = "profile";
+  template <class Self = Profile>
   static constexpr auto fields() {
-    return std::tuple(field("indexed", &Profile::indexed), field("total", &Profile::total),
-                      field("first_ns", &Profile::first_ns), field("last_ns", &Profile::last_ns),
-                      field("from_ns", &Profile::from_ns), field("to_ns", &Profile::to_ns),
-                      field("thread", &Profile::thread), field("run_ns", &Profile::run_ns),
-                      field("python_ns", &Profile::python_ns), field("forward_ns", &Profile::forward_ns),
-                      field("backward_ns", &Profile::backward_ns), field("update_ns", &Profile::update_ns),
-                      field("calls", &Profile::calls), field("gate_ns", &Profile::gate_ns),
-                      field("steps", &Profile::steps), field("step_median_ns", &Profile::step_median_ns),
-                      field("step_max_ns", &Profile::step_max_ns),
-                      field("slowest_step", &Profile::slowest_step), field("gaps", &Profile::gaps),
-                      field("runs", &Profile::runs), field("devices", &Profile::devices));
+    return std::tuple(
+        field("indexed", &Self::indexed), field("total", &Self::total), field("first_ns", &Self::first_ns),
+        field("last_ns", &Self::last_ns), field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns),
+        field("thread", &Self::thread), field("run_ns", &Self::run_ns), field("python_ns", &Self::python_ns),
+        field("forward_ns", &Self::forward_ns), field("backward_ns", &Self::backward_ns),
+        field("update_ns", &Self::update_ns), field("calls", &Self::calls), field("gate_ns", &Self::gate_ns),
+        field("steps", &Self::steps), field("step_median_ns", &Self::step_median_ns),
+        field("step_max_ns", &Self::step_max_ns), field("slowest_step", &Self::slowest_step),
+        field("gaps", &Self::gaps), field("runs", &Self::runs), field("devices", &Self::devices));
   }
 };
 
@@ -121,17 +123,19 @@ struct GetProfileTrack {
   std::int64_t from_ns = 0, to_ns = 0;
   std::uint32_t pixels = 0;  ///< at most 10,000
   static constexpr const char* type = "get_profile_track";
+  template <class Self = GetProfileTrack>
   static constexpr auto fields() {
-    return std::tuple(field("from_ns", &GetProfileTrack::from_ns), field("to_ns", &GetProfileTrack::to_ns),
-                      field("pixels", &GetProfileTrack::pixels));
+    return std::tuple(field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns),
+                      field("pixels", &Self::pixels));
   }
 };
 
 struct ProfileName {
   std::string op;
   ProfileRole role = ProfileRole::forward;
+  template <class Self = ProfileName>
   static constexpr auto fields() {
-    return std::tuple(field("op", &ProfileName::op), field("role", &ProfileName::role));
+    return std::tuple(field("op", &Self::op), field("role", &Self::role));
   }
 };
 
@@ -146,12 +150,12 @@ struct ProfileLane {
   std::vector<std::uint64_t> records;  ///< the longest of them
   std::vector<std::uint64_t> counts;
   std::vector<std::uint64_t> names;  ///< of the longest: its place in the answer's names
+  template <class Self = ProfileLane>
   static constexpr auto fields() {
-    return std::tuple(field("device", &ProfileLane::device), field("thread", &ProfileLane::thread),
-                      field("depth", &ProfileLane::depth), field("starts", &ProfileLane::starts),
-                      field("ends", &ProfileLane::ends), field("busy", &ProfileLane::busy),
-                      field("records", &ProfileLane::records), field("counts", &ProfileLane::counts),
-                      field("names", &ProfileLane::names));
+    return std::tuple(
+        field("device", &Self::device), field("thread", &Self::thread), field("depth", &Self::depth),
+        field("starts", &Self::starts), field("ends", &Self::ends), field("busy", &Self::busy),
+        field("records", &Self::records), field("counts", &Self::counts), field("names", &Self::names));
   }
 };
 
@@ -160,9 +164,10 @@ struct ProfilePause {
   bool at_gate = false;  ///< else: between two cells
   std::uint64_t thread = 0;
   std::int64_t from_ns = 0, to_ns = 0;
+  template <class Self = ProfilePause>
   static constexpr auto fields() {
-    return std::tuple(field("at_gate", &ProfilePause::at_gate), field("thread", &ProfilePause::thread),
-                      field("from_ns", &ProfilePause::from_ns), field("to_ns", &ProfilePause::to_ns));
+    return std::tuple(field("at_gate", &Self::at_gate), field("thread", &Self::thread),
+                      field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns));
   }
 };
 
@@ -174,12 +179,12 @@ struct ProfileTrack {
   std::vector<ProfileLane> lanes;  ///< by thread, then depth; then those of GPUs
   std::vector<ProfilePause> pauses;
   static constexpr const char* type = "profile_track";
+  template <class Self = ProfileTrack>
   static constexpr auto fields() {
-    return std::tuple(field("indexed", &ProfileTrack::indexed), field("total", &ProfileTrack::total),
-                      field("first_ns", &ProfileTrack::first_ns), field("last_ns", &ProfileTrack::last_ns),
-                      field("from_ns", &ProfileTrack::from_ns), field("to_ns", &ProfileTrack::to_ns),
-                      field("names", &ProfileTrack::names), field("lanes", &ProfileTrack::lanes),
-                      field("pauses", &ProfileTrack::pauses));
+    return std::tuple(
+        field("indexed", &Self::indexed), field("total", &Self::total), field("first_ns", &Self::first_ns),
+        field("last_ns", &Self::last_ns), field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns),
+        field("names", &Self::names), field("lanes", &Self::lanes), field("pauses", &Self::pauses));
   }
 };
 
@@ -203,13 +208,12 @@ struct GetProfileTotals {
   std::vector<std::string>
       label_cells;  ///< cells' ids and, behind each, what the user calls it: for the filter
   static constexpr const char* type = "get_profile_totals";
+  template <class Self = GetProfileTotals>
   static constexpr auto fields() {
-    return std::tuple(field("from_ns", &GetProfileTotals::from_ns), field("to_ns", &GetProfileTotals::to_ns),
-                      field("group", &GetProfileTotals::group), field("order", &GetProfileTotals::order),
-                      field("ascending", &GetProfileTotals::ascending),
-                      field("filter", &GetProfileTotals::filter), field("first", &GetProfileTotals::first),
-                      field("count", &GetProfileTotals::count),
-                      field("label_cells", &GetProfileTotals::label_cells));
+    return std::tuple(
+        field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns), field("group", &Self::group),
+        field("order", &Self::order), field("ascending", &Self::ascending), field("filter", &Self::filter),
+        field("first", &Self::first), field("count", &Self::count), field("label_cells", &Self::label_cells));
   }
 };
 
@@ -229,16 +233,15 @@ struct ProfileRow {
   double flops = 0, bytes = 0;
   double roof_ns = 0;  ///< how long that takes the machine at its best; 0: not measured
   ProfileBound bound = ProfileBound::unknown;
+  template <class Self = ProfileRow>
   static constexpr auto fields() {
-    return std::tuple(field("name", &ProfileRow::name), field("role", &ProfileRow::role),
-                      field("cell", &ProfileRow::cell), field("file", &ProfileRow::file),
-                      field("line", &ProfileRow::line), field("device", &ProfileRow::device),
-                      field("calls", &ProfileRow::calls), field("pending", &ProfileRow::pending),
-                      field("lost", &ProfileRow::lost), field("total_ns", &ProfileRow::total_ns),
-                      field("self_ns", &ProfileRow::self_ns), field("max_ns", &ProfileRow::max_ns),
-                      field("slowest", &ProfileRow::slowest), field("flops", &ProfileRow::flops),
-                      field("bytes", &ProfileRow::bytes), field("roof_ns", &ProfileRow::roof_ns),
-                      field("bound", &ProfileRow::bound));
+    return std::tuple(
+        field("name", &Self::name), field("role", &Self::role), field("cell", &Self::cell),
+        field("file", &Self::file), field("line", &Self::line), field("device", &Self::device),
+        field("calls", &Self::calls), field("pending", &Self::pending), field("lost", &Self::lost),
+        field("total_ns", &Self::total_ns), field("self_ns", &Self::self_ns), field("max_ns", &Self::max_ns),
+        field("slowest", &Self::slowest), field("flops", &Self::flops), field("bytes", &Self::bytes),
+        field("roof_ns", &Self::roof_ns), field("bound", &Self::bound));
   }
 };
 
@@ -250,11 +253,12 @@ struct ProfileTotals {
   std::uint32_t first = 0;
   std::vector<ProfileRow> rows;
   static constexpr const char* type = "profile_totals";
+  template <class Self = ProfileTotals>
   static constexpr auto fields() {
-    return std::tuple(field("indexed", &ProfileTotals::indexed), field("total", &ProfileTotals::total),
-                      field("group", &ProfileTotals::group), field("rows_total", &ProfileTotals::rows_total),
-                      field("self_ns", &ProfileTotals::self_ns), field("first", &ProfileTotals::first),
-                      field("rows", &ProfileTotals::rows));
+    return std::tuple(field("indexed", &Self::indexed), field("total", &Self::total),
+                      field("group", &Self::group), field("rows_total", &Self::rows_total),
+                      field("self_ns", &Self::self_ns), field("first", &Self::first),
+                      field("rows", &Self::rows));
   }
 };
 
@@ -263,9 +267,10 @@ struct GetProfileFlame {
   std::int64_t from_ns = 0, to_ns = 0;
   bool by_line = false;
   static constexpr const char* type = "get_profile_flame";
+  template <class Self = GetProfileFlame>
   static constexpr auto fields() {
-    return std::tuple(field("from_ns", &GetProfileFlame::from_ns), field("to_ns", &GetProfileFlame::to_ns),
-                      field("by_line", &GetProfileFlame::by_line));
+    return std::tuple(field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns),
+                      field("by_line", &Self::by_line));
   }
 };
 
@@ -281,13 +286,13 @@ struct ProfileNode {
   std::int64_t total_ns = 0;  ///< self times of all below it
   std::uint64_t slowest = 0;  ///< record of the longest call below it
   std::int64_t max_ns = 0;
+  template <class Self = ProfileNode>
   static constexpr auto fields() {
-    return std::tuple(field("parent", &ProfileNode::parent), field("name", &ProfileNode::name),
-                      field("cell", &ProfileNode::cell), field("file", &ProfileNode::file),
-                      field("line", &ProfileNode::line), field("role", &ProfileNode::role),
-                      field("op", &ProfileNode::op), field("device", &ProfileNode::device),
-                      field("calls", &ProfileNode::calls), field("total_ns", &ProfileNode::total_ns),
-                      field("slowest", &ProfileNode::slowest), field("max_ns", &ProfileNode::max_ns));
+    return std::tuple(field("parent", &Self::parent), field("name", &Self::name), field("cell", &Self::cell),
+                      field("file", &Self::file), field("line", &Self::line), field("role", &Self::role),
+                      field("op", &Self::op), field("device", &Self::device), field("calls", &Self::calls),
+                      field("total_ns", &Self::total_ns), field("slowest", &Self::slowest),
+                      field("max_ns", &Self::max_ns));
   }
 };
 
@@ -297,10 +302,11 @@ struct ProfileFlame {
   std::uint64_t pending = 0;       ///< calls of GPUs' ops whose times are not known yet: they are not here
   std::vector<ProfileNode> nodes;  ///< a parent before its children, the larger ones first
   static constexpr const char* type = "profile_flame";
+  template <class Self = ProfileFlame>
   static constexpr auto fields() {
-    return std::tuple(field("indexed", &ProfileFlame::indexed), field("total", &ProfileFlame::total),
-                      field("by_line", &ProfileFlame::by_line), field("pending", &ProfileFlame::pending),
-                      field("nodes", &ProfileFlame::nodes));
+    return std::tuple(field("indexed", &Self::indexed), field("total", &Self::total),
+                      field("by_line", &Self::by_line), field("pending", &Self::pending),
+                      field("nodes", &Self::nodes));
   }
 };
 
@@ -310,9 +316,10 @@ struct GetProfileSteps {
   std::int64_t from_ns = 0, to_ns = 0;
   std::uint32_t most = 0;  ///< points; where there are more steps, each is the slowest of several
   static constexpr const char* type = "get_profile_steps";
+  template <class Self = GetProfileSteps>
   static constexpr auto fields() {
-    return std::tuple(field("from_ns", &GetProfileSteps::from_ns), field("to_ns", &GetProfileSteps::to_ns),
-                      field("most", &GetProfileSteps::most));
+    return std::tuple(field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns),
+                      field("most", &Self::most));
   }
 };
 
@@ -326,12 +333,13 @@ struct ProfileSteps {
   std::vector<std::uint64_t> records;  ///< the last update
   std::vector<std::uint64_t> slowest;  ///< places in these lists, the slowest first; at most 10
   static constexpr const char* type = "profile_steps";
+  template <class Self = ProfileSteps>
   static constexpr auto fields() {
-    return std::tuple(field("indexed", &ProfileSteps::indexed), field("total", &ProfileSteps::total),
-                      field("steps", &ProfileSteps::steps), field("numbers", &ProfileSteps::numbers),
-                      field("starts", &ProfileSteps::starts), field("ends", &ProfileSteps::ends),
-                      field("durations", &ProfileSteps::durations), field("python", &ProfileSteps::python),
-                      field("records", &ProfileSteps::records), field("slowest", &ProfileSteps::slowest));
+    return std::tuple(field("indexed", &Self::indexed), field("total", &Self::total),
+                      field("steps", &Self::steps), field("numbers", &Self::numbers),
+                      field("starts", &Self::starts), field("ends", &Self::ends),
+                      field("durations", &Self::durations), field("python", &Self::python),
+                      field("records", &Self::records), field("slowest", &Self::slowest));
   }
 };
 
@@ -339,7 +347,10 @@ struct ProfileSteps {
 struct GetProfileCost {
   std::uint64_t record = 0;
   static constexpr const char* type = "get_profile_cost";
-  static constexpr auto fields() { return std::tuple(field("record", &GetProfileCost::record)); }
+  template <class Self = GetProfileCost>
+  static constexpr auto fields() {
+    return std::tuple(field("record", &Self::record));
+  }
 };
 
 struct ProfileCost {
@@ -349,10 +360,11 @@ struct ProfileCost {
   double roof_ns = 0;            ///< as in ProfileRow
   ProfileBound bound = ProfileBound::unknown;
   static constexpr const char* type = "profile_cost";
+  template <class Self = ProfileCost>
   static constexpr auto fields() {
-    return std::tuple(field("record", &ProfileCost::record), field("flops", &ProfileCost::flops),
-                      field("bytes", &ProfileCost::bytes), field("duration_ns", &ProfileCost::duration_ns),
-                      field("roof_ns", &ProfileCost::roof_ns), field("bound", &ProfileCost::bound));
+    return std::tuple(field("record", &Self::record), field("flops", &Self::flops),
+                      field("bytes", &Self::bytes), field("duration_ns", &Self::duration_ns),
+                      field("roof_ns", &Self::roof_ns), field("bound", &Self::bound));
   }
 };
 
@@ -361,7 +373,10 @@ struct ProfileCost {
 struct GetPeaks {
   bool again = false;  ///< measure, even if it was
   static constexpr const char* type = "get_peaks";
-  static constexpr auto fields() { return std::tuple(field("again", &GetPeaks::again)); }
+  template <class Self = GetPeaks>
+  static constexpr auto fields() {
+    return std::tuple(field("again", &Self::again));
+  }
 };
 
 struct Peaks {
@@ -375,13 +390,14 @@ struct Peaks {
   double overhead_ns = 0;    ///< of the smallest op
   std::string problem;       ///< why it is not known, a sentence
   static constexpr const char* type = "peaks";
+  template <class Self = Peaks>
   static constexpr auto fields() {
-    return std::tuple(field("known", &Peaks::known), field("machine", &Peaks::machine),
-                      field("threads", &Peaks::threads), field("float32_gflops", &Peaks::float32_gflops),
-                      field("float64_gflops", &Peaks::float64_gflops),
-                      field("memory_gbytes", &Peaks::memory_gbytes),
-                      field("cache_gbytes", &Peaks::cache_gbytes), field("cache_bytes", &Peaks::cache_bytes),
-                      field("overhead_ns", &Peaks::overhead_ns), field("problem", &Peaks::problem));
+    return std::tuple(field("known", &Self::known), field("machine", &Self::machine),
+                      field("threads", &Self::threads), field("float32_gflops", &Self::float32_gflops),
+                      field("float64_gflops", &Self::float64_gflops),
+                      field("memory_gbytes", &Self::memory_gbytes),
+                      field("cache_gbytes", &Self::cache_gbytes), field("cache_bytes", &Self::cache_bytes),
+                      field("overhead_ns", &Self::overhead_ns), field("problem", &Self::problem));
   }
 };
 
@@ -390,9 +406,10 @@ struct GetChromeTrace {
   std::uint64_t first = 1;  ///< record
   std::int64_t from_ns = 0, to_ns = 0;
   static constexpr const char* type = "get_chrome_trace";
+  template <class Self = GetChromeTrace>
   static constexpr auto fields() {
-    return std::tuple(field("first", &GetChromeTrace::first), field("from_ns", &GetChromeTrace::from_ns),
-                      field("to_ns", &GetChromeTrace::to_ns));
+    return std::tuple(field("first", &Self::first), field("from_ns", &Self::from_ns),
+                      field("to_ns", &Self::to_ns));
   }
 };
 
@@ -401,9 +418,9 @@ struct ChromeTrace {
   std::uint64_t total = 0;
   std::string json;  ///< the pieces in a row are one JSON text
   static constexpr const char* type = "chrome_trace";
+  template <class Self = ChromeTrace>
   static constexpr auto fields() {
-    return std::tuple(field("next", &ChromeTrace::next), field("total", &ChromeTrace::total),
-                      field("json", &ChromeTrace::json));
+    return std::tuple(field("next", &Self::next), field("total", &Self::total), field("json", &Self::json));
   }
 };
 

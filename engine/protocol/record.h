@@ -46,19 +46,20 @@ struct TensorInfo {
   std::string name;            ///< a variable's name; else empty
   std::string preview;         ///< the values, where there are at most 4 and they are at hand; else empty
   std::uint64_t producer = 0;  ///< the record that made it; 0 for a leaf
+  template <class Self = TensorInfo>
   static constexpr auto fields() {
-    return std::tuple(field("id", &TensorInfo::id), field("dtype", &TensorInfo::dtype),
-                      field("shape", &TensorInfo::shape), field("device", &TensorInfo::device),
-                      field("name", &TensorInfo::name), field("preview", &TensorInfo::preview),
-                      field("producer", &TensorInfo::producer));
+    return std::tuple(field("id", &Self::id), field("dtype", &Self::dtype), field("shape", &Self::shape),
+                      field("device", &Self::device), field("name", &Self::name),
+                      field("preview", &Self::preview), field("producer", &Self::producer));
   }
 };
 
 struct AttributeText {
   std::string name;
   std::string value;  ///< as Python writes it
+  template <class Self = AttributeText>
   static constexpr auto fields() {
-    return std::tuple(field("name", &AttributeText::name), field("value", &AttributeText::value));
+    return std::tuple(field("name", &Self::name), field("value", &Self::value));
   }
 };
 
@@ -90,28 +91,29 @@ struct Record {
   std::vector<TensorInfo> outputs;
   std::string vjp_formula;  ///< of the op (op, vjp); empty for others
   std::string error;
+  template <class Self = Record>
   static constexpr auto fields() {
-    return std::tuple(field("number", &Record::number), field("kind", &Record::kind),
-                      field("state", &Record::state), field("op", &Record::op),
-                      field("custom_gradient", &Record::custom_gradient), field("parent", &Record::parent),
-                      field("depth", &Record::depth), field("backward", &Record::backward),
-                      field("forward", &Record::forward), field("tape", &Record::tape),
-                      field("scope", &Record::scope), field("cell", &Record::cell),
-                      field("file", &Record::file), field("line", &Record::line),
-                      field("thread", &Record::thread), field("start_ns", &Record::start_ns),
-                      field("call_ns", &Record::call_ns), field("work", &Record::work),
-                      field("device", &Record::device), field("work_start_ns", &Record::work_start_ns),
-                      field("duration_ns", &Record::duration_ns), field("attributes", &Record::attributes),
-                      field("inputs", &Record::inputs), field("outputs", &Record::outputs),
-                      field("vjp_formula", &Record::vjp_formula), field("error", &Record::error));
+    return std::tuple(
+        field("number", &Self::number), field("kind", &Self::kind), field("state", &Self::state),
+        field("op", &Self::op), field("custom_gradient", &Self::custom_gradient),
+        field("parent", &Self::parent), field("depth", &Self::depth), field("backward", &Self::backward),
+        field("forward", &Self::forward), field("tape", &Self::tape), field("scope", &Self::scope),
+        field("cell", &Self::cell), field("file", &Self::file), field("line", &Self::line),
+        field("thread", &Self::thread), field("start_ns", &Self::start_ns), field("call_ns", &Self::call_ns),
+        field("work", &Self::work), field("device", &Self::device),
+        field("work_start_ns", &Self::work_start_ns), field("duration_ns", &Self::duration_ns),
+        field("attributes", &Self::attributes), field("inputs", &Self::inputs),
+        field("outputs", &Self::outputs), field("vjp_formula", &Self::vjp_formula),
+        field("error", &Self::error));
   }
 };
 
 struct CellLabel {
   std::string cell;   ///< id
   std::string label;  ///< what the user sees at the cell, "[3]"
+  template <class Self = CellLabel>
   static constexpr auto fields() {
-    return std::tuple(field("cell", &CellLabel::cell), field("label", &CellLabel::label));
+    return std::tuple(field("cell", &Self::cell), field("label", &Self::label));
   }
 };
 

@@ -13,11 +13,11 @@ struct Welcome {
   std::vector<std::string> devices;
   std::int64_t started_unix_ms = 0;
   static constexpr const char* type = "welcome";
+  template <class Self = Welcome>
   static constexpr auto fields() {
-    return std::tuple(field("protocol_version", &Welcome::protocol_version),
-                      field("engine_version", &Welcome::engine_version), field("pid", &Welcome::pid),
-                      field("devices", &Welcome::devices),
-                      field("started_unix_ms", &Welcome::started_unix_ms));
+    return std::tuple(field("protocol_version", &Self::protocol_version),
+                      field("engine_version", &Self::engine_version), field("pid", &Self::pid),
+                      field("devices", &Self::devices), field("started_unix_ms", &Self::started_unix_ms));
   }
 };
 
@@ -26,9 +26,9 @@ struct Refused {
   std::uint32_t protocol_version = version;
   std::string reason;  ///< a sentence for the user, with both versions
   static constexpr const char* type = "refused";
+  template <class Self = Refused>
   static constexpr auto fields() {
-    return std::tuple(field("protocol_version", &Refused::protocol_version),
-                      field("reason", &Refused::reason));
+    return std::tuple(field("protocol_version", &Self::protocol_version), field("reason", &Self::reason));
   }
 };
 
@@ -42,9 +42,10 @@ struct GpuMemory {
   std::string device;  ///< "/gpu:0"
   std::uint64_t used_bytes = 0;
   std::uint64_t total_bytes = 0;
+  template <class Self = GpuMemory>
   static constexpr auto fields() {
-    return std::tuple(field("device", &GpuMemory::device), field("used_bytes", &GpuMemory::used_bytes),
-                      field("total_bytes", &GpuMemory::total_bytes));
+    return std::tuple(field("device", &Self::device), field("used_bytes", &Self::used_bytes),
+                      field("total_bytes", &Self::total_bytes));
   }
   bool operator==(const GpuMemory&) const = default;
 };
@@ -88,26 +89,26 @@ struct Status {
   std::uint64_t device_times = 0;          ///< of how many records GPUs have told when they did the work
   std::uint64_t device_times_pending = 0;  ///< and of how many they have not yet
   static constexpr const char* type = "status";
+  template <class Self = Status>
   static constexpr auto fields() {
     return std::tuple(
-        field("records", &Status::records), field("gate", &Status::gate),
-        field("stopped_before", &Status::stopped_before), field("stopped_after", &Status::stopped_after),
-        field("stop_breakpoints", &Status::stop_breakpoints), field("hits", &Status::hits),
-        field("stepped_over", &Status::stepped_over), field("stop", &Status::stop),
-        field("ended", &Status::ended), field("finished", &Status::finished),
-        field("stop_reason", &Status::stop_reason), field("cell", &Status::cell),
-        field("line", &Status::line), field("running_cell", &Status::running_cell),
-        field("cells_ended", &Status::cells_ended), field("recording", &Status::recording),
-        field("break_at_cell_start", &Status::break_at_cell_start),
-        field("keep_everything", &Status::keep_everything), field("replay_on_cpu", &Status::replay_on_cpu),
-        field("held_bytes", &Status::held_bytes), field("record_bytes", &Status::record_bytes),
-        field("budget_bytes", &Status::budget_bytes), field("leaves_dropped", &Status::leaves_dropped),
-        field("series_points", &Status::series_points), field("series_thinned", &Status::series_thinned),
-        field("pictures", &Status::pictures), field("full", &Status::full),
-        field("trace_file", &Status::trace_file), field("trace_title", &Status::trace_title),
-        field("pool_bytes", &Status::pool_bytes), field("pooled_bytes", &Status::pooled_bytes),
-        field("gpus", &Status::gpus), field("device_times", &Status::device_times),
-        field("device_times_pending", &Status::device_times_pending));
+        field("records", &Self::records), field("gate", &Self::gate),
+        field("stopped_before", &Self::stopped_before), field("stopped_after", &Self::stopped_after),
+        field("stop_breakpoints", &Self::stop_breakpoints), field("hits", &Self::hits),
+        field("stepped_over", &Self::stepped_over), field("stop", &Self::stop), field("ended", &Self::ended),
+        field("finished", &Self::finished), field("stop_reason", &Self::stop_reason),
+        field("cell", &Self::cell), field("line", &Self::line), field("running_cell", &Self::running_cell),
+        field("cells_ended", &Self::cells_ended), field("recording", &Self::recording),
+        field("break_at_cell_start", &Self::break_at_cell_start),
+        field("keep_everything", &Self::keep_everything), field("replay_on_cpu", &Self::replay_on_cpu),
+        field("held_bytes", &Self::held_bytes), field("record_bytes", &Self::record_bytes),
+        field("budget_bytes", &Self::budget_bytes), field("leaves_dropped", &Self::leaves_dropped),
+        field("series_points", &Self::series_points), field("series_thinned", &Self::series_thinned),
+        field("pictures", &Self::pictures), field("full", &Self::full),
+        field("trace_file", &Self::trace_file), field("trace_title", &Self::trace_title),
+        field("pool_bytes", &Self::pool_bytes), field("pooled_bytes", &Self::pooled_bytes),
+        field("gpus", &Self::gpus), field("device_times", &Self::device_times),
+        field("device_times_pending", &Self::device_times_pending));
   }
 };
 
@@ -115,8 +116,9 @@ struct Records {
   std::uint64_t total = 0;
   std::vector<Record> records;
   static constexpr const char* type = "records";
+  template <class Self = Records>
   static constexpr auto fields() {
-    return std::tuple(field("total", &Records::total), field("records", &Records::records));
+    return std::tuple(field("total", &Self::total), field("records", &Self::records));
   }
 };
 
@@ -129,11 +131,11 @@ struct TapeRecords {
   std::uint64_t after = 0;    ///< ops that come after the last one here
   std::vector<Record> records;
   static constexpr const char* type = "tape_records";
+  template <class Self = TapeRecords>
   static constexpr auto fields() {
-    return std::tuple(field("tape", &TapeRecords::tape), field("dropped", &TapeRecords::dropped),
-                      field("ops", &TapeRecords::ops), field("vjps", &TapeRecords::vjps),
-                      field("before", &TapeRecords::before), field("after", &TapeRecords::after),
-                      field("records", &TapeRecords::records));
+    return std::tuple(field("tape", &Self::tape), field("dropped", &Self::dropped), field("ops", &Self::ops),
+                      field("vjps", &Self::vjps), field("before", &Self::before),
+                      field("after", &Self::after), field("records", &Self::records));
   }
 };
 
@@ -149,14 +151,15 @@ struct Tile {
   /// "held", "recomputed", or where that was elsewhere: "computed again on /cpu:0; it ran on /gpu:0"
   std::string source;
   static constexpr const char* type = "tile";
+  template <class Self = Tile>
   static constexpr auto fields() {
-    return std::tuple(field("tensor", &Tile::tensor), field("shape", &Tile::shape),
-                      field("total_rows", &Tile::total_rows), field("total_columns", &Tile::total_columns),
-                      field("row", &Tile::row), field("column", &Tile::column), field("rows", &Tile::rows),
-                      field("columns", &Tile::columns), field("row_step", &Tile::row_step),
-                      field("column_step", &Tile::column_step), field("values", &Tile::values),
-                      field("exact", &Tile::exact), field("dtype", &Tile::dtype),
-                      field("source", &Tile::source));
+    return std::tuple(field("tensor", &Self::tensor), field("shape", &Self::shape),
+                      field("total_rows", &Self::total_rows), field("total_columns", &Self::total_columns),
+                      field("row", &Self::row), field("column", &Self::column), field("rows", &Self::rows),
+                      field("columns", &Self::columns), field("row_step", &Self::row_step),
+                      field("column_step", &Self::column_step), field("values", &Self::values),
+                      field("exact", &Self::exact), field("dtype", &Self::dtype),
+                      field("source", &Self::source));
   }
 };
 
@@ -169,15 +172,15 @@ struct Statistics {
   std::vector<std::uint64_t> histogram;  ///< equal bins from minimum to maximum
   std::string source;                    ///< as a tile's, or "kept statistics" where the value is gone
   static constexpr const char* type = "statistics";
+  template <class Self = Statistics>
   static constexpr auto fields() {
-    return std::tuple(field("tensor", &Statistics::tensor), field("count", &Statistics::count),
-                      field("finite", &Statistics::finite), field("zeros", &Statistics::zeros),
-                      field("subnormals", &Statistics::subnormals), field("nan", &Statistics::nan),
-                      field("positive_infinity", &Statistics::positive_infinity),
-                      field("negative_infinity", &Statistics::negative_infinity),
-                      field("minimum", &Statistics::minimum), field("maximum", &Statistics::maximum),
-                      field("mean", &Statistics::mean), field("deviation", &Statistics::deviation),
-                      field("histogram", &Statistics::histogram), field("source", &Statistics::source));
+    return std::tuple(
+        field("tensor", &Self::tensor), field("count", &Self::count), field("finite", &Self::finite),
+        field("zeros", &Self::zeros), field("subnormals", &Self::subnormals), field("nan", &Self::nan),
+        field("positive_infinity", &Self::positive_infinity),
+        field("negative_infinity", &Self::negative_infinity), field("minimum", &Self::minimum),
+        field("maximum", &Self::maximum), field("mean", &Self::mean), field("deviation", &Self::deviation),
+        field("histogram", &Self::histogram), field("source", &Self::source));
   }
 };
 
@@ -186,9 +189,10 @@ struct SeriesPoint {
   double step = 0;
   double value = 0;
   std::uint64_t record = 0;  ///< newest record when the point was made: where the cursor goes
+  template <class Self = SeriesPoint>
   static constexpr auto fields() {
-    return std::tuple(field("series", &SeriesPoint::series), field("step", &SeriesPoint::step),
-                      field("value", &SeriesPoint::value), field("record", &SeriesPoint::record));
+    return std::tuple(field("series", &Self::series), field("step", &Self::step),
+                      field("value", &Self::value), field("record", &Self::record));
   }
 };
 
@@ -204,12 +208,13 @@ struct Picture {
   std::uint64_t not_finite = 0;        ///< values of a histogram that are in no bin
   std::int64_t width = 0, height = 0;  ///< of each image; 0 for a histogram
   std::vector<std::string> pngs;       ///< images, in base64
+  template <class Self = Picture>
   static constexpr auto fields() {
-    return std::tuple(field("name", &Picture::name), field("step", &Picture::step),
-                      field("record", &Picture::record), field("number", &Picture::number),
-                      field("limits", &Picture::limits), field("counts", &Picture::counts),
-                      field("not_finite", &Picture::not_finite), field("width", &Picture::width),
-                      field("height", &Picture::height), field("pngs", &Picture::pngs));
+    return std::tuple(field("name", &Self::name), field("step", &Self::step), field("record", &Self::record),
+                      field("number", &Self::number), field("limits", &Self::limits),
+                      field("counts", &Self::counts), field("not_finite", &Self::not_finite),
+                      field("width", &Self::width), field("height", &Self::height),
+                      field("pngs", &Self::pngs));
   }
 };
 
@@ -218,9 +223,10 @@ struct Pictures {
   std::vector<Picture> pictures;       ///< about 1 MB an answer, or one that is larger
   std::vector<std::string> restarted;  ///< names whose older pictures are void
   static constexpr const char* type = "pictures";
+  template <class Self = Pictures>
   static constexpr auto fields() {
-    return std::tuple(field("next", &Pictures::next), field("pictures", &Pictures::pictures),
-                      field("restarted", &Pictures::restarted));
+    return std::tuple(field("next", &Self::next), field("pictures", &Self::pictures),
+                      field("restarted", &Self::restarted));
   }
 };
 
@@ -229,9 +235,10 @@ struct Series {
   std::vector<SeriesPoint> points;     ///< at most 10,000 an answer
   std::vector<std::string> restarted;  ///< series whose older points are void: their cell ran again
   static constexpr const char* type = "series";
+  template <class Self = Series>
   static constexpr auto fields() {
-    return std::tuple(field("next", &Series::next), field("points", &Series::points),
-                      field("restarted", &Series::restarted));
+    return std::tuple(field("next", &Self::next), field("points", &Self::points),
+                      field("restarted", &Self::restarted));
   }
 };
 
@@ -242,10 +249,10 @@ struct FoundRecords {
   std::vector<std::uint64_t> again;  ///< those of the request's `again` that match now
   std::vector<std::uint64_t> open;   ///< of all that were looked at, those that have not ended
   static constexpr const char* type = "found_records";
+  template <class Self = FoundRecords>
   static constexpr auto fields() {
-    return std::tuple(field("scanned", &FoundRecords::scanned), field("total", &FoundRecords::total),
-                      field("runs", &FoundRecords::runs), field("again", &FoundRecords::again),
-                      field("open", &FoundRecords::open));
+    return std::tuple(field("scanned", &Self::scanned), field("total", &Self::total),
+                      field("runs", &Self::runs), field("again", &Self::again), field("open", &Self::open));
   }
 };
 
@@ -253,8 +260,9 @@ struct FoundRecords {
 struct Progress {
   std::uint64_t done = 0, total = 0;  ///< ops
   static constexpr const char* type = "progress";
+  template <class Self = Progress>
   static constexpr auto fields() {
-    return std::tuple(field("done", &Progress::done), field("total", &Progress::total));
+    return std::tuple(field("done", &Self::done), field("total", &Self::total));
   }
 };
 
@@ -263,8 +271,9 @@ struct Failure {
   std::string reason;  ///< a sentence for the user
   std::string code;    ///< "gone", "cancelled", "bad_request", "too_expensive", "no_such_tensor"
   static constexpr const char* type = "failure";
+  template <class Self = Failure>
   static constexpr auto fields() {
-    return std::tuple(field("reason", &Failure::reason), field("code", &Failure::code));
+    return std::tuple(field("reason", &Self::reason), field("code", &Self::code));
   }
 };
 

@@ -12,8 +12,9 @@ struct Hello {
   std::uint32_t protocol_version = version;
   std::string program;
   static constexpr const char* type = "hello";
+  template <class Self = Hello>
   static constexpr auto fields() {
-    return std::tuple(field("protocol_version", &Hello::protocol_version), field("program", &Hello::program));
+    return std::tuple(field("protocol_version", &Self::protocol_version), field("program", &Self::program));
   }
 };
 
@@ -28,9 +29,10 @@ struct GetRecords {
   std::uint32_t count = 0;    ///< at most 1000 a page
   bool with_previews = true;  ///< small values as text, where they are at hand
   static constexpr const char* type = "get_records";
+  template <class Self = GetRecords>
   static constexpr auto fields() {
-    return std::tuple(field("first", &GetRecords::first), field("count", &GetRecords::count),
-                      field("with_previews", &GetRecords::with_previews));
+    return std::tuple(field("first", &Self::first), field("count", &Self::count),
+                      field("with_previews", &Self::with_previews));
   }
 };
 
@@ -44,9 +46,10 @@ struct GetTape {
   std::uint32_t limit = 2000;
   std::uint64_t around = 0;
   static constexpr const char* type = "get_tape";
+  template <class Self = GetTape>
   static constexpr auto fields() {
-    return std::tuple(field("tape", &GetTape::tape), field("last", &GetTape::last),
-                      field("limit", &GetTape::limit), field("around", &GetTape::around));
+    return std::tuple(field("tape", &Self::tape), field("last", &Self::last), field("limit", &Self::limit),
+                      field("around", &Self::around));
   }
 };
 
@@ -64,12 +67,12 @@ struct GetTile {
   /// themselves.
   std::int64_t row_step = 1, column_step = 1;
   static constexpr const char* type = "get_tile";
+  template <class Self = GetTile>
   static constexpr auto fields() {
-    return std::tuple(field("tensor", &GetTile::tensor), field("reshape", &GetTile::reshape),
-                      field("slice", &GetTile::slice), field("row", &GetTile::row),
-                      field("column", &GetTile::column), field("rows", &GetTile::rows),
-                      field("columns", &GetTile::columns), field("row_step", &GetTile::row_step),
-                      field("column_step", &GetTile::column_step));
+    return std::tuple(field("tensor", &Self::tensor), field("reshape", &Self::reshape),
+                      field("slice", &Self::slice), field("row", &Self::row), field("column", &Self::column),
+                      field("rows", &Self::rows), field("columns", &Self::columns),
+                      field("row_step", &Self::row_step), field("column_step", &Self::column_step));
   }
 };
 
@@ -78,8 +81,9 @@ struct GetStatistics {
   std::uint64_t tensor = 0;
   std::uint32_t bins = 64;  ///< of the histogram
   static constexpr const char* type = "get_statistics";
+  template <class Self = GetStatistics>
   static constexpr auto fields() {
-    return std::tuple(field("tensor", &GetStatistics::tensor), field("bins", &GetStatistics::bins));
+    return std::tuple(field("tensor", &Self::tensor), field("bins", &Self::bins));
   }
 };
 
@@ -97,7 +101,10 @@ constexpr auto names(GateCommand) {
 struct SetGate {
   GateCommand command = GateCommand::run;
   static constexpr const char* type = "set_gate";
-  static constexpr auto fields() { return std::tuple(field("command", &SetGate::command)); }
+  template <class Self = SetGate>
+  static constexpr auto fields() {
+    return std::tuple(field("command", &Self::command));
+  }
 };
 
 /// Answer: Status. Each optional part is a vector of none or one value: only what is there is changed.
@@ -108,12 +115,12 @@ struct SetOptions {
   std::vector<bool> keep_everything;  ///< hold every value (tests, short sessions)
   std::vector<bool> replay_on_cpu;    ///< compute values again on the CPU, not where their ops ran
   static constexpr const char* type = "set_options";
+  template <class Self = SetOptions>
   static constexpr auto fields() {
-    return std::tuple(field("recording", &SetOptions::recording),
-                      field("break_at_cell_start", &SetOptions::break_at_cell_start),
-                      field("budget_bytes", &SetOptions::budget_bytes),
-                      field("keep_everything", &SetOptions::keep_everything),
-                      field("replay_on_cpu", &SetOptions::replay_on_cpu));
+    return std::tuple(
+        field("recording", &Self::recording), field("break_at_cell_start", &Self::break_at_cell_start),
+        field("budget_bytes", &Self::budget_bytes), field("keep_everything", &Self::keep_everything),
+        field("replay_on_cpu", &Self::replay_on_cpu));
   }
 };
 
@@ -122,8 +129,9 @@ struct Pin {
   std::uint64_t tensor = 0;
   bool pinned = true;
   static constexpr const char* type = "pin";
+  template <class Self = Pin>
   static constexpr auto fields() {
-    return std::tuple(field("tensor", &Pin::tensor), field("pinned", &Pin::pinned));
+    return std::tuple(field("tensor", &Self::tensor), field("pinned", &Self::pinned));
   }
 };
 
@@ -131,14 +139,20 @@ struct Pin {
 struct GetSeries {
   std::uint64_t first = 0;  ///< a position that an earlier answer gave as `next`
   static constexpr const char* type = "get_series";
-  static constexpr auto fields() { return std::tuple(field("first", &GetSeries::first)); }
+  template <class Self = GetSeries>
+  static constexpr auto fields() {
+    return std::tuple(field("first", &Self::first));
+  }
 };
 
 /// Answer: Pictures, the histograms and images from `first` on.
 struct GetPictures {
   std::uint64_t first = 0;  ///< a position that an earlier answer gave as `next`
   static constexpr const char* type = "get_pictures";
-  static constexpr auto fields() { return std::tuple(field("first", &GetPictures::first)); }
+  template <class Self = GetPictures>
+  static constexpr auto fields() {
+    return std::tuple(field("first", &Self::first));
+  }
 };
 
 /// The records that a filter (record_filter.h) lets through, from `first` on: as many as can be looked at in
@@ -150,10 +164,11 @@ struct FindRecords {
   std::vector<std::uint64_t> again;  ///< older records that were open in earlier answers
   std::vector<bool> backward = {};   ///< none, or one: only forward or only backward records
   static constexpr const char* type = "find_records";
+  template <class Self = FindRecords>
   static constexpr auto fields() {
-    return std::tuple(field("filter", &FindRecords::filter), field("labels", &FindRecords::labels),
-                      field("first", &FindRecords::first), field("again", &FindRecords::again),
-                      field("backward", &FindRecords::backward));
+    return std::tuple(field("filter", &Self::filter), field("labels", &Self::labels),
+                      field("first", &Self::first), field("again", &Self::again),
+                      field("backward", &Self::backward));
   }
 };
 
@@ -161,7 +176,10 @@ struct FindRecords {
 struct Cancel {
   std::uint64_t request = 0;
   static constexpr const char* type = "cancel";
-  static constexpr auto fields() { return std::tuple(field("request", &Cancel::request)); }
+  template <class Self = Cancel>
+  static constexpr auto fields() {
+    return std::tuple(field("request", &Self::request));
+  }
 };
 
 }  // namespace tapedeck::protocol

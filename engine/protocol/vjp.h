@@ -10,7 +10,10 @@ namespace tapedeck::protocol {
 struct GetVjp {
   std::uint64_t record = 0;
   static constexpr const char* type = "get_vjp";
-  static constexpr auto fields() { return std::tuple(field("record", &GetVjp::record)); }
+  template <class Self = GetVjp>
+  static constexpr auto fields() {
+    return std::tuple(field("record", &Self::record));
+  }
 };
 
 enum class VjpRole : std::uint8_t { cotangent, input, output, attribute, count };
@@ -25,10 +28,11 @@ struct VjpSymbol {
   std::uint32_t index = 0;  ///< which output, input or attribute of the forward op
   TensorInfo tensor;        ///< cotangent, input, output; id 0: no gradient reached that output
   std::string text;         ///< attribute, count: the value
+  template <class Self = VjpSymbol>
   static constexpr auto fields() {
-    return std::tuple(field("role", &VjpSymbol::role), field("symbol", &VjpSymbol::symbol),
-                      field("index", &VjpSymbol::index), field("tensor", &VjpSymbol::tensor),
-                      field("text", &VjpSymbol::text));
+    return std::tuple(field("role", &Self::role), field("symbol", &Self::symbol),
+                      field("index", &Self::index), field("tensor", &Self::tensor),
+                      field("text", &Self::text));
   }
 };
 
@@ -41,12 +45,12 @@ struct VjpContribution {
   TensorInfo before;      ///< the sum so far; id 0: it is the first
   TensorInfo contribution;
   TensorInfo after;  ///< id 0: not there yet
+  template <class Self = VjpContribution>
   static constexpr auto fields() {
-    return std::tuple(field("input", &VjpContribution::input), field("symbol", &VjpContribution::symbol),
-                      field("foreseen", &VjpContribution::foreseen),
-                      field("target", &VjpContribution::target), field("before", &VjpContribution::before),
-                      field("contribution", &VjpContribution::contribution),
-                      field("after", &VjpContribution::after));
+    return std::tuple(field("input", &Self::input), field("symbol", &Self::symbol),
+                      field("foreseen", &Self::foreseen), field("target", &Self::target),
+                      field("before", &Self::before), field("contribution", &Self::contribution),
+                      field("after", &Self::after));
   }
 };
 
@@ -63,12 +67,13 @@ struct VjpParts {
   std::uint64_t inside_total = 0;
   std::string problem;  ///< why the contributions cannot be foreseen; else empty
   static constexpr const char* type = "vjp_parts";
+  template <class Self = VjpParts>
   static constexpr auto fields() {
-    return std::tuple(field("asked", &VjpParts::asked), field("vjp", &VjpParts::vjp),
-                      field("forward", &VjpParts::forward), field("names", &VjpParts::names),
-                      field("symbols", &VjpParts::symbols), field("contributions", &VjpParts::contributions),
-                      field("inside", &VjpParts::inside), field("inside_total", &VjpParts::inside_total),
-                      field("problem", &VjpParts::problem));
+    return std::tuple(field("asked", &Self::asked), field("vjp", &Self::vjp),
+                      field("forward", &Self::forward), field("names", &Self::names),
+                      field("symbols", &Self::symbols), field("contributions", &Self::contributions),
+                      field("inside", &Self::inside), field("inside_total", &Self::inside_total),
+                      field("problem", &Self::problem));
   }
 };
 
@@ -79,9 +84,10 @@ struct ExplainElement {
   std::uint64_t element = 0;  ///< in row-major order
   std::uint32_t terms = 12;   ///< the largest ones, at most 1000
   static constexpr const char* type = "explain_element";
+  template <class Self = ExplainElement>
   static constexpr auto fields() {
-    return std::tuple(field("record", &ExplainElement::record), field("input", &ExplainElement::input),
-                      field("element", &ExplainElement::element), field("terms", &ExplainElement::terms));
+    return std::tuple(field("record", &Self::record), field("input", &Self::input),
+                      field("element", &Self::element), field("terms", &Self::terms));
   }
 };
 
@@ -92,10 +98,11 @@ struct ElementTerm {
   double value = 0;
   std::uint32_t output = 0;   ///< whose cotangent
   std::uint64_t element = 0;  ///< of that, in row-major order
+  template <class Self = ElementTerm>
   static constexpr auto fields() {
-    return std::tuple(field("expression", &ElementTerm::expression), field("numbers", &ElementTerm::numbers),
-                      field("value", &ElementTerm::value), field("output", &ElementTerm::output),
-                      field("element", &ElementTerm::element));
+    return std::tuple(field("expression", &Self::expression), field("numbers", &Self::numbers),
+                      field("value", &Self::value), field("output", &Self::output),
+                      field("element", &Self::element));
   }
 };
 
@@ -111,12 +118,13 @@ struct ElementTerms {
   double rest = 0;                 ///< the sum of those that are not here
   std::string remark;              ///< where the sum is not the whole truth
   static constexpr const char* type = "element_terms";
+  template <class Self = ElementTerms>
   static constexpr auto fields() {
-    return std::tuple(field("record", &ElementTerms::record), field("input", &ElementTerms::input),
-                      field("element", &ElementTerms::element), field("formula", &ElementTerms::formula),
-                      field("names", &ElementTerms::names), field("value", &ElementTerms::value),
-                      field("terms", &ElementTerms::terms), field("total", &ElementTerms::total),
-                      field("rest", &ElementTerms::rest), field("remark", &ElementTerms::remark));
+    return std::tuple(field("record", &Self::record), field("input", &Self::input),
+                      field("element", &Self::element), field("formula", &Self::formula),
+                      field("names", &Self::names), field("value", &Self::value),
+                      field("terms", &Self::terms), field("total", &Self::total), field("rest", &Self::rest),
+                      field("remark", &Self::remark));
   }
 };
 

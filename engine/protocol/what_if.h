@@ -27,11 +27,12 @@ struct PastChange {
   std::vector<double> numbers;
   std::uint64_t record = 0;  ///< attribute, skip, zero, scale, clip
   std::string attribute, text;
+  template <class Self = PastChange>
   static constexpr auto fields() {
-    return std::tuple(field("kind", &PastChange::kind), field("tensor", &PastChange::tensor),
-                      field("element", &PastChange::element), field("numbers", &PastChange::numbers),
-                      field("record", &PastChange::record), field("attribute", &PastChange::attribute),
-                      field("text", &PastChange::text));
+    return std::tuple(field("kind", &Self::kind), field("tensor", &Self::tensor),
+                      field("element", &Self::element), field("numbers", &Self::numbers),
+                      field("record", &Self::record), field("attribute", &Self::attribute),
+                      field("text", &Self::text));
   }
 };
 
@@ -41,8 +42,9 @@ struct MakeBranch {
   std::vector<PastChange> changes;
   std::uint64_t last = 0;
   static constexpr const char* type = "make_branch";
+  template <class Self = MakeBranch>
   static constexpr auto fields() {
-    return std::tuple(field("changes", &MakeBranch::changes), field("last", &MakeBranch::last));
+    return std::tuple(field("changes", &Self::changes), field("last", &Self::last));
   }
 };
 
@@ -55,11 +57,12 @@ struct Moved {
   TensorInfo tensor;
   double difference = 0;  ///< ‖branch − original‖ / ‖original‖; infinite where that is no number
   double before = 0, after = 0;  ///< norms; of a scalar the value
+  template <class Self = Moved>
   static constexpr auto fields() {
-    return std::tuple(field("record", &Moved::record), field("op", &Moved::op), field("cell", &Moved::cell),
-                      field("file", &Moved::file), field("line", &Moved::line),
-                      field("tensor", &Moved::tensor), field("difference", &Moved::difference),
-                      field("before", &Moved::before), field("after", &Moved::after));
+    return std::tuple(field("record", &Self::record), field("op", &Self::op), field("cell", &Self::cell),
+                      field("file", &Self::file), field("line", &Self::line), field("tensor", &Self::tensor),
+                      field("difference", &Self::difference), field("before", &Self::before),
+                      field("after", &Self::after));
   }
 };
 
@@ -70,10 +73,11 @@ struct Branched {
   std::vector<Moved> moved;     ///< those whose results moved most, at most 200
   bool complete = true;         ///< false: more may depend, or only the first were made; the sentence says it
   static constexpr const char* type = "branched";
+  template <class Self = Branched>
   static constexpr auto fields() {
-    return std::tuple(field("branch", &Branched::branch), field("sentence", &Branched::sentence),
-                      field("depending", &Branched::depending), field("moved", &Branched::moved),
-                      field("complete", &Branched::complete));
+    return std::tuple(field("branch", &Self::branch), field("sentence", &Self::sentence),
+                      field("depending", &Self::depending), field("moved", &Self::moved),
+                      field("complete", &Self::complete));
   }
 };
 
@@ -84,9 +88,10 @@ struct GetBranchTile {
   bool difference = false;
   GetTile tile;
   static constexpr const char* type = "get_branch_tile";
+  template <class Self = GetBranchTile>
   static constexpr auto fields() {
-    return std::tuple(field("branch", &GetBranchTile::branch),
-                      field("difference", &GetBranchTile::difference), field("tile", &GetBranchTile::tile));
+    return std::tuple(field("branch", &Self::branch), field("difference", &Self::difference),
+                      field("tile", &Self::tile));
   }
 };
 
@@ -96,10 +101,10 @@ struct GetBranchStatistics {
   bool difference = false;
   GetStatistics statistics;
   static constexpr const char* type = "get_branch_statistics";
+  template <class Self = GetBranchStatistics>
   static constexpr auto fields() {
-    return std::tuple(field("branch", &GetBranchStatistics::branch),
-                      field("difference", &GetBranchStatistics::difference),
-                      field("statistics", &GetBranchStatistics::statistics));
+    return std::tuple(field("branch", &Self::branch), field("difference", &Self::difference),
+                      field("statistics", &Self::statistics));
   }
 };
 
@@ -110,17 +115,20 @@ struct GetBranchPreviews {
   bool difference = false;
   std::vector<std::uint64_t> tensors;
   static constexpr const char* type = "get_branch_previews";
+  template <class Self = GetBranchPreviews>
   static constexpr auto fields() {
-    return std::tuple(field("branch", &GetBranchPreviews::branch),
-                      field("difference", &GetBranchPreviews::difference),
-                      field("tensors", &GetBranchPreviews::tensors));
+    return std::tuple(field("branch", &Self::branch), field("difference", &Self::difference),
+                      field("tensors", &Self::tensors));
   }
 };
 
 struct BranchPreviews {
   std::vector<std::string> previews;  ///< in the request's order; empty: large, or not to be had
   static constexpr const char* type = "branch_previews";
-  static constexpr auto fields() { return std::tuple(field("previews", &BranchPreviews::previews)); }
+  template <class Self = BranchPreviews>
+  static constexpr auto fields() {
+    return std::tuple(field("previews", &Self::previews));
+  }
 };
 
 /// The variable whose value the tensor is, or was, gets the tensor's value in the branch, while the gate is
@@ -129,8 +137,9 @@ struct TakeOver {
   std::uint64_t branch = 0;
   std::uint64_t tensor = 0;
   static constexpr const char* type = "take_over";
+  template <class Self = TakeOver>
   static constexpr auto fields() {
-    return std::tuple(field("branch", &TakeOver::branch), field("tensor", &TakeOver::tensor));
+    return std::tuple(field("branch", &Self::branch), field("tensor", &Self::tensor));
   }
 };
 
@@ -138,8 +147,9 @@ struct TakenOver {
   std::string variable;  ///< its name
   TensorInfo tensor;     ///< its value now
   static constexpr const char* type = "taken_over";
+  template <class Self = TakenOver>
   static constexpr auto fields() {
-    return std::tuple(field("variable", &TakenOver::variable), field("tensor", &TakenOver::tensor));
+    return std::tuple(field("variable", &Self::variable), field("tensor", &Self::tensor));
   }
 };
 
@@ -147,7 +157,10 @@ struct TakenOver {
 struct DropBranch {
   std::uint64_t branch = 0;
   static constexpr const char* type = "drop_branch";
-  static constexpr auto fields() { return std::tuple(field("branch", &DropBranch::branch)); }
+  template <class Self = DropBranch>
+  static constexpr auto fields() {
+    return std::tuple(field("branch", &Self::branch));
+  }
 };
 
 }  // namespace tapedeck::protocol

@@ -24,9 +24,10 @@ struct Why {
   std::vector<std::int64_t> element;  ///< one index per axis; empty: the whole tensor
   std::uint64_t record = 0;           ///< where the user looks; 0: nowhere
   static constexpr const char* type = "why";
+  template <class Self = Why>
   static constexpr auto fields() {
-    return std::tuple(field("question", &Why::question), field("tensor", &Why::tensor),
-                      field("element", &Why::element), field("record", &Why::record));
+    return std::tuple(field("question", &Self::question), field("tensor", &Self::tensor),
+                      field("element", &Self::element), field("record", &Self::record));
   }
 };
 
@@ -44,14 +45,14 @@ struct Reason {
   std::string value;                  ///< what it made of them
   double amount = 0;                  ///< what Because::amount names; NaN: nothing
   std::string amount_text;            ///< "62 %", "×1400", "3.2e-04"; empty: nothing
+  template <class Self = Reason>
   static constexpr auto fields() {
-    return std::tuple(field("record", &Reason::record), field("op", &Reason::op),
-                      field("cell", &Reason::cell), field("file", &Reason::file),
-                      field("line", &Reason::line), field("role", &Reason::role),
-                      field("sentence", &Reason::sentence), field("tensor", &Reason::tensor),
-                      field("element", &Reason::element), field("operands", &Reason::operands),
-                      field("value", &Reason::value), field("amount", &Reason::amount),
-                      field("amount_text", &Reason::amount_text));
+    return std::tuple(field("record", &Self::record), field("op", &Self::op), field("cell", &Self::cell),
+                      field("file", &Self::file), field("line", &Self::line), field("role", &Self::role),
+                      field("sentence", &Self::sentence), field("tensor", &Self::tensor),
+                      field("element", &Self::element), field("operands", &Self::operands),
+                      field("value", &Self::value), field("amount", &Self::amount),
+                      field("amount_text", &Self::amount_text));
   }
 };
 
@@ -62,10 +63,11 @@ struct Because {
   std::vector<Reason> reasons;  ///< the one that matters most first
   bool complete = true;         ///< false: the sentence says what is missing
   static constexpr const char* type = "because";
+  template <class Self = Because>
   static constexpr auto fields() {
-    return std::tuple(field("question", &Because::question), field("sentence", &Because::sentence),
-                      field("amount", &Because::amount), field("reasons", &Because::reasons),
-                      field("complete", &Because::complete));
+    return std::tuple(field("question", &Self::question), field("sentence", &Self::sentence),
+                      field("amount", &Self::amount), field("reasons", &Self::reasons),
+                      field("complete", &Self::complete));
   }
 };
 
