@@ -7,10 +7,10 @@
 
 namespace tapedeck::cuda {
 
-constexpr int plane_tile =
-    32;  ///< rows of a tile: the lanes of a warp read as many of the source's neighbours
-constexpr int plane_width = 2 * plane_tile;  ///< its columns
-constexpr int plane_rows = 8;                ///< that a block's threads move at a time
+/// Rows and columns of a tile: the lanes of a warp read as many of the source's neighbours as it has rows.
+constexpr int plane_tile = 32;
+constexpr int plane_width = 2 * plane_tile;
+constexpr int plane_rows = 8;  ///< that a block's threads move at a time
 
 /// Matrices whose rows are contiguous in the target, and whose columns are in the source. The other axes
 /// count the matrices.

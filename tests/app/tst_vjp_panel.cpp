@@ -241,7 +241,7 @@ class TestVjpPanel : public QObject {
     QTRY_COMPARE(panel()->model()->parts().vjp.number, quint64{vjp});
     QTRY_VERIFY2(rows().contains("sum after, sum after · scalar · float32, 6"),
                  qPrintable(rows().join('\n')));
-    QCOMPARE(panel()->model()->parts().vjp.state, protocol::RecordState::done);
+    QTRY_COMPARE(panel()->model()->parts().vjp.state, protocol::RecordState::done);
     // Once all numbers are there, nothing moves under the mouse any more.
     QTRY_VERIFY2(rows().size() == rows().filter(QRegularExpression("float32, [0-9]")).size(),
                  qPrintable(rows().join('\n')));
