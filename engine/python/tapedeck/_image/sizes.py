@@ -111,9 +111,8 @@ def _table(method, extent, count, antialias):
     return arrays
 
 
-def _weighted(images, axis, method, count, antialias):
-    places, weights = _table(method, images.shape[axis], count, bool(antialias))
-    return op("resample")(images, tensor(places), tensor(weights), axis)
+def _weighted(images, axis, places, weights):
+    return op("resample")(images, tensor(places.astype(np.int64, copy=False)), tensor(weights.astype(np.float32, copy=False)), axis)
 
 
 def _extents(size, own, images, preserve_aspect_ratio):
@@ -153,5 +152,5 @@ def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=Fal
         if method == "nearest":
             images = _nearest(images, axis, count)
         else:
-            images = _weighted(images, axis, method, count, antialias)
+            images = _weighted(images, axis, *_table(method, images.shape[axis], count, bool(antialias)))
     return images
