@@ -76,6 +76,25 @@ __device__ __forceinline__ T maximum_among(T value) {
   return value;
 }
 
+/// The sum of the exponentials of the thread's row, `first` or the one behind it: of the lanes, which hold
+/// whole steps, and of the rest.
+template <class T>
+__device__ __forceinline__ T sum_of_half(const Halves<T>& halves, const T* values, std::int64_t first,
+                                         std::int64_t rows, std::int64_t count, T shift) {
+  const std::int64_t whole = count / Halves<T>::step * Halves<T>::step;
+  T sum = T(0);
+  for (int half = 0; half < 2; ++half) {
+    const T* const of_half = values + (first + half < rows ? first + half : first) * count;
+    const T its_shift = shuffle(shift, half * Halves<T>::threads);
+    const T found = halves.of_half(half).finish(whole, count, [=](std::int64_t i) {
+      return cpu::TAPEDECK_ISA::exp_of_negative(of_half[i] - its_shift);
+    });
+    const T its_sum = shuffle(found, 0);
+    if (Halves<T>::half() == half) sum = its_sum;
+  }
+  return sum;
+}
+
 /// Half a warp for each row.
 template <Result result, class T>
 __global__ void rows_by_warps_kernel(const T* values, std::int64_t rows, std::int64_t count, T* out) {
@@ -88,16 +107,7 @@ __global__ void rows_by_warps_kernel(const T* values, std::int64_t rows, std::in
     const T shift = maximum_among<threads>(highest_of(x, count, Halves<T>::first(), step));
     Halves<T> halves;
     halves.add(whole, [=](std::int64_t i) { return exponentials_of(load_pack<own<T>>(x, i, count), shift); });
-    T sum = T(0);
-    for (int half = 0; half < 2; ++half) {
-      const T* const of_half = values + (first + half < rows ? first + half : first) * count;
-      const T its_shift = shuffle(shift, half * threads);
-      const T found = halves.of_half(half).finish(whole, count, [=](std::int64_t i) {
-        return cpu::TAPEDECK_ISA::exp_of_negative(of_half[i] - its_shift);
-      });
-      const T its_sum = shuffle(found, 0);
-      if (Halves<T>::half() == half) sum = its_sum;
-    }
+    const T sum = sum_of_half(halves, values, first, rows, count, shift);
     if (exists) finish_row<result>(x, row, count, Halves<T>::first(), step, shift, sum, out);
   }
 }
@@ -131,16 +141,7 @@ __global__ void short_rows_by_warps_kernel(const T* values, std::int64_t rows, s
       if (result == Result::softmax && i < count) kept[k] = exponentials_of(kept[k], shift);
       if (i < whole) halves.add_pack(result == Result::softmax ? kept[k] : exponentials_of(kept[k], shift));
     }
-    T sum = T(0);
-    for (int half = 0; half < 2; ++half) {
-      const T* const of_half = values + (first + half < rows ? first + half : first) * count;
-      const T its_shift = shuffle(shift, half * threads);
-      const T found = halves.of_half(half).finish(whole, count, [=](std::int64_t i) {
-        return cpu::TAPEDECK_ISA::exp_of_negative(of_half[i] - its_shift);
-      });
-      const T its_sum = shuffle(found, 0);
-      if (Halves<T>::half() == half) sum = its_sum;
-    }
+    const T sum = sum_of_half(halves, values, first, rows, count, shift);
     if (!exists) continue;
     if constexpr (result == Result::logsumexp) {
       if (own_first == 0) out[row] = std::isinf(shift) ? shift : shift + logarithm(sum);
