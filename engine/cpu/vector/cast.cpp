@@ -6,6 +6,7 @@
 #endif
 
 #include "engine/cpu/vector/loop.h"
+#include "engine/cpu/vector/wide.h"
 #include "engine/tensor/narrow_formats.h"
 
 namespace tapedeck::cpu::TAPEDECK_ISA {
@@ -42,7 +43,7 @@ void narrow(const float* __restrict from, std::uint16_t* __restrict to, std::int
 }
 
 void copy_bytes(void* __restrict target, const void* __restrict source, std::size_t bytes) {
-  constexpr std::size_t line = 64, lines = 4;
+  constexpr std::size_t line = register_bytes, lines = 4;
   auto* to = static_cast<char*>(target);
   const auto* from = static_cast<const char*>(source);
   std::size_t done = 0;

@@ -8,23 +8,14 @@
 #include <type_traits>
 
 #include "engine/cpu/dispatch.h"
-#include "engine/cpu/vector/math.h"
+#include "engine/cpu/vector/wide.h"
 
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
 
 // With three vectors to a row, the tile, a row of the right operand and one value of the left fill the
 // registers: 32 of AVX-512, 16 of the others.
-#if defined(__AVX512F__)
-constexpr int register_bytes = 64;
-constexpr int tile_rows = 8;
-#elif defined(__AVX2__)
-constexpr int register_bytes = 32;
-constexpr int tile_rows = 4;
-#else
-constexpr int register_bytes = 16;
-constexpr int tile_rows = 4;
-#endif
+constexpr int tile_rows = register_bytes == 64 ? 8 : 4;
 constexpr int tile_vectors = 3;
 constexpr int cache_line = 64;
 constexpr int steps_per_fetch = 4;

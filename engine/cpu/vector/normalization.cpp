@@ -1,41 +1,33 @@
 // Loops of batch and layer normalization. What is added up along a row goes into lanes of 64 bytes, two
 // vectors at a time, so that every instruction set gives the same bits.
-#include <cstring>
-
 #include "engine/cpu/dispatch.h"
-#include "engine/cpu/vector/math.h"
+#include "engine/cpu/vector/wide.h"
 
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
 
 template <class T>
-struct Wide {
-  typedef T type __attribute__((vector_size(64)));
-  static constexpr std::int64_t lanes = 64 / static_cast<std::int64_t>(sizeof(T));
-};
+constexpr std::int64_t lanes = 64 / static_cast<std::int64_t>(sizeof(T));
+template <class T>
+using Lanes = Wide<T, static_cast<int>(lanes<T>)>;
 
 template <class T>
-TAPEDECK_INLINE void load(typename Wide<T>::type& vector, const T* from) {
-  std::memcpy(&vector, from, sizeof vector);
-}
-
-template <class T>
-TAPEDECK_INLINE T sum_of_lanes(const typename Wide<T>::type& first, const typename Wide<T>::type& second) {
-  const typename Wide<T>::type both = first + second;
+TAPEDECK_INLINE T sum_of_lanes(const Lanes<T>& first, const Lanes<T>& second) {
+  T both[lanes<T>];
+  store(first + second, both);
   T sum = 0;
-  for (std::int64_t lane = 0; lane < Wide<T>::lanes; ++lane) sum += both[lane];
+  for (const T one : both) sum += one;
   return sum;
 }
 
 /// Σ (x − mean)².
 template <class T>
 T spread(const T* x, std::int64_t count, T mean) {
-  constexpr std::int64_t lanes = Wide<T>::lanes;
-  typename Wide<T>::type sums[2] = {}, values[2];
+  Lanes<T> sums[2] = {}, values[2];
   std::int64_t i = 0;
-  for (; i + 2 * lanes <= count; i += 2 * lanes)
+  for (; i + 2 * lanes<T> <= count; i += 2 * lanes<T>)
     for (int part = 0; part < 2; ++part) {
-      load(values[part], x + i + part * lanes);
+      load(values[part], x + i + part * lanes<T>);
       values[part] -= mean;
       sums[part] += values[part] * values[part];
     }
@@ -47,12 +39,11 @@ T spread(const T* x, std::int64_t count, T mean) {
 /// Σ h and Σ h·(x − mean) with h = dy·scale, or dy where scale is null.
 template <class T>
 void products(const T* dy, const T* x, const T* scale, std::int64_t count, T mean, T* sums) {
-  constexpr std::int64_t lanes = Wide<T>::lanes;
-  typename Wide<T>::type plain[2] = {}, weighted[2] = {}, h, values;
+  Lanes<T> plain[2] = {}, weighted[2] = {}, h, values;
   std::int64_t i = 0;
-  for (; i + 2 * lanes <= count; i += 2 * lanes)
+  for (; i + 2 * lanes<T> <= count; i += 2 * lanes<T>)
     for (int part = 0; part < 2; ++part) {
-      const std::int64_t at = i + part * lanes;
+      const std::int64_t at = i + part * lanes<T>;
       load(h, dy + at);
       if (scale) {
         load(values, scale + at);

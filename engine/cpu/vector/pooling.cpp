@@ -1,9 +1,8 @@
 // Windows of images, all channels of one output pixel at a time.
-#include <cstring>
 #include <type_traits>
 
 #include "engine/cpu/dispatch.h"
-#include "engine/cpu/vector/math.h"
+#include "engine/cpu/vector/wide.h"
 
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
@@ -35,16 +34,7 @@ TAPEDECK_INLINE void for_channels(std::int64_t channels, F&& f, std::int64_t fir
     if (first < channels) for_channels<count / 2>(channels, f, first);
 }
 template <class T>
-constexpr int in_a_vector = 64 / static_cast<int>(sizeof(T));
-
-template <class V, class T>
-TAPEDECK_INLINE void load(V& values, const T* from) {
-  std::memcpy(&values, from, sizeof values);
-}
-template <class V, class T>
-TAPEDECK_INLINE void store(const V& values, T* to) {
-  std::memcpy(to, &values, sizeof values);
-}
+constexpr int in_a_vector = register_bytes / static_cast<int>(sizeof(T));
 
 template <class V>
 TAPEDECK_INLINE auto is_nan(const V& value) {

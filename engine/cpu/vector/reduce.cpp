@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "engine/cpu/dispatch.h"
-#include "engine/cpu/vector/math.h"
+#include "engine/cpu/vector/wide.h"
 
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
@@ -13,12 +13,9 @@ constexpr int vector_bytes = lane_vector_bytes;
 constexpr int accumulators = lane_vectors;
 
 template <class T>
-struct Wide {
-  typedef T type __attribute__((vector_size(vector_bytes)));
-  static constexpr int lanes = vector_bytes / static_cast<int>(sizeof(T));
-};
+constexpr int lanes = vector_bytes / static_cast<int>(sizeof(T));
 template <class T>
-using wide_t = typename Wide<T>::type;
+using Lanes = Wide<T, lanes<T>>;
 
 struct Sum {
   template <class T>
@@ -47,8 +44,8 @@ struct Maximum {
   static constexpr T neutral = lowest<T>;
   template <class V>
   TAPEDECK_INLINE static void combine(V& a, const V& b) {
-    const V larger = a > b ? a : b;  // in two steps, or loops over it stay scalar
-    a = a != a ? a : larger;
+    const V larger = pick(a > b, a, b);  // in two steps, or loops over it stay scalar
+    a = pick(a != a, a, larger);
   }
 };
 struct Minimum {
@@ -56,8 +53,8 @@ struct Minimum {
   static constexpr T neutral = highest<T>;
   template <class V>
   TAPEDECK_INLINE static void combine(V& a, const V& b) {
-    const V smaller = a < b ? a : b;
-    a = a != a ? a : smaller;
+    const V smaller = pick(a < b, a, b);
+    a = pick(a != a, a, smaller);
   }
 };
 struct Any {
@@ -77,16 +74,9 @@ struct All {
   }
 };
 
-template <class T>
-TAPEDECK_INLINE wide_t<T> spread(T value) {
-  wide_t<T> vector;
-  for (int lane = 0; lane < Wide<T>::lanes; ++lane) vector[lane] = value;
-  return vector;
-}
-
 template <class T, int bytes>
 struct Part {
-  typedef T type __attribute__((vector_size(bytes)));
+  using type = Wide<T, bytes / static_cast<int>(sizeof(T))>;
 };
 template <class T>
 struct Part<T, static_cast<int>(sizeof(T))> {
@@ -101,14 +91,19 @@ TAPEDECK_INLINE T fold(const V& vector, std::int64_t i, std::int64_t count, Get 
     return vector;
   } else {
     using Half = typename Part<T, bytes / 2>::type;
-    constexpr std::int64_t lanes = bytes / 2 / static_cast<int>(sizeof(T));
+    constexpr std::int64_t part = bytes / 2 / static_cast<int>(sizeof(T));
     Half halves[2];
-    std::memcpy(halves, &vector, bytes);
+    if constexpr (in_halves<V>) {
+      halves[0] = vector.low;
+      halves[1] = vector.high;
+    } else {
+      std::memcpy(halves, &vector, bytes);
+    }
     F::combine(halves[0], halves[1]);
-    if ((count & lanes) != 0) {
+    if ((count & part) != 0) {
       get(halves[1], i);
       F::combine(halves[0], halves[1]);
-      i += lanes;
+      i += part;
     }
     return fold<T, F, bytes / 2>(halves[0], i, count, get);
   }
@@ -117,26 +112,26 @@ TAPEDECK_INLINE T fold(const V& vector, std::int64_t i, std::int64_t count, Get 
 /// Calls `get(vector, i)` to load the vector, of any length, at element i.
 template <class T, class F, class Get>
 TAPEDECK_INLINE T reduce_lanes(std::int64_t count, Get get) {
-  constexpr int lanes = Wide<T>::lanes;
-  const wide_t<T> neutral = spread<T>(F::template neutral<T>);
-  wide_t<T> sums[accumulators] = {neutral, neutral, neutral, neutral};
-  wide_t<T> values[accumulators];
+  constexpr int width = lanes<T>;
+  Lanes<T> sums[accumulators], values[accumulators];
+#pragma GCC unroll 4
+  for (Lanes<T>& sum : sums) fill(sum, F::template neutral<T>);
   std::int64_t i = 0;
-  for (; i + accumulators * lanes <= count; i += accumulators * lanes) {
+  for (; i + accumulators * width <= count; i += accumulators * width) {
     get(values[0], i);
-    get(values[1], i + lanes);
-    get(values[2], i + 2 * lanes);
-    get(values[3], i + 3 * lanes);
+    get(values[1], i + width);
+    get(values[2], i + 2 * width);
+    get(values[3], i + 3 * width);
     F::combine(sums[0], values[0]);
     F::combine(sums[1], values[1]);
     F::combine(sums[2], values[2]);
     F::combine(sums[3], values[3]);
   }
-  for (; i + lanes <= count; i += lanes) {
+  for (; i + width <= count; i += width) {
     get(values[0], i);
     F::combine(sums[0], values[0]);
   }
-  if (count >= accumulators * lanes) {
+  if (count >= accumulators * width) {
     F::combine(sums[0], sums[1]);
     F::combine(sums[2], sums[3]);
     F::combine(sums[0], sums[2]);
@@ -148,7 +143,7 @@ template <class T, class F>
 void reduce_loop(const void* values, std::int64_t count, void* out) {
   const T* x = static_cast<const T*>(values);
   *static_cast<T*>(out) = reduce_lanes<T, F>(
-      count, [x](auto& vector, std::int64_t i) { std::memcpy(&vector, x + i, sizeof vector); });
+      count, [x](auto& vector, std::int64_t i) { load(vector, x + i); });
 }
 
 template <class T, class F>
@@ -203,8 +198,8 @@ void pairs_loop(const void* a, const void* b, std::int64_t count, void* out) {
   const T* y = static_cast<const T*>(b);
   *static_cast<T*>(out) = reduce_lanes<T, Sum>(count, [x, y](auto& vector, std::int64_t i) {
     auto other = vector;
-    std::memcpy(&vector, x + i, sizeof vector);
-    std::memcpy(&other, y + i, sizeof vector);
+    load(vector, x + i);
+    load(other, y + i);
     vector = F::of(vector, other);
   });
 }

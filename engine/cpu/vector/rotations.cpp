@@ -5,18 +5,10 @@
 #include <cstring>
 
 #include "engine/cpu/dispatch.h"
-#include "engine/cpu/vector/math.h"
+#include "engine/cpu/vector/wide.h"
 
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
-
-#if defined(__AVX512F__)
-constexpr int register_bytes = 64;
-#elif defined(__AVX2__)
-constexpr int register_bytes = 32;
-#else
-constexpr int register_bytes = 16;
-#endif
 
 /// The row that two rotations share stays in registers.
 template <class Vector, int count_of_vectors, class T>

@@ -1,18 +1,17 @@
 // What is told of a tensor's values, of one block of them: always in doubles, in eight lanes, so that every
 // instruction set gives the same bits.
-#include <cstring>
 #include <limits>
 #include <type_traits>
 
 #include "engine/cpu/dispatch.h"
-#include "engine/cpu/vector/math.h"
+#include "engine/cpu/vector/wide.h"
 
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
 
 constexpr int lanes = 8;
-typedef double Doubles __attribute__((vector_size(lanes * sizeof(double))));
-typedef std::int64_t Masks __attribute__((vector_size(lanes * sizeof(std::int64_t))));
+using Doubles = Wide<double, lanes>;
+using Masks = Wide<std::int64_t, lanes>;
 
 /// bool is read as the bytes that it is.
 template <class T>
@@ -24,20 +23,16 @@ struct Stored<bool> {
   using type = std::uint8_t;
 };
 
-template <class T>
-TAPEDECK_INLINE Doubles load_doubles(const T* from) {
-  typedef T Values __attribute__((vector_size(lanes * sizeof(T))));
-  Values values;
-  std::memcpy(&values, from, sizeof values);
-  return __builtin_convertvector(values, Doubles);
-}
-
 /// Calls `block` with eight values, and again; those that are left over one by one, with `single`.
 template <class T, class Block, class Single>
 TAPEDECK_INLINE void for_values(const T* values, std::int64_t count, const Block& block,
                                 const Single& single) {
   std::int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) block(load_doubles(values + i));
+  for (; i + lanes <= count; i += lanes) {
+    Doubles eight;
+    load_converted(eight, values + i);
+    block(eight);
+  }
   for (; i < count; ++i) single(static_cast<double>(values[i]));
 }
 
@@ -51,7 +46,9 @@ constexpr double smallest_normal() {
 template <class T>
 BlockStatistics examine(const void* from, std::int64_t count) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  Doubles sums = {}, odds = {}, low = Doubles{} + infinity, high = Doubles{} - infinity;
+  Doubles sums = {}, odds = {}, low, high;
+  fill(low, infinity);
+  fill(high, -infinity);
   constexpr double limit = smallest_normal<T>();
   Masks zeros = {}, tiny = {};
   BlockStatistics all{0, infinity, -infinity, 0, 0, 0};
@@ -62,8 +59,8 @@ BlockStatistics examine(const void* from, std::int64_t count) {
         odds += values - values;  // 0, or NaN
         zeros -= values == 0.;
         tiny -= (values < limit) & (values > -limit);
-        low = values < low ? values : low;
-        high = values > high ? values : high;
+        low = pick(values < low, values, low);
+        high = pick(values > high, values, high);
       },
       [&](double value) {
         all.sum += value;
@@ -73,13 +70,13 @@ BlockStatistics examine(const void* from, std::int64_t count) {
         all.minimum = value < all.minimum ? value : all.minimum;
         all.maximum = value > all.maximum ? value : all.maximum;
       });
-  for (int lane = 0; lane < lanes; ++lane) {
-    all.sum += sums[lane];
-    all.odd += odds[lane];
-    all.zeros += static_cast<std::uint64_t>(zeros[lane]);
-    all.subnormals += static_cast<std::uint64_t>(tiny[lane] - zeros[lane]);
-    all.minimum = low[lane] < all.minimum ? low[lane] : all.minimum;
-    all.maximum = high[lane] > all.maximum ? high[lane] : all.maximum;
+  for (int i = 0; i < lanes; ++i) {
+    all.sum += lane(sums, i);
+    all.odd += lane(odds, i);
+    all.zeros += static_cast<std::uint64_t>(lane(zeros, i));
+    all.subnormals += static_cast<std::uint64_t>(lane(tiny, i) - lane(zeros, i));
+    all.minimum = lane(low, i) < all.minimum ? lane(low, i) : all.minimum;
+    all.maximum = lane(high, i) > all.maximum ? lane(high, i) : all.maximum;
   }
   return all;
 }
@@ -95,7 +92,7 @@ double spread(const void* from, std::int64_t count, double mean) {
         sums += distances * distances;
       },
       [&](double value) { sum += (value - mean) * (value - mean); });
-  for (int lane = 0; lane < lanes; ++lane) sum += sums[lane];
+  for (int i = 0; i < lanes; ++i) sum += lane(sums, i);
   return sum;
 }
 
@@ -122,9 +119,9 @@ void count_bins(const void* from, std::int64_t count, const BinScale& bins, std:
 template <class T>
 bool finite(const void* from, std::int64_t count) {
   constexpr int together = 4;  // so that no sum waits for the one before it
-  constexpr auto width = static_cast<std::int64_t>(64 / sizeof(T));
+  constexpr int width = static_cast<int>(64 / sizeof(T));
   constexpr std::int64_t at_once = std::int64_t{1} << 14;
-  typedef T Values __attribute__((vector_size(64)));
+  using Values = Wide<T, width>;
   const T* values = static_cast<const T*>(from);
   for (std::int64_t begin = 0; begin < count; begin += at_once) {
     const std::int64_t end = count - begin < at_once ? count : begin + at_once;
@@ -133,13 +130,13 @@ bool finite(const void* from, std::int64_t count) {
     for (; i + together * width <= end; i += together * width)
       for (int part = 0; part < together; ++part) {
         Values block;
-        std::memcpy(&block, values + i + part * width, sizeof block);
+        load(block, values + i + part * width);
         odds[part] += block - block;
       }
     T odd = 0;
     for (; i < end; ++i) odd += values[i] - values[i];
     for (const Values& part : odds)
-      for (int lane = 0; lane < width; ++lane) odd += part[lane];
+      for (int k = 0; k < width; ++k) odd += lane(part, k);
     if (!(odd == 0)) return false;
   }
   return true;

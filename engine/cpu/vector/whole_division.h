@@ -1,8 +1,10 @@
-// Quotients and remainders of 64-bit whole numbers. Below 2⁵³ they go by float64, which vectors divide: a
-// quotient that is not whole is further from the next whole number than the rounding reaches. Included by
+// Quotients and remainders of 64-bit whole numbers. Below 2⁵¹ they go by float64, which vectors divide: a
+// quotient that is not whole is further from the next whole number than the rounding reaches, and what it
+// takes back to whole numbers are two additions, which every instruction set has. Included by
 // vector/binary.cpp only.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "engine/cpu/vector/arithmetic.h"
@@ -11,36 +13,42 @@ namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
 
 using Whole = std::int64_t;
+using WholeBits = std::uint64_t;
 
-/// Towards 0; both are below 2⁵³.
-TAPEDECK_INLINE Whole quotient_of(Whole x, Whole y) {
-  return static_cast<Whole>(static_cast<double>(x) / static_cast<double>(y));
+constexpr int whole_range = 52;  ///< bits of the numbers from −2⁵¹ up to 2⁵¹ − 1
+constexpr WholeBits whole_limit = WholeBits{1} << (whole_range - 1);
+constexpr double whole_base = 0x1.8p52;  ///< x + this holds the nearest whole number in its low bits
+constexpr auto whole_bits = std::bit_cast<WholeBits>(whole_base);
+
+// Of numbers in that range.
+TAPEDECK_INLINE double number(Whole x) {
+  return std::bit_cast<double>(static_cast<WholeBits>(x) + whole_bits) - whole_base;
 }
-/// Whether what is left of a division towards 0 has the other sign than the divisor.
-TAPEDECK_INLINE bool turns_round(Whole remainder, Whole y) {
-  return (remainder != 0) & ((remainder ^ y) < 0);
+TAPEDECK_INLINE Whole whole(double x) {
+  return static_cast<Whole>(std::bit_cast<WholeBits>(x + whole_base) - whole_bits);
+}
+TAPEDECK_INLINE double floor_of(double x) {
+  const double nearest = (x + whole_base) - whole_base;
+  return nearest - (nearest > x ? 1.0 : 0.0);
+}
+TAPEDECK_INLINE double towards_zero(double x) {
+  return x < 0 ? -floor_of(-x) : floor_of(x);
 }
 
 struct FloorQuotient {
-  TAPEDECK_INLINE static Whole below(Whole x, Whole y) {
-    const Whole quotient = quotient_of(x, y);
-    return quotient - (turns_round(x - quotient * y, y) ? 1 : 0);
-  }
+  TAPEDECK_INLINE static Whole below(double x, double y) { return whole(floor_of(x / y)); }
   static Whole any(Whole x, Whole y) { return floordiv_of(x, y); }
 };
 struct FloorRemainder {
-  TAPEDECK_INLINE static Whole below(Whole x, Whole y) {
-    const Whole remainder = x - quotient_of(x, y) * y;
-    return turns_round(remainder, y) ? remainder + y : remainder;
-  }
+  TAPEDECK_INLINE static Whole below(double x, double y) { return whole(x - floor_of(x / y) * y); }
   static Whole any(Whole x, Whole y) { return mod_of(x, y); }
 };
 struct CutQuotient {
-  TAPEDECK_INLINE static Whole below(Whole x, Whole y) { return quotient_of(x, y); }
+  TAPEDECK_INLINE static Whole below(double x, double y) { return whole(towards_zero(x / y)); }
   static Whole any(Whole x, Whole y) { return truncatediv_of(x, y); }
 };
 struct CutRemainder {
-  TAPEDECK_INLINE static Whole below(Whole x, Whole y) { return x - quotient_of(x, y) * y; }
+  TAPEDECK_INLINE static Whole below(double x, double y) { return whole(x - towards_zero(x / y) * y); }
   static Whole any(Whole x, Whole y) { return truncatemod_of(x, y); }
 };
 
@@ -48,20 +56,19 @@ template <class F>
 void whole_division_loop(const void* a, std::int64_t a_step, const void* b, std::int64_t b_step, void* out,
                          std::int64_t count) {
   constexpr std::int64_t together = 64;
-  constexpr Whole limit = Whole{1} << 53;
   const Whole* __restrict x = static_cast<const Whole*>(a);
   const Whole* __restrict z = static_cast<const Whole*>(b);
   Whole* __restrict y = static_cast<Whole*>(out);
   std::int64_t i = 0;
   const auto blocks = [&](auto left, auto right) {
     for (; i + together <= count; i += together) {
-      Whole outside = 0;
+      WholeBits outside = 0;
       for (std::int64_t j = i; j < i + together; ++j) {
         const Whole p = left(j), q = right(j);
-        outside |= (p >= limit) | (p <= -limit) | (q >= limit) | (q <= -limit) ? 1 : 0;
-        y[j] = F::below(p, q);
+        outside |= (static_cast<WholeBits>(p) + whole_limit) | (static_cast<WholeBits>(q) + whole_limit);
+        y[j] = F::below(number(p), number(q));
       }
-      if (outside != 0)
+      if (outside >> whole_range != 0)
         for (std::int64_t j = i; j < i + together; ++j) y[j] = F::any(left(j), right(j));
     }
   };

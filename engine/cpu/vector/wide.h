@@ -1,0 +1,142 @@
+// Vectors of a fixed number of lanes, whatever the registers' width: in one register where the instruction
+// set has one as wide, else in halves. (GCC keeps vectors that are wider than a register in memory.) Included
+// by vector/*.cpp only.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "engine/cpu/vector/math.h"
+
+namespace tapedeck::cpu::TAPEDECK_ISA {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int register_bytes = 64;
+#elif defined(__AVX2__)
+constexpr int register_bytes = 32;
+#else
+constexpr int register_bytes = 16;
+#endif
+
+/// What `+` and the like do in each lane, and in each half.
+template <class Half>
+struct Halves {
+  Half low, high;
+
+#define TAPEDECK_IN_HALVES(op)                                                                               \
+  TAPEDECK_INLINE friend auto operator op(const Halves& a, const Halves& b) {                                \
+    return Halves<decltype(a.low op b.low)>{a.low op b.low, a.high op b.high};                               \
+  }                                                                                                          \
+  template <class T>                                                                                         \
+    requires std::is_arithmetic_v<T>                                                                         \
+  TAPEDECK_INLINE friend auto operator op(const Halves& a, T b) {                                            \
+    return Halves<decltype(a.low op b)>{a.low op b, a.high op b};                                            \
+  }
+  TAPEDECK_IN_HALVES(+)
+  TAPEDECK_IN_HALVES(-)
+  TAPEDECK_IN_HALVES(*)
+  TAPEDECK_IN_HALVES(&)
+  TAPEDECK_IN_HALVES(|)
+  TAPEDECK_IN_HALVES(==)
+  TAPEDECK_IN_HALVES(!=)
+  TAPEDECK_IN_HALVES(<)
+  TAPEDECK_IN_HALVES(>)
+#undef TAPEDECK_IN_HALVES
+  template <class Other>
+  TAPEDECK_INLINE Halves& operator+=(const Other& other) {
+    return *this = *this + other;
+  }
+  template <class Other>
+  TAPEDECK_INLINE Halves& operator-=(const Other& other) {
+    return *this = *this - other;
+  }
+  template <class Other>
+  TAPEDECK_INLINE Halves& operator*=(const Other& other) {
+    return *this = *this * other;
+  }
+};
+template <class V>
+constexpr bool in_halves = false;
+template <class Half>
+constexpr bool in_halves<Halves<Half>> = true;
+
+template <class T, int count>
+struct WideType {
+  static constexpr bool fits = count * sizeof(T) <= register_bytes;
+  typedef T Whole __attribute__((vector_size(fits ? count * sizeof(T) : sizeof(T))));
+  static auto type() {
+    if constexpr (fits)
+      return Whole{};
+    else
+      return Halves<decltype(WideType<T, count / 2>::type())>{};
+  }
+};
+/// `count` lanes of T, a power of two.
+template <class T, int count>
+using Wide = decltype(WideType<T, count>::type());
+
+template <class V>
+TAPEDECK_INLINE auto lane(const V& vector, int at) {
+  if constexpr (in_halves<V>) {
+    constexpr int half = static_cast<int>(sizeof vector.low / sizeof(lane(vector.low, 0)));
+    return at < half ? lane(vector.low, at) : lane(vector.high, at - half);
+  } else {
+    return vector[at];
+  }
+}
+/// Every lane.
+template <class V, class T>
+TAPEDECK_INLINE void fill(V& vector, T value) {
+  if constexpr (in_halves<V>) {
+    fill(vector.low, value);
+    vector.high = vector.low;
+  } else {
+    vector = V{} + value;
+  }
+}
+template <class V, class T>
+TAPEDECK_INLINE void load(V& vector, const T* from) {
+  if constexpr (in_halves<V>) {
+    load(vector.low, from);
+    load(vector.high, from + sizeof vector.low / sizeof(T));
+  } else {
+    std::memcpy(&vector, from, sizeof vector);
+  }
+}
+template <class V, class T>
+TAPEDECK_INLINE void store(const V& vector, T* to) {
+  if constexpr (in_halves<V>) {
+    store(vector.low, to);
+    store(vector.high, to + sizeof vector.low / sizeof(T));
+  } else {
+    std::memcpy(to, &vector, sizeof vector);
+  }
+}
+/// The numbers as those of the vector.
+template <class V, class T>
+TAPEDECK_INLINE void load_converted(V& vector, const T* from) {
+  constexpr auto lanes = sizeof(V) / sizeof(lane(vector, 0));
+  if constexpr (in_halves<V>) {
+    load_converted(vector.low, from);
+    load_converted(vector.high, from + lanes / 2);
+  } else {
+    typedef T Given __attribute__((vector_size(lanes * sizeof(T))));
+    Given given;
+    std::memcpy(&given, from, sizeof given);
+    vector = __builtin_convertvector(given, V);
+  }
+}
+
+/// Lane by lane, or of two numbers: the first where the mask says so, else the second.
+template <class Mask, class V>
+TAPEDECK_INLINE V pick(const Mask& mask, const V& a, const V& b) {
+  if constexpr (in_halves<V>)
+    return {pick(mask.low, a.low, b.low), pick(mask.high, a.high, b.high)};
+  else
+    return mask ? a : b;
+}
+
+}  // namespace
+}  // namespace tapedeck::cpu::TAPEDECK_ISA
