@@ -27,7 +27,7 @@ std::vector<Child> children_of(const Recorder& recorder, const RecordView& vjp, 
       if (beyond || glance.head.parent != playback) return;
       const bool is_vjp = glance.head.kind == EventKind::vjp;
       beyond = is_vjp && glance.number > vjp.number;
-      const bool sum = glance.head.kind == EventKind::op && glance.head.op->name == "add";
+      const bool sum = glance.head.kind == EventKind::op && glance.head.op->form == Form::sum;
       if (beyond || (!is_vjp && !sum)) return;
       children.push_back({glance.number, glance.head.forward, is_vjp, glance.state == RecordState::done,
                           TensorIds(glance.inputs.begin(), glance.inputs.end()),

@@ -88,7 +88,7 @@ Tensor joined(const OpContext& c) {
 
 }  // namespace
 
-TAPEDECK_OP(add_op, VjpReads::shapes) = binary_row(
+TAPEDECK_OP(add_op, VjpReads::shapes, Form::sum) = binary_row(
     {"add",
      {"add", "math.add"},
      "The sum: x + y. Integers wrap around; strings are put behind one another.",

@@ -143,6 +143,7 @@ TAPEDECK_OP(bitcast_op) = {
                            {input.count()});
           return one(std::move(out));
         },
+    .form = Form::bits,
     .vjp = nullptr,
     .vjp_formula = "none",
     .cost = cost::view,

@@ -206,6 +206,7 @@ OpDef convolution_row(std::string name, std::vector<std::string> python_names) {
       .attributes = window_attributes(),
       .shape_rule = convolution_shape<depthwise>,
       .forward = convolution_forward<depthwise>,
+      .form = depthwise ? Form::depthwise_convolution : Form::convolution,
       .vjp = convolution_vjp<depthwise>,
       .vjp_formula = "d(input) = dy ⋆ᵀ filter, d(filter) = input ⋆ dy",
       .cost = convolution_cost<depthwise, Part::output>,

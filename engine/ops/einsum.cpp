@@ -346,6 +346,7 @@ TAPEDECK_OP(einsum_op) = {
     .attributes = {{.name = "equation", .kind = AttributeKind::text, .fallback = {}, .required = true}},
     .shape_rule = einsum_shape,
     .forward = einsum_forward,
+    .form = Form::einsum,
     .vjp_reads = VjpReads::inputs,
     .vjp = einsum_vjp,
     .vjp_formula = "dxᵢ = einsum(dy, the other inputs -> the axes of xᵢ)",

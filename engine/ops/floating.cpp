@@ -1,7 +1,6 @@
 #include "engine/ops/floating.h"
 
 #include <algorithm>
-#include <initializer_list>
 
 #include "engine/ops/observer.h"
 #include "engine/ops/thread_state.h"
@@ -10,20 +9,6 @@ namespace tapedeck {
 namespace {
 
 thread_local std::optional<DType> scope_dtype;
-
-bool is_one_of(const OpDef& op, std::initializer_list<const char*> names) {
-  return std::any_of(names.begin(), names.end(), [&](const char* name) { return op.name == name; });
-}
-
-/// Its dtype says how bits are read.
-bool reads_bits(const OpDef& op) {
-  return is_one_of(op, {"bitcast"});
-}
-
-/// Whether other numbers come out in another dtype. Dropping out and shuffling draw the same ones in all.
-bool draws(const OpDef& op) {
-  return !is_one_of(op, {"dropout", "random_shuffle"}) && op.has("counter");
-}
 
 /// Numbers beside the tensors, as the rate of an optimiser's step: of a dtype that the op prescribes.
 bool prescribed(const OpDef& op, std::size_t input) {
@@ -76,8 +61,8 @@ Tensor converted(const Tensor& tensor, DType dtype) {
 }
 
 Tensors run_floating(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
-  const bool random = draws(op);
-  if (reads_bits(op) || (!random && !scope_dtype)) return run_as_given(op, inputs, attributes);
+  const bool random = op.form == Form::drawn;
+  if (op.form == Form::bits || (!random && !scope_dtype)) return run_as_given(op, inputs, attributes);
   const auto wanted = [&](DType dtype) { return counterpart(dtype, random ? DType::float32 : *scope_dtype); };
   Tensors operands;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -142,6 +142,7 @@ TAPEDECK_OP(gather_op) = {
                    {.name = "batch_dims", .kind = AttributeKind::integer, .fallback = std::int64_t{0}}},
     .shape_rule = gather_shape,
     .forward = gather_forward,
+    .form = Form::gather,
     .vjp_reads = VjpReads::inputs,
     .vjp = gather_vjp,
     .vjp_formula = "d(params) = sums of dy by index",

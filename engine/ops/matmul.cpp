@@ -173,6 +173,7 @@ TAPEDECK_OP(matmul_op) = {
                    {.name = "adjoint_b", .kind = AttributeKind::boolean, .fallback = false}},
     .shape_rule = matmul_shape,
     .forward = matmul_forward,
+    .form = Form::matmul,
     .vjp_reads = VjpReads::inputs,
     .vjp = matmul_vjp,
     .vjp_formula = "dA = dC·Bᵀ, dB = Aᵀ·dC",

@@ -130,6 +130,21 @@ struct ResultForm {
 /// bits: sums and products of the same bits are the same; order: what is greater stays greater.
 enum class Uint64Way : std::uint8_t { none, bits, order };
 
+/// What the tape and the analyses (engine/debug) need to know of how an op's elements come about, where the
+/// row's functions alone do not tell it.
+enum class Form : std::uint8_t {
+  other,
+  sum,     ///< of two tensors: how a playback adds up gradients
+  matmul,  ///< of the last two axes, by `transpose_a`, `adjoint_a` and their like
+  einsum,
+  convolution,            ///< of images with filters [rows, columns, channels, results]
+  depthwise_convolution,  ///< the last extent of its filters: results of each channel
+  reduction,              ///< over the axes that its attribute `axis` names
+  gather,                 ///< of slices
+  drawn,                  ///< random numbers, in another dtype other ones
+  bits,                   ///< its dtype says how bits are read
+};
+
 struct OpDef {
   std::string name;                       ///< the op's one name in records and errors, TensorFlow's: "matmul"
   std::vector<std::string> python_names;  ///< under `tf.`: {"matmul", "linalg.matmul"}; empty: not public
@@ -137,6 +152,7 @@ struct OpDef {
   std::vector<AttributeSpec> attributes;
   ShapeRule shape_rule = nullptr;
   Forward forward = nullptr;
+  Form form = Form::other;
   VjpReads vjp_reads = VjpReads::everything;
   Vjp vjp = nullptr;        ///< nullptr: not differentiable (comparisons, argmax, random)
   std::string vjp_formula;  ///< for the inspector: "dA = dC·Bᵀ, dB = Aᵀ·dC"; "none" where vjp is nullptr
@@ -221,11 +237,13 @@ class Registry {
 
 /// Ends an op's section: `TAPEDECK_OP(matmul_op) = { .name = "matmul", … };`
 /// defines `const OpDef& matmul_op` and registers it. Of a row that a function makes, what its VJP reads
-/// stands beside it: `TAPEDECK_OP(exp_op, VjpReads::outputs) = unary_op<…>(…);`
+/// stands beside it, and its form: `TAPEDECK_OP(exp_op, VjpReads::outputs) = unary_op<…>(…);`
 struct OpRegistration {
   std::optional<VjpReads> vjp_reads = {};
+  std::optional<Form> form = {};
   const OpDef& operator=(OpDef op) const {
     if (vjp_reads) op.vjp_reads = *vjp_reads;
+    if (form) op.form = *form;
     return Registry::instance().add(std::move(op));
   }
 };

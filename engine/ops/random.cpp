@@ -131,6 +131,7 @@ OpDef normal_row(std::string name, std::vector<std::string> python_names, const 
       .attributes = random_attributes("mean", 0.0, "stddev", 1.0),
       .shape_rule = normal_shape,
       .forward = forward,
+      .form = Form::drawn,
       .vjp = nullptr,
       .vjp_formula = "none",
       .doc =
@@ -160,6 +161,7 @@ TAPEDECK_OP(random_uniform_op) = {
     .attributes = random_attributes("minval", 0.0, "maxval", std::monostate{}),
     .shape_rule = uniform_shape,
     .forward = uniform_forward,
+    .form = Form::drawn,
     .vjp = nullptr,
     .vjp_formula = "none",
     .doc = std::string("Random numbers, uniform on [minval, maxval).\n\nshape: extents of the result; "

@@ -199,6 +199,7 @@ TAPEDECK_OP(random_categorical_op) = {
                                        " of logits has no finite value, or a NaN or +Inf");
           return one(std::move(out));
         },
+    .form = Form::drawn,
     .vjp = nullptr,
     .vjp_formula = "none",
     .doc = std::string(
@@ -245,6 +246,7 @@ TAPEDECK_OP(random_gamma_op) = {
                                  out.writable_data<std::byte>(), out.count());
           return one(std::move(out));
         },
+    .form = Form::drawn,
     .vjp =
         [](const VjpContext& c) {
           const Tensor& alpha = c.inputs[0];
@@ -299,6 +301,7 @@ TAPEDECK_OP(random_poisson_op) = {
                                    out.writable_data<std::byte>(), out.count());
           return one(std::move(out));
         },
+    .form = Form::drawn,
     .vjp = nullptr,
     .vjp_formula = "none",
     .doc = std::string(
@@ -370,6 +373,7 @@ TAPEDECK_OP(random_binomial_op) = {
                                     out.writable_data<std::byte>(), out.count());
           return one(std::move(out));
         },
+    .form = Form::drawn,
     .vjp = nullptr,
     .vjp_formula = "none",
     .doc =

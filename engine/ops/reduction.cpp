@@ -110,6 +110,7 @@ OpDef reduction_row(ReductionText text, Kind kind, ShapeRule shape_rule, Forward
            {.name = "keepdims", .kind = AttributeKind::boolean, .fallback = false, .old_name = "keep_dims"}},
       .shape_rule = shape_rule,
       .forward = forward,
+      .form = Form::reduction,
       .vjp = vjp,
       .vjp_formula = std::move(text.formula),
       .cost = text.cost,

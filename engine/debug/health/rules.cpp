@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/debug/why/elements.h"
+#include "engine/ops/op.h"
 #include "engine/record/health.h"
 
 namespace tapedeck::debug {
@@ -169,11 +170,17 @@ Findings dead_units(const HealthCases& cases) {
   return found;
 }
 
+/// Softmax decides: its results are meant to lie near 0 and 1.
+bool decides(const HealthCase& subject) {
+  const OpDef* op = Registry::instance().find(subject.op);
+  return op && op->facts.activation == Activation::softmax;
+}
+
 Findings saturated_units(const HealthCases& cases) {
   Findings found;
   for (const HealthCase& subject : cases) {
     const HealthPoints& points = curve_of(subject, quantity::saturated);
-    if (points.empty() || subject.op == "softmax" || points.back().value < many_saturated) continue;
+    if (points.empty() || decides(subject) || points.back().value < many_saturated) continue;
     add_lasting(
         found, subject, quantity::saturated, [](double value) { return value >= 0.8 * many_saturated; },
         {"saturated units", HealthSeverity::warning,

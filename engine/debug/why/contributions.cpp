@@ -162,7 +162,7 @@ class Contributions {
                              std::uint64_t tensor, std::int64_t place) {
     const Output output{slot, past_.value(tensor)};
     const auto places = places_read(elementwise_, record, inputs, output, place);
-    if (record.head.op->name == "matmul" && places.size() == 2 && places[0] && places[1])
+    if (record.head.op->form == Form::matmul && places.size() == 2 && places[0] && places[1])
       return parts_of_matmul(record, inputs, places);
     if (record.head.op->vjp && is_floating(output.value.dtype())) try {
         Tensors outputs;

@@ -207,8 +207,9 @@ std::vector<ReadPlaces> read_by_matmul(const RecordView& record, std::span<const
 /// Whether the record is a reduction of some of its input's axes; then what was read for the element.
 std::optional<Places> read_by_reduction(const RecordView& record, const Tensor& input, const Tensor& output,
                                         std::int64_t place) {
+  if (record.head.op->form != Form::reduction) return std::nullopt;
   const auto* axes = integers(record, "axis");
-  if (!axes || !record.head.op->name.starts_with("reduce_")) return std::nullopt;
+  if (!axes) return std::nullopt;
   const Shape& shape = input.shape();
   std::vector<bool> reduced(static_cast<std::size_t>(shape.rank()), false);
   for (const std::int64_t axis : *axes)
@@ -325,7 +326,7 @@ std::vector<ReadPlaces> places_read(Elementwise& elementwise, const RecordView& 
     }
   }
   if (inputs.size() == 1 && same_elements(inputs[0], output.value)) return {Places{place}};
-  if (record.head.op->name == "matmul" && inputs[0].rank() >= 2 && inputs[1].rank() >= 2)
+  if (record.head.op->form == Form::matmul && inputs[0].rank() >= 2 && inputs[1].rank() >= 2)
     return read_by_matmul(record, inputs, output.value, place);
   if (inputs.size() == 1)
     if (auto places = read_by_reduction(record, inputs[0], output.value, place)) return {std::move(places)};

@@ -71,7 +71,7 @@ class Parts {
       if (!maker) return false;
       const RecordView* vjp = past_.around(*maker, EventKind::vjp);
       if (!vjp) {  // the playback's own sums
-        if (maker->head.op->name != "add") return false;
+        if (maker->head.op->form != Form::sum) return false;
         waiting.insert(waiting.end(), maker->inputs.begin(), maker->inputs.end());
         continue;
       }

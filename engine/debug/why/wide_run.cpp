@@ -29,7 +29,7 @@ Tensors run_wide(const RecordView& record, std::span<const Tensor> inputs,
                  std::span<const DType> original_dtypes) {
   const bool made_of_numbers = std::any_of(inputs.begin(), inputs.end(),
                                            [](const Tensor& input) { return is_floating(input.dtype()); });
-  if (made_of_numbers && !record.head.op->name.starts_with("random")) try {
+  if (made_of_numbers && record.head.op->form != Form::drawn) try {
       return widened(replay_op(*record.head.op, inputs, to_float64(record.head.attributes)));
     } catch (const Error&) {  // no kernel for float64
     }
