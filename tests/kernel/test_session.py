@@ -1,5 +1,6 @@
 """The session module: curves of what cells end with, the debug server's endpoint, the kernelspec, Jupyter's start."""
 
+import contextlib
 import json
 import math
 import os
@@ -128,6 +129,41 @@ class Endpoint(unittest.TestCase):
             session_endpoint.prepare(f"/somewhere/kernel-{'x' * 100}.json")
 
 
+@contextlib.contextmanager
+def running_session(specs, **environment):
+    """A client of a session that Jupyter starts."""
+    manager = KernelManager(kernel_name="tapedeck", kernel_spec_manager=specs)
+    manager.start_kernel(env=dict(os.environ, **environment))
+    client = manager.client()
+    try:
+        client.start_channels()
+        client.wait_for_ready(TIMEOUT)
+        yield client
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel()
+
+
+class Completion(unittest.TestCase):
+    CODE = "import json\njson.JSONDec"
+
+    def matches(self, specs, cache):
+        with running_session(specs, XDG_CACHE_HOME=cache) as client:
+            reply = client.complete(self.CODE, len(self.CODE), reply=True, timeout=TIMEOUT)
+        return reply["content"]["matches"]
+
+    def test_outlives_a_cache_of_which_a_killed_session_left_parts(self):
+        specs = KernelSpecManager(kernel_dirs=[os.path.join(os.environ["TAPEDECK_BUILD_DIR"], "kernelspec")])
+        with tempfile.TemporaryDirectory() as cache:
+            self.assertIn("JSONDecoder", self.matches(specs, cache))
+            files = [os.path.join(folder, name) for folder, _, names in os.walk(cache) for name in names
+                     if name.endswith(".pkl")]
+            self.assertTrue(files)
+            for file in files:
+                os.truncate(file, os.path.getsize(file) // 2)
+            self.assertIn("JSONDecoder", self.matches(specs, cache))
+
+
 class Kernelspec(unittest.TestCase):
     def test_the_builds_kernelspec_is_the_installed_one(self):
         build = os.environ["TAPEDECK_BUILD_DIR"]
@@ -141,22 +177,14 @@ class Kernelspec(unittest.TestCase):
                                   check=True, capture_output=True, text=True, timeout=TIMEOUT).stdout
             folder = os.path.join(prefix, "share/jupyter/kernels")
             self.assertEqual(told.strip(), f'Installed "Tapedeck (Python)" in {folder}/tapedeck')
-            manager = KernelManager(kernel_name="tapedeck",
-                                    kernel_spec_manager=KernelSpecManager(kernel_dirs=[folder]))
-            manager.start_kernel()
-            client = manager.client()
-            try:
-                client.start_channels()
-                client.wait_for_ready(TIMEOUT)
-                texts = []
+            specs = KernelSpecManager(kernel_dirs=[folder])
+            texts = []
+            with running_session(specs) as client:
                 reply = client.execute_interactive(
                     "import sys\nprint('tapedeck._session.app' in sys.modules)", timeout=TIMEOUT,
                     output_hook=lambda message: texts.append(message["content"].get("text", "")))
-                self.assertEqual(reply["content"]["status"], "ok")
-                self.assertEqual("".join(texts), "True\n")
-            finally:
-                client.stop_channels()
-                manager.shutdown_kernel()
+            self.assertEqual(reply["content"]["status"], "ok")
+            self.assertEqual("".join(texts), "True\n")
 
     def test_without_ipykernel_it_names_the_package(self):
         source = "import sys; sys.modules['ipykernel'] = None; from tapedeck import session; session.main(['-f', 'x'])"

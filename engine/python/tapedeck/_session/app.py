@@ -11,7 +11,7 @@ from ipykernel import kernelapp
 from ipykernel.ipkernel import IPythonKernel
 from traitlets import Dict
 
-from tapedeck._session import attachable, endpoint as session_endpoint
+from tapedeck._session import attachable, completion, endpoint as session_endpoint
 from tapedeck._session.cells import CellWatch
 from tapedeck._session.pipe import PrivateIOPubThread
 
@@ -89,6 +89,7 @@ class SessionApp(kernelapp.IPKernelApp):
 
     def init_shell(self):
         super().init_shell()
+        completion.forgive_damaged_files()
         self.stdin_socket.setsockopt(zmq.ROUTER_MANDATORY, 1)  # see SessionKernel._input_request
         formats = os.environ.get("TAPEDECK_FIGURE_FORMATS")
         if formats:  # before matplotlib is imported; `%config InlineBackend.figure_formats` changes it later
