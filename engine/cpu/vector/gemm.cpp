@@ -27,23 +27,38 @@ void copy_rows(std::int64_t rows, std::int64_t width, const T* from, std::int64_
   }
 }
 
-constexpr int block = 8;  ///< rows and columns that are transposed in registers
+/// Rows and columns that are transposed in registers.
+template <class T>
+constexpr int block = std::min<int>(8, Register<T>::lanes);
+
+/// The vectors' first halves, or their second ones, lane by lane in turn.
+template <bool second, class V>
+TAPEDECK_INLINE V interleaved(const V& a, const V& b) {
+  constexpr int lanes = static_cast<int>(sizeof(V) / sizeof a[0]), at = second ? lanes / 2 : 0;
+  if constexpr (lanes == 8)
+    return __builtin_shufflevector(a, b, at, at + 8, at + 1, at + 9, at + 2, at + 10, at + 3, at + 11);
+  else if constexpr (lanes == 4)
+    return __builtin_shufflevector(a, b, at, at + 4, at + 1, at + 5);
+  else
+    return __builtin_shufflevector(a, b, at, at + 2);
+}
 
 template <class T>
 TAPEDECK_INLINE void transpose_block(const T* from, std::int64_t row, T* to, std::int64_t padded) {
-  typedef T Row __attribute__((vector_size(block * sizeof(T))));
-  Row rows[block];
-  for (int i = 0; i < block; ++i) std::memcpy(&rows[i], from + i * row, sizeof(Row));
-  // Interleaving the first half with the second transposes when it is done log2(block) times.
-  for (int turn = 0; turn < 3; ++turn) {
-    Row mixed[block];
-    for (int i = 0; i < block / 2; ++i) {
-      mixed[2 * i] = __builtin_shufflevector(rows[i], rows[i + block / 2], 0, 8, 1, 9, 2, 10, 3, 11);
-      mixed[2 * i + 1] = __builtin_shufflevector(rows[i], rows[i + block / 2], 4, 12, 5, 13, 6, 14, 7, 15);
+  constexpr int count = block<T>;
+  typedef T Row __attribute__((vector_size(count * sizeof(T))));
+  Row rows[count];
+  for (int i = 0; i < count; ++i) std::memcpy(&rows[i], from + i * row, sizeof(Row));
+  // Interleaving the first half with the second transposes when it is done log2(count) times.
+  for (int turn = 1; turn < count; turn *= 2) {
+    Row mixed[count];
+    for (int i = 0; i < count / 2; ++i) {
+      mixed[2 * i] = interleaved<false>(rows[i], rows[i + count / 2]);
+      mixed[2 * i + 1] = interleaved<true>(rows[i], rows[i + count / 2]);
     }
     std::memcpy(rows, mixed, sizeof rows);
   }
-  for (int i = 0; i < block; ++i) std::memcpy(to + i * padded, &rows[i], sizeof(Row));
+  for (int i = 0; i < count; ++i) std::memcpy(to + i * padded, &rows[i], sizeof(Row));
 }
 
 /// to[p · padded + j] = from[j · row + p] for `width` values j, zeros behind them.
@@ -51,12 +66,12 @@ template <class T>
 void transpose_rows(std::int64_t rows, std::int64_t width, const T* from, std::int64_t row, T* to,
                     std::int64_t padded) {
   std::int64_t j = 0;
-  for (; j + block <= width; j += block) {
+  for (; j + block<T> <= width; j += block<T>) {
     std::int64_t p = 0;
-    for (; p + block <= rows; p += block)
+    for (; p + block<T> <= rows; p += block<T>)
       transpose_block(from + j * row + p, row, to + p * padded + j, padded);
     for (; p < rows; ++p)
-      for (std::int64_t i = j; i < j + block; ++i) to[p * padded + i] = from[i * row + p];
+      for (std::int64_t i = j; i < j + block<T>; ++i) to[p * padded + i] = from[i * row + p];
   }
   for (; j < width; ++j)
     for (std::int64_t p = 0; p < rows; ++p) to[p * padded + j] = from[j * row + p];

@@ -25,6 +25,8 @@ struct Sum {
     a = a + b;
   }
 };
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wvector-operation-performance"  // the last two lanes of whole numbers
 struct Product {
   template <class T>
   static constexpr T neutral = T(1);
@@ -33,6 +35,7 @@ struct Product {
     a = a * b;
   }
 };
+#pragma GCC diagnostic pop
 template <class T>
 constexpr T highest = std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity()
                                                            : std::numeric_limits<T>::max();
@@ -177,12 +180,15 @@ void reduce_rows_loop(const void* values, std::int64_t rows, std::int64_t row_st
     }
 }
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wvector-operation-performance"  // likewise
 struct PairProduct {
   template <class V>
   TAPEDECK_INLINE static V of(V x, V y) {
     return static_cast<V>(x * y);
   }
 };
+#pragma GCC diagnostic pop
 struct PairSquaredDistance {
   template <class V>
   TAPEDECK_INLINE static V of(V x, V y) {

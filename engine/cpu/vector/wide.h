@@ -114,7 +114,7 @@ TAPEDECK_INLINE void store(const V& vector, T* to) {
     std::memcpy(to, &vector, sizeof vector);
   }
 }
-/// The numbers as those of the vector.
+/// The numbers as those of the vector, doubles.
 template <class V, class T>
 TAPEDECK_INLINE void load_converted(V& vector, const T* from) {
   constexpr auto lanes = sizeof(V) / sizeof(lane(vector, 0));
@@ -125,7 +125,21 @@ TAPEDECK_INLINE void load_converted(V& vector, const T* from) {
     typedef T Given __attribute__((vector_size(lanes * sizeof(T))));
     Given given;
     std::memcpy(&given, from, sizeof given);
+#ifndef __AVX512DQ__
+    if constexpr (std::is_same_v<T, std::int64_t>) {
+      // The halves of each number in the low bits of 2⁸⁴ + 2⁶³ and of 2⁵²; only their sum is rounded.
+      typedef std::uint64_t Bits __attribute__((vector_size(sizeof(V))));
+      const auto bits = std::bit_cast<Bits>(given);
+      const Bits high = (bits >> 32) ^ std::bit_cast<std::uint64_t>(0x1p84 + 0x1p63);
+      const Bits low = (bits & 0xffffffff) | std::bit_cast<std::uint64_t>(0x1p52);
+      vector = (std::bit_cast<V>(high) - (0x1p84 + 0x1p63 + 0x1p52)) + std::bit_cast<V>(low);
+      return;
+    }
+#endif
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wvector-operation-performance"  // bytes are converted one by one
     vector = __builtin_convertvector(given, V);
+#pragma GCC diagnostic pop
   }
 }
 
