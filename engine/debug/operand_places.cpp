@@ -109,11 +109,16 @@ std::optional<Index> convolution_place(const VjpCall& call, std::size_t input, c
 std::optional<Index> operand_place(const VjpCall& call, std::size_t input, const Index& own, const Index& j) {
   if (!call.op || call.inputs.size() != 2) return std::nullopt;
   switch (call.op->form) {
-    case Form::matmul: return matmul_place(call, input, own, j);
-    case Form::einsum: return einsum_place(call, input, own, j);
-    case Form::convolution: return convolution_place(call, input, own, j, false);
-    case Form::depthwise_convolution: return convolution_place(call, input, own, j, true);
-    default: return std::nullopt;
+    case Form::matmul:
+      return matmul_place(call, input, own, j);
+    case Form::einsum:
+      return einsum_place(call, input, own, j);
+    case Form::convolution:
+      return convolution_place(call, input, own, j, false);
+    case Form::depthwise_convolution:
+      return convolution_place(call, input, own, j, true);
+    default:
+      return std::nullopt;
   }
 }
 

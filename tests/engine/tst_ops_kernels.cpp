@@ -267,7 +267,7 @@ class OpsKernelsTest : public QObject {
   }
 
   void long_whole_numbers_divide_alike_in_every_instruction_set() {
-    constexpr std::int64_t limit = std::int64_t{1} << 53, most = std::numeric_limits<std::int64_t>::max();
+    constexpr std::int64_t limit = std::int64_t{1} << 51, most = std::numeric_limits<std::int64_t>::max();
     // Rows of 64 that float64 divides, with and without numbers beyond it among them, and a rest.
     std::vector<std::int64_t> x, y;
     for (std::int64_t i = 0; i < 1000; ++i) {
@@ -277,6 +277,7 @@ class OpsKernelsTest : public QObject {
     x[600] = -most - 1, y[600] = -1;
     x[610] = most, y[610] = 3;
     x[620] = limit + 1, y[620] = -limit;
+    x[720] = -limit, y[720] = -1;  // the quotient alone is beyond
     y[900] = most;
     const auto tensor = [](const std::vector<std::int64_t>& values) {
       return Tensor::from_values<std::int64_t>(values, {static_cast<std::int64_t>(values.size())});

@@ -206,6 +206,25 @@ class TestValues : public QObject {
     cpu::use_instruction_set(cpu::best_instruction_set());
   }
 
+  void whole_numbers_are_counted_as_doubles_in_every_instruction_set() {
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    // Each in every lane of a block; all but those beyond 2⁵³ are doubles as they are.
+    for (const std::int64_t one :
+         {std::int64_t{0}, std::int64_t{-1}, std::int64_t{0x1'0000'0000}, std::int64_t{-0xffff'ffff},
+          (std::int64_t{1} << 53) - 1, -(std::int64_t{1} << 52) - 7, most, -most - 1, most - 511}) {
+      const Tensor same = Tensor::from_values<std::int64_t>(std::vector<std::int64_t>(16, one), {16});
+      for (int set = 0; set <= static_cast<int>(cpu::best_instruction_set()); ++set) {
+        cpu::use_instruction_set(static_cast<cpu::InstructionSet>(set));
+        const Summary summary = summarize(same, 2, true);
+        QCOMPARE(summary.minimum, static_cast<double>(one));
+        QCOMPARE(summary.maximum, static_cast<double>(one));
+        QCOMPARE(summary.mean, static_cast<double>(one));
+        QCOMPARE(summary.zeros, one == 0 ? 16u : 0u);
+      }
+    }
+    cpu::use_instruction_set(cpu::best_instruction_set());
+  }
+
   void statistics_count_what_is_not_finite() {
     constexpr double inf = std::numeric_limits<double>::infinity();
     const Summary summary = summarize(vector_of({std::nan(""), inf, inf, -inf, 0, -0.0, 4, -2}), 3, true);

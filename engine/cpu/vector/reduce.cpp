@@ -145,8 +145,8 @@ TAPEDECK_INLINE T reduce_lanes(std::int64_t count, Get get) {
 template <class T, class F>
 void reduce_loop(const void* values, std::int64_t count, void* out) {
   const T* x = static_cast<const T*>(values);
-  *static_cast<T*>(out) = reduce_lanes<T, F>(
-      count, [x](auto& vector, std::int64_t i) { load(vector, x + i); });
+  *static_cast<T*>(out) =
+      reduce_lanes<T, F>(count, [x](auto& vector, std::int64_t i) { load(vector, x + i); });
 }
 
 template <class T, class F>

@@ -25,14 +25,13 @@ template <class Half>
 struct Halves {
   Half low, high;
 
-#define TAPEDECK_IN_HALVES(op)                                                                               \
-  TAPEDECK_INLINE friend auto operator op(const Halves& a, const Halves& b) {                                \
-    return Halves<decltype(a.low op b.low)>{a.low op b.low, a.high op b.high};                               \
-  }                                                                                                          \
-  template <class T>                                                                                         \
-    requires std::is_arithmetic_v<T>                                                                         \
-  TAPEDECK_INLINE friend auto operator op(const Halves& a, T b) {                                            \
-    return Halves<decltype(a.low op b)>{a.low op b, a.high op b};                                            \
+#define TAPEDECK_IN_HALVES(op)                                                                     \
+  TAPEDECK_INLINE friend auto operator op(const Halves& a, const Halves& b) {                      \
+    return Halves<decltype(a.low op b.low)>{a.low op b.low, a.high op b.high};                     \
+  }                                                                                                \
+  template <class T>                                                                               \
+  requires std::is_arithmetic_v<T> TAPEDECK_INLINE friend auto operator op(const Halves& a, T b) { \
+    return Halves<decltype(a.low op b)>{a.low op b, a.high op b};                                  \
   }
   TAPEDECK_IN_HALVES(+)
   TAPEDECK_IN_HALVES(-)
