@@ -46,13 +46,13 @@ struct Breakpoint {
   /// log: the line, where {max(out)} or {op} stands for what it is then. point: "NAME = norm(grad)", or the
   /// quantity alone.
   std::string text;
-  template <class Self = Breakpoint>
-  static constexpr auto fields() {
-    return std::tuple(field("id", &Self::id), field("kind", &Self::kind), field("cell", &Self::cell),
-                      field("line", &Self::line), field("target", &Self::target),
-                      field("condition", &Self::condition), field("from_hit", &Self::from_hit),
-                      field("enabled", &Self::enabled), field("once", &Self::once),
-                      field("action", &Self::action), field("text", &Self::text));
+  template <class Visit, class Self = Breakpoint>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("id", &Self::id), field("kind", &Self::kind), field("cell", &Self::cell),
+                 field("line", &Self::line), field("target", &Self::target),
+                 field("condition", &Self::condition), field("from_hit", &Self::from_hit),
+                 field("enabled", &Self::enabled), field("once", &Self::once), field("action", &Self::action),
+                 field("text", &Self::text));
   }
 };
 
@@ -62,9 +62,9 @@ struct SetBreakpoints {
   std::vector<Breakpoint> breakpoints;
   std::vector<CellLabel> labels = {};  ///< what `cell:3` in a condition means
   static constexpr const char* type = "set_breakpoints";
-  template <class Self = SetBreakpoints>
-  static constexpr auto fields() {
-    return std::tuple(field("breakpoints", &Self::breakpoints), field("labels", &Self::labels));
+  template <class Visit, class Self = SetBreakpoints>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("breakpoints", &Self::breakpoints), field("labels", &Self::labels));
   }
 };
 
@@ -75,11 +75,10 @@ struct BreakpointState {
   std::string part;            ///< what the problem is in: "condition", "target", "text"
   std::uint64_t position = 0;  ///< where in it, in bytes
   std::string note;            ///< why it will never be hit, as far as is known
-  template <class Self = BreakpointState>
-  static constexpr auto fields() {
-    return std::tuple(field("id", &Self::id), field("hits", &Self::hits), field("problem", &Self::problem),
-                      field("part", &Self::part), field("position", &Self::position),
-                      field("note", &Self::note));
+  template <class Visit, class Self = BreakpointState>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("id", &Self::id), field("hits", &Self::hits), field("problem", &Self::problem),
+                 field("part", &Self::part), field("position", &Self::position), field("note", &Self::note));
   }
 };
 
@@ -87,18 +86,18 @@ struct BreakpointState {
 struct Breakpoints {
   std::vector<BreakpointState> states;
   static constexpr const char* type = "breakpoints";
-  template <class Self = Breakpoints>
-  static constexpr auto fields() {
-    return std::tuple(field("states", &Self::states));
+  template <class Visit, class Self = Breakpoints>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("states", &Self::states));
   }
 };
 
 struct BreakpointHits {
   std::uint64_t id = 0;
   std::uint64_t hits = 0;
-  template <class Self = BreakpointHits>
-  static constexpr auto fields() {
-    return std::tuple(field("id", &Self::id), field("hits", &Self::hits));
+  template <class Visit, class Self = BreakpointHits>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("id", &Self::id), field("hits", &Self::hits));
   }
 };
 

@@ -1,8 +1,11 @@
 #include "engine/protocol/codec.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <type_traits>
 
 #include "engine/protocol/cbor_check.h"
@@ -57,12 +60,31 @@ inline Json write_doubles(const std::vector<double>& values) {
   return Json::binary(std::move(bytes));
 }
 
+template <class J, class T>
+J write_any(const void* value) {
+  return write<J>(*static_cast<const T*>(value));
+}
+/// A field of some message: only who writes its value knows of which type that is.
+template <class J>
+struct Written {
+  const char* name;
+  const void* value;
+  J (*write)(const void* value);
+};
+template <class J>
+J write_fields(std::span<const Written<J>> fields) {
+  J object = J::object();
+  for (const Written<J>& field : fields) object[field.name] = field.write(field.value);
+  return object;
+}
+
 template <class J, class Struct>
 J write_struct(const Struct& value) {
-  J object = J::object();
-  std::apply([&](const auto&... field) { ((object[field.name] = write<J>(value.*field.member)), ...); },
-             Struct::fields());
-  return object;
+  return Struct::fields([&]<class... T>(const Field<Struct, T>&... field) {
+    const std::array<Written<J>, sizeof...(T)> fields{
+        {{field.name, &(value.*field.member), &write_any<J, T>}...}};
+    return write_fields<J>(fields);
+  });
 }
 
 template <class J, class T>
@@ -126,27 +148,36 @@ void read_enum(const Message& message, const Place& place, const Json& json, T& 
   message.refuse(place, "has no value '" + name + "'");
 }
 
+template <class T>
+void read_any(const Message& message, const Place& place, const Json& json, void* value) {
+  read(message, place, json, *static_cast<T*>(value));
+}
+struct ReadField {
+  const char* name;
+  void* value;
+  void (*read)(const Message& message, const Place& place, const Json& json, void* value);
+};
+void read_fields(const Message& message, const Place* place, const Json& json,
+                 std::span<const ReadField> fields) {
+  if (!json.is_object()) message.expected(*place, "a map", json);
+  for (const ReadField& field : fields) {
+    const Place inner{place, field.name, 0};
+    const auto found = json.find(field.name);
+    if (found == json.end()) message.refuse(inner, "is missing");
+    field.read(message, inner, *found, field.value);
+  }
+  if (json.size() == fields.size()) return;
+  for (const auto& [key, unused] : json.items())
+    if (std::ranges::none_of(fields, [&](const ReadField& field) { return key == field.name; }))
+      message.refuse(Place{place, key.c_str(), 0}, "is unknown");
+}
+
 template <class Struct>
 void read_struct(const Message& message, const Place* place, const Json& json, Struct& value) {
-  if (!json.is_object()) message.expected(*place, "a map", json);
-  constexpr std::size_t count = std::tuple_size_v<decltype(Struct::fields())>;
-  std::apply(
-      [&](const auto&... field) {
-        [[maybe_unused]] const auto one = [&](const auto& f) {
-          const Place inner{place, f.name, 0};
-          const auto found = json.find(f.name);
-          if (found == json.end()) message.refuse(inner, "is missing");
-          read(message, inner, *found, value.*f.member);
-        };
-        (one(field), ...);
-      },
-      Struct::fields());
-  if (json.size() == count) return;
-  for (const auto& [key, unused] : json.items()) {
-    const bool known =
-        std::apply([&](const auto&... field) { return ((key == field.name) || ...); }, Struct::fields());
-    if (!known) message.refuse(Place{place, key.c_str(), 0}, "is unknown");
-  }
+  Struct::fields([&]<class... T>(const Field<Struct, T>&... field) {
+    const std::array<ReadField, sizeof...(T)> fields{{{field.name, &(value.*field.member), &read_any<T>}...}};
+    read_fields(message, place, json, fields);
+  });
 }
 
 template <class T>
@@ -184,28 +215,35 @@ void read(const Message& message, const Place& place, const Json& json, T& value
 
 template <class Variant>
 Bytes encode_message(std::uint64_t request, const Variant& message) {
-  return std::visit(
-      [&](const auto& body) {
-        return Json::to_cbor(
-            Json{{"type", body.type}, {"request", request}, {"body", write_struct<Json>(body)}});
-      },
-      message);
+  Json body = std::visit([](const auto& value) { return write_struct<Json>(value); }, message);
+  return Json::to_cbor(Json{{"type", type_name(message)}, {"request", request}, {"body", std::move(body)}});
 }
 
-template <class Variant, std::size_t index = 0>
+template <class Variant, class Body>
+Variant read_as(const Message& message, const Json& json) {
+  Body value;
+  read_struct(message, nullptr, json, value);
+  return value;
+}
+template <class Variant>
+struct Kind {
+  std::string_view type;
+  Variant (*read)(const Message& message, const Json& json);
+};
+template <class Variant, std::size_t... index>
+constexpr auto kinds_of(std::index_sequence<index...>) {
+  return std::array{Kind<Variant>{std::variant_alternative_t<index, Variant>::type,
+                                  &read_as<Variant, std::variant_alternative_t<index, Variant>>}...};
+}
+
+template <class Variant>
 Variant read_body(const std::string& type, const Json& body) {
-  if constexpr (index == std::variant_size_v<Variant>) {
-    throw DecodeError("no message is called '" + type + "'");
-  } else {
-    using Body = std::variant_alternative_t<index, Variant>;
-    if (type != Body::type) return read_body<Variant, index + 1>(type, body);
-    const Place place{nullptr, "body", 0};
-    const Message message{type};
-    if (!body.is_object()) message.expected(place, "a map", body);
-    Body value;
-    read_struct(message, nullptr, body, value);
-    return value;
-  }
+  static constexpr auto kinds = kinds_of<Variant>(std::make_index_sequence<std::variant_size_v<Variant>>());
+  const auto kind = std::ranges::find(kinds, type, &Kind<Variant>::type);
+  if (kind == kinds.end()) throw DecodeError("no message is called '" + type + "'");
+  const Message message{type};
+  if (!body.is_object()) message.expected(Place{nullptr, "body", 0}, "a map", body);
+  return kind->read(message, body);
 }
 
 template <class Variant>

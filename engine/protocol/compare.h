@@ -19,12 +19,12 @@ struct CellRun {
   std::int64_t start_ns = 0, end_ns = 0;  ///< since the session's start; of one that runs, until now
   RunState state = RunState::done;
   std::uint64_t forgotten = 0;  ///< how many of its records are no longer kept: the oldest ones
-  template <class Self = CellRun>
-  static constexpr auto fields() {
-    return std::tuple(field("number", &Self::number), field("cell", &Self::cell),
-                      field("first", &Self::first), field("last", &Self::last),
-                      field("start_ns", &Self::start_ns), field("end_ns", &Self::end_ns),
-                      field("state", &Self::state), field("forgotten", &Self::forgotten));
+  template <class Visit, class Self = CellRun>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("number", &Self::number), field("cell", &Self::cell), field("first", &Self::first),
+                 field("last", &Self::last), field("start_ns", &Self::start_ns),
+                 field("end_ns", &Self::end_ns), field("state", &Self::state),
+                 field("forgotten", &Self::forgotten));
   }
 };
 
@@ -32,9 +32,9 @@ struct CellRun {
 struct GetCellRuns {
   std::uint32_t count = 1000;
   static constexpr const char* type = "get_cell_runs";
-  template <class Self = GetCellRuns>
-  static constexpr auto fields() {
-    return std::tuple(field("count", &Self::count));
+  template <class Visit, class Self = GetCellRuns>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("count", &Self::count));
   }
 };
 
@@ -42,9 +42,9 @@ struct CellRuns {
   std::uint64_t total = 0;    ///< that there were
   std::vector<CellRun> runs;  ///< the oldest first
   static constexpr const char* type = "cell_runs";
-  template <class Self = CellRuns>
-  static constexpr auto fields() {
-    return std::tuple(field("total", &Self::total), field("runs", &Self::runs));
+  template <class Visit, class Self = CellRuns>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("total", &Self::total), field("runs", &Self::runs));
   }
 };
 
@@ -53,10 +53,10 @@ struct ComparedSide {
   std::uint64_t first = 1, last = 0;  ///< records; last 0: the newest
   std::uint64_t branch = 0;           ///< of What if; 0: what was recorded
   std::string path;                   ///< a trace file's; empty: this session
-  template <class Self = ComparedSide>
-  static constexpr auto fields() {
-    return std::tuple(field("first", &Self::first), field("last", &Self::last),
-                      field("branch", &Self::branch), field("path", &Self::path));
+  template <class Visit, class Self = ComparedSide>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("first", &Self::first), field("last", &Self::last), field("branch", &Self::branch),
+                 field("path", &Self::path));
   }
 };
 
@@ -65,19 +65,19 @@ struct ComparedSide {
 struct MakeComparison {
   ComparedSide left, right;
   static constexpr const char* type = "make_comparison";
-  template <class Self = MakeComparison>
-  static constexpr auto fields() {
-    return std::tuple(field("left", &Self::left), field("right", &Self::right));
+  template <class Visit, class Self = MakeComparison>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("left", &Self::left), field("right", &Self::right));
   }
 };
 
 /// How many rows of each kind lie in a part of the comparison.
 struct ComparisonPart {
   std::uint64_t same = 0, changed = 0, left = 0, right = 0;
-  template <class Self = ComparisonPart>
-  static constexpr auto fields() {
-    return std::tuple(field("same", &Self::same), field("changed", &Self::changed),
-                      field("left", &Self::left), field("right", &Self::right));
+  template <class Visit, class Self = ComparisonPart>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("same", &Self::same), field("changed", &Self::changed), field("left", &Self::left),
+                 field("right", &Self::right));
   }
 };
 
@@ -89,14 +89,14 @@ struct Compared {
   ComparedSide left, right;           ///< as they were compared: the records that are kept
   std::vector<ComparisonPart> parts;  ///< of about as many rows each, at most 512
   static constexpr const char* type = "compared";
-  template <class Self = Compared>
-  static constexpr auto fields() {
-    return std::tuple(field("comparison", &Self::comparison), field("sentence", &Self::sentence),
-                      field("rows", &Self::rows), field("same", &Self::same),
-                      field("other_attributes", &Self::other_attributes),
-                      field("other_shapes", &Self::other_shapes), field("only_left", &Self::only_left),
-                      field("only_right", &Self::only_right), field("left", &Self::left),
-                      field("right", &Self::right), field("parts", &Self::parts));
+  template <class Visit, class Self = Compared>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("comparison", &Self::comparison), field("sentence", &Self::sentence),
+                 field("rows", &Self::rows), field("same", &Self::same),
+                 field("other_attributes", &Self::other_attributes),
+                 field("other_shapes", &Self::other_shapes), field("only_left", &Self::only_left),
+                 field("only_right", &Self::only_right), field("left", &Self::left),
+                 field("right", &Self::right), field("parts", &Self::parts));
   }
 };
 
@@ -116,10 +116,10 @@ struct ComparedRow {
   RowKind kind = RowKind::same;
   Agreement results = Agreement::unknown;
   Record left, right;  ///< number 0: only the other side has it
-  template <class Self = ComparedRow>
-  static constexpr auto fields() {
-    return std::tuple(field("kind", &Self::kind), field("results", &Self::results),
-                      field("left", &Self::left), field("right", &Self::right));
+  template <class Visit, class Self = ComparedRow>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("kind", &Self::kind), field("results", &Self::results), field("left", &Self::left),
+                 field("right", &Self::right));
   }
 };
 
@@ -128,10 +128,10 @@ struct GetComparisonRows {
   std::uint64_t comparison = 0, first = 0;
   std::uint32_t count = 0;
   static constexpr const char* type = "get_comparison_rows";
-  template <class Self = GetComparisonRows>
-  static constexpr auto fields() {
-    return std::tuple(field("comparison", &Self::comparison), field("first", &Self::first),
-                      field("count", &Self::count));
+  template <class Visit, class Self = GetComparisonRows>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("comparison", &Self::comparison), field("first", &Self::first),
+                 field("count", &Self::count));
   }
 };
 
@@ -139,10 +139,10 @@ struct ComparisonRows {
   std::uint64_t comparison = 0, first = 0;
   std::vector<ComparedRow> rows;
   static constexpr const char* type = "comparison_rows";
-  template <class Self = ComparisonRows>
-  static constexpr auto fields() {
-    return std::tuple(field("comparison", &Self::comparison), field("first", &Self::first),
-                      field("rows", &Self::rows));
+  template <class Visit, class Self = ComparisonRows>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("comparison", &Self::comparison), field("first", &Self::first),
+                 field("rows", &Self::rows));
   }
 };
 
@@ -154,10 +154,10 @@ struct FindComparisonRow {
   bool backward = false;
   std::uint64_t record = 0;
   static constexpr const char* type = "find_comparison_row";
-  template <class Self = FindComparisonRow>
-  static constexpr auto fields() {
-    return std::tuple(field("comparison", &Self::comparison), field("from", &Self::from),
-                      field("backward", &Self::backward), field("record", &Self::record));
+  template <class Visit, class Self = FindComparisonRow>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("comparison", &Self::comparison), field("from", &Self::from),
+                 field("backward", &Self::backward), field("record", &Self::record));
   }
 };
 
@@ -165,9 +165,9 @@ struct ComparisonPlace {
   std::uint64_t comparison = 0;
   std::int64_t row = -1;  ///< -1: there is none
   static constexpr const char* type = "comparison_place";
-  template <class Self = ComparisonPlace>
-  static constexpr auto fields() {
-    return std::tuple(field("comparison", &Self::comparison), field("row", &Self::row));
+  template <class Visit, class Self = ComparisonPlace>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("comparison", &Self::comparison), field("row", &Self::row));
   }
 };
 
@@ -183,15 +183,15 @@ struct ComparedOperand {
   std::vector<std::int64_t> element;    ///< the one that differs most
   std::string left_value, right_value;  ///< there
   std::string left_text, right_text;    ///< all of it where it is small; else empty
-  template <class Self = ComparedOperand>
-  static constexpr auto fields() {
-    return std::tuple(field("role", &Self::role), field("result", &Self::result), field("left", &Self::left),
-                      field("right", &Self::right), field("values", &Self::values),
-                      field("problem", &Self::problem), field("count", &Self::count),
-                      field("differing", &Self::differing), field("max_absolute", &Self::max_absolute),
-                      field("max_relative", &Self::max_relative), field("element", &Self::element),
-                      field("left_value", &Self::left_value), field("right_value", &Self::right_value),
-                      field("left_text", &Self::left_text), field("right_text", &Self::right_text));
+  template <class Visit, class Self = ComparedOperand>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("role", &Self::role), field("result", &Self::result), field("left", &Self::left),
+                 field("right", &Self::right), field("values", &Self::values),
+                 field("problem", &Self::problem), field("count", &Self::count),
+                 field("differing", &Self::differing), field("max_absolute", &Self::max_absolute),
+                 field("max_relative", &Self::max_relative), field("element", &Self::element),
+                 field("left_value", &Self::left_value), field("right_value", &Self::right_value),
+                 field("left_text", &Self::left_text), field("right_text", &Self::right_text));
   }
 };
 
@@ -201,10 +201,10 @@ struct CompareOperands {
   std::uint64_t comparison = 0, row = 0;
   double relative = 0, absolute = 0;
   static constexpr const char* type = "compare_operands";
-  template <class Self = CompareOperands>
-  static constexpr auto fields() {
-    return std::tuple(field("comparison", &Self::comparison), field("row", &Self::row),
-                      field("relative", &Self::relative), field("absolute", &Self::absolute));
+  template <class Visit, class Self = CompareOperands>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("comparison", &Self::comparison), field("row", &Self::row),
+                 field("relative", &Self::relative), field("absolute", &Self::absolute));
   }
 };
 
@@ -213,10 +213,10 @@ struct ComparedOperands {
   std::vector<ComparedOperand> operands;  ///< the inputs, then the results
   std::vector<std::string> attributes;    ///< "axis: 0 | 1": those that differ
   static constexpr const char* type = "compared_operands";
-  template <class Self = ComparedOperands>
-  static constexpr auto fields() {
-    return std::tuple(field("comparison", &Self::comparison), field("row", &Self::row),
-                      field("operands", &Self::operands), field("attributes", &Self::attributes));
+  template <class Visit, class Self = ComparedOperands>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("comparison", &Self::comparison), field("row", &Self::row),
+                 field("operands", &Self::operands), field("attributes", &Self::attributes));
   }
 };
 
@@ -227,10 +227,10 @@ struct FindFirstDifference {
   double relative = 0, absolute = 0;
   std::vector<CellLabel> labels;  ///< for the sentence
   static constexpr const char* type = "find_first_difference";
-  template <class Self = FindFirstDifference>
-  static constexpr auto fields() {
-    return std::tuple(field("comparison", &Self::comparison), field("relative", &Self::relative),
-                      field("absolute", &Self::absolute), field("labels", &Self::labels));
+  template <class Visit, class Self = FindFirstDifference>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("comparison", &Self::comparison), field("relative", &Self::relative),
+                 field("absolute", &Self::absolute), field("labels", &Self::labels));
   }
 };
 
@@ -255,13 +255,12 @@ struct FirstDifference {
   std::uint64_t rows = 0;       ///< that could have been
   bool complete = true;         ///< false: the sentence says what is missing
   static constexpr const char* type = "first_difference";
-  template <class Self = FirstDifference>
-  static constexpr auto fields() {
-    return std::tuple(field("comparison", &Self::comparison), field("kind", &Self::kind),
-                      field("sentence", &Self::sentence), field("row", &Self::row),
-                      field("left", &Self::left), field("right", &Self::right),
-                      field("looked_at", &Self::looked_at), field("rows", &Self::rows),
-                      field("complete", &Self::complete));
+  template <class Visit, class Self = FirstDifference>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("comparison", &Self::comparison), field("kind", &Self::kind),
+                 field("sentence", &Self::sentence), field("row", &Self::row), field("left", &Self::left),
+                 field("right", &Self::right), field("looked_at", &Self::looked_at),
+                 field("rows", &Self::rows), field("complete", &Self::complete));
   }
 };
 
@@ -277,10 +276,10 @@ struct GetComparisonTile {
   std::uint64_t left = 0, right = 0;  ///< tensors
   GetTile tile;
   static constexpr const char* type = "get_comparison_tile";
-  template <class Self = GetComparisonTile>
-  static constexpr auto fields() {
-    return std::tuple(field("comparison", &Self::comparison), field("part", &Self::part),
-                      field("left", &Self::left), field("right", &Self::right), field("tile", &Self::tile));
+  template <class Visit, class Self = GetComparisonTile>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("comparison", &Self::comparison), field("part", &Self::part),
+                 field("left", &Self::left), field("right", &Self::right), field("tile", &Self::tile));
   }
 };
 
@@ -289,27 +288,27 @@ struct GetComparisonCurves {
   std::uint64_t comparison = 0;
   std::uint32_t points = 1000;  ///< of one curve at most; more are thinned out evenly
   static constexpr const char* type = "get_comparison_curves";
-  template <class Self = GetComparisonCurves>
-  static constexpr auto fields() {
-    return std::tuple(field("comparison", &Self::comparison), field("points", &Self::points));
+  template <class Visit, class Self = GetComparisonCurves>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("comparison", &Self::comparison), field("points", &Self::points));
   }
 };
 
 struct CurvePart {
   std::vector<double> steps, values, records;
-  template <class Self = CurvePart>
-  static constexpr auto fields() {
-    return std::tuple(field("steps", &Self::steps), field("values", &Self::values),
-                      field("records", &Self::records));
+  template <class Visit, class Self = CurvePart>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("steps", &Self::steps), field("values", &Self::values),
+                 field("records", &Self::records));
   }
 };
 
 struct ComparedCurve {
   std::string name;
   CurvePart left, right;  ///< empty: that side has none
-  template <class Self = ComparedCurve>
-  static constexpr auto fields() {
-    return std::tuple(field("name", &Self::name), field("left", &Self::left), field("right", &Self::right));
+  template <class Visit, class Self = ComparedCurve>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("name", &Self::name), field("left", &Self::left), field("right", &Self::right));
   }
 };
 
@@ -317,9 +316,9 @@ struct ComparisonCurves {
   std::uint64_t comparison = 0;
   std::vector<ComparedCurve> curves;  ///< at most 100
   static constexpr const char* type = "comparison_curves";
-  template <class Self = ComparisonCurves>
-  static constexpr auto fields() {
-    return std::tuple(field("comparison", &Self::comparison), field("curves", &Self::curves));
+  template <class Visit, class Self = ComparisonCurves>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("comparison", &Self::comparison), field("curves", &Self::curves));
   }
 };
 
@@ -327,9 +326,9 @@ struct ComparisonCurves {
 struct DropComparison {
   std::uint64_t comparison = 0;
   static constexpr const char* type = "drop_comparison";
-  template <class Self = DropComparison>
-  static constexpr auto fields() {
-    return std::tuple(field("comparison", &Self::comparison));
+  template <class Visit, class Self = DropComparison>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("comparison", &Self::comparison));
   }
 };
 

@@ -1,7 +1,9 @@
-// A message's field list: for each field its name on the wire and its member. Its fields() is a template, of
-// the message itself where nobody says otherwise: so the tuple is made where somebody asks for it, and not by
-// all who include the message.
+// A message's field list: for each field its name on the wire and its member. `fields(visit)` calls `visit`
+// with all of them at once, and returns what it does. It is a template, of the message itself where nobody
+// says otherwise, so that whoever includes a message pays for its list only where he asks for it.
 #pragma once
+
+#include <cstddef>
 
 namespace tapedeck::protocol {
 
@@ -14,5 +16,18 @@ template <class Struct, class Member>
 constexpr Field<Struct, Member> field(const char* name, Member Struct::*member) {
   return {name, member};
 }
+
+struct CountFields {
+  template <class... Fields>
+  constexpr std::size_t operator()(const Fields&...) const {
+    return sizeof...(Fields);
+  }
+};
+template <class T>
+concept HasFields = requires {
+  T::fields(CountFields{});
+};
+template <HasFields T>
+constexpr std::size_t field_count = T::fields(CountFields{});
 
 }  // namespace tapedeck::protocol

@@ -24,10 +24,10 @@ struct ValuePlace {
   ValueScope scope = ValueScope::globals;
   std::string name;                 ///< empty: the scope itself, whose items are its variables
   std::vector<std::uint64_t> path;  ///< positions: the item of the item of the variable
-  template <class Self = ValuePlace>
-  static constexpr auto fields() {
-    return std::tuple(field("stop", &Self::stop), field("frame", &Self::frame), field("scope", &Self::scope),
-                      field("name", &Self::name), field("path", &Self::path));
+  template <class Visit, class Self = ValuePlace>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("stop", &Self::stop), field("frame", &Self::frame), field("scope", &Self::scope),
+                 field("name", &Self::name), field("path", &Self::path));
   }
 };
 
@@ -54,14 +54,13 @@ struct ValueInfo {
   std::uint64_t tensor = 0;         ///< id of a tensor's or variable's value
   std::string edit;                 ///< Python text that makes the value, where it is small; else empty
   std::string problem;              ///< why there is no text: its repr raised, or took too long
-  template <class Self = ValueInfo>
-  static constexpr auto fields() {
-    return std::tuple(field("name", &Self::name), field("item", &Self::item), field("kind", &Self::kind),
-                      field("type", &Self::type), field("text", &Self::text), field("shape", &Self::shape),
-                      field("dtype", &Self::dtype), field("device", &Self::device),
-                      field("bytes", &Self::bytes), field("items", &Self::items),
-                      field("tensor", &Self::tensor), field("edit", &Self::edit),
-                      field("problem", &Self::problem));
+  template <class Visit, class Self = ValueInfo>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("name", &Self::name), field("item", &Self::item), field("kind", &Self::kind),
+                 field("type", &Self::type), field("text", &Self::text), field("shape", &Self::shape),
+                 field("dtype", &Self::dtype), field("device", &Self::device), field("bytes", &Self::bytes),
+                 field("items", &Self::items), field("tensor", &Self::tensor), field("edit", &Self::edit),
+                 field("problem", &Self::problem));
   }
 };
 
@@ -70,9 +69,9 @@ struct GetFrames {
   std::uint64_t stop = 0;
   std::uint32_t first = 0, count = 0;  ///< from the innermost; at most 500
   static constexpr const char* type = "get_frames";
-  template <class Self = GetFrames>
-  static constexpr auto fields() {
-    return std::tuple(field("stop", &Self::stop), field("first", &Self::first), field("count", &Self::count));
+  template <class Visit, class Self = GetFrames>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("stop", &Self::stop), field("first", &Self::first), field("count", &Self::count));
   }
 };
 
@@ -82,10 +81,9 @@ struct GetVariables {
   std::uint64_t first = 0;
   std::uint32_t count = 0;  ///< at most 500
   static constexpr const char* type = "get_variables";
-  template <class Self = GetVariables>
-  static constexpr auto fields() {
-    return std::tuple(field("place", &Self::place), field("first", &Self::first),
-                      field("count", &Self::count));
+  template <class Visit, class Self = GetVariables>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("place", &Self::place), field("first", &Self::first), field("count", &Self::count));
   }
 };
 
@@ -98,10 +96,10 @@ struct Evaluate {
   bool statements = false;
   std::uint32_t limit_ms = 0;  ///< it is ended after that time; 0: only by Cancel
   static constexpr const char* type = "evaluate";
-  template <class Self = Evaluate>
-  static constexpr auto fields() {
-    return std::tuple(field("stop", &Self::stop), field("frame", &Self::frame), field("code", &Self::code),
-                      field("statements", &Self::statements), field("limit_ms", &Self::limit_ms));
+  template <class Visit, class Self = Evaluate>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("stop", &Self::stop), field("frame", &Self::frame), field("code", &Self::code),
+                 field("statements", &Self::statements), field("limit_ms", &Self::limit_ms));
   }
 };
 
@@ -110,9 +108,9 @@ struct Assign {
   ValuePlace place;
   std::string code;
   static constexpr const char* type = "assign";
-  template <class Self = Assign>
-  static constexpr auto fields() {
-    return std::tuple(field("place", &Self::place), field("code", &Self::code));
+  template <class Visit, class Self = Assign>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("place", &Self::place), field("code", &Self::code));
   }
 };
 
@@ -123,10 +121,10 @@ struct Complete {
   std::string code;
   std::uint32_t position = 0;  ///< in code points
   static constexpr const char* type = "complete";
-  template <class Self = Complete>
-  static constexpr auto fields() {
-    return std::tuple(field("stop", &Self::stop), field("frame", &Self::frame), field("code", &Self::code),
-                      field("position", &Self::position));
+  template <class Visit, class Self = Complete>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("stop", &Self::stop), field("frame", &Self::frame), field("code", &Self::code),
+                 field("position", &Self::position));
   }
 };
 
@@ -135,9 +133,9 @@ struct Complete {
 struct HoldValue {
   ValuePlace place;
   static constexpr const char* type = "hold_value";
-  template <class Self = HoldValue>
-  static constexpr auto fields() {
-    return std::tuple(field("place", &Self::place));
+  template <class Visit, class Self = HoldValue>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("place", &Self::place));
   }
 };
 
@@ -146,9 +144,9 @@ struct SummarizeValue {
   ValuePlace place;
   std::uint32_t bins = 16;
   static constexpr const char* type = "summarize_value";
-  template <class Self = SummarizeValue>
-  static constexpr auto fields() {
-    return std::tuple(field("place", &Self::place), field("bins", &Self::bins));
+  template <class Visit, class Self = SummarizeValue>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("place", &Self::place), field("bins", &Self::bins));
   }
 };
 
@@ -158,11 +156,10 @@ struct Frame {
   std::string file;         ///< where no cell
   std::uint32_t line = 0;   ///< from 1
   bool has_locals = false;  ///< of its own: false where they are the globals
-  template <class Self = Frame>
-  static constexpr auto fields() {
-    return std::tuple(field("function", &Self::function), field("cell", &Self::cell),
-                      field("file", &Self::file), field("line", &Self::line),
-                      field("has_locals", &Self::has_locals));
+  template <class Visit, class Self = Frame>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("function", &Self::function), field("cell", &Self::cell), field("file", &Self::file),
+                 field("line", &Self::line), field("has_locals", &Self::has_locals));
   }
 };
 
@@ -173,11 +170,10 @@ struct Frames {
   std::uint32_t first = 0;
   std::vector<Frame> frames;
   static constexpr const char* type = "frames";
-  template <class Self = Frames>
-  static constexpr auto fields() {
-    return std::tuple(field("stop", &Self::stop), field("thread", &Self::thread),
-                      field("total", &Self::total), field("first", &Self::first),
-                      field("frames", &Self::frames));
+  template <class Visit, class Self = Frames>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("stop", &Self::stop), field("thread", &Self::thread), field("total", &Self::total),
+                 field("first", &Self::first), field("frames", &Self::frames));
   }
 };
 
@@ -186,10 +182,10 @@ struct Variables {
   std::uint64_t first = 0;
   std::vector<ValueInfo> variables;
   static constexpr const char* type = "variables";
-  template <class Self = Variables>
-  static constexpr auto fields() {
-    return std::tuple(field("total", &Self::total), field("first", &Self::first),
-                      field("variables", &Self::variables));
+  template <class Visit, class Self = Variables>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("total", &Self::total), field("first", &Self::first),
+                 field("variables", &Self::variables));
   }
 };
 
@@ -202,12 +198,11 @@ struct Evaluation {
   std::string traceback;  ///< whole; empty where there is no error
   std::string note;       ///< what the user should know: where an assignment has no effect
   static constexpr const char* type = "evaluation";
-  template <class Self = Evaluation>
-  static constexpr auto fields() {
-    return std::tuple(field("value", &Self::value), field("result", &Self::result),
-                      field("printed", &Self::printed), field("text", &Self::text),
-                      field("error", &Self::error), field("traceback", &Self::traceback),
-                      field("note", &Self::note));
+  template <class Visit, class Self = Evaluation>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("value", &Self::value), field("result", &Self::result),
+                 field("printed", &Self::printed), field("text", &Self::text), field("error", &Self::error),
+                 field("traceback", &Self::traceback), field("note", &Self::note));
   }
 };
 
@@ -215,18 +210,18 @@ struct Completions {
   std::uint32_t start = 0;  ///< in code points: what comes from there to the position is replaced
   std::vector<std::string> matches;
   static constexpr const char* type = "completions";
-  template <class Self = Completions>
-  static constexpr auto fields() {
-    return std::tuple(field("start", &Self::start), field("matches", &Self::matches));
+  template <class Visit, class Self = Completions>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("start", &Self::start), field("matches", &Self::matches));
   }
 };
 
 struct HeldValue {
   TensorInfo tensor;
   static constexpr const char* type = "held_value";
-  template <class Self = HeldValue>
-  static constexpr auto fields() {
-    return std::tuple(field("tensor", &Self::tensor));
+  template <class Visit, class Self = HeldValue>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("tensor", &Self::tensor));
   }
 };
 

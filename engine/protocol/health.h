@@ -21,10 +21,10 @@ struct GetHealth {
   std::uint32_t first = 0, count = 0;  ///< rows
   std::uint32_t columns = 64;          ///< of each strip, at most 1000
   static constexpr const char* type = "get_health";
-  template <class Self = GetHealth>
-  static constexpr auto fields() {
-    return std::tuple(field("live_ms", &Self::live_ms), field("first", &Self::first),
-                      field("count", &Self::count), field("columns", &Self::columns));
+  template <class Visit, class Self = GetHealth>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("live_ms", &Self::live_ms), field("first", &Self::first), field("count", &Self::count),
+                 field("columns", &Self::columns));
   }
 };
 
@@ -35,10 +35,10 @@ struct HealthStrip {
   double newest = 0;
   std::uint64_t record = 0;    ///< of the newest sample
   std::vector<double> values;  ///< the most extreme of each column; NaN: no sample
-  template <class Self = HealthStrip>
-  static constexpr auto fields() {
-    return std::tuple(field("quantity", &Self::quantity), field("newest", &Self::newest),
-                      field("record", &Self::record), field("values", &Self::values));
+  template <class Visit, class Self = HealthStrip>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("quantity", &Self::quantity), field("newest", &Self::newest),
+                 field("record", &Self::record), field("values", &Self::values));
   }
 };
 
@@ -52,12 +52,12 @@ struct HealthRow {
   std::uint32_t line = 0;
   std::vector<std::int64_t> shape;
   std::vector<HealthStrip> strips;
-  template <class Self = HealthRow>
-  static constexpr auto fields() {
-    return std::tuple(field("subject", &Self::subject), field("kind", &Self::kind),
-                      field("name", &Self::name), field("scope", &Self::scope), field("op", &Self::op),
-                      field("cell", &Self::cell), field("file", &Self::file), field("line", &Self::line),
-                      field("shape", &Self::shape), field("strips", &Self::strips));
+  template <class Visit, class Self = HealthRow>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("subject", &Self::subject), field("kind", &Self::kind), field("name", &Self::name),
+                 field("scope", &Self::scope), field("op", &Self::op), field("cell", &Self::cell),
+                 field("file", &Self::file), field("line", &Self::line), field("shape", &Self::shape),
+                 field("strips", &Self::strips));
   }
 };
 
@@ -71,12 +71,12 @@ struct Health {
   std::uint32_t first = 0, total = 0;  ///< rows
   std::vector<HealthRow> rows;         ///< the layers in their order, what optimisers say at the end
   static constexpr const char* type = "health";
-  template <class Self = Health>
-  static constexpr auto fields() {
-    return std::tuple(field("steps", &Self::steps), field("sampled", &Self::sampled),
-                      field("recomputed", &Self::recomputed), field("gone", &Self::gone),
-                      field("every", &Self::every), field("version", &Self::version),
-                      field("first", &Self::first), field("total", &Self::total), field("rows", &Self::rows));
+  template <class Visit, class Self = Health>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("steps", &Self::steps), field("sampled", &Self::sampled),
+                 field("recomputed", &Self::recomputed), field("gone", &Self::gone),
+                 field("every", &Self::every), field("version", &Self::version), field("first", &Self::first),
+                 field("total", &Self::total), field("rows", &Self::rows));
   }
 };
 
@@ -86,10 +86,10 @@ struct GetHealthCurve {
   std::string quantity;
   std::uint32_t most = 1000;  ///< points, at most 10,000
   static constexpr const char* type = "get_health_curve";
-  template <class Self = GetHealthCurve>
-  static constexpr auto fields() {
-    return std::tuple(field("subject", &Self::subject), field("quantity", &Self::quantity),
-                      field("most", &Self::most));
+  template <class Visit, class Self = GetHealthCurve>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("subject", &Self::subject), field("quantity", &Self::quantity),
+                 field("most", &Self::most));
   }
 };
 
@@ -99,11 +99,11 @@ struct HealthCurve {
   std::vector<double> steps, values;   ///< steps from 1
   std::vector<std::uint64_t> records;  ///< where the cursor goes for that point
   static constexpr const char* type = "health_curve";
-  template <class Self = HealthCurve>
-  static constexpr auto fields() {
-    return std::tuple(field("subject", &Self::subject), field("quantity", &Self::quantity),
-                      field("steps", &Self::steps), field("values", &Self::values),
-                      field("records", &Self::records));
+  template <class Visit, class Self = HealthCurve>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("subject", &Self::subject), field("quantity", &Self::quantity),
+                 field("steps", &Self::steps), field("values", &Self::values),
+                 field("records", &Self::records));
   }
 };
 
@@ -113,9 +113,9 @@ struct SampleHealth {
   std::uint32_t steps = 40;  ///< spread over the run
   std::uint32_t most_ms = 500;
   static constexpr const char* type = "sample_health";
-  template <class Self = SampleHealth>
-  static constexpr auto fields() {
-    return std::tuple(field("steps", &Self::steps), field("most_ms", &Self::most_ms));
+  template <class Visit, class Self = SampleHealth>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("steps", &Self::steps), field("most_ms", &Self::most_ms));
   }
 };
 
@@ -124,10 +124,10 @@ struct HealthSampled {
   bool complete = true;                ///< nothing is left to recompute
   std::string problem;                 ///< why a step could not be had; empty: all could
   static constexpr const char* type = "health_sampled";
-  template <class Self = HealthSampled>
-  static constexpr auto fields() {
-    return std::tuple(field("done", &Self::done), field("wanted", &Self::wanted),
-                      field("complete", &Self::complete), field("problem", &Self::problem));
+  template <class Visit, class Self = HealthSampled>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("done", &Self::done), field("wanted", &Self::wanted),
+                 field("complete", &Self::complete), field("problem", &Self::problem));
   }
 };
 
@@ -135,9 +135,9 @@ struct HealthSampled {
 struct GetHealthFindings {
   bool explain = true;  ///< also why a gradient is None or zero
   static constexpr const char* type = "get_health_findings";
-  template <class Self = GetHealthFindings>
-  static constexpr auto fields() {
-    return std::tuple(field("explain", &Self::explain));
+  template <class Visit, class Self = GetHealthFindings>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("explain", &Self::explain));
   }
 };
 
@@ -160,14 +160,14 @@ struct HealthFinding {
   std::string cell, file;  ///< of the line that it is about
   std::uint32_t line = 0;
   TensorInfo tensor;  ///< to be shown; id 0: none
-  template <class Self = HealthFinding>
-  static constexpr auto fields() {
-    return std::tuple(field("rule", &Self::rule), field("severity", &Self::severity),
-                      field("sentence", &Self::sentence), field("cure", &Self::cure),
-                      field("subject", &Self::subject), field("quantity", &Self::quantity),
-                      field("since", &Self::since), field("before", &Self::before),
-                      field("record", &Self::record), field("op", &Self::op), field("cell", &Self::cell),
-                      field("file", &Self::file), field("line", &Self::line), field("tensor", &Self::tensor));
+  template <class Visit, class Self = HealthFinding>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("rule", &Self::rule), field("severity", &Self::severity),
+                 field("sentence", &Self::sentence), field("cure", &Self::cure),
+                 field("subject", &Self::subject), field("quantity", &Self::quantity),
+                 field("since", &Self::since), field("before", &Self::before), field("record", &Self::record),
+                 field("op", &Self::op), field("cell", &Self::cell), field("file", &Self::file),
+                 field("line", &Self::line), field("tensor", &Self::tensor));
   }
 };
 
@@ -175,9 +175,9 @@ struct HealthFindings {
   std::uint64_t version = 0;            ///< of the samples, as in Health
   std::vector<HealthFinding> findings;  ///< the gravest first
   static constexpr const char* type = "health_findings";
-  template <class Self = HealthFindings>
-  static constexpr auto fields() {
-    return std::tuple(field("version", &Self::version), field("findings", &Self::findings));
+  template <class Visit, class Self = HealthFindings>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("version", &Self::version), field("findings", &Self::findings));
   }
 };
 

@@ -22,10 +22,9 @@ struct GetMemoryCurve {
   std::uint64_t first = 1, last = 0;  ///< records; 0: the newest
   std::uint32_t points = 0;           ///< at most 4000
   static constexpr const char* type = "get_memory_curve";
-  template <class Self = GetMemoryCurve>
-  static constexpr auto fields() {
-    return std::tuple(field("first", &Self::first), field("last", &Self::last),
-                      field("points", &Self::points));
+  template <class Visit, class Self = GetMemoryCurve>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("first", &Self::first), field("last", &Self::last), field("points", &Self::points));
   }
 };
 
@@ -41,13 +40,12 @@ struct MemoryGrowth {
   std::uint32_t line = 0;
   std::vector<std::uint64_t> tensors;  ///< some of them, for FindNames
   std::vector<std::uint64_t> tapes;    ///< that hold them
-  template <class Self = MemoryGrowth>
-  static constexpr auto fields() {
-    return std::tuple(field("sentence", &Self::sentence), field("bytes", &Self::bytes),
-                      field("turns", &Self::turns), field("turn", &Self::turn),
-                      field("record", &Self::record), field("op", &Self::op), field("cell", &Self::cell),
-                      field("file", &Self::file), field("line", &Self::line),
-                      field("tensors", &Self::tensors), field("tapes", &Self::tapes));
+  template <class Visit, class Self = MemoryGrowth>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("sentence", &Self::sentence), field("bytes", &Self::bytes),
+                 field("turns", &Self::turns), field("turn", &Self::turn), field("record", &Self::record),
+                 field("op", &Self::op), field("cell", &Self::cell), field("file", &Self::file),
+                 field("line", &Self::line), field("tensors", &Self::tensors), field("tapes", &Self::tapes));
   }
 };
 
@@ -59,14 +57,14 @@ struct MemoryCurve {
   std::uint64_t peak_record = 0, peak_bytes = 0;  ///< of the whole run
   std::vector<MemoryGrowth> growth;               ///< the largest first, at most 5
   static constexpr const char* type = "memory_curve";
-  template <class Self = MemoryCurve>
-  static constexpr auto fields() {
-    return std::tuple(field("first", &Self::first), field("last", &Self::last), field("total", &Self::total),
-                      field("records", &Self::records), field("variables", &Self::variables),
-                      field("tapes", &Self::tapes), field("program", &Self::program),
-                      field("recorder", &Self::recorder), field("least", &Self::least),
-                      field("peak_record", &Self::peak_record), field("peak_bytes", &Self::peak_bytes),
-                      field("growth", &Self::growth));
+  template <class Visit, class Self = MemoryCurve>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("first", &Self::first), field("last", &Self::last), field("total", &Self::total),
+                 field("records", &Self::records), field("variables", &Self::variables),
+                 field("tapes", &Self::tapes), field("program", &Self::program),
+                 field("recorder", &Self::recorder), field("least", &Self::least),
+                 field("peak_record", &Self::peak_record), field("peak_bytes", &Self::peak_bytes),
+                 field("growth", &Self::growth));
   }
 };
 
@@ -83,10 +81,10 @@ struct GetMemoryState {
   std::uint64_t first = 0;
   std::uint32_t count = 0;
   static constexpr const char* type = "get_memory_state";
-  template <class Self = GetMemoryState>
-  static constexpr auto fields() {
-    return std::tuple(field("record", &Self::record), field("group", &Self::group),
-                      field("first", &Self::first), field("count", &Self::count));
+  template <class Visit, class Self = GetMemoryState>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("record", &Self::record), field("group", &Self::group), field("first", &Self::first),
+                 field("count", &Self::count));
   }
 };
 
@@ -105,14 +103,13 @@ struct MemoryRow {
   TensorInfo tensor;       ///< the storage's first tensor, of a group the largest one's
   std::uint64_t tape = 0;  ///< that holds it; 0: none
   bool borrowed = false;   ///< the memory is NumPy's, no part of the sums
-  template <class Self = MemoryRow>
-  static constexpr auto fields() {
-    return std::tuple(field("name", &Self::name), field("holder", &Self::holder),
-                      field("held_by", &Self::held_by), field("bytes", &Self::bytes),
-                      field("count", &Self::count), field("record", &Self::record), field("op", &Self::op),
-                      field("cell", &Self::cell), field("file", &Self::file), field("line", &Self::line),
-                      field("scope", &Self::scope), field("tensor", &Self::tensor),
-                      field("tape", &Self::tape), field("borrowed", &Self::borrowed));
+  template <class Visit, class Self = MemoryRow>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("name", &Self::name), field("holder", &Self::holder), field("held_by", &Self::held_by),
+                 field("bytes", &Self::bytes), field("count", &Self::count), field("record", &Self::record),
+                 field("op", &Self::op), field("cell", &Self::cell), field("file", &Self::file),
+                 field("line", &Self::line), field("scope", &Self::scope), field("tensor", &Self::tensor),
+                 field("tape", &Self::tape), field("borrowed", &Self::borrowed));
   }
 };
 
@@ -127,15 +124,14 @@ struct MemoryState {
   std::vector<MemoryRow> rows;
   std::string change;  ///< since the step before, in words; empty: there is none
   static constexpr const char* type = "memory_state";
-  template <class Self = MemoryState>
-  static constexpr auto fields() {
-    return std::tuple(field("record", &Self::record), field("variables", &Self::variables),
-                      field("tapes", &Self::tapes), field("program", &Self::program),
-                      field("recorder", &Self::recorder), field("borrowed", &Self::borrowed),
-                      field("elsewhere", &Self::elsewhere), field("storages", &Self::storages),
-                      field("live_tapes", &Self::live_tapes), field("total", &Self::total),
-                      field("first", &Self::first), field("rows", &Self::rows),
-                      field("change", &Self::change));
+  template <class Visit, class Self = MemoryState>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("record", &Self::record), field("variables", &Self::variables),
+                 field("tapes", &Self::tapes), field("program", &Self::program),
+                 field("recorder", &Self::recorder), field("borrowed", &Self::borrowed),
+                 field("elsewhere", &Self::elsewhere), field("storages", &Self::storages),
+                 field("live_tapes", &Self::live_tapes), field("total", &Self::total),
+                 field("first", &Self::first), field("rows", &Self::rows), field("change", &Self::change));
   }
 };
 
@@ -145,10 +141,9 @@ struct FindNames {
   std::uint64_t stop = 0;  ///< as in ValuePlace
   std::vector<std::uint64_t> tensors, tapes;
   static constexpr const char* type = "find_names";
-  template <class Self = FindNames>
-  static constexpr auto fields() {
-    return std::tuple(field("stop", &Self::stop), field("tensors", &Self::tensors),
-                      field("tapes", &Self::tapes));
+  template <class Visit, class Self = FindNames>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("stop", &Self::stop), field("tensors", &Self::tensors), field("tapes", &Self::tapes));
   }
 };
 
@@ -157,10 +152,10 @@ struct NamePath {
   std::string path;                    ///< "history[12].tape"
   std::string root;                    ///< the name that it begins with: "history"
   std::uint64_t items = 0;             ///< of what the root is: a list's length; 0: it has none
-  template <class Self = NamePath>
-  static constexpr auto fields() {
-    return std::tuple(field("tensor", &Self::tensor), field("tape", &Self::tape), field("path", &Self::path),
-                      field("root", &Self::root), field("items", &Self::items));
+  template <class Visit, class Self = NamePath>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("tensor", &Self::tensor), field("tape", &Self::tape), field("path", &Self::path),
+                 field("root", &Self::root), field("items", &Self::items));
   }
 };
 
@@ -168,9 +163,9 @@ struct FoundNames {
   std::vector<NamePath> names;  ///< at most three for each
   bool complete = true;         ///< false: there was more to look through than time
   static constexpr const char* type = "found_names";
-  template <class Self = FoundNames>
-  static constexpr auto fields() {
-    return std::tuple(field("names", &Self::names), field("complete", &Self::complete));
+  template <class Visit, class Self = FoundNames>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("names", &Self::names), field("complete", &Self::complete));
   }
 };
 
@@ -179,9 +174,9 @@ struct FoundNames {
 struct GetRecomputeSavings {
   std::uint64_t first = 0, last = 0;  ///< 0: the scopes of the tape at the peak
   static constexpr const char* type = "get_recompute_savings";
-  template <class Self = GetRecomputeSavings>
-  static constexpr auto fields() {
-    return std::tuple(field("first", &Self::first), field("last", &Self::last));
+  template <class Visit, class Self = GetRecomputeSavings>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("first", &Self::first), field("last", &Self::last));
   }
 };
 
@@ -193,12 +188,11 @@ struct RecomputeSaving {
   std::uint64_t ops = 0;
   std::uint64_t first = 0, last = 0;  ///< its first and last op
   std::string sentence;
-  template <class Self = RecomputeSaving>
-  static constexpr auto fields() {
-    return std::tuple(field("scope", &Self::scope), field("bytes", &Self::bytes), field("held", &Self::held),
-                      field("again_ns", &Self::again_ns), field("ops", &Self::ops),
-                      field("first", &Self::first), field("last", &Self::last),
-                      field("sentence", &Self::sentence));
+  template <class Visit, class Self = RecomputeSaving>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("scope", &Self::scope), field("bytes", &Self::bytes), field("held", &Self::held),
+                 field("again_ns", &Self::again_ns), field("ops", &Self::ops), field("first", &Self::first),
+                 field("last", &Self::last), field("sentence", &Self::sentence));
   }
 };
 
@@ -208,11 +202,11 @@ struct RecomputeSavings {
   std::vector<RecomputeSaving> savings;  ///< the largest first, at most 500
   std::string sentence;                  ///< of the best, or why there is none
   static constexpr const char* type = "recompute_savings";
-  template <class Self = RecomputeSavings>
-  static constexpr auto fields() {
-    return std::tuple(field("peak_record", &Self::peak_record), field("peak_bytes", &Self::peak_bytes),
-                      field("tape", &Self::tape), field("savings", &Self::savings),
-                      field("sentence", &Self::sentence));
+  template <class Visit, class Self = RecomputeSavings>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("peak_record", &Self::peak_record), field("peak_bytes", &Self::peak_bytes),
+                 field("tape", &Self::tape), field("savings", &Self::savings),
+                 field("sentence", &Self::sentence));
   }
 };
 

@@ -32,11 +32,10 @@ struct ProfileRun {
   std::string cell;          ///< id; empty: no cell
   std::int64_t from_ns = 0, to_ns = 0;
   bool running = false;  ///< to_ns is now
-  template <class Self = ProfileRun>
-  static constexpr auto fields() {
-    return std::tuple(field("number", &Self::number), field("cell", &Self::cell),
-                      field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns),
-                      field("running", &Self::running));
+  template <class Visit, class Self = ProfileRun>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("number", &Self::number), field("cell", &Self::cell), field("from_ns", &Self::from_ns),
+                 field("to_ns", &Self::to_ns), field("running", &Self::running));
   }
 };
 
@@ -48,14 +47,14 @@ struct ProfileGap {
   std::uint64_t count = 0;
   std::int64_t total_ns = 0, max_ns = 0;
   std::uint64_t record = 0;  ///< after the longest of them; before it where the cell ended
-  template <class Self = ProfileGap>
-  static constexpr auto fields() {
-    return std::tuple(field("thread", &Self::thread), field("from_cell", &Self::from_cell),
-                      field("from_file", &Self::from_file), field("to_cell", &Self::to_cell),
-                      field("to_file", &Self::to_file), field("from_line", &Self::from_line),
-                      field("to_line", &Self::to_line), field("count", &Self::count),
-                      field("total_ns", &Self::total_ns), field("max_ns", &Self::max_ns),
-                      field("record", &Self::record));
+  template <class Visit, class Self = ProfileGap>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("thread", &Self::thread), field("from_cell", &Self::from_cell),
+                 field("from_file", &Self::from_file), field("to_cell", &Self::to_cell),
+                 field("to_file", &Self::to_file), field("from_line", &Self::from_line),
+                 field("to_line", &Self::to_line), field("count", &Self::count),
+                 field("total_ns", &Self::total_ns), field("max_ns", &Self::max_ns),
+                 field("record", &Self::record));
   }
 };
 
@@ -66,12 +65,12 @@ struct ProfileDevice {
   std::uint64_t pending = 0;  ///< of them, those whose times are not known yet: they are in no sum
   std::uint64_t lost = 0;     ///< and those whose times will never be known
   std::int64_t forward_ns = 0, backward_ns = 0, update_ns = 0;
-  template <class Self = ProfileDevice>
-  static constexpr auto fields() {
-    return std::tuple(field("device", &Self::device), field("calls", &Self::calls),
-                      field("pending", &Self::pending), field("lost", &Self::lost),
-                      field("forward_ns", &Self::forward_ns), field("backward_ns", &Self::backward_ns),
-                      field("update_ns", &Self::update_ns));
+  template <class Visit, class Self = ProfileDevice>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("device", &Self::device), field("calls", &Self::calls),
+                 field("pending", &Self::pending), field("lost", &Self::lost),
+                 field("forward_ns", &Self::forward_ns), field("backward_ns", &Self::backward_ns),
+                 field("update_ns", &Self::update_ns));
   }
 };
 
@@ -80,10 +79,9 @@ struct GetProfile {
   std::int64_t from_ns = 0, to_ns = 0;
   std::uint32_t gaps = 0;  ///< at most so many of the largest
   static constexpr const char* type = "get_profile";
-  template <class Self = GetProfile>
-  static constexpr auto fields() {
-    return std::tuple(field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns),
-                      field("gaps", &Self::gaps));
+  template <class Visit, class Self = GetProfile>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns), field("gaps", &Self::gaps));
   }
 };
 
@@ -104,9 +102,9 @@ struct Profile {
   std::vector<ProfileRun> runs;                      ///< in order; the newest 1000
   std::vector<ProfileDevice> devices;                ///< GPUs that did some of the ops, of any thread
   static constexpr const char* type = "profile";
-  template <class Self = Profile>
-  static constexpr auto fields() {
-    return std::tuple(
+  template <class Visit, class Self = Profile>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(
         field("indexed", &Self::indexed), field("total", &Self::total), field("first_ns", &Self::first_ns),
         field("last_ns", &Self::last_ns), field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns),
         field("thread", &Self::thread), field("run_ns", &Self::run_ns), field("python_ns", &Self::python_ns),
@@ -123,19 +121,19 @@ struct GetProfileTrack {
   std::int64_t from_ns = 0, to_ns = 0;
   std::uint32_t pixels = 0;  ///< at most 10,000
   static constexpr const char* type = "get_profile_track";
-  template <class Self = GetProfileTrack>
-  static constexpr auto fields() {
-    return std::tuple(field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns),
-                      field("pixels", &Self::pixels));
+  template <class Visit, class Self = GetProfileTrack>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns),
+                 field("pixels", &Self::pixels));
   }
 };
 
 struct ProfileName {
   std::string op;
   ProfileRole role = ProfileRole::forward;
-  template <class Self = ProfileName>
-  static constexpr auto fields() {
-    return std::tuple(field("op", &Self::op), field("role", &Self::role));
+  template <class Visit, class Self = ProfileName>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("op", &Self::op), field("role", &Self::role));
   }
 };
 
@@ -150,12 +148,12 @@ struct ProfileLane {
   std::vector<std::uint64_t> records;  ///< the longest of them
   std::vector<std::uint64_t> counts;
   std::vector<std::uint64_t> names;  ///< of the longest: its place in the answer's names
-  template <class Self = ProfileLane>
-  static constexpr auto fields() {
-    return std::tuple(
-        field("device", &Self::device), field("thread", &Self::thread), field("depth", &Self::depth),
-        field("starts", &Self::starts), field("ends", &Self::ends), field("busy", &Self::busy),
-        field("records", &Self::records), field("counts", &Self::counts), field("names", &Self::names));
+  template <class Visit, class Self = ProfileLane>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("device", &Self::device), field("thread", &Self::thread), field("depth", &Self::depth),
+                 field("starts", &Self::starts), field("ends", &Self::ends), field("busy", &Self::busy),
+                 field("records", &Self::records), field("counts", &Self::counts),
+                 field("names", &Self::names));
   }
 };
 
@@ -164,10 +162,10 @@ struct ProfilePause {
   bool at_gate = false;  ///< else: between two cells
   std::uint64_t thread = 0;
   std::int64_t from_ns = 0, to_ns = 0;
-  template <class Self = ProfilePause>
-  static constexpr auto fields() {
-    return std::tuple(field("at_gate", &Self::at_gate), field("thread", &Self::thread),
-                      field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns));
+  template <class Visit, class Self = ProfilePause>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("at_gate", &Self::at_gate), field("thread", &Self::thread),
+                 field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns));
   }
 };
 
@@ -179,12 +177,12 @@ struct ProfileTrack {
   std::vector<ProfileLane> lanes;  ///< by thread, then depth; then those of GPUs
   std::vector<ProfilePause> pauses;
   static constexpr const char* type = "profile_track";
-  template <class Self = ProfileTrack>
-  static constexpr auto fields() {
-    return std::tuple(
-        field("indexed", &Self::indexed), field("total", &Self::total), field("first_ns", &Self::first_ns),
-        field("last_ns", &Self::last_ns), field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns),
-        field("names", &Self::names), field("lanes", &Self::lanes), field("pauses", &Self::pauses));
+  template <class Visit, class Self = ProfileTrack>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("indexed", &Self::indexed), field("total", &Self::total),
+                 field("first_ns", &Self::first_ns), field("last_ns", &Self::last_ns),
+                 field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns), field("names", &Self::names),
+                 field("lanes", &Self::lanes), field("pauses", &Self::pauses));
   }
 };
 
@@ -208,12 +206,12 @@ struct GetProfileTotals {
   std::vector<std::string>
       label_cells;  ///< cells' ids and, behind each, what the user calls it: for the filter
   static constexpr const char* type = "get_profile_totals";
-  template <class Self = GetProfileTotals>
-  static constexpr auto fields() {
-    return std::tuple(
-        field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns), field("group", &Self::group),
-        field("order", &Self::order), field("ascending", &Self::ascending), field("filter", &Self::filter),
-        field("first", &Self::first), field("count", &Self::count), field("label_cells", &Self::label_cells));
+  template <class Visit, class Self = GetProfileTotals>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns), field("group", &Self::group),
+                 field("order", &Self::order), field("ascending", &Self::ascending),
+                 field("filter", &Self::filter), field("first", &Self::first), field("count", &Self::count),
+                 field("label_cells", &Self::label_cells));
   }
 };
 
@@ -233,15 +231,15 @@ struct ProfileRow {
   double flops = 0, bytes = 0;
   double roof_ns = 0;  ///< how long that takes the machine at its best; 0: not measured
   ProfileBound bound = ProfileBound::unknown;
-  template <class Self = ProfileRow>
-  static constexpr auto fields() {
-    return std::tuple(
-        field("name", &Self::name), field("role", &Self::role), field("cell", &Self::cell),
-        field("file", &Self::file), field("line", &Self::line), field("device", &Self::device),
-        field("calls", &Self::calls), field("pending", &Self::pending), field("lost", &Self::lost),
-        field("total_ns", &Self::total_ns), field("self_ns", &Self::self_ns), field("max_ns", &Self::max_ns),
-        field("slowest", &Self::slowest), field("flops", &Self::flops), field("bytes", &Self::bytes),
-        field("roof_ns", &Self::roof_ns), field("bound", &Self::bound));
+  template <class Visit, class Self = ProfileRow>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("name", &Self::name), field("role", &Self::role), field("cell", &Self::cell),
+                 field("file", &Self::file), field("line", &Self::line), field("device", &Self::device),
+                 field("calls", &Self::calls), field("pending", &Self::pending), field("lost", &Self::lost),
+                 field("total_ns", &Self::total_ns), field("self_ns", &Self::self_ns),
+                 field("max_ns", &Self::max_ns), field("slowest", &Self::slowest),
+                 field("flops", &Self::flops), field("bytes", &Self::bytes), field("roof_ns", &Self::roof_ns),
+                 field("bound", &Self::bound));
   }
 };
 
@@ -253,12 +251,11 @@ struct ProfileTotals {
   std::uint32_t first = 0;
   std::vector<ProfileRow> rows;
   static constexpr const char* type = "profile_totals";
-  template <class Self = ProfileTotals>
-  static constexpr auto fields() {
-    return std::tuple(field("indexed", &Self::indexed), field("total", &Self::total),
-                      field("group", &Self::group), field("rows_total", &Self::rows_total),
-                      field("self_ns", &Self::self_ns), field("first", &Self::first),
-                      field("rows", &Self::rows));
+  template <class Visit, class Self = ProfileTotals>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("indexed", &Self::indexed), field("total", &Self::total), field("group", &Self::group),
+                 field("rows_total", &Self::rows_total), field("self_ns", &Self::self_ns),
+                 field("first", &Self::first), field("rows", &Self::rows));
   }
 };
 
@@ -267,10 +264,10 @@ struct GetProfileFlame {
   std::int64_t from_ns = 0, to_ns = 0;
   bool by_line = false;
   static constexpr const char* type = "get_profile_flame";
-  template <class Self = GetProfileFlame>
-  static constexpr auto fields() {
-    return std::tuple(field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns),
-                      field("by_line", &Self::by_line));
+  template <class Visit, class Self = GetProfileFlame>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns),
+                 field("by_line", &Self::by_line));
   }
 };
 
@@ -286,13 +283,13 @@ struct ProfileNode {
   std::int64_t total_ns = 0;  ///< self times of all below it
   std::uint64_t slowest = 0;  ///< record of the longest call below it
   std::int64_t max_ns = 0;
-  template <class Self = ProfileNode>
-  static constexpr auto fields() {
-    return std::tuple(field("parent", &Self::parent), field("name", &Self::name), field("cell", &Self::cell),
-                      field("file", &Self::file), field("line", &Self::line), field("role", &Self::role),
-                      field("op", &Self::op), field("device", &Self::device), field("calls", &Self::calls),
-                      field("total_ns", &Self::total_ns), field("slowest", &Self::slowest),
-                      field("max_ns", &Self::max_ns));
+  template <class Visit, class Self = ProfileNode>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("parent", &Self::parent), field("name", &Self::name), field("cell", &Self::cell),
+                 field("file", &Self::file), field("line", &Self::line), field("role", &Self::role),
+                 field("op", &Self::op), field("device", &Self::device), field("calls", &Self::calls),
+                 field("total_ns", &Self::total_ns), field("slowest", &Self::slowest),
+                 field("max_ns", &Self::max_ns));
   }
 };
 
@@ -302,11 +299,11 @@ struct ProfileFlame {
   std::uint64_t pending = 0;       ///< calls of GPUs' ops whose times are not known yet: they are not here
   std::vector<ProfileNode> nodes;  ///< a parent before its children, the larger ones first
   static constexpr const char* type = "profile_flame";
-  template <class Self = ProfileFlame>
-  static constexpr auto fields() {
-    return std::tuple(field("indexed", &Self::indexed), field("total", &Self::total),
-                      field("by_line", &Self::by_line), field("pending", &Self::pending),
-                      field("nodes", &Self::nodes));
+  template <class Visit, class Self = ProfileFlame>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("indexed", &Self::indexed), field("total", &Self::total),
+                 field("by_line", &Self::by_line), field("pending", &Self::pending),
+                 field("nodes", &Self::nodes));
   }
 };
 
@@ -316,10 +313,9 @@ struct GetProfileSteps {
   std::int64_t from_ns = 0, to_ns = 0;
   std::uint32_t most = 0;  ///< points; where there are more steps, each is the slowest of several
   static constexpr const char* type = "get_profile_steps";
-  template <class Self = GetProfileSteps>
-  static constexpr auto fields() {
-    return std::tuple(field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns),
-                      field("most", &Self::most));
+  template <class Visit, class Self = GetProfileSteps>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns), field("most", &Self::most));
   }
 };
 
@@ -333,13 +329,12 @@ struct ProfileSteps {
   std::vector<std::uint64_t> records;  ///< the last update
   std::vector<std::uint64_t> slowest;  ///< places in these lists, the slowest first; at most 10
   static constexpr const char* type = "profile_steps";
-  template <class Self = ProfileSteps>
-  static constexpr auto fields() {
-    return std::tuple(field("indexed", &Self::indexed), field("total", &Self::total),
-                      field("steps", &Self::steps), field("numbers", &Self::numbers),
-                      field("starts", &Self::starts), field("ends", &Self::ends),
-                      field("durations", &Self::durations), field("python", &Self::python),
-                      field("records", &Self::records), field("slowest", &Self::slowest));
+  template <class Visit, class Self = ProfileSteps>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("indexed", &Self::indexed), field("total", &Self::total), field("steps", &Self::steps),
+                 field("numbers", &Self::numbers), field("starts", &Self::starts), field("ends", &Self::ends),
+                 field("durations", &Self::durations), field("python", &Self::python),
+                 field("records", &Self::records), field("slowest", &Self::slowest));
   }
 };
 
@@ -347,9 +342,9 @@ struct ProfileSteps {
 struct GetProfileCost {
   std::uint64_t record = 0;
   static constexpr const char* type = "get_profile_cost";
-  template <class Self = GetProfileCost>
-  static constexpr auto fields() {
-    return std::tuple(field("record", &Self::record));
+  template <class Visit, class Self = GetProfileCost>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("record", &Self::record));
   }
 };
 
@@ -360,11 +355,11 @@ struct ProfileCost {
   double roof_ns = 0;            ///< as in ProfileRow
   ProfileBound bound = ProfileBound::unknown;
   static constexpr const char* type = "profile_cost";
-  template <class Self = ProfileCost>
-  static constexpr auto fields() {
-    return std::tuple(field("record", &Self::record), field("flops", &Self::flops),
-                      field("bytes", &Self::bytes), field("duration_ns", &Self::duration_ns),
-                      field("roof_ns", &Self::roof_ns), field("bound", &Self::bound));
+  template <class Visit, class Self = ProfileCost>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("record", &Self::record), field("flops", &Self::flops), field("bytes", &Self::bytes),
+                 field("duration_ns", &Self::duration_ns), field("roof_ns", &Self::roof_ns),
+                 field("bound", &Self::bound));
   }
 };
 
@@ -373,9 +368,9 @@ struct ProfileCost {
 struct GetPeaks {
   bool again = false;  ///< measure, even if it was
   static constexpr const char* type = "get_peaks";
-  template <class Self = GetPeaks>
-  static constexpr auto fields() {
-    return std::tuple(field("again", &Self::again));
+  template <class Visit, class Self = GetPeaks>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("again", &Self::again));
   }
 };
 
@@ -390,14 +385,13 @@ struct Peaks {
   double overhead_ns = 0;    ///< of the smallest op
   std::string problem;       ///< why it is not known, a sentence
   static constexpr const char* type = "peaks";
-  template <class Self = Peaks>
-  static constexpr auto fields() {
-    return std::tuple(field("known", &Self::known), field("machine", &Self::machine),
-                      field("threads", &Self::threads), field("float32_gflops", &Self::float32_gflops),
-                      field("float64_gflops", &Self::float64_gflops),
-                      field("memory_gbytes", &Self::memory_gbytes),
-                      field("cache_gbytes", &Self::cache_gbytes), field("cache_bytes", &Self::cache_bytes),
-                      field("overhead_ns", &Self::overhead_ns), field("problem", &Self::problem));
+  template <class Visit, class Self = Peaks>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("known", &Self::known), field("machine", &Self::machine),
+                 field("threads", &Self::threads), field("float32_gflops", &Self::float32_gflops),
+                 field("float64_gflops", &Self::float64_gflops), field("memory_gbytes", &Self::memory_gbytes),
+                 field("cache_gbytes", &Self::cache_gbytes), field("cache_bytes", &Self::cache_bytes),
+                 field("overhead_ns", &Self::overhead_ns), field("problem", &Self::problem));
   }
 };
 
@@ -406,10 +400,10 @@ struct GetChromeTrace {
   std::uint64_t first = 1;  ///< record
   std::int64_t from_ns = 0, to_ns = 0;
   static constexpr const char* type = "get_chrome_trace";
-  template <class Self = GetChromeTrace>
-  static constexpr auto fields() {
-    return std::tuple(field("first", &Self::first), field("from_ns", &Self::from_ns),
-                      field("to_ns", &Self::to_ns));
+  template <class Visit, class Self = GetChromeTrace>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("first", &Self::first), field("from_ns", &Self::from_ns),
+                 field("to_ns", &Self::to_ns));
   }
 };
 
@@ -418,9 +412,9 @@ struct ChromeTrace {
   std::uint64_t total = 0;
   std::string json;  ///< the pieces in a row are one JSON text
   static constexpr const char* type = "chrome_trace";
-  template <class Self = ChromeTrace>
-  static constexpr auto fields() {
-    return std::tuple(field("next", &Self::next), field("total", &Self::total), field("json", &Self::json));
+  template <class Visit, class Self = ChromeTrace>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("next", &Self::next), field("total", &Self::total), field("json", &Self::json));
   }
 };
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "engine/protocol/field.h"
@@ -46,20 +45,20 @@ struct TensorInfo {
   std::string name;            ///< a variable's name; else empty
   std::string preview;         ///< the values, where there are at most 4 and they are at hand; else empty
   std::uint64_t producer = 0;  ///< the record that made it; 0 for a leaf
-  template <class Self = TensorInfo>
-  static constexpr auto fields() {
-    return std::tuple(field("id", &Self::id), field("dtype", &Self::dtype), field("shape", &Self::shape),
-                      field("device", &Self::device), field("name", &Self::name),
-                      field("preview", &Self::preview), field("producer", &Self::producer));
+  template <class Visit, class Self = TensorInfo>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("id", &Self::id), field("dtype", &Self::dtype), field("shape", &Self::shape),
+                 field("device", &Self::device), field("name", &Self::name), field("preview", &Self::preview),
+                 field("producer", &Self::producer));
   }
 };
 
 struct AttributeText {
   std::string name;
   std::string value;  ///< as Python writes it
-  template <class Self = AttributeText>
-  static constexpr auto fields() {
-    return std::tuple(field("name", &Self::name), field("value", &Self::value));
+  template <class Visit, class Self = AttributeText>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("name", &Self::name), field("value", &Self::value));
   }
 };
 
@@ -91,29 +90,29 @@ struct Record {
   std::vector<TensorInfo> outputs;
   std::string vjp_formula;  ///< of the op (op, vjp); empty for others
   std::string error;
-  template <class Self = Record>
-  static constexpr auto fields() {
-    return std::tuple(
-        field("number", &Self::number), field("kind", &Self::kind), field("state", &Self::state),
-        field("op", &Self::op), field("custom_gradient", &Self::custom_gradient),
-        field("parent", &Self::parent), field("depth", &Self::depth), field("backward", &Self::backward),
-        field("forward", &Self::forward), field("tape", &Self::tape), field("scope", &Self::scope),
-        field("cell", &Self::cell), field("file", &Self::file), field("line", &Self::line),
-        field("thread", &Self::thread), field("start_ns", &Self::start_ns), field("call_ns", &Self::call_ns),
-        field("work", &Self::work), field("device", &Self::device),
-        field("work_start_ns", &Self::work_start_ns), field("duration_ns", &Self::duration_ns),
-        field("attributes", &Self::attributes), field("inputs", &Self::inputs),
-        field("outputs", &Self::outputs), field("vjp_formula", &Self::vjp_formula),
-        field("error", &Self::error));
+  template <class Visit, class Self = Record>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("number", &Self::number), field("kind", &Self::kind), field("state", &Self::state),
+                 field("op", &Self::op), field("custom_gradient", &Self::custom_gradient),
+                 field("parent", &Self::parent), field("depth", &Self::depth),
+                 field("backward", &Self::backward), field("forward", &Self::forward),
+                 field("tape", &Self::tape), field("scope", &Self::scope), field("cell", &Self::cell),
+                 field("file", &Self::file), field("line", &Self::line), field("thread", &Self::thread),
+                 field("start_ns", &Self::start_ns), field("call_ns", &Self::call_ns),
+                 field("work", &Self::work), field("device", &Self::device),
+                 field("work_start_ns", &Self::work_start_ns), field("duration_ns", &Self::duration_ns),
+                 field("attributes", &Self::attributes), field("inputs", &Self::inputs),
+                 field("outputs", &Self::outputs), field("vjp_formula", &Self::vjp_formula),
+                 field("error", &Self::error));
   }
 };
 
 struct CellLabel {
   std::string cell;   ///< id
   std::string label;  ///< what the user sees at the cell, "[3]"
-  template <class Self = CellLabel>
-  static constexpr auto fields() {
-    return std::tuple(field("cell", &Self::cell), field("label", &Self::label));
+  template <class Visit, class Self = CellLabel>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("cell", &Self::cell), field("label", &Self::label));
   }
 };
 

@@ -13,11 +13,11 @@ struct Welcome {
   std::vector<std::string> devices;
   std::int64_t started_unix_ms = 0;
   static constexpr const char* type = "welcome";
-  template <class Self = Welcome>
-  static constexpr auto fields() {
-    return std::tuple(field("protocol_version", &Self::protocol_version),
-                      field("engine_version", &Self::engine_version), field("pid", &Self::pid),
-                      field("devices", &Self::devices), field("started_unix_ms", &Self::started_unix_ms));
+  template <class Visit, class Self = Welcome>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("protocol_version", &Self::protocol_version),
+                 field("engine_version", &Self::engine_version), field("pid", &Self::pid),
+                 field("devices", &Self::devices), field("started_unix_ms", &Self::started_unix_ms));
   }
 };
 
@@ -26,9 +26,9 @@ struct Refused {
   std::uint32_t protocol_version = version;
   std::string reason;  ///< a sentence for the user, with both versions
   static constexpr const char* type = "refused";
-  template <class Self = Refused>
-  static constexpr auto fields() {
-    return std::tuple(field("protocol_version", &Self::protocol_version), field("reason", &Self::reason));
+  template <class Visit, class Self = Refused>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("protocol_version", &Self::protocol_version), field("reason", &Self::reason));
   }
 };
 
@@ -42,10 +42,10 @@ struct GpuMemory {
   std::string device;  ///< "/gpu:0"
   std::uint64_t used_bytes = 0;
   std::uint64_t total_bytes = 0;
-  template <class Self = GpuMemory>
-  static constexpr auto fields() {
-    return std::tuple(field("device", &Self::device), field("used_bytes", &Self::used_bytes),
-                      field("total_bytes", &Self::total_bytes));
+  template <class Visit, class Self = GpuMemory>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("device", &Self::device), field("used_bytes", &Self::used_bytes),
+                 field("total_bytes", &Self::total_bytes));
   }
   bool operator==(const GpuMemory&) const = default;
 };
@@ -89,9 +89,9 @@ struct Status {
   std::uint64_t device_times = 0;          ///< of how many records GPUs have told when they did the work
   std::uint64_t device_times_pending = 0;  ///< and of how many they have not yet
   static constexpr const char* type = "status";
-  template <class Self = Status>
-  static constexpr auto fields() {
-    return std::tuple(
+  template <class Visit, class Self = Status>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(
         field("records", &Self::records), field("gate", &Self::gate),
         field("stopped_before", &Self::stopped_before), field("stopped_after", &Self::stopped_after),
         field("stop_breakpoints", &Self::stop_breakpoints), field("hits", &Self::hits),
@@ -116,9 +116,9 @@ struct Records {
   std::uint64_t total = 0;
   std::vector<Record> records;
   static constexpr const char* type = "records";
-  template <class Self = Records>
-  static constexpr auto fields() {
-    return std::tuple(field("total", &Self::total), field("records", &Self::records));
+  template <class Visit, class Self = Records>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("total", &Self::total), field("records", &Self::records));
   }
 };
 
@@ -131,11 +131,11 @@ struct TapeRecords {
   std::uint64_t after = 0;    ///< ops that come after the last one here
   std::vector<Record> records;
   static constexpr const char* type = "tape_records";
-  template <class Self = TapeRecords>
-  static constexpr auto fields() {
-    return std::tuple(field("tape", &Self::tape), field("dropped", &Self::dropped), field("ops", &Self::ops),
-                      field("vjps", &Self::vjps), field("before", &Self::before),
-                      field("after", &Self::after), field("records", &Self::records));
+  template <class Visit, class Self = TapeRecords>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("tape", &Self::tape), field("dropped", &Self::dropped), field("ops", &Self::ops),
+                 field("vjps", &Self::vjps), field("before", &Self::before), field("after", &Self::after),
+                 field("records", &Self::records));
   }
 };
 
@@ -151,15 +151,14 @@ struct Tile {
   /// "held", "recomputed", or where that was elsewhere: "computed again on /cpu:0; it ran on /gpu:0"
   std::string source;
   static constexpr const char* type = "tile";
-  template <class Self = Tile>
-  static constexpr auto fields() {
-    return std::tuple(field("tensor", &Self::tensor), field("shape", &Self::shape),
-                      field("total_rows", &Self::total_rows), field("total_columns", &Self::total_columns),
-                      field("row", &Self::row), field("column", &Self::column), field("rows", &Self::rows),
-                      field("columns", &Self::columns), field("row_step", &Self::row_step),
-                      field("column_step", &Self::column_step), field("values", &Self::values),
-                      field("exact", &Self::exact), field("dtype", &Self::dtype),
-                      field("source", &Self::source));
+  template <class Visit, class Self = Tile>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("tensor", &Self::tensor), field("shape", &Self::shape),
+                 field("total_rows", &Self::total_rows), field("total_columns", &Self::total_columns),
+                 field("row", &Self::row), field("column", &Self::column), field("rows", &Self::rows),
+                 field("columns", &Self::columns), field("row_step", &Self::row_step),
+                 field("column_step", &Self::column_step), field("values", &Self::values),
+                 field("exact", &Self::exact), field("dtype", &Self::dtype), field("source", &Self::source));
   }
 };
 
@@ -172,15 +171,15 @@ struct Statistics {
   std::vector<std::uint64_t> histogram;  ///< equal bins from minimum to maximum
   std::string source;                    ///< as a tile's, or "kept statistics" where the value is gone
   static constexpr const char* type = "statistics";
-  template <class Self = Statistics>
-  static constexpr auto fields() {
-    return std::tuple(
-        field("tensor", &Self::tensor), field("count", &Self::count), field("finite", &Self::finite),
-        field("zeros", &Self::zeros), field("subnormals", &Self::subnormals), field("nan", &Self::nan),
-        field("positive_infinity", &Self::positive_infinity),
-        field("negative_infinity", &Self::negative_infinity), field("minimum", &Self::minimum),
-        field("maximum", &Self::maximum), field("mean", &Self::mean), field("deviation", &Self::deviation),
-        field("histogram", &Self::histogram), field("source", &Self::source));
+  template <class Visit, class Self = Statistics>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("tensor", &Self::tensor), field("count", &Self::count), field("finite", &Self::finite),
+                 field("zeros", &Self::zeros), field("subnormals", &Self::subnormals),
+                 field("nan", &Self::nan), field("positive_infinity", &Self::positive_infinity),
+                 field("negative_infinity", &Self::negative_infinity), field("minimum", &Self::minimum),
+                 field("maximum", &Self::maximum), field("mean", &Self::mean),
+                 field("deviation", &Self::deviation), field("histogram", &Self::histogram),
+                 field("source", &Self::source));
   }
 };
 
@@ -189,10 +188,10 @@ struct SeriesPoint {
   double step = 0;
   double value = 0;
   std::uint64_t record = 0;  ///< newest record when the point was made: where the cursor goes
-  template <class Self = SeriesPoint>
-  static constexpr auto fields() {
-    return std::tuple(field("series", &Self::series), field("step", &Self::step),
-                      field("value", &Self::value), field("record", &Self::record));
+  template <class Visit, class Self = SeriesPoint>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("series", &Self::series), field("step", &Self::step), field("value", &Self::value),
+                 field("record", &Self::record));
   }
 };
 
@@ -208,13 +207,12 @@ struct Picture {
   std::uint64_t not_finite = 0;        ///< values of a histogram that are in no bin
   std::int64_t width = 0, height = 0;  ///< of each image; 0 for a histogram
   std::vector<std::string> pngs;       ///< images, in base64
-  template <class Self = Picture>
-  static constexpr auto fields() {
-    return std::tuple(field("name", &Self::name), field("step", &Self::step), field("record", &Self::record),
-                      field("number", &Self::number), field("limits", &Self::limits),
-                      field("counts", &Self::counts), field("not_finite", &Self::not_finite),
-                      field("width", &Self::width), field("height", &Self::height),
-                      field("pngs", &Self::pngs));
+  template <class Visit, class Self = Picture>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("name", &Self::name), field("step", &Self::step), field("record", &Self::record),
+                 field("number", &Self::number), field("limits", &Self::limits),
+                 field("counts", &Self::counts), field("not_finite", &Self::not_finite),
+                 field("width", &Self::width), field("height", &Self::height), field("pngs", &Self::pngs));
   }
 };
 
@@ -223,10 +221,10 @@ struct Pictures {
   std::vector<Picture> pictures;       ///< about 1 MB an answer, or one that is larger
   std::vector<std::string> restarted;  ///< names whose older pictures are void
   static constexpr const char* type = "pictures";
-  template <class Self = Pictures>
-  static constexpr auto fields() {
-    return std::tuple(field("next", &Self::next), field("pictures", &Self::pictures),
-                      field("restarted", &Self::restarted));
+  template <class Visit, class Self = Pictures>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("next", &Self::next), field("pictures", &Self::pictures),
+                 field("restarted", &Self::restarted));
   }
 };
 
@@ -235,10 +233,10 @@ struct Series {
   std::vector<SeriesPoint> points;     ///< at most 10,000 an answer
   std::vector<std::string> restarted;  ///< series whose older points are void: their cell ran again
   static constexpr const char* type = "series";
-  template <class Self = Series>
-  static constexpr auto fields() {
-    return std::tuple(field("next", &Self::next), field("points", &Self::points),
-                      field("restarted", &Self::restarted));
+  template <class Visit, class Self = Series>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("next", &Self::next), field("points", &Self::points),
+                 field("restarted", &Self::restarted));
   }
 };
 
@@ -249,10 +247,10 @@ struct FoundRecords {
   std::vector<std::uint64_t> again;  ///< those of the request's `again` that match now
   std::vector<std::uint64_t> open;   ///< of all that were looked at, those that have not ended
   static constexpr const char* type = "found_records";
-  template <class Self = FoundRecords>
-  static constexpr auto fields() {
-    return std::tuple(field("scanned", &Self::scanned), field("total", &Self::total),
-                      field("runs", &Self::runs), field("again", &Self::again), field("open", &Self::open));
+  template <class Visit, class Self = FoundRecords>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("scanned", &Self::scanned), field("total", &Self::total), field("runs", &Self::runs),
+                 field("again", &Self::again), field("open", &Self::open));
   }
 };
 
@@ -260,9 +258,9 @@ struct FoundRecords {
 struct Progress {
   std::uint64_t done = 0, total = 0;  ///< ops
   static constexpr const char* type = "progress";
-  template <class Self = Progress>
-  static constexpr auto fields() {
-    return std::tuple(field("done", &Self::done), field("total", &Self::total));
+  template <class Visit, class Self = Progress>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("done", &Self::done), field("total", &Self::total));
   }
 };
 
@@ -271,9 +269,9 @@ struct Failure {
   std::string reason;  ///< a sentence for the user
   std::string code;    ///< "gone", "cancelled", "bad_request", "too_expensive", "no_such_tensor"
   static constexpr const char* type = "failure";
-  template <class Self = Failure>
-  static constexpr auto fields() {
-    return std::tuple(field("reason", &Self::reason), field("code", &Self::code));
+  template <class Visit, class Self = Failure>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("reason", &Self::reason), field("code", &Self::code));
   }
 };
 

@@ -12,15 +12,18 @@ struct Hello {
   std::uint32_t protocol_version = version;
   std::string program;
   static constexpr const char* type = "hello";
-  template <class Self = Hello>
-  static constexpr auto fields() {
-    return std::tuple(field("protocol_version", &Self::protocol_version), field("program", &Self::program));
+  template <class Visit, class Self = Hello>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("protocol_version", &Self::protocol_version), field("program", &Self::program));
   }
 };
 
 struct GetStatus {
   static constexpr const char* type = "get_status";
-  static constexpr auto fields() { return std::tuple(); }
+  template <class Visit>
+  static constexpr auto fields(Visit&& visit) {
+    return visit();
+  }
 };
 
 /// Answer: Records.
@@ -29,10 +32,10 @@ struct GetRecords {
   std::uint32_t count = 0;    ///< at most 1000 a page
   bool with_previews = true;  ///< small values as text, where they are at hand
   static constexpr const char* type = "get_records";
-  template <class Self = GetRecords>
-  static constexpr auto fields() {
-    return std::tuple(field("first", &Self::first), field("count", &Self::count),
-                      field("with_previews", &Self::with_previews));
+  template <class Visit, class Self = GetRecords>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("first", &Self::first), field("count", &Self::count),
+                 field("with_previews", &Self::with_previews));
   }
 };
 
@@ -46,10 +49,10 @@ struct GetTape {
   std::uint32_t limit = 2000;
   std::uint64_t around = 0;
   static constexpr const char* type = "get_tape";
-  template <class Self = GetTape>
-  static constexpr auto fields() {
-    return std::tuple(field("tape", &Self::tape), field("last", &Self::last), field("limit", &Self::limit),
-                      field("around", &Self::around));
+  template <class Visit, class Self = GetTape>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("tape", &Self::tape), field("last", &Self::last), field("limit", &Self::limit),
+                 field("around", &Self::around));
   }
 };
 
@@ -67,12 +70,12 @@ struct GetTile {
   /// themselves.
   std::int64_t row_step = 1, column_step = 1;
   static constexpr const char* type = "get_tile";
-  template <class Self = GetTile>
-  static constexpr auto fields() {
-    return std::tuple(field("tensor", &Self::tensor), field("reshape", &Self::reshape),
-                      field("slice", &Self::slice), field("row", &Self::row), field("column", &Self::column),
-                      field("rows", &Self::rows), field("columns", &Self::columns),
-                      field("row_step", &Self::row_step), field("column_step", &Self::column_step));
+  template <class Visit, class Self = GetTile>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("tensor", &Self::tensor), field("reshape", &Self::reshape),
+                 field("slice", &Self::slice), field("row", &Self::row), field("column", &Self::column),
+                 field("rows", &Self::rows), field("columns", &Self::columns),
+                 field("row_step", &Self::row_step), field("column_step", &Self::column_step));
   }
 };
 
@@ -81,9 +84,9 @@ struct GetStatistics {
   std::uint64_t tensor = 0;
   std::uint32_t bins = 64;  ///< of the histogram
   static constexpr const char* type = "get_statistics";
-  template <class Self = GetStatistics>
-  static constexpr auto fields() {
-    return std::tuple(field("tensor", &Self::tensor), field("bins", &Self::bins));
+  template <class Visit, class Self = GetStatistics>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("tensor", &Self::tensor), field("bins", &Self::bins));
   }
 };
 
@@ -101,9 +104,9 @@ constexpr auto names(GateCommand) {
 struct SetGate {
   GateCommand command = GateCommand::run;
   static constexpr const char* type = "set_gate";
-  template <class Self = SetGate>
-  static constexpr auto fields() {
-    return std::tuple(field("command", &Self::command));
+  template <class Visit, class Self = SetGate>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("command", &Self::command));
   }
 };
 
@@ -115,12 +118,12 @@ struct SetOptions {
   std::vector<bool> keep_everything;  ///< hold every value (tests, short sessions)
   std::vector<bool> replay_on_cpu;    ///< compute values again on the CPU, not where their ops ran
   static constexpr const char* type = "set_options";
-  template <class Self = SetOptions>
-  static constexpr auto fields() {
-    return std::tuple(
-        field("recording", &Self::recording), field("break_at_cell_start", &Self::break_at_cell_start),
-        field("budget_bytes", &Self::budget_bytes), field("keep_everything", &Self::keep_everything),
-        field("replay_on_cpu", &Self::replay_on_cpu));
+  template <class Visit, class Self = SetOptions>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("recording", &Self::recording),
+                 field("break_at_cell_start", &Self::break_at_cell_start),
+                 field("budget_bytes", &Self::budget_bytes), field("keep_everything", &Self::keep_everything),
+                 field("replay_on_cpu", &Self::replay_on_cpu));
   }
 };
 
@@ -129,9 +132,9 @@ struct Pin {
   std::uint64_t tensor = 0;
   bool pinned = true;
   static constexpr const char* type = "pin";
-  template <class Self = Pin>
-  static constexpr auto fields() {
-    return std::tuple(field("tensor", &Self::tensor), field("pinned", &Self::pinned));
+  template <class Visit, class Self = Pin>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("tensor", &Self::tensor), field("pinned", &Self::pinned));
   }
 };
 
@@ -139,9 +142,9 @@ struct Pin {
 struct GetSeries {
   std::uint64_t first = 0;  ///< a position that an earlier answer gave as `next`
   static constexpr const char* type = "get_series";
-  template <class Self = GetSeries>
-  static constexpr auto fields() {
-    return std::tuple(field("first", &Self::first));
+  template <class Visit, class Self = GetSeries>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("first", &Self::first));
   }
 };
 
@@ -149,9 +152,9 @@ struct GetSeries {
 struct GetPictures {
   std::uint64_t first = 0;  ///< a position that an earlier answer gave as `next`
   static constexpr const char* type = "get_pictures";
-  template <class Self = GetPictures>
-  static constexpr auto fields() {
-    return std::tuple(field("first", &Self::first));
+  template <class Visit, class Self = GetPictures>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("first", &Self::first));
   }
 };
 
@@ -164,11 +167,10 @@ struct FindRecords {
   std::vector<std::uint64_t> again;  ///< older records that were open in earlier answers
   std::vector<bool> backward = {};   ///< none, or one: only forward or only backward records
   static constexpr const char* type = "find_records";
-  template <class Self = FindRecords>
-  static constexpr auto fields() {
-    return std::tuple(field("filter", &Self::filter), field("labels", &Self::labels),
-                      field("first", &Self::first), field("again", &Self::again),
-                      field("backward", &Self::backward));
+  template <class Visit, class Self = FindRecords>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("filter", &Self::filter), field("labels", &Self::labels), field("first", &Self::first),
+                 field("again", &Self::again), field("backward", &Self::backward));
   }
 };
 
@@ -176,9 +178,9 @@ struct FindRecords {
 struct Cancel {
   std::uint64_t request = 0;
   static constexpr const char* type = "cancel";
-  template <class Self = Cancel>
-  static constexpr auto fields() {
-    return std::tuple(field("request", &Self::request));
+  template <class Visit, class Self = Cancel>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("request", &Self::request));
   }
 };
 

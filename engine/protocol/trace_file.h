@@ -11,9 +11,9 @@ struct SourceText {
   std::string file;  ///< path, where no cell
   std::string text;
   static constexpr const char* type = "source";
-  template <class Self = SourceText>
-  static constexpr auto fields() {
-    return std::tuple(field("cell", &Self::cell), field("file", &Self::file), field("text", &Self::text));
+  template <class Visit, class Self = SourceText>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("cell", &Self::cell), field("file", &Self::file), field("text", &Self::text));
   }
 };
 
@@ -27,11 +27,10 @@ struct SaveTrace {
   std::vector<CellLabel> labels;
   std::vector<SourceText> sources;  ///< of cells. Files that records mention are read by the session itself
   static constexpr const char* type = "save_trace";
-  template <class Self = SaveTrace>
-  static constexpr auto fields() {
-    return std::tuple(field("path", &Self::path), field("title", &Self::title),
-                      field("notebook", &Self::notebook), field("labels", &Self::labels),
-                      field("sources", &Self::sources));
+  template <class Visit, class Self = SaveTrace>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("path", &Self::path), field("title", &Self::title), field("notebook", &Self::notebook),
+                 field("labels", &Self::labels), field("sources", &Self::sources));
   }
 };
 
@@ -42,17 +41,20 @@ struct TraceSaved {
   std::uint64_t last = 0;    ///< of the newest
   std::uint64_t values = 0;  ///< tensors whose values are in it, small ones apart
   static constexpr const char* type = "trace_saved";
-  template <class Self = TraceSaved>
-  static constexpr auto fields() {
-    return std::tuple(field("path", &Self::path), field("bytes", &Self::bytes), field("first", &Self::first),
-                      field("last", &Self::last), field("values", &Self::values));
+  template <class Visit, class Self = TraceSaved>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("path", &Self::path), field("bytes", &Self::bytes), field("first", &Self::first),
+                 field("last", &Self::last), field("values", &Self::values));
   }
 };
 
 /// Of what is a trace file? Answer: TraceFileInfo; of a live session a Failure.
 struct GetTraceFile {
   static constexpr const char* type = "get_trace_file";
-  static constexpr auto fields() { return std::tuple(); }
+  template <class Visit>
+  static constexpr auto fields(Visit&& visit) {
+    return visit();
+  }
 };
 
 struct TraceFileInfo {
@@ -65,14 +67,14 @@ struct TraceFileInfo {
   std::vector<SourceText> sources;  ///< which ones there are; their texts are left out
   std::string problem;              ///< what part of the file was found to be damaged, so far; else empty
   static constexpr const char* type = "trace_file";
-  template <class Self = TraceFileInfo>
-  static constexpr auto fields() {
-    return std::tuple(field("path", &Self::path), field("bytes", &Self::bytes),
-                      field("engine_version", &Self::engine_version), field("title", &Self::title),
-                      field("notebook", &Self::notebook), field("labels", &Self::labels),
-                      field("started_unix_ms", &Self::started_unix_ms),
-                      field("saved_unix_ms", &Self::saved_unix_ms), field("sources", &Self::sources),
-                      field("problem", &Self::problem));
+  template <class Visit, class Self = TraceFileInfo>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("path", &Self::path), field("bytes", &Self::bytes),
+                 field("engine_version", &Self::engine_version), field("title", &Self::title),
+                 field("notebook", &Self::notebook), field("labels", &Self::labels),
+                 field("started_unix_ms", &Self::started_unix_ms),
+                 field("saved_unix_ms", &Self::saved_unix_ms), field("sources", &Self::sources),
+                 field("problem", &Self::problem));
   }
 };
 
@@ -80,9 +82,9 @@ struct TraceFileInfo {
 struct GetSource {
   std::string cell, file;
   static constexpr const char* type = "get_source";
-  template <class Self = GetSource>
-  static constexpr auto fields() {
-    return std::tuple(field("cell", &Self::cell), field("file", &Self::file));
+  template <class Visit, class Self = GetSource>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("cell", &Self::cell), field("file", &Self::file));
   }
 };
 

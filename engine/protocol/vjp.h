@@ -10,9 +10,9 @@ namespace tapedeck::protocol {
 struct GetVjp {
   std::uint64_t record = 0;
   static constexpr const char* type = "get_vjp";
-  template <class Self = GetVjp>
-  static constexpr auto fields() {
-    return std::tuple(field("record", &Self::record));
+  template <class Visit, class Self = GetVjp>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("record", &Self::record));
   }
 };
 
@@ -28,11 +28,10 @@ struct VjpSymbol {
   std::uint32_t index = 0;  ///< which output, input or attribute of the forward op
   TensorInfo tensor;        ///< cotangent, input, output; id 0: no gradient reached that output
   std::string text;         ///< attribute, count: the value
-  template <class Self = VjpSymbol>
-  static constexpr auto fields() {
-    return std::tuple(field("role", &Self::role), field("symbol", &Self::symbol),
-                      field("index", &Self::index), field("tensor", &Self::tensor),
-                      field("text", &Self::text));
+  template <class Visit, class Self = VjpSymbol>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("role", &Self::role), field("symbol", &Self::symbol), field("index", &Self::index),
+                 field("tensor", &Self::tensor), field("text", &Self::text));
   }
 };
 
@@ -45,12 +44,12 @@ struct VjpContribution {
   TensorInfo before;      ///< the sum so far; id 0: it is the first
   TensorInfo contribution;
   TensorInfo after;  ///< id 0: not there yet
-  template <class Self = VjpContribution>
-  static constexpr auto fields() {
-    return std::tuple(field("input", &Self::input), field("symbol", &Self::symbol),
-                      field("foreseen", &Self::foreseen), field("target", &Self::target),
-                      field("before", &Self::before), field("contribution", &Self::contribution),
-                      field("after", &Self::after));
+  template <class Visit, class Self = VjpContribution>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("input", &Self::input), field("symbol", &Self::symbol),
+                 field("foreseen", &Self::foreseen), field("target", &Self::target),
+                 field("before", &Self::before), field("contribution", &Self::contribution),
+                 field("after", &Self::after));
   }
 };
 
@@ -67,13 +66,12 @@ struct VjpParts {
   std::uint64_t inside_total = 0;
   std::string problem;  ///< why the contributions cannot be foreseen; else empty
   static constexpr const char* type = "vjp_parts";
-  template <class Self = VjpParts>
-  static constexpr auto fields() {
-    return std::tuple(field("asked", &Self::asked), field("vjp", &Self::vjp),
-                      field("forward", &Self::forward), field("names", &Self::names),
-                      field("symbols", &Self::symbols), field("contributions", &Self::contributions),
-                      field("inside", &Self::inside), field("inside_total", &Self::inside_total),
-                      field("problem", &Self::problem));
+  template <class Visit, class Self = VjpParts>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("asked", &Self::asked), field("vjp", &Self::vjp), field("forward", &Self::forward),
+                 field("names", &Self::names), field("symbols", &Self::symbols),
+                 field("contributions", &Self::contributions), field("inside", &Self::inside),
+                 field("inside_total", &Self::inside_total), field("problem", &Self::problem));
   }
 };
 
@@ -84,10 +82,10 @@ struct ExplainElement {
   std::uint64_t element = 0;  ///< in row-major order
   std::uint32_t terms = 12;   ///< the largest ones, at most 1000
   static constexpr const char* type = "explain_element";
-  template <class Self = ExplainElement>
-  static constexpr auto fields() {
-    return std::tuple(field("record", &Self::record), field("input", &Self::input),
-                      field("element", &Self::element), field("terms", &Self::terms));
+  template <class Visit, class Self = ExplainElement>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("record", &Self::record), field("input", &Self::input),
+                 field("element", &Self::element), field("terms", &Self::terms));
   }
 };
 
@@ -98,11 +96,11 @@ struct ElementTerm {
   double value = 0;
   std::uint32_t output = 0;   ///< whose cotangent
   std::uint64_t element = 0;  ///< of that, in row-major order
-  template <class Self = ElementTerm>
-  static constexpr auto fields() {
-    return std::tuple(field("expression", &Self::expression), field("numbers", &Self::numbers),
-                      field("value", &Self::value), field("output", &Self::output),
-                      field("element", &Self::element));
+  template <class Visit, class Self = ElementTerm>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("expression", &Self::expression), field("numbers", &Self::numbers),
+                 field("value", &Self::value), field("output", &Self::output),
+                 field("element", &Self::element));
   }
 };
 
@@ -118,13 +116,12 @@ struct ElementTerms {
   double rest = 0;                 ///< the sum of those that are not here
   std::string remark;              ///< where the sum is not the whole truth
   static constexpr const char* type = "element_terms";
-  template <class Self = ElementTerms>
-  static constexpr auto fields() {
-    return std::tuple(field("record", &Self::record), field("input", &Self::input),
-                      field("element", &Self::element), field("formula", &Self::formula),
-                      field("names", &Self::names), field("value", &Self::value),
-                      field("terms", &Self::terms), field("total", &Self::total), field("rest", &Self::rest),
-                      field("remark", &Self::remark));
+  template <class Visit, class Self = ElementTerms>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("record", &Self::record), field("input", &Self::input),
+                 field("element", &Self::element), field("formula", &Self::formula),
+                 field("names", &Self::names), field("value", &Self::value), field("terms", &Self::terms),
+                 field("total", &Self::total), field("rest", &Self::rest), field("remark", &Self::remark));
   }
 };
 

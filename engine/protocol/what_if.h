@@ -27,12 +27,11 @@ struct PastChange {
   std::vector<double> numbers;
   std::uint64_t record = 0;  ///< attribute, skip, zero, scale, clip
   std::string attribute, text;
-  template <class Self = PastChange>
-  static constexpr auto fields() {
-    return std::tuple(field("kind", &Self::kind), field("tensor", &Self::tensor),
-                      field("element", &Self::element), field("numbers", &Self::numbers),
-                      field("record", &Self::record), field("attribute", &Self::attribute),
-                      field("text", &Self::text));
+  template <class Visit, class Self = PastChange>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("kind", &Self::kind), field("tensor", &Self::tensor), field("element", &Self::element),
+                 field("numbers", &Self::numbers), field("record", &Self::record),
+                 field("attribute", &Self::attribute), field("text", &Self::text));
   }
 };
 
@@ -42,9 +41,9 @@ struct MakeBranch {
   std::vector<PastChange> changes;
   std::uint64_t last = 0;
   static constexpr const char* type = "make_branch";
-  template <class Self = MakeBranch>
-  static constexpr auto fields() {
-    return std::tuple(field("changes", &Self::changes), field("last", &Self::last));
+  template <class Visit, class Self = MakeBranch>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("changes", &Self::changes), field("last", &Self::last));
   }
 };
 
@@ -57,12 +56,12 @@ struct Moved {
   TensorInfo tensor;
   double difference = 0;  ///< ‖branch − original‖ / ‖original‖; infinite where that is no number
   double before = 0, after = 0;  ///< norms; of a scalar the value
-  template <class Self = Moved>
-  static constexpr auto fields() {
-    return std::tuple(field("record", &Self::record), field("op", &Self::op), field("cell", &Self::cell),
-                      field("file", &Self::file), field("line", &Self::line), field("tensor", &Self::tensor),
-                      field("difference", &Self::difference), field("before", &Self::before),
-                      field("after", &Self::after));
+  template <class Visit, class Self = Moved>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("record", &Self::record), field("op", &Self::op), field("cell", &Self::cell),
+                 field("file", &Self::file), field("line", &Self::line), field("tensor", &Self::tensor),
+                 field("difference", &Self::difference), field("before", &Self::before),
+                 field("after", &Self::after));
   }
 };
 
@@ -73,11 +72,11 @@ struct Branched {
   std::vector<Moved> moved;     ///< those whose results moved most, at most 200
   bool complete = true;         ///< false: more may depend, or only the first were made; the sentence says it
   static constexpr const char* type = "branched";
-  template <class Self = Branched>
-  static constexpr auto fields() {
-    return std::tuple(field("branch", &Self::branch), field("sentence", &Self::sentence),
-                      field("depending", &Self::depending), field("moved", &Self::moved),
-                      field("complete", &Self::complete));
+  template <class Visit, class Self = Branched>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("branch", &Self::branch), field("sentence", &Self::sentence),
+                 field("depending", &Self::depending), field("moved", &Self::moved),
+                 field("complete", &Self::complete));
   }
 };
 
@@ -88,10 +87,10 @@ struct GetBranchTile {
   bool difference = false;
   GetTile tile;
   static constexpr const char* type = "get_branch_tile";
-  template <class Self = GetBranchTile>
-  static constexpr auto fields() {
-    return std::tuple(field("branch", &Self::branch), field("difference", &Self::difference),
-                      field("tile", &Self::tile));
+  template <class Visit, class Self = GetBranchTile>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("branch", &Self::branch), field("difference", &Self::difference),
+                 field("tile", &Self::tile));
   }
 };
 
@@ -101,10 +100,10 @@ struct GetBranchStatistics {
   bool difference = false;
   GetStatistics statistics;
   static constexpr const char* type = "get_branch_statistics";
-  template <class Self = GetBranchStatistics>
-  static constexpr auto fields() {
-    return std::tuple(field("branch", &Self::branch), field("difference", &Self::difference),
-                      field("statistics", &Self::statistics));
+  template <class Visit, class Self = GetBranchStatistics>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("branch", &Self::branch), field("difference", &Self::difference),
+                 field("statistics", &Self::statistics));
   }
 };
 
@@ -115,19 +114,19 @@ struct GetBranchPreviews {
   bool difference = false;
   std::vector<std::uint64_t> tensors;
   static constexpr const char* type = "get_branch_previews";
-  template <class Self = GetBranchPreviews>
-  static constexpr auto fields() {
-    return std::tuple(field("branch", &Self::branch), field("difference", &Self::difference),
-                      field("tensors", &Self::tensors));
+  template <class Visit, class Self = GetBranchPreviews>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("branch", &Self::branch), field("difference", &Self::difference),
+                 field("tensors", &Self::tensors));
   }
 };
 
 struct BranchPreviews {
   std::vector<std::string> previews;  ///< in the request's order; empty: large, or not to be had
   static constexpr const char* type = "branch_previews";
-  template <class Self = BranchPreviews>
-  static constexpr auto fields() {
-    return std::tuple(field("previews", &Self::previews));
+  template <class Visit, class Self = BranchPreviews>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("previews", &Self::previews));
   }
 };
 
@@ -137,9 +136,9 @@ struct TakeOver {
   std::uint64_t branch = 0;
   std::uint64_t tensor = 0;
   static constexpr const char* type = "take_over";
-  template <class Self = TakeOver>
-  static constexpr auto fields() {
-    return std::tuple(field("branch", &Self::branch), field("tensor", &Self::tensor));
+  template <class Visit, class Self = TakeOver>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("branch", &Self::branch), field("tensor", &Self::tensor));
   }
 };
 
@@ -147,9 +146,9 @@ struct TakenOver {
   std::string variable;  ///< its name
   TensorInfo tensor;     ///< its value now
   static constexpr const char* type = "taken_over";
-  template <class Self = TakenOver>
-  static constexpr auto fields() {
-    return std::tuple(field("variable", &Self::variable), field("tensor", &Self::tensor));
+  template <class Visit, class Self = TakenOver>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("variable", &Self::variable), field("tensor", &Self::tensor));
   }
 };
 
@@ -157,9 +156,9 @@ struct TakenOver {
 struct DropBranch {
   std::uint64_t branch = 0;
   static constexpr const char* type = "drop_branch";
-  template <class Self = DropBranch>
-  static constexpr auto fields() {
-    return std::tuple(field("branch", &Self::branch));
+  template <class Visit, class Self = DropBranch>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("branch", &Self::branch));
   }
 };
 

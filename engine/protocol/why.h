@@ -24,10 +24,10 @@ struct Why {
   std::vector<std::int64_t> element;  ///< one index per axis; empty: the whole tensor
   std::uint64_t record = 0;           ///< where the user looks; 0: nowhere
   static constexpr const char* type = "why";
-  template <class Self = Why>
-  static constexpr auto fields() {
-    return std::tuple(field("question", &Self::question), field("tensor", &Self::tensor),
-                      field("element", &Self::element), field("record", &Self::record));
+  template <class Visit, class Self = Why>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("question", &Self::question), field("tensor", &Self::tensor),
+                 field("element", &Self::element), field("record", &Self::record));
   }
 };
 
@@ -45,14 +45,14 @@ struct Reason {
   std::string value;                  ///< what it made of them
   double amount = 0;                  ///< what Because::amount names; NaN: nothing
   std::string amount_text;            ///< "62 %", "×1400", "3.2e-04"; empty: nothing
-  template <class Self = Reason>
-  static constexpr auto fields() {
-    return std::tuple(field("record", &Self::record), field("op", &Self::op), field("cell", &Self::cell),
-                      field("file", &Self::file), field("line", &Self::line), field("role", &Self::role),
-                      field("sentence", &Self::sentence), field("tensor", &Self::tensor),
-                      field("element", &Self::element), field("operands", &Self::operands),
-                      field("value", &Self::value), field("amount", &Self::amount),
-                      field("amount_text", &Self::amount_text));
+  template <class Visit, class Self = Reason>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("record", &Self::record), field("op", &Self::op), field("cell", &Self::cell),
+                 field("file", &Self::file), field("line", &Self::line), field("role", &Self::role),
+                 field("sentence", &Self::sentence), field("tensor", &Self::tensor),
+                 field("element", &Self::element), field("operands", &Self::operands),
+                 field("value", &Self::value), field("amount", &Self::amount),
+                 field("amount_text", &Self::amount_text));
   }
 };
 
@@ -63,11 +63,11 @@ struct Because {
   std::vector<Reason> reasons;  ///< the one that matters most first
   bool complete = true;         ///< false: the sentence says what is missing
   static constexpr const char* type = "because";
-  template <class Self = Because>
-  static constexpr auto fields() {
-    return std::tuple(field("question", &Self::question), field("sentence", &Self::sentence),
-                      field("amount", &Self::amount), field("reasons", &Self::reasons),
-                      field("complete", &Self::complete));
+  template <class Visit, class Self = Because>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("question", &Self::question), field("sentence", &Self::sentence),
+                 field("amount", &Self::amount), field("reasons", &Self::reasons),
+                 field("complete", &Self::complete));
   }
 };
 

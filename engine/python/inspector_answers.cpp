@@ -46,7 +46,7 @@ void read_fields(const py::dict& row, Message& message) {
     if constexpr (!std::is_enum_v<T> && !std::is_same_v<T, std::vector<ValueInfo>>)
       if (row.contains(field.name)) message.*field.member = py::cast<T>(row[field.name]);
   };
-  std::apply([&](const auto&... field) { (read(field), ...); }, Message::fields());
+  Message::fields([&](const auto&... field) { (read(field), ...); });
 }
 
 ValueInfo value_info(const py::dict& row) {

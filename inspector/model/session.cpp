@@ -25,9 +25,8 @@ bool same(const std::vector<T>& a, const std::vector<T>& b) {
 /// Whether two messages say the same, field by field.
 template <class T>
 bool same(const T& a, const T& b) {
-  if constexpr (requires { T::fields(); })
-    return std::apply([&](const auto&... field) { return (same(a.*field.member, b.*field.member) && ...); },
-                      T::fields());
+  if constexpr (protocol::HasFields<T>)
+    return T::fields([&](const auto&... field) { return (same(a.*field.member, b.*field.member) && ...); });
   else
     return a == b;
 }
