@@ -7,6 +7,7 @@
 #include <QLabel>
 #include <QScrollBar>
 #include <QStyle>
+#include <map>
 
 #include "app/notebook/output/wheel.h"
 #include "app/notebook/view/editor_lexers.h"
@@ -17,6 +18,15 @@ namespace {
 
 constexpr int padding = 5;
 constexpr int extra_leading = 1;
+
+/// The height of all lines is that of the highest of the styles' fonts, some of which may come from another
+/// family: an editor tells it, for each font once.
+int measuredLineHeight(CodeEditor::Language language, const NotebookTheme& theme) {
+  static std::map<std::pair<CodeEditor::Language, QString>, int> known;
+  const auto [entry, fresh] = known.try_emplace({language, theme.codeFont.key()}, 0);
+  if (fresh) entry->second = CodeEditor(language, theme, nullptr).lineHeight();
+  return entry->second;
+}
 
 }  // namespace
 
@@ -151,7 +161,7 @@ int CodeEditor::estimateHeight(const QString& source, int room, bool wrapped, co
     start = end + 1;
   }
   const bool bar = !wrapped && longest > columns;
-  return static_cast<int>(rows) * (metrics.lineSpacing() + 2 * extra_leading) +
+  return static_cast<int>(rows) * measuredLineHeight(wrapped ? Language::markdown : Language::python, theme) +
          (bar ? QApplication::style()->pixelMetric(QStyle::PM_ScrollBarExtent) : 0);
 }
 
