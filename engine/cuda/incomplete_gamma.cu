@@ -7,10 +7,14 @@ namespace {
 
 // Not in line: kernels of both dtypes call what takes nvcc most of its time.
 struct Lower {
-  [[gnu::noinline]] __device__ static double of(double a, double x) { return cpu::lower_incomplete_gamma(a, x); }
+  [[gnu::noinline]] __device__ static double of(double a, double x) {
+    return cpu::lower_incomplete_gamma(a, x);
+  }
 };
 struct Upper {
-  [[gnu::noinline]] __device__ static double of(double a, double x) { return cpu::upper_incomplete_gamma(a, x); }
+  [[gnu::noinline]] __device__ static double of(double a, double x) {
+    return cpu::upper_incomplete_gamma(a, x);
+  }
 };
 struct Density {
   [[gnu::noinline]] __device__ static double of(double a, double x) { return cpu::gamma_density(a, x); }

@@ -236,7 +236,8 @@ void Playback::play(std::size_t position) {
 /// Whether the node takes rows of a variable, and its gradient is wanted as such. What it gave must be no
 /// source.
 bool Playback::gathers_rows(const Node& node) const {
-  if (rows_.empty() || !node.op || node.op->form != Form::gather || !rows_.contains(node.input_slots[0])) return false;
+  if (rows_.empty() || !node.op || node.op->form != Form::gather || !rows_.contains(node.input_slots[0]))
+    return false;
   if (is_source_[static_cast<std::size_t>(node.first_output)]) return false;
   const Attribute& axis = node.op->value_of(node.attributes, "axis");
   const auto* number = std::get_if<std::int64_t>(&axis);

@@ -10,11 +10,7 @@ namespace {
 // instead, so long as the rows of the left operand stand as they are.
 constexpr int narrow = 4;                  ///< columns of a narrow panel
 constexpr std::int64_t narrow_depth = 64;  ///< below it, runs of k are too short
-#if defined(__AVX512F__)
-constexpr int narrow_rows = 6;
-#else
-constexpr int narrow_rows = 2;
-#endif
+constexpr int narrow_rows = register_bytes == 64 ? 6 : 2;
 template <class T>
 constexpr bool has_narrow_panels = lanes<T> >= 8;
 
