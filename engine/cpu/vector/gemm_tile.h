@@ -164,7 +164,8 @@ TAPEDECK_INLINE void tile(std::int64_t k, const Left<T, form>& a, const Right<T>
     if constexpr (form != LeftForm::groups) ahead.left.fetch();
     if constexpr (form == LeftForm::rows) ahead.left.fetch();  // half a line for each step
     if constexpr (form != LeftForm::rows) ahead.right.fetch();
-#pragma GCC unroll 4
+// As one run of four steps the compiler would mix them, and find too few registers.
+#pragma GCC unroll 2
     for (int q = 0; q < steps_per_fetch; ++q) step(p + q);
   }
   for (; p < k; ++p) step(p);
