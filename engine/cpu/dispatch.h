@@ -56,7 +56,7 @@ struct GemmLoops {
   Multiply multiply = nullptr;
   Multiply multiply_packed = nullptr;
   /// The product of two operands as they stand; `later` values of k follow for the next call. `packed` holds
-  /// a panel.
+  /// a panel, and of a transposed left operand all rows, filled up to whole tiles.
   void (*multiply_unpacked)(const MatmulSize& size, const T* a, const T* b, T* packed, const GemmTarget<T>& c,
                             std::int64_t later) = nullptr;
   /// A matrix of `rows` rows of `count` values, `row` apart, and a contiguous vector.

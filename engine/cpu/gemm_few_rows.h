@@ -33,11 +33,12 @@ struct FewRows {
     const std::int64_t rows = even(size.m, parts_of(size.m, row_tasks), row_multiple);
     const std::int64_t across = parts_of(size.n, columns), down = parts_of(size.m, rows);
     const std::int64_t depth = even(size.k, depth_at_once, depth_multiple);
+    const std::int64_t packed_width = loops.panel + (size.transpose_a ? rows + loops.tile_rows : 0);
     const std::int64_t depths = std::max<std::int64_t>(1, before_interrupt / (size.m * size.n * depth));
     for (std::int64_t p = 0; p < size.k; p += depths * depth)
       for_blocks(across * down, 1, [&](std::int64_t begin, std::int64_t end) {
         const StoragePointer packed =
-            StoragePointer::allocate(static_cast<std::size_t>(depth * loops.panel) * sizeof(T));
+            StoragePointer::allocate(static_cast<std::size_t>(depth * packed_width) * sizeof(T));
         for (std::int64_t task = begin; task < end; ++task)
           for (std::int64_t q = p; q < std::min(size.k, p + depths * depth); q += depth)
             block(task % down * rows, task / down * columns, q, {rows, columns, depth},

@@ -86,21 +86,37 @@ constexpr std::int64_t bytes_of(std::int64_t values) {
 
 constexpr std::int64_t bytes_ahead = 16 << 10;  ///< a third of a first cache
 
+/// Groups of rows of a transposed operand, which stand side by side there: a whole cache line of each group
+/// at a time, as groups often stand a multiple of a page apart.
+template <class T>
+void pack_columns(std::int64_t whole, std::int64_t k, const T* a, std::int64_t lda, T* to) {
+  constexpr std::int64_t bytes = tile_rows * static_cast<std::int64_t>(sizeof(T));
+  constexpr std::int64_t steps = std::max<std::int64_t>(1, cache_line / bytes);
+  const std::int64_t rows_ahead =
+      std::max<std::int64_t>(1, bytes_ahead / (whole * static_cast<std::int64_t>(sizeof(T))));
+  std::int64_t p = 0;
+  for (; p + steps <= k; p += steps) {
+    // Too short for the processor to see what comes next.
+    for (std::int64_t q = 0; q < steps; ++q) {
+      const T* later = a + std::min(p + q + rows_ahead, k - 1) * lda;
+      for (std::int64_t i = 0; i < whole; i += cache_line / static_cast<int>(sizeof(T)))
+        __builtin_prefetch(later + i);
+    }
+    for (std::int64_t i = 0; i < whole; i += tile_rows)
+      for (std::int64_t q = 0; q < steps; ++q)
+        std::memcpy(to + i * k + (p + q) * tile_rows, a + (p + q) * lda + i, bytes);
+  }
+  for (; p < k; ++p)
+    for (std::int64_t i = 0; i < whole; i += tile_rows)
+      std::memcpy(to + i * k + p * tile_rows, a + p * lda + i, bytes);
+}
+
 template <class T>
 void pack_left(bool transposed, std::int64_t m, std::int64_t k, const T* a, std::int64_t lda, T* to) {
   const std::int64_t whole = m / tile_rows * tile_rows;
   const std::int64_t group = tile_rows * k;
   if (transposed) {
-    const std::int64_t rows_ahead =
-        std::max<std::int64_t>(1, bytes_ahead / (m * static_cast<std::int64_t>(sizeof(T))));
-    for (std::int64_t p = 0; p < k; ++p) {
-      // Too short for the processor to see what comes next.
-      const T* later = a + std::min(p + rows_ahead, k - 1) * lda;
-      for (std::int64_t i = 0; i < whole; i += cache_line / static_cast<int>(sizeof(T)))
-        __builtin_prefetch(later + i);
-      for (std::int64_t i = 0; i < whole; i += tile_rows)
-        std::memcpy(to + i * k + p * tile_rows, a + p * lda + i, tile_rows * sizeof(T));
-    }
+    if (whole > 0) pack_columns(whole, k, a, lda, to);
     if (whole < m) copy_rows(k, m - whole, a + whole, lda, to + whole * k, tile_rows);
     return;
   }
@@ -186,7 +202,9 @@ void multiply_unpacked_form(const MatmulSize& size, const T* a, const T* b, T* p
   const Left<T, form> left{a, size.lda};
   const Stream nothing(nullptr, 0, 0, 0);
   Streams streams{nothing, nothing};
-  if (form == LeftForm::columns)
+  if (form == LeftForm::groups)
+    streams.left = nothing;
+  else if (form == LeftForm::columns)
     streams.left = Stream(a + size.k * size.lda, bytes_of<T>(size.m), bytes_of<T>(size.lda), later);
   else
     streams.left = Stream(a + 2 * tile_rows * size.lda, bytes_of<T>(size.k), bytes_of<T>(size.lda),
@@ -195,7 +213,7 @@ void multiply_unpacked_form(const MatmulSize& size, const T* a, const T* b, T* p
   for (std::int64_t j = 0; j < size.n;) {
     const Panel panel = next_panel<T>(size.n - j, form == LeftForm::rows, size.k);
     const std::int64_t next = j + panel.columns;
-    if (form == LeftForm::columns && !size.transpose_b) {
+    if (form != LeftForm::rows && !size.transpose_b) {
       const bool last = next == size.n;
       const Panel after = next_panel<T>(last ? size.n : size.n - next, false, size.k);
       streams.right = Stream(last ? b + size.k * size.ldb : b + next, bytes_of<T>(after.columns),
@@ -207,10 +225,23 @@ void multiply_unpacked_form(const MatmulSize& size, const T* a, const T* b, T* p
   }
 }
 
+/// A tile reads a piece of a cache line for each k of a transposed left operand. Where these lines fill the
+/// first cache, and stand in as many pages, packing pays, so long as some panels read what was packed.
+template <class T>
+bool packs_left(const MatmulSize& size) {
+  constexpr std::int64_t fewest_panels = 2, deep = 256, far = 512;
+  return size.transpose_a && size.k > deep && bytes_of<T>(size.lda) >= far &&
+         size.n >= fewest_panels * tile_vectors * lanes<T>;
+}
+
 template <class T>
 void multiply_unpacked(const MatmulSize& size, const T* a, const T* b, T* packed, const GemmTarget<T>& c,
                        std::int64_t later) {
-  if (size.transpose_a)
+  if (packs_left<T>(size)) {
+    T* left = packed + tile_vectors * lanes<T> * size.k;
+    pack_left(true, size.m, size.k, a, size.lda, left);
+    multiply_unpacked_form<T, LeftForm::groups>(size, left, b, packed, c, later);
+  } else if (size.transpose_a)
     multiply_unpacked_form<T, LeftForm::columns>(size, a, b, packed, c, later);
   else
     multiply_unpacked_form<T, LeftForm::rows>(size, a, b, packed, c, later);

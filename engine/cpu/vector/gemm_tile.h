@@ -179,7 +179,7 @@ void column(std::int64_t m, std::int64_t k, const Left<T, form>& a, const Right<
             std::int64_t columns, Streams& streams) {
   const auto run = [&]<int R>(std::integral_constant<int, R>, std::int64_t i) {
     const GemmTarget<T> to{c.values + i * c.row, c.row, c.add};
-    if (form != LeftForm::groups && i == 0 && b.source)
+    if (i == 0 && b.source)
       tile<T, R, V, form, true>(k, a, b, to, columns, streams);
     else
       tile<T, R, V, form, false>(k, a.from(i, k), b, to, columns, streams);
