@@ -136,19 +136,18 @@ class Exactness {
   }
 
   static std::string digits_text(double error) {
-    if (error == 0) return "all its digits";
+    if (error == 0) return "all its digits are right";
     const double digits = -std::log10(error);
-    if (digits < 0.5) return "no digit";
+    if (digits < 0.5) return "not one of its digits is right";
     const auto whole = static_cast<std::uint64_t>(digits + 0.5);
-    return "about " + counted(whole, "digit");
+    return "about " + counted(whole, "digit") + " of it " + (whole == 1 ? "is" : "are") + " right";
   }
 
   void finish(const Tensor& value) {
     const double error = errors_.contains(tensor_) ? errors_.at(tensor_) : 0;
     std::string& sentence = answer_.sentence;
-    sentence = "Beside the same ops in float64, " + digits_text(error) + " of it " +
-               (error > 0 && -std::log10(error) >= 0.5 && -std::log10(error) < 1.5 ? "is" : "are") +
-               " right (relative error " + short_number(error) + ").";
+    sentence = "Beside the same ops in float64, " + digits_text(error) + " (relative error " +
+               short_number(error) + ").";
     if (value.dtype() == DType::float64)
       sentence = "It is computed in float64 already: there is nothing more exact here to compare it with.";
     std::stable_sort(losses_.begin(), losses_.end(),

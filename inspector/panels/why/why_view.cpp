@@ -97,7 +97,10 @@ struct WhyView::Private {
                      [this](QTreeWidgetItem* item) { model->show(reasons->indexOfTopLevelItem(item)); });
   }
 
-  QStringList titles(const QString& amount) const { return {tr("Op"), tr("Where"), tr("What"), amount}; }
+  /// The amount's name begins with a capital, as the others.
+  QStringList titles(const QString& amount) const {
+    return {tr("Op"), tr("Where"), tr("What"), amount.left(1).toUpper() + amount.mid(1)};
+  }
 
   QString where(const protocol::Reason& reason) const {
     QString text;
