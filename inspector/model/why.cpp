@@ -121,7 +121,13 @@ void WhyModel::setSubject(const WhySubject& subject) {
 
 QString WhyModel::about(const WhySubject& subject) const {
   QString text = QString::fromStdString(subject.tensor.name);
-  const RecordNumber number = subject.tensor.producer ? subject.tensor.producer : subject.record;
+  // A gradient is called by the VJP that gave it where that was chosen, not by the op inside of it.
+  const protocol::Record* chosen = session_->cachedRecord(subject.record);
+  const bool given = chosen && std::any_of(chosen->outputs.begin(), chosen->outputs.end(),
+                                           [&](const protocol::TensorInfo& output) {
+                                             return output.id == subject.tensor.id;
+                                           });
+  const RecordNumber number = subject.tensor.producer && !given ? subject.tensor.producer : subject.record;
   if (text.isEmpty() && number) {
     const protocol::Record* record = session_->cachedRecord(number);
     text = record ? tr("%1, op %2").arg(QString::fromStdString(record->op), countText(number))

@@ -106,6 +106,29 @@ class TestWhyModel : public QObject {
     QCOMPARE(source_.askedFor<protocol::Why>().back().record, std::uint64_t{2});
   }
 
+  void aGradientIsCalledByTheVjpThatWasChosen() {
+    protocol::Record vjp = recordOf(1, protocol::RecordKind::vjp, 10, 11);
+    protocol::Record inside = recordOf(2, protocol::RecordKind::op, 10, 11);
+    vjp.op = "scaled_tanh";
+    inside.op = "multiply";
+    source_.records = {vjp, inside};
+    source_.automatic = true;
+    session_.setSource(nullptr);
+    session_.setSource(&source_);
+    session_.record(1);
+    QTRY_VERIFY(session_.cachedRecord(1) && session_.cachedRecord(2));
+    protocol::TensorInfo gradient = tensorOf(11, "float32");
+    gradient.name.clear();
+    gradient.producer = 2;
+    source_.automatic = false;
+    for (const auto& [chosen, text] : {std::pair{1, "scaled_tanh, op 1"}, {2, "multiply, op 2"}}) {
+      model_->setSubject({static_cast<RecordNumber>(chosen), gradient, {}});
+      model_->ask(Question::exactness);
+      answer(answerOf("It is."));
+      QCOMPARE(model_->answer()->about, QString(text));
+    }
+  }
+
   void whatMakesNoSenseSaysWhy() {
     QVERIFY(!model_->refusal(Question::birth, {}).isEmpty());
     QVERIFY(model_->refusal(Question::birth, subject("int32")).contains("int32"));
