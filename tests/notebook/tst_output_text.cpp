@@ -236,6 +236,10 @@ class TestOutputText : public QObject {
     row("\\text{loss} = \\hat{y}", "loss = y\u0302");
     row("{unclosed \\frac", "unclosed/");
     row("\\unknown", "unknown");
+    row("1 - \\tanh^2", "1 − tanh^2");
+    row("\\tanh(s \\cdot x)", "tanh(s·x)");
+    row("x \\log_2 n", "x log_2 n");
+    row("\\exp\\left(-x\\right) \\max_i a", "exp(−x) max_i a");
     row("^^^_", "");
     row("\\", "");
   }
@@ -271,6 +275,8 @@ class TestOutputText : public QObject {
     }
     formatMath(QString("{").repeated(100000));
     formatMath(QString("\\frac").repeated(10000));
+    formatMath(QString("^").repeated(1000000));
+    formatMath(QString("\\tanh^").repeated(300000));
   }
 };
 

@@ -62,7 +62,7 @@ class MathFormatter {
     } else if (c == '{') {
       readGroup(level, depth);
     } else if (c == '^' || c == '_') {
-      readItem(c == '^' ? 1 : -1, depth + 1);
+      if (depth <= deepest) readItem(c == '^' ? 1 : -1, depth + 1);
     } else if (c == '~') {
       add(" ", false, level);
     } else if (c == '\'') {
@@ -160,9 +160,23 @@ class MathFormatter {
     } else if (mathSymbols().contains(name)) {
       add(mathSymbols().value(name), false, level);
     } else {
-      // exp, log, argmin, …: function names stand as they are.
-      add((runs_.empty() ? "" : "\u2009") + name + "\u2009", false, level);
+      // exp, log, argmin, …: function names stand as they are, with a gap before an argument without
+      // brackets.
+      const QChar before = runs_.empty() ? QChar() : runs_.back().text.back();
+      add((before.isLetterOrNumber() || before == ')' ? "\u2009" : "") + name, false, level);
+      while (depth < deepest && (nextSign() == '^' || nextSign() == '_')) readItem(level, depth);
+      const QChar next = nextSign();
+      const QStringView rest = QStringView(tex_).mid(position_);
+      const bool bracket =
+          rest.startsWith(u"\\left") || rest.startsWith(u"\\big") || rest.startsWith(u"\\Big");
+      if (next.isLetterOrNumber() || next == '{' || (next == '\\' && !bracket)) add("\u2009", false, level);
     }
+  }
+
+  /// The next character that is no space, where reading goes on; null at the end.
+  QChar nextSign() {
+    while (position_ < tex_.size() && tex_[position_].isSpace()) ++position_;
+    return position_ < tex_.size() ? tex_[position_] : QChar();
   }
 
   const QString& tex_;
