@@ -66,6 +66,18 @@ double widestRow(const QList<Placed>& list, bool named) {
   return widest;
 }
 
+/// The share of the window's height that the rows have together which the workspace names. `list`: in order.
+double namedHeight(const QList<Placed>& list) {
+  double height = 0;
+  int row = -1;
+  for (const Placed& one : list) {
+    if (one.place.row == row || one.place.row >= rows_of_others) continue;
+    row = one.place.row;
+    height += one.place.height;
+  }
+  return height;
+}
+
 }  // namespace
 
 PanelDocks::PanelDocks(QMainWindow* window, const QList<PanelDescriptor>& panels,
@@ -250,6 +262,11 @@ void PanelDocks::place(const QString& workspace, PanelPlace::Area area) {
     for (Placed& one : list)
       if (one.place.row >= rows_of_others) one.place.width *= narrower;
   }
+  // Whoever shows one of the others wants to work with it: it gets as much of the height as the rest
+  // together.
+  const double height = namedHeight(list);
+  for (Placed& one : list)
+    if (one.place.row >= rows_of_others) one.place.height = std::max(one.place.height, height);
   // The rows' first panels stand below each other, before any of them is split.
   const Placed* above = nullptr;
   for (const Placed& one : list) {

@@ -1,5 +1,6 @@
 // Health, in a real window with a real session process: a network whose first layer dies at a known step, and
 // the pairs of L-BFGS, found with keys and the mouse.
+#include <QDockWidget>
 #include <QTableView>
 #include <QTreeWidget>
 
@@ -184,6 +185,25 @@ class TestHealthPanel : public QObject, SampleWindow {
     QTRY_VERIFY(health()->table()->currentIndex().row() > 0);
     QTest::keyClick(window_.get(), Qt::Key_7, Qt::AltModifier);
     QTRY_VERIFY(!health()->isVisible());
+  }
+
+  // A run that draws a curve brings the workspace Plots, which has no Health: it shares the height with the
+  // curves.
+  void besideTheCurvesItsLayersAreSeen() {
+    openCells(folder_, {QString(network) + "    tf.summary.scalar('loss', loss, step)\n"});
+    window_->resize(1280, 800);
+    run();
+    QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);
+    auto* plots = window_->findChild<QDockWidget*>("panel.plots");
+    QTRY_VERIFY_WITH_TIMEOUT(plots && plots->isVisible(), patience);
+    showHealth();
+    auto* table = health()->table();
+    QTRY_VERIFY_WITH_TIMEOUT(table->model()->rowCount() > 2, patience);
+    const auto isInSight = [&](int row) {
+      return table->viewport()->rect().contains(table->visualRect(table->model()->index(row, 0)));
+    };
+    QTRY_VERIFY(isInSight(0) && isInSight(2));
+    QVERIFY(plots->isVisible() && plots->height() > 200);
   }
 
   // The norms are those of the finite elements: 0 would say that all is still.
