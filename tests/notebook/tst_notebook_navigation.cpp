@@ -268,6 +268,7 @@ class TestNotebookNavigation : public QObject {
     QCOMPARE(texts("```python\n# a comment\n```\n    # code\n# Real 🎞\n~~~\n# no"),
              QStringList{"1 Real 🎞"});
     QCOMPARE(texts("# snake_case and 2 * 3 * 4"), QStringList{"1 snake_case and 2 * 3 * 4"});
+    QCOMPARE(texts("# $10^{15}$, $x_i^2$ of `$no$`"), QStringList{"1 10¹⁵, xᵢ² of $no$"});
     QCOMPARE(texts("#"), QStringList());
     QVERIFY(texts("# " + QString(1'000'000, 'x')).first().size() < 300);
   }
@@ -310,6 +311,15 @@ class TestNotebookNavigation : public QObject {
     // It follows the notebook, and what is typed.
     window.view.setCurrentCell(0, false);
     QCOMPARE(list->currentItem(), intro);
+    window.document.setSource(0, "# Intro\n" + QString("text\n\n").repeated(40) + "## Up to $2^{10}$\n\n" +
+                                     QString("more\n\n").repeated(40));
+    QTRY_COMPARE(list->topLevelItem(0)->child(0)->text(0), "Up to 2¹⁰");
+    QTest::mouseClick(list->viewport(), Qt::LeftButton, Qt::NoModifier,
+                      list->visualItemRect(list->topLevelItem(0)->child(0)).center());
+    const CellWidget* tall = window.cell(0);
+    const int heading = tall->mapTo(&window.view, QPoint(0, tall->yOfText("Up to 2¹⁰"))).y();
+    QVERIFY2(heading >= 0 && heading < 60 && tall->yOfText("Up to 2¹⁰") > 400,
+             qPrintable(QString::number(heading)));
     window.document.setSource(0, "# Intro\n# Second");
     QTRY_COMPARE(list->topLevelItemCount(), 2);
     window.document.parse(notebookOf(json::array({codeCell("a", "# a comment")})), "other.ipynb");

@@ -259,6 +259,20 @@ std::vector<MathRun> formatMath(const QString& tex) {
   return MathFormatter(tex).run();
 }
 
+QString plainMath(const QString& tex) {
+  static const QString signs = "0123456789+−=()abcdefghijklmnoprstuvwxyz";
+  static const QString raised = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ";
+  static const QString lowered = "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐ   ₑ   ᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥ ₓ  ";
+  QString plain;
+  for (const MathRun& run : formatMath(tex))
+    for (const QChar c : run.text) {
+      const qsizetype at = run.level == 0 ? -1 : signs.indexOf(c);
+      const QChar sign = at < 0 ? QChar(' ') : (run.level > 0 ? raised : lowered)[at];
+      plain += sign == ' ' ? c : sign;
+    }
+  return plain;
+}
+
 QString formulaMark(std::size_t index) {
   return QString("\ue000%1\ue001").arg(index);
 }

@@ -16,6 +16,9 @@ struct MathRun {
 /// `tex`: what stands between the dollars. Commands that are not known keep their name.
 std::vector<MathRun> formatMath(const QString& tex);
 
+/// The same as plain text: Unicode's raised and lowered signs where it has them.
+QString plainMath(const QString& tex);
+
 struct Formula {
   QString tex;
   bool display = false;  ///< $$…$$: a line of its own

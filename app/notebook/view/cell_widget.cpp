@@ -233,8 +233,12 @@ bool CellWidget::hasEditorFocus() const {
 
 int CellWidget::yOfText(const QString& text) const {
   if (rendered_ == nullptr) return 0;
+  // The outline has raised signs where the document raises plain ones.
+  const auto compared = [](const QString& heading) {
+    return heading.normalized(QString::NormalizationForm_KC).simplified();
+  };
   for (QTextBlock block = rendered_->view()->document()->begin(); block.isValid(); block = block.next()) {
-    if (block.blockFormat().headingLevel() == 0 || block.text().simplified() != text) continue;
+    if (block.blockFormat().headingLevel() == 0 || compared(block.text()) != compared(text)) continue;
     const QRectF place = rendered_->view()->document()->documentLayout()->blockBoundingRect(block);
     return rendered_->y() + static_cast<int>(place.top());
   }

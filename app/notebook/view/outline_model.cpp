@@ -2,6 +2,8 @@
 
 #include <QRegularExpression>
 
+#include "app/notebook/output/maths.h"
+
 namespace tapedeck::app {
 namespace {
 
@@ -12,9 +14,11 @@ QString withoutMarks(QString text) {
   static const QRegularExpression link(R"(!?\[([^\[\]]*)\]\([^()]*\))");
   static const QRegularExpression tag("</?[A-Za-z][^<>]*>");
   static const QRegularExpression marks(R"((?<![\\\w])[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)|`+)");
-  text = text.left(longest_text);
-  text.replace(link, "\\1").remove(tag).remove(marks);
-  return text.replace("\\", "").simplified();
+  std::vector<Formula> formulas;
+  text = extractFormulas(text.left(longest_text), formulas);
+  text.replace(link, "\\1").remove(tag).remove(marks).remove('\\');
+  for (std::size_t i = 0; i < formulas.size(); ++i) text.replace(formulaMark(i), plainMath(formulas[i].tex));
+  return text.simplified();
 }
 
 int indentOf(QStringView line) {
