@@ -15,6 +15,7 @@ constexpr std::int64_t packed_bytes = 8 << 20;  ///< of the right operand: stays
 constexpr std::int64_t columns_at_once = 4080;
 constexpr std::int64_t left_strip = 768;          ///< of a transposed left operand: long runs of memory
 constexpr std::int64_t fewest_rows = 48;          ///< of a task
+constexpr std::int64_t most_rows_of_task = 120;   ///< they and the panels that pass stay in 512 KiB
 constexpr std::int64_t worth_packing = 12 << 10;  ///< values: about 4 µs
 constexpr std::int64_t worth_turning = 256;  ///< depth: beside it, writing the result once more is little
 constexpr std::int64_t columns_worth_packing =
@@ -26,7 +27,7 @@ class Cut {
  public:
   Cut(std::int64_t m, std::int64_t n, std::int64_t k) : m_(m), n_(n) {
     const std::int64_t wanted = tasks_worth(m, n, k);
-    row_tasks_ = std::max(parts_of(m, rows_at_once), power_of_two_in(std::min(wanted, m / few_rows)));
+    row_tasks_ = std::max(parts_of(m, most_rows_of_task), power_of_two_in(std::min(wanted, m / few_rows)));
     columns_ = parts_of(n / strip, std::max<std::int64_t>(1, wanted / row_tasks_)) * strip;
     column_tasks_ = columns_ == 0 ? 1 : std::max<std::int64_t>(1, n / columns_);
     row_tasks_ = std::max(row_tasks_, std::min(parts_of(wanted, column_tasks_), m / fewest_rows));
