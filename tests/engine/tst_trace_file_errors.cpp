@@ -97,7 +97,7 @@ class TraceFileErrorsTest : public QObject {
     const std::string disk = session.path("disk");
     std::filesystem::create_directory(disk);
     if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=600k") != 0)
-      QSKIP("no file system can be mounted here");
+      QSKIP("needs root with the right to mount a small file system");
     const auto unmount = qScopeGuard([&] { ::umount(disk.c_str()); });
     const std::string path = disk + "/run.tapetrace";
     ops::zeros({4});

@@ -13,7 +13,7 @@ from gpus import emulated, OnGpus, setUpModule  # noqa: F401
 class Forked(OnGpus):
     def test_a_forked_process_is_told_to_begin_anew(self):
         if emulated():
-            self.skipTest("emulated GPUs do not mind")
+            self.skipTest("needs a real GPU: emulated ones do not mind")
         tf.ones([3]).numpy()
         ends = os.pipe()
         child = os.fork()

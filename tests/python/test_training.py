@@ -376,7 +376,7 @@ class Fit(unittest.TestCase):
                     signal.raise_signal(signal.SIGINT)
 
         if threading.current_thread() is not threading.main_thread():
-            self.skipTest("signals reach the main thread")
+            self.skipTest("needs the main thread: signals reach no other")
         model = compiled(classifier())
         with self.assertRaises(KeyboardInterrupt):
             model.fit(X, Y, batch_size=8, epochs=5, verbose=0, callbacks=[Interrupt()])
