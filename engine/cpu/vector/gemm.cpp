@@ -202,11 +202,9 @@ void multiply_unpacked_form(const MatmulSize& size, const T* a, const T* b, T* p
   const Left<T, form> left{a, size.lda};
   const Stream nothing(nullptr, 0, 0, 0);
   Streams streams{nothing, nothing};
-  if (form == LeftForm::groups)
-    streams.left = nothing;
-  else if (form == LeftForm::columns)
+  if (form == LeftForm::columns)
     streams.left = Stream(a + size.k * size.lda, bytes_of<T>(size.m), bytes_of<T>(size.lda), later);
-  else
+  else if (form == LeftForm::rows)
     streams.left = Stream(a + 2 * tile_rows * size.lda, bytes_of<T>(size.k), bytes_of<T>(size.lda),
                           size.m - 2 * tile_rows);
   const std::int64_t step = size.transpose_b ? size.ldb : 1;

@@ -138,7 +138,7 @@ class Exactness {
   static std::string digits_text(double error) {
     if (error == 0) return "all its digits are right";
     const double digits = -std::log10(error);
-    if (digits < 0.5) return "not one of its digits is right";
+    if (!(digits >= 0.5)) return "not one of its digits is right";
     const auto whole = static_cast<std::uint64_t>(digits + 0.5);
     return "about " + counted(whole, "digit") + " of it " + (whole == 1 ? "is" : "are") + " right";
   }
