@@ -8,6 +8,7 @@
 namespace tapedeck::cpu {
 
 inline constexpr std::int64_t most_few_rows = 960;  ///< above, packing the right operand once for all pays
+inline constexpr std::int64_t rows_at_once = 240;   ///< of a task, at most: each packs the right operand anew
 inline constexpr std::int64_t fewest_tasks = 4;
 inline constexpr std::int64_t fewest_rows_of_task = 16;
 inline constexpr std::int64_t before_interrupt = std::int64_t{1} << 35;  ///< multiplications: some 0.3 s

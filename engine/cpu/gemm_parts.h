@@ -11,7 +11,6 @@
 namespace tapedeck::cpu {
 
 inline constexpr std::int64_t depth_at_once = 512;  ///< a panel of the right operand stays in a core's cache
-inline constexpr std::int64_t rows_at_once = 240;   ///< so do rows of the left one, in the second
 inline constexpr std::int64_t depth_multiple = 16;  ///< whole vectors of every instruction set
 inline constexpr std::int64_t row_multiple = 8;     ///< whole tiles of every instruction set
 inline constexpr std::int64_t panel_multiple = 48;  ///< whole panels of every instruction set
