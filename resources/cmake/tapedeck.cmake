@@ -56,8 +56,8 @@ endfunction()
 
 function(tapedeck_warnings name)
   target_compile_options(${name} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Werror
-                         # GCC 12 sees overflows in Boost's small_vector that can't happen.
-                         -Wno-stringop-overflow -Wno-stringop-overread)
+                         # GCC 12 sees overflows in Boost's small_vector that can't happen, and with -O3 overlaps in strings.
+                         -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict)
 endfunction()
 
 # The interpreter of the session process: the first that has ipykernel and a Python.h of its own version. `python3`

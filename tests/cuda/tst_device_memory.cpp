@@ -51,7 +51,7 @@ class DeviceMemoryTest : public QObject {
   Q_OBJECT
  private slots:
   void initTestCase() {
-    qputenv("TAPEDECK_EMULATED_GPU_MEMORY", QByteArray::number(static_cast<qulonglong>(16 * mebibyte)));
+    qputenv("TAPEDECK_EMULATED_GPU_MEMORY", QByteArray::number(static_cast<quint64>(16 * mebibyte)));
     load_gpus();
     QCOMPARE(gpu_count(), 2);
   }

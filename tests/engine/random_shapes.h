@@ -2,6 +2,8 @@
 // and operands cut down to what broadcasts.
 #pragma once
 
+#include <map>
+
 #include "engine/ops/complex.h"
 #include "tests/engine/all_rows.h"
 
