@@ -13,9 +13,12 @@ namespace {
 
 constexpr std::int64_t packed_bytes = 8 << 20;  ///< of the right operand: stays in the third cache
 constexpr std::int64_t columns_at_once = 4080;
-constexpr std::int64_t left_strip = 768;          ///< of a transposed left operand: long runs of memory
-constexpr std::int64_t fewest_rows = 48;          ///< of a task
-constexpr std::int64_t most_rows_of_task = 120;   ///< they and the panels that pass stay in 512 KiB
+constexpr std::int64_t left_strip = 768;  ///< of a transposed left operand: long runs of memory
+constexpr std::int64_t fewest_rows = 48;  ///< of a task
+constexpr std::int64_t most_rows_of_task = 96;
+/// Of the left operand: a task's rows of it and the panels that pass stay in 512 KiB.
+template <class T>
+constexpr std::int64_t most_depth = 4096 / static_cast<std::int64_t>(sizeof(T));
 constexpr std::int64_t worth_packing = 12 << 10;  ///< values: about 4 µs
 constexpr std::int64_t worth_turning = 256;  ///< depth: beside it, writing the result once more is little
 constexpr std::int64_t columns_worth_packing =
@@ -69,7 +72,7 @@ class Part {
       : size_(size), a_(a), b_(b), c_(c), loops_(gemm_loops<T>()) {}
 
   void run() {
-    depth_ = even(size_.k, depth_at_once, depth_multiple);
+    depth_ = even(size_.k, most_depth<T>, depth_multiple);
     columns_ = parts_of(size_.n, loops_.padding) * loops_.padding;
     rows_ = packs_whole_left(size_) ? parts_of(size_.m, loops_.tile_rows) * loops_.tile_rows : 0;
     const StoragePointer packed = buffer((columns_ + rows_) * size_.k);
@@ -262,7 +265,7 @@ void gemm(const MatmulSize& size, const T* a, const T* b, bool add, T* c, std::i
   const std::int64_t columns = even(size.n, columns_at_once, panel_multiple);
   const std::int64_t width = std::min(columns, size.n) + (packs_whole_left(size) ? size.m : 0);
   const std::int64_t most = packed_bytes / static_cast<std::int64_t>(sizeof(T)) / width;
-  const std::int64_t run = even(size.k, std::max(depth_at_once, most), 1);
+  const std::int64_t run = even(size.k, std::max(most_depth<T>, most), 1);
   for (std::int64_t j = 0; j < size.n; j += columns)
     for (std::int64_t p = 0; p < size.k; p += run) {
       MatmulSize part = size;

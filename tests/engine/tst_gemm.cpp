@@ -120,12 +120,14 @@ class GemmTest : public QObject {
   void large_sizes() {
     const Restore restore;
     // Several runs of depth, blocks of rows, chunks of columns; more columns than are packed at once; a right
-    // operand that is packed in several runs; products with vectors; both sides of the border of few rows.
+    // operand that is packed in several runs; products with vectors; both sides of the border of few rows;
+    // runs of k with sums of their own.
     const std::int64_t sizes[][3] = {{250, 200, 390},  {97, 388, 769},   {3, 4200, 11},  {300, 401, 1},
                                      {5, 4100, 1100},  {1, 5000, 700},   {5000, 1, 700}, {1000, 49, 100},
                                      {260, 1000, 385}, {40, 2100, 1100}, {1, 130000, 3}, {9, 16, 140000},
                                      {961, 300, 600},  {1100, 20, 1030}, {960, 130, 70}, {784, 100, 600},
-                                     {133, 101, 300},  {517, 333, 1261}, {3, 300, 900},  {135, 97, 257}};
+                                     {133, 101, 300},  {517, 333, 1261}, {3, 300, 900},  {135, 97, 257},
+                                     {33, 70, 2200},   {61, 100, 4500}};
     for (const auto& [m, n, k] : sizes)
       for (int transposed = 0; transposed < 4; ++transposed) {
         const QString wrong = difference<float>(stored(m, n, k, transposed, 3), transposed, transposed == 2);
@@ -155,6 +157,7 @@ class GemmTest : public QObject {
     std::normal_distribution<float> values;
     for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{333, 250, 900},
                                   {784, 196, 2000},
+                                  {40, 420, 4500},
                                   {1, 900, 900},
                                   {1100, 260, 600},
                                   {500, 67, 80}})
@@ -163,7 +166,7 @@ class GemmTest : public QObject {
         for (float& value : a) value = values(random);
         for (float& value : b) value = values(random);
         std::vector<std::vector<float>> results;
-        for (const int threads : {1, 2, 5}) {
+        for (const int threads : {1, 2, 8}) {
           set_thread_count(threads);
           results.emplace_back(static_cast<std::size_t>(m * n));
           gemm({m, n, k, transposed, false, transposed ? m : k, n}, a.data(), b.data(), false,

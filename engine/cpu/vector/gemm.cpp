@@ -43,9 +43,8 @@ TAPEDECK_INLINE V interleaved(const V& a, const V& b) {
     return __builtin_shufflevector(a, b, at, at + 2);
 }
 
-template <class T>
+template <class T, int count>
 TAPEDECK_INLINE void transpose_block(const T* from, std::int64_t row, T* to, std::int64_t padded) {
-  constexpr int count = block<T>;
   typedef T Row __attribute__((vector_size(count * sizeof(T))));
   Row rows[count];
   for (int i = 0; i < count; ++i) std::memcpy(&rows[i], from + i * row, sizeof(Row));
@@ -61,18 +60,26 @@ TAPEDECK_INLINE void transpose_block(const T* from, std::int64_t row, T* to, std
   for (int i = 0; i < count; ++i) std::memcpy(to + i * padded, &rows[i], sizeof(Row));
 }
 
+/// to[p · padded + j] = from[j · row + p] for `count` values j.
+template <class T, int count>
+TAPEDECK_INLINE void transpose_blocks(std::int64_t rows, const T* from, std::int64_t row, T* to,
+                                      std::int64_t padded) {
+  std::int64_t p = 0;
+  for (; p + count <= rows; p += count) transpose_block<T, count>(from + p, row, to + p * padded, padded);
+  for (; p < rows; ++p)
+    for (int i = 0; i < count; ++i) to[p * padded + i] = from[i * row + p];
+}
+
 /// to[p · padded + j] = from[j · row + p] for `width` values j, zeros behind them.
 template <class T>
 void transpose_rows(std::int64_t rows, std::int64_t width, const T* from, std::int64_t row, T* to,
                     std::int64_t padded) {
   std::int64_t j = 0;
-  for (; j + block<T> <= width; j += block<T>) {
-    std::int64_t p = 0;
-    for (; p + block<T> <= rows; p += block<T>)
-      transpose_block(from + j * row + p, row, to + p * padded + j, padded);
-    for (; p < rows; ++p)
-      for (std::int64_t i = j; i < j + block<T>; ++i) to[p * padded + i] = from[i * row + p];
-  }
+  for (; j + block<T> <= width; j += block<T>)
+    transpose_blocks<T, block<T>>(rows, from + j * row, row, to + j, padded);
+  if constexpr (block < T >> tile_rows)  // a group of rows is less than a block
+    for (; j + tile_rows <= width; j += tile_rows)
+      transpose_blocks<T, tile_rows>(rows, from + j * row, row, to + j, padded);
   for (; j < width; ++j)
     for (std::int64_t p = 0; p < rows; ++p) to[p * padded + j] = from[j * row + p];
   for (; j < padded; ++j)
@@ -166,22 +173,32 @@ void panel_product(std::int64_t m, std::int64_t k, const Left<T, form>& a, const
     narrow_column<T>(m, k, a, right.panel, c, panel.columns);
 }
 
+/// How often the tiles of a panel call Stream::fetch.
+std::int64_t turns_of(std::int64_t m, std::int64_t k) {
+  return (m + tile_rows - 1) / tile_rows * (k / steps_per_fetch);
+}
+
+/// The rows of the first panel come from memory: two tiles ahead of it.
+template <class T>
+Stream rows_ahead(std::int64_t m, std::int64_t k, const T* a, std::int64_t row) {
+  constexpr std::int64_t rows = 2 * tile_rows;
+  return {a + rows * row, bytes_of<T>(k), bytes_of<T>(row), m - rows, turns_of(m - rows, k)};
+}
+
 template <class T, LeftForm form>
 void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, T* b,
               const GemmTarget<T>& c) {
-  const Stream nothing(nullptr, 0, 0, 0);
-  // The rows of the first panel come from memory: two tiles ahead of it.
   const Left<T, form> left{a, a_row};
-  Streams streams{nothing, nothing};
-  if (form == LeftForm::rows)
-    streams.left = Stream(a + 2 * tile_rows * a_row, bytes_of<T>(k), bytes_of<T>(a_row), m - 2 * tile_rows);
+  Streams streams;
+  if (form == LeftForm::rows) streams.left = rows_ahead(m, k, a, a_row);
   for (std::int64_t j = 0; j < n;) {
     const Panel panel = next_panel<T>(n - j, form == LeftForm::rows, k);
     const std::int64_t values = panel.padded<T>() * k;
     T* right = b + j * k;  // all panels before this one are full
-    if (j + panel.columns < n) streams.right = Stream(right + values, bytes_of<T>(values), 0, 1);
+    if (j + panel.columns < n)
+      streams.right = Stream(right + values, bytes_of<T>(values), 0, 1, turns_of(m, k));
     panel_product<T, form>(m, k, left, panel, {right}, {c.values + j, c.row, c.add}, streams);
-    streams = {nothing, nothing};
+    streams = {};
     j += panel.columns;
   }
 }
@@ -200,13 +217,13 @@ template <class T, LeftForm form>
 void multiply_unpacked_form(const MatmulSize& size, const T* a, const T* b, T* packed, const GemmTarget<T>& c,
                             std::int64_t later) {
   const Left<T, form> left{a, size.lda};
-  const Stream nothing(nullptr, 0, 0, 0);
-  Streams streams{nothing, nothing};
+  const std::int64_t turns = turns_of(size.m, size.k);
+  Streams streams;
   if (form == LeftForm::columns)
-    streams.left = Stream(a + size.k * size.lda, bytes_of<T>(size.m), bytes_of<T>(size.lda), later);
+    streams.left = Stream(a + size.k * size.lda, bytes_of<T>(size.m), bytes_of<T>(size.lda), later,
+                          turns * std::max<std::int64_t>(1, size.n / (tile_vectors * lanes<T>)));
   else if (form == LeftForm::rows)
-    streams.left = Stream(a + 2 * tile_rows * size.lda, bytes_of<T>(size.k), bytes_of<T>(size.lda),
-                          size.m - 2 * tile_rows);
+    streams.left = rows_ahead(size.m, size.k, a, size.lda);
   const std::int64_t step = size.transpose_b ? size.ldb : 1;
   for (std::int64_t j = 0; j < size.n;) {
     const Panel panel = next_panel<T>(size.n - j, form == LeftForm::rows, size.k);
@@ -215,7 +232,7 @@ void multiply_unpacked_form(const MatmulSize& size, const T* a, const T* b, T* p
       const bool last = next == size.n;
       const Panel after = next_panel<T>(last ? size.n : size.n - next, false, size.k);
       streams.right = Stream(last ? b + size.k * size.ldb : b + next, bytes_of<T>(after.columns),
-                             bytes_of<T>(size.ldb), last ? later : size.k);
+                             bytes_of<T>(size.ldb), last ? later : size.k, turns);
     }
     const Right<T> right = panel_from<T, form>(size, panel, b + j * step, packed);
     panel_product(size.m, size.k, left, panel, right, {c.values + j, c.row, c.add}, streams);

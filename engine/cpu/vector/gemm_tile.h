@@ -18,7 +18,7 @@ namespace {
 constexpr int tile_rows = register_bytes == 64 ? 8 : 4;
 constexpr int tile_vectors = 3;
 constexpr int cache_line = 64;
-constexpr int steps_per_fetch = 4;
+constexpr int steps_per_fetch = 8;
 
 template <class T>
 struct Register {
@@ -65,31 +65,40 @@ struct Right {
   std::int64_t row = 0;
 };
 
-/// Runs of memory that are brought into the second cache, line by line, while tiles are worked on.
+/// Runs of memory that are brought into the second cache, some lines at a time, while tiles are worked on.
 class Stream {
  public:
-  /// `bytes` at a time, `step` apart; `runs` of them.
-  Stream(const void* from, std::int64_t bytes, std::int64_t step, std::int64_t runs)
+  Stream() = default;
+  /// `bytes` at a time, `step` apart; `runs` of them, over `turns` calls of fetch().
+  Stream(const void* from, std::int64_t bytes, std::int64_t step, std::int64_t runs, std::int64_t turns)
       : at_(static_cast<const char*>(from)),
         run_end_(at_ + bytes),
         jump_(step - bytes),
         step_(step),
-        left_(bytes > 0 ? runs : 0) {}
+        left_(bytes > 0 ? runs : 0) {
+    const std::int64_t lines = (bytes + cache_line - 1) / cache_line * left_;
+    lines_ = static_cast<int>(std::min<std::int64_t>(most_lines, lines / std::max<std::int64_t>(1, turns)));
+  }
 
+  /// More at once would wait for the memory, and all else behind them.
   TAPEDECK_INLINE void fetch() {
-    if (left_ <= 0) return;
-    __builtin_prefetch(at_, 0, 2);
-    at_ += cache_line;
-    if (at_ < run_end_) return;
-    at_ = run_end_ + jump_;
-    run_end_ += step_;
-    --left_;
+    for (int i = 0; i <= lines_ && left_ > 0; ++i) {
+      __builtin_prefetch(at_, 0, 2);
+      at_ += cache_line;
+      if (at_ < run_end_) continue;
+      at_ = run_end_ + jump_;
+      run_end_ += step_;
+      --left_;
+    }
   }
 
  private:
-  const char* at_;
-  const char* run_end_;
-  std::int64_t jump_, step_, left_;
+  static constexpr int most_lines = 3;
+
+  const char* at_ = nullptr;
+  const char* run_end_ = nullptr;
+  std::int64_t jump_ = 0, step_ = 0, left_ = 0;
+  int lines_ = 0;  ///< at a time, beside the first
 };
 
 /// What the next tiles will read.
@@ -162,9 +171,8 @@ TAPEDECK_INLINE void tile(std::int64_t k, const Left<T, form>& a, const Right<T>
   std::int64_t p = 0;
   for (; p + steps_per_fetch <= k; p += steps_per_fetch) {
     if constexpr (form != LeftForm::groups) ahead.left.fetch();
-    if constexpr (form == LeftForm::rows) ahead.left.fetch();  // half a line for each step
     if constexpr (form != LeftForm::rows) ahead.right.fetch();
-// As one run of four steps the compiler would mix them, and find too few registers.
+// As one run of eight steps the compiler would mix them, and find too few registers.
 #pragma GCC unroll 2
     for (int q = 0; q < steps_per_fetch; ++q) step(p + q);
   }
