@@ -303,11 +303,30 @@ TAPEDECK_INLINE T tanh_of(T x) {
   return std::copysign(t / (t + T(2)), x);
 }
 
+/// 1 / (1 + e^−x), of e = e^−|x|.
 template <class T>
-TAPEDECK_INLINE T sigmoid_of(T x) {
-  const T e = exp_of_negative(-std::fabs(x));
+TAPEDECK_INLINE T sigmoid_from(T x, T e) {
   return (x < T(0) ? e : T(1)) / (T(1) + e);
 }
+template <class T>
+TAPEDECK_INLINE T sigmoid_of(T x) {
+  return sigmoid_from(x, exp_of_negative(-std::fabs(x)));
+}
+/// sigmoid of numbers of moderate size, likewise.
+struct Sigmoid {
+  template <class T>
+  TAPEDECK_INLINE static bool fits(T x) {
+    return Exp::fits(x);
+  }
+  template <class T>
+  TAPEDECK_INLINE static T apply(T x) {
+    return sigmoid_from(x, Exp::apply(-std::fabs(x)));
+  }
+  template <class T>
+  TAPEDECK_INLINE static T otherwise(T x) {
+    return sigmoid_of(x);
+  }
+};
 
 /// Taylor's series on |t| ≤ π/4, cut where the rest falls under half an ulp.
 TAPEDECK_INLINE float sin_near_zero(float t) {

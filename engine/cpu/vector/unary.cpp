@@ -71,6 +71,7 @@ void add_unary(LoopTable& table) {
 #undef TAPEDECK_ADD
   add_guarded<Exp>(table, Unary::exp);
   add_guarded<Log>(table, Unary::log);
+  add_guarded<Sigmoid>(table, Unary::sigmoid);
   add_guarded<Sin>(table, Unary::sin);
   add_guarded<Cos>(table, Unary::cos);
   add_guarded<Tan>(table, Unary::tan);
