@@ -50,31 +50,40 @@ void CurvesItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidg
     painter->drawLine(QPointF(*picture_.cursorX, picture_.area.top()),
                       QPointF(*picture_.cursorX, picture_.area.bottom()));
   }
-  for (const CurvePicture::Line& line : picture_.lines) paintLine(painter, line);
-  for (const CurvePicture::Line& line : picture_.lines) paintLost(painter, line);
+  for (const CurvePicture::Line& line : picture_.lines) paintRuns(painter, line);
   // Whole also at the edge, where the newest point is.
   painter->setClipping(false);
+  for (const CurvePicture::Line& line : picture_.lines) paintMarkers(painter, line);
+  for (const CurvePicture::Line& line : picture_.lines) paintLost(painter, line);
   for (const CurvePicture::Line& line : picture_.lines) paintCursor(painter, line);
   paintNotice(painter);
   paintReadOut(painter);
   painter->restore();
 }
 
-void CurvesItem::paintLine(QPainter* painter, const CurvePicture::Line& line) {
-  const QPen pen = curvePen(theme_, line.series);
-  for (const QList<QPointF>& run : line.runs) {
-    painter->setPen(pen);
-    painter->setBrush(Qt::NoBrush);
+bool CurvesItem::shows(QPointF point) const {
+  return picture_.area.adjusted(-1, -1, 1, 1).contains(point);
+}
+
+void CurvesItem::paintRuns(QPainter* painter, const CurvePicture::Line& line) {
+  painter->setPen(curvePen(theme_, line.series));
+  painter->setBrush(Qt::NoBrush);
+  for (const QList<QPointF>& run : line.runs)
     if (run.size() > 1) painter->drawPolyline(run.data(), static_cast<int>(run.size()));
+}
+
+void CurvesItem::paintMarkers(QPainter* painter, const CurvePicture::Line& line) {
+  const QColor color = curveColor(theme_, line.series);
+  for (const QList<QPointF>& run : line.runs) {
     if (!hasMarkers(run)) continue;
     for (const QPointF& point : run)
-      if (picture_.area.contains(point)) paintMarker(painter, point, line.series, pen.color(), 0.9);
+      if (shows(point)) paintMarker(painter, point, line.series, color, 0.9);
   }
-  if (line.hover) paintMarker(painter, *line.hover, line.series, pen.color(), 1.4);
+  if (line.hover) paintMarker(painter, *line.hover, line.series, color, 1.4);
 }
 
 void CurvesItem::paintCursor(QPainter* painter, const CurvePicture::Line& line) {
-  if (!line.cursor || !picture_.area.adjusted(-1, -1, 1, 1).contains(*line.cursor)) return;
+  if (!line.cursor || !shows(*line.cursor)) return;
   painter->setPen(QPen(theme_.accent, 2));
   painter->setBrush(theme_.background);
   painter->drawEllipse(*line.cursor, 6, 6);
@@ -87,6 +96,7 @@ void CurvesItem::paintLost(QPainter* painter, const CurvePicture::Line& line) {
   for (const auto& [x, kind] : line.lost) {
     const bool top = kind == LostKind::positiveInfinity;
     const QPointF at(x, top ? picture_.area.top() + 8 : picture_.area.bottom() - 8);
+    if (!shows(at)) continue;
     if (kind == LostKind::nan) {
       painter->drawLine(at + QPointF(-4, -4), at + QPointF(4, 4));
       painter->drawLine(at + QPointF(-4, 4), at + QPointF(4, -4));

@@ -39,7 +39,10 @@ class CurvesItem : public QGraphicsItem {
   void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
 
  private:
-  void paintLine(QPainter* painter, const CurvePicture::Line& line);
+  /// Whether it stands in the plot area, whose edge is part of it.
+  bool shows(QPointF point) const;
+  void paintRuns(QPainter* painter, const CurvePicture::Line& line);
+  void paintMarkers(QPainter* painter, const CurvePicture::Line& line);
   void paintCursor(QPainter* painter, const CurvePicture::Line& line);
   void paintLost(QPainter* painter, const CurvePicture::Line& line);
   void paintReadOut(QPainter* painter);

@@ -251,6 +251,20 @@ void TestPlotsView::marksValuesThatAreLost() {
   empty.show();
   empty.add("nothing", 5, [](int) { return std::nan(""); });
   QCOMPARE(empty.view.chart()->curves()[0].lost.size(), 5u);
+  // The newest stands on the plot's edge, and is as whole there as the others.
+  const QImage picture = empty.viewport()->grab().toImage();
+  const auto inked = [&](double step) {
+    const QPoint right = empty.at(step, empty.view.chart()->yShown().from) + QPoint(1, -13);
+    int count = 0;
+    for (int x = 0; x < 5; ++x)
+      for (int y = 0; y < 10; ++y) {
+        const QColor color = picture.pixelColor(right + QPoint(x, y));
+        count += color.red() > color.blue() + 60 ? 1 : 0;
+      }
+    return count;
+  };
+  QVERIFY(inked(2) > 8);
+  QVERIFY2(2 * inked(4) > inked(2), qPrintable(QString::number(inked(4))));
 }
 
 // A marker here and there on a curve of many points read as if it were the data.
