@@ -77,7 +77,7 @@ void transpose_rows(std::int64_t rows, std::int64_t width, const T* from, std::i
   std::int64_t j = 0;
   for (; j + block<T> <= width; j += block<T>)
     transpose_blocks<T, block<T>>(rows, from + j * row, row, to + j, padded);
-  if constexpr (block < T >> tile_rows)  // a group of rows is less than a block
+  if constexpr (tile_rows < block<T>)  // a group of rows is less than a block
     for (; j + tile_rows <= width; j += tile_rows)
       transpose_blocks<T, tile_rows>(rows, from + j * row, row, to + j, padded);
   for (; j < width; ++j)
