@@ -75,7 +75,7 @@ class Part {
     depth_ = even(size_.k, most_depth<T>, depth_multiple);
     columns_ = parts_of(size_.n, loops_.padding) * loops_.padding;
     rows_ = packs_whole_left(size_) ? parts_of(size_.m, loops_.tile_rows) * loops_.tile_rows : 0;
-    const StoragePointer packed = buffer((columns_ + rows_) * size_.k);
+    const StoragePointer packed = gemm_buffer<T>((columns_ + rows_) * size_.k);
     right_ = reinterpret_cast<T*>(packed->data());
     left_ = right_ + columns_ * size_.k;
     pack();
@@ -83,10 +83,6 @@ class Part {
   }
 
  private:
-  static StoragePointer buffer(std::int64_t values) {
-    return StoragePointer::allocate(static_cast<std::size_t>(values) * sizeof(T));
-  }
-
   /// Both operands (the left one where that is worth it) in runs of `depth_`, one behind the other.
   void pack() const {
     const std::int64_t runs = parts_of(size_.k, depth_);
@@ -119,7 +115,7 @@ class Part {
     const Cut cut(size_.m, size_.n, size_.k);
     const bool packs = rows_ == 0 && !plain_left();
     for_blocks(cut.tasks(), 1, [&](std::int64_t begin, std::int64_t end) {
-      const StoragePointer packed = buffer(packs ? cut.most_rows() * depth_ : 0);
+      const StoragePointer packed = gemm_buffer<T>(packs ? cut.most_rows() * depth_ : 0);
       for (std::int64_t task = begin; task < end; ++task)
         block(cut[task], packs ? reinterpret_cast<T*>(packed->data()) : nullptr);
     });

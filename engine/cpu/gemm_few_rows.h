@@ -3,7 +3,6 @@
 
 #include "engine/cpu/blocks.h"
 #include "engine/cpu/gemm_parts.h"
-#include "engine/tensor/storage.h"
 
 namespace tapedeck::cpu {
 
@@ -30,7 +29,7 @@ class FewRows {
     cut();
     StoragePointer sums;
     if (runs_ > 1) {
-      sums = buffer((runs_ - 1) * size_.m * size_.n);
+      sums = gemm_buffer<T>((runs_ - 1) * size_.m * size_.n);
       sums_ = reinterpret_cast<T*>(sums->data());
     }
     const std::int64_t together =
@@ -38,7 +37,7 @@ class FewRows {
     for (std::int64_t step = 0; step < parts_of(steps_, runs_); step += together)
       for_blocks(across_ * down_ * runs_, 1, [&](std::int64_t begin, std::int64_t end) {
         const std::int64_t left = size_.transpose_a ? rows_ + loops_.tile_rows : 0;
-        const StoragePointer packed = buffer(depth_ * (loops_.panel + left));
+        const StoragePointer packed = gemm_buffer<T>(depth_ * (loops_.panel + left));
         for (std::int64_t task = begin; task < end; ++task)
           part(task, step, step + together, reinterpret_cast<T*>(packed->data()));
       });
@@ -46,10 +45,6 @@ class FewRows {
   }
 
  private:
-  static StoragePointer buffer(std::int64_t values) {
-    return StoragePointer::allocate(static_cast<std::size_t>(values) * sizeof(T));
-  }
-
   /// How many runs of k have sums of their own: as many as cost little beside reading the operands. It
   /// follows from the size alone, as rounding follows from it.
   std::int64_t runs_worth() const {

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "engine/cpu/dispatch.h"
+#include "engine/tensor/storage.h"
 
 namespace tapedeck::cpu {
 
@@ -36,6 +37,11 @@ inline std::int64_t tasks_worth(std::int64_t m, std::int64_t n, std::int64_t k) 
   const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   return static_cast<std::int64_t>(
       std::clamp<double>(work / worth_a_task, 1, static_cast<double>(enough_tasks)));
+}
+
+template <class T>
+StoragePointer gemm_buffer(std::int64_t values) {
+  return StoragePointer::allocate(static_cast<std::size_t>(values) * sizeof(T));
 }
 
 template <class T>
