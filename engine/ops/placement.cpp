@@ -9,8 +9,8 @@
 #include "engine/backend/devices.h"
 #include "engine/ops/checks.h"
 #include "engine/ops/cost.h"
+#include "engine/ops/device_policy.h"
 #include "engine/ops/floating.h"
-#include "engine/ops/number_policy.h"
 #include "engine/ops/thread_state.h"
 #include "engine/tensor/device_memory.h"
 #include "engine/tensor/interrupt.h"
@@ -79,18 +79,18 @@ Device wanted_device(std::span<const Tensor> inputs) {
 }
 
 /// By the policy, which does not ask about what a missing kernel makes necessary.
-void check_policy(const OpDef& op, const Tensor& input, Device device) {
+void check_policy(const std::string& op, const Tensor& input, Device device) {
   const CopyPolicy policy = thread_state.quiet != 0 ? CopyPolicy::silent : copy_policy();
   if (policy == CopyPolicy::silent ||
       (policy == CopyPolicy::silent_for_int32 && input.dtype() == DType::int32))
     return;
   if (policy == CopyPolicy::warn) {
     if (host_hooks().print)
-      host_hooks().print(op.name + ": an input is on " + to_string(input.device()) + " and is copied to " +
+      host_hooks().print(op + ": an input is on " + to_string(input.device()) + " and is copied to " +
                          to_string(device));
     return;
   }
-  fail<InvalidArgumentError>(op.name, ": an input is on ", to_string(input.device()), " and the op runs on ",
+  fail<InvalidArgumentError>(op, ": an input is on ", to_string(input.device()), " and the op runs on ",
                              to_string(device), "; copy it first (.gpu(), .cpu()), or choose another policy");
 }
 
@@ -159,7 +159,11 @@ bool runs_on_gpus(const OpDef& op, std::span<const Tensor> inputs, const Attribu
 
 void check_number(const OpDef& op, std::span<const Tensor> inputs, std::size_t place) {
   if (!op.gpu_kernel || !is_immediate(inputs[place])) return;
-  if (const auto device = asked_gpu(inputs)) check_policy(op, inputs[place], *device);
+  if (const auto device = asked_gpu(inputs)) check_policy(op.name, inputs[place], *device);
+}
+
+void check_assigned(const std::string& action, const Tensor& value, Device device) {
+  if (value.device() != device) check_policy(action, value, device);
 }
 
 Placed place_call(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
@@ -181,7 +185,7 @@ Placed place_call(const OpDef& op, std::span<const Tensor> inputs, const Attribu
       moved.push_back(input);
       continue;
     }
-    if (!lacks_kernel && !is_immediate(input)) check_policy(op, input, placed.device);
+    if (!lacks_kernel && !is_immediate(input)) check_policy(op.name, input, placed.device);
     moved.push_back(ops::copy_to(input, placed.device, lacks_kernel ? no_kernel(op) : ""));
   }
   return placed;

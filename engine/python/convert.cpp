@@ -8,9 +8,9 @@
 #include "engine/ops/run_op.h"
 #include "engine/python/arguments.h"
 #include "engine/python/descent.h"
+#include "engine/python/device_policy.h"
 #include "engine/python/errors.h"
 #include "engine/python/list_values.h"
-#include "engine/python/number_policy.h"
 #include "engine/python/tensor_object.h"
 #include "engine/tensor/device_memory.h"
 

@@ -6,6 +6,7 @@
 #include "engine/ops/run_op.h"
 #include "engine/python/arguments.h"
 #include "engine/python/convert.h"
+#include "engine/python/device_policy.h"
 #include "engine/python/errors.h"
 #include "engine/python/open_shape.h"
 #include "engine/python/tensor_object.h"
@@ -141,7 +142,10 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     const auto wanted = to_dtype(dtype, {"Variable", "dtype"});
     Tensor tensor = to_placed_tensor(value.ptr(), wanted, {"Variable", "initial_value"});
     // Also what a checkpoint holds, which was read on the CPU.
-    if (device_scope() || tensor.on_cpu()) tensor = on_device(tensor, default_device());
+    if (device_scope() || tensor.on_cpu()) {
+      check_assigned("Variable", value.ptr(), tensor, default_device());
+      tensor = on_device(tensor, default_device());
+    }
     std::optional<OpenShape> open = open_shape_of(tensor, shape);
     const std::string text = name_of(name, scope);
     const bool train = is_trainable(trainable);
@@ -176,7 +180,9 @@ PyObject* assign(PyObject* self, PyObject* args, PyObject* keywords) {
   return guarded([&] {
     Variable variable = variable_of(self);
     const DefaultDeviceScope beside(variable.device());
-    variable.assign(to_tensor(value, variable.dtype(), {variable.name().c_str(), "assign"}));
+    const Tensor given = to_tensor(value, variable.dtype(), {variable.name().c_str(), "assign"});
+    check_assigned("assign", value, given, variable.device());
+    variable.assign(given);
     return self_after(self);
   });
 }
@@ -186,6 +192,7 @@ PyObject* assign_result(PyObject* self, PyObject* delta, const char* op_name, co
     Variable variable = variable_of(self);
     const DefaultDeviceScope beside(variable.device());
     const Tensor change = to_tensor(delta, variable.dtype(), {variable.name().c_str(), method});
+    if (change.on_cpu() && change.rank() == 0) check_assigned(method, delta, change, variable.device());
     const StopRecording unrecorded;  // the new value is a new leaf to every tape
     variable.update([&](const Tensor& value) { return run_op1(required_op(op_name), {value, change}); });
     return self_after(self);

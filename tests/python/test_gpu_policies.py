@@ -90,6 +90,35 @@ class Policies(OnGpus):
                 with tf.device("/gpu:0"):
                     self.assertEqual(tf.constant(np.ones(2)).device, "/gpu:0")
 
+    def test_variables_are_given_what_is_there(self):
+        for name, dtype, value, here in itertools.product(POLICIES, ("int32", "float32", "int64"), (3, [3, 4]), ("/cpu:0", "/gpu:0")):
+            there = "/gpu:0" if here == "/cpu:0" else "/cpu:0"
+            near, far = placed(value, dtype, here), placed(value, dtype, there)
+            with tf.device(here):
+                v = tf.Variable(near)
+            with self.subTest(policy=name, dtype=dtype, value=value, here=here):
+                for given in (near, value, np.array(value, dtype)):
+                    for call in (v.assign, v.assign_add, v.assign_sub):
+                        self.assertEqual(self.outcome(name, lambda: call(given))[0], "copied")
+                with tf.device(here):
+                    self.assertEqual(self.outcome(name, lambda: tf.Variable(value, dtype=dtype))[0], "copied")
+                before = v.numpy()
+                for call in (v.assign, v.assign_add, v.assign_sub, lambda x: tf.Variable(x)):
+                    with tf.device(here):
+                        found, result = self.outcome(name, lambda: call(far))
+                    self.assertEqual(found, self.expected(name, dtype))
+                    if result is not None:
+                        self.assertEqual(result.device, here)
+                    else:
+                        np.testing.assert_array_equal(v.numpy(), before)
+
+    def test_variables_of_what_stays_on_the_cpu(self):
+        for name in POLICIES:
+            text = tf.constant(["a", "b"])
+            found, v = self.outcome(name, lambda: tf.Variable(text))
+            self.assertEqual((found, v.device), ("copied", "/cpu:0"))
+            self.assertEqual(self.outcome(name, lambda: v.assign(text))[0], "copied")
+
     def test_training_passes_where_all_is_on_one_device(self):
         for name in ("explicit", "silent_for_int32"):
             for optimizer in (tf.keras.optimizers.Adam(.1, global_clipnorm=1.), tf.keras.optimizers.Lamb(.1),

@@ -1,8 +1,8 @@
-#include "engine/python/number_policy.h"
+#include "engine/python/device_policy.h"
 
 #include <string_view>
 
-#include "engine/ops/number_policy.h"
+#include "engine/ops/device_policy.h"
 #include "engine/ops/placement.h"
 #include "engine/python/tensor_object.h"
 
@@ -18,12 +18,16 @@ bool is_called_by_package() {
   return text && std::string_view(text).starts_with("tapedeck.");
 }
 
+bool is_asked() {
+  if (gpu_count() == 0 || copy_policy() == CopyPolicy::silent) [[likely]]
+    return false;
+  return !is_called_by_package();
+}
+
 }  // namespace
 
 void check_numbers(const OpDef& op, PyObject* const* values, std::span<const Tensor> inputs) {
-  if (gpu_count() == 0 || copy_policy() == CopyPolicy::silent) [[likely]]
-    return;
-  if (is_called_by_package()) return;
+  if (!is_asked()) return;
   std::size_t place = 0;
   const auto look_at = [&](PyObject* value) {
     if (is_tensor_like(value)) detail::check_number(op, inputs, place);
@@ -35,6 +39,11 @@ void check_numbers(const OpDef& op, PyObject* const* values, std::span<const Ten
     else if (PyList_Check(values[i]) || PyTuple_Check(values[i]))
       for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(values[i]); ++k)
         look_at(PySequence_Fast_GET_ITEM(values[i], k));
+}
+
+void check_assigned(const char* action, PyObject* value, const Tensor& tensor, Device device) {
+  const bool stays = takes_other_ways(tensor.dtype());  // on the CPU
+  if (!stays && is_asked() && is_tensor_like(value)) detail::check_assigned(action, tensor, device);
 }
 
 }  // namespace tapedeck::python
