@@ -1,11 +1,6 @@
 """tf.summary and tf.contrib.summary: what stands in TensorBoard's files, by a reader of the tests' own and by TensorBoard's."""
-import glob
 import io
-import os
 import struct
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 import unittest
@@ -15,53 +10,9 @@ import event_reader
 import numpy as np
 
 import tapedeck as tf
+from summary_files import Files, png_pixels
 from tapedeck import _engine
 from tapedeck.contrib import summary as first
-
-
-def png_pixels(data):
-    """The pixels of a PNG of 8 bits without interlacing, by zlib alone."""
-    import zlib
-
-    assert data[:8] == b"\x89PNG\r\n\x1a\n"
-    place, packed = 8, b""
-    while place < len(data):
-        length, kind = struct.unpack_from(">I4s", data, place)
-        part = data[place + 8:place + 8 + length]
-        if kind == b"IHDR":
-            width, height, bits, colour = struct.unpack_from(">IIBB", part)
-        elif kind == b"IDAT":
-            packed += part
-        place += 12 + length
-    assert bits == 8
-    channels = {0: 1, 4: 2, 2: 3, 6: 4}[colour]
-    rows, stride = zlib.decompress(packed), width * channels
-    image, above = np.zeros((height, stride), np.uint8), np.zeros(stride, int)
-    for y in range(height):
-        kind, line = rows[y * (stride + 1)], np.frombuffer(rows, np.uint8, stride, y * (stride + 1) + 1).astype(int)
-        out = np.zeros(stride, int)
-        for x in range(stride):
-            left, up, corner = (out[x - channels] if x >= channels else 0), above[x], (above[x - channels] if x >= channels else 0)
-            guess = left + up - corner
-            paeth = min((left, up, corner), key=lambda each: abs(guess - each))
-            out[x] = (line[x] + (0, left, up, (left + up) // 2, paeth)[kind]) & 255
-        image[y] = above = out
-    return image.reshape(height, width, channels)
-
-
-class Files(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def written(self):
-        """(step, value) of all that is in the files."""
-        return [(event.step, value) for event in event_reader.events(self.folder) for value in event.values]
-
-    def value(self):
-        (step, value), = self.written()
-        return step, value
 
 
 class Second(Files):
@@ -235,106 +186,6 @@ class Second(Files):
             tf.summary.nothing
 
 
-class Writers(Files):
-    def test_files_have_names_that_tensorboard_finds_and_no_two_the_same(self):
-        paths = [tf.summary.create_file_writer(os.path.join(self.folder, "deep", "er"),
-                                               filename_suffix=".mine").path for _ in range(3)]
-        self.assertEqual(len(set(paths)), 3)
-        for path in paths:
-            self.assertRegex(os.path.basename(path), r"^events\.out\.tfevents\.\d{10}\..*\.mine$")
-            self.assertEqual(event_reader.events_of_file(path)[0].version, b"brain.Event:2")
-
-    def test_without_a_queue_each_event_is_in_the_file_at_once(self):
-        with tf.summary.create_file_writer(self.folder, max_queue=0).as_default(step=0):
-            for count in range(1, 4):
-                tf.summary.scalar("s", 1.)
-                self.assertEqual(len(self.written()), count)
-
-    def test_a_full_queue_is_handed_over_and_a_flush_does_it_before(self):
-        writer = tf.summary.create_file_writer(self.folder, max_queue=4)
-        with writer.as_default(step=0):
-            for _ in range(5):
-                tf.summary.scalar("s", 1.)
-            self.assertEqual(len(self.written()), 5)
-            tf.summary.scalar("s", 1.)
-            tf.summary.flush()
-            self.assertEqual(len(self.written()), 6)
-            tf.summary.scalar("s", 1.)
-            tf.summary.flush(writer)
-            self.assertEqual(len(self.written()), 7)
-        writer.close()
-        writer.close()
-        writer.flush()
-        with self.assertRaisesRegex(RuntimeError, "is already closed"):
-            writer.as_default()
-        with self.assertRaisesRegex(tf.errors.FailedPreconditionError, "is closed"):
-            writer.add(0, b"")
-
-    def test_what_waits_is_written_by_itself_in_time(self):
-        with tf.summary.create_file_writer(self.folder, flush_millis=1).as_default(step=0):
-            tf.summary.scalar("s", 1.)
-            deadline = time.monotonic() + 120
-            while not self.written() and time.monotonic() < deadline:
-                pass
-            self.assertEqual(len(self.written()), 1)
-
-    def test_a_program_that_ends_leaves_nothing_behind(self):
-        code = f"import tapedeck as tf\nw = tf.summary.create_file_writer({self.folder!r})\nw.set_as_default(step=1)\n" \
-               "for i in range(7): tf.summary.scalar('s', i)\n"
-        subprocess.run([sys.executable, "-B", "-c", code], check=True, timeout=200)
-        self.assertEqual([float(value.tensor) for _, value in self.written()], list(range(7)))
-
-    def test_threads_may_share_a_writer(self):
-        writer = tf.summary.create_file_writer(self.folder, max_queue=3)
-
-        def write(number):
-            with writer.as_default():
-                for step in range(200):
-                    tf.summary.scalar(f"of {number}", step, step=step)
-
-        threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        writer.close()
-        for number in range(4):
-            self.assertEqual([step for step, value in self.written() if value.tag == f"of {number}"], list(range(200)))
-
-    def test_folders_that_cannot_be_made_are_named(self):
-        file = os.path.join(self.folder, "file")
-        open(file, "w", encoding="utf-8").close()
-        with self.assertRaisesRegex(tf.errors.FailedPreconditionError, f"create_file_writer: {file} is no folder"):
-            tf.summary.create_file_writer(file)
-        with self.assertRaisesRegex(tf.errors.OpError, "create_file_writer: .*file/inside"):
-            tf.summary.create_file_writer(os.path.join(file, "inside"))
-        with self.assertRaisesRegex(tf.errors.NotFoundError, "a/b"):
-            first.create_file_writer(os.path.join(self.folder, "a", "b"))
-        with self.assertRaisesRegex(ValueError, "logdir is None"):
-            tf.summary.create_file_writer(None)
-        with self.assertRaisesRegex(ValueError, "max_queue is -1"):
-            tf.summary.create_file_writer(self.folder, max_queue=-1)
-
-    def test_the_reader_of_these_tests_notices_every_damaged_byte(self):
-        writer = tf.summary.create_file_writer(self.folder)
-        with writer.as_default(step=0):
-            tf.summary.scalar("s", 1.)
-        writer.close()
-        with open(writer.path, "rb") as file:
-            whole = file.read()
-        self.assertEqual(len(list(event_reader.records(whole))), 2)
-        for place in range(len(whole)):
-            damaged = bytearray(whole)
-            damaged[place] ^= 1 << place % 8
-            with self.assertRaises(ValueError):
-                list(event_reader.records(bytes(damaged)))
-        frame = 16 + len(next(event_reader.records(whole)))
-        for length in range(1, len(whole)):
-            if length != frame:
-                with self.assertRaises(ValueError):
-                    list(event_reader.records(whole[:length]))
-
-
 class First(Files):
     """TensorFlow 1's tf.contrib.summary."""
 
@@ -438,123 +289,6 @@ class First(Files):
         self.assertEqual((first.eval_dir("m"), first.eval_dir("m", "x")), ("m/eval", "m/eval_x"))
         with first.create_file_writer(None).as_default():
             pass
-
-
-class Curves(Files):
-    """Scalars are points of live curves, with a writer and without."""
-
-    def curves(self, function):
-        from unittest import mock
-
-        found = []
-        with mock.patch.object(_engine.debug, "add_scalar", lambda *point: found.append(point)):
-            function()
-        return found
-
-    def test_points_come_with_a_writer_and_without(self):
-        def write():
-            tf.summary.scalar("loss", 2., 1)
-            with tf.summary.create_file_writer(self.folder).as_default(step=5), tf.name_scope("a"):
-                tf.summary.scalar("loss", 3.)
-                with tf.summary.record_if(False):
-                    tf.summary.scalar("loss", 4.)
-            tf.summary.scalar("loss", 5.)  # no step
-
-        self.assertEqual(self.curves(write), [("loss", 1, 2.), ("a/loss", 5, 3.)])
-
-    def test_two_writers_of_one_tag_have_two_curves(self):
-        train, validation = (tf.summary.create_file_writer(os.path.join(self.folder, name)) for name in ("train", "validation"))
-
-        def write():
-            for writer in (train, validation, train):
-                with writer.as_default(step=1):
-                    tf.summary.scalar("two writers", 1.)
-
-        self.assertEqual([name for name, _, _ in self.curves(write)], ["two writers", "two writers (validation)", "two writers"])
-
-    def test_the_first_tensorflows_scalars_are_points_too(self):
-        def write():
-            with first.create_file_writer(self.folder).as_default():
-                first.scalar("first", 1., step=2)
-                with first.always_record_summaries():
-                    first.scalar("first", 3., step=4)
-
-        self.assertEqual(self.curves(write), [("first", 4, 3.)])
-
-
-class Plots(Files):
-    """Histograms and images show in the notebook's plots, with a writer and without, where a session records."""
-
-    def shown(self, function, attached=True, kept=True):
-        """What add_histogram and add_images of the session got, PNGs as pixels."""
-        import base64
-        from unittest import mock
-
-        histograms, images = [], []
-
-        def add_images(name, step, width, height, pngs):
-            images.append((name, step, width, height, [png_pixels(base64.b64decode(png)) for png in pngs]))
-            return kept
-
-        with mock.patch.multiple(_engine.debug, attached=lambda: attached, add_images=add_images,
-                                 add_histogram=lambda *row: histograms.append(row) or kept):
-            function()
-        return histograms, images
-
-    def test_histograms_come_with_a_writer_and_without(self):
-        def write():
-            tf.summary.histogram("spread", [0., 1., 2., 2.], 1, buckets=2)
-            with tf.summary.create_file_writer(self.folder).as_default(step=5), tf.name_scope("a"):
-                tf.summary.histogram("spread", tf.constant([3, 3]), buckets=1)
-                with tf.summary.record_if(False):
-                    tf.summary.histogram("spread", [4.])
-            tf.summary.histogram("spread", [4.])  # no step
-            tf.summary.histogram("spread", [], 7)
-
-        self.assertEqual(self.shown(write)[0], [("spread", 1, [0., 1., 2.], [1., 3.], 0), ("a/spread", 5, [3., 3.], [2.], 0)])
-        self.assertEqual(len(self.written()), 1)
-
-    def test_what_is_not_finite_is_counted_apart(self):
-        def write():
-            tf.summary.histogram("some", [0., np.nan, 1., np.inf, 1e301], 1, buckets=1)
-            tf.summary.histogram("none", tf.constant([np.nan, -np.inf]), 2)
-
-        self.assertEqual(self.shown(write)[0], [("some", 1, [0., 1.], [2.], 3), ("none", 2, [], [], 2)])
-
-    def test_images_of_a_batch_come_together(self):
-        pixels = np.arange(2 * 3 * 4 * 1, dtype=np.uint8).reshape(2, 3, 4, 1)
-        (name, step, width, height, made), = self.shown(lambda: tf.summary.image("batch", pixels, 6))[1]
-        self.assertEqual((name, step, width, height, len(made)), ("batch", 6, 4, 3, 2))
-        np.testing.assert_array_equal(np.stack(made), pixels)
-        (_, _, _, _, made), = self.shown(lambda: tf.summary.image("batch", pixels, 6, max_outputs=1))[1]
-        self.assertEqual(len(made), 1)
-
-    def test_the_first_tensorflows_come_under_the_name_alone(self):
-        def write():
-            with first.create_file_writer(self.folder).as_default(), first.always_record_summaries():
-                first.histogram("first spread", [1., 2.], step=4)
-                first.image("first batch", np.ones([5, 2, 2, 3], np.float32), step=4)
-
-        histograms, images = self.shown(write)
-        (name, step, limits, counts, _), = histograms
-        self.assertEqual((name, step, len(limits), sum(counts)), ("first_spread", 4, 31, 2))
-        (name, step, width, height, made), = images
-        self.assertEqual((name, step, width, height, len(made)), ("first_batch", 4, 2, 2, 3))
-        self.assertEqual(made[0].min(), 255)
-
-    def test_nothing_is_made_where_nobody_records(self):
-        self.assertEqual(self.shown(lambda: tf.summary.histogram("spread", "no numbers", 1), attached=False), ([], []))
-
-    def test_what_is_too_large_is_told(self):
-        with self.assertWarnsRegex(UserWarning, "histogram: what 'wide' has at step 3 is too large for Plots"):
-            self.shown(lambda: tf.summary.histogram("wide", [1., 2.], 3), kept=False)
-
-    def test_their_names_restart_with_their_cell(self):
-        from tapedeck.summary import curves
-
-        curves.take_written()
-        self.shown(lambda: (tf.summary.histogram("spread", [1.], 1), tf.summary.image("batch", np.zeros([1, 2, 2, 1]), 1)))
-        self.assertEqual(curves.take_written(), {"spread", "batch"})
 
 
 def tensorboard_reader():
