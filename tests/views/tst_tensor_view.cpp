@@ -55,6 +55,15 @@ class TensorViewTest : public QObject {
     };
     QTest::keyClick(window.canvas(), Qt::Key_End, Qt::ControlModifier);
     QVERIFY(shows(999999, 4999));
+    // Scroll bars cover no number.
+    const NumberCell corner = window.canvas()->numbers().visibleCells().back();
+    QVERIFY(corner.row == 999999 && corner.column == 4999);
+    QVERIFY(corner.rect.right() < window.canvas()->width() - 9);
+    const double bottom = window.canvas()->numbers().topRow();
+    QTest::mouseClick(window.canvas(), Qt::LeftButton, {},
+                      QPoint(window.canvas()->width() - 3, static_cast<int>(corner.rect.top()) - 30));
+    QCOMPARE(window.canvas()->numbers().selection(), (CellRange{999999, 4999, 999999, 4999}));
+    QVERIFY(window.canvas()->numbers().topRow() < bottom - 10);  // a page before
     QTest::keyClick(window.canvas(), Qt::Key_PageUp);
     QVERIFY(!window.canvas()->numbers().selection()->contains(999999, 4999));
     QTest::keyClick(window.canvas(), Qt::Key_Home, Qt::ControlModifier);

@@ -28,8 +28,11 @@ void NumbersPane::selectCell(std::int64_t row, std::int64_t column) {
 }
 
 bool NumbersPane::cellAt(QPointF at, std::int64_t& row, std::int64_t& column) const {
-  const double down = at.y() - metrics_.header_height, right = at.x() - metrics_.header_width;
+  const QRectF cells = cellsArea();
+  const double down = at.y() - cells.top(), right = at.x() - cells.left();
   if (down < 0 || right < 0) return false;
+  // A selection may be drawn on past what is in sight.
+  if (drag_ != Drag::cells && !cells.contains(at)) return false;
   row = static_cast<std::int64_t>(std::floor(top_ + down / metrics_.cell_height));
   column = static_cast<std::int64_t>(std::floor(left_ + right / metrics_.cell_width));
   return row < model_->totalRows() && column < model_->totalColumns();
@@ -52,7 +55,19 @@ void NumbersPane::reveal(std::int64_t row, std::int64_t column) {
     if (cell < first) return cell;
     return cell + 1 > first + visible ? cell + 1 - visible : first;
   };
-  scrollTo(shifted(top_, visibleRows() - 0.6, row), shifted(left_, visibleColumns() - 0.2, column));
+  scrollTo(shifted(top_, visibleRows(), row), shifted(left_, visibleColumns(), column));
+}
+
+bool NumbersPane::pageTowards(QPointF at) {
+  const QRectF cells = cellsArea();
+  const bool vertical = at.x() > cells.right() && !thumb(true).isNull();
+  const bool horizontal = at.y() > cells.bottom() && !thumb(false).isNull();
+  if (vertical == horizontal) return false;
+  if (vertical)
+    scrollTo(top_ + (at.y() < thumb(true).top() ? -visibleRows() : visibleRows()), left_);
+  else
+    scrollTo(top_, left_ + (at.x() < thumb(false).left() ? -visibleColumns() : visibleColumns()));
+  return true;
 }
 
 bool NumbersPane::mousePress(QMouseEvent* event) {
@@ -72,6 +87,7 @@ bool NumbersPane::mousePress(QMouseEvent* event) {
     drag_offset_ = vertical ? event->position().y() - bar.top() : event->position().x() - bar.left();
     return true;
   }
+  if (pageTowards(event->position())) return true;
   if (!cellAt(event->position(), row, column)) return false;
   drag_ = Drag::cells;
   select(row, column, event->modifiers().testFlag(Qt::ShiftModifier));
@@ -84,14 +100,15 @@ bool NumbersPane::mouseMove(QMouseEvent* event) {
   if (drag_ == Drag::vertical || drag_ == Drag::horizontal) {
     const bool vertical = drag_ == Drag::vertical;
     const QRectF bar = thumb(vertical);
-    const double start = vertical ? metrics_.header_height : metrics_.header_width;
-    const double room = (vertical ? area_.height() - bar.height() : area_.width() - bar.width()) - start - 10;
+    const QRectF cells = cellsArea();
+    const double start = vertical ? cells.top() : cells.left();
+    const double room = vertical ? cells.height() - bar.height() : cells.width() - bar.width();
     const double at = (vertical ? event->position().y() : event->position().x()) - drag_offset_ - start;
     const double part = room > 0 ? std::clamp(at / room, 0.0, 1.0) : 0;
     if (vertical)
-      scrollTo(part * (static_cast<double>(model_->totalRows()) - visibleRows() + 1), left_);
+      scrollTo(part * (static_cast<double>(model_->totalRows()) - visibleRows()), left_);
     else
-      scrollTo(top_, part * (static_cast<double>(model_->totalColumns()) - visibleColumns() + 1));
+      scrollTo(top_, part * (static_cast<double>(model_->totalColumns()) - visibleColumns()));
   }
   if (!inside) hovered_row_ = hovered_column_ = -1;
   changed_();

@@ -14,12 +14,24 @@ constexpr std::int64_t margin_cells =
 
 }  // namespace
 
+QRectF NumbersPane::cellsArea() const {
+  QSizeF size(area_.width() - metrics_.header_width, area_.height() - metrics_.header_height);
+  const double across = static_cast<double>(model_->totalColumns()) * metrics_.cell_width;
+  const double down = static_cast<double>(model_->totalRows()) * metrics_.cell_height;
+  bool vertical = down > size.height();
+  const bool horizontal = across > size.width() - (vertical ? bar_width : 0);
+  vertical |= horizontal && down > size.height() - bar_width;
+  if (vertical) size.rwidth() -= bar_width;
+  if (horizontal) size.rheight() -= bar_width;
+  return {QPointF(metrics_.header_width, metrics_.header_height), size.expandedTo({0, 0})};
+}
+
 double NumbersPane::visibleRows() const {
-  return std::max(1.0, (area_.height() - metrics_.header_height) / metrics_.cell_height);
+  return std::max(1.0, cellsArea().height() / metrics_.cell_height);
 }
 
 double NumbersPane::visibleColumns() const {
-  return std::max(1.0, (area_.width() - metrics_.header_width) / metrics_.cell_width);
+  return std::max(1.0, cellsArea().width() / metrics_.cell_width);
 }
 
 void NumbersPane::layoutChanged() {
@@ -34,11 +46,8 @@ void NumbersPane::scrollTo(double row, double column) {
   const auto last = [](std::int64_t total, double visible) {
     return std::max(0.0, static_cast<double>(total) - visible);
   };
-  // One more than fits, so that the last one is not hidden under a scroll bar.
-  const double row_limit = last(model_->totalRows(), visibleRows() - 0.6);
-  const double column_limit = last(model_->totalColumns(), visibleColumns() - 0.2);
-  top_ = std::clamp(row, 0.0, row_limit);
-  left_ = std::clamp(column, 0.0, column_limit);
+  top_ = std::clamp(row, 0.0, last(model_->totalRows(), visibleRows()));
+  left_ = std::clamp(column, 0.0, last(model_->totalColumns(), visibleColumns()));
   askForValues(area_);
   changed_();
 }
@@ -119,8 +128,7 @@ void NumbersPane::drawCells(CanvasPainter& painter) {
       std::min(model_->totalRows(), static_cast<std::int64_t>(top_ + visibleRows()) + 1);
   const std::int64_t end_column =
       std::min(model_->totalColumns(), static_cast<std::int64_t>(left_ + visibleColumns()) + 1);
-  painter.clip(QRectF(metrics_.header_width, metrics_.header_height, area_.width() - metrics_.header_width,
-                      area_.height() - metrics_.header_height));
+  painter.clip(cellsArea());
   for (std::int64_t row = first_row; row < end_row; ++row) {
     const double y = metrics_.header_height + (static_cast<double>(row) - top_) * metrics_.cell_height;
     for (std::int64_t column = first_column; column < end_column; ++column) {
@@ -165,14 +173,13 @@ void NumbersPane::drawCell(CanvasPainter& painter, std::int64_t row, std::int64_
 
 void NumbersPane::drawHeaders(CanvasPainter& painter) {
   const Theme& theme = painter.theme();
-  const QRectF top(0, 0, area_.width(), metrics_.header_height),
-      side(0, 0, metrics_.header_width, area_.height());
+  const QRectF cells = cellsArea(), top(0, 0, area_.width(), metrics_.header_height),
+               side(0, 0, metrics_.header_width, area_.height());
   painter.fill(top, theme.panel);
   painter.fill(side, theme.panel);
   const std::optional<CellRange> chosen = selection();
   const auto color = [&](bool marked) { return marked ? theme.accent : theme.faintText; };
-  painter.clip(
-      QRectF(metrics_.header_width, 0, area_.width() - metrics_.header_width, metrics_.header_height));
+  painter.clip(QRectF(metrics_.header_width, 0, cells.width(), metrics_.header_height));
   for (std::size_t i = 0; i < cells_.size() && cells_[i].row == cells_.front().row; ++i) {
     const NumberCell& cell = cells_[i];
     const bool marked = chosen && cell.column >= chosen->left && cell.column <= chosen->right;
@@ -180,8 +187,7 @@ void NumbersPane::drawHeaders(CanvasPainter& painter) {
                    QString::number(cell.column), header_size, color(marked), Qt::AlignRight);
   }
   painter.unclip();
-  painter.clip(
-      QRectF(0, metrics_.header_height, metrics_.header_width, area_.height() - metrics_.header_height));
+  painter.clip(QRectF(0, metrics_.header_height, metrics_.header_width, cells.height()));
   for (const NumberCell& cell : cells_) {
     if (cell.column != cells_.front().column) continue;
     const bool marked = chosen && cell.row >= chosen->top && cell.row <= chosen->bottom;
@@ -197,8 +203,9 @@ QRectF NumbersPane::thumb(bool vertical) const {
   const double total = static_cast<double>(vertical ? model_->totalRows() : model_->totalColumns());
   const double visible = vertical ? visibleRows() : visibleColumns();
   if (total <= visible || total <= 0) return {};
-  const double start = vertical ? metrics_.header_height : metrics_.header_width;
-  const double length = (vertical ? area_.height() : area_.width()) - start - bar_width;
+  const QRectF cells = cellsArea();
+  const double start = vertical ? cells.top() : cells.left();
+  const double length = vertical ? cells.height() : cells.width();
   const double size = std::max(24.0, length * visible / total);
   const double room = std::max(1.0, total - visible);
   const double at = start + (length - size) * std::min(1.0, (vertical ? top_ : left_) / room);

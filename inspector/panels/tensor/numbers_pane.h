@@ -67,7 +67,11 @@ class NumbersPane : public TensorPane {
   void drawCell(CanvasPainter& painter, std::int64_t row, std::int64_t column, const QRectF& rect);
   void drawHeaders(CanvasPainter& painter);
   void drawScrollBars(CanvasPainter& painter);
+  /// What scroll bars, where they are needed, and headers leave.
+  QRectF cellsArea() const;
   QRectF thumb(bool vertical) const;
+  /// Where a scroll bar is there: a page on, or back.
+  bool pageTowards(QPointF at);
   double visibleRows() const;
   double visibleColumns() const;
   const double* value(std::int64_t row, std::int64_t column) const;
