@@ -108,6 +108,18 @@ class TestTensorPanel : public QObject {
     QVERIFY(tensor(*window_)->pins()->pins().empty());
   }
 
+  void theWayToLookIsChosenWhileTheNotebookHasTheKeyboard() {
+    QTest::mouseClick(window_->notebook()->viewport(), Qt::LeftButton, {}, QPoint(4, 4));
+    QVERIFY(!tensor(*window_)->isAncestorOf(QApplication::focusWidget()));
+    const inspector::TensorCanvas* canvas = tensor(*window_)->canvas();
+    for (const auto& [key, mode] : {std::pair(Qt::Key_2, inspector::TensorMode::heatMap),
+                                    std::pair(Qt::Key_3, inspector::TensorMode::histogram),
+                                    std::pair(Qt::Key_1, inspector::TensorMode::numbers)}) {
+      QTest::keyClick(QApplication::focusWidget(), key, Qt::AltModifier);
+      QTRY_COMPARE(canvas->mode(), mode);
+    }
+  }
+
   void anotherWayToLookAtATensorMovesNoPanel() {
     const auto places = [this] {
       QList<QRect> result;

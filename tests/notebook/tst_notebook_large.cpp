@@ -187,6 +187,10 @@ class TestNotebookLarge : public QObject {
     Window window(cells);
     QScrollBar* bar = window.view.verticalScrollBar();
     const int guess = bar->maximum();
+    window.key(Qt::Key_End, Qt::ControlModifier);
+    QCOMPARE(window.view.currentCell(), 999);
+    window.key(Qt::Key_Home, Qt::ControlModifier);
+    QCOMPARE(window.view.currentCell(), 0);
     window.key(Qt::Key_End);
     QCOMPARE(window.view.currentCell(), 999);
     QVERIFY(window.view.visibleRegion().boundingRect().isValid());

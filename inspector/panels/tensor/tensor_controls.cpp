@@ -51,6 +51,7 @@ void TensorControls::addMode(QLayout* row, const QString& text, TensorMode mode,
   action->setCheckable(true);
   action->setActionGroup(modes_);
   action->setData(static_cast<int>(mode));
+  action->setShortcutContext(Qt::WindowShortcut);  // also while the keyboard steps through a cell
   connect(action, &QAction::triggered, canvas_, [this, mode] { canvas_->setMode(mode); });
   auto* button = new SegmentButton(this);
   button->setDefaultAction(action);
