@@ -11,7 +11,7 @@ PanelDescriptor breakpointsPanel() {
   panel.title = QObject::tr("Breakpoints");
   panel.key = QKeySequence(Qt::CTRL | Qt::Key_0);
   panel.tip = QObject::tr("Where the session stops, and under which conditions");
-  panel.places = {{workspace_debug, {PanelPlace::Area::right, 1, 0, 0.29, 0.42}}};
+  panel.places = {{workspace_debug, {PanelPlace::Area::right, 1, 0, 0.29, 0.46}}};
   panel.minimum = QSize(220, 140);
   panel.create = [](const PanelContext& context) {
     auto* view = new BreakpointsView(context.breakpoints, context.session, context.cells);

@@ -11,7 +11,7 @@ PanelDescriptor opsPanel() {
   panel.title = QObject::tr("Ops");
   panel.key = QKeySequence(Qt::CTRL | Qt::Key_2);
   panel.tip = QObject::tr("The timeline of all records");
-  panel.places = {{workspace_debug, {PanelPlace::Area::right, 1, 0, 0.29, 0.42}},
+  panel.places = {{workspace_debug, {PanelPlace::Area::right, 1, 0, 0.29, 0.46}},
                   {workspace_analyze, {PanelPlace::Area::right, 1, 0, 0.31, 0.40}}};
   panel.minimum = QSize(220, 140);
   panel.create = [](const PanelContext& context) {

@@ -17,7 +17,8 @@ namespace {
 
 constexpr int sides = 14;         ///< pixels around a cell's text
 constexpr int most_letters = 40;  ///< that a column takes by itself
-constexpr int least_shapes = 90;  ///< pixels in which a result can be read
+constexpr int least_op = 140;     ///< pixels in which most ops' names can be read
+constexpr int least_shapes = 90;  ///< and a result
 
 }  // namespace
 
@@ -71,7 +72,12 @@ void TimelineColumns::fitNow() {
     if (column == RecordsModel::Scope) table_->setColumnHidden(column, wanted_[column] == 0);
     table_->setColumnWidth(column, chosen_.value(column, wanted_[column]));
   }
-  // In a narrow panel the shapes end where it does: their results stay in sight.
+  // In a narrow panel one long name does not push durations out of sight, and the shapes end where it does:
+  // their results stay in sight.
+  const int others = table_->columnWidth(RecordsModel::Number) + table_->columnWidth(RecordsModel::Duration);
+  const int for_op = std::max(least_op, table_->viewport()->width() - others - least_shapes);
+  if (!chosen_.contains(RecordsModel::Op) && for_op < wanted_[RecordsModel::Op])
+    table_->setColumnWidth(RecordsModel::Op, for_op);
   int before = 0;
   for (const int column : {RecordsModel::Number, RecordsModel::Op, RecordsModel::Duration})
     before += table_->columnWidth(column);

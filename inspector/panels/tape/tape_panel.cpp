@@ -12,7 +12,7 @@ PanelDescriptor tapePanel() {
   panel.title = QObject::tr("Tape");
   panel.key = QKeySequence(Qt::CTRL | Qt::Key_1);
   panel.tip = QObject::tr("The gradient tape as a graph: forward ops, and the VJPs that run backwards");
-  panel.places = {{workspace_debug, {Area::right, 0, 0, 0.34, 0.50}},
+  panel.places = {{workspace_debug, {Area::right, 0, 0, 0.34, 0.46}},
                   {workspace_present, {Area::right, 0, 0, 0.55, 0.62}}};
   panel.minimum = QSize(240, 160);
   panel.create = [](const PanelContext& context) {
