@@ -76,6 +76,17 @@ void bind_curves(py::module_& debug, Recorder* (*recorder)()) {
       },
       py::arg("series"), "The curve's points so far are void, and histograms and images of that name.");
   debug.def(
+      "reopen_series",
+      [recorder](const std::string& series, bool again) {
+        Recorder* here = recorder();
+        if (!here) return;
+        here->series().reopen(series, again);
+        here->pictures().reopen(series, again);
+      },
+      py::arg("series"), py::arg("again") = true,
+      "What draws the curve runs again: a point whose step lies behind all others goes on with them, any "
+      "other makes them void. The same for histograms and images of that name. again False: no longer.");
+  debug.def(
       "add_histogram",
       [recorder](const std::string& name, double step, std::vector<double> limits, std::vector<double> counts,
                  std::uint64_t not_finite) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 
 namespace tapedeck {
 namespace {
@@ -44,9 +45,14 @@ bool PictureStore::keep(protocol::Picture picture, bool keeps_number) {
   if (size > most_picture_bytes()) return false;
   const auto [known, is_new] = names_.try_emplace(entry.picture.name);
   if (is_new) bytes_ += name_bytes + entry.picture.name.size();
+  Name& name = known->second;
+  const double step = entry.picture.step;
+  if (std::exchange(name.reopened, false) && name.pictures > 0 && !(step > name.last_step))
+    make_void(entry.picture.name);
   entry.position = next_++;
-  if (keeps_number) known->second.pictures = entry.picture.number;
-  entry.picture.number = known->second.pictures++;
+  name.last_step = name.pictures > 0 ? std::max(name.last_step, step) : step;
+  if (keeps_number) name.pictures = entry.picture.number;
+  entry.picture.number = name.pictures++;
   bytes_ += size;
   entries_.push_back(std::move(entry));
   if (bytes_ > most_bytes_) thin_out();
@@ -55,6 +61,15 @@ bool PictureStore::keep(protocol::Picture picture, bool keeps_number) {
 
 void PictureStore::restart(const std::string& name) {
   const std::lock_guard lock(mutex_);
+  make_void(name);
+}
+
+void PictureStore::reopen(const std::string& name, bool again) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = names_.find(name); known != names_.end()) known->second.reopened = again;
+}
+
+void PictureStore::make_void(const std::string& name) {
   const auto removed = std::erase_if(entries_, [&](const Entry& entry) {
     if (entry.picture.name != name) return false;
     bytes_ -= entry.bytes();

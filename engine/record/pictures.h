@@ -27,6 +27,9 @@ class PictureStore {
   bool restore(protocol::Picture picture);
   /// The pictures of that name so far are void.
   void restart(const std::string& name);
+  /// What makes them runs again. The next one decides: behind the others it goes on with them, else they are
+  /// void. `again` false: no longer.
+  void reopen(const std::string& name, bool again = true);
   std::uint64_t size() const;  ///< positions used
   std::uint64_t bytes() const;
   std::uint64_t most_picture_bytes() const { return most_bytes_ / 16; }
@@ -43,8 +46,11 @@ class PictureStore {
   struct Name {
     std::uint64_t pictures = 0;  ///< all that there were since the last restart
     std::uint64_t spacing = 1;   ///< one of so many stays when there is no room
+    double last_step = 0;        ///< the largest since the last restart
+    bool reopened = false;
   };
   bool keep(protocol::Picture picture, bool keeps_number);
+  void make_void(const std::string& name);
   void thin_out();
   void drop_oldest();
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 namespace tapedeck {
 namespace {
@@ -29,19 +30,31 @@ void SeriesStore::append(Entry entry) {
 void SeriesStore::add(const std::string& series, double step, double value, std::uint64_t record) {
   const std::lock_guard lock(mutex_);
   const std::uint32_t number = curve(series);
-  append({0, curves_[number].points++, step, value, record, number, false});
   Curve& known = curves_[number];
+  if (std::exchange(known.reopened, false) && known.valid > 0 && !(step > known.last_step)) make_void(number);
+  append({0, known.points++, step, value, record, number, false});
+  known.last_step = known.valid > 0 ? std::max(known.last_step, step) : step;
   known.trend = {++known.valid > 1 ? next_ : 0, known.trend.newest, value};
 }
 
 void SeriesStore::restart(const std::string& series) {
   const std::lock_guard lock(mutex_);
-  if (!numbers_.contains(series)) return;
-  const std::uint32_t number = curve(series);
-  curves_[number].valid_from = next_;
-  curves_[number].valid = 0;
-  curves_[number].trend = {};
+  if (const auto found = numbers_.find(series); found != numbers_.end()) make_void(found->second);
+}
+
+void SeriesStore::make_void(std::uint32_t number) {
+  Curve& known = curves_[number];
+  known.valid_from = next_;
+  known.valid = 0;
+  known.trend = {};
+  known.reopened = false;
   append({0, 0, 0, 0, 0, number, true});
+}
+
+void SeriesStore::reopen(const std::string& series, bool again) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = numbers_.find(series); found != numbers_.end())
+    curves_[found->second].reopened = again;
 }
 
 void SeriesStore::drop_void() {

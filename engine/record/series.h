@@ -27,6 +27,9 @@ class SeriesStore {
   void restore_thinned(std::uint64_t count);
   /// The points so far are void: what draws the series starts anew.
   void restart(const std::string& series);
+  /// What draws the series runs again. Its next point decides: behind the others it goes on with them, else
+  /// they are void. `again` false: no longer.
+  void reopen(const std::string& series, bool again = true);
   std::uint64_t size() const;     ///< positions used
   std::uint64_t thinned() const;  ///< points that had to go, void ones apart
   std::uint64_t bytes() const;
@@ -67,10 +70,13 @@ class SeriesStore {
     std::uint64_t valid_from = 0;  ///< a position
     std::uint64_t points = 0;      ///< all that there were, void ones among them
     std::uint64_t valid = 0;       ///< points since the last restart
+    double last_step = 0;          ///< the largest of these
+    bool reopened = false;
     Trend trend = {};
   };
   std::uint32_t curve(const std::string& name);
   void append(Entry entry);
+  void make_void(std::uint32_t number);
   void drop_void();
   void thin_out();
 

@@ -211,6 +211,37 @@ class TestSummaryPictures : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(inSight(app::plots(*window_)), patience);
     screenshot(window_.get(), "summary-fit");
   }
+
+  void aCellThatGoesOnAddsToACurveAndOneThatStartsOverDrawsItAnew() {
+    window_ = newWindow();
+    window_->openNotebook(
+        writeNotebook(folder_, "on.ipynb",
+                      {"import tapedeck as tf\nstep = 0\nfor step in range(4):\n    "
+                       "tf.summary.scalar('loss', 1. / (step + 1), step)",
+                       "step += 1\ntf.square(3.)\ntf.summary.scalar('loss', 1. / (step + 1), step)"}));
+    QTRY_VERIFY(window_->notebook()->isVisible());
+    const auto steps = [this] {
+      const auto* curve = window_->series()->series("loss");
+      return curve ? curve->steps : std::vector<double>();
+    };
+    const auto run = [&](int cell, std::vector<double> expected) {
+      window_->notebook()->setCurrentCell(cell, false);
+      QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ControlModifier);
+      QTRY_COMPARE_WITH_TIMEOUT(steps(), expected, patience);
+      QTRY_COMPARE_WITH_TIMEOUT(cellStateOf(*window_, cell), CellState::done, patience);
+    };
+    run(0, {0, 1, 2, 3});
+    run(1, {0, 1, 2, 3, 4});
+    // It stands there, too, while the cell is stepped that will add to it.
+    window_->notebook()->setCurrentCell(1, false);
+    QTest::keyClick(window_.get(), Qt::Key_F10);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    QCOMPARE(steps(), (std::vector<double>{0, 1, 2, 3, 4}));
+    QTest::keyClick(window_.get(), Qt::Key_F5);
+    QTRY_COMPARE_WITH_TIMEOUT(steps(), (std::vector<double>{0, 1, 2, 3, 4, 5}), patience);
+    QTRY_COMPARE_WITH_TIMEOUT(cellStateOf(*window_, 1), CellState::done, patience);
+    run(0, {0, 1, 2, 3});
+  }
 };
 
 int main(int argc, char** argv) {

@@ -70,6 +70,25 @@ class TestPictures : public QObject {
     QVERIFY(store.bytes() < 2000);
   }
 
+  void pictures_that_are_made_again_go_on_or_start_over() {
+    PictureStore store;
+    for (const int step : {0, 5, 3}) store.add(image("a", step));
+    store.reopen("unknown");
+    store.reopen("a");
+    store.add(image("a", 6));
+    store.add(image("a", 2));
+    QCOMPARE(steps_of(store, "a"), (std::vector<double>{0, 5, 3, 6, 2}));
+    store.reopen("a");
+    store.reopen("a", false);
+    store.add(image("a", 1));
+    QCOMPARE(steps_of(store, "a").size(), 6u);
+    const std::uint64_t seen = store.read(0).next;
+    store.reopen("a");
+    store.add(image("a", 6));
+    QCOMPARE(steps_of(store, "a"), (std::vector<double>{6}));
+    QCOMPARE(store.read(seen).restarted, (std::vector<std::string>{"a"}));
+  }
+
   void where_there_is_no_room_the_largest_thin_out_evenly_and_the_first_and_newest_of_each_stay() {
     PictureStore store(100'000);
     store.add(image("small", 0));

@@ -1,6 +1,7 @@
 // The recorder: order, parents, links, threads, and what of values it keeps.
 #include <QtTest>
 #include <atomic>
+#include <cmath>
 #include <set>
 #include <thread>
 
@@ -332,6 +333,34 @@ class TestRecorder : public QObject {
     answer = series.read(0, 1);
     QCOMPARE(answer.points.size(), 1u);
     QCOMPARE(series.read(answer.next).points.size(), 1u);
+  }
+
+  void a_curve_that_is_drawn_again_goes_on_or_starts_over() {
+    SeriesStore series;
+    const auto steps = [&] {
+      std::vector<double> found;
+      for (const auto& point : series.read(0).points) found.push_back(point.step);
+      return found;
+    };
+    series.reopen("never seen");
+    QCOMPARE(series.size(), 0u);
+    for (const double step : {0., 5., 3.}) series.add("loss", step, 1, 1);
+    series.reopen("loss");
+    QCOMPARE(steps(), (std::vector<double>{0, 5, 3}));
+    series.add("loss", 6, 1, 1);  // behind the largest
+    series.add("loss", 2, 1, 1);
+    QCOMPARE(steps(), (std::vector<double>{0, 5, 3, 6, 2}));
+    QVERIFY(series.read(0).restarted.empty());
+    series.reopen("loss");
+    series.reopen("loss", false);
+    series.add("loss", 1, 1, 1);
+    QCOMPARE(steps().size(), std::size_t(6));
+    for (const double step : {6., std::nan("")}) {
+      series.reopen("loss");
+      series.add("loss", step, 1, 1);
+      QCOMPARE(steps().size(), std::size_t(1));
+      QCOMPARE(series.read(0).restarted, std::vector<std::string>{"loss"});
+    }
   }
 
   void cells_and_the_curves_points_know_where_they_are() {

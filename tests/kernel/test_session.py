@@ -60,10 +60,10 @@ class FakeDebug:
 class Cells(unittest.TestCase):
     def setUp(self):
         self.debug = FakeDebug()
-        parent = {"metadata": {"cellId": "the-cell"}}
+        self.parent = {"metadata": {"cellId": "the-cell"}}
         shell = types.SimpleNamespace(
             execution_count=1,
-            kernel=types.SimpleNamespace(get_parent=lambda channel: parent),
+            kernel=types.SimpleNamespace(get_parent=lambda channel: self.parent),
             compile=types.SimpleNamespace(get_code_name=lambda raw, code, number: "/tmp/name.py"))
         self.written = set()
         self.watch = CellWatch(shell, self.debug, self.take_written)
@@ -87,16 +87,34 @@ class Cells(unittest.TestCase):
         self.assertEqual(self.run_cell("losses", [3.0, 1.0])[2:],
                          [("restart_series", "losses"), ("add_scalar", "losses", 0, 3.0), ("add_scalar", "losses", 1, 1.0)])
         self.assertEqual(self.run_cell("losses", None),
-                         [("begin_cell", "the-cell", "/tmp/name.py"), ("restart_series", "losses"), ("end_cell", False)])
+                         [("begin_cell", "the-cell", "/tmp/name.py"), ("reopen_series", "losses"), ("end_cell", False),
+                          ("restart_series", "losses")])
         self.assertEqual(self.run_cell("losses", None)[1:], [("end_cell", False)])
 
     def test_a_failed_cell_makes_no_curve(self):
         self.assertEqual(self.run_cell("losses", [1.0, 2.0], success=False)[1:], [("end_cell", True)])
 
-    def test_curves_that_a_cell_wrote_restart_when_it_runs_again(self):
+    def test_curves_that_a_cell_wrote_are_open_to_be_drawn_anew_when_it_runs_again(self):
         self.written.add("another cell's thread")
-        self.run_cell("train()", None, success=False, written=("loss", "accuracy"))
-        self.assertEqual(self.run_cell("1", None)[1:3], [("restart_series", "accuracy"), ("restart_series", "loss")])
+        self.run_cell("train()", None, written=("loss", "accuracy"))
+        self.assertEqual(self.run_cell("train()", None, written=("loss", "accuracy"))[1:],
+                         [("reopen_series", "accuracy"), ("reopen_series", "loss"), ("end_cell", False)])
+        self.assertEqual(self.run_cell("train()", None, written=("loss",))[3:], [("end_cell", False), ("restart_series", "accuracy")])
+        self.assertEqual(self.run_cell("1", None)[1:], [("reopen_series", "loss"), ("end_cell", False), ("restart_series", "loss")])
+        self.assertEqual(self.run_cell("1", None)[1:], [("end_cell", False)])
+
+    def test_a_run_that_fails_leaves_the_curves_of_the_one_before(self):
+        self.run_cell("train()", None, written=("loss",))
+        self.assertEqual(self.run_cell("train()", None, success=False)[1:],
+                         [("reopen_series", "loss"), ("end_cell", True), ("reopen_series", "loss", False)])
+        self.assertEqual(self.run_cell("train()", None)[1:], [("reopen_series", "loss"), ("end_cell", False), ("restart_series", "loss")])
+
+    def test_what_another_cell_draws_too_stays(self):
+        self.run_cell("train()", None, written=("loss",))
+        self.parent["metadata"]["cellId"] = "another"
+        self.run_cell("one_more()", None, written=("loss",))
+        self.assertEqual(self.run_cell("1", None)[1:],
+                         [("reopen_series", "loss"), ("end_cell", False), ("reopen_series", "loss", False)])
 
     def test_a_long_list_is_thinned_out(self):
         steps = [call[2] for call in self.run_cell("losses", list(range(50_000))) if call[0] == "add_scalar"]

@@ -164,6 +164,17 @@ void TestSessionDebug::seriesOfACellRestartWithIt() {
   const auto series = ask<protocol::Series>(protocol::GetSeries{before});
   QVERIFY(std::find(series.restarted.begin(), series.restarted.end(), "loss") != series.restarted.end());
   QCOMPARE(series.points.size(), std::size_t{3});
+  // One that draws it no more takes it away, one that fails does not.
+  const auto steps = [this] {
+    std::vector<double> found;
+    for (const auto& point : ask<protocol::Series>(protocol::GetSeries{0}).points)
+      if (point.series == "loss") found.push_back(point.step);
+    return found;
+  };
+  QCOMPARE(run(*probe_, "scalars", "raise ValueError"), QString("error"));
+  QCOMPARE(steps(), (std::vector<double>{0, 1, 2}));
+  QCOMPARE(run(*probe_, "scalars", "pass"), QString("ok"));
+  QCOMPARE(steps(), std::vector<double>());
 }
 
 void TestSessionDebug::restartConnectsAgainAndStartsOver() {

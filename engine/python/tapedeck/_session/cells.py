@@ -19,6 +19,7 @@ class CellWatch:
         self._take_written = take_written
         self._cell = ""
         self._curves = {}  # names of the curves that a cell's last run made, by cell id
+        self._reopened = set()  # those of the cell that runs
 
     def attach(self):
         session_frames.session.attach(self._shell.user_ns, self._shell.user_ns_hidden)
@@ -34,8 +35,9 @@ class CellWatch:
         self._debug.begin_cell(self._cell, filename)
         cell_files[self._cell] = filename
         self._take_written()
-        for name in sorted(self._curves.pop(self._cell, ())):
-            self._debug.restart_series(name)
+        self._reopened = self._curves.pop(self._cell, set())
+        for name in sorted(self._reopened):
+            self._debug.reopen_series(name)
 
     def after(self, result):
         self._debug.end_cell(result is None or not result.success)
@@ -45,8 +47,20 @@ class CellWatch:
             name = series_name(result.info.raw_cell, result.execution_count)
             names.add(name)
             self._add_curve(name, values)
+        self._close(self._reopened - names, result is not None and result.success)
+        if result is None or not result.success:
+            names |= self._reopened
         if names:
             self._curves[self._cell] = names
+
+    def _close(self, unwritten, whole_run):
+        """What the cell drew before and not this time goes, unless the run was cut short or another cell draws it, too."""
+        drawn_elsewhere = set().union(*self._curves.values())
+        for name in sorted(unwritten):
+            if whole_run and name not in drawn_elsewhere:
+                self._debug.restart_series(name)
+            else:
+                self._debug.reopen_series(name, False)
 
     def _add_curve(self, name, values):
         self._debug.restart_series(name)
