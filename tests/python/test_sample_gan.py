@@ -13,7 +13,7 @@ class Sample(unittest.TestCase):
         self.addCleanup(shutil.rmtree, run.names["folder"])
         self.assertTrue(run.printed["first"].startswith("ckpt-1 "))
         self.assertTrue(run.printed["again"].startswith("True "))  # the ten steps of both games
-        self.assertEqual(int(run.names["game"].step), 16)
+        self.assertEqual(int(run.names["game"].step), 16 + 1)  # and the last cell's
         self.assertEqual(run.printed["part"], "True\n")  # the generator that was taken out of the checkpoint
         self.assertEqual(sorted(os.listdir(run.names["folder"])), ["checkpoint", "ckpt-1.safetensors", "sneakers-2.safetensors"])
         inside = run.printed["inside"].splitlines()
