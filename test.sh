@@ -25,7 +25,8 @@ echo "Built in $((built - started)) s."
 result=0
 failed="build/$preset/Testing/Temporary/LastTestsFailed.log"
 rm -f "$failed"  # of an earlier run
-ctest --test-dir "build/$preset" -j 2 --output-on-failure "$@" || result=$?
+# Windows and session processes wait about as long as they compute: three at a time keep two cores busy.
+ctest --test-dir "build/$preset" -j 3 --output-on-failure "$@" || result=$?
 # A window or a session process that a busy machine held up for too long gets one more chance, alone; what fails then has
 # failed, and what passes is named.
 if [ $result -ne 0 ] && [ -s "$failed" ] && [ "$(wc -l <"$failed")" -le 3 ]; then

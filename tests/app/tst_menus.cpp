@@ -201,7 +201,7 @@ class TestMenus : public QObject, WhatIfWindow {
     CHOOSE("why.contributions");
     QVERIFY2(answered("was made by subtract"), qPrintable(why()->sentence()->text()));
     CHOOSE("why.size");
-    QVERIFY2(answered("larger") || answered("grew"), qPrintable(why()->sentence()->text()));
+    QVERIFY2(answered("the norm grew"), qPrintable(why()->sentence()->text()));
     // The panel's own: the answer before, the next one, and the record of a reason.
     const QString newest = why()->sentence()->text();
     CHOOSE("Why/The answer before");
