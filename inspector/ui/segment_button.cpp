@@ -1,5 +1,7 @@
 #include "inspector/ui/segment_button.h"
 
+#include <QButtonGroup>
+#include <QHBoxLayout>
 #include <QPainter>
 #include <QStyle>
 #include <QStyleOptionToolButton>
@@ -32,6 +34,24 @@ void SegmentButton::paintEvent(QPaintEvent*) {
   painter.setBrush(Qt::NoBrush);
   painter.setPen(QPen(palette().color(ink), 1, Qt::DotLine));
   painter.drawRect(rect().adjusted(3, 3, -4, -4));
+}
+
+QWidget* segmentRow(QButtonGroup* group, const QStringList& texts, const QStringList& tips, QWidget* parent) {
+  auto* widget = new QWidget(parent);
+  auto* row = new QHBoxLayout(widget);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(0);
+  for (int i = 0; i < texts.size(); ++i) {
+    auto* button = new SegmentButton(widget);
+    button->setText(texts[i]);
+    button->setCheckable(true);
+    button->setToolTip(tips[i]);
+    button->setAccessibleName(tips[i]);
+    group->addButton(button, i);
+    row->addWidget(button);
+  }
+  group->button(0)->setChecked(true);
+  return widget;
 }
 
 }  // namespace tapedeck::inspector

@@ -1,7 +1,10 @@
 // One of a row of buttons of which one is pressed: a choice of views.
 #pragma once
 
+#include <QStringList>
 #include <QToolButton>
+
+class QButtonGroup;
 
 namespace tapedeck::inspector {
 
@@ -17,5 +20,8 @@ class SegmentButton : public QToolButton {
  protected:
   void paintEvent(QPaintEvent* event) override;
 };
+
+/// A row of them without gaps; their places are their ids in `group`, and the first one is pressed.
+QWidget* segmentRow(QButtonGroup* group, const QStringList& texts, const QStringList& tips, QWidget* parent);
 
 }  // namespace tapedeck::inspector

@@ -1,100 +1,15 @@
-// The tensor model: which tensor, which layout, which part of it, and what it says when there is nothing to
-// see.
-#include <QSignalSpy>
+// The tensor model: which layout of a tensor, which part of it, and what it says when its values can not be
+// seen.
 #include <QTest>
 
-#include "inspector/model/tensor_model.h"
-#include "tests/model/fake_source.h"
-#include "tests/model/records_text.h"
+#include "tests/model/tensor_bench.h"
 
 using namespace tapedeck;
-using inspector::Session;
-using inspector::TensorModel;
-using inspector::TensorRole;
-using test::RecordsText;
-
-namespace {
-
-/// Element i of any tensor is i; answers as the session would.
-protocol::Reply countingTensor(const protocol::Request& request, std::vector<std::int64_t> shape) {
-  if (const auto* get = std::get_if<protocol::GetTile>(&request)) {
-    protocol::Tile tile;
-    tile.tensor = get->tensor;
-    tile.shape = get->reshape.empty() ? shape : get->reshape;
-    std::vector<std::int64_t> strides(tile.shape.size(), 1);
-    for (std::size_t axis = tile.shape.size(); axis-- > 1;)
-      strides[axis - 1] = strides[axis] * tile.shape[axis];
-    std::int64_t offset = 0, rowStride = 0, columnStride = 0;
-    for (std::size_t axis = 0; axis < tile.shape.size(); ++axis) {
-      const std::int64_t at = get->slice.empty() ? -1 : get->slice[axis];
-      if (at >= 0) {
-        offset += at * strides[axis];
-      } else {
-        rowStride = columnStride;
-        columnStride = strides[axis];
-      }
-    }
-    tile.row = get->row;
-    tile.column = get->column;
-    tile.rows = get->rows;
-    tile.columns = get->columns;
-    tile.row_step = get->row_step;
-    tile.column_step = get->column_step;
-    for (std::int64_t row = 0; row < get->rows; ++row)
-      for (std::int64_t column = 0; column < get->columns; ++column)
-        tile.values.push_back(static_cast<double>(offset + (get->row + row * get->row_step) * rowStride +
-                                                  (get->column + column * get->column_step) * columnStride));
-    tile.dtype = "float32";
-    tile.source = "held";
-    return tile;
-  }
-  const auto* get = std::get_if<protocol::GetStatistics>(&request);
-  protocol::Statistics statistics;
-  statistics.tensor = get ? get->tensor : 0;
-  statistics.count = 17;
-  return statistics;
-}
-
-struct Bench {
-  test::FakeSource source;
-  Session session;
-  TensorModel model{&session};
-  RecordsText text;
-
-  explicit Bench(const char* records, std::vector<std::int64_t> shape = {784, 196}) : text(records) {
-    source.records = text.records;
-    source.status.records = source.records.size();
-    for (const auto& record : source.records)
-      if (record.state == protocol::RecordState::done) source.status.finished = record.number;
-    source.tensors = [shape](const protocol::Request& request) { return countingTensor(request, shape); };
-  }
-  void start() { session.setSource(&source); }
-  /// The same record again and again: more than are fetched at once.
-  void repeatFirst(quint64 count) {
-    protocol::Record record = source.records[0];
-    for (record.number = 2; record.number <= count; ++record.number) source.records.push_back(record);
-    source.status.records = source.status.finished = count;
-  }
-  QString shownName() const {
-    const auto* tensor = model.tensor();
-    for (const char* name : {"x", "W", "y", "z", "g"})
-      if (tensor && text.id(QString::fromLatin1(name)) == tensor->id) return QString::fromLatin1(name);
-    return tensor ? QStringLiteral("?") : QString();
-  }
-  std::vector<protocol::GetTile> tiles() const { return source.askedFor<protocol::GetTile>(); }
-};
-
-}  // namespace
+using Bench = test::TensorBench;
 
 class TestTensor : public QObject {
   Q_OBJECT
  private slots:
-  void showsTheOutputOfTheCursorsRecord();
-  void showsTheFirstInputAtTheFirstStop();
-  void showsWhatJustRanAfterAStep();
-  void whatJustRanIsTheVjpNotTheOpsInsideIt();
-  void aPickStaysByRoleAcrossSteps();
-  void saysWhyThereIsNothing();
   void showsTheLastTwoAxesFirst();
   void slicesAndAxesAreClamped();
   void reshapesAndRemembersByShape();
@@ -107,10 +22,6 @@ class TestTensor : public QObject {
   void answersThatDoNotFitAreRefused();
   void keepsTheTileWhenTheSessionDies();
   void saysThatNothingWasFetchedWhenTheSessionDies();
-  void aRecordThatWasNeverFetchedHasNoTensorOfAnother();
-  void aChosenTensorStaysWhereTheCursorsRecordIsMissing();
-  void aPickedTensorIsWhatTheCursorsRecordMakesOrReads();
-  void aPickBeforeItsRecordIsHereIsShownInItsPlace();
   void tellsHowFarARecomputationIs();
   void emptyTensorsAskForNothingWild();
   void valuesAreFetchedAnewWhenTheyAreRecomputedElsewhere();
@@ -132,107 +43,6 @@ void TestTensor::valuesAreFetchedAnewWhenTheyAreRecomputedElsewhere() {
     QCOMPARE(bench.tiles().back().tensor, bench.tiles().front().tensor);
   }
   QCOMPARE(bench.tiles().size(), before + 2);
-}
-
-void TestTensor::showsTheOutputOfTheCursorsRecord() {
-  Bench bench("op matmul(x:10x784, W:784x196) -> y:10x196", {10, 196});
-  bench.start();
-  QTRY_COMPARE(bench.shownName(), QStringLiteral("y"));
-  QCOMPARE(bench.model.chips().size(), 3u);
-  QCOMPARE(bench.model.chips()[1].label, QStringLiteral("in 1 · W:0"));
-  QCOMPARE(bench.model.chips()[2].label, QStringLiteral("out"));
-  QTRY_VERIFY(bench.model.tile());
-  QCOMPARE(bench.model.tile()->values[197], 197.0);
-  QTRY_VERIFY(bench.model.statistics());
-  QCOMPARE(bench.model.statistics()->count, 17u);
-  QVERIFY(!bench.model.loading());
-}
-
-void TestTensor::showsTheFirstInputAtTheFirstStop() {
-  Bench bench("op square(x:2x2) -> y:2x2\nop square(y) -> pending");
-  bench.start();
-  bench.source.stopAtNewest("cell start");
-  QTRY_COMPARE(bench.session.cursor(), 2u);
-  QTRY_VERIFY(bench.model.chips().size() == 3 && bench.model.chips()[0].role == TensorRole::justRan);
-  QCOMPARE(bench.model.chips()[static_cast<std::size_t>(bench.model.currentChip())].role, TensorRole::input);
-}
-
-void TestTensor::showsWhatJustRanAfterAStep() {
-  Bench bench("op square(x:2x2) -> y:2x2\nop neg(W:3x3) -> pending");
-  bench.start();
-  bench.source.stopAtNewest("step");
-  QTRY_COMPARE(bench.shownName(), QStringLiteral("y"));
-  QCOMPARE(bench.model.chips()[0].label, QStringLiteral("just ran: square"));
-  QCOMPARE(bench.model.currentChip(), 0);
-  bench.session.setCursor(1);
-  QTRY_COMPARE(bench.model.chips().size(), 2u);
-  QCOMPARE(bench.shownName(), QStringLiteral("y"));
-}
-
-void TestTensor::whatJustRanIsTheVjpNotTheOpsInsideIt() {
-  const char* before = R"(
-op square(x:2x2) -> y:2x2 tape=1
-playback gradient(y) -> running tape=1
-  vjp square(W) -> g:2x2 of=1
-    op mul(x, W) -> t:2x2
-    op add(t, t) -> u:2x2
-)";
-  Bench inside((std::string(before) + "  vjp neg(g) -> pending of=1\n").c_str(), {2, 2});
-  inside.start();
-  inside.source.stopAtNewest("step");
-  QTRY_COMPARE(inside.model.chips().size(), 3u);
-  QCOMPARE(inside.model.chips()[0].label, QStringLiteral("just ran: square"));
-  QCOMPARE(inside.model.chips()[0].record, 3u);
-  QCOMPARE(inside.shownName(), QStringLiteral("g"));
-  // After the playback, that is what just ran.
-  Bench after(QString::fromUtf8(before)
-                  .replace("running", "z:2x2")
-                  .append("op neg(z) -> pending\n")
-                  .toUtf8()
-                  .constData(),
-              {2, 2});
-  after.start();
-  after.source.stopAtNewest("step");
-  QTRY_COMPARE(after.shownName(), QStringLiteral("z"));
-  QCOMPARE(after.model.chips()[0].label, QStringLiteral("just ran: gradient"));
-}
-
-void TestTensor::aPickStaysByRoleAcrossSteps() {
-  Bench bench("op add(x:2x2, W:2x2) -> y:2x2\nop sub(y, W) -> z:2x2\nop neg(z) -> g:2x2");
-  bench.start();
-  QTRY_COMPARE(bench.shownName(), QStringLiteral("g"));
-  bench.session.setCursor(1);
-  QTRY_COMPARE(bench.shownName(), QStringLiteral("y"));
-  bench.model.selectChip(1);
-  QCOMPARE(bench.shownName(), QStringLiteral("W"));
-  bench.session.setCursor(2);
-  QTRY_COMPARE(bench.shownName(), QStringLiteral("W"));
-  bench.session.setCursor(3);  // has no second input: its output, until one comes again
-  QTRY_COMPARE(bench.shownName(), QStringLiteral("g"));
-  bench.session.setCursor(1);
-  QTRY_COMPARE(bench.shownName(), QStringLiteral("W"));
-  bench.model.selectChip(99);
-  bench.model.selectChip(-1);
-  QCOMPARE(bench.shownName(), QStringLiteral("W"));
-}
-
-void TestTensor::saysWhyThereIsNothing() {
-  Bench bench("op square(x:2x2) -> pending\n");
-  bench.start();
-  bench.source.stopAtNewest();
-  QTRY_COMPARE(bench.model.chips().size(), 2u);
-  bench.model.selectChip(1);
-  QCOMPARE(bench.model.tensor(), nullptr);
-  QCOMPARE(bench.model.problem(), QStringLiteral("Not made yet: square waits at the gate."));
-  QCOMPARE(bench.model.totalRows(), 0);
-  Bench absurd("op f(x) -> y:9223372036854775807x9223372036854775807");
-  absurd.start();
-  QTRY_COMPARE(absurd.model.chips().size(), 2u);
-  absurd.model.selectChip(1);
-  QCOMPARE(absurd.model.problem(),
-           QStringLiteral("The session gave the shape 9223372036854775807×9223372036854775807, "
-                          "which no tensor has."));
-  for (const auto& get : absurd.tiles()) QCOMPARE(get.tensor, absurd.text.id("x"));
 }
 
 void TestTensor::showsTheLastTwoAxesFirst() {
@@ -387,7 +197,7 @@ void TestTensor::aGoneTensorSaysSo() {
 void TestTensor::answersThatDoNotFitAreRefused() {
   Bench bench("op f(x) -> y:2x2", {2, 2});
   bench.source.tensors = [](const protocol::Request& request) -> protocol::Reply {
-    protocol::Reply reply = countingTensor(request, {2, 2});
+    protocol::Reply reply = test::countingTensor(request, {2, 2});
     if (auto* tile = std::get_if<protocol::Tile>(&reply)) tile->values.resize(3);
     return reply;
   };
@@ -423,75 +233,6 @@ void TestTensor::saysThatNothingWasFetchedWhenTheSessionDies() {
   bench.source.setUp(false);
   QVERIFY(!bench.model.loading());
   QCOMPARE(bench.model.problem(), QStringLiteral("These values were not fetched before the session ended."));
-}
-
-void TestTensor::aRecordThatWasNeverFetchedHasNoTensorOfAnother() {
-  Bench bench("op f(x) -> y:2x2", {2, 2});
-  bench.repeatFirst(600);
-  bench.start();
-  QTRY_VERIFY(bench.model.tile());
-  bench.source.setUp(false);
-  bench.session.setCursor(1);
-  QVERIFY(!bench.model.tensor());
-  QCOMPARE(bench.model.problem(), QStringLiteral("Op 1 was not fetched before the session ended."));
-  bench.session.setCursor(600);
-  QVERIFY(bench.model.tensor());
-}
-
-void TestTensor::aChosenTensorStaysWhereTheCursorsRecordIsMissing() {
-  Bench bench("op f(x) -> y:2x2", {2, 2});
-  bench.repeatFirst(600);
-  bench.start();
-  QTRY_VERIFY(bench.model.tile());
-  const inspector::TensorChip pinned = bench.model.chips().back();
-  bench.model.showTensor(pinned);
-  bench.source.setUp(false);
-  bench.session.setCursor(1);
-  QVERIFY(bench.model.tensor());
-  QCOMPARE(bench.model.tensor()->id, pinned.info.id);
-  QVERIFY(bench.model.tile());
-  QCOMPARE(bench.model.problem(), QString());
-}
-
-void TestTensor::aPickedTensorIsWhatTheCursorsRecordMakesOrReads() {
-  Bench bench("op square(x:2x2) -> y:2x2\nop neg(y) -> z:2x2", {2, 2});
-  bench.start();
-  QTRY_COMPARE(bench.shownName(), QStringLiteral("z"));
-  const auto shown = [&] {
-    return bench.model.chips().at(static_cast<std::size_t>(bench.model.currentChip()));
-  };
-  bench.session.setCursor(1);
-  QTRY_COMPARE(bench.model.chips().size(), 2u);
-  bench.session.pickTensor(bench.source.records[0].inputs[0]);
-  QCOMPARE(shown().label, QStringLiteral("in"));
-  bench.session.pickTensor(bench.source.records[0].outputs[0]);
-  QCOMPARE(shown().label, QStringLiteral("out"));
-  QCOMPARE(bench.model.chips().size(), 2u);
-  // Another record's says whose it is.
-  protocol::TensorInfo later = bench.source.records[1].outputs[0];
-  later.producer = 2;
-  bench.session.pickTensor(later);
-  QCOMPARE(shown().label, QStringLiteral("neg, op 2"));
-  QCOMPARE(bench.shownName(), QStringLiteral("z"));
-  QCOMPARE(bench.model.chips().size(), 3u);
-  // It stays while the cursor moves over records that read it.
-  bench.session.setCursor(2);
-  QTRY_COMPARE(bench.model.chips().size(), 3u);
-  QCOMPARE(shown().role, TensorRole::chosen);
-}
-
-void TestTensor::aPickBeforeItsRecordIsHereIsShownInItsPlace() {
-  Bench bench("op f(x) -> y:2x2", {2, 2});
-  bench.repeatFirst(600);
-  bench.start();
-  QTRY_VERIFY(bench.model.tile());
-  QVERIFY(!bench.session.cachedRecord(1));
-  bench.session.setCursor(1);
-  bench.session.pickTensor(bench.source.records[0].outputs[0]);
-  QTRY_VERIFY(bench.session.cachedRecord(1));
-  QTRY_COMPARE(bench.model.chips().size(), 2u);
-  QCOMPARE(bench.model.chips().at(static_cast<std::size_t>(bench.model.currentChip())).role,
-           TensorRole::output);
 }
 
 void TestTensor::tellsHowFarARecomputationIs() {

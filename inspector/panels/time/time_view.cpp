@@ -1,20 +1,16 @@
 #include "inspector/panels/time/time_view.h"
 
 #include <QButtonGroup>
-#include <QComboBox>
-#include <QHeaderView>
-#include <QLabel>
 #include <QLineEdit>
-#include <QShortcut>
 #include <QStackedWidget>
 #include <QTableView>
 #include <QVBoxLayout>
 
 #include "inspector/model/format.h"
-#include "inspector/model/profile_text.h"
 #include "inspector/panels/time/flame_canvas.h"
-#include "inspector/panels/time/profile_table.h"
 #include "inspector/panels/time/roofline_canvas.h"
+#include "inspector/panels/time/run_choice.h"
+#include "inspector/panels/time/totals_page.h"
 #include "inspector/panels/time/trace_export.h"
 #include "inspector/panels/time/track_canvas.h"
 #include "inspector/ui/file_dialogs.h"
@@ -24,12 +20,6 @@
 
 namespace tapedeck::inspector {
 
-namespace {
-
-constexpr int group_count = 5;  ///< op, line, cell, scope, Python
-
-}  // namespace
-
 struct TimeView::Private {
   TimeView* view = nullptr;
   Session* session = nullptr;
@@ -38,16 +28,12 @@ struct TimeView::Private {
   TrackCanvas* track = nullptr;
   FlameCanvas* flame = nullptr;
   RooflineCanvas* roofline = nullptr;
-  ProfileTable* rows = nullptr;
-  QTableView* table = nullptr;
-  QLineEdit* filter = nullptr;
-  QLabel* summary = nullptr;
-  QComboBox* runs = nullptr;
+  TotalsPage* totals = nullptr;
+  RunSentence* summary = nullptr;
   QStackedWidget* pages = nullptr;
-  QButtonGroup *pageButtons = nullptr, *groupButtons = nullptr;
+  QButtonGroup* pageButtons = nullptr;
   QAction *save = nullptr, *clear = nullptr;
   TraceExport* writer = nullptr;
-  bool syncing = false;
   std::optional<protocol::ProfileGap> awaited;  ///< to be shown once its record is here
 
   // ---- made once
@@ -63,9 +49,7 @@ struct TimeView::Private {
             {tr("Totals"), Qt::Key_O, tr("A table of the time by op, line, cell or scope")},
             {tr("Roofline"), Qt::Key_R, tr("The ops under what the machine can do")}};
   }
-  QWidget* segments(QButtonGroup* group, const QStringList& texts, const QStringList& tips);
   void makeBar(QVBoxLayout* layout);
-  void makeTotals();
   void makeActions();
   void makePageActions();
   QAction* add(const QString& text, const QList<QKeySequence>& keys, const QString& tip,
@@ -73,11 +57,7 @@ struct TimeView::Private {
   void connectAll();
   // ---- what is shown
   void setPage(ProfilePage page);
-  void setGroup(int group);
   void stepGroup();
-  void showSummary();
-  void showRuns();
-  QString wholeText() const;
   void goTo(RecordNumber record);
   void goToLargestGap();
   void showAwaited();
@@ -87,24 +67,6 @@ struct TimeView::Private {
     return [names = cells](const QString& id) { return names->name(id); };
   }
 };
-
-QWidget* TimeView::Private::segments(QButtonGroup* group, const QStringList& texts, const QStringList& tips) {
-  auto* widget = new QWidget(view);
-  auto* row = new QHBoxLayout(widget);
-  row->setContentsMargins(0, 0, 0, 0);
-  row->setSpacing(0);
-  for (int i = 0; i < texts.size(); ++i) {
-    auto* button = new SegmentButton(view);
-    button->setText(texts[i]);
-    button->setCheckable(true);
-    button->setToolTip(tips[i]);
-    button->setAccessibleName(tips[i]);
-    group->addButton(button, i);
-    row->addWidget(button);
-  }
-  group->button(0)->setChecked(true);
-  return widget;
-}
 
 void TimeView::Private::makeBar(QVBoxLayout* layout) {
   auto* bar = new WrappingLayout(nullptr);
@@ -116,72 +78,11 @@ void TimeView::Private::makeBar(QVBoxLayout* layout) {
     names << page.name;
     tips << QStringLiteral("%1 (%2)").arg(page.tip, page.key.toString(QKeySequence::NativeText));
   }
-  bar->addWidget(segments(pageButtons, names, tips));
-  runs = new QComboBox(view);
-  runs->setObjectName(QStringLiteral("timeRuns"));
-  runs->setAccessibleName(tr("Which run the panel is about"));
-  runs->setToolTip(tr("Which run of a cell the panel is about (N next, P previous, E everything)"));
-  runs->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-  runs->setFocusPolicy(Qt::TabFocus);
-  bar->addWidget(runs);
+  bar->addWidget(segmentRow(pageButtons, names, tips, view));
+  bar->addWidget(new RunsBox(model, cells, view));
   layout->addLayout(bar);
-  summary = new QLabel(view);
-  summary->setObjectName(QStringLiteral("timeSummary"));
-  summary->setAccessibleName(tr("Summary of the time"));
-  summary->setWordWrap(true);
-  summary->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  summary->setContentsMargins(8, 2, 8, 4);
-  summary->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  summary = new RunSentence(model, cells, view);
   layout->addWidget(summary);
-}
-
-void TimeView::Private::makeTotals() {
-  auto* page = new QWidget(view);
-  auto* layout = new QVBoxLayout(page);
-  layout->setContentsMargins(4, 0, 4, 4);
-  layout->setSpacing(4);
-  auto* bar = new WrappingLayout(nullptr);
-  bar->setSpacing(6);
-  groupButtons = new QButtonGroup(view);
-  bar->addWidget(segments(groupButtons, {tr("Op"), tr("Line"), tr("Cell"), tr("Scope"), tr("Python")},
-                          {tr("A row for each op (G: the next)"), tr("A row for each line (G: the next)"),
-                           tr("A row for each cell (G: the next)"), tr("A row for each scope (G: the next)"),
-                           tr("A row for each place between two ops where Python took time (G: the next)")}));
-  filter = new QLineEdit(view);
-  filter->setObjectName(QStringLiteral("timeFilter"));
-  filter->setAccessibleName(tr("Filter of the totals"));
-  filter->setPlaceholderText(tr("Filter by op, scope, cell"));
-  filter->setClearButtonEnabled(true);
-  filter->setMinimumWidth(filter->fontMetrics().horizontalAdvance(filter->placeholderText()) + 44);
-  filter->setToolTip(tr("Only rows in which every word occurs (Ctrl+F; Esc clears)"));
-  bar->addWidget(filter);
-  layout->addLayout(bar);
-  rows = new ProfileTable(model, cells, view);
-  table = new QTableView(page);
-  table->setObjectName(QStringLiteral("timeTotals"));
-  table->setAccessibleName(tr("Totals"));
-  table->setModel(rows);
-  table->setSelectionBehavior(QAbstractItemView::SelectRows);
-  table->setSelectionMode(QAbstractItemView::SingleSelection);
-  table->setShowGrid(false);
-  table->setTabKeyNavigation(false);
-  table->setWordWrap(false);
-  table->verticalHeader()->hide();
-  table->verticalHeader()->setDefaultSectionSize(table->fontMetrics().height() + 6);
-  table->horizontalHeader()->setSectionsMovable(false);
-  table->horizontalHeader()->setHighlightSections(false);
-  table->horizontalHeader()->setSortIndicator(ProfileTable::self_column, Qt::DescendingOrder);
-  table->setSortingEnabled(true);
-  table->setColumnWidth(ProfileTable::name_column, table->fontMetrics().averageCharWidth() * 34);
-  const QFontMetrics metrics = table->fontMetrics();
-  for (int column = 1; column < ProfileTable::column_count; ++column) {
-    const bool rate = column == ProfileTable::flops_column || column == ProfileTable::bytes_column;
-    const QString widest = rate ? QStringLiteral("99.9 GFLOP/s") : QStringLiteral("1,000,000");
-    table->setColumnWidth(column, metrics.horizontalAdvance(widest) + 14);
-  }
-  layout->addWidget(table, 1);
-  page->setFocusProxy(table);
-  pages->addWidget(page);
 }
 
 QAction* TimeView::Private::add(const QString& text, const QList<QKeySequence>& keys, const QString& tip,
@@ -224,6 +125,7 @@ void TimeView::Private::makeActions() {
       on_track(&TrackCanvas::selectView));
   clear = add(tr("Take the selection back"), {Qt::Key_X}, tr("All figures are of the whole run again"),
               [this] { model->setSelection(std::nullopt); });
+  clear->setEnabled(false);
   add(tr("Next op"), {Qt::Key_J}, tr("Move the cursor to the next op"), [this] { session->stepCursor(1); });
   add(tr("Previous op"), {Qt::Key_K}, tr("Move the cursor to the op before"),
       [this] { session->stepCursor(-1); });
@@ -237,13 +139,8 @@ void TimeView::Private::makeActions() {
       [this] { model->measureAgain(); });
   add(tr("Filter"), {QKeySequence::Find}, tr("Filter the totals"), [this] {
     setPage(ProfilePage::totals);
-    filter->setFocus(Qt::ShortcutFocusReason);
-    filter->selectAll();
-  });
-  auto* escape = new QShortcut(QKeySequence(Qt::Key_Escape), filter, nullptr, nullptr, Qt::WidgetShortcut);
-  QObject::connect(escape, &QShortcut::activated, view, [this] {
-    filter->clear();
-    table->setFocus();
+    totals->filter()->setFocus(Qt::ShortcutFocusReason);
+    totals->filter()->selectAll();
   });
   save = new QAction(tr("Export &time as Chrome trace…"), view);
   save->setObjectName(QStringLiteral("file.export_time"));
@@ -255,35 +152,15 @@ void TimeView::Private::makeActions() {
 void TimeView::Private::connectAll() {
   QObject::connect(pageButtons, &QButtonGroup::idClicked, view,
                    [this](int id) { setPage(static_cast<ProfilePage>(id)); });
-  QObject::connect(groupButtons, &QButtonGroup::idClicked, view, [this](int id) { setGroup(id); });
-  QObject::connect(filter, &QLineEdit::textChanged, view, [this](const QString& text) {
-    std::vector<std::string> labels;
-    for (auto cell = cells->all().begin(); cell != cells->all().end(); ++cell) {
-      labels.push_back(cell.key().toStdString());
-      labels.push_back(cell.value().toStdString());
-    }
-    model->setFilter(text.trimmed(), labels);
-  });
   // A click marks the slowest of the row in the track; Enter and a double click go there.
-  QObject::connect(table, &QTableView::clicked, view,
-                   [this](const QModelIndex& index) { goTo(rows->slowest(index.row())); });
-  QObject::connect(table, &QTableView::doubleClicked, view, [this](const QModelIndex&) { enter(); });
-  QObject::connect(runs, &QComboBox::activated, view, [this](int at) {
-    if (!syncing) model->setRun(at - 1);
-  });
+  QObject::connect(totals, &TotalsPage::clicked, view, [this](RecordNumber slowest) { goTo(slowest); });
+  QObject::connect(totals, &TotalsPage::doubleClicked, view, [this] { enter(); });
   QObject::connect(model, &ProfileModel::pageChanged, view, [this] {
     pages->setCurrentIndex(static_cast<int>(model->page()));
     pageButtons->button(static_cast<int>(model->page()))->setChecked(true);
   });
-  for (const auto signal : {&ProfileModel::overviewChanged, &ProfileModel::spanChanged}) {
-    QObject::connect(model, signal, view, [this] { showSummary(); });
-    QObject::connect(model, signal, view, [this] { showRuns(); });
-  }
-  QObject::connect(model, &ProfileModel::runsChanged, view, [this] { showRuns(); });
-  QObject::connect(cells, &CellNames::changed, view, [this] {
-    showRuns();
-    showSummary();
-  });
+  for (const auto signal : {&ProfileModel::overviewChanged, &ProfileModel::spanChanged})
+    QObject::connect(model, signal, view, [this] { clear->setEnabled(model->selection().has_value()); });
   QObject::connect(session, &Session::recordsChanged, view, [this] { showAwaited(); });
   QObject::connect(session, &Session::cleared, view, [this] { awaited.reset(); });
   QObject::connect(writer, &TraceExport::progressed, view, [this](double share) {
@@ -309,62 +186,10 @@ void TimeView::Private::setPage(ProfilePage page) {
   if (focused) pages->currentWidget()->setFocus(Qt::OtherFocusReason);
 }
 
-void TimeView::Private::setGroup(int group) {
-  groupButtons->button(group)->setChecked(true);
-  rows->setGaps(group == group_count - 1);
-  filter->setEnabled(!rows->gaps());
-  if (!rows->gaps()) model->setGroup(static_cast<protocol::ProfileGroup>(group));
-  table->horizontalHeader()->headerDataChanged(Qt::Horizontal, 0, ProfileTable::column_count - 1);
-  for (int column = 0; column < ProfileTable::column_count; ++column)
-    table->setColumnHidden(column, rows->gaps() && (column == ProfileTable::total_column ||
-                                                    column >= ProfileTable::flops_column));
-  table->setColumnWidth(ProfileTable::name_column,
-                        table->fontMetrics().averageCharWidth() * (group == 0 ? 34 : 56));
-  if (rows->rowCount() > 0) table->selectRow(0);
-}
-
 void TimeView::Private::stepGroup() {
   if (model->page() == ProfilePage::flame) return model->setFlameByLine(!model->flameByLine());
   setPage(ProfilePage::totals);
-  setGroup((groupButtons->checkedId() + 1) % group_count);
-}
-
-QString TimeView::Private::wholeText() const {
-  if (model->selection()) return tr("the selection");
-  const int run = model->run();
-  if (run < 0) return tr("everything");
-  const std::string cell = model->cell();
-  return cell.empty() ? tr("the program") : cells->name(QString::fromStdString(cell));
-}
-
-void TimeView::Private::showSummary() {
-  const protocol::Profile* overview = model->overview();
-  clear->setEnabled(model->selection().has_value());
-  if (!model->problem().isEmpty()) return summary->setText(QStringLiteral("✗ ") + model->problem());
-  if (!overview || overview->total == 0 || !model->overviewFits())
-    return summary->setText(model->waitingText());
-  QString text = profileSentence(*overview, wholeText(), cellName(), model->cell());
-  if (model->indexed() < 1) text = tr("Looking at the records, %1. ").arg(shareText(model->indexed())) + text;
-  summary->setText(text);
-}
-
-void TimeView::Private::showRuns() {
-  syncing = true;
-  QStringList texts{tr("Everything")};
-  for (const protocol::ProfileRun& run : model->runs()) {
-    const QString name = run.cell.empty() ? tr("program") : cells->name(QString::fromStdString(run.cell));
-    texts << (run.number ? tr("%1, run %2 (%3)").arg(name).arg(run.number)
-                         : QStringLiteral("%1 (%3)").arg(name))
-                 .arg(run.running ? tr("running") : durationText(run.to_ns - run.from_ns));
-  }
-  QStringList there;
-  for (int i = 0; i < runs->count(); ++i) there << runs->itemText(i);
-  if (there != texts) {
-    runs->clear();
-    runs->addItems(texts);
-  }
-  runs->setCurrentIndex(model->run() + 1);
-  syncing = false;
+  totals->nextGroup();
 }
 
 void TimeView::Private::goTo(RecordNumber record) {
@@ -395,11 +220,7 @@ void TimeView::Private::showAwaited() {
 }
 
 void TimeView::Private::enter() {
-  if (filter->hasFocus()) {
-    table->setFocus();
-    if (rows->rowCount() > 0) table->selectRow(0);
-    return;
-  }
+  if (totals->filter()->hasFocus()) return totals->enterTable();
   switch (model->page()) {
     case ProfilePage::track:
       track->centreCursor();
@@ -408,7 +229,7 @@ void TimeView::Private::enter() {
       flame->goToSlowest();
       break;
     case ProfilePage::totals:
-      goTo(rows->slowest(table->currentIndex().row()));
+      goTo(totals->slowest());
       break;
     case ProfilePage::roofline:
       roofline->goToSlowest();
@@ -438,15 +259,14 @@ TimeView::TimeView(Session* session, CellNames* cells, QWidget* parent)
   d_->flame = new FlameCanvas(d_->model, cells, this);
   d_->pages->addWidget(d_->track);
   d_->pages->addWidget(d_->flame);
-  d_->makeTotals();
+  d_->totals = new TotalsPage(d_->model, cells, this);
+  d_->pages->addWidget(d_->totals);
   d_->roofline = new RooflineCanvas(d_->model, this);
   d_->pages->addWidget(d_->roofline);
   layout->addWidget(d_->pages, 1);
   setFocusProxy(d_->track);
   d_->makeActions();
   d_->connectAll();
-  d_->showRuns();
-  d_->showSummary();
 }
 
 TimeView::~TimeView() = default;
@@ -464,10 +284,10 @@ RooflineCanvas* TimeView::roofline() const {
   return d_->roofline;
 }
 QTableView* TimeView::table() const {
-  return d_->table;
+  return d_->totals->table();
 }
 QLineEdit* TimeView::filter() const {
-  return d_->filter;
+  return d_->totals->filter();
 }
 QLabel* TimeView::summary() const {
   return d_->summary;

@@ -1,0 +1,75 @@
+#include "inspector/panels/time/run_choice.h"
+
+#include "inspector/model/format.h"
+#include "inspector/model/profile_text.h"
+
+namespace tapedeck::inspector {
+
+RunsBox::RunsBox(ProfileModel* model, CellNames* cells, QWidget* parent)
+    : QComboBox(parent), model_(model), cells_(cells) {
+  setObjectName(QStringLiteral("timeRuns"));
+  setAccessibleName(tr("Which run the panel is about"));
+  setToolTip(tr("Which run of a cell the panel is about (N next, P previous, E everything)"));
+  setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  setFocusPolicy(Qt::TabFocus);
+  connect(this, &QComboBox::activated, this, [this](int at) {
+    if (!syncing_) model_->setRun(at - 1);
+  });
+  for (const auto signal :
+       {&ProfileModel::overviewChanged, &ProfileModel::spanChanged, &ProfileModel::runsChanged})
+    connect(model, signal, this, &RunsBox::look);
+  connect(cells, &CellNames::changed, this, &RunsBox::look);
+  look();
+}
+
+void RunsBox::look() {
+  syncing_ = true;
+  QStringList texts{tr("Everything")};
+  for (const protocol::ProfileRun& run : model_->runs()) {
+    const QString name = run.cell.empty() ? tr("program") : cells_->name(QString::fromStdString(run.cell));
+    texts << (run.number ? tr("%1, run %2 (%3)").arg(name).arg(run.number)
+                         : QStringLiteral("%1 (%3)").arg(name))
+                 .arg(run.running ? tr("running") : durationText(run.to_ns - run.from_ns));
+  }
+  QStringList there;
+  for (int i = 0; i < count(); ++i) there << itemText(i);
+  if (there != texts) {
+    clear();
+    addItems(texts);
+  }
+  setCurrentIndex(model_->run() + 1);
+  syncing_ = false;
+}
+
+RunSentence::RunSentence(ProfileModel* model, CellNames* cells, QWidget* parent)
+    : QLabel(parent), model_(model), cells_(cells) {
+  setObjectName(QStringLiteral("timeSummary"));
+  setAccessibleName(tr("Summary of the time"));
+  setWordWrap(true);
+  setTextInteractionFlags(Qt::TextSelectableByMouse);
+  setContentsMargins(8, 2, 8, 4);
+  setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  for (const auto signal : {&ProfileModel::overviewChanged, &ProfileModel::spanChanged})
+    connect(model, signal, this, &RunSentence::look);
+  connect(cells, &CellNames::changed, this, &RunSentence::look);
+  look();
+}
+
+QString RunSentence::wholeText() const {
+  if (model_->selection()) return tr("the selection");
+  if (model_->run() < 0) return tr("everything");
+  const std::string cell = model_->cell();
+  return cell.empty() ? tr("the program") : cells_->name(QString::fromStdString(cell));
+}
+
+void RunSentence::look() {
+  const protocol::Profile* overview = model_->overview();
+  if (!model_->problem().isEmpty()) return setText(QStringLiteral("✗ ") + model_->problem());
+  if (!overview || overview->total == 0 || !model_->overviewFits()) return setText(model_->waitingText());
+  const CellName name = [this](const QString& id) { return cells_->name(id); };
+  const QString text = profileSentence(*overview, wholeText(), name, model_->cell());
+  setText(model_->indexed() < 1 ? tr("Looking at the records, %1. ").arg(shareText(model_->indexed())) + text
+                                : text);
+}
+
+}  // namespace tapedeck::inspector
