@@ -186,6 +186,24 @@ class TestWhy : public QObject, SampleWindow {
     QTRY_VERIFY(why()->sentence()->text().contains("stop_gradient"));
   }
 
+  void anAnswerWithoutReasonsStandsAtTheTop() {
+    run("import tapedeck as tf\n"
+        "y = tf.exp(tf.constant([1., 2.]))");
+    clickOp("exp");
+    QTRY_VERIFY_WITH_TIMEOUT(question("why.birth")->isEnabled(), patience);
+    QTest::keyClick(window_.get(), Qt::Key_F7);
+    QTRY_VERIFY_WITH_TIMEOUT(why()->isVisible() && why()->sentence()->text().contains("elements are finite"),
+                             patience);
+    QTRY_VERIFY(!why()->reasons()->isVisible());
+    const auto bottom = [this](const QWidget* part) {
+      return part->mapTo(why(), QPoint(0, part->height())).y();
+    };
+    QTRY_VERIFY2(bottom(why()->sentence()) < 4 * why()->fontMetrics().height(),
+                 qPrintable(QString::number(bottom(why()->sentence()))));
+    QVERIFY(why()->height() > bottom(why()->sentence()) + 40);
+    screenshot(window_.get(), "why-no-reasons");
+  }
+
   void aQuestionThatMakesNoSenseSaysWhy() {
     run("import tapedeck as tf\n"
         "n = tf.constant([1, 2]) + 1");
