@@ -18,6 +18,7 @@ namespace {
 constexpr int sides = 14;         ///< pixels around a cell's text
 constexpr int most_letters = 40;  ///< that a column takes by itself
 constexpr int least_op = 140;     ///< pixels in which most ops' names can be read
+constexpr int first_shape = 60;   ///< and an input
 constexpr int least_shapes = 90;  ///< and a result
 
 }  // namespace
@@ -75,7 +76,7 @@ void TimelineColumns::fitNow() {
   // In a narrow panel one long name does not push durations out of sight, and the shapes end where it does:
   // their results stay in sight.
   const int others = table_->columnWidth(RecordsModel::Number) + table_->columnWidth(RecordsModel::Duration);
-  const int for_op = std::max(least_op, table_->viewport()->width() - others - least_shapes);
+  const int for_op = std::max(least_op, table_->viewport()->width() - others - first_shape);
   if (!chosen_.contains(RecordsModel::Op) && for_op < wanted_[RecordsModel::Op])
     table_->setColumnWidth(RecordsModel::Op, for_op);
   int before = 0;
