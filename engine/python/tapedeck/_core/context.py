@@ -12,8 +12,8 @@ EXPLICIT, WARN, SILENT, SILENT_FOR_INT32 = (
 
 @public("enable_eager_execution", "tfe.enable_eager_execution")
 def enable_eager_execution(config=None, device_policy=None, execution_mode=None):
-    """Execution is always eager: this only sets what happens to ops' inputs that are on another device. TensorFlow 1 programs call
-    it first.
+    """Execution is always eager: this only sets what happens to ops' inputs that are on another device, and to what a variable on
+    another one is given. TensorFlow 1 programs call it first.
 
     device_policy: tfe.DEVICE_PLACEMENT_SILENT, they are copied, which None stands for; _WARN, with a line of output; _EXPLICIT, they
     are refused; _SILENT_FOR_INT32, all but those of int32 are. For all threads without a policy of their own

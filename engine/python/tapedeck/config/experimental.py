@@ -63,9 +63,9 @@ _POLICIES = ("explicit", "warn", "silent", "silent_for_int32")  # by tfe.DEVICE_
 
 @public("config.experimental.set_device_policy")
 def set_device_policy(device_policy):
-    """What happens in this thread to inputs of an op that are on another device than it: 'silent', they are copied, which None stands
-    for; 'warn', with a line of output; 'explicit', they are refused; 'silent_for_int32', all but those of int32 are. Python's numbers
-    go everywhere, and what a variable is given is copied to its device. ValueError for another.
+    """What happens in this thread to inputs of an op that are on another device than it, and to tensors that a variable on another
+    device is given: 'silent', they are copied, which None stands for; 'warn', with a line of output; 'explicit', they are refused;
+    'silent_for_int32', all but those of int32 are. Python's numbers go everywhere. ValueError for another.
     """
     if device_policy is not None and device_policy not in _POLICIES:
         raise ValueError(f"{device_policy!r} is no device policy; there are {', '.join(map(repr, _POLICIES))}")
