@@ -10,24 +10,27 @@ namespace tapedeck::python {
 
 namespace {
 
-/// Where the package makes a tensor of a number, a program would write the number.
-bool is_called_by_package() {
+bool is_asked() {
+  return gpu_count() > 0 && copy_policy() != CopyPolicy::silent;
+}
+
+/// The module of the Python code that calls.
+std::string_view caller() {
   PyObject* globals = PyEval_GetGlobals();
   PyObject* name = globals ? PyDict_GetItemString(globals, "__name__") : nullptr;
   const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
-  return text && std::string_view(text).starts_with("tapedeck.");
+  return text ? text : std::string_view();
 }
 
-bool is_asked() {
-  if (gpu_count() == 0 || copy_policy() == CopyPolicy::silent) [[likely]]
-    return false;
-  return !is_called_by_package();
-}
+constexpr std::string_view package = "tapedeck.";
 
 }  // namespace
 
 void check_numbers(const OpDef& op, PyObject* const* values, std::span<const Tensor> inputs) {
-  if (!is_asked()) return;
+  if (!is_asked()) [[likely]]
+    return;
+  // Where the package makes a tensor of a number, a program would write the number.
+  if (caller().starts_with(package)) return;
   std::size_t place = 0;
   const auto look_at = [&](PyObject* value) {
     if (is_tensor_like(value)) detail::check_number(op, inputs, place);
@@ -42,8 +45,12 @@ void check_numbers(const OpDef& op, PyObject* const* values, std::span<const Ten
 }
 
 void check_assigned(const char* action, PyObject* value, const Tensor& tensor, Device device) {
-  const bool stays = takes_other_ways(tensor.dtype());  // on the CPU
-  if (!stays && is_asked() && is_tensor_like(value)) detail::check_assigned(action, tensor, device);
+  if (!is_asked() || !is_tensor_like(value)) return;
+  if (takes_other_ways(tensor.dtype())) return;  // it stays on the CPU
+  // What layers and optimisers keep is theirs; tf.assign and Variable.load hand a program's value on.
+  const std::string_view module = caller();
+  if (module.starts_with(package) && module != "tapedeck._variables.variables") return;
+  detail::check_assigned(action, tensor, device);
 }
 
 }  // namespace tapedeck::python

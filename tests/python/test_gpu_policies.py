@@ -12,7 +12,8 @@ from tapedeck import tfe
 
 POLICIES = {"explicit": tfe.DEVICE_PLACEMENT_EXPLICIT, "warn": tfe.DEVICE_PLACEMENT_WARN, "silent": tfe.DEVICE_PLACEMENT_SILENT,
             "silent_for_int32": tfe.DEVICE_PLACEMENT_SILENT_FOR_INT32}
-REFUSAL = r"^\w+: an input is on /[cg]pu:0 and the op runs on /[cg]pu:0; copy it first \(.gpu\(\), .cpu\(\)\), or choose another policy$"
+REFUSAL = (r"^(\w+: )+an input is on /[cg]pu:0 and the op runs on /[cg]pu:0; copy it first \(.gpu\(\), .cpu\(\)\), or choose another "
+           r"policy(; called with .*)?$")
 
 
 @contextlib.contextmanager
@@ -103,7 +104,7 @@ class Policies(OnGpus):
                 with tf.device(here):
                     self.assertEqual(self.outcome(name, lambda: tf.Variable(value, dtype=dtype))[0], "copied")
                 before = v.numpy()
-                for call in (v.assign, v.assign_add, v.assign_sub, lambda x: tf.Variable(x)):
+                for call in (v.assign, v.assign_add, v.assign_sub, lambda x: tf.assign(v, x), lambda x: tf.assign_add(v, x), tf.Variable):
                     with tf.device(here):
                         found, result = self.outcome(name, lambda: call(far))
                     self.assertEqual(found, self.expected(name, dtype))
