@@ -65,8 +65,10 @@ void TensorControls::makeModes() {
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(0);
   addMode(row, tr("Numbers"), TensorMode::numbers, Qt::ALT | Qt::Key_1, tr("The values as numbers"));
-  addMode(row, tr("Heat map"), TensorMode::heatMap, Qt::ALT | Qt::Key_2, tr("The values as colours"));
-  addMode(row, tr("Histogram"), TensorMode::histogram, Qt::ALT | Qt::Key_3, tr("How the values are spread"));
+  addMode(row, tr("Heat map"), TensorMode::heatMap, Qt::ALT | Qt::Key_2,
+          tr("Heat map: the values as colours"));
+  addMode(row, tr("Histogram"), TensorMode::histogram, Qt::ALT | Qt::Key_3,
+          tr("Histogram: how the values are spread"));
   layout()->addWidget(segment);
   options_ = new QStackedWidget(this);
   options_->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
