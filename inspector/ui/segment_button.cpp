@@ -12,6 +12,13 @@ namespace {
 
 constexpr int side = 10, above = 4;  ///< pixels around the text
 
+QLayout* gaplessRow(QWidget* widget) {
+  auto* row = new QHBoxLayout(widget);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(0);
+  return row;
+}
+
 }  // namespace
 
 QSize SegmentButton::sizeHint() const {
@@ -38,9 +45,7 @@ void SegmentButton::paintEvent(QPaintEvent*) {
 
 QWidget* segmentRow(QButtonGroup* group, const QStringList& texts, const QStringList& tips, QWidget* parent) {
   auto* widget = new QWidget(parent);
-  auto* row = new QHBoxLayout(widget);
-  row->setContentsMargins(0, 0, 0, 0);
-  row->setSpacing(0);
+  QLayout* row = gaplessRow(widget);
   for (int i = 0; i < texts.size(); ++i) {
     auto* button = new SegmentButton(widget);
     button->setText(texts[i]);
@@ -51,6 +56,17 @@ QWidget* segmentRow(QButtonGroup* group, const QStringList& texts, const QString
     row->addWidget(button);
   }
   group->button(0)->setChecked(true);
+  return widget;
+}
+
+QWidget* segmentRow(const QList<QAction*>& actions, QWidget* parent) {
+  auto* widget = new QWidget(parent);
+  QLayout* row = gaplessRow(widget);
+  for (QAction* action : actions) {
+    auto* button = new SegmentButton(widget);
+    button->setDefaultAction(action);
+    row->addWidget(button);
+  }
   return widget;
 }
 

@@ -1,9 +1,11 @@
 // One of a row of buttons of which one is pressed: a choice of views.
 #pragma once
 
+#include <QList>
 #include <QStringList>
 #include <QToolButton>
 
+class QAction;
 class QButtonGroup;
 
 namespace tapedeck::inspector {
@@ -23,5 +25,7 @@ class SegmentButton : public QToolButton {
 
 /// A row of them without gaps; their places are their ids in `group`, and the first one is pressed.
 QWidget* segmentRow(QButtonGroup* group, const QStringList& texts, const QStringList& tips, QWidget* parent);
+/// The same of actions, which stand for their buttons.
+QWidget* segmentRow(const QList<QAction*>& actions, QWidget* parent);
 
 }  // namespace tapedeck::inspector

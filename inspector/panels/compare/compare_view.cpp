@@ -146,16 +146,9 @@ void CompareView::Private::makeButtons(QVBoxLayout* layout) {
   addButton(buttons, previous, tr("▲"));
   addButton(buttons, next, tr("▼"))->setObjectName(QStringLiteral("compareNext"));
   cancelButton = addButton(buttons, cancel, tr("Cancel"));
-  auto* group = new QWidget(view);
-  auto* row = new QHBoxLayout(group);
-  row->setContentsMargins(8, 0, 0, 0);
-  row->setSpacing(0);
-  for (QAction* action : {showOperands, showCurves}) {
-    auto* button = new SegmentButton(view);
-    button->setDefaultAction(action);
-    row->addWidget(button);
-  }
-  buttons->addWidget(group);
+  QWidget* const pages = segmentRow({showOperands, showCurves}, view);
+  pages->layout()->setContentsMargins(8, 0, 0, 0);
+  buttons->addWidget(pages);
   layout->addLayout(buttons);
 }
 

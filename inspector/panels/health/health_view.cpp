@@ -87,15 +87,7 @@ QLayout* HealthView::Private::makeBar() {
   sampling->setObjectName(QStringLiteral("healthSampling"));
   sampling->setAccessibleName(tr("How Health samples"));
   bar->addWidget(sampling, 1);
-  pageButtons = new QWidget(view);
-  auto* group = new QHBoxLayout(pageButtons);
-  group->setContentsMargins(0, 0, 0, 0);
-  group->setSpacing(0);
-  for (QAction* action : {layers, optimiser}) {
-    auto* button = new SegmentButton(pageButtons);
-    button->setDefaultAction(action);
-    group->addWidget(button);
-  }
+  pageButtons = segmentRow({layers, optimiser}, view);
   bar->addWidget(pageButtons);
   for (QAction* action : {more, cancel}) {
     auto* button = new QToolButton(view);
