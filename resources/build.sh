@@ -44,5 +44,11 @@ build_targets() {
   [ "$result" -eq 0 ] && return 0
   grep -v '^@' "$log" >&2
   echo "The build failed; the text above says why ($log has all of it)." >&2
+  # Compilers and linkers die of it by a signal, and name it seldom.
+  local free
+  free=$(df -Pk "$(dirname "$log")" | awk 'NR == 2 { print int($4 / 1024) }')
+  if [ "$free" -lt 500 ]; then
+    echo "Its disk is nearly full: $free MB are free. The program takes 1.5 GB, with its tests 7.5 GB." >&2
+  fi
   return 1
 }

@@ -169,11 +169,12 @@ class RunPrograms(unittest.TestCase):
 class BuildProgress(unittest.TestCase):
     """build_targets with a ninja of the test's own in front of the real one."""
 
-    def build(self, script, quiet="false"):
+    def build(self, script, quiet="false", **others):
         with tempfile.TemporaryDirectory() as folder:
-            ninja = pathlib.Path(folder, "ninja")
-            ninja.write_text("#!/usr/bin/env bash\n" + script, encoding="utf-8")
-            ninja.chmod(0o755)
+            for name, text in {"ninja": script, **others}.items():
+                program = pathlib.Path(folder, name)
+                program.write_text("#!/usr/bin/env bash\n" + text, encoding="utf-8")
+                program.chmod(0o755)
             done = run(["bash", "-c", f'set -euo pipefail; . "{ROOT}/resources/build.sh"; '
                         f'build_targets somewhere "{folder}/log" {quiet} program; echo built'],
                        PATH=f"{folder}:{os.environ['PATH']}")
@@ -196,6 +197,13 @@ class BuildProgress(unittest.TestCase):
             self.assertIn("a.cpp:1: error: no", done.stderr)
             self.assertIn("The build failed", done.stderr)
             self.assertNotIn("Building a", done.stderr)
+
+    def test_a_failure_names_a_full_disk(self):
+        for free, named in ((0, True), (300, True), (5000, False)):
+            df = f'echo "Filesystem 1024-blocks Used Available Capacity Mounted on"; echo "/dev/a 9 9 {free * 1024} 99% /"'
+            done, _ = self.build('echo "ld terminated with signal 7 [Bus error]"; exit 1', df=df)
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(f"disk is nearly full: {free} MB are free" in done.stderr, named, done.stderr)
 
     def test_the_time_left_is_told_in_words(self):
         for seconds, words in ((12, "less than a minute left"), (60, "about 1 min left"), (290, "about 5 min left")):
