@@ -36,7 +36,7 @@ void DebugClient::close() {
 
 quint64 DebugClient::request(const protocol::Request& message, const QString& channel) {
   const quint64 id = ++lastRequest_;
-  const auto* cancel = std::get_if<protocol::Cancel>(&message);
+  const auto* cancel = protocol::get_if<protocol::Cancel>(&message);
   const bool answered = !cancel;
   if (cancel) forget(cancel->request);
   if (answered && !channel.isEmpty()) {
@@ -92,7 +92,7 @@ void DebugClient::failPending() {
 
 void DebugClient::take(protocol::IncomingReply incoming) {
   if (!connected_) return;
-  const bool isAnswer = !std::holds_alternative<protocol::Progress>(incoming.message);
+  const bool isAnswer = !protocol::holds_alternative<protocol::Progress>(incoming.message);
   const bool wanted = isAnswer ? forget(incoming.request) : pending_.contains(incoming.request);
   if (incoming.request != 0 && !wanted) return;  // cancelled, or dropped for a newer one
   emit received(incoming.request, incoming.message);

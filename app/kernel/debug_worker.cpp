@@ -144,8 +144,9 @@ void DebugWorker::readMessage() {
 
 void DebugWorker::handle(protocol::IncomingReply incoming) {
   heard_ = Clock::now();
-  if (const auto* refused = std::get_if<protocol::Refused>(&incoming.message)) return refuse(refused->reason);
-  if (const auto* welcome = std::get_if<protocol::Welcome>(&incoming.message)) {
+  if (const auto* refused = protocol::get_if<protocol::Refused>(&incoming.message))
+    return refuse(refused->reason);
+  if (const auto* welcome = protocol::get_if<protocol::Welcome>(&incoming.message)) {
     if (welcome->protocol_version != protocol::version)
       return refuse("The session speaks version " + std::to_string(welcome->protocol_version) +
                     " of the debug protocol, this program version " + std::to_string(protocol::version) +

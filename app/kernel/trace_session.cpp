@@ -133,19 +133,20 @@ void TraceSession::processEnded() {
 
 void TraceSession::take(quint64 request, const protocol::Reply& reply) {
   if (state() != KernelState::starting) return;
-  const auto* failure = std::get_if<protocol::Failure>(&reply);
+  const auto* failure = protocol::get_if<protocol::Failure>(&reply);
   if (failure && failure->code == "cancelled") return;  // the process ends, and says why
   if (request == infoRequest_ && request != 0) {
-    if (const auto* info = std::get_if<protocol::TraceFileInfo>(&reply)) {
+    if (const auto* info = protocol::get_if<protocol::TraceFileInfo>(&reply)) {
       info_ = *info;
       return askSources();
     }
     if (failure) return fail(path_ + QStringLiteral(": ") + QString::fromStdString(failure->reason));
   }
   const auto asked = sourceRequests_.constFind(request);
-  if (asked == sourceRequests_.constEnd() || std::holds_alternative<protocol::Progress>(reply)) return;
+  if (asked == sourceRequests_.constEnd() || protocol::holds_alternative<protocol::Progress>(reply)) return;
   // One that can't be had is left out: everything else is here.
-  if (const auto* text = std::get_if<protocol::SourceText>(&reply)) info_.sources[*asked].text = text->text;
+  if (const auto* text = protocol::get_if<protocol::SourceText>(&reply))
+    info_.sources[*asked].text = text->text;
   sourceRequests_.erase(asked);
   if (!sourceRequests_.isEmpty()) return;
   patience_.stop();

@@ -112,7 +112,7 @@ Answers::Answer Answers::reply_or_work(const protocol::Request& request) {
     };
   };
   const Jobs::Report quietly = [](const Progress&) {};  // where what is asked for tells of its own progress
-  return std::visit(
+  return protocol::visit(
       Cases{
           // ---- at once
           [&](const GetStatus&) -> Answer { return Reply(describe_status(recorder_)); },

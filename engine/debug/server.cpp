@@ -293,14 +293,14 @@ void DebugServer::Private::handle(const std::string& client, std::span<const std
     return reply(client, 0, protocol::Failure{error.what(), "bad_request"});
   }
   const std::uint64_t request = incoming.request;
-  if (const auto* hello = std::get_if<protocol::Hello>(&incoming.message))
+  if (const auto* hello = protocol::get_if<protocol::Hello>(&incoming.message))
     return greet(client, request, *hello);
   if (!clients_.contains(client))
     return reply(client, request,
                  protocol::Failure{protocol::type_name(incoming.message) +
                                        " came before hello: the conversation begins with hello.",
                                    "bad_request"});
-  if (const auto* cancel = std::get_if<protocol::Cancel>(&incoming.message))
+  if (const auto* cancel = protocol::get_if<protocol::Cancel>(&incoming.message))
     return jobs_->cancel(client, cancel->request);
   Answers::Answer answer;
   try {

@@ -25,12 +25,12 @@ bool would_run(const Message& message) {
 
 std::optional<protocol::Reply> refused_by_file(const Recorder& recorder, const protocol::Request& request) {
   if (!recorder.file()) return std::nullopt;
-  if (std::visit([](const auto& message) { return would_run(message); }, request))
+  if (protocol::visit([](const auto& message) { return would_run(message); }, request))
     return protocol::Failure{nothing_runs, "trace_file"};
-  if (std::holds_alternative<protocol::SaveTrace>(request))
+  if (protocol::holds_alternative<protocol::SaveTrace>(request))
     return protocol::Failure{"This is a trace file already: " + recorder.file()->path() + " can be copied.",
                              "trace_file"};
-  if (const auto* set = std::get_if<protocol::SetBreakpoints>(&request)) {
+  if (const auto* set = protocol::get_if<protocol::SetBreakpoints>(&request)) {
     protocol::Breakpoints answer;
     for (const protocol::Breakpoint& breakpoint : set->breakpoints) {
       protocol::BreakpointState state;

@@ -215,7 +215,7 @@ void read(const Message& message, const Place& place, const Json& json, T& value
 
 template <class Variant>
 Bytes encode_message(std::uint64_t request, const Variant& message) {
-  Json body = std::visit([](const auto& value) { return write_struct<Json>(value); }, message);
+  Json body = visit([](const auto& value) { return write_struct<Json>(value); }, message);
   return Json::to_cbor(Json{{"type", type_name(message)}, {"request", request}, {"body", std::move(body)}});
 }
 
@@ -230,15 +230,14 @@ struct Kind {
   std::string_view type;
   Variant (*read)(const Message& message, const Json& json);
 };
-template <class Variant, std::size_t... index>
-constexpr auto kinds_of(std::index_sequence<index...>) {
-  return std::array{Kind<Variant>{std::variant_alternative_t<index, Variant>::type,
-                                  &read_as<Variant, std::variant_alternative_t<index, Variant>>}...};
+template <class... Types>
+constexpr auto kinds_of(const OneOf<Types...>*) {
+  return std::array{Kind<OneOf<Types...>>{Types::type, &read_as<OneOf<Types...>, Types>}...};
 }
 
 template <class Variant>
 Variant read_body(const std::string& type, const Json& body) {
-  static constexpr auto kinds = kinds_of<Variant>(std::make_index_sequence<std::variant_size_v<Variant>>());
+  static constexpr auto kinds = kinds_of(static_cast<const Variant*>(nullptr));
   const auto kind = std::ranges::find(kinds, type, &Kind<Variant>::type);
   if (kind == kinds.end()) throw DecodeError("no message is called '" + type + "'");
   const Message message{type};
@@ -291,11 +290,11 @@ IncomingReply decode_reply(std::span<const std::uint8_t> bytes) {
 }
 
 std::string type_name(const Request& message) {
-  return std::visit([](const auto& body) { return std::string(body.type); }, message);
+  return visit([](const auto& body) { return std::string(body.type); }, message);
 }
 
 std::string type_name(const Reply& message) {
-  return std::visit([](const auto& body) { return std::string(body.type); }, message);
+  return visit([](const auto& body) { return std::string(body.type); }, message);
 }
 
 std::string to_json(const Record& record) {

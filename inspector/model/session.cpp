@@ -184,15 +184,15 @@ void Session::Private::connectionChanged(bool connected) {
 }
 
 void Session::Private::take(quint64 request, const protocol::Reply& reply) {
-  if (const auto* welcome = std::get_if<protocol::Welcome>(&reply)) {
+  if (const auto* welcome = protocol::get_if<protocol::Welcome>(&reply)) {
     const std::pair<quint64, qint64> identity{welcome->pid, welcome->started_unix_ms};
     if (process != std::pair<quint64, qint64>{0, 0} && process != identity) clear();
     process = identity;
     return;
   }
-  if (const auto* news = std::get_if<protocol::Status>(&reply)) {
+  if (const auto* news = protocol::get_if<protocol::Status>(&reply)) {
     takeStatus(*news);
-  } else if (const auto* failure = std::get_if<protocol::Failure>(&reply); failure && request == 0) {
+  } else if (const auto* failure = protocol::get_if<protocol::Failure>(&reply); failure && request == 0) {
     emit q->failed(QString::fromStdString(failure->reason));
   }
   answer(request, reply);

@@ -73,7 +73,7 @@ class Session : public QObject {
     return request(
         message, context,
         [answer = std::move(answer), failed = std::move(failed)](const protocol::Reply& reply) {
-          if (const auto* expected = std::get_if<Expected>(&reply)) return answer(*expected);
+          if (const auto* expected = protocol::get_if<Expected>(&reply)) return answer(*expected);
           failed(failureOf(reply));
         },
         channel, std::move(progressed));

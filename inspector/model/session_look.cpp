@@ -15,9 +15,9 @@ void Session::Private::setLook(const BranchLook& next) {
 protocol::Request Session::Private::asLooked(const protocol::Request& message) const {
   if (!look.elsewhere()) return message;
   const bool difference = look.shown == Beside::difference;
-  if (const auto* tile = std::get_if<protocol::GetTile>(&message))
+  if (const auto* tile = protocol::get_if<protocol::GetTile>(&message))
     return protocol::GetBranchTile{look.branch, difference, *tile};
-  if (const auto* statistics = std::get_if<protocol::GetStatistics>(&message))
+  if (const auto* statistics = protocol::get_if<protocol::GetStatistics>(&message))
     return protocol::GetBranchStatistics{look.branch, difference, *statistics};
   return message;
 }

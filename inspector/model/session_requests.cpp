@@ -29,14 +29,14 @@ bool Session::asking(const QString& channel) const {
 void Session::send(const protocol::Request& message) {
   request(message, this, [this](const protocol::Reply& reply) {
     // That the session ended is told otherwise.
-    if (const auto* failure = std::get_if<protocol::Failure>(&reply); failure && d_->live)
+    if (const auto* failure = protocol::get_if<protocol::Failure>(&reply); failure && d_->live)
       emit failed(QString::fromStdString(failure->reason));
   });
 }
 
 protocol::Failure Session::failureOf(const protocol::Reply& reply) {
-  if (const auto* failure = std::get_if<protocol::Failure>(&reply)) return *failure;
-  const char* type = std::visit([](const auto& message) { return message.type; }, reply);
+  if (const auto* failure = protocol::get_if<protocol::Failure>(&reply)) return *failure;
+  const char* type = protocol::visit([](const auto& message) { return message.type; }, reply);
   return {std::string("The session's answer does not fit: ") + type + ".", "bad_answer"};
 }
 
@@ -50,7 +50,7 @@ Session::Private::Pending Session::Private::takePending(quint64 request) {
 }
 
 void Session::Private::answer(quint64 request, const protocol::Reply& reply) {
-  if (const auto* progress = std::get_if<protocol::Progress>(&reply)) {
+  if (const auto* progress = protocol::get_if<protocol::Progress>(&reply)) {
     const auto found = pending.find(request);
     if (found == pending.end()) return;
     const Pending asked = found->second;  // whoever is told may ask anew

@@ -164,7 +164,7 @@ class TestFirstKeys : public QObject {
     int told = 0;
     connect(window_->kernel()->debugSource(), &inspector::Source::received, this,
             [&](quint64, const protocol::Reply& reply) {
-              told += std::holds_alternative<protocol::Status>(reply);
+              told += protocol::holds_alternative<protocol::Status>(reply);
             });
     QTRY_VERIFY_WITH_TIMEOUT(told >= 3, patience);
     QCOMPARE(bar->value(), there);

@@ -48,7 +48,8 @@ std::uint64_t index_all(debug::Profiles& profiles, std::vector<double>& slices) 
   const CancelFlag cancel{false};
   while (true) {
     const auto start = Clock::now();
-    const auto reply = std::get<protocol::Profile>(profiles.answer(protocol::GetProfile{0, 0, 50}, cancel));
+    const auto reply =
+        protocol::get<protocol::Profile>(profiles.answer(protocol::GetProfile{0, 0, 50}, cancel));
     slices.push_back(milliseconds_since(start));
     if (reply.indexed == reply.total) return reply.total;
   }
@@ -86,7 +87,8 @@ void measure_answers(std::uint64_t wanted) {
       milliseconds_since(start) * 1e6 / static_cast<double>(records), slices.size(),
       *std::max_element(slices.begin(), slices.end()));
   const CancelFlag cancel{false};
-  const auto whole = std::get<protocol::Profile>(profiles.answer(protocol::GetProfile{0, 0, 50}, cancel));
+  const auto whole =
+      protocol::get<protocol::Profile>(profiles.answer(protocol::GetProfile{0, 0, 50}, cancel));
   const std::int64_t length = whole.last_ns - whole.first_ns;
   const auto part = [&](int round, int of) {
     const std::int64_t from = whole.first_ns + length / (rounds + 1) * round;

@@ -144,11 +144,11 @@ class TestBatchRun : public QObject {
       batch.settle();
       if (batch.source.waiting.empty()) continue;
       const auto next = batch.source.waiting.front();
-      const bool hit = (which == 0 && std::holds_alternative<protocol::GetStatus>(next.message)) ||
-                       (which == 1 && std::holds_alternative<protocol::GetRecords>(next.message)) ||
-                       (which == 2 && std::holds_alternative<protocol::GetTape>(next.message)) ||
-                       (which == 3 && std::holds_alternative<protocol::GetSeries>(next.message)) ||
-                       (which == 4 && std::holds_alternative<protocol::GetPictures>(next.message));
+      const bool hit = (which == 0 && protocol::holds_alternative<protocol::GetStatus>(next.message)) ||
+                       (which == 1 && protocol::holds_alternative<protocol::GetRecords>(next.message)) ||
+                       (which == 2 && protocol::holds_alternative<protocol::GetTape>(next.message)) ||
+                       (which == 3 && protocol::holds_alternative<protocol::GetSeries>(next.message)) ||
+                       (which == 4 && protocol::holds_alternative<protocol::GetPictures>(next.message));
       if (!hit) {
         batch.source.answerNext();
         continue;

@@ -52,17 +52,17 @@ class RawClient {
     while (std::chrono::steady_clock::now() < give_up)
       if (auto reply = receive(std::chrono::milliseconds(200));
           reply && reply->request == request &&
-          !std::holds_alternative<tapedeck::protocol::Progress>(reply->message))
+          !tapedeck::protocol::holds_alternative<tapedeck::protocol::Progress>(reply->message))
         return std::move(reply->message);
     throw std::runtime_error("no reply came");
   }
   template <class Expected>
   Expected ask(const tapedeck::protocol::Request& request) {
     const auto reply = reply_to(send(request));
-    if (const auto* failure = std::get_if<tapedeck::protocol::Failure>(&reply))
+    if (const auto* failure = tapedeck::protocol::get_if<tapedeck::protocol::Failure>(&reply))
       if constexpr (!std::is_same_v<Expected, tapedeck::protocol::Failure>)
         throw std::runtime_error("failure: " + failure->reason);
-    return std::get<Expected>(reply);
+    return tapedeck::protocol::get<Expected>(reply);
   }
   tapedeck::protocol::Welcome greet() {
     return ask<tapedeck::protocol::Welcome>(tapedeck::protocol::Hello{tapedeck::protocol::version, "test"});

@@ -319,11 +319,11 @@ class TestDebugAnswers : public QObject {
     while (!replies.contains(request) || !replies.contains(second) || !replies.contains(waiting)) {
       const auto reply = client.receive(milliseconds(20000));
       QVERIFY(reply);
-      if (!std::holds_alternative<Progress>(reply->message)) replies[reply->request] = reply->message;
+      if (!protocol::holds_alternative<Progress>(reply->message)) replies[reply->request] = reply->message;
     }
-    QCOMPARE(std::get<Failure>(replies[request]).code, std::string("cancelled"));
-    QCOMPARE(std::get<Failure>(replies[waiting]).code, std::string("cancelled"));
-    QCOMPARE(std::get<Statistics>(replies[second]).source, std::string("recomputed"));
+    QCOMPARE(protocol::get<Failure>(replies[request]).code, std::string("cancelled"));
+    QCOMPARE(protocol::get<Failure>(replies[waiting]).code, std::string("cancelled"));
+    QCOMPARE(protocol::get<Statistics>(replies[second]).source, std::string("recomputed"));
   }
 
   void a_long_recomputation_tells_its_progress_until_it_is_cancelled() {
@@ -346,12 +346,12 @@ class TestDebugAnswers : public QObject {
         if (reply->request == request) return reply->message;
       }
     };
-    const auto progress = std::get<Progress>(next());
+    const auto progress = protocol::get<Progress>(next());
     QCOMPARE(progress.total, 1000u);
     client.send(Cancel{request});
     Reply last = next();
-    while (std::holds_alternative<Progress>(last)) last = next();
-    QCOMPARE(std::get<Failure>(last).code, std::string("cancelled"));
+    while (protocol::holds_alternative<Progress>(last)) last = next();
+    QCOMPARE(protocol::get<Failure>(last).code, std::string("cancelled"));
     dawdling_milliseconds = 0;
   }
 
@@ -368,7 +368,7 @@ class TestDebugAnswers : public QObject {
       while (true) {
         const auto reply = client.receive(milliseconds(20000));
         if (!reply) throw std::runtime_error("nothing came");
-        if (const auto* status = std::get_if<Status>(&reply->message))
+        if (const auto* status = protocol::get_if<Status>(&reply->message))
           if (status->stopped_before > older) return *status;
       }
     };

@@ -97,9 +97,9 @@ class TestDebugServer : public QObject {
     client.greet();
     client.send_bytes({1, 2, 3});
     auto reply = client.reply_to(0);
-    while (!std::holds_alternative<Failure>(reply)) reply = client.reply_to(0);
-    QCOMPARE(std::get<Failure>(reply).code, std::string("bad_request"));
-    QVERIFY(std::get<Failure>(reply).reason.starts_with("no message:"));
+    while (!protocol::holds_alternative<Failure>(reply)) reply = client.reply_to(0);
+    QCOMPARE(protocol::get<Failure>(reply).code, std::string("bad_request"));
+    QVERIFY(protocol::get<Failure>(reply).reason.starts_with("no message:"));
     client.send_frames({"one frame"});
     client.send_frames({"", "", "", ""});
     std::mt19937 random(3);
@@ -155,7 +155,7 @@ class TestDebugServer : public QObject {
       while (!stopped) {
         const auto reply = client->receive(milliseconds(20000));
         QVERIFY(reply && reply->request == 0);
-        const auto& status = std::get<Status>(reply->message);
+        const auto& status = protocol::get<Status>(reply->message);
         if (status.gate == GateState::stopped) stopped = status;
       }
       QCOMPARE(stopped->stopped_before, 1u);

@@ -220,7 +220,7 @@ class TestFindRecords : public QObject {
       QVERIFY(reply);
       if (reply->request) replies[reply->request] = reply->message;
     }
-    QVERIFY(std::holds_alternative<FoundRecords>(replies[requests.back()]));
+    QVERIFY(protocol::holds_alternative<FoundRecords>(replies[requests.back()]));
     stop = true;
     program.join();
   }

@@ -30,7 +30,7 @@ const CancelFlag waits{false};
 
 template <class Reply, class Request>
 Reply ask(Profiles& profiles, const Request& request) {
-  return std::get<Reply>(profiles.answer(request, waits));
+  return protocol::get<Reply>(profiles.answer(request, waits));
 }
 
 /// Two steps of training in a cell, with time that is no op's between the lines 2 and 3.

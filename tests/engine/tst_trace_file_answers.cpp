@@ -19,7 +19,7 @@ protocol::Reply answer(debug::Answers& answers, const protocol::Request& request
 }
 
 std::string failure_code(const protocol::Reply& reply) {
-  const auto* failure = std::get_if<protocol::Failure>(&reply);
+  const auto* failure = protocol::get_if<protocol::Failure>(&reply);
   return failure ? failure->code : "";
 }
 
@@ -78,15 +78,15 @@ class TraceFileAnswersTest : public QObject {
         const auto times = [](std::vector<protocol::Record>& records) {
           for (protocol::Record& record : records) record.start_ns = record.duration_ns = 0;
         };
-        if (auto* page = std::get_if<protocol::Records>(&reply)) times(page->records);
-        if (auto* tape = std::get_if<protocol::TapeRecords>(&reply)) times(tape->records);
-        if (auto* parts = std::get_if<protocol::VjpParts>(&reply)) {
+        if (auto* page = protocol::get_if<protocol::Records>(&reply)) times(page->records);
+        if (auto* tape = protocol::get_if<protocol::TapeRecords>(&reply)) times(tape->records);
+        if (auto* parts = protocol::get_if<protocol::VjpParts>(&reply)) {
           times(parts->inside);
           parts->vjp.start_ns = parts->vjp.duration_ns = 0;
           parts->forward.start_ns = parts->forward.duration_ns = 0;
         }
-        if (auto* one = std::get_if<protocol::Tile>(&reply)) one->source.clear();
-        if (auto* one = std::get_if<protocol::Statistics>(&reply)) one->source.clear();
+        if (auto* one = protocol::get_if<protocol::Tile>(&reply)) one->source.clear();
+        if (auto* one = protocol::get_if<protocol::Statistics>(&reply)) one->source.clear();
         return protocol::encode(1, reply);
       };
       QVERIFY2(plain(expected) == plain(found), (protocol::type_name(request)).c_str());
@@ -110,12 +110,12 @@ class TraceFileAnswersTest : public QObject {
     protocol::SetBreakpoints set;
     set.breakpoints.resize(1);
     set.breakpoints[0].id = 4;
-    const auto states = std::get<protocol::Breakpoints>(answer(answers, set)).states;
+    const auto states = protocol::get<protocol::Breakpoints>(answer(answers, set)).states;
     QCOMPARE(states.at(0).id, 4u);
     QCOMPARE(states.at(0).note, "This is a trace file: nothing runs in it.");
     file->set_recording(true);
     QVERIFY(!file->recording());
-    const auto status = std::get<protocol::Status>(answer(answers, protocol::GetStatus{}));
+    const auto status = protocol::get<protocol::Status>(answer(answers, protocol::GetStatus{}));
     QCOMPARE(status.trace_file, session.path());
     QCOMPARE(status.trace_title, "/somewhere/program.py");
     QCOMPARE(status.records, session.count());
@@ -130,11 +130,12 @@ class TraceFileAnswersTest : public QObject {
     Saved session;
     ops::square(ramp(40));
     debug::Answers answers(session.recorder);
-    const auto saved = std::get<protocol::TraceSaved>(answer(answers, request_for(session.path())));
+    const auto saved = protocol::get<protocol::TraceSaved>(answer(answers, request_for(session.path())));
     QCOMPARE(saved.path, session.path());
     QCOMPARE(saved.last, 1u);
     QCOMPARE(saved.values, 2u);  // what came from outside, and what the op made of it
-    const auto failure = std::get<protocol::Failure>(answer(answers, request_for(session.path("nowhere/x"))));
+    const auto failure =
+        protocol::get<protocol::Failure>(answer(answers, request_for(session.path("nowhere/x"))));
     QCOMPARE(failure.code, "not_saved");
     QVERIFY2(failure.reason.ends_with("nowhere/x: No such file or directory."), failure.reason.c_str());
     const CancelFlag cancelled{true};
@@ -160,16 +161,16 @@ class TraceFileAnswersTest : public QObject {
     std::filesystem::remove(source);
     const auto file = session.open();
     debug::Answers answers(*file);
-    const auto info = std::get<protocol::TraceFileInfo>(answer(answers, protocol::GetTraceFile{}));
+    const auto info = protocol::get<protocol::TraceFileInfo>(answer(answers, protocol::GetTraceFile{}));
     QCOMPARE(info.title, "/somewhere/program.py");
     QCOMPARE(info.notebook, "{\"cells\": []}");
     QCOMPARE(info.labels.size(), 1u);
     QCOMPARE(info.labels[0].label, "[3]");
     QVERIFY(!info.engine_version.empty());
     QCOMPARE(info.sources.size(), 2u);
-    QCOMPARE(std::get<protocol::SourceText>(answer(answers, protocol::GetSource{"", source})).text,
+    QCOMPARE(protocol::get<protocol::SourceText>(answer(answers, protocol::GetSource{"", source})).text,
              "print('it runs')\n");
-    QCOMPARE(std::get<protocol::SourceText>(answer(answers, protocol::GetSource{"cell-1", ""})).text,
+    QCOMPARE(protocol::get<protocol::SourceText>(answer(answers, protocol::GetSource{"cell-1", ""})).text,
              "x = 1\n");
     QCOMPARE(failure_code(answer(answers, protocol::GetSource{"", "/elsewhere.py"})), "gone");
   }

@@ -53,8 +53,8 @@ struct Program : Recording {
   protocol::ProfileSteps times(debug::Profiles& profiles) const {
     protocol::ProfileSteps steps;
     do
-      steps =
-          std::get<protocol::ProfileSteps>(profiles.answer(protocol::GetProfileSteps{0, 0, 10'000}, waits));
+      steps = protocol::get<protocol::ProfileSteps>(
+          profiles.answer(protocol::GetProfileSteps{0, 0, 10'000}, waits));
     while (steps.indexed < steps.total);
     return steps;
   }

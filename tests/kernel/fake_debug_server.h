@@ -40,10 +40,10 @@ class FakeDebugServer {
   template <class Message>
   std::optional<std::pair<quint64, Message>> expect(int limitMs = 30000) {
     while (auto incoming = next(limitMs)) {
-      if (auto* wanted = std::get_if<Message>(&incoming->message))
+      if (auto* wanted = protocol::get_if<Message>(&incoming->message))
         return std::pair(incoming->request, *wanted);
-      if (std::holds_alternative<protocol::Hello>(incoming->message)) welcome(incoming->request);
-      if (std::holds_alternative<protocol::GetStatus>(incoming->message))
+      if (protocol::holds_alternative<protocol::Hello>(incoming->message)) welcome(incoming->request);
+      if (protocol::holds_alternative<protocol::GetStatus>(incoming->message))
         send(incoming->request, protocol::Status{});
     }
     return std::nullopt;

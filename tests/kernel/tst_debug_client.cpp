@@ -76,7 +76,7 @@ void TestDebugClient::aWelcomeConnects() {
   QTRY_COMPARE_WITH_TIMEOUT(peers.connectedChanged.size(), 1, generous);
   QVERIFY(peers.client.connected());
   QTRY_VERIFY(!peers.replies.isEmpty());
-  QVERIFY(std::holds_alternative<protocol::Welcome>(peers.replies[0].second));
+  QVERIFY(protocol::holds_alternative<protocol::Welcome>(peers.replies[0].second));
   QCOMPARE(peers.replies[0].first, quint64{0});
 }
 
@@ -96,8 +96,8 @@ void TestDebugClient::repliesComeUnderTheirRequest() {
   peers.server->send(tape->first, reply);
   peers.server->send(records->first, protocol::Failure{"no", "gone"});
   QTRY_COMPARE_WITH_TIMEOUT(peers.repliesTo(first).size(), 1, generous);
-  QCOMPARE(std::get<protocol::TapeRecords>(peers.repliesTo(second).at(0)).tape, std::uint64_t{3});
-  QCOMPARE(std::get<protocol::Failure>(peers.repliesTo(first).at(0)).code, std::string("gone"));
+  QCOMPARE(protocol::get<protocol::TapeRecords>(peers.repliesTo(second).at(0)).tape, std::uint64_t{3});
+  QCOMPARE(protocol::get<protocol::Failure>(peers.repliesTo(first).at(0)).code, std::string("gone"));
 }
 
 void TestDebugClient::statusSentUnaskedHasRequestZero() {
@@ -108,7 +108,7 @@ void TestDebugClient::statusSentUnaskedHasRequestZero() {
   peers.server->send(0, status);
   const auto arrived = [&] {
     for (const auto& [request, reply] : peers.replies)
-      if (const auto* told = std::get_if<protocol::Status>(&reply))
+      if (const auto* told = protocol::get_if<protocol::Status>(&reply))
         return request == 0 && told->records == 77;
     return false;
   };
@@ -150,10 +150,10 @@ void TestDebugClient::aNewerRequestOfAChannelDropsAndCancelsTheOlder() {
   // One that is answered is not cancelled by the next.
   const quint64 third = peers.client.request(tile, "tensor/tile");
   auto request = peers.server->next();
-  while (request && std::holds_alternative<protocol::GetStatus>(request->message))
+  while (request && protocol::holds_alternative<protocol::GetStatus>(request->message))
     request = peers.server->next();
   QVERIFY(request);
-  QVERIFY(std::holds_alternative<protocol::GetTile>(request->message));
+  QVERIFY(protocol::holds_alternative<protocol::GetTile>(request->message));
   QCOMPARE(request->request, third);
 }
 
@@ -178,7 +178,7 @@ void TestDebugClient::requestsWithoutAConnectionAreCancelled() {
   const quint64 request = peers.client.request(protocol::GetRecords{});
   QVERIFY(peers.repliesTo(request).isEmpty());
   QTRY_COMPARE(peers.repliesTo(request).size(), 1);
-  const auto failure = std::get<protocol::Failure>(peers.repliesTo(request).at(0));
+  const auto failure = protocol::get<protocol::Failure>(peers.repliesTo(request).at(0));
   QCOMPARE(failure.code, std::string("cancelled"));
   QCOMPARE(failure.reason, std::string("The session is not connected."));
 }
@@ -303,7 +303,7 @@ void TestDebugClient::aServerThatGoesCancelsAndOneThatReturnsConnects() {
   peers.server.reset();
   QTRY_VERIFY_WITH_TIMEOUT(!peers.client.connected(), generous);
   QTRY_COMPARE(peers.repliesTo(request).size(), 1);
-  QCOMPARE(std::get<protocol::Failure>(peers.repliesTo(request).at(0)).code, std::string("cancelled"));
+  QCOMPARE(protocol::get<protocol::Failure>(peers.repliesTo(request).at(0)).code, std::string("cancelled"));
   peers.server.emplace(peers.endpoint, "the key");
   QVERIFY(peers.shakeHands());
   QCOMPARE(peers.connectedChanged.size(), 3);

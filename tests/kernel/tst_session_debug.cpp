@@ -35,9 +35,9 @@ class TestSessionDebug : public QObject {
     (void)QTest::qWaitFor([&] { return answer.has_value(); }, generous);
     disconnect(connection);
     if (!answer) throw std::runtime_error("no answer");
-    if (const auto* failure = std::get_if<protocol::Failure>(&*answer))
+    if (const auto* failure = protocol::get_if<protocol::Failure>(&*answer))
       throw std::runtime_error(failure->reason);
-    return std::get<Reply>(*answer);
+    return protocol::get<Reply>(*answer);
   }
   std::vector<protocol::Record> recordsOf(const QString& cell) {
     std::vector<protocol::Record> found;

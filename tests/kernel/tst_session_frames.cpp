@@ -42,13 +42,13 @@ class TestSessionFrames : public QObject {
   template <class Reply>
   Reply ask(const protocol::Request& request) {
     const protocol::Reply answer = reply(request);
-    if (const auto* failure = std::get_if<protocol::Failure>(&answer))
+    if (const auto* failure = protocol::get_if<protocol::Failure>(&answer))
       throw std::runtime_error(failure->reason);
-    return std::get<Reply>(answer);
+    return protocol::get<Reply>(answer);
   }
   std::string failureCode(const protocol::Request& request) {
     const protocol::Reply answer = reply(request);
-    const auto* failure = std::get_if<protocol::Failure>(&answer);
+    const auto* failure = protocol::get_if<protocol::Failure>(&answer);
     return failure ? failure->code : "none: " + protocol::type_name(answer);
   }
   protocol::Status status() { return ask<protocol::Status>(protocol::GetStatus{}); }
@@ -200,12 +200,13 @@ void TestSessionFrames::anEndlessStatementEndsWhenItIsCancelled() {
   // The server answers meanwhile, and another cell could run.
   QCOMPARE(run(*probe_, "beside", "print('beside')"), QString("ok"));
   for (const quint64 asked : {endless, waits}) {
-    const auto* failure = answers.contains(asked) ? std::get_if<protocol::Failure>(&answers[asked]) : nullptr;
+    const auto* failure =
+        answers.contains(asked) ? protocol::get_if<protocol::Failure>(&answers[asked]) : nullptr;
     QVERIFY2(!answers.contains(asked), failure ? failure->reason.c_str() : "it was answered");
   }
   source->request(protocol::Cancel{endless});
   QTRY_VERIFY_WITH_TIMEOUT(answers.contains(waits), generous);
-  QVERIFY(std::holds_alternative<protocol::Variables>(answers[waits]));
+  QVERIFY(protocol::holds_alternative<protocol::Variables>(answers[waits]));
   QCOMPARE(evaluate("begun").value.at(0).text, std::string("True"));
 }
 

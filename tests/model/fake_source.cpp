@@ -19,7 +19,7 @@ quint64 FakeSource::request(const protocol::Request& message, const QString& cha
   if (!channel.isEmpty())
     std::erase_if(waiting, [&](const Asked& older) { return older.channel == channel; });
   asked.push_back({id, channel, message});
-  if (const auto* cancel = std::get_if<protocol::Cancel>(&message)) {
+  if (const auto* cancel = protocol::get_if<protocol::Cancel>(&message)) {
     std::erase_if(waiting, [&](const Asked& older) { return older.id == cancel->request; });
     return id;
   }
@@ -40,42 +40,42 @@ void FakeSource::sendStatus() {
 }
 
 protocol::Reply FakeSource::answer(const protocol::Request& message) {
-  if (const auto* get = std::get_if<protocol::GetRecords>(&message)) {
+  if (const auto* get = protocol::get_if<protocol::GetRecords>(&message)) {
     protocol::Records page;
     page.total = records.size();
     for (quint64 n = get->first; n < get->first + get->count && n <= records.size(); ++n)
       page.records.push_back(records[n - 1]);
     return page;
   }
-  if (const auto* find = std::get_if<protocol::FindRecords>(&message)) return answerFind(*find);
-  if (const auto* get = std::get_if<protocol::GetTape>(&message)) {
+  if (const auto* find = protocol::get_if<protocol::FindRecords>(&message)) return answerFind(*find);
+  if (const auto* get = protocol::get_if<protocol::GetTape>(&message)) {
     std::vector<protocol::Record> tape;
     for (const auto& record : records)
       if (record.number <= get->last && onTape(record, get->tape)) tape.push_back(record);
     return tapePart(tape, *get);
   }
-  if (const auto* get = std::get_if<protocol::GetSeries>(&message)) {
+  if (const auto* get = protocol::get_if<protocol::GetSeries>(&message)) {
     protocol::Series series;
     const std::size_t end = std::min<std::size_t>(points.size(), get->first + 10'000);
     for (std::size_t at = get->first; at < end; ++at) series.points.push_back(points[at]);
     series.next = end;
     return series;
   }
-  if (const auto* get = std::get_if<protocol::GetPictures>(&message)) {
+  if (const auto* get = protocol::get_if<protocol::GetPictures>(&message)) {
     protocol::Pictures answer;
     answer.restarted = std::exchange(restarted, {});
     for (std::size_t at = get->first; at < pictures.size(); ++at) answer.pictures.push_back(pictures[at]);
     answer.next = pictures.size();
     return answer;
   }
-  if (std::holds_alternative<protocol::GetTile>(message) ||
-      std::holds_alternative<protocol::GetStatistics>(message) ||
-      std::holds_alternative<protocol::GetVjp>(message) ||
-      std::holds_alternative<protocol::ExplainElement>(message)) {
+  if (protocol::holds_alternative<protocol::GetTile>(message) ||
+      protocol::holds_alternative<protocol::GetStatistics>(message) ||
+      protocol::holds_alternative<protocol::GetVjp>(message) ||
+      protocol::holds_alternative<protocol::ExplainElement>(message)) {
     if (tensors) return tensors(message);
     return protocol::Failure{"There is no such tensor.", "no_such_tensor"};
   }
-  const bool asksHost = std::visit(
+  const bool asksHost = protocol::visit(
       []<class Message>(const Message&) {
         return std::is_constructible_v<
             std::variant<protocol::GetFrames, protocol::GetVariables, protocol::Evaluate, protocol::Assign,

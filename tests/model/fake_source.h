@@ -61,7 +61,7 @@ class FakeSource : public inspector::Source {
   std::vector<Message> askedFor() const {
     std::vector<Message> result;
     for (const Asked& one : asked)
-      if (const auto* message = std::get_if<Message>(&one.message)) result.push_back(*message);
+      if (const auto* message = protocol::get_if<Message>(&one.message)) result.push_back(*message);
     return result;
   }
 

@@ -11,7 +11,7 @@ namespace tapedeck::test {
 
 /// Element i of any tensor is i; answers as the session would.
 inline protocol::Reply countingTensor(const protocol::Request& request, std::vector<std::int64_t> shape) {
-  if (const auto* get = std::get_if<protocol::GetTile>(&request)) {
+  if (const auto* get = protocol::get_if<protocol::GetTile>(&request)) {
     protocol::Tile tile;
     tile.tensor = get->tensor;
     tile.shape = get->reshape.empty() ? shape : get->reshape;
@@ -42,7 +42,7 @@ inline protocol::Reply countingTensor(const protocol::Request& request, std::vec
     tile.source = "held";
     return tile;
   }
-  const auto* get = std::get_if<protocol::GetStatistics>(&request);
+  const auto* get = protocol::get_if<protocol::GetStatistics>(&request);
   protocol::Statistics statistics;
   statistics.tensor = get ? get->tensor : 0;
   statistics.count = 17;

@@ -46,8 +46,9 @@ class TestCompareModel : public QObject {
   /// Answers the oldest request of that kind that waits.
   template <class Message>
   Message answer(const protocol::Reply& reply) {
-    const auto found = std::ranges::find_if(
-        source_.waiting, [](const auto& asked) { return std::holds_alternative<Message>(asked.message); });
+    const auto found = std::ranges::find_if(source_.waiting, [](const auto& asked) {
+      return protocol::holds_alternative<Message>(asked.message);
+    });
     if (found == source_.waiting.end()) {
       QTest::qFail("nothing of the kind was asked", __FILE__, __LINE__);
       return {};
@@ -55,12 +56,12 @@ class TestCompareModel : public QObject {
     const auto asked = *found;
     source_.waiting.erase(found);
     emit source_.received(asked.id, reply);
-    return std::get<Message>(asked.message);
+    return protocol::get<Message>(asked.message);
   }
   template <class Message>
   bool asked() const {
-    return std::ranges::any_of(source_.waiting,
-                               [](const auto& one) { return std::holds_alternative<Message>(one.message); });
+    return std::ranges::any_of(
+        source_.waiting, [](const auto& one) { return protocol::holds_alternative<Message>(one.message); });
   }
   void answerRuns(std::vector<protocol::CellRun> runs) {
     answer<protocol::GetCellRuns>(protocol::CellRuns{runs.size(), std::move(runs)});

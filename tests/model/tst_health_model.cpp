@@ -41,7 +41,7 @@ class TestHealthModel : public QObject {
   /// Answers the newest request of that kind.
   template <class Message>
   void answer(const protocol::Reply& reply) {
-    const auto is_it = [](const auto& asked) { return std::holds_alternative<Message>(asked.message); };
+    const auto is_it = [](const auto& asked) { return protocol::holds_alternative<Message>(asked.message); };
     QTRY_VERIFY(std::any_of(source_.waiting.begin(), source_.waiting.end(), is_it));
     const auto found = std::find_if(source_.waiting.begin(), source_.waiting.end(), is_it);
     const quint64 id = found->id;
@@ -169,7 +169,7 @@ class TestHealthModel : public QObject {
     // Hidden it waits for no curve.
     model_->select(7);
     const auto asks = [](const auto& one) {
-      return std::holds_alternative<protocol::GetHealthCurve>(one.message);
+      return protocol::holds_alternative<protocol::GetHealthCurve>(one.message);
     };
     QVERIFY(std::any_of(source_.waiting.begin(), source_.waiting.end(), asks));
     model_->setShown(false);

@@ -64,7 +64,7 @@ class TestMemoryModel : public QObject {
   template <class Message>
   bool answer(const protocol::Reply& reply) {
     for (std::size_t i = source_.waiting.size(); i-- > 0;) {
-      if (!std::holds_alternative<Message>(source_.waiting[i].message)) continue;
+      if (!protocol::holds_alternative<Message>(source_.waiting[i].message)) continue;
       const quint64 id = source_.waiting[i].id;
       source_.waiting.erase(source_.waiting.begin() + static_cast<std::ptrdiff_t>(i));
       emit source_.received(id, reply);
@@ -76,8 +76,9 @@ class TestMemoryModel : public QObject {
   bool isAsked() {
     return QTest::qWaitFor(
         [&] {
-          return std::any_of(source_.waiting.begin(), source_.waiting.end(),
-                             [](const auto& one) { return std::holds_alternative<Message>(one.message); });
+          return std::any_of(source_.waiting.begin(), source_.waiting.end(), [](const auto& one) {
+            return protocol::holds_alternative<Message>(one.message);
+          });
         },
         tapedeck::patience);
   }

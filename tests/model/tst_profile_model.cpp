@@ -58,7 +58,7 @@ class ProfileSource : public Source {
   std::vector<Message> askedFor() const {
     std::vector<Message> found;
     for (const protocol::Request& one : asked)
-      if (const auto* message = std::get_if<Message>(&one)) found.push_back(*message);
+      if (const auto* message = protocol::get_if<Message>(&one)) found.push_back(*message);
     return found;
   }
 
@@ -79,22 +79,22 @@ class TestProfileModel : public QObject {
 
   /// What the session answers.
   protocol::Reply answer(const protocol::Request& request) {
-    if (const auto* get = std::get_if<GetProfile>(&request)) {
+    if (const auto* get = protocol::get_if<GetProfile>(&request)) {
       protocol::Profile reply = profile_;
       reply.from_ns = get->from_ns;
       return reply;
     }
-    if (std::holds_alternative<GetProfileTrack>(request)) return protocol::ProfileTrack{};
-    if (std::holds_alternative<GetProfileFlame>(request)) return protocol::ProfileFlame{};
-    if (std::holds_alternative<protocol::GetProfileSteps>(request)) return protocol::ProfileSteps{};
-    if (const auto* get = std::get_if<GetProfileTotals>(&request)) {
+    if (protocol::holds_alternative<GetProfileTrack>(request)) return protocol::ProfileTrack{};
+    if (protocol::holds_alternative<GetProfileFlame>(request)) return protocol::ProfileFlame{};
+    if (protocol::holds_alternative<protocol::GetProfileSteps>(request)) return protocol::ProfileSteps{};
+    if (const auto* get = protocol::get_if<GetProfileTotals>(&request)) {
       protocol::ProfileTotals reply;
       reply.rows_total = 500;
       reply.first = get->first;
       reply.rows.resize(std::min<std::size_t>(get->count, 500 - get->first));
       return reply;
     }
-    if (std::holds_alternative<protocol::GetPeaks>(request)) {
+    if (protocol::holds_alternative<protocol::GetPeaks>(request)) {
       protocol::Peaks peaks;
       peaks.known = true;
       return peaks;
@@ -267,7 +267,7 @@ class TestProfileModel : public QObject {
     track.lanes.resize(1);
     track.lanes[0].starts = {1};
     source_.answer = [this, track](const protocol::Request& request) -> protocol::Reply {
-      if (std::holds_alternative<GetProfileTrack>(request)) return track;
+      if (protocol::holds_alternative<GetProfileTrack>(request)) return track;
       return answer(request);
     };
     model_->setActive(true);

@@ -17,7 +17,7 @@ struct Asker {
 
   Asker() {
     source.tensors = [](const protocol::Request& request) -> protocol::Reply {
-      if (const auto* get = std::get_if<protocol::GetTile>(&request)) {
+      if (const auto* get = protocol::get_if<protocol::GetTile>(&request)) {
         protocol::Tile tile;
         tile.tensor = get->tensor;
         return tile;

@@ -198,7 +198,7 @@ void TestTensor::answersThatDoNotFitAreRefused() {
   Bench bench("op f(x) -> y:2x2", {2, 2});
   bench.source.tensors = [](const protocol::Request& request) -> protocol::Reply {
     protocol::Reply reply = test::countingTensor(request, {2, 2});
-    if (auto* tile = std::get_if<protocol::Tile>(&reply)) tile->values.resize(3);
+    if (auto* tile = protocol::get_if<protocol::Tile>(&reply)) tile->values.resize(3);
     return reply;
   };
   bench.start();
@@ -246,7 +246,7 @@ void TestTensor::tellsHowFarARecomputationIs() {
   }
   quint64 id = 0;
   for (const auto& asked : bench.source.waiting)
-    if (std::holds_alternative<protocol::GetTile>(asked.message)) id = asked.id;
+    if (protocol::holds_alternative<protocol::GetTile>(asked.message)) id = asked.id;
   QVERIFY(id);
   QCOMPARE(bench.model.progress(), QString());
   emit bench.source.received(id, protocol::Progress{0, 0});

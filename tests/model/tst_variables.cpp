@@ -45,12 +45,12 @@ struct World {
   }
 
   protocol::Reply answer(const protocol::Request& request) {
-    if (std::holds_alternative<protocol::GetFrames>(request)) {
+    if (protocol::holds_alternative<protocol::GetFrames>(request)) {
       protocol::Frames frames{source.status.stopped_before, "MainThread", 0, 0, stack};
       frames.total = static_cast<std::uint32_t>(stack.size());
       return frames;
     }
-    if (const auto* get = std::get_if<protocol::GetVariables>(&request)) {
+    if (const auto* get = protocol::get_if<protocol::GetVariables>(&request)) {
       std::string key(protocol::names(get->place.scope)[static_cast<std::size_t>(get->place.scope)]);
       key += "/" + get->place.name;
       for (const auto step : get->place.path) key += "/" + std::to_string(step);
@@ -60,21 +60,23 @@ struct World {
         page.variables.push_back(rows[i]);
       return page;
     }
-    if (const auto* evaluate = std::get_if<protocol::Evaluate>(&request)) return evaluations[evaluate->code];
-    if (const auto* assign = std::get_if<protocol::Assign>(&request)) {
+    if (const auto* evaluate = protocol::get_if<protocol::Evaluate>(&request))
+      return evaluations[evaluate->code];
+    if (const auto* assign = protocol::get_if<protocol::Assign>(&request)) {
       protocol::Evaluation answer;
       if (assign->code == "wrong") answer.error = "NameError: name 'wrong' is not defined";
       return answer;
     }
-    if (const auto* hold = std::get_if<protocol::HoldValue>(&request))
+    if (const auto* hold = protocol::get_if<protocol::HoldValue>(&request))
       return protocol::HeldValue{{7, "float32", {3}, "/cpu:0", hold->place.name, "", 0}};
-    if (std::holds_alternative<protocol::SummarizeValue>(request)) {
+    if (protocol::holds_alternative<protocol::SummarizeValue>(request)) {
       protocol::Statistics statistics;
       statistics.finite = 4;
       statistics.histogram = {1, 2, 1};
       return statistics;
     }
-    if (std::holds_alternative<protocol::Complete>(request)) return protocol::Completions{3, {"reduce_mean"}};
+    if (protocol::holds_alternative<protocol::Complete>(request))
+      return protocol::Completions{3, {"reduce_mean"}};
     return protocol::Failure{"not here", "bad_request"};
   }
 

@@ -56,7 +56,7 @@ struct Bench {
 
   protocol::Reply answer(const protocol::Request& request) {
     if (refuse) return protocol::Failure{"The value is gone.", "gone"};
-    if (const auto* get = std::get_if<protocol::GetVjp>(&request)) {
+    if (const auto* get = protocol::get_if<protocol::GetVjp>(&request)) {
       protocol::VjpParts parts;
       parts.asked = get->record;
       if (get->record == 5) return parts;
@@ -75,14 +75,14 @@ struct Bench {
       }
       return parts;
     }
-    if (const auto* get = std::get_if<protocol::ExplainElement>(&request)) {
+    if (const auto* get = protocol::get_if<protocol::ExplainElement>(&request)) {
       protocol::ElementTerms terms;
       terms.record = get->record;
       terms.element = get->element;
       terms.value = 7;
       return terms;
     }
-    if (const auto* get = std::get_if<protocol::GetTile>(&request)) {
+    if (const auto* get = protocol::get_if<protocol::GetTile>(&request)) {
       protocol::Tile tile;
       tile.tensor = get->tensor;
       tile.rows = get->reshape[0] / get->row_step;
@@ -95,7 +95,7 @@ struct Bench {
       return tile;
     }
     protocol::Statistics statistics;
-    statistics.tensor = std::get<protocol::GetStatistics>(request).tensor;
+    statistics.tensor = protocol::get<protocol::GetStatistics>(request).tensor;
     statistics.count = 150'000;
     statistics.finite = 149'999;
     statistics.nan = 1;

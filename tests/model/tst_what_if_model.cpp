@@ -289,7 +289,8 @@ class TestWhatIfModel : public QObject {
     tile.columns = 3;
     tile.values.assign(6, 1.0);
     for (const auto& asked : std::vector(source_.waiting))
-      if (std::holds_alternative<protocol::GetTile>(asked.message)) emit source_.received(asked.id, tile);
+      if (protocol::holds_alternative<protocol::GetTile>(asked.message))
+        emit source_.received(asked.id, tile);
     QVERIFY(tensor.tile());
     model_->setShown(Beside::branch);
     QVERIFY(!tensor.tile());  // never the one's values under the other's name

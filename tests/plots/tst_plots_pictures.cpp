@@ -112,13 +112,13 @@ class TestPlotsPictures : public QObject {
       } catch (const protocol::DecodeError&) {
         continue;
       }
-      if (!std::holds_alternative<protocol::Pictures>(reply)) continue;
+      if (!protocol::holds_alternative<protocol::Pictures>(reply)) continue;
       ++decoded;
       FakeSource source;
       inspector::Session session;
       inspector::PictureModel model(&session);
       connect(&model, &inspector::PictureModel::refused, this, [&] { ++refused; });
-      source.pictures = std::get<protocol::Pictures>(reply).pictures;
+      source.pictures = protocol::get<protocol::Pictures>(reply).pictures;
       source.status.pictures = source.pictures.size();
       session.setSource(&source);
       plots::PicturePages pages(&model, &session);

@@ -44,10 +44,10 @@ class FakeSource : public inspector::Source {
 
   quint64 request(const Request& message, const QString& channel = {}) override {
     const quint64 id = ++last_id_;
-    if (std::holds_alternative<Cancel>(message)) return id;
+    if (protocol::holds_alternative<Cancel>(message)) return id;
     if (!channel.isEmpty()) newest_[channel] = id;
-    if (const auto* pin = std::get_if<protocol::Pin>(&message)) pins_asked.push_back(*pin);
-    if (const auto* get = std::get_if<GetTile>(&message)) {
+    if (const auto* pin = protocol::get_if<protocol::Pin>(&message)) pins_asked.push_back(*pin);
+    if (const auto* get = protocol::get_if<GetTile>(&message)) {
       tiles_asked.push_back(*get);
       if (silent) {
         held_ = [this, id, message] { emit received(id, answer(message)); };
@@ -83,7 +83,7 @@ class FakeSource : public inspector::Source {
   }
 
   Reply answer(const Request& message) const {
-    return std::visit([this](const auto& request) { return reply(request); }, message);
+    return protocol::visit([this](const auto& request) { return reply(request); }, message);
   }
 
  private:

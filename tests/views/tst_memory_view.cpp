@@ -40,7 +40,7 @@ class MemoryViewTest : public QObject {
   /// Waits for a request of that kind, and answers it.
   template <class Message>
   bool answer(const protocol::Reply& reply) {
-    const auto isOne = [](const auto& asked) { return std::holds_alternative<Message>(asked.message); };
+    const auto isOne = [](const auto& asked) { return protocol::holds_alternative<Message>(asked.message); };
     auto& waiting = source_.waiting;
     if (!QTest::qWaitFor([&] { return std::any_of(waiting.begin(), waiting.end(), isOne); },
                          tapedeck::patience))
