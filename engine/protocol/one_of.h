@@ -40,8 +40,8 @@ class OneOf {
   auto visit(Visitor&& visitor) const {
     using Result = std::invoke_result_t<Visitor&, const First&>;
     static constexpr std::array<Result (*)(Visitor&, const std::any&), sizeof...(Types)> calls{
-        [](Visitor& calls, const std::any& value) -> Result {
-          return calls(*std::any_cast<Types>(&value));
+        [](Visitor& called, const std::any& value) -> Result {
+          return called(*std::any_cast<Types>(&value));
         }...};
     if (!value_.has_value()) throw std::logic_error("a value that was moved away is not there to visit");
     return calls[index_](visitor, value_);
