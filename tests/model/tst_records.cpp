@@ -251,6 +251,7 @@ void TestRecords::theFilterReadsALongTraceInPieces() {
   session.setSource(&source);
   QTRY_COMPARE(model.rowCount(), 25'000);
   QTRY_COMPARE(session.cursor(), 25'000u);
+  QTRY_VERIFY(session.cachedRecord(25'000));  // what it asks for by itself is here
   source.automatic = false;
   source.asked.clear();
   model.setFilter("matmul", Direction::both);
@@ -334,6 +335,7 @@ void TestRecords::aNewFilterDropsTheOldSearch() {
   RecordsModel model(&session);
   session.setSource(&source);
   QTRY_COMPARE(session.cursor(), 5'000u);
+  QTRY_VERIFY(session.cachedRecord(5'000));  // what it asks for by itself is here
   source.automatic = false;
   model.setFilter("add", Direction::both);
   QTRY_COMPARE(source.waiting.size(), 1u);

@@ -78,6 +78,7 @@ void TestSession::asksForWhatWasLookedAtLastFirst() {
   Session session;
   session.setSource(&source);
   QTRY_COMPARE(session.cursor(), 10'000u);
+  QTRY_VERIFY(session.cachedRecord(10'000));  // what it asks for by itself is here
   source.automatic = false;
   source.asked.clear();
   for (quint64 number : {300u, 1000u, 2000u, 3000u, 4000u}) session.record(number);
@@ -98,6 +99,7 @@ void TestSession::asksOncePerPageHoweverOftenViewsLook() {
   Session session;
   session.setSource(&source);
   QTRY_COMPARE(session.cursor(), 1000u);
+  QTRY_VERIFY(session.cachedRecord(1000));  // what it asks for by itself is here
   source.automatic = false;
   source.asked.clear();
   for (int paint = 0; paint < 5; ++paint) {
@@ -428,6 +430,7 @@ void TestSession::aFailedPageIsNotAskedForInALoop() {
   Session session;
   session.setSource(&source);
   QTRY_COMPARE(session.cursor(), 1000u);
+  QTRY_VERIFY(session.cachedRecord(1000));  // what it asks for by itself is here
   source.automatic = false;
   source.asked.clear();
   QSignalSpy failed(&session, &Session::failed);
@@ -449,6 +452,7 @@ void TestSession::takesOnlyTheRecordsItAskedFor() {
   Session session;
   session.setSource(&source);
   QTRY_COMPARE(session.cursor(), 1000u);
+  QTRY_VERIFY(session.cachedRecord(1000));  // what it asks for by itself is here
   source.automatic = false;
   session.record(5);
   QTRY_COMPARE(source.waiting.size(), 1u);
