@@ -44,7 +44,7 @@ Tensor on_gpu(std::int64_t count) {
 
 template <class Reply, class Request>
 Reply ask(debug::Profiles& profiles, const Request& request) {
-  return std::get<Reply>(profiles.answer(request, waits));
+  return protocol::get<Reply>(profiles.answer(request, waits));
 }
 
 /// Three ops on the GPU and one on the host.
