@@ -1,126 +1,19 @@
-// The models of variables, frames, watches and the console, fed by a session in memory.
+// The models of variables and frames, fed by a session in memory. Watches and the console:
+// tst_evaluations.cpp.
 #include <QAbstractItemModelTester>
 #include <QtTest>
 
-#include "inspector/model/console_model.h"
 #include "inspector/model/value_text.h"
 #include "inspector/model/variables_model.h"
-#include "inspector/model/watch_model.h"
-#include "tests/model/fake_source.h"
+#include "tests/model/variables_world.h"
 
 using namespace tapedeck;
 using namespace tapedeck::inspector;
 using protocol::ValueInfo;
-using protocol::ValueScope;
-using test::FakeSource;
-
-namespace {
-
-ValueInfo value(const std::string& name, const std::string& text, const std::string& type = "int") {
-  ValueInfo info;
-  info.name = name;
-  info.text = text;
-  info.type = type;
-  info.edit = text;
-  return info;
-}
-
-ValueInfo tensorValue(const std::string& name, std::uint64_t id, std::int64_t count) {
-  ValueInfo info = value(name, "[0., …]", "Tensor");
-  info.tensor = id;
-  info.shape = {count};
-  info.dtype = "float32";
-  info.device = "/cpu:0";
-  info.bytes = static_cast<std::uint64_t>(count) * 4;
-  info.edit.clear();
-  return info;
-}
-
-/// A session with variables: what a test puts into the maps is what it answers.
-struct World {
-  World() {
-    source.host = [this](const protocol::Request& request) { return answer(request); };
-    session.setSource(&source);
-    source.sendStatus();
-  }
-
-  protocol::Reply answer(const protocol::Request& request) {
-    if (protocol::holds_alternative<protocol::GetFrames>(request)) {
-      protocol::Frames frames{source.status.stopped_before, "MainThread", 0, 0, stack};
-      frames.total = static_cast<std::uint32_t>(stack.size());
-      return frames;
-    }
-    if (const auto* get = protocol::get_if<protocol::GetVariables>(&request)) {
-      std::string key(protocol::names(get->place.scope)[static_cast<std::size_t>(get->place.scope)]);
-      key += "/" + get->place.name;
-      for (const auto step : get->place.path) key += "/" + std::to_string(step);
-      const auto& rows = places[key];
-      protocol::Variables page{rows.size(), get->first, {}};
-      for (std::size_t i = get->first; i < rows.size() && i < get->first + get->count; ++i)
-        page.variables.push_back(rows[i]);
-      return page;
-    }
-    if (const auto* evaluate = protocol::get_if<protocol::Evaluate>(&request))
-      return evaluations[evaluate->code];
-    if (const auto* assign = protocol::get_if<protocol::Assign>(&request)) {
-      protocol::Evaluation answer;
-      if (assign->code == "wrong") answer.error = "NameError: name 'wrong' is not defined";
-      return answer;
-    }
-    if (const auto* hold = protocol::get_if<protocol::HoldValue>(&request))
-      return protocol::HeldValue{{7, "float32", {3}, "/cpu:0", hold->place.name, "", 0}};
-    if (protocol::holds_alternative<protocol::SummarizeValue>(request)) {
-      protocol::Statistics statistics;
-      statistics.finite = 4;
-      statistics.histogram = {1, 2, 1};
-      return statistics;
-    }
-    if (protocol::holds_alternative<protocol::Complete>(request))
-      return protocol::Completions{3, {"reduce_mean"}};
-    return protocol::Failure{"not here", "bad_request"};
-  }
-
-  void stopAt(quint64 record) {
-    source.status.gate = protocol::GateState::stopped;
-    source.status.records = source.status.stopped_before = record;
-    source.status.running_cell = "c";
-    source.sendStatus();
-    settle();
-  }
-  void endCell() {
-    source.status.gate = protocol::GateState::open;
-    source.status.stopped_before = 0;
-    source.status.running_cell.clear();
-    ++source.status.cells_ended;
-    source.sendStatus();
-    settle();
-  }
-  void settle() {
-    for (int i = 0; i < 20; ++i) QCoreApplication::processEvents();
-  }
-
-  FakeSource source;
-  Session session;
-  CellNames cells;
-  FramesModel frames{&session, &cells};
-  std::vector<protocol::Frame> stack;
-  std::map<std::string, std::vector<ValueInfo>> places;
-  std::map<std::string, protocol::Evaluation> evaluations;
-};
-
-/// The rows as text, one a line, indented.
-QString text(const QAbstractItemModel& model, const QModelIndex& parent = {}, int depth = 0) {
-  QString all;
-  for (int row = 0; row < model.rowCount(parent); ++row) {
-    const QModelIndex index = model.index(row, 0, parent);
-    const QString shown = index.siblingAtColumn(ValueTree::Value).data().toString();
-    all += QString(2 * depth, ' ') + index.data().toString() + (shown.isEmpty() ? "" : " = " + shown) + "\n";
-    all += text(model, index, depth + 1);
-  }
-  return all;
-}
-
-}  // namespace
+using test::tensorValue;
+using test::text;
+using test::value;
+using test::World;
 
 class TestVariables : public QObject {
   Q_OBJECT
@@ -373,107 +266,6 @@ class TestVariables : public QObject {
     world_->settle();
     QCOMPARE(picked.size(), 1);
     QCOMPARE(QString::fromStdString(picked[0][0].value<protocol::TensorInfo>().name), QString("a"));
-  }
-
-  void watchesAreEvaluatedInOrderAtEachStopAndAnErrorIsOneRow() {
-    WatchModel watches(&world_->session, &world_->frames);
-    const QAbstractItemModelTester tester(&watches);
-    protocol::Evaluation one;
-    one.value = {value("x + 1", "2")};
-    one.result = 5;
-    protocol::Evaluation bad;
-    bad.error = "NameError: name 'nope' is not defined";
-    world_->evaluations = {{"nope", bad}, {"x + 1", one}};
-    watches.setExpressions({"nope", "x + 1"});
-    QVERIFY(world_->source.askedFor<protocol::Evaluate>().empty());
-    watches.setActive(true);
-    world_->endCell();
-    QCOMPARE(text(watches), QString("nope = NameError: name 'nope' is not defined\nx + 1 = 2\n"));
-    QVERIFY(watches.index(0, 1).data(ValueTree::ErrorRole).toBool());
-    world_->evaluations["x + 1"].value[0].text = "3";
-    world_->stack = {{"step", "c", "", 4, true}};
-    world_->stopAt(3);
-    QCOMPARE(watches.index(1, 1).data().toString(), QString("3"));
-    QVERIFY(watches.index(1, 1).data(ValueTree::ChangedRole).toBool());
-    QCOMPARE(world_->source.askedFor<protocol::Evaluate>().back().stop, quint64{3});
-  }
-
-  // A file that is read anew in a live session may hold anything.
-  void watchesOfAFileAreNotEvaluatedBeforeTheSessionMoves() {
-    WatchModel watches(&world_->session, &world_->frames);
-    const QAbstractItemModelTester tester(&watches);
-    protocol::Evaluation one;
-    one.value = {value("x", "1")};
-    world_->evaluations = {{"x", one}, {"y", one}};
-    watches.setExpressions({"x"});
-    watches.setActive(true);
-    world_->endCell();
-    QCOMPARE(text(watches), QString("x = 1\n"));
-    world_->source.asked.clear();
-    watches.setExpressions({"y", "z"});
-    world_->settle();
-    QVERIFY(world_->source.askedFor<protocol::Evaluate>().empty());
-    QCOMPARE(text(watches), QString("y\nz\n"));
-    // What was being evaluated is of no row any longer, and its answer starts no other.
-    world_->source.automatic = false;
-    world_->endCell();
-    QCOMPARE(world_->source.askedFor<protocol::Evaluate>().size(), std::size_t{1});
-    watches.setExpressions({"w", "x"});
-    QVERIFY(!world_->source.askedFor<protocol::Cancel>().empty());
-    world_->source.answerAll();
-    QCOMPARE(world_->source.askedFor<protocol::Evaluate>().size(), std::size_t{1});
-    QCOMPARE(text(watches), QString("w\nx\n"));
-    world_->source.automatic = true;
-    world_->endCell();
-    QCOMPARE(text(watches).section('\n', 1, 1), QString("x = 1"));
-  }
-
-  void watchesAreAddedEditedAndRemoved() {
-    WatchModel watches(&world_->session, &world_->frames);
-    const QAbstractItemModelTester tester(&watches);
-    QSignalSpy changed(&watches, &WatchModel::expressionsChanged);
-    watches.setExpressions({"a"});
-    QCOMPARE(changed.size(), 0);
-    watches.add("b");
-    watches.add("b");
-    watches.add("  ");
-    QCOMPARE(watches.expressions(), (QStringList{"a", "b"}));
-    QVERIFY(watches.setData(watches.index(0, 0), "c"));
-    QVERIFY(watches.setData(watches.index(1, 0), ""));
-    QCOMPARE(watches.expressions(), QStringList{"c"});
-    QCOMPARE(changed.size(), 3);
-  }
-
-  void theConsoleSaysWhatCameOfIt() {
-    ConsoleModel console(&world_->session, &world_->frames);
-    QStringList said;
-    connect(&console, &ConsoleModel::said, [&](ConsoleModel::Part part, const QString& text) {
-      said << QString::number(static_cast<int>(part)) + text;
-    });
-    protocol::Evaluation answer;
-    answer.printed = "printed";
-    answer.text = "2";
-    answer.note = "a note";
-    world_->evaluations["1+1"] = answer;
-    QVERIFY(console.evaluate("1+1"));
-    QVERIFY(console.running() && !console.evaluate("2"));
-    world_->settle();
-    QVERIFY(!console.running());
-    QCOMPARE(said, (QStringList{"01+1", "1printed", "22", "4a note"}));
-    QCOMPARE(console.history(), QStringList{"1+1"});
-    world_->source.automatic = false;
-    QVERIFY(console.evaluate("while True: pass"));
-    console.stop();
-    QVERIFY(!console.running());
-    QVERIFY(!world_->source.askedFor<protocol::Cancel>().empty());
-  }
-
-  void codeIsWholeWhereItsBracketsAndBlocksEnd() {
-    for (const char* whole : {"1", "f(1,\n2)", "for i in x:\n  y\n", "s = '(('", "# (", "x = {1: 2}"})
-      QVERIFY2(ConsoleModel::isWhole(whole), whole);
-    for (const char* open :
-         {"f(1,", "for i in x:", "for i in x:\n  y", "[", "@decorated", "def f():\n    pass"})
-      QVERIFY2(!ConsoleModel::isWhole(open), open);
   }
 
   void textsOfColumns() {

@@ -1,0 +1,127 @@
+// The models of watches and of the console, which have the session evaluate code.
+#include <QAbstractItemModelTester>
+#include <QtTest>
+
+#include "inspector/model/console_model.h"
+#include "inspector/model/watch_model.h"
+#include "tests/model/variables_world.h"
+
+using namespace tapedeck;
+using namespace tapedeck::inspector;
+using test::text;
+using test::value;
+using test::World;
+
+class TestEvaluations : public QObject {
+  Q_OBJECT
+ private slots:
+  void init() { world_ = std::make_unique<World>(); }
+  void cleanup() { world_.reset(); }
+
+  void watchesAreEvaluatedInOrderAtEachStopAndAnErrorIsOneRow() {
+    WatchModel watches(&world_->session, &world_->frames);
+    const QAbstractItemModelTester tester(&watches);
+    protocol::Evaluation one;
+    one.value = {value("x + 1", "2")};
+    one.result = 5;
+    protocol::Evaluation bad;
+    bad.error = "NameError: name 'nope' is not defined";
+    world_->evaluations = {{"nope", bad}, {"x + 1", one}};
+    watches.setExpressions({"nope", "x + 1"});
+    QVERIFY(world_->source.askedFor<protocol::Evaluate>().empty());
+    watches.setActive(true);
+    world_->endCell();
+    QCOMPARE(text(watches), QString("nope = NameError: name 'nope' is not defined\nx + 1 = 2\n"));
+    QVERIFY(watches.index(0, 1).data(ValueTree::ErrorRole).toBool());
+    world_->evaluations["x + 1"].value[0].text = "3";
+    world_->stack = {{"step", "c", "", 4, true}};
+    world_->stopAt(3);
+    QCOMPARE(watches.index(1, 1).data().toString(), QString("3"));
+    QVERIFY(watches.index(1, 1).data(ValueTree::ChangedRole).toBool());
+    QCOMPARE(world_->source.askedFor<protocol::Evaluate>().back().stop, quint64{3});
+  }
+
+  // A file that is read anew in a live session may hold anything.
+  void watchesOfAFileAreNotEvaluatedBeforeTheSessionMoves() {
+    WatchModel watches(&world_->session, &world_->frames);
+    const QAbstractItemModelTester tester(&watches);
+    protocol::Evaluation one;
+    one.value = {value("x", "1")};
+    world_->evaluations = {{"x", one}, {"y", one}};
+    watches.setExpressions({"x"});
+    watches.setActive(true);
+    world_->endCell();
+    QCOMPARE(text(watches), QString("x = 1\n"));
+    world_->source.asked.clear();
+    watches.setExpressions({"y", "z"});
+    world_->settle();
+    QVERIFY(world_->source.askedFor<protocol::Evaluate>().empty());
+    QCOMPARE(text(watches), QString("y\nz\n"));
+    // What was being evaluated is of no row any longer, and its answer starts no other.
+    world_->source.automatic = false;
+    world_->endCell();
+    QCOMPARE(world_->source.askedFor<protocol::Evaluate>().size(), std::size_t{1});
+    watches.setExpressions({"w", "x"});
+    QVERIFY(!world_->source.askedFor<protocol::Cancel>().empty());
+    world_->source.answerAll();
+    QCOMPARE(world_->source.askedFor<protocol::Evaluate>().size(), std::size_t{1});
+    QCOMPARE(text(watches), QString("w\nx\n"));
+    world_->source.automatic = true;
+    world_->endCell();
+    QCOMPARE(text(watches).section('\n', 1, 1), QString("x = 1"));
+  }
+
+  void watchesAreAddedEditedAndRemoved() {
+    WatchModel watches(&world_->session, &world_->frames);
+    const QAbstractItemModelTester tester(&watches);
+    QSignalSpy changed(&watches, &WatchModel::expressionsChanged);
+    watches.setExpressions({"a"});
+    QCOMPARE(changed.size(), 0);
+    watches.add("b");
+    watches.add("b");
+    watches.add("  ");
+    QCOMPARE(watches.expressions(), (QStringList{"a", "b"}));
+    QVERIFY(watches.setData(watches.index(0, 0), "c"));
+    QVERIFY(watches.setData(watches.index(1, 0), ""));
+    QCOMPARE(watches.expressions(), QStringList{"c"});
+    QCOMPARE(changed.size(), 3);
+  }
+
+  void theConsoleSaysWhatCameOfIt() {
+    ConsoleModel console(&world_->session, &world_->frames);
+    QStringList said;
+    connect(&console, &ConsoleModel::said, [&](ConsoleModel::Part part, const QString& text) {
+      said << QString::number(static_cast<int>(part)) + text;
+    });
+    protocol::Evaluation answer;
+    answer.printed = "printed";
+    answer.text = "2";
+    answer.note = "a note";
+    world_->evaluations["1+1"] = answer;
+    QVERIFY(console.evaluate("1+1"));
+    QVERIFY(console.running() && !console.evaluate("2"));
+    world_->settle();
+    QVERIFY(!console.running());
+    QCOMPARE(said, (QStringList{"01+1", "1printed", "22", "4a note"}));
+    QCOMPARE(console.history(), QStringList{"1+1"});
+    world_->source.automatic = false;
+    QVERIFY(console.evaluate("while True: pass"));
+    console.stop();
+    QVERIFY(!console.running());
+    QVERIFY(!world_->source.askedFor<protocol::Cancel>().empty());
+  }
+
+  void codeIsWholeWhereItsBracketsAndBlocksEnd() {
+    for (const char* whole : {"1", "f(1,\n2)", "for i in x:\n  y\n", "s = '(('", "# (", "x = {1: 2}"})
+      QVERIFY2(ConsoleModel::isWhole(whole), whole);
+    for (const char* open :
+         {"f(1,", "for i in x:", "for i in x:\n  y", "[", "@decorated", "def f():\n    pass"})
+      QVERIFY2(!ConsoleModel::isWhole(open), open);
+  }
+
+ private:
+  std::unique_ptr<World> world_;
+};
+
+QTEST_GUILESS_MAIN(TestEvaluations)
+#include "tst_evaluations.moc"
