@@ -14,9 +14,9 @@
 #include <cstdio>
 
 #include "app/control/batch_run.h"
-#include "app/kernel/kernel_session.h"
+#include "app/kernel/jupyter/kernel_session.h"
 #include "app/notebook/document/script.h"
-#include "inspector/model/tape_graph.h"
+#include "inspector/model/tape/tape_graph.h"
 #include "inspector/panels/tape/graph_layout.h"
 #include "inspector/panels/tape/tape_svg.h"
 #include "plots/export.h"

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "app/headless.h"
-#include "app/kernel/program_list.h"
-#include "app/shell/main_window.h"
+#include "app/kernel/debug/program_list.h"
+#include "app/shell/window/main_window.h"
 #include "inspector/ui/appearance.h"
 #include "inspector/ui/icons.h"
 

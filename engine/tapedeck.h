@@ -12,12 +12,12 @@
 //   }
 #pragma once
 
-#include "engine/ops/linear_algebra.h"
-#include "engine/ops/neural.h"
-#include "engine/ops/observer.h"
-#include "engine/ops/op.h"
-#include "engine/ops/ops.h"
-#include "engine/ops/run_op.h"
+#include "engine/ops/core/observer.h"
+#include "engine/ops/core/op.h"
+#include "engine/ops/core/ops.h"
+#include "engine/ops/core/run_op.h"
+#include "engine/ops/linear_algebra/linear_algebra.h"
+#include "engine/ops/neural/neural.h"
 #include "engine/tape/gradients.h"
 #include "engine/tape/tape.h"
 #include "engine/tape/variable.h"

@@ -5,8 +5,8 @@
 #include <QString>
 #include <vector>
 
-#include "inspector/model/picture_model.h"
-#include "inspector/model/series_model.h"
+#include "inspector/model/runs/picture_model.h"
+#include "inspector/model/runs/series_model.h"
 
 namespace tapedeck::plots {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "inspector/model/decimate.h"
+#include "inspector/model/runs/decimate.h"
 
 namespace tapedeck::plots {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "inspector/model/series_model.h"
+#include "inspector/model/runs/series_model.h"
 #include "plots/ticks.h"
 
 namespace tapedeck::plots {

@@ -6,7 +6,7 @@
 #include <QString>
 #include <vector>
 
-#include "inspector/model/series_model.h"
+#include "inspector/model/runs/series_model.h"
 #include "plots/plot_chart.h"
 
 namespace tapedeck::plots {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "inspector/model/format.h"
-#include "inspector/model/notation.h"
+#include "inspector/model/tensor/notation.h"
 #include "plots/plot_style.h"
 
 namespace tapedeck::plots {

@@ -6,7 +6,7 @@
 #include <QPolygonF>
 #include <vector>
 
-#include "inspector/model/picture_model.h"
+#include "inspector/model/runs/picture_model.h"
 #include "inspector/ui/theme.h"
 #include "plots/ticks.h"
 

@@ -5,7 +5,7 @@
 #include <QWidget>
 #include <vector>
 
-#include "inspector/model/picture_model.h"
+#include "inspector/model/runs/picture_model.h"
 
 namespace tapedeck::plots {
 

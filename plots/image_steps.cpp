@@ -15,7 +15,7 @@
 #include <cmath>
 
 #include "inspector/model/format.h"
-#include "inspector/model/notation.h"
+#include "inspector/model/tensor/notation.h"
 #include "inspector/ui/theme.h"
 #include "plots/image_grid.h"
 

@@ -5,7 +5,7 @@
 #include <QWidget>
 #include <memory>
 
-#include "inspector/model/picture_model.h"
+#include "inspector/model/runs/picture_model.h"
 
 class QLabel;
 class QScrollArea;

@@ -7,7 +7,7 @@
 #include <QWidget>
 #include <functional>
 
-#include "inspector/model/picture_model.h"
+#include "inspector/model/runs/picture_model.h"
 
 class QComboBox;
 class QStackedWidget;

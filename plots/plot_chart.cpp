@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "inspector/model/format.h"
-#include "inspector/model/notation.h"
+#include "inspector/model/tensor/notation.h"
 #include "plots/curves_item.h"
 
 namespace tapedeck::plots {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "inspector/model/series_model.h"
+#include "inspector/model/runs/series_model.h"
 #include "plots/curves.h"
 #include "plots/plot_style.h"
 

@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "inspector/model/picture_model.h"
-#include "inspector/model/series_model.h"
-#include "inspector/model/session.h"
+#include "inspector/model/runs/picture_model.h"
+#include "inspector/model/runs/series_model.h"
+#include "inspector/model/session/session.h"
 #include "inspector/panels/panel.h"
 #include "plots/page_choice.h"
 

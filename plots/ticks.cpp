@@ -4,7 +4,7 @@
 #include <cmath>
 #include <initializer_list>
 
-#include "inspector/model/notation.h"
+#include "inspector/model/tensor/notation.h"
 
 namespace tapedeck::plots {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "app/control/cell_runner.h"
-#include "inspector/model/picture_model.h"
-#include "inspector/model/series_model.h"
+#include "inspector/model/runs/picture_model.h"
+#include "inspector/model/runs/series_model.h"
 
 namespace tapedeck::app {
 

@@ -4,7 +4,7 @@
 #include <QObject>
 
 #include "app/notebook/document/document.h"
-#include "inspector/model/breakpoints_model.h"
+#include "inspector/model/breakpoints/breakpoints_model.h"
 
 namespace tapedeck::app {
 

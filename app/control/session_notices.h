@@ -5,7 +5,7 @@
 #include <QObject>
 
 #include "app/kernel/kernel.h"
-#include "inspector/model/session.h"
+#include "inspector/model/session/session.h"
 
 namespace tapedeck::app {
 

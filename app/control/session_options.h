@@ -4,7 +4,7 @@
 #include <QObject>
 #include <optional>
 
-#include "inspector/model/session.h"
+#include "inspector/model/session/session.h"
 
 namespace tapedeck::app {
 

@@ -4,7 +4,7 @@
 #include <QString>
 
 #include "app/control/stepper.h"
-#include "inspector/model/frames_model.h"
+#include "inspector/model/variables/frames_model.h"
 
 namespace tapedeck::app {
 

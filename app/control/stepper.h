@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "app/control/cell_runner.h"
-#include "inspector/model/session.h"
+#include "inspector/model/session/session.h"
 
 namespace tapedeck::app {
 

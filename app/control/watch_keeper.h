@@ -4,7 +4,7 @@
 #include <QObject>
 
 #include "app/notebook/document/document.h"
-#include "inspector/model/watch_model.h"
+#include "inspector/model/variables/watch_model.h"
 
 namespace tapedeck::app {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/kernel/jupyter_events.h"
+#include "app/kernel/jupyter/jupyter_events.h"
 #include "app/kernel/socket_thread.h"
 
 namespace tapedeck::app {

@@ -6,7 +6,7 @@
 #include <QStringList>
 #include <nlohmann/json.hpp>
 
-#include "inspector/model/source.h"
+#include "inspector/model/session/source.h"
 
 namespace tapedeck::app {
 

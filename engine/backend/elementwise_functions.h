@@ -5,8 +5,8 @@
 // F(name, domain, others, result, cost, wide_cost, expression): x, and y, are the operands, of type T. Costs
 // are rough nanoseconds an element, of float32 and of other dtypes, to choose how much one thread does. What
 // the expressions call stands in vector/*.h. others: none, complexes, uint64, both, or all, which are strings
-// too; what is computed of them stands in cpu/other_loops.cpp under the same name, without which it does not
-// compile.
+// too; what is computed of them stands in cpu/loops/other_loops.cpp under the same name, without which it
+// does not compile.
 #pragma once
 
 // An op of the same name each, without attributes: its call from C++ (ops.h) is made from the line.

@@ -226,7 +226,7 @@ CPU_KERNEL(void, fourier, (bool inverse, DType dtype, void* values, std::int64_t
                            std::int64_t inner))
 
 // ---- distributions: incomplete_gamma, incomplete_beta ----
-// Over contiguous float32 or float64 values: what cpu/incomplete_gamma.h and cpu/incomplete_beta.h say.
+// Over contiguous float32 or float64 values: what cpu/loops/incomplete_gamma.h and cpu/loops/incomplete_beta.h say.
 KERNEL(void, incomplete_gamma, (bool upper, DType dtype, const void* a, const void* x, void* out,
                                 std::int64_t count))
 KERNEL(void, gamma_density, (DType dtype, const void* a, const void* x, void* out, std::int64_t count))
@@ -244,7 +244,7 @@ KERNEL(void, matmul, (DType dtype, const MatmulSize& size, std::span<const void*
                       std::span<const void* const> b, void* out))
 
 // ---- decompositions of each matrix of a batch: linear_algebra; singular_values, symmetric_eigen ----
-// What cpu/linear_algebra.h says. Each says which is the first matrix that has a flaw. A GPU does not wait for
+// What cpu/linear_algebra/linear_algebra.h says. Each says which is the first matrix that has a flaw. A GPU does not wait for
 // that: the host's next read from the device throws InvalidArgumentError with this text.
 KERNEL(std::optional<MatrixFlaw>, cholesky, (const Matrices& of, const void* a, void* l, const FlawText& text))
 /// `orders`: int32 or int64, the dtype of `order`.

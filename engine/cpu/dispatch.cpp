@@ -1,6 +1,6 @@
 #include "engine/cpu/dispatch.h"
 
-#include "engine/cpu/other_loops.h"
+#include "engine/cpu/loops/other_loops.h"
 #include "engine/tensor/error.h"
 
 namespace tapedeck::cpu {

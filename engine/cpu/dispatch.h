@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "engine/backend/kernels.h"
-#include "engine/cpu/gemm.h"
+#include "engine/cpu/products/gemm.h"
 
 namespace tapedeck::cpu {
 

@@ -1,6 +1,6 @@
 // The kernels of GPUs: the functions of backend/kernel_list.h, which says what each computes. A family stands
-// in the file that has the CPU's name: reduce.cu has what cpu/reduce.cpp has. They go to the device of the op
-// that runs on the calling thread (current_device()).
+// in the file that has the CPU's name: reduce.cu has what cpu/loops/reduce.cpp has. They go to the device of
+// the op that runs on the calling thread (current_device()).
 #pragma once
 
 #include "engine/backend/backend.h"

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "engine/backend/kernels.h"
-#include "engine/cuda/packs.h"
+#include "engine/cuda/loops/packs.h"
 #include "engine/cuda/warp.h"
 
 namespace tapedeck::cuda {

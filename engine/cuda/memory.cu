@@ -3,8 +3,8 @@
 #include <limits>
 #include <memory>
 
-#include "engine/cuda/copy.h"
 #include "engine/cuda/faults.h"
+#include "engine/cuda/loops/copy.h"
 #include "engine/cuda/memory.h"
 #include "engine/cuda/spans.h"
 #include "engine/cuda/staging.h"

@@ -8,8 +8,8 @@
 #include <new>
 
 #include "engine/cpu/parallel.h"
-#include "engine/ops/observer.h"
-#include "engine/ops/placement.h"
+#include "engine/ops/core/observer.h"
+#include "engine/ops/core/placement.h"
 #include "engine/record/background_thread.h"
 #include "engine/tensor/error.h"
 

@@ -7,10 +7,10 @@
 #include "engine/debug/tile.h"
 #include "engine/debug/trace_answers.h"
 #include "engine/debug/why/why.h"
-#include "engine/ops/observer.h"
-#include "engine/ops/placement.h"
-#include "engine/record/tensor_specs.h"
-#include "engine/record/tensor_text.h"
+#include "engine/ops/core/observer.h"
+#include "engine/ops/core/placement.h"
+#include "engine/record/trace/tensor_specs.h"
+#include "engine/record/trace/tensor_text.h"
 
 namespace tapedeck::debug {
 namespace {

@@ -12,9 +12,9 @@
 #include "engine/debug/memory/memory.h"
 #include "engine/debug/profile/profile.h"
 #include "engine/debug/tape_index.h"
-#include "engine/debug/vjp_parts.h"
+#include "engine/debug/vjp/vjp_parts.h"
 #include "engine/debug/what_if.h"
-#include "engine/record/replay.h"
+#include "engine/record/replay/replay.h"
 
 namespace tapedeck::debug {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "engine/record/scope.h"
-#include "engine/record/source_location.h"
-#include "engine/record/tensor_specs.h"
+#include "engine/record/trace/scope.h"
+#include "engine/record/trace/source_location.h"
+#include "engine/record/trace/tensor_specs.h"
 #include "engine/tensor/device_memory.h"
 
 namespace tapedeck::debug {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "engine/debug/describe.h"
-#include "engine/record/replay.h"
+#include "engine/record/replay/replay.h"
 
 namespace tapedeck::debug {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "engine/debug/describe.h"
 #include "engine/protocol/record_filter.h"
-#include "engine/record/clock.h"
-#include "engine/record/scope.h"
-#include "engine/record/source_location.h"
-#include "engine/record/tensor_specs.h"
+#include "engine/record/trace/clock.h"
+#include "engine/record/trace/scope.h"
+#include "engine/record/trace/source_location.h"
+#include "engine/record/trace/tensor_specs.h"
 
 namespace tapedeck::debug {
 namespace {

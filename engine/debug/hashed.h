@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "engine/ops/op.h"
+#include "engine/ops/core/op.h"
 
 namespace tapedeck::debug {
 

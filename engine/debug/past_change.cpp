@@ -6,9 +6,9 @@
 
 #include "engine/debug/tile.h"
 #include "engine/debug/why/elements.h"
-#include "engine/ops/ops.h"
-#include "engine/record/tensor_specs.h"
-#include "engine/record/tensor_text.h"
+#include "engine/ops/core/ops.h"
+#include "engine/record/trace/tensor_specs.h"
+#include "engine/record/trace/tensor_text.h"
 
 namespace tapedeck::debug {
 namespace {

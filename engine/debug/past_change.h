@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/protocol/what_if.h"
-#include "engine/record/branch.h"
+#include "engine/record/replay/branch.h"
 
 namespace tapedeck::debug {
 

@@ -8,7 +8,7 @@
 #include "engine/debug/endpoint.h"
 #include "engine/debug/host_inspector.h"
 #include "engine/record/recorder.h"
-#include "engine/record/replay.h"
+#include "engine/record/replay/replay.h"
 
 namespace tapedeck::debug {
 

@@ -7,7 +7,7 @@
 
 #include "engine/backend/backend.h"
 #include "engine/cpu/parallel.h"
-#include "engine/record/device_values.h"
+#include "engine/record/values/device_values.h"
 #include "engine/tensor/narrow.h"
 #include "engine/tensor/strings.h"
 

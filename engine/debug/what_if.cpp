@@ -9,9 +9,9 @@
 #include "engine/debug/past_change.h"
 #include "engine/debug/tile.h"
 #include "engine/debug/why/elements.h"
-#include "engine/ops/ops.h"
-#include "engine/record/source_location.h"
-#include "engine/record/tensor_text.h"
+#include "engine/ops/core/ops.h"
+#include "engine/record/trace/source_location.h"
+#include "engine/record/trace/tensor_text.h"
 #include "engine/tape/variable.h"
 
 namespace tapedeck::debug {

@@ -7,7 +7,7 @@
 
 #include "engine/debug/jobs.h"
 #include "engine/protocol/what_if.h"
-#include "engine/record/branch.h"
+#include "engine/record/replay/branch.h"
 
 namespace tapedeck::debug {
 

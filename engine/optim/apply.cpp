@@ -2,9 +2,9 @@
 
 #include <boost/container/small_vector.hpp>
 
-#include "engine/ops/observer.h"
-#include "engine/ops/placement.h"
-#include "engine/ops/run_op.h"
+#include "engine/ops/core/observer.h"
+#include "engine/ops/core/placement.h"
+#include "engine/ops/core/run_op.h"
 #include "engine/tape/tape.h"
 #include "engine/tensor/interrupt.h"
 

@@ -1,7 +1,7 @@
 // One step of an optimiser on a variable and its slots.
 #pragma once
 
-#include "engine/ops/op.h"
+#include "engine/ops/core/op.h"
 #include "engine/tape/variable.h"
 
 namespace tapedeck {

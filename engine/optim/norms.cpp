@@ -1,9 +1,9 @@
 // The norm of many tensors together, and their multiples: what clipping by the global norm is made of.
-#include "engine/ops/binary_row.h"
-#include "engine/ops/checks.h"
-#include "engine/ops/core_ops.h"
-#include "engine/ops/cost.h"
-#include "engine/ops/matrices.h"
+#include "engine/ops/core/checks.h"
+#include "engine/ops/core/core_ops.h"
+#include "engine/ops/core/cost.h"
+#include "engine/ops/elementwise/binary_row.h"
+#include "engine/ops/linear_algebra/matrices.h"
 
 namespace tapedeck::ops {
 namespace {

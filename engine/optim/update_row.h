@@ -2,8 +2,8 @@
 // slots out.
 #pragma once
 
-#include "engine/ops/checks.h"
-#include "engine/ops/cost.h"
+#include "engine/ops/core/checks.h"
+#include "engine/ops/core/cost.h"
 
 namespace tapedeck::ops {
 

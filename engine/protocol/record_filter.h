@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/protocol/condition.h"
+#include "engine/protocol/conditions/condition.h"
 #include "engine/protocol/messages.h"
 
 namespace tapedeck::protocol {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/ops/random_state.h"
-#include "engine/python/convert.h"
+#include "engine/ops/random/random_state.h"
 #include "engine/python/errors.h"
-#include "engine/python/tensor_object.h"
+#include "engine/python/tensor/convert.h"
+#include "engine/python/tensor/tensor_object.h"
 #include "engine/tensor/narrow.h"
 
 namespace tapedeck::python {

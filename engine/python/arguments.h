@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/ops/op.h"
-#include "engine/python/convert.h"
+#include "engine/ops/core/op.h"
 #include "engine/python/python.h"
+#include "engine/python/tensor/convert.h"
 
 namespace tapedeck::python {
 

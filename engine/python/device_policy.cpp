@@ -2,9 +2,9 @@
 
 #include <string_view>
 
-#include "engine/ops/device_policy.h"
-#include "engine/ops/placement.h"
-#include "engine/python/tensor_object.h"
+#include "engine/ops/core/device_policy.h"
+#include "engine/ops/core/placement.h"
+#include "engine/python/tensor/tensor_object.h"
 
 namespace tapedeck::python {
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "engine/ops/op.h"
+#include "engine/ops/core/op.h"
 #include "engine/python/python.h"
 
 namespace tapedeck::python {

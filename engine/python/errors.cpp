@@ -3,7 +3,7 @@
 #include <new>
 
 #include "engine/data/data_error.h"
-#include "engine/record/lockstep.h"
+#include "engine/record/lockstep/lockstep.h"
 #include "engine/tensor/internal_error.h"
 
 namespace tapedeck::python {

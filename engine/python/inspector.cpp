@@ -7,12 +7,12 @@
 #include <mutex>
 #include <optional>
 
-#include "engine/ops/observer.h"
-#include "engine/python/convert.h"
+#include "engine/ops/core/observer.h"
 #include "engine/python/errors.h"
 #include "engine/python/inspector_answers.h"
 #include "engine/python/source_lines.h"
-#include "engine/python/tensor_object.h"
+#include "engine/python/tensor/convert.h"
+#include "engine/python/tensor/tensor_object.h"
 #include "engine/record/background_thread.h"
 
 namespace tapedeck::python {

@@ -3,12 +3,12 @@
 #include <pybind11/stl.h>
 
 #include "engine/debug/describe.h"
-#include "engine/ops/observer.h"
-#include "engine/python/convert.h"
+#include "engine/ops/core/observer.h"
 #include "engine/python/errors.h"
-#include "engine/python/tensor_object.h"
-#include "engine/record/replay.h"
-#include "engine/record/summary.h"
+#include "engine/python/tensor/convert.h"
+#include "engine/python/tensor/tensor_object.h"
+#include "engine/record/replay/replay.h"
+#include "engine/record/values/summary.h"
 
 namespace tapedeck::python {
 namespace {

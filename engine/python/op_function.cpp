@@ -4,11 +4,11 @@
 
 #include <memory>
 
-#include "engine/ops/run_op.h"
+#include "engine/ops/core/run_op.h"
 #include "engine/python/arguments.h"
-#include "engine/python/convert.h"
 #include "engine/python/errors.h"
-#include "engine/python/tensor_object.h"
+#include "engine/python/tensor/convert.h"
+#include "engine/python/tensor/tensor_object.h"
 
 namespace tapedeck::python {
 

@@ -1,7 +1,7 @@
 // The Python functions made from the registry: tf.matmul and all the others.
 #pragma once
 
-#include "engine/ops/op.h"
+#include "engine/ops/core/op.h"
 #include "engine/python/python.h"
 
 namespace tapedeck::python {

@@ -3,7 +3,7 @@
 // op's function.
 #pragma once
 
-#include "engine/ops/op.h"
+#include "engine/ops/core/op.h"
 #include "engine/python/op_function.h"
 #include "engine/python/python.h"
 

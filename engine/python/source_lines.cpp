@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "engine/python/python.h"
-#include "engine/record/source_location.h"
+#include "engine/record/trace/source_location.h"
 
 namespace tapedeck::python {
 namespace {

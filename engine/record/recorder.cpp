@@ -5,12 +5,12 @@
 #include <memory>
 #include <utility>
 
-#include "engine/record/clock.h"
-#include "engine/record/interner.h"
 #include "engine/record/recorder_thread.h"
-#include "engine/record/scope.h"
-#include "engine/record/source_location.h"
-#include "engine/record/tensor_specs.h"
+#include "engine/record/trace/clock.h"
+#include "engine/record/trace/interner.h"
+#include "engine/record/trace/scope.h"
+#include "engine/record/trace/source_location.h"
+#include "engine/record/trace/tensor_specs.h"
 
 namespace tapedeck {
 namespace {

@@ -10,19 +10,19 @@
 #include <utility>
 #include <vector>
 
-#include "engine/ops/observer.h"
-#include "engine/record/breakpoints.h"
-#include "engine/record/cell_runs.h"
-#include "engine/record/gate.h"
-#include "engine/record/gate_waits.h"
-#include "engine/record/handoffs.h"
-#include "engine/record/health_sampler.h"
-#include "engine/record/lives.h"
-#include "engine/record/pictures.h"
-#include "engine/record/series.h"
-#include "engine/record/trace.h"
-#include "engine/record/trace_source.h"
-#include "engine/record/values.h"
+#include "engine/ops/core/observer.h"
+#include "engine/record/breakpoints/breakpoints.h"
+#include "engine/record/breakpoints/gate.h"
+#include "engine/record/breakpoints/gate_waits.h"
+#include "engine/record/health/health_sampler.h"
+#include "engine/record/trace/cell_runs.h"
+#include "engine/record/trace/handoffs.h"
+#include "engine/record/trace/pictures.h"
+#include "engine/record/trace/series.h"
+#include "engine/record/trace/trace.h"
+#include "engine/record/trace/trace_source.h"
+#include "engine/record/values/lives.h"
+#include "engine/record/values/values.h"
 
 namespace tapedeck {
 

@@ -1,9 +1,9 @@
 // When GPUs did the work of the recorder's ops: asked for around the work, told later.
 #include <algorithm>
 
-#include "engine/record/clock.h"
 #include "engine/record/recorder.h"
 #include "engine/record/recorder_thread.h"
+#include "engine/record/trace/clock.h"
 #include "engine/tensor/device_memory.h"
 
 namespace tapedeck {

@@ -1,7 +1,7 @@
 // What the recorder hears of beside ops: values, variables and tapes, cells, curves.
 #include "engine/record/recorder.h"
 #include "engine/record/recorder_thread.h"
-#include "engine/record/source_location.h"
+#include "engine/record/trace/source_location.h"
 
 namespace tapedeck {
 

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/record/clock.h"
 #include "engine/record/recorder.h"
 #include "engine/record/recorder_thread.h"
-#include "engine/record/source_location.h"
+#include "engine/record/trace/clock.h"
+#include "engine/record/trace/source_location.h"
 
 namespace tapedeck {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "engine/ops/core_ops.h"
-#include "engine/ops/observed.h"
+#include "engine/ops/core/core_ops.h"
+#include "engine/ops/core/observed.h"
 #include "engine/tape/tape_state.h"
 
 namespace tapedeck {

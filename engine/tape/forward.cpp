@@ -1,7 +1,7 @@
 #include "engine/tape/forward.h"
 
-#include "engine/ops/core_ops.h"
-#include "engine/ops/placement.h"
+#include "engine/ops/core/core_ops.h"
+#include "engine/ops/core/placement.h"
 
 namespace tapedeck {
 

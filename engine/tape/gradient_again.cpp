@@ -1,6 +1,6 @@
-#include "engine/ops/gradient_again.h"
+#include "engine/ops/core/gradient_again.h"
 
-#include "engine/ops/ops.h"
+#include "engine/ops/core/ops.h"
 #include "engine/tape/tape.h"
 
 namespace tapedeck::ops {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/ops/core_ops.h"
+#include "engine/ops/core/core_ops.h"
 
 namespace tapedeck {
 namespace {

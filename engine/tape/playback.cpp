@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "engine/ops/complex.h"
-#include "engine/ops/core_ops.h"
-#include "engine/ops/floating.h"
-#include "engine/ops/observed.h"
-#include "engine/ops/ops.h"
-#include "engine/ops/placement.h"
+#include "engine/ops/core/core_ops.h"
+#include "engine/ops/core/floating.h"
+#include "engine/ops/core/observed.h"
+#include "engine/ops/core/ops.h"
+#include "engine/ops/core/placement.h"
+#include "engine/ops/elementwise/complex.h"
 #include "engine/tensor/interrupt.h"
 
 namespace tapedeck::detail {

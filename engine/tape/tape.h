@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/ops/op.h"
+#include "engine/ops/core/op.h"
 #include "engine/tape/variable.h"
 
 namespace tapedeck {

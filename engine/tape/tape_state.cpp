@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "engine/ops/observer.h"
+#include "engine/ops/core/observer.h"
 #include "engine/tape/large_value.h"
 #include "engine/tensor/block_pool.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/ops/thread_state.h"
+#include "engine/ops/core/thread_state.h"
 #include "engine/tape/id_map.h"
 #include "engine/tape/tape.h"
 

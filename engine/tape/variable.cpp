@@ -5,10 +5,10 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "engine/ops/alias.h"
-#include "engine/ops/floating.h"
-#include "engine/ops/observer.h"
-#include "engine/ops/placement.h"
+#include "engine/ops/core/alias.h"
+#include "engine/ops/core/floating.h"
+#include "engine/ops/core/observer.h"
+#include "engine/ops/core/placement.h"
 #include "engine/tape/tape_state.h"
 
 namespace tapedeck {

@@ -17,7 +17,7 @@
 
 #include "engine/backend/devices.h"
 #include "engine/debug/server.h"
-#include "engine/ops/op.h"
+#include "engine/ops/core/op.h"
 #include "engine/record/trace_file/open.h"
 
 namespace {

@@ -5,8 +5,8 @@
 #include <QStringListModel>
 #include <set>
 
-#include "inspector/model/condition_completion.h"
-#include "inspector/model/session.h"
+#include "inspector/model/breakpoints/condition_completion.h"
+#include "inspector/model/session/session.h"
 
 namespace tapedeck::inspector {
 

@@ -2,7 +2,7 @@
 
 #include <QAction>
 
-#include "inspector/model/session.h"
+#include "inspector/model/session/session.h"
 
 namespace tapedeck::inspector {
 

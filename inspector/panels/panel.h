@@ -1,5 +1,5 @@
 // What the window knows of a panel: a descriptor, and the widget that it makes. Each folder of
-// inspector/panels exports one descriptor; app/shell/panel_list.cpp lists them.
+// inspector/panels exports one descriptor; app/shell/panels/panel_list.cpp lists them.
 #pragma once
 
 #include <QKeySequence>

@@ -9,5 +9,5 @@
 #include <QTreeWidget>
 #include <QtTest>
 
-#include "inspector/model/tensor_model.h"
+#include "inspector/model/tensor/tensor_model.h"
 #include "tests/app/window_fixture.h"

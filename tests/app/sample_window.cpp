@@ -5,7 +5,7 @@
 #include <QLineEdit>
 #include <QTableView>
 
-#include "inspector/model/records_model.h"
+#include "inspector/model/ops/records_model.h"
 
 namespace tapedeck::app {
 

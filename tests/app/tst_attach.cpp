@@ -11,12 +11,13 @@
 #include <QTreeWidget>
 #include <set>
 
-#include "app/kernel/attached_program.h"
+#include "app/kernel/debug/attached_program.h"
 #include "app/notebook/view/code_editor.h"
-#include "app/shell/attach_dialog.h"
-#include "inspector/model/breakpoints_model.h"
-#include "inspector/model/frames_model.h"
+#include "app/shell/opening/attach_dialog.h"
+#include "inspector/model/breakpoints/breakpoints_model.h"
+#include "inspector/model/variables/frames_model.h"
 #include "tests/app/window_fixture.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -427,5 +428,5 @@ class TestAttach : public QObject {
   std::vector<std::unique_ptr<QProcess>> processes_;
 };
 
-QTEST_MAIN(TestAttach)
+TAPEDECK_TEST(TestAttach)
 #include "tst_attach.moc"

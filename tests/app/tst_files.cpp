@@ -10,9 +10,10 @@
 #include <QSignalSpy>
 #include <QTimer>
 
-#include "app/shell/file_control.h"
-#include "app/shell/samples.h"
+#include "app/shell/opening/file_control.h"
+#include "app/shell/window/samples.h"
 #include "tests/app/window_fixture.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::app;
 
@@ -381,18 +382,22 @@ class TestFiles : public QObject {
   }
 };
 
-int main(int argc, char** argv) {
+namespace {
+
+/// Another program that has the notebook open.
+int holdNotebook(int argc, char** argv) {
   QApplication application(argc, argv);
-  if (argc == 3 && QByteArray(argv[1]) == "--hold") {
-    QCoreApplication::setOrganizationName("tapedeck-test");
-    QCoreApplication::setApplicationName("Tapedeck");
-    OpenMark mark;
-    if (!mark.set(argv[2])) return 1;
-    std::puts("held");
-    std::fflush(stdout);
-    return application.exec();
-  }
-  TestFiles test;
-  return QTest::qExec(&test, argc, argv);
+  QCoreApplication::setOrganizationName("tapedeck-test");
+  QCoreApplication::setApplicationName("Tapedeck");
+  OpenMark mark;
+  if (argc != 3 || !mark.set(argv[2])) return 1;
+  std::puts("held");
+  std::fflush(stdout);
+  return application.exec();
 }
+
+}  // namespace
+
+TAPEDECK_TEST_PROCESS("--hold", holdNotebook)
+TAPEDECK_TEST(TestFiles)
 #include "tst_files.moc"

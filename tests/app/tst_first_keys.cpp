@@ -8,8 +8,9 @@
 #include <QTimer>
 #include <QToolButton>
 
-#include "app/shell/start_page.h"
+#include "app/shell/window/start_page.h"
 #include "tests/app/window_fixture.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -287,9 +288,5 @@ class TestFirstKeys : public QObject {
   }
 };
 
-int main(int argc, char** argv) {
-  QApplication application(argc, argv);
-  TestFirstKeys test;
-  return QTest::qExec(&test, argc, argv);
-}
+TAPEDECK_TEST(TestFirstKeys)
 #include "tst_first_keys.moc"

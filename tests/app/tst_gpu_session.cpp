@@ -1,6 +1,7 @@
 // A session with a GPU, an emulated one: when it did what, and how the session ends that loses it.
-#include "inspector/model/records_model.h"
+#include "inspector/model/ops/records_model.h"
 #include "tests/app/sample_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -66,9 +67,5 @@ class TestGpuSession : public QObject, SampleWindow {
   }
 };
 
-int main(int argc, char** argv) {
-  QApplication application(argc, argv);
-  TestGpuSession test;
-  return QTest::qExec(&test, argc, argv);
-}
+TAPEDECK_TEST(TestGpuSession)
 #include "tst_gpu_session.moc"

@@ -8,6 +8,8 @@
 #include <QtTest>
 #include <nlohmann/json.hpp>
 
+#include "tests/test_program.h"
+
 namespace {
 
 constexpr int patience = 500'000;  // ms: a bound for a hang
@@ -102,7 +104,7 @@ class TestHeadless : public QObject {
     QTest::addColumn<QString>("path");
     for (const QFileInfo& sample : QDir(TAPEDECK_SOURCE_DIR "/samples").entryInfoList({"*.ipynb"}))
       if (const QString name = sample.completeBaseName();
-          !QFileInfo::exists(TAPEDECK_SOURCE_DIR "/tests/python/test_sample_" + name + ".py"))
+          !QFileInfo::exists(TAPEDECK_SOURCE_DIR "/tests/python/samples/test_sample_" + name + ".py"))
         QTest::newRow(qPrintable(name)) << sample.absoluteFilePath();
   }
   void everyShortSampleRunsAndWritesItsResults() {
@@ -256,5 +258,5 @@ class TestHeadless : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestHeadless)
+TAPEDECK_TEST(TestHeadless)
 #include "tst_headless.moc"

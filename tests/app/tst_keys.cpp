@@ -9,9 +9,10 @@
 #include <QTreeWidget>
 
 #include "app/notebook/view/notebook_keys.h"
-#include "app/shell/panel_docks.h"
+#include "app/shell/panels/panel_docks.h"
 #include "inspector/panels/tensor/tensor_canvas.h"
 #include "tests/app/window_fixture.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -259,9 +260,5 @@ class TestKeys : public QObject {
   }
 };
 
-int main(int argc, char** argv) {
-  QApplication application(argc, argv);
-  TestKeys test;
-  return QTest::qExec(&test, argc, argv);
-}
+TAPEDECK_TEST(TestKeys)
 #include "tst_keys.moc"

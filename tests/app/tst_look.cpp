@@ -4,9 +4,10 @@
 #include <QDockWidget>
 #include <QToolButton>
 
-#include "inspector/model/tensor_model.h"
+#include "inspector/model/tensor/tensor_model.h"
 #include "inspector/panels/tensor/tensor_view.h"
 #include "tests/app/window_fixture.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -105,9 +106,5 @@ class TestLook : public QObject {
   }
 };
 
-int main(int argc, char** argv) {
-  QApplication application(argc, argv);
-  TestLook test;
-  return QTest::qExec(&test, argc, argv);
-}
+TAPEDECK_TEST(TestLook)
 #include "tst_look.moc"

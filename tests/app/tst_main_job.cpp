@@ -7,15 +7,16 @@
 #include <QTableView>
 #include <cmath>
 
-#include "app/shell/start_page.h"
-#include "inspector/model/tape_graph.h"
-#include "inspector/model/tensor_model.h"
+#include "app/shell/window/start_page.h"
+#include "inspector/model/tape/tape_graph.h"
+#include "inspector/model/tensor/tensor_model.h"
 #include "inspector/panels/ops/timeline_view.h"
 #include "inspector/panels/tape/tape_view.h"
 #include "inspector/panels/tensor/tensor_canvas.h"
 #include "inspector/panels/tensor/tensor_view.h"
 #include "plots/plots_view.h"
 #include "tests/app/sample_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -235,9 +236,5 @@ class TestMainJob : public QObject, SampleWindow {
   }
 };
 
-int main(int argc, char** argv) {
-  QApplication application(argc, argv);
-  TestMainJob test;
-  return QTest::qExec(&test, argc, argv);
-}
+TAPEDECK_TEST(TestMainJob)
 #include "tst_main_job.moc"

@@ -2,9 +2,10 @@
 #include <QDockWidget>
 #include <QStatusBar>
 
-#include "inspector/model/session.h"
+#include "inspector/model/session/session.h"
 #include "inspector/panels/why/why_view.h"
-#include "tests/app/what_if_window.h"
+#include "tests/app/panels/what_if_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -300,5 +301,5 @@ class TestMenus : public QObject, WhatIfWindow {
   }
 };
 
-QTEST_MAIN(TestMenus)
+TAPEDECK_TEST(TestMenus)
 #include "tst_menus.moc"

@@ -6,13 +6,14 @@
 #include <QTabBar>
 #include <QTreeWidget>
 
-#include "inspector/model/tensor_model.h"
-#include "inspector/model/watch_model.h"
+#include "inspector/model/tensor/tensor_model.h"
+#include "inspector/model/variables/watch_model.h"
 #include "inspector/panels/console/console_input.h"
 #include "inspector/panels/console/console_view.h"
 #include "inspector/panels/variables/value_view.h"
 #include "inspector/panels/variables/variables_view.h"
 #include "tests/app/sample_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -239,5 +240,5 @@ class TestPanelCommands : public QObject, SampleWindow {
   }
 };
 
-QTEST_MAIN(TestPanelCommands)
+TAPEDECK_TEST(TestPanelCommands)
 #include "tst_panel_commands.moc"

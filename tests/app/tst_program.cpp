@@ -2,6 +2,7 @@
 #include <QSignalSpy>
 
 #include "tests/app/sample_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -86,5 +87,5 @@ class TestProgram : public QObject, private SampleWindow {
   }
 };
 
-QTEST_MAIN(TestProgram)
+TAPEDECK_TEST(TestProgram)
 #include "tst_program.moc"

@@ -5,10 +5,11 @@
 #include <QTabBar>
 #include <QTableView>
 
-#include "inspector/model/tensor_model.h"
-#include "inspector/model/why.h"
+#include "inspector/model/tensor/tensor_model.h"
+#include "inspector/model/what_if/why.h"
 #include "inspector/panels/why/why_view.h"
 #include "tests/app/sample_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -214,5 +215,5 @@ class TestPuzzles : public QObject, SampleWindow {
   }
 };
 
-QTEST_MAIN(TestPuzzles)
+TAPEDECK_TEST(TestPuzzles)
 #include "tst_puzzles.moc"

@@ -14,9 +14,10 @@
 
 #include "app/control/recovery.h"
 #include "app/notebook/view/notebook_view.h"
-#include "app/shell/file_control.h"
-#include "app/shell/recoveries.h"
+#include "app/shell/opening/file_control.h"
+#include "app/shell/opening/recoveries.h"
 #include "tests/app/window_fixture.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::app;
 
@@ -289,8 +290,12 @@ class TestRecovery : public QObject {
 };
 
 /// Another run of this program.
-int runAsProgram(QApplication& application, const QString& what, const QString& notebook,
-                 const QByteArray& text) {
+int runAsProgram(int argc, char** argv) {
+  QApplication application(argc, argv);
+  QCoreApplication::setOrganizationName("tapedeck-test");
+  QCoreApplication::setApplicationName("Tapedeck");
+  const QByteArray what = argv[1], text = argc > 3 ? argv[3] : "";
+  const QString notebook = QString::fromLocal8Bit(argv[2]);
   auto* window = new MainWindow;
   if (!showActive(window)) return 1;
   if (notebook == "new")
@@ -312,14 +317,7 @@ int runAsProgram(QApplication& application, const QString& what, const QString& 
   return application.exec();
 }
 
-int main(int argc, char** argv) {
-  QApplication application(argc, argv);
-  if (argc >= 3 && QByteArray(argv[1]).startsWith("--")) {
-    QCoreApplication::setOrganizationName("tapedeck-test");
-    QCoreApplication::setApplicationName("Tapedeck");
-    return runAsProgram(application, argv[1], QString::fromLocal8Bit(argv[2]), argc > 3 ? argv[3] : "");
-  }
-  TestRecovery test;
-  return QTest::qExec(&test, argc, argv);
-}
+TAPEDECK_TEST_PROCESS("--type", runAsProgram)
+TAPEDECK_TEST_PROCESS("--restore", runAsProgram)
+TAPEDECK_TEST(TestRecovery)
 #include "tst_recovery.moc"

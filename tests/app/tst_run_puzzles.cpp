@@ -10,6 +10,7 @@
 #include "inspector/panels/memory/memory_view.h"
 #include "inspector/panels/time/time_view.h"
 #include "tests/app/sample_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -148,5 +149,5 @@ class TestRunPuzzles : public QObject, SampleWindow {
   }
 };
 
-QTEST_MAIN(TestRunPuzzles)
+TAPEDECK_TEST(TestRunPuzzles)
 #include "tst_run_puzzles.moc"

@@ -4,13 +4,14 @@
 #include <QTableView>
 #include <cmath>
 
-#include "app/shell/workspaces.h"
-#include "inspector/model/health_model.h"
-#include "inspector/model/tape_graph.h"
-#include "inspector/model/tensor_model.h"
+#include "app/shell/panels/workspaces.h"
+#include "inspector/model/runs/health_model.h"
+#include "inspector/model/tape/tape_graph.h"
+#include "inspector/model/tensor/tensor_model.h"
 #include "inspector/panels/health/health_view.h"
 #include "inspector/panels/tape/tape_canvas.h"
 #include "tests/app/sample_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -292,9 +293,5 @@ class TestSamples : public QObject, SampleWindow {
   }
 };
 
-int main(int argc, char** argv) {
-  QApplication application(argc, argv);
-  TestSamples test;
-  return QTest::qExec(&test, argc, argv);
-}
+TAPEDECK_TEST(TestSamples)
 #include "tst_samples.moc"

@@ -2,9 +2,10 @@
 #include <QHeaderView>
 #include <QTableView>
 
-#include "inspector/model/records_model.h"
+#include "inspector/model/ops/records_model.h"
 #include "inspector/panels/tape/tape_canvas.h"
 #include "tests/app/sample_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -82,5 +83,5 @@ class TestScopes : public QObject, private SampleWindow {
   }
 };
 
-QTEST_MAIN(TestScopes)
+TAPEDECK_TEST(TestScopes)
 #include "tst_scopes.moc"

@@ -9,6 +9,7 @@
 
 #include "app/notebook/view/code_editor.h"
 #include "tests/app/window_fixture.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -392,5 +393,5 @@ class TestStops : public QObject {
   }
 };
 
-QTEST_MAIN(TestStops)
+TAPEDECK_TEST(TestStops)
 #include "tst_stops.moc"

@@ -1,8 +1,9 @@
 // Numbers so small that arithmetic on them is slow: the tensor panel says so, and what it says to type mends
 // it.
-#include "inspector/model/tensor_model.h"
+#include "inspector/model/tensor/tensor_model.h"
 #include "inspector/panels/tensor/statistics_panel.h"
 #include "tests/app/sample_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -85,9 +86,5 @@ class TestSubnormals : public QObject, SampleWindow {
   }
 };
 
-int main(int argc, char** argv) {
-  QApplication application(argc, argv);
-  TestSubnormals test;
-  return QTest::qExec(&test, argc, argv);
-}
+TAPEDECK_TEST(TestSubnormals)
 #include "tst_subnormals.moc"

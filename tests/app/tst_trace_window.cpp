@@ -11,14 +11,15 @@
 #include <QToolBar>
 #include <QToolButton>
 
-#include "app/kernel/trace_session.h"
+#include "app/kernel/debug/trace_session.h"
 #include "app/notebook/view/code_editor.h"
-#include "app/shell/file_control.h"
-#include "app/shell/playback_bar.h"
-#include "app/shell/start_page.h"
-#include "app/shell/trace_control.h"
+#include "app/shell/opening/file_control.h"
+#include "app/shell/opening/trace_control.h"
+#include "app/shell/window/playback_bar.h"
+#include "app/shell/window/start_page.h"
 #include "inspector/panels/tensor/tensor_canvas.h"
 #include "tests/app/window_fixture.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -333,5 +334,5 @@ class TestTraceWindow : public QObject {
   QTemporaryDir folder_;
 };
 
-QTEST_MAIN(TestTraceWindow)
+TAPEDECK_TEST(TestTraceWindow)
 #include "tst_trace_window.moc"

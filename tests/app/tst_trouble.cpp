@@ -7,6 +7,7 @@
 
 #include "tests/app/window_fixture.h"
 #include "tests/kernel/fake_debug_server.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -282,9 +283,5 @@ class TestTrouble : public QObject {
   }
 };
 
-int main(int argc, char** argv) {
-  QApplication application(argc, argv);
-  TestTrouble test;
-  return QTest::qExec(&test, argc, argv);
-}
+TAPEDECK_TEST(TestTrouble)
 #include "tst_trouble.moc"

@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/shell/message_bar.h"
-#include "app/shell/window_placement.h"
+#include "app/shell/window/message_bar.h"
+#include "app/shell/window/window_placement.h"
 #include "tests/app/window_fixture.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -177,9 +178,5 @@ class TestWindow : public QObject {
   }
 };
 
-int main(int argc, char** argv) {
-  QApplication application(argc, argv);
-  TestWindow test;
-  return QTest::qExec(&test, argc, argv);
-}
+TAPEDECK_TEST(TestWindow)
 #include "tst_window.moc"

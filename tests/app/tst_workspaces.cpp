@@ -13,10 +13,11 @@
 
 #include "app/notebook/view/cell_widget.h"
 #include "app/notebook/view/outline.h"
-#include "app/shell/workspaces.h"
+#include "app/shell/panels/workspaces.h"
 #include "inspector/panels/tape/tape_canvas.h"
 #include "inspector/panels/tensor/tensor_canvas.h"
 #include "tests/app/window_fixture.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -448,9 +449,5 @@ class TestWorkspaces : public QObject {
   }
 };
 
-int main(int argc, char** argv) {
-  QApplication application(argc, argv);
-  TestWorkspaces test;
-  return QTest::qExec(&test, argc, argv);
-}
+TAPEDECK_TEST(TestWorkspaces)
 #include "tst_workspaces.moc"

@@ -8,6 +8,7 @@
 #include "app/notebook/view/code_editor.h"
 #include "app/notebook/view/popups.h"
 #include "tests/app/window_fixture.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::app;
 
@@ -141,5 +142,5 @@ class TestWriting : public QObject {
   }
 };
 
-QTEST_MAIN(TestWriting)
+TAPEDECK_TEST(TestWriting)
 #include "tst_writing.moc"

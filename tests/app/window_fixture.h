@@ -12,7 +12,7 @@
 #include <memory>
 
 #include "app/notebook/view/notebook_view.h"
-#include "app/shell/main_window.h"
+#include "app/shell/window/main_window.h"
 #include "inspector/panels/ops/timeline_view.h"
 #include "inspector/panels/tape/tape_view.h"
 #include "inspector/panels/tensor/tensor_view.h"

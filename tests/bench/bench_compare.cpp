@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engine/debug/compare/comparisons.h"
-#include "engine/ops/ops.h"
-#include "engine/record/replay.h"
+#include "engine/ops/core/ops.h"
+#include "engine/record/replay/replay.h"
 
 using namespace tapedeck;
 using namespace tapedeck::debug;

@@ -11,8 +11,8 @@
 
 #include "engine/backend/devices.h"
 #include "engine/cpu/parallel.h"
-#include "engine/ops/ops.h"
-#include "engine/ops/placement.h"
+#include "engine/ops/core/ops.h"
+#include "engine/ops/core/placement.h"
 #include "engine/tape/tape.h"
 #include "engine/tensor/device_memory.h"
 #include "tests/bench/machine.h"

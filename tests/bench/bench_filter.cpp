@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "engine/debug/find_records.h"
-#include "engine/ops/ops.h"
-#include "engine/record/scope.h"
+#include "engine/ops/core/ops.h"
+#include "engine/record/trace/scope.h"
 
 using namespace tapedeck;
 

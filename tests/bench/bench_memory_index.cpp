@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/debug/memory/memory.h"
-#include "engine/ops/ops.h"
+#include "engine/ops/core/ops.h"
 #include "engine/tape/tape.h"
 
 using namespace tapedeck;

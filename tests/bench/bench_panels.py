@@ -15,7 +15,7 @@ import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, os.pardir, "python"))
+sys.path.insert(0, os.path.join(HERE, os.pardir, "python", "helpers"))
 from debug_client import Client, decode  # noqa: E402
 from loop_process import LoopProcess  # noqa: E402
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "engine/debug/profile/profile.h"
-#include "engine/ops/ops.h"
-#include "engine/record/scope.h"
+#include "engine/ops/core/ops.h"
+#include "engine/record/trace/scope.h"
 #include "engine/tape/tape.h"
 
 using namespace tapedeck;

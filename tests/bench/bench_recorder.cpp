@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "engine/debug/server.h"
-#include "engine/ops/ops.h"
+#include "engine/ops/core/ops.h"
 
 using namespace tapedeck;
 

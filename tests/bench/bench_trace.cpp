@@ -10,9 +10,9 @@
 
 #include "engine/debug/describe.h"
 #include "engine/debug/find_records.h"
-#include "engine/ops/ops.h"
-#include "engine/record/replay.h"
-#include "engine/record/scope.h"
+#include "engine/ops/core/ops.h"
+#include "engine/record/replay/replay.h"
+#include "engine/record/trace/scope.h"
 #include "engine/record/trace_file/open.h"
 #include "engine/record/trace_file/save.h"
 #include "engine/tape/tape.h"

@@ -8,8 +8,8 @@
 #include <random>
 
 #include "engine/debug/why/why.h"
-#include "engine/ops/ops.h"
-#include "engine/record/replay.h"
+#include "engine/ops/core/ops.h"
+#include "engine/record/replay/replay.h"
 #include "engine/tape/tape.h"
 
 using namespace tapedeck;

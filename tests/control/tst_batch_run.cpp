@@ -1,6 +1,7 @@
 // A run with nobody there ends in every case: with a session that is not real.
 #include "app/control/batch_run.h"
 #include "tests/control/control_world.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -257,5 +258,5 @@ class TestBatchRun : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestBatchRun)
+TAPEDECK_TEST(TestBatchRun)
 #include "tst_batch_run.moc"

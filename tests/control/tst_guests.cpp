@@ -8,6 +8,7 @@
 #include "app/control/session_text.h"
 #include "app/control/trace_document.h"
 #include "tests/control/control_world.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -190,5 +191,5 @@ class TestGuests : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestGuests)
+TAPEDECK_TEST(TestGuests)
 #include "tst_guests.moc"

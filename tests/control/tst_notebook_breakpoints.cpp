@@ -2,6 +2,7 @@
 #include <QtTest>
 
 #include "app/control/notebook_breakpoints.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -157,5 +158,5 @@ class TestNotebookBreakpoints : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestNotebookBreakpoints)
+TAPEDECK_TEST(TestNotebookBreakpoints)
 #include "tst_notebook_breakpoints.moc"

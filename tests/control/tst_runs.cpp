@@ -4,8 +4,9 @@
 #include "app/control/session_notices.h"
 #include "app/control/session_options.h"
 #include "app/control/session_text.h"
-#include "inspector/model/breakpoints_model.h"
+#include "inspector/model/breakpoints/breakpoints_model.h"
 #include "tests/control/control_world.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -329,5 +330,5 @@ class TestRuns : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestRuns)
+TAPEDECK_TEST(TestRuns)
 #include "tst_runs.moc"

@@ -1,5 +1,6 @@
 // What each key means in each state of the session.
 #include "tests/control/control_world.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -322,5 +323,5 @@ class TestStepper : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestStepper)
+TAPEDECK_TEST(TestStepper)
 #include "tst_stepper.moc"

@@ -1,9 +1,10 @@
 // Casts of a GPU among all dtypes of numbers and truth values give what the op gives on the CPU.
 #include <cstring>
 
-#include "engine/ops/ops.h"
+#include "engine/ops/core/ops.h"
 #include "engine/tensor/tensor.h"
 #include "tests/cuda/gpu_values.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 
@@ -97,5 +98,5 @@ class CastsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(CastsTest)
+TAPEDECK_TEST(CastsTest)
 #include "tst_casts.moc"

@@ -1,6 +1,7 @@
 // Decompositions with orthogonal vectors on a GPU against the CPU's: QR, eigenvectors and singular vectors of
 // any size, batch and condition; and where NaN goes in decompositions of every kind.
 #include "compared_matrices.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::cuda;
@@ -256,5 +257,5 @@ class DecompositionsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(DecompositionsTest)
+TAPEDECK_TEST(DecompositionsTest)
 #include "tst_decompositions.moc"

@@ -1,6 +1,7 @@
 // The incomplete gamma and beta functions on the GPU come from the source that the CPU has.
 #include "engine/cpu/kernels.h"
 #include "tests/cuda/gpu_values.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 
@@ -67,5 +68,5 @@ class DistributionsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(DistributionsTest)
+TAPEDECK_TEST(DistributionsTest)
 #include "tst_distributions.moc"

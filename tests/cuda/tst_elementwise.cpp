@@ -1,8 +1,9 @@
 // Elementwise kernels of a GPU against the CPU's: the bits are the same where both fuse products with sums.
 #include <array>
 
-#include "engine/cpu/elementwise.h"
+#include "engine/cpu/loops/elementwise.h"
 #include "tests/cuda/gpu_values.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using kernels::Binary;
@@ -354,5 +355,5 @@ class ElementwiseTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ElementwiseTest)
+TAPEDECK_TEST(ElementwiseTest)
 #include "tst_elementwise.moc"

@@ -8,12 +8,13 @@
 #include <map>
 
 #include "engine/backend/devices.h"
-#include "engine/ops/linear_algebra.h"
-#include "engine/ops/placement.h"
+#include "engine/ops/core/placement.h"
+#include "engine/ops/linear_algebra/linear_algebra.h"
 #include "engine/tensor/device_memory.h"
 #include "tests/cuda/emulated.h"
-#include "tests/engine/derivative_calls.h"
-#include "tests/engine/row_makers.h"
+#include "tests/engine/ops/derivative_calls.h"
+#include "tests/engine/ops/rows/row_makers.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::testing;
@@ -375,5 +376,5 @@ class GpuOpsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(GpuOpsTest)
+TAPEDECK_TEST(GpuOpsTest)
 #include "tst_gpu_ops.moc"

@@ -4,6 +4,7 @@
 
 #include "engine/cpu/kernels.h"
 #include "tests/cuda/gpu_values.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 
@@ -348,5 +349,5 @@ class IndicesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(IndicesTest)
+TAPEDECK_TEST(IndicesTest)
 #include "tst_indices.moc"

@@ -6,14 +6,15 @@
 #include "engine/backend/devices.h"
 #include "engine/debug/compare/value_difference.h"
 #include "engine/debug/tile.h"
-#include "engine/ops/ops.h"
-#include "engine/ops/placement.h"
-#include "engine/record/break_values.h"
-#include "engine/record/finite.h"
-#include "engine/record/health_gauges.h"
+#include "engine/ops/core/ops.h"
+#include "engine/ops/core/placement.h"
+#include "engine/record/breakpoints/break_values.h"
+#include "engine/record/health/health_gauges.h"
+#include "engine/record/values/finite.h"
 #include "tests/cuda/emulated.h"
-#include "tests/engine/breakpoint_session.h"
-#include "tests/engine/compared_runs.h"
+#include "tests/engine/debug/compared_runs.h"
+#include "tests/engine/record/breakpoint_session.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 
@@ -355,5 +356,5 @@ class InspectionTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(InspectionTest)
+TAPEDECK_TEST(InspectionTest)
 #include "tst_inspection.moc"

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "tests/cuda/gpu_values.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 
@@ -109,5 +110,5 @@ class LateErrorsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(LateErrorsTest)
+TAPEDECK_TEST(LateErrorsTest)
 #include "tst_late_errors.moc"

@@ -4,6 +4,7 @@
 
 #include "compared.h"
 #include "engine/cpu/kernels.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::cuda;
@@ -218,5 +219,5 @@ class TestLayers : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestLayers)
+TAPEDECK_TEST(TestLayers)
 #include "tst_layers.moc"

@@ -1,6 +1,7 @@
 // Systems of equations, inverses and determinants on a GPU, with the factors that they are solved by, against
 // the CPU's; a matrix that has none is told in the CPU's words.
 #include "compared_matrices.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::cuda;
@@ -216,5 +217,5 @@ class LinearSystemsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(LinearSystemsTest)
+TAPEDECK_TEST(LinearSystemsTest)
 #include "tst_linear_systems.moc"

@@ -1,6 +1,7 @@
 // Sorted rows, and rows joined by number, on the GPU are the CPU's.
 #include "engine/cpu/kernels.h"
 #include "tests/cuda/gpu_values.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using kernels::Segment;
@@ -152,5 +153,5 @@ class OrderingTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(OrderingTest)
+TAPEDECK_TEST(OrderingTest)
 #include "tst_ordering.moc"

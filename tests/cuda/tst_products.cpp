@@ -4,6 +4,7 @@
 
 #include "compared.h"
 #include "engine/cpu/kernels.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::cuda;
@@ -244,5 +245,5 @@ class TestProducts : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestProducts)
+TAPEDECK_TEST(TestProducts)
 #include "tst_products.moc"

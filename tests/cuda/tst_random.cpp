@@ -4,6 +4,7 @@
 #include "engine/cpu/kernels.h"
 #include "tests/cuda/gpu_values.h"
 #include "tests/engine/expect_error.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using kernels::StreamPlace;
@@ -108,5 +109,5 @@ class RandomTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RandomTest)
+TAPEDECK_TEST(RandomTest)
 #include "tst_random.moc"

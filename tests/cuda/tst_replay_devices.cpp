@@ -2,10 +2,11 @@
 #include <QtTest>
 
 #include "engine/backend/devices.h"
-#include "engine/ops/ops.h"
-#include "engine/ops/placement.h"
-#include "engine/record/branch.h"
-#include "tests/engine/served.h"
+#include "engine/ops/core/ops.h"
+#include "engine/ops/core/placement.h"
+#include "engine/record/replay/branch.h"
+#include "tests/engine/debug/served.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 
@@ -136,5 +137,5 @@ class ReplayDevicesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ReplayDevicesTest)
+TAPEDECK_TEST(ReplayDevicesTest)
 #include "tst_replay_devices.moc"

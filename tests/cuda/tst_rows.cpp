@@ -1,6 +1,7 @@
 // Reductions and softmax on the GPU have the CPU's bits.
 #include "engine/cpu/kernels.h"
 #include "tests/cuda/gpu_values.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using kernels::Reduction;
@@ -171,5 +172,5 @@ class RowsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RowsTest)
+TAPEDECK_TEST(RowsTest)
 #include "tst_rows.moc"

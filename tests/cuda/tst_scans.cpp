@@ -1,6 +1,7 @@
 // Running sums, products, logarithms of sums and maxima on the GPU, beside the CPU's.
 #include "engine/cpu/kernels.h"
 #include "tests/cuda/gpu_values.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using kernels::Scan;
@@ -169,5 +170,5 @@ class ScansTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ScansTest)
+TAPEDECK_TEST(ScansTest)
 #include "tst_scans.moc"

@@ -1,6 +1,7 @@
 // Attention and recurrent layers on a GPU against the CPU's.
 #include "compared.h"
 #include "engine/cpu/kernels.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::cuda;
@@ -294,5 +295,5 @@ class TestSequences : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestSequences)
+TAPEDECK_TEST(TestSequences)
 #include "tst_sequences.moc"

@@ -4,10 +4,11 @@
 #include <fstream>
 
 #include "engine/backend/devices.h"
-#include "engine/ops/placement.h"
-#include "tests/engine/raw_client.h"
-#include "tests/engine/recording.h"
-#include "tests/engine/traced_program.h"
+#include "engine/ops/core/placement.h"
+#include "tests/engine/debug/raw_client.h"
+#include "tests/engine/record/recording.h"
+#include "tests/engine/record/traced_program.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace traced;
@@ -121,5 +122,5 @@ class TraceDevicesTest : public QObject {
   Wanted wanted_;
 };
 
-QTEST_GUILESS_MAIN(TraceDevicesTest)
+TAPEDECK_TEST(TraceDevicesTest)
 #include "tst_trace_devices.moc"

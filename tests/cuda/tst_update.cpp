@@ -3,6 +3,7 @@
 
 #include "compared.h"
 #include "engine/cpu/kernels.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::cuda;
@@ -125,5 +126,5 @@ class TestUpdate : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TestUpdate)
+TAPEDECK_TEST(TestUpdate)
 #include "tst_update.moc"

@@ -8,6 +8,7 @@
 #include "engine/data/state.h"
 #include "engine/data/threads.h"
 #include "tests/engine/expect_error.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::data;
@@ -196,5 +197,5 @@ class TestDataset : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestDataset)
+TAPEDECK_TEST(TestDataset)
 #include "tst_dataset.moc"

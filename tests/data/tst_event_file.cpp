@@ -12,6 +12,7 @@
 #include "engine/data/record_file.h"
 #include "tests/data/mutation.h"
 #include "tests/engine/expect_error.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::data;
@@ -174,5 +175,5 @@ class TestEventFile : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestEventFile)
+TAPEDECK_TEST(TestEventFile)
 #include "tst_event_file.moc"

@@ -5,6 +5,7 @@
 #include "engine/data/image_codec.h"
 #include "tests/data/mutation.h"
 #include "tests/engine/expect_error.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::data;
@@ -176,5 +177,5 @@ class TestImageCodec : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestImageCodec)
+TAPEDECK_TEST(TestImageCodec)
 #include "tst_image_codec.moc"

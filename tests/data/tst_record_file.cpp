@@ -8,6 +8,7 @@
 #include "engine/data/record_file.h"
 #include "tests/data/mutation.h"
 #include "tests/engine/expect_error.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::data;
@@ -177,5 +178,5 @@ class TestRecordFile : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestRecordFile)
+TAPEDECK_TEST(TestRecordFile)
 #include "tst_record_file.moc"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/ops/observer.h"
+#include "engine/ops/core/observer.h"
 
 /// Listens from its construction to its destruction.
 class EventLog : public tapedeck::Observer {

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "engine/debug/describe.h"
-#include "engine/ops/core_ops.h"
-#include "engine/ops/run_op.h"
+#include "engine/ops/core/core_ops.h"
+#include "engine/ops/core/run_op.h"
 #include "engine/record/recorder.h"
 #include "engine/tape/tape.h"
 #include "tests/engine/expect_error.h"

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <string>
 
-#include "engine/ops/core_ops.h"
-#include "engine/ops/run_op.h"
+#include "engine/ops/core/core_ops.h"
+#include "engine/ops/core/run_op.h"
 
 namespace test_ops {
 

@@ -1,7 +1,7 @@
 // A KernelSession with everything that it told, for the tests.
 #pragma once
 
-#include "app/kernel/kernel_session.h"
+#include "app/kernel/jupyter/kernel_session.h"
 #include "tests/patience.h"
 
 namespace tapedeck::app {

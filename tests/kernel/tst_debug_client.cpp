@@ -3,9 +3,10 @@
 #include <QSignalSpy>
 #include <QTemporaryDir>
 
-#include "app/kernel/debug_client.h"
+#include "app/kernel/debug/debug_client.h"
 #include "tests/kernel/fake_debug_server.h"
 #include "tests/kernel/session_probe.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -325,5 +326,5 @@ void TestDebugClient::closeDisconnects() {
   QVERIFY(peers.replies.isEmpty());
 }
 
-QTEST_GUILESS_MAIN(TestDebugClient)
+TAPEDECK_TEST(TestDebugClient)
 #include "tst_debug_client.moc"

@@ -1,5 +1,6 @@
 // The Jupyter client against the real ipykernel.
 #include "tests/kernel/session_probe.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::app;
 
@@ -366,5 +367,5 @@ void TestJupyterClient::exitInACellEndsTheSessionAndSaysSo() {
   QCOMPARE(run(*probe_, "c", "1"), QString("ok"));
 }
 
-QTEST_GUILESS_MAIN(TestJupyterClient)
+TAPEDECK_TEST(TestJupyterClient)
 #include "tst_jupyter_client.moc"

@@ -3,10 +3,11 @@
 #include <QTemporaryDir>
 #include <zmq.hpp>
 
-#include "app/kernel/connection.h"
 #include "app/kernel/event_outbox.h"
-#include "app/kernel/jupyter_message.h"
+#include "app/kernel/jupyter/connection.h"
+#include "app/kernel/jupyter/jupyter_message.h"
 #include "tests/kernel/session_probe.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::app;
 using nlohmann::json;
@@ -436,5 +437,5 @@ void TestJupyterWire::aCellOfAnotherProgramKeepsTheSessionBusy() {
   QCOMPARE(probe.session.state(), KernelState::idle);
 }
 
-QTEST_GUILESS_MAIN(TestJupyterWire)
+TAPEDECK_TEST(TestJupyterWire)
 #include "tst_jupyter_wire.moc"

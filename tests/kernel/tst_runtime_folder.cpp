@@ -4,9 +4,10 @@
 
 #include <QTemporaryDir>
 
-#include "app/kernel/connection.h"
-#include "app/kernel/runtime_folder.h"
+#include "app/kernel/jupyter/connection.h"
+#include "app/kernel/process/runtime_folder.h"
 #include "tests/kernel/session_probe.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::app;
 
@@ -112,5 +113,5 @@ void TestRuntimeFolder::aLongRuntimeFolderIsNotUsed() {
   QVERIFY(makeConnection(folder.path(), "ipc").debugEndpoint().size() <= int(qstrlen("ipc://")) + 107);
 }
 
-QTEST_GUILESS_MAIN(TestRuntimeFolder)
+TAPEDECK_TEST(TestRuntimeFolder)
 #include "tst_runtime_folder.moc"

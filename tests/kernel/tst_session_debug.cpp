@@ -1,5 +1,6 @@
 // The app's own session process, engine and debug server in it, as the inspector sees it.
 #include "tests/kernel/session_probe.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -197,5 +198,5 @@ void TestSessionDebug::theDeathOfTheProcessDisconnects() {
   }
 }
 
-QTEST_GUILESS_MAIN(TestSessionDebug)
+TAPEDECK_TEST(TestSessionDebug)
 #include "tst_session_debug.moc"

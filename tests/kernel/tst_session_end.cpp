@@ -3,10 +3,12 @@
 
 #include <QRegularExpression>
 #include <QTemporaryDir>
+#include <memory>
 
-#include "app/kernel/reaper.h"
-#include "app/kernel/runtime_folder.h"
+#include "app/kernel/process/reaper.h"
+#include "app/kernel/process/runtime_folder.h"
 #include "tests/kernel/session_probe.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::app;
 
@@ -54,8 +56,12 @@ QStringList internetSockets(qint64 process) {
 class TestSessionEnd : public QObject {
   Q_OBJECT
 
+ public:
+  static inline qint64 last_process = 0;  ///< of a session that is open when the program ends
+
  private:
   QTemporaryDir runtime_;
+  std::unique_ptr<Probe> open_at_the_end_;
 
   /// A session process that does not end when it is asked to, nor when it is terminated.
   static qint64 startStubborn(Probe& probe) {
@@ -148,24 +154,26 @@ class TestSessionEnd : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(QDir(RuntimeFolder::baseFolder()).entryList({"s-*"}, QDir::Dirs).isEmpty(),
                              generous);
   }
+
+  void cleanupTestCase() {
+    open_at_the_end_ = std::make_unique<Probe>();
+    if (startAndWait(*open_at_the_end_)) last_process = open_at_the_end_->session.processId();
+  }
 };
 
-int main(int argc, char** argv) {
-  // At its end the program leaves no process behind, also where no event loop runs any more.
-  qint64 left = 0;
-  int failures = 0;
-  {
-    QCoreApplication application(argc, argv);
-    TestSessionEnd test;
-    failures = QTest::qExec(&test, argc, argv);
-    Probe probe;
-    if (startAndWait(probe)) left = probe.session.processId();
-  }
+namespace {
+
+/// At its end the program leaves no process behind, also where no event loop runs any more.
+int sessionsLeftAtTheEnd() {
+  const qint64 left = TestSessionEnd::last_process;
   for (int i = 0; i < 1000 && left > 0 && !hasEnded(left); ++i) QThread::msleep(10);
-  if (left == 0 || !hasEnded(left)) {
-    qWarning("the session process %lld outlived the program's end", left);
-    return failures + 1;
-  }
-  return failures;
+  if (left != 0 && hasEnded(left)) return 0;
+  qWarning("the session process %lld outlived the program's end", left);
+  return 1;
 }
+
+}  // namespace
+
+TAPEDECK_TEST(TestSessionEnd, .alone = "it watches what is left after the program's end",
+              .after = sessionsLeftAtTheEnd)
 #include "tst_session_end.moc"

@@ -1,6 +1,7 @@
 // Variables, frames and code at a stop, from the app's own session process.
 #include "engine/protocol/codec.h"
 #include "tests/kernel/session_probe.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
@@ -272,5 +273,5 @@ void TestSessionFrames::statisticsAreOfTheValueAsItIs() {
            std::string("bad_request"));
 }
 
-QTEST_GUILESS_MAIN(TestSessionFrames)
+TAPEDECK_TEST(TestSessionFrames)
 #include "tst_session_frames.moc"

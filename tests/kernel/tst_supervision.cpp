@@ -4,8 +4,9 @@
 #include <QRandomGenerator>
 #include <QTemporaryDir>
 
-#include "app/kernel/death_report.h"
+#include "app/kernel/process/death_report.h"
 #include "tests/kernel/session_probe.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::app;
 
@@ -383,5 +384,5 @@ void TestSupervision::sentences() {
   QVERIFY2(sentence.startsWith(start), qPrintable(sentence));
 }
 
-QTEST_GUILESS_MAIN(TestSupervision)
+TAPEDECK_TEST(TestSupervision)
 #include "tst_supervision.moc"

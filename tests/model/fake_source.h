@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "inspector/model/source.h"
+#include "inspector/model/session/source.h"
 #include "tests/patience.h"
 
 namespace tapedeck::test {

@@ -3,7 +3,7 @@
 
 #include <QStringList>
 
-#include "inspector/model/tape_graph.h"
+#include "inspector/model/tape/tape_graph.h"
 
 namespace tapedeck::test {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "inspector/model/tensor_model.h"
+#include "inspector/model/tensor/tensor_model.h"
 #include "tests/model/fake_source.h"
 #include "tests/model/records_text.h"
 

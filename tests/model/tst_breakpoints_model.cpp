@@ -4,9 +4,10 @@
 // Designated initializers name what matters; the rest has its defaults.
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
-#include "inspector/model/breakpoints_model.h"
-#include "inspector/model/condition_completion.h"
+#include "inspector/model/breakpoints/breakpoints_model.h"
+#include "inspector/model/breakpoints/condition_completion.h"
 #include "tests/model/fake_source.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::inspector;
@@ -186,5 +187,5 @@ class TestBreakpointsModel : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestBreakpointsModel)
+TAPEDECK_TEST(TestBreakpointsModel)
 #include "tst_breakpoints_model.moc"

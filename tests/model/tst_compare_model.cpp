@@ -1,10 +1,11 @@
 // Compare without a window: what is asked of a session, and what is shown of its answers.
 #include <QtTest>
 
-#include "inspector/model/cell_names.h"
-#include "inspector/model/compare_rows.h"
+#include "inspector/model/compare/compare_rows.h"
+#include "inspector/model/session/cell_names.h"
 #include "tests/model/fake_source.h"
 #include "tests/model/records_text.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::inspector;
@@ -356,5 +357,5 @@ class TestCompareModel : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestCompareModel)
+TAPEDECK_TEST(TestCompareModel)
 #include "tst_compare_model.moc"

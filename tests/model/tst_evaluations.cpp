@@ -2,9 +2,10 @@
 #include <QAbstractItemModelTester>
 #include <QtTest>
 
-#include "inspector/model/console_model.h"
-#include "inspector/model/watch_model.h"
+#include "inspector/model/variables/console_model.h"
+#include "inspector/model/variables/watch_model.h"
 #include "tests/model/variables_world.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::inspector;
@@ -123,5 +124,5 @@ class TestEvaluations : public QObject {
   std::unique_ptr<World> world_;
 };
 
-QTEST_GUILESS_MAIN(TestEvaluations)
+TAPEDECK_TEST(TestEvaluations)
 #include "tst_evaluations.moc"

@@ -2,9 +2,10 @@
 #include <QSignalSpy>
 #include <QtTest>
 
-#include "inspector/model/health_model.h"
+#include "inspector/model/runs/health_model.h"
 #include "tests/model/fake_source.h"
 #include "tests/model/records_text.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::inspector;
@@ -204,5 +205,5 @@ class TestHealthModel : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestHealthModel)
+TAPEDECK_TEST(TestHealthModel)
 #include "tst_health_model.moc"

@@ -2,9 +2,10 @@
 #include <QSignalSpy>
 #include <QtTest>
 
-#include "inspector/model/memory_model.h"
+#include "inspector/model/runs/memory_model.h"
 #include "tests/model/fake_source.h"
 #include "tests/model/records_text.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::inspector;
@@ -261,5 +262,5 @@ class TestMemoryModel : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestMemoryModel)
+TAPEDECK_TEST(TestMemoryModel)
 #include "tst_memory_model.moc"

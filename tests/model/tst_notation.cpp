@@ -4,7 +4,8 @@
 #include <limits>
 #include <random>
 
-#include "inspector/model/notation.h"
+#include "inspector/model/tensor/notation.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::inspector;
 
@@ -82,5 +83,5 @@ class TestNotation : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestNotation)
+TAPEDECK_TEST(TestNotation)
 #include "tst_notation.moc"

@@ -5,8 +5,9 @@
 #include <functional>
 #include <limits>
 
-#include "inspector/model/picture_model.h"
+#include "inspector/model/runs/picture_model.h"
 #include "tests/model/fake_source.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using inspector::PictureModel;
@@ -223,5 +224,5 @@ class TestPictureModel : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestPictureModel)
+TAPEDECK_TEST(TestPictureModel)
 #include "tst_picture_model.moc"

@@ -4,9 +4,10 @@
 #include <functional>
 #include <map>
 
-#include "inspector/model/profile_model.h"
-#include "inspector/model/profile_text.h"
-#include "inspector/model/source.h"
+#include "inspector/model/runs/profile_model.h"
+#include "inspector/model/runs/profile_text.h"
+#include "inspector/model/session/source.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::inspector;
@@ -302,5 +303,5 @@ class TestProfileModel : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestProfileModel)
+TAPEDECK_TEST(TestProfileModel)
 #include "tst_profile_model.moc"

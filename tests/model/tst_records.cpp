@@ -3,9 +3,10 @@
 #include <QSignalSpy>
 #include <QTest>
 
-#include "inspector/model/records_model.h"
+#include "inspector/model/ops/records_model.h"
 #include "tests/model/fake_source.h"
 #include "tests/model/records_text.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using inspector::Direction;
@@ -407,5 +408,5 @@ void TestRecords::rowsAndRecordsFindEachOther() {
   QCOMPARE(model.rowOf(108), 1);
 }
 
-QTEST_GUILESS_MAIN(TestRecords)
+TAPEDECK_TEST(TestRecords)
 #include "tst_records.moc"

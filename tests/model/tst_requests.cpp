@@ -1,8 +1,9 @@
 // Requests through the session: who gets an answer, and who must not.
 #include <QTest>
 
-#include "inspector/model/session.h"
+#include "inspector/model/session/session.h"
 #include "tests/model/fake_source.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using inspector::Session;
@@ -163,5 +164,5 @@ void TestRequests::sendTellsFailures() {
   QCOMPARE(failures.size(), 1);
 }
 
-QTEST_GUILESS_MAIN(TestRequests)
+TAPEDECK_TEST(TestRequests)
 #include "tst_requests.moc"

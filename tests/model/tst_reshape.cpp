@@ -3,7 +3,8 @@
 #include <QTest>
 
 #include "inspector/model/format.h"
-#include "inspector/model/reshape.h"
+#include "inspector/model/tensor/reshape.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::inspector;
 using Shape = std::vector<std::int64_t>;
@@ -116,5 +117,5 @@ void TestReshape::writesNumbersAlike() {
   QCOMPARE(shapeText({784, 196}), QStringLiteral("784×196"));
 }
 
-QTEST_GUILESS_MAIN(TestReshape)
+TAPEDECK_TEST(TestReshape)
 #include "tst_reshape.moc"

@@ -3,9 +3,10 @@
 #include <QTest>
 #include <cmath>
 
-#include "inspector/model/decimate.h"
-#include "inspector/model/series_model.h"
+#include "inspector/model/runs/decimate.h"
+#include "inspector/model/runs/series_model.h"
 #include "tests/model/fake_source.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using inspector::decimate;
@@ -162,5 +163,5 @@ void TestSeries::decimationShowsThePointsBesideTheRange() {
   QCOMPARE(decimate(steps, values, 10, 20, 100), (std::vector<std::size_t>{0, 1, 2, 3}));
 }
 
-QTEST_GUILESS_MAIN(TestSeries)
+TAPEDECK_TEST(TestSeries)
 #include "tst_series.moc"

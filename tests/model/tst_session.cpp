@@ -3,10 +3,11 @@
 #include <QSignalSpy>
 #include <QTest>
 
-#include "inspector/model/session.h"
+#include "inspector/model/session/session.h"
 #include "tests/model/fake_source.h"
 #include "tests/model/many_records.h"
 #include "tests/model/records_text.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using inspector::Session;
@@ -311,5 +312,5 @@ void TestSession::sendsIntents() {
   QTRY_COMPARE(session.cursor(), 4u);
 }
 
-QTEST_GUILESS_MAIN(TestSession)
+TAPEDECK_TEST(TestSession)
 #include "tst_session.moc"

@@ -2,10 +2,11 @@
 #include <QSignalSpy>
 #include <QTest>
 
-#include "inspector/model/session.h"
+#include "inspector/model/session/session.h"
 #include "tests/model/fake_source.h"
 #include "tests/model/many_records.h"
 #include "tests/model/records_text.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using inspector::Session;
@@ -177,5 +178,5 @@ void TestSessionPages::takesOnlyTheRecordsItAskedFor() {
   QCOMPARE(session.cachedRecord(600), nullptr);
 }
 
-QTEST_GUILESS_MAIN(TestSessionPages)
+TAPEDECK_TEST(TestSessionPages)
 #include "tst_session_pages.moc"

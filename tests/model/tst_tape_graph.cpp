@@ -5,6 +5,7 @@
 
 #include "tests/model/graph_text.h"
 #include "tests/model/records_text.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using inspector::buildTapeGraph;
@@ -252,5 +253,5 @@ void TestTapeGraph::survivesMutatedRecords() {
   }
 }
 
-QTEST_GUILESS_MAIN(TestTapeGraph)
+TAPEDECK_TEST(TestTapeGraph)
 #include "tst_tape_graph.moc"

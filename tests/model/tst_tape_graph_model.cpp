@@ -7,6 +7,7 @@
 #include "tests/model/fake_source.h"
 #include "tests/model/graph_text.h"
 #include "tests/model/records_text.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using inspector::GraphNode;
@@ -225,5 +226,5 @@ void TestTapeGraphModel::everyOpAndVjpOfALongTapeCanBeReached() {
   QTRY_VERIFY(model.graph().nodeOf(first - 1) >= 0);
 }
 
-QTEST_GUILESS_MAIN(TestTapeGraphModel)
+TAPEDECK_TEST(TestTapeGraphModel)
 #include "tst_tape_graph_model.moc"

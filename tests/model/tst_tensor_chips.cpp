@@ -3,6 +3,7 @@
 #include <QTest>
 
 #include "tests/model/tensor_bench.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using inspector::TensorRole;
@@ -193,5 +194,5 @@ void TestTensorChips::aPickBeforeItsRecordIsHereIsShownInItsPlace() {
            TensorRole::output);
 }
 
-QTEST_GUILESS_MAIN(TestTensorChips)
+TAPEDECK_TEST(TestTensorChips)
 #include "tst_tensor_chips.moc"

@@ -3,6 +3,7 @@
 #include <QTest>
 
 #include "tests/model/tensor_bench.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using Bench = test::TensorBench;
@@ -273,5 +274,5 @@ void TestTensor::emptyTensorsAskForNothingWild() {
   QTRY_VERIFY(bench.model.tile());
 }
 
-QTEST_GUILESS_MAIN(TestTensor)
+TAPEDECK_TEST(TestTensor)
 #include "tst_tensor_model.moc"

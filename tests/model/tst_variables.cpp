@@ -3,9 +3,10 @@
 #include <QAbstractItemModelTester>
 #include <QtTest>
 
-#include "inspector/model/value_text.h"
-#include "inspector/model/variables_model.h"
+#include "inspector/model/variables/value_text.h"
+#include "inspector/model/variables/variables_model.h"
 #include "tests/model/variables_world.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::inspector;
@@ -284,5 +285,5 @@ class TestVariables : public QObject {
   std::unique_ptr<World> world_;
 };
 
-QTEST_GUILESS_MAIN(TestVariables)
+TAPEDECK_TEST(TestVariables)
 #include "tst_variables.moc"

@@ -3,8 +3,9 @@
 #include <QTest>
 #include <cmath>
 
-#include "inspector/model/vjp_model.h"
+#include "inspector/model/tape/vjp_model.h"
 #include "tests/model/fake_source.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using inspector::Session;
@@ -269,5 +270,5 @@ class TestVjpModel : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestVjpModel)
+TAPEDECK_TEST(TestVjpModel)
 #include "tst_vjp_model.moc"

@@ -3,9 +3,10 @@
 #include <QSignalSpy>
 #include <QtTest>
 
-#include "inspector/model/tensor_model.h"
-#include "inspector/model/what_if_model.h"
+#include "inspector/model/tensor/tensor_model.h"
+#include "inspector/model/what_if/what_if_model.h"
 #include "tests/model/fake_source.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::inspector;
@@ -376,5 +377,5 @@ class TestWhatIfModel : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestWhatIfModel)
+TAPEDECK_TEST(TestWhatIfModel)
 #include "tst_what_if_model.moc"

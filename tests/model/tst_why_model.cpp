@@ -2,9 +2,10 @@
 #include <QSignalSpy>
 #include <QtTest>
 
-#include "inspector/model/why.h"
+#include "inspector/model/what_if/why.h"
 #include "tests/model/fake_source.h"
 #include "tests/model/records_text.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::inspector;
@@ -220,5 +221,5 @@ class TestWhyModel : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestWhyModel)
+TAPEDECK_TEST(TestWhyModel)
 #include "tst_why_model.moc"

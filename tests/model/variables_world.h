@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "inspector/model/frames_model.h"
-#include "inspector/model/value_tree.h"
+#include "inspector/model/variables/frames_model.h"
+#include "inspector/model/variables/value_tree.h"
 #include "tests/model/fake_source.h"
 
 namespace tapedeck::test {

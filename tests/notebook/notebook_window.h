@@ -6,7 +6,7 @@
 
 #include "app/notebook/output/output_area.h"
 #include "app/notebook/output/rich_output.h"
-#include "app/notebook/output/static_text.h"
+#include "app/notebook/output/text/static_text.h"
 #include "app/notebook/view/cell_widget.h"
 #include "app/notebook/view/code_editor.h"
 #include "app/notebook/view/notebook_view.h"

@@ -6,6 +6,7 @@
 
 #include "app/notebook/document/document.h"
 #include "tests/notebook/sample_notebook.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::app;
 
@@ -398,5 +399,5 @@ class TestDocument : public QObject {
   }
 };
 
-QTEST_MAIN(TestDocument)
+TAPEDECK_TEST(TestDocument)
 #include "tst_document.moc"

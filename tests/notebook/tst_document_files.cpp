@@ -13,6 +13,7 @@
 #include "app/notebook/document/document.h"
 #include "app/notebook/document/json_text.h"
 #include "tests/notebook/sample_notebook.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::app;
 
@@ -271,6 +272,6 @@ class TestDocumentFiles : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestDocumentFiles)
+TAPEDECK_TEST(TestDocumentFiles)
 
 #include "tst_document_files.moc"

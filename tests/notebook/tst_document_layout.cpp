@@ -5,6 +5,7 @@
 
 #include "app/notebook/document/nbformat.h"
 #include "tests/notebook/sample_notebook.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::app;
 
@@ -191,5 +192,5 @@ class TestDocumentLayout : public QObject {
   static NotebookData read(const QByteArray& file) { return readNotebook(file, "program.ipynb"); }
 };
 
-QTEST_MAIN(TestDocumentLayout)
+TAPEDECK_TEST(TestDocumentLayout)
 #include "tst_document_layout.moc"

@@ -4,6 +4,7 @@
 
 #include "app/notebook/document/document.h"
 #include "tests/notebook/sample_notebook.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::app;
 
@@ -61,5 +62,5 @@ class TestDocumentOutputs : public QObject {
   }
 };
 
-QTEST_MAIN(TestDocumentOutputs)
+TAPEDECK_TEST(TestDocumentOutputs)
 #include "tst_document_outputs.moc"

@@ -10,11 +10,12 @@
 #include <QXmlStreamReader>
 #include <QtTest>
 
+#include "app/notebook/output/html/maths.h"
+#include "app/notebook/output/html/svg_check.h"
 #include "app/notebook/output/image_output.h"
-#include "app/notebook/output/maths.h"
 #include "app/notebook/output/rich_document.h"
-#include "app/notebook/output/svg_check.h"
 #include "tests/notebook/notebook_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::app;
 using nlohmann::json;
@@ -305,5 +306,5 @@ class TestLegibleText : public QObject {
   }
 };
 
-QTEST_MAIN(TestLegibleText)
+TAPEDECK_TEST(TestLegibleText)
 #include "tst_legible_text.moc"

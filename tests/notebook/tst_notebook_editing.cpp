@@ -12,15 +12,16 @@
 #include <QToolButton>
 #include <QtTest>
 
-#include "app/notebook/output/input_line.h"
 #include "app/notebook/output/output_area.h"
-#include "app/notebook/output/static_text.h"
+#include "app/notebook/output/text/input_line.h"
+#include "app/notebook/output/text/static_text.h"
 #include "app/notebook/view/cell_toolbar.h"
 #include "app/notebook/view/cell_widget.h"
 #include "app/notebook/view/code_editor.h"
 #include "app/notebook/view/notebook_view.h"
 #include "app/notebook/view/popups.h"
 #include "tests/notebook/notebook_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::app;
 using nlohmann::json;
@@ -284,5 +285,5 @@ class TestNotebookEditing : public QObject {
   }
 };
 
-QTEST_MAIN(TestNotebookEditing)
+TAPEDECK_TEST(TestNotebookEditing)
 #include "tst_notebook_editing.moc"

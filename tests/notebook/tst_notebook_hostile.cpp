@@ -14,12 +14,13 @@
 #include "app/notebook/output/image_output.h"
 #include "app/notebook/output/output_area.h"
 #include "app/notebook/output/rich_output.h"
-#include "app/notebook/output/static_text.h"
-#include "app/notebook/output/text_output.h"
+#include "app/notebook/output/text/static_text.h"
+#include "app/notebook/output/text/text_output.h"
 #include "app/notebook/view/cell_widget.h"
 #include "app/notebook/view/code_editor.h"
 #include "app/notebook/view/notebook_view.h"
 #include "tests/notebook/notebook_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::app;
 using nlohmann::json;
@@ -256,5 +257,5 @@ class TestNotebookHostile : public QObject {
   }
 };
 
-QTEST_MAIN(TestNotebookHostile)
+TAPEDECK_TEST(TestNotebookHostile)
 #include "tst_notebook_hostile.moc"

@@ -6,9 +6,10 @@
 #include <QToolButton>
 #include <QtTest>
 
-#include "app/notebook/output/text_output.h"
+#include "app/notebook/output/text/text_output.h"
 #include "app/notebook/view/source_excerpt.h"
 #include "tests/notebook/notebook_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::app;
 using nlohmann::json;
@@ -232,5 +233,5 @@ class TestNotebookLarge : public QObject {
   }
 };
 
-QTEST_MAIN(TestNotebookLarge)
+TAPEDECK_TEST(TestNotebookLarge)
 #include "tst_notebook_large.moc"

@@ -6,13 +6,14 @@
 #include <QTreeWidget>
 
 #include "app/notebook/output/rich_output.h"
-#include "app/notebook/output/static_text.h"
+#include "app/notebook/output/text/static_text.h"
 #include "app/notebook/view/cell_toolbar.h"
 #include "app/notebook/view/notebook_keys.h"
 #include "app/notebook/view/outline.h"
 #include "app/notebook/view/outline_model.h"
 #include "inspector/ui/appearance.h"
 #include "tests/notebook/notebook_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::app;
 using nlohmann::json;
@@ -328,5 +329,5 @@ class TestNotebookNavigation : public QObject {
   }
 };
 
-QTEST_MAIN(TestNotebookNavigation)
+TAPEDECK_TEST(TestNotebookNavigation)
 #include "tst_notebook_navigation.moc"

@@ -13,12 +13,13 @@
 #include "app/notebook/output/image_output.h"
 #include "app/notebook/output/output_area.h"
 #include "app/notebook/output/rich_output.h"
-#include "app/notebook/output/static_text.h"
-#include "app/notebook/output/text_output.h"
+#include "app/notebook/output/text/static_text.h"
+#include "app/notebook/output/text/text_output.h"
 #include "app/notebook/view/cell_widget.h"
 #include "app/notebook/view/code_editor.h"
 #include "app/notebook/view/notebook_view.h"
 #include "tests/notebook/notebook_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::app;
 using nlohmann::json;
@@ -221,5 +222,5 @@ class TestNotebookOutputs : public QObject {
   }
 };
 
-QTEST_MAIN(TestNotebookOutputs)
+TAPEDECK_TEST(TestNotebookOutputs)
 #include "tst_notebook_outputs.moc"

@@ -7,6 +7,7 @@
 
 #include "app/notebook/view/notebook_view.h"
 #include "tests/notebook/sample_notebook.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::app;
 
@@ -167,5 +168,5 @@ class NotebookPictures : public QObject {
   }
 };
 
-QTEST_MAIN(NotebookPictures)
+TAPEDECK_TEST(NotebookPictures)
 #include "tst_notebook_pictures.moc"

@@ -9,10 +9,11 @@
 #include <QToolButton>
 #include <QtTest>
 
-#include "app/notebook/output/text_output.h"
-#include "app/notebook/output/text_preparer.h"
+#include "app/notebook/output/text/text_output.h"
+#include "app/notebook/output/text/text_preparer.h"
 #include "tests/notebook/heavy_contents.h"
 #include "tests/notebook/notebook_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::app;
 using nlohmann::json;
@@ -218,5 +219,5 @@ class TestOpening : public QObject {
   }
 };
 
-QTEST_MAIN(TestOpening)
+TAPEDECK_TEST(TestOpening)
 #include "tst_opening.moc"

@@ -7,10 +7,11 @@
 
 #include "app/notebook/document/stream_text.h"
 #include "app/notebook/output/output_area.h"
-#include "app/notebook/output/static_text.h"
-#include "app/notebook/output/terminal_text.h"
-#include "app/notebook/output/text_output.h"
+#include "app/notebook/output/text/static_text.h"
+#include "app/notebook/output/text/terminal_text.h"
+#include "app/notebook/output/text/text_output.h"
 #include "app/notebook/view/output_updates.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::app;
 
@@ -162,5 +163,5 @@ class TestOutputStreams : public QObject {
   }
 };
 
-QTEST_MAIN(TestOutputStreams)
+TAPEDECK_TEST(TestOutputStreams)
 #include "tst_output_streams.moc"

@@ -3,11 +3,12 @@
 #include <QRegularExpression>
 #include <QtTest>
 
-#include "app/notebook/output/ansi.h"
-#include "app/notebook/output/html_sanitizer.h"
-#include "app/notebook/output/maths.h"
+#include "app/notebook/output/html/html_sanitizer.h"
+#include "app/notebook/output/html/maths.h"
+#include "app/notebook/output/html/svg_check.h"
 #include "app/notebook/output/notebook_theme.h"
-#include "app/notebook/output/svg_check.h"
+#include "app/notebook/output/text/ansi.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::app;
 
@@ -280,5 +281,5 @@ class TestOutputText : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestOutputText)
+TAPEDECK_TEST(TestOutputText)
 #include "tst_output_text.moc"

@@ -13,6 +13,7 @@
 #include "app/control/recovery.h"
 #include "app/notebook/document/document.h"
 #include "tests/notebook/sample_notebook.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::app;
 
@@ -216,23 +217,25 @@ class TestRecoveryFiles : public QObject {
   }
 };
 
-int main(int argc, char** argv) {
-  if (argc == 3 && QByteArray(argv[1]) == "--crash") {
-    // Another run of this program: works on a notebook, and ends without being asked to.
-    QCoreApplication app(argc, argv);
-    QStandardPaths::setTestModeEnabled(true);
-    Document document;
-    document.recover(QByteArray::fromStdString(
-                         notebookOf(nlohmann::json::array({codeCell("c", "lost = 'é'")})).toStdString()),
-                     argv[2]);
-    RecoveryWriter writer(&document);
-    QObject::connect(&writer, &RecoveryWriter::written, [] { std::raise(SIGKILL); });
-    writer.writeNow();
-    return app.exec();
-  }
+namespace {
+
+/// Another run of the program: works on a notebook, and ends without being asked to.
+int crash(int argc, char** argv) {
+  if (argc != 3) return 1;
   QCoreApplication app(argc, argv);
-  TestRecoveryFiles test;
-  return QTest::qExec(&test, argc, argv);
+  QStandardPaths::setTestModeEnabled(true);
+  Document document;
+  document.recover(QByteArray::fromStdString(
+                       notebookOf(nlohmann::json::array({codeCell("c", "lost = 'é'")})).toStdString()),
+                   argv[2]);
+  RecoveryWriter writer(&document);
+  QObject::connect(&writer, &RecoveryWriter::written, [] { std::raise(SIGKILL); });
+  writer.writeNow();
+  return app.exec();
 }
 
+}  // namespace
+
+TAPEDECK_TEST_PROCESS("--crash", crash)
+TAPEDECK_TEST(TestRecoveryFiles)
 #include "tst_recovery_files.moc"

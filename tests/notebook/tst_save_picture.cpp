@@ -13,6 +13,7 @@
 
 #include "app/notebook/output/image_output.h"
 #include "tests/notebook/notebook_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::app;
 using nlohmann::json;
@@ -120,5 +121,5 @@ class TestSavePicture : public QObject {
   }
 };
 
-QTEST_MAIN(TestSavePicture)
+TAPEDECK_TEST(TestSavePicture)
 #include "tst_save_picture.moc"

@@ -6,6 +6,7 @@
 #include <QtTest>
 
 #include "app/notebook/document/script.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::app;
 
@@ -168,5 +169,5 @@ class TestScript : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestScript)
+TAPEDECK_TEST(TestScript)
 #include "tst_script.moc"

@@ -10,6 +10,7 @@
 
 #include "plots/export.h"
 #include "tests/plots/plots_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using Window = test::PlotsWindow;
@@ -159,5 +160,5 @@ void TestPlotsExport::rendersWithoutAView() {
   }
 }
 
-QTEST_MAIN(TestPlotsExport)
+TAPEDECK_TEST(TestPlotsExport)
 #include "tst_plots_export.moc"

@@ -1,6 +1,7 @@
 // Histograms in the plots panel: ridges, overlay, heat map, read-outs, keys.
 #include "plots/plot_style.h"
 #include "tests/plots/pictures_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::test;
@@ -162,5 +163,5 @@ class TestPlotsHistograms : public QObject {
   }
 };
 
-QTEST_MAIN(TestPlotsHistograms)
+TAPEDECK_TEST(TestPlotsHistograms)
 #include "tst_plots_histograms.moc"

@@ -1,5 +1,6 @@
 // Images in the plots panel: slider, zoom, pixels, what can't be shown.
 #include "tests/plots/pictures_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::test;
@@ -129,5 +130,5 @@ class TestPlotsImages : public QObject {
   }
 };
 
-QTEST_MAIN(TestPlotsImages)
+TAPEDECK_TEST(TestPlotsImages)
 #include "tst_plots_images.moc"

@@ -4,6 +4,7 @@
 
 #include "engine/protocol/codec.h"
 #include "tests/plots/pictures_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::test;
@@ -238,5 +239,5 @@ class TestPlotsPictures : public QObject {
   }
 };
 
-QTEST_MAIN(TestPlotsPictures)
+TAPEDECK_TEST(TestPlotsPictures)
 #include "tst_plots_pictures.moc"

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "tests/plots/plots_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using inspector::SeriesModel;
@@ -425,5 +426,5 @@ void TestPlotsView::startsOverWithTheSession() {
   QCOMPARE(window.view.chart()->curves()[0].runs[0].size(), 2u);
 }
 
-QTEST_MAIN(TestPlotsView)
+TAPEDECK_TEST(TestPlotsView)
 #include "tst_plots_view.moc"

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "plots/ticks.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::plots;
 
@@ -97,5 +98,5 @@ class TestTicks : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestTicks)
+TAPEDECK_TEST(TestTicks)
 #include "tst_ticks.moc"

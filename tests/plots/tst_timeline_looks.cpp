@@ -9,6 +9,7 @@
 #include "inspector/panels/ops/timeline_view.h"
 #include "inspector/ui/appearance.h"
 #include "tests/model/fake_source.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using inspector::RecordsModel;
@@ -213,5 +214,5 @@ class TestTimelineLooks : public QObject {
   }
 };
 
-QTEST_MAIN(TestTimelineLooks)
+TAPEDECK_TEST(TestTimelineLooks)
 #include "tst_timeline_looks.moc"

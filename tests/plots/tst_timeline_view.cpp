@@ -7,6 +7,7 @@
 #include "inspector/panels/ops/timeline_view.h"
 #include "tests/model/fake_source.h"
 #include "tests/model/records_text.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using inspector::Direction;
@@ -290,5 +291,5 @@ void TestTimelineView::looksRightInTheDark() {
   QVERIFY2(pixel(8) != pixel(1), "backward rows are tinted");
 }
 
-QTEST_MAIN(TestTimelineView)
+TAPEDECK_TEST(TestTimelineView)
 #include "tst_timeline_view.moc"

@@ -10,6 +10,7 @@
 
 #include "engine/protocol/cbor_check.h"
 #include "engine/protocol/codec.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::protocol;
 using nlohmann::json;
@@ -355,5 +356,5 @@ class TestCodec : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestCodec)
+TAPEDECK_TEST(TestCodec)
 #include "tst_codec.moc"

@@ -2,7 +2,8 @@
 #include <QtTest>
 #include <random>
 
-#include "engine/protocol/condition.h"
+#include "engine/protocol/conditions/condition.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::protocol;
 
@@ -201,5 +202,5 @@ class TestCondition : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestCondition)
+TAPEDECK_TEST(TestCondition)
 #include "tst_condition.moc"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/protocol/one_of.h"
+#include "tests/test_program.h"
 
 using tapedeck::protocol::get;
 using tapedeck::protocol::get_if;
@@ -80,5 +81,5 @@ class TestOneOf : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestOneOf)
+TAPEDECK_TEST(TestOneOf)
 #include "tst_one_of.moc"

@@ -3,6 +3,7 @@
 #include <random>
 
 #include "engine/protocol/record_filter.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::protocol;
 
@@ -223,5 +224,5 @@ class TestRecordFilter : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestRecordFilter)
+TAPEDECK_TEST(TestRecordFilter)
 #include "tst_record_filter.moc"

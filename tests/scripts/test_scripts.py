@@ -121,7 +121,7 @@ class WhatCMakeKeeps(unittest.TestCase):
             self.skipTest("the window program is not built here")
         self.assertNotIn("xvfb", self.cache.lower())
         sources = [source.stem for folder in ("app", "notebook", "plots", "views")
-                   for source in (ROOT / "tests" / folder).glob("tst_*.cpp")]
+                   for source in (ROOT / "tests" / folder).rglob("tst_*.cpp")]
         listed = [self.tests[name] for name in sources if name in self.tests]  # a new file comes with the next build
         self.assertGreater(len(listed), 30)
         for test in listed:

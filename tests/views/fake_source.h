@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/protocol/record_filter.h"
-#include "inspector/model/source.h"
+#include "inspector/model/session/source.h"
 #include "tests/model/tape_part.h"
 
 namespace tapedeck::test {

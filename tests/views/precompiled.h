@@ -6,6 +6,6 @@
 #include <QLineEdit>
 #include <QtTest>
 
-#include "inspector/model/session.h"
-#include "inspector/model/tensor_model.h"
+#include "inspector/model/session/session.h"
+#include "inspector/model/tensor/tensor_model.h"
 #include "tests/views/view_test.h"

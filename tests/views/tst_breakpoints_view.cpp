@@ -2,8 +2,9 @@
 #include <QLineEdit>
 #include <QTreeWidget>
 
-#include "inspector/model/cell_names.h"
+#include "inspector/model/session/cell_names.h"
 #include "inspector/panels/breakpoints/breakpoints_view.h"
+#include "tests/test_program.h"
 #include "tests/views/view_test.h"
 
 using namespace tapedeck;
@@ -111,5 +112,5 @@ class BreakpointsViewTest : public QObject {
   }
 };
 
-QTEST_MAIN(BreakpointsViewTest)
+TAPEDECK_TEST(BreakpointsViewTest)
 #include "tst_breakpoints_view.moc"

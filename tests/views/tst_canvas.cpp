@@ -4,6 +4,7 @@
 
 #include "inspector/ui/canvas/canvas_painter.h"
 #include "inspector/ui/canvas/canvas_widget.h"
+#include "tests/test_program.h"
 #include "view_test.h"
 
 using namespace tapedeck::inspector;
@@ -146,9 +147,5 @@ class CanvasTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) {
-  QApplication app(argc, argv);
-  CanvasTest test;
-  return QTest::qExec(&test, argc, argv);
-}
+TAPEDECK_TEST(CanvasTest)
 #include "tst_canvas.moc"

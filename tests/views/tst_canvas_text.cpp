@@ -4,6 +4,7 @@
 
 #include "inspector/ui/canvas/canvas_painter.h"
 #include "inspector/ui/canvas/canvas_widget.h"
+#include "tests/test_program.h"
 #include "view_test.h"
 
 using namespace tapedeck::inspector;
@@ -143,9 +144,5 @@ class CanvasTextTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) {
-  QApplication app(argc, argv);
-  CanvasTextTest test;
-  return QTest::qExec(&test, argc, argv);
-}
+TAPEDECK_TEST(CanvasTextTest)
 #include "tst_canvas_text.moc"

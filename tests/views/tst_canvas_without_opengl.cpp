@@ -1,10 +1,11 @@
-// A process of its own: whether OpenGL works is asked once in a process.
+// A canvas where OpenGL does not work.
 #include <QLabel>
 #include <QTest>
 #include <QVBoxLayout>
 
 #include "inspector/ui/canvas/canvas_painter.h"
 #include "inspector/ui/canvas/canvas_widget.h"
+#include "tests/test_program.h"
 #include "view_test.h"
 
 using namespace tapedeck::inspector;
@@ -53,10 +54,7 @@ class WithoutOpenGlTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) {
-  qputenv("QT_XCB_GL_INTEGRATION", "none");
-  QApplication app(argc, argv);
-  WithoutOpenGlTest test;
-  return QTest::qExec(&test, argc, argv);
-}
+TAPEDECK_TEST(
+    WithoutOpenGlTest, .alone = "whether OpenGL works is asked once in a process",
+    .before = [] { qputenv("QT_XCB_GL_INTEGRATION", "none"); })
 #include "tst_canvas_without_opengl.moc"

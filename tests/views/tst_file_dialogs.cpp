@@ -15,6 +15,7 @@
 #include <csignal>
 
 #include "inspector/ui/file_dialogs.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck::inspector;
 
@@ -112,5 +113,5 @@ class TestFileDialogs : public QObject {
   }
 };
 
-QTEST_MAIN(TestFileDialogs)
+TAPEDECK_TEST(TestFileDialogs)
 #include "tst_file_dialogs.moc"

@@ -3,9 +3,10 @@
 #include <QTreeWidget>
 #include <QtTest>
 
-#include "inspector/model/memory_model.h"
+#include "inspector/model/runs/memory_model.h"
 #include "inspector/panels/memory/memory_view.h"
 #include "tests/model/fake_source.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::inspector;
@@ -92,5 +93,5 @@ class MemoryViewTest : public QObject {
   }
 };
 
-QTEST_MAIN(MemoryViewTest)
+TAPEDECK_TEST(MemoryViewTest)
 #include "tst_memory_view.moc"

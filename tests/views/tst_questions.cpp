@@ -6,11 +6,12 @@
 #include <QToolButton>
 #include <QTreeWidget>
 
-#include "inspector/model/cell_names.h"
+#include "inspector/model/session/cell_names.h"
 #include "inspector/panels/what_if/change_form.h"
 #include "inspector/panels/what_if/what_if_view.h"
 #include "inspector/panels/why/why_view.h"
 #include "tests/model/fake_source.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::inspector;
@@ -173,5 +174,5 @@ class TestQuestions : public QObject {
   }
 };
 
-QTEST_MAIN(TestQuestions)
+TAPEDECK_TEST(TestQuestions)
 #include "tst_questions.moc"

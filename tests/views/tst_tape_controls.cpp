@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tape_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::inspector;
@@ -207,9 +208,5 @@ class TapeControlsTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) {
-  QApplication app(argc, argv);
-  TapeControlsTest test;
-  return QTest::qExec(&test, argc, argv);
-}
+TAPEDECK_TEST(TapeControlsTest)
 #include "tst_tape_controls.moc"

@@ -15,6 +15,7 @@
 #include "inspector/panels/tape/tape_scene.h"
 #include "inspector/panels/tape/tape_svg.h"
 #include "tape_geometry.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::inspector;
@@ -392,5 +393,5 @@ class TapeLayoutTest : public QObject {
   }
 };
 
-QTEST_MAIN(TapeLayoutTest)
+TAPEDECK_TEST(TapeLayoutTest)
 #include "tst_tape_layout.moc"

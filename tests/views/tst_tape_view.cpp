@@ -11,6 +11,7 @@
 
 #include "inspector/panels/tape/node_style.h"
 #include "tape_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::inspector;
@@ -273,9 +274,5 @@ class TapeViewTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) {
-  QApplication app(argc, argv);
-  TapeViewTest test;
-  return QTest::qExec(&test, argc, argv);
-}
+TAPEDECK_TEST(TapeViewTest)
 #include "tst_tape_view.moc"

@@ -9,10 +9,11 @@
 #include <QToolButton>
 #include <QTreeWidget>
 
-#include "inspector/model/pins_model.h"
+#include "inspector/model/tensor/pins_model.h"
 #include "inspector/panels/tensor/pins_list.h"
 #include "inspector/panels/tensor/slice_bar.h"
 #include "tensor_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::inspector;
@@ -269,9 +270,5 @@ class TensorControlsTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) {
-  QApplication app(argc, argv);
-  TensorControlsTest test;
-  return QTest::qExec(&test, argc, argv);
-}
+TAPEDECK_TEST(TensorControlsTest)
 #include "tst_tensor_controls.moc"

@@ -6,6 +6,7 @@
 #include "inspector/panels/tensor/color_map.h"
 #include "inspector/panels/tensor/heat_picture.h"
 #include "inspector/panels/tensor/number_format.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::inspector;
@@ -124,5 +125,5 @@ class TensorNumbersTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TensorNumbersTest)
+TAPEDECK_TEST(TensorNumbersTest)
 #include "tst_tensor_numbers.moc"

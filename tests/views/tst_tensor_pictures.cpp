@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "tensor_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::inspector;
@@ -57,9 +58,5 @@ class TensorPicturesTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) {
-  QApplication app(argc, argv);
-  TensorPicturesTest test;
-  return QTest::qExec(&test, argc, argv);
-}
+TAPEDECK_TEST(TensorPicturesTest)
 #include "tst_tensor_pictures.moc"

@@ -14,6 +14,7 @@
 #include "inspector/panels/tensor/slice_bar.h"
 #include "inspector/panels/tensor/statistics_panel.h"
 #include "tensor_window.h"
+#include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::inspector;
@@ -410,9 +411,5 @@ class TensorViewTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) {
-  QApplication app(argc, argv);
-  TensorViewTest test;
-  return QTest::qExec(&test, argc, argv);
-}
+TAPEDECK_TEST(TensorViewTest)
 #include "tst_tensor_view.moc"

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "tests/test_program.h"
+
 class BadEnds : public QObject {
   Q_OBJECT
  private slots:
@@ -31,5 +33,5 @@ class BadEnds : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(BadEnds)
+TAPEDECK_TEST(BadEnds)
 #include "bad_ends.moc"

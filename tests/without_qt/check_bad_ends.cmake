@@ -1,7 +1,7 @@
 # Runs each function alone: each must fail, and say so.
 # cmake -D PROGRAM=… -P check_bad_ends.cmake
 cmake_minimum_required(VERSION 3.25)
-execute_process(COMMAND ${PROGRAM} -functions OUTPUT_VARIABLE functions OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${PROGRAM} bad_ends -functions OUTPUT_VARIABLE functions OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 string(REPLACE "\n" ";" functions "${functions}")
 string(REPLACE "()" "" functions "${functions}")
 list(LENGTH functions count)
@@ -9,7 +9,7 @@ if(count LESS 7)
   message(FATAL_ERROR "Only ${count} functions are listed: ${functions}")
 endif()
 foreach(function IN LISTS functions)
-  execute_process(COMMAND ${PROGRAM} ${function} OUTPUT_VARIABLE said ERROR_VARIABLE errors RESULT_VARIABLE result)
+  execute_process(COMMAND ${PROGRAM} bad_ends ${function} OUTPUT_VARIABLE said ERROR_VARIABLE errors RESULT_VARIABLE result)
   if(result EQUAL 0 OR said MATCHES "PASS   : BadEnds::${function}" OR NOT said MATCHES "FAIL!  : BadEnds::${function}\\(")
     message(FATAL_ERROR "${function} ended with ${result}, and said\n${said}")
   endif()

@@ -1,7 +1,7 @@
 # Runs the examples, and compares what is said of them and how many failed with examples.txt.
 # cmake -D PROGRAM=… -P check_examples.cmake
 cmake_minimum_required(VERSION 3.25)
-execute_process(COMMAND ${PROGRAM} OUTPUT_VARIABLE said RESULT_VARIABLE result)
+execute_process(COMMAND ${PROGRAM} examples OUTPUT_VARIABLE said RESULT_VARIABLE result)
 string(REGEX REPLACE "[^\n]*\\*\\*\\*[^\n]*\n" "" said "${said}")
 string(REGEX REPLACE "(Config|   Loc): [^\n]*\n" "" said "${said}")
 string(REGEX REPLACE ", [0-9]+ms" "" said "${said}")
@@ -11,11 +11,11 @@ if(NOT said STREQUAL expected)
   message(FATAL_ERROR "${PROGRAM} should have said\n${expected}\nand said\n${said}")
 endif()
 
-execute_process(COMMAND ${PROGRAM} what_holds_passes rows:one OUTPUT_VARIABLE said RESULT_VARIABLE result)
+execute_process(COMMAND ${PROGRAM} examples what_holds_passes rows:one OUTPUT_VARIABLE said RESULT_VARIABLE result)
 if(NOT result EQUAL 0 OR NOT said MATCHES "Totals: 4 passed, 0 failed")
   message(FATAL_ERROR "A function and a row alone should pass; ${PROGRAM} said\n${said}")
 endif()
-execute_process(COMMAND ${PROGRAM} not_a_test OUTPUT_VARIABLE said ERROR_VARIABLE said RESULT_VARIABLE result)
+execute_process(COMMAND ${PROGRAM} examples not_a_test OUTPUT_VARIABLE said ERROR_VARIABLE said RESULT_VARIABLE result)
 if(result EQUAL 0)
   message(FATAL_ERROR "A function that is not there should be refused")
 endif()

@@ -1,7 +1,7 @@
 # Few tests may need more of Qt than the stand-in has: a machine without Qt would not notice what it does not test.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/without_qt.cmake)
-file(GLOB sources ${CMAKE_CURRENT_LIST_DIR}/../engine/tst_*.cpp ${CMAKE_CURRENT_LIST_DIR}/../data/tst_*.cpp
+file(GLOB_RECURSE sources ${CMAKE_CURRENT_LIST_DIR}/../engine/tst_*.cpp ${CMAKE_CURRENT_LIST_DIR}/../data/tst_*.cpp
      ${CMAKE_CURRENT_LIST_DIR}/../protocol/tst_*.cpp ${CMAKE_CURRENT_LIST_DIR}/../cuda/tst_*.cpp)
 list(LENGTH sources count)
 tapedeck_leave_out_what_needs_qt(sources)
@@ -16,7 +16,7 @@ foreach(part core text)
   file(READ ${CMAKE_CURRENT_LIST_DIR}/${part}.h more)
   string(APPEND known "${more}")
 endforeach()
-file(GLOB headers ${CMAKE_CURRENT_LIST_DIR}/../engine/*.h ${CMAKE_CURRENT_LIST_DIR}/../cuda/*.h)
+file(GLOB_RECURSE headers ${CMAKE_CURRENT_LIST_DIR}/../engine/*.h ${CMAKE_CURRENT_LIST_DIR}/../cuda/*.h)
 foreach(source IN LISTS sources headers)
   file(READ ${source} text)
   string(REGEX MATCHALL "(QTest|QString|QByteArray)::[A-Za-z0-9]+" calls "${text}")

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "tests/test_program.h"
+
 class Examples : public QObject {
   Q_OBJECT
  public:
@@ -75,5 +77,5 @@ class Examples : public QObject {
   int calls_ = 0, inits_ = 0;
 };
 
-QTEST_GUILESS_MAIN(Examples)
+TAPEDECK_TEST(Examples)
 #include "examples.moc"

@@ -28,7 +28,7 @@ struct Column {
   std::type_index type;
 };
 
-/// Of the one test class that a program has. Tests may ask from their own threads.
+/// Of the test class that runs. Tests may ask from their own threads.
 struct Runner {
   std::recursive_mutex mutex;
   std::string class_name, function, tag;
@@ -194,7 +194,7 @@ void end_within_a_test() {
 }
 
 void watch_for_the_end() {
-  std::atexit(end_within_a_test);
+  static const int asked [[maybe_unused]] = std::atexit(end_within_a_test);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
     struct sigaction action {};
@@ -295,6 +295,8 @@ int run(QObject& test, const char* class_name, const TestFunctions& functions, i
     return argc == 2 && std::string(argv[1]) == "-functions" ? 0 : 1;
   Runner& now = runner();
   now.class_name = class_name;
+  now.passed = now.failed = now.skipped = 0;
+  now.finished = false;
   watch_for_the_end();
   const auto started = std::chrono::steady_clock::now();
   std::printf("********* Start testing of %s *********\nConfig: without Qt\n", class_name);

@@ -228,9 +228,12 @@ inline void qWait(int milliseconds) {
 
 #define QFETCH(type, name) type name = std::any_cast<const type&>(without_qt::fetched(#name, typeid(type)))
 
-#define QTEST_APPLESS_MAIN(TestClass)                                                                    \
-  int main(int argc, char** argv) {                                                                      \
-    TestClass test;                                                                                      \
-    return without_qt::run(test, TestClass::test_class_name(), TestClass::test_functions(), argc, argv); \
-  }
-#define QTEST_GUILESS_MAIN(TestClass) QTEST_APPLESS_MAIN(TestClass)
+namespace QTest {
+
+/// Runs a class's functions, or those that are named. Returns how many failed.
+template <class TestClass>
+int qExec(TestClass* test, int argc, char** argv) {
+  return without_qt::run(*test, TestClass::test_class_name(), TestClass::test_functions(), argc, argv);
+}
+
+}  // namespace QTest

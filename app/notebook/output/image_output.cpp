@@ -12,8 +12,8 @@
 #include <QPainter>
 #include <QSvgRenderer>
 
+#include "app/notebook/output/html/svg_check.h"
 #include "app/notebook/output/picture_source.h"
-#include "app/notebook/output/svg_check.h"
 #include "inspector/ui/file_dialogs.h"
 
 namespace tapedeck::app {

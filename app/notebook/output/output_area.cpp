@@ -6,7 +6,7 @@
 
 #include "app/notebook/document/nbformat.h"
 #include "app/notebook/output/output_factory.h"
-#include "app/notebook/output/text_output.h"
+#include "app/notebook/output/text/text_output.h"
 
 namespace tapedeck::app {
 namespace {

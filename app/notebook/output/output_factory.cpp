@@ -4,7 +4,7 @@
 #include "app/notebook/document/nbformat.h"
 #include "app/notebook/output/image_output.h"
 #include "app/notebook/output/rich_output.h"
-#include "app/notebook/output/text_output.h"
+#include "app/notebook/output/text/text_output.h"
 
 namespace tapedeck::app {
 namespace {

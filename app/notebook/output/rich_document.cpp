@@ -6,8 +6,8 @@
 #include <QTextLayout>
 #include <QThread>
 
-#include "app/notebook/output/html_sanitizer.h"
-#include "app/notebook/output/markdown_html.h"
+#include "app/notebook/output/html/html_sanitizer.h"
+#include "app/notebook/output/html/markdown_html.h"
 #include "app/notebook/output/rich_style.h"
 
 namespace tapedeck::app {

@@ -7,7 +7,7 @@
 #include <QThread>
 #include <memory>
 
-#include "app/notebook/output/html_writer.h"
+#include "app/notebook/output/html/html_writer.h"
 #include "app/notebook/output/notebook_theme.h"
 #include "app/notebook/output/picture_source.h"
 

@@ -5,9 +5,9 @@
 #include <QLocale>
 #include <QToolButton>
 
-#include "app/notebook/output/static_text.h"
-#include "app/notebook/output/text_output.h"
-#include "app/notebook/output/text_preparer.h"
+#include "app/notebook/output/text/static_text.h"
+#include "app/notebook/output/text/text_output.h"
+#include "app/notebook/output/text/text_preparer.h"
 
 namespace tapedeck::app {
 namespace {

@@ -5,9 +5,9 @@
 #include <QPainterPath>
 #include <QToolTip>
 
-#include "app/notebook/output/input_line.h"
 #include "app/notebook/output/output_area.h"
 #include "app/notebook/output/rich_output.h"
+#include "app/notebook/output/text/input_line.h"
 #include "app/notebook/view/cell_metrics.h"
 #include "app/notebook/view/cell_widget.h"
 #include "app/notebook/view/code_editor.h"

@@ -8,10 +8,10 @@
 #include <QScopedValueRollback>
 #include <QTextBlock>
 
-#include "app/notebook/output/input_line.h"
 #include "app/notebook/output/output_area.h"
 #include "app/notebook/output/rich_output.h"
-#include "app/notebook/output/static_text.h"
+#include "app/notebook/output/text/input_line.h"
+#include "app/notebook/output/text/static_text.h"
 #include "app/notebook/view/cell_metrics.h"
 #include "app/notebook/view/code_editor.h"
 #include "app/notebook/view/source_excerpt.h"

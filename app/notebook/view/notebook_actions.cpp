@@ -1,7 +1,7 @@
 // What runs, structure and help do in the notebook, asked for by keys, tools and the menu alike.
 #include <QApplication>
 
-#include "app/notebook/output/input_line.h"
+#include "app/notebook/output/text/input_line.h"
 #include "app/notebook/view/cell_widget.h"
 #include "app/notebook/view/code_editor.h"
 #include "app/notebook/view/editor_assistant.h"

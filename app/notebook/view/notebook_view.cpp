@@ -6,7 +6,7 @@
 #include <QWheelEvent>
 
 #include "app/notebook/document/script.h"
-#include "app/notebook/output/input_line.h"
+#include "app/notebook/output/text/input_line.h"
 #include "app/notebook/view/cell_metrics.h"
 #include "app/notebook/view/cell_widget.h"
 #include "app/notebook/view/code_editor.h"

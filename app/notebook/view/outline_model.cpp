@@ -2,7 +2,7 @@
 
 #include <QRegularExpression>
 
-#include "app/notebook/output/maths.h"
+#include "app/notebook/output/html/maths.h"
 
 namespace tapedeck::app {
 namespace {

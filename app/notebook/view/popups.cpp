@@ -6,7 +6,7 @@
 #include <QTextEdit>
 #include <QVBoxLayout>
 
-#include "app/notebook/output/ansi.h"
+#include "app/notebook/output/text/ansi.h"
 #include "app/notebook/view/code_editor.h"
 
 namespace tapedeck::app {

@@ -1,4 +1,4 @@
-// Normal numbers of random words, as vector code. Included by vector/*.cpp and cuda/random.cu only, as
+// Normal numbers of random words, as vector code. Included by vector/*.cpp and cuda/loops/random.cu only, as
 // math.h.
 #pragma once
 

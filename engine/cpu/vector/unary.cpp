@@ -1,7 +1,7 @@
 // Loops of one operand.
 #include <algorithm>
 
-#include "engine/cpu/bessel.h"
+#include "engine/cpu/loops/bessel.h"
 #include "engine/cpu/vector/arithmetic.h"
 #include "engine/cpu/vector/loop.h"
 #include "engine/cpu/vector/special.h"

@@ -1,7 +1,7 @@
 // The rules of optimisers, element by element. Each is an object made of the call's numbers, which are the
 // same for all elements; it changes a value and its slots by a gradient. engine/optim/rules.cpp has the
-// formulas' sources. Included by vector/update.cpp and cuda/update.cu, inside the namespace of an instruction
-// set.
+// formulas' sources. Included by vector/update.cpp and cuda/loops/update.cu, inside the namespace of an
+// instruction set.
 #pragma once
 
 #include <cmath>

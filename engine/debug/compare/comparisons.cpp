@@ -5,9 +5,9 @@
 #include "engine/debug/compare/curves.h"
 #include "engine/debug/describe.h"
 #include "engine/debug/tile.h"
-#include "engine/ops/ops.h"
-#include "engine/ops/placement.h"
-#include "engine/record/replay.h"
+#include "engine/ops/core/ops.h"
+#include "engine/ops/core/placement.h"
+#include "engine/record/replay/replay.h"
 #include "engine/record/trace_file/open.h"
 
 namespace tapedeck::debug {

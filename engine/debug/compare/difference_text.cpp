@@ -5,7 +5,7 @@
 #include "engine/debug/describe.h"
 #include "engine/debug/why/elements.h"
 #include "engine/protocol/record_filter.h"
-#include "engine/record/source_location.h"
+#include "engine/record/trace/source_location.h"
 
 namespace tapedeck::debug {
 namespace {

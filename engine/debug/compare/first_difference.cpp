@@ -7,8 +7,8 @@
 #include "engine/debug/compare/difference_text.h"
 #include "engine/debug/describe.h"
 #include "engine/debug/why/elements.h"
-#include "engine/record/replay.h"
-#include "engine/record/tensor_specs.h"
+#include "engine/record/replay/replay.h"
+#include "engine/record/trace/tensor_specs.h"
 
 namespace tapedeck::debug {
 namespace {

@@ -5,7 +5,7 @@
 #include "engine/debug/describe.h"
 #include "engine/debug/tile.h"
 #include "engine/debug/why/elements.h"
-#include "engine/record/replay.h"
+#include "engine/record/replay/replay.h"
 #include "engine/tensor/strings.h"
 
 namespace tapedeck::debug {

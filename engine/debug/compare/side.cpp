@@ -4,8 +4,8 @@
 #include <unordered_map>
 
 #include "engine/debug/hashed.h"
-#include "engine/record/scope.h"
-#include "engine/record/source_location.h"
+#include "engine/record/trace/scope.h"
+#include "engine/record/trace/source_location.h"
 
 namespace tapedeck::debug {
 namespace {

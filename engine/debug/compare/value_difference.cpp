@@ -7,8 +7,8 @@
 #include <type_traits>
 
 #include "engine/backend/backend.h"
-#include "engine/ops/narrow_values.h"
-#include "engine/record/device_values.h"
+#include "engine/ops/core/narrow_values.h"
+#include "engine/record/values/device_values.h"
 #include "engine/tensor/strings.h"
 
 namespace tapedeck::debug {

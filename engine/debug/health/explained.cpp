@@ -4,7 +4,7 @@
 #include "engine/debug/health/health.h"
 #include "engine/debug/tile.h"
 #include "engine/debug/why/why.h"
-#include "engine/record/replay.h"
+#include "engine/record/replay/replay.h"
 
 namespace tapedeck::debug {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "engine/debug/describe.h"
 #include "engine/debug/tile.h"
-#include "engine/record/replay.h"
-#include "engine/record/scope.h"
-#include "engine/record/source_location.h"
+#include "engine/record/replay/replay.h"
+#include "engine/record/trace/scope.h"
+#include "engine/record/trace/source_location.h"
 
 namespace tapedeck::debug {
 namespace {

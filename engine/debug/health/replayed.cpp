@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/record/replay.h"
+#include "engine/record/replay/replay.h"
 
 namespace tapedeck::debug {
 namespace {

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "engine/debug/why/elements.h"
-#include "engine/ops/op.h"
-#include "engine/record/health.h"
+#include "engine/ops/core/op.h"
+#include "engine/record/health/health.h"
 
 namespace tapedeck::debug {
 

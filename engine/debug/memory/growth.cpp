@@ -4,7 +4,7 @@
 #include <set>
 
 #include "engine/debug/memory/memory.h"
-#include "engine/record/source_location.h"
+#include "engine/record/trace/source_location.h"
 
 namespace tapedeck::debug {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "engine/debug/describe.h"
 #include "engine/debug/tile.h"
-#include "engine/record/scope.h"
-#include "engine/record/source_location.h"
+#include "engine/record/trace/scope.h"
+#include "engine/record/trace/source_location.h"
 #include "engine/tensor/device_memory.h"
 
 namespace tapedeck::debug {

@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "engine/debug/memory/memory.h"
-#include "engine/record/clock.h"
-#include "engine/record/scope.h"
+#include "engine/record/trace/clock.h"
+#include "engine/record/trace/scope.h"
 
 namespace tapedeck::debug {
 namespace {

@@ -11,9 +11,9 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/cpu/parallel.h"
-#include "engine/ops/observer.h"
-#include "engine/ops/ops.h"
-#include "engine/ops/placement.h"
+#include "engine/ops/core/observer.h"
+#include "engine/ops/core/ops.h"
+#include "engine/ops/core/placement.h"
 
 namespace tapedeck::debug {
 namespace {

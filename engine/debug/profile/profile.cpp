@@ -7,7 +7,7 @@
 
 #include "engine/debug/profile/chrome_trace.h"
 #include "engine/debug/tile.h"
-#include "engine/record/clock.h"
+#include "engine/record/trace/clock.h"
 
 namespace tapedeck::debug {
 namespace {

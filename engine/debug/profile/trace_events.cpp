@@ -1,8 +1,8 @@
 #include "engine/debug/profile/trace_events.h"
 
 #include "engine/debug/hashed.h"
-#include "engine/record/clock.h"
-#include "engine/record/tensor_specs.h"
+#include "engine/record/trace/clock.h"
+#include "engine/record/trace/tensor_specs.h"
 
 namespace tapedeck::debug {
 namespace {

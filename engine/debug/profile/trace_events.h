@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/debug/profile/events.h"
-#include "engine/ops/cost.h"
+#include "engine/ops/core/cost.h"
 #include "engine/record/recorder.h"
 
 namespace tapedeck::debug {

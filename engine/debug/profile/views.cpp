@@ -4,7 +4,7 @@
 #include <sstream>
 #include <tuple>
 
-#include "engine/record/scope.h"
+#include "engine/record/trace/scope.h"
 #include "engine/tensor/device.h"
 
 namespace tapedeck::debug {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/debug/profile/index.h"
-#include "engine/record/source_location.h"
+#include "engine/record/trace/source_location.h"
 
 namespace tapedeck::debug {
 

@@ -5,8 +5,8 @@
 #include "engine/debug/why/elements.h"
 #include "engine/debug/why/not_finite.h"
 #include "engine/debug/why/why.h"
-#include "engine/record/replay.h"
-#include "engine/record/tensor_text.h"
+#include "engine/record/replay/replay.h"
+#include "engine/record/trace/tensor_text.h"
 
 namespace tapedeck::debug {
 namespace {

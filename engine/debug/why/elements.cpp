@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "engine/debug/tile.h"
-#include "engine/ops/run_op.h"
+#include "engine/ops/core/run_op.h"
 #include "engine/tensor/number_text.h"
 
 namespace tapedeck::debug {

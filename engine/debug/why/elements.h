@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/debug/why/past.h"
-#include "engine/ops/narrow_values.h"
+#include "engine/ops/core/narrow_values.h"
 
 namespace tapedeck::debug {
 

@@ -10,9 +10,9 @@
 #include "engine/debug/why/vjp_again.h"
 #include "engine/debug/why/why.h"
 #include "engine/debug/why/wide_run.h"
-#include "engine/ops/run_op.h"
-#include "engine/record/replay.h"
-#include "engine/record/tensor_specs.h"
+#include "engine/ops/core/run_op.h"
+#include "engine/record/replay/replay.h"
+#include "engine/record/trace/tensor_specs.h"
 
 namespace tapedeck::debug {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "engine/debug/why/elements.h"
 #include "engine/debug/why/why.h"
-#include "engine/record/replay.h"
+#include "engine/record/replay/replay.h"
 
 namespace tapedeck::debug {
 namespace {

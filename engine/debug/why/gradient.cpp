@@ -3,8 +3,8 @@
 
 #include "engine/debug/tile.h"
 #include "engine/debug/why/why.h"
-#include "engine/record/replay.h"
-#include "engine/record/tensor_text.h"
+#include "engine/record/replay/replay.h"
+#include "engine/record/trace/tensor_text.h"
 
 namespace tapedeck::debug {
 namespace {

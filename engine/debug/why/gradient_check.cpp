@@ -14,8 +14,8 @@
 #include "engine/debug/why/vjp_again.h"
 #include "engine/debug/why/why.h"
 #include "engine/debug/why/wide_run.h"
-#include "engine/ops/run_op.h"
-#include "engine/record/replay.h"
+#include "engine/ops/core/run_op.h"
+#include "engine/record/replay/replay.h"
 
 namespace tapedeck::debug {
 namespace {

@@ -5,9 +5,9 @@
 #include "engine/debug/why/elements.h"
 #include "engine/debug/why/vjp_again.h"
 #include "engine/debug/why/why.h"
-#include "engine/ops/ops.h"
-#include "engine/ops/run_op.h"
-#include "engine/record/replay.h"
+#include "engine/ops/core/ops.h"
+#include "engine/ops/core/run_op.h"
+#include "engine/record/replay/replay.h"
 
 namespace tapedeck::debug {
 namespace {

@@ -15,7 +15,7 @@ std::optional<std::int64_t> first_of(const Tensor& tensor, NotFinite kind, const
 /// `count` places of elements that are NaN or largest without their sign, of all or of those at `places`.
 Places farthest_from_zero(const Tensor& tensor, const ReadPlaces& places, std::int64_t count);
 
-/// A text of the facts of an op (ops/facts.h), with its name and a dtype put in.
+/// A text of the facts of an op (ops/core/facts.h), with its name and a dtype put in.
 std::string fact_text(const char* text, const OpDef& op, DType dtype);
 
 /// What happened, from the op's facts and its operands at one element: "0 divided by 0 has no value"; empty

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/debug/describe.h"
-#include "engine/record/source_location.h"
+#include "engine/record/trace/source_location.h"
 
 namespace tapedeck::debug {
 

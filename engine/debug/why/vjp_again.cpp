@@ -2,10 +2,10 @@
 
 #include <memory>
 
-#include "engine/debug/vjp_call.h"
-#include "engine/ops/complex.h"
-#include "engine/ops/ops.h"
-#include "engine/ops/run_op.h"
+#include "engine/debug/vjp/vjp_call.h"
+#include "engine/ops/core/ops.h"
+#include "engine/ops/core/run_op.h"
+#include "engine/ops/elementwise/complex.h"
 
 namespace tapedeck::debug {
 

@@ -1,7 +1,7 @@
 #include "engine/debug/why/why.h"
 
 #include "engine/debug/tile.h"
-#include "engine/record/replay.h"
+#include "engine/record/replay/replay.h"
 
 namespace tapedeck::debug {
 namespace {

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "engine/debug/why/vjp_again.h"
-#include "engine/ops/run_op.h"
-#include "engine/record/tensor_specs.h"
+#include "engine/ops/core/run_op.h"
+#include "engine/record/trace/tensor_specs.h"
 
 namespace tapedeck::debug {
 namespace {

@@ -9,8 +9,8 @@
 #include "engine/debug/why/not_finite.h"
 #include "engine/debug/why/vjp_again.h"
 #include "engine/debug/why/why.h"
-#include "engine/ops/ops.h"
-#include "engine/record/replay.h"
+#include "engine/ops/core/ops.h"
+#include "engine/record/replay/replay.h"
 
 namespace tapedeck::debug {
 namespace {

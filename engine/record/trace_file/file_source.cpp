@@ -9,7 +9,7 @@
 #include <fstream>
 #include <set>
 
-#include "engine/record/tensor_specs.h"
+#include "engine/record/trace/tensor_specs.h"
 #include "engine/record/trace_file/format.h"
 #include "engine/record/trace_file/sections.h"
 

@@ -1,9 +1,9 @@
 #include "engine/record/trace_file/numbering.h"
 
-#include "engine/record/scope.h"
-#include "engine/record/source_location.h"
-#include "engine/record/tensor_specs.h"
-#include "engine/record/trace.h"
+#include "engine/record/trace/scope.h"
+#include "engine/record/trace/source_location.h"
+#include "engine/record/trace/tensor_specs.h"
+#include "engine/record/trace/trace.h"
 
 namespace tapedeck::trace_file {
 namespace {

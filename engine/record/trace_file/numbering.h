@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/ops/op.h"
+#include "engine/ops/core/op.h"
 #include "engine/record/trace_file/bytes.h"
 
 namespace tapedeck::trace_file {

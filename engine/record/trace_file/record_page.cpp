@@ -5,7 +5,7 @@
 #include <string>
 #include <thread>
 
-#include "engine/record/clock.h"
+#include "engine/record/trace/clock.h"
 
 namespace tapedeck::trace_file {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <functional>
 
-#include "engine/record/trace.h"
+#include "engine/record/trace/trace.h"
+#include "engine/record/trace/trace_source.h"
 #include "engine/record/trace_file/bytes.h"
 #include "engine/record/trace_file/numbering.h"
-#include "engine/record/trace_source.h"
 
 namespace tapedeck::trace_file {
 

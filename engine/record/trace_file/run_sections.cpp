@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/record/clock.h"
+#include "engine/record/trace/clock.h"
 
 namespace tapedeck::trace_file {
 namespace {

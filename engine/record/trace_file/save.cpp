@@ -11,8 +11,8 @@
 #include <fstream>
 #include <set>
 
-#include "engine/record/source_location.h"
-#include "engine/record/tensor_specs.h"
+#include "engine/record/trace/source_location.h"
+#include "engine/record/trace/tensor_specs.h"
 #include "engine/record/trace_file/database.h"
 #include "engine/record/trace_file/record_page.h"
 #include "engine/record/trace_file/sections.h"

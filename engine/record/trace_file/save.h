@@ -4,7 +4,7 @@
 #include "engine/protocol/messages.h"
 #include "engine/record/cancel.h"
 #include "engine/record/recorder.h"
-#include "engine/record/replay.h"
+#include "engine/record/replay/replay.h"
 #include "engine/record/trace_file/format.h"
 
 namespace tapedeck::trace_file {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "engine/record/tensor_specs.h"
+#include "engine/record/trace/tensor_specs.h"
 #include "engine/record/trace_file/format.h"
 #include "engine/tensor/strings.h"
 

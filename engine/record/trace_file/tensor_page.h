@@ -6,7 +6,7 @@
 
 #include "engine/record/trace_file/bytes.h"
 #include "engine/record/trace_file/numbering.h"
-#include "engine/record/values.h"
+#include "engine/record/values/values.h"
 
 namespace tapedeck::trace_file {
 

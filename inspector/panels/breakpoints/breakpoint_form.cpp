@@ -6,7 +6,7 @@
 #include <QLineEdit>
 #include <QSpinBox>
 
-#include "engine/protocol/condition.h"
+#include "engine/protocol/conditions/condition.h"
 #include "inspector/panels/condition_edit.h"
 #include "inspector/ui/theme.h"
 

@@ -3,7 +3,7 @@
 
 #include <QWidget>
 
-#include "inspector/model/breakpoints_model.h"
+#include "inspector/model/breakpoints/breakpoints_model.h"
 
 class QComboBox;
 class QLabel;

@@ -1,6 +1,6 @@
 #include "inspector/panels/breakpoints/breakpoints_panel.h"
 
-#include "inspector/model/cell_names.h"
+#include "inspector/model/session/cell_names.h"
 #include "inspector/panels/breakpoints/breakpoints_view.h"
 
 namespace tapedeck::inspector {

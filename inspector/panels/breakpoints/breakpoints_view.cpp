@@ -2,8 +2,8 @@
 
 #include <QtWidgets>
 
-#include "inspector/model/cell_names.h"
 #include "inspector/model/format.h"
+#include "inspector/model/session/cell_names.h"
 #include "inspector/panels/breakpoints/breakpoint_form.h"
 #include "inspector/ui/keyed_action.h"
 #include "inspector/ui/wrapping_layout.h"

@@ -1,7 +1,7 @@
 // The list of breakpoints, and the form in which one of them is edited.
 #pragma once
 
-#include "inspector/model/breakpoints_model.h"
+#include "inspector/model/breakpoints/breakpoints_model.h"
 #include "inspector/panels/panel.h"
 
 class QBoxLayout;

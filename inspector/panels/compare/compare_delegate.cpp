@@ -2,7 +2,7 @@
 
 #include <QPainter>
 
-#include "inspector/model/compare_rows.h"
+#include "inspector/model/compare/compare_rows.h"
 #include "inspector/ui/theme.h"
 
 namespace tapedeck::inspector {

@@ -3,7 +3,7 @@
 
 #include <QWidget>
 
-#include "inspector/model/compare_model.h"
+#include "inspector/model/compare/compare_model.h"
 
 namespace tapedeck::inspector {
 

@@ -11,7 +11,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include "inspector/model/cell_names.h"
+#include "inspector/model/session/cell_names.h"
 #include "inspector/panels/compare/compare_bar.h"
 #include "inspector/panels/compare/compare_delegate.h"
 #include "inspector/panels/compare/compare_strip.h"

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "inspector/model/compare_rows.h"
+#include "inspector/model/compare/compare_rows.h"
 #include "inspector/panels/panel.h"
 
 class QLabel;

@@ -8,7 +8,7 @@
 #include <QTextBlock>
 #include <algorithm>
 
-#include "inspector/model/console_model.h"
+#include "inspector/model/variables/console_model.h"
 
 namespace tapedeck::inspector {
 

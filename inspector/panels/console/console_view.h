@@ -1,7 +1,7 @@
 // The console: what was typed and what came of it, above the line for the next.
 #pragma once
 
-#include "inspector/model/console_model.h"
+#include "inspector/model/variables/console_model.h"
 #include "inspector/panels/panel.h"
 
 class QLabel;

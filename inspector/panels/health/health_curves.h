@@ -4,7 +4,7 @@
 #include <QWidget>
 #include <vector>
 
-#include "inspector/model/health_model.h"
+#include "inspector/model/runs/health_model.h"
 
 namespace tapedeck::inspector {
 

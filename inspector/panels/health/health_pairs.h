@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "inspector/model/health_model.h"
+#include "inspector/model/runs/health_model.h"
 
 namespace tapedeck::inspector {
 

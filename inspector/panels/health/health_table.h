@@ -5,7 +5,7 @@
 #include <QStyledItemDelegate>
 #include <QTableView>
 
-#include "inspector/model/health_model.h"
+#include "inspector/model/runs/health_model.h"
 
 namespace tapedeck::inspector {
 

@@ -9,8 +9,8 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "inspector/model/cell_names.h"
 #include "inspector/model/format.h"
+#include "inspector/model/session/cell_names.h"
 #include "inspector/panels/health/health_curves.h"
 #include "inspector/panels/health/health_pairs.h"
 #include "inspector/panels/health/health_table.h"

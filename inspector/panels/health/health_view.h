@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "inspector/model/health_model.h"
+#include "inspector/model/runs/health_model.h"
 #include "inspector/panels/panel.h"
 
 class QLabel;

@@ -3,7 +3,7 @@
 
 #include <QWidget>
 
-#include "inspector/model/memory_model.h"
+#include "inspector/model/runs/memory_model.h"
 
 namespace tapedeck::inspector {
 

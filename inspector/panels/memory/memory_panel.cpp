@@ -1,6 +1,6 @@
 #include "inspector/panels/memory/memory_panel.h"
 
-#include "inspector/model/cell_names.h"
+#include "inspector/model/session/cell_names.h"
 #include "inspector/panels/memory/memory_view.h"
 
 namespace tapedeck::inspector {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "inspector/model/memory_model.h"
+#include "inspector/model/runs/memory_model.h"
 #include "inspector/panels/panel.h"
 
 class QLabel;

@@ -1,6 +1,6 @@
 #include "inspector/panels/ops/ops_panel.h"
 
-#include "inspector/model/cell_names.h"
+#include "inspector/model/session/cell_names.h"
 #include "inspector/panels/ops/timeline_view.h"
 
 namespace tapedeck::inspector {

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "inspector/model/format.h"
-#include "inspector/model/records_model.h"
+#include "inspector/model/ops/records_model.h"
 
 namespace tapedeck::inspector {
 

@@ -5,7 +5,7 @@
 #include <QObject>
 #include <array>
 
-#include "inspector/model/records_model.h"
+#include "inspector/model/ops/records_model.h"
 
 class QTableView;
 

@@ -4,7 +4,7 @@
 #include <QPainter>
 #include <QToolTip>
 
-#include "inspector/model/records_model.h"
+#include "inspector/model/ops/records_model.h"
 
 namespace tapedeck::inspector {
 

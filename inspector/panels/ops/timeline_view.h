@@ -4,8 +4,8 @@
 #include <QHash>
 #include <memory>
 
-#include "inspector/model/records_model.h"
-#include "inspector/model/session.h"
+#include "inspector/model/ops/records_model.h"
+#include "inspector/model/session/session.h"
 #include "inspector/panels/panel.h"
 
 class QLineEdit;

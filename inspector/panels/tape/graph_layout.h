@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "inspector/model/tape_graph.h"
+#include "inspector/model/tape/tape_graph.h"
 
 namespace tapedeck::inspector {
 

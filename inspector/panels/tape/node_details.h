@@ -4,7 +4,7 @@
 #include <QStringList>
 #include <functional>
 
-#include "inspector/model/tape_graph.h"
+#include "inspector/model/tape/tape_graph.h"
 
 namespace tapedeck::inspector {
 

@@ -7,7 +7,7 @@
 #include <QString>
 #include <QStringList>
 
-#include "inspector/model/tape_graph.h"
+#include "inspector/model/tape/tape_graph.h"
 #include "inspector/ui/theme.h"
 
 namespace tapedeck::inspector {

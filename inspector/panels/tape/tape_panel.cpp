@@ -1,6 +1,6 @@
 #include "inspector/panels/tape/tape_panel.h"
 
-#include "inspector/model/cell_names.h"
+#include "inspector/model/session/cell_names.h"
 #include "inspector/panels/tape/tape_view.h"
 
 namespace tapedeck::inspector {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "inspector/model/session.h"
+#include "inspector/model/session/session.h"
 #include "inspector/panels/panel.h"
 
 class QAction;

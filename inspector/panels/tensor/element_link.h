@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "inspector/model/why.h"
+#include "inspector/model/what_if/why.h"
 
 namespace tapedeck::inspector {
 

@@ -4,7 +4,7 @@
 #include <QImage>
 #include <QRectF>
 
-#include "inspector/model/tensor_model.h"
+#include "inspector/model/tensor/tensor_model.h"
 #include "inspector/panels/tensor/color_map.h"
 
 namespace tapedeck::inspector {

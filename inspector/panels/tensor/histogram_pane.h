@@ -1,7 +1,7 @@
 // How the values are spread.
 #pragma once
 
-#include "inspector/model/notation.h"
+#include "inspector/model/tensor/notation.h"
 #include "inspector/panels/tensor/tensor_pane.h"
 
 namespace tapedeck::inspector {

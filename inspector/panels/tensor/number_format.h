@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "inspector/model/notation.h"
+#include "inspector/model/tensor/notation.h"
 
 namespace tapedeck::inspector {
 

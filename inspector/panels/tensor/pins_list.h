@@ -3,7 +3,7 @@
 
 #include <QFrame>
 
-#include "inspector/model/pins_model.h"
+#include "inspector/model/tensor/pins_model.h"
 
 class QLabel;
 class QPushButton;

@@ -5,7 +5,7 @@
 #include <QWidget>
 #include <vector>
 
-#include "inspector/model/tensor_model.h"
+#include "inspector/model/tensor/tensor_model.h"
 
 class QComboBox;
 class QSlider;

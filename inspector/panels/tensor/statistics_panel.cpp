@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "inspector/model/format.h"
-#include "inspector/model/notation.h"
+#include "inspector/model/tensor/notation.h"
 #include "inspector/ui/eliding_label.h"
 #include "inspector/ui/theme.h"
 

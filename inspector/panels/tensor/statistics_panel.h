@@ -4,7 +4,7 @@
 #include <QHash>
 #include <QWidget>
 
-#include "inspector/model/tensor_model.h"
+#include "inspector/model/tensor/tensor_model.h"
 
 class QLabel;
 

@@ -1,7 +1,7 @@
 // The canvas of the tensor panel: one of the panes, or the sentence that stands in its place.
 #pragma once
 
-#include "inspector/model/tensor_model.h"
+#include "inspector/model/tensor/tensor_model.h"
 #include "inspector/panels/tensor/heat_pane.h"
 #include "inspector/panels/tensor/histogram_pane.h"
 #include "inspector/panels/tensor/numbers_pane.h"

@@ -3,7 +3,7 @@
 
 #include <QWidget>
 
-#include "inspector/model/pins_model.h"
+#include "inspector/model/tensor/pins_model.h"
 #include "inspector/panels/tensor/tensor_canvas.h"
 
 class QActionGroup;

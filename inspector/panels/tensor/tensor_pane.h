@@ -6,7 +6,7 @@
 #include <QWheelEvent>
 #include <functional>
 
-#include "inspector/model/tensor_model.h"
+#include "inspector/model/tensor/tensor_model.h"
 #include "inspector/ui/canvas/canvas_painter.h"
 
 namespace tapedeck::inspector {

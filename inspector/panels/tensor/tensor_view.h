@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "inspector/model/session.h"
+#include "inspector/model/session/session.h"
 #include "inspector/panels/panel.h"
 
 class QLineEdit;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "inspector/model/format.h"
-#include "inspector/model/profile_text.h"
+#include "inspector/model/runs/profile_text.h"
 #include "inspector/panels/time/time_axis.h"
 
 namespace tapedeck::inspector {

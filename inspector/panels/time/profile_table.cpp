@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "inspector/model/format.h"
-#include "inspector/model/profile_text.h"
+#include "inspector/model/runs/profile_text.h"
 
 namespace tapedeck::inspector {
 

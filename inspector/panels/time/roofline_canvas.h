@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "inspector/model/profile_model.h"
+#include "inspector/model/runs/profile_model.h"
 #include "inspector/ui/canvas/canvas_widget.h"
 
 namespace tapedeck::inspector {

@@ -1,7 +1,7 @@
 #include "inspector/panels/time/run_choice.h"
 
 #include "inspector/model/format.h"
-#include "inspector/model/profile_text.h"
+#include "inspector/model/runs/profile_text.h"
 
 namespace tapedeck::inspector {
 

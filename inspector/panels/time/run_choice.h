@@ -4,8 +4,8 @@
 #include <QComboBox>
 #include <QLabel>
 
-#include "inspector/model/cell_names.h"
-#include "inspector/model/profile_model.h"
+#include "inspector/model/runs/profile_model.h"
+#include "inspector/model/session/cell_names.h"
 
 namespace tapedeck::inspector {
 

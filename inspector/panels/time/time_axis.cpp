@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "inspector/model/profile_text.h"
+#include "inspector/model/runs/profile_text.h"
 
 namespace tapedeck::inspector {
 

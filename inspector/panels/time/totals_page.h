@@ -3,8 +3,8 @@
 
 #include <QWidget>
 
-#include "inspector/model/cell_names.h"
-#include "inspector/model/profile_model.h"
+#include "inspector/model/runs/profile_model.h"
+#include "inspector/model/session/cell_names.h"
 
 class QButtonGroup;
 class QLineEdit;

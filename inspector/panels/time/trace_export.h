@@ -5,7 +5,7 @@
 #include <QSaveFile>
 #include <memory>
 
-#include "inspector/model/profile_model.h"
+#include "inspector/model/runs/profile_model.h"
 
 namespace tapedeck::inspector {
 

@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "inspector/model/profile_model.h"
-#include "inspector/model/profile_text.h"
+#include "inspector/model/runs/profile_model.h"
+#include "inspector/model/runs/profile_text.h"
 #include "inspector/ui/canvas/canvas_widget.h"
 
 namespace tapedeck::inspector {

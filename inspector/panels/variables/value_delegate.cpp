@@ -3,7 +3,7 @@
 #include <QPainter>
 #include <algorithm>
 
-#include "inspector/model/value_tree.h"
+#include "inspector/model/variables/value_tree.h"
 #include "inspector/ui/theme.h"
 
 namespace tapedeck::inspector {

@@ -3,7 +3,7 @@
 
 #include <QTreeView>
 
-#include "inspector/model/value_tree.h"
+#include "inspector/model/variables/value_tree.h"
 
 class QAction;
 

@@ -10,8 +10,8 @@
 #include <QVBoxLayout>
 
 #include "inspector/model/format.h"
-#include "inspector/model/variables_model.h"
-#include "inspector/model/watch_model.h"
+#include "inspector/model/variables/variables_model.h"
+#include "inspector/model/variables/watch_model.h"
 #include "inspector/panels/variables/value_view.h"
 #include "inspector/ui/eliding_label.h"
 #include "inspector/ui/keyed_action.h"

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "inspector/model/format.h"
-#include "inspector/model/notation.h"
+#include "inspector/model/tensor/notation.h"
 
 namespace tapedeck::inspector {
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "inspector/model/cell_names.h"
-#include "inspector/model/vjp_model.h"
+#include "inspector/model/session/cell_names.h"
+#include "inspector/model/tape/vjp_model.h"
 #include "inspector/panels/tensor/number_format.h"
 #include "inspector/panels/vjp/formula_box.h"
 

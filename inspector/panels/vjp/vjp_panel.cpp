@@ -1,6 +1,6 @@
 #include "inspector/panels/vjp/vjp_panel.h"
 
-#include "inspector/model/cell_names.h"
+#include "inspector/model/session/cell_names.h"
 #include "inspector/panels/vjp/vjp_view.h"
 
 namespace tapedeck::inspector {

@@ -3,7 +3,7 @@
 #include <QHBoxLayout>
 #include <QPainter>
 
-#include "inspector/model/session.h"
+#include "inspector/model/session/session.h"
 #include "inspector/ui/eliding_label.h"
 #include "inspector/ui/icons.h"
 #include "inspector/ui/theme.h"

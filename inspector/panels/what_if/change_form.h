@@ -4,7 +4,7 @@
 #include <QHash>
 #include <QWidget>
 
-#include "inspector/model/branch_change.h"
+#include "inspector/model/what_if/branch_change.h"
 
 class QComboBox;
 class QFormLayout;

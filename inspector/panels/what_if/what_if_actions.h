@@ -5,7 +5,7 @@
 #include <QHash>
 #include <QList>
 
-#include "inspector/model/what_if_model.h"
+#include "inspector/model/what_if/what_if_model.h"
 
 namespace tapedeck::inspector {
 

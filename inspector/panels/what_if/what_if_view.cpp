@@ -9,8 +9,8 @@
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
-#include "inspector/model/cell_names.h"
 #include "inspector/model/format.h"
+#include "inspector/model/session/cell_names.h"
 #include "inspector/panels/what_if/change_form.h"
 #include "inspector/panels/what_if/moved_text.h"
 #include "inspector/ui/keyed_action.h"

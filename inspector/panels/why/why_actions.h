@@ -5,7 +5,7 @@
 #include <QList>
 #include <QMenu>
 
-#include "inspector/model/why.h"
+#include "inspector/model/what_if/why.h"
 
 namespace tapedeck::inspector {
 

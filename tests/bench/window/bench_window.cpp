@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "inspector/model/tape_graph.h"
-#include "inspector/model/tensor_model.h"
+#include "inspector/model/tape/tape_graph.h"
+#include "inspector/model/tensor/tensor_model.h"
 #include "inspector/panels/tape/tape_view.h"
 #include "inspector/panels/tensor/tensor_view.h"
 #include "inspector/ui/canvas/canvas_widget.h"

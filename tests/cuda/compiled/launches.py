@@ -78,7 +78,7 @@ def _grid_of(expression, text, at, headers):
             raise Unclear(f"no grid before {text[at:at + 60]}")
         return " ".join((made[-1][0] or made[-1][1]).split())
     if member := re.fullmatch(r"parts\.(grid|join_grid)\(\)", expression):
-        includes = re.findall(r'#include "engine/cuda/(\w+\.h)"', text)
+        includes = re.findall(r'#include "engine/cuda/(?:\w+/)?(\w+\.h)"', text)
         for name, header in headers.items():
             if name in includes or header == text:
                 if body := re.search(rf"Grid {member[1]}\(\) const \{{\s*return ([^;]+);", header):

@@ -1,4 +1,5 @@
-// What calls of ops cost by the registry's rules (engine/ops/cost.h). For each line of the standard input,
+// What calls of ops cost by the registry's rules (engine/ops/core/cost.h). For each line of the standard
+// input,
 //   max_pool float32:1,8,8,4 ksize=2,2 -> float32:1,4,4,4
 // a line with the call's arithmetic operations and its bytes; of an op that does not exist the word "none".
 #include <iostream>
@@ -6,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/ops/cost.h"
+#include "engine/ops/core/cost.h"
 #include "engine/tensor/error.h"
 
 using namespace tapedeck;

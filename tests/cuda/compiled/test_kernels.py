@@ -54,7 +54,7 @@ extern "C" __global__ void __launch_bounds__(1024, 2) spills(const float* from, 
 
 def sources(*patterns):
     folder = pathlib.Path(__file__).parents[3] / "engine" / "cuda"
-    return sorted(path for pattern in patterns for path in folder.glob(pattern))
+    return sorted(path for pattern in patterns for path in folder.rglob(pattern))
 
 
 def demangled(names):

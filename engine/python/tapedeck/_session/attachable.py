@@ -2,7 +2,7 @@
 
 The debug server starts when tapedeck is imported; it records nothing until somebody attaches. How to reach it stands in
 `programs/PID-STARTED/program.json` of the user's private runtime folder (endpoint.py; the app reads it in
-app/kernel/program_list.h). STARTED is the process's start in clock ticks since the machine's, which tells it from a later process
+app/kernel/debug/program_list.h). STARTED is the process's start in clock ticks since the machine's, which tells it from a later process
 with the same number.
 """
 

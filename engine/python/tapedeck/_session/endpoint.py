@@ -1,4 +1,4 @@
-"""Where the debug server of a session listens. The app follows the same rule (app/kernel/connection.h).
+"""Where the debug server of a session listens. The app follows the same rule (app/kernel/jupyter/connection.h).
 
 A connection file that the app wrote is named connection.json and has a folder of its own: there the socket is `debug`.
 Jupyter keeps the files of all its kernels in one folder, named kernel-ID.json: for those the socket is `debug` in

@@ -1,0 +1,46 @@
+// The live session's debug server as a Source for the inspector's models.
+#pragma once
+
+#include <QByteArray>
+#include <QHash>
+#include <memory>
+
+#include "app/kernel/debug/debug_worker.h"
+#include "app/kernel/mailbox.h"
+#include "inspector/model/session/source.h"
+
+namespace tapedeck::app {
+
+/// Lives on the UI thread; its socket on a thread of its own. Requests made while nobody is connected, and
+/// those under way when the connection ends, are answered with a Failure of code "cancelled".
+class DebugClient : public inspector::Source {
+  Q_OBJECT
+ public:
+  explicit DebugClient(QObject* parent = nullptr);
+  ~DebugClient() override;
+
+  /// Connects to the server at `endpoint`, as soon as there is one; drops an earlier connection.
+  void open(const QByteArray& endpoint, const QByteArray& key);
+  void close();
+
+  quint64 request(const protocol::Request& message, const QString& channel = {}) override;
+  bool connected() const override { return connected_; }
+
+ private:
+  void take(std::uint64_t connection, DebugWorker::Event event);
+  void setConnected(bool connected);
+  void take(protocol::IncomingReply incoming);
+  bool forget(quint64 request);  ///< false: it is not pending
+  void failPending();
+
+  std::shared_ptr<Mailbox> mailbox_;
+  std::shared_ptr<DebugWorker> worker_;
+  std::unique_ptr<SocketThread> thread_;
+  bool connected_ = false;
+  std::uint64_t connection_ = 0;  ///< number of the newest open()
+  quint64 lastRequest_ = 0;
+  QHash<quint64, QString> pending_;          ///< channel by request
+  QHash<QString, quint64> newestOfChannel_;  ///< pending ones only
+};
+
+}  // namespace tapedeck::app

@@ -1,0 +1,166 @@
+#include "app/kernel/debug/debug_worker.h"
+
+#include <QMessageAuthenticationCode>
+#include <QtGlobal>
+#include <cstring>
+
+#include "app/kernel/signature.h"
+
+namespace tapedeck::app {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr auto askEvery = milliseconds(1000);
+constexpr auto silenceLimit = milliseconds(20000);  // a machine that has much else to do may take a while
+
+}  // namespace
+
+void DebugWorker::open(std::string endpoint, std::string key, std::uint64_t number) {
+  close();
+  endpoint_ = std::move(endpoint);
+  key_ = std::move(key);
+  number_ = number;
+  warnings_ = 0;
+  context_ = std::make_unique<zmq::context_t>(1);
+  socket_.emplace(*context_, zmq::socket_type::dealer);
+  socket_->set(zmq::sockopt::linger, 0);
+  socket_->set(zmq::sockopt::immediate, true);  // a request must not wait for the next server
+  socket_->set(zmq::sockopt::rcvhwm, 0);
+  socket_->set(zmq::sockopt::reconnect_ivl, 50);
+  socket_->set(zmq::sockopt::reconnect_ivl_max, 1000);
+  constexpr auto address = "inproc://debug-monitor";
+  if (zmq_socket_monitor(socket_->handle(), address,
+                         ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED) != 0)
+    throw zmq::error_t();
+  monitor_.emplace(*context_, zmq::socket_type::pair);
+  monitor_->set(zmq::sockopt::linger, 0);
+  monitor_->connect(address);
+  socket_->connect(endpoint_);
+}
+
+void DebugWorker::close() {
+  if (socket_) zmq_socket_monitor(socket_->handle(), nullptr, 0);
+  monitor_.reset();
+  socket_.reset();
+  context_.reset();
+  linked_ = false;
+  setConnected(false);
+}
+
+std::string DebugWorker::sign(const std::string& bytes) const {
+  if (key_.empty()) return {};
+  return QMessageAuthenticationCode::hash(QByteArray::fromRawData(bytes.data(), qsizetype(bytes.size())),
+                                          QByteArray::fromStdString(key_), QCryptographicHash::Sha256)
+      .toStdString();
+}
+
+void DebugWorker::transmit(std::uint64_t request, const protocol::Request& message) {
+  const protocol::Bytes bytes = protocol::encode(request, message);
+  const std::string body(bytes.begin(), bytes.end());
+  sendFrames(*socket_, {sign(body), body});
+}
+
+void DebugWorker::send(std::uint64_t request, const protocol::Request& message) {
+  if (connected_) transmit(request, message);
+}
+
+void DebugWorker::setConnected(bool connected) {
+  if (connected_ == connected) return;
+  connected_ = connected;
+  deliver_(number_, Connected{connected});
+}
+
+void DebugWorker::refuse(const std::string& sentence) {
+  close();
+  deliver_(number_, Refusal{sentence});
+}
+
+void DebugWorker::broken(const std::string& what) {
+  refuse("The connection to the session's debug server at " + endpoint_ + " can not be used: " + what);
+}
+
+// ---- time ----------------------------------------------------------------------------------------
+
+Clock::time_point DebugWorker::tick(Clock::time_point now) {
+  if (!socket_ || !linked_) return now + std::chrono::hours(1);
+  if (connected_ && now - heard_ > silenceLimit) setConnected(false);
+  if (now - asked_ >= askEvery) {
+    asked_ = now;
+    if (connected_)
+      transmit(ownRequest + 1, protocol::GetStatus{});
+    else
+      transmit(ownRequest, protocol::Hello{protocol::version, "Tapedeck"});
+  }
+  return asked_ + askEvery;
+}
+
+// ---- what comes in -------------------------------------------------------------------------------
+
+std::vector<zmq::socket_ref> DebugWorker::sockets() {
+  if (!socket_) return {};
+  return {*socket_, *monitor_};
+}
+
+void DebugWorker::readable(std::size_t index) {
+  if (index == 0)
+    readMessage();
+  else
+    readMonitor();
+}
+
+void DebugWorker::readMonitor() {
+  while (monitor_) {
+    const auto frames = receiveFrames(*monitor_);
+    if (!frames) return;
+    std::uint16_t event = 0;
+    if ((*frames)[0].size() >= sizeof(event)) std::memcpy(&event, (*frames)[0].data(), sizeof(event));
+    linked_ = event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
+    asked_ = {};  // Hello at once
+    if (!linked_) setConnected(false);
+  }
+}
+
+void DebugWorker::readMessage() {
+  for (int i = 0; i < messagesAtOnce && socket_; ++i) {
+    const auto frames = receiveFrames(*socket_);
+    if (!frames) return;
+    if (frames->size() != 2 || !sameSignature((*frames)[0], sign((*frames)[1]))) {
+      if (warnings_++ < 20)
+        qWarning("Debug client: a message of %zu frames was ignored: %s", frames->size(),
+                 frames->size() == 2 ? "the signature is wrong" : "2 frames are needed");
+      continue;
+    }
+    const std::string& body = (*frames)[1];
+    try {
+      handle(protocol::decode_reply({reinterpret_cast<const std::uint8_t*>(body.data()), body.size()}));
+    } catch (const protocol::DecodeError& error) {
+      return refuse(
+          std::string("The session's debug server sent a message that this program does not know: ") +
+          error.what() + ". Restart the session with this version of Tapedeck.");
+    }
+  }
+}
+
+void DebugWorker::handle(protocol::IncomingReply incoming) {
+  heard_ = Clock::now();
+  if (const auto* refused = protocol::get_if<protocol::Refused>(&incoming.message))
+    return refuse(refused->reason);
+  if (const auto* welcome = protocol::get_if<protocol::Welcome>(&incoming.message)) {
+    if (welcome->protocol_version != protocol::version)
+      return refuse("The session speaks version " + std::to_string(welcome->protocol_version) +
+                    " of the debug protocol, this program version " + std::to_string(protocol::version) +
+                    ". Restart the session with this version of Tapedeck.");
+    const bool again = connected_;
+    setConnected(true);
+    asked_ = {};
+    if (again) return;
+  } else if (!connected_) {
+    return;  // of a conversation before this one
+  }
+  if (incoming.request & ownRequest)
+    incoming.request = 0;  // the heartbeat's Status is as good as one sent unasked
+  deliver_(number_, std::move(incoming));
+}
+
+}  // namespace tapedeck::app

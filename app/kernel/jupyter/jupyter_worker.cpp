@@ -1,0 +1,280 @@
+#include "app/kernel/jupyter/jupyter_worker.h"
+
+#include <QFile>
+#include <QUuid>
+#include <QtGlobal>
+#include <utility>
+
+namespace tapedeck::app {
+namespace {
+
+using namespace events;
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+constexpr auto infoAgain = milliseconds(2000);
+constexpr auto subscriptionAgain = milliseconds(50);
+constexpr auto beatEvery = milliseconds(1000);
+constexpr auto beatLimit = milliseconds(8000);
+constexpr auto drainQuiet = milliseconds(60);  // after the process's end, without any message
+constexpr auto drainLimit = milliseconds(500);
+
+}  // namespace
+
+void JupyterWorker::open(const Connection& connection, std::uint64_t number) {
+  if (open_) finishClosing();
+  connection_ = connection;
+  number_ = number;
+  packer_ = JupyterPacker(connection.key);
+  open_ = true;
+  info_ = nullptr;
+  published_ = ready_ = exiting_ = beatUnderway_ = false;
+  answering_ = true;
+  infoSent_ = beatSent_ = {};
+  closing_.reset();
+  warnings_ = 0;
+  connect();
+}
+
+void JupyterWorker::connect() {
+  context_ = std::make_unique<zmq::context_t>(1);
+  // input() is answered to the identity that sent the execute_request, so shell and stdin share one.
+  const std::string identity = QUuid::createUuid().toString(QUuid::WithoutBraces).toStdString();
+  for (const auto channel :
+       {Channel::shell, Channel::iopub, Channel::control, Channel::standardInput, Channel::heartbeat}) {
+    const bool subscriber = channel == Channel::iopub;
+    zmq::socket_t socket(*context_, subscriber ? zmq::socket_type::sub : zmq::socket_type::dealer);
+    socket.set(zmq::sockopt::linger, 0);
+    socket.set(zmq::sockopt::reconnect_ivl, 20);
+    socket.set(zmq::sockopt::reconnect_ivl_max, 100);
+    if (subscriber) {
+      socket.set(zmq::sockopt::rcvhwm, 0);  // a dropped "idle" would hang a cell
+      socket.set(zmq::sockopt::subscribe, "");
+    } else if (channel == Channel::shell || channel == Channel::standardInput) {
+      socket.set(zmq::sockopt::routing_id, identity);
+    }
+    socket.connect(connection_.endpoint(channel).toStdString());
+    sockets_.push_back(std::move(socket));
+  }
+}
+
+void JupyterWorker::close(bool keepQueue) {
+  if (!open_ || closing_) return;
+  keepQueue_ = keepQueue;
+  now_ = Clock::now();
+  closing_ = now_ + drainQuiet;
+  closingLimit_ = now_ + drainLimit;
+}
+
+void JupyterWorker::finishClosing() {
+  open_ = ready_ = false;
+  closing_.reset();
+  sockets_.clear();
+  context_.reset();
+  inputParent_.reset();
+  completion_ = inspection_ = {};
+  heldCompletion_.reset();
+  heldInspection_.reset();
+  outbox_.push(Closed{number_});
+  if (running_) finish("ended");
+  if (!std::exchange(keepQueue_, false)) abortQueue();
+}
+
+void JupyterWorker::stop() {
+  sockets_.clear();
+  context_.reset();
+}
+
+void JupyterWorker::broken(const std::string& what) {
+  if (warnings_++ < 20) qWarning("Jupyter client: %s", what.c_str());
+  outbox_.push(Broken{what});
+}
+
+void JupyterWorker::send(Channel channel, const JupyterMessage& message) {
+  if (!open_) return;
+  if (!sendFrames(sockets_[static_cast<std::size_t>(channel)], packer_.pack(message)))
+    qWarning("Jupyter client: a %s could not be sent: too many wait already", message.type().c_str());
+}
+
+// ---- cells ---------------------------------------------------------------------------------------
+
+void JupyterWorker::execute(std::string cell, std::string code) {
+  queue_.push_back({std::move(cell), std::move(code)});
+  startNext();
+}
+
+void JupyterWorker::startNext() {
+  if (!ready_ || exiting_ || closing_ || running_ || queue_.empty()) return;
+  const Waiting next = std::move(queue_.front());
+  queue_.pop_front();
+  // One at a time: behind a cell that fails nothing waits in the session. With "stop_on_error" it would drop
+  // what comes within a moment of the failure, too.
+  const JupyterMessage message = packer_.make("execute_request",
+                                              {{"code", next.code},
+                                               {"silent", false},
+                                               {"store_history", true},
+                                               {"user_expressions", json::object()},
+                                               {"allow_stdin", true},
+                                               {"stop_on_error", false}},
+                                              json::object(), {{"cellId", next.cell}});
+  running_ = Running{message.id(), next.cell, {}, 0, false, {}};
+  remember(message.id(), next.cell);
+  send(Channel::shell, message);
+}
+
+void JupyterWorker::remember(const std::string& message, const std::string& cell) {
+  constexpr std::size_t most = 1000;  // threads may print long after their cell is done
+  cells_[message] = cell;
+  cellOrder_.push_back(message);
+  if (cellOrder_.size() > most) {
+    cells_.erase(cellOrder_.front());
+    cellOrder_.pop_front();
+  }
+}
+
+const std::string* JupyterWorker::cellOf(const JupyterMessage& message) const {
+  const auto found = cells_.find(message.parentId());
+  return found == cells_.end() ? nullptr : &found->second;
+}
+
+void JupyterWorker::finishIfDone() {
+  if (running_ && !running_->status.empty() && running_->idle) finish(running_->status);
+}
+
+void JupyterWorker::finish(std::string status) {
+  const Running done = std::move(*running_);
+  running_.reset();
+  inputParent_.reset();
+  outbox_.push(Finished{done.cell, status, done.count});
+  if (status != "ok" || exiting_) abortQueue();
+  askHeld();
+  startNext();
+}
+
+void JupyterWorker::abortQueue() {
+  for (const Waiting& waiting : queue_) outbox_.push(Finished{waiting.cell, "aborted", 0});
+  queue_.clear();
+}
+
+void JupyterWorker::interruptByMessage() {
+  send(Channel::control, packer_.make("interrupt_request", json::object()));
+}
+
+void JupyterWorker::requestShutdown(bool restart) {
+  send(Channel::control, packer_.make("shutdown_request", {{"restart", restart}}));
+}
+
+void JupyterWorker::input(std::string text) {
+  if (!inputParent_) return;
+  send(Channel::standardInput, packer_.make("input_reply", {{"value", std::move(text)}}, *inputParent_));
+  inputParent_.reset();
+}
+
+// ---- completion and help -------------------------------------------------------------------------
+
+void JupyterWorker::complete(std::uint64_t request, std::string code, int cursor) {
+  heldCompletion_ = Question{request, std::move(code), cursor};
+  askHeld();
+}
+
+void JupyterWorker::inspect(std::uint64_t request, std::string code, int cursor) {
+  heldInspection_ = Question{request, std::move(code), cursor};
+  askHeld();
+}
+
+void JupyterWorker::askHeld() {
+  if (!ready_ || closing_ || running_) return;
+  if (heldCompletion_) {
+    const auto message = packer_.make(
+        "complete_request", {{"code", heldCompletion_->code}, {"cursor_pos", heldCompletion_->cursor}});
+    completion_ = {message.id(), heldCompletion_->request};
+    heldCompletion_.reset();
+    send(Channel::shell, message);
+  }
+  if (heldInspection_) {
+    const auto message = packer_.make(
+        "inspect_request",
+        {{"code", heldInspection_->code}, {"cursor_pos", heldInspection_->cursor}, {"detail_level", 0}});
+    inspection_ = {message.id(), heldInspection_->request};
+    heldInspection_.reset();
+    send(Channel::shell, message);
+  }
+}
+
+// ---- time ----------------------------------------------------------------------------------------
+
+void JupyterWorker::sendInfoRequest(Clock::time_point now) {
+  infoSent_ = now;
+  send(Channel::shell, packer_.make("kernel_info_request", json::object()));
+}
+
+void JupyterWorker::becomeReady() {
+  if (ready_ || info_.is_null() || !published_) return;
+  ready_ = true;
+  outbox_.push(Ready{info_});
+  askHeld();
+  startNext();
+}
+
+void JupyterWorker::heartbeat(Clock::time_point now) {
+  const bool late = beatUnderway_ && now - beatSent_ > beatLimit;
+  if (late && answering_) {
+    answering_ = false;
+    outbox_.push(Answering{false});
+  }
+  if (beatUnderway_ || now - beatSent_ < beatEvery) return;
+  beatSent_ = now;
+  beatUnderway_ = sendFrames(sockets_[static_cast<std::size_t>(Channel::heartbeat)], {"", "beat"});
+}
+
+Clock::time_point JupyterWorker::tick(Clock::time_point now) {
+  now_ = now;
+  Clock::time_point next = now + beatEvery;
+  if (closing_) {
+    if (now >= *closing_ || now >= closingLimit_) finishClosing();
+    next = std::min(next, now + milliseconds(20));
+  } else if (open_ && !ready_) {
+    if (now - infoSent_ >= (info_.is_null() ? infoAgain : subscriptionAgain)) sendInfoRequest(now);
+    next = std::min(next, now + subscriptionAgain);
+  } else if (open_) {
+    heartbeat(now);
+  }
+  if (running_ && !running_->status.empty()) {
+    if (now >= running_->giveUp) {
+      running_->idle = true;
+      finishIfDone();
+    }
+    next = std::min(next, now + milliseconds(200));
+  }
+  return std::min(next, outbox_.flush(now));
+}
+
+// ---- what comes in -------------------------------------------------------------------------------
+
+std::vector<zmq::socket_ref> JupyterWorker::sockets() {
+  return {sockets_.begin(), sockets_.end()};
+}
+
+void JupyterWorker::readable(std::size_t index) {
+  now_ = Clock::now();
+  if (closing_) closing_ = now_ + drainQuiet;
+  const auto channel = static_cast<Channel>(index);
+  // A message may end the connection, and with it the sockets: look for the socket anew each time.
+  for (int i = 0; i < messagesAtOnce && index < sockets_.size(); ++i) {
+    const auto frames = receiveFrames(sockets_[index]);
+    if (!frames) return;
+    if (channel == Channel::heartbeat) {
+      beatUnderway_ = false;
+      if (!answering_) outbox_.push(Answering{true});
+      answering_ = true;
+      continue;
+    }
+    try {
+      handle(channel, packer_.unpack(*frames));
+    } catch (const MessageError& error) {
+      if (warnings_++ < 20) qWarning("Jupyter client: a message was ignored: %s", error.what());
+    }
+  }
+}
+
+}  // namespace tapedeck::app

@@ -1,0 +1,46 @@
+// Ends what closed sessions leave, so that nobody waits for it.
+#pragma once
+
+#include <QObject>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "app/kernel/process/runtime_folder.h"
+#include "app/kernel/process/session_process.h"
+#include "app/kernel/socket_thread.h"
+
+namespace tapedeck::app {
+
+/// Lives on the UI thread and works by its event loop; at the program's end, where there is none any more, it
+/// kills and joins what is left.
+class Reaper : public QObject {
+  Q_OBJECT
+ public:
+  static Reaper& instance();
+  ~Reaper() override;
+
+  /// Lets the process end by itself, which it was asked to over `thread`'s sockets, for `graceMs`, then
+  /// terminates it, then kills it; after its end `thread` goes, and the folder.
+  void reap(std::unique_ptr<SessionProcess> process, std::unique_ptr<SocketThread> thread,
+            std::unique_ptr<RuntimeFolder> folder, int graceMs);
+  /// Stops a thread, and joins it when it has stopped.
+  void reap(std::unique_ptr<SocketThread> thread);
+
+  int left() const { return static_cast<int>(remains_.size()); }  ///< what has not ended yet
+
+ private:
+  Reaper() = default;
+  struct Remains {
+    std::unique_ptr<SessionProcess> process;
+    std::unique_ptr<RuntimeFolder> folder;
+    std::unique_ptr<SocketThread> thread;
+  };
+  std::unordered_map<quint64, std::unique_ptr<Remains>> remains_;
+  quint64 last_ = 0;
+
+  void processEnded(quint64 key);
+  void stopThread(quint64 key);
+};
+
+}  // namespace tapedeck::app

@@ -1,0 +1,64 @@
+// HTML of unknown origin, cut down to what may be shown.
+#pragma once
+
+#include <QImage>
+#include <QUrl>
+#include <functional>
+
+#include "app/notebook/output/html/html_tokens.h"
+#include "app/notebook/output/html/html_writer.h"
+#include "app/notebook/output/picture_source.h"
+
+namespace tapedeck::app {
+
+/// Writes into an HtmlWriter: elements and attributes from a list; no scripts, no frames, no forms, no styles
+/// that name an address, links to web addresses alone, pictures that the source has alone. Of everything else
+/// the text stays; a picture that can't be shown becomes its description.
+class HtmlCleaner {
+ public:
+  HtmlCleaner(HtmlWriter& writer, const PictureSource& pictures);
+
+  /// Texts of the HTML go here instead of to the writer; entities are not resolved.
+  std::function<void(QStringView)> onText;
+  /// HTML comes in pieces: whether the end of this element may still come.
+  std::function<bool(const QString&)> endFollows;
+  /// Attributes' values are changed by this before they are looked at.
+  std::function<QString(const QString&)> onAttribute;
+
+  void html(QStringView html);
+  /// `source` and `description` are plain text; sizes: 0 where none is wanted.
+  void picture(const QString& source, const QString& description, int width = 0, int height = 0);
+  void link(const QString& address);  ///< opens an <a>
+  /// Inside an element whose text is never shown.
+  bool hides() const { return !hidden_.isEmpty(); }
+
+  bool scripts() const { return scripts_; }  ///< scripts or embedded pages were left out
+  int pictureCount() const { return static_cast<int>(shown_.size()); }
+  /// By the names that they have in the HTML.
+  const QHash<QString, QImage>& shownPictures() const { return shown_; }
+
+ private:
+  void tag(HtmlTokens& tokens, const HtmlTag& tag);
+  void replaced(HtmlTokens& tokens, const HtmlTag& tag);
+  void form(const HtmlTag& tag);
+  QString attributes(const HtmlTag& tag) const;
+  QString attribute(const HtmlTag& tag, const char* name) const;
+  void note(const QString& text);
+
+  HtmlWriter& writer_;
+  const PictureSource& pictures_;
+  QHash<QString, QImage> shown_;
+  QString hidden_;  ///< the element whose end is awaited
+  bool scripts_ = false;
+};
+
+struct SanitizedHtml {
+  QString html;
+  bool visible = false;  ///< it has text or pictures
+  bool scripts = false;
+};
+
+/// Without pictures but those in data: addresses.
+SanitizedHtml sanitizeHtml(const QString& html);
+
+}  // namespace tapedeck::app

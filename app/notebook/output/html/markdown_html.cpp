@@ -1,0 +1,269 @@
+#include "app/notebook/output/html/markdown_html.h"
+
+#include <md4c.h>
+
+#include "app/notebook/output/html/maths.h"
+
+namespace tapedeck::app {
+namespace {
+
+constexpr qsizetype longest_formula = 20'000;
+
+class MarkdownWriter {
+ public:
+  MarkdownWriter(const QString& markdown, HtmlWriter& writer, HtmlCleaner& cleaner)
+      : writer_(writer), cleaner_(cleaner), text_(extractFormulas(markdown, formulas_).toUtf8()) {
+    cleaner_.onText = [this](QStringView text) { addText(text); };
+    cleaner_.onAttribute = [this](const QString& value) { return restoreFormulas(value, formulas_); };
+    cleaner_.endFollows = [this](const QString& name) {
+      const auto known = ends_.constFind(name);
+      if (known != ends_.constEnd()) return *known;
+      return *ends_.insert(name, text_.toLower().contains("</" + name.toUtf8()));
+    };
+  }
+
+  void run() {
+    MD_PARSER parser = {};
+    parser.flags =
+        MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS | MD_FLAG_PERMISSIVEURLAUTOLINKS;
+    parser.enter_block = [](MD_BLOCKTYPE type, void* detail, void* self) {
+      return static_cast<MarkdownWriter*>(self)->enterBlock(type, detail);
+    };
+    parser.leave_block = [](MD_BLOCKTYPE type, void*, void* self) {
+      return static_cast<MarkdownWriter*>(self)->leaveBlock(type);
+    };
+    parser.enter_span = [](MD_SPANTYPE type, void* detail, void* self) {
+      return static_cast<MarkdownWriter*>(self)->enterSpan(type, detail);
+    };
+    parser.leave_span = [](MD_SPANTYPE type, void*, void* self) {
+      return static_cast<MarkdownWriter*>(self)->leaveSpan(type);
+    };
+    parser.text = [](MD_TEXTTYPE type, const MD_CHAR* text, MD_SIZE size, void* self) {
+      return static_cast<MarkdownWriter*>(self)->text(type, QString::fromUtf8(text, size));
+    };
+    md_parse(text_.constData(), static_cast<MD_SIZE>(text_.size()), &parser, this);
+    flushHtml();
+  }
+
+ private:
+  static QString attribute(const MD_ATTRIBUTE& value) {
+    return decodeEntities(QString::fromUtf8(value.text, value.size));
+  }
+
+  /// HTML comes line by line, or tag by tag: a tag may go over several lines.
+  void flushHtml() {
+    if (html_.isEmpty()) return;
+    const QString piece = std::exchange(html_, QString());
+    cleaner_.html(piece);
+  }
+
+  static QString element(MD_BLOCKTYPE type, const void* detail) {
+    switch (type) {
+      case MD_BLOCK_QUOTE:
+        return "blockquote";
+      case MD_BLOCK_UL:
+        return "ul";
+      case MD_BLOCK_OL:
+        return "ol";
+      case MD_BLOCK_LI:
+        return "li";
+      case MD_BLOCK_H:
+        return QString("h%1").arg(static_cast<const MD_BLOCK_H_DETAIL*>(detail)->level);
+      case MD_BLOCK_CODE:
+        return "pre";
+      case MD_BLOCK_P:
+        return "p";
+      case MD_BLOCK_TABLE:
+        return "table";
+      case MD_BLOCK_THEAD:
+        return "thead";
+      case MD_BLOCK_TBODY:
+        return "tbody";
+      case MD_BLOCK_TR:
+        return "tr";
+      case MD_BLOCK_TH:
+        return "th";
+      case MD_BLOCK_TD:
+        return "td";
+      default:
+        return {};
+    }
+  }
+
+  int enterBlock(MD_BLOCKTYPE type, const void* detail) {
+    flushHtml();
+    if (type == MD_BLOCK_HR) writer_.single("hr");
+    const QString name = element(type, detail);
+    blocks_.push_back(name);
+    if (name.isEmpty() || cleaner_.hides()) return 0;
+    QString attributes;
+    if (type == MD_BLOCK_OL) {
+      const auto* list = static_cast<const MD_BLOCK_OL_DETAIL*>(detail);
+      if (list->start != 1) attributes = QString(" start=\"%1\"").arg(list->start);
+    }
+    if (type == MD_BLOCK_TH || type == MD_BLOCK_TD) {
+      const MD_ALIGN align = static_cast<const MD_BLOCK_TD_DETAIL*>(detail)->align;
+      if (align == MD_ALIGN_CENTER) attributes = " align=\"center\"";
+      if (align == MD_ALIGN_RIGHT) attributes = " align=\"right\"";
+      if (align == MD_ALIGN_LEFT) attributes = " align=\"left\"";
+    }
+    writer_.open(name, attributes);
+    if (type == MD_BLOCK_LI) {
+      const auto* item = static_cast<const MD_BLOCK_LI_DETAIL*>(detail);
+      if (item->is_task != 0) writer_.text(item->task_mark == ' ' ? u"☐ " : u"☑ ");
+    }
+    return 0;
+  }
+
+  int leaveBlock(MD_BLOCKTYPE) {
+    flushHtml();
+    const QString name = blocks_.empty() ? QString() : blocks_.back();
+    heldBreak_ = false;
+    if (!blocks_.empty()) blocks_.pop_back();
+    if (!name.isEmpty() && !cleaner_.hides()) writer_.close(name);
+    return 0;
+  }
+
+  static const char* element(MD_SPANTYPE type) {
+    switch (type) {
+      case MD_SPAN_EM:
+        return "i";
+      case MD_SPAN_STRONG:
+        return "b";
+      case MD_SPAN_CODE:
+        return "code";
+      case MD_SPAN_DEL:
+        return "s";
+      case MD_SPAN_A:
+        return "a";
+      default:
+        return nullptr;
+    }
+  }
+
+  int enterSpan(MD_SPANTYPE type, const void* detail) {
+    flushHtml();
+    if (type == MD_SPAN_IMG && pictures_++ == 0) {
+      source_ = restoreFormulas(attribute(static_cast<const MD_SPAN_IMG_DETAIL*>(detail)->src), formulas_);
+      description_.clear();
+    }
+    if (pictures_ > 0 || cleaner_.hides()) return 0;
+    if (type == MD_SPAN_A) {
+      cleaner_.link(
+          restoreFormulas(attribute(static_cast<const MD_SPAN_A_DETAIL*>(detail)->href), formulas_));
+    } else if (const char* name = element(type)) {
+      writer_.open(name);
+    }
+    return 0;
+  }
+
+  int leaveSpan(MD_SPANTYPE type) {
+    flushHtml();
+    if (type == MD_SPAN_IMG) {
+      if (--pictures_ == 0 && !cleaner_.hides()) cleaner_.picture(source_, description_.trimmed());
+      return 0;
+    }
+    const char* name = element(type);
+    if (pictures_ == 0 && name != nullptr && !cleaner_.hides()) writer_.close(name);
+    return 0;
+  }
+
+  int text(MD_TEXTTYPE type, const QString& text) {
+    if (type == MD_TEXT_HTML) {
+      html_ += text;
+      return 0;
+    }
+    flushHtml();
+    if (pictures_ > 0) {
+      const bool space = type == MD_TEXT_BR || type == MD_TEXT_SOFTBR;
+      description_ += space ? QString(" ") : decodeEntities(restoreFormulas(text, formulas_));
+      return 0;
+    }
+    if (cleaner_.hides()) return 0;
+    switch (type) {
+      case MD_TEXT_NULLCHAR:
+        writer_.text(u"\ufffd");
+        break;
+      case MD_TEXT_BR:
+        writer_.single("br");
+        break;
+      case MD_TEXT_SOFTBR:
+        writer_.text(u"\n");
+        break;
+      case MD_TEXT_ENTITY:
+        writer_.text(text);
+        break;
+      case MD_TEXT_CODE:
+        addCode(restoreFormulas(text, formulas_).replace('&', "&amp;"));
+        break;
+      default:
+        addText(QString(text).replace('&', "&amp;"));
+    }
+    return 0;
+  }
+
+  /// A code block's last line break would be a line of its own.
+  void addCode(QString code) {
+    if (!blocks_.empty() && blocks_.back() == "pre") {
+      if (heldBreak_) code.prepend('\n');
+      heldBreak_ = code.endsWith('\n');
+      if (heldBreak_) code.chop(1);
+    }
+    if (!code.isEmpty()) writer_.text(code);
+  }
+
+  /// Entities stay; marks become formulas.
+  void addText(QStringView text) {
+    qsizetype done = 0;
+    for (FoundMark mark = findFormulaMark(text, 0, formulas_.size()); mark.length > 0;
+         mark = findFormulaMark(text, done, formulas_.size())) {
+      if (mark.position > done) writer_.text(text.mid(done, mark.position - done));
+      addFormula(formulas_[mark.index]);
+      done = mark.position + mark.length;
+    }
+    if (done < text.size()) writer_.text(text.mid(done));
+  }
+
+  void addFormula(const Formula& formula) {
+    if (formula.tex.size() > longest_formula) {
+      writer_.text(QString(formula.source).replace('&', "&amp;"));
+      return;
+    }
+    if (formula.display) writer_.open("div", " align=\"center\" class=\"formula\"");
+    writer_.open("span", formula.display ? " class=\"display\"" : " class=\"formula\"");
+    for (const MathRun& run : formatMath(formula.tex)) {
+      if (run.level != 0) writer_.open(run.level > 0 ? "sup" : "sub");
+      if (run.italic) writer_.open("i");
+      QString text = run.text;
+      text.replace('&', "&amp;");
+      const QStringList lines = text.split('\n');
+      for (qsizetype i = 0; i < lines.size(); ++i) {
+        if (i > 0) writer_.single("br");
+        writer_.text(lines[i]);
+      }
+      if (run.italic) writer_.close("i");
+      if (run.level != 0) writer_.close(run.level > 0 ? "sup" : "sub");
+    }
+    writer_.close("span");
+    if (formula.display) writer_.close("div");
+  }
+
+  HtmlWriter& writer_;
+  HtmlCleaner& cleaner_;
+  std::vector<Formula> formulas_;
+  QByteArray text_;
+  QHash<QString, bool> ends_;
+  std::vector<QString> blocks_;  ///< elements that were opened for them
+  QString html_;
+  bool heldBreak_ = false;
+  int pictures_ = 0;  ///< open ones: a picture's description may hold pictures
+  QString source_, description_;
+};
+
+}  // namespace
+
+void writeMarkdown(const QString& markdown, HtmlWriter& writer, HtmlCleaner& cleaner) {
+  MarkdownWriter(markdown, writer, cleaner).run();
+}
+
+}  // namespace tapedeck::app

@@ -1,0 +1,271 @@
+#include "app/notebook/output/text/static_text.h"
+
+#include <QAbstractTextDocumentLayout>
+#include <QAccessibleWidget>
+#include <QClipboard>
+#include <QContextMenuEvent>
+#include <QDesktopServices>
+#include <QGuiApplication>
+#include <QHelpEvent>
+#include <QMenu>
+#include <QPainter>
+#include <QScrollBar>
+#include <QTextBlock>
+#include <QTextDocumentFragment>
+#include <QTextLayout>
+#include <QToolTip>
+#include <QUrl>
+
+#include "app/notebook/output/wheel.h"
+
+namespace tapedeck::app {
+namespace {
+
+/// Screen readers get the text as the widget's value.
+class AccessibleText : public QAccessibleWidget {
+ public:
+  explicit AccessibleText(QWidget* widget) : QAccessibleWidget(widget, QAccessible::StaticText) {}
+  QString text(QAccessible::Text kind) const override {
+    constexpr qsizetype longest = 20'000;
+    const auto* view = static_cast<StaticText*>(widget());
+    return kind == QAccessible::Value ? view->toPlainText().left(longest) : QAccessibleWidget::text(kind);
+  }
+};
+
+QAccessibleInterface* makeAccessible(const QString& class_name, QObject* object) {
+  if (class_name != "tapedeck::app::StaticText") return nullptr;
+  return new AccessibleText(static_cast<QWidget*>(object));
+}
+
+}  // namespace
+
+StaticText::StaticText(QWidget* parent) : QAbstractScrollArea(parent), document_(new QTextDocument) {
+  static const bool installed = [] {
+    QAccessible::installFactory(makeAccessible);
+    return true;
+  }();
+  Q_UNUSED(installed);
+  setFrameShape(QFrame::NoFrame);
+  setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  setFocusPolicy(Qt::ClickFocus);
+  passWheelOn(this);
+  viewport()->setAutoFillBackground(false);
+  viewport()->setMouseTracking(true);
+  viewport()->setCursor(Qt::IBeamCursor);
+  QPalette colors = palette();
+  colors.setColor(QPalette::Base, Qt::transparent);
+  setPalette(colors);
+  document_->setUndoRedoEnabled(false);
+  document_->setDocumentMargin(4);
+  QTextOption option = document_->defaultTextOption();
+  option.setWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
+  document_->setDefaultTextOption(option);
+  watch();
+}
+
+StaticText::~StaticText() = default;
+
+void StaticText::watch() {
+  cursor_ = QTextCursor(document_.get());
+  const QAbstractTextDocumentLayout* layout = document_->documentLayout();
+  connect(layout, &QAbstractTextDocumentLayout::update, viewport(), qOverload<>(&QWidget::update));
+  connect(layout, &QAbstractTextDocumentLayout::documentSizeChanged, this, &StaticText::updateScrollBar,
+          Qt::QueuedConnection);
+}
+
+void StaticText::setDocument(std::unique_ptr<QTextDocument, DeleteLater> document) {
+  document_->documentLayout()->disconnect(this);
+  document_->documentLayout()->disconnect(viewport());
+  document_ = std::move(document);
+  pressedLink_.clear();
+  selecting_ = false;
+  watch();
+  updateScrollBar();
+  viewport()->update();
+}
+
+void StaticText::setPlainText(const QString& text) {
+  document_->setPlainText(text);
+  cursor_ = QTextCursor(document_.get());
+}
+
+// ---- layout ----
+
+int StaticText::heightForText(int width) {
+  if (document_->textWidth() != width) {
+    fitPictures(*document_, width);
+    document_->setTextWidth(width);
+  }
+  const QSizeF size = document_->documentLayout()->documentSize();
+  const bool wide = sideways_ && size.width() > width + 1;
+  return qCeil(size.height()) + (wide ? horizontalScrollBar()->sizeHint().height() : 0);
+}
+
+void StaticText::setScrollsSideways(bool on) {
+  sideways_ = on;
+  setHorizontalScrollBarPolicy(on ? Qt::ScrollBarAsNeeded : Qt::ScrollBarAlwaysOff);
+}
+
+void StaticText::updateScrollBar() {
+  if (!sideways_) return;
+  const int needed = qCeil(document_->documentLayout()->documentSize().width());
+  horizontalScrollBar()->setPageStep(viewport()->width());
+  horizontalScrollBar()->setSingleStep(20);
+  // A pixel more or less comes from rounding.
+  horizontalScrollBar()->setRange(0, needed > viewport()->width() + 1 ? needed - viewport()->width() : 0);
+}
+
+void StaticText::resizeEvent(QResizeEvent* event) {
+  QAbstractScrollArea::resizeEvent(event);
+  updateScrollBar();
+}
+
+void StaticText::scrollContentsBy(int, int) {
+  viewport()->update();
+}
+
+int StaticText::scrolled() const {
+  return sideways_ ? horizontalScrollBar()->value() : 0;
+}
+
+QPointF StaticText::inDocument(QPoint point) const {
+  return {point.x() + scrolled() + 0.0, point.y() + 0.0};
+}
+
+int StaticText::positionAt(QPoint point) const {
+  return std::max(0, document_->documentLayout()->hitTest(inDocument(point), Qt::FuzzyHit));
+}
+
+QString StaticText::anchorAt(QPoint point) const {
+  return document_->documentLayout()->anchorAt(inDocument(point));
+}
+
+QRect StaticText::cursorRect(const QTextCursor& cursor) const {
+  const QTextBlock block = cursor.block();
+  const int at = cursor.position() - block.position();
+  const QTextLine line = block.layout()->lineForTextPosition(at);
+  if (!line.isValid()) return {};
+  // Tables and lists move their blocks: the layout knows by how much.
+  const QPointF origin = document_->documentLayout()->blockBoundingRect(block).topLeft();
+  return QRectF(origin.x() + line.cursorToX(at) - scrolled(), origin.y() + line.y(), 1, line.height())
+      .toRect();
+}
+
+void StaticText::paintEvent(QPaintEvent* event) {
+  QPainter painter(viewport());
+  painter.translate(-scrolled(), 0);
+  QAbstractTextDocumentLayout::PaintContext context;
+  context.palette = palette();
+  context.clip = event->rect().translated(scrolled(), 0);
+  if (cursor_.hasSelection()) {
+    QAbstractTextDocumentLayout::Selection selection;
+    selection.cursor = cursor_;
+    selection.format.setBackground(palette().highlight());
+    selection.format.setForeground(palette().highlightedText());
+    context.selections = {selection};
+  }
+  painter.setClipRect(context.clip);
+  document_->documentLayout()->draw(&painter, context);
+}
+
+// ---- keys and mouse ----
+
+void StaticText::setTextCursor(const QTextCursor& cursor) {
+  cursor_ = cursor;
+  viewport()->update();
+}
+
+void StaticText::selectAll() {
+  cursor_.select(QTextCursor::Document);
+  viewport()->update();
+}
+
+void StaticText::copy() const {
+  if (!cursor_.hasSelection()) return;
+  QGuiApplication::clipboard()->setText(cursor_.selection().toPlainText());
+}
+
+void StaticText::keyPressEvent(QKeyEvent* event) {
+  // Everything else is the notebook's: command keys work here too.
+  if (event->matches(QKeySequence::Copy) && cursor_.hasSelection()) {
+    copy();
+  } else if (event->matches(QKeySequence::SelectAll)) {
+    selectAll();
+  } else {
+    event->ignore();
+  }
+}
+
+void StaticText::mousePressEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton) return event->ignore();
+  selecting_ = true;
+  pressedLink_ = anchorAt(event->pos());
+  const bool extends = event->modifiers().testFlag(Qt::ShiftModifier);
+  cursor_.setPosition(positionAt(event->pos()), extends ? QTextCursor::KeepAnchor : QTextCursor::MoveAnchor);
+  viewport()->update();
+}
+
+void StaticText::mouseMoveEvent(QMouseEvent* event) {
+  if (selecting_) {
+    cursor_.setPosition(positionAt(event->pos()), QTextCursor::KeepAnchor);
+    viewport()->update();
+    return;
+  }
+  viewport()->setCursor(anchorAt(event->pos()).isEmpty() ? Qt::IBeamCursor : Qt::PointingHandCursor);
+}
+
+void StaticText::mouseReleaseEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton) return event->ignore();
+  selecting_ = false;
+  const QString link = std::exchange(pressedLink_, QString());
+  if (!link.isEmpty() && !cursor_.hasSelection() && anchorAt(event->pos()) == link) openLink(link);
+}
+
+void StaticText::openLink(const QString& address) {
+  const QUrl url(address);
+  if (url.scheme() == "http" || url.scheme() == "https") {
+    QDesktopServices::openUrl(url);
+  } else {
+    emit internalLink(url);
+  }
+}
+
+void StaticText::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (receivers(SIGNAL(doubleClicked())) > 0) {
+    emit doubleClicked();
+    return;
+  }
+  cursor_.setPosition(positionAt(event->pos()));
+  cursor_.select(QTextCursor::WordUnderCursor);
+  viewport()->update();
+}
+
+void StaticText::contextMenuEvent(QContextMenuEvent* event) {
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  QAction* copy_text = menu->addAction("Copy", this, &StaticText::copy);
+  copy_text->setEnabled(cursor_.hasSelection());
+  const QString link = anchorAt(event->pos());
+  if (link.startsWith("http")) {
+    menu->addAction("Copy link address", this, [link] { QGuiApplication::clipboard()->setText(link); });
+  }
+  menu->addAction("Select all", this, &StaticText::selectAll);
+  menu->popup(event->globalPos());
+}
+
+bool StaticText::viewportEvent(QEvent* event) {
+  if (event->type() != QEvent::ToolTip) return QAbstractScrollArea::viewportEvent(event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  const int position = document_->documentLayout()->hitTest(inDocument(help->pos()), Qt::ExactHit);
+  QString tip;
+  if (position >= 0) {
+    QTextCursor at(document_.get());
+    at.setPosition(position + 1 < document_->characterCount() ? position + 1 : position);
+    tip = at.charFormat().toolTip();
+  }
+  QToolTip::showText(help->globalPos(), tip, viewport());
+  return true;
+}
+
+}  // namespace tapedeck::app

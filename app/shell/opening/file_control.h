@@ -1,0 +1,113 @@
+// The window's notebook as a file: opening, saving, closing.
+#pragma once
+
+#include <QObject>
+#include <QTimer>
+#include <functional>
+#include <memory>
+
+#include "app/control/notebook_file.h"
+#include "app/control/open_mark.h"
+#include "app/kernel/kernel.h"
+#include "app/shell/window/message_bar.h"
+
+namespace tapedeck::app {
+
+class Recoveries;
+struct RecoveryEntry;
+
+/// What can go wrong is told in the message bar. Nothing here waits for a disk: what takes longer than a
+/// moment shows how far it is, and can be cancelled.
+class FileControl : public QObject {
+  Q_OBJECT
+ public:
+  /// `window`: of which dialogs are children.
+  FileControl(Document* document, Kernel* kernel, MessageBar* messages, QWidget* window);
+  ~FileControl() override;
+
+  /// In this window where it has nothing to lose, else elsewhere(); a notebook that is open already comes to
+  /// the front. A sample is opened as a copy: its file belongs to the program.
+  void open(const QString& path);
+  void create();
+  /// Asks which one to open.
+  void browse();
+  void save();
+  void saveAs();
+  /// Asks about changes that are not saved. False: the window stays, for good or until they are saved; then
+  /// it closes by itself.
+  bool mayClose();
+  /// What else the window waited for before it closes is done; or (false) was given up.
+  void goOnClosing(bool done);
+  /// Closes all windows; goes on when one that must save first has done so.
+  static void quit();
+
+  /// Something is read or written.
+  bool busy() const { return file_.loading() || file_.saving(); }
+  /// What is read or written sooner shows no progress (300 ms).
+  void setPatience(int milliseconds) { patience_.setInterval(milliseconds); }
+  /// No notebook yet.
+  bool empty() const { return empty_; }
+  /// The notebook's name for people: its file's, or "Untitled2".
+  QString name() const;
+  Recoveries* recoveries() const { return recoveries_.get(); }
+  /// The window shows what is no file of the user's to be edited, called `name`: there is nothing to save,
+  /// and other files open elsewhere. `path`: of what it shows, if that is a file.
+  void showGuest(const QString& name, const QString& path = {});
+  /// Where work of an earlier run is put: an empty window, one with that notebook, else one of its own.
+  void restore(const RecoveryEntry& entry);
+
+ signals:
+  /// The file is a trace: a window of its own shows it.
+  void traceWanted(const QString& path);
+  /// The first notebook came, or another one.
+  void entered();
+  void nameChanged();
+  /// Something went well: for the status bar.
+  void told(const QString& sentence);
+  /// To be done with a window of its own.
+  void elsewhere(const std::function<void(tapedeck::app::FileControl&)>& act);
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+  static FileControl* holderOf(const QString& path);
+  void raise();
+  bool hasNothingToLose() const;
+  bool mayLoseChanges(const QString& question);
+  void load(const QString& path);
+  void reload();
+  void restoreHere(const RecoveryEntry& entry);
+  void loaded();
+  void enter();
+  void markOpen();
+  void write(const QString& path);
+  bool saveOrAsk();
+  void saved(const QString& path);
+  void loadFailed(const QString& sentence);
+  void saveFailed(const QString& sentence);
+  void stopped();
+  void showProgress();
+  void endProgress();
+  void changedOutside(NotebookFile::Outside what, bool saving);
+  void makeCopy();
+
+  Document* document_;
+  Kernel* kernel_;
+  MessageBar* messages_;
+  QWidget* window_;
+  NotebookFile file_;
+  OpenMark mark_;
+  std::unique_ptr<Recoveries> recoveries_;
+  std::function<void()> afterLoad_;
+  QString loading_;  ///< the path of what is being read
+  QString guest_;    ///< the path of what is shown and is no document
+  QString again_;    ///< asked for while it was given up
+  QTimer patience_;  ///< what is done before it ends needs no progress
+  double share_ = 0;
+  bool empty_ = true;
+  bool fresh_ = false;  ///< made here, and nothing in it
+  bool closing_ = false;
+};
+
+}  // namespace tapedeck::app

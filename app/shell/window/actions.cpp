@@ -1,0 +1,158 @@
+#include "app/shell/window/actions.h"
+
+#include <QKeySequence>
+#include <QWidget>
+
+#include "inspector/ui/icons.h"
+#include "inspector/ui/keyed_action.h"
+
+namespace tapedeck::app {
+namespace {
+
+struct Row {
+  const char* id;  // MENU.ACTION
+  const char* text;
+  const char* key;
+  const char* tip;
+  const char* icon;
+  bool checkable = false;
+};
+
+// The keys of stepping are those that debuggers share. Keys of the notebook's command mode (A, B, DD …)
+// belong to it.
+constexpr Row rows[] = {
+    {"file.new", "&New notebook", "Ctrl+N", "Open a window with an empty notebook", "new"},
+    {"file.open", "&Open…", "Ctrl+O", "Open a notebook, a program or a trace", "open"},
+    {"file.save", "&Save", "Ctrl+S", "Save the notebook", "save"},
+    {"file.save_as", "Save &as…", "Ctrl+Shift+S", "Save the notebook under another name", nullptr},
+    {"file.save_trace", "Save &trace…", "Ctrl+Alt+E",
+     "Save the records of this session, with their values and the notebook, as one file that can be opened "
+     "again",
+     nullptr},
+    {"file.recovered", "Recovered &work…", "Ctrl+Alt+W",
+     "Unsaved work that was kept when the program ended unexpectedly", nullptr},
+    {"file.close", "&Close window", "Ctrl+W", "Close this notebook and end its session", nullptr},
+    {"file.quit", "&Quit", "Ctrl+Q", "Close all notebooks and end the program", nullptr},
+
+    {"edit.undo_cell", "&Undo cell operation", "Ctrl+Alt+Z",
+     "Take back adding, deleting, moving or changing the type of a cell", nullptr},
+    {"edit.redo_cell", "&Redo cell operation", "Ctrl+Alt+Y", "Do again what Undo cell operation took back",
+     nullptr},
+
+    {"cell.run", "&Run cell", "Ctrl+Return", "Run the current cell", nullptr},
+    {"cell.run_advance", "Run cell and &advance", "Shift+Return", "Run the current cell and go to the next",
+     "run"},
+    {"cell.run_all", "Run a&ll cells", "Ctrl+Shift+Return", "Run all cells from the top", "run-all"},
+    {"cell.insert_above", "Insert cell a&bove", "Ctrl+Alt+A", "Add a code cell above the current one",
+     nullptr},
+    {"cell.insert_below", "Insert cell belo&w", "Ctrl+Alt+B", "Add a code cell below the current one", "add"},
+    {"cell.delete", "&Delete cell", "Ctrl+Shift+D",
+     "Delete the current cell (Undo cell operation brings it back)", nullptr},
+    {"cell.move_up", "Move cell &up", "Ctrl+Shift+Up", "Move the current cell up", nullptr},
+    {"cell.move_down", "Move cell dow&n", "Ctrl+Shift+Down", "Move the current cell down", nullptr},
+    {"cell.to_code", "Make it &code", "Ctrl+Alt+C", "Turn the current cell into a code cell", nullptr},
+    {"cell.to_markdown", "Make it &Markdown", "Ctrl+Alt+M", "Turn the current cell into a text cell",
+     nullptr},
+    {"cell.clear_outputs", "Clear all &outputs", "Ctrl+Alt+X", "Remove the outputs of all cells", nullptr},
+
+    {"session.interrupt", "&Interrupt", "Ctrl+I", "Stop what runs now with a KeyboardInterrupt; values stay",
+     "interrupt"},
+    {"session.restart", "&Restart", "Ctrl+Shift+R",
+     "End the session process and start a fresh one; the notebook stays", "restart"},
+    {"session.recording", "Re&cording", "Ctrl+Alt+R",
+     "Keep a record of every op. Off: ops run without one, and can't be stepped", "record", true},
+    {"session.break_at_cell", "&Break at cell start", "Ctrl+Shift+B",
+     "Pause before the first op of every cell that runs", nullptr, true},
+    {"session.attach", "&Attach to program…", "Ctrl+Alt+T",
+     "Look into a program that runs by itself: pause it, step it, and let it go again", nullptr},
+    {"session.detach", "&Detach", "Ctrl+Alt+D", "Let the program go, which runs on; what was fetched stays",
+     nullptr},
+    {"session.budget", "&Memory for values…", "Ctrl+Shift+M",
+     "How much memory the recorder may hold for values", nullptr},
+    {"session.replay_on_cpu", "Recompute on the CP&U", "Ctrl+Alt+U",
+     "Compute values again on the CPU that are no longer held. Off: on the GPU, where their ops ran there",
+     nullptr, true},
+
+    {"step.continue", "&Continue", "F5", "Let it run on; with nothing paused: run the current cell",
+     "continue"},
+    {"step.pause", "&Pause", "F6", "Pause before the next op", "pause"},
+    {"step.op", "&Step op", "F10",
+     "Run one op, or one VJP of a playback; with nothing running: start the current cell and pause before "
+     "its first op",
+     "step-op"},
+    {"step.line", "Step &line", "F11", "Run to the next source line that runs an op", "step-line"},
+    {"step.out", "Step &out", "Shift+F11", "Run to the end of the playback or custom gradient", "step-out"},
+    {"step.back", "Step &back", "Shift+F10", "Show the record before: looks back, runs nothing", "step-back"},
+    {"step.breakpoint", "Toggle &breakpoint", "F9",
+     "Stop before the first op of this line, or no longer; a click in the margin does the same", nullptr},
+    {"step.breakpoint_enabled", "Switch breakpoint &on or off", "Shift+F9",
+     "The breakpoint of this line stays where it is, and stops nothing while it is off", nullptr},
+    {"step.breakpoint_cell", "Breakpoint at the &cell's start", "Ctrl+F9",
+     "Stop before the first op that this cell runs, or no longer", nullptr},
+    {"step.run_to", "Run &to the cursor", "Ctrl+F10",
+     "Run until the line with the text cursor comes; with nothing paused: run the current cell until then",
+     nullptr},
+    {"step.run_to_record", "Run to the &record's line", "Alt+F10",
+     "Run until the line of the record at the cursor comes again; in a playback: until the VJP of that op",
+     nullptr},
+    {"step.stop_nan", "Stop at N&aN or infinity", "Ctrl+Shift+F9",
+     "Stop after each op whose result has a NaN or an infinity", nullptr, true},
+    {"step.stop_exceptions", "Stop at e&xceptions", "Ctrl+Shift+F8",
+     "Stop at an op that fails, before the program hears of it", nullptr, true},
+    {"step.remove_breakpoints", "Remove all b&reakpoints", "Alt+F9", "Take all breakpoints away", nullptr},
+    {"step.first", "&First record", "Alt+Home", "Show the session's first record", "first"},
+    {"step.previous", "P&revious record", "Alt+Left", "Show the record before", "previous"},
+    {"step.next", "&Next record", "Alt+Right", "Show the record after", "next"},
+    {"step.last", "&Newest record", "Alt+End", "Show the newest record, and follow", "last"},
+
+    {"view.zoom_in", "Zoom notebook &in", "Ctrl++", "Larger text in the notebook", nullptr},
+    {"view.zoom_out", "Zoom notebook &out", "Ctrl+-", "Smaller text in the notebook", nullptr},
+    {"view.reset_layout", "Reset &layout", "Ctrl+Alt+0", "Put this workspace's panels back in their places",
+     nullptr},
+    {"view.save_workspace", "&Save workspace as…", "Ctrl+Alt+S",
+     "Keep these panels and their places as a workspace of your own", nullptr},
+    {"view.rename_workspace", "Re&name workspace…", "Ctrl+Alt+N", "Give your workspace another name",
+     nullptr},
+    {"view.delete_workspace", "&Delete workspace", "Ctrl+Alt+K", "Delete the workspace that you saved",
+     nullptr},
+    {"view.message", "Go to the &message", "F8", "The keyboard goes to the newest message's buttons",
+     nullptr},
+    {"view.close_message", "&Close the message", "Ctrl+Shift+W", "Close the newest message", nullptr},
+
+    {"help.start_page", "&Start page", "Ctrl+Shift+N",
+     "Samples and recent notebooks, in a window of their own", nullptr},
+    {"help.shortcuts", "&Keys", "F1", "All keys, to be searched", nullptr},
+    {"help.about", "&About Tapedeck", "Ctrl+F1", "Version and licences", nullptr},
+};
+
+}  // namespace
+
+Actions::Actions(QWidget* window) : QObject(window) {
+  for (const Row& row : rows) {
+    auto* action = new QAction(QString::fromUtf8(row.text), window);
+    action->setObjectName(row.id);
+    inspector::setKey(action, {QKeySequence(QString::fromUtf8(row.key))}, QString::fromUtf8(row.tip));
+    action->setCheckable(row.checkable);
+    if (row.icon) action->setIcon(inspector::icon(row.icon));
+    window->addAction(action);
+    order_ << row.id;
+    actions_.insert(row.id, action);
+  }
+}
+
+QAction* Actions::operator[](const QString& id) const {
+  QAction* action = actions_.value(id);
+  Q_ASSERT_X(action, "Actions", qPrintable(id));
+  return action;
+}
+
+void Actions::keepWithin(QWidget* widget, const QStringList& ids) {
+  for (const QString& id : ids) {
+    QAction* action = (*this)[id];
+    static_cast<QWidget*>(parent())->removeAction(action);
+    action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    widget->addAction(action);
+  }
+}
+
+}  // namespace tapedeck::app

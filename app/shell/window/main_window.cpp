@@ -1,0 +1,245 @@
+#include "app/shell/window/main_window.h"
+
+#include <QApplication>
+#include <QCloseEvent>
+#include <QDockWidget>
+#include <QSettings>
+#include <QStackedWidget>
+#include <QStatusBar>
+#include <QVBoxLayout>
+
+#include "app/control/watch_keeper.h"
+#include "app/notebook/document/script.h"
+#include "app/notebook/view/notebook_view.h"
+#include "app/shell/opening/attach_control.h"
+#include "app/shell/opening/file_control.h"
+#include "app/shell/opening/guest.h"
+#include "app/shell/opening/recoveries.h"
+#include "app/shell/opening/trace_control.h"
+#include "app/shell/panels/panel_docks.h"
+#include "app/shell/panels/workspace_menu.h"
+#include "app/shell/panels/workspaces.h"
+#include "app/shell/window/playback_bar.h"
+#include "app/shell/window/start_page.h"
+#include "app/shell/window/typing_watch.h"
+#include "app/shell/window/window_placement.h"
+
+namespace tapedeck::app {
+namespace {
+
+constexpr int sentence_stands = 8000;  // milliseconds
+
+}  // namespace
+
+MainWindow::MainWindow(QWidget* parent) : MainWindow(new KernelSession, parent) {}
+
+MainWindow::MainWindow(Kernel* kernel, QWidget* parent)
+    : QMainWindow(parent),
+      document_(new Document(this)),
+      kernel_(kernel),
+      runner_(new CellRunner(document_, kernel_, this)),
+      session_(new inspector::Session(this)),
+      series_(new inspector::SeriesModel(session_, this)),
+      pictures_(new inspector::PictureModel(session_, this)),
+      cellNames_(new inspector::CellNames(this)),
+      frames_(new inspector::FramesModel(session_, cellNames_, this)),
+      watches_(new inspector::WatchModel(session_, frames_, this)),
+      breakpoints_(new inspector::BreakpointsModel(session_, this)),
+      stepper_(new Stepper(session_, runner_, kernel_, this)),
+      notices_(new SessionNotices(kernel_, session_, this)),
+      options_(new SessionOptions(session_, this)),
+      actions_(new Actions(this)) {
+  kernel_->setParent(this);
+  setAttribute(Qt::WA_DeleteOnClose);
+  setDockOptions(AnimatedDocks | AllowNestedDocks | AllowTabbedDocks);
+  session_->setSource(kernel_->debugSource());
+  new WatchKeeper(document_, watches_, this);
+  buildCentre();
+  buildPanels();
+  buildWorkspaces();
+  buildMenus();
+  buildStatusBar();
+  connectFiles();
+  connectActions();
+  connectCellActions();
+  connectSession();
+  connectBreakpoints();
+
+  new WindowPlacement(this, QSize(1280, 800), QSettings().value("window/geometry").toByteArray());
+  showNotebook();
+  updateTitle();
+  updateState();
+  showWorkspace();
+  connectGuest();
+  if (onStartPage_) files_->recoveries()->offer();
+}
+
+// The session's last words (its process ends now) must not reach a window that is half gone.
+MainWindow::~MainWindow() {
+  delete files_;
+  for (QObject* sender :
+       {static_cast<QObject*>(kernel_), static_cast<QObject*>(session_), static_cast<QObject*>(document_)})
+    sender->disconnect(this);
+  kernel_->disconnect();
+  session_->setSource(nullptr);
+  // Views before the models that they read.
+  delete std::exchange(docks_, nullptr);
+  delete takeCentralWidget();
+  delete kernel_;
+}
+
+void MainWindow::buildCentre() {
+  auto* centre = new QWidget;
+  auto* column = new QVBoxLayout(centre);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  messages_ = new MessageBar;
+  connect(messages_, &MessageBar::emptied, this, [this](bool hadFocus) {
+    if (hadFocus && !onStartPage_) notebook_->setFocus();
+  });
+  column->addWidget(messages_);
+  pages_ = new QStackedWidget;
+  column->addWidget(pages_, 1);
+  auto* start = new StartPage;
+  files_ = new FileControl(document_, kernel_, messages_, this);
+  connect(start, &StartPage::openRequested, files_, &FileControl::open);
+  connect(start, &StartPage::newRequested, files_, &FileControl::create);
+  connect(start, &StartPage::browseRequested, files_, &FileControl::browse);
+  attaching_ = new AttachControl(kernel_, messages_, *actions_, this);
+  connect(start, &StartPage::attachRequested, attaching_, &AttachControl::choose);
+  traces_ = new TraceControl({kernel_, document_, session_, frames_, cellNames_, messages_, actions_}, this);
+  pages_->addWidget(start);
+  notebook_ = new NotebookView(document_);
+  pages_->addWidget(notebook_);
+  centre->setMinimumWidth(320);
+  setCentralWidget(centre);
+}
+
+// The start page has the window for itself; with a notebook come the panels.
+void MainWindow::showNotebook() {
+  pages_->setCurrentIndex(onStartPage_ ? 0 : 1);
+  docks_->setEnabled(!onStartPage_);
+  workspaceMenu_->setEnabled(!onStartPage_);
+  playback_->parentWidget()->setVisible(!onStartPage_);
+  for (const QString& id : actions_->ids())
+    if (id.startsWith("cell.") || id.startsWith("edit.") ||
+        (id.startsWith("session.") && id != "session.attach") || id.startsWith("step.") ||
+        id.startsWith("view.zoom") || id.startsWith("view.reset") || id.startsWith("file.save"))
+      (*actions_)[id]->setEnabled(!onStartPage_);
+}
+
+void MainWindow::openNotebook(const QString& path) {
+  files_->open(path);
+}
+
+void MainWindow::newNotebook() {
+  files_->create();
+}
+
+MainWindow* MainWindow::openWindow() const {
+  auto* window = new MainWindow;
+  window->move(pos() + QPoint(32, 32));
+  window->show();
+  return window;
+}
+
+void MainWindow::attachTo(qint64 process) {
+  attaching_->attach(process);
+}
+
+/// A start page has done its work then.
+MainWindow* MainWindow::openGuest(Kernel* kernel) {
+  auto* window = new MainWindow(kernel);
+  window->move(pos() + (onStartPage_ ? QPoint() : QPoint(32, 32)));
+  window->show();
+  window->activateWindow();
+  if (onStartPage_) close();
+  return window;
+}
+
+void MainWindow::connectGuest() {
+  connect(attaching_, &AttachControl::opened, this, &MainWindow::openGuest);
+  connect(traces_, &TraceControl::opened, this, &MainWindow::openGuest);
+  connect(files_, &FileControl::traceWanted, traces_, &TraceControl::open);
+  connect(attaching_, &AttachControl::told, this, &MainWindow::tell);
+  connect(traces_, &TraceControl::told, this, &MainWindow::tell);
+  connect(traces_, &TraceControl::closingGoesOn, files_, &FileControl::goOnClosing);
+  if (kernel_->runs() == Runs::cells) {
+    (*actions_)["session.detach"]->setEnabled(false);
+    return;
+  }
+  auto* guest = new Guest({kernel_, document_, session_, frames_, cellNames_, messages_, actions_}, this);
+  const auto* trace = qobject_cast<TraceSession*>(kernel_);
+  files_->showGuest(kernel_->title(), trace ? trace->path() : QString());
+  // There is nothing to wait for in what ran long ago.
+  if (trace && workspaces_->current().id == inspector::workspace_write)
+    workspaces_->enter(inspector::workspace_debug);
+  guest->disableActions();
+  connect(kernel_, &Kernel::stateChanged, this, &MainWindow::updateTitle);
+  updateTitle();
+}
+
+void MainWindow::connectFiles() {
+  connect(files_, &FileControl::entered, this, &MainWindow::enterNotebook);
+  connect(files_, &FileControl::nameChanged, this, &MainWindow::updateTitle);
+  if (auto* session = kernel())
+    connect(files_, &FileControl::nameChanged, session, [this, session] {
+      session->setProgram(isScript(document_->path()) ? document_->path() : QString());
+    });
+  connect(files_, &FileControl::told, this, &MainWindow::tell);
+  connect(files_, &FileControl::elsewhere, this, [this](const auto& act) { act(*openWindow()->files_); });
+  const auto on = [this](const char* id, void (FileControl::*act)()) {
+    connect((*actions_)[id], &QAction::triggered, files_, act);
+  };
+  on("file.new", &FileControl::create);
+  on("file.open", &FileControl::browse);
+  on("file.save", &FileControl::save);
+  on("file.save_as", &FileControl::saveAs);
+  connect((*actions_)["file.recovered"], &QAction::triggered, files_->recoveries(), &Recoveries::showAll);
+  connect((*actions_)["file.quit"], &QAction::triggered, qApp, &FileControl::quit);
+}
+
+// From the start page to the panels. The session starts with the first run: opening a file runs nothing.
+void MainWindow::enterNotebook() {
+  if (std::exchange(onStartPage_, false)) {
+    showNotebook();
+    workspaces_->begin();
+  }
+  updateState();
+  const bool fresh = document_->cellCount() == 1 && document_->cell(0).source.isEmpty();
+  notebook_->setCurrentCell(0, fresh);
+  if (!fresh) notebook_->setFocus();
+}
+
+void MainWindow::tell(const QString& sentence) {
+  statusBar()->showMessage(sentence, sentence_stands);
+  told_.setRemainingTime(sentence_stands);
+}
+
+bool MainWindow::event(QEvent* event) {
+  if (event->type() == QEvent::StatusTip && !told_.hasExpired()) return true;
+  return QMainWindow::event(event);
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  if (!traces_->mayClose() || !files_->mayClose()) {
+    event->ignore();
+    return;
+  }
+  QSettings settings;
+  settings.setValue("window/geometry", saveGeometry());
+  if (!onStartPage_) workspaces_->keep();
+  kernel_->shutdown();
+  event->accept();
+}
+
+void MainWindow::updateTitle() {
+  QString name = files_->name();
+  if (kernel_->runs() == Runs::program && kernel_->state() != KernelState::busy)
+    name += kernel_->state() == KernelState::dead ? ", ended" : ", detached";
+  setWindowTitle(name.isEmpty() ? "Tapedeck" : name + "[*] — Tapedeck");
+  setWindowFilePath(document_->path());
+  setWindowModified(!files_->empty() && document_->modified());
+}
+
+}  // namespace tapedeck::app

@@ -1,0 +1,141 @@
+// One notebook with its session and all panels around it.
+#pragma once
+
+#include <QDeadlineTimer>
+#include <QMainWindow>
+
+#include "app/control/session_notices.h"
+#include "app/control/session_options.h"
+#include "app/control/session_text.h"
+#include "app/kernel/jupyter/kernel_session.h"
+#include "app/notebook/view/notebook_view.h"
+#include "app/shell/window/actions.h"
+#include "app/shell/window/message_bar.h"
+#include "inspector/model/breakpoints/breakpoints_model.h"
+#include "inspector/model/runs/picture_model.h"
+#include "inspector/model/runs/series_model.h"
+#include "inspector/model/session/cell_names.h"
+#include "inspector/model/session/session.h"
+#include "inspector/model/variables/frames_model.h"
+#include "inspector/model/variables/watch_model.h"
+
+class QLabel;
+class QStackedWidget;
+
+namespace tapedeck::inspector {
+class WhatIfActions;
+class WhyActions;
+}  // namespace tapedeck::inspector
+
+namespace tapedeck::app {
+
+class AttachControl;
+class FileControl;
+class NotebookView;
+class PanelDocks;
+class TraceControl;
+class TypingWatch;
+class WorkspaceMenu;
+class Workspaces;
+
+class MainWindow : public QMainWindow {
+  Q_OBJECT
+ public:
+  explicit MainWindow(QWidget* parent = nullptr);
+  /// A window that looks at what runs, or ran, elsewhere; `kernel` is its own from now on.
+  explicit MainWindow(Kernel* kernel, QWidget* parent = nullptr);
+  ~MainWindow() override;
+
+  /// In this window where it shows the start page or an untouched new notebook, else in a window of its own.
+  /// Trouble is told in the message bar.
+  void openNotebook(const QString& path);
+  void newNotebook();
+  /// In a window of its own. Trouble is told in this one's message bar.
+  void attachTo(qint64 process);
+
+  // What tests and the program's parts look at.
+  Document* document() const { return document_; }
+  NotebookView* notebook() const { return notebook_; }
+  /// The session's process, of a notebook; nullptr: the window looks at something else.
+  KernelSession* kernel() const { return qobject_cast<KernelSession*>(kernel_); }
+  Kernel* source() const { return kernel_; }
+  inspector::Session* session() const { return session_; }
+  inspector::SeriesModel* series() const { return series_; }
+  inspector::BreakpointsModel* breakpoints() const { return breakpoints_; }
+  MessageBar* messages() const { return messages_; }
+  Stepper* stepper() const { return stepper_; }
+  FileControl* files() const { return files_; }
+  TraceControl* traces() const { return traces_; }
+  PanelDocks* panels() const { return docks_; }
+  Workspaces* workspaces() const { return workspaces_; }
+
+ protected:
+  bool event(QEvent* event) override;
+  void closeEvent(QCloseEvent* event) override;
+
+ private:
+  void buildCentre();
+  void buildPanels();
+  void buildWhatIf();
+  void buildWorkspaces();
+  void buildMenus();
+  void buildStatusBar();
+  void connectActions();
+  void connectCellActions();
+  void connectSession();
+  void connectBreakpoints();
+  void showWorkspace();
+  void showNotebook();
+  void enterNotebook();
+  void connectFiles();
+  void connectGuest();
+  MainWindow* openGuest(Kernel* kernel);
+  MainWindow* openWindow() const;
+  void askBudget();
+  void showShortcuts();
+  void showAbout();
+  void updateTitle();
+  void updateState();
+  void updatePausedLine();
+  void updateCellLabels();
+  QString codeOfLine(const QString& cell, int line) const;
+  void showNotice(SessionNotices::Kind kind, const QString& sentence, bool restart);
+  /// In the status bar, for a while in which the tips of what is under the mouse do not take its place.
+  void tell(const QString& sentence);
+
+  Document* document_;
+  Kernel* kernel_;
+  CellRunner* runner_;
+  inspector::Session* session_;
+  inspector::SeriesModel* series_;
+  inspector::PictureModel* pictures_;
+  inspector::CellNames* cellNames_;
+  inspector::WhyActions* why_ = nullptr;
+  inspector::WhatIfActions* whatIf_ = nullptr;
+  inspector::FramesModel* frames_;
+  inspector::WatchModel* watches_;
+  inspector::BreakpointsModel* breakpoints_;
+  Stepper* stepper_;
+  SessionNotices* notices_;
+  SessionOptions* options_;
+  MarkedLine marked_;
+  Actions* actions_;
+  FileControl* files_ = nullptr;
+  AttachControl* attaching_ = nullptr;
+  TraceControl* traces_ = nullptr;
+
+  QStackedWidget* pages_ = nullptr;
+  NotebookView* notebook_ = nullptr;
+  MessageBar* messages_ = nullptr;
+  QWidget* playback_ = nullptr;
+  QToolBar* toolBar_ = nullptr;
+  QLabel* state_ = nullptr;
+  PanelDocks* docks_ = nullptr;
+  TypingWatch* typing_ = nullptr;
+  Workspaces* workspaces_ = nullptr;
+  WorkspaceMenu* workspaceMenu_ = nullptr;
+  bool onStartPage_ = true;
+  QDeadlineTimer told_;
+};
+
+}  // namespace tapedeck::app

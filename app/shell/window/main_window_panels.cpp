@@ -1,0 +1,95 @@
+// The window's furniture: panels, menus, tool bar, status bar.
+#include <QLabel>
+#include <QMenuBar>
+#include <QStatusBar>
+#include <QToolBar>
+
+#include "app/shell/panels/outline_panel.h"
+#include "app/shell/panels/panel_docks.h"
+#include "app/shell/panels/panel_list.h"
+#include "app/shell/panels/workspace_menu.h"
+#include "app/shell/panels/workspace_switcher.h"
+#include "app/shell/panels/workspaces.h"
+#include "app/shell/window/main_window.h"
+#include "app/shell/window/menus.h"
+#include "app/shell/window/playback_bar.h"
+#include "app/shell/window/typing_watch.h"
+#include "inspector/panels/what_if/what_if_actions.h"
+#include "inspector/panels/why/why_actions.h"
+
+namespace tapedeck::app {
+
+namespace {
+
+constexpr double presenting_letters = 1.45;
+
+}  // namespace
+
+void MainWindow::buildPanels() {
+  typing_ = new TypingWatch(this);
+  why_ = new inspector::WhyActions(new inspector::WhyModel(session_, this), this);
+  buildWhatIf();
+  cellNames_->setCode([this](const QString& cell, int line) { return codeOfLine(cell, line); });
+  docks_ = new PanelDocks(
+      this, panelList() << outlinePanel(notebook_, document_),
+      {session_, series_, pictures_, cellNames_, why_, frames_, watches_, breakpoints_, whatIf_}, typing_);
+  connect(why_->model(), &inspector::WhyModel::asked, docks_, [this] { docks_->reveal("why"); });
+  connect(whatIf_, &inspector::WhatIfActions::asked, docks_, [this] { docks_->reveal("what_if"); });
+  connect(docks_, &PanelDocks::done, this, &MainWindow::tell);
+  connect(docks_, &PanelDocks::failed, this,
+          [this](const QString& sentence) { messages_->show(MessageBar::Kind::error, sentence); });
+
+  auto* bar = new QToolBar("Playback", this);
+  bar->setObjectName("toolbar.playback");
+  bar->setMovable(false);
+  bar->toggleViewAction()->setVisible(false);
+  playback_ = new PlaybackBar(session_, *actions_);
+  bar->addWidget(playback_);
+  addToolBar(Qt::BottomToolBarArea, bar);
+}
+
+void MainWindow::buildWhatIf() {
+  auto* model = new inspector::WhatIfModel(session_, this);
+  whatIf_ = new inspector::WhatIfActions(model, why_->model(), this);
+  why_->addOther(whatIf_->ask());
+  connect(model, &inspector::WhatIfModel::takenOver, frames_, &inspector::FramesModel::touch);
+}
+
+// A run of a cell may bring Debug or Plots up.
+void MainWindow::buildWorkspaces() {
+  workspaces_ = new Workspaces(docks_, this);
+  workspaceMenu_ = new WorkspaceMenu(workspaces_, *actions_, this);
+  auto* switcher = new WorkspaceSwitcher(workspaces_, session_, series_, pictures_, typing_);
+  connect(kernel_, &Kernel::stateChanged, switcher, [switcher](KernelState state) {
+    if (state == KernelState::busy) switcher->runBegins();
+  });
+  connect(workspaces_, &Workspaces::changed, this, &MainWindow::showWorkspace);
+}
+
+// Whoever presents is looked at from afar.
+void MainWindow::showWorkspace() {
+  const bool presenting = workspaces_->current().base == inspector::workspace_present;
+  toolBar_->setVisible(!presenting && !onStartPage_);
+  QFont letters;  // as the program has them
+  if (presenting) letters.setPointSizeF(QApplication::font().pointSizeF() * presenting_letters);
+  setFont(letters);
+}
+
+void MainWindow::buildMenus() {
+  fillMenuBar(menuBar(), *actions_, *docks_, *workspaceMenu_, why_->questions() + whatIf_->actions(),
+              [this](const QString& path) { openNotebook(path); });
+  toolBar_ = addToolBar("Main");
+  toolBar_->setObjectName("toolbar.main");
+  toolBar_->setMovable(false);
+  toolBar_->toggleViewAction()->setVisible(false);
+  fillToolBar(toolBar_, *actions_, *workspaceMenu_);
+}
+
+void MainWindow::buildStatusBar() {
+  state_ = new QLabel;
+  state_->setObjectName("sessionState");
+  state_->setAccessibleName("State of the session");
+  statusBar()->addWidget(state_, 1);
+}
+
+}  // namespace tapedeck::app

@@ -1,0 +1,237 @@
+// What the window's actions do, and how it follows its session.
+#include <QInputDialog>
+#include <QLabel>
+#include <QLocale>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QSettings>
+#include <QStatusBar>
+#include <limits>
+
+#include "app/control/cell_names.h"
+#include "app/control/notebook_breakpoints.h"
+#include "app/notebook/view/notebook_view.h"
+#include "app/shell/window/breakpoint_control.h"
+#include "app/shell/window/keys_window.h"
+#include "app/shell/window/main_window.h"
+#include "inspector/ui/appearance.h"
+
+namespace tapedeck::app {
+
+void MainWindow::connectActions() {
+  const auto on = [this](const char* id, auto&& act) {
+    connect((*actions_)[id], &QAction::triggered, this, std::forward<decltype(act)>(act));
+  };
+  on("file.close", [this] { close(); });
+
+  on("session.interrupt", [this] { kernel_->interrupt(); });
+  on("session.restart", [this] { kernel_->restart(); });
+  on("session.recording", [this](bool recording) { options_->setRecording(recording); });
+  on("session.break_at_cell", [this](bool stop) { options_->setBreakAtCellStart(stop); });
+  on("session.replay_on_cpu", [this](bool here) { options_->setReplayOnCpu(here); });
+  on("session.budget", [this] { askBudget(); });
+
+  on("step.continue", [this] { stepper_->resume(); });
+  on("step.pause", [this] { stepper_->pause(); });
+  on("step.op", [this] { stepper_->stepOp(); });
+  on("step.line", [this] { stepper_->stepLine(); });
+  on("step.out", [this] { stepper_->stepOut(); });
+  on("step.back", [this] { stepper_->stepBack(); });
+  on("step.first", [this] { session_->setCursor(1); });
+  on("step.previous", [this] { session_->stepCursor(-1); });
+  on("step.next", [this] { session_->stepCursor(1); });
+  on("step.last", [this] { session_->follow(); });
+
+  on("view.zoom_in", [this] { notebook_->zoomIn(); });
+  on("view.zoom_out", [this] { notebook_->zoomOut(); });
+  on("view.message", [this] { messages_->focusMessage(); });
+  on("view.close_message", [this] { messages_->dismissNewest(); });
+  on("help.start_page", [this] { openWindow(); });
+  on("help.shortcuts", [this] { showShortcuts(); });
+  on("help.about", [this] { showAbout(); });
+}
+
+void MainWindow::connectCellActions() {
+  // In the notebook their keys are Jupyter's, which show a text rendered; from the tool bar and the menu they
+  // run code, also where the current cell is none.
+  const auto runCode = [this](void (NotebookView::*run)()) {
+    const int index = codeCellFrom(*document_, notebook_->currentCell());
+    if (index < 0) return tell(noCodeCell(*document_));
+    if (index != notebook_->currentCell()) notebook_->setCurrentCell(index, false);
+    (notebook_->*run)();
+  };
+  connect((*actions_)["cell.run"], &QAction::triggered, this,
+          [runCode] { runCode(&NotebookView::runCurrent); });
+  connect((*actions_)["cell.run_advance"], &QAction::triggered, this,
+          [runCode] { runCode(&NotebookView::runCurrentAndAdvance); });
+  const struct {
+    const char* id;
+    void (NotebookView::*slot)();
+  } rows[] = {{"cell.run_all", &NotebookView::runAll},
+              {"cell.insert_above", &NotebookView::insertAbove},
+              {"cell.insert_below", &NotebookView::insertBelow},
+              {"cell.delete", &NotebookView::deleteCurrent},
+              {"cell.move_up", &NotebookView::moveUp},
+              {"cell.move_down", &NotebookView::moveDown},
+              {"cell.to_code", &NotebookView::makeCode},
+              {"cell.to_markdown", &NotebookView::makeMarkdown},
+              {"cell.clear_outputs", &NotebookView::clearAllOutputs}};
+  for (const auto& row : rows) connect((*actions_)[row.id], &QAction::triggered, notebook_, row.slot);
+  connect((*actions_)["edit.undo_cell"], &QAction::triggered, document_, &Document::undoStructure);
+  connect((*actions_)["edit.redo_cell"], &QAction::triggered, document_, &Document::redoStructure);
+
+  // In Tensor these keys select.
+  actions_->keepWithin(notebook_, {"cell.move_up", "cell.move_down"});
+
+  connect(notebook_, &NotebookView::runRequested, this, [this](const QStringList& cells) {
+    if (kernel_->runs() != Runs::cells) return tell(kernel_->whyNoCells());
+    runner_->run(cells);
+  });
+  connect(notebook_, &NotebookView::inputGiven, kernel_, &Kernel::sendInput);
+  // What only a session can answer starts one where there was none yet.
+  connect(notebook_, &NotebookView::completionRequested, runner_, &CellRunner::begin);
+  connect(notebook_, &NotebookView::completionRequested, kernel_, &Kernel::complete);
+  connect(notebook_, &NotebookView::helpRequested, runner_, &CellRunner::begin);
+  connect(notebook_, &NotebookView::helpRequested, kernel_, &Kernel::inspect);
+  connect(kernel_, &Kernel::completed, notebook_, &NotebookView::showCompletions);
+  connect(kernel_, &Kernel::inspected, notebook_, &NotebookView::showHelp);
+  connect(kernel_, &Kernel::inputRequested, notebook_, &NotebookView::askInput);
+  connect(runner_, &CellRunner::cellStateChanged, notebook_, &NotebookView::setCellState);
+  stepper_->setCurrentCell([this] { return notebook_->currentCell(); });
+  connect(stepper_, &Stepper::cellChosen, this,
+          [this](const QString& cell) { notebook_->setCurrentCell(document_->indexOf(cell), false); });
+  connect(stepper_, &Stepper::refused, this, &MainWindow::tell);
+}
+
+void MainWindow::connectSession() {
+  for (const auto signal : {&Document::cellInserted, &Document::cellRemoved, &Document::outputsChanged})
+    connect(document_, signal, this, &MainWindow::updateCellLabels);
+  connect(document_, &Document::cellMoved, this, &MainWindow::updateCellLabels);
+  connect(document_, &Document::reset, this, &MainWindow::updateCellLabels);
+  connect(notices_, &SessionNotices::told, this, &MainWindow::showNotice);
+  connect(notices_, &SessionNotices::withdrawn, this, [this] { messages_->dismiss("session"); });
+  connect(kernel_, &Kernel::stateChanged, this, &MainWindow::updateState);
+  connect(runner_, &CellRunner::cellStateChanged, this, &MainWindow::updateState);
+  connect(stepper_, &Stepper::stateChanged, this, &MainWindow::updateState);
+  connect(options_, &SessionOptions::changed, this, &MainWindow::updateState);
+  for (const auto signal : {&inspector::Session::statusChanged, &inspector::Session::cleared}) {
+    connect(session_, signal, this, &MainWindow::updateState);
+    connect(session_, signal, this, &MainWindow::updatePausedLine);
+  }
+  connect(session_, &inspector::Session::cursorChanged, this, &MainWindow::updatePausedLine);
+  connect(session_, &inspector::Session::recordsChanged, this, &MainWindow::updatePausedLine);
+  connect(session_, &inspector::Session::recordsChanged, this, &MainWindow::updateState);
+  connect(frames_, &inspector::FramesModel::currentChanged, this, &MainWindow::updatePausedLine);
+  connect(stepper_, &Stepper::stateChanged, this, [this] { frames_->setProblem(noEngineText(*stepper_)); });
+}
+
+void MainWindow::connectBreakpoints() {
+  // Else a session that has just begun may run past them.
+  runner_->setHold([this] { return breakpoints_->onTheirWay() || options_->onTheirWay(); });
+  connect(options_, &SessionOptions::arrived, runner_, &CellRunner::letGo);
+  connect(breakpoints_, &inspector::BreakpointsModel::arrived, runner_, &CellRunner::letGo);
+  connect(runner_, &CellRunner::finished, breakpoints_, &inspector::BreakpointsModel::dropPassing);
+  new NotebookBreakpoints(document_, breakpoints_, this);
+  auto* control =
+      new BreakpointControl(breakpoints_, session_, document_, notebook_, stepper_, *actions_, this);
+  connect(control, &BreakpointControl::told, this, &MainWindow::tell);
+  connect(cellNames_, &inspector::CellNames::changed, this,
+          [this] { breakpoints_->setCellLabels(cellNames_->all()); });
+}
+
+// Records name cells by their ids; people know them by the number beside them.
+void MainWindow::updateCellLabels() {
+  QHash<QString, QString> labels;
+  for (int i = 0; i < document_->cellCount(); ++i) {
+    const QString id = document_->cell(i).id;
+    labels[id] = cellName(*document_, id);
+  }
+  if (labels != cellNames_->all()) cellNames_->set(labels);
+}
+
+QString MainWindow::codeOfLine(const QString& cell, int line) const {
+  const int at = document_->indexOf(cell);
+  return at < 0 ? QString() : document_->cell(at).source.section(QLatin1Char('\n'), line - 1, line - 1);
+}
+
+void MainWindow::showNotice(SessionNotices::Kind kind, const QString& sentence, bool restart) {
+  QList<MessageBar::Choice> choices;
+  if (restart && kernel_->runs() == Runs::cells)
+    choices << MessageBar::Choice{"Start a new session", [this] { kernel_->restart(); }};
+  messages_->show(kind == SessionNotices::Kind::error ? MessageBar::Kind::error : MessageBar::Kind::warning,
+                  sentence, choices, "session");
+}
+
+void MainWindow::updateState() {
+  const auto& status = session_->status();
+  QStringList parts{sessionText(*stepper_, *kernel_, *session_, *runner_)};
+  if (session_->live()) {
+    const QLocale locale(QLocale::English);
+    const auto size = [&](quint64 bytes) {
+      return locale.formattedDataSize(static_cast<qint64>(bytes), 1, QLocale::DataSizeTraditionalFormat);
+    };
+    parts << "cpu";
+    for (const auto& gpu : status.gpus)
+      parts << QString("%1 %2 of %3")
+                   .arg(QString::fromStdString(gpu.device).remove(QLatin1Char('/')), size(gpu.used_bytes),
+                        size(gpu.total_bytes));
+    parts << (status.recording
+                  ? QString("recording %1 of %2")
+                        .arg(size(status.held_bytes + status.record_bytes), size(status.budget_bytes))
+              : status.full
+                  ? QString(
+                        "not recording: all %1 numbers for records are used up; a new session has new ones")
+                        .arg(locale.toString(std::numeric_limits<qint32>::max()))
+                  : QString("not recording"));
+    parts << QString("memory %1 in use, %2 pooled").arg(size(status.pool_bytes), size(status.pooled_bytes));
+    if (status.leaves_dropped > 0)
+      parts << QString("%1 old values let go: what depends on them has statistics only")
+                   .arg(locale.toString(static_cast<qulonglong>(status.leaves_dropped)));
+  }
+  if (session_->live() && status.series_thinned > 0)
+    parts << QString("curves thinned out: %1 points had to go")
+                 .arg(QLocale(QLocale::English).toString(static_cast<qulonglong>(status.series_thinned)));
+  (*actions_)["session.recording"]->setChecked(options_->recording());
+  (*actions_)["session.break_at_cell"]->setChecked(options_->breakAtCellStart());
+  (*actions_)["session.replay_on_cpu"]->setChecked(options_->replayOnCpu());
+  if (!onStartPage_) state_->setText(parts.join(" · "));
+  const bool busy = kernel_->state() == KernelState::busy;
+  (*actions_)["session.interrupt"]->setEnabled(!onStartPage_ && kernel_->runs() == Runs::cells &&
+                                               (busy || runner_->busy()));
+}
+
+// The session tells its status once a second: only what changes is marked anew and scrolled to, or nobody
+// could look elsewhere while it is paused.
+void MainWindow::updatePausedLine() {
+  const MarkedLine line = markedLine(
+      *session_, frames_, kernel_->runs() != Runs::cells && stepper_->state() != StepperState::running);
+  if (line == marked_) return;
+  marked_ = line;
+  notebook_->setPausedLine(line.cell, line.line, line.pending);
+}
+
+void MainWindow::askBudget() {
+  const double now = static_cast<double>(session_->status().budget_bytes) / (1 << 20);
+  bool given = false;
+  const double megabytes =
+      QInputDialog::getDouble(this, "Memory for values",
+                              "Megabytes that the recorder may hold. What it does not hold is computed again "
+                              "when somebody looks at it.",
+                              now > 0 ? now : 2048, 16, 1 << 20, 0, &given);
+  if (given) options_->setBudget(static_cast<quint64>(megabytes * (1 << 20)));
+}
+
+void MainWindow::showShortcuts() {
+  (new KeysWindow(keyGroups(*menuBar(), *docks_), this))->show();
+}
+
+void MainWindow::showAbout() {
+  QMessageBox::about(
+      this, "About Tapedeck",
+      QString("<h3>Tapedeck %1</h3><p>A notebook in which you run, step and look into eager models.</p>"
+              "<p>The program is free software under the GNU General Public License, version 3 or later; its "
+              "engine is under the Apache License 2.0.</p>")
+          .arg(QCoreApplication::applicationVersion()));
+}
+
+}  // namespace tapedeck::app

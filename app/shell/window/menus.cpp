@@ -1,0 +1,137 @@
+#include "app/shell/window/menus.h"
+
+#include <QActionGroup>
+#include <QFileInfo>
+#include <QMenu>
+#include <QMenuBar>
+#include <QToolBar>
+#include <QToolButton>
+
+#include "app/shell/panels/panel_docks.h"
+#include "app/shell/panels/workspace_menu.h"
+#include "app/shell/window/actions.h"
+#include "app/shell/window/samples.h"
+#include "inspector/ui/appearance.h"
+#include "inspector/ui/keyed_action.h"
+
+namespace tapedeck::app {
+namespace {
+
+using Open = std::function<void(const QString&)>;
+
+void addRecent(QMenu* menu, const Open& open) {
+  QMenu* recent = menu->addMenu("Open &recent");
+  recent->setToolTipsVisible(true);
+  QObject::connect(recent, &QMenu::aboutToShow, recent, [recent, open] {
+    recent->clear();
+    for (const QString& path : recentNotebooks())
+      recent->addAction(QFileInfo(path).fileName(), recent, [open, path] { open(path); })->setToolTip(path);
+    if (recent->isEmpty()) recent->addAction("No notebooks yet")->setEnabled(false);
+  });
+}
+
+void addSamples(QMenu* menu, const Open& open) {
+  QMenu* list = menu->addMenu("Open sa&mple");
+  list->setToolTipsVisible(true);
+  for (const Sample& sample : samples()) {
+    QAction* action = list->addAction(sample.title, list, [open, sample] { open(sample.path); });
+    action->setToolTip(sample.summary);
+    action->setStatusTip(sample.summary);
+  }
+}
+
+void addThemes(QMenu* menu) {
+  QMenu* themes = menu->addMenu("&Theme");
+  themes->setToolTipsVisible(true);
+  auto* group = new QActionGroup(themes);
+  const struct {
+    inspector::Appearance theme;
+    const char *text, *key, *tip;
+  } rows[] = {
+      {inspector::Appearance::system, "&As the desktop", "Ctrl+Shift+F5", "Light or dark as the desktop is"},
+      {inspector::Appearance::light, "&Light", "Ctrl+Shift+F6", "Dark text on a light ground"},
+      {inspector::Appearance::dark, "&Dark", "Ctrl+Shift+F7", "Light text on a dark ground"}};
+  for (const auto& row : rows) {
+    QAction* action = themes->addAction(row.text);
+    action->setCheckable(true);
+    action->setChecked(inspector::savedAppearance() == row.theme);
+    inspector::setKey(action, {QKeySequence(row.key)}, row.tip);
+    group->addAction(action);
+    QObject::connect(action, &QAction::triggered, themes, [theme = row.theme] {
+      inspector::saveAppearance(theme);
+      inspector::applyAppearance(theme);
+    });
+  }
+}
+
+}  // namespace
+
+void fillMenuBar(QMenuBar* bar, const Actions& actions, const PanelDocks& docks,
+                 const WorkspaceMenu& workspaces, const QList<QAction*>& questions, const Open& open) {
+  QHash<QString, QMenu*> menus;
+  for (const auto& [id, title] :
+       {std::pair("file", "&File"), std::pair("edit", "&Edit"), std::pair("cell", "&Cell"),
+        std::pair("session", "Se&ssion"), std::pair("step", "S&tep"), std::pair("why", "Wh&y"),
+        std::pair("view", "&View"), std::pair("help", "&Help")}) {
+    menus[id] = bar->addMenu(title);
+    menus[id]->setToolTipsVisible(true);
+  }
+  const QStringList in_workspace_menu = {"view.reset_layout", "view.save_workspace", "view.rename_workspace",
+                                         "view.delete_workspace"};
+  const QStringList separated = {
+      "file.close",     "cell.insert_above", "cell.to_code", "session.recording", "session.attach",
+      "session.budget", "step.breakpoint",   "step.first",   "view.message",      "help.about"};
+  for (const QString& id : actions.ids()) {
+    if (in_workspace_menu.contains(id)) continue;
+    QMenu* menu = menus[id.section('.', 0, 0)];
+    if (id == "file.close") {
+      menu->addSeparator();
+      for (const inspector::Panel* panel : docks.panels()) menu->addActions(panel->exportActions());
+    }
+    if (separated.contains(id)) menu->addSeparator();
+    menu->addAction(actions[id]);
+    if (id == "file.open") {
+      addRecent(menu, open);
+      addSamples(menu, open);
+    }
+  }
+  menus["why"]->addActions(questions);
+  QMenu* view = menus["view"];
+  view->addSeparator();
+  view->addMenu(workspaces.menu());
+  view->addSeparator();
+  docks.fillMenu(view);
+  view->addSeparator();
+  addThemes(view);
+}
+
+void fillToolBar(QToolBar* bar, const Actions& actions, const WorkspaceMenu& workspaces) {
+  bar->setIconSize({18, 18});
+  for (const char* id : {"file.save", "", "cell.run_advance", "cell.run_all", "", "step.pause",
+                         "step.continue", "", "step.op", "step.line", "step.out", "step.back", "",
+                         "session.interrupt", "session.restart", "", "session.recording"}) {
+    if (*id)
+      bar->addAction(actions[id]);
+    else
+      bar->addSeparator();
+  }
+  const QHash<QString, QString> captions = {{"cell.run_advance", "Run"},
+                                            {"step.pause", "Pause"},
+                                            {"step.continue", "Continue"},
+                                            {"step.op", "Step op"},
+                                            {"session.recording", "Recording"}};
+  for (QAction* action : bar->actions()) {
+    auto* button = qobject_cast<QToolButton*>(bar->widgetForAction(action));
+    if (!button) continue;
+    button->setAccessibleName(action->statusTip());
+    if (!captions.contains(action->objectName())) continue;
+    action->setIconText(captions[action->objectName()]);
+    button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+  }
+  auto* space = new QWidget;
+  space->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+  bar->addWidget(space);
+  workspaces.fillToolBar(bar);
+}
+
+}  // namespace tapedeck::app

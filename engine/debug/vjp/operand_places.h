@@ -1,0 +1,19 @@
+// Which element of the other operand a term of a bilinear op's gradient is multiplied with.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/debug/vjp/vjp_call.h"
+
+namespace tapedeck::debug {
+
+using Index = std::vector<std::int64_t>;
+
+/// Of matmul, einsum, conv2d and depthwise_conv2d_native with two operands. `own`: the element of input
+/// `input` that the gradient goes to; `j`: the element of the cotangent. Nothing for another op, or where
+/// there is none. It is a place that the caller checks: the value there must be the term's factor.
+std::optional<Index> operand_place(const VjpCall& call, std::size_t input, const Index& own, const Index& j);
+
+}  // namespace tapedeck::debug

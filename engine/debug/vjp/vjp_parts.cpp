@@ -1,0 +1,259 @@
+#include "engine/debug/vjp/vjp_parts.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "engine/debug/describe.h"
+#include "engine/debug/tile.h"
+#include "engine/debug/vjp/bound_formula.h"
+#include "engine/debug/vjp/element_terms.h"
+#include "engine/ops/core/core_ops.h"
+#include "engine/record/replay/replay.h"
+#include "engine/record/trace/tensor_specs.h"
+
+namespace tapedeck::debug {
+namespace {
+
+constexpr std::uint32_t stride = 4096;
+constexpr std::uint64_t most_inside = 200;
+constexpr std::size_t most_foreseen = 8;
+/// A VJP whose op took longer is not run ahead of its time.
+constexpr std::int64_t longest_foreseen_ns = 2'000'000'000;
+
+std::int64_t count_of(const Recorder& recorder, const TensorIds& ids) {
+  if (ids.empty()) return 0;
+  const TensorOrigin origin = recorder.trace().tensors().get(ids[0]);
+  return origin.known() ? element_count(spec_of(origin.spec()).shape) : 0;
+}
+
+}  // namespace
+
+/// The last VJP that the playback ran before the record.
+std::uint32_t VjpReader::vjp_before(std::uint32_t playback, std::uint32_t record,
+                                    const CancelFlag* cancel) const {
+  std::uint32_t found = 0;
+  for (std::uint32_t first = playback + 1; first < record; first += stride) {
+    check_cancelled(cancel);
+    recorder_.trace().glance(first, std::min(record - 1, first + stride - 1),
+                             [&](const RecordGlance& glance) {
+                               if (glance.head.parent == playback && glance.head.kind == EventKind::vjp)
+                                 found = glance.number;
+                             });
+  }
+  return found;
+}
+
+/// The first one that was played; 0: none.
+std::uint32_t VjpReader::vjp_of(const RecordView& forward, const CancelFlag* cancel) const {
+  if (forward.head.tape == 0 || forward.head.kind == EventKind::playback) return 0;
+  std::uint32_t found = 0;
+  const std::uint32_t newest = recorder_.trace().newest();
+  for (std::uint32_t first = forward.number + 1; first <= newest && found == 0; first += stride) {
+    check_cancelled(cancel);
+    recorder_.trace().glance(first, std::min(newest, first + stride - 1), [&](const RecordGlance& glance) {
+      if (found == 0 && glance.head.kind == EventKind::vjp && glance.head.forward == forward.number)
+        found = glance.number;
+    });
+  }
+  return found;
+}
+
+VjpReader::Place VjpReader::locate(std::uint64_t record, const CancelFlag* cancel) const {
+  Place place;
+  const Trace& trace = recorder_.trace();
+  if (record == 0 || record > trace.newest()) return place;
+  RecordView at, inner;
+  const auto take = [&](std::uint32_t number) {
+    if (number == 0 || !trace.read(number, place.vjp)) place.vjp = {};
+    if (place.vjp.number && !trace.read(place.vjp.head.forward, place.forward)) place.forward = {};
+    if (place.forward.number && recorder_.file() && !fits(place.vjp, place.forward)) place = {};
+  };
+  for (auto number = static_cast<std::uint32_t>(record); number != 0; number = at.head.parent) {
+    if (!trace.read(number, at)) return place;
+    if (at.head.kind == EventKind::vjp) {
+      take(number);
+      return place;
+    }
+    if (at.head.kind == EventKind::playback) {
+      if (number != record) take(vjp_before(number, static_cast<std::uint32_t>(record), cancel));
+      return place;
+    }
+    if (number == record) inner = at;
+  }
+  // An op of the forward pass.
+  if (inner.head.kind == EventKind::op && !inner.head.op->vjp) return place;
+  place.forward = inner;
+  if (const std::uint32_t number = vjp_of(inner, cancel)) trace.read(number, place.vjp);
+  if (place.vjp.number && recorder_.file() && !fits(place.vjp, inner)) place.vjp = {};
+  return place;
+}
+
+void VjpReader::add_symbols(const Place& place, protocol::VjpParts& parts) const {
+  using protocol::VjpRole;
+  const RecordView& forward = place.forward;
+  const std::size_t outputs = std::max(forward.outputs.size(), place.vjp.inputs.size());
+  const BoundFormula bound =
+      bind_call(forward.head.op, std::max(forward.inputs.size(), place.vjp.outputs.size()), outputs);
+  parts.names = bound.names;
+  const auto add = [&](VjpRole role, const std::string& symbol, std::size_t index, std::uint64_t id,
+                       std::string text = {}) {
+    parts.symbols.push_back({role, symbol, static_cast<std::uint32_t>(index),
+                             id ? tensor_info(recorder_, id, true) : protocol::TensorInfo{},
+                             std::move(text)});
+  };
+  for (std::size_t i = 0; i < place.vjp.inputs.size(); ++i)
+    add(VjpRole::cotangent, bound.outputs[i], i, place.vjp.inputs[i]);
+  for (std::size_t i = 0; i < forward.inputs.size(); ++i)
+    add(VjpRole::input, bound.inputs[i], i, forward.inputs[i]);
+  for (std::size_t i = 0; i < forward.outputs.size(); ++i)
+    if (bound.reads_output[i] || !forward.head.op)
+      add(VjpRole::output, bound.outputs[i], i, forward.outputs[i]);
+  for (const std::size_t i : bound.attributes)
+    if (i < forward.head.attributes.size())
+      add(VjpRole::attribute, forward.head.op->attributes[i].name, i, 0,
+          to_string(forward.head.attributes[i]));
+  const std::int64_t results = count_of(recorder_, forward.outputs);
+  if (bound.counts && results > 0)
+    add(VjpRole::count, "n", 0, 0, std::to_string(count_of(recorder_, forward.inputs) / results));
+}
+
+std::uint64_t VjpReader::keep(const Tensor& tensor) {
+  TensorTable& table = recorder_.trace().tensors();
+  if (!table.get(tensor.id()).known()) {
+    table.set(tensor.id(), TensorOrigin::leaf(spec_number(tensor)));
+    recorder_.values().add_recomputed(tensor.id(), tensor);
+  }
+  return tensor.id();
+}
+
+VjpReader::Foreseen VjpReader::foresee(const Place& place, const std::vector<Accumulation>& sums,
+                                       const FindTensor& find) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Foreseen& known : foreseen_)
+      if (known.record == place.vjp.number) return known;
+  }
+  const VjpCall call = vjp_call(recorder_, place.vjp, place.forward, find);
+  const QuietScope quiet;
+  const Tensors gradients = call.run();
+  Foreseen fresh{place.vjp.number, {}, {}, {}};
+  std::unordered_map<std::uint64_t, Tensor> added;  // a tensor that is an input twice is added to twice
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (!gradients[i] || !call.wanted[i]) {
+      for (auto* list : {&fresh.contributions, &fresh.before, &fresh.after}) list->push_back(0);
+      continue;
+    }
+    const std::uint64_t target = i < place.forward.inputs.size() ? place.forward.inputs[i] : 0;
+    const auto known = added.find(target);
+    const std::uint64_t summed = i < sums.size() ? sums[i].before : 0;
+    const Tensor before = known != added.end() ? known->second : summed ? find(summed) : Tensor();
+    const Tensor after = before ? detail::add(before, gradients[i]) : gradients[i];
+    fresh.contributions.push_back(keep(gradients[i]));
+    fresh.before.push_back(!before ? 0 : known != added.end() ? keep(before) : summed);
+    fresh.after.push_back(keep(after));
+    if (target) added.insert_or_assign(target, after);
+  }
+  const std::lock_guard lock(mutex_);
+  foreseen_.push_back(fresh);
+  if (foreseen_.size() > most_foreseen) foreseen_.pop_front();
+  return fresh;
+}
+
+void VjpReader::add_contributions(const Place& place, const FindTensor& find, const CancelFlag* cancel,
+                                  protocol::VjpParts& parts) {
+  const RecordView &vjp = place.vjp, &forward = place.forward;
+  const std::vector<Accumulation> sums = accumulations(recorder_, vjp, cancel);
+  const auto wanted = wanted_gradients(recorder_, vjp, forward);
+  const std::size_t count = std::max(forward.inputs.size(), vjp.outputs.size());
+  const std::vector<std::string> symbols = bind_call(forward.head.op, count, vjp.inputs.size()).inputs;
+  Foreseen foreseen;
+  const bool pending = vjp.state == RecordState::pending;
+  if (pending && !forward.head.op) {
+    parts.problem = "The user's own gradient has not run: its contributions are not known yet.";
+  } else if (pending && forward.duration_ns > longest_foreseen_ns) {
+    parts.problem = "The op took long, so its VJP is not run ahead of time: one more step shows it.";
+  } else if (pending) {
+    try {
+      foreseen = foresee(place, sums, find);
+    } catch (const ValueError& error) {
+      parts.problem = error.what();
+    }
+  }
+  const auto info = [&](std::uint64_t id) {
+    return id ? tensor_info(recorder_, id, true) : protocol::TensorInfo{};
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t made = i < vjp.outputs.size() ? vjp.outputs[i] : 0;
+    const bool asked = i < wanted.size() && wanted[i];
+    if (!made && !(asked && vjp.state != RecordState::done)) continue;
+    protocol::VjpContribution contribution;
+    contribution.input = static_cast<std::uint32_t>(i);
+    if (i < forward.inputs.size()) contribution.target = info(forward.inputs[i]);
+    contribution.symbol = symbols[i];
+    contribution.foreseen = pending;
+    contribution.before = info(!made && i < foreseen.before.size() ? foreseen.before[i]
+                               : i < sums.size()                   ? sums[i].before
+                                                                   : 0);
+    contribution.contribution = info(made                                ? made
+                                     : i < foreseen.contributions.size() ? foreseen.contributions[i]
+                                                                         : 0);
+    contribution.after = info(made                        ? (i < sums.size() ? sums[i].after : made)
+                              : i < foreseen.after.size() ? foreseen.after[i]
+                                                          : 0);
+    parts.contributions.push_back(std::move(contribution));
+  }
+}
+
+void VjpReader::add_inside(const RecordView& vjp, const CancelFlag* cancel, protocol::VjpParts& parts) const {
+  std::vector<std::uint32_t> numbers;
+  const std::uint32_t newest = recorder_.trace().newest();
+  bool beyond = false;
+  for (std::uint32_t first = vjp.number + 1; first <= newest && !beyond; first += stride) {
+    check_cancelled(cancel);
+    recorder_.trace().glance(first, std::min(newest, first + stride - 1), [&](const RecordGlance& glance) {
+      if (glance.head.thread != vjp.head.thread) return;
+      beyond = beyond || glance.head.depth <= vjp.head.depth;
+      if (beyond || glance.head.parent != vjp.number) return;
+      ++parts.inside_total;
+      if (numbers.size() < most_inside) numbers.push_back(glance.number);
+    });
+  }
+  for (const std::uint32_t number : numbers)
+    if (auto record = describe(recorder_, number, true)) parts.inside.push_back(std::move(*record));
+}
+
+protocol::VjpParts VjpReader::parts(const protocol::GetVjp& request, const FindTensor& find,
+                                    const CancelFlag* cancel) {
+  protocol::VjpParts parts;
+  parts.asked = request.record;
+  const Place place = locate(request.record, cancel);
+  if (place.forward.number == 0) return parts;
+  if (auto record = describe(recorder_, place.forward.number, true)) parts.forward = std::move(*record);
+  add_symbols(place, parts);
+  if (place.vjp.number == 0) return parts;
+  if (auto record = describe(recorder_, place.vjp.number, true)) parts.vjp = std::move(*record);
+  add_contributions(place, find, cancel, parts);
+  if (place.vjp.head.custom_gradient) add_inside(place.vjp, cancel, parts);
+  return parts;
+}
+
+protocol::ElementTerms VjpReader::explain(const protocol::ExplainElement& request, const FindTensor& find,
+                                          const CancelFlag* cancel) {
+  RecordView vjp, forward;
+  if (request.record > recorder_.trace().newest() ||
+      !recorder_.trace().read(static_cast<std::uint32_t>(request.record), vjp) ||
+      vjp.head.kind != EventKind::vjp || !recorder_.trace().read(vjp.head.forward, forward) ||
+      (recorder_.file() && !fits(vjp, forward)))
+    throw BadRequest("explain_element: record " + std::to_string(request.record) +
+                     " is no VJP that is still there.");
+  const bool custom = !forward.head.op;
+  if (custom && vjp.state != RecordState::done)
+    throw BadRequest("explain_element: the gradient of " + forward.name() +
+                     " is the user's own code and has not come to its end.");
+  const VjpCall call = custom ? custom_vjp_call(recorder_, vjp, forward, find, cancel)
+                              : vjp_call(recorder_, vjp, forward, find, true);
+  check_cancelled(cancel);
+  return element_terms(call, request, cancel);
+}
+
+}  // namespace tapedeck::debug

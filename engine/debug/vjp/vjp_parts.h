@@ -1,0 +1,47 @@
+// What went into a VJP and what came out, or will: the answers to GetVjp and ExplainElement.
+#pragma once
+
+#include <deque>
+#include <mutex>
+
+#include "engine/debug/vjp/accumulators.h"
+#include "engine/debug/vjp/vjp_call.h"
+#include "engine/protocol/vjp.h"
+
+namespace tapedeck::debug {
+
+class VjpReader {
+ public:
+  explicit VjpReader(Recorder& recorder) : recorder_(recorder) {}
+
+  /// Throws Cancelled. Where values are needed and cannot be had, `problem` says why.
+  protocol::VjpParts parts(const protocol::GetVjp& request, const FindTensor& find, const CancelFlag* cancel);
+  /// Throws BadRequest, ValueError, Cancelled.
+  protocol::ElementTerms explain(const protocol::ExplainElement& request, const FindTensor& find,
+                                 const CancelFlag* cancel);
+
+ private:
+  /// What a VJP at the gate will give, and the sums after it; ids by input, 0: none.
+  struct Foreseen {
+    std::uint32_t record = 0;
+    std::vector<std::uint64_t> contributions, before, after;
+  };
+  struct Place {
+    RecordView vjp, forward;  ///< number 0: none
+  };
+  Place locate(std::uint64_t record, const CancelFlag* cancel) const;
+  std::uint32_t vjp_before(std::uint32_t playback, std::uint32_t record, const CancelFlag* cancel) const;
+  std::uint32_t vjp_of(const RecordView& forward, const CancelFlag* cancel) const;
+  void add_symbols(const Place& place, protocol::VjpParts& parts) const;
+  void add_contributions(const Place& place, const FindTensor& find, const CancelFlag* cancel,
+                         protocol::VjpParts& parts);
+  void add_inside(const RecordView& vjp, const CancelFlag* cancel, protocol::VjpParts& parts) const;
+  Foreseen foresee(const Place& place, const std::vector<Accumulation>& sums, const FindTensor& find);
+  std::uint64_t keep(const Tensor& tensor);
+
+  Recorder& recorder_;
+  std::mutex mutex_;
+  std::deque<Foreseen> foreseen_;  ///< of the last few stops
+};
+
+}  // namespace tapedeck::debug

@@ -1,0 +1,43 @@
+// What a thread has open that run_op looks at on every call.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "engine/ops/core/op.h"
+
+namespace tapedeck::detail {
+
+/// A call of an op that went well.
+struct FinishedCall {
+  const OpDef& op;
+  std::span<const Tensor> inputs;
+  const Attributes& attributes;
+  std::span<const Tensor> outputs;
+  std::uint64_t record = 0;
+};
+
+/// Keeps calls, so that they can be played backwards: a thread's tapes.
+class CallKeeper {
+ public:
+  /// The id of the innermost tape that would keep a call on these inputs; 0: none would.
+  virtual std::uint64_t keeper_of(std::span<const Tensor> inputs) const = 0;
+  virtual void keep(const FinishedCall& call) = 0;
+
+ protected:
+  ~CallKeeper() = default;
+};
+
+struct ThreadState {
+  std::uint32_t quiet = 0;               ///< open QuietScopes
+  std::uint32_t recording = 0;           ///< active tapes of this thread that are not suspended
+  std::uint32_t unobserved = 0;          ///< open UnobservedScopes
+  bool floating_scope = false;           ///< a FloatingScope is open (floating.h)
+  std::int8_t copy_policy = -1;          ///< CopyPolicy of placement.h; below 0: that of the process
+  std::optional<Device> device;          ///< the innermost `tf.device`
+  std::optional<Device> default_device;  ///< of an open DefaultDeviceScope
+  CallKeeper* tapes = nullptr;           ///< nullptr until the thread's first tape
+};
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local ThreadState thread_state;
+
+}  // namespace tapedeck::detail

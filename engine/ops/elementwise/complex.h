@@ -1,0 +1,34 @@
+// Complex numbers: their parts, and how gradients go through functions of them.
+//
+// TensorFlow's convention: the gradient of a real L with respect to z = x + iy is ∂L/∂x + i·∂L/∂y. Through
+// w = f(z) with f complex-differentiable it is dz = dw·conj(f′(z)). Source: the chain rule for the real and
+// the imaginary part, with the Cauchy-Riemann equations.
+#pragma once
+
+#include "engine/ops/core/op.h"
+
+namespace tapedeck::ops {
+
+/// Numbers of real parts and imaginary ones: both float32 or both float64, shapes that broadcast.
+Tensor complex(const Tensor& real, const Tensor& imag);
+/// A part of each number, in the dtype of the parts. Of complex tensors only.
+Tensor real(const Tensor& input);
+Tensor imag(const Tensor& input);
+/// Of real numbers they themselves.
+Tensor conj(const Tensor& input);
+
+/// For kernels: a view of the real (part 0) or imaginary (part 1) numbers, and of both along a last axis.
+Tensor part_view(const Tensor& tensor, int part);
+Tensor pairs_view(const Tensor& contiguous);
+/// The inverse of pairs_view.
+Tensor from_pairs(const Tensor& pairs);
+/// For kernels: √(Re² + Im²) of each number.
+Tensor magnitudes(const Tensor& tensor);
+/// For kernels: a fresh complex tensor of these parts, which have its shape.
+Tensor with_parts(const Tensor& real, const Tensor& imag);
+
+/// Runs the op's VJP. Their formulas are those of real numbers, dx = dy·f′(x); where all numbers are complex,
+/// dz = conj(conj(dw)·f′(z)), so the cotangents and the results are conjugated.
+Tensors run_vjp(const VjpContext& context);
+
+}  // namespace tapedeck::ops

@@ -1,0 +1,114 @@
+// What the ops on batches of matrices share.
+#pragma once
+
+#include "engine/backend/backend.h"
+#include "engine/ops/core/checks.h"
+#include "engine/ops/linear_algebra/linear_algebra.h"
+
+namespace tapedeck::ops {
+
+/// For docstrings.
+inline constexpr const char* reals_doc = "any floating dtype";
+
+/// The extents of one matrix, and of the axes before it.
+struct MatrixShape {
+  Shape batch;
+  std::int64_t rows, columns;
+  std::int64_t count() const { return element_count(batch); }
+  std::int64_t size() const { return rows * columns; }
+};
+
+/// Throws InvalidArgumentError for fewer than 2 axes.
+inline MatrixShape matrix_shape(const OpContext& c, std::size_t input) {
+  const Shape& shape = c.inputs[input].shape();
+  const int rank = shape.rank();
+  if (rank < 2)
+    fail<InvalidArgumentError>(c.op.name, ": ", input_name(c, input), " has shape ", to_string(shape),
+                               "; a matrix needs at least 2 axes");
+  return {Shape(shape.span().first(static_cast<std::size_t>(rank - 2))), shape[rank - 2], shape[rank - 1]};
+}
+/// The same, and TypeMismatchError for a dtype that is not floating.
+inline MatrixShape real_matrix_shape(const OpContext& c, std::size_t input) {
+  require_kind(c, input, Kind::floating);
+  return matrix_shape(c, input);
+}
+/// The same, and InvalidArgumentError where there are not as many rows as columns.
+inline MatrixShape square_shape(const OpContext& c, std::size_t input) {
+  const MatrixShape shape = real_matrix_shape(c, input);
+  if (shape.rows != shape.columns)
+    fail<InvalidArgumentError>(c.op.name, ": ", input_name(c, input), " has shape ",
+                               to_string(c.inputs[input].shape()), "; needs square matrices");
+  return shape;
+}
+/// The shape rule of what makes of each square matrix another one of its size.
+inline TensorSpecs like_square(const OpContext& c) {
+  square_shape(c, 0);
+  return like_first(c);
+}
+
+inline Shape joined(Shape batch, std::initializer_list<std::int64_t> extents) {
+  for (const std::int64_t extent : extents) batch.push_back(extent);
+  return batch;
+}
+
+/// "input[1, 0]" for a matrix of a batch, "input" where there is one.
+inline std::string matrix_name(const OpContext& c, std::size_t input, const Shape& batch,
+                               std::int64_t number) {
+  return input_name(c, input) + place_in_batch(batch, number);
+}
+/// What is said of a matrix of the first input.
+inline kernels::FlawText flaw_text(const OpContext& c, const Shape& batch, const char* pattern) {
+  return {pattern, c.op.name, c.op.inputs[0].name, batch};
+}
+inline void refuse(const std::optional<kernels::MatrixFlaw>& flaw, const kernels::FlawText& text) {
+  if (flaw) throw InvalidArgumentError(told(text, *flaw));
+}
+
+/// Calls `f(T{})` with the C++ type of float32 or float64.
+template <class F>
+void visit_real(DType dtype, F&& f) {
+  if (dtype == DType::float32)
+    f(float{});
+  else
+    f(double{});
+}
+
+inline kernels::Matrices matrices(const Tensor& a, const MatrixShape& shape) {
+  return {a.dtype(), shape.count(), shape.rows, shape.columns};
+}
+
+/// A vector's elements on an axis of their own: (…, n) as (…, n, 1) or (…, 1, n).
+inline Tensor as_column(const Tensor& vector) {
+  return expand_dims(vector, -1);
+}
+inline Tensor as_row(const Tensor& vector) {
+  return expand_dims(vector, -2);
+}
+/// A number per matrix, to be multiplied with matrices.
+inline Tensor per_matrix(const Tensor& number) {
+  return expand_dims(expand_dims(number, -1), -1);
+}
+/// The lower triangle with half of the diagonal.
+inline Tensor lower_with_half_diagonal(const Tensor& matrix) {
+  return matrix_band_part(matrix, -1, 0) - matrix_band_part(matrix, 0, 0) * 0.5;
+}
+/// 1 / x, and 0 where x is 0.
+inline Tensor safe_reciprocal(const Tensor& x) {
+  const Tensor is_zero = equal(x, number(0.0, x.dtype()));
+  return where(is_zero, zeros_like(x), reciprocal(where(is_zero, ones_like(x), x)));
+}
+/// `a + b`; either may be undefined.
+inline Tensor sum_of(const Tensor& a, const Tensor& b) {
+  if (!a) return b;
+  return b ? a + b : a;
+}
+/// Columns [begin, begin + count) of matrices.
+inline Tensor columns_of(const Tensor& matrix, std::int64_t begin, std::int64_t count) {
+  Integers begins(static_cast<std::size_t>(matrix.rank()), 0);
+  Integers sizes(static_cast<std::size_t>(matrix.rank()), -1);
+  begins.back() = begin;
+  sizes.back() = count;
+  return slice(matrix, begins, sizes);
+}
+
+}  // namespace tapedeck::ops

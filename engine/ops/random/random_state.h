@@ -1,0 +1,62 @@
+// Seeds of random ops.
+//
+// Random ops are pure: their attributes `key` and `counter` name a place in the stream of one counter-based
+// generator (engine/cpu/loops/draws.h), so running one again gives the same bits. Whoever runs such an op
+// resolves its seed first:
+//
+//   std::vector<Attribute> values = {…, seed, {}, {}};   // in the order of the op's AttributeSpecs
+//   resolve_random(op, values);                          // fills `key` and `counter` where they are None
+//   run_op(op, {}, Attributes(std::move(values)));
+//
+// The functions of ops.h do so; the bindings call resolve_random for every op (it does nothing for others)
+// and leave `key` and `counter` out of the Python signature.
+//
+// Seeds mean what they mean in TensorFlow:
+// - no seed at all: another sequence in every process;
+// - set_random_seed(s) alone: ops without a seed share one sequence that depends on s and starts anew at each
+//   set_random_seed;
+// - an op's own seed: calls with that seed share a sequence that depends on both seeds (a fixed one stands
+// for a missing
+//   global seed) and starts anew at each set_random_seed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engine/ops/core/op.h"
+
+namespace tapedeck {
+
+/// std::nullopt: back to a sequence that nobody chose. Thread-safe, as the functions below.
+void set_random_seed(std::optional<std::int64_t> seed);
+
+/// Where all sequences stand, to come back there. (Places that set_random_place sets are not part of it.)
+struct RandomState {
+  std::optional<std::int64_t> global;
+  std::uint64_t chosen_by_nobody = 0;
+  std::uint64_t shared_counter = 0;
+  std::map<std::int64_t, std::uint64_t> counters;  ///< by op seed
+};
+RandomState random_state();
+void set_random_state(const RandomState& state);
+
+/// (key, counter) for the next `count` random values; the same call never gets the same numbers again.
+std::pair<std::int64_t, std::int64_t> next_random_key(std::optional<std::int64_t> op_seed,
+                                                      std::int64_t count);
+
+/// The key of the sequence that an op of that seed draws from now; draws nothing.
+std::int64_t random_key(std::optional<std::int64_t> op_seed);
+
+/// Fills the attributes `key` and `counter` of a random op, where they are None, from its `seed` and how many
+/// values it will draw: what its attributes `shape` and `num_samples` and its inputs say. Does nothing for
+/// other ops.
+void resolve_random(const OpDef& op, std::vector<Attribute>& attributes, std::span<const Tensor> inputs = {});
+
+/// Until it is set to nothing again, random ops of this thread take this (key, counter), whatever their seed:
+/// for random numbers without a hidden state.
+void set_random_place(std::optional<std::pair<std::int64_t, std::int64_t>> place);
+
+}  // namespace tapedeck

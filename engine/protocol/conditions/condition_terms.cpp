@@ -1,0 +1,151 @@
+// The terms of a condition that look at what an op is: words, parts, shapes, lines and numbers.
+#include <array>
+#include <charconv>
+
+#include "engine/protocol/conditions/condition_names.h"
+#include "engine/protocol/conditions/condition_parser.h"
+
+namespace tapedeck::protocol::detail {
+
+Condition ConditionParser::term_of(Term term, std::size_t from) const {
+  Condition condition;
+  condition.kind = Condition::Kind::term;
+  condition.term = std::move(term);
+  condition.position = from;
+  condition.length = at_ - from;
+  return condition;
+}
+
+Condition ConditionParser::word_term(std::size_t from) {
+  at_ = from;
+  const bool quoted = here() == '"';
+  const std::string spelled = word();
+  if (here() == '(' && !quoted && !spelled.empty())
+    fail(from, "There is no function \"" + spelled + "\"; there are " + listed(function_names()) + ".");
+  if (spelled.empty()) {
+    if (quoted && (unfinished_ || !over())) return {};
+    missing("A word is missing.");
+  }
+  const std::size_t after = at_;
+  for (const bool rose : {true, false})
+    if (take_keyword(rose ? "rose" : "fell")) return term_of(SeriesTerm{spelled, rose}, from);
+  at_ = after;
+  const bool pattern = !quoted && spelled.find('*') != std::string::npos;
+  return term_of(TextTerm{FilterPart::any, folded(spelled), pattern}, from);
+}
+
+Condition ConditionParser::part_term(std::size_t from, std::size_t part) {
+  at_ = from + part_names()[part].size();
+  const bool exact = here() == '=';
+  ++at_;
+  if (exact && here() == '=') ++at_;
+  if (part_names()[part] == "shape") return shape_term(from);
+  if (part_names()[part] == "line") return line_term(from);
+  const bool quoted = here() == '"';
+  const std::string spelled = word();
+  if (spelled.empty()) {
+    if (unfinished_) return {};
+    missing("A word is missing after \"" + std::string(part_names()[part]) + ":\".");
+  }
+  TextTerm term;
+  term.part = static_cast<FilterPart>(part + 1);
+  term.text = folded(spelled);
+  const bool whole = term.part == FilterPart::reads || term.part == FilterPart::writes;
+  term.exact = exact || whole || (!quoted && spelled.find('*') != std::string::npos);
+  return term_of(std::move(term), from);
+}
+
+std::vector<std::int64_t> ConditionParser::shape() {
+  std::vector<std::int64_t> extents;
+  ++at_;
+  while (true) {
+    skip_spaces();
+    if (here() == ')') break;
+    if (here() == '*' || here() == '?') {
+      ++at_;
+      extents.push_back(-1);
+    } else {
+      if (!is_digit(here())) missing("An extent is missing: (10000, 784), or * for any.");
+      std::int64_t extent = 0;
+      const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), extent);
+      if (error != std::errc()) fail(at_, "This extent is too large.");
+      at_ = static_cast<std::size_t>(end - text_.data());
+      extents.push_back(extent);
+    }
+    skip_spaces();
+    if (here() == ',')
+      ++at_;
+    else if (here() != ')')
+      missing("A comma or a closing parenthesis is missing.");
+  }
+  ++at_;
+  return extents;
+}
+
+Condition ConditionParser::shape_term(std::size_t from) {
+  if (here() == '(') return term_of(ShapeTerm{shape(), true}, from);
+  if (!is_digit(here())) missing("An extent or a shape is missing: shape:784 or shape:(10000,784).");
+  const double extent = number();
+  if (!(extent < 0x1p63)) fail(from, "This extent is too large.");
+  if (extent != static_cast<double>(static_cast<std::int64_t>(extent)))
+    fail(from, "An extent is a whole number.");
+  return term_of(ShapeTerm{{static_cast<std::int64_t>(extent)}, false}, from);
+}
+
+Condition ConditionParser::line_term(std::size_t from) {
+  NumberTerm term;
+  term.number = Number::line;
+  if (!is_digit(here())) missing("A line's number is missing: line:7 or line:7-12.");
+  term.value = number();
+  if (here() == '-') {
+    ++at_;
+    if (!is_digit(here())) missing("The last line's number is missing: line:7-12.");
+    term.last = number();
+    if (*term.last < term.value) fail(from, "The last line comes before the first one.");
+  }
+  return term_of(term, from);
+}
+
+double ConditionParser::number_with_unit(Number number) {
+  const double value = this->number();
+  const std::size_t from = at_;
+  std::size_t end = at_;
+  while (end < text_.size() && !is_space(text_[end]) && text_[end] != ')') ++end;
+  const std::string_view unit = text_.substr(from, end - from);
+  if (unit.empty()) return value;
+  at_ = end;
+  struct Unit {
+    Number number;
+    std::string_view name;
+    double factor;
+  };
+  constexpr double kilo = 1024;
+  static constexpr std::array<Unit, 11> units{{{Number::duration, "ns", 1},
+                                               {Number::duration, "us", 1e3},
+                                               {Number::duration, "\xc2\xb5s", 1e3},
+                                               {Number::duration, "\xce\xbcs", 1e3},
+                                               {Number::duration, "ms", 1e6},
+                                               {Number::duration, "s", 1e9},
+                                               {Number::bytes, "k", kilo},
+                                               {Number::bytes, "K", kilo},
+                                               {Number::bytes, "M", kilo * kilo},
+                                               {Number::bytes, "G", kilo * kilo * kilo},
+                                               {Number::bytes, "B", 1}}};
+  for (const Unit& known : units)
+    if (known.number == number && known.name == unit) return value * known.factor;
+  if (number == Number::duration) fail(from, "A duration's unit is ns, us, ms or s.");
+  if (number == Number::bytes) fail(from, "The unit of bytes is k, M or G.");
+  fail(from, "A space is missing after the number.");
+}
+
+Condition ConditionParser::number_term(std::size_t from, Number number) {
+  NumberTerm term;
+  term.number = number;
+  term.comparison = comparison().value();
+  term.value = number_with_unit(number);
+  if (number == Number::duration && is_digit(text_[at_ - 1]) && term.value != 0)
+    fail(at_, "A duration needs its unit: ns, us, ms or s.");
+  return term_of(term, from);
+}
+
+}  // namespace tapedeck::protocol::detail

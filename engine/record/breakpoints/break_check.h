@@ -1,0 +1,68 @@
+// One event against breakpoints: whether they are hit, and what a hit does.
+#pragma once
+
+#include <boost/container/small_vector.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/record/breakpoints/break_event.h"
+#include "engine/record/breakpoints/break_values.h"
+#include "engine/record/breakpoints/breakpoint_set.h"
+#include "engine/record/breakpoints/gate.h"
+#include "engine/record/trace/series.h"
+#include "engine/record/values/values.h"
+
+namespace tapedeck {
+
+/// What the recorder knows beside the event; points of curves go to `series`.
+struct BreakSources {
+  const Values& values;
+  const TensorTable& tensors;
+  SeriesStore& series;
+};
+
+/// For several breakpoints, one after another: each tensor's values are read once for all of them.
+class BreakCheck {
+ public:
+  BreakCheck(const BreakSources& known, const BreakpointSet& set, const BreakEvent& event)
+      : known_(known), set_(set), event_(event) {}
+
+  protocol::Verdict verdict(const CompiledBreakpoint& breakpoint);
+  /// Counts the hit, and does what is to be done; true where the program stops.
+  bool hit(CompiledBreakpoint& breakpoint, std::optional<BreakStop>& stop);
+
+ private:
+  protocol::Verdict look(const protocol::TextTerm& term);
+  protocol::Verdict look(protocol::Flag flag) const;
+  protocol::Verdict look(const protocol::ShapeTerm& term);
+  protocol::Verdict look(const protocol::NumberTerm& term);
+  protocol::Verdict look(const protocol::ValueTerm& term);
+  protocol::Verdict look(const protocol::SeriesTerm& term);
+  protocol::Verdict reads(const protocol::TextTerm& term) const;
+  void gather();
+  std::optional<double> measure(bool output, std::size_t index, const protocol::Quantity& quantity);
+  std::optional<double> measure_first(const protocol::Quantity& quantity);
+  bool seen(CompiledBreakpoint& breakpoint);
+  std::string reason(const CompiledBreakpoint& breakpoint);
+  std::string write(const CompiledBreakpoint& breakpoint, std::uint64_t hits);
+  std::optional<std::string> fact(std::string_view name, std::uint64_t hits);
+
+  const BreakSources known_;
+  const BreakpointSet& set_;
+  const BreakEvent& event_;
+  const CompiledBreakpoint* current_ = nullptr;
+  BreakValues values_;
+  protocol::OpFacts facts_;
+  boost::container::small_vector<protocol::TensorFacts, 4> inputs_, outputs_;
+  boost::container::small_vector<const Tensor*, 4> input_tensors_, output_tensors_;
+  bool gathered_ = false;
+  std::uint64_t series_position_ = 0;
+  // What the present breakpoint's last value term looked at.
+  const Tensor* measured_ = nullptr;
+  protocol::Quantity measured_quantity_;
+  double measured_value_ = 0;
+};
+
+}  // namespace tapedeck

@@ -1,0 +1,36 @@
+// What breakpoints look at: something that runs, or a variable that is assigned to.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "engine/ops/core/observer.h"
+
+namespace tapedeck {
+
+/// An op, a VJP, a playback, a function with a custom gradient: before it runs, and when it has ended. Or an
+/// assignment: then `written` is there, and the new value is the output.
+struct BreakEvent {
+  EventKind kind = EventKind::op;
+  const OpDef* op = nullptr;
+  std::uint32_t name = 0;  ///< number of the name, where there is no op
+  bool custom_gradient = false;
+  bool backward = false;
+  std::uint16_t depth = 0, thread = 0;
+  std::uint32_t number = 0;
+  std::uint32_t forward = 0;
+  std::uint32_t scope = 0;
+  std::uint32_t location = 0;
+  std::uint32_t enclosing = 0;  ///< the innermost playback or custom gradient that it is in
+  std::uint64_t place = 0;      ///< finer than the location (last_place)
+  std::span<const Tensor> inputs;
+  std::span<const TensorSpec> specs;  ///< of the outputs, before it runs
+  std::span<const Tensor> outputs;
+  bool ended = false;
+  const char* error = nullptr;
+  bool duration_known = true;  ///< false: a GPU is still at the work
+  std::int64_t duration_ns = 0;
+  std::uint32_t written = 0;  ///< number of the variable's name
+};
+
+}  // namespace tapedeck

@@ -1,0 +1,101 @@
+// Breakpoints as they are compiled once: which ops and which lines each of them can be hit by at all, so that
+// an op that none of them means costs two readings.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "engine/protocol/breakpoints.h"
+#include "engine/protocol/conditions/condition.h"
+#include "engine/record/breakpoints/break_event.h"
+#include "engine/record/breakpoints/log_text.h"
+
+namespace tapedeck {
+
+/// What a breakpoint has met so far; any thread may change it.
+struct BreakpointMemory {
+  std::atomic<std::uint64_t> hits{0};
+  std::atomic<bool> spent{false};             ///< once, and it stopped
+  std::atomic<std::uint64_t> series_seen{0};  ///< newest position of a curve that it was hit at
+  std::array<std::atomic<std::uint64_t>, 8>
+      tensors_seen{};  ///< that it stopped at: results that are passed on
+};
+
+struct CompiledBreakpoint {
+  protocol::Breakpoint source;
+  protocol::Condition condition;  ///< of its kind, and what the user wrote
+  std::uint64_t tensor = 0;       ///< read "#12"
+  std::uint32_t forward = 0;      ///< vjp "#12"
+  LogText text;                   ///< of logs and points
+  bool needs_end = false;         ///< before the event has ended it can not be decided
+  /// The same for all sets in which the breakpoint stands unchanged: what began under an older one may end
+  /// under a newer one.
+  std::shared_ptr<BreakpointMemory> memory;
+};
+
+class BreakpointSet {
+ public:
+  static constexpr std::size_t most = 62;  ///< that are enabled and have no problem
+  using Mask = std::uint64_t;
+
+  /// Tells of each breakpoint, in the same order, what is wrong with it. Those of `before` that are the same
+  /// go on counting; new ones look at points of curves behind `series_position` alone.
+  BreakpointSet(const protocol::SetBreakpoints& wanted, const BreakpointSet* before,
+                std::uint64_t series_position, std::vector<protocol::BreakpointState>& states);
+
+  /// Those that may be hit by what runs, from what it is and where. Some nanoseconds where it was here
+  /// before.
+  Mask candidates(EventKind kind, const OpDef* op, bool custom, bool backward, std::uint32_t location) const {
+    const Mask here = of_location(location) & enabled_;
+    return here == 0 ? 0 : here & of_kind(kind, op, custom, backward);
+  }
+  Mask writers() const { return writers_; }
+  Mask failures() const { return failures_ & enabled_; }  ///< those that wait for a failure
+  Mask of_cell(const std::string& cell) const;
+  std::size_t size() const { return compiled_.size(); }
+  CompiledBreakpoint& at(std::size_t index) const { return *compiled_[index]; }
+  const std::vector<protocol::CellLabel>& labels() const { return labels_; }
+  /// Of all breakpoints, those without a place in the masks included.
+  std::vector<protocol::BreakpointHits> hits() const;
+  std::uint64_t bytes() const;  ///< texts apart
+
+ private:
+  static std::shared_ptr<BreakpointMemory> memory_of(const protocol::Breakpoint& breakpoint,
+                                                     const BreakpointSet* before,
+                                                     std::uint64_t series_position);
+  void add(const protocol::Breakpoint& breakpoint, const BreakpointSet* before, std::uint64_t series_position,
+           protocol::BreakpointState& state);
+  Mask of_op(const OpDef* op, EventKind kind, bool custom, bool backward) const;
+  Mask of_kind(EventKind kind, const OpDef* op, bool custom, bool backward) const;
+  Mask of_location(std::uint32_t location) const {
+    if (location < chunk_size * chunk_count)
+      if (const Chunk* chunk = by_location_[location / chunk_size].load(std::memory_order_acquire))
+        if (const Mask mask = (*chunk)[location % chunk_size].load(std::memory_order_relaxed)) return mask;
+    return look_at_location(location);
+  }
+  Mask look_at_location(std::uint32_t location) const;
+  Mask mask_where(const Mask among,
+                  const std::function<protocol::Verdict(const protocol::Condition&)>& look) const;
+
+  static constexpr Mask known = Mask{1} << 63;
+  static constexpr std::uint32_t chunk_size = 4096;
+  static constexpr std::uint32_t chunk_count = 256;
+  using Chunk = std::array<std::atomic<Mask>, chunk_size>;
+
+  std::vector<std::unique_ptr<CompiledBreakpoint>> compiled_;  ///< by their bits
+  std::vector<protocol::BreakpointHits> others_;               ///< that do not count
+  std::vector<protocol::CellLabel> labels_;
+  Mask enabled_ = 0, writers_ = 0, failures_ = 0, cells_ = 0;
+  std::vector<Mask> by_op_;  ///< by op, kind and direction
+  mutable std::array<std::atomic<Chunk*>, chunk_count> by_location_{};
+  mutable std::vector<std::unique_ptr<Chunk>> chunks_;
+  mutable std::mutex chunks_mutex_;
+};
+
+}  // namespace tapedeck

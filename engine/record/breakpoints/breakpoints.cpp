@@ -1,0 +1,149 @@
+#include "engine/record/breakpoints/breakpoints.h"
+
+#include "engine/record/breakpoints/break_check.h"
+#include "engine/record/trace/source_location.h"
+
+namespace tapedeck {
+
+using protocol::BreakpointKind;
+using protocol::Verdict;
+
+namespace {
+
+/// A built-in VJP, as a whole: several of them run in one pass of a line.
+bool is_vjp(const BreakEvent& event) {
+  return event.kind == EventKind::vjp;
+}
+
+/// The user changed something in the middle of a line: it has run to where it is all the same.
+void take_over(BreakThread& thread, const BreakpointSet& set) {
+  std::vector<BreakThread::Pass> passes(set.size());
+  for (std::size_t now = 0; thread.set && now < set.size(); ++now)
+    for (std::size_t old = 0; old < thread.passes.size(); ++old) {
+      const protocol::Breakpoint &before = thread.set->at(old).source, &after = set.at(now).source;
+      if (before.id == after.id && before.line == after.line && before.cell == after.cell)
+        passes[now] = thread.passes[old];
+    }
+  thread.set = &set;
+  thread.passes = std::move(passes);
+}
+
+}  // namespace
+
+// ---- by the recorder ----
+
+void Breakpoints::stood(BreakThread& thread, std::uint32_t location, std::uint32_t enclosing,
+                        std::uint64_t place) {
+  const BreakpointSet* set = set_.load(std::memory_order_acquire);
+  if (!set || thread.set == set) return;
+  const BreakpointSet* known = thread.set;
+  take_over(thread, *set);
+  const SourceLocation here = location_of(location);
+  for (std::size_t i = 0; i < set->size(); ++i) {
+    const protocol::Breakpoint& source = set->at(i).source;
+    if (source.kind != BreakpointKind::line || source.line != here.line || source.cell != here.cell) continue;
+    bool fresh = true;
+    for (std::size_t old = 0; known && old < known->size(); ++old)
+      fresh = fresh && known->at(old).source.id != source.id;
+    if (fresh) thread.passes[i] = {place, enclosing, true};
+  }
+}
+
+std::optional<BreakStop> Breakpoints::before(BreakThread& thread, const BreakEvent& event, BreakWait& wait) {
+  const BreakpointSet* set = set_.load(std::memory_order_acquire);
+  if (!set) return std::nullopt;
+  if (thread.set != set) take_over(thread, *set);
+  const bool stands = event.kind == EventKind::op || event.kind == EventKind::vjp;
+  const std::uint32_t came_from = thread.last_location;
+  if (stands) thread.last_location = event.location;
+  const BreakpointSet::Mask mask =
+      set->candidates(event.kind, event.op, event.custom_gradient, event.backward, event.location);
+  const BreakpointSet::Mask begins =
+      stands && cells_pending_.load(std::memory_order_relaxed) != 0 ? cells_pending_.exchange(0) : 0;
+  if ((mask | begins) == 0) return std::nullopt;
+  std::optional<BreakStop> stop;
+  BreakCheck check({values_, tensors_, series_}, *set, event);
+  for (std::size_t i = 0; i < set->size(); ++i) {
+    const bool begin = (begins >> i & 1) != 0;
+    if (!begin && (mask >> i & 1) == 0) continue;
+    CompiledBreakpoint& breakpoint = set->at(i);
+    const bool line = breakpoint.source.kind == BreakpointKind::line;
+    if (line) {
+      if (!stands) continue;
+      BreakThread::Pass& pass = thread.passes[i];
+      const bool again = is_vjp(event) ? pass.enclosing != event.enclosing
+                                       : came_from != event.location || pass.enclosing != event.enclosing ||
+                                             pass.first_place == event.place;
+      if (again) pass = {event.place, event.enclosing, false};
+      if (pass.hit) continue;
+    }
+    const Verdict verdict = breakpoint.needs_end ? Verdict::unknown : check.verdict(breakpoint);
+    if (verdict == Verdict::unknown) {
+      wait.set = set;
+      wait.mask |= BreakpointSet::Mask{1} << i;
+    }
+    if (verdict != Verdict::yes) continue;
+    if (line) thread.passes[i].hit = true;
+    check.hit(breakpoint, stop);
+  }
+  return stop;
+}
+
+std::optional<BreakStop> Breakpoints::after(const BreakEvent& event, const BreakWait& wait) {
+  std::optional<BreakStop> stop;
+  BreakCheck check({values_, tensors_, series_}, *wait.set, event);
+  for (std::size_t i = 0; i < wait.set->size(); ++i)
+    if ((wait.mask >> i & 1) != 0 && check.verdict(wait.set->at(i)) == Verdict::yes)
+      check.hit(wait.set->at(i), stop);
+  return stop;
+}
+
+std::optional<BreakStop> Breakpoints::assigned(const BreakEvent& event) {
+  const BreakpointSet* set = set_.load(std::memory_order_acquire);
+  if (!set || set->writers() == 0) return std::nullopt;
+  return after(event, {set, set->writers()});
+}
+
+bool Breakpoints::watches_failures() const {
+  const BreakpointSet* set = set_.load(std::memory_order_acquire);
+  return set && set->failures() != 0;
+}
+
+BreakWait Breakpoints::refused(const BreakEvent& event) const {
+  const BreakpointSet* set = set_.load(std::memory_order_acquire);
+  if (!set) return {};
+  return {set, set->failures() & set->candidates(event.kind, event.op, event.custom_gradient, event.backward,
+                                                 event.location)};
+}
+
+// ---- by the user ----
+
+std::vector<protocol::BreakpointState> Breakpoints::set(const protocol::SetBreakpoints& wanted) {
+  const std::lock_guard lock(mutex_);
+  std::vector<protocol::BreakpointState> states;
+  const BreakpointSet* before = sets_.empty() ? nullptr : sets_.back().get();
+  auto fresh = std::make_unique<BreakpointSet>(wanted, before, series_.size(), states);
+  cells_pending_.store(0);  // bits of the set before
+  set_.store(fresh->size() > 0 ? fresh.get() : nullptr, std::memory_order_release);
+  sets_.push_back(std::move(fresh));
+  return states;
+}
+
+std::vector<protocol::BreakpointHits> Breakpoints::hits() const {
+  const std::lock_guard lock(mutex_);
+  return sets_.empty() ? std::vector<protocol::BreakpointHits>{} : sets_.back()->hits();
+}
+
+std::uint64_t Breakpoints::bytes() const {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t bytes = 0;
+  for (const auto& set : sets_) bytes += set->bytes();
+  return bytes;
+}
+
+void Breakpoints::cell_started(const std::string& cell) {
+  const BreakpointSet* set = set_.load(std::memory_order_acquire);
+  cells_pending_.store(set ? set->of_cell(cell) : 0);
+}
+
+}  // namespace tapedeck

@@ -1,0 +1,88 @@
+// Where the user's program stops, asked for every op: one reading where there are no breakpoints.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/record/breakpoints/breakpoint_set.h"
+#include "engine/record/breakpoints/gate.h"
+#include "engine/record/trace/series.h"
+#include "engine/record/values/values.h"
+
+namespace tapedeck {
+
+/// What one thread remembers from event to event.
+struct BreakThread {
+  struct Pass {
+    std::uint64_t first_place = 0;  ///< where the line's present pass began
+    std::uint32_t enclosing = 0;
+    bool hit = false;
+  };
+  const BreakpointSet* set = nullptr;
+  std::uint32_t last_location = 0;
+  std::vector<Pass> passes;  ///< of line breakpoints, by their bits
+};
+
+/// What is asked again when the event has ended.
+struct BreakWait {
+  const BreakpointSet* set = nullptr;
+  BreakpointSet::Mask mask = 0;
+};
+
+class Breakpoints {
+ public:
+  Breakpoints(const Values& values, const TensorTable& tensors, SeriesStore& series)
+      : values_(values), tensors_(tensors), series_(series) {}
+
+  std::vector<protocol::BreakpointState> set(const protocol::SetBreakpoints& wanted);
+  bool any() const { return set_.load(std::memory_order_acquire) != nullptr; }
+  /// Whether something that begins may be hit: nothing else is asked where it is not.
+  bool concern(BreakThread& thread, EventKind kind, const OpDef* op, bool custom, bool backward,
+               std::uint32_t location) const {
+    const BreakpointSet* set = set_.load(std::memory_order_acquire);
+    if (!set) return false;
+    if (set->candidates(kind, op, custom, backward, location) != 0 ||
+        cells_pending_.load(std::memory_order_relaxed) != 0)
+      return true;
+    if (kind == EventKind::op || kind == EventKind::vjp) thread.last_location = location;
+    return false;
+  }
+  /// Failed calls are worth a record.
+  bool watches_failures() const;
+  std::vector<protocol::BreakpointHits> hits() const;
+  std::uint64_t bytes() const;
+  void cell_started(const std::string& cell);
+  /// Where no op ran in the cell, its breakpoint waits no longer.
+  void cell_ended() { cells_pending_.store(0); }
+
+  /// Before the event runs; counts, logs, and says where it stops. `wait`: to be given to after().
+  std::optional<BreakStop> before(BreakThread& thread, const BreakEvent& event, BreakWait& wait);
+  /// When it has ended.
+  std::optional<BreakStop> after(const BreakEvent& event, const BreakWait& wait);
+  /// Of a call that the checks refuse: nothing ran, so that only what waits for failures is asked, by
+  /// after().
+  BreakWait refused(const BreakEvent& event) const;
+  /// The thread stood at an event, and the user may have set breakpoints meanwhile: one of that very line
+  /// counts from the line's next pass on.
+  void stood(BreakThread& thread, std::uint32_t location, std::uint32_t enclosing, std::uint64_t place);
+  /// A variable got a value.
+  std::optional<BreakStop> assigned(const BreakEvent& event);
+
+ private:
+  const Values& values_;
+  const TensorTable& tensors_;
+  SeriesStore& series_;
+  std::atomic<BreakpointSet*> set_{nullptr};
+  std::atomic<BreakpointSet::Mask> cells_pending_{0};
+  mutable std::mutex mutex_;
+  /// All that there were, the present one last: a thread may still look at an older one, so that none is
+  /// freed. One for each change that the user makes; some 50 kB, most of it by op and by line.
+  std::vector<std::unique_ptr<BreakpointSet>> sets_;
+};
+
+}  // namespace tapedeck

@@ -1,0 +1,229 @@
+#include "engine/record/breakpoints/gate.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "engine/tensor/error.h"
+#include "engine/tensor/interrupt.h"
+
+namespace tapedeck {
+
+constexpr std::chrono::milliseconds interrupt_interval(30);
+
+bool Gate::pass(const GatePoint& point) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!must_stop(point)) return false;
+  }
+  // The host's lock goes before the gate's is taken, and comes back after it: no thread holds one while it
+  // waits for the other in the wrong order.
+  const HostUnlock unlocked;
+  wait(point, nullptr);
+  return true;
+}
+
+bool Gate::stop(const GatePoint& point, const BreakStop& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!attended_) return false;
+  }
+  const HostUnlock unlocked;
+  wait(point, &why);
+  return true;
+}
+
+bool Gate::must_stop(const GatePoint& point) const {
+  if (cell_pending_) return true;
+  switch (mode_) {
+    case Mode::run:
+    case Mode::after_record:
+      return false;
+    case Mode::stop:
+      return true;
+    case Mode::other_line:
+      return line_from_ == 0 || point.location != line_from_;
+  }
+  return false;
+}
+
+std::uint64_t Gate::enter(const GatePoint& point, const BreakStop* why) {
+  if (cell_pending_) reason_ = "cell start";
+  cell_pending_ = false;
+  mode_ = Mode::stop;
+  waiting_.push_back({point, why ? *why : BreakStop{}, ++last_ticket_});
+  waiting_.back().point.thread = ::pthread_self();
+  update_armed();
+  return last_ticket_;
+}
+
+bool Gate::waits(std::uint64_t ticket) const {
+  return std::any_of(waiting_.begin(), waiting_.end(),
+                     [&](const Waiting& one) { return one.ticket == ticket; });
+}
+
+void Gate::wait(const GatePoint& point, const BreakStop* why) {
+  std::unique_lock lock(mutex_);
+  if (why ? !attended_ : !must_stop(point)) return;
+  const std::uint64_t ticket = enter(point, why);
+  lock.unlock();
+  notify();
+  lock.lock();
+  while (waits(ticket)) {
+    if (changed_.wait_for(lock, interrupt_interval) == std::cv_status::no_timeout) continue;
+    if (!host_hooks().interrupted || !waits(ticket)) continue;
+    lock.unlock();
+    const bool interrupted = host_hooks().interrupted();
+    lock.lock();
+    if (!interrupted) continue;
+    open();
+    lock.unlock();
+    notify();
+    throw Interrupted();
+  }
+}
+
+void Gate::ended(std::uint32_t number) {
+  const std::lock_guard lock(mutex_);
+  if (mode_ != Mode::after_record || number != after_) return;
+  mode_ = Mode::stop;
+  reason_ = "step out";
+}
+
+void Gate::command(GateCommand command) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!attended_) command = GateCommand::run;
+    stepped_over_ = command == GateCommand::step_op && !waiting_.empty() ? waiting_.front().point.number : 0;
+    switch (command) {
+      case GateCommand::run:
+        open();
+        break;
+      case GateCommand::pause:
+        if (waiting_.empty()) reason_ = "pause";
+        mode_ = Mode::stop;
+        break;
+      case GateCommand::step_op:
+        mode_ = Mode::stop;
+        reason_ = "step";
+        let_first_go();
+        break;
+      case GateCommand::step_line:
+        step_line();
+        break;
+      case GateCommand::step_out:
+        step_out();
+        break;
+    }
+    update_armed();
+    changed_.notify_all();
+  }
+  notify();
+}
+
+void Gate::open() {
+  mode_ = Mode::run;
+  cell_pending_ = false;
+  waiting_.clear();
+  update_armed();
+  changed_.notify_all();
+}
+
+void Gate::let_first_go() {
+  if (!waiting_.empty()) waiting_.pop_front();
+}
+
+void Gate::step_line() {
+  reason_ = "step";
+  if (waiting_.empty()) {
+    mode_ = Mode::stop;
+    return;
+  }
+  line_from_ = waiting_.front().point.location;
+  mode_ = Mode::other_line;
+  let_first_go();
+  std::erase_if(waiting_, [this](const Waiting& one) { return !must_stop(one.point); });
+}
+
+// Inside of nothing there is nothing to leave: then it is a step.
+void Gate::step_out() {
+  reason_ = "step";
+  if (waiting_.empty() || waiting_.front().point.enclosing == 0) {
+    mode_ = Mode::stop;
+    let_first_go();
+    return;
+  }
+  after_ = waiting_.front().point.enclosing;
+  mode_ = Mode::after_record;
+  waiting_.clear();
+}
+
+void Gate::set_attended(bool attended) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (attended_ == attended) return;
+    attended_ = attended;
+    if (!attended) open();
+  }
+  notify();
+}
+
+void Gate::set_break_at_cell_start(bool on) {
+  const std::lock_guard lock(mutex_);
+  break_at_cell_start_ = on;
+  if (!on) cell_pending_ = false;
+  update_armed();
+}
+
+bool Gate::break_at_cell_start() const {
+  const std::lock_guard lock(mutex_);
+  return break_at_cell_start_;
+}
+
+void Gate::cell_started() {
+  const std::lock_guard lock(mutex_);
+  cell_pending_ = break_at_cell_start_ && attended_;
+  update_armed();
+}
+
+void Gate::cell_ended() {
+  const std::lock_guard lock(mutex_);
+  cell_pending_ = false;
+  update_armed();
+}
+
+GateStatus Gate::status() const {
+  const std::lock_guard lock(mutex_);
+  if (!waiting_.empty()) {
+    const auto& [point, why, ticket] = waiting_.front();
+    return {GateState::stopped, point.number, point.location, why.reason.empty() ? reason_ : why.reason,
+            stepped_over_,      point.thread, why.after,      why.breakpoints};
+  }
+  return {mode_ == Mode::run && !cell_pending_ ? GateState::open : GateState::will_stop,
+          0,
+          0,
+          {},
+          stepped_over_,
+          0};
+}
+
+void Gate::update_armed() {
+  armed_.store(mode_ != Mode::run || cell_pending_, std::memory_order_relaxed);
+}
+
+void Gate::set_listener(std::function<void()> listener) {
+  const std::lock_guard lock(mutex_);
+  listener_ = std::move(listener);
+}
+
+void Gate::notify() {
+  std::function<void()> listener;
+  {
+    const std::lock_guard lock(mutex_);
+    listener = listener_;
+  }
+  if (listener) listener();
+}
+
+}  // namespace tapedeck

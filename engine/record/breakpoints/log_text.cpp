@@ -1,0 +1,102 @@
+#include "engine/record/breakpoints/log_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace tapedeck {
+namespace {
+
+using protocol::ConditionError;
+using protocol::Quantity;
+using protocol::Role;
+
+constexpr std::array<std::string_view, 5> names{"op", "record", "line", "hits", "shape"};
+
+bool of_outputs(const Quantity& quantity) {
+  return quantity.target.role != Role::input;
+}
+
+Quantity quantity_at(std::string_view text, std::size_t begin, std::size_t end) {
+  try {
+    const Quantity quantity = protocol::parse_quantity(text.substr(begin, end - begin));
+    if (quantity.measure == protocol::Measure::shape || quantity.measure == protocol::Measure::dtype)
+      throw ConditionError(0, "This is no number.");
+    return quantity;
+  } catch (const ConditionError& error) {
+    throw ConditionError(begin + error.position, error.what());
+  }
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+LogText LogText::line(std::string_view text) {
+  LogText log;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t open = std::min(text.find('{', at), text.size());
+    if (open > at) log.pieces_.emplace_back(std::string(text.substr(at, open - at)));
+    if (open == text.size()) break;
+    const std::size_t close = text.find('}', open);
+    if (close == std::string_view::npos) throw ConditionError(open, "A closing brace is missing.");
+    const std::string_view inside = trimmed(text.substr(open + 1, close - open - 1));
+    if (std::find(names.begin(), names.end(), inside) != names.end())
+      log.pieces_.emplace_back(Fact{std::string(inside)});
+    else
+      log.pieces_.emplace_back(quantity_at(text, open + 1, close));
+    at = close + 1;
+  }
+  if (log.pieces_.empty()) throw ConditionError(0, "There is no text to be written.");
+  return log;
+}
+
+LogText LogText::point(std::string_view text) {
+  LogText log;
+  const std::size_t equals = text.find('=');
+  const std::size_t begin = equals == std::string_view::npos ? 0 : equals + 1;
+  log.pieces_.emplace_back(quantity_at(text, begin, text.size()));
+  log.curve_ = trimmed(equals == std::string_view::npos ? text : text.substr(0, equals));
+  if (log.curve_.empty()) throw ConditionError(0, "The curve has no name.");
+  return log;
+}
+
+bool LogText::needs_end() const {
+  return std::any_of(pieces_.begin(), pieces_.end(), [](const auto& piece) {
+    const auto* quantity = std::get_if<Quantity>(&piece);
+    return quantity && of_outputs(*quantity);
+  });
+}
+
+std::string LogText::write(const LogFact& fact, const LogMeasure& measure) const {
+  std::string text;
+  for (const auto& piece : pieces_) {
+    if (const auto* literal = std::get_if<std::string>(&piece)) {
+      text += *literal;
+    } else if (const auto* name = std::get_if<Fact>(&piece)) {
+      text += fact(name->name).value_or("?");
+    } else {
+      const std::optional<double> value = measure(std::get<Quantity>(piece));
+      text += value ? quantity_text(*value) : "?";
+    }
+  }
+  return text;
+}
+
+std::string quantity_text(double value) {
+  char text[40];
+  std::snprintf(text, sizeof(text), "%.6g", value);
+  return text;
+}
+
+std::string count_text(std::uint64_t count) {
+  std::string text = std::to_string(count);
+  for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, 1, ',');
+  return text;
+}
+
+}  // namespace tapedeck

@@ -1,0 +1,47 @@
+// The line that a log point writes, and the point that it adds to a curve.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "engine/protocol/conditions/condition.h"
+
+namespace tapedeck {
+
+/// What is known of the op: its name, record, line and shapes, as text; nothing for a name that there is not.
+using LogFact = std::function<std::optional<std::string>(std::string_view name)>;
+using LogMeasure = std::function<std::optional<double>(const protocol::Quantity& quantity)>;
+
+class LogText {
+ public:
+  LogText() = default;
+  /// "norm is {norm(grad)} at {op}". Facts are {op}, {record}, {line}, {hits} and {shape}, the first
+  /// output's. Throws ConditionError, with its place in the text.
+  static LogText line(std::string_view text);
+  /// "NAME = norm(grad)", or the quantity alone, which then is the name.
+  static LogText point(std::string_view text);
+
+  /// Something in it is there only when the op has ended.
+  bool needs_end() const;
+  std::string write(const LogFact& fact, const LogMeasure& measure) const;
+  const std::string& curve() const { return curve_; }
+  const protocol::Quantity& quantity() const { return std::get<protocol::Quantity>(pieces_.front()); }
+
+ private:
+  struct Fact {
+    std::string name;
+  };
+  std::vector<std::variant<std::string, Fact, protocol::Quantity>> pieces_;
+  std::string curve_;
+};
+
+/// "1.5", "0.001", "1.2e-09", "nan": six digits.
+std::string quantity_text(double value);
+/// "7,840".
+std::string count_text(std::uint64_t count);
+
+}  // namespace tapedeck

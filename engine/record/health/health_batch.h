@@ -1,0 +1,80 @@
+// The samples of one step on their way to the store: the same for a step that runs and for one that is
+// recomputed.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "engine/record/health/health.h"
+#include "engine/record/health/health_gauges.h"
+#include "engine/record/trace/handoffs.h"
+#include "engine/record/trace/trace.h"
+#include "engine/record/values/values.h"
+
+namespace tapedeck {
+
+/// What is known of the recording.
+struct HealthPast {
+  const Trace& trace;
+  const Values& values;
+  const Handoffs& handoffs;
+};
+
+/// The variable whose value the tensor is; nothing where it is none's. `variable`: its id where the caller
+/// knows it better (assignments are forgotten in time); 0: he does not.
+std::optional<HealthSubject> variable_subject(const HealthPast& past, std::uint64_t leaf,
+                                              std::uint64_t variable = 0);
+
+/// An op of an activation function that ran.
+struct ActivationCall {
+  std::uint32_t record = 0;
+  const OpDef* op = nullptr;
+  std::uint64_t input = 0, output = 0;
+  std::uint32_t scope = 0, location = 0;
+};
+/// Ids of variables by their values, where somebody knows them better than the newest assignments.
+using KnownVariables = std::map<std::uint64_t, std::uint64_t>;
+/// Named by its scope, or by the weight on the way to it.
+HealthSubject activation_subject(const HealthPast& past, const ActivationCall& call, const Shape& shape,
+                                 const KnownVariables& known = {});
+
+/// Used by one thread at a time.
+class HealthBatch {
+ public:
+  HealthBatch(const HealthPast& past, HealthStore& store) : past_(past), store_(store) {}
+
+  void know(std::uint64_t value, std::uint64_t variable) { known_[value] = variable; }
+  /// What a playback was asked of, where that is one number.
+  void loss(std::uint32_t playback, std::uint32_t location, const Tensor& target);
+  /// Of a source of a playback. `id`: of the gradient as it was recorded; 0, and undefined: there was none.
+  void gradient(const HealthSubject& subject, std::uint32_t playback, std::uint64_t id,
+                const Tensor& gradient, bool with_rank);
+  /// What an optimiser was given, where no playback gave the variable one.
+  void given_gradient(const HealthSubject& subject, std::uint32_t record, const Tensor& gradient);
+  void update(const HealthSubject& subject, std::uint32_t record, const Tensor& before, const Tensor& now);
+  void activation(const ActivationCall& call, const Tensor& output);
+  /// Puts all of them into the store, with the mark where there was a playback, and is empty.
+  void write(bool mark, bool recomputed);
+  bool empty() const { return samples_.empty(); }
+
+ private:
+  enum class Join { replace, least, mean, sum };
+  struct Waiting {
+    HealthSample sample;
+    std::uint32_t count = 0;
+    Join join = Join::replace;
+  };
+  void add(std::uint32_t subject, std::string_view quantity, HealthSample sample, Join join = Join::replace);
+  void not_finite(std::uint32_t subject, std::uint32_t record, std::uint64_t count);
+
+  const HealthPast past_;
+  HealthStore& store_;
+  KnownVariables known_;
+  std::map<std::pair<std::uint32_t, std::string_view>, Waiting> samples_;
+  std::uint32_t playback_ = 0;  ///< the first one
+};
+
+}  // namespace tapedeck

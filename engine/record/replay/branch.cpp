@@ -1,0 +1,346 @@
+#include "engine/record/replay/branch.h"
+
+#include <algorithm>
+#include <sstream>
+#include <unordered_set>
+#include <utility>
+
+#include "engine/ops/core/ops.h"
+#include "engine/ops/core/run_op.h"
+#include "engine/ops/random/random_state.h"
+#include "engine/record/trace/tensor_specs.h"
+#include "engine/record/trace/tensor_text.h"
+
+namespace tapedeck {
+namespace {
+
+template <class... Parts>
+[[noreturn]] void refuse(const char* code, const Parts&... parts) {
+  std::ostringstream text;
+  (text << ... << parts);
+  throw ValueError(code, text.str());
+}
+
+/// The tensor with one element replaced; the others keep every bit.
+Tensor with_element(const Tensor& tensor, std::int64_t place, double number) {
+  std::vector<double> chosen(static_cast<std::size_t>(tensor.count()), 0);
+  chosen[static_cast<std::size_t>(place)] = 1;
+  return ops::where(ops::cast(Tensor::from_values<double>(chosen, tensor.shape()), DType::bool_),
+                    ops::cast(Tensor::scalar(number, DType::float64), tensor.dtype()), tensor);
+}
+
+/// In float64, so that half of a whole number is not nothing times it.
+Tensor resized(const Change& change, const Tensor& result) {
+  const Tensor wide = ops::cast(result, DType::float64);
+  const Tensor amount = Tensor::scalar(change.amount, DType::float64);
+  const Tensor made = change.instead == Instead::scale
+                          ? ops::multiply(wide, amount)
+                          : ops::minimum(ops::maximum(wide, ops::negative(amount)), amount);
+  return ops::cast(made, result.dtype());
+}
+
+Tensor instead_of(const Change& change, const RecordView& record, const Tensors& inputs,
+                  const Tensor& result) {
+  if (change.instead == Instead::zero) return ops::zeros_like(result);
+  if (change.instead != Instead::skip) return resized(change, result);
+  if (inputs.empty() || inputs[0].shape() != result.shape() || inputs[0].dtype() != result.dtype())
+    throw BranchError(record.number, true,
+                      "Op " + std::to_string(record.number) + " (" + record.name() +
+                          ") cannot be skipped: its result has another shape or dtype than its first input.");
+  return inputs[0];
+}
+
+/// A random op that ran has its place in the random sequence beside its seed: another seed, another place.
+void follow_seed(const OpDef& op, const Attribute& seed_before, std::vector<Attribute>& attributes) {
+  const auto key = op.find_place("key"), counter = op.find_place("counter");
+  const auto seed = op.find_place("seed");
+  if (!key || !counter || !seed) return;
+  const auto* number = std::get_if<std::int64_t>(&attributes[*seed]);
+  attributes[*key] = random_key(number ? std::optional(*number) : std::nullopt);
+  // Without a seed it stood somewhere in a sequence that all such ops share.
+  if (std::holds_alternative<std::monostate>(seed_before)) attributes[*counter] = std::int64_t{0};
+}
+
+bool names_record(const Change& change) {
+  return change.kind == Change::Kind::attribute || change.kind == Change::Kind::instead;
+}
+
+}  // namespace
+
+Branch::Branch(const Recorder& recorder, std::vector<Change> changes, const BranchLimits& limits)
+    : recorder_(recorder), changes_(std::move(changes)), limits_(limits) {
+  for (const Change& change : changes_) {
+    check(change);
+    if (!names_record(change)) {
+      first_ = std::min(first_, change.tensor);
+      continue;
+    }
+    RecordView record;
+    recorder_.trace().read(change.record, record);
+    for (const std::uint64_t id : record.outputs)
+      if (id) first_ = std::min(first_, id);
+  }
+}
+
+void Branch::check(const Change& change) const {
+  if (names_record(change)) {
+    RecordView record;
+    if (!recorder_.trace().read(change.record, record) || record.head.kind != EventKind::op ||
+        record.state != RecordState::done)
+      refuse("bad_request", "There is no op ", change.record, " that ran and could be changed.");
+    if (change.kind == Change::Kind::attribute && change.attribute >= record.head.attributes.size())
+      refuse("bad_request", "Op ", change.record, " (", record.name(), ") has no attribute ",
+             change.attribute, ".");
+    return;
+  }
+  const TensorOrigin origin = recorder_.trace().tensors().get(change.tensor);
+  if (!origin.known()) refuse("bad_request", "No record mentions a tensor ", change.tensor, ".");
+  const RecordedSpec spec = spec_of(origin.spec());
+  if (change.kind == Change::Kind::element) {
+    if (change.place < 0 || change.place >= element_count(spec.shape))
+      refuse("bad_request", tensor_text(recorder_, change.tensor), " has no element ", change.place, ".");
+    return;
+  }
+  if (!change.value || change.value.shape() != spec.shape || change.value.dtype() != spec.dtype)
+    refuse("bad_request", "The new value of ", tensor_text(recorder_, change.tensor),
+           " has another shape or dtype.");
+}
+
+bool Branch::is_changed(std::uint64_t tensor) const {
+  return std::ranges::any_of(
+      changes_, [&](const Change& change) { return !names_record(change) && change.tensor == tensor; });
+}
+
+bool Branch::is_replaced(std::uint64_t tensor) const {
+  return std::ranges::any_of(changes_, [&](const Change& change) {
+    return change.kind == Change::Kind::value && change.tensor == tensor;
+  });
+}
+
+bool Branch::is_changed_op(std::uint32_t record) const {
+  return record != 0 && std::ranges::any_of(changes_, [&](const Change& change) {
+           return names_record(change) && change.record == record;
+         });
+}
+
+Tensor Branch::changed(std::uint64_t tensor, Tensor value) const {
+  for (const Change& change : changes_) {
+    if (names_record(change) || change.tensor != tensor) continue;
+    value =
+        change.kind == Change::Kind::value ? change.value : with_element(value, change.place, change.number);
+  }
+  return value;
+}
+
+Attributes Branch::attributes_of(const RecordView& record) const {
+  const Attributes& original = record.head.attributes;
+  std::vector<Attribute> attributes;
+  for (std::size_t i = 0; i < original.size(); ++i) attributes.push_back(original[i]);
+  bool any = false;
+  for (const Change& change : changes_) {
+    if (change.kind != Change::Kind::attribute || change.record != record.number) continue;
+    any = true;
+    attributes[change.attribute] = change.setting;
+    if (change.attribute == record.head.op->find_place("seed"))
+      follow_seed(*record.head.op, original[change.attribute], attributes);
+  }
+  return any ? Attributes(std::move(attributes)) : original;
+}
+
+TensorIds Branch::made_of(std::uint64_t tensor) const {
+  const std::uint32_t producer = recorder_.trace().tensors().get(tensor).producer();
+  RecordView record;
+  if (producer != 0 && recorder_.trace().read(producer, record))
+    return std::ranges::find(record.outputs, tensor) == record.outputs.end() ? TensorIds{} : record.inputs;
+  const auto assignment = recorder_.handoffs().assignment_of(tensor);
+  if (assignment && assignment->value && assignment->value != tensor) return {assignment->value};
+  return {};
+}
+
+bool Branch::is_forgotten(std::uint64_t tensor) const {
+  const Trace& trace = recorder_.trace();
+  const TensorOrigin origin = trace.tensors().get(tensor);
+  if (origin.producer() != 0) return origin.producer() < trace.oldest_kept();
+  // An op's result that was forgotten and is used again counts as a leaf.
+  if (tensor < trace.oldest_tensor()) return true;
+  // Every value of a variable has a name, and was assigned.
+  return origin.named() && tensor <= recorder_.handoffs().newest_forgotten() &&
+         !recorder_.handoffs().assignment_of(tensor);
+}
+
+bool Branch::depends(std::uint64_t tensor, const CancelFlag* cancel) {
+  std::vector<Visit> stack;
+  // The answer where it is known at once; else a visit is put on the stack.
+  const auto look = [&](std::uint64_t id) -> std::optional<bool> {
+    if (id < first_) return false;
+    if (const auto known = depends_.find(id); known != depends_.end()) return known->second;
+    if (is_changed(id) || is_changed_op(recorder_.trace().tensors().get(id).producer()))
+      return depends_[id] = true;
+    stack.push_back({id, made_of(id), 0});
+    if (stack.back().inputs.empty() && is_forgotten(id)) cut_off_ = true;
+    return std::nullopt;
+  };
+  look(tensor);
+  while (!stack.empty()) {
+    check_cancelled(cancel);
+    Visit& visit = stack.back();
+    const std::uint64_t id = visit.tensor;
+    bool found = false;
+    bool waits = false;
+    while (!found && !waits && visit.next < visit.inputs.size()) {
+      const std::uint64_t input = visit.inputs[visit.next];
+      const auto answer = look(input);  // may move the stack: `visit` is read anew
+      if (!answer) {
+        waits = true;
+        break;
+      }
+      found = *answer;
+      ++stack.back().next;
+    }
+    if (waits) continue;
+    depends_[id] = found;
+    stack.pop_back();
+  }
+  return tensor >= first_ && depends_.contains(tensor) && depends_.at(tensor);
+}
+
+/// The tensors that have to be computed, each after what it needs; counts how often each is taken.
+std::vector<Branch::Visit> Branch::plan(std::uint64_t tensor, const CancelFlag* cancel) {
+  std::vector<Visit> order;
+  std::unordered_set<std::uint64_t> seen;
+  std::vector<Visit> stack;
+  const auto need = [&](std::uint64_t id) {
+    if (!depends(id, cancel)) return;
+    ++uses_[id];
+    if (values_.contains(id) || !seen.insert(id).second) return;
+    stack.push_back({id, is_replaced(id) ? TensorIds{} : made_of(id), 0});
+  };
+  need(tensor);
+  while (!stack.empty()) {
+    check_cancelled(cancel);
+    Visit& visit = stack.back();
+    if (visit.next < visit.inputs.size()) {
+      need(visit.inputs[visit.next++]);
+      continue;
+    }
+    order.push_back(std::move(visit));
+    stack.pop_back();
+  }
+  return order;
+}
+
+Tensor Branch::value(std::uint64_t tensor, const Find& original, const CancelFlag* cancel,
+                     const ReplayProgress& progress) {
+  if (!depends(tensor, cancel)) return original(tensor);
+  const QuietScope quiet;
+  try {
+    run(plan(tensor, cancel), original, cancel, progress);
+  } catch (...) {
+    end_plan();
+    forget();
+    throw;
+  }
+  end_plan();
+  return values_.at(tensor).value;
+}
+
+void Branch::run(const std::vector<Visit>& plan, const Find& original, const CancelFlag* cancel,
+                 const ReplayProgress& progress) {
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    check_cancelled(cancel);
+    if (progress && i % 64 == 0) progress(i, plan.size());
+    // Another result of the same op brought it along?
+    if (!values_.contains(plan[i].tensor)) compute(plan[i].tensor, original);
+    for (const std::uint64_t input : plan[i].inputs) taken(input);
+    forget();
+    if (bytes_ > limits_.bytes)
+      refuse("too_expensive", "Running the branch up to ", tensor_text(recorder_, plan.back().tensor),
+             " takes more than ", limits_.bytes >> 20, " MB of memory.");
+  }
+}
+
+void Branch::compute(std::uint64_t tensor, const Find& original) {
+  if (is_replaced(tensor)) return keep(tensor, changed(tensor, {}));
+  RecordView record;
+  const std::uint32_t producer = recorder_.trace().tensors().get(tensor).producer();
+  if (producer != 0 && !recorder_.trace().read(producer, record))
+    refuse("gone", "The value of ", tensor_text(recorder_, tensor),
+           " in the branch is gone: the record of its op was forgotten.");
+  const bool moved =
+      producer != 0 && (is_changed_op(producer) ||
+                        std::ranges::any_of(record.inputs, [&](std::uint64_t id) { return depends(id); }));
+  if (moved) {
+    const Tensors results = run(record, original);
+    for (std::size_t i = 0; i < std::min(results.size(), record.outputs.size()); ++i)
+      if (record.outputs[i] && !is_replaced(record.outputs[i]))
+        keep(record.outputs[i], changed(record.outputs[i], results[i]));
+    return;
+  }
+  const TensorIds sources = made_of(tensor);  // of a variable's value
+  const bool assigned = producer == 0 && !sources.empty() && depends(sources.front());
+  keep(tensor, changed(tensor, assigned ? values_.at(sources.front()).value : original(tensor)));
+}
+
+Tensors Branch::run(const RecordView& record, const Find& original) {
+  Tensors inputs;
+  for (const std::uint64_t id : record.inputs)
+    inputs.push_back(depends(id) ? values_.at(id).value : original(id));
+  try {
+    const Attributes attributes = attributes_of(record);
+    if (recorder_.file()) check_result_size(record, inputs, attributes, limits_.bytes);
+    Tensors results = run_again(recorder_, record, inputs, attributes);
+    for (const Change& change : changes_)
+      if (change.kind == Change::Kind::instead && change.record == record.number)
+        for (Tensor& result : results) result = instead_of(change, record, inputs, result);
+    return results;
+  } catch (const ValueError&) {
+    throw;
+  } catch (const Cancelled&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw BranchError(record.number, is_changed_op(record.number),
+                      "In the branch op " + std::to_string(record.number) + " (" + record.name() +
+                          ") fails: " + error.what());
+  }
+}
+
+void Branch::keep(std::uint64_t tensor, Tensor value) {
+  Held& held = values_[tensor];
+  if (held.value) bytes_ -= held.value.bytes();
+  bytes_ += value.bytes();
+  held.value = std::move(value);
+  may_go(tensor);
+}
+
+/// By something that the plan computes.
+void Branch::taken(std::uint64_t tensor) {
+  const auto found = uses_.find(tensor);
+  if (found == uses_.end() || --found->second > 0) return;
+  uses_.erase(found);
+  may_go(tensor);
+}
+
+void Branch::may_go(std::uint64_t tensor) {
+  const auto found = values_.find(tensor);
+  if (found == values_.end() || found->second.queued || uses_.contains(tensor)) return;
+  found->second.queued = true;
+  order_.push_back(tensor);
+}
+
+void Branch::end_plan() {
+  for (const auto& [tensor, left] : std::exchange(uses_, {})) may_go(tensor);
+}
+
+/// What the plan no longer takes goes: it can be had again.
+void Branch::forget() {
+  while (bytes_ > limits_.kept && !order_.empty()) {
+    const auto found = values_.find(order_.front());
+    order_.pop_front();
+    found->second.queued = false;
+    if (uses_.contains(found->first)) continue;  // a later plan takes it: it queues again after that
+    bytes_ -= found->second.value.bytes();
+    values_.erase(found);
+  }
+}
+
+}  // namespace tapedeck

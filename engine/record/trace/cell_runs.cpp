@@ -1,0 +1,45 @@
+#include "engine/record/trace/cell_runs.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tapedeck {
+
+void CellRuns::append(CellRun run) {
+  run.number = ++total_;
+  runs_.push_back(std::move(run));
+  if (runs_.size() > limit_) runs_.pop_front();
+}
+
+void CellRuns::begin(const std::string& cell, std::uint32_t first, std::int64_t now) {
+  end(first - 1, now, true);
+  const std::lock_guard lock(mutex_);
+  append({0, cell, first, 0, now, 0, CellRun::State::running});
+}
+
+void CellRuns::end(std::uint32_t last, std::int64_t now, bool failed) {
+  const std::lock_guard lock(mutex_);
+  if (runs_.empty() || runs_.back().state != CellRun::State::running) return;
+  CellRun& run = runs_.back();
+  run.last = last;
+  run.end = now;
+  run.state = failed ? CellRun::State::failed : CellRun::State::done;
+}
+
+void CellRuns::add(CellRun run) {
+  const std::lock_guard lock(mutex_);
+  append(std::move(run));
+}
+
+std::uint64_t CellRuns::total() const {
+  const std::lock_guard lock(mutex_);
+  return total_;
+}
+
+std::vector<CellRun> CellRuns::newest(std::size_t count) const {
+  const std::lock_guard lock(mutex_);
+  const std::size_t taken = std::min(count, runs_.size());
+  return {runs_.end() - static_cast<std::ptrdiff_t>(taken), runs_.end()};
+}
+
+}  // namespace tapedeck

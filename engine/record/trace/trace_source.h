@@ -1,0 +1,56 @@
+// Where a trace that is read from a file gets its parts, at the moment when somebody looks at them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "engine/record/trace/tensor_table.h"
+#include "engine/record/trace/trace.h"
+
+namespace tapedeck {
+
+/// A record as a page of the file has it.
+struct StoredRecord {
+  std::uint32_t number = 0;
+  RecordState state = RecordState::done;
+  RecordHead head;            ///< its start in ticks
+  std::int64_t duration = 0;  ///< ticks
+  DeviceTime device;
+  TensorIds inputs, outputs;
+  std::string error;
+};
+
+/// All functions may be called from any thread. None throws because of what stands in the file: what cannot
+/// be read is left out, and problem() says so.
+class TraceSource {
+ public:
+  virtual ~TraceSource() = default;
+  /// The records [first, last], which are those of one page. Returns false, and gives none, where the page is
+  /// damaged; `error` says how then.
+  virtual bool records(std::uint32_t first, std::uint32_t last,
+                       const std::function<void(StoredRecord&&)>& take, std::string& error) = 0;
+  /// What is known of the tensors of block `index` of the table; `name`: 0 where one has none.
+  virtual bool has_tensors(std::uint64_t index) const = 0;
+  virtual void tensors(std::uint64_t index,
+                       const std::function<void(std::uint64_t id, TensorOrigin, TensorTable::Life,
+                                                std::uint32_t name)>& take) = 0;
+  /// The value of a tensor whose origin is stored(); undefined where it cannot be read.
+  virtual Tensor value(std::uint64_t id) = 0;
+  /// Why not; empty where nothing is wrong with it.
+  virtual std::string problem_of_value(std::uint64_t id) const = 0;
+
+  virtual const std::string& path() const = 0;
+  virtual const std::string& title() const = 0;  ///< the notebook or program that was recorded
+  virtual protocol::TraceFileInfo info() const = 0;
+  virtual std::optional<std::string> source_text(const std::string& cell, const std::string& file) const = 0;
+  /// The first damage that was found; empty: none so far.
+  virtual std::string problem() const = 0;
+  /// Whether some of its ops ran on a GPU.
+  virtual bool mentions_gpus() const = 0;
+  /// Of the memory that values which were read take, so that they need not be read again.
+  virtual std::uint64_t cached_bytes() const = 0;
+};
+
+}  // namespace tapedeck

@@ -1,0 +1,53 @@
+// A value as the recorder holds it: apart from the program's own holders, so that it is known when those let
+// go.
+#pragma once
+
+#include "engine/record/trace/tensor_specs.h"
+
+namespace tapedeck {
+
+/// Holds a tensor's storage as an onlooker. A row-major tensor at the begin of its storage needs no body of
+/// its own: it is made anew when somebody looks.
+class KeptValue {
+ public:
+  KeptValue() = default;
+  /// `spec`: its number, or 0 where it is not known.
+  KeptValue(const Tensor& tensor, std::uint32_t spec) {
+    if (!tensor) return;
+    if (spec != 0 && tensor.contiguous() && tensor.offset() == 0) {
+      storage_ = tensor.storage().get();
+      storage_->retain_to_look();
+      spec_ = spec;
+    } else {
+      body_ = tensor.to_look_at();
+    }
+  }
+  KeptValue(KeptValue&& other) noexcept
+      : storage_(std::exchange(other.storage_, nullptr)), spec_(other.spec_), body_(std::move(other.body_)) {}
+  KeptValue& operator=(KeptValue&& other) noexcept {
+    std::swap(storage_, other.storage_);
+    std::swap(spec_, other.spec_);
+    std::swap(body_, other.body_);
+    return *this;
+  }
+  ~KeptValue() {
+    if (storage_) storage_->drop_look();
+  }
+
+  explicit operator bool() const { return storage_ != nullptr || bool(body_); }
+  /// Of the whole storage.
+  std::uint64_t bytes() const { return storage_ ? storage_->size() : body_.storage()->size(); }
+  /// As the tensor of that id; its body is an onlooker's, too.
+  Tensor tensor(std::uint64_t id) const {
+    if (!storage_) return body_;
+    const RecordedSpec spec = spec_of(spec_);
+    return Tensor::look(*storage_, id, spec.dtype, spec.shape);
+  }
+
+ private:
+  Storage* storage_ = nullptr;
+  std::uint32_t spec_ = 0;
+  Tensor body_;
+};
+
+}  // namespace tapedeck

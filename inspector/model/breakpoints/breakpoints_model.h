@@ -1,0 +1,97 @@
+// Where the user wants the session to stop: kept here, sent to the session, and told what became of it.
+#pragma once
+
+#include <QHash>
+#include <QObject>
+#include <QString>
+#include <vector>
+
+#include "inspector/model/session/session.h"
+
+namespace tapedeck::inspector {
+
+struct BreakpointEntry {
+  protocol::Breakpoint breakpoint;
+  quint64 hits = 0;
+  QString problem;       ///< why it does not work; empty: it works, or nobody said yet
+  QString part;          ///< what the problem is in: "condition", "target", "text"
+  int position = 0;      ///< where in it, in UTF-16 units
+  QString note;          ///< why it will never be hit
+  bool passing = false;  ///< run to cursor: gone after the next stop or the end, and shown in no list
+
+  bool works() const { return problem.isEmpty() && breakpoint.enabled; }
+};
+
+/// One per notebook. Outlives its session: a new one gets them all.
+class BreakpointsModel : public QObject {
+  Q_OBJECT
+ public:
+  explicit BreakpointsModel(Session* session, QObject* parent = nullptr);
+
+  /// In the order in which they were made.
+  const std::vector<BreakpointEntry>& all() const { return entries_; }
+  const BreakpointEntry* find(quint64 id) const;
+  const BreakpointEntry* atLine(const QString& cell, int line) const;
+  /// The lines of a cell that have one, the passing ones left out.
+  std::vector<const BreakpointEntry*> ofCell(const QString& cell) const;
+  /// Those that the session is stopped by now.
+  bool stoppedBy(quint64 id) const;
+  /// The session does not know the newest yet: what begins to run now may miss them.
+  bool onTheirWay() const;
+
+  quint64 add(protocol::Breakpoint breakpoint);
+  /// Takes the place of the one with its id.
+  void change(const protocol::Breakpoint& breakpoint);
+  void remove(quint64 id);
+  void removeAll();
+  void setEnabled(quint64 id, bool enabled);
+  void setAllEnabled(bool enabled);
+  /// Sets one at the line, or removes the one that is there.
+  void toggleLine(const QString& cell, int line);
+  /// The text moved, and these with it, to their lines: no change of what the user wants. Where two lines
+  /// became one, the older of their breakpoints stays.
+  void moveLines(const QHash<quint64, int>& lines);
+  /// Stops once there; then it is gone, and so it is where the program stops elsewhere or its process ends.
+  void addPassing(protocol::Breakpoint breakpoint);
+  /// All cells have run to their ends, so that nothing comes to it any more.
+  void dropPassing();
+  /// What was saved with a notebook, in place of all.
+  void restore(std::vector<protocol::Breakpoint> breakpoints);
+  /// What the notebook itself says against a breakpoint: its line has no code. Empty: nothing.
+  void setPlaceNote(quint64 id, const QString& note);
+  /// The user wants to see its line.
+  void want(quint64 id) { emit wanted(id); }
+  void setCellLabels(const QHash<QString, QString>& labels);
+
+  // What many people want at once.
+  bool stopsAtNotFinite() const;
+  void setStopAtNotFinite(bool on);
+  bool stopsAtExceptions() const;
+  void setStopAtExceptions(bool on);
+
+ signals:
+  void changed();  ///< anything that is shown
+  void wanted(quint64 id);
+  void edited();   ///< what is saved with the notebook
+  void arrived();  ///< the session has them, refused them, or is gone
+
+ private:
+  BreakpointEntry* entry(quint64 id);
+  void send();
+  void take(const protocol::Breakpoints& states);
+  void takeStatus();
+  void wasEdited();
+
+  Session* session_;
+  std::vector<BreakpointEntry> entries_;
+  QHash<quint64, QString> placeNotes_;
+  std::vector<protocol::CellLabel> labels_;
+  bool hadSome_ = false;  ///< in the life of this window
+  quint64 lastId_ = 0;
+  quint64 stoppedAt_ = 0;
+};
+
+/// What a breakpoint is for, in words: "line 3", "op matmul", "NaN or infinity".
+QString breakpointText(const protocol::Breakpoint& breakpoint);
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,139 @@
+// What can be compared: runs of cells, moments, branches and files, in words.
+#include <QFileInfo>
+#include <algorithm>
+
+#include "inspector/model/compare/compare_model.h"
+#include "inspector/model/format.h"
+#include "inspector/model/session/cell_names.h"
+
+namespace tapedeck::inspector {
+
+namespace {
+
+constexpr std::size_t most_choices = 100;
+
+quint64 opsOf(const protocol::CellRun& run) {
+  return run.last >= run.first ? run.last - run.first + 1 : 0;
+}
+
+}  // namespace
+
+CompareChoice CompareModel::choiceOf(const protocol::CellRun& run) const {
+  int number = 0, count = 0;
+  for (const protocol::CellRun& other : runs_) {
+    if (other.cell != run.cell) continue;
+    ++count;
+    if (other.number == run.number) number = count;
+  }
+  const QString cell =
+      run.cell.empty() ? tr("code outside of cells") : cells_->name(QString::fromStdString(run.cell));
+  CompareChoice choice;
+  choice.side.first = run.first;
+  choice.side.last = run.last;
+  choice.run = run.number;
+  choice.brief = count > 1 ? tr("%1, run %2").arg(cell).arg(number) : cell;
+  const QString duration = durationText(run.end_ns - run.start_ns);
+  choice.title = tr("%1%2: %3 ops, %4")
+                     .arg(cell, count > 1 ? tr(", run %1 of %2").arg(number).arg(count) : QString(),
+                          countText(opsOf(run)), duration);
+  if (run.state == protocol::RunState::failed) choice.title += tr(", failed");
+  if (run.state == protocol::RunState::running) choice.title += tr(", still runs");
+  if (run.forgotten) choice.title += tr(" (%1 of them are no longer kept)").arg(countText(run.forgotten));
+  return choice;
+}
+
+std::vector<CompareChoice> CompareModel::choices() const {
+  std::vector<CompareChoice> list;
+  for (auto run = runs_.rbegin(); run != runs_.rend() && list.size() < most_choices; ++run)
+    if (opsOf(*run) > 0) list.push_back(choiceOf(*run));
+  return list;
+}
+
+CompareChoice CompareModel::fromHere() const {
+  CompareChoice choice;
+  choice.side.first = std::max<RecordNumber>(session_->cursor(), 1);
+  choice.side.last = session_->recordCount();
+  for (const protocol::CellRun& run : runs_)
+    if (choice.side.first >= run.first && choice.side.first <= run.last) choice.side.last = run.last;
+  choice.brief = tr("from op %1").arg(countText(choice.side.first));
+  choice.title = tr("From op %1 to op %2").arg(countText(choice.side.first), countText(choice.side.last));
+  return choice;
+}
+
+CompareChoice CompareModel::file(const QString& path) const {
+  CompareChoice choice;
+  choice.side.path = path.toStdString();
+  choice.brief = QFileInfo(path).fileName();
+  choice.title = tr("Trace file %1").arg(choice.brief);
+  return choice;
+}
+
+std::optional<std::pair<protocol::CellRun, protocol::CellRun>> CompareModel::lastTwo() const {
+  for (auto last = runs_.rbegin(); last != runs_.rend(); ++last) {
+    if (opsOf(*last) == 0) continue;
+    for (auto before = last + 1; before != runs_.rend(); ++before)
+      if (before->cell == last->cell && opsOf(*before) > 0) return std::pair(*before, *last);
+  }
+  return std::nullopt;
+}
+
+QString CompareModel::lastTwoRefusal() const {
+  if (!session_->live()) return tr("No session runs whose cells could be compared.");
+  if (!lastTwo()) return tr("No cell with ops ran twice yet: run one again, and its two runs are compared.");
+  return {};
+}
+
+void CompareModel::setLeft(const CompareChoice& choice) {
+  left_ = choice;
+  chosen_ = true;
+  compare();
+}
+
+void CompareModel::setRight(const CompareChoice& choice) {
+  right_ = choice;
+  chosen_ = true;
+  compare();
+}
+
+void CompareModel::swapSides() {
+  if (!left_ || !right_) return;
+  std::swap(left_, right_);
+  chosen_ = true;
+  compare();
+}
+
+void CompareModel::chooseLastTwoRuns() {
+  const auto two = lastTwo();
+  if (!two) {
+    problem_ = lastTwoRefusal();
+    emit changed();
+    return;
+  }
+  left_ = choiceOf(two->first);
+  right_ = choiceOf(two->second);
+  chosen_ = false;
+  compare();
+}
+
+void CompareModel::chooseBranch() {
+  const BranchLook& look = session_->look();
+  if (!look.branch) {
+    problem_ = tr("There is no branch: change something in the past with What if, and replay it.");
+    emit changed();
+    return;
+  }
+  CompareChoice original;
+  original.side.last = session_->recordCount();
+  original.brief = tr("original");
+  original.title = tr("What was recorded: op 1 to op %1").arg(countText(original.side.last));
+  CompareChoice branch = original;
+  branch.side.branch = look.branch;
+  branch.brief = tr("branch");
+  branch.title = tr("The branch of What if: %1").arg(look.changes);
+  left_ = original;
+  right_ = branch;
+  chosen_ = true;
+  compare();
+}
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,56 @@
+// The numbers of the records that a filter lets through. The session searches; where it is gone, what is here
+// is.
+#pragma once
+
+#include <QHash>
+#include <QObject>
+#include <QTimer>
+#include <vector>
+
+#include "inspector/model/ops/records_model.h"
+
+namespace tapedeck::inspector {
+
+class RecordFilter : public QObject {
+  Q_OBJECT
+ public:
+  RecordFilter(Session* session, QObject* parent);
+
+  /// The language: engine/protocol/record_filter.h.
+  void set(const QString& text, Direction direction);
+  void setCellLabels(const QHash<QString, QString>& labels);
+  void restart();
+  bool active() const { return !text_.trimmed().isEmpty() || direction_ != Direction::both; }
+  const QString& text() const { return text_; }
+  Direction direction() const { return direction_; }
+  /// Ascending. Emptied by set() and restart(); grows at its end, before progressed(). Where a record that
+  /// was looked at while it ran matches no longer, or only now, it comes and goes between the four signals.
+  const std::vector<RecordNumber>& matches() const { return matches_; }
+  RecordNumber scanned() const { return scanned_; }
+
+ signals:
+  void progressed();
+  void aboutToInsert(int row);
+  void inserted();
+  void aboutToRemove(int row);
+  void removed();
+
+ private:
+  void schedule();
+  void search();
+  void searchCached();
+  void take(const protocol::FoundRecords& found);
+  void correct(RecordNumber number, bool matches);
+
+  Session* session_;
+  QString text_;
+  Direction direction_ = Direction::both;
+  std::vector<protocol::CellLabel> labels_;
+  std::vector<RecordNumber> matches_;
+  RecordNumber scanned_ = 0;
+  std::vector<std::uint64_t> open_;  ///< looked at before they had ended
+  std::uint64_t ended_ = 0;          ///< Status::ended when they were
+  QTimer timer_;
+};
+
+}  // namespace tapedeck::inspector

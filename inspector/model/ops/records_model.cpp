@@ -1,0 +1,305 @@
+#include "inspector/model/ops/records_model.h"
+
+#include <algorithm>
+
+#include "inspector/model/format.h"
+#include "inspector/model/ops/record_filter.h"
+
+namespace tapedeck::inspector {
+
+using protocol::Record;
+using protocol::RecordState;
+
+struct RecordsModel::Private {
+  RecordsModel* q;
+  Session* session;
+  RecordFilter* filter;
+  QHash<QString, QString> labels;
+  int rows = 0;
+  RecordNumber pending = 0;
+
+  void addRows(int count) {
+    if (count <= rows) return;
+    q->beginInsertRows({}, rows, count - 1);
+    rows = count;
+    q->endInsertRows();
+  }
+
+  /// Rows appear for what the session has, or what the filter found; nothing else makes rows.
+  void grow() {
+    addRows(filter->active() ? static_cast<int>(filter->matches().size())
+                             : static_cast<int>(session->recordCount()));
+  }
+
+  void reset() {
+    q->beginResetModel();
+    rows = filter->active() ? static_cast<int>(filter->matches().size())
+                            : static_cast<int>(session->recordCount());
+    q->endResetModel();
+  }
+
+  void changed(RecordNumber first, RecordNumber last) {
+    int top = q->rowOf(first);
+    const int bottom = std::min(q->rowOf(last), rows - 1);
+    if (top < 0) top = 0;
+    if (bottom < 0 || top > bottom) return;
+    emit q->dataChanged(q->index(top, 0), q->index(bottom, ColumnCount - 1));
+  }
+
+  /// What runs next; a stop after an op has nothing of the kind.
+  RecordNumber pendingNow() const {
+    return session->status().stopped_after ? 0 : session->status().stopped_before;
+  }
+
+  void statusChanged() {
+    grow();
+    const RecordNumber now = pendingNow();
+    if (now == pending) return;
+    const RecordNumber before = pending;
+    pending = now;
+    if (before) changed(before, before);
+    if (now) changed(now, now);
+  }
+
+  QString place(const Record& record) const {
+    if (record.cell.empty() && record.file.empty()) return {};
+    const QString where = record.cell.empty()
+                              ? QString::fromStdString(record.file).section(QLatin1Char('/'), -1)
+                              : q->cellLabel(QString::fromStdString(record.cell));
+    return record.line ? where + QLatin1Char(':') + QString::number(record.line) : where;
+  }
+
+  QString text(const Record& record, int column) const;
+  QString toolTip(const Record& record) const;
+};
+
+namespace {
+
+QString namesOf(const Record& record) {
+  QStringList names;
+  for (const auto* tensors : {&record.outputs, &record.inputs}) {
+    for (const auto& tensor : *tensors) {
+      const QString name = QString::fromStdString(tensor.name);
+      if (!name.isEmpty() && !names.contains(name)) names << name;
+    }
+  }
+  return names.join(QStringLiteral(", "));
+}
+
+QString shapesOf(const std::vector<protocol::TensorInfo>& tensors) {
+  QStringList shapes;
+  for (const auto& tensor : tensors)
+    shapes << (tensor.id == 0 && tensor.dtype.empty() ? QStringLiteral("none") : shapeText(tensor.shape));
+  return shapes.join(QStringLiteral(", "));
+}
+
+QString firstOf(const Record& record, std::string protocol::TensorInfo::*member) {
+  for (const auto* tensors : {&record.outputs, &record.inputs})
+    for (const auto& tensor : *tensors)
+      if (!(tensor.*member).empty()) return QString::fromStdString(tensor.*member);
+  return {};
+}
+
+QString attributesOf(const Record& record) {
+  QStringList attributes;
+  for (const auto& attribute : record.attributes)
+    attributes << QString::fromStdString(attribute.name) + QLatin1Char('=') +
+                      QString::fromStdString(attribute.value);
+  return attributes.join(QStringLiteral(", "));
+}
+
+}  // namespace
+
+QString RecordsModel::Private::text(const Record& record, int column) const {
+  switch (column) {
+    case Number:
+      return countText(record.number);
+    case Op:
+      return QString(static_cast<qsizetype>(record.depth) * 2, QChar(0x2002)) + kindGlyph(record) +
+             QLatin1Char(' ') + opText(record);
+    case Name:
+      return namesOf(record);
+    case Shapes:
+      return shapesOf(record.inputs) + QStringLiteral(" → ") + shapesOf(record.outputs);
+    case DType:
+      return firstOf(record, &protocol::TensorInfo::dtype);
+    case Device:
+      return firstOf(record, &protocol::TensorInfo::device);
+    case Place:
+      return place(record);
+    case Duration:
+      if (record.state == RecordState::pending)
+        return record.number == pending ? QStringLiteral("next") : QStringLiteral("waiting");
+      if (record.state == RecordState::running) return QStringLiteral("running");
+      return record.state == RecordState::failed ? QStringLiteral("failed") : workText(record);
+    case Attributes:
+      return attributesOf(record);
+    case Scope:
+      return QString::fromStdString(record.scope);
+    default:
+      return {};
+  }
+}
+
+QString RecordsModel::Private::toolTip(const Record& record) const {
+  QStringList lines;
+  lines << QStringLiteral("op %1: %2, %3")
+               .arg(countText(record.number), QString::fromStdString(record.op), kindText(record));
+  if (const QString reason = deviceCopy(record).reason; !reason.isEmpty())
+    lines << QStringLiteral("why: ") + reason;
+  if (const QString work = workSentence(record); !work.isEmpty()) lines << QStringLiteral("time: ") + work;
+  if (!record.scope.empty()) lines << QStringLiteral("scope: ") + QString::fromStdString(record.scope);
+  for (const auto& input : record.inputs) lines << QStringLiteral("in: ") + tensorText(input);
+  for (const auto& output : record.outputs) lines << QStringLiteral("out: ") + tensorText(output);
+  if (!record.vjp_formula.empty())
+    lines << QStringLiteral("VJP: ") + QString::fromStdString(record.vjp_formula);
+  if (record.forward) lines << QStringLiteral("of op ") + countText(record.forward);
+  if (!record.error.empty()) lines << QStringLiteral("error: ") + QString::fromStdString(record.error);
+  return lines.join(QLatin1Char('\n'));
+}
+
+RecordsModel::RecordsModel(Session* session, QObject* parent)
+    : QAbstractTableModel(parent),
+      d_(std::make_unique<Private>(Private{this, session, new RecordFilter(session, this), {}})) {
+  d_->rows = static_cast<int>(session->recordCount());
+  d_->pending = d_->pendingNow();
+  connect(session, &Session::statusChanged, this, [this] { d_->statusChanged(); });
+  connect(session, &Session::recordsChanged, this, [this](RecordNumber first, RecordNumber last) {
+    d_->grow();
+    d_->changed(first, last);
+  });
+  connect(session, &Session::liveChanged, this, [this] {
+    if (d_->rows) emit dataChanged(index(0, 0), index(d_->rows - 1, ColumnCount - 1));
+  });
+  connect(session, &Session::cleared, this, [this] {
+    d_->pending = 0;
+    d_->filter->restart();
+    d_->reset();
+  });
+  connect(d_->filter, &RecordFilter::aboutToInsert, this, [this](int row) { beginInsertRows({}, row, row); });
+  connect(d_->filter, &RecordFilter::inserted, this, [this] {
+    ++d_->rows;
+    endInsertRows();
+  });
+  connect(d_->filter, &RecordFilter::aboutToRemove, this, [this](int row) { beginRemoveRows({}, row, row); });
+  connect(d_->filter, &RecordFilter::removed, this, [this] {
+    --d_->rows;
+    endRemoveRows();
+  });
+  connect(d_->filter, &RecordFilter::progressed, this, [this] {
+    d_->grow();
+    emit filterProgress();
+  });
+}
+
+RecordsModel::~RecordsModel() = default;
+
+int RecordsModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : d_->rows;
+}
+int RecordsModel::columnCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : ColumnCount;
+}
+
+QVariant RecordsModel::data(const QModelIndex& index, int role) const {
+  const RecordNumber number = index.isValid() ? recordAt(index.row()) : 0;
+  if (number == 0) return {};
+  if (role == RecordRole) return QVariant::fromValue(number);
+  if (role == PendingRole) return number == d_->pending;
+  if (role == Qt::TextAlignmentRole) {
+    const bool right = index.column() == Number || index.column() == Duration;
+    return QVariant((right ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+  }
+  const Record* record = d_->session->record(number);
+  switch (role) {
+    case HereRole:
+      return record != nullptr;
+    case BackwardRole:
+      return record && record->backward;
+    case ScopeBeginsRole: {
+      const RecordNumber above = recordAt(index.row() - 1);
+      const Record* before = above ? d_->session->record(above) : nullptr;
+      return record && !(before && before->scope == record->scope);
+    }
+    case FailedRole:
+      return record && record->state == RecordState::failed;
+    case Qt::DisplayRole:
+      if (index.column() == Number) return countText(number);
+      if (record) return d_->text(*record, index.column());
+      if (d_->session->live()) return QStringLiteral("…");
+      return index.column() == Op ? QStringLiteral("not fetched") : QString();
+    case Qt::ToolTipRole:
+      if (record) return d_->toolTip(d_->session->looked(*record));
+      return d_->session->live() ? QVariant() : notFetchedText(number);
+    case Qt::AccessibleTextRole:
+      if (record) return d_->toolTip(d_->session->looked(*record));
+      return d_->session->live() ? QStringLiteral("op %1, loading").arg(countText(number))
+                                 : notFetchedText(number);
+    default:
+      return {};
+  }
+}
+
+QVariant RecordsModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation == Qt::Horizontal && role == Qt::TextAlignmentRole)
+    return QVariant((section == Number || section == Duration ? Qt::AlignRight : Qt::AlignLeft) |
+                    Qt::AlignVCenter);
+  if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
+  static const char* const titles[] = {"#",      "Op",    "Shapes",   "Names",      "dtype",
+                                       "Device", "Where", "Duration", "Attributes", "Scope"};
+  return section >= 0 && section < ColumnCount ? QString::fromUtf8(titles[section]) : QVariant();
+}
+
+RecordNumber RecordsModel::recordAt(int row) const {
+  if (row < 0 || row >= d_->rows) return 0;
+  if (!d_->filter->active()) return static_cast<RecordNumber>(row) + 1;
+  // A view may still ask about the old rows while the search starts over.
+  const auto& matches = d_->filter->matches();
+  return static_cast<std::size_t>(row) < matches.size() ? matches[static_cast<std::size_t>(row)] : 0;
+}
+
+int RecordsModel::rowOf(RecordNumber number) const {
+  if (!d_->filter->active()) return static_cast<int>(std::min<RecordNumber>(number, d_->rows)) - 1;
+  const auto& matches = d_->filter->matches();
+  const auto end = matches.begin() + std::min<std::ptrdiff_t>(d_->rows, std::ssize(matches));
+  return static_cast<int>(std::upper_bound(matches.begin(), end, number) - matches.begin()) - 1;
+}
+
+void RecordsModel::setCellLabels(const QHash<QString, QString>& labels) {
+  if (labels == d_->labels) return;
+  d_->labels = labels;
+  d_->filter->setCellLabels(labels);
+  if (d_->rows) emit dataChanged(index(0, Place), index(d_->rows - 1, Place));
+}
+
+QString RecordsModel::cellLabel(const QString& cell) const {
+  const auto found = d_->labels.find(cell);
+  if (found != d_->labels.end()) return *found;
+  return cell.startsWith('/') ? cell.section('/', -1)
+                              : cell.left(8);  // a program's file, or a cell that went
+}
+
+void RecordsModel::setFilter(const QString& text, Direction direction) {
+  if (text == filterText() && direction == this->direction()) return;
+  d_->filter->set(text, direction);
+  d_->reset();
+  emit filterChanged();
+}
+
+QString RecordsModel::filterText() const {
+  return d_->filter->text();
+}
+Direction RecordsModel::direction() const {
+  return d_->filter->direction();
+}
+bool RecordsModel::filtered() const {
+  return d_->filter->active();
+}
+RecordNumber RecordsModel::scanned() const {
+  return d_->filter->scanned();
+}
+bool RecordsModel::scanning() const {
+  return d_->filter->active() && scanned() < d_->session->recordCount();
+}
+
+}  // namespace tapedeck::inspector

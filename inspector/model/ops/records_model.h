@@ -1,0 +1,62 @@
+// The timeline's table over a session's records, by page, with a filter that reads the trace bit by bit.
+#pragma once
+
+#include <QAbstractTableModel>
+#include <QHash>
+#include <memory>
+
+#include "inspector/model/session/session.h"
+
+namespace tapedeck::inspector {
+
+enum class Direction { both, forward, backward };
+
+class RecordsModel : public QAbstractTableModel {
+  Q_OBJECT
+ public:
+  enum Column { Number, Op, Shapes, Name, DType, Device, Place, Duration, Attributes, Scope, ColumnCount };
+  enum Role {
+    RecordRole = Qt::UserRole,  ///< number, also where the record is not here yet
+    HereRole,                   ///< bool: the record is here
+    BackwardRole,               ///< bool
+    PendingRole,                ///< bool: waits at the gate
+    FailedRole,                 ///< bool
+    ScopeBeginsRole             ///< bool: the row before is of another scope, or not here
+  };
+
+  explicit RecordsModel(Session* session, QObject* parent = nullptr);
+  ~RecordsModel() override;
+
+  int rowCount(const QModelIndex& parent = {}) const override;
+  int columnCount(const QModelIndex& parent = {}) const override;
+  /// "…" for a record that is not here; asking for it fetches its page.
+  QVariant data(const QModelIndex& index, int role) const override;
+  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+
+  RecordNumber recordAt(int row) const;  ///< 0: no such row
+  /// The row of the record, or of the newest match before it; -1: none.
+  int rowOf(RecordNumber number) const;
+
+  /// How the notebook calls its cells: id to "[3]"; others are written by the start of their id.
+  void setCellLabels(const QHash<QString, QString>& labels);
+  QString cellLabel(const QString& cell) const;
+
+  /// Words as engine/protocol/record_filter.h explains: every one must occur in op, kind, scope, cell, file
+  /// or a tensor's name. The session searches from the first record on; rows appear as they are found.
+  void setFilter(const QString& text, Direction direction);
+  QString filterText() const;
+  Direction direction() const;
+  bool filtered() const;
+  RecordNumber scanned() const;  ///< records that the filter has read so far
+  bool scanning() const;
+
+ signals:
+  void filterProgress();
+  void filterChanged();
+
+ private:
+  struct Private;
+  std::unique_ptr<Private> d_;
+};
+
+}  // namespace tapedeck::inspector

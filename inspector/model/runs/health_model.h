@@ -1,0 +1,108 @@
+// Health: the table of gradients, weights and activations over the steps, curves, and what the rules say.
+#pragma once
+
+#include <QElapsedTimer>
+#include <QObject>
+#include <QStringList>
+#include <QTimer>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "inspector/model/session/session.h"
+
+namespace tapedeck::inspector {
+
+using HealthSubjectId = quint64;
+
+/// Asks the session only while it is shown: what nobody looks at costs nothing.
+class HealthModel : public QObject {
+  Q_OBJECT
+ public:
+  explicit HealthModel(Session* session, QObject* parent = nullptr);
+  Session* session() const { return session_; }
+
+  /// While it is shown, steps that run are sampled as they run, and where none runs, those that ran.
+  void setShown(bool shown);
+  bool shown() const { return shown_; }
+  /// Which rows of the table are in sight; the others come when they are.
+  void setVisibleRows(int first, int count);
+
+  /// Without rows: how many steps there are, and how they were sampled.
+  const protocol::Health& state() const { return state_; }
+  int rowCount() const { return static_cast<int>(rows_.size()); }
+  /// nullptr: it is not here yet.
+  const protocol::HealthRow* row(int row) const;
+  const protocol::HealthRow* rowOf(HealthSubjectId subject) const;
+  /// The smallest and the largest positive value of a quantity in all rows that are here.
+  std::pair<double, double> range(const std::string& quantity) const;
+  /// What optimisers say of themselves: rows of that kind.
+  std::vector<const protocol::HealthRow*> published() const;
+
+  const std::vector<protocol::HealthFinding>& findings() const { return findings_; }
+  /// Whether the rules were asked: that there are no findings says something only then.
+  bool judged() const { return findingsVersion_ != never; }
+  /// "40 of 2,000 steps, recomputed".
+  QString howSampled() const;
+  bool recomputing() const { return recomputing_; }
+  /// Why the last request gave nothing, or why a step could not be recomputed.
+  QString problem() const { return failure_.isEmpty() ? problem_ : failure_; }
+
+  HealthSubjectId selected() const { return selected_; }
+  /// The curves of the selected subject that are here, in the order of its strips. Where its row is not
+  /// here, the one that the finding is about which was shown.
+  std::vector<const protocol::HealthCurve*> curves() const;
+
+ public slots:
+  void select(tapedeck::inspector::HealthSubjectId subject);
+  /// Moves the cursor to what a finding is about, shows its tensor and selects its subject.
+  void show(int finding);
+  /// Moves the cursor to a sample's record, and shows what that made.
+  void showRecord(tapedeck::inspector::RecordNumber record);
+  /// Recomputes more steps: twice as many.
+  void sampleMore();
+  void cancel();
+
+ signals:
+  void changed();  ///< state, rows, howSampled() or recomputing()
+  void findingsChanged();
+  void selectionChanged();
+  void curvesChanged();
+
+ private:
+  void clear();
+  void schedule();
+  void refresh();
+  void take(const protocol::Health& table);
+  void takeRanges();
+  void fail(const protocol::Failure& failure);
+  void askFindings();
+  void sample();
+  void askCurves();
+  void dropCurves();
+  bool idle() const;  ///< no cell computes, so that replay disturbs nobody
+
+  static constexpr quint64 never = ~quint64{0};
+  Session* session_;
+  bool shown_ = false;
+  QTimer soon_, renewal_;
+  protocol::Health state_;
+  std::vector<std::optional<protocol::HealthRow>> rows_;
+  std::map<std::string, std::pair<double, double>> ranges_;  ///< by quantity
+  int firstVisible_ = 0, visibleCount_ = 60;
+  std::vector<protocol::HealthFinding> findings_;
+  quint64 findingsVersion_ = never, curvesVersion_ = never;
+  QElapsedTimer judged_;    ///< since the findings were asked for
+  bool explained_ = false;  ///< the findings are those of a program that rests
+  std::uint32_t wanted_ = 0;
+  bool recomputing_ = false, cancelled_ = false;
+  quint64 completeAt_ = never;  ///< of how many steps all that was wanted is here
+  quint64 done_ = 0, toDo_ = 0;
+  QString problem_, failure_;
+  HealthSubjectId selected_ = 0;
+  std::string shownQuantity_;  ///< of the finding that was shown last
+  int curveChannels_ = 0;      ///< on which curves were asked for
+  std::map<std::string, protocol::HealthCurve> curves_;
+};
+
+}  // namespace tapedeck::inspector

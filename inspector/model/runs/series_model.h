@@ -1,0 +1,48 @@
+// The session's curves: every series with its points, pulled as they grow.
+#pragma once
+
+#include <QObject>
+#include <QStringList>
+#include <memory>
+#include <vector>
+
+#include "inspector/model/session/session.h"
+
+namespace tapedeck::inspector {
+
+struct SeriesData {
+  QString name;
+  std::vector<double> steps, values;  ///< in order of arrival
+  std::vector<RecordNumber> records;  ///< where the cursor goes for that point; 0: nowhere
+  bool ascending = true;              ///< steps never fall
+  std::size_t size() const { return steps.size(); }
+};
+
+class SeriesModel : public QObject {
+  Q_OBJECT
+ public:
+  explicit SeriesModel(Session* session, QObject* parent = nullptr);
+  ~SeriesModel() override;
+  QStringList names() const;  ///< in order of first appearance
+  const SeriesData* series(const QString& name) const;
+  /// How many of the session's points (Status::series_points) have been received.
+  quint64 position() const;
+  /// Asks for the points that are missing, where that is not under way.
+  void refresh();
+  bool loading() const;  ///< points are asked for and not answered
+  /// The newest point made at or before a record; -1: none.
+  static int pointAt(const SeriesData& series, RecordNumber record);
+
+ signals:
+  void seriesChanged(const QString& name);
+  void namesChanged();
+  void answered();  ///< all that was asked for is here, unless loading()
+  /// Points could not be had; they are asked for again when the session's state changes.
+  void failed(const QString& reason);
+
+ private:
+  struct Private;
+  std::unique_ptr<Private> d_;
+};
+
+}  // namespace tapedeck::inspector

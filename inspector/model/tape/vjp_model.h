@@ -1,0 +1,76 @@
+// One VJP: its formula, what went into it, what came out, and what an element of that is made of.
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <memory>
+#include <optional>
+
+#include "inspector/model/session/session.h"
+
+namespace tapedeck::inspector {
+
+/// A tensor's values as the panel shows them: all of a small one, means of a large one.
+struct VjpValue {
+  protocol::TensorInfo info;
+  bool small = false;  ///< every number is there
+  std::optional<protocol::Tile> tile;
+  std::optional<double> norm, minimum, maximum;  ///< of the finite values; the norm is Euclidean
+  quint64 odd = 0;                               ///< NaN and infinities
+  QString problem;                               ///< why there is nothing, for the user
+};
+
+/// The VJP at the session's cursor: the record itself, one that it runs in, or that of a forward op. While it
+/// is not active it asks the session for nothing.
+class VjpModel : public QObject {
+  Q_OBJECT
+ public:
+  explicit VjpModel(Session* session, QObject* parent = nullptr);
+  ~VjpModel() override;
+  Session* session() const;
+
+  /// Somebody looks at it.
+  void setActive(bool active);
+
+  /// Some playback has been at the cursor: there is something to show from now on.
+  bool seen() const;
+  /// `forward.number` 0: nothing; then problem() says why.
+  const protocol::VjpParts& parts() const;
+  QString problem() const;
+  /// nullptr: not asked for yet. `tensor`: one of parts().
+  const VjpValue* value(TensorId tensor) const;
+
+  /// Which element is explained; nothing: none. `contribution`: its place in parts().
+  struct Element {
+    int contribution = 0;
+    qint64 element = 0;
+    bool operator==(const Element&) const = default;
+  };
+  std::optional<Element> element() const;
+  const protocol::ElementTerms* terms() const;  ///< nullptr: none, or not here yet
+  QString termsProblem() const;                 ///< why there are none, or what is being done; empty: nothing
+
+  /// The element of this index in its contribution: "2, 3", "[2,3]"; for a sentence that says what is wrong
+  /// with the text the element is nothing.
+  std::optional<qint64> elementAt(int contribution, const QString& index, QString* wrong) const;
+
+ public slots:
+  /// Of the contribution in this place of parts(); out of range: ignored.
+  void explain(int contribution, qint64 element);
+  void explainNothing();
+
+ signals:
+  void seenChanged();
+  void partsChanged();
+  void valueChanged(tapedeck::inspector::TensorId tensor);
+  void termsChanged();
+
+ private:
+  struct Private;
+  std::unique_ptr<Private> d_;
+};
+
+/// "2,3" for the element of a tensor of this shape; empty for a scalar.
+QString indexText(const std::vector<std::int64_t>& shape, qint64 element);
+
+}  // namespace tapedeck::inspector

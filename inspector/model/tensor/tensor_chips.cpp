@@ -1,0 +1,93 @@
+#include "inspector/model/tensor/tensor_chips.h"
+
+#include "inspector/model/format.h"
+
+namespace tapedeck::inspector {
+
+using protocol::Record;
+using protocol::RecordState;
+using protocol::TensorInfo;
+
+namespace {
+
+QString describe(const TensorInfo& tensor) {
+  if (!tensor.name.empty()) return QStringLiteral(" · ") + QString::fromStdString(tensor.name);
+  if (tensor.id == 0 && tensor.dtype.empty()) return QStringLiteral(" · none");
+  return {};
+}
+
+TensorChip makeChip(TensorRole role, const Record& record, std::size_t slot) {
+  const auto& tensors = role == TensorRole::input ? record.inputs : record.outputs;
+  TensorChip chip;
+  chip.role = role;
+  chip.slot = static_cast<int>(slot);
+  chip.record = record.number;
+  chip.info = tensors[slot];
+  chip.available = chip.info.id != 0 && elementCount(chip.info.shape) >= 0;
+  const QString number = tensors.size() > 1 ? QStringLiteral(" %1").arg(slot) : QString();
+  if (role == TensorRole::justRan) {
+    chip.label = QStringLiteral("just ran: %1%2").arg(QString::fromStdString(record.op), number);
+  } else {
+    chip.label = (role == TensorRole::input ? QStringLiteral("in") : QStringLiteral("out")) + number +
+                 describe(chip.info);
+  }
+  return chip;
+}
+
+int find(const std::vector<TensorChip>& chips, TensorRole role, int slot) {
+  int any = -1;
+  for (std::size_t index = 0; index < chips.size(); ++index) {
+    const TensorChip& chip = chips[index];
+    if (chip.role != role || !chip.available) continue;
+    if (chip.slot == slot) return static_cast<int>(index);
+    if (any < 0 && slot < 0) any = static_cast<int>(index);
+  }
+  return any;
+}
+
+}  // namespace
+
+std::vector<TensorChip> tensorChips(const Record& cursor, const Record* justRan) {
+  std::vector<TensorChip> chips;
+  if (justRan && justRan->state == RecordState::done)
+    for (std::size_t slot = 0; slot < justRan->outputs.size(); ++slot)
+      chips.push_back(makeChip(TensorRole::justRan, *justRan, slot));
+  for (std::size_t slot = 0; slot < cursor.inputs.size(); ++slot)
+    chips.push_back(makeChip(TensorRole::input, cursor, slot));
+  for (std::size_t slot = 0; slot < cursor.outputs.size(); ++slot)
+    chips.push_back(makeChip(TensorRole::output, cursor, slot));
+  return chips;
+}
+
+int chooseChip(const std::vector<TensorChip>& chips, const std::optional<ChipChoice>& sticky, bool stepped) {
+  if (sticky) {
+    int kept = find(chips, sticky->role, sticky->slot);
+    // Rewound, the output of what just ran is the output of the cursor's record; and the other way round.
+    if (kept < 0 && sticky->role == TensorRole::justRan) kept = find(chips, TensorRole::output, sticky->slot);
+    if (kept < 0 && sticky->role == TensorRole::output) kept = find(chips, TensorRole::justRan, sticky->slot);
+    if (kept >= 0) return kept;
+  }
+  if (stepped)
+    if (const int news = find(chips, TensorRole::justRan, -1); news >= 0) return news;
+  for (const TensorRole role : {TensorRole::output, TensorRole::input, TensorRole::justRan})
+    if (const int first = find(chips, role, -1); first >= 0) return first;
+  return chips.empty() ? -1 : 0;
+}
+
+QString unavailableText(const TensorChip& chip, const Record* record) {
+  if (chip.available) return {};
+  if (chip.info.id != 0)
+    return QStringLiteral("The session gave the shape %1, which no tensor has.")
+        .arg(shapeText(chip.info.shape));
+  const QString op = record ? QString::fromStdString(record->op) : QStringLiteral("the op");
+  if (record && record->state == RecordState::pending)
+    return chip.role == TensorRole::output ? QStringLiteral("Not made yet: %1 waits at the gate.").arg(op)
+                                           : QStringLiteral("None: no gradient arrived here.");
+  if (record && record->state == RecordState::running)
+    return QStringLiteral("Not made yet: %1 is running.").arg(op);
+  if (record && record->state == RecordState::failed)
+    return QStringLiteral("%1 failed: %2").arg(op, QString::fromStdString(record->error));
+  return QStringLiteral("None: this input of %1 has no gradient.").arg(op);
+}
+
+}  // namespace tapedeck::inspector

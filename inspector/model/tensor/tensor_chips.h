@@ -1,0 +1,27 @@
+// The strip above the tensor: what can be looked at with the cursor where it is, and what is shown first.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "inspector/model/tensor/tensor_model.h"
+
+namespace tapedeck::inspector {
+
+struct ChipChoice {
+  TensorRole role = TensorRole::output;
+  int slot = 0;
+};
+
+/// `cursor`: the cursor's record. `justRan`: the record that finished last, where the gate is stopped before
+/// `cursor`.
+std::vector<TensorChip> tensorChips(const protocol::Record& cursor, const protocol::Record* justRan);
+
+/// Index of the chip to show; -1: none. `sticky`: what the user picked before. `stepped`: `justRan` ran in a
+/// step that led here, so its output is the news.
+int chooseChip(const std::vector<TensorChip>& chips, const std::optional<ChipChoice>& sticky, bool stepped);
+
+/// Why a chip has nothing to show; empty where it has.
+QString unavailableText(const TensorChip& chip, const protocol::Record* record);
+
+}  // namespace tapedeck::inspector

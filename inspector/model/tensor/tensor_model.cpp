@@ -1,0 +1,366 @@
+#include "inspector/model/tensor/tensor_model.h"
+
+#include <algorithm>
+#include <set>
+
+#include "inspector/model/format.h"
+#include "inspector/model/tensor/tensor_model_private.h"
+
+namespace tapedeck::inspector {
+
+using protocol::Record;
+
+namespace {
+
+constexpr std::int64_t first_cells = 65'536;  ///< until the view says what it shows
+
+void limitCells(TileWindow& window, std::int64_t cells) {
+  while (cellsOf(window.rows, window.rowStep) * cellsOf(window.columns, window.columnStep) > cells) {
+    std::int64_t& step = cellsOf(window.rows, window.rowStep) > cellsOf(window.columns, window.columnStep)
+                             ? window.rowStep
+                             : window.columnStep;
+    step *= 2;
+  }
+}
+
+}  // namespace
+
+const Record* TensorModel::Private::justRan(const Record& cursor) {
+  const protocol::Status& status = session->status();
+  awaited = 0;
+  if (status.stopped_before == 0 || status.stopped_before != cursor.number || status.finished == 0 ||
+      status.stopped_after)
+    return nullptr;
+  // After a step it is what the user stepped over, if that is done: a custom gradient may have been stepped
+  // into.
+  if (status.stepped_over) {
+    const Record* stepped = find(status.stepped_over);
+    if (stepped && stepped->state != protocol::RecordState::done) awaited = stepped->number;
+    return stepped;
+  }
+  std::set<RecordNumber> around{cursor.number};
+  for (const Record* at = &cursor; at && at->parent && at->parent < at->number; at = find(at->parent))
+    around.insert(at->parent);
+  const Record* ran = around.contains(status.finished) ? nullptr : find(status.finished);
+  while (ran && ran->parent && ran->parent < ran->number && !around.contains(ran->parent))
+    ran = find(ran->parent);
+  if (ran && ran->state == protocol::RecordState::running) awaited = ran->number;
+  return ran;
+}
+
+const Record* TensorModel::Private::find(RecordNumber number) {
+  const Record* record = session->record(number);
+  if (!record) awaited = number;
+  return record;
+}
+
+void TensorModel::Private::update() {
+  const RecordNumber cursor = session->cursor();
+  const Record* record = session->record(cursor);
+  if (!record && cursor && session->live()) return;  // recordsChanged comes; until then the old tensor stays
+  std::vector<TensorChip> next;
+  const Record* ran = record ? justRan(*record) : nullptr;
+  if (record) next = tensorChips(*record, ran);
+  if (const int known = extra && record && pickedAt == cursor ? chipOf(next, extra->info) : -1; known >= 0) {
+    const TensorChip& chip = next[static_cast<std::size_t>(known)];
+    sticky = ChipChoice{chip.role, chip.slot};
+    extra.reset();
+  }
+  pickedAt = 0;
+  if (extra) next.push_back(*extra);
+  const std::string& reason = session->status().stop_reason;
+  const int chosen = chooseChip(next, sticky, ran && (reason == "step" || reason == "step out"));
+  chips = std::move(next);
+  showChip(chosen);
+  if (record || !cursor || shown.id) return;  // a pinned tensor is shown all the same
+  problem = notFetchedText(cursor);
+  emit q->tileChanged();
+}
+
+/// Where the cursor's record makes the tensor, or reads it; -1: it does not, or the tensor has a name of its
+/// own.
+int TensorModel::Private::chipOf(const std::vector<TensorChip>& among,
+                                 const protocol::TensorInfo& tensor) const {
+  if (!tensor.name.empty()) return -1;
+  for (const TensorRole role : {TensorRole::output, TensorRole::input})
+    for (std::size_t i = 0; i < among.size(); ++i)
+      if (among[i].role == role && among[i].available && among[i].info.id == tensor.id &&
+          among[i].record == session->cursor())
+        return static_cast<int>(i);
+  return -1;
+}
+
+void TensorModel::Private::pick(const protocol::TensorInfo& tensor) {
+  if (const int known = chipOf(chips, tensor); known >= 0) return q->selectChip(known);
+  TensorChip chip;
+  chip.info = tensor;
+  const Record* maker = tensor.producer ? session->cachedRecord(tensor.producer) : nullptr;
+  chip.label = !tensor.name.empty() ? QString::fromStdString(tensor.name)
+               : maker           ? QStringLiteral("%1, op %2").arg(opText(*maker), countText(maker->number))
+               : tensor.producer ? TensorModel::tr("of op %1").arg(countText(tensor.producer))
+                                 : TensorModel::tr("constant");
+  q->showTensor(chip);
+  pickedAt = session->cursor();  // its record may still be on its way
+}
+
+void TensorModel::Private::showChip(int index) {
+  current = index;
+  shownRecord = index >= 0 ? chips[static_cast<std::size_t>(index)].record : 0;
+  const TensorChip* chip = index >= 0 ? &chips[static_cast<std::size_t>(index)] : nullptr;
+  const QString why = chip ? unavailableText(*chip, session->cachedRecord(chip->record)) : QString();
+  const protocol::TensorInfo next = chip && chip->available ? chip->info : protocol::TensorInfo{};
+  const bool same = next.id == shown.id && next.shape == shown.shape;
+  shown = next;
+  emit q->chipsChanged();
+  if (same) {
+    if (next.id == 0 && why != problem) {
+      problem = why;
+      emit q->tileChanged();
+    }
+    return;
+  }
+  problem = why;
+  tile.reset();
+  imageTile.reset();
+  statistics.reset();
+  statisticsProblem.clear();
+  dropRequests();
+  applyText();
+  want(true);
+  emit q->statisticsChanged();
+}
+
+void TensorModel::Private::applyText() {
+  const auto text = texts.find(shown.shape);
+  reshape = shown.id && text != texts.end() ? parseReshape(text->second, shown.shape) : Reshape{};
+  const std::vector<std::int64_t> next = shown.id == 0           ? std::vector<std::int64_t>{}
+                                         : reshape.shape.empty() ? shown.shape
+                                                                 : reshape.shape;
+  // Layout and window stay across steps from one tensor to the next of the same shape.
+  if (next != shape || slice.size() != next.size() || window == TileWindow{}) {
+    shape = next;
+    resetLayout();
+  }
+  if (reshape.images) {
+    const std::int64_t most =
+        std::max<std::int64_t>(1, max_tile_cells / (reshape.images->rows * reshape.images->columns));
+    if (imageCount < 1) imageCount = std::min(most, reshape.images->count);
+    imageFirst =
+        std::clamp<std::int64_t>(imageFirst, 0, std::max<std::int64_t>(0, reshape.images->count - 1));
+    imageCount = std::clamp<std::int64_t>(imageCount, 1, std::min(most, reshape.images->count - imageFirst));
+  } else {
+    imageFirst = imageCount = 0;
+  }
+  emit q->layoutChanged();
+}
+
+void TensorModel::Private::resetLayout() {
+  slice.assign(shape.size(), 0);
+  for (std::size_t axis = shape.size() > 2 ? shape.size() - 2 : 0; axis < shape.size(); ++axis)
+    slice[axis] = -1;
+  window = {0, 0, shownSize(1), shownSize(0), 1, 1};
+  clampWindow();
+  limitCells(window, first_cells);
+  imageFirst = imageCount = 0;
+}
+
+/// Size of the last (0: columns) or last but one (1: rows) shown axis; 1 where there is none.
+std::int64_t TensorModel::Private::shownSize(int fromLast) const {
+  for (std::size_t axis = slice.size(); axis-- > 0;)
+    if (slice[axis] == -1 && fromLast-- == 0) return shape[axis];
+  return 1;
+}
+
+void TensorModel::Private::clampWindow() {
+  const auto clampAxis = [](std::int64_t& first, std::int64_t& count, std::int64_t& step,
+                            std::int64_t total) {
+    step = std::clamp<std::int64_t>(step, 1, std::max<std::int64_t>(total, 1));
+    first = std::clamp<std::int64_t>(first, 0, std::max<std::int64_t>(total - 1, 0));
+    count = std::clamp<std::int64_t>(count, std::min<std::int64_t>(total, 1), total - first);
+  };
+  clampAxis(window.row, window.rows, window.rowStep, shownSize(1));
+  clampAxis(window.column, window.columns, window.columnStep, shownSize(0));
+  if (window.rows > 0 && window.columns > 0) limitCells(window, max_tile_cells);
+}
+
+TensorModel::TensorModel(Session* session, QObject* parent)
+    : QObject(parent), d_(std::make_unique<Private>()) {
+  d_->q = this;
+  d_->session = session;
+  d_->timer.setSingleShot(true);
+  d_->timer.setInterval(0);
+  connect(&d_->timer, &QTimer::timeout, this, [this] { d_->ask(); });
+  connect(session, &Session::cursorChanged, this, [this] { d_->update(); });
+  connect(session, &Session::tensorPicked, this,
+          [this](const protocol::TensorInfo& tensor) { d_->pick(tensor); });
+  connect(session, &Session::stopped, this, [this] { d_->update(); });
+  connect(session, &Session::recordsChanged, this, [this](RecordNumber first, RecordNumber last) {
+    for (const RecordNumber number : {d_->session->cursor(), d_->awaited, d_->shownRecord}) {
+      if (number < first || number > last) continue;
+      d_->update();
+      return;
+    }
+  });
+  connect(session, &Session::liveChanged, this, [this](bool live) {
+    if (live && d_->shown.id && !d_->tile) d_->want(!d_->statistics);
+    if (!live) d_->update();
+    emit tileChanged();
+  });
+  connect(session, &Session::lookChanged, this, [this] { d_->lookAgain(); });
+  connect(session, &Session::statusChanged, this, [this] { d_->fetchAnew(); });
+  connect(session, &Session::cleared, this, [this] {
+    d_->chips.clear();
+    d_->extra.reset();
+    d_->showChip(-1);
+  });
+  d_->update();
+}
+
+TensorModel::~TensorModel() = default;
+
+Session* TensorModel::session() const {
+  return d_->session;
+}
+const std::vector<TensorChip>& TensorModel::chips() const {
+  return d_->chips;
+}
+int TensorModel::currentChip() const {
+  return d_->current;
+}
+const protocol::TensorInfo* TensorModel::tensor() const {
+  return d_->shown.id ? &d_->shown : nullptr;
+}
+const TensorChip* TensorModel::chip() const {
+  return d_->current >= 0 ? &d_->chips[static_cast<std::size_t>(d_->current)] : nullptr;
+}
+
+QString TensorModel::reshapeText() const {
+  const auto text = d_->texts.find(d_->shown.shape);
+  return d_->shown.id && text != d_->texts.end() ? text->second : QString();
+}
+QString TensorModel::reshapeError() const {
+  return d_->reshape.error;
+}
+std::vector<std::int64_t> TensorModel::shape() const {
+  return d_->shape;
+}
+std::vector<std::int64_t> TensorModel::slice() const {
+  return d_->slice;
+}
+std::optional<ImageGrid> TensorModel::images() const {
+  return d_->reshape.images;
+}
+std::int64_t TensorModel::totalRows() const {
+  return d_->shown.id ? d_->shownSize(1) : 0;
+}
+std::int64_t TensorModel::totalColumns() const {
+  return d_->shown.id ? d_->shownSize(0) : 0;
+}
+
+const protocol::Tile* TensorModel::tile() const {
+  return d_->tile ? &*d_->tile : nullptr;
+}
+const ImageTile* TensorModel::imageTile() const {
+  return d_->imageTile ? &*d_->imageTile : nullptr;
+}
+const protocol::Statistics* TensorModel::statistics() const {
+  return d_->statistics ? &*d_->statistics : nullptr;
+}
+QString TensorModel::statisticsProblem() const {
+  return d_->statisticsProblem;
+}
+bool TensorModel::loading() const {
+  return d_->asking() || (d_->tileDue && d_->shown.id && d_->session->live());
+}
+QString TensorModel::progress() const {
+  return loading() ? d_->progress : QString();
+}
+QString TensorModel::problem() const {
+  return d_->problem;
+}
+
+void TensorModel::selectChip(int index) {
+  if (index < 0 || index >= static_cast<int>(d_->chips.size())) return;
+  const TensorChip& chip = d_->chips[static_cast<std::size_t>(index)];
+  d_->sticky = ChipChoice{chip.role, chip.slot};
+  if (d_->extra && chip.role != TensorRole::chosen) {
+    d_->extra.reset();
+    d_->chips.pop_back();
+  }
+  d_->showChip(index);
+}
+
+void TensorModel::showTensor(const TensorChip& chip) {
+  if (d_->extra) d_->chips.pop_back();
+  d_->extra = chip;
+  d_->extra->role = TensorRole::chosen;
+  d_->extra->slot = 0;
+  d_->extra->available = chip.info.id != 0 && elementCount(chip.info.shape) >= 0;
+  d_->sticky = ChipChoice{TensorRole::chosen, 0};
+  d_->chips.push_back(*d_->extra);
+  d_->showChip(static_cast<int>(d_->chips.size()) - 1);
+}
+
+void TensorModel::setReshapeText(const QString& text) {
+  if (d_->shown.id == 0 || text == reshapeText()) return;
+  d_->texts[d_->shown.shape] = text;
+  const auto before = d_->reshape.images;
+  const auto beforeShape = d_->shape;
+  d_->applyText();
+  if (d_->reshape.images == before && d_->shape == beforeShape) return;
+  d_->tile.reset();
+  d_->imageTile.reset();
+  d_->want(false);
+}
+
+void TensorModel::setSliceIndex(int axis, qint64 index) {
+  if (axis < 0 || axis >= static_cast<int>(d_->slice.size())) return;
+  const auto at = static_cast<std::size_t>(axis);
+  if (d_->slice[at] == -1) return;
+  const std::int64_t next = std::clamp<std::int64_t>(index, 0, std::max<std::int64_t>(d_->shape[at] - 1, 0));
+  if (next == d_->slice[at]) return;
+  d_->slice[at] = next;
+  emit layoutChanged();
+  d_->want(false);
+}
+
+void TensorModel::setShownAxes(int rowAxis, int columnAxis) {
+  const int axes = static_cast<int>(d_->slice.size());
+  if (columnAxis < 0 || columnAxis >= axes || rowAxis < -1 || rowAxis >= columnAxis) return;
+  for (int axis = 0; axis < axes; ++axis) {
+    std::int64_t& at = d_->slice[static_cast<std::size_t>(axis)];
+    if (axis == rowAxis || axis == columnAxis) {
+      at = -1;
+    } else {
+      at = std::max<std::int64_t>(at, 0);
+    }
+  }
+  d_->window = {0, 0, d_->shownSize(1), d_->shownSize(0), 1, 1};
+  d_->clampWindow();
+  d_->tile.reset();
+  emit layoutChanged();
+  d_->want(false);
+}
+
+void TensorModel::setWindow(const TileWindow& window) {
+  if (d_->shown.id == 0) return;
+  const TileWindow before = d_->window;
+  d_->window = window;
+  d_->clampWindow();
+  if (d_->window != before) d_->want(false);
+}
+
+void TensorModel::setImageWindow(qint64 first, qint64 count) {
+  if (!d_->reshape.images) return;
+  const std::int64_t firstBefore = d_->imageFirst, countBefore = d_->imageCount;
+  d_->imageFirst = first;
+  d_->imageCount = std::max<qint64>(count, 1);
+  const ImageGrid& grid = *d_->reshape.images;
+  const std::int64_t most = std::max<std::int64_t>(1, max_tile_cells / (grid.rows * grid.columns));
+  d_->imageFirst = std::clamp<std::int64_t>(first, 0, std::max<std::int64_t>(0, grid.count - 1));
+  d_->imageCount = std::clamp<std::int64_t>(
+      count, 1, std::max<std::int64_t>(1, std::min(most, grid.count - d_->imageFirst)));
+  if (d_->imageFirst != firstBefore || d_->imageCount != countBefore) d_->want(false);
+}
+
+}  // namespace tapedeck::inspector

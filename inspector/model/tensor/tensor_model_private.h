@@ -1,0 +1,80 @@
+// What a TensorModel holds, for the two files that implement it: which tensor in which layout, and its
+// values.
+#pragma once
+
+#include <QTimer>
+#include <map>
+
+#include "inspector/model/tensor/tensor_chips.h"
+#include "inspector/model/tensor/tensor_model.h"
+
+namespace tapedeck::inspector {
+
+constexpr std::int64_t max_tile_cells = 262'144;
+
+/// Cells that stand for `elements`, `step` each.
+inline std::int64_t cellsOf(std::int64_t elements, std::int64_t step) {
+  return (elements + step - 1) / step;
+}
+
+struct TensorModel::Private {
+  TensorModel* q;
+  Session* session;
+
+  std::vector<TensorChip> chips;
+  int current = -1;
+  std::optional<ChipChoice> sticky;
+  std::optional<TensorChip> extra;  ///< what showTensor() was given, while it is shown
+
+  protocol::TensorInfo shown;  ///< id 0: nothing
+  RecordNumber shownRecord = 0;
+  std::map<std::vector<std::int64_t>, QString> texts;  ///< what the user typed for tensors of a shape
+  Reshape reshape;
+  std::vector<std::int64_t> shape, slice;
+  TileWindow window;
+  std::int64_t imageFirst = 0, imageCount = 0;
+
+  std::optional<protocol::Tile> tile;
+  std::optional<ImageTile> imageTile;
+  std::optional<protocol::Statistics> statistics;
+  QString problem, progress;
+
+  QTimer timer;
+  bool tileDue = false, statisticsDue = false;
+  std::optional<ImageTile> imagesAsked;
+
+  // ---- which tensor
+  void update();
+  RecordNumber awaited = 0;  ///< a record that the choice waits for
+  const protocol::Record* justRan(const protocol::Record& cursor);
+  const protocol::Record* find(RecordNumber number);
+  void showChip(int index);
+  void pick(const protocol::TensorInfo& tensor);
+  int chipOf(const std::vector<TensorChip>& among, const protocol::TensorInfo& tensor) const;
+  RecordNumber pickedAt = 0;  ///< the cursor when the user wanted `extra`, until its record is here
+  // ---- its layout
+  void applyText();
+  void resetLayout();
+  std::int64_t shownSize(int fromLast) const;
+  void clampWindow();
+  // ---- its values
+  BranchLook look;           ///< whose they are
+  void lookAgain();          ///< those of the branch, or of the original, where others were looked at
+  bool replayOnCpu = false;  ///< as the session last said
+  void fetchAnew();          ///< where values that are computed again now come from another device
+  void want(bool alsoStatistics);
+  void ask();
+  void askTile();
+  void askStatistics();
+  QString statisticsProblem;
+  void dropRequests();
+  bool asking() const;  ///< for a tile
+  void takeTile(const protocol::Tile& answer);
+  void takeFailure(const protocol::Failure& failure);
+  void takeProgress(const protocol::Progress& told);
+  bool fits(const protocol::Tile& answer) const;
+};
+
+// The newest record that finished may be an op inside of a VJP or a playback that finished with it: what just
+// ran is the outermost of those that the pending record is not inside of.
+}  // namespace tapedeck::inspector

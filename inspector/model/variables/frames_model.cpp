@@ -1,0 +1,132 @@
+#include "inspector/model/variables/frames_model.h"
+
+#include <QFileInfo>
+#include <utility>
+
+namespace tapedeck::inspector {
+
+namespace {
+
+constexpr std::uint32_t frames_at_once = 100;
+const QString frames_channel = QStringLiteral("frames");
+
+}  // namespace
+
+FramesModel::FramesModel(Session* session, CellNames* cells, QObject* parent)
+    : QAbstractListModel(parent), session_(session), cells_(cells) {
+  connect(session, &Session::statusChanged, this, &FramesModel::look);
+  connect(session, &Session::liveChanged, this, &FramesModel::look);
+  connect(session, &Session::cleared, this, [this] {
+    cellsEnded_.reset();
+    look();
+  });
+  connect(cells, &CellNames::changed, this, [this] {
+    if (!frames_.empty()) emit dataChanged(index(0), index(rowCount() - 1));
+    look();
+  });
+  look();
+}
+
+bool FramesModel::readable() const {
+  const protocol::Status& status = session_->status();
+  return session_->live() && status.trace_file.empty() && (stop_ != 0 || status.running_cell.empty());
+}
+
+// A cell that ends while nobody is told (it took less time than lies between two notices) is in the count.
+void FramesModel::look() {
+  const protocol::Status& status = session_->status();
+  bool news = false;
+  if (const RecordNumber now = session_->live() ? status.stopped_before : 0; now != stop_) {
+    stop_ = now;
+    current_ = 0;
+    if (now) fetch(0);
+    news = now != 0;
+  }
+  if (!stop_ && readable() && !frames_.empty()) take(protocol::Frames());
+  if (readable() && cellsEnded_ != status.cells_ended) {
+    cellsEnded_ = status.cells_ended;
+    news = true;
+  }
+  if (const QString text = placeText(); text != place_) {
+    place_ = text;
+    emit placeChanged();
+  }
+  if (news) emit moved();
+}
+
+void FramesModel::fetch(int first) {
+  session_->request<protocol::Frames>(
+      protocol::GetFrames{stop_, static_cast<std::uint32_t>(first), frames_at_once}, this,
+      [this](const protocol::Frames& answer) {
+        if (answer.stop == stop_) take(answer);
+      },
+      [](const protocol::Failure&) {},  // the program went on: the next stop has other frames
+      frames_channel);
+}
+
+void FramesModel::take(const protocol::Frames& answer) {
+  beginResetModel();
+  frames_.resize(std::min<std::size_t>(frames_.size(), answer.first));
+  frames_.insert(frames_.end(), answer.frames.begin(), answer.frames.end());
+  total_ = static_cast<int>(answer.total);
+  framesOf_ = answer.stop;
+  endResetModel();
+  place_ = placeText();
+  emit placeChanged();
+}
+
+void FramesModel::fetchMoreFrames() {
+  if (stop_ && known() && rowCount() < total_) fetch(rowCount());
+}
+
+int FramesModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(frames_.size());
+}
+
+const protocol::Frame* FramesModel::frame(int row) const {
+  return row >= 0 && row < rowCount() ? &frames_[static_cast<std::size_t>(row)] : nullptr;
+}
+
+QString FramesModel::frameText(const protocol::Frame& frame) const {
+  const QString place = frame.cell.empty() ? QFileInfo(QString::fromStdString(frame.file)).fileName()
+                                           : cells_->name(QString::fromStdString(frame.cell));
+  const QString name = frame.has_locals ? QString::fromStdString(frame.function) : tr("the cell itself");
+  return tr("%1, %2 line %3").arg(name, place).arg(frame.line);
+}
+
+QVariant FramesModel::data(const QModelIndex& index, int role) const {
+  const protocol::Frame* one = frame(index.row());
+  if (!one) return {};
+  if (role == Qt::DisplayRole) return frameText(*one);
+  if (role == Qt::ToolTipRole) return tr("%1\nA click shows its line and its variables").arg(frameText(*one));
+  return {};
+}
+
+QString FramesModel::placeText() const {
+  if (!problem_.isEmpty()) return problem_;
+  if (!session_->live())
+    return cellsEnded_ ? tr("The session has ended: values as they were last") : QString();
+  if (stop_) {
+    const protocol::Frame* one = currentFrame();
+    return one ? tr("Paused in %1").arg(frameText(*one)) : tr("Paused");
+  }
+  if (!session_->status().trace_file.empty())
+    return tr("A trace file: no Python runs whose variables these were");
+  return readable() ? tr("No cell runs") : tr("Running: values as they were before");
+}
+
+void FramesModel::setProblem(const QString& sentence) {
+  if (problem_ == sentence) return;
+  problem_ = sentence;
+  look();
+}
+
+void FramesModel::setCurrent(int row) {
+  if (row == current_ || !frame(row) || !known()) return;
+  current_ = row;
+  place_ = placeText();
+  emit placeChanged();
+  emit currentChanged();
+}
+
+}  // namespace tapedeck::inspector

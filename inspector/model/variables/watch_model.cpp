@@ -1,0 +1,117 @@
+#include "inspector/model/variables/watch_model.h"
+
+namespace tapedeck::inspector {
+
+namespace {
+
+constexpr std::uint32_t time_limit_ms = 2000;
+
+}  // namespace
+
+WatchModel::WatchModel(Session* session, FramesModel* frames, QObject* parent)
+    : ValueTree(session, frames, QStringLiteral("watch"), parent) {}
+
+void WatchModel::append(const QString& expression) {
+  expressions_ << expression;
+  protocol::ValueInfo info;
+  info.name = expression.toStdString();
+  addRoot(info, Plain, rowCount())->scope = protocol::ValueScope::result;
+}
+
+void WatchModel::setExpressions(const QStringList& expressions) {
+  if (expressions == expressions_) return;
+  while (rowCount() > 0) removeRoot(rowCount() - 1);
+  expressions_.clear();
+  for (const QString& expression : expressions) append(expression);
+  session()->drop(evaluateChannel());  // its answers are of rows that are gone
+}
+
+void WatchModel::add(const QString& expression) {
+  const QString text = expression.trimmed();
+  if (text.isEmpty() || expressions_.contains(text)) return;
+  append(text);
+  emit expressionsChanged();
+  if (active()) refresh();
+}
+
+void WatchModel::remove(int row) {
+  if (row < 0 || row >= rowCount()) return;
+  expressions_.removeAt(row);
+  removeRoot(row);
+  emit expressionsChanged();
+  if (active()) refresh();
+}
+
+QString WatchModel::rootExpression(const Node& node) const {
+  const QString text = QString::fromStdString(node.info.name);
+  return node.info.items ? QStringLiteral("(%1)").arg(text) : text;
+}
+
+void WatchModel::refresh() {
+  if (frames()->readable()) evaluateFrom(0);
+}
+
+// One after the other: the answers stand in the order in which the user wrote them, and a slow one is told
+// by its own row.
+void WatchModel::evaluateFrom(int row) {
+  if (row >= rowCount()) return;
+  session()->request<protocol::Evaluation>(
+      protocol::Evaluate{frames()->stop(), static_cast<std::uint32_t>(frames()->current()),
+                         expressions_[row].toStdString(), false, time_limit_ms},
+      this,
+      [this, row](const protocol::Evaluation& answer) {
+        take(row, answer);
+        evaluateFrom(row + 1);
+      },
+      [this, row](const protocol::Failure& failure) {
+        if (failure.code != "bad_request" && failure.code != "too_expensive") return;
+        if (row < rowCount()) updateError(nodeOf(index(row, 0)), QString::fromStdString(failure.reason));
+        evaluateFrom(row + 1);
+      },
+      evaluateChannel());
+}
+
+QString WatchModel::evaluateChannel() const {
+  return channel() + QStringLiteral("/evaluate");
+}
+
+void WatchModel::take(int row, const protocol::Evaluation& answer) {
+  if (row >= rowCount()) return;
+  Node* node = nodeOf(index(row, 0));
+  if (answer.value.empty()) return updateError(node, QString::fromStdString(answer.error));
+  protocol::ValueInfo info = answer.value[0];
+  info.name = node->info.name;
+  info.edit.clear();  // an expression is no place that a value could be put into
+  node->name = std::to_string(answer.result);
+  update(node, info);
+}
+
+Qt::ItemFlags WatchModel::flags(const QModelIndex& index) const {
+  const Qt::ItemFlags flags = ValueTree::flags(index);
+  return !index.parent().isValid() && index.column() == Name ? flags | Qt::ItemIsEditable : flags;
+}
+
+QVariant WatchModel::data(const QModelIndex& index, int role) const {
+  if (role == Qt::EditRole && index.isValid() && !index.parent().isValid())
+    return expressions_.value(index.row());
+  return ValueTree::data(index, role);
+}
+
+bool WatchModel::setData(const QModelIndex& index, const QVariant& value, int role) {
+  if (index.parent().isValid() || index.column() != Name) return ValueTree::setData(index, value, role);
+  const QString text = value.toString().trimmed();
+  if (role != Qt::EditRole || text == expressions_.value(index.row())) return false;
+  if (text.isEmpty()) {
+    remove(index.row());
+    return true;
+  }
+  expressions_[index.row()] = text;
+  protocol::ValueInfo info;
+  info.name = text.toStdString();
+  update(nodeOf(index), info);
+  emit expressionsChanged();
+  if (active()) refresh();
+  return true;
+}
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,337 @@
+// Compare, in a real window with a real session process: a cell trains twice with one difference, and keys
+// find where it began.
+#include <QComboBox>
+#include <QLineEdit>
+#include <QSplitter>
+#include <QTabBar>
+#include <QTreeWidget>
+
+#include "app/shell/panels/workspaces.h"
+#include "inspector/model/tensor/tensor_model.h"
+#include "inspector/panels/compare/compare_bar.h"
+#include "inspector/panels/compare/compare_strip.h"
+#include "inspector/panels/compare/compare_view.h"
+#include "inspector/panels/compare/curves_view.h"
+#include "inspector/panels/compare/operands_view.h"
+#include "inspector/panels/ops/timeline_table.h"
+#include "tests/app/sample_window.h"
+#include "tests/test_program.h"
+
+using namespace tapedeck;
+using namespace tapedeck::app;
+using inspector::CompareRows;
+
+namespace {
+
+const char* const setup =
+    "import tapedeck as tf\n"
+    "runs = 0\n"
+    "x = tf.constant([[0.5, 1.0], [1.5, -1.0], [2.5, 0.25]])\n"
+    "noise = tf.reshape(tf.range(4096, dtype=tf.float32), [64, 64])";
+
+// The second run takes another rate from its sixth step on.
+const char* const training =
+    "runs += 1\n"
+    "w = tf.Variable([[1.0], [2.0]], name='w')\n"
+    "losses = []\n"
+    "for step in range(12):\n"
+    "    with tf.GradientTape() as tape:\n"
+    "        loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - 1.0))\n"
+    "    rate = 0.1 if runs == 1 or step < 5 else 0.2\n"
+    "    w.assign_sub(rate * tape.gradient(loss, w))\n"
+    "    losses.append(float(loss))\n"
+    "losses";
+
+}  // namespace
+
+class TestComparePanel : public QObject, SampleWindow {
+  Q_OBJECT
+
+  QTemporaryDir folder_;
+
+  inspector::CompareView* compare() const { return window_->findChild<inspector::CompareView*>(); }
+  inspector::CompareModel* model() const { return compare()->model(); }
+  QString sentence() const { return compare()->sentence()->text(); }
+  bool told(const QString& part) const {
+    return QTest::qWaitFor([&] { return sentence().contains(part); }, patience);
+  }
+  QString cellText(int row, int column) const {
+    const auto text = [&] { return compare()->table()->model()->index(row, column).data().toString(); };
+    if (!QTest::qWaitFor([&] { return !text().isEmpty() && !text().startsWith(QChar(0x2026)); }, patience))
+      return "nothing is shown";
+    return text();
+  }
+  /// To whatever has the focus in the panel.
+  void key(Qt::Key key, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
+    QVERIFY(compare()->isAncestorOf(QApplication::focusWidget()));
+    QTest::keyClick(QApplication::focusWidget(), key, modifiers);
+  }
+  /// Opens a file with these cells and runs each of `order` by key.
+  void run(const QStringList& cells, const QList<int>& order) {
+    openCells(folder_, cells);
+    for (const int cell : order) {
+      click(cell);
+      runByKey(cell);
+    }
+  }
+  bool inSight() const {
+    return compare() && compare()->isVisible() && !compare()->visibleRegion().isEmpty();
+  }
+  /// In the workspace Analyze, with the keyboard in it.
+  void openPanel() {
+    QTest::keyClick(window_.get(), Qt::Key_5, Qt::ControlModifier | Qt::AltModifier);
+    QTRY_COMPARE(window_->workspaces()->current().id, QString("analyze"));
+    QTest::keyClick(window_.get(), Qt::Key_8, Qt::AltModifier);
+    QTRY_VERIFY(inSight());
+    QTRY_VERIFY(compare()->isAncestorOf(QApplication::focusWidget()));
+  }
+  QTreeWidgetItem* operand(const QString& name) const {
+    QTreeWidget* list = compare()->operands()->table();
+    const auto find = [&]() -> QTreeWidgetItem* {
+      for (int i = 0; i < list->topLevelItemCount(); ++i)
+        if (list->topLevelItem(i)->text(0) == name) return list->topLevelItem(i);
+      return nullptr;
+    };
+    return QTest::qWaitFor([&] { return find() != nullptr; }, patience) ? find() : nullptr;
+  }
+  void clickOperand(const QString& name, int column) {
+    QTreeWidgetItem* item = operand(name);
+    QVERIFY2(item, qPrintable(name));
+    QTreeWidget* list = item->treeWidget();
+    const QRect row = list->visualItemRect(item);
+    QTest::mouseClick(list->viewport(), Qt::LeftButton, {},
+                      {list->columnViewportPosition(column) + 8, row.center().y()});
+  }
+
+ private slots:
+  void initTestCase() {
+    useOwnSettings();
+    inspector::applyAppearance(inspector::Appearance::light);
+  }
+  void cleanup() {
+    window_.reset();
+    QSettings().clear();
+  }
+
+  void twoRunsOfACellAreComparedAndTheirFirstDifferenceIsFoundByKey() {
+    run({setup, training}, {0, 1, 1});
+    openPanel();
+    // The last two runs of the cell stand there by themselves.
+    QVERIFY2(told("are the same on both sides"), qPrintable(sentence()));
+    const auto rows = static_cast<int>(model()->compared()->rows);
+    QVERIFY(rows > 12 * 8);
+    QCOMPARE(compare()->table()->model()->rowCount(), rows);
+    QVERIFY(compare()->bar()->left()->currentText().startsWith("cell [3], run 1 of 2"));
+    QVERIFY(compare()->bar()->right()->currentText().startsWith("cell [3], run 2 of 2"));
+    QVERIFY2(cellText(0, CompareRows::LeftPlace).startsWith("cell [3] line"),
+             qPrintable(cellText(0, CompareRows::LeftPlace)));
+    QVERIFY(cellText(0, CompareRows::Sign).endsWith("same op"));
+    key(Qt::Key_F);
+    QVERIFY2(told("The first difference is a value from Python: it is 0.1 on the left and 0.2 on the right."),
+             qPrintable(sentence()));
+    QVERIFY2(sentence().contains("cell [3] line 8"), qPrintable(sentence()));
+    QVERIFY2(sentence().contains("looked at"), qPrintable(sentence()));
+    // Its row, and the cursor at its op.
+    const int found = model()->currentRow();
+    QVERIFY(found > rows / 3 && found < rows / 2);
+    QCOMPARE(compare()->table()->currentIndex().row(), found);
+    QTRY_VERIFY(cellText(found, CompareRows::Sign).contains("values differ"));
+    QVERIFY(cellText(found, CompareRows::LeftOp).contains("multiply"));
+    QTRY_COMPARE(session().cursor(), model()->cachedRow(found)->left.number);
+    // Its operands side by side.
+    QTreeWidgetItem* rate = operand("x");
+    QVERIFY(rate);
+    QCOMPARE(rate->text(1), QString("0.1"));
+    QCOMPARE(rate->text(2), QString("0.2"));
+    QVERIFY(rate->text(3).contains("differs"));
+    QVERIFY(operand("y")->text(3).contains("agrees"));
+    QVERIFY(operand(QString::fromUtf8("→ result"))->text(3).contains("2 of 2"));
+    shots(window_.get(), "compare-first-difference");
+    // A click on the right value shows the right side's tensor.
+    clickOperand(QString::fromUtf8("→ result"), 2);
+    const auto right = model()->cachedRow(found)->right;
+    QTRY_COMPARE(session().cursor(), right.number);
+    QTRY_VERIFY_WITH_TIMEOUT(tensor(*window_)->model()->chip() &&
+                                 tensor(*window_)->model()->chip()->info.id == right.outputs[0].id,
+                             patience);
+    // Enter goes to the op on the left, with Alt to the one on the right.
+    compare()->table()->setFocus();
+    QTest::keyClick(compare()->table(), Qt::Key_Return);
+    QTRY_COMPARE(session().cursor(), model()->cachedRow(found)->left.number);
+    QTest::keyClick(compare()->table(), Qt::Key_Return, Qt::AltModifier);
+    QTRY_COMPARE(session().cursor(), right.number);
+    // The curves of both: the first run's, too, though the second drew anew.
+    key(Qt::Key_C);
+    QTRY_VERIFY(compare()->curves()->isVisible());
+    QCOMPARE(model()->curves().size(), std::size_t{1});
+    QCOMPARE(model()->curves()[0].name, std::string("losses"));
+    QCOMPARE(model()->curves()[0].left.values.size(), std::size_t{12});
+    QCOMPARE(model()->curves()[0].right.values.size(), std::size_t{12});
+    QCOMPARE(model()->curves()[0].left.values[5], model()->curves()[0].right.values[5]);
+    QVERIFY(model()->curves()[0].left.values[6] != model()->curves()[0].right.values[6]);
+    // The steps are walked over by key, told in numbers, and Enter goes to a side's op.
+    auto* chart = compare()->findChild<QWidget*>("compareChart");
+    QTRY_COMPARE(QApplication::focusWidget(), chart);
+    const protocol::ComparedCurve& curve = model()->curves()[0];
+    QVERIFY(curve.left.records[6] != 0 && curve.left.records[6] != curve.right.records[6]);
+    for (int i = 0; i < 7; ++i) key(Qt::Key_Right);
+    QVERIFY2(chart->accessibleDescription().startsWith("step 6: left ") &&
+                 chart->accessibleDescription().contains(", right − left "),
+             qPrintable(chart->accessibleDescription()));
+    key(Qt::Key_Return);
+    QTRY_COMPARE(static_cast<double>(session().cursor()), curve.left.records[6]);
+    key(Qt::Key_Return, Qt::AltModifier);
+    QTRY_COMPARE(static_cast<double>(session().cursor()), curve.right.records[6]);
+    key(Qt::Key_End);
+    QVERIFY(chart->accessibleDescription().startsWith("step 11: "));
+    shots(window_.get(), "compare-curves");
+    key(Qt::Key_O);
+    QTRY_VERIFY(compare()->operands()->isVisible());
+    QVERIFY(compare()->isAncestorOf(QApplication::focusWidget()));
+    // Low, below the panels of Debug: the curves take the rows' place, and can be seen.
+    QTest::keyClick(window_.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
+    QTRY_VERIFY(!compare()->isVisible());
+    QTest::keyClick(window_.get(), Qt::Key_8, Qt::AltModifier);
+    QTRY_VERIFY(inSight());
+    QTRY_VERIFY(compare()->isAncestorOf(QApplication::focusWidget()));
+    key(Qt::Key_C);
+    QTRY_VERIFY(chart->isVisible() && !compare()->table()->isVisible());
+    QTRY_VERIFY(compare()->rect().contains(QRect(chart->mapTo(compare(), QPoint()), chart->size())));
+    screenshot(window_.get(), "compare-curves-low");
+    // Ops has become low, too: its row is still in sight.
+    QTableView* ops = timeline(*window_)->table();
+    QTRY_VERIFY(ops->viewport()->rect().contains(ops->visualRect(ops->currentIndex()).center()));
+    key(Qt::Key_O);
+    QTRY_VERIFY(compare()->table()->isVisible());
+  }
+
+  void withinATypedToleranceNothingDiffers() {
+    run({setup,
+         "runs += 1\n"
+         "v = tf.tanh(x + (0.5 if runs == 1 else 0.500001))\n"
+         "v = tf.tanh(v)"},
+        {0, 1, 1});
+    openPanel();
+    QVERIFY2(told("All 3 ops are the same"), qPrintable(sentence()));
+    QLineEdit* relative = compare()->bar()->relative();
+    QTest::mouseClick(relative, Qt::LeftButton);
+    relative->selectAll();
+    for (const char letter : std::string("1e-3")) QTest::keyClick(relative, letter);
+    QTest::keyClick(relative, Qt::Key_Return);
+    QTest::mouseClick(compare()->findChild<QToolButton*>("compareFirst"), Qt::LeftButton);
+    QVERIFY2(told("No value that was looked at differs by more than the tolerance (relative 0.001"),
+             qPrintable(sentence()));
+    relative->setFocus();
+    relative->selectAll();
+    for (const char letter : std::string("0")) QTest::keyClick(relative, letter);
+    QTest::keyClick(relative, Qt::Key_Return);
+    compare()->table()->setFocus();
+    key(Qt::Key_F);
+    QVERIFY2(told("it is 0.5 on the left and 0.500001 on the right"), qPrintable(sentence()));
+  }
+
+  void rowsThatAreNotTheSameAreGoneToByKeyAndClick() {
+    run({setup,
+         "runs += 1\n"
+         "y = tf.negative(noise)\n"
+         "if runs == 2: y = tf.square(y)\n"
+         "for i in range(6): y = tf.abs(y)\n"
+         "z = tf.cumsum(y, axis=runs - 1)\n"
+         "if runs == 1: z = tf.exp(-z)"},
+        {0, 1, 1});
+    openPanel();
+    QVERIFY2(
+        told("7 ops alike, 1 op with other attributes, 2 ops on the left alone, 1 op on the right alone"),
+        qPrintable(sentence()));
+    key(Qt::Key_N);
+    QTRY_COMPARE(model()->currentRow(), 1);
+    QVERIFY(cellText(1, CompareRows::Sign).contains("right only"));
+    QVERIFY(cellText(1, CompareRows::RightOp).contains("square"));
+    QCOMPARE(compare()->table()->model()->index(1, CompareRows::LeftOp).data().toString(), QString());
+    QTRY_COMPARE(session().cursor(), model()->cachedRow(1)->right.number);
+    key(Qt::Key_N);
+    QTRY_COMPARE(model()->currentRow(), 8);
+    QVERIFY(cellText(8, CompareRows::Sign).contains("other attributes"));
+    auto* attributes = compare()->findChild<QLabel*>("compareAttributes");
+    QTRY_VERIFY_WITH_TIMEOUT(attributes->isVisible() && attributes->text().contains("axis: 0 | 1"), patience);
+    key(Qt::Key_P);
+    QTRY_COMPARE(model()->currentRow(), 1);
+    // A large operand is drawn: three pictures. A click on the right one shows it in Tensor.
+    QTest::mouseClick(compare()->table()->viewport(), Qt::LeftButton, {},
+                      compare()->table()->visualRect(compare()->table()->model()->index(8, 1)).center());
+    QTRY_COMPARE(model()->currentRow(), 8);
+    clickOperand(QString::fromUtf8("→ result"), 0);
+    auto* pictures = compare()->operands()->pictures();
+    QTRY_VERIFY_WITH_TIMEOUT(pictures->isVisible() && model()->pictures().left && model()->pictures().right &&
+                                 model()->pictures().difference,
+                             patience);
+    QCOMPARE(model()->pictures().left->rows, std::int64_t{64});
+    shots(window_.get(), "compare-pictures");
+    QTest::mouseClick(pictures, Qt::LeftButton, {}, {pictures->width() / 2, pictures->height() / 2});
+    QTRY_COMPARE(session().cursor(), model()->cachedRow(8)->right.number);
+    // The overview: a click at its end goes to the last row.
+    auto* strip = compare()->strip();
+    QVERIFY(strip->isVisible());
+    QTest::mouseClick(strip, Qt::LeftButton, {}, {strip->width() - 8, strip->height() / 2});
+    QTRY_COMPARE(model()->currentRow(), 10);
+    // Swapped, what was on the left alone stands on the right.
+    compare()->table()->setFocus();
+    key(Qt::Key_S);
+    QVERIFY2(told("1 op on the left alone, 2 ops on the right alone"), qPrintable(sentence()));
+    // Another run is chosen by key: the same run on both sides.
+    auto* left = compare()->bar()->left();
+    left->setFocus();
+    QTest::keyClick(left, Qt::Key_Down);
+    QVERIFY2(told("are the same on both sides"), qPrintable(sentence()));
+    compare()->table()->setFocus();
+    key(Qt::Key_L);
+    QVERIFY2(told("7 ops alike"), qPrintable(sentence()));
+  }
+
+  void aMomentAndABranchStandBesideEachOther() {
+    run({setup + QString("\ny = tf.tanh(x)\nz = tf.square(y)\ny = tf.tanh(x + 1.0)\nz = tf.square(y)")}, {0});
+    openPanel();
+    QVERIFY2(told("Run a cell twice"), qPrintable(sentence()));
+    QTRY_COMPARE(session().recordCount(), inspector::RecordNumber{7});
+    QTest::keyClick(window_.get(), Qt::Key_Home, Qt::AltModifier);
+    QTRY_COMPARE(session().cursor(), inspector::RecordNumber{1});
+    key(Qt::Key_A);
+    QTRY_VERIFY(model()->left());
+    QVERIFY(compare()->bar()->left()->currentText().startsWith("From op 1 to op "));
+    const auto last = session().recordCount();
+    session().setCursor(last - 1);
+    key(Qt::Key_B);
+    QVERIFY2(told("on the left alone"), qPrintable(sentence()));
+    QCOMPARE(model()->compared()->right.first, last - 1);
+    // A branch: the first tanh is scaled.
+    protocol::MakeBranch make;
+    make.changes.emplace_back();
+    make.changes[0].kind = protocol::ChangeKind::scale;
+    make.changes[0].record = last - 4;
+    make.changes[0].numbers = {2};
+    quint64 branch = 0;
+    session().request<protocol::Branched>(
+        make, window_.get(), [&](const protocol::Branched& made) { branch = made.branch; },
+        [](const protocol::Failure& failure) { qWarning("%s", failure.reason.c_str()); });
+    QTRY_VERIFY_WITH_TIMEOUT(branch != 0, patience);
+    session().setLook({branch, inspector::Beside::original, "tanh × 2"});
+    compare()->table()->setFocus();
+    key(Qt::Key_W);
+    QVERIFY2(told("are the same on both sides"), qPrintable(sentence()));
+    key(Qt::Key_F);
+    QVERIFY2(told(QString("The first difference is op %1, tanh").arg(last - 4)), qPrintable(sentence()));
+  }
+
+  void theSessionsEndLeavesNothingToBeAsked() {
+    run({setup, "y = tf.tanh(x)"}, {0, 1, 1});
+    openPanel();
+    QVERIFY2(told("The one op is the same on both sides."), qPrintable(sentence()));
+    window_->kernel()->shutdown();
+    QVERIFY2(told("No session runs."), qPrintable(sentence()));
+    QCOMPARE(compare()->table()->model()->rowCount(), 0);
+    QVERIFY(!compare()->findChild<QToolButton*>("compareFirst")->isEnabled());
+  }
+};
+
+TAPEDECK_TEST(TestComparePanel)
+#include "tst_compare_panel.moc"

@@ -1,0 +1,190 @@
+// Memory, in a real window with a real session process: a loop keeps its tapes in a list; the panel says so,
+// shows the peak, and leads to the line.
+#include <QLabel>
+#include <QTreeWidget>
+
+#include "app/shell/panels/workspaces.h"
+#include "inspector/panels/memory/memory_chart.h"
+#include "inspector/panels/memory/memory_view.h"
+#include "tests/app/sample_window.h"
+#include "tests/test_program.h"
+
+using namespace tapedeck;
+using namespace tapedeck::app;
+
+namespace {
+
+const char* const leak =
+    "import tapedeck as tf\n"
+    "w = tf.Variable(tf.ones([128, 128]), name='w')\n"
+    "x = tf.ones([128, 128])\n"
+    "history = []\n"
+    "for step in range(12):\n"
+    "    with tf.GradientTape(persistent=True) as tape:\n"
+    "        h = tf.nn.relu(tf.matmul(x, w))\n"
+    "        loss = tf.reduce_mean(h * h)\n"
+    "    gradient = tape.gradient(loss, w)\n"
+    "    w.assign_sub(0.1 * gradient)\n"
+    "    history.append({'loss': loss, 'tape': tape})\n"
+    "print(len(history))";
+
+const char* const blocks =
+    "import tapedeck as tf\n"
+    "x = tf.ones([100, 100])\n"
+    "def block(y):\n"
+    "    with tf.name_scope('block'):\n"
+    "        for i in range(4):\n"
+    "            y = tf.exp(-y * y)\n"
+    "    return y\n"
+    "with tf.GradientTape() as tape:\n"
+    "    tape.watch(x)\n"
+    "    loss = tf.reduce_sum(block(x) ** 2)\n"
+    "g = tape.gradient(loss, x)";
+
+}  // namespace
+
+class TestMemoryPanel : public QObject, SampleWindow {
+  Q_OBJECT
+
+  QTemporaryDir folder_;
+
+  inspector::MemoryView* memory() const { return window_->findChild<inspector::MemoryView*>(); }
+  void run(const QStringList& cells) {
+    openCells(folder_, cells);
+    press(Qt::Key_Return, Qt::ShiftModifier);
+    QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);
+  }
+  /// By its key, as a user does.
+  void showMemory() {
+    QTest::keyClick(window_.get(), Qt::Key_5, Qt::ControlModifier | Qt::AltModifier);
+    QTRY_COMPARE(window_->workspaces()->current().id, QString("analyze"));
+    QTest::keyClick(window_.get(), Qt::Key_6, Qt::AltModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(memory() && memory()->isVisible(), patience);
+    QTRY_VERIFY_WITH_TIMEOUT(memory()->model()->curve() && memory()->model()->state(), patience);
+    memory()->setFocus();
+  }
+  QStringList rows() const {
+    QStringList rows;
+    for (int i = 0; i < memory()->table()->topLevelItemCount(); ++i) {
+      QStringList cells;
+      for (int column = 0; column < 5; ++column) cells << memory()->table()->topLevelItem(i)->text(column);
+      rows << cells.join(" | ");
+    }
+    return rows;
+  }
+
+ private slots:
+  void initTestCase() {
+    useOwnSettings();
+    inspector::applyAppearance(inspector::Appearance::light);
+  }
+  void cleanup() {
+    window_.reset();
+    QSettings().clear();
+  }
+
+  void aListThatKeepsTapesIsFound() {
+    run({leak});
+    QVERIFY(!memory() || !memory()->isVisible());
+    showMemory();
+    // The sentence names what grows, by how much, in which line, and the name that keeps it.
+    QTRY_VERIFY2_WITH_TIMEOUT(memory()->growth()->text().contains("Kept by the name history (12 items)"),
+                              qPrintable(memory()->growth()->text()), patience);
+    const QString told = memory()->growth()->text();
+    QVERIFY2(told.contains("Memory grows by") && told.contains("with each step") &&
+                 told.contains("Tapes hold them") && told.contains(" line "),
+             qPrintable(told));
+    // Twelve tapes, each with its path; the variable by its name.
+    const auto mentions = [&](const QString& part) { return !rows().filter(part).isEmpty(); };
+    QTRY_VERIFY2_WITH_TIMEOUT(mentions("history[11]['tape']"), qPrintable(rows().join("\n")), patience);
+    QVERIFY2(mentions("variable w:0"), qPrintable(rows().join("\n")));
+    QVERIFY2(
+        memory()->summary()->text().startsWith("Now: ") && memory()->summary()->text().contains("+1 tape"),
+        qPrintable(memory()->summary()->text()));
+    shots(window_.get(), "memory-leak");
+    // P goes to the peak: the newest tapes are there.
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_P);
+    const auto peak = memory()->model()->curve()->peak_record;
+    QTRY_COMPARE(session().cursor(), peak);
+    const auto most = static_cast<double>(memory()->model()->curve()->peak_bytes);
+    const QString atPeak = QString("At op %1: %2 in ").arg(peak).arg(inspector::memoryText(most));
+    QTRY_VERIFY2_WITH_TIMEOUT(memory()->summary()->text().startsWith(atPeak),
+                              qPrintable(memory()->summary()->text()), patience);
+    // A click into the curve moves the cursor there.
+    auto* chart = memory()->chart();
+    QTest::mouseClick(chart, Qt::LeftButton, {},
+                      QPoint(static_cast<int>(chart->xOf(20)), chart->height() / 2));
+    QTRY_VERIFY(session().cursor() >= 19 && session().cursor() <= 21);
+    QTRY_VERIFY2_WITH_TIMEOUT(
+        memory()->summary()->text().startsWith(QString("At op %1: ").arg(session().cursor())),
+        qPrintable(memory()->summary()->text()), patience);
+    // G, and a click on the sentence, go to the newest op of what grows.
+    memory()->setFocus();
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_G);
+    QTRY_COMPARE(session().cursor(), memory()->model()->curve()->growth[0].record);
+    session().setCursor(5);
+    QTest::mouseClick(memory()->growth(), Qt::LeftButton);
+    QTRY_COMPARE(session().cursor(), memory()->model()->curve()->growth[0].record);
+  }
+
+  void theTableIsGroupedByKeyAndEnterGoesToTheOp() {
+    run({leak});
+    showMemory();
+    const auto button = [&] { return memory()->menuActions()[2]->iconText(); };
+    QTRY_VERIFY_WITH_TIMEOUT(!rows().isEmpty(), patience);
+    QCOMPARE(button(), QString("Holders"));
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_B);
+    QCOMPARE(button(), QString("Lines"));
+    QTRY_VERIFY2_WITH_TIMEOUT(!rows().filter(QRegularExpression("line 7 \\(\\d+ storages\\)")).isEmpty(),
+                              qPrintable(rows().join("\n")), patience);
+    shots(window_.get(), "memory-lines");
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_B);
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_B);
+    QCOMPARE(button(), QString("Tensors"));
+    QTRY_VERIFY2_WITH_TIMEOUT(!rows().filter("w:0").isEmpty(), qPrintable(rows().join("\n")), patience);
+    // Enter goes to the op that made the row.
+    QTreeWidget* table = memory()->table();
+    table->setFocus();
+    int row = 0;
+    while (!table->topLevelItem(row)->text(2).startsWith("matmul")) ++row;
+    table->setCurrentItem(table->topLevelItem(row));
+    const QString number = table->topLevelItem(row)->text(2).section("op ", 1);
+    QTest::keyClick(table, Qt::Key_Return);
+    QTRY_COMPARE(QString::number(session().cursor()), number);
+  }
+
+  void recomputingAScopeIsToldWithItsPrice() {
+    run({blocks});
+    showMemory();
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_R);
+    QTreeWidget* savings = memory()->savings();
+    QTRY_VERIFY_WITH_TIMEOUT(savings->isVisible() && savings->topLevelItemCount() > 0, patience);
+    QCOMPARE(savings->topLevelItem(0)->text(0), QString("block"));
+    const auto* text = memory()->findChild<QLabel*>("memorySavingsText");
+    QVERIFY2(text->text().startsWith("recompute_grad around block would save "), qPrintable(text->text()));
+    shots(window_.get(), "memory-recompute");
+    // A span by its keys.
+    session().setCursor(2);
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_BracketLeft);
+    session().setCursor(6);
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_BracketRight);
+    QTRY_COMPARE_WITH_TIMEOUT(savings->topLevelItemCount() ? savings->topLevelItem(0)->text(0) : QString(),
+                              QString("ops 2 to 6"), patience);
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_S);
+    QTRY_COMPARE_WITH_TIMEOUT(savings->topLevelItemCount() ? savings->topLevelItem(0)->text(0) : QString(),
+                              QString("block"), patience);
+  }
+
+  void nothingIsAskedWhileItIsClosed() {
+    run({leak});
+    QTest::keyClick(window_.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
+    QTRY_COMPARE(window_->workspaces()->current().id, QString("debug"));
+    QTest::qWait(700);
+    QVERIFY(!memory() || !memory()->model()->curve());
+    showMemory();
+    QVERIFY(memory()->model()->curve());
+  }
+};
+
+TAPEDECK_TEST(TestMemoryPanel)
+#include "tst_memory_panel.moc"

@@ -1,0 +1,409 @@
+// What if: the past with something changed, beside the same program run with
+// the change.
+#include <QtTest>
+
+#include "engine/debug/what_if.h"
+#include "engine/ops/core/observer.h"
+#include "engine/ops/linear_algebra/linear_algebra.h"
+#include "tests/engine/debug/inquiry.h"
+#include "tests/engine/debug/served.h"
+#include "tests/engine/ops/op_call.h"
+#include "tests/test_program.h"
+
+using namespace tapedeck;
+using namespace tapedeck::protocol;
+
+namespace {
+
+PastChange element_becomes(const Tensor& tensor, std::vector<std::int64_t> element, double number) {
+  PastChange change;
+  change.kind = ChangeKind::element;
+  change.tensor = tensor.id();
+  change.element = std::move(element);
+  change.numbers = {number};
+  return change;
+}
+
+PastChange op_becomes(ChangeKind kind, std::uint64_t record, std::vector<double> numbers = {}) {
+  PastChange change;
+  change.kind = kind;
+  change.record = record;
+  change.numbers = std::move(numbers);
+  return change;
+}
+
+PastChange attribute_becomes(std::uint64_t record, const std::string& name, const std::string& text) {
+  PastChange change = op_becomes(ChangeKind::attribute, record);
+  change.attribute = name;
+  change.text = text;
+  return change;
+}
+
+/// A recording, its branches, and what they say.
+struct World : Recording {
+  using Recording::Recording;
+  debug::Branches branches{recorder};
+  CancelFlag cancel{false};
+  debug::Branches::Find original = [this](std::uint64_t id) { return find_value(recorder, id).value; };
+
+  Branched make(std::vector<PastChange> changes) {
+    return branches.make({std::move(changes), 0}, original, cancel, {});
+  }
+  std::vector<double> value(const Branched& branch, const Tensor& tensor, bool difference = false) {
+    const QuietScope quiet;  // as the server answers
+    return branches.value(branch.branch, tensor.id(), difference, original, cancel).to_vector();
+  }
+};
+
+}  // namespace
+
+class TestWhatIf : public QObject {
+  Q_OBJECT
+ private slots:
+  void what_follows_a_changed_element_runs_again() {
+    World world;
+    const auto program = [](const Tensor& x) {
+      return ops::reduce_sum(ops::square(ops::matmul(x, floats({1, 2, 3, 4}, {2, 2}))));
+    };
+    const Tensor x = floats({1, 0, 2, 1}, {2, 2});
+    const Tensor y = program(x);
+    const std::uint32_t count = world.count();
+    const double before = y.item();
+    const Branched branch = world.make({element_becomes(x, {1, 0}, 5)});
+    QCOMPARE(world.value(branch, y)[0], program(floats({1, 0, 5, 1}, {2, 2})).item());
+    QCOMPARE(world.value(branch, y, true)[0], world.value(branch, y)[0] - before);
+    QCOMPARE(branch.depending, std::uint64_t{3});
+    QCOMPARE(branch.moved.size(), std::size_t{3});
+    QVERIFY(branch.moved[0].difference >= branch.moved[1].difference);
+    QCOMPARE(branch.moved.back().op, std::string("matmul"));
+    QVERIFY(branch.complete);
+    // Nothing in the session changed.
+    QCOMPARE(find_value(world.recorder, y.id()).value.item(), before);
+    QCOMPARE(world.count(), count + 3);  // the program that it was compared with
+  }
+
+  void an_op_is_skipped_zeroed_scaled_and_clipped() {
+    World world;
+    const Tensor x = floats({-3, 1, 4});
+    const Tensor y = ops::negative(x);
+    const Tensor z = ops::add(y, floats({1, 1, 1}));
+    const std::vector<std::pair<PastChange, std::vector<double>>> cases = {
+        {op_becomes(ChangeKind::skip, 1), {-2, 2, 5}},
+        {op_becomes(ChangeKind::zero, 1), {1, 1, 1}},
+        {op_becomes(ChangeKind::scale, 1, {10}), {31, -9, -39}},
+        {op_becomes(ChangeKind::clip, 1, {2}), {3, 0, -1}}};
+    for (const auto& [change, expected] : cases) QCOMPARE(world.value(world.make({change}), z), expected);
+  }
+
+  void several_changes_of_one_tensor_and_of_one_op_come_together() {
+    World world;
+    const Tensor x = floats({1, 2, 3, 4, 5, 6}, {2, 3});
+    const Tensor sums = testing::called("cumsum", {x});
+    const Tensor y = ops::negative(sums);
+    const std::vector<PastChange> changes = {
+        element_becomes(x, {0, 0}, 10),        element_becomes(x, {0, 2}, 30),
+        attribute_becomes(1, "axis", "1"),     attribute_becomes(1, "reverse", "True"),
+        op_becomes(ChangeKind::scale, 1, {2}), op_becomes(ChangeKind::clip, 1, {60})};
+    QCOMPARE(world.value(world.make(changes), y), (std::vector<double>{-60, -60, -60, -30, -22, -12}));
+  }
+
+  void whole_numbers_stay_whole_and_keep_their_bits() {
+    World world;
+    const std::int64_t large = (std::int64_t{1} << 60) + 1;
+    const std::int64_t numbers[] = {large, 7};
+    const Tensor x = Tensor::from_values<std::int64_t>(numbers, {2});
+    const Tensor y = ops::identity(x);
+    const Tensor n = Tensor::from_values<std::int32_t>(std::vector<std::int32_t>{3, 8}, {2});
+    const Tensor half = ops::negative(n);
+    const Branched branch = world.make({element_becomes(x, {1}, 9)});
+    {
+      const QuietScope quiet;
+      const Tensor value = world.branches.value(branch.branch, y.id(), false, world.original, world.cancel);
+      QCOMPARE(value.data<std::int64_t>()[0], large);
+      QCOMPARE(value.data<std::int64_t>()[1], std::int64_t{9});
+    }
+    QCOMPARE(world.value(branch, y, true), (std::vector<double>{0, 2}));
+    QCOMPARE(world.value(world.make({op_becomes(ChangeKind::scale, 2, {0.5})}), half),
+             (std::vector<double>{-1, -4}));
+    try {
+      world.make({element_becomes(n, {0}, 5.5)});
+      QFAIL("half a number was taken");
+    } catch (const debug::BadRequest& error) {
+      QVERIFY2(QString(error.what()).contains("5.5") && QString(error.what()).contains("int32"),
+               error.what());
+    }
+  }
+
+  void another_seed_draws_what_the_program_would_draw_with_it() {
+    World world;
+    const Tensor noise = ops::random_normal({4}, 0, 1, DType::float32, 11);
+    const Tensor y = ops::negative(noise);
+    const std::vector<double> drawn = noise.to_vector();
+    const Branched branch = world.make({attribute_becomes(1, "seed", "12")});
+    const std::vector<double> other = world.value(branch, noise);
+    QVERIFY(other != drawn);
+    QCOMPARE(world.value(branch, noise), other);  // the same whenever it is looked at
+    QCOMPARE(ops::random_normal({4}, 0, 1, DType::float32, 12).to_vector(), other);
+    QCOMPARE(world.value(world.make({attribute_becomes(1, "seed", "11")}), noise), drawn);
+  }
+
+  void an_op_that_fails_in_the_branch_is_named_and_the_others_are_shown() {
+    World world;
+    const Tensor x = floats({4, 0, 0, 4}, {2, 2});
+    const Tensor lower = testing::called("cholesky", {x});
+    const Tensor sum = ops::reduce_sum(x);
+    const Branched branch = world.make({element_becomes(x, {0, 0}, -1)});
+    QVERIFY2(QString::fromStdString(branch.sentence).contains("In the branch op 1 (cholesky) fails"),
+             branch.sentence.c_str());
+    QCOMPARE(world.value(branch, sum), (std::vector<double>{3}));
+    QVERIFY_EXCEPTION_THROWN(world.value(branch, lower), ValueError);
+  }
+
+  void no_number_moves_by_a_share_of_nothing() {
+    World world;
+    const Tensor x = floats({0, 1});
+    const Tensor y = ops::multiply(x, floats({1, 0}));  // [0, 0]
+    const Tensor z = ops::log(x);                       // [-inf, 0]
+    const Branched branch = world.make({element_becomes(x, {0}, 2)});
+    QCOMPARE(branch.moved.size(), std::size_t{2});
+    for (const Moved& moved : branch.moved) QVERIFY(std::isinf(moved.difference));
+    QVERIFY(branch.sentence.find("inf") == std::string::npos);
+    // The same infinity in both has not moved.
+    const Branched other = world.make({element_becomes(x, {1}, 5)});
+    QCOMPARE(world.value(other, z, true)[0], 0.0);
+    QVERIFY(std::abs(world.value(other, z, true)[1] - std::log(5.0)) < 1e-6);
+    QCOMPARE(other.moved.size(), std::size_t{1});
+    QCOMPARE(world.value(other, y), (std::vector<double>{0, 0}));
+  }
+
+  void small_values_of_the_branch_come_as_text() {
+    World world;
+    const Tensor x = floats({1, 2});
+    const Tensor y = ops::square(x);
+    const Tensor wide = ops::zeros({100});
+    const Branched branch = world.make({element_becomes(x, {1}, 5)});
+    GetBranchPreviews get{branch.branch, false, {y.id(), wide.id(), 999'999}};
+    const QuietScope quiet;
+    QCOMPARE(world.branches.previews(get, world.original, world.cancel).previews,
+             (std::vector<std::string>{"[ 1. 25.]", "", ""}));
+    get.difference = true;
+    QCOMPARE(world.branches.previews(get, world.original, world.cancel).previews[0],
+             std::string("[ 0. 21.]"));
+    get.branch = 77;
+    QVERIFY_EXCEPTION_THROWN(world.branches.previews(get, world.original, world.cancel), ValueError);
+  }
+
+  void a_variable_takes_the_branch_s_value() {
+    World world;
+    Variable w(floats({1, 2}), "w");
+    const Tensor first = w.read();
+    w.assign(ops::multiply(first, floats({3, 3})));
+    const Tensor second = w.read();
+    const Branched branch = world.make({element_becomes(first, {0}, 10)});
+    QCOMPARE(w.read().to_vector(), (std::vector<double>{3, 6}));  // not before it is told to
+    const std::uint32_t count = world.count();
+    const auto take = [&](std::uint64_t tensor) {
+      const QuietScope quiet;
+      return world.branches.take_over({branch.branch, tensor}, world.original, world.cancel);
+    };
+    const TakenOver taken = take(second.id());
+    QCOMPARE(taken.variable, std::string("w:0"));
+    QCOMPARE(w.read().to_vector(), (std::vector<double>{30, 6}));
+    QCOMPARE(taken.tensor.id, w.read().id());
+    QCOMPARE(world.count(), count);
+    // It is recorded as any other assignment: what comes of it can be looked at and changed.
+    const auto assignment = world.recorder.handoffs().assignment_of(w.read().id());
+    QVERIFY(assignment && assignment->variable == w.id());
+    const Tensor later = ops::negative(w.read());
+    QCOMPARE(world.value(world.make({element_becomes(w.read(), {1}, 0)}), later),
+             (std::vector<double>{-30, 0}));
+    QVERIFY_EXCEPTION_THROWN(take(later.id()), ValueError);  // no variable
+    const std::uint64_t gone = [] {
+      Variable short_lived(floats({1}), "v");
+      return short_lived.read().id();
+    }();
+    QVERIFY_EXCEPTION_THROWN(take(gone), ValueError);
+  }
+
+  void an_attribute_changes_or_is_refused_in_words() {
+    World world;
+    const Tensor x = floats({1, 2, 3, 4, 5, 6}, {2, 3});
+    const Tensor sums = testing::called("cumsum", {x});
+    QCOMPARE(world.value(world.make({attribute_becomes(1, "axis", "1")}), sums),
+             (std::vector<double>{1, 3, 6, 4, 9, 15}));
+    const auto refusal = [&](const char* name, const char* text) {
+      try {
+        world.make({attribute_becomes(1, name, text)});
+      } catch (const debug::BadRequest& error) {
+        return QString(error.what());
+      } catch (const ValueError& error) {
+        return QString(error.what());
+      }
+      return QString("taken");
+    };
+    for (const char* text : {"one", "", "None", "1.5", "[1"})
+      QVERIFY2(refusal("axis", text)
+                   .contains(QString("'%1' is no value for the attribute axis of cumsum, which "
+                                     "takes a whole number")
+                                 .arg(text)),
+               qPrintable(refusal("axis", text)));
+    QVERIFY2(refusal("reverse", "true").contains("True or False"), qPrintable(refusal("reverse", "true")));
+    QVERIFY2(refusal("way", "1").contains("cumsum has no attribute 'way'"), qPrintable(refusal("way", "1")));
+    QVERIFY2(refusal("axis", "7").contains("op 1 (cumsum) fails"), qPrintable(refusal("axis", "7")));
+  }
+
+  void random_numbers_stay_those_of_the_original() {
+    World world;
+    const Tensor factor = floats({2});
+    const Tensor noise = ops::random_normal({4}, 0, 1, DType::float32);
+    const Tensor y = ops::multiply(noise, factor);
+    const Branched branch = world.make({element_becomes(factor, {0}, 4)});
+    const std::vector<double> drawn = noise.to_vector();
+    for (std::size_t i = 0; i < drawn.size(); ++i) QCOMPARE(world.value(branch, y)[i], 4 * drawn[i]);
+    QCOMPARE(world.value(branch, noise), drawn);
+  }
+
+  void it_goes_on_through_assignments_and_playbacks() {
+    World world;
+    Variable w(floats({1, 2}), "w");
+    const Tensor x = floats({3, 4});
+    Tensor loss;
+    const auto step = [&] {
+      Tape tape;
+      tape.start();
+      loss = ops::reduce_sum(ops::square(ops::multiply(w.read(), x)));
+      tape.stop();
+      const Variable sources[] = {w};
+      const Tensor gradient = tape.gradient(std::span(&loss, 1), sources)[0];
+      w.assign(ops::subtract(w.read(), ops::multiply(gradient, floats({0.01F, 0.01F}))));
+    };
+    step();
+    step();
+    const Tensor last = loss;
+    const Branched branch = world.make({element_becomes(x, {0}, 1)});
+    // The same by hand: w₀ ← w₀ − 0.01·2·w₀·x₀², twice.
+    const double w0 = 1 - 0.02 * 1, w1 = 2 - 0.02 * 2 * 16;
+    const double expected = w0 * w0 + 16 * w1 * w1;
+    QVERIFY(std::abs(world.value(branch, last)[0] - expected) < 1e-4 * expected);
+  }
+
+  void a_branch_lets_go_what_its_ops_no_longer_take_and_refuses_what_passes_its_limit() {
+    World world;
+    constexpr std::uint64_t megabyte = 1 << 20;
+    const Tensor x = ramp(megabyte / 4 / 8);  // a quarter of it
+    Tensors chain{x};
+    for (int i = 0; i < 20; ++i) chain.push_back(ops::negative(chain.back()));
+    Tensor together = chain.back();
+    for (int i = 20; i-- > 2;) together = ops::add(together, chain[static_cast<std::size_t>(i)]);
+    Change change;
+    change.kind = Change::Kind::element;
+    change.tensor = x.id();
+    change.number = 7;
+    Branch narrow(world.recorder, {change}, {0, megabyte});
+    QCOMPARE(narrow.value(chain.back().id(), world.original).to_vector()[0], 7.0);
+    try {
+      narrow.value(together.id(), world.original);
+      QFAIL("twenty values were held at one moment");
+    } catch (const ValueError& error) {
+      QCOMPARE(error.code, std::string("too_expensive"));
+      QVERIFY2(QString(error.what()).contains("takes more than 1 MB of memory"), error.what());
+    }
+    QCOMPARE(narrow.value(chain[19].id(), world.original).to_vector()[0], -7.0);
+    Branch wide(world.recorder, {change}, {0, 16 * megabyte});
+    for (int look = 0; look < 2; ++look)
+      QCOMPARE(wide.value(together.id(), world.original).to_vector()[0], 7.0);
+    QCOMPARE(wide.value(together.id(), world.original).to_vector()[1], together.to_vector()[1]);
+  }
+
+  void an_assignment_that_was_forgotten_is_told() {
+    World world;
+    Variable w(floats({1, 2}), "w"), other(floats({0}), "other");
+    const Tensor x = floats({3, 4}), zero = floats({0});
+    w.assign(ops::square(x));
+    const Tensor y = ops::negative(w.read());
+    const Branched known = world.make({element_becomes(x, {0}, 5)});
+    QCOMPARE(known.depending, std::uint64_t{2});
+    QVERIFY(known.complete);
+    for (int i = 0; i < 1 << 18; ++i) other.assign(zero);
+    const Branched cut = world.make({element_becomes(x, {0}, 5)});
+    QCOMPARE(cut.depending, std::uint64_t{1});
+    QVERIFY(!cut.complete);
+    QVERIFY2(cut.sentence.find("There may be more") != std::string::npos, cut.sentence.c_str());
+    // What was there before the change cannot depend on it, whatever is known of it.
+    const Tensor late = floats({1, 1});
+    const Tensor z = ops::multiply(late, w.read());
+    const Branched whole = world.make({element_becomes(late, {0}, 5)});
+    QVERIFY2(whole.complete && whole.sentence.find("more") == std::string::npos, whole.sentence.c_str());
+    QCOMPARE(world.value(whole, z), (std::vector<double>{45, 16}));
+  }
+
+  void a_record_that_was_forgotten_is_told() {
+    RecorderOptions options;
+    options.record_limit = 1;  // one chunk: the least that it keeps
+    World world(options);
+    const Tensor x = floats({3, 4});
+    const Tensor square = ops::square(x);
+    for (int i = 0; i < 150'000; ++i) ops::negative(floats({1}));
+    const Tensor y = ops::add(x, square);
+    const Branched branch = world.make({element_becomes(x, {0}, 5)});
+    QCOMPARE(branch.depending, std::uint64_t{1});
+    QVERIFY(!branch.complete);
+    QVERIFY2(branch.sentence.find("There may be more") != std::string::npos, branch.sentence.c_str());
+    QCOMPARE(world.value(branch, y), (std::vector<double>{14, 20}));
+  }
+
+  void nonsense_is_refused() {
+    World world;
+    const Tensor x = floats({1, 2});
+    const Tensor y = ops::reduce_sum(x);
+    QVERIFY_EXCEPTION_THROWN(world.make({}), debug::BadRequest);
+    QVERIFY_EXCEPTION_THROWN(world.make({element_becomes(x, {2}, 1)}), debug::BadRequest);
+    QVERIFY_EXCEPTION_THROWN(world.make({op_becomes(ChangeKind::scale, 1)}), debug::BadRequest);
+    QVERIFY_EXCEPTION_THROWN(world.make({op_becomes(ChangeKind::zero, 9)}), debug::BadRequest);
+    PastChange value;
+    value.tensor = x.id();
+    value.numbers = {1, 2, 3};
+    QVERIFY_EXCEPTION_THROWN(world.make({value}), debug::BadRequest);
+    QVERIFY_EXCEPTION_THROWN(world.make({op_becomes(ChangeKind::skip, 1)}),
+                             ValueError);  // another shape
+    QVERIFY_EXCEPTION_THROWN(world.branches.value(77, y.id(), false, world.original, world.cancel),
+                             ValueError);
+    QVERIFY_EXCEPTION_THROWN(world.make({op_becomes(ChangeKind::clip, 1, {-1})}), debug::BadRequest);
+    world.cancel = true;
+    QVERIFY_EXCEPTION_THROWN(world.make({element_becomes(x, {1}, 1)}), Cancelled);
+  }
+
+  void a_client_asks_over_its_socket() {
+    Served served;
+    const Tensor x = floats({1, 2, 3});
+    const Tensor y = ops::square(x);
+    RawClient client = served.client();
+    client.greet();
+    const auto branch = client.ask<Branched>(MakeBranch{{element_becomes(x, {2}, 10)}, 0});
+    QCOMPARE(branch.moved.at(0).op, std::string("square"));
+    GetBranchTile get;
+    get.branch = branch.branch;
+    get.tile.tensor = y.id();
+    get.tile.rows = 1;
+    get.tile.columns = 3;
+    QCOMPARE(client.ask<Tile>(get).values, (std::vector<double>{1, 4, 100}));
+    get.difference = true;
+    QCOMPARE(client.ask<Tile>(get).values, (std::vector<double>{0, 0, 91}));
+    QCOMPARE(client.ask<Statistics>(GetBranchStatistics{branch.branch, false, {y.id(), 8}}).maximum, 100.0);
+    QCOMPARE(client.ask<BranchPreviews>(GetBranchPreviews{branch.branch, false, {y.id()}}).previews,
+             (std::vector<std::string>{"[ 1. 4. 100.]"}));
+    Variable w(floats({1}), "w");
+    const auto other = client.ask<Branched>(MakeBranch{{element_becomes(w.read(), {0}, 7)}, 0});
+    served.recorder.begin_cell("one");
+    QCOMPARE(client.ask<Failure>(TakeOver{other.branch, w.read().id()}).code, std::string("running"));
+    QCOMPARE(w.read().to_vector(), (std::vector<double>{1}));
+    served.recorder.end_cell();
+    QCOMPARE(client.ask<TakenOver>(TakeOver{other.branch, w.read().id()}).variable, std::string("w:0"));
+    QCOMPARE(w.read().to_vector(), (std::vector<double>{7}));
+    client.ask<Status>(DropBranch{branch.branch});
+    QCOMPARE(client.ask<Failure>(get).code, std::string("gone"));
+  }
+};
+
+TAPEDECK_TEST(TestWhatIf)
+#include "tst_what_if.moc"

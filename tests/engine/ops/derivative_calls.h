@@ -1,0 +1,210 @@
+// Calls of every differentiable op at which derivatives can be compared, for tests of gradients and of
+// forward mode: at the test rows' own shapes and at random ones. An op that was not checked often enough
+// fails. TAPEDECK_GRADIENT_SEED and TAPEDECK_GRADIENT_CALLS in the environment choose other shapes and
+// values, and how many.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+
+#include "engine/ops/elementwise/complex.h"
+#include "tests/engine/ops/random_calls.h"
+#include "tests/engine/ops/random_shapes.h"
+
+namespace tapedeck::testing {
+
+constexpr std::int64_t few = 40, many = 400;  // elements: differences take a run of the gradient for each
+constexpr std::uint64_t most_tries =
+    1000;  // for each call that counts: where a list must fit two shapes, few do
+constexpr std::uint64_t fewest_calls = 5;  // of an op that takes numbers alone
+
+/// Points where an op need not be smooth, or rounding is larger than the differences.
+inline bool any_edge(const Tensors& tensors) {
+  for (const Tensor& tensor : tensors)
+    if (is_floating(tensor.dtype()))
+      for (const double value : tensor.to_vector())
+        if (!std::isfinite(value) || (value != 0 && std::abs(value) < 1e-3) || std::abs(value) > 100)
+          return true;
+  return false;
+}
+
+inline std::int64_t elements_of(const Tensors& tensors) {
+  std::int64_t count = 0;
+  for (const Tensor& tensor : tensors) count += tensor.count();
+  return count;
+}
+
+/// A complex tensor made of pairs of real numbers along a last axis, which gradients reach.
+inline Tensor complex_of_pairs(const Tensor& pairs) {
+  const Tensors parts = ops::unstack(pairs, -1);
+  return ops::complex(parts[0], parts[1]);
+}
+
+/// The op as a function of its float64 inputs, and of the parts of its complex128 ones, with its results of
+/// these dtypes alone: positions have no gradient.
+struct RealFunction {
+  Tensors variables;
+  TensorsFunction f;
+
+  RealFunction(const OpDef& op, const Row& row, const Call& call) {
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < call.inputs.size(); ++i)
+      if (call.inputs[i].dtype() == DType::float64 && !row.constants.contains(i)) {
+        variables.push_back(call.inputs[i]);
+        places.push_back(i);
+      } else if (call.inputs[i].dtype() == DType::complex128) {
+        variables.push_back(ops::pairs_view(call.inputs[i].make_contiguous()));
+        places.push_back(i);
+      }
+    f = [&op, &row, call, places](std::span<const Tensor> values) {
+      Tensors inputs = call.inputs;
+      const Tensors prepared = row.prepare        ? row.prepare(values)
+                               : row.prepare_call ? row.prepare_call(values, call)
+                                                  : Tensors(values.begin(), values.end());
+      for (std::size_t i = 0; i < places.size(); ++i)
+        inputs[places[i]] =
+            is_complex(call.inputs[places[i]].dtype()) ? complex_of_pairs(prepared[i]) : prepared[i];
+      Tensors real;
+      for (const Tensor& output : run_op(op, span_of(inputs), Attributes(call.attributes))) {
+        if (output.dtype() == DType::float64) real.push_back(output);
+        if (output.dtype() != DType::complex128) continue;
+        real.push_back(ops::real(output));
+        real.push_back(ops::imag(output));
+      }
+      return real;
+    };
+  }
+};
+
+/// False at a kink or a jump, which two equal elements of a maximum are: differences to either side say
+/// different things.
+inline bool is_smooth(const RealFunction& function, Random& random) {
+  constexpr double step = 1e-6;
+  const Tensors outputs = function.f(span_of(function.variables));
+  Tensors weights;
+  for (const Tensor& output : outputs) weights.push_back(random_tensor(random, output.shape()));
+  const double here = weighted_sum(outputs, weights);
+  for (std::size_t k = 0; k < function.variables.size(); ++k)
+    for (std::int64_t i = 0; i < function.variables[k].count(); ++i) {
+      const auto to_side = [&](double change) {
+        Tensors point = function.variables;
+        point[k] = nudged(point[k], static_cast<std::size_t>(i), change);
+        return (weighted_sum(function.f(span_of(point)), weights) - here) / change;
+      };
+      const double right = to_side(step), left = to_side(-step);
+      if (!(std::abs(right - left) <= 1e-3 * (1 + std::abs(right)))) return false;
+    }
+  return true;
+}
+
+/// Whether there are derivatives to compare at the call: the op takes it, it is small, and smooth there. What
+/// is drawn at random, and has the gradients of its distribution, need not be smooth.
+inline bool has_derivatives(const RealFunction& function, const Row& row, const Call& call,
+                            std::int64_t most_elements, Random& random) {
+  try {
+    if (elements_of(call.inputs) > most_elements || any_edge(call.inputs)) return false;
+    const Tensors outputs = function.f(span_of(function.variables));
+    const std::int64_t count = elements_of(outputs);
+    if (count == 0 || count > most_elements || elements_of(function.variables) == 0) return false;
+    for (const Tensor& output : outputs)
+      for (const double value : output.to_vector())
+        if (!(std::abs(value) < 100)) return false;
+    return !row.gradients_tested_in.empty() || is_smooth(function, random);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// What is wrong with the derivatives of the row's op, as a function of float64 tensors, at the inputs; or
+/// nothing.
+using DerivativeCheck =
+    std::function<std::string(const Row& row, const TensorsFunction& f, const Tensors& inputs, Random&)>;
+
+/// Checks calls of one op, and remembers which.
+class Checker {
+ public:
+  Checker(const OpDef& op, const Row& row, const DerivativeCheck& check)
+      : op_(op), row_(row), check_(check) {}
+
+  /// What is wrong with the derivatives at the call, or nothing.
+  std::string check(const Call& call, Random& random, std::int64_t most_elements) {
+    const RealFunction function(op_, row_, call);
+    if (!has_derivatives(function, row_, call, most_elements, random)) return {};
+    try {
+      const std::string wrong = check_(row_, function.f, function.variables, random);
+      calls_.insert(description(op_, call));
+      return wrong.empty() ? wrong : description(op_, call) + ": " + wrong;
+    } catch (const UnimplementedError&) {  // factors that are not unique have no gradient, and say so
+      return {};
+    }
+  }
+  /// Different ones that had derivatives to compare.
+  std::size_t checked() const { return calls_.size(); }
+
+ private:
+  const OpDef& op_;
+  const Row& row_;
+  const DerivativeCheck& check_;
+  std::set<std::string> calls_;
+};
+
+/// One check of the derivatives of all ops.
+struct DerivativeTest {
+  DerivativeCheck check;
+  std::uint64_t seed = from_environment("TAPEDECK_GRADIENT_SEED", 20180403);
+  std::uint64_t calls = from_environment("TAPEDECK_GRADIENT_CALLS", 24);
+
+  void print_seed() const {
+    qInfo("TAPEDECK_GRADIENT_SEED=%llu TAPEDECK_GRADIENT_CALLS=%llu", static_cast<unsigned long long>(seed),
+          static_cast<unsigned long long>(calls));
+  }
+
+  /// What is wrong with the registry's differentiable ops, or nothing; `check_op(op, row)` says so of one.
+  template <class Check>
+  std::string failures_of_ops(Check check_op) const {
+    std::string failures;
+    for (std::size_t i = 0; i < Registry::instance().size(); ++i) {
+      const OpDef& op = Registry::instance().at(static_cast<int>(i));
+      if (!op.vjp) continue;
+      const Row* row = row_of(op.name);
+      std::string wrong = "no test row";
+      try {
+        if (row) wrong = check_op(op, *row);
+      } catch (const std::exception& error) {
+        wrong = std::string("threw ") + error.what();
+      }
+      if (!wrong.empty()) failures += op.name + ": " + wrong + "\n";
+    }
+    return failures;
+  }
+
+  std::string at_the_rows_shapes(const OpDef& op, const Row& row) const {
+    Checker checker(op, row, check);
+    // Once each; and again where none had, by chance, derivatives to compare.
+    for (std::size_t k = 0; k < row.calls.size() || (k < 10 * row.calls.size() && checker.checked() == 0);
+         ++k) {
+      const std::uint64_t seed_of_call = seed + k;
+      Random random(seed_of_call);
+      const std::string wrong = checker.check(row.calls[k % row.calls.size()](random), random, many);
+      if (!wrong.empty()) return "seed " + std::to_string(seed_of_call) + ", " + wrong;
+    }
+    return checker.checked() > 0 ? "" : "not checked: no call of its row has derivatives to compare";
+  }
+
+  std::string at_random_shapes(const OpDef& op, const Row& row) const {
+    Checker checker(op, row, check);
+    for (std::uint64_t k = 0; k < most_tries * calls && checker.checked() < calls; ++k) {
+      const std::uint64_t seed_of_call = seed + k;
+      Random random(seed_of_call);
+      const Call pattern = row.calls[k % row.calls.size()](random);
+      if (any_edge(pattern.inputs)) continue;
+      const std::string wrong = checker.check(ShapeChanger(row, random).change(pattern), random, few);
+      if (!wrong.empty()) return "seed " + std::to_string(seed_of_call) + ", " + wrong;
+    }
+    if (checker.checked() >= std::min(calls, fewest_calls)) return {};
+    return "only " + std::to_string(checker.checked()) + " random calls had derivatives to compare";
+  }
+};
+
+}  // namespace tapedeck::testing

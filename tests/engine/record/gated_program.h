@@ -1,0 +1,54 @@
+// A program that the gate stops: a C++ thread stands for the session.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include "tests/engine/record/recording.h"
+#include "tests/engine/wait_for.h"
+
+/// It runs on a thread of its own under a recorder whose gate the test commands.
+struct GatedProgram : Recording {
+  explicit GatedProgram(std::function<void()> program, const tapedeck::RecorderOptions& options = {})
+      : Recording(options), program_(std::move(program)) {}
+  ~GatedProgram() { let_it_end(); }
+  tapedeck::Gate& gate() { return recorder.gate(); }
+  void start() {
+    thread_ = std::thread([this] {
+      try {
+        program_();
+      } catch (const tapedeck::Interrupted&) {
+        interrupted = true;
+      }
+      finished = true;
+    });
+  }
+  void join() {
+    if (thread_.joinable()) thread_.join();
+  }
+  /// Destructors of classes whose members the program uses call it first.
+  void let_it_end() {
+    gate().set_attended(false);
+    join();
+  }
+
+  std::atomic<bool> finished{false}, interrupted{false};
+
+ private:
+  std::function<void()> program_;
+  std::thread thread_;
+};
+
+/// y = sum(x · custom_square(x)), and its gradient.
+inline void program_with_gradients() {
+  using namespace tapedeck;
+  using namespace test_ops;
+  const Tensor x = vector_of({3});
+  Tape tape;
+  tape.start();
+  tape.watch(x);
+  const Tensor y = sum(multiply(x, custom_square(x)));
+  gradient(tape, y, x);
+  add(x, x);
+}
