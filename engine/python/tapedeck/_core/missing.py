@@ -1,5 +1,4 @@
 """What is said where a public namespace has no such name: "tf.foo is not in Tapedeck; nearest: tf.floor, …"."""
-import difflib
 import importlib
 import sys
 
@@ -33,6 +32,7 @@ def _path(module_name):
 
 def _nearest(module_name, name):
     """At most three: that name in other namespaces, then names of this one that are written nearly alike."""
+    import difflib  # 5 ms, which only an error needs
     same = sorted((_path(module.__name__) for module in NAMESPACES.values()
                    if module.__name__ != "tapedeck.compat" and name in module.__all__),
                   key=lambda path: (path.startswith(("tf.contrib", "tf.keras")), path.count("."), path))

@@ -1,5 +1,9 @@
 """tf.debugging: checks that raise InvalidArgumentError (a ValueError) where they fail, and return None where they hold; and
 lockstep, which compares two runs."""
+import linecache
+import os
+import sys
+
 import numpy as np
 
 from tapedeck import _engine
@@ -368,10 +372,6 @@ def save_trace(path):
     Errors: ValueError where nothing records, OSError with path and cause where it cannot be written; an older file of that path
     stays as it was.
     """
-    import linecache
-    import os
-    import sys
-
     debug = _engine.debug
     cells = {debug.cell_of(name): "".join(entry[2]) for name, entry in list(linecache.cache.items()) if len(entry) == 4}
     cells.pop("", None)
