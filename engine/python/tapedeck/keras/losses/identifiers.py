@@ -45,6 +45,21 @@ def find(namespace, identifier, named, custom_objects=None):
     return found.from_config(config) if isinstance(found, type) else found
 
 
+def get(namespace, identifier, known, refusal):
+    """What a program means by a name, a dict of class_name and config, a class, or the object itself; None for None. known: by name.
+
+    Errors: find's; ValueError for what is none of these, which begins with `refusal`, the identifier in place of {!r}.
+    """
+    found = find(namespace, identifier, known) if isinstance(identifier, (str, dict)) else identifier
+    if found is None:
+        return None
+    if isinstance(found, type):
+        return found()
+    if not callable(found):
+        raise ValueError(f"get: {refusal.format(identifier)}, a dict of class_name and config, or a function")
+    return found
+
+
 def _nearest(name, known):
     import difflib  # 5 ms, which only an error needs
     near = difflib.get_close_matches(name, known, n=1)

@@ -1,7 +1,7 @@
 """Losses by what names them: tf.keras.losses.get, serialize, deserialize."""
 from tapedeck._core.public import public
 from tapedeck.keras.losses import base, classes, functions  # noqa: F401
-from tapedeck.keras.losses.identifiers import find as _find, named_in as _named_in, serialized as _serialized
+from tapedeck.keras.losses.identifiers import find as _find, get as _get, named_in as _named_in, serialized as _serialized
 
 _NAMED = _named_in("losses")
 
@@ -28,11 +28,4 @@ def get(identifier):
 
     Errors: ValueError for what is none of them.
     """
-    found = _find("losses", identifier, _NAMED) if isinstance(identifier, (str, dict)) else identifier
-    if found is None:
-        return None
-    if isinstance(found, type):
-        return found()
-    if not callable(found):
-        raise ValueError(f"get: identifier is {identifier!r}; needs a loss's name, a dict of class_name and config, or a function")
-    return found
+    return _get("losses", identifier, _NAMED, "identifier is {!r}; needs a loss's name")

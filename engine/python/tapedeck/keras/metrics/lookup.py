@@ -1,7 +1,7 @@
 """Metrics by what names them: tf.keras.metrics.get, serialize, deserialize."""
 from tapedeck._core.public import public
 from tapedeck.keras.losses.base import snake_case as _snake_case
-from tapedeck.keras.losses.identifiers import find as _find, named_in as _named_in, serialized as _serialized
+from tapedeck.keras.losses.identifiers import find as _find, get as _get, named_in as _named_in, serialized as _serialized
 from tapedeck.keras.metrics import accuracy, base, confusion, curves, means, regression, scores  # noqa: F401
 from tapedeck.keras.metrics.regression import (
     BinaryCrossentropy, MeanAbsoluteError, MeanAbsolutePercentageError, MeanSquaredError, MeanSquaredLogarithmicError)
@@ -37,11 +37,4 @@ def get(identifier):
 
     Errors: ValueError for what is none of them.
     """
-    found = _find("metrics", identifier, _IDENTIFIERS) if isinstance(identifier, (str, dict)) else identifier
-    if found is None:
-        return None
-    if isinstance(found, type):
-        return found()
-    if not callable(found):
-        raise ValueError(f"get: {identifier!r} is no metric: it needs a metric's name, a dict of class_name and config, or a function")
-    return found
+    return _get("metrics", identifier, _IDENTIFIERS, "{!r} is no metric: it needs a metric's name")
