@@ -317,7 +317,7 @@ def verify_tensor_all_finite(t=None, msg=None, name=None, x=None, message=None):
 
 
 @public("debugging.Assert", "Assert", in_errors=True)
-def Assert(condition, data, summarize=None, name=None):  # noqa: N802  (TensorFlow's name)
+def Assert(condition, data, summarize=None, name=None):
     """condition holds; data is what the error shows."""
     if not array(condition, "condition", bool).all():
         most = 3 if summarize is None else integer(summarize, "summarize")

@@ -3,7 +3,7 @@ import sys
 
 from tapedeck import _engine
 from tapedeck._core.public import public
-from tapedeck.experimental import dlpack, numpy
+from tapedeck.experimental import dlpack, numpy  # noqa: F401
 
 
 @public("experimental.record_ops")

@@ -159,13 +159,13 @@ def dtype(x):
 
 
 @public("keras.backend.eval")
-def eval(x):  # noqa: A001  (Keras' name)
+def eval(x):
     """The value as a NumPy array."""
     return get_value(x)
 
 
 @public("keras.backend.cast")
-def cast(x, dtype):  # noqa: A002
+def cast(x, dtype):
     """The tensor as one of another dtype."""
     return _op("cast")(x, dtypes.as_dtype(dtype))
 

@@ -1,5 +1,4 @@
 """tf.keras.mixed_precision: losses that are scaled, so that small gradients of halves do not vanish."""
-from tapedeck import _engine
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._core.trackable import Trackable as _Trackable
