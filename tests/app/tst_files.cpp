@@ -13,21 +13,12 @@
 #include "app/shell/file_control.h"
 #include "app/shell/samples.h"
 #include "tests/app/window_fixture.h"
+#include "tests/files.h"
 
 using namespace tapedeck::app;
+using namespace tapedeck::test;
 
 namespace {
-
-QByteArray contents(const QString& path) {
-  QFile file(path);
-  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray("cannot open");
-}
-
-void write(const QString& path, const QByteArray& bytes) {
-  QFile file(path);
-  QVERIFY(file.open(QIODevice::WriteOnly));
-  file.write(bytes);
-}
 
 QPushButton* button(const QWidget* in, const QString& text) {
   for (QPushButton* button : in->findChildren<QPushButton*>())

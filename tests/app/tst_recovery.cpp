@@ -17,8 +17,10 @@
 #include "app/shell/file_control.h"
 #include "app/shell/recoveries.h"
 #include "tests/app/window_fixture.h"
+#include "tests/files.h"
 
 using namespace tapedeck::app;
+using namespace tapedeck::test;
 
 namespace {
 
@@ -32,11 +34,6 @@ void press(const QWidget* in, const QString& text) {
   QPushButton* found = button(in, text);
   QVERIFY2(found, qPrintable("no button " + text));
   QTest::mouseClick(found, Qt::LeftButton);
-}
-
-QByteArray contents(const QString& path) {
-  QFile file(path);
-  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
 }
 
 /// All recovery files, of whatever process.

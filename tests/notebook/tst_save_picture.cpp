@@ -12,9 +12,11 @@
 #include <QtTest>
 
 #include "app/notebook/output/image_output.h"
+#include "tests/files.h"
 #include "tests/notebook/notebook_window.h"
 
 using namespace tapedeck::app;
+using namespace tapedeck::test;
 using nlohmann::json;
 
 namespace {
@@ -57,11 +59,6 @@ class Chooser : public QObject {
   }
   QTimer menus_, dialogs_, questions_;
 };
-
-QByteArray contents(const QString& path) {
-  QFile file(path);
-  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-}
 
 }  // namespace
 

@@ -15,23 +15,10 @@
 #include <csignal>
 
 #include "inspector/ui/file_dialogs.h"
+#include "tests/files.h"
 
 using namespace tapedeck::inspector;
-
-namespace {
-
-QByteArray contents(const QString& path) {
-  QFile file(path);
-  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray("cannot open");
-}
-
-void write(const QString& path, const QByteArray& bytes) {
-  QFile file(path);
-  QVERIFY(file.open(QIODevice::WriteOnly));
-  file.write(bytes);
-}
-
-}  // namespace
+using namespace tapedeck::test;
 
 class TestFileDialogs : public QObject {
   Q_OBJECT
