@@ -15,7 +15,7 @@ NO_IPYKERNEL = ("No module named 'ipykernel' in {interpreter}: Debian's package 
 def main(arguments=None):
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if "--install-kernelspec" in arguments:
-        from tapedeck._session import kernelspec as session_kernelspec
+        from tapedeck._session import kernelspec as session_kernelspec  # 20 ms, which only this option needs
         return session_kernelspec.main(arguments)
     # The notebook's folder stands first while Python starts with -m: a random.py in it must not replace Python's own.
     # IPython puts it back for the cells.
@@ -24,12 +24,12 @@ def main(arguments=None):
     # Else ipykernel's Python debugger, which is not used here, warns about itself on every start.
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
     try:
-        import ipykernel  # noqa: F401
+        import ipykernel  # noqa: F401  # half a second; after sys.path is set
     except ModuleNotFoundError as error:
         if error.name != "ipykernel":
             raise
         sys.exit(NO_IPYKERNEL.format(interpreter=sys.executable))
-    from tapedeck._session.app import SessionApp
+    from tapedeck._session.app import SessionApp  # imports ipykernel
     SessionApp.launch_instance(arguments)
 
 
