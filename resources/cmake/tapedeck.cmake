@@ -21,7 +21,7 @@ endif()
 
 find_package(Threads REQUIRED)
 
-# tapedeck_library(NAME [QT] [OBJECTS] [HEADERS core|widgets] SOURCES… ) is a static library, or object files, with the house's
+# tapedeck_library(NAME [QT] [OBJECTS] [HEADERS engine|core|widgets] SOURCES… ) is a static library, or object files, with the house's
 # warnings; QT adds moc, HEADERS takes the precompiled headers of that name.
 function(tapedeck_library name)
   cmake_parse_arguments(ARG "QT;OBJECTS" "HEADERS" "SOURCES" ${ARGN})
@@ -38,7 +38,7 @@ function(tapedeck_library name)
   if(ARG_QT)
     set_target_properties(${name} PROPERTIES AUTOMOC ON AUTORCC ON)
   endif()
-  set_target_properties(${name} PROPERTIES UNITY_BUILD ${TAPEDECK_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${TAPEDECK_UNITY} UNITY_BUILD_BATCH_SIZE 16)
   if(ARG_HEADERS)
     target_precompile_headers(${name} REUSE_FROM tapedeck_precompiled_${ARG_HEADERS})
   endif()

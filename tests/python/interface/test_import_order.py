@@ -4,7 +4,7 @@ import pathlib
 import re
 import unittest
 
-PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "engine" / "python" / "tapedeck"
+PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "engine" / "python" / "tapedeck"
 
 
 def name_of(path, package):
