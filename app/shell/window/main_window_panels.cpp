@@ -14,8 +14,8 @@
 #include "app/shell/window/menus.h"
 #include "app/shell/window/playback_bar.h"
 #include "app/shell/window/typing_watch.h"
-#include "inspector/panels/what_if/what_if_actions.h"
-#include "inspector/panels/why/why_actions.h"
+#include "inspector/panels/what_if_actions.h"
+#include "inspector/panels/why_actions.h"
 
 namespace tapedeck::app {
 

@@ -17,8 +17,8 @@
 #include "inspector/panels/compare/compare_strip.h"
 #include "inspector/panels/compare/curves_view.h"
 #include "inspector/panels/compare/operands_view.h"
-#include "inspector/panels/ops/timeline_table.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/row_table.h"
 #include "inspector/ui/segment_button.h"
 #include "inspector/ui/sentence_area.h"
 #include "inspector/ui/wrapping_layout.h"
@@ -39,7 +39,7 @@ struct CompareView::Private {
   CompareBar* bar = nullptr;
   CompareStrip* strip = nullptr;
   SentenceArea* sentence = nullptr;
-  TimelineTable* table = nullptr;
+  RowTable* table = nullptr;
   QSplitter* split = nullptr;
   QStackedWidget* below = nullptr;
   OperandsView* operands = nullptr;
@@ -153,7 +153,7 @@ void CompareView::Private::makeButtons(QVBoxLayout* layout) {
 }
 
 void CompareView::Private::makeTable() {
-  table = new TimelineTable(view);
+  table = new RowTable(view);
   table->setObjectName(QStringLiteral("compareRows"));
   table->setAccessibleName(tr("Ops of both sides, aligned"));
   table->setModel(rows);
@@ -350,7 +350,7 @@ QList<HandledKeys> CompareView::handledKeys() const {
 CompareModel* CompareView::model() const {
   return d_->model;
 }
-TimelineTable* CompareView::table() const {
+RowTable* CompareView::table() const {
   return d_->table;
 }
 QLabel* CompareView::sentence() const {

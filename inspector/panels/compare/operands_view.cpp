@@ -12,7 +12,7 @@
 #include <limits>
 
 #include "inspector/model/format.h"
-#include "inspector/panels/tensor/heat_picture.h"
+#include "inspector/panels/heat_picture.h"
 #include "inspector/ui/keyed_action.h"
 #include "inspector/ui/theme.h"
 

@@ -4,13 +4,13 @@
 
 #include "engine/protocol/record_filter.h"
 #include "inspector/model/format.h"
+#include "inspector/panels/branch_strip.h"
 #include "inspector/panels/condition_edit.h"
 #include "inspector/panels/ops/timeline_columns.h"
 #include "inspector/panels/ops/timeline_delegate.h"
-#include "inspector/panels/ops/timeline_table.h"
-#include "inspector/panels/what_if/branch_strip.h"
-#include "inspector/panels/why/why_actions.h"
+#include "inspector/panels/why_actions.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/row_table.h"
 #include "inspector/ui/segment_button.h"
 #include "inspector/ui/wrapping_layout.h"
 
@@ -26,7 +26,7 @@ struct TimelineView::Private {
   TimelineView* q;
   Session* session;
   RecordsModel* model = nullptr;
-  TimelineTable* table = nullptr;
+  RowTable* table = nullptr;
   TimelineDelegate* delegate = nullptr;
   QLineEdit* filter;
   QButtonGroup* directions;
@@ -106,7 +106,7 @@ void TimelineView::Private::makeFilterBar(QBoxLayout* layout) {
 }
 
 void TimelineView::Private::makeTable() {
-  table = new TimelineTable(q);
+  table = new RowTable(q);
   table->setObjectName(QStringLiteral("timeline"));
   table->setAccessibleName(QObject::tr("Ops of the session"));
   table->setModel(model);

@@ -10,12 +10,12 @@
 #include <QVBoxLayout>
 
 #include "inspector/model/format.h"
+#include "inspector/panels/branch_strip.h"
 #include "inspector/panels/tape/node_details.h"
 #include "inspector/panels/tape/node_style.h"
 #include "inspector/panels/tape/tape_canvas.h"
 #include "inspector/panels/tape/tape_svg.h"
-#include "inspector/panels/what_if/branch_strip.h"
-#include "inspector/panels/why/why_actions.h"
+#include "inspector/panels/why_actions.h"
 #include "inspector/ui/eliding_label.h"
 #include "inspector/ui/file_dialogs.h"
 #include "inspector/ui/keyed_action.h"

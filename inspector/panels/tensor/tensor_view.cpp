@@ -9,14 +9,14 @@
 #include <QVBoxLayout>
 
 #include "inspector/model/format.h"
+#include "inspector/panels/branch_strip.h"
 #include "inspector/panels/tensor/element_link.h"
 #include "inspector/panels/tensor/pins_list.h"
 #include "inspector/panels/tensor/slice_bar.h"
 #include "inspector/panels/tensor/statistics_panel.h"
 #include "inspector/panels/tensor/tensor_canvas.h"
 #include "inspector/panels/tensor/tensor_controls.h"
-#include "inspector/panels/what_if/branch_strip.h"
-#include "inspector/panels/why/why_actions.h"
+#include "inspector/panels/why_actions.h"
 #include "inspector/ui/eliding_label.h"
 #include "inspector/ui/keyed_action.h"
 

@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "inspector/model/format.h"
-#include "inspector/panels/tensor/heat_picture.h"
+#include "inspector/panels/heat_picture.h"
 #include "inspector/ui/theme.h"
 
 namespace tapedeck::inspector {

@@ -10,8 +10,8 @@
 #include <QVBoxLayout>
 
 #include "inspector/model/format.h"
+#include "inspector/panels/branch_strip.h"
 #include "inspector/panels/vjp/vjp_sheet.h"
-#include "inspector/panels/what_if/branch_strip.h"
 #include "inspector/ui/keyed_action.h"
 
 namespace tapedeck::inspector {

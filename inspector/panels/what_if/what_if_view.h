@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "inspector/panels/panel.h"
-#include "inspector/panels/what_if/what_if_actions.h"
+#include "inspector/panels/what_if_actions.h"
 
 class QLabel;
 class QTreeWidget;

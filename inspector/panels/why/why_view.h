@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "inspector/panels/panel.h"
-#include "inspector/panels/why/why_actions.h"
+#include "inspector/panels/why_actions.h"
 
 class QLabel;
 class QTreeWidget;

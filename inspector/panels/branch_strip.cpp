@@ -1,4 +1,4 @@
-#include "inspector/panels/what_if/branch_strip.h"
+#include "inspector/panels/branch_strip.h"
 
 #include <QHBoxLayout>
 #include <QPainter>

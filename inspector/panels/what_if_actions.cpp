@@ -1,4 +1,4 @@
-#include "inspector/panels/what_if/what_if_actions.h"
+#include "inspector/panels/what_if_actions.h"
 
 #include <QActionGroup>
 

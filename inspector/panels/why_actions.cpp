@@ -1,4 +1,4 @@
-#include "inspector/panels/why/why_actions.h"
+#include "inspector/panels/why_actions.h"
 
 #include "inspector/ui/keyed_action.h"
 
