@@ -25,9 +25,11 @@ constexpr int unnoticed_ms = 50;  ///< what takes longer says that it is at work
 }  // namespace
 
 struct PlotsView::Private {
+  Private(PlotsView* q, SeriesModel& model, Session& session) : q(q), model(model), session(session) {}
+
   PlotsView* q;
-  SeriesModel* model;
-  Session* session;
+  SeriesModel& model;
+  Session& session;
   PlotChart* chart = nullptr;
   PlotCanvas* canvas = nullptr;
   QStackedWidget* stack = nullptr;  ///< the curves, what stands where nothing is, the other pages
@@ -116,13 +118,13 @@ void PlotsView::Private::makeExports(QToolBar* bar) {
 
 void PlotsView::Private::lookAtPages() {
   using Kind = PicturePages::Kind;
-  pages->setFilled({!model->names().isEmpty(), pictures->has(Kind::histograms), pictures->has(Kind::images)});
+  pages->setFilled({!model.names().isEmpty(), pictures->has(Kind::histograms), pictures->has(Kind::images)});
   showPage();
 }
 
 void PlotsView::Private::showPage() {
   const PlotsPage page = pages->page();
-  const bool curves = page == PlotsPage::curves, none = curves && model->names().isEmpty();
+  const bool curves = page == PlotsPage::curves, none = curves && model.names().isEmpty();
   const int place = !curves ? 2 : none ? 1 : 0;
   const auto kind =
       page == PlotsPage::histograms ? PicturePages::Kind::histograms : PicturePages::Kind::images;
@@ -149,19 +151,19 @@ void PlotsView::Private::connectAll() {
   QObject::connect(&frame, &QTimer::timeout, q, [this] {
     if (due) draw();
   });
-  QObject::connect(model, &SeriesModel::seriesChanged, q, [this] { changed(); });
-  QObject::connect(model, &SeriesModel::namesChanged, q, [this] {
+  QObject::connect(&model, &SeriesModel::seriesChanged, q, [this] { changed(); });
+  QObject::connect(&model, &SeriesModel::namesChanged, q, [this] {
     // Names that are gone took their data with them: draw before anybody looks at it.
     draw();
     fillMenu();
   });
   QObject::connect(pages, &PageChoice::changed, q, [this] { showPage(); });
   QObject::connect(pictures, &PicturePages::filled, q, [this] { lookAtPages(); });
-  QObject::connect(session, &Session::cursorChanged, q,
+  QObject::connect(&session, &Session::cursorChanged, q,
                    [this](inspector::RecordNumber number) { chart->setCursorRecord(number); });
   QObject::connect(chart, &PlotChart::legendClicked, q, [this](int series) { toggle(series); });
   QObject::connect(canvas, &PlotCanvas::pointClicked, q,
-                   [this](int series, int index) { goToPoint(model->names().value(series), index); });
+                   [this](int series, int index) { goToPoint(model.names().value(series), index); });
   QObject::connect(canvas, &PlotCanvas::pointStepped, q, [this](int delta) { stepPoint(delta); });
 }
 
@@ -179,19 +181,19 @@ void PlotsView::Private::draw() {
 
 std::vector<ChartSeries> PlotsView::Private::series() const {
   std::vector<ChartSeries> result;
-  for (const QString& name : model->names()) result.push_back({model->series(name), !hidden.contains(name)});
+  for (const QString& name : model.names()) result.push_back({model.series(name), !hidden.contains(name)});
   return result;
 }
 
 void PlotsView::Private::toggle(int series) {
-  const QString name = model->names().value(series);
+  const QString name = model.names().value(series);
   if (!name.isEmpty()) q->setSeriesVisible(name, hidden.contains(name));
 }
 
 void PlotsView::Private::fillMenu() {
   curvesMenu->clear();
   curveActions.clear();
-  for (const QString& name : model->names()) {
+  for (const QString& name : model.names()) {
     QString text = name;
     QAction* action = curvesMenu->addAction(text.replace(QLatin1Char('&'), QStringLiteral("&&")));
     action->setCheckable(true);
@@ -202,27 +204,27 @@ void PlotsView::Private::fillMenu() {
 }
 
 void PlotsView::Private::goToPoint(const QString& name, int index) {
-  const SeriesData* data = model->series(name);
+  const SeriesData* data = model.series(name);
   if (!data || index < 0 || static_cast<std::size_t>(index) >= data->size()) return;
-  if (const auto record = data->records[static_cast<std::size_t>(index)]) session->setCursor(record);
+  if (const auto record = data->records[static_cast<std::size_t>(index)]) session.setCursor(record);
 }
 
 void PlotsView::Private::stepPoint(int delta) {
   // Along the curve whose point the cursor is nearest to.
   QString best;
   inspector::RecordNumber newest = 0;
-  for (const QString& name : model->names()) {
-    const SeriesData* data = model->series(name);
+  for (const QString& name : model.names()) {
+    const SeriesData* data = model.series(name);
     if (hidden.contains(name) || data->size() == 0) continue;
-    const int at = SeriesModel::pointAt(*data, session->cursor());
+    const int at = SeriesModel::pointAt(*data, session.cursor());
     const auto record = at >= 0 ? data->records[static_cast<std::size_t>(at)] : 0;
     if (!best.isEmpty() && record <= newest) continue;
     best = name;
     newest = record;
   }
-  const SeriesData* data = model->series(best);
+  const SeriesData* data = model.series(best);
   if (!data) return;
-  int at = SeriesModel::pointAt(*data, session->cursor());
+  int at = SeriesModel::pointAt(*data, session.cursor());
   // Several points may have been made after the same record: go on until the cursor moves.
   const auto record = at >= 0 ? data->records[static_cast<std::size_t>(at)] : 0;
   do {
@@ -263,15 +265,12 @@ void PlotsView::Private::ask(const QString& format) {
   if (!path.isEmpty()) q->exportTo(path);
 }
 
-PlotsView::PlotsView(SeriesModel* series, PictureModel* pictures, Session* session, QWidget* parent)
-    : Panel(parent), d_(std::make_unique<Private>()) {
-  d_->q = this;
-  d_->model = series;
-  d_->session = session;
+PlotsView::PlotsView(SeriesModel& series, PictureModel& pictures, Session& session, QWidget* parent)
+    : Panel(parent), d_(std::make_unique<Private>(this, series, session)) {
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);
-  d_->pictures = new PicturePages(pictures, session, this);
+  d_->pictures = new PicturePages(&pictures, &session, this);
   d_->makeToolBar(layout);
   d_->chart = new PlotChart;
   d_->chart->setTheme(inspector::Theme::fromPalette(palette()));
@@ -294,15 +293,15 @@ PlotsView::PlotsView(SeriesModel* series, PictureModel* pictures, Session* sessi
   layout->addWidget(d_->stack, 1);
   setFocusProxy(d_->canvas);
   d_->connectAll();
-  connect(pictures, &PictureModel::refused, this, &Panel::failed);
-  d_->chart->setCursorRecord(session->cursor());
+  connect(&pictures, &PictureModel::refused, this, &Panel::failed);
+  d_->chart->setCursorRecord(session.cursor());
   d_->draw();
   d_->fillMenu();
 }
 
 PlotsView::~PlotsView() {
-  d_->model->disconnect(this);
-  d_->session->disconnect(this);
+  d_->model.disconnect(this);
+  d_->session.disconnect(this);
 }
 
 bool PlotsView::isEmpty() const {

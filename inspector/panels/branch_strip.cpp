@@ -38,14 +38,14 @@ Tint tintOf(const Theme& theme, Beside shown) {
 
 }  // namespace
 
-BranchStrip::BranchStrip(Session* session, QWidget* parent)
+BranchStrip::BranchStrip(Session& session, QWidget* parent)
     : QWidget(parent), session_(session), text_(new ElidingLabel(Qt::ElideRight, this)) {
   auto* layout = new QHBoxLayout(this);
   layout->setContentsMargins(side + icon_size + side, 2, side, 2);
   layout->addWidget(text_);
   setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
   setObjectName(QStringLiteral("branchStrip"));
-  connect(session, &Session::lookChanged, this, &BranchStrip::showLook);
+  connect(&session, &Session::lookChanged, this, &BranchStrip::showLook);
   showLook();
 }
 
@@ -54,7 +54,7 @@ QString BranchStrip::text() const {
 }
 
 void BranchStrip::showLook() {
-  const BranchLook& look = session_->look();
+  const BranchLook& look = session_.look();
   setVisible(look.branch != 0);
   if (!look.branch) return;
   text_->setText(sentenceOf(look));
@@ -64,7 +64,7 @@ void BranchStrip::showLook() {
 
 // From the palette of the moment, so that it follows a theme that is switched live.
 void BranchStrip::paintEvent(QPaintEvent*) {
-  const Beside shown = session_->look().shown;
+  const Beside shown = session_.look().shown;
   const Tint tint = tintOf(Theme::fromPalette(palette()), shown);
   QPainter painter(this);
   painter.fillRect(rect(), tint.fill);

@@ -17,7 +17,7 @@ constexpr RecordNumber records_looked_at = 2000;
 
 }  // namespace
 
-ConditionEdit::ConditionEdit(Session* session, QWidget* parent)
+ConditionEdit::ConditionEdit(Session& session, QWidget* parent)
     : QLineEdit(parent),
       session_(session),
       completer_(new QCompleter(this)),
@@ -36,9 +36,9 @@ ConditionEdit::ConditionEdit(Session* session, QWidget* parent)
 
 QStringList ConditionEdit::opNames() const {
   std::set<std::string> names;
-  const RecordNumber last = session_->recordCount();
+  const RecordNumber last = session_.recordCount();
   for (RecordNumber number = last; number > 0 && last - number < records_looked_at; --number)
-    if (const protocol::Record* record = session_->cachedRecord(number)) names.insert(record->op);
+    if (const protocol::Record* record = session_.cachedRecord(number)) names.insert(record->op);
   QStringList list;
   for (const std::string& name : names) list << QString::fromStdString(name);
   return list;

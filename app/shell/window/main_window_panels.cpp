@@ -32,7 +32,8 @@ void MainWindow::buildPanels() {
   cellNames_->setCode([this](const QString& cell, int line) { return codeOfLine(cell, line); });
   docks_ = new PanelDocks(
       this, panelList() << outlinePanel(notebook_, document_),
-      {session_, series_, pictures_, cellNames_, why_, frames_, watches_, breakpoints_, whatIf_}, typing_);
+      {*session_, *series_, *pictures_, *cellNames_, *why_, *frames_, *watches_, *breakpoints_, *whatIf_},
+      typing_);
   connect(why_->model(), &inspector::WhyModel::asked, docks_, [this] { docks_->reveal("why"); });
   connect(whatIf_, &inspector::WhatIfActions::asked, docks_, [this] { docks_->reveal("what_if"); });
   connect(docks_, &PanelDocks::done, this, &MainWindow::tell);

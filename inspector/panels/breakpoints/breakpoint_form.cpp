@@ -39,7 +39,7 @@ QString withPlace(const QString& text, int position, const QString& sentence) {
 
 }  // namespace
 
-BreakpointForm::BreakpointForm(BreakpointsModel* breakpoints, Session* session, QWidget* parent)
+BreakpointForm::BreakpointForm(BreakpointsModel& breakpoints, Session& session, QWidget* parent)
     : QWidget(parent),
       breakpoints_(breakpoints),
       target_(new QLineEdit),
@@ -120,7 +120,7 @@ void BreakpointForm::show(const BreakpointEntry* entry) {
   const quint64 next = entry ? entry->breakpoint.id : 0;
   if (shown_ != 0 && shown_ != next) {
     commit();  // what was typed for the one that is left
-    entry = breakpoints_->find(next);
+    entry = breakpoints_.find(next);
   }
   setVisible(entry != nullptr);
   if (!entry) {
@@ -176,7 +176,7 @@ void BreakpointForm::showProblem(const BreakpointEntry& entry) {
 }
 
 void BreakpointForm::commit() {
-  const BreakpointEntry* entry = breakpoints_->find(shown_);
+  const BreakpointEntry* entry = breakpoints_.find(shown_);
   if (!entry || filling_) return;
   Breakpoint changed = entry->breakpoint;
   changed.target = target_->text().trimmed().toStdString();
@@ -191,7 +191,7 @@ void BreakpointForm::commit() {
   // It was added switched off: now it is known where to stop.
   const bool said = !changed.target.empty() || !changed.condition.empty();
   if (hasTarget(now.kind) && now.target.empty() && now.condition.empty() && said) changed.enabled = true;
-  breakpoints_->change(changed);
+  breakpoints_.change(changed);
 }
 
 }  // namespace tapedeck::inspector

@@ -14,8 +14,7 @@ PanelDescriptor breakpointsPanel() {
   panel.places = {{workspace_debug, {PanelPlace::Area::right, 1, 0, 0.29, 0.46}}};
   panel.minimum = QSize(220, 140);
   panel.create = [](const PanelContext& context) {
-    auto* view = new BreakpointsView(context.breakpoints, context.session, context.cells);
-    return view;
+    return new BreakpointsView(context.breakpoints, context.session, context.cells);
   };
   return panel;
 }

@@ -34,7 +34,7 @@ constexpr KindRow kind_rows[] = {
 
 }  // namespace
 
-BreakpointsView::BreakpointsView(BreakpointsModel* breakpoints, Session* session, CellNames* cells,
+BreakpointsView::BreakpointsView(BreakpointsModel& breakpoints, Session& session, CellNames& cells,
                                  QWidget* parent)
     : Panel(parent),
       breakpoints_(breakpoints),
@@ -51,8 +51,8 @@ BreakpointsView::BreakpointsView(BreakpointsModel* breakpoints, Session* session
   layout->addWidget(list_, 1);
   layout->addWidget(form_);
   setFocusProxy(list_);
-  connect(breakpoints_, &BreakpointsModel::changed, this, &BreakpointsView::show);
-  connect(cells_, &CellNames::changed, this, &BreakpointsView::show);
+  connect(&breakpoints_, &BreakpointsModel::changed, this, &BreakpointsView::show);
+  connect(&cells_, &CellNames::changed, this, &BreakpointsView::show);
   show();
 }
 
@@ -81,7 +81,7 @@ void BreakpointsView::makeList() {
   });
   connect(list_, &QTreeWidget::itemChanged, this, [this](QTreeWidgetItem* row, int column) {
     if (!filling_ && column == What)
-      breakpoints_->setEnabled(row->data(0, id_role).toULongLong(), row->checkState(What) == Qt::Checked);
+      breakpoints_.setEnabled(row->data(0, id_role).toULongLong(), row->checkState(What) == Qt::Checked);
   });
   connect(list_, &QTreeWidget::itemActivated, this, [this] { goTo_->trigger(); });
 }
@@ -94,10 +94,10 @@ void BreakpointsView::makeActions() {
   };
   goTo_ = add(tr("Go to its line"), Qt::ALT | Qt::Key_Return,
               tr("The text cursor goes to the line of this breakpoint"), [this] {
-                const BreakpointEntry* entry = breakpoints_->find(current());
+                const BreakpointEntry* entry = breakpoints_.find(current());
                 if (!entry) return;
                 if (entry->breakpoint.line > 0 || !entry->breakpoint.cell.empty())
-                  breakpoints_->want(entry->breakpoint.id);
+                  breakpoints_.want(entry->breakpoint.id);
                 else
                   form_->focusFirst();
               });
@@ -105,11 +105,11 @@ void BreakpointsView::makeActions() {
       add(tr("Edit"), Qt::Key_F2, tr("Type this breakpoint's condition"), [this] { form_->focusFirst(); });
   enable_ =
       add(tr("Switch on or off"), Qt::SHIFT | Qt::Key_Space, tr("Whether this breakpoint stops"), [this] {
-        if (const BreakpointEntry* entry = breakpoints_->find(current()))
-          breakpoints_->setEnabled(entry->breakpoint.id, !entry->breakpoint.enabled);
+        if (const BreakpointEntry* entry = breakpoints_.find(current()))
+          breakpoints_.setEnabled(entry->breakpoint.id, !entry->breakpoint.enabled);
       });
   remove_ = add(tr("Remove"), QKeySequence::Delete, tr("Take this breakpoint away"),
-                [this] { breakpoints_->remove(current()); });
+                [this] { breakpoints_.remove(current()); });
   for (const KindRow& row : kind_rows) {
     QAction* const action =
         addKeyedAction(this, tr(row.text), {QKeySequence(QString::fromLatin1(row.key))}, tr(row.tip));
@@ -145,13 +145,13 @@ void BreakpointsView::makeBar(QBoxLayout* layout) {
   auto* failures =
       button(tr("Exceptions"), tr("Stop at an op that fails, before the program hears of it (Ctrl+Shift+F8)"),
              "stopAtExceptions");
-  connect(odd, &QCheckBox::clicked, breakpoints_, &BreakpointsModel::setStopAtNotFinite);
-  connect(failures, &QCheckBox::clicked, breakpoints_, &BreakpointsModel::setStopAtExceptions);
+  connect(odd, &QCheckBox::clicked, &breakpoints_, &BreakpointsModel::setStopAtNotFinite);
+  connect(failures, &QCheckBox::clicked, &breakpoints_, &BreakpointsModel::setStopAtExceptions);
   const auto follow = [this, odd, failures] {
-    odd->setChecked(breakpoints_->stopsAtNotFinite());
-    failures->setChecked(breakpoints_->stopsAtExceptions());
+    odd->setChecked(breakpoints_.stopsAtNotFinite());
+    failures->setChecked(breakpoints_.stopsAtExceptions());
   };
-  connect(breakpoints_, &BreakpointsModel::changed, this, follow);
+  connect(&breakpoints_, &BreakpointsModel::changed, this, follow);
   follow();
   layout->addLayout(bar);
 }
@@ -161,7 +161,7 @@ void BreakpointsView::addOf(BreakpointKind kind) {
   breakpoint.kind = kind;
   // Else a program that runs stops at its next op, before anyone could type which.
   breakpoint.enabled = !BreakpointForm::hasTarget(kind);
-  const quint64 id = breakpoints_->add(std::move(breakpoint));
+  const quint64 id = breakpoints_.add(std::move(breakpoint));
   for (int i = 0; i < list_->topLevelItemCount(); ++i)
     if (list_->topLevelItem(i)->data(0, id_role).toULongLong() == id)
       list_->setCurrentItem(list_->topLevelItem(i));
@@ -171,7 +171,7 @@ void BreakpointsView::addOf(BreakpointKind kind) {
 
 QString BreakpointsView::placeOf(const Breakpoint& breakpoint) const {
   const QString cell =
-      breakpoint.cell.empty() ? QString() : cells_->name(QString::fromStdString(breakpoint.cell));
+      breakpoint.cell.empty() ? QString() : cells_.name(QString::fromStdString(breakpoint.cell));
   const QString text = breakpointText(breakpoint);
   return cell.isEmpty() ? text : QStringLiteral("%1, %2").arg(cell, text);
 }
@@ -181,7 +181,7 @@ void BreakpointsView::showRow(QTreeWidgetItem* row, const BreakpointEntry& entry
   row->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsUserCheckable);
   row->setData(0, id_role, QVariant::fromValue<qulonglong>(breakpoint.id));
   row->setCheckState(What, breakpoint.enabled ? Qt::Checked : Qt::Unchecked);
-  const bool stopped = breakpoints_->stoppedBy(breakpoint.id);
+  const bool stopped = breakpoints_.stoppedBy(breakpoint.id);
   const QString sign = stopped                                                  ? QStringLiteral("▶ ")
                        : !entry.problem.isEmpty()                               ? QStringLiteral("✗ ")
                        : !entry.note.isEmpty()                                  ? QStringLiteral("⚠ ")
@@ -203,7 +203,7 @@ void BreakpointsView::showRow(QTreeWidgetItem* row, const BreakpointEntry& entry
   row->setFont(What, letters);
   QStringList tips;
   for (const QString& text : {entry.problem, entry.note,
-                              stopped ? QString::fromStdString(session_->status().stop_reason) : QString()})
+                              stopped ? QString::fromStdString(session_.status().stop_reason) : QString()})
     if (!text.isEmpty()) tips << text;
   for (int column = 0; column < ColumnCount; ++column) row->setToolTip(column, tips.join(u'\n'));
 }
@@ -212,7 +212,7 @@ void BreakpointsView::show() {
   filling_ = true;
   const quint64 selected = current();
   std::vector<const BreakpointEntry*> shown;
-  for (const BreakpointEntry& entry : breakpoints_->all())
+  for (const BreakpointEntry& entry : breakpoints_.all())
     if (!entry.passing) shown.push_back(&entry);
   while (list_->topLevelItemCount() > static_cast<int>(shown.size()))
     delete list_->takeTopLevelItem(list_->topLevelItemCount() - 1);
@@ -229,7 +229,7 @@ void BreakpointsView::show() {
 }
 
 void BreakpointsView::showForm() {
-  form_->show(breakpoints_->find(current()));
+  form_->show(breakpoints_.find(current()));
 }
 
 quint64 BreakpointsView::current() const {

@@ -293,11 +293,11 @@ void CompareView::Private::widths() {
   }
 }
 
-CompareView::CompareView(Session* session, CellNames* cells, QWidget* parent)
+CompareView::CompareView(Session& session, CellNames& cells, QWidget* parent)
     : SessionPanel(session, parent), d_(std::make_unique<Private>()) {
   d_->view = this;
-  d_->model = new CompareModel(session, cells, this);
-  d_->rows = new CompareRows(d_->model, cells, this);
+  d_->model = new CompareModel(&session, &cells, this);
+  d_->rows = new CompareRows(d_->model, &cells, this);
   d_->bar = new CompareBar(d_->model, this);
   d_->strip = new CompareStrip(d_->model, this);
   d_->makeTable();
@@ -315,8 +315,8 @@ CompareView::CompareView(Session* session, CellNames* cells, QWidget* parent)
   setFocusProxy(d_->table);
   for (QWidget* part : std::initializer_list<QWidget*>{d_->table, d_->split}) part->installEventFilter(this);
   d_->connectAll();
-  connect(session, &Session::statusChanged, this, [this] { d_->enableMoments(); });
-  connect(session, &Session::lookChanged, this, [this] { d_->showState(); });
+  connect(&session, &Session::statusChanged, this, [this] { d_->enableMoments(); });
+  connect(&session, &Session::lookChanged, this, [this] { d_->showState(); });
   d_->showState();
 }
 

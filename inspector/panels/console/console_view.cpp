@@ -21,8 +21,8 @@ constexpr int most_lines = 5000;
 
 }  // namespace
 
-ConsoleView::ConsoleView(Session* session, FramesModel* frames, QWidget* parent)
-    : Panel(parent), session_(session), frames_(frames), model_(new ConsoleModel(session, frames, this)) {
+ConsoleView::ConsoleView(Session& session, FramesModel& frames, QWidget* parent)
+    : Panel(parent), session_(session), frames_(frames), model_(new ConsoleModel(&session, &frames, this)) {
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(4, 4, 4, 4);
   layout->setSpacing(4);
@@ -70,8 +70,8 @@ ConsoleView::ConsoleView(Session* session, FramesModel* frames, QWidget* parent)
     stop->setEnabled(model_->running());
     look();
   });
-  connect(frames, &FramesModel::placeChanged, this, &ConsoleView::look);
-  connect(session, &Session::liveChanged, this, &ConsoleView::look);
+  connect(&frames, &FramesModel::placeChanged, this, &ConsoleView::look);
+  connect(&session, &Session::liveChanged, this, &ConsoleView::look);
   look();
 }
 
@@ -118,9 +118,9 @@ void ConsoleView::say(ConsoleModel::Part part, const QString& text) {
 }
 
 void ConsoleView::look() {
-  const bool empty = !session_->live() && frames_->placeText().isEmpty();
+  const bool empty = !session_.live() && frames_.placeText().isEmpty();
   if (std::exchange(empty_, empty) != empty) emit emptyChanged();
-  place_->setText(model_->running() ? tr("It runs the code; Ctrl+. stops it") : frames_->placeText());
+  place_->setText(model_->running() ? tr("It runs the code; Ctrl+. stops it") : frames_.placeText());
   place_->setVisible(!place_->text().isEmpty());
 }
 

@@ -31,8 +31,10 @@ constexpr int most_listed_rows = 4, most_sentence_lines = 4;
 }  // namespace
 
 struct HealthView::Private {
-  HealthView* view = nullptr;
-  CellNames* cells = nullptr;
+  Private(HealthView* view, CellNames& cells) : view(view), cells(cells) {}
+
+  HealthView* view;
+  CellNames& cells;
   HealthModel* model = nullptr;
   ElidingLabel* sampling = nullptr;
   SentenceArea* sentence = nullptr;
@@ -156,7 +158,7 @@ void HealthView::Private::connectAll() {
   QObject::connect(pairs, &QTableView::activated, view, goToPair);
   QObject::connect(model, &HealthModel::changed, view, [this] { showState(); });
   QObject::connect(model, &HealthModel::findingsChanged, view, [this] { showFindings(); });
-  QObject::connect(cells, &CellNames::changed, view, [this] { showFindings(); });
+  QObject::connect(&cells, &CellNames::changed, view, [this] { showFindings(); });
 }
 
 // ---- what is shown
@@ -164,7 +166,7 @@ void HealthView::Private::connectAll() {
 QString HealthView::Private::where(const protocol::HealthFinding& finding) const {
   QString text;
   if (!finding.cell.empty())
-    text = cells->name(QString::fromStdString(finding.cell));
+    text = cells.name(QString::fromStdString(finding.cell));
   else if (!finding.file.empty())
     text = QFileInfo(QString::fromStdString(finding.file)).fileName();
   if (finding.line) text += (text.isEmpty() ? tr("line %1") : tr(" line %1")).arg(finding.line);
@@ -252,11 +254,9 @@ void HealthView::Private::fit() {
                            std::min(rows, most) * findings->sizeHintForRow(0));
 }
 
-HealthView::HealthView(Session* session, CellNames* cells, QWidget* parent)
-    : SessionPanel(session, parent), d_(std::make_unique<Private>()) {
-  d_->view = this;
-  d_->cells = cells;
-  d_->model = new HealthModel(session, this);
+HealthView::HealthView(Session& session, CellNames& cells, QWidget* parent)
+    : SessionPanel(session, parent), d_(std::make_unique<Private>(this, cells)) {
+  d_->model = new HealthModel(&session, this);
   d_->makeActions();
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);

@@ -311,10 +311,10 @@ struct MemoryView::Private {
   }
 };
 
-MemoryView::MemoryView(Session* session, QWidget* parent)
+MemoryView::MemoryView(Session& session, QWidget* parent)
     : SessionPanel(session, parent), d_(std::make_unique<Private>()) {
   d_->view = this;
-  d_->model = new MemoryModel(session, this);
+  d_->model = new MemoryModel(&session, this);
   d_->chart = new MemoryChart(d_->model, this);
   d_->growth = d_->makeText("memoryGrowth");
   d_->growth->setCursor(Qt::PointingHandCursor);

@@ -16,10 +16,10 @@ PanelDescriptor opsPanel() {
   panel.minimum = QSize(220, 140);
   panel.create = [](const PanelContext& context) {
     auto* view = new TimelineView(context.session);
-    view->setCellLabels(context.cells->all());
+    view->setCellLabels(context.cells.all());
     view->setWhy(context.why);
-    QObject::connect(context.cells, &CellNames::changed, view,
-                     [view, cells = context.cells] { view->setCellLabels(cells->all()); });
+    QObject::connect(&context.cells, &CellNames::changed, view,
+                     [view, cells = &context.cells] { view->setCellLabels(cells->all()); });
     return view;
   };
   return panel;

@@ -23,18 +23,20 @@ constexpr int filter_clear_button = 40;  ///< what a line's clear button and fra
 }  // namespace
 
 struct TimelineView::Private {
+  Private(TimelineView* q, Session& session) : q(q), session(session) {}
+
   TimelineView* q;
-  Session* session;
+  Session& session;
   RecordsModel* model = nullptr;
   RowTable* table = nullptr;
   TimelineDelegate* delegate = nullptr;
-  QLineEdit* filter;
-  QButtonGroup* directions;
-  QLabel* progress;
-  TimelineColumns* columns;
-  QAction *find, *copy, *forward, *byOp, *follow;
+  QLineEdit* filter = nullptr;
+  QButtonGroup* directions = nullptr;
+  QLabel* progress = nullptr;
+  TimelineColumns* columns = nullptr;
+  QAction *find = nullptr, *copy = nullptr, *forward = nullptr, *byOp = nullptr, *follow = nullptr;
   QList<QAction*> directionActions;
-  WhyActions* why = nullptr;
+  WhyActions* why = nullptr;  ///< until setWhy
   QTimer filterTimer;
   bool syncing = false;
 
@@ -50,7 +52,7 @@ struct TimelineView::Private {
   void currentRowChanged(const QModelIndex& current);
   void showMenu(QPoint at);
   const protocol::Record* currentRecord() const {
-    return session->cachedRecord(model->recordAt(table->currentIndex().row()));
+    return session.cachedRecord(model->recordAt(table->currentIndex().row()));
   }
 };
 
@@ -133,7 +135,7 @@ void TimelineView::Private::makeActions() {
                    QObject::tr("Filter by this op's name"), &TimelineView::filterByCurrentOp);
   follow = addKeyedAction(table, QObject::tr("Follow the session"), {Qt::CTRL | Qt::Key_End},
                           QObject::tr("Go to the newest op and stay with it"));
-  QObject::connect(follow, &QAction::triggered, session, &Session::follow);
+  QObject::connect(follow, &QAction::triggered, &session, &Session::follow);
   find = addKeyedAction(q, QObject::tr("Filter"), {QKeySequence::Find}, QObject::tr("Type a filter"));
   QObject::connect(find, &QAction::triggered, q, &TimelineView::focusFilter);
   auto* escape = new QShortcut(QKeySequence(Qt::Key_Escape), filter, nullptr, nullptr, Qt::WidgetShortcut);
@@ -160,7 +162,7 @@ void TimelineView::Private::connectModels() {
   QObject::connect(table, &QAbstractItemView::clicked, q,
                    [this](const QModelIndex& clicked) { currentRowChanged(clicked); });
   QObject::connect(table, &QWidget::customContextMenuRequested, q, [this](QPoint at) { showMenu(at); });
-  QObject::connect(session, &Session::cursorChanged, q, [this] { showCursor(true); });
+  QObject::connect(&session, &Session::cursorChanged, q, [this] { showCursor(true); });
   QObject::connect(model, &QAbstractItemModel::rowsInserted, q, [this] {
     showProgress();
     if (model->filtered()) showCursor(false);
@@ -173,10 +175,10 @@ void TimelineView::Private::connectModels() {
     showCursor(false);
   });
   QObject::connect(model, &QAbstractItemModel::modelReset, q, [this] { showProgress(); });
-  QObject::connect(session, &Session::cleared, q, [this] { columns->restart(); });
-  QObject::connect(session, &Session::recordsChanged, q, [this] { columns->fit(session->recordCount()); });
-  QObject::connect(session, &Session::statusChanged, q, [this] {
-    columns->fit(session->recordCount());
+  QObject::connect(&session, &Session::cleared, q, [this] { columns->restart(); });
+  QObject::connect(&session, &Session::recordsChanged, q, [this] { columns->fit(session.recordCount()); });
+  QObject::connect(&session, &Session::statusChanged, q, [this] {
+    columns->fit(session.recordCount());
     showProgress();
   });
   QObject::connect(model, &RecordsModel::filterProgress, q, [this] { showProgress(); });
@@ -192,7 +194,7 @@ void TimelineView::Private::applyFilter() {
 }
 
 void TimelineView::Private::showProgress() {
-  const quint64 total = session->recordCount();
+  const quint64 total = session.recordCount();
   progress->setVisible(model->filtered());
   if (model->filtered()) {
     QString text =
@@ -203,7 +205,7 @@ void TimelineView::Private::showProgress() {
     if (!problem.empty()) text += u'\n' + QString::fromStdString(problem);
     progress->setText(text);
   }
-  if (total == 0 && !session->status().recording) {
+  if (total == 0 && !session.status().recording) {
     table->setPlaceholder(
         QObject::tr("Recording is off, so ops leave no rows. Session, Recording turns it on again."));
   } else if (total == 0) {
@@ -217,7 +219,7 @@ void TimelineView::Private::showProgress() {
 }
 
 void TimelineView::Private::showCursor(bool scroll) {
-  const RecordNumber cursor = session->cursor();
+  const RecordNumber cursor = session.cursor();
   const int row = model->rowOf(cursor);
   QItemSelectionModel* selection = table->selectionModel();
   syncing = true;
@@ -240,7 +242,7 @@ void TimelineView::Private::showCursor(bool scroll) {
 
 void TimelineView::Private::currentRowChanged(const QModelIndex& current) {
   if (syncing || !current.isValid()) return;
-  if (const RecordNumber number = model->recordAt(current.row())) session->setCursor(number);
+  if (const RecordNumber number = model->recordAt(current.row())) session.setCursor(number);
 }
 
 void TimelineView::Private::showMenu(QPoint at) {
@@ -263,11 +265,9 @@ void TimelineView::Private::showMenu(QPoint at) {
   for (QAction* action : {copy, byOp, forward}) action->setEnabled(true);  // their keys check by themselves
 }
 
-TimelineView::TimelineView(Session* session, QWidget* parent)
-    : SessionPanel(session, parent), d_(std::make_unique<Private>()) {
-  d_->q = this;
-  d_->session = session;
-  d_->model = new RecordsModel(session, this);
+TimelineView::TimelineView(Session& session, QWidget* parent)
+    : SessionPanel(session, parent), d_(std::make_unique<Private>(this, session)) {
+  d_->model = new RecordsModel(&session, this);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(4, 4, 4, 4);
   layout->setSpacing(4);
@@ -302,8 +302,8 @@ void TimelineView::setCellLabels(const QHash<QString, QString>& labels) {
   d_->model->setCellLabels(labels);
 }
 
-void TimelineView::setWhy(WhyActions* why) {
-  d_->why = why;
+void TimelineView::setWhy(WhyActions& why) {
+  d_->why = &why;
 }
 
 QString TimelineView::selectedText() const {
@@ -332,7 +332,7 @@ void TimelineView::copySelected() {
 
 void TimelineView::goToForward() {
   const protocol::Record* record = d_->currentRecord();
-  if (record && record->forward) d_->session->setCursor(record->forward);
+  if (record && record->forward) d_->session.setCursor(record->forward);
 }
 
 void TimelineView::filterByCurrentOp() {

@@ -17,7 +17,7 @@ PanelDescriptor tapePanel() {
   panel.minimum = QSize(240, 160);
   panel.create = [](const PanelContext& context) {
     auto* view = new TapeView(context.session);
-    view->setCellName([cells = context.cells](const QString& id) { return cells->name(id); });
+    view->setCellName([cells = &context.cells](const QString& id) { return cells->name(id); });
     view->setWhy(context.why);
     return view;
   };

@@ -31,8 +31,10 @@ constexpr int running_interval_ms = 120;
 }  // namespace
 
 struct TapeView::Private {
-  TapeView* view = nullptr;
-  Session* session = nullptr;
+  Private(TapeView* view, Session& session) : view(view), session(session) {}
+
+  TapeView* view;
+  Session& session;
   TapeGraphModel* model = nullptr;
   TapeCanvas* canvas = nullptr;
   LayoutWorker* worker = nullptr;
@@ -70,7 +72,7 @@ struct TapeView::Private {
   void graphChanged() {
     waiting = true;
     if (!view->isVisible()) return;
-    const bool stopped = session->status().gate == protocol::GateState::stopped;
+    const bool stopped = session.status().gate == protocol::GateState::stopped;
     if (stopped || !pause->isActive()) layOut();
   }
 
@@ -106,24 +108,22 @@ struct TapeView::Private {
   QString emptySentence() const {
     if (!model->problem().isEmpty()) return model->problem();
     if (model->loading()) return tr("Fetching the tape …");
-    if (session->recordCount() == 0) return tr("No op has run yet. Run a cell, or step into one with F10.");
+    if (session.recordCount() == 0) return tr("No op has run yet. Run a cell, or step into one with F10.");
     return tr("Nothing is on the tape here.");
   }
 
   QStringList details(const GraphNode& node) const {
-    const protocol::Record* record = node.record ? session->cachedRecord(node.record) : nullptr;
-    const protocol::TensorInfo* tensor = node.tensor ? session->tensor(node.tensor) : nullptr;
+    const protocol::Record* record = node.record ? session.cachedRecord(node.record) : nullptr;
+    const protocol::TensorInfo* tensor = node.tensor ? session.tensor(node.tensor) : nullptr;
     std::optional<protocol::Record> shown;
-    if (record) shown = session->looked(*record);  // with the values of what is looked at
+    if (record) shown = session.looked(*record);  // with the values of what is looked at
     return nodeDetails(node, shown ? &*shown : nullptr, tensor, cell_name);
   }
 };
 
-TapeView::TapeView(Session* session, QWidget* parent)
-    : SessionPanel(session, parent), d_(std::make_unique<Private>()) {
-  d_->view = this;
-  d_->session = session;
-  d_->model = new TapeGraphModel(session, this);
+TapeView::TapeView(Session& session, QWidget* parent)
+    : SessionPanel(session, parent), d_(std::make_unique<Private>(this, session)) {
+  d_->model = new TapeGraphModel(&session, this);
   d_->worker = new LayoutWorker(this);
   d_->canvas = new TapeCanvas(this);
   d_->bar = new QToolBar(this);
@@ -158,11 +158,11 @@ TapeView::TapeView(Session* session, QWidget* parent)
     if (d_->waiting && isVisible()) d_->layOut();
   });
   connect(d_->worker, &LayoutWorker::finished, d_->canvas, &TapeCanvas::showGraph);
-  connect(d_->canvas, &TapeCanvas::recordPicked, session, &Session::setCursor);
+  connect(d_->canvas, &TapeCanvas::recordPicked, &session, &Session::setCursor);
   connect(d_->canvas, &TapeCanvas::morePicked, d_->model, &TapeGraphModel::showAround);
-  connect(d_->canvas, &TapeCanvas::tensorPicked, session, &Session::pickTensor);
-  connect(session, &Session::cleared, this, [this] { d_->graphChanged(); });
-  connect(session, &Session::statusChanged, this, [this] {
+  connect(d_->canvas, &TapeCanvas::tensorPicked, &session, &Session::pickTensor);
+  connect(&session, &Session::cleared, this, [this] { d_->graphChanged(); });
+  connect(&session, &Session::statusChanged, this, [this] {
     if (isVisible()) d_->canvas->setEmptySentence(d_->emptySentence());
   });
   d_->updateSummary();
@@ -180,21 +180,21 @@ void TapeView::setCellName(std::function<QString(const QString&)> name) {
   d_->cell_name = std::move(name);
 }
 
-void TapeView::setWhy(WhyActions* why) {
-  connect(d_->canvas, &TapeCanvas::menuAsked, this, [this, why](const GraphNode& node, QPoint at) {
+void TapeView::setWhy(WhyActions& why) {
+  connect(d_->canvas, &TapeCanvas::menuAsked, this, [this, &why](const GraphNode& node, QPoint at) {
     WhySubject subject;
-    const protocol::Record* record = node.record ? d_->session->cachedRecord(node.record) : nullptr;
+    const protocol::Record* record = node.record ? d_->session.cachedRecord(node.record) : nullptr;
     if (record)
       subject = whySubjectOf(*record);
     else
       subject.tensor = node.leaf;
-    why->model()->setSubject(subject);
+    why.model()->setSubject(subject);
     QMenu menu(this);
-    why->addTo(&menu);
+    why.addTo(&menu);
     menu.exec(at);
   });
-  const auto mark = [this, why] { d_->canvas->setPath(why->model()->path()); };
-  connect(why->model(), &WhyModel::changed, this, mark);
+  const auto mark = [this, &why] { d_->canvas->setPath(why.model()->path()); };
+  connect(why.model(), &WhyModel::changed, this, mark);
   mark();
 }
 

@@ -101,7 +101,7 @@ struct TensorView::Private {
     auto* layout = new QVBoxLayout;
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
-    layout->addWidget(new BranchStrip(model->session(), view));
+    layout->addWidget(new BranchStrip(*model->session(), view));
     layout->addWidget(chips);
     layout->addWidget(title);
     layout->addWidget(controls);
@@ -190,11 +190,11 @@ struct TensorView::Private {
   }
 };
 
-TensorView::TensorView(Session* session, QWidget* parent)
+TensorView::TensorView(Session& session, QWidget* parent)
     : SessionPanel(session, parent), d_(std::make_unique<Private>()) {
   d_->view = this;
-  d_->model = new TensorModel(session, this);
-  d_->pins = new PinsModel(session, this);
+  d_->model = new TensorModel(&session, this);
+  d_->pins = new PinsModel(&session, this);
   d_->canvas = new TensorCanvas(d_->model, this);
   d_->canvas->setMinimumSize(80, 48);  // the controls above it are worth more in a small panel
   d_->makeChips();
@@ -208,7 +208,7 @@ TensorView::TensorView(Session* session, QWidget* parent)
   setLayout(d_->layOut());
   setFocusProxy(d_->canvas);
   d_->connectAll();
-  connect(session, &Session::elementPicked, this,
+  connect(&session, &Session::elementPicked, this,
           [this](const protocol::TensorInfo& tensor, const std::vector<std::int64_t>& element) {
             if (d_->model->tensor() && d_->model->tensor()->id == tensor.id)
               selectElement(*d_->model, *d_->canvas, element);
@@ -246,16 +246,16 @@ QList<HandledKeys> TensorView::handledKeys() const {
           {{Qt::Key_F}, tr("Heat map: show all of it")}};
 }
 
-void TensorView::setWhy(WhyActions* why) {
+void TensorView::setWhy(WhyActions& why) {
   auto* line = new QAction(this);
   line->setSeparator(true);
   d_->canvas->addAction(line);
-  d_->canvas->addActions(why->actions());
-  const auto tell = [this, model = why->model()] { model->setSubject(whySubject(*d_->model, *d_->canvas)); };
-  connect(d_->model, &TensorModel::chipsChanged, why, tell);
-  connect(d_->model, &TensorModel::layoutChanged, why, tell);
-  connect(d_->canvas, &TensorCanvas::selectionChanged, why, tell);
-  connect(d_->canvas, &TensorCanvas::modeChanged, why, tell);
+  d_->canvas->addActions(why.actions());
+  const auto tell = [this, model = why.model()] { model->setSubject(whySubject(*d_->model, *d_->canvas)); };
+  connect(d_->model, &TensorModel::chipsChanged, &why, tell);
+  connect(d_->model, &TensorModel::layoutChanged, &why, tell);
+  connect(d_->canvas, &TensorCanvas::selectionChanged, &why, tell);
+  connect(d_->canvas, &TensorCanvas::modeChanged, &why, tell);
   tell();
 }
 

@@ -21,9 +21,11 @@
 namespace tapedeck::inspector {
 
 struct TimeView::Private {
-  TimeView* view = nullptr;
-  Session* session = nullptr;
-  CellNames* cells = nullptr;
+  Private(TimeView* view, Session& session, CellNames& cells) : view(view), session(session), cells(cells) {}
+
+  TimeView* view;
+  Session& session;
+  CellNames& cells;
   ProfileModel* model = nullptr;
   TrackCanvas* track = nullptr;
   FlameCanvas* flame = nullptr;
@@ -64,7 +66,7 @@ struct TimeView::Private {
   void enter();
   void askTrace();
   CellName cellName() const {
-    return [names = cells](const QString& id) { return names->name(id); };
+    return [names = &cells](const QString& id) { return names->name(id); };
   }
 };
 
@@ -79,9 +81,9 @@ void TimeView::Private::makeBar(QVBoxLayout* layout) {
     tips << QStringLiteral("%1 (%2)").arg(page.tip, page.key.toString(QKeySequence::NativeText));
   }
   bar->addWidget(segmentRow(pageButtons, names, tips, view));
-  bar->addWidget(new RunsBox(model, cells, view));
+  bar->addWidget(new RunsBox(model, &cells, view));
   layout->addLayout(bar);
-  summary = new RunSentence(model, cells, view);
+  summary = new RunSentence(model, &cells, view);
   layout->addWidget(summary);
 }
 
@@ -126,9 +128,9 @@ void TimeView::Private::makeActions() {
   clear = add(tr("Take the selection back"), {Qt::Key_X}, tr("All figures are of the whole run again"),
               [this] { model->setSelection(std::nullopt); });
   clear->setEnabled(false);
-  add(tr("Next op"), {Qt::Key_J}, tr("Move the cursor to the next op"), [this] { session->stepCursor(1); });
+  add(tr("Next op"), {Qt::Key_J}, tr("Move the cursor to the next op"), [this] { session.stepCursor(1); });
   add(tr("Previous op"), {Qt::Key_K}, tr("Move the cursor to the op before"),
-      [this] { session->stepCursor(-1); });
+      [this] { session.stepCursor(-1); });
   add(tr("Longest gap"), {Qt::Key_H}, tr("Go to where Python took the longest between two ops"),
       [this] { goToLargestGap(); });
   add(tr("Go to the slowest"), {Qt::Key_Return, Qt::Key_Enter},
@@ -161,8 +163,8 @@ void TimeView::Private::connectAll() {
   });
   for (const auto signal : {&ProfileModel::overviewChanged, &ProfileModel::spanChanged})
     QObject::connect(model, signal, view, [this] { clear->setEnabled(model->selection().has_value()); });
-  QObject::connect(session, &Session::recordsChanged, view, [this] { showAwaited(); });
-  QObject::connect(session, &Session::cleared, view, [this] { awaited.reset(); });
+  QObject::connect(&session, &Session::recordsChanged, view, [this] { showAwaited(); });
+  QObject::connect(&session, &Session::cleared, view, [this] { awaited.reset(); });
   QObject::connect(writer, &TraceExport::progressed, view, [this](double share) {
     emit view->done(tr("Writing the trace, %1").arg(shareText(share)));
   });
@@ -193,7 +195,7 @@ void TimeView::Private::stepGroup() {
 }
 
 void TimeView::Private::goTo(RecordNumber record) {
-  if (record != 0) session->setCursor(record);
+  if (record != 0) session.setCursor(record);
 }
 
 // The track shows the op before the gap, the gap, and the op behind it.
@@ -208,7 +210,7 @@ void TimeView::Private::goToLargestGap() {
 }
 
 void TimeView::Private::showAwaited() {
-  const protocol::Record* record = awaited ? session->record(awaited->record) : nullptr;
+  const protocol::Record* record = awaited ? session.record(awaited->record) : nullptr;
   if (!record) return;  // it is on its way
   const qint64 end = record->start_ns + record->call_ns;
   // A gap up to a cell's end lies behind its record.
@@ -243,23 +245,20 @@ void TimeView::Private::askTrace() {
   if (!path.isEmpty()) view->exportTrace(path);
 }
 
-TimeView::TimeView(Session* session, CellNames* cells, QWidget* parent)
-    : SessionPanel(session, parent), d_(std::make_unique<Private>()) {
-  d_->view = this;
-  d_->session = session;
-  d_->cells = cells;
-  d_->model = new ProfileModel(session, this);
-  d_->writer = new TraceExport(session, this);
+TimeView::TimeView(Session& session, CellNames& cells, QWidget* parent)
+    : SessionPanel(session, parent), d_(std::make_unique<Private>(this, session, cells)) {
+  d_->model = new ProfileModel(&session, this);
+  d_->writer = new TraceExport(&session, this);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);
   d_->makeBar(layout);
   d_->pages = new QStackedWidget(this);
   d_->track = new TrackCanvas(d_->model, d_->cellName(), this);
-  d_->flame = new FlameCanvas(d_->model, cells, this);
+  d_->flame = new FlameCanvas(d_->model, &cells, this);
   d_->pages->addWidget(d_->track);
   d_->pages->addWidget(d_->flame);
-  d_->totals = new TotalsPage(d_->model, cells, this);
+  d_->totals = new TotalsPage(d_->model, &cells, this);
   d_->pages->addWidget(d_->totals);
   d_->roofline = new RooflineCanvas(d_->model, this);
   d_->pages->addWidget(d_->roofline);

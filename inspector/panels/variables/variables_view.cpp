@@ -18,12 +18,12 @@
 
 namespace tapedeck::inspector {
 
-VariablesView::VariablesView(Session* session, FramesModel* frames, WatchModel* watches, QWidget* parent)
+VariablesView::VariablesView(Session& session, FramesModel& frames, WatchModel& watches, QWidget* parent)
     : Panel(parent),
       session_(session),
       frames_(frames),
       watches_(watches),
-      model_(new VariablesModel(session, frames, this)),
+      model_(new VariablesModel(&session, &frames, this)),
       proxy_(new ValueFilter(model_, this)) {
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(4, 4, 4, 4);
@@ -46,10 +46,10 @@ VariablesView::VariablesView(Session* session, FramesModel* frames, WatchModel* 
   makeActions();
   setFocusProxy(table_);
   for (const auto signal : {&Session::statusChanged, &Session::cleared})
-    connect(session, signal, this, &VariablesView::look);
-  connect(session, &Session::liveChanged, this, &VariablesView::look);
-  connect(frames, &FramesModel::placeChanged, this, &VariablesView::showPlace);
-  connect(frames, &FramesModel::currentChanged, this, &VariablesView::showPlace);
+    connect(&session, signal, this, &VariablesView::look);
+  connect(&session, &Session::liveChanged, this, &VariablesView::look);
+  connect(&frames, &FramesModel::placeChanged, this, &VariablesView::showPlace);
+  connect(&frames, &FramesModel::currentChanged, this, &VariablesView::showPlace);
   look();
   showPlace();
 }
@@ -86,7 +86,7 @@ void VariablesView::makeVariables() {
 }
 
 void VariablesView::makeWatches() {
-  watchTable_ = new ValueView(watches_, watches_, this);
+  watchTable_ = new ValueView(&watches_, &watches_, this);
   watchTable_->setObjectName(QStringLiteral("watches"));
   watchTable_->setAccessibleName(tr("Watch expressions"));
   watchTable_->setHeaderHidden(true);
@@ -98,12 +98,12 @@ void VariablesView::makeWatches() {
       "A Python expression, evaluated in the current frame at each stop and after each cell (Ctrl+Shift+E).\n"
       "It is code: what it changes is changed. Its ops are neither recorded nor stopped."));
   connect(watch_, &QLineEdit::returnPressed, this, [this] {
-    watches_->add(watch_->text());
+    watches_.add(watch_->text());
     watch_->clear();
   });
-  connectTree(watches_);
+  connectTree(&watches_);
   for (const auto signal : {&QAbstractItemModel::rowsInserted, &QAbstractItemModel::rowsRemoved})
-    connect(watches_, signal, this, &VariablesView::fit);
+    connect(&watches_, signal, this, &VariablesView::fit);
   connect(watchTable_, &QTreeView::expanded, this, &VariablesView::fit);
   connect(watchTable_, &QTreeView::collapsed, this, &VariablesView::fit);
 }
@@ -113,16 +113,16 @@ void VariablesView::makeStack() {
   stack_ = new QListView(this);
   stack_->setObjectName(QStringLiteral("callStack"));
   stack_->setAccessibleName(tr("Call stack"));
-  stack_->setModel(frames_);
+  stack_->setModel(&frames_);
   stack_->setUniformItemSizes(true);
   stack_->setEditTriggers(QAbstractItemView::NoEditTriggers);
   moreFrames_ = new QPushButton(this);
   moreFrames_->setFlat(true);
   moreFrames_->setToolTip(tr("Fetch more frames (Space)"));
-  connect(moreFrames_, &QPushButton::clicked, frames_, &FramesModel::fetchMoreFrames);
-  connect(stack_->selectionModel(), &QItemSelectionModel::currentRowChanged, frames_,
+  connect(moreFrames_, &QPushButton::clicked, &frames_, &FramesModel::fetchMoreFrames);
+  connect(stack_->selectionModel(), &QItemSelectionModel::currentRowChanged, &frames_,
           [this](const QModelIndex& index) {
-            if (index.isValid()) frames_->setCurrent(index.row());
+            if (index.isValid()) frames_.setCurrent(index.row());
           });
 }
 
@@ -131,12 +131,12 @@ void VariablesView::fit() {
   const int line = fontMetrics().height() + 4;
   const int most = std::max(3, height() / 4 / line);
   int watched = 0;
-  for (QModelIndex at = watches_->index(0, 0); at.isValid() && watched < most; ++watched)
+  for (QModelIndex at = watches_.index(0, 0); at.isValid() && watched < most; ++watched)
     at = watchTable_->indexBelow(at);
   watchTable_->setVisible(watched > 0);
   const int scrollBar = watchTable_->horizontalScrollBar()->sizeHint().height();
   watchTable_->setFixedHeight(watched * line + scrollBar + 4);
-  const int frames = std::min(frames_->rowCount(), most);
+  const int frames = std::min(frames_.rowCount(), most);
   for (QWidget* part : std::initializer_list<QWidget*>{stackTitle_, stack_}) part->setVisible(frames > 0);
   stack_->setFixedHeight(frames * line + 4);
 }
@@ -166,13 +166,13 @@ void VariablesView::makeValueActions() {
   menu << addPanelAction(this, tr("Copy expression"), Qt::CTRL | Qt::SHIFT | Qt::Key_C,
                          tr("What Python calls the value"), [this] { focusedTable()->copyExpression(); });
   menu << addPanelAction(this, tr("Watch it"), Qt::Key_Insert, tr("Follow this value from stop to stop"),
-                         [this] { watches_->add(focusedTable()->currentExpression()); });
+                         [this] { watches_.add(focusedTable()->currentExpression()); });
   table_->setMenu(menu);
   menu << addPanelAction(watchTable_, tr("Remove the expression"), QKeySequence::Delete,
                          tr("It is evaluated no longer"), [this] {
                            QModelIndex index = watchTable_->currentIndex();
                            while (index.parent().isValid()) index = index.parent();
-                           if (index.isValid()) watches_->remove(index.row());
+                           if (index.isValid()) watches_.remove(index.row());
                          });
   watchTable_->setMenu(menu);
 }
@@ -207,24 +207,24 @@ QList<HandledKeys> VariablesView::handledKeys() const {
 }
 
 void VariablesView::moveFrame(int by) {
-  const int row = frames_->current() + by;
-  if (frames_->frame(row)) stack_->setCurrentIndex(frames_->index(row));
+  const int row = frames_.current() + by;
+  if (frames_.frame(row)) stack_->setCurrentIndex(frames_.index(row));
 }
 
 void VariablesView::look() {
-  const bool empty = !session_->live() && frames_->placeText().isEmpty();
+  const bool empty = !session_.live() && frames_.placeText().isEmpty();
   if (std::exchange(empty_, empty) != empty) emit emptyChanged();
 }
 
 void VariablesView::showPlace() {
   look();
-  place_->setText(frames_->placeText());
+  place_->setText(frames_.placeText());
   place_->setVisible(!place_->text().isEmpty());
-  const int more = frames_->total() - frames_->rowCount();
+  const int more = frames_.total() - frames_.rowCount();
   moreFrames_->setVisible(more > 0);
   moreFrames_->setText(tr("… %1 more frames").arg(countText(static_cast<quint64>(std::max(more, 0)))));
-  if (frames_->currentFrame() && stack_->currentIndex().row() != frames_->current())
-    stack_->setCurrentIndex(frames_->index(frames_->current()));
+  if (frames_.currentFrame() && stack_->currentIndex().row() != frames_.current())
+    stack_->setCurrentIndex(frames_.index(frames_.current()));
   fit();
 }
 
@@ -236,13 +236,13 @@ void VariablesView::resizeEvent(QResizeEvent* event) {
 void VariablesView::showEvent(QShowEvent* event) {
   Panel::showEvent(event);
   model_->setActive(true);
-  watches_->setActive(true);
+  watches_.setActive(true);
 }
 
 void VariablesView::hideEvent(QHideEvent* event) {
   Panel::hideEvent(event);
   model_->setActive(false);
-  watches_->setActive(false);
+  watches_.setActive(false);
 }
 
 }  // namespace tapedeck::inspector

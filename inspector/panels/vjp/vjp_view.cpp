@@ -22,12 +22,12 @@ const QString header_style = QStringLiteral("QPushButton { text-align: left; pad
 
 }  // namespace
 
-VjpView::VjpView(Session* session, const CellNames* cells, QWidget* parent)
+VjpView::VjpView(Session& session, const CellNames& cells, QWidget* parent)
     : Panel(parent),
       session_(session),
       cells_(cells),
-      model_(new VjpModel(session, this)),
-      sheet_(new VjpSheet(model_, cells)),
+      model_(new VjpModel(&session, this)),
+      sheet_(new VjpSheet(model_, &cells)),
       scroll_(new QScrollArea(this)),
       header_(new QPushButton(this)),
       element_(new QLineEdit(this)) {
@@ -41,7 +41,7 @@ VjpView::VjpView(Session* session, const CellNames* cells, QWidget* parent)
   connect(model_, &VjpModel::seenChanged, this, &Panel::emptyChanged);
   connect(model_, &VjpModel::partsChanged, this, &VjpView::refresh);
   connect(model_, &VjpModel::termsChanged, this, &VjpView::showExplained);
-  connect(cells, &CellNames::changed, this, &VjpView::refresh);
+  connect(&cells, &CellNames::changed, this, &VjpView::refresh);
   connect(sheet_, &VjpSheet::rowShown, this, [this](const QRectF& rect) {
     const QPointF middle = rect.center();
     scroll_->ensureVisible(static_cast<int>(middle.x()), static_cast<int>(middle.y()), 0,
@@ -108,7 +108,7 @@ QString VjpView::placeText() const {
   const protocol::Record& forward = model_->parts().forward;
   const QString line = forward.line ? tr("line %1").arg(forward.line) : QString();
   if (forward.cell.empty()) return line;
-  const QString cell = cells_->name(QString::fromStdString(forward.cell));
+  const QString cell = cells_.name(QString::fromStdString(forward.cell));
   return line.isEmpty() ? cell : QStringLiteral("%1 %2").arg(cell, line);
 }
 
@@ -154,11 +154,11 @@ void VjpView::refresh() {
 }
 
 void VjpView::goToForward() {
-  if (const auto number = model_->parts().forward.number) session_->setCursor(number);
+  if (const auto number = model_->parts().forward.number) session_.setCursor(number);
 }
 
 void VjpView::goToVjp() {
-  if (const auto number = model_->parts().vjp.number) session_->setCursor(number);
+  if (const auto number = model_->parts().vjp.number) session_.setCursor(number);
 }
 
 void VjpView::explainTyped() {

@@ -31,10 +31,13 @@ constexpr int height_for_all = 420;  ///< below it the form has the panel for it
 }  // namespace
 
 struct WhatIfView::Private {
-  WhatIfView* view = nullptr;
-  WhatIfActions* actions = nullptr;
+  Private(WhatIfView* view, WhatIfActions& actions, CellNames& cells)
+      : view(view), actions(actions), cells(cells) {}
+
+  WhatIfView* view;
+  WhatIfActions& actions;
+  CellNames& cells;
   WhatIfModel* model = nullptr;
-  CellNames* cells = nullptr;
   QTreeWidget *changes = nullptr, *moved = nullptr;
   QScrollArea* formArea = nullptr;
   ChangeForm* form = nullptr;
@@ -87,9 +90,9 @@ void WhatIfView::Private::makeLooks(QLayout* bar) {
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(0);
   const QString texts[] = {tr("Original"), tr("Branch"), tr("Difference")};
-  for (int i = 0; i < actions->looks().size(); ++i) {
+  for (int i = 0; i < actions.looks().size(); ++i) {
     auto* button = new SegmentButton(view);
-    QAction* action = actions->looks()[i];
+    QAction* action = actions.looks()[i];
     button->setDefaultAction(action);
     button->setText(texts[i]);
     QObject::connect(action, &QAction::changed, button, [button, text = texts[i]] { button->setText(text); });
@@ -105,11 +108,11 @@ void WhatIfView::Private::makeBar(QVBoxLayout* layout) {
   addButton(bar, add, tr("Add…"))->setObjectName(QStringLiteral("whatIfAdd"));
   addButton(bar, edit, tr("Edit"));
   addButton(bar, remove, tr("Remove"));
-  addButton(bar, actions->replay(), tr("Replay"))->setObjectName(QStringLiteral("whatIfReplay"));
+  addButton(bar, actions.replay(), tr("Replay"))->setObjectName(QStringLiteral("whatIfReplay"));
   cancelButton = addButton(bar, stop, tr("Cancel"));
   cancelButton->setObjectName(QStringLiteral("whatIfCancel"));
   makeLooks(bar);
-  addButton(bar, actions->takeOver(), tr("Take over"))->setObjectName(QStringLiteral("whatIfTakeOver"));
+  addButton(bar, actions.takeOver(), tr("Take over"))->setObjectName(QStringLiteral("whatIfTakeOver"));
   layout->addLayout(bar);
 }
 
@@ -180,13 +183,13 @@ void WhatIfView::Private::connectAll() {
   QObject::connect(model, &WhatIfModel::changesChanged, view, [this] { showChanges(); });
   QObject::connect(model, &WhatIfModel::changed, view, [this] { showAnswer(); });
   QObject::connect(model, &WhatIfModel::subjectChanged, view, [this] {
-    add->setEnabled(actions->ask()->isEnabled());
+    add->setEnabled(actions.ask()->isEnabled());
     if (!formArea->isHidden() && edited < 0 && form->untouched() && !changesFor(model->subject()).isEmpty())
       form->start(model->subject());
   });
   QObject::connect(model, &WhatIfModel::told, view, &Panel::done);
-  QObject::connect(actions, &WhatIfActions::asked, view, [this] { openForm(); });
-  QObject::connect(cells, &CellNames::changed, view, [this] {
+  QObject::connect(&actions, &WhatIfActions::asked, view, [this] { openForm(); });
+  QObject::connect(&cells, &CellNames::changed, view, [this] {
     showChanges();
     showAnswer();
   });
@@ -246,7 +249,7 @@ void WhatIfView::Private::take(const BranchChange& change) {
 QString WhatIfView::Private::where(const std::string& cell, const std::string& file,
                                    std::uint32_t line) const {
   QString text = cell.empty() ? QFileInfo(QString::fromStdString(file)).fileName()
-                              : cells->name(QString::fromStdString(cell));
+                              : cells.name(QString::fromStdString(cell));
   if (line) text += (text.isEmpty() ? tr("line %1") : tr(" line %1")).arg(line);
   return text;
 }
@@ -263,7 +266,7 @@ void WhatIfView::Private::showChanges() {
   if (const int count = changes->topLevelItemCount())
     changes->setCurrentItem(changes->topLevelItem(std::min(current, count - 1)));
   for (QAction* action : {edit, remove, clear}) action->setEnabled(changes->topLevelItemCount() > 0);
-  add->setEnabled(actions->ask()->isEnabled());
+  add->setEnabled(actions.ask()->isEnabled());
   if (edited >= static_cast<int>(model->changes().size())) closeForm();
   if (!model->session()->live()) closeForm();
   share();
@@ -333,12 +336,9 @@ void WhatIfView::Private::share() {
       std::min(wanted, most_sentence_lines * sentence->fontMetrics().lineSpacing() + 8));
 }
 
-WhatIfView::WhatIfView(WhatIfActions* actions, CellNames* cells, QWidget* parent)
-    : Panel(parent), d_(std::make_unique<Private>()) {
-  d_->view = this;
-  d_->actions = actions;
-  d_->model = actions->model();
-  d_->cells = cells;
+WhatIfView::WhatIfView(WhatIfActions& actions, CellNames& cells, QWidget* parent)
+    : Panel(parent), d_(std::make_unique<Private>(this, actions, cells)) {
+  d_->model = actions.model();
   d_->changes =
       d_->makeTable("whatIfChanges", tr("Changes of the branch"), {tr("Change"), tr("Where")}, change_column);
   d_->moved =

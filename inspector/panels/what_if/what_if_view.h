@@ -18,7 +18,7 @@ class ChangeForm;
 class WhatIfView : public Panel {
   Q_OBJECT
  public:
-  WhatIfView(WhatIfActions* actions, CellNames* cells, QWidget* parent = nullptr);
+  WhatIfView(WhatIfActions& actions, CellNames& cells, QWidget* parent = nullptr);
   ~WhatIfView() override;
 
   bool isEmpty() const override;

@@ -38,8 +38,10 @@ QString valueText(const protocol::Reason& reason) {
 }  // namespace
 
 struct WhyView::Private {
-  WhyView* view = nullptr;
-  WhyModel* model = nullptr;
+  Private(WhyView* view, WhyModel& model) : view(view), model(model) {}
+
+  WhyView* view;
+  WhyModel& model;
   ElidingLabel* question = nullptr;
   SentenceArea* sentence = nullptr;
   QTreeWidget* reasons = nullptr;
@@ -69,9 +71,9 @@ struct WhyView::Private {
     question->setFont(bold);
     bar->addWidget(question, 1);
     cancel = addAction(tr("Cancel"), Qt::Key_Escape, tr("Stop looking for the answer"), bar);
-    QObject::connect(back, &QAction::triggered, model, &WhyModel::back);
-    QObject::connect(forward, &QAction::triggered, model, &WhyModel::forward);
-    QObject::connect(cancel, &QAction::triggered, model, &WhyModel::cancel);
+    QObject::connect(back, &QAction::triggered, &model, &WhyModel::back);
+    QObject::connect(forward, &QAction::triggered, &model, &WhyModel::forward);
+    QObject::connect(cancel, &QAction::triggered, &model, &WhyModel::cancel);
     return bar;
   }
 
@@ -92,9 +94,9 @@ struct WhyView::Private {
            tr("Move the cursor to this record, and show its tensor and element"));
     show->setShortcutContext(Qt::WidgetShortcut);
     reasons->addAction(show);
-    QObject::connect(show, &QAction::triggered, view, [this] { model->show(reasons->currentIndex().row()); });
+    QObject::connect(show, &QAction::triggered, view, [this] { model.show(reasons->currentIndex().row()); });
     QObject::connect(reasons, &QTreeWidget::itemClicked, view,
-                     [this](QTreeWidgetItem* item) { model->show(reasons->indexOfTopLevelItem(item)); });
+                     [this](QTreeWidgetItem* item) { model.show(reasons->indexOfTopLevelItem(item)); });
   }
 
   /// The amount's name begins with a capital, as the others.
@@ -132,9 +134,8 @@ struct WhyView::Private {
   }
 };
 
-WhyView::WhyView(WhyModel* model, QWidget* parent) : Panel(parent), d_(std::make_unique<Private>()) {
-  d_->view = this;
-  d_->model = model;
+WhyView::WhyView(WhyModel& model, QWidget* parent)
+    : Panel(parent), d_(std::make_unique<Private>(this, model)) {
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(2);
@@ -145,15 +146,15 @@ WhyView::WhyView(WhyModel* model, QWidget* parent) : Panel(parent), d_(std::make
   layout->addWidget(d_->reasons, 1);
   layout->addStretch();  // an answer without reasons stands at the top
   setFocusProxy(d_->reasons);
-  connect(model, &WhyModel::changed, this, &WhyView::showAnswer);
-  connect(model, &WhyModel::changed, this, &Panel::emptyChanged);
+  connect(&model, &WhyModel::changed, this, &WhyView::showAnswer);
+  connect(&model, &WhyModel::changed, this, &Panel::emptyChanged);
   showAnswer();
 }
 
 WhyView::~WhyView() = default;
 
 bool WhyView::isEmpty() const {
-  return d_->model->count() == 0 && !d_->model->asking();
+  return d_->model.count() == 0 && !d_->model.asking();
 }
 
 QList<QAction*> WhyView::menuActions() const {
@@ -176,17 +177,17 @@ QLabel* WhyView::question() const {
 }
 
 void WhyView::showAnswer() {
-  const WhyAnswer* answer = d_->model->answer();
-  const bool asking = d_->model->asking();
-  d_->back->setEnabled(d_->model->canGoBack());
-  d_->forward->setEnabled(d_->model->canGoForward());
+  const WhyAnswer* answer = d_->model.answer();
+  const bool asking = d_->model.asking();
+  d_->back->setEnabled(d_->model.canGoBack());
+  d_->forward->setEnabled(d_->model.canGoForward());
   d_->cancel->setEnabled(asking);
   d_->show->setEnabled(answer && !answer->because.reasons.empty());
   d_->reasons->clear();
   if (asking) {
     d_->question->setText(tr("Looking for the answer"));
     d_->sentence->setText(
-        tr("Working: %1. Cancel, or Esc in this panel, stops it.").arg(d_->model->progress()));
+        tr("Working: %1. Cancel, or Esc in this panel, stops it.").arg(d_->model.progress()));
   } else if (answer) {
     d_->question->setText(questionText(answer->question) + QStringLiteral("   ") + answer->about);
     d_->sentence->setText(QString::fromStdString(answer->because.sentence));

@@ -17,7 +17,7 @@ namespace tapedeck::inspector {
 class WhyView : public Panel {
   Q_OBJECT
  public:
-  explicit WhyView(WhyModel* model, QWidget* parent = nullptr);
+  explicit WhyView(WhyModel& model, QWidget* parent = nullptr);
   ~WhyView() override;
 
   bool isEmpty() const override;
