@@ -73,17 +73,19 @@ void PlotsView::Private::makeToolBar(QBoxLayout* layout) {
   auto* bar = new QToolBar(q);
   bar->setToolButtonStyle(Qt::ToolButtonTextOnly);
   pages = new PageChoice(q, bar);
-  log = addAction(bar, tr("Log"), QKeySequence(Qt::Key_L), tr("Logarithmic value axis"));
+  log = addAction(bar, QStringLiteral("Log"), QKeySequence(Qt::Key_L),
+                  QStringLiteral("Logarithmic value axis"));
   log->setCheckable(true);
   QObject::connect(log, &QAction::toggled, q, &PlotsView::setLogarithmic);
-  reset =
-      addAction(bar, tr("Fit"), QKeySequence(Qt::Key_Home), tr("Show everything again; also a double click"));
+  reset = addAction(bar, QStringLiteral("Fit"), QKeySequence(Qt::Key_Home),
+                    QStringLiteral("Show everything again; also a double click"));
   QObject::connect(reset, &QAction::triggered, q, &PlotsView::resetZoom);
-  chooseCurves = inspector::addKeyedAction(q, tr("Show curves…"), {Qt::ALT | Qt::Key_U},
-                                           tr("Which curves are shown; also a click on the legend"));
+  chooseCurves =
+      inspector::addKeyedAction(q, QStringLiteral("Show curves…"), {Qt::ALT | Qt::Key_U},
+                                QStringLiteral("Which curves are shown; also a click on the legend"));
   auto* curves = new QToolButton(bar);
   curves->setDefaultAction(chooseCurves);
-  chooseCurves->setIconText(tr("Show"));
+  chooseCurves->setIconText(QStringLiteral("Show"));
   QObject::connect(chooseCurves, &QAction::triggered, curves, &QToolButton::showMenu);
   curves->setPopupMode(QToolButton::InstantPopup);
   curvesMenu = new QMenu(curves);
@@ -97,21 +99,22 @@ void PlotsView::Private::makeToolBar(QBoxLayout* layout) {
 
 void PlotsView::Private::makeExports(QToolBar* bar) {
   // Their keys work in the whole window, which puts them into its menu File.
-  svg = new QAction(tr("Export &plots as SVG…"), q);
+  svg = new QAction(QStringLiteral("Export &plots as SVG…"), q);
   svg->setObjectName(QStringLiteral("file.export_plots"));
-  svg->setIconText(tr("SVG…"));
-  inspector::setKey(svg, {Qt::CTRL | Qt::ALT | Qt::Key_P}, tr("Write what Plots shows as SVG"));
+  svg->setIconText(QStringLiteral("SVG…"));
+  inspector::setKey(svg, {Qt::CTRL | Qt::ALT | Qt::Key_P}, QStringLiteral("Write what Plots shows as SVG"));
   QObject::connect(svg, &QAction::triggered, q, &PlotsView::askSvg);
-  png = new QAction(tr("Export plots as P&NG…"), q);
+  png = new QAction(QStringLiteral("Export plots as P&NG…"), q);
   png->setObjectName(QStringLiteral("file.export_plots_png"));
-  png->setIconText(tr("PNG…"));
-  inspector::setKey(png, {Qt::CTRL | Qt::SHIFT | Qt::Key_P}, tr("Write what Plots shows as PNG"));
+  png->setIconText(QStringLiteral("PNG…"));
+  inspector::setKey(png, {Qt::CTRL | Qt::SHIFT | Qt::Key_P}, QStringLiteral("Write what Plots shows as PNG"));
   QObject::connect(png, &QAction::triggered, q, &PlotsView::askPng);
-  csv = new QAction(tr("Export plots as &CSV…"), q);
+  csv = new QAction(QStringLiteral("Export plots as &CSV…"), q);
   csv->setObjectName(QStringLiteral("file.export_plots_csv"));
-  csv->setIconText(tr("CSV…"));
-  inspector::setKey(csv, {Qt::CTRL | Qt::ALT | Qt::SHIFT | Qt::Key_P},
-                    tr("Write the numbers of the curves or the histogram that Plots shows as CSV"));
+  csv->setIconText(QStringLiteral("CSV…"));
+  inspector::setKey(
+      csv, {Qt::CTRL | Qt::ALT | Qt::SHIFT | Qt::Key_P},
+      QStringLiteral("Write the numbers of the curves or the histogram that Plots shows as CSV"));
   QObject::connect(csv, &QAction::triggered, q, &PlotsView::askCsv);
   bar->addActions({svg, png, csv});
 }
@@ -249,17 +252,17 @@ std::function<QByteArray()> PlotsView::Private::csvOfCurves(QString* error) cons
   std::vector<SeriesData> shown;
   for (const ChartSeries& one : series())
     if (one.visible && one.data->size() > 0) shown.push_back(*one.data);
-  if (shown.empty()) *error = tr("There is no curve to write.");
+  if (shown.empty()) *error = QStringLiteral("There is no curve to write.");
   return [shown = std::move(shown)] { return csvOf(shown); };
 }
 
 void PlotsView::Private::ask(const QString& format) {
   const bool curves = pages->page() == PlotsPage::curves;
-  const QString what = curves                                   ? tr("the curves")
-                       : pages->page() == PlotsPage::histograms ? tr("the histogram")
-                                                                : tr("the images");
+  const QString what = curves                                   ? QStringLiteral("the curves")
+                       : pages->page() == PlotsPage::histograms ? QStringLiteral("the histogram")
+                                                                : QStringLiteral("the images");
   const QString name = curves ? QStringLiteral("curves") : pictures->fileName();
-  const QString path = inspector::askForPath(q, tr("Write %1 as %2").arg(what, format),
+  const QString path = inspector::askForPath(q, QStringLiteral("Write %1 as %2").arg(what, format),
                                              name + QLatin1Char('.') + format.toLower(),
                                              QStringLiteral("%1 (*.%2)").arg(format, format.toLower()));
   if (!path.isEmpty()) q->exportTo(path);
@@ -275,13 +278,13 @@ PlotsView::PlotsView(SeriesModel& series, PictureModel& pictures, Session& sessi
   d_->chart = new PlotChart;
   d_->chart->setTheme(inspector::Theme::fromPalette(palette()));
   d_->canvas = new PlotCanvas(d_->chart, this);
-  auto* empty =
-      new QLabel(tr("No curves yet.<br><br>A cell draws one with<br>"
-                    "<code>tf.summary.scalar(\"loss\", value, step)</code><br>"
-                    "in its loop, or by ending with a list of numbers. What "
-                    "<code>tf.summary.histogram</code> and <code>tf.summary.image</code> write shows "
-                    "here, too."),
-                 this);
+  auto* empty = new QLabel(
+      QStringLiteral("No curves yet.<br><br>A cell draws one with<br>"
+                     "<code>tf.summary.scalar(\"loss\", value, step)</code><br>"
+                     "in its loop, or by ending with a list of numbers. What "
+                     "<code>tf.summary.histogram</code> and <code>tf.summary.image</code> write shows "
+                     "here, too."),
+      this);
   empty->setAlignment(Qt::AlignCenter);
   empty->setWordWrap(true);
   empty->setMargin(12);
@@ -313,13 +316,15 @@ QList<QAction*> PlotsView::exportActions() const {
 }
 
 QList<inspector::HandledKeys> PlotsView::handledKeys() const {
-  return {{{Qt::Key_Left, Qt::Key_Right},
-           tr("To the point or step before or after: all panels follow; histograms: to the bin beside")},
-          {{Qt::Key_Up, Qt::Key_Down}, tr("Histograms: to the step before or after")},
-          {{Qt::Key_End}, tr("Images: to the newest step, and on with those that come")},
-          {{Qt::Key_PageUp, Qt::Key_PageDown}, tr("Histograms, images: to the name before or after")},
-          {{Qt::Key_Plus, Qt::Key_Equal}, tr("Curves, images: zoom in")},
-          {{Qt::Key_Minus}, tr("Curves, images: zoom out")}};
+  return {
+      {{Qt::Key_Left, Qt::Key_Right},
+       QStringLiteral(
+           "To the point or step before or after: all panels follow; histograms: to the bin beside")},
+      {{Qt::Key_Up, Qt::Key_Down}, QStringLiteral("Histograms: to the step before or after")},
+      {{Qt::Key_End}, QStringLiteral("Images: to the newest step, and on with those that come")},
+      {{Qt::Key_PageUp, Qt::Key_PageDown}, QStringLiteral("Histograms, images: to the name before or after")},
+      {{Qt::Key_Plus, Qt::Key_Equal}, QStringLiteral("Curves, images: zoom in")},
+      {{Qt::Key_Minus}, QStringLiteral("Curves, images: zoom out")}};
 }
 
 PlotChart* PlotsView::chart() const {
@@ -391,7 +396,8 @@ void PlotsView::exportTo(const QString& path) {
   if (!error.isEmpty()) return emit failed(error);
   auto* late = new QTimer(this);
   late->setSingleShot(true);
-  connect(late, &QTimer::timeout, this, [this, path] { emit done(tr("Writing %1 …").arg(path)); });
+  connect(late, &QTimer::timeout, this,
+          [this, path] { emit done(QStringLiteral("Writing %1 …").arg(path)); });
   late->start(unnoticed_ms);
   QThreadPool::globalInstance()->start([view = QPointer(this), timer = QPointer(late), path, image, bytes] {
     QString failure;
@@ -400,7 +406,7 @@ void PlotsView::exportTo(const QString& path) {
     QMetaObject::invokeMethod(qApp, [view, timer, path, failure, written] {
       delete timer;
       if (!view) return;
-      written ? emit view->done(tr("Wrote %1").arg(path)) : emit view->failed(failure);
+      written ? emit view->done(QStringLiteral("Wrote %1").arg(path)) : emit view->failed(failure);
     });
   });
 }

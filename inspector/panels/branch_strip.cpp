@@ -21,13 +21,13 @@ const char* iconOf(Beside shown) {
 QString sentenceOf(const BranchLook& look) {
   switch (look.shown) {
     case Beside::original:
-      return BranchStrip::tr("Original (in the branch: %1)").arg(look.changes);
+      return QStringLiteral("Original (in the branch: %1)").arg(look.changes);
     case Beside::branch:
-      return BranchStrip::tr("Branch: %1").arg(look.changes);
+      return QStringLiteral("Branch: %1").arg(look.changes);
     case Beside::difference:
       break;
   }
-  return BranchStrip::tr("Difference, branch − original: %1").arg(look.changes);
+  return QStringLiteral("Difference, branch − original: %1").arg(look.changes);
 }
 
 Tint tintOf(const Theme& theme, Beside shown) {

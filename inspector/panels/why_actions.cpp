@@ -34,7 +34,7 @@ WhyActions::WhyActions(WhyModel* model, QObject* parent) : QObject(parent), mode
   for (const Row& row : rows()) {
     auto* action = new QAction(questionText(row.question), this);
     action->setObjectName(QLatin1String(row.id));
-    setKey(action, {row.key}, WhyModel::tr(row.tip));
+    setKey(action, {row.key}, QString::fromUtf8(row.tip));
     action->setData(static_cast<int>(row.question));
     connect(action, &QAction::triggered, model, [model, question = row.question] { model->ask(question); });
     actions_ << action;

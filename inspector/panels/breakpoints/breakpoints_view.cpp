@@ -66,9 +66,9 @@ QList<QAction*> BreakpointsView::menuActions() const {
 
 void BreakpointsView::makeList() {
   list_->setObjectName(QStringLiteral("breakpoints"));
-  list_->setAccessibleName(tr("Breakpoints"));
+  list_->setAccessibleName(QStringLiteral("Breakpoints"));
   list_->setColumnCount(ColumnCount);
-  list_->setHeaderLabels({tr("Stops at"), tr("Condition"), tr("Hits")});
+  list_->setHeaderLabels({QStringLiteral("Stops at"), QStringLiteral("Condition"), QStringLiteral("Hits")});
   list_->setRootIsDecorated(false);
   list_->setUniformRowHeights(true);
   list_->header()->setStretchLastSection(false);
@@ -92,8 +92,8 @@ void BreakpointsView::makeActions() {
     connect(action, &QAction::triggered, this, act);
     return action;
   };
-  goTo_ = add(tr("Go to its line"), Qt::ALT | Qt::Key_Return,
-              tr("The text cursor goes to the line of this breakpoint"), [this] {
+  goTo_ = add(QStringLiteral("Go to its line"), Qt::ALT | Qt::Key_Return,
+              QStringLiteral("The text cursor goes to the line of this breakpoint"), [this] {
                 const BreakpointEntry* entry = breakpoints_.find(current());
                 if (!entry) return;
                 if (entry->breakpoint.line > 0 || !entry->breakpoint.cell.empty())
@@ -101,18 +101,19 @@ void BreakpointsView::makeActions() {
                 else
                   form_->focusFirst();
               });
-  edit_ =
-      add(tr("Edit"), Qt::Key_F2, tr("Type this breakpoint's condition"), [this] { form_->focusFirst(); });
-  enable_ =
-      add(tr("Switch on or off"), Qt::SHIFT | Qt::Key_Space, tr("Whether this breakpoint stops"), [this] {
-        if (const BreakpointEntry* entry = breakpoints_.find(current()))
-          breakpoints_.setEnabled(entry->breakpoint.id, !entry->breakpoint.enabled);
-      });
-  remove_ = add(tr("Remove"), QKeySequence::Delete, tr("Take this breakpoint away"),
+  edit_ = add(QStringLiteral("Edit"), Qt::Key_F2, QStringLiteral("Type this breakpoint's condition"),
+              [this] { form_->focusFirst(); });
+  enable_ = add(QStringLiteral("Switch on or off"), Qt::SHIFT | Qt::Key_Space,
+                QStringLiteral("Whether this breakpoint stops"), [this] {
+                  if (const BreakpointEntry* entry = breakpoints_.find(current()))
+                    breakpoints_.setEnabled(entry->breakpoint.id, !entry->breakpoint.enabled);
+                });
+  remove_ = add(QStringLiteral("Remove"), QKeySequence::Delete, QStringLiteral("Take this breakpoint away"),
                 [this] { breakpoints_.remove(current()); });
   for (const KindRow& row : kind_rows) {
     QAction* const action =
-        addKeyedAction(this, tr(row.text), {QKeySequence(QString::fromLatin1(row.key))}, tr(row.tip));
+        addKeyedAction(this, QString::fromUtf8(row.text), {QKeySequence(QString::fromLatin1(row.key))},
+                       QString::fromUtf8(row.tip));
     connect(action, &QAction::triggered, this, [this, kind = row.kind] { addOf(kind); });
     kinds_ << action;
   }
@@ -123,8 +124,9 @@ void BreakpointsView::makeBar(QBoxLayout* layout) {
   bar->setSpacing(4);
   auto* fresh = new QToolButton(this);
   fresh->setObjectName(QStringLiteral("addBreakpoint"));
-  fresh->setText(tr("Add"));
-  fresh->setToolTip(tr("A breakpoint at an op, a VJP, a variable, or wherever a condition holds"));
+  fresh->setText(QStringLiteral("Add"));
+  fresh->setToolTip(
+      QStringLiteral("A breakpoint at an op, a VJP, a variable, or wherever a condition holds"));
   fresh->setPopupMode(QToolButton::InstantPopup);
   fresh->setFocusPolicy(Qt::StrongFocus);
   auto* menu = new QMenu(fresh);
@@ -140,10 +142,12 @@ void BreakpointsView::makeBar(QBoxLayout* layout) {
     return check;
   };
   auto* odd =
-      button(tr("NaN or infinity"),
-             tr("Stop after each op whose result has a NaN or an infinity (Ctrl+Shift+F9)"), "stopAtNaN");
+      button(QStringLiteral("NaN or infinity"),
+             QStringLiteral("Stop after each op whose result has a NaN or an infinity (Ctrl+Shift+F9)"),
+             "stopAtNaN");
   auto* failures =
-      button(tr("Exceptions"), tr("Stop at an op that fails, before the program hears of it (Ctrl+Shift+F8)"),
+      button(QStringLiteral("Exceptions"),
+             QStringLiteral("Stop at an op that fails, before the program hears of it (Ctrl+Shift+F8)"),
              "stopAtExceptions");
   connect(odd, &QCheckBox::clicked, &breakpoints_, &BreakpointsModel::setStopAtNotFinite);
   connect(failures, &QCheckBox::clicked, &breakpoints_, &BreakpointsModel::setStopAtExceptions);
@@ -194,7 +198,7 @@ void BreakpointsView::showRow(QTreeWidgetItem* row, const BreakpointEntry& entry
     condition.clear();
   if (breakpoint.from_hit > 1)
     condition += (condition.isEmpty() ? QString() : QStringLiteral(", ")) +
-                 tr("from hit %1 on").arg(breakpoint.from_hit);
+                 QStringLiteral("from hit %1 on").arg(breakpoint.from_hit);
   row->setText(Condition, condition);
   row->setText(Hits, countText(entry.hits));
   row->setTextAlignment(Hits, Qt::AlignRight | Qt::AlignVCenter);

@@ -67,15 +67,18 @@ struct HealthView::Private {
 // ---- made once
 
 void HealthView::Private::makeActions() {
-  show = new QAction(tr("Go to the op"), view);
-  setKey(show, {Qt::Key_Return, Qt::Key_Enter}, tr("Move the cursor to the op that the finding is about"));
+  show = new QAction(QStringLiteral("Go to the op"), view);
+  setKey(show, {Qt::Key_Return, Qt::Key_Enter},
+         QStringLiteral("Move the cursor to the op that the finding is about"));
   show->setShortcutContext(Qt::WidgetShortcut);
-  layers = addKeyedAction(view, tr("Layers"), {Qt::Key_V}, tr("Variables and activations over the steps"));
-  optimiser = addKeyedAction(view, tr("Optimiser"), {Qt::Key_B},
-                             tr("What an optimiser says of itself: the pairs of L-BFGS"));
-  more = addKeyedAction(view, tr("More steps"), {Qt::Key_M},
-                        tr("Recompute twice as many of the steps that ran"));
-  cancel = addKeyedAction(view, tr("Stop recomputing"), {Qt::Key_Escape}, tr("Recompute no further steps"));
+  layers = addKeyedAction(view, QStringLiteral("Layers"), {Qt::Key_V},
+                          QStringLiteral("Variables and activations over the steps"));
+  optimiser = addKeyedAction(view, QStringLiteral("Optimiser"), {Qt::Key_B},
+                             QStringLiteral("What an optimiser says of itself: the pairs of L-BFGS"));
+  more = addKeyedAction(view, QStringLiteral("More steps"), {Qt::Key_M},
+                        QStringLiteral("Recompute twice as many of the steps that ran"));
+  cancel = addKeyedAction(view, QStringLiteral("Stop recomputing"), {Qt::Key_Escape},
+                          QStringLiteral("Recompute no further steps"));
   layers->setCheckable(true);
   optimiser->setCheckable(true);
   layers->setChecked(true);
@@ -87,7 +90,7 @@ QLayout* HealthView::Private::makeBar() {
   bar->setSpacing(4);
   sampling = new ElidingLabel(Qt::ElideRight, view);
   sampling->setObjectName(QStringLiteral("healthSampling"));
-  sampling->setAccessibleName(tr("How Health samples"));
+  sampling->setAccessibleName(QStringLiteral("How Health samples"));
   bar->addWidget(sampling, 1);
   pageButtons = segmentRow({layers, optimiser}, view);
   bar->addWidget(pageButtons);
@@ -107,8 +110,8 @@ QLayout* HealthView::Private::makeBar() {
 void HealthView::Private::makeFindings() {
   findings = new QTreeWidget(view);
   findings->setObjectName(QStringLiteral("healthFindings"));
-  findings->setAccessibleName(tr("What is wrong"));
-  findings->setHeaderLabels({tr("Kind"), tr("Finding"), tr("Where")});
+  findings->setAccessibleName(QStringLiteral("What is wrong"));
+  findings->setHeaderLabels({QStringLiteral("Kind"), QStringLiteral("Finding"), QStringLiteral("Where")});
   findings->setRootIsDecorated(false);
   findings->setUniformRowHeights(true);
   findings->setAllColumnsShowFocus(true);
@@ -127,7 +130,7 @@ void HealthView::Private::makePages() {
   pairRows = new HealthPairsModel(model, pairs);
   pairs->setModel(pairRows);
   pairs->setObjectName(QStringLiteral("healthPairs"));
-  pairs->setAccessibleName(tr("What the optimiser says, step by step"));
+  pairs->setAccessibleName(QStringLiteral("What the optimiser says, step by step"));
   pairs->setSelectionBehavior(QAbstractItemView::SelectRows);
   pairs->setSelectionMode(QAbstractItemView::SingleSelection);
   pairs->setShowGrid(false);
@@ -169,7 +172,8 @@ QString HealthView::Private::where(const protocol::HealthFinding& finding) const
     text = cells.name(QString::fromStdString(finding.cell));
   else if (!finding.file.empty())
     text = QFileInfo(QString::fromStdString(finding.file)).fileName();
-  if (finding.line) text += (text.isEmpty() ? tr("line %1") : tr(" line %1")).arg(finding.line);
+  if (finding.line)
+    text += (text.isEmpty() ? QStringLiteral("line %1") : QStringLiteral(" line %1")).arg(finding.line);
   return text;
 }
 
@@ -195,7 +199,7 @@ void HealthView::Private::showFindings() {
     const QString text = QString::fromStdString(finding.sentence);
     auto* item = new QTreeWidgetItem(findings, {severityText(finding.severity), text, where(finding)});
     const QString tip = text + QLatin1Char('\n') + QString::fromStdString(finding.cure) +
-                        tr("\nEnter or a click goes to the op.");
+                        QStringLiteral("\nEnter or a click goes to the op.");
     for (int column = 0; column < finding_columns; ++column) item->setToolTip(column, tip);
     item->setData(finding_column, Qt::AccessibleTextRole, text);
   }
@@ -213,7 +217,7 @@ void HealthView::Private::showSentence() {
     text = QString::fromStdString(finding.sentence) + QStringLiteral("\n→ ") +
            QString::fromStdString(finding.cure);
   } else if (model->judged() && model->state().sampled > 0) {
-    text = tr("✔ None of the rules found anything wrong in the steps that were sampled.");
+    text = QStringLiteral("✔ None of the rules found anything wrong in the steps that were sampled.");
   }
   sentence->setText(text);
   sentence->setVisible(!text.isEmpty());
@@ -286,7 +290,7 @@ QList<QAction*> HealthView::menuActions() const {
 
 QList<HandledKeys> HealthView::handledKeys() const {
   return {{{QKeySequence(Qt::Key_Left), QKeySequence(Qt::Key_Right)},
-           tr("In the curves: the sample before, the next one")}};
+           QStringLiteral("In the curves: the sample before, the next one")}};
 }
 
 HealthModel* HealthView::model() const {

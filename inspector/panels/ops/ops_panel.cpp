@@ -8,9 +8,9 @@ namespace tapedeck::inspector {
 PanelDescriptor opsPanel() {
   PanelDescriptor panel;
   panel.id = QStringLiteral("ops");
-  panel.title = QObject::tr("Ops");
+  panel.title = QStringLiteral("Ops");
   panel.key = QKeySequence(Qt::CTRL | Qt::Key_2);
-  panel.tip = QObject::tr("The timeline of all records");
+  panel.tip = QStringLiteral("The timeline of all records");
   panel.places = {{workspace_debug, {PanelPlace::Area::right, 1, 0, 0.29, 0.46}},
                   {workspace_analyze, {PanelPlace::Area::right, 1, 0, 0.31, 0.40}}};
   panel.minimum = QSize(220, 140);

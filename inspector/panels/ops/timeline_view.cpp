@@ -62,17 +62,17 @@ void TimelineView::Private::makeFilterBar(QBoxLayout* layout) {
   filter = new ConditionEdit(session, q);
   filter->setObjectName(QStringLiteral("timelineFilter"));
   filter->setClearButtonEnabled(true);
-  filter->setPlaceholderText(QObject::tr("Filter by op, cell, scope, variable"));
+  filter->setPlaceholderText(QStringLiteral("Filter by op, cell, scope, variable"));
   filter->setMinimumWidth(filter->fontMetrics().horizontalAdvance(filter->placeholderText()) +
                           filter_clear_button);
-  filter->setToolTip(QObject::tr(
+  filter->setToolTip(QStringLiteral(
       "Only ops in whose name, kind, cell, scope, file or variables every word occurs (Ctrl+F; Esc clears).\n"
       "In one of them alone: op:matmul, op:*pool*, scope:layer, cell:[3], file:train, reads:W. What an op "
       "is:\n"
       "forward, backward, vjp, playback, failed, is:running. Numbers: line:7-12, record>100, duration>1ms,\n"
       "bytes>1M, shape:784, shape:(10000,784), out.shape != in0.shape. Together: and, or, not, ( ).\n"
       "Words that belong together: \"my scope\""));
-  filter->setAccessibleName(QObject::tr("Filter of the ops"));
+  filter->setAccessibleName(QStringLiteral("Filter of the ops"));
   bar->addWidget(filter);
   directions = new QButtonGroup(q);
   auto* group = new QWidget(q);
@@ -93,12 +93,12 @@ void TimelineView::Private::makeFilterBar(QBoxLayout* layout) {
     directions->addButton(button, static_cast<int>(direction));
     row->addWidget(button);
   };
-  add(Direction::both, QObject::tr("All"), QObject::tr("Ops of both directions"),
+  add(Direction::both, QStringLiteral("All"), QStringLiteral("Ops of both directions"),
       QKeySequence(Qt::ALT | Qt::Key_A));
-  add(Direction::forward, QObject::tr("▼ Forward"), QObject::tr("Only forward ops"),
+  add(Direction::forward, QStringLiteral("▼ Forward"), QStringLiteral("Only forward ops"),
       QKeySequence(Qt::ALT | Qt::Key_W));
-  add(Direction::backward, QObject::tr("▲ Backward"), QObject::tr("Only playbacks and what runs in them"),
-      QKeySequence(Qt::ALT | Qt::Key_B));
+  add(Direction::backward, QStringLiteral("▲ Backward"),
+      QStringLiteral("Only playbacks and what runs in them"), QKeySequence(Qt::ALT | Qt::Key_B));
   bar->addWidget(group);
   layout->addLayout(bar);
   progress = new QLabel(q);
@@ -110,7 +110,7 @@ void TimelineView::Private::makeFilterBar(QBoxLayout* layout) {
 void TimelineView::Private::makeTable() {
   table = new RowTable(q);
   table->setObjectName(QStringLiteral("timeline"));
-  table->setAccessibleName(QObject::tr("Ops of the session"));
+  table->setAccessibleName(QStringLiteral("Ops of the session"));
   table->setModel(model);
   delegate = new TimelineDelegate(table);
   delegate->setTheme(Theme::fromPalette(q->palette()));
@@ -127,16 +127,16 @@ QAction* TimelineView::Private::addAction(const QString& text, const QKeySequenc
 }
 
 void TimelineView::Private::makeActions() {
-  copy = addAction(QObject::tr("Copy row"), QKeySequence::Copy, QObject::tr("The op's row as text"),
+  copy = addAction(QStringLiteral("Copy row"), QKeySequence::Copy, QStringLiteral("The op's row as text"),
                    &TimelineView::copySelected);
-  forward = addAction(QObject::tr("Go to its forward op"), QKeySequence(Qt::ALT | Qt::Key_Up),
-                      QObject::tr("The op whose VJP this is"), &TimelineView::goToForward);
-  byOp = addAction(QObject::tr("Only ops of this name"), QKeySequence(Qt::CTRL | Qt::Key_L),
-                   QObject::tr("Filter by this op's name"), &TimelineView::filterByCurrentOp);
-  follow = addKeyedAction(table, QObject::tr("Follow the session"), {Qt::CTRL | Qt::Key_End},
-                          QObject::tr("Go to the newest op and stay with it"));
+  forward = addAction(QStringLiteral("Go to its forward op"), QKeySequence(Qt::ALT | Qt::Key_Up),
+                      QStringLiteral("The op whose VJP this is"), &TimelineView::goToForward);
+  byOp = addAction(QStringLiteral("Only ops of this name"), QKeySequence(Qt::CTRL | Qt::Key_L),
+                   QStringLiteral("Filter by this op's name"), &TimelineView::filterByCurrentOp);
+  follow = addKeyedAction(table, QStringLiteral("Follow the session"), {Qt::CTRL | Qt::Key_End},
+                          QStringLiteral("Go to the newest op and stay with it"));
   QObject::connect(follow, &QAction::triggered, &session, &Session::follow);
-  find = addKeyedAction(q, QObject::tr("Filter"), {QKeySequence::Find}, QObject::tr("Type a filter"));
+  find = addKeyedAction(q, QStringLiteral("Filter"), {QKeySequence::Find}, QStringLiteral("Type a filter"));
   QObject::connect(find, &QAction::triggered, q, &TimelineView::focusFilter);
   auto* escape = new QShortcut(QKeySequence(Qt::Key_Escape), filter, nullptr, nullptr, Qt::WidgetShortcut);
   QObject::connect(escape, &QShortcut::activated, q, [this] {
@@ -197,24 +197,26 @@ void TimelineView::Private::showProgress() {
   const quint64 total = session.recordCount();
   progress->setVisible(model->filtered());
   if (model->filtered()) {
-    QString text =
-        QObject::tr("%1 of %2 ops").arg(countText(static_cast<quint64>(model->rowCount())), countText(total));
+    QString text = QStringLiteral("%1 of %2 ops")
+                       .arg(countText(static_cast<quint64>(model->rowCount())), countText(total));
     if (model->scanning() && total)
-      text += QObject::tr(", looked at %1 %").arg(model->scanned() * 100 / total);
+      text += QStringLiteral(", looked at %1 %").arg(model->scanned() * 100 / total);
     const std::string problem = protocol::filter_problem(model->filterText().toStdString());
     if (!problem.empty()) text += u'\n' + QString::fromStdString(problem);
     progress->setText(text);
   }
   if (total == 0 && !session.status().recording) {
     table->setPlaceholder(
-        QObject::tr("Recording is off, so ops leave no rows. Session, Recording turns it on again."));
+        QStringLiteral("Recording is off, so ops leave no rows. Session, Recording turns it on again."));
   } else if (total == 0) {
-    table->setPlaceholder(QObject::tr("No ops yet. Run a cell, and each of its tensor ops gets a row here."));
+    table->setPlaceholder(
+        QStringLiteral("No ops yet. Run a cell, and each of its tensor ops gets a row here."));
   } else if (model->scanning()) {
-    table->setPlaceholder(QObject::tr("Looking for ops…"));
+    table->setPlaceholder(QStringLiteral("Looking for ops…"));
   } else {
-    table->setPlaceholder(QObject::tr("None of the %1 ops matches the filter. Esc in the filter clears it.")
-                              .arg(countText(total)));
+    table->setPlaceholder(
+        QStringLiteral("None of the %1 ops matches the filter. Esc in the filter clears it.")
+            .arg(countText(total)));
   }
 }
 

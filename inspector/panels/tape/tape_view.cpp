@@ -52,19 +52,23 @@ struct TapeView::Private {
   }
 
   void addActions() {
-    QObject::connect(addAction(tr("Fit"), {Qt::Key_F, Qt::Key_0}, tr("Show the whole tape")),
-                     &QAction::triggered, view, &TapeView::fit);
-    QObject::connect(addAction(tr("−"), {Qt::Key_Minus}, tr("Zoom out")), &QAction::triggered, view,
-                     &TapeView::zoomOut);
-    QObject::connect(addAction(tr("+"), {Qt::Key_Plus, Qt::Key_Equal}, tr("Zoom in")), &QAction::triggered,
-                     view, &TapeView::zoomIn);
-    QObject::connect(addAction(tr("Cursor"), {Qt::Key_Home}, tr("Bring the cursor's op into the middle")),
+    QObject::connect(
+        addAction(QStringLiteral("Fit"), {Qt::Key_F, Qt::Key_0}, QStringLiteral("Show the whole tape")),
+        &QAction::triggered, view, &TapeView::fit);
+    QObject::connect(addAction(QStringLiteral("−"), {Qt::Key_Minus}, QStringLiteral("Zoom out")),
+                     &QAction::triggered, view, &TapeView::zoomOut);
+    QObject::connect(addAction(QStringLiteral("+"), {Qt::Key_Plus, Qt::Key_Equal}, QStringLiteral("Zoom in")),
+                     &QAction::triggered, view, &TapeView::zoomIn);
+    QObject::connect(addAction(QStringLiteral("Cursor"), {Qt::Key_Home},
+                               QStringLiteral("Bring the cursor's op into the middle")),
                      &QAction::triggered, canvas, &TapeCanvas::centreOnCursor);
-    QAction* const follow = addAction(tr("Follow"), {Qt::Key_C}, tr("Keep the cursor's op in sight"));
+    QAction* const follow =
+        addAction(QStringLiteral("Follow"), {Qt::Key_C}, QStringLiteral("Keep the cursor's op in sight"));
     follow->setCheckable(true);
     follow->setChecked(true);
     QObject::connect(follow, &QAction::toggled, canvas, &TapeCanvas::setFollowsCursor);
-    QAction* const legend = addAction(tr("Legend"), {Qt::Key_G}, tr("What colours and lines mean"));
+    QAction* const legend =
+        addAction(QStringLiteral("Legend"), {Qt::Key_G}, QStringLiteral("What colours and lines mean"));
     legend->setCheckable(true);
     QObject::connect(legend, &QAction::toggled, canvas, &TapeCanvas::setLegendShown);
   }
@@ -96,20 +100,21 @@ struct TapeView::Private {
       return number == 1 ? QStringLiteral("1 ") + one : countText(number) + QLatin1Char(' ') + many;
     };
     QStringList parts;
-    parts << (graph.tape ? tr("tape %1").arg(graph.tape) : tr("no tape"));
-    parts << counted(graph.ops, tr("op"), tr("ops"));
-    if (graph.vjps) parts << counted(graph.vjps, tr("VJP"), tr("VJPs"));
-    if (graph.offTape) parts << tr("%1 on no tape").arg(countText(graph.offTape));
-    if (graph.dropped) parts << tr("%1 older ones not shown").arg(countText(graph.dropped));
+    parts << (graph.tape ? QStringLiteral("tape %1").arg(graph.tape) : QStringLiteral("no tape"));
+    parts << counted(graph.ops, QStringLiteral("op"), QStringLiteral("ops"));
+    if (graph.vjps) parts << counted(graph.vjps, QStringLiteral("VJP"), QStringLiteral("VJPs"));
+    if (graph.offTape) parts << QStringLiteral("%1 on no tape").arg(countText(graph.offTape));
+    if (graph.dropped) parts << QStringLiteral("%1 older ones not shown").arg(countText(graph.dropped));
     if (!model->problem().isEmpty()) parts << model->problem();
     summary->setText(parts.join(QStringLiteral(" · ")));
   }
 
   QString emptySentence() const {
     if (!model->problem().isEmpty()) return model->problem();
-    if (model->loading()) return tr("Fetching the tape …");
-    if (session.recordCount() == 0) return tr("No op has run yet. Run a cell, or step into one with F10.");
-    return tr("Nothing is on the tape here.");
+    if (model->loading()) return QStringLiteral("Fetching the tape …");
+    if (session.recordCount() == 0)
+      return QStringLiteral("No op has run yet. Run a cell, or step into one with F10.");
+    return QStringLiteral("Nothing is on the tape here.");
   }
 
   QStringList details(const GraphNode& node) const {
@@ -128,11 +133,12 @@ TapeView::TapeView(Session& session, QWidget* parent)
   d_->canvas = new TapeCanvas(this);
   d_->bar = new QToolBar(this);
   d_->bar->setToolButtonStyle(Qt::ToolButtonTextOnly);
-  d_->bar->setAccessibleName(tr("Tape graph tools"));
+  d_->bar->setAccessibleName(QStringLiteral("Tape graph tools"));
   d_->addActions();
-  d_->save = new QAction(tr("Export &tape graph as SVG…"), this);
+  d_->save = new QAction(QStringLiteral("Export &tape graph as SVG…"), this);
   d_->save->setObjectName(QStringLiteral("file.export_tape"));
-  setKey(d_->save, {Qt::CTRL | Qt::ALT | Qt::Key_G}, tr("Write the tape graph that is shown as an SVG file"));
+  setKey(d_->save, {Qt::CTRL | Qt::ALT | Qt::Key_G},
+         QStringLiteral("Write the tape graph that is shown as an SVG file"));
   connect(d_->save, &QAction::triggered, this, &TapeView::askSvg);
   d_->summary = new ElidingLabel(Qt::ElideRight, this);
   d_->summary->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
@@ -203,13 +209,14 @@ QList<QAction*> TapeView::exportActions() const {
 }
 
 QList<HandledKeys> TapeView::handledKeys() const {
-  return {{{Qt::Key_Left, Qt::Key_Right, Qt::Key_Up, Qt::Key_Down}, tr("Walk to the next node that way")},
+  return {{{Qt::Key_Left, Qt::Key_Right, Qt::Key_Up, Qt::Key_Down},
+           QStringLiteral("Walk to the next node that way")},
           {{Qt::SHIFT | Qt::Key_Left, Qt::SHIFT | Qt::Key_Right, Qt::SHIFT | Qt::Key_Up,
             Qt::SHIFT | Qt::Key_Down},
-           tr("Move the graph")},
-          {{Qt::Key_J, Qt::Key_K}, tr("Walk along an edge, down or up")},
-          {{Qt::Key_Return}, tr("Go to the node walked to: all panels follow")},
-          {{Qt::Key_Space}, tr("Held down: drag the graph")}};
+           QStringLiteral("Move the graph")},
+          {{Qt::Key_J, Qt::Key_K}, QStringLiteral("Walk along an edge, down or up")},
+          {{Qt::Key_Return}, QStringLiteral("Go to the node walked to: all panels follow")},
+          {{Qt::Key_Space}, QStringLiteral("Held down: drag the graph")}};
 }
 
 void TapeView::fit() {
@@ -225,7 +232,7 @@ void TapeView::zoomOut() {
 void TapeView::exportSvg(const QString& path) {
   const TapeGraph graph = d_->model->graph();
   const QString title =
-      graph.tape ? tr("Gradient tape %1, at op %2").arg(graph.tape).arg(graph.cursor) : QString();
+      graph.tape ? QStringLiteral("Gradient tape %1, at op %2").arg(graph.tape).arg(graph.cursor) : QString();
   QThreadPool::globalInstance()->start([view = QPointer<TapeView>(this), graph, title, path] {
     QString error;
     replaceFile(path, tapeGraphSvg(graph, layoutTapeGraph(graph), title), &error);
@@ -235,7 +242,7 @@ void TapeView::exportSvg(const QString& path) {
         [view, path, error] {
           if (!view) return;
           if (error.isEmpty())
-            emit view->done(tr("Wrote %1").arg(path));
+            emit view->done(QStringLiteral("Wrote %1").arg(path));
           else
             emit view->failed(error);
           emit view->exported(path, error);
@@ -245,10 +252,10 @@ void TapeView::exportSvg(const QString& path) {
 }
 
 void TapeView::askSvg() {
-  const QString path =
-      askForPath(this, tr("Export tape graph"), QStringLiteral("tape.svg"), tr("SVG (*.svg)"));
+  const QString path = askForPath(this, QStringLiteral("Export tape graph"), QStringLiteral("tape.svg"),
+                                  QStringLiteral("SVG (*.svg)"));
   if (path.isEmpty()) return;
-  emit done(tr("Writing %1 …").arg(path));
+  emit done(QStringLiteral("Writing %1 …").arg(path));
   exportSvg(path);
 }
 

@@ -89,7 +89,8 @@ void WhatIfView::Private::makeLooks(QLayout* bar) {
   auto* row = new QHBoxLayout(group);
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(0);
-  const QString texts[] = {tr("Original"), tr("Branch"), tr("Difference")};
+  const QString texts[] = {QStringLiteral("Original"), QStringLiteral("Branch"),
+                           QStringLiteral("Difference")};
   for (int i = 0; i < actions.looks().size(); ++i) {
     auto* button = new SegmentButton(view);
     QAction* action = actions.looks()[i];
@@ -105,14 +106,15 @@ void WhatIfView::Private::makeBar(QVBoxLayout* layout) {
   auto* bar = new WrappingLayout(nullptr);
   bar->setContentsMargins(4, 2, 4, 0);
   bar->setSpacing(4);
-  addButton(bar, add, tr("Add…"))->setObjectName(QStringLiteral("whatIfAdd"));
-  addButton(bar, edit, tr("Edit"));
-  addButton(bar, remove, tr("Remove"));
-  addButton(bar, actions.replay(), tr("Replay"))->setObjectName(QStringLiteral("whatIfReplay"));
-  cancelButton = addButton(bar, stop, tr("Cancel"));
+  addButton(bar, add, QStringLiteral("Add…"))->setObjectName(QStringLiteral("whatIfAdd"));
+  addButton(bar, edit, QStringLiteral("Edit"));
+  addButton(bar, remove, QStringLiteral("Remove"));
+  addButton(bar, actions.replay(), QStringLiteral("Replay"))->setObjectName(QStringLiteral("whatIfReplay"));
+  cancelButton = addButton(bar, stop, QStringLiteral("Cancel"));
   cancelButton->setObjectName(QStringLiteral("whatIfCancel"));
   makeLooks(bar);
-  addButton(bar, actions.takeOver(), tr("Take over"))->setObjectName(QStringLiteral("whatIfTakeOver"));
+  addButton(bar, actions.takeOver(), QStringLiteral("Take over"))
+      ->setObjectName(QStringLiteral("whatIfTakeOver"));
   layout->addLayout(bar);
 }
 
@@ -133,25 +135,27 @@ QTreeWidget* WhatIfView::Private::makeTable(const char* name, const QString& acc
 }
 
 void WhatIfView::Private::makeActions() {
-  add = addKeyedAction(view, tr("Add a change…"), {Qt::ALT | Qt::SHIFT | Qt::Key_A},
-                       tr("Change the op at the cursor, or the tensor that is shown"));
-  edit = addKeyedAction(changes, tr("Edit the change"), {Qt::Key_F2}, tr("Type this change anew"));
-  remove = addKeyedAction(changes, tr("Remove the change"), {QKeySequence::Delete},
-                          tr("Take this change off the list"));
-  clear = addKeyedAction(view, tr("Remove all changes"), {Qt::ALT | Qt::SHIFT | Qt::Key_X},
-                         tr("Empty the list of changes"));
-  show = addKeyedAction(moved, tr("Show the result"), {Qt::Key_Return, Qt::Key_Enter},
-                        tr("Move the cursor to this op, and show its tensor"));
+  add = addKeyedAction(view, QStringLiteral("Add a change…"), {Qt::ALT | Qt::SHIFT | Qt::Key_A},
+                       QStringLiteral("Change the op at the cursor, or the tensor that is shown"));
+  edit = addKeyedAction(changes, QStringLiteral("Edit the change"), {Qt::Key_F2},
+                        QStringLiteral("Type this change anew"));
+  remove = addKeyedAction(changes, QStringLiteral("Remove the change"), {QKeySequence::Delete},
+                          QStringLiteral("Take this change off the list"));
+  clear = addKeyedAction(view, QStringLiteral("Remove all changes"), {Qt::ALT | Qt::SHIFT | Qt::Key_X},
+                         QStringLiteral("Empty the list of changes"));
+  show = addKeyedAction(moved, QStringLiteral("Show the result"), {Qt::Key_Return, Qt::Key_Enter},
+                        QStringLiteral("Move the cursor to this op, and show its tensor"));
   show->setShortcutContext(Qt::WidgetShortcut);
-  cancel = addKeyedAction(view, tr("Cancel"), {Qt::Key_Escape}, tr("Stop the replay, or close the form"));
+  cancel = addKeyedAction(view, QStringLiteral("Cancel"), {Qt::Key_Escape},
+                          QStringLiteral("Stop the replay, or close the form"));
   QObject::connect(add, &QAction::triggered, view, [this] { openForm(); });
   QObject::connect(edit, &QAction::triggered, view, [this] { openEditor(); });
   QObject::connect(remove, &QAction::triggered, view, [this] { removeChange(); });
   QObject::connect(clear, &QAction::triggered, model, &WhatIfModel::clear);
   QObject::connect(show, &QAction::triggered, view,
                    [this] { model->show(moved->indexOfTopLevelItem(moved->currentItem())); });
-  stop = new QAction(tr("Cancel"), view);
-  stop->setToolTip(tr("Stop the replay (Esc)"));
+  stop = new QAction(QStringLiteral("Cancel"), view);
+  stop->setToolTip(QStringLiteral("Stop the replay (Esc)"));
   QObject::connect(stop, &QAction::triggered, model, &WhatIfModel::cancel);
   // Where the user types, Esc is about what is typed.
   QObject::connect(cancel, &QAction::triggered, view, [this] {
@@ -250,7 +254,7 @@ QString WhatIfView::Private::where(const std::string& cell, const std::string& f
                                    std::uint32_t line) const {
   QString text = cell.empty() ? QFileInfo(QString::fromStdString(file)).fileName()
                               : cells.name(QString::fromStdString(cell));
-  if (line) text += (text.isEmpty() ? tr("line %1") : tr(" line %1")).arg(line);
+  if (line) text += (text.isEmpty() ? QStringLiteral("line %1") : QStringLiteral(" line %1")).arg(line);
   return text;
 }
 
@@ -261,7 +265,7 @@ void WhatIfView::Private::showChanges() {
     const protocol::Record& op = change.subject.op;
     auto* item =
         new QTreeWidgetItem(changes, {change.text, op.number ? where(op.cell, op.file, op.line) : QString()});
-    item->setToolTip(change_column, tr("%1\nF2 edits it, Del removes it.").arg(change.text));
+    item->setToolTip(change_column, QStringLiteral("%1\nF2 edits it, Del removes it.").arg(change.text));
   }
   if (const int count = changes->topLevelItemCount())
     changes->setCurrentItem(changes->topLevelItem(std::min(current, count - 1)));
@@ -275,17 +279,19 @@ void WhatIfView::Private::showChanges() {
 
 QString WhatIfView::Private::sentenceText() const {
   if (model->replaying())
-    return tr("Replaying: %1. Cancel, or Esc in this panel, stops it.").arg(model->progress());
+    return QStringLiteral("Replaying: %1. Cancel, or Esc in this panel, stops it.").arg(model->progress());
   if (!model->problem().isEmpty()) return QStringLiteral("✗ ") + model->problem();
   const protocol::Branched* answer = model->answer();
   if (!answer && model->changes().empty())
-    return tr(
+    return QStringLiteral(
         "Select an op, a tensor or an element, and choose “What if…” in its menu (F4): change it in the "
         "past, and replay what came of it. The session itself stays as it is.");
-  if (!answer) return tr("Replay (Shift+F4) runs what depends on the changes again, beside the original.");
+  if (!answer)
+    return QStringLiteral("Replay (Shift+F4) runs what depends on the changes again, beside the original.");
   const QString sentence = QString::fromStdString(answer->sentence);
-  return model->outdated() ? tr("⚠ The changes are others by now: replay them. Before: %1").arg(sentence)
-                           : sentence;
+  return model->outdated()
+             ? QStringLiteral("⚠ The changes are others by now: replay them. Before: %1").arg(sentence)
+             : sentence;
 }
 
 void WhatIfView::Private::showAnswer() {
@@ -306,7 +312,7 @@ void WhatIfView::Private::showAnswer() {
         moved, {QStringLiteral("%1 · op %2").arg(QString::fromStdString(one.op), countText(one.record)),
                 where(one.cell, one.file, one.line), movementText(one), shareText(one)});
     item->setTextAlignment(share_column, Qt::AlignRight | Qt::AlignVCenter);
-    const QString tip = tr("%1: %2, moved by %3\nA click or Enter shows it.")
+    const QString tip = QStringLiteral("%1: %2, moved by %3\nA click or Enter shows it.")
                             .arg(tensorText(one.tensor), movementText(one), shareText(one));
     for (int column = 0; column < moved_columns; ++column) item->setToolTip(column, tip);
   }
@@ -339,14 +345,16 @@ void WhatIfView::Private::share() {
 WhatIfView::WhatIfView(WhatIfActions& actions, CellNames& cells, QWidget* parent)
     : Panel(parent), d_(std::make_unique<Private>(this, actions, cells)) {
   d_->model = actions.model();
-  d_->changes =
-      d_->makeTable("whatIfChanges", tr("Changes of the branch"), {tr("Change"), tr("Where")}, change_column);
-  d_->moved =
-      d_->makeTable("whatIfMoved", tr("Results that moved"),
-                    {tr("Result of"), tr("Where"), tr("Before → after"), tr("Moved by")}, place_column);
+  d_->changes = d_->makeTable("whatIfChanges", QStringLiteral("Changes of the branch"),
+                              {QStringLiteral("Change"), QStringLiteral("Where")}, change_column);
+  d_->moved = d_->makeTable("whatIfMoved", QStringLiteral("Results that moved"),
+                            {QStringLiteral("Result of"), QStringLiteral("Where"),
+                             QStringLiteral("Before → after"), QStringLiteral("Moved by")},
+                            place_column);
   d_->moved->headerItem()->setToolTip(movement_column,
-                                      tr("A single number, or the norm ‖…‖ of several elements"));
-  d_->moved->headerItem()->setToolTip(share_column, tr("‖branch − original‖ in shares of ‖original‖"));
+                                      QStringLiteral("A single number, or the norm ‖…‖ of several elements"));
+  d_->moved->headerItem()->setToolTip(share_column,
+                                      QStringLiteral("‖branch − original‖ in shares of ‖original‖"));
   d_->makeForm();
   d_->makeActions();
   d_->sentence = new QLabel(this);

@@ -9,10 +9,10 @@ PanelDescriptor whyPanel() {
   using Area = PanelPlace::Area;
   PanelDescriptor panel;
   panel.id = QStringLiteral("why");
-  panel.title = QObject::tr("Why");
+  panel.title = QStringLiteral("Why");
   panel.key = QKeySequence(Qt::CTRL | Qt::Key_9);
   panel.tip =
-      QObject::tr("Answers to questions about a tensor: where a NaN was born, why a gradient is zero");
+      QStringLiteral("Answers to questions about a tensor: where a NaN was born, why a gradient is zero");
   panel.places = {{workspace_debug, {Area::below, 0, 0, 0.40, 0.29}}};
   panel.minimum = QSize(220, 120);
   panel.create = [](const PanelContext& context) {

@@ -63,14 +63,16 @@ struct WhyView::Private {
     auto* bar = new QHBoxLayout;
     bar->setContentsMargins(4, 2, 4, 0);
     bar->setSpacing(2);
-    back = addAction(tr("◀"), Qt::ALT | Qt::Key_PageUp, tr("The answer before"), bar);
-    forward = addAction(tr("▶"), Qt::ALT | Qt::Key_PageDown, tr("The next answer"), bar);
+    back = addAction(QStringLiteral("◀"), Qt::ALT | Qt::Key_PageUp, QStringLiteral("The answer before"), bar);
+    forward =
+        addAction(QStringLiteral("▶"), Qt::ALT | Qt::Key_PageDown, QStringLiteral("The next answer"), bar);
     question = new ElidingLabel(Qt::ElideRight, view);
     QFont bold = question->font();
     bold.setBold(true);
     question->setFont(bold);
     bar->addWidget(question, 1);
-    cancel = addAction(tr("Cancel"), Qt::Key_Escape, tr("Stop looking for the answer"), bar);
+    cancel = addAction(QStringLiteral("Cancel"), Qt::Key_Escape,
+                       QStringLiteral("Stop looking for the answer"), bar);
     QObject::connect(back, &QAction::triggered, &model, &WhyModel::back);
     QObject::connect(forward, &QAction::triggered, &model, &WhyModel::forward);
     QObject::connect(cancel, &QAction::triggered, &model, &WhyModel::cancel);
@@ -80,7 +82,7 @@ struct WhyView::Private {
   void makeReasons() {
     reasons = new QTreeWidget(view);
     reasons->setObjectName(QStringLiteral("whyReasons"));
-    reasons->setAccessibleName(tr("Records of the answer"));
+    reasons->setAccessibleName(QStringLiteral("Records of the answer"));
     reasons->setHeaderLabels(titles({}));
     reasons->setColumnHidden(why_amount_column, true);
     reasons->setRootIsDecorated(false);
@@ -89,9 +91,9 @@ struct WhyView::Private {
     reasons->header()->setStretchLastSection(false);
     reasons->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
     reasons->header()->setSectionResizeMode(why_value_column, QHeaderView::Stretch);
-    show = new QAction(tr("Show"), view);
+    show = new QAction(QStringLiteral("Show"), view);
     setKey(show, {Qt::Key_Return, Qt::Key_Enter},
-           tr("Move the cursor to this record, and show its tensor and element"));
+           QStringLiteral("Move the cursor to this record, and show its tensor and element"));
     show->setShortcutContext(Qt::WidgetShortcut);
     reasons->addAction(show);
     QObject::connect(show, &QAction::triggered, view, [this] { model.show(reasons->currentIndex().row()); });
@@ -101,7 +103,8 @@ struct WhyView::Private {
 
   /// The amount's name begins with a capital, as the others.
   QStringList titles(const QString& amount) const {
-    return {tr("Op"), tr("Where"), tr("What"), amount.left(1).toUpper() + amount.mid(1)};
+    return {QStringLiteral("Op"), QStringLiteral("Where"), QStringLiteral("What"),
+            amount.left(1).toUpper() + amount.mid(1)};
   }
 
   QString where(const protocol::Reason& reason) const {
@@ -112,7 +115,8 @@ struct WhyView::Private {
     } else if (!reason.file.empty()) {
       text = QFileInfo(QString::fromStdString(reason.file)).fileName();
     }
-    if (reason.line) text += (text.isEmpty() ? tr("line %1") : tr(" line %1")).arg(reason.line);
+    if (reason.line)
+      text += (text.isEmpty() ? QStringLiteral("line %1") : QStringLiteral(" line %1")).arg(reason.line);
     return text;
   }
 
@@ -126,7 +130,8 @@ struct WhyView::Private {
           (valueText(reason).isEmpty() ? QString::fromStdString(reason.sentence) : valueText(reason));
       auto* item = new QTreeWidgetItem(
           reasons, {placeText(reason), where(reason), what, QString::fromStdString(reason.amount_text)});
-      const QString tip = QString::fromStdString(reason.sentence) + tr("\nEnter or a click shows it.");
+      const QString tip =
+          QString::fromStdString(reason.sentence) + QStringLiteral("\nEnter or a click shows it.");
       for (int column = 0; column < why_column_count; ++column) item->setToolTip(column, tip);
       item->setData(why_value_column, Qt::AccessibleTextRole, QString::fromStdString(reason.sentence));
     }
@@ -185,17 +190,17 @@ void WhyView::showAnswer() {
   d_->show->setEnabled(answer && !answer->because.reasons.empty());
   d_->reasons->clear();
   if (asking) {
-    d_->question->setText(tr("Looking for the answer"));
+    d_->question->setText(QStringLiteral("Looking for the answer"));
     d_->sentence->setText(
-        tr("Working: %1. Cancel, or Esc in this panel, stops it.").arg(d_->model.progress()));
+        QStringLiteral("Working: %1. Cancel, or Esc in this panel, stops it.").arg(d_->model.progress()));
   } else if (answer) {
     d_->question->setText(questionText(answer->question) + QStringLiteral("   ") + answer->about);
     d_->sentence->setText(QString::fromStdString(answer->because.sentence));
     d_->fillReasons(*answer);
   } else {
     d_->question->setText(QString());
-    d_->sentence->setText(
-        tr("Select an op or an element, and choose a question in the menu Why: its answer stands here."));
+    d_->sentence->setText(QStringLiteral(
+        "Select an op or an element, and choose a question in the menu Why: its answer stands here."));
   }
   // It has the panel's focus, without which Esc would not come here.
   d_->reasons->setVisible(asking || d_->reasons->topLevelItemCount() > 0);
