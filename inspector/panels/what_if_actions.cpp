@@ -78,16 +78,13 @@ void WhatIfActions::addLooks() {
   }
 }
 
-void WhatIfActions::allow(QAction* action, const QString& refusal) {
-  action->setEnabled(refusal.isEmpty());
-  const QString key = action->shortcut().toString(QKeySequence::NativeText);
-  action->setToolTip(refusal.isEmpty() ? tips_.value(action) : QStringLiteral("%1 (%2)").arg(refusal, key));
-}
-
 void WhatIfActions::update() {
   const bool live = model_->session()->live();
   const QString noSession = QStringLiteral("No session runs whose past could be changed.");
   const QString noBranch = QStringLiteral("There is no branch: replay a change first.");
+  const auto allow = [this](QAction* action, const QString& refusal) {
+    inspector::allow(action, tips_.value(action), refusal);
+  };
   allow(ask_, !live ? noSession
               : changesFor(model_->subject()).isEmpty()
                   ? QStringLiteral("Nothing is selected that could be changed: select an "

@@ -54,9 +54,7 @@ void WhyActions::update() {
   for (int i = 0; i < actions_.size(); ++i) {
     const QString refusal =
         model_->refusal(static_cast<Question>(actions_[i]->data().toInt()), model_->subject());
-    actions_[i]->setEnabled(refusal.isEmpty());
-    const QString key = actions_[i]->shortcut().toString(QKeySequence::NativeText);
-    actions_[i]->setToolTip(refusal.isEmpty() ? tips_[i] : QStringLiteral("%1 (%2)").arg(refusal, key));
+    allow(actions_[i], tips_[i], refusal);
   }
 }
 

@@ -21,6 +21,7 @@
 #include "inspector/ui/row_table.h"
 #include "inspector/ui/segment_button.h"
 #include "inspector/ui/sentence_area.h"
+#include "inspector/ui/text_button.h"
 #include "inspector/ui/wrapping_layout.h"
 
 namespace tapedeck::inspector {
@@ -128,14 +129,8 @@ void CompareView::Private::makeSides() {
 }
 
 QToolButton* CompareView::Private::addButton(QLayout* layout, QAction* action, const QString& text) {
-  auto* button = new QToolButton(view);
-  button->setDefaultAction(action);
-  button->setText(text);
-  button->setToolButtonStyle(Qt::ToolButtonTextOnly);
-  button->setFocusPolicy(Qt::TabFocus);
+  QToolButton* button = addTextButton(layout, action, text, view);
   button->setAccessibleName(action->text());
-  layout->addWidget(button);
-  QObject::connect(action, &QAction::changed, button, [button, text] { button->setText(text); });
   return button;
 }
 

@@ -14,6 +14,7 @@
 #include "inspector/model/format.h"
 #include "inspector/panels/heat_picture.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/row_list.h"
 #include "inspector/ui/theme.h"
 
 namespace tapedeck::inspector {
@@ -156,16 +157,12 @@ void OperandPicturesView::paintEvent(QPaintEvent*) {
 OperandsView::OperandsView(CompareModel* model, QWidget* parent)
     : QWidget(parent),
       model_(model),
-      table_(new QTreeWidget(this)),
+      table_(makeRowList(this, QStringLiteral("compareOperands"),
+                         QStringLiteral("Operands of the row, left and right"),
+                         {QStringLiteral("Operand"), QStringLiteral("Left"), QStringLiteral("Right"),
+                          QStringLiteral("Values"), QStringLiteral("Largest difference")})),
       attributes_(new QLabel(this)),
       pictures_(new OperandPicturesView(model, this)) {
-  table_->setObjectName(QStringLiteral("compareOperands"));
-  table_->setAccessibleName(QStringLiteral("Operands of the row, left and right"));
-  table_->setHeaderLabels({QStringLiteral("Operand"), QStringLiteral("Left"), QStringLiteral("Right"),
-                           QStringLiteral("Values"), QStringLiteral("Largest difference")});
-  table_->setRootIsDecorated(false);
-  table_->setUniformRowHeights(true);
-  table_->setAllColumnsShowFocus(true);
   table_->header()->setStretchLastSection(true);
   table_->header()->setSectionResizeMode(QHeaderView::Interactive);
   table_->header()->setSectionResizeMode(role_column, QHeaderView::ResizeToContents);

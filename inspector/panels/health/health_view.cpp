@@ -17,6 +17,7 @@
 #include "inspector/panels/health/health_text.h"
 #include "inspector/ui/eliding_label.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/row_list.h"
 #include "inspector/ui/segment_button.h"
 #include "inspector/ui/sentence_area.h"
 
@@ -108,17 +109,10 @@ QLayout* HealthView::Private::makeBar() {
 }
 
 void HealthView::Private::makeFindings() {
-  findings = new QTreeWidget(view);
-  findings->setObjectName(QStringLiteral("healthFindings"));
-  findings->setAccessibleName(QStringLiteral("What is wrong"));
-  findings->setHeaderLabels({QStringLiteral("Kind"), QStringLiteral("Finding"), QStringLiteral("Where")});
-  findings->setRootIsDecorated(false);
-  findings->setUniformRowHeights(true);
-  findings->setAllColumnsShowFocus(true);
+  findings = makeRowList(view, QStringLiteral("healthFindings"), QStringLiteral("What is wrong"),
+                         {QStringLiteral("Kind"), QStringLiteral("Finding"), QStringLiteral("Where")});
   findings->setFrameShape(QFrame::NoFrame);
-  findings->header()->setStretchLastSection(false);
-  findings->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
-  findings->header()->setSectionResizeMode(finding_column, QHeaderView::Stretch);
+  stretchColumn(findings, finding_column);
   findings->addAction(show);
   findings->setContextMenuPolicy(Qt::ActionsContextMenu);
   sentence = new SentenceArea(QStringLiteral("healthSentence"), most_sentence_lines, view);

@@ -16,6 +16,7 @@
 #include "inspector/model/format.h"
 #include "inspector/panels/memory/memory_chart.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/row_list.h"
 #include "inspector/ui/wrapping_layout.h"
 
 namespace tapedeck::inspector {
@@ -45,13 +46,7 @@ QString groupText(MemoryGroup group) {
 
 QTreeWidget* makeTable(QWidget* parent, const char* name, const QString& accessible,
                        const QStringList& titles) {
-  auto* table = new QTreeWidget(parent);
-  table->setObjectName(QLatin1String(name));
-  table->setAccessibleName(accessible);
-  table->setHeaderLabels(titles);
-  table->setRootIsDecorated(false);
-  table->setUniformRowHeights(true);
-  table->setAllColumnsShowFocus(true);
+  QTreeWidget* table = makeRowList(parent, QLatin1String(name), accessible, titles);
   table->setTextElideMode(Qt::ElideRight);
   table->header()->setStretchLastSection(true);
   return table;

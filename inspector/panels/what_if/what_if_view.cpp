@@ -14,7 +14,9 @@
 #include "inspector/panels/what_if/change_form.h"
 #include "inspector/panels/what_if/moved_text.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/row_list.h"
 #include "inspector/ui/segment_button.h"
+#include "inspector/ui/text_button.h"
 #include "inspector/ui/theme.h"
 #include "inspector/ui/wrapping_layout.h"
 
@@ -73,15 +75,7 @@ struct WhatIfView::Private {
 // ---- made once
 
 QToolButton* WhatIfView::Private::addButton(QLayout* bar, QAction* action, const QString& text) {
-  auto* button = new QToolButton(view);
-  button->setDefaultAction(action);
-  button->setText(text);
-  button->setToolButtonStyle(Qt::ToolButtonTextOnly);
-  button->setFocusPolicy(Qt::TabFocus);
-  bar->addWidget(button);
-  // What a shared action is called in the menu is not what a button has room for.
-  QObject::connect(action, &QAction::changed, button, [button, text] { button->setText(text); });
-  return button;
+  return addTextButton(bar, action, text, view);
 }
 
 void WhatIfView::Private::makeLooks(QLayout* bar) {
@@ -120,16 +114,8 @@ void WhatIfView::Private::makeBar(QVBoxLayout* layout) {
 
 QTreeWidget* WhatIfView::Private::makeTable(const char* name, const QString& accessible,
                                             const QStringList& titles, int wide) {
-  auto* table = new QTreeWidget(view);
-  table->setObjectName(QLatin1String(name));
-  table->setAccessibleName(accessible);
-  table->setHeaderLabels(titles);
-  table->setRootIsDecorated(false);
-  table->setUniformRowHeights(true);
-  table->setAllColumnsShowFocus(true);
-  table->header()->setStretchLastSection(false);
-  table->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
-  table->header()->setSectionResizeMode(wide, QHeaderView::Stretch);
+  QTreeWidget* table = makeRowList(view, QLatin1String(name), accessible, titles);
+  stretchColumn(table, wide);
   table->setContextMenuPolicy(Qt::ActionsContextMenu);
   return table;
 }

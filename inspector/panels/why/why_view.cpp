@@ -2,7 +2,6 @@
 
 #include <QFileInfo>
 #include <QHBoxLayout>
-#include <QHeaderView>
 #include <QLabel>
 #include <QToolButton>
 #include <QTreeWidget>
@@ -11,6 +10,7 @@
 #include "inspector/model/format.h"
 #include "inspector/ui/eliding_label.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/row_list.h"
 #include "inspector/ui/sentence_area.h"
 
 namespace tapedeck::inspector {
@@ -88,9 +88,7 @@ struct WhyView::Private {
     reasons->setRootIsDecorated(false);
     reasons->setAllColumnsShowFocus(true);
     reasons->setTextElideMode(Qt::ElideRight);
-    reasons->header()->setStretchLastSection(false);
-    reasons->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
-    reasons->header()->setSectionResizeMode(why_value_column, QHeaderView::Stretch);
+    stretchColumn(reasons, why_value_column);
     show = new QAction(QStringLiteral("Show"), view);
     setKey(show, {Qt::Key_Return, Qt::Key_Enter},
            QStringLiteral("Move the cursor to this record, and show its tensor and element"));
