@@ -25,11 +25,11 @@ bool fail(QString* error, const QString& sentence) {
 bool check(const std::vector<ChartSeries>& series, const ExportOptions& options, QString* error) {
   const bool any = std::any_of(series.begin(), series.end(),
                                [](const ChartSeries& one) { return one.visible && one.data->size() > 0; });
-  if (!any) return fail(error, QObject::tr("There is no curve to write."));
+  if (!any) return fail(error, QStringLiteral("There is no curve to write."));
   const double side = std::max(options.size.width(), options.size.height()) * options.scale;
   if (options.size.width() < 100 || options.size.height() < 100 || !(options.scale > 0) || side > max_side)
     return fail(error,
-                QObject::tr("A picture of %1×%2 at %3 pixels each can't be made: 100×100 to %4×%4 can.")
+                QStringLiteral("A picture of %1×%2 at %3 pixels each can't be made: 100×100 to %4×%4 can.")
                     .arg(options.size.width())
                     .arg(options.size.height())
                     .arg(options.scale)
@@ -81,8 +81,8 @@ QByteArray svgOf(const std::vector<ChartSeries>& series, const ExportOptions& op
   generator.setViewBox(QRect(QPoint(0, 0), options.size));
   generator.setResolution(96);
   // Qt writes the title as it is.
-  generator.setTitle(options.title.isEmpty() ? QObject::tr("Curves") : options.title.toHtmlEscaped());
-  generator.setDescription(QObject::tr("Written by Tapedeck"));
+  generator.setTitle(options.title.isEmpty() ? QStringLiteral("Curves") : options.title.toHtmlEscaped());
+  generator.setDescription(QStringLiteral("Written by Tapedeck"));
   QPainter painter(&generator);
   draw(series, options, &painter);
   painter.end();
@@ -103,7 +103,7 @@ bool replaceByPng(const QString& path, const QImage& image, QString* error) {
   QByteArray bytes;
   QBuffer buffer(&bytes);
   buffer.open(QIODevice::WriteOnly);
-  if (!image.save(&buffer, "PNG")) return fail(error, QObject::tr("The picture can't be packed as PNG."));
+  if (!image.save(&buffer, "PNG")) return fail(error, QStringLiteral("The picture can't be packed as PNG."));
   return inspector::replaceFile(path, bytes, error);
 }
 

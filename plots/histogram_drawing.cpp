@@ -76,8 +76,8 @@ void HistogramDrawing::layOut(const QSizeF& size, const QFont& font) {
   const double header = metrics.height() + 6, footer = metrics.height() + 6;
   area_ = QRectF(margin, header, 20, std::max(20., size.height() - header - footer));
   choose();
-  double labels = std::max(metrics.horizontalAdvance(QObject::tr("step")),
-                           metrics.horizontalAdvance(QObject::tr("value")));
+  double labels = std::max(metrics.horizontalAdvance(QStringLiteral("step")),
+                           metrics.horizontalAdvance(QStringLiteral("value")));
   for (const Shape& shape : shown_)
     labels = std::max(labels, metrics.horizontalAdvance(inspector::stepText(shape.histogram->step)));
   if (form_ == HistogramForm::overlay) labels += margin + 4;  // the ramp
@@ -195,7 +195,7 @@ void HistogramDrawing::drawHeader(QPainter& painter, const Theme& theme, const Q
   painter.setPen(faint ? theme.faintText : theme.text);
   painter.drawText(QPointF(left, bottom), metrics.elidedText(line, Qt::ElideRight, area_.right() - left));
   painter.setPen(theme.faintText);
-  painter.drawText(QPointF(area_.right() + margin, bottom), QObject::tr("step"));
+  painter.drawText(QPointF(area_.right() + margin, bottom), QStringLiteral("step"));
 }
 
 void HistogramDrawing::drawValueAxis(QPainter& painter, const Theme& theme) const {
@@ -211,7 +211,7 @@ void HistogramDrawing::drawValueAxis(QPainter& painter, const Theme& theme) cons
     painter.drawText(QPointF(left, bottom), tick.label);
   }
   painter.setPen(theme.faintText);
-  painter.drawText(QPointF(area_.right() + margin, bottom), QObject::tr("value"));
+  painter.drawText(QPointF(area_.right() + margin, bottom), QStringLiteral("value"));
 }
 
 /// From the newest up, as many as do not touch.
@@ -326,33 +326,33 @@ QPointF HistogramDrawing::positionOf(HistogramPlace place) const {
 QString HistogramDrawing::readOut(HistogramPlace place) const {
   if (place.step < 0) return {};
   const Shape& shape = shown_[static_cast<std::size_t>(place.step)];
-  QStringList parts{QObject::tr("step %1").arg(inspector::stepText(shape.histogram->step))};
+  QStringList parts{QStringLiteral("step %1").arg(inspector::stepText(shape.histogram->step))};
   if (place.bin >= 0) {
     const Bin& bin = shape.bins[static_cast<std::size_t>(place.bin)];
     const std::array<double, 2> ends{bin.from, bin.to};
     const auto notation = inspector::Notation::of(ends, 4);
-    parts << QObject::tr("%1 to %2").arg(notation.text(bin.from), notation.text(bin.to))
-          << QObject::tr("%1 of %2 values").arg(valuesText(bin.count), valuesText(shape.values));
+    parts << QStringLiteral("%1 to %2").arg(notation.text(bin.from), notation.text(bin.to))
+          << QStringLiteral("%1 of %2 values").arg(valuesText(bin.count), valuesText(shape.values));
   } else if (shape.bins.empty()) {
-    parts << QObject::tr("no value is finite");
+    parts << QStringLiteral("no value is finite");
   }
   if (shape.histogram->notFinite)
-    parts << QObject::tr("%1 not finite").arg(inspector::countText(shape.histogram->notFinite));
+    parts << QStringLiteral("%1 not finite").arg(inspector::countText(shape.histogram->notFinite));
   return parts.join(QStringLiteral(" · "));
 }
 
 QString HistogramDrawing::summary() const {
-  if (all_.empty()) return QObject::tr("No histogram of this name yet.");
+  if (all_.empty()) return QStringLiteral("No histogram of this name yet.");
   const QString count = inspector::countText(all_.size());
-  QStringList parts{all_.size() == 1 ? QObject::tr("1 step")
-                    : every_ == 1    ? QObject::tr("%1 steps").arg(count)
-                                     : QObject::tr("%1 steps, one of %2 drawn").arg(count).arg(every_)};
+  QStringList parts{all_.size() == 1 ? QStringLiteral("1 step")
+                    : every_ == 1    ? QStringLiteral("%1 steps").arg(count)
+                                     : QStringLiteral("%1 steps, one of %2 drawn").arg(count).arg(every_)};
   if (const quint64 gone = all_.back()->number + 1 - all_.size())
-    parts << QObject::tr("%1 others had to go").arg(inspector::countText(gone));
+    parts << QStringLiteral("%1 others had to go").arg(inspector::countText(gone));
   const auto damaged =
       std::ranges::count_if(all_, [](const auto& histogram) { return histogram->notFinite > 0; });
   if (damaged)
-    parts << QObject::tr("not all values finite at %1")
+    parts << QStringLiteral("not all values finite at %1")
                  .arg(inspector::countText(static_cast<quint64>(damaged)));
   return parts.join(QStringLiteral(" · "));
 }

@@ -14,7 +14,7 @@ HistogramRidges::HistogramRidges(QWidget* parent) : QWidget(parent) {
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   setMinimumSize(120, 40);
-  setAccessibleName(tr("Histograms over steps"));
+  setAccessibleName(QStringLiteral("Histograms over steps"));
 }
 
 void HistogramRidges::setHistograms(const inspector::Pictures<inspector::StepHistogram>& histograms,
@@ -60,8 +60,8 @@ bool HistogramRidges::event(QEvent* event) {
   if (help->pos().y() < drawing_.area().top())
     QToolTip::showText(
         help->globalPos(),
-        tr("%1.\nPlots keeps 64 MB of histograms and images. When that is full, those that take "
-           "most are thinned out evenly; the first and the newest stay.")
+        QStringLiteral("%1.\nPlots keeps 64 MB of histograms and images. When that is full, those that take "
+                       "most are thinned out evenly; the first and the newest stay.")
             .arg(drawing_.summary()),
         this);
   else

@@ -46,11 +46,12 @@ QBrush chequers(const inspector::Theme& theme) {
 
 DecodedImages decodeImages(const inspector::StepImages& images) {
   DecodedImages decoded;
-  const QString size = ImageGrid::tr("%1×%2").arg(images.size.width()).arg(images.size.height());
+  const QString size = QStringLiteral("%1×%2").arg(images.size.width()).arg(images.size.height());
   const auto count = static_cast<qint64>(images.pngs.size());
   if (count * images.size.width() * images.size.height() > most_pixels) {
-    decoded.problem =
-        ImageGrid::tr("%1 of %2 pixels are more than the 32 million that can be shown.").arg(count).arg(size);
+    decoded.problem = QStringLiteral("%1 of %2 pixels are more than the 32 million that can be shown.")
+                          .arg(count)
+                          .arg(size);
     return decoded;
   }
   for (std::size_t i = 0; i < images.pngs.size(); ++i) {
@@ -61,7 +62,7 @@ DecodedImages decodeImages(const inspector::StepImages& images) {
     QImage image = reader.size() == images.size ? reader.read() : QImage();
     if (image.isNull()) {
       decoded.images.clear();
-      decoded.problem = ImageGrid::tr("Image %1 is no PNG of %2 pixels.").arg(i).arg(size);
+      decoded.problem = QStringLiteral("Image %1 is no PNG of %2 pixels.").arg(i).arg(size);
       return decoded;
     }
     decoded.images.push_back(withLevels(std::move(image)));
@@ -194,7 +195,7 @@ QString ImageGrid::pixelText(QPointF position) const {
     QStringList channels{QString::number(pixel.red())};
     if (!image.isGrayscale()) channels << QString::number(pixel.green()) << QString::number(pixel.blue());
     if (image.hasAlphaChannel()) channels << QString::number(pixel.alpha());
-    return tr("[%1] row %2, column %3: %4")
+    return QStringLiteral("[%1] row %2, column %3: %4")
         .arg(i)
         .arg(row)
         .arg(column)

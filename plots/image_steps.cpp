@@ -47,7 +47,7 @@ ImageSteps::ImageSteps(QWidget* parent)
   auto* row = new QHBoxLayout;
   row->setContentsMargins(8, 0, 8, 3);
   row->setSpacing(10);
-  slider_->setAccessibleName(tr("Step"));
+  slider_->setAccessibleName(QStringLiteral("Step"));
   slider_->setMinimumWidth(60);
   slider_->setFocusPolicy(Qt::NoFocus);  // its keys are this widget's
   caption_->setMinimumWidth(40);
@@ -55,7 +55,7 @@ ImageSteps::ImageSteps(QWidget* parent)
   row->addWidget(caption_);
   layout->addLayout(row);
   setFocusPolicy(Qt::StrongFocus);
-  setAccessibleName(tr("Images over steps"));
+  setAccessibleName(QStringLiteral("Images over steps"));
   connect(slider_, &QSlider::valueChanged, this, &ImageSteps::moved);
   connect(grid_, &ImageGrid::hovered, this, [this](const QString& pixel) {
     pixel_ = pixel;
@@ -83,9 +83,9 @@ void ImageSteps::setImages(const inspector::Pictures<StepImages>& images, const 
   slider_->setEnabled(last > 0);
   slider_->setValue(std::max(0, next));
   slider_->setToolTip(
-      tr("The step whose images are shown (Left, Right; End: the newest).\n"
-         "Plots keeps 64 MB of histograms and images. When that is full, those that take "
-         "most are thinned out evenly; the first and the newest stay."));
+      QStringLiteral("The step whose images are shown (Left, Right; End: the newest).\n"
+                     "Plots keeps 64 MB of histograms and images. When that is full, those that take "
+                     "most are thinned out evenly; the first and the newest stay."));
   look();
 }
 
@@ -118,7 +118,7 @@ void ImageSteps::moved(int step) {
 void ImageSteps::look() {
   wanted_ = images_.empty() ? nullptr : images_[static_cast<std::size_t>(slider_->value())];
   if (!wanted_) {
-    take(nullptr, {{}, tr("No images of this name yet.")});
+    take(nullptr, {{}, QStringLiteral("No images of this name yet.")});
   } else if (wanted_ != shown_) {
     if (!decoding_) decode();
   } else {
@@ -158,12 +158,12 @@ void ImageSteps::tell() {
 
 QString ImageSteps::caption() const {
   if (!shown_) return {};
-  QStringList parts{tr("step %1").arg(inspector::stepText(shown_->step))};
+  QStringList parts{QStringLiteral("step %1").arg(inspector::stepText(shown_->step))};
   if (!pixel_.isEmpty()) return (parts << pixel_).join(QStringLiteral(" · "));
-  parts << tr("%1×%2").arg(shown_->size.width()).arg(shown_->size.height());
-  if (shown_->pngs.size() > 1) parts << tr("%1 images").arg(shown_->pngs.size());
+  parts << QStringLiteral("%1×%2").arg(shown_->size.width()).arg(shown_->size.height());
+  if (shown_->pngs.size() > 1) parts << QStringLiteral("%1 images").arg(shown_->pngs.size());
   if (const quint64 gone = images_.empty() ? 0 : images_.back()->number + 1 - images_.size())
-    parts << tr("%1 other steps had to go").arg(inspector::countText(gone));
+    parts << QStringLiteral("%1 other steps had to go").arg(inspector::countText(gone));
   return parts.join(QStringLiteral(" · "));
 }
 

@@ -11,9 +11,11 @@ namespace tapedeck::plots {
 PageChoice::PageChoice(QWidget* panel, QToolBar* bar) : QObject(panel) {
   auto* group = new QActionGroup(this);
   const std::tuple<QString, QKeySequence, QString> texts[] = {
-      {tr("Curves"), Qt::Key_C, tr("The page of curves: numbers over the steps")},
-      {tr("Histograms"), Qt::Key_H, tr("The page of histograms: how values were spread over the steps")},
-      {tr("Images"), Qt::Key_I, tr("The page of images, with a slider over the steps")}};
+      {QStringLiteral("Curves"), Qt::Key_C, QStringLiteral("The page of curves: numbers over the steps")},
+      {QStringLiteral("Histograms"), Qt::Key_H,
+       QStringLiteral("The page of histograms: how values were spread over the steps")},
+      {QStringLiteral("Images"), Qt::Key_I,
+       QStringLiteral("The page of images, with a slider over the steps")}};
   for (std::size_t i = 0; i < actions_.size(); ++i) {
     const auto& [text, key, tip] = texts[i];
     actions_[i] = inspector::addKeyedAction(panel, text, {key}, tip);

@@ -29,7 +29,7 @@ QByteArray svgWith(const QString& name, const QSize& size, const std::function<v
   generator.setViewBox(QRect(QPoint(0, 0), size));
   generator.setResolution(96);
   generator.setTitle(name.toHtmlEscaped());  // Qt writes the title as it is
-  generator.setDescription(QObject::tr("Written by Tapedeck"));
+  generator.setDescription(QStringLiteral("Written by Tapedeck"));
   QPainter painter(&generator);
   draw(painter);
   painter.end();

@@ -34,7 +34,7 @@ PicturePages::PicturePages(PictureModel* model, Session* session, QWidget* paren
   layout->setSpacing(0);
   names_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   names_->setMinimumContentsLength(8);
-  names_->setAccessibleName(tr("Name"));
+  names_->setAccessibleName(QStringLiteral("Name"));
   layout->addWidget(names_);
   stack_->addWidget(ridges_);
   stack_->addWidget(images_);
@@ -74,15 +74,18 @@ void PicturePages::addActions(QWidget* panel, QToolBar* bar) {
     action->setVisible(false);
     return action;
   };
-  choose_ = add(tr("Name…"), Qt::ALT | Qt::Key_N, tr("Which histogram or image is shown"));
-  names_->setToolTip(tr("Which one is shown (%1; Page Up, Page Down)")
+  choose_ =
+      add(QStringLiteral("Name…"), Qt::ALT | Qt::Key_N, QStringLiteral("Which histogram or image is shown"));
+  names_->setToolTip(QStringLiteral("Which one is shown (%1; Page Up, Page Down)")
                          .arg(choose_->shortcut().toString(QKeySequence::NativeText)));
   connect(choose_, &QAction::triggered, this, [this] {
     names_->setFocus();
     names_->showPopup();
   });
-  overlay_ = add(tr("Overlay"), Qt::Key_O, tr("Histograms of all steps on one baseline"));
-  heat_ = add(tr("Heat map"), Qt::Key_M, tr("Histograms as rows: the stronger the colour, the more values"));
+  overlay_ =
+      add(QStringLiteral("Overlay"), Qt::Key_O, QStringLiteral("Histograms of all steps on one baseline"));
+  heat_ = add(QStringLiteral("Heat map"), Qt::Key_M,
+              QStringLiteral("Histograms as rows: the stronger the colour, the more values"));
   auto* group = new QActionGroup(this);
   group->setExclusionPolicy(QActionGroup::ExclusionPolicy::ExclusiveOptional);
   for (QAction* action : {overlay_, heat_}) {
@@ -163,9 +166,9 @@ void PicturePages::keyPressEvent(QKeyEvent* event) {
 bool PicturePages::nothing(QString* error) const {
   const DecodedImages& shown = images_->grid()->images();
   if (kind_ == Kind::histograms && ridges_->drawing().shown().empty())
-    *error = tr("There is no histogram to write.");
+    *error = QStringLiteral("There is no histogram to write.");
   else if (kind_ == Kind::images && shown.images.empty())
-    *error = shown.problem.isEmpty() ? tr("There is no image to write.") : shown.problem;
+    *error = shown.problem.isEmpty() ? QStringLiteral("There is no image to write.") : shown.problem;
   return !error->isEmpty();
 }
 
@@ -189,7 +192,7 @@ std::function<QImage()> PicturePages::picture(QString* error) const {
 
 std::function<QByteArray()> PicturePages::csv(QString* error) const {
   if (kind_ == Kind::images) {
-    *error = tr("Images can't be written as CSV; PNG and SVG have them pixel for pixel.");
+    *error = QStringLiteral("Images can't be written as CSV; PNG and SVG have them pixel for pixel.");
     return {};
   }
   if (nothing(error)) return {};

@@ -18,7 +18,7 @@ PlotCanvas::PlotCanvas(PlotChart* chart, QWidget* parent)
   setFocusPolicy(Qt::StrongFocus);
   setFrameShape(NoFrame);
   setMinimumSize(160, 100);
-  setAccessibleName(tr("Curves of the session"));
+  setAccessibleName(QStringLiteral("Curves of the session"));
 }
 
 QPointF PlotCanvas::inChart(QPointF position) const {

@@ -158,7 +158,7 @@ void PlotChart::Private::makeNotice() {
   for (std::size_t index = 0; index < curves.size(); ++index) {
     const Curve& curve = curves[index];
     if (!curve.withoutLogarithm) continue;
-    parts << QObject::tr("%1 of %2 points of “%3” are ≤ 0: a log axis has no place for them.")
+    parts << QStringLiteral("%1 of %2 points of “%3” are ≤ 0: a log axis has no place for them.")
                  .arg(inspector::countText(curve.withoutLogarithm), inspector::countText(curve.points),
                       series[index].data->name);
   }
@@ -220,14 +220,14 @@ void PlotChart::Private::addReadOut(CurvePicture* picture) {
     const bool elsewhere = data.steps[at] != *step;
     names << data.name;
     values.push_back(data.values[at]);
-    places << (elsewhere ? QObject::tr(" (step %1)").arg(inspector::stepText(data.steps[at])) : QString());
+    places << (elsewhere ? QStringLiteral(" (step %1)").arg(inspector::stepText(data.steps[at])) : QString());
     picture->readOutSeries.push_back(line.series);
   }
   const auto notation = inspector::Notation::of(values, read_out_digits);
   for (qsizetype row = 0; row < names.size(); ++row)
     readOut << names[row] + QStringLiteral(": ") + notation.text(values[static_cast<std::size_t>(row)]) +
                    places[row];
-  readOut.prepend(QObject::tr("step %1").arg(inspector::stepText(*step)));
+  readOut.prepend(QStringLiteral("step %1").arg(inspector::stepText(*step)));
   picture->readOut = readOut;
   picture->hoverX = q->toScene({*step, y.from}).x();
 }
@@ -240,8 +240,8 @@ PlotChart::PlotChart(QGraphicsItem* parent) : QChart(parent), d_(std::make_uniqu
     axis->setLabelsPosition(QCategoryAxis::AxisLabelsPositionOnValue);
     axis->setTruncateLabels(false);
   }
-  d_->stepAxis->setTitleText(tr("step"));
-  d_->valueAxis->setTitleText(tr("value"));
+  d_->stepAxis->setTitleText(QStringLiteral("step"));
+  d_->valueAxis->setTitleText(QStringLiteral("value"));
   addAxis(d_->stepAxis, Qt::AlignBottom);
   addAxis(d_->valueAxis, Qt::AlignLeft);
   d_->item = new CurvesItem(this);
@@ -284,7 +284,7 @@ void PlotChart::setLogarithmic(bool on) {
   if (on == d_->logarithmic) return;
   d_->logarithmic = on;
   d_->zoomY.reset();  // its numbers mean something else now
-  d_->valueAxis->setTitleText(on ? tr("value (log)") : tr("value"));
+  d_->valueAxis->setTitleText(on ? QStringLiteral("value (log)") : QStringLiteral("value"));
   d_->schedule();
 }
 bool PlotChart::logarithmic() const {

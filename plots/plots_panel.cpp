@@ -8,9 +8,9 @@ inspector::PanelDescriptor plotsPanel() {
   using Area = inspector::PanelPlace::Area;
   inspector::PanelDescriptor panel;
   panel.id = QStringLiteral("plots");
-  panel.title = QObject::tr("Plots");
+  panel.title = QStringLiteral("Plots");
   panel.key = QKeySequence(Qt::CTRL | Qt::Key_4);
-  panel.tip = QObject::tr("Curves, histograms and images that the session draws");
+  panel.tip = QStringLiteral("Curves, histograms and images that the session draws");
   // In Debug what the code draws stands below the code, what one step shows beside it.
   panel.places = {{inspector::workspace_debug, {Area::below, 0, 0, 0.40, 0.29}},
                   {inspector::workspace_plots, {Area::right, 0, 0, 0.52, 0.90}}};

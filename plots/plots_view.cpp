@@ -25,9 +25,11 @@ constexpr int unnoticed_ms = 50;  ///< what takes longer says that it is at work
 }  // namespace
 
 struct PlotsView::Private {
+  Private(PlotsView* q, SeriesModel& model, Session& session) : q(q), model(model), session(session) {}
+
   PlotsView* q;
-  SeriesModel* model;
-  Session* session;
+  SeriesModel& model;
+  Session& session;
   PlotChart* chart = nullptr;
   PlotCanvas* canvas = nullptr;
   QStackedWidget* stack = nullptr;  ///< the curves, what stands where nothing is, the other pages
@@ -71,17 +73,19 @@ void PlotsView::Private::makeToolBar(QBoxLayout* layout) {
   auto* bar = new QToolBar(q);
   bar->setToolButtonStyle(Qt::ToolButtonTextOnly);
   pages = new PageChoice(q, bar);
-  log = addAction(bar, tr("Log"), QKeySequence(Qt::Key_L), tr("Logarithmic value axis"));
+  log = addAction(bar, QStringLiteral("Log"), QKeySequence(Qt::Key_L),
+                  QStringLiteral("Logarithmic value axis"));
   log->setCheckable(true);
   QObject::connect(log, &QAction::toggled, q, &PlotsView::setLogarithmic);
-  reset =
-      addAction(bar, tr("Fit"), QKeySequence(Qt::Key_Home), tr("Show everything again; also a double click"));
+  reset = addAction(bar, QStringLiteral("Fit"), QKeySequence(Qt::Key_Home),
+                    QStringLiteral("Show everything again; also a double click"));
   QObject::connect(reset, &QAction::triggered, q, &PlotsView::resetZoom);
-  chooseCurves = inspector::addKeyedAction(q, tr("Show curves…"), {Qt::ALT | Qt::Key_U},
-                                           tr("Which curves are shown; also a click on the legend"));
+  chooseCurves =
+      inspector::addKeyedAction(q, QStringLiteral("Show curves…"), {Qt::ALT | Qt::Key_U},
+                                QStringLiteral("Which curves are shown; also a click on the legend"));
   auto* curves = new QToolButton(bar);
   curves->setDefaultAction(chooseCurves);
-  chooseCurves->setIconText(tr("Show"));
+  chooseCurves->setIconText(QStringLiteral("Show"));
   QObject::connect(chooseCurves, &QAction::triggered, curves, &QToolButton::showMenu);
   curves->setPopupMode(QToolButton::InstantPopup);
   curvesMenu = new QMenu(curves);
@@ -95,34 +99,35 @@ void PlotsView::Private::makeToolBar(QBoxLayout* layout) {
 
 void PlotsView::Private::makeExports(QToolBar* bar) {
   // Their keys work in the whole window, which puts them into its menu File.
-  svg = new QAction(tr("Export &plots as SVG…"), q);
+  svg = new QAction(QStringLiteral("Export &plots as SVG…"), q);
   svg->setObjectName(QStringLiteral("file.export_plots"));
-  svg->setIconText(tr("SVG…"));
-  inspector::setKey(svg, {Qt::CTRL | Qt::ALT | Qt::Key_P}, tr("Write what Plots shows as SVG"));
+  svg->setIconText(QStringLiteral("SVG…"));
+  inspector::setKey(svg, {Qt::CTRL | Qt::ALT | Qt::Key_P}, QStringLiteral("Write what Plots shows as SVG"));
   QObject::connect(svg, &QAction::triggered, q, &PlotsView::askSvg);
-  png = new QAction(tr("Export plots as P&NG…"), q);
+  png = new QAction(QStringLiteral("Export plots as P&NG…"), q);
   png->setObjectName(QStringLiteral("file.export_plots_png"));
-  png->setIconText(tr("PNG…"));
-  inspector::setKey(png, {Qt::CTRL | Qt::SHIFT | Qt::Key_P}, tr("Write what Plots shows as PNG"));
+  png->setIconText(QStringLiteral("PNG…"));
+  inspector::setKey(png, {Qt::CTRL | Qt::SHIFT | Qt::Key_P}, QStringLiteral("Write what Plots shows as PNG"));
   QObject::connect(png, &QAction::triggered, q, &PlotsView::askPng);
-  csv = new QAction(tr("Export plots as &CSV…"), q);
+  csv = new QAction(QStringLiteral("Export plots as &CSV…"), q);
   csv->setObjectName(QStringLiteral("file.export_plots_csv"));
-  csv->setIconText(tr("CSV…"));
-  inspector::setKey(csv, {Qt::CTRL | Qt::ALT | Qt::SHIFT | Qt::Key_P},
-                    tr("Write the numbers of the curves or the histogram that Plots shows as CSV"));
+  csv->setIconText(QStringLiteral("CSV…"));
+  inspector::setKey(
+      csv, {Qt::CTRL | Qt::ALT | Qt::SHIFT | Qt::Key_P},
+      QStringLiteral("Write the numbers of the curves or the histogram that Plots shows as CSV"));
   QObject::connect(csv, &QAction::triggered, q, &PlotsView::askCsv);
   bar->addActions({svg, png, csv});
 }
 
 void PlotsView::Private::lookAtPages() {
   using Kind = PicturePages::Kind;
-  pages->setFilled({!model->names().isEmpty(), pictures->has(Kind::histograms), pictures->has(Kind::images)});
+  pages->setFilled({!model.names().isEmpty(), pictures->has(Kind::histograms), pictures->has(Kind::images)});
   showPage();
 }
 
 void PlotsView::Private::showPage() {
   const PlotsPage page = pages->page();
-  const bool curves = page == PlotsPage::curves, none = curves && model->names().isEmpty();
+  const bool curves = page == PlotsPage::curves, none = curves && model.names().isEmpty();
   const int place = !curves ? 2 : none ? 1 : 0;
   const auto kind =
       page == PlotsPage::histograms ? PicturePages::Kind::histograms : PicturePages::Kind::images;
@@ -149,19 +154,19 @@ void PlotsView::Private::connectAll() {
   QObject::connect(&frame, &QTimer::timeout, q, [this] {
     if (due) draw();
   });
-  QObject::connect(model, &SeriesModel::seriesChanged, q, [this] { changed(); });
-  QObject::connect(model, &SeriesModel::namesChanged, q, [this] {
+  QObject::connect(&model, &SeriesModel::seriesChanged, q, [this] { changed(); });
+  QObject::connect(&model, &SeriesModel::namesChanged, q, [this] {
     // Names that are gone took their data with them: draw before anybody looks at it.
     draw();
     fillMenu();
   });
   QObject::connect(pages, &PageChoice::changed, q, [this] { showPage(); });
   QObject::connect(pictures, &PicturePages::filled, q, [this] { lookAtPages(); });
-  QObject::connect(session, &Session::cursorChanged, q,
+  QObject::connect(&session, &Session::cursorChanged, q,
                    [this](inspector::RecordNumber number) { chart->setCursorRecord(number); });
   QObject::connect(chart, &PlotChart::legendClicked, q, [this](int series) { toggle(series); });
   QObject::connect(canvas, &PlotCanvas::pointClicked, q,
-                   [this](int series, int index) { goToPoint(model->names().value(series), index); });
+                   [this](int series, int index) { goToPoint(model.names().value(series), index); });
   QObject::connect(canvas, &PlotCanvas::pointStepped, q, [this](int delta) { stepPoint(delta); });
 }
 
@@ -179,19 +184,19 @@ void PlotsView::Private::draw() {
 
 std::vector<ChartSeries> PlotsView::Private::series() const {
   std::vector<ChartSeries> result;
-  for (const QString& name : model->names()) result.push_back({model->series(name), !hidden.contains(name)});
+  for (const QString& name : model.names()) result.push_back({model.series(name), !hidden.contains(name)});
   return result;
 }
 
 void PlotsView::Private::toggle(int series) {
-  const QString name = model->names().value(series);
+  const QString name = model.names().value(series);
   if (!name.isEmpty()) q->setSeriesVisible(name, hidden.contains(name));
 }
 
 void PlotsView::Private::fillMenu() {
   curvesMenu->clear();
   curveActions.clear();
-  for (const QString& name : model->names()) {
+  for (const QString& name : model.names()) {
     QString text = name;
     QAction* action = curvesMenu->addAction(text.replace(QLatin1Char('&'), QStringLiteral("&&")));
     action->setCheckable(true);
@@ -202,27 +207,27 @@ void PlotsView::Private::fillMenu() {
 }
 
 void PlotsView::Private::goToPoint(const QString& name, int index) {
-  const SeriesData* data = model->series(name);
+  const SeriesData* data = model.series(name);
   if (!data || index < 0 || static_cast<std::size_t>(index) >= data->size()) return;
-  if (const auto record = data->records[static_cast<std::size_t>(index)]) session->setCursor(record);
+  if (const auto record = data->records[static_cast<std::size_t>(index)]) session.setCursor(record);
 }
 
 void PlotsView::Private::stepPoint(int delta) {
   // Along the curve whose point the cursor is nearest to.
   QString best;
   inspector::RecordNumber newest = 0;
-  for (const QString& name : model->names()) {
-    const SeriesData* data = model->series(name);
+  for (const QString& name : model.names()) {
+    const SeriesData* data = model.series(name);
     if (hidden.contains(name) || data->size() == 0) continue;
-    const int at = SeriesModel::pointAt(*data, session->cursor());
+    const int at = SeriesModel::pointAt(*data, session.cursor());
     const auto record = at >= 0 ? data->records[static_cast<std::size_t>(at)] : 0;
     if (!best.isEmpty() && record <= newest) continue;
     best = name;
     newest = record;
   }
-  const SeriesData* data = model->series(best);
+  const SeriesData* data = model.series(best);
   if (!data) return;
-  int at = SeriesModel::pointAt(*data, session->cursor());
+  int at = SeriesModel::pointAt(*data, session.cursor());
   // Several points may have been made after the same record: go on until the cursor moves.
   const auto record = at >= 0 ? data->records[static_cast<std::size_t>(at)] : 0;
   do {
@@ -247,42 +252,39 @@ std::function<QByteArray()> PlotsView::Private::csvOfCurves(QString* error) cons
   std::vector<SeriesData> shown;
   for (const ChartSeries& one : series())
     if (one.visible && one.data->size() > 0) shown.push_back(*one.data);
-  if (shown.empty()) *error = tr("There is no curve to write.");
+  if (shown.empty()) *error = QStringLiteral("There is no curve to write.");
   return [shown = std::move(shown)] { return csvOf(shown); };
 }
 
 void PlotsView::Private::ask(const QString& format) {
   const bool curves = pages->page() == PlotsPage::curves;
-  const QString what = curves                                   ? tr("the curves")
-                       : pages->page() == PlotsPage::histograms ? tr("the histogram")
-                                                                : tr("the images");
+  const QString what = curves                                   ? QStringLiteral("the curves")
+                       : pages->page() == PlotsPage::histograms ? QStringLiteral("the histogram")
+                                                                : QStringLiteral("the images");
   const QString name = curves ? QStringLiteral("curves") : pictures->fileName();
-  const QString path = inspector::askForPath(q, tr("Write %1 as %2").arg(what, format),
+  const QString path = inspector::askForPath(q, QStringLiteral("Write %1 as %2").arg(what, format),
                                              name + QLatin1Char('.') + format.toLower(),
                                              QStringLiteral("%1 (*.%2)").arg(format, format.toLower()));
   if (!path.isEmpty()) q->exportTo(path);
 }
 
-PlotsView::PlotsView(SeriesModel* series, PictureModel* pictures, Session* session, QWidget* parent)
-    : Panel(parent), d_(std::make_unique<Private>()) {
-  d_->q = this;
-  d_->model = series;
-  d_->session = session;
+PlotsView::PlotsView(SeriesModel& series, PictureModel& pictures, Session& session, QWidget* parent)
+    : Panel(parent), d_(std::make_unique<Private>(this, series, session)) {
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);
-  d_->pictures = new PicturePages(pictures, session, this);
+  d_->pictures = new PicturePages(&pictures, &session, this);
   d_->makeToolBar(layout);
   d_->chart = new PlotChart;
   d_->chart->setTheme(inspector::Theme::fromPalette(palette()));
   d_->canvas = new PlotCanvas(d_->chart, this);
-  auto* empty =
-      new QLabel(tr("No curves yet.<br><br>A cell draws one with<br>"
-                    "<code>tf.summary.scalar(\"loss\", value, step)</code><br>"
-                    "in its loop, or by ending with a list of numbers. What "
-                    "<code>tf.summary.histogram</code> and <code>tf.summary.image</code> write shows "
-                    "here, too."),
-                 this);
+  auto* empty = new QLabel(
+      QStringLiteral("No curves yet.<br><br>A cell draws one with<br>"
+                     "<code>tf.summary.scalar(\"loss\", value, step)</code><br>"
+                     "in its loop, or by ending with a list of numbers. What "
+                     "<code>tf.summary.histogram</code> and <code>tf.summary.image</code> write shows "
+                     "here, too."),
+      this);
   empty->setAlignment(Qt::AlignCenter);
   empty->setWordWrap(true);
   empty->setMargin(12);
@@ -294,15 +296,15 @@ PlotsView::PlotsView(SeriesModel* series, PictureModel* pictures, Session* sessi
   layout->addWidget(d_->stack, 1);
   setFocusProxy(d_->canvas);
   d_->connectAll();
-  connect(pictures, &PictureModel::refused, this, &Panel::failed);
-  d_->chart->setCursorRecord(session->cursor());
+  connect(&pictures, &PictureModel::refused, this, &Panel::failed);
+  d_->chart->setCursorRecord(session.cursor());
   d_->draw();
   d_->fillMenu();
 }
 
 PlotsView::~PlotsView() {
-  d_->model->disconnect(this);
-  d_->session->disconnect(this);
+  d_->model.disconnect(this);
+  d_->session.disconnect(this);
 }
 
 bool PlotsView::isEmpty() const {
@@ -314,13 +316,15 @@ QList<QAction*> PlotsView::exportActions() const {
 }
 
 QList<inspector::HandledKeys> PlotsView::handledKeys() const {
-  return {{{Qt::Key_Left, Qt::Key_Right},
-           tr("To the point or step before or after: all panels follow; histograms: to the bin beside")},
-          {{Qt::Key_Up, Qt::Key_Down}, tr("Histograms: to the step before or after")},
-          {{Qt::Key_End}, tr("Images: to the newest step, and on with those that come")},
-          {{Qt::Key_PageUp, Qt::Key_PageDown}, tr("Histograms, images: to the name before or after")},
-          {{Qt::Key_Plus, Qt::Key_Equal}, tr("Curves, images: zoom in")},
-          {{Qt::Key_Minus}, tr("Curves, images: zoom out")}};
+  return {
+      {{Qt::Key_Left, Qt::Key_Right},
+       QStringLiteral(
+           "To the point or step before or after: all panels follow; histograms: to the bin beside")},
+      {{Qt::Key_Up, Qt::Key_Down}, QStringLiteral("Histograms: to the step before or after")},
+      {{Qt::Key_End}, QStringLiteral("Images: to the newest step, and on with those that come")},
+      {{Qt::Key_PageUp, Qt::Key_PageDown}, QStringLiteral("Histograms, images: to the name before or after")},
+      {{Qt::Key_Plus, Qt::Key_Equal}, QStringLiteral("Curves, images: zoom in")},
+      {{Qt::Key_Minus}, QStringLiteral("Curves, images: zoom out")}};
 }
 
 PlotChart* PlotsView::chart() const {
@@ -392,7 +396,8 @@ void PlotsView::exportTo(const QString& path) {
   if (!error.isEmpty()) return emit failed(error);
   auto* late = new QTimer(this);
   late->setSingleShot(true);
-  connect(late, &QTimer::timeout, this, [this, path] { emit done(tr("Writing %1 …").arg(path)); });
+  connect(late, &QTimer::timeout, this,
+          [this, path] { emit done(QStringLiteral("Writing %1 …").arg(path)); });
   late->start(unnoticed_ms);
   QThreadPool::globalInstance()->start([view = QPointer(this), timer = QPointer(late), path, image, bytes] {
     QString failure;
@@ -401,7 +406,7 @@ void PlotsView::exportTo(const QString& path) {
     QMetaObject::invokeMethod(qApp, [view, timer, path, failure, written] {
       delete timer;
       if (!view) return;
-      written ? emit view->done(tr("Wrote %1").arg(path)) : emit view->failed(failure);
+      written ? emit view->done(QStringLiteral("Wrote %1").arg(path)) : emit view->failed(failure);
     });
   });
 }

@@ -18,7 +18,7 @@ class PlotChart;
 class PlotsView : public inspector::Panel {
   Q_OBJECT
  public:
-  PlotsView(inspector::SeriesModel* series, inspector::PictureModel* pictures, inspector::Session* session,
+  PlotsView(inspector::SeriesModel& series, inspector::PictureModel& pictures, inspector::Session& session,
             QWidget* parent = nullptr);
   ~PlotsView() override;
 

@@ -17,7 +17,7 @@ constexpr RecordNumber records_looked_at = 2000;
 
 }  // namespace
 
-ConditionEdit::ConditionEdit(Session* session, QWidget* parent)
+ConditionEdit::ConditionEdit(Session& session, QWidget* parent)
     : QLineEdit(parent),
       session_(session),
       completer_(new QCompleter(this)),
@@ -26,7 +26,7 @@ ConditionEdit::ConditionEdit(Session* session, QWidget* parent)
   completer_->setWidget(this);
   completer_->setCompletionMode(QCompleter::PopupCompletion);
   completer_->setCaseSensitivity(Qt::CaseInsensitive);
-  completer_->popup()->setAccessibleName(tr("What may stand here"));
+  completer_->popup()->setAccessibleName(QStringLiteral("What may stand here"));
   // Else the list's activation, which comes late, takes the focus back from where Return moved it.
   completer_->popup()->setFocusProxy(nullptr);
   connect(this, &QLineEdit::textEdited, this, &ConditionEdit::offer);
@@ -36,9 +36,9 @@ ConditionEdit::ConditionEdit(Session* session, QWidget* parent)
 
 QStringList ConditionEdit::opNames() const {
   std::set<std::string> names;
-  const RecordNumber last = session_->recordCount();
+  const RecordNumber last = session_.recordCount();
   for (RecordNumber number = last; number > 0 && last - number < records_looked_at; --number)
-    if (const protocol::Record* record = session_->cachedRecord(number)) names.insert(record->op);
+    if (const protocol::Record* record = session_.cachedRecord(number)) names.insert(record->op);
   QStringList list;
   for (const std::string& name : names) list << QString::fromStdString(name);
   return list;

@@ -13,7 +13,7 @@ class Session;
 class ConditionEdit : public QLineEdit {
   Q_OBJECT
  public:
-  explicit ConditionEdit(Session* session, QWidget* parent = nullptr);
+  explicit ConditionEdit(Session& session, QWidget* parent = nullptr);
   QCompleter* words() const { return completer_; }
 
  private:
@@ -21,7 +21,7 @@ class ConditionEdit : public QLineEdit {
   void take(const QString& word);
   QStringList opNames() const;
 
-  Session* session_;
+  Session& session_;
   QCompleter* completer_;
   QStringListModel* list_;
   int begin_ = 0;

@@ -13,15 +13,15 @@ QList<QAction*> Panel::menuActions() const {
   return list;
 }
 
-SessionPanel::SessionPanel(Session* session, QWidget* parent) : Panel(parent), session_(session) {
+SessionPanel::SessionPanel(Session& session, QWidget* parent) : Panel(parent), session_(session) {
   for (const auto signal : {&Session::statusChanged, &Session::cleared})
-    connect(session, signal, this, &SessionPanel::look);
-  connect(session, &Session::cursorChanged, this, &SessionPanel::look);
+    connect(&session, signal, this, &SessionPanel::look);
+  connect(&session, &Session::cursorChanged, this, &SessionPanel::look);
   look();
 }
 
 void SessionPanel::look() {
-  const bool empty = session_->recordCount() == 0 && session_->status().stopped_before == 0;
+  const bool empty = session_.recordCount() == 0 && session_.status().stopped_before == 0;
   if (std::exchange(empty_, empty) != empty) emit emptyChanged();
 }
 

@@ -23,17 +23,17 @@ class WhyActions;
 class WatchModel;
 class WhatIfActions;
 
-/// What panels read. All of it outlives them.
+/// What panels read: every window has all of it, and it outlives them.
 struct PanelContext {
-  Session* session = nullptr;
-  SeriesModel* series = nullptr;
-  PictureModel* pictures = nullptr;
-  CellNames* cells = nullptr;
-  WhyActions* why = nullptr;
-  FramesModel* frames = nullptr;
-  WatchModel* watches = nullptr;
-  BreakpointsModel* breakpoints = nullptr;
-  WhatIfActions* whatIf = nullptr;
+  Session& session;
+  SeriesModel& series;
+  PictureModel& pictures;
+  CellNames& cells;
+  WhyActions& why;
+  FramesModel& frames;
+  WatchModel& watches;
+  BreakpointsModel& breakpoints;
+  WhatIfActions& whatIf;
 };
 
 /// Keys that a widget takes by itself, for the list of keys.
@@ -67,13 +67,13 @@ class Panel : public QWidget {
 /// A panel that shows the session's ops: empty until there is one.
 class SessionPanel : public Panel {
  public:
-  explicit SessionPanel(Session* session, QWidget* parent = nullptr);
+  explicit SessionPanel(Session& session, QWidget* parent = nullptr);
   bool isEmpty() const override { return empty_; }
 
  private:
   void look();
 
-  Session* session_;
+  Session& session_;
   bool empty_ = true;
 };
 

@@ -25,4 +25,12 @@ inline QAction* addKeyedAction(QWidget* panel, const QString& text, const QList<
   return action;
 }
 
+/// Switches an action on where there is no refusal; else it is off, and its tooltip says why. `tip`: the
+/// tooltip of setKey.
+inline void allow(QAction* action, const QString& tip, const QString& refusal) {
+  action->setEnabled(refusal.isEmpty());
+  const QString key = action->shortcut().toString(QKeySequence::NativeText);
+  action->setToolTip(refusal.isEmpty() ? tip : QStringLiteral("%1 (%2)").arg(refusal, key));
+}
+
 }  // namespace tapedeck::inspector

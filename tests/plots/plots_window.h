@@ -24,7 +24,7 @@ struct PlotsWindow {
   inspector::Session session;
   inspector::SeriesModel model{&session};
   inspector::PictureModel pictureModel{&session};
-  plots::PlotsView view{&model, &pictureModel, &session};
+  plots::PlotsView view{model, pictureModel, session};
 
   void show(QSize size = {900, 520}) {
     view.resize(size);

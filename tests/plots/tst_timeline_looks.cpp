@@ -44,7 +44,7 @@ std::vector<protocol::Record> someRecords(std::size_t count) {
 struct Window {
   test::FakeSource source;
   Session session;
-  TimelineView view{&session};
+  TimelineView view{session};
 
   Window(std::vector<protocol::Record> records, QSize size) : source(std::move(records)) {
     view.resize(size);

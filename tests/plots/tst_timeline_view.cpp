@@ -44,7 +44,7 @@ std::vector<protocol::Record> manyRecords(std::size_t count) {
 struct Window {
   test::FakeSource source;
   Session session;
-  TimelineView view{&session};
+  TimelineView view{session};
 
   explicit Window(std::vector<protocol::Record> records) : source(std::move(records)) {
     view.setCellLabels({{"c2", "[2]"}, {"c3", "[3]"}});

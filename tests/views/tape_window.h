@@ -21,7 +21,7 @@ struct TapeWindow {
 
   explicit TapeWindow(std::vector<protocol::Record> records, QSize size = {1200, 900}) {
     source.records = std::move(records);
-    view = std::make_unique<TapeView>(&session);
+    view = std::make_unique<TapeView>(session);
     view->resize(size);
     view->show();
     view->activateWindow();

@@ -31,7 +31,7 @@ struct TensorWindow {
     source.tensors[1] = std::move(tensor);
     source.tensors[2] =
         source.tensors[3] = {{3, 3}, [](std::int64_t i) { return static_cast<double>(i); }, {}};
-    view = std::make_unique<TensorView>(&session);
+    view = std::make_unique<TensorView>(session);
     view->resize(size);
     view->show();
     view->activateWindow();

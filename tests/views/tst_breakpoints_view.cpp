@@ -17,7 +17,7 @@ struct BreakpointsWindow {
   Session session;
   BreakpointsModel model{&session};
   CellNames cells;
-  BreakpointsView view{&model, &session, &cells};
+  BreakpointsView view{model, session, cells};
 
   BreakpointsWindow() {
     view.resize(500, 400);

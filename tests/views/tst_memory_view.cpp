@@ -66,7 +66,7 @@ class MemoryViewTest : public QObject {
     QTRY_COMPARE(session_.recordCount(), RecordNumber{5});
     source_.automatic = false;
     source_.waiting.clear();
-    MemoryView view(&session_);
+    MemoryView view(session_);
     view.resize(500, 400);
     static_cast<QWidget&>(view).show();
     QVERIFY(answer<protocol::GetMemoryState>(rowsOf(0, 200, 250)));

@@ -46,8 +46,8 @@ struct Panels {
   WhatIfActions actions{&whatIf, &why};
   QWidget window;
   QLineEdit* elsewhere = new QLineEdit(&window);
-  WhyView* whyView = new WhyView(&why, &window);
-  WhatIfView* whatIfView = new WhatIfView(&actions, &cells, &window);
+  WhyView* whyView = new WhyView(why, &window);
+  WhatIfView* whatIfView = new WhatIfView(actions, cells, &window);
 
   Panels() {
     auto* layout = new QHBoxLayout(&window);

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include "inspector/panels/tensor/color_map.h"
-#include "inspector/panels/tensor/heat_picture.h"
-#include "inspector/panels/tensor/number_format.h"
+#include "inspector/model/tensor/number_format.h"
+#include "inspector/panels/heat_picture.h"
+#include "inspector/ui/color_map.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;

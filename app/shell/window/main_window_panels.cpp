@@ -14,8 +14,8 @@
 #include "app/shell/window/menus.h"
 #include "app/shell/window/playback_bar.h"
 #include "app/shell/window/typing_watch.h"
-#include "inspector/panels/what_if/what_if_actions.h"
-#include "inspector/panels/why/why_actions.h"
+#include "inspector/panels/what_if_actions.h"
+#include "inspector/panels/why_actions.h"
 
 namespace tapedeck::app {
 
@@ -32,7 +32,8 @@ void MainWindow::buildPanels() {
   cellNames_->setCode([this](const QString& cell, int line) { return codeOfLine(cell, line); });
   docks_ = new PanelDocks(
       this, panelList() << outlinePanel(notebook_, document_),
-      {session_, series_, pictures_, cellNames_, why_, frames_, watches_, breakpoints_, whatIf_}, typing_);
+      {*session_, *series_, *pictures_, *cellNames_, *why_, *frames_, *watches_, *breakpoints_, *whatIf_},
+      typing_);
   connect(why_->model(), &inspector::WhyModel::asked, docks_, [this] { docks_->reveal("why"); });
   connect(whatIf_, &inspector::WhatIfActions::asked, docks_, [this] { docks_->reveal("what_if"); });
   connect(docks_, &PanelDocks::done, this, &MainWindow::tell);

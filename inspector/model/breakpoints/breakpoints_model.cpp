@@ -295,23 +295,25 @@ QString breakpointText(const Breakpoint& breakpoint) {
   const QString target = QString::fromStdString(breakpoint.target);
   switch (breakpoint.kind) {
     case BreakpointKind::line:
-      return QObject::tr("line %1").arg(breakpoint.line);
+      return QStringLiteral("line %1").arg(breakpoint.line);
     case BreakpointKind::op:
-      return target.isEmpty() ? QObject::tr("any op") : QObject::tr("op %1").arg(target);
+      return target.isEmpty() ? QStringLiteral("any op") : QStringLiteral("op %1").arg(target);
     case BreakpointKind::read:
-      return target.isEmpty() ? QObject::tr("read of any variable") : QObject::tr("read of %1").arg(target);
+      return target.isEmpty() ? QStringLiteral("read of any variable")
+                              : QStringLiteral("read of %1").arg(target);
     case BreakpointKind::write:
-      return target.isEmpty() ? QObject::tr("write of any variable") : QObject::tr("write of %1").arg(target);
+      return target.isEmpty() ? QStringLiteral("write of any variable")
+                              : QStringLiteral("write of %1").arg(target);
     case BreakpointKind::cell:
-      return QObject::tr("start of the cell");
+      return QStringLiteral("start of the cell");
     case BreakpointKind::exception:
-      return QObject::tr("exceptions");
+      return QStringLiteral("exceptions");
     case BreakpointKind::playback:
-      return QObject::tr("playbacks");
+      return QStringLiteral("playbacks");
     case BreakpointKind::vjp:
-      return target.isEmpty() ? QObject::tr("any VJP") : QObject::tr("VJP of %1").arg(target);
+      return target.isEmpty() ? QStringLiteral("any VJP") : QStringLiteral("VJP of %1").arg(target);
     case BreakpointKind::condition:
-      return watchesNotFinite(breakpoint) ? QObject::tr("NaN or infinity")
+      return watchesNotFinite(breakpoint) ? QStringLiteral("NaN or infinity")
                                           : QString::fromStdString(breakpoint.condition);
   }
   return {};

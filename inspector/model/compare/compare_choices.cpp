@@ -25,20 +25,22 @@ CompareChoice CompareModel::choiceOf(const protocol::CellRun& run) const {
     ++count;
     if (other.number == run.number) number = count;
   }
-  const QString cell =
-      run.cell.empty() ? tr("code outside of cells") : cells_->name(QString::fromStdString(run.cell));
+  const QString cell = run.cell.empty() ? QStringLiteral("code outside of cells")
+                                        : cells_->name(QString::fromStdString(run.cell));
   CompareChoice choice;
   choice.side.first = run.first;
   choice.side.last = run.last;
   choice.run = run.number;
-  choice.brief = count > 1 ? tr("%1, run %2").arg(cell).arg(number) : cell;
+  choice.brief = count > 1 ? QStringLiteral("%1, run %2").arg(cell).arg(number) : cell;
   const QString duration = durationText(run.end_ns - run.start_ns);
-  choice.title = tr("%1%2: %3 ops, %4")
-                     .arg(cell, count > 1 ? tr(", run %1 of %2").arg(number).arg(count) : QString(),
-                          countText(opsOf(run)), duration);
-  if (run.state == protocol::RunState::failed) choice.title += tr(", failed");
-  if (run.state == protocol::RunState::running) choice.title += tr(", still runs");
-  if (run.forgotten) choice.title += tr(" (%1 of them are no longer kept)").arg(countText(run.forgotten));
+  choice.title =
+      QStringLiteral("%1%2: %3 ops, %4")
+          .arg(cell, count > 1 ? QStringLiteral(", run %1 of %2").arg(number).arg(count) : QString(),
+               countText(opsOf(run)), duration);
+  if (run.state == protocol::RunState::failed) choice.title += QStringLiteral(", failed");
+  if (run.state == protocol::RunState::running) choice.title += QStringLiteral(", still runs");
+  if (run.forgotten)
+    choice.title += QStringLiteral(" (%1 of them are no longer kept)").arg(countText(run.forgotten));
   return choice;
 }
 
@@ -55,8 +57,9 @@ CompareChoice CompareModel::fromHere() const {
   choice.side.last = session_->recordCount();
   for (const protocol::CellRun& run : runs_)
     if (choice.side.first >= run.first && choice.side.first <= run.last) choice.side.last = run.last;
-  choice.brief = tr("from op %1").arg(countText(choice.side.first));
-  choice.title = tr("From op %1 to op %2").arg(countText(choice.side.first), countText(choice.side.last));
+  choice.brief = QStringLiteral("from op %1").arg(countText(choice.side.first));
+  choice.title =
+      QStringLiteral("From op %1 to op %2").arg(countText(choice.side.first), countText(choice.side.last));
   return choice;
 }
 
@@ -64,7 +67,7 @@ CompareChoice CompareModel::file(const QString& path) const {
   CompareChoice choice;
   choice.side.path = path.toStdString();
   choice.brief = QFileInfo(path).fileName();
-  choice.title = tr("Trace file %1").arg(choice.brief);
+  choice.title = QStringLiteral("Trace file %1").arg(choice.brief);
   return choice;
 }
 
@@ -78,8 +81,9 @@ std::optional<std::pair<protocol::CellRun, protocol::CellRun>> CompareModel::las
 }
 
 QString CompareModel::lastTwoRefusal() const {
-  if (!session_->live()) return tr("No session runs whose cells could be compared.");
-  if (!lastTwo()) return tr("No cell with ops ran twice yet: run one again, and its two runs are compared.");
+  if (!session_->live()) return QStringLiteral("No session runs whose cells could be compared.");
+  if (!lastTwo())
+    return QStringLiteral("No cell with ops ran twice yet: run one again, and its two runs are compared.");
   return {};
 }
 
@@ -118,18 +122,19 @@ void CompareModel::chooseLastTwoRuns() {
 void CompareModel::chooseBranch() {
   const BranchLook& look = session_->look();
   if (!look.branch) {
-    problem_ = tr("There is no branch: change something in the past with What if, and replay it.");
+    problem_ =
+        QStringLiteral("There is no branch: change something in the past with What if, and replay it.");
     emit changed();
     return;
   }
   CompareChoice original;
   original.side.last = session_->recordCount();
-  original.brief = tr("original");
-  original.title = tr("What was recorded: op 1 to op %1").arg(countText(original.side.last));
+  original.brief = QStringLiteral("original");
+  original.title = QStringLiteral("What was recorded: op 1 to op %1").arg(countText(original.side.last));
   CompareChoice branch = original;
   branch.side.branch = look.branch;
-  branch.brief = tr("branch");
-  branch.title = tr("The branch of What if: %1").arg(look.changes);
+  branch.brief = QStringLiteral("branch");
+  branch.title = QStringLiteral("The branch of What if: %1").arg(look.changes);
   left_ = original;
   right_ = branch;
   chosen_ = true;

@@ -142,7 +142,7 @@ void CompareModel::compare() {
                    [this](const protocol::Compared& compared) { take(compared); },
                    [this](const protocol::Failure& failure) { fail(failure); }, make_channel,
                    [this](const protocol::Progress& told) {
-                     progress_ = tr("%1 %").arg(told.total ? 100 * told.done / told.total : 0);
+                     progress_ = QStringLiteral("%1 %").arg(told.total ? 100 * told.done / told.total : 0);
                      emit changed();
                    });
   emit changed();
@@ -243,7 +243,7 @@ std::vector<protocol::CellLabel> CompareModel::labels() const {
 void CompareModel::findFirstDifference() {
   if (!compared_ || searching_) return;
   problem_.clear();
-  progress_ = tr("looking …");
+  progress_ = QStringLiteral("looking …");
   searching_ = session_->request<protocol::FirstDifference>(
       protocol::FindFirstDifference{compared_->comparison, relative_, absolute_, labels()}, this,
       [this](const protocol::FirstDifference& answer) {
@@ -261,7 +261,7 @@ void CompareModel::findFirstDifference() {
       },
       find_channel,
       [this](const protocol::Progress& told) {
-        progress_ = tr("%1 rows were looked at").arg(countText(told.done));
+        progress_ = QStringLiteral("%1 rows were looked at").arg(countText(told.done));
         emit changed();
       });
   emit changed();
@@ -277,8 +277,8 @@ void CompareModel::findDifference(bool backward) {
           setCurrentRow(static_cast<int>(answer.row));
           emit found();
         } else {
-          problem_ = backward ? tr("Before this row all ops are the same on both sides.")
-                              : tr("After this row all ops are the same on both sides.");
+          problem_ = backward ? QStringLiteral("Before this row all ops are the same on both sides.")
+                              : QStringLiteral("After this row all ops are the same on both sides.");
         }
         emit changed();
       },

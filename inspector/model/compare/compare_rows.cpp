@@ -47,19 +47,19 @@ QString rowSign(const ComparedRow& row) {
 QString rowWord(const ComparedRow& row) {
   switch (row.kind) {
     case RowKind::only_left:
-      return CompareRows::tr("left only");
+      return QStringLiteral("left only");
     case RowKind::only_right:
-      return CompareRows::tr("right only");
+      return QStringLiteral("right only");
     case RowKind::other_shapes:
-      return CompareRows::tr("other shapes");
+      return QStringLiteral("other shapes");
     case RowKind::other_attributes:
-      return CompareRows::tr("other attributes");
+      return QStringLiteral("other attributes");
     case RowKind::same:
       break;
   }
-  return row.results == Agreement::differ  ? CompareRows::tr("values differ")
-         : row.results == Agreement::agree ? CompareRows::tr("same values")
-                                           : CompareRows::tr("same op");
+  return row.results == Agreement::differ  ? QStringLiteral("values differ")
+         : row.results == Agreement::agree ? QStringLiteral("same values")
+                                           : QStringLiteral("same op");
 }
 
 CompareRows::CompareRows(CompareModel* model, const CellNames* cells, QObject* parent)
@@ -98,7 +98,8 @@ QString CompareRows::text(const ComparedRow& row, int column) const {
     case RightPlace: {
       QString where = record.cell.empty() ? QString::fromStdString(record.file).section(QLatin1Char('/'), -1)
                                           : cells_->name(QString::fromStdString(record.cell));
-      if (record.line) where += (where.isEmpty() ? tr("line %1") : tr(" line %1")).arg(record.line);
+      if (record.line)
+        where += (where.isEmpty() ? QStringLiteral("line %1") : QStringLiteral(" line %1")).arg(record.line);
       return where;
     }
     default:
@@ -108,7 +109,8 @@ QString CompareRows::text(const ComparedRow& row, int column) const {
 
 QString CompareRows::tip(const ComparedRow& row) const {
   QStringList lines{rowWord(row)};
-  for (const auto& [name, record] : {std::pair(tr("Left"), &row.left), std::pair(tr("Right"), &row.right)}) {
+  for (const auto& [name, record] :
+       {std::pair(QStringLiteral("Left"), &row.left), std::pair(QStringLiteral("Right"), &row.right)}) {
     if (record->number == 0) continue;
     QStringList parts;
     for (const auto& attribute : record->attributes)
@@ -118,7 +120,7 @@ QString CompareRows::tip(const ComparedRow& row) const {
                  .arg(name, QString::fromStdString(record->op), countText(record->number),
                       sideShapes(*record), parts.join(QStringLiteral(", ")));
   }
-  lines << tr("Enter or a click moves the cursor to the op.");
+  lines << QStringLiteral("Enter or a click moves the cursor to the op.");
   return lines.join(QLatin1Char('\n'));
 }
 
@@ -138,7 +140,7 @@ QVariant CompareRows::data(const QModelIndex& index, int role) const {
       return tip(*row);
     case Qt::AccessibleTextRole: {
       const QString mine = text(*row, index.column());
-      return mine.isEmpty() ? tr("nothing on this side") : mine;
+      return mine.isEmpty() ? QStringLiteral("nothing on this side") : mine;
     }
     case HereRole:
       return true;
@@ -162,16 +164,16 @@ QVariant CompareRows::headerData(int section, Qt::Orientation orientation, int r
   };
   switch (section) {
     case Sign:
-      return tr("What");
+      return QStringLiteral("What");
     case LeftOp:
-      return side(model_->left(), tr("Left"));
+      return side(model_->left(), QStringLiteral("Left"));
     case RightOp:
-      return side(model_->right(), tr("Right"));
+      return side(model_->right(), QStringLiteral("Right"));
     case LeftPlace:
     case RightPlace:
-      return tr("Where");
+      return QStringLiteral("Where");
     default:
-      return tr("Values, shapes");
+      return QStringLiteral("Values, shapes");
   }
 }
 

@@ -174,26 +174,30 @@ std::vector<const protocol::HealthRow*> HealthModel::published() const {
 }
 
 QString HealthModel::howSampled() const {
-  if (recomputing_) return tr("Recomputing: %1 of %2 steps").arg(countText(done_), countText(toDo_));
+  if (recomputing_)
+    return QStringLiteral("Recomputing: %1 of %2 steps").arg(countText(done_), countText(toDo_));
   if (state_.steps == 0) {
-    if (!published().empty()) return tr("No training step yet; what the optimiser says is shown.");
-    return tr("No training step was recorded yet: one ends with an optimiser's update after a gradient.");
+    if (!published().empty())
+      return QStringLiteral("No training step yet; what the optimiser says is shown.");
+    return QStringLiteral(
+        "No training step was recorded yet: one ends with an optimiser's update after a gradient.");
   }
   const quint64 live = state_.sampled - state_.recomputed;
   QString text;
   if (live == 0)
-    text = tr("%1 of %2 steps, recomputed").arg(countText(state_.recomputed), countText(state_.steps));
+    text = QStringLiteral("%1 of %2 steps, recomputed")
+               .arg(countText(state_.recomputed), countText(state_.steps));
   else if (state_.recomputed == 0)
-    text = tr("%1 of %2 steps, sampled live").arg(countText(live), countText(state_.steps));
+    text = QStringLiteral("%1 of %2 steps, sampled live").arg(countText(live), countText(state_.steps));
   else
-    text = tr("%1 of %2 steps: %3 sampled live, %4 recomputed")
+    text = QStringLiteral("%1 of %2 steps: %3 sampled live, %4 recomputed")
                .arg(countText(state_.sampled), countText(state_.steps), countText(live),
                     countText(state_.recomputed));
-  if (state_.gone > 0) text += tr("; %1 could not be had").arg(countText(state_.gone));
+  if (state_.gone > 0) text += QStringLiteral("; %1 could not be had").arg(countText(state_.gone));
   if (state_.every == 1)
-    text += tr(" · every step, live");
+    text += QStringLiteral(" · every step, live");
   else if (state_.every > 1)
-    text += tr(" · one of every %1 steps, live").arg(countText(state_.every));
+    text += QStringLiteral(" · one of every %1 steps, live").arg(countText(state_.every));
   return text;
 }
 

@@ -35,13 +35,13 @@ QString memoryText(double bytes) {
 QString holderText(MemoryHolder holder) {
   switch (holder) {
     case MemoryHolder::variable:
-      return MemoryModel::tr("variables");
+      return QStringLiteral("variables");
     case MemoryHolder::tape:
-      return MemoryModel::tr("tapes");
+      return QStringLiteral("tapes");
     case MemoryHolder::program:
-      return MemoryModel::tr("the program");
+      return QStringLiteral("the program");
     case MemoryHolder::recorder:
-      return MemoryModel::tr("the recorder");
+      return QStringLiteral("the recorder");
   }
   return {};
 }
@@ -92,9 +92,10 @@ void MemoryModel::askAll() {
 
 QString MemoryModel::waitingText() const {
   if (!problem_.isEmpty()) return problem_;
-  if (session_->recordCount() == 0) return tr("Memory is shown once an op has run.");
-  return session_->live() ? tr("Looking at the memory of the run …")
-                          : tr("The session has ended: what was not looked at before cannot be shown.");
+  if (session_->recordCount() == 0) return QStringLiteral("Memory is shown once an op has run.");
+  return session_->live()
+             ? QStringLiteral("Looking at the memory of the run …")
+             : QStringLiteral("The session has ended: what was not looked at before cannot be shown.");
 }
 
 void MemoryModel::setShown(bool shown) {
@@ -262,7 +263,7 @@ QString MemoryModel::holderOf(const protocol::MemoryRow& row) const {
   if (row.count == 1) add(tensorNames_.value(row.tensor.id));
   if (names.isEmpty()) return held;
   if (row.holder == MemoryHolder::program) return names.join(QStringLiteral(", "));
-  return tr("%1 (%2)").arg(held, names.join(QStringLiteral(", ")));
+  return QStringLiteral("%1 (%2)").arg(held, names.join(QStringLiteral(", ")));
 }
 
 QString MemoryModel::growthText(const protocol::MemoryGrowth& growth) const {
@@ -291,8 +292,10 @@ QString MemoryModel::growthText(const protocol::MemoryGrowth& growth) const {
   QStringList names;
   for (auto root = roots.begin(); root != roots.end(); ++root)
     if (root->count == most)
-      names << (root->items ? tr("%1 (%2 items)").arg(root.key(), countText(root->items)) : root.key());
-  if (!names.isEmpty()) text += tr(" Kept by the name %1.").arg(names.join(tr(" and ")));
+      names << (root->items ? QStringLiteral("%1 (%2 items)").arg(root.key(), countText(root->items))
+                            : root.key());
+  if (!names.isEmpty())
+    text += QStringLiteral(" Kept by the name %1.").arg(names.join(QStringLiteral(" and ")));
   return text;
 }
 
@@ -302,15 +305,17 @@ QString MemoryModel::summary() const {
   const auto sum = static_cast<double>(s.variables + s.tapes + s.program);
   const bool isFile = !session_->status().trace_file.empty();
   QString text =
-      (s.record ? tr("At op %1: ").arg(countText(s.record))
-       : isFile ? tr("When it was saved: ")
-                : tr("Now: ")) +
-      tr("%1 in %2 storages: variables %3, tapes %4, the program %5")
+      (s.record ? QStringLiteral("At op %1: ").arg(countText(s.record))
+       : isFile ? QStringLiteral("When it was saved: ")
+                : QStringLiteral("Now: ")) +
+      QStringLiteral("%1 in %2 storages: variables %3, tapes %4, the program %5")
           .arg(memoryText(sum), countText(s.storages), memoryText(static_cast<double>(s.variables)),
                memoryText(static_cast<double>(s.tapes)), memoryText(static_cast<double>(s.program)));
-  text += tr("; beside them the recorder %1").arg(memoryText(static_cast<double>(s.recorder)));
-  if (s.borrowed) text += tr(", NumPy's arrays %1").arg(memoryText(static_cast<double>(s.borrowed)));
-  if (s.elsewhere) text += tr(", not recorded %1").arg(memoryText(static_cast<double>(s.elsewhere)));
+  text += QStringLiteral("; beside them the recorder %1").arg(memoryText(static_cast<double>(s.recorder)));
+  if (s.borrowed)
+    text += QStringLiteral(", NumPy's arrays %1").arg(memoryText(static_cast<double>(s.borrowed)));
+  if (s.elsewhere)
+    text += QStringLiteral(", not recorded %1").arg(memoryText(static_cast<double>(s.elsewhere)));
   text += QLatin1Char('.');
   if (!s.change.empty()) text += QLatin1Char(' ') + QString::fromStdString(s.change);
   return text;

@@ -26,30 +26,30 @@ qint64 bytesOf(const StepImages& images) {
 QString problemOf(const std::vector<double>& limits, const std::vector<double>& counts) {
   const std::size_t due = counts.empty() ? 0 : counts.size() + 1;
   if (limits.size() != due)
-    return PictureModel::tr("%1 limits for %2 counts").arg(limits.size()).arg(counts.size());
+    return QStringLiteral("%1 limits for %2 counts").arg(limits.size()).arg(counts.size());
   for (std::size_t i = 0; i < limits.size(); ++i)
     if (!std::isfinite(limits[i]) || (i && !(limits[i - 1] <= limits[i])))
-      return PictureModel::tr("limit %1 is %2; limits must rise, and be finite").arg(i).arg(limits[i]);
+      return QStringLiteral("limit %1 is %2; limits must rise, and be finite").arg(i).arg(limits[i]);
   if (due && !std::isfinite(limits.back() - limits.front()))
-    return PictureModel::tr("the limits %1 and %2 are too far apart").arg(limits.front()).arg(limits.back());
+    return QStringLiteral("the limits %1 and %2 are too far apart").arg(limits.front()).arg(limits.back());
   for (std::size_t i = 0; i < counts.size(); ++i)
     if (!(counts[i] >= 0 && std::isfinite(counts[i])))
-      return PictureModel::tr("count %1 is %2").arg(i).arg(counts[i]);
+      return QStringLiteral("count %1 is %2").arg(i).arg(counts[i]);
   return {};
 }
 
 QString problemOf(const protocol::Picture& picture) {
-  if (!std::isfinite(picture.step)) return PictureModel::tr("its step is no number");
-  if (picture.number > most_number) return PictureModel::tr("its number is %1").arg(picture.number);
+  if (!std::isfinite(picture.step)) return QStringLiteral("its step is no number");
+  if (picture.number > most_number) return QStringLiteral("its number is %1").arg(picture.number);
   if (picture.pngs.empty()) {
     if (picture.counts.empty() && picture.limits.empty() && picture.not_finite == 0)
-      return PictureModel::tr("there is nothing in it");
+      return QStringLiteral("there is nothing in it");
     return problemOf(picture.limits, picture.counts);
   }
   if (!picture.limits.empty() || !picture.counts.empty())
-    return PictureModel::tr("it is both a histogram and images");
+    return QStringLiteral("it is both a histogram and images");
   if (picture.width < 1 || picture.height < 1 || picture.width > most_side || picture.height > most_side)
-    return PictureModel::tr("its images have %1×%2 pixels").arg(picture.width).arg(picture.height);
+    return QStringLiteral("its images have %1×%2 pixels").arg(picture.width).arg(picture.height);
   return {};
 }
 
@@ -111,7 +111,7 @@ QString PictureModel::put(Rows<Picture>& rows, QStringList& names, const QString
   }
   Pictures<Picture>& pictures = row->second.pictures;
   if (!pictures.empty() && picture.number <= pictures.back()->number)
-    return tr("its number %1 is not above %2").arg(picture.number).arg(pictures.back()->number);
+    return QStringLiteral("its number %1 is not above %2").arg(picture.number).arg(pictures.back()->number);
   const qint64 size = bytesOf(picture);
   bytes_ += size;
   row->second.bytes += size;
@@ -156,7 +156,7 @@ void PictureModel::take(const protocol::Pictures& answer) {
   for (const protocol::Picture& picture : answer.pictures) {
     const QString wrong = takeOne(picture, &newNames);
     if (problem.isEmpty() && !wrong.isEmpty())
-      problem = tr("The session sent a picture \"%1\" at step %2 that can't be shown: %3.")
+      problem = QStringLiteral("The session sent a picture \"%1\" at step %2 that can't be shown: %3.")
                     .arg(QString::fromStdString(picture.name))
                     .arg(picture.step)
                     .arg(wrong);

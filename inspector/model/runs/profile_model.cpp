@@ -112,9 +112,10 @@ std::string ProfileModel::cell() const {
 QString ProfileModel::waitingText() const {
   if (!problem_.isEmpty()) return problem_;
   if (session_->recordCount() == 0)
-    return tr("No op has run yet. Run a cell, and see here where its time went.");
-  return session_->live() ? tr("Looking at the records …")
-                          : tr("The session has ended: what was not looked at before cannot be shown.");
+    return QStringLiteral("No op has run yet. Run a cell, and see here where its time went.");
+  return session_->live()
+             ? QStringLiteral("Looking at the records …")
+             : QStringLiteral("The session has ended: what was not looked at before cannot be shown.");
 }
 
 double ProfileModel::indexed() const {

@@ -1,6 +1,5 @@
 #include "inspector/model/runs/profile_text.h"
 
-#include <QCoreApplication>
 #include <QFileInfo>
 #include <QStringList>
 #include <cmath>
@@ -13,10 +12,6 @@ using protocol::ProfileBound;
 using protocol::ProfileRole;
 
 namespace {
-
-QString profileTr(const char* text) {
-  return QCoreApplication::translate("Profile", text);
-}
 
 double ratio(std::int64_t part, std::int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
@@ -56,27 +51,27 @@ QString roleGlyph(ProfileRole role) {
 QString roleText(ProfileRole role) {
   switch (role) {
     case ProfileRole::forward:
-      return profileTr("forward");
+      return QStringLiteral("forward");
     case ProfileRole::backward:
-      return profileTr("backward");
+      return QStringLiteral("backward");
     case ProfileRole::update:
-      return profileTr("optimiser");
+      return QStringLiteral("optimiser");
     case ProfileRole::custom:
-      return profileTr("custom gradient");
+      return QStringLiteral("custom gradient");
     case ProfileRole::python:
       break;
   }
-  return profileTr("Python");
+  return QStringLiteral("Python");
 }
 
 QString boundText(ProfileBound bound) {
   switch (bound) {
     case ProfileBound::compute:
-      return profileTr("compute");
+      return QStringLiteral("compute");
     case ProfileBound::memory:
-      return profileTr("memory");
+      return QStringLiteral("memory");
     case ProfileBound::overhead:
-      return profileTr("overhead");
+      return QStringLiteral("overhead");
     case ProfileBound::unknown:
       break;
   }
@@ -100,7 +95,7 @@ QString placeText(const std::string& cell, const std::string& file, std::uint32_
                   const CellName& name) {
   QString text =
       cell.empty() ? QFileInfo(QString::fromStdString(file)).fileName() : name(QString::fromStdString(cell));
-  if (line != 0) text += (text.isEmpty() ? profileTr("line %1") : profileTr(" line %1")).arg(line);
+  if (line != 0) text += (text.isEmpty() ? QStringLiteral("line %1") : QStringLiteral(" line %1")).arg(line);
   return text;
 }
 
@@ -113,17 +108,18 @@ QString gapText(const protocol::ProfileGap& gap, const CellName& name, const std
   const auto whole = [&](const std::string& of, const std::string& file, std::uint32_t line) {
     return placeText(of == cell ? std::string() : of, of.empty() ? file : std::string(), line, name);
   };
-  if (at_begin && at_end) return profileTr("outside of any line");
-  if (at_begin) return profileTr("before %1").arg(whole(to_cell, to_file, gap.to_line));
-  if (at_end) return profileTr("after %1").arg(whole(from_cell, from_file, gap.from_line));
+  if (at_begin && at_end) return QStringLiteral("outside of any line");
+  if (at_begin) return QStringLiteral("before %1").arg(whole(to_cell, to_file, gap.to_line));
+  if (at_end) return QStringLiteral("after %1").arg(whole(from_cell, from_file, gap.from_line));
   if (from_cell != to_cell || from_file != to_file)
-    return profileTr("between %1 and %2")
+    return QStringLiteral("between %1 and %2")
         .arg(whole(from_cell, from_file, gap.from_line), whole(to_cell, to_file, gap.to_line));
-  if (gap.from_line == gap.to_line) return profileTr("at %1").arg(whole(from_cell, from_file, gap.from_line));
+  if (gap.from_line == gap.to_line)
+    return QStringLiteral("at %1").arg(whole(from_cell, from_file, gap.from_line));
   const QString of = whole(from_cell, from_file, 0);
   // A loop goes back to an earlier line.
-  const QString lines = profileTr("between lines %1 and %2").arg(gap.from_line).arg(gap.to_line);
-  return of.isEmpty() ? lines : profileTr("%1 of %2").arg(lines, of);
+  const QString lines = QStringLiteral("between lines %1 and %2").arg(gap.from_line).arg(gap.to_line);
+  return of.isEmpty() ? lines : QStringLiteral("%1 of %2").arg(lines, of);
 }
 
 namespace {
@@ -135,22 +131,23 @@ QString deviceSentence(const protocol::ProfileDevice& device, const protocol::Pr
   const QString name = QString::fromStdString(device.device);
   QString text;
   if (timed > 0) {
-    text = profileTr("%1 worked on %2 ops for %3 (%4 of that time)")
+    text = QStringLiteral("%1 worked on %2 ops for %3 (%4 of that time)")
                .arg(name, countText(timed), durationText(busy), shareText(ratio(busy, profile.run_ns)));
     QStringList parts;
     const auto add = [&](const QString& what, std::int64_t time) {
       if (time > 0 && time < busy) parts << what + u' ' + durationText(time);
     };
-    add(profileTr("forward"), device.forward_ns);
-    add(profileTr("backward"), device.backward_ns);
-    add(profileTr("optimiser"), device.update_ns);
+    add(QStringLiteral("forward"), device.forward_ns);
+    add(QStringLiteral("backward"), device.backward_ns);
+    add(QStringLiteral("optimiser"), device.update_ns);
     if (!parts.isEmpty()) text += QStringLiteral(": ") + parts.join(QStringLiteral(", "));
     text += QStringLiteral(". ");
   }
   if (device.pending > 0)
-    text += profileTr("The times of %1 ops on %2 are not known yet. ").arg(countText(device.pending), name);
+    text +=
+        QStringLiteral("The times of %1 ops on %2 are not known yet. ").arg(countText(device.pending), name);
   if (device.lost > 0)
-    text += profileTr("The times of %1 ops on %2 were never told. ").arg(countText(device.lost), name);
+    text += QStringLiteral("The times of %1 ops on %2 were never told. ").arg(countText(device.lost), name);
   return text;
 }
 
@@ -158,39 +155,39 @@ QString deviceSentence(const protocol::ProfileDevice& device, const protocol::Pr
 
 QString profileSentence(const protocol::Profile& profile, const QString& whole, const CellName& name,
                         const std::string& cell) {
-  if (profile.run_ns <= 0) return profileTr("No op ran in %1.").arg(whole);
+  if (profile.run_ns <= 0) return QStringLiteral("No op ran in %1.").arg(whole);
   QString text =
-      profileTr("Python between ops: %1 of %2’s %3")
+      QStringLiteral("Python between ops: %1 of %2’s %3")
           .arg(shareText(ratio(profile.python_ns, profile.run_ns)), whole, durationText(profile.run_ns));
   if (!profile.gaps.empty() && profile.gaps.front().total_ns * 50 > profile.run_ns) {
     const protocol::ProfileGap& largest = profile.gaps.front();
     const bool most = largest.total_ns * 2 > profile.python_ns;
-    text += (most ? profileTr(", most of it %1 (%2)") : profileTr(", the most %1 (%2)"))
+    text += (most ? QStringLiteral(", most of it %1 (%2)") : QStringLiteral(", the most %1 (%2)"))
                 .arg(gapText(largest, name, cell), durationText(largest.total_ns));
   }
   QStringList parts;
   const auto add = [&](const QString& what, std::int64_t time) {
     if (time > 0) parts << what + u' ' + shareText(ratio(time, profile.run_ns));
   };
-  add(profileTr("forward"), profile.forward_ns);
-  add(profileTr("backward"), profile.backward_ns);
-  add(profileTr("optimiser"), profile.update_ns);
+  add(QStringLiteral("forward"), profile.forward_ns);
+  add(QStringLiteral("backward"), profile.backward_ns);
+  add(QStringLiteral("optimiser"), profile.update_ns);
   text += QStringLiteral(". ") + (profile.devices.empty()
-                                      ? profileTr("%1 ops").arg(countText(profile.calls))
-                                      : profileTr("%1 calls of ops").arg(countText(profile.calls)));
+                                      ? QStringLiteral("%1 ops").arg(countText(profile.calls))
+                                      : QStringLiteral("%1 calls of ops").arg(countText(profile.calls)));
   if (!parts.isEmpty()) text += QStringLiteral(": ") + parts.join(QStringLiteral(", "));
   text += QStringLiteral(". ");
   for (const protocol::ProfileDevice& device : profile.devices) text += deviceSentence(device, profile);
   text.chop(1);
   if (profile.steps == 1)
-    text += profileTr(" One step, %1.").arg(durationText(profile.step_median_ns));
+    text += QStringLiteral(" One step, %1.").arg(durationText(profile.step_median_ns));
   else if (profile.steps > 1)
-    text += profileTr(" %1 steps, half of them under %2, the slowest (%3) %4.")
+    text += QStringLiteral(" %1 steps, half of them under %2, the slowest (%3) %4.")
                 .arg(countText(profile.steps), durationText(profile.step_median_ns))
                 .arg(profile.slowest_step)
                 .arg(durationText(profile.step_max_ns));
   if (profile.gate_ns > 0)
-    text += profileTr(" Time at the gate (%1) is left out.").arg(durationText(profile.gate_ns));
+    text += QStringLiteral(" Time at the gate (%1) is left out.").arg(durationText(profile.gate_ns));
   return text;
 }
 

@@ -97,8 +97,8 @@ void TensorModel::Private::pick(const protocol::TensorInfo& tensor) {
   const Record* maker = tensor.producer ? session->cachedRecord(tensor.producer) : nullptr;
   chip.label = !tensor.name.empty() ? QString::fromStdString(tensor.name)
                : maker           ? QStringLiteral("%1, op %2").arg(opText(*maker), countText(maker->number))
-               : tensor.producer ? TensorModel::tr("of op %1").arg(countText(tensor.producer))
-                                 : TensorModel::tr("constant");
+               : tensor.producer ? QStringLiteral("of op %1").arg(countText(tensor.producer))
+                                 : QStringLiteral("constant");
   q->showTensor(chip);
   pickedAt = session->cursor();  // its record may still be on its way
 }

@@ -54,8 +54,9 @@ bool ConsoleModel::evaluate(const QString& code) {
   const QString text = code.trimmed();
   if (running_ || text.isEmpty()) return false;
   if (!frames_->readable()) {
-    emit said(Part::note, session_->live() ? tr("A cell is running: pause it (F6), or wait for its end.")
-                                           : tr("No session: it starts with the first run of a cell."));
+    emit said(Part::note, session_->live()
+                              ? QStringLiteral("A cell is running: pause it (F6), or wait for its end.")
+                              : QStringLiteral("No session: it starts with the first run of a cell."));
     return false;
   }
   history_.removeAll(text);
@@ -90,7 +91,7 @@ void ConsoleModel::stop() {
   if (!running_) return;
   session_->drop(evaluate_channel);
   setRunning(false);
-  emit said(Part::note, tr("Stopped."));
+  emit said(Part::note, QStringLiteral("Stopped."));
   frames_->touch();
 }
 

@@ -90,29 +90,31 @@ const protocol::Frame* FramesModel::frame(int row) const {
 QString FramesModel::frameText(const protocol::Frame& frame) const {
   const QString place = frame.cell.empty() ? QFileInfo(QString::fromStdString(frame.file)).fileName()
                                            : cells_->name(QString::fromStdString(frame.cell));
-  const QString name = frame.has_locals ? QString::fromStdString(frame.function) : tr("the cell itself");
-  return tr("%1, %2 line %3").arg(name, place).arg(frame.line);
+  const QString name =
+      frame.has_locals ? QString::fromStdString(frame.function) : QStringLiteral("the cell itself");
+  return QStringLiteral("%1, %2 line %3").arg(name, place).arg(frame.line);
 }
 
 QVariant FramesModel::data(const QModelIndex& index, int role) const {
   const protocol::Frame* one = frame(index.row());
   if (!one) return {};
   if (role == Qt::DisplayRole) return frameText(*one);
-  if (role == Qt::ToolTipRole) return tr("%1\nA click shows its line and its variables").arg(frameText(*one));
+  if (role == Qt::ToolTipRole)
+    return QStringLiteral("%1\nA click shows its line and its variables").arg(frameText(*one));
   return {};
 }
 
 QString FramesModel::placeText() const {
   if (!problem_.isEmpty()) return problem_;
   if (!session_->live())
-    return cellsEnded_ ? tr("The session has ended: values as they were last") : QString();
+    return cellsEnded_ ? QStringLiteral("The session has ended: values as they were last") : QString();
   if (stop_) {
     const protocol::Frame* one = currentFrame();
-    return one ? tr("Paused in %1").arg(frameText(*one)) : tr("Paused");
+    return one ? QStringLiteral("Paused in %1").arg(frameText(*one)) : QStringLiteral("Paused");
   }
   if (!session_->status().trace_file.empty())
-    return tr("A trace file: no Python runs whose variables these were");
-  return readable() ? tr("No cell runs") : tr("Running: values as they were before");
+    return QStringLiteral("A trace file: no Python runs whose variables these were");
+  return readable() ? QStringLiteral("No cell runs") : QStringLiteral("Running: values as they were before");
 }
 
 void FramesModel::setProblem(const QString& sentence) {

@@ -252,7 +252,8 @@ void ValueTree::setMore(Node* node) {
   auto more = std::make_unique<Node>();
   more->kind = More;
   more->parent = node;
-  more->info.name = tr("… %1 more").arg(countText(node->total - static_cast<quint64>(row))).toStdString();
+  more->info.name =
+      QStringLiteral("… %1 more").arg(countText(node->total - static_cast<quint64>(row))).toStdString();
   node->children.push_back(std::move(more));
   endInsertRows();
 }
@@ -299,7 +300,7 @@ bool ValueTree::setData(const QModelIndex& index, const QVariant& value, int rol
   if (text == QString::fromStdString(node->info.edit)) return true;
   const QString name = expressionOf(node);
   const auto refuse = [this, name](const QString& reason) {
-    emit failed(tr("%1 keeps its value: %2").arg(name, reason));
+    emit failed(QStringLiteral("%1 keeps its value: %2").arg(name, reason));
   };
   const bool asked = session_->request<protocol::Evaluation>(
       protocol::Assign{placeOf(node), text.toStdString()}, this,
@@ -309,7 +310,7 @@ bool ValueTree::setData(const QModelIndex& index, const QVariant& value, int rol
         frames_->touch();
       },
       [refuse](const protocol::Failure& failure) { refuse(QString::fromStdString(failure.reason)); });
-  if (!asked) refuse(tr("there is no session."));
+  if (!asked) refuse(QStringLiteral("there is no session."));
   return asked;
 }
 
@@ -392,7 +393,8 @@ QVariant ValueTree::data(const QModelIndex& index, int role) const {
     case Qt::EditRole:
       return QString::fromStdString(node.info.edit);
     case Qt::ToolTipRole:
-      return node.kind == More ? tr("Double click or Enter loads more of them") : valueTip(node.info);
+      return node.kind == More ? QStringLiteral("Double click or Enter loads more of them")
+                               : valueTip(node.info);
     case HistogramRole:
       return QVariant::fromValue(index.column() == Histogram ? histogramOf(node) : QList<quint64>());
     case SortRole:
@@ -416,8 +418,9 @@ QVariant ValueTree::data(const QModelIndex& index, int role) const {
 
 QVariant ValueTree::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
-  const QStringList names = {tr("Name"),  tr("Value"),  tr("Type"),  tr("Shape"),
-                             tr("Dtype"), tr("Device"), tr("Bytes"), tr("Histogram")};
+  const QStringList names = {QStringLiteral("Name"),  QStringLiteral("Value"),    QStringLiteral("Type"),
+                             QStringLiteral("Shape"), QStringLiteral("Dtype"),    QStringLiteral("Device"),
+                             QStringLiteral("Bytes"), QStringLiteral("Histogram")};
   return names.value(section);
 }
 

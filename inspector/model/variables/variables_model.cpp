@@ -43,13 +43,13 @@ void VariablesModel::showGroups() {
   if (wanted) {
     const bool added = !locals;
     if (added) locals = addGroup(ValueScope::locals, 0);
-    name(locals, tr("Locals of %1").arg(QString::fromStdString(frame->function)));
+    name(locals, QStringLiteral("Locals of %1").arg(QString::fromStdString(frame->function)));
     if (added) fetch(locals, 0);
   }
   Node* globals = group(ValueScope::globals);
   if (globals) return;
   globals = addGroup(ValueScope::globals, rowCount());
-  name(globals, tr("Globals"));
+  name(globals, QStringLiteral("Globals"));
   fetch(globals, 0);
 }
 

@@ -17,15 +17,15 @@ QString nameOf(const ChangeSubject& subject) {
   const QString name = QString::fromStdString(subject.tensor.name);
   if (!name.isEmpty()) return name;
   if (subject.tensor.producer && subject.tensor.producer == subject.op.number)
-    return WhyModel::tr("the result of %1").arg(opWords(subject.op));
+    return QStringLiteral("the result of %1").arg(opWords(subject.op));
   if (subject.tensor.producer)
-    return WhyModel::tr("the result of op %1").arg(countText(subject.tensor.producer));
+    return QStringLiteral("the result of op %1").arg(countText(subject.tensor.producer));
   for (std::size_t slot = 0; slot < subject.op.inputs.size(); ++slot)
     if (subject.op.inputs[slot].id == subject.tensor.id)
       return subject.op.inputs.size() == 1
-                 ? WhyModel::tr("the input of %1").arg(opWords(subject.op))
-                 : WhyModel::tr("input %1 of %2").arg(QString::number(slot), opWords(subject.op));
-  return WhyModel::tr("a constant");
+                 ? QStringLiteral("the input of %1").arg(opWords(subject.op))
+                 : QStringLiteral("input %1 of %2").arg(QString::number(slot), opWords(subject.op));
+  return QStringLiteral("a constant");
 }
 
 QString shortened(QString text) {
@@ -48,12 +48,13 @@ bool isWhole(const std::string& dtype) {
 /// What is wrong with a number for tensors of that dtype; empty: nothing.
 QString refusalOf(double number, const QString& text, const std::string& dtype) {
   if (dtype == "bool" && number != 0 && number != 1)
-    return WhyModel::tr("%1 is neither True nor False").arg(text);
+    return QStringLiteral("%1 is neither True nor False").arg(text);
   if (isWhole(dtype) && number != std::trunc(number))
-    return WhyModel::tr("%1 is no whole number, and the tensor is of %2")
+    return QStringLiteral("%1 is no whole number, and the tensor is of %2")
         .arg(text, QString::fromStdString(dtype));
   if (dtype.starts_with("uint") && number < 0)
-    return WhyModel::tr("%1 is below zero, and the tensor is of %2").arg(text, QString::fromStdString(dtype));
+    return QStringLiteral("%1 is below zero, and the tensor is of %2")
+        .arg(text, QString::fromStdString(dtype));
   return {};
 }
 
@@ -64,11 +65,11 @@ std::optional<std::vector<double>> numbersIn(const QString& text, const std::str
   for (const QString& word : text.split(between, Qt::SkipEmptyParts)) {
     const auto number = numberIn(word);
     *wrong =
-        number ? refusalOf(*number, word, dtype) : WhyModel::tr("“%1” is no number").arg(shortened(word));
+        number ? refusalOf(*number, word, dtype) : QStringLiteral("“%1” is no number").arg(shortened(word));
     if (!wrong->isEmpty()) return std::nullopt;
     numbers.push_back(*number);
   }
-  if (numbers.empty()) *wrong = WhyModel::tr("type a number");
+  if (numbers.empty()) *wrong = QStringLiteral("type a number");
   return numbers.empty() ? std::nullopt : std::optional(numbers);
 }
 
@@ -78,11 +79,11 @@ std::optional<std::vector<std::int64_t>> elementIn(const QString& text,
   bare.remove(QLatin1Char('[')).remove(QLatin1Char(']')).remove(QLatin1Char('(')).remove(QLatin1Char(')'));
   const QStringList places = bare.split(QLatin1Char(','), Qt::SkipEmptyParts);
   if (places.size() != static_cast<qsizetype>(shape.size())) {
-    *wrong =
-        WhyModel::tr("type %1 for the shape %2, not %3")
-            .arg(shape.size() == 1 ? WhyModel::tr("1 place") : WhyModel::tr("%1 places").arg(shape.size()))
-            .arg(shapeText(shape))
-            .arg(places.size());
+    *wrong = QStringLiteral("type %1 for the shape %2, not %3")
+                 .arg(shape.size() == 1 ? QStringLiteral("1 place")
+                                        : QStringLiteral("%1 places").arg(shape.size()))
+                 .arg(shapeText(shape))
+                 .arg(places.size());
     return std::nullopt;
   }
   std::vector<std::int64_t> element;
@@ -92,7 +93,7 @@ std::optional<std::vector<std::int64_t>> elementIn(const QString& text,
     qint64 at = places[axis].trimmed().toLongLong(&whole);
     if (at < 0) at += extent;  // as Python counts
     if (!whole || at < 0 || at >= extent) {
-      *wrong = WhyModel::tr("“%1” is no place on an axis of %2").arg(places[axis].trimmed()).arg(extent);
+      *wrong = QStringLiteral("“%1” is no place on an axis of %2").arg(places[axis].trimmed()).arg(extent);
       return std::nullopt;
     }
     element.push_back(at);
@@ -138,7 +139,7 @@ class Reader {
 
   bool oneNumber(const std::vector<double>& numbers) {
     return numbers.size() == 1 ||
-           wrong(ChangeField::numbers, WhyModel::tr("type one number, not %1").arg(numbers.size()));
+           wrong(ChangeField::numbers, QStringLiteral("type one number, not %1").arg(numbers.size()));
   }
 
   bool readValue(protocol::PastChange* change, QString* text) {
@@ -146,12 +147,12 @@ class Reader {
     const std::int64_t count = elementCount(subject_.tensor.shape);
     if (change->numbers.size() != 1 && static_cast<std::int64_t>(change->numbers.size()) != count)
       return wrong(ChangeField::numbers,
-                   WhyModel::tr("type one number for all, or %1 of them for the shape %2, not %3")
+                   QStringLiteral("type one number for all, or %1 of them for the shape %2, not %3")
                        .arg(countText(static_cast<quint64>(std::max<std::int64_t>(count, 0))),
                             shapeText(subject_.tensor.shape))
                        .arg(change->numbers.size()));
     *text = QStringLiteral("%1 = %2").arg(nameOf(subject_), shortened(draft_.numbers));
-    if (change->numbers.size() == 1 && count > 1) *text += WhyModel::tr(" everywhere");
+    if (change->numbers.size() == 1 && count > 1) *text += QStringLiteral(" everywhere");
     return true;
   }
 
@@ -168,35 +169,36 @@ class Reader {
 
   bool readAttribute(protocol::PastChange* change, QString* text) {
     const QString setting = draft_.setting.trimmed();
-    if (draft_.attribute.isEmpty()) return wrong(ChangeField::attribute, WhyModel::tr("choose an attribute"));
+    if (draft_.attribute.isEmpty())
+      return wrong(ChangeField::attribute, QStringLiteral("choose an attribute"));
     if (setting.isEmpty())
-      return wrong(ChangeField::setting, WhyModel::tr("type a value, as Python writes it"));
+      return wrong(ChangeField::setting, QStringLiteral("type a value, as Python writes it"));
     change->attribute = draft_.attribute.toStdString();
     change->text = setting.toStdString();
-    *text = WhyModel::tr("%1: %2 = %3").arg(opWords(subject_.op), draft_.attribute, shortened(setting));
+    *text = QStringLiteral("%1: %2 = %3").arg(opWords(subject_.op), draft_.attribute, shortened(setting));
     return true;
   }
 
   bool readInstead(protocol::PastChange* change, QString* text) {
     const QString op = opWords(subject_.op);
     if (draft_.kind == ChangeKind::skip) {
-      *text = WhyModel::tr("%1 skipped").arg(op);
+      *text = QStringLiteral("%1 skipped").arg(op);
       return true;
     }
     if (draft_.kind == ChangeKind::zero) {
-      *text = WhyModel::tr("result of %1 = 0").arg(op);
+      *text = QStringLiteral("result of %1 = 0").arg(op);
       return true;
     }
     if (!readNumbers({}, &change->numbers) || !oneNumber(change->numbers)) return false;
     const QString number = shortened(draft_.numbers);
     if (draft_.kind == ChangeKind::scale) {
-      *text = WhyModel::tr("result of %1 × %2").arg(op, number);
+      *text = QStringLiteral("result of %1 × %2").arg(op, number);
       return true;
     }
     if (!(change->numbers[0] >= 0))
       return wrong(ChangeField::numbers,
-                   WhyModel::tr("type a number of at least 0: results are cut at plus and minus it"));
-    *text = WhyModel::tr("result of %1 clipped to ±%2").arg(op, number);
+                   QStringLiteral("type a number of at least 0: results are cut at plus and minus it"));
+    *text = QStringLiteral("result of %1 clipped to ±%2").arg(op, number);
     return true;
   }
 
@@ -222,7 +224,7 @@ ChangeSubject changeSubjectOf(const Session& session, const WhySubject& pointed)
 }
 
 QString opWords(const protocol::Record& op) {
-  return WhyModel::tr("%1, op %2").arg(QString::fromStdString(op.op), countText(op.number));
+  return QStringLiteral("%1, op %2").arg(QString::fromStdString(op.op), countText(op.number));
 }
 
 QString tensorWords(const ChangeSubject& subject) {
@@ -247,21 +249,21 @@ QString kindWords(ChangeKind kind, const ChangeSubject& subject) {
   const QString tensor = nameOf(subject), op = opWords(subject.op);
   switch (kind) {
     case ChangeKind::value:
-      return WhyModel::tr("Another value of %1").arg(tensor);
+      return QStringLiteral("Another value of %1").arg(tensor);
     case ChangeKind::element:
-      return WhyModel::tr("One element of %1").arg(tensor);
+      return QStringLiteral("One element of %1").arg(tensor);
     case ChangeKind::attribute:
-      return WhyModel::tr("An attribute of %1").arg(op);
+      return QStringLiteral("An attribute of %1").arg(op);
     case ChangeKind::skip:
-      return WhyModel::tr("Skip %1").arg(op);
+      return QStringLiteral("Skip %1").arg(op);
     case ChangeKind::zero:
-      return WhyModel::tr("Zero for the result of %1").arg(op);
+      return QStringLiteral("Zero for the result of %1").arg(op);
     case ChangeKind::scale:
-      return WhyModel::tr("Scale the result of %1").arg(op);
+      return QStringLiteral("Scale the result of %1").arg(op);
     case ChangeKind::clip:
       break;
   }
-  return WhyModel::tr("Clip the result of %1").arg(op);
+  return QStringLiteral("Clip the result of %1").arg(op);
 }
 
 std::optional<BranchChange> changeOf(const ChangeDraft& draft, const ChangeSubject& subject,

@@ -53,8 +53,8 @@ void WhatIfModel::setSubject(const WhySubject& pointed) {
 }
 
 QString WhatIfModel::refusal() const {
-  if (!session_->live()) return tr("No session runs whose past could be changed.");
-  if (changes_.empty()) return tr("Nothing is changed yet: add a change first.");
+  if (!session_->live()) return QStringLiteral("No session runs whose past could be changed.");
+  if (changes_.empty()) return QStringLiteral("Nothing is changed yet: add a change first.");
   return {};
 }
 
@@ -110,14 +110,15 @@ void WhatIfModel::replay() {
       },
       [this](const protocol::Failure& failure) { fail(failure); }, replay_channel,
       [this](const protocol::Progress& told) {
-        progress_ = told.total ? tr("%1 of %2 results").arg(countText(told.done), countText(told.total))
-                               : tr("%1 results").arg(countText(told.done));
+        progress_ = told.total
+                        ? QStringLiteral("%1 of %2 results").arg(countText(told.done), countText(told.total))
+                        : QStringLiteral("%1 results").arg(countText(told.done));
         emit changed();
       });
   if (!replaying_) return;
   outdated_ = false;
   problem_.clear();
-  progress_ = tr("looking for what depends on the change …");
+  progress_ = QStringLiteral("looking for what depends on the change …");
   emit changed();
 }
 
@@ -168,12 +169,13 @@ void WhatIfModel::forget() {
 }
 
 QString WhatIfModel::takeOverRefusal() const {
-  if (!answer_) return tr("There is no branch: replay a change first.");
+  if (!answer_) return QStringLiteral("There is no branch: replay a change first.");
   if (subject_.tensor.id == 0 || subject_.tensor.name.empty())
-    return tr("Show a variable's value in Tensor first: a variable can take what it is in the branch.");
+    return QStringLiteral(
+        "Show a variable's value in Tensor first: a variable can take what it is in the branch.");
   const protocol::Status& status = session_->status();
   if (!status.running_cell.empty() && status.stopped_before == 0)
-    return tr("A cell is running: pause it, or wait until it ends.");
+    return QStringLiteral("A cell is running: pause it, or wait until it ends.");
   return {};
 }
 
@@ -183,13 +185,13 @@ void WhatIfModel::takeOver() {
       protocol::TakeOver{answer_->branch, subject_.tensor.id}, this,
       [this](const protocol::TakenOver& taken) {
         problem_.clear();
-        emit told(tr("%1 took over the branch's value; the session goes on with it.")
+        emit told(QStringLiteral("%1 took over the branch's value; the session goes on with it.")
                       .arg(QString::fromStdString(taken.variable)));
         emit takenOver();
         emit changed();
       },
       [this](const protocol::Failure& failure) {
-        problem_ = tr("Not taken over: %1").arg(sentenceOf(failure.reason));
+        problem_ = QStringLiteral("Not taken over: %1").arg(sentenceOf(failure.reason));
         emit told(problem_);
         emit changed();
       },

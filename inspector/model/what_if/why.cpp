@@ -26,19 +26,19 @@ QString elementText(const std::vector<std::int64_t>& element) {
 QString questionText(Question question) {
   switch (question) {
     case Question::birth:
-      return WhyModel::tr("Where was this NaN or Inf born?");
+      return QStringLiteral("Where was this NaN or Inf born?");
     case Question::size:
-      return WhyModel::tr("Where did it get so large, or so small?");
+      return QStringLiteral("Where did it get so large, or so small?");
     case Question::gradient:
-      return WhyModel::tr("Why is this gradient None, or zero?");
+      return QStringLiteral("Why is this gradient None, or zero?");
     case Question::contributions:
-      return WhyModel::tr("What made this?");
+      return QStringLiteral("What made this?");
     case Question::check:
-      return WhyModel::tr("Is this gradient right?");
+      return QStringLiteral("Is this gradient right?");
     case Question::exactness:
       break;
   }
-  return WhyModel::tr("How exact is this?");
+  return QStringLiteral("How exact is this?");
 }
 
 WhySubject whySubjectOf(const protocol::Record& record) {
@@ -76,24 +76,28 @@ bool WhyModel::isPlayback(RecordNumber number) const {
 }
 
 QString WhyModel::refusal(Question question, const WhySubject& subject) const {
-  if (!session_->live()) return tr("No session runs that could look into what was recorded.");
-  if (session_->look().elsewhere()) return tr("Answers are about the original: look at that first (F12).");
+  if (!session_->live()) return QStringLiteral("No session runs that could look into what was recorded.");
+  if (session_->look().elsewhere())
+    return QStringLiteral("Answers are about the original: look at that first (F12).");
   if (question == Question::gradient && isPlayback(subject.record)) return {};
   if (subject.tensor.id == 0)
-    return tr("Nothing is selected that this could be asked about: select an op, or a tensor that is there.");
+    return QStringLiteral(
+        "Nothing is selected that this could be asked about: select an op, or a tensor that is there.");
   if (!isReal(subject.tensor)) {
     if (question == Question::birth)
-      return tr("A tensor of %1 holds no NaN or Inf.").arg(QString::fromStdString(subject.tensor.dtype));
+      return QStringLiteral("A tensor of %1 holds no NaN or Inf.")
+          .arg(QString::fromStdString(subject.tensor.dtype));
     if (question == Question::gradient)
-      return tr("A tensor of %1 has no gradient.").arg(QString::fromStdString(subject.tensor.dtype));
+      return QStringLiteral("A tensor of %1 has no gradient.")
+          .arg(QString::fromStdString(subject.tensor.dtype));
     if (question == Question::check)
-      return tr("Only gradients can be checked, and a tensor of %1 is none.")
+      return QStringLiteral("Only gradients can be checked, and a tensor of %1 is none.")
           .arg(QString::fromStdString(subject.tensor.dtype));
     if (question == Question::size)
-      return tr("Sizes are followed through floating-point tensors, and this is one of %1.")
+      return QStringLiteral("Sizes are followed through floating-point tensors, and this is one of %1.")
           .arg(QString::fromStdString(subject.tensor.dtype));
     if (question == Question::exactness)
-      return tr("A tensor of %1 holds whole numbers or truth values, which are exact.")
+      return QStringLiteral("A tensor of %1 holds whole numbers or truth values, which are exact.")
           .arg(QString::fromStdString(subject.tensor.dtype));
   }
   if (question == Question::check) return refusalOfCheck(subject);
@@ -106,7 +110,7 @@ QString WhyModel::refusalOfCheck(const WhySubject& subject) const {
     const protocol::Record* record = session_->cachedRecord(at);
     if (!record || record->backward) return {};  // what is not here is the session's to judge
   }
-  return tr("This was made in the forward pass: select a VJP, or a gradient that one gave.");
+  return QStringLiteral("This was made in the forward pass: select a VJP, or a gradient that one gave.");
 }
 
 const WhyAnswer* WhyModel::answer() const {
@@ -130,8 +134,8 @@ QString WhyModel::about(const WhySubject& subject) const {
   const RecordNumber number = subject.tensor.producer && !given ? subject.tensor.producer : subject.record;
   if (text.isEmpty() && number) {
     const protocol::Record* record = session_->cachedRecord(number);
-    text = record ? tr("%1, op %2").arg(QString::fromStdString(record->op), countText(number))
-                  : tr("op %1").arg(countText(number));
+    text = record ? QStringLiteral("%1, op %2").arg(QString::fromStdString(record->op), countText(number))
+                  : QStringLiteral("op %1").arg(countText(number));
   }
   if (!subject.element.empty()) text += QLatin1Char(' ') + elementText(subject.element);
   return text;
@@ -167,13 +171,14 @@ void WhyModel::ask(Question question) {
       },
       channel,
       [this](const protocol::Progress& progress) {
-        progress_ = progress.total
-                        ? tr("%1 of %2 ops").arg(countText(progress.done), countText(progress.total))
-                        : tr("%1 ops").arg(countText(progress.done));
+        progress_ =
+            progress.total
+                ? QStringLiteral("%1 of %2 ops").arg(countText(progress.done), countText(progress.total))
+                : QStringLiteral("%1 ops").arg(countText(progress.done));
         emit changed();
       });
   if (!asking_) return;
-  progress_ = tr("looking …");
+  progress_ = QStringLiteral("looking …");
   emit changed();
   emit asked();
 }

@@ -22,10 +22,10 @@ QString targetName(BreakpointKind kind) {
   switch (kind) {
     case BreakpointKind::op:
     case BreakpointKind::vjp:
-      return QObject::tr("Op:");
+      return QStringLiteral("Op:");
     case BreakpointKind::read:
     case BreakpointKind::write:
-      return QObject::tr("Variable:");
+      return QStringLiteral("Variable:");
     default:
       return {};
   }
@@ -39,7 +39,7 @@ QString withPlace(const QString& text, int position, const QString& sentence) {
 
 }  // namespace
 
-BreakpointForm::BreakpointForm(BreakpointsModel* breakpoints, Session* session, QWidget* parent)
+BreakpointForm::BreakpointForm(BreakpointsModel& breakpoints, Session& session, QWidget* parent)
     : QWidget(parent),
       breakpoints_(breakpoints),
       target_(new QLineEdit),
@@ -48,34 +48,34 @@ BreakpointForm::BreakpointForm(BreakpointsModel* breakpoints, Session* session, 
       action_(new QComboBox),
       text_(new QLineEdit),
       targetLabel_(new QLabel),
-      textLabel_(new QLabel(tr("Text:"))),
+      textLabel_(new QLabel(QStringLiteral("Text:"))),
       problem_(new QLabel) {
   auto* layout = new QFormLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setVerticalSpacing(4);
   layout->setRowWrapPolicy(QFormLayout::WrapLongRows);
   target_->setObjectName(QStringLiteral("breakpointTarget"));
-  target_->setToolTip(tr(
+  target_->setToolTip(QStringLiteral(
       "A name; * stands for anything: *pool*\nIt switches a new breakpoint on, which stops nowhere before"));
   targetLabel_->setBuddy(target_);
   layout->addRow(targetLabel_, target_);
   condition_->setObjectName(QStringLiteral("breakpointCondition"));
-  condition_->setPlaceholderText(tr("always"));
+  condition_->setPlaceholderText(QStringLiteral("always"));
   condition_->setToolTip(
-      tr("It stops where this holds as well, for example\n"
-         "nan(out) or inf(any)     max(abs(out)) > 1e3     norm(grad) < 1e-8\n"
-         "out.shape != in0.shape     op:matmul and not backward     loss rose"));
-  layout->addRow(tr("Condition:"), condition_);
+      QStringLiteral("It stops where this holds as well, for example\n"
+                     "nan(out) or inf(any)     max(abs(out)) > 1e3     norm(grad) < 1e-8\n"
+                     "out.shape != in0.shape     op:matmul and not backward     loss rose"));
+  layout->addRow(QStringLiteral("Condition:"), condition_);
   fromHit_->setObjectName(QStringLiteral("breakpointFromHit"));
   fromHit_->setRange(1, 1'000'000'000);
-  fromHit_->setToolTip(tr("Hits before this one are only counted"));
-  layout->addRow(tr("From hit:"), fromHit_);
+  fromHit_->setToolTip(QStringLiteral("Hits before this one are only counted"));
+  layout->addRow(QStringLiteral("From hit:"), fromHit_);
   action_->setObjectName(QStringLiteral("breakpointAction"));
-  action_->addItems({tr("Stop"), tr("Write a line"), tr("Draw a point")});
+  action_->addItems({QStringLiteral("Stop"), QStringLiteral("Write a line"), QStringLiteral("Draw a point")});
   action_->setToolTip(
-      tr("What happens where it is hit: it stops; or a line goes to the cell's output; or a "
-         "point to a curve"));
-  layout->addRow(tr("Then:"), action_);
+      QStringLiteral("What happens where it is hit: it stops; or a line goes to the cell's output; or a "
+                     "point to a curve"));
+  layout->addRow(QStringLiteral("Then:"), action_);
   text_->setObjectName(QStringLiteral("breakpointText"));
   textLabel_->setBuddy(text_);
   layout->addRow(textLabel_, text_);
@@ -101,7 +101,7 @@ BreakpointForm::BreakpointForm(BreakpointsModel* breakpoints, Session* session, 
   connect(action_, &QComboBox::currentIndexChanged, this, [this](int index) {
     if (filling_) return;
     if (text_->text().isEmpty() && index > 0)
-      text_->setText(index == 1 ? tr("{op}: {max(out)}") : tr("norm = norm(out)"));
+      text_->setText(index == 1 ? QStringLiteral("{op}: {max(out)}") : QStringLiteral("norm = norm(out)"));
     commit();
   });
   show(nullptr);
@@ -120,7 +120,7 @@ void BreakpointForm::show(const BreakpointEntry* entry) {
   const quint64 next = entry ? entry->breakpoint.id : 0;
   if (shown_ != 0 && shown_ != next) {
     commit();  // what was typed for the one that is left
-    entry = breakpoints_->find(next);
+    entry = breakpoints_.find(next);
   }
   setVisible(entry != nullptr);
   if (!entry) {
@@ -144,15 +144,15 @@ void BreakpointForm::show(const BreakpointEntry* entry) {
   targetLabel_->setText(name);
   targetLabel_->setVisible(!name.isEmpty());
   target_->setVisible(!name.isEmpty());
-  target_->setPlaceholderText(tr("any"));
+  target_->setPlaceholderText(QStringLiteral("any"));
   const bool writes = breakpoint.action != BreakpointAction::stop;
   text_->setVisible(writes);
   textLabel_->setVisible(writes);
   text_->setToolTip(
       breakpoint.action == BreakpointAction::log
-          ? tr("The line. {max(out)}, {op}, {line}, {record}, {shape} and {hits} stand for what "
-               "they are then")
-          : tr("The curve's name and what it shows: loss norm = norm(grad)"));
+          ? QStringLiteral("The line. {max(out)}, {op}, {line}, {record}, {shape} and {hits} stand for what "
+                           "they are then")
+          : QStringLiteral("The curve's name and what it shows: loss norm = norm(grad)"));
   filling_ = false;
   showProblem(*entry);
 }
@@ -176,7 +176,7 @@ void BreakpointForm::showProblem(const BreakpointEntry& entry) {
 }
 
 void BreakpointForm::commit() {
-  const BreakpointEntry* entry = breakpoints_->find(shown_);
+  const BreakpointEntry* entry = breakpoints_.find(shown_);
   if (!entry || filling_) return;
   Breakpoint changed = entry->breakpoint;
   changed.target = target_->text().trimmed().toStdString();
@@ -191,7 +191,7 @@ void BreakpointForm::commit() {
   // It was added switched off: now it is known where to stop.
   const bool said = !changed.target.empty() || !changed.condition.empty();
   if (hasTarget(now.kind) && now.target.empty() && now.condition.empty() && said) changed.enabled = true;
-  breakpoints_->change(changed);
+  breakpoints_.change(changed);
 }
 
 }  // namespace tapedeck::inspector

@@ -17,7 +17,7 @@ class ConditionEdit;
 class BreakpointForm : public QWidget {
   Q_OBJECT
  public:
-  BreakpointForm(BreakpointsModel* breakpoints, Session* session, QWidget* parent = nullptr);
+  BreakpointForm(BreakpointsModel& breakpoints, Session& session, QWidget* parent = nullptr);
 
   /// nullptr: none. What is being typed stays; what was typed for another one is taken over into that.
   void show(const BreakpointEntry* entry);
@@ -29,7 +29,7 @@ class BreakpointForm : public QWidget {
   void commit();
   void showProblem(const BreakpointEntry& entry);
 
-  BreakpointsModel* breakpoints_;
+  BreakpointsModel& breakpoints_;
   quint64 shown_ = 0;
   bool filling_ = false;
   QLineEdit* target_;

@@ -34,7 +34,7 @@ constexpr KindRow kind_rows[] = {
 
 }  // namespace
 
-BreakpointsView::BreakpointsView(BreakpointsModel* breakpoints, Session* session, CellNames* cells,
+BreakpointsView::BreakpointsView(BreakpointsModel& breakpoints, Session& session, CellNames& cells,
                                  QWidget* parent)
     : Panel(parent),
       breakpoints_(breakpoints),
@@ -51,8 +51,8 @@ BreakpointsView::BreakpointsView(BreakpointsModel* breakpoints, Session* session
   layout->addWidget(list_, 1);
   layout->addWidget(form_);
   setFocusProxy(list_);
-  connect(breakpoints_, &BreakpointsModel::changed, this, &BreakpointsView::show);
-  connect(cells_, &CellNames::changed, this, &BreakpointsView::show);
+  connect(&breakpoints_, &BreakpointsModel::changed, this, &BreakpointsView::show);
+  connect(&cells_, &CellNames::changed, this, &BreakpointsView::show);
   show();
 }
 
@@ -66,9 +66,9 @@ QList<QAction*> BreakpointsView::menuActions() const {
 
 void BreakpointsView::makeList() {
   list_->setObjectName(QStringLiteral("breakpoints"));
-  list_->setAccessibleName(tr("Breakpoints"));
+  list_->setAccessibleName(QStringLiteral("Breakpoints"));
   list_->setColumnCount(ColumnCount);
-  list_->setHeaderLabels({tr("Stops at"), tr("Condition"), tr("Hits")});
+  list_->setHeaderLabels({QStringLiteral("Stops at"), QStringLiteral("Condition"), QStringLiteral("Hits")});
   list_->setRootIsDecorated(false);
   list_->setUniformRowHeights(true);
   list_->header()->setStretchLastSection(false);
@@ -81,7 +81,7 @@ void BreakpointsView::makeList() {
   });
   connect(list_, &QTreeWidget::itemChanged, this, [this](QTreeWidgetItem* row, int column) {
     if (!filling_ && column == What)
-      breakpoints_->setEnabled(row->data(0, id_role).toULongLong(), row->checkState(What) == Qt::Checked);
+      breakpoints_.setEnabled(row->data(0, id_role).toULongLong(), row->checkState(What) == Qt::Checked);
   });
   connect(list_, &QTreeWidget::itemActivated, this, [this] { goTo_->trigger(); });
 }
@@ -92,27 +92,28 @@ void BreakpointsView::makeActions() {
     connect(action, &QAction::triggered, this, act);
     return action;
   };
-  goTo_ = add(tr("Go to its line"), Qt::ALT | Qt::Key_Return,
-              tr("The text cursor goes to the line of this breakpoint"), [this] {
-                const BreakpointEntry* entry = breakpoints_->find(current());
+  goTo_ = add(QStringLiteral("Go to its line"), Qt::ALT | Qt::Key_Return,
+              QStringLiteral("The text cursor goes to the line of this breakpoint"), [this] {
+                const BreakpointEntry* entry = breakpoints_.find(current());
                 if (!entry) return;
                 if (entry->breakpoint.line > 0 || !entry->breakpoint.cell.empty())
-                  breakpoints_->want(entry->breakpoint.id);
+                  breakpoints_.want(entry->breakpoint.id);
                 else
                   form_->focusFirst();
               });
-  edit_ =
-      add(tr("Edit"), Qt::Key_F2, tr("Type this breakpoint's condition"), [this] { form_->focusFirst(); });
-  enable_ =
-      add(tr("Switch on or off"), Qt::SHIFT | Qt::Key_Space, tr("Whether this breakpoint stops"), [this] {
-        if (const BreakpointEntry* entry = breakpoints_->find(current()))
-          breakpoints_->setEnabled(entry->breakpoint.id, !entry->breakpoint.enabled);
-      });
-  remove_ = add(tr("Remove"), QKeySequence::Delete, tr("Take this breakpoint away"),
-                [this] { breakpoints_->remove(current()); });
+  edit_ = add(QStringLiteral("Edit"), Qt::Key_F2, QStringLiteral("Type this breakpoint's condition"),
+              [this] { form_->focusFirst(); });
+  enable_ = add(QStringLiteral("Switch on or off"), Qt::SHIFT | Qt::Key_Space,
+                QStringLiteral("Whether this breakpoint stops"), [this] {
+                  if (const BreakpointEntry* entry = breakpoints_.find(current()))
+                    breakpoints_.setEnabled(entry->breakpoint.id, !entry->breakpoint.enabled);
+                });
+  remove_ = add(QStringLiteral("Remove"), QKeySequence::Delete, QStringLiteral("Take this breakpoint away"),
+                [this] { breakpoints_.remove(current()); });
   for (const KindRow& row : kind_rows) {
     QAction* const action =
-        addKeyedAction(this, tr(row.text), {QKeySequence(QString::fromLatin1(row.key))}, tr(row.tip));
+        addKeyedAction(this, QString::fromUtf8(row.text), {QKeySequence(QString::fromLatin1(row.key))},
+                       QString::fromUtf8(row.tip));
     connect(action, &QAction::triggered, this, [this, kind = row.kind] { addOf(kind); });
     kinds_ << action;
   }
@@ -123,8 +124,9 @@ void BreakpointsView::makeBar(QBoxLayout* layout) {
   bar->setSpacing(4);
   auto* fresh = new QToolButton(this);
   fresh->setObjectName(QStringLiteral("addBreakpoint"));
-  fresh->setText(tr("Add"));
-  fresh->setToolTip(tr("A breakpoint at an op, a VJP, a variable, or wherever a condition holds"));
+  fresh->setText(QStringLiteral("Add"));
+  fresh->setToolTip(
+      QStringLiteral("A breakpoint at an op, a VJP, a variable, or wherever a condition holds"));
   fresh->setPopupMode(QToolButton::InstantPopup);
   fresh->setFocusPolicy(Qt::StrongFocus);
   auto* menu = new QMenu(fresh);
@@ -140,18 +142,20 @@ void BreakpointsView::makeBar(QBoxLayout* layout) {
     return check;
   };
   auto* odd =
-      button(tr("NaN or infinity"),
-             tr("Stop after each op whose result has a NaN or an infinity (Ctrl+Shift+F9)"), "stopAtNaN");
+      button(QStringLiteral("NaN or infinity"),
+             QStringLiteral("Stop after each op whose result has a NaN or an infinity (Ctrl+Shift+F9)"),
+             "stopAtNaN");
   auto* failures =
-      button(tr("Exceptions"), tr("Stop at an op that fails, before the program hears of it (Ctrl+Shift+F8)"),
+      button(QStringLiteral("Exceptions"),
+             QStringLiteral("Stop at an op that fails, before the program hears of it (Ctrl+Shift+F8)"),
              "stopAtExceptions");
-  connect(odd, &QCheckBox::clicked, breakpoints_, &BreakpointsModel::setStopAtNotFinite);
-  connect(failures, &QCheckBox::clicked, breakpoints_, &BreakpointsModel::setStopAtExceptions);
+  connect(odd, &QCheckBox::clicked, &breakpoints_, &BreakpointsModel::setStopAtNotFinite);
+  connect(failures, &QCheckBox::clicked, &breakpoints_, &BreakpointsModel::setStopAtExceptions);
   const auto follow = [this, odd, failures] {
-    odd->setChecked(breakpoints_->stopsAtNotFinite());
-    failures->setChecked(breakpoints_->stopsAtExceptions());
+    odd->setChecked(breakpoints_.stopsAtNotFinite());
+    failures->setChecked(breakpoints_.stopsAtExceptions());
   };
-  connect(breakpoints_, &BreakpointsModel::changed, this, follow);
+  connect(&breakpoints_, &BreakpointsModel::changed, this, follow);
   follow();
   layout->addLayout(bar);
 }
@@ -161,7 +165,7 @@ void BreakpointsView::addOf(BreakpointKind kind) {
   breakpoint.kind = kind;
   // Else a program that runs stops at its next op, before anyone could type which.
   breakpoint.enabled = !BreakpointForm::hasTarget(kind);
-  const quint64 id = breakpoints_->add(std::move(breakpoint));
+  const quint64 id = breakpoints_.add(std::move(breakpoint));
   for (int i = 0; i < list_->topLevelItemCount(); ++i)
     if (list_->topLevelItem(i)->data(0, id_role).toULongLong() == id)
       list_->setCurrentItem(list_->topLevelItem(i));
@@ -171,7 +175,7 @@ void BreakpointsView::addOf(BreakpointKind kind) {
 
 QString BreakpointsView::placeOf(const Breakpoint& breakpoint) const {
   const QString cell =
-      breakpoint.cell.empty() ? QString() : cells_->name(QString::fromStdString(breakpoint.cell));
+      breakpoint.cell.empty() ? QString() : cells_.name(QString::fromStdString(breakpoint.cell));
   const QString text = breakpointText(breakpoint);
   return cell.isEmpty() ? text : QStringLiteral("%1, %2").arg(cell, text);
 }
@@ -181,7 +185,7 @@ void BreakpointsView::showRow(QTreeWidgetItem* row, const BreakpointEntry& entry
   row->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsUserCheckable);
   row->setData(0, id_role, QVariant::fromValue<qulonglong>(breakpoint.id));
   row->setCheckState(What, breakpoint.enabled ? Qt::Checked : Qt::Unchecked);
-  const bool stopped = breakpoints_->stoppedBy(breakpoint.id);
+  const bool stopped = breakpoints_.stoppedBy(breakpoint.id);
   const QString sign = stopped                                                  ? QStringLiteral("▶ ")
                        : !entry.problem.isEmpty()                               ? QStringLiteral("✗ ")
                        : !entry.note.isEmpty()                                  ? QStringLiteral("⚠ ")
@@ -194,7 +198,7 @@ void BreakpointsView::showRow(QTreeWidgetItem* row, const BreakpointEntry& entry
     condition.clear();
   if (breakpoint.from_hit > 1)
     condition += (condition.isEmpty() ? QString() : QStringLiteral(", ")) +
-                 tr("from hit %1 on").arg(breakpoint.from_hit);
+                 QStringLiteral("from hit %1 on").arg(breakpoint.from_hit);
   row->setText(Condition, condition);
   row->setText(Hits, countText(entry.hits));
   row->setTextAlignment(Hits, Qt::AlignRight | Qt::AlignVCenter);
@@ -203,7 +207,7 @@ void BreakpointsView::showRow(QTreeWidgetItem* row, const BreakpointEntry& entry
   row->setFont(What, letters);
   QStringList tips;
   for (const QString& text : {entry.problem, entry.note,
-                              stopped ? QString::fromStdString(session_->status().stop_reason) : QString()})
+                              stopped ? QString::fromStdString(session_.status().stop_reason) : QString()})
     if (!text.isEmpty()) tips << text;
   for (int column = 0; column < ColumnCount; ++column) row->setToolTip(column, tips.join(u'\n'));
 }
@@ -212,7 +216,7 @@ void BreakpointsView::show() {
   filling_ = true;
   const quint64 selected = current();
   std::vector<const BreakpointEntry*> shown;
-  for (const BreakpointEntry& entry : breakpoints_->all())
+  for (const BreakpointEntry& entry : breakpoints_.all())
     if (!entry.passing) shown.push_back(&entry);
   while (list_->topLevelItemCount() > static_cast<int>(shown.size()))
     delete list_->takeTopLevelItem(list_->topLevelItemCount() - 1);
@@ -229,7 +233,7 @@ void BreakpointsView::show() {
 }
 
 void BreakpointsView::showForm() {
-  form_->show(breakpoints_->find(current()));
+  form_->show(breakpoints_.find(current()));
 }
 
 quint64 BreakpointsView::current() const {

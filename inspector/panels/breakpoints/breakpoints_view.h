@@ -15,7 +15,7 @@ class BreakpointForm;
 class BreakpointsView : public Panel {
   Q_OBJECT
  public:
-  BreakpointsView(BreakpointsModel* breakpoints, Session* session, CellNames* cells,
+  BreakpointsView(BreakpointsModel& breakpoints, Session& session, CellNames& cells,
                   QWidget* parent = nullptr);
 
   bool isEmpty() const override;
@@ -34,9 +34,9 @@ class BreakpointsView : public Panel {
   quint64 current() const;
   QString placeOf(const protocol::Breakpoint& breakpoint) const;
 
-  BreakpointsModel* breakpoints_;
-  Session* session_;
-  CellNames* cells_;
+  BreakpointsModel& breakpoints_;
+  Session& session_;
+  CellNames& cells_;
   QTreeWidget* list_;
   BreakpointForm* form_;
   QAction *goTo_, *remove_, *enable_, *edit_;

@@ -32,13 +32,13 @@ CompareBar::CompareBar(CompareModel* model, QWidget* parent) : QWidget(parent), 
   auto* layout = new WrappingLayout(this);
   layout->setContentsMargins(4, 2, 4, 0);
   layout->setSpacing(4);
-  left_ = addSide(layout, tr("Left:"), false);
-  right_ = addSide(layout, tr("Right:"), true);
-  relative_ =
-      addNumber(layout, "compareRelative", tr("Relative:"),
-                tr("Values agree where they differ by at most this share of the larger one: 0, 1e-6"));
-  absolute_ = addNumber(layout, "compareAbsolute", tr("Absolute:"),
-                        tr("Values agree where they differ by at most this: 0, 1e-8"));
+  left_ = addSide(layout, QStringLiteral("Left:"), false);
+  right_ = addSide(layout, QStringLiteral("Right:"), true);
+  relative_ = addNumber(
+      layout, "compareRelative", QStringLiteral("Relative:"),
+      QStringLiteral("Values agree where they differ by at most this share of the larger one: 0, 1e-6"));
+  absolute_ = addNumber(layout, "compareAbsolute", QStringLiteral("Absolute:"),
+                        QStringLiteral("Values agree where they differ by at most this: 0, 1e-8"));
   // As high as its lines are: a fixed height would be that of one.
   QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Minimum);
   policy.setHeightForWidth(true);
@@ -58,8 +58,8 @@ QComboBox* CompareBar::addSide(WrappingLayout* layout, const QString& name, bool
   auto* label = new QLabel(name, group);
   auto* box = new QComboBox(group);
   box->setObjectName(right ? QStringLiteral("compareRight") : QStringLiteral("compareLeft"));
-  box->setAccessibleName(right ? tr("Right side") : tr("Left side"));
-  box->setToolTip(tr("Which run, moment, branch or trace file stands on this side"));
+  box->setAccessibleName(right ? QStringLiteral("Right side") : QStringLiteral("Left side"));
+  box->setToolTip(QStringLiteral("Which run, moment, branch or trace file stands on this side"));
   box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   box->setMinimumContentsLength(24);
   label->setBuddy(box);
@@ -82,7 +82,7 @@ QLineEdit* CompareBar::addNumber(WrappingLayout* layout, const char* id, const Q
   auto* line = new QLineEdit(QStringLiteral("0"), group);
   line->setObjectName(QLatin1String(id));
   line->setToolTip(tip);
-  line->setAccessibleName(tr("Tolerance, %1").arg(name.toLower().chopped(1)));
+  line->setAccessibleName(QStringLiteral("Tolerance, %1").arg(name.toLower().chopped(1)));
   line->setFixedWidth(line->fontMetrics().horizontalAdvance(QStringLiteral("0.000001")) + 16);
   label->setBuddy(line);
   row->addWidget(label);
@@ -139,11 +139,13 @@ void CompareBar::fill(QComboBox* box, const std::optional<CompareChoice>& chosen
     box->addItem(choices_[i].title, static_cast<int>(i));
   }
   if (model_->session()->cursor())
-    box->addItem(tr("From the cursor: op %1 on").arg(countText(model_->session()->cursor())), here_entry);
-  if (model_->session()->look().branch) box->addItem(tr("Original and branch of What if"), branch_entry);
-  box->addItem(tr("A trace file…"), file_entry);
+    box->addItem(QStringLiteral("From the cursor: op %1 on").arg(countText(model_->session()->cursor())),
+                 here_entry);
+  if (model_->session()->look().branch)
+    box->addItem(QStringLiteral("Original and branch of What if"), branch_entry);
+  box->addItem(QStringLiteral("A trace file…"), file_entry);
   box->setCurrentIndex(current);
-  box->setPlaceholderText(tr("choose a run"));
+  box->setPlaceholderText(QStringLiteral("choose a run"));
 }
 
 void CompareBar::take(int entry, bool right) {
@@ -161,9 +163,9 @@ void CompareBar::take(int entry, bool right) {
 }
 
 void CompareBar::askFile(bool right) {
-  const QString path =
-      QFileDialog::getOpenFileName(window(), tr("Compare with a trace file"), suggestedPath(this, QString()),
-                                   tr("Traces (*.tapetrace);;All files (*)"));
+  const QString path = QFileDialog::getOpenFileName(window(), QStringLiteral("Compare with a trace file"),
+                                                    suggestedPath(this, QString()),
+                                                    QStringLiteral("Traces (*.tapetrace);;All files (*)"));
   if (path.isEmpty()) return showAll();
   rememberFolder(path);
   right ? model_->setRight(model_->file(path)) : model_->setLeft(model_->file(path));

@@ -7,9 +7,9 @@ namespace tapedeck::inspector {
 PanelDescriptor comparePanel() {
   PanelDescriptor panel;
   panel.id = QStringLiteral("compare");
-  panel.title = QObject::tr("Compare");
+  panel.title = QStringLiteral("Compare");
   panel.key = QKeySequence(Qt::ALT | Qt::Key_8);
-  panel.tip = QObject::tr(
+  panel.tip = QStringLiteral(
       "Two runs of a cell, two moments or a branch beside its original, op by op: where they differ first");
   panel.places = {{workspace_analyze, {PanelPlace::Area::right, 0, 0, 0.62, 0.50}}};
   panel.minimum = QSize(300, 200);

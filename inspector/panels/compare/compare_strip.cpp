@@ -30,10 +30,10 @@ void CompareStrip::describe() {
   const protocol::Compared* compared = model_->compared();
   setVisible(compared && compared->rows > 0);
   if (compared)
-    setAccessibleName(tr("Overview of %1 rows: %2 changed, %3 on the left alone, %4 on the right alone")
-                          .arg(countText(compared->rows),
-                               countText(compared->other_attributes + compared->other_shapes),
-                               countText(compared->only_left), countText(compared->only_right)));
+    setAccessibleName(
+        QStringLiteral("Overview of %1 rows: %2 changed, %3 on the left alone, %4 on the right alone")
+            .arg(countText(compared->rows), countText(compared->other_attributes + compared->other_shapes),
+                 countText(compared->only_left), countText(compared->only_right)));
   update();
 }
 
@@ -67,8 +67,8 @@ bool CompareStrip::event(QEvent* event) {
                                                           static_cast<std::size_t>(model_->rowCount()))];
   QToolTip::showText(
       help->globalPos(),
-      tr("Around row %1: %2 the same, %3 changed, %4 on the left alone (below), %5 on the right "
-         "alone (above).\nA click goes there.")
+      QStringLiteral("Around row %1: %2 the same, %3 changed, %4 on the left alone (below), %5 on the right "
+                     "alone (above).\nA click goes there.")
           .arg(countText(static_cast<quint64>(row) + 1), countText(part.same), countText(part.changed),
                countText(part.left), countText(part.right)),
       this);

@@ -17,10 +17,11 @@
 #include "inspector/panels/compare/compare_strip.h"
 #include "inspector/panels/compare/curves_view.h"
 #include "inspector/panels/compare/operands_view.h"
-#include "inspector/panels/ops/timeline_table.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/row_table.h"
 #include "inspector/ui/segment_button.h"
 #include "inspector/ui/sentence_area.h"
+#include "inspector/ui/text_button.h"
 #include "inspector/ui/wrapping_layout.h"
 
 namespace tapedeck::inspector {
@@ -39,7 +40,7 @@ struct CompareView::Private {
   CompareBar* bar = nullptr;
   CompareStrip* strip = nullptr;
   SentenceArea* sentence = nullptr;
-  TimelineTable* table = nullptr;
+  RowTable* table = nullptr;
   QSplitter* split = nullptr;
   QStackedWidget* below = nullptr;
   OperandsView* operands = nullptr;
@@ -77,29 +78,32 @@ struct CompareView::Private {
 };
 
 void CompareView::Private::makeActions() {
-  lastTwo = add("compare.last_two", tr("Last two runs"), {Qt::Key_L},
-                tr("Compare the last two runs of the cell that ran last"));
-  swap = add("compare.swap", tr("Swap sides"), {Qt::Key_S}, tr("What stands left stands right"));
+  lastTwo = add("compare.last_two", QStringLiteral("Last two runs"), {Qt::Key_L},
+                QStringLiteral("Compare the last two runs of the cell that ran last"));
+  swap = add("compare.swap", QStringLiteral("Swap sides"), {Qt::Key_S},
+             QStringLiteral("What stands left stands right"));
   makeSides();
   first =
-      add("compare.first", tr("First difference"), {Qt::Key_F},
-          tr("Find the first op whose values differ by more than the tolerance, and what came before it"));
-  next =
-      add("compare.next", tr("Next difference"), {Qt::Key_N}, tr("Go to the next row that is not the same"));
-  previous = add("compare.previous", tr("Previous difference"), {Qt::Key_P},
-                 tr("Go to the previous row that is not the same"));
-  showOperands =
-      add("compare.operands", tr("Operands"), {Qt::Key_O}, tr("Show the row's operands side by side"));
-  showCurves = add("compare.curves", tr("Curves"), {Qt::Key_C}, tr("Show the curves of both sides"));
+      add("compare.first", QStringLiteral("First difference"), {Qt::Key_F},
+          QStringLiteral(
+              "Find the first op whose values differ by more than the tolerance, and what came before it"));
+  next = add("compare.next", QStringLiteral("Next difference"), {Qt::Key_N},
+             QStringLiteral("Go to the next row that is not the same"));
+  previous = add("compare.previous", QStringLiteral("Previous difference"), {Qt::Key_P},
+                 QStringLiteral("Go to the previous row that is not the same"));
+  showOperands = add("compare.operands", QStringLiteral("Operands"), {Qt::Key_O},
+                     QStringLiteral("Show the row's operands side by side"));
+  showCurves = add("compare.curves", QStringLiteral("Curves"), {Qt::Key_C},
+                   QStringLiteral("Show the curves of both sides"));
   for (QAction* action : {showOperands, showCurves}) action->setCheckable(true);
   showOperands->setChecked(true);
-  cancel = add("compare.cancel", tr("Cancel"), {Qt::Key_Escape},
-               tr("Stop comparing, or looking for the first difference"));
-  show = new QAction(tr("Show op"), view);
-  setKey(show, {Qt::Key_Return, Qt::Key_Enter}, tr("Move the cursor to the row's op"));
-  showRight = new QAction(tr("Show op of the right side"), view);
+  cancel = add("compare.cancel", QStringLiteral("Cancel"), {Qt::Key_Escape},
+               QStringLiteral("Stop comparing, or looking for the first difference"));
+  show = new QAction(QStringLiteral("Show op"), view);
+  setKey(show, {Qt::Key_Return, Qt::Key_Enter}, QStringLiteral("Move the cursor to the row's op"));
+  showRight = new QAction(QStringLiteral("Show op of the right side"), view);
   setKey(showRight, {Qt::ALT | Qt::Key_Return, Qt::ALT | Qt::Key_Enter},
-         tr("Move the cursor to the op on the right"));
+         QStringLiteral("Move the cursor to the op on the right"));
   for (QAction* action : {show, showRight}) {
     action->setShortcutContext(Qt::WidgetShortcut);
     table->addAction(action);
@@ -107,16 +111,16 @@ void CompareView::Private::makeActions() {
 }
 
 void CompareView::Private::makeSides() {
-  leftHere = add("compare.left_here", tr("Left: from the cursor"), {Qt::Key_A},
-                 tr("Put what follows from the cursor's op on the left"));
-  rightHere = add("compare.right_here", tr("Right: from the cursor"), {Qt::Key_B},
-                  tr("Put what follows from the cursor's op on the right"));
-  branch = add("compare.branch", tr("Branch of What if"), {Qt::Key_W},
-               tr("Compare what was recorded with the branch of What if"));
-  leftFile = add("compare.left_file", tr("Left: a trace file…"), {Qt::SHIFT | Qt::Key_T},
-                 tr("Put a trace file on the left"));
-  rightFile = add("compare.right_file", tr("Right: a trace file…"), {Qt::Key_T},
-                  tr("Compare with a trace file: it stands on the right"));
+  leftHere = add("compare.left_here", QStringLiteral("Left: from the cursor"), {Qt::Key_A},
+                 QStringLiteral("Put what follows from the cursor's op on the left"));
+  rightHere = add("compare.right_here", QStringLiteral("Right: from the cursor"), {Qt::Key_B},
+                  QStringLiteral("Put what follows from the cursor's op on the right"));
+  branch = add("compare.branch", QStringLiteral("Branch of What if"), {Qt::Key_W},
+               QStringLiteral("Compare what was recorded with the branch of What if"));
+  leftFile = add("compare.left_file", QStringLiteral("Left: a trace file…"), {Qt::SHIFT | Qt::Key_T},
+                 QStringLiteral("Put a trace file on the left"));
+  rightFile = add("compare.right_file", QStringLiteral("Right: a trace file…"), {Qt::Key_T},
+                  QStringLiteral("Compare with a trace file: it stands on the right"));
   QObject::connect(leftHere, &QAction::triggered, view, [this] { model->setLeft(model->fromHere()); });
   QObject::connect(rightHere, &QAction::triggered, view, [this] { model->setRight(model->fromHere()); });
   QObject::connect(branch, &QAction::triggered, model, &CompareModel::chooseBranch);
@@ -125,14 +129,8 @@ void CompareView::Private::makeSides() {
 }
 
 QToolButton* CompareView::Private::addButton(QLayout* layout, QAction* action, const QString& text) {
-  auto* button = new QToolButton(view);
-  button->setDefaultAction(action);
-  button->setText(text);
-  button->setToolButtonStyle(Qt::ToolButtonTextOnly);
-  button->setFocusPolicy(Qt::TabFocus);
+  QToolButton* button = addTextButton(layout, action, text, view);
   button->setAccessibleName(action->text());
-  layout->addWidget(button);
-  QObject::connect(action, &QAction::changed, button, [button, text] { button->setText(text); });
   return button;
 }
 
@@ -140,12 +138,14 @@ void CompareView::Private::makeButtons(QVBoxLayout* layout) {
   auto* buttons = new WrappingLayout(nullptr);
   buttons->setContentsMargins(4, 2, 4, 0);
   buttons->setSpacing(4);
-  addButton(buttons, lastTwo, tr("Last two runs"))->setObjectName(QStringLiteral("compareLastTwo"));
-  addButton(buttons, swap, tr("⇄"));
-  addButton(buttons, first, tr("First difference"))->setObjectName(QStringLiteral("compareFirst"));
-  addButton(buttons, previous, tr("▲"));
-  addButton(buttons, next, tr("▼"))->setObjectName(QStringLiteral("compareNext"));
-  cancelButton = addButton(buttons, cancel, tr("Cancel"));
+  addButton(buttons, lastTwo, QStringLiteral("Last two runs"))
+      ->setObjectName(QStringLiteral("compareLastTwo"));
+  addButton(buttons, swap, QStringLiteral("⇄"));
+  addButton(buttons, first, QStringLiteral("First difference"))
+      ->setObjectName(QStringLiteral("compareFirst"));
+  addButton(buttons, previous, QStringLiteral("▲"));
+  addButton(buttons, next, QStringLiteral("▼"))->setObjectName(QStringLiteral("compareNext"));
+  cancelButton = addButton(buttons, cancel, QStringLiteral("Cancel"));
   QWidget* const pages = segmentRow({showOperands, showCurves}, view);
   pages->layout()->setContentsMargins(8, 0, 0, 0);
   buttons->addWidget(pages);
@@ -153,9 +153,9 @@ void CompareView::Private::makeButtons(QVBoxLayout* layout) {
 }
 
 void CompareView::Private::makeTable() {
-  table = new TimelineTable(view);
+  table = new RowTable(view);
   table->setObjectName(QStringLiteral("compareRows"));
-  table->setAccessibleName(tr("Ops of both sides, aligned"));
+  table->setAccessibleName(QStringLiteral("Ops of both sides, aligned"));
   table->setModel(rows);
   table->setItemDelegate(new CompareDelegate(table));
   table->setContextMenuPolicy(Qt::ActionsContextMenu);
@@ -227,19 +227,20 @@ void CompareView::Private::connectAll() {
 
 QString CompareView::Private::sentenceText() const {
   if (model->comparing())
-    return tr("Aligning: %1. Cancel, or Esc in this panel, stops it.").arg(model->progress());
+    return QStringLiteral("Aligning: %1. Cancel, or Esc in this panel, stops it.").arg(model->progress());
   if (model->searching())
-    return tr("Looking for the first difference: %1. Cancel, or Esc in this panel, stops it.")
+    return QStringLiteral("Looking for the first difference: %1. Cancel, or Esc in this panel, stops it.")
         .arg(model->progress());
   if (!model->problem().isEmpty()) return QStringLiteral("✗ ") + model->problem();
   if (const auto* found = model->firstDifference()) return QString::fromStdString(found->sentence);
   if (const auto* compared = model->compared())
     return QString::fromStdString(compared->sentence) +
-           tr(" F finds the first values that differ; N and P go to ops that are not the same.");
-  if (!model->session()->live()) return tr("No session runs.");
+           QStringLiteral(" F finds the first values that differ; N and P go to ops that are not the same.");
+  if (!model->session()->live()) return QStringLiteral("No session runs.");
   if (model->left() && model->right())
-    return tr("The comparison was stopped. Choose a side anew, or compare the last two runs (L).");
-  return tr(
+    return QStringLiteral(
+        "The comparison was stopped. Choose a side anew, or compare the last two runs (L).");
+  return QStringLiteral(
       "Run a cell twice: its last two runs are compared here, op by op. Any two runs can be chosen above, a "
       "moment (A and B: from the cursor on), or the branch of What if (W).");
 }
@@ -293,11 +294,11 @@ void CompareView::Private::widths() {
   }
 }
 
-CompareView::CompareView(Session* session, CellNames* cells, QWidget* parent)
+CompareView::CompareView(Session& session, CellNames& cells, QWidget* parent)
     : SessionPanel(session, parent), d_(std::make_unique<Private>()) {
   d_->view = this;
-  d_->model = new CompareModel(session, cells, this);
-  d_->rows = new CompareRows(d_->model, cells, this);
+  d_->model = new CompareModel(&session, &cells, this);
+  d_->rows = new CompareRows(d_->model, &cells, this);
   d_->bar = new CompareBar(d_->model, this);
   d_->strip = new CompareStrip(d_->model, this);
   d_->makeTable();
@@ -315,8 +316,8 @@ CompareView::CompareView(Session* session, CellNames* cells, QWidget* parent)
   setFocusProxy(d_->table);
   for (QWidget* part : std::initializer_list<QWidget*>{d_->table, d_->split}) part->installEventFilter(this);
   d_->connectAll();
-  connect(session, &Session::statusChanged, this, [this] { d_->enableMoments(); });
-  connect(session, &Session::lookChanged, this, [this] { d_->showState(); });
+  connect(&session, &Session::statusChanged, this, [this] { d_->enableMoments(); });
+  connect(&session, &Session::lookChanged, this, [this] { d_->showState(); });
   d_->showState();
 }
 
@@ -343,14 +344,14 @@ QList<QAction*> CompareView::menuActions() const {
 }
 
 QList<HandledKeys> CompareView::handledKeys() const {
-  return {
-      {{Qt::Key_Left, Qt::Key_Right, Qt::Key_Home, Qt::Key_End}, tr("In the curves: walk over the steps")}};
+  return {{{Qt::Key_Left, Qt::Key_Right, Qt::Key_Home, Qt::Key_End},
+           QStringLiteral("In the curves: walk over the steps")}};
 }
 
 CompareModel* CompareView::model() const {
   return d_->model;
 }
-TimelineTable* CompareView::table() const {
+RowTable* CompareView::table() const {
   return d_->table;
 }
 QLabel* CompareView::sentence() const {

@@ -14,7 +14,7 @@ class CompareBar;
 class CompareCurvesView;
 class CompareStrip;
 class OperandsView;
-class TimelineTable;
+class RowTable;
 
 /// Keys, with the focus in it: L compares the last two runs of a cell, S swaps the
 /// sides, A and B put what follows the cursor on the left and right, W a branch beside its original; F finds
@@ -23,13 +23,13 @@ class TimelineTable;
 class CompareView : public SessionPanel {
   Q_OBJECT
  public:
-  CompareView(Session* session, CellNames* cells, QWidget* parent = nullptr);
+  CompareView(Session& session, CellNames& cells, QWidget* parent = nullptr);
   ~CompareView() override;
 
   QList<QAction*> menuActions() const override;
   QList<HandledKeys> handledKeys() const override;
   CompareModel* model() const;
-  TimelineTable* table() const;
+  RowTable* table() const;
   QLabel* sentence() const;
   CompareBar* bar() const;
   CompareStrip* strip() const;

@@ -68,7 +68,7 @@ class CompareCurvesView::Chart : public QWidget {
     if (!shown || steps_.empty() || values_.empty()) {
       painter.setPen(theme.faintText);
       painter.drawText(rect().adjusted(8, 8, -8, -8), Qt::AlignCenter | Qt::TextWordWrap,
-                       CompareCurvesView::tr("Neither side drew a curve."));
+                       QStringLiteral("Neither side drew a curve."));
       return;
     }
     drawAxes(painter, theme);
@@ -178,12 +178,12 @@ class CompareCurvesView::Chart : public QWidget {
     if (!shown || walked_ < 0) return {};
     const auto left = walkedIn(shown->left), right = walkedIn(shown->right);
     const auto number = [](double value) { return QString::number(value, 'g', 5); };
-    QString text = CompareCurvesView::tr("step %1: ").arg(number(walk_[static_cast<std::size_t>(walked_)])) +
-                   CompareCurvesView::tr("left %1, right %2")
+    QString text = QStringLiteral("step %1: ").arg(number(walk_[static_cast<std::size_t>(walked_)])) +
+                   QStringLiteral("left %1, right %2")
                        .arg(left ? number(shown->left.values[*left]) : QStringLiteral("–"),
                             right ? number(shown->right.values[*right]) : QStringLiteral("–"));
     if (left && right)
-      text += CompareCurvesView::tr(", right − left %1")
+      text += QStringLiteral(", right − left %1")
                   .arg(number(shown->right.values[*right] - shown->left.values[*left]));
     return text;
   }
@@ -220,7 +220,7 @@ class CompareCurvesView::Chart : public QWidget {
     painter.drawText(below, Qt::AlignLeft | Qt::AlignTop, QString::number(steps_.low, 'g', 6));
     painter.drawText(below, Qt::AlignRight | Qt::AlignTop, QString::number(steps_.high, 'g', 6));
     if (walked_ < 0) {
-      painter.drawText(below, Qt::AlignHCenter | Qt::AlignTop, CompareCurvesView::tr("step"));
+      painter.drawText(below, Qt::AlignHCenter | Qt::AlignTop, QStringLiteral("step"));
       return;
     }
     const double x = place(walk_[static_cast<std::size_t>(walked_)], values_.low).x();
@@ -267,28 +267,28 @@ class CompareCurvesView::Chart : public QWidget {
       painter.drawText(QPointF(x + 32, top_room / 2 + fontMetrics().ascent() / 2.0 - 1), text);
       x += 32 + fontMetrics().horizontalAdvance(text) + 20;
     };
-    entry(model_->left(), CompareCurvesView::tr("left"), theme.backward.stroke, Qt::SolidLine);
-    entry(model_->right(), CompareCurvesView::tr("right"), theme.forward.stroke, Qt::DashLine);
+    entry(model_->left(), QStringLiteral("left"), theme.backward.stroke, Qt::SolidLine);
+    entry(model_->right(), QStringLiteral("right"), theme.forward.stroke, Qt::DashLine);
   }
 
   void describe() {
     const protocol::ComparedCurve* shown = curve();
     const auto last = [](const protocol::CurvePart& part) {
-      return part.values.empty() ? CompareCurvesView::tr("no points")
-                                 : CompareCurvesView::tr("%1 points, the last %2")
+      return part.values.empty() ? QStringLiteral("no points")
+                                 : QStringLiteral("%1 points, the last %2")
                                        .arg(part.values.size())
                                        .arg(part.values.back(), 0, 'g', 4);
     };
     setAccessibleName(
-        shown ? CompareCurvesView::tr("Curve %1: left %2; right %3")
+        shown ? QStringLiteral("Curve %1: left %2; right %3")
                     .arg(QString::fromStdString(shown->name), last(shown->left), last(shown->right))
-              : CompareCurvesView::tr("No curve"));
-    setToolTip(shown ? accessibleName() +
-                           CompareCurvesView::tr(
-                               "\nA click on a point moves the cursor there. By keyboard: the arrows "
-                               "walk over the steps, Enter goes to the left side's op, "
-                               "Alt+Enter to the right side's.")
-                     : QString());
+              : QStringLiteral("No curve"));
+    setToolTip(
+        shown ? accessibleName() +
+                    QStringLiteral("\nA click on a point moves the cursor there. By keyboard: the arrows "
+                                   "walk over the steps, Enter goes to the left side's op, "
+                                   "Alt+Enter to the right side's.")
+              : QString());
   }
 
   CompareModel* model_;
@@ -301,8 +301,8 @@ class CompareCurvesView::Chart : public QWidget {
 CompareCurvesView::CompareCurvesView(CompareModel* model, QWidget* parent)
     : QWidget(parent), model_(model), names_(new QComboBox(this)), chart_(new Chart(model, this)) {
   names_->setObjectName(QStringLiteral("compareCurve"));
-  names_->setAccessibleName(tr("Curve"));
-  names_->setToolTip(tr("Which curve of both sides is shown"));
+  names_->setAccessibleName(QStringLiteral("Curve"));
+  names_->setToolTip(QStringLiteral("Which curve of both sides is shown"));
   names_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(4, 2, 4, 2);

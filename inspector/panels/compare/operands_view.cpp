@@ -12,8 +12,9 @@
 #include <limits>
 
 #include "inspector/model/format.h"
-#include "inspector/panels/tensor/heat_picture.h"
+#include "inspector/panels/heat_picture.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/row_list.h"
 #include "inspector/ui/theme.h"
 
 namespace tapedeck::inspector {
@@ -39,18 +40,18 @@ QString elementText(const std::vector<std::int64_t>& element) {
 
 /// Its values on one line, or what it is.
 QString sideText(const protocol::TensorInfo& tensor, const std::string& text) {
-  if (tensor.id == 0) return OperandsView::tr("—");
+  if (tensor.id == 0) return QStringLiteral("—");
   QString values = QString::fromStdString(text).simplified();
   if (!tensor.name.empty()) values.prepend(QString::fromStdString(tensor.name) + QStringLiteral(" = "));
   return text.empty() ? tensorText(tensor) : values;
 }
 
 QString verdictText(const ComparedOperand& operand) {
-  if (operand.values == Agreement::agree) return OperandsView::tr("= agrees");
+  if (operand.values == Agreement::agree) return QStringLiteral("= agrees");
   if (operand.values == Agreement::unknown)
-    return operand.left.id && operand.right.id ? OperandsView::tr("? unknown") : QString();
-  if (operand.count <= 1) return OperandsView::tr("≠ differs");
-  return OperandsView::tr("≠ %1 of %2").arg(countText(operand.differing), countText(operand.count));
+    return operand.left.id && operand.right.id ? QStringLiteral("? unknown") : QString();
+  if (operand.count <= 1) return QStringLiteral("≠ differs");
+  return QStringLiteral("≠ %1 of %2").arg(countText(operand.differing), countText(operand.count));
 }
 
 QString mostText(const ComparedOperand& operand) {
@@ -58,10 +59,10 @@ QString mostText(const ComparedOperand& operand) {
   if (operand.count == 0) return QString::fromStdString(operand.problem);
   QString text = numberText(operand.max_absolute);
   if (operand.max_relative > 0)
-    text += OperandsView::tr(" (relative %1)").arg(numberText(operand.max_relative));
+    text += QStringLiteral(" (relative %1)").arg(numberText(operand.max_relative));
   if (!operand.left_value.empty())
-    text += OperandsView::tr(" at%1: %2 | %3")
-                .arg(operand.element.empty() ? OperandsView::tr(" its value") : elementText(operand.element),
+    text += QStringLiteral(" at%1: %2 | %3")
+                .arg(operand.element.empty() ? QStringLiteral(" its value") : elementText(operand.element),
                      QString::fromStdString(operand.left_value), QString::fromStdString(operand.right_value));
   return text;
 }
@@ -87,10 +88,11 @@ std::pair<double, double> extent(const std::optional<protocol::Tile>& a,
 OperandPicturesView::OperandPicturesView(CompareModel* model, QWidget* parent)
     : QWidget(parent), model_(model) {
   setObjectName(QStringLiteral("comparePictures"));
-  setToolTip(tr("A click on left or right shows the tensor in Tensor"));
+  setToolTip(QStringLiteral("A click on left or right shows the tensor in Tensor"));
   connect(model, &CompareModel::picturesChanged, this, [this] {
     setVisible(hasPictures() || !model_->pictures().problem.isEmpty());
-    setAccessibleName(hasPictures() ? tr("Left, right and their difference as heat maps") : QString());
+    setAccessibleName(hasPictures() ? QStringLiteral("Left, right and their difference as heat maps")
+                                    : QString());
     update();
   });
   setVisible(false);
@@ -122,9 +124,9 @@ void OperandPicturesView::paintEvent(QPaintEvent*) {
     QString title;
     double low, high;
     ColorScale scale;
-  } all[] = {{pictures.left, tr("Left"), low, high, ColorScale::automatic},
-             {pictures.right, tr("Right"), low, high, ColorScale::automatic},
-             {pictures.difference, tr("Right − left"), least, most, ColorScale::diverging}};
+  } all[] = {{pictures.left, QStringLiteral("Left"), low, high, ColorScale::automatic},
+             {pictures.right, QStringLiteral("Right"), low, high, ColorScale::automatic},
+             {pictures.difference, QStringLiteral("Right − left"), least, most, ColorScale::diverging}};
   for (int which = 0; which < 3; ++which) {
     const auto& one = all[which];
     const QRectF room = place(which);
@@ -155,26 +157,23 @@ void OperandPicturesView::paintEvent(QPaintEvent*) {
 OperandsView::OperandsView(CompareModel* model, QWidget* parent)
     : QWidget(parent),
       model_(model),
-      table_(new QTreeWidget(this)),
+      table_(makeRowList(this, QStringLiteral("compareOperands"),
+                         QStringLiteral("Operands of the row, left and right"),
+                         {QStringLiteral("Operand"), QStringLiteral("Left"), QStringLiteral("Right"),
+                          QStringLiteral("Values"), QStringLiteral("Largest difference")})),
       attributes_(new QLabel(this)),
       pictures_(new OperandPicturesView(model, this)) {
-  table_->setObjectName(QStringLiteral("compareOperands"));
-  table_->setAccessibleName(tr("Operands of the row, left and right"));
-  table_->setHeaderLabels({tr("Operand"), tr("Left"), tr("Right"), tr("Values"), tr("Largest difference")});
-  table_->setRootIsDecorated(false);
-  table_->setUniformRowHeights(true);
-  table_->setAllColumnsShowFocus(true);
   table_->header()->setStretchLastSection(true);
   table_->header()->setSectionResizeMode(QHeaderView::Interactive);
   table_->header()->setSectionResizeMode(role_column, QHeaderView::ResizeToContents);
   table_->header()->setSectionResizeMode(differs_column, QHeaderView::ResizeToContents);
   table_->installEventFilter(this);
-  show_ = new QAction(tr("Show the operand"), this);
+  show_ = new QAction(QStringLiteral("Show the operand"), this);
   setKey(show_, {Qt::Key_Return, Qt::Key_Enter},
-         tr("Show the left tensor in Tensor, at the element that differs most"));
-  showRight_ = new QAction(tr("Show the operand of the right side"), this);
+         QStringLiteral("Show the left tensor in Tensor, at the element that differs most"));
+  showRight_ = new QAction(QStringLiteral("Show the operand of the right side"), this);
   setKey(showRight_, {Qt::ALT | Qt::Key_Return, Qt::ALT | Qt::Key_Enter},
-         tr("Show the right tensor in Tensor, at the element that differs most"));
+         QStringLiteral("Show the right tensor in Tensor, at the element that differs most"));
   for (QAction* action : {show_, showRight_}) {
     action->setShortcutContext(Qt::WidgetShortcut);
     table_->addAction(action);
@@ -229,12 +228,14 @@ void OperandsView::showOperands() {
   if (operands)
     for (const std::string& one : operands->attributes) attributes << QString::fromStdString(one);
   if (operands)
-    attributes_->setText(tr("Attributes, left | right:  %1").arg(attributes.join(QStringLiteral("   "))));
+    attributes_->setText(
+        QStringLiteral("Attributes, left | right:  %1").arg(attributes.join(QStringLiteral("   "))));
   else if (model_->currentRow() >= 0)
-    attributes_->setText(model_->askingForOperands() ? tr("Looking at the row's operands …")
-                                                     : tr("The row's operands could not be had."));
+    attributes_->setText(model_->askingForOperands()
+                             ? QStringLiteral("Looking at the row's operands …")
+                             : QStringLiteral("The row's operands could not be had."));
   else
-    attributes_->setText(tr("Choose a row: its operands stand here side by side."));
+    attributes_->setText(QStringLiteral("Choose a row: its operands stand here side by side."));
   attributes_->setVisible(!operands || !attributes.isEmpty());
   if (!operands) return;
   int chosen = -1;

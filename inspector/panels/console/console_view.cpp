@@ -21,8 +21,8 @@ constexpr int most_lines = 5000;
 
 }  // namespace
 
-ConsoleView::ConsoleView(Session* session, FramesModel* frames, QWidget* parent)
-    : Panel(parent), session_(session), frames_(frames), model_(new ConsoleModel(session, frames, this)) {
+ConsoleView::ConsoleView(Session& session, FramesModel& frames, QWidget* parent)
+    : Panel(parent), session_(session), frames_(frames), model_(new ConsoleModel(&session, &frames, this)) {
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(4, 4, 4, 4);
   layout->setSpacing(4);
@@ -31,31 +31,32 @@ ConsoleView::ConsoleView(Session* session, FramesModel* frames, QWidget* parent)
   const QFont letters = QFontDatabase::systemFont(QFontDatabase::FixedFont);
   output_ = new QPlainTextEdit(this);
   output_->setObjectName(QStringLiteral("consoleOutput"));
-  output_->setAccessibleName(tr("What came of it"));
+  output_->setAccessibleName(QStringLiteral("What came of it"));
   output_->setReadOnly(true);
   output_->setMaximumBlockCount(most_lines);
   output_->setFont(letters);
-  output_->setPlaceholderText(
-      tr("Type Python below: it runs in the frame where the program stands (Variables, Call stack chooses "
-         "another), "
-         "or between two cells. Its ops are neither recorded nor stopped."));
+  output_->setPlaceholderText(QStringLiteral(
+      "Type Python below: it runs in the frame where the program stands (Variables, Call stack chooses "
+      "another), "
+      "or between two cells. Its ops are neither recorded nor stopped."));
   layout->addWidget(output_, 1);
   auto* line = new QHBoxLayout;
   input_ = new ConsoleInput(this);
   input_->setObjectName(QStringLiteral("consoleInput"));
-  input_->setAccessibleName(tr("Python code"));
-  input_->setPlaceholderText(tr("Python; Tab completes"));
+  input_->setAccessibleName(QStringLiteral("Python code"));
+  input_->setPlaceholderText(QStringLiteral("Python; Tab completes"));
   input_->setFont(letters);
   line->addWidget(input_, 1);
-  QAction* stop =
-      addKeyedAction(this, tr("Stop the code"), {Qt::CTRL | Qt::Key_Period}, tr("End what the console runs"));
+  QAction* stop = addKeyedAction(this, QStringLiteral("Stop the code"), {Qt::CTRL | Qt::Key_Period},
+                                 QStringLiteral("End what the console runs"));
   stop->setIcon(icon(QStringLiteral("interrupt")));
   stop->setEnabled(false);
   stop_ = new QToolButton(this);
   stop_->setDefaultAction(stop);
   line->addWidget(stop_);
   layout->addLayout(line);
-  QAction* clear = addKeyedAction(this, tr("Clear"), {Qt::CTRL | Qt::Key_L}, tr("Forget what is shown"));
+  QAction* clear = addKeyedAction(this, QStringLiteral("Clear"), {Qt::CTRL | Qt::Key_L},
+                                  QStringLiteral("Forget what is shown"));
   actions_ = {stop, clear};
   setFocusProxy(input_);
 
@@ -70,16 +71,16 @@ ConsoleView::ConsoleView(Session* session, FramesModel* frames, QWidget* parent)
     stop->setEnabled(model_->running());
     look();
   });
-  connect(frames, &FramesModel::placeChanged, this, &ConsoleView::look);
-  connect(session, &Session::liveChanged, this, &ConsoleView::look);
+  connect(&frames, &FramesModel::placeChanged, this, &ConsoleView::look);
+  connect(&session, &Session::liveChanged, this, &ConsoleView::look);
   look();
 }
 
 QList<HandledKeys> ConsoleView::handledKeys() const {
-  return {{{Qt::Key_Return}, tr("Run the code; where it is not whole, another line")},
-          {{Qt::Key_Up, Qt::Key_Down}, tr("What was typed before")},
-          {{Qt::Key_Tab}, tr("Complete the name")},
-          {{Qt::Key_Escape}, tr("Stop the code")}};
+  return {{{Qt::Key_Return}, QStringLiteral("Run the code; where it is not whole, another line")},
+          {{Qt::Key_Up, Qt::Key_Down}, QStringLiteral("What was typed before")},
+          {{Qt::Key_Tab}, QStringLiteral("Complete the name")},
+          {{Qt::Key_Escape}, QStringLiteral("Stop the code")}};
 }
 
 void ConsoleView::enter(const QString& code) {
@@ -118,9 +119,10 @@ void ConsoleView::say(ConsoleModel::Part part, const QString& text) {
 }
 
 void ConsoleView::look() {
-  const bool empty = !session_->live() && frames_->placeText().isEmpty();
+  const bool empty = !session_.live() && frames_.placeText().isEmpty();
   if (std::exchange(empty_, empty) != empty) emit emptyChanged();
-  place_->setText(model_->running() ? tr("It runs the code; Ctrl+. stops it") : frames_->placeText());
+  place_->setText(model_->running() ? QStringLiteral("It runs the code; Ctrl+. stops it")
+                                    : frames_.placeText());
   place_->setVisible(!place_->text().isEmpty());
 }
 

@@ -16,7 +16,7 @@ class ConsoleInput;
 class ConsoleView : public Panel {
   Q_OBJECT
  public:
-  ConsoleView(Session* session, FramesModel* frames, QWidget* parent = nullptr);
+  ConsoleView(Session& session, FramesModel& frames, QWidget* parent = nullptr);
 
   bool isEmpty() const override { return empty_; }
   QList<QAction*> menuActions() const override { return actions_; }
@@ -31,8 +31,8 @@ class ConsoleView : public Panel {
   void enter(const QString& code);
   void look();
 
-  Session* session_;
-  FramesModel* frames_;
+  Session& session_;
+  FramesModel& frames_;
   ConsoleModel* model_;
   bool empty_ = true;
   QLabel* place_ = nullptr;

@@ -28,7 +28,7 @@ double exponentOf(double value) {
 
 HealthCurves::HealthCurves(HealthModel* model, QWidget* parent) : QWidget(parent), model_(model) {
   setObjectName(QStringLiteral("healthCurves"));
-  setAccessibleName(tr("Curves of the selected row"));
+  setAccessibleName(QStringLiteral("Curves of the selected row"));
   setFocusPolicy(Qt::StrongFocus);
   setMouseTracking(true);
   const auto look = [this] {
@@ -122,15 +122,16 @@ void HealthCurves::draw(QPainter& painter, const Chart& chart) const {
   const int line = fontMetrics().lineSpacing();
   painter.setPen(theme.faintText);
   const QRectF title(chart.area.left(), chart.area.top() - line - 1, chart.area.width(), line);
-  painter.drawText(title, Qt::AlignLeft,
-                   healthQuantityText(curve.quantity) + (chart.logarithmic ? tr(" (log)") : QString()));
+  painter.drawText(
+      title, Qt::AlignLeft,
+      healthQuantityText(curve.quantity) + (chart.logarithmic ? QStringLiteral(" (log)") : QString()));
   const auto label = [&](double at) {
     return healthValueText(curve.quantity, chart.logarithmic ? std::pow(10.0, at) : at);
   };
   painter.drawText(QRectF(0, chart.area.top() - line / 2.0, chart.area.left() - 5, line), Qt::AlignRight,
                    label(chart.high));
   painter.drawText(QRectF(0, chart.area.bottom() - line / 2.0, chart.area.left() - 5, line), Qt::AlignRight,
-                   chart.floored ? tr("≤ 0") : label(chart.low));
+                   chart.floored ? QStringLiteral("≤ 0") : label(chart.low));
   painter.setPen(theme.grid);
   painter.drawRect(chart.area);
   if (const int at = sampleAtCursor(curve); at >= 0) {
@@ -139,7 +140,7 @@ void HealthCurves::draw(QPainter& painter, const Chart& chart) const {
     painter.drawLine(QPointF(x, chart.area.top()), QPointF(x, chart.area.bottom()));
     painter.setPen(theme.text);
     painter.drawText(title, Qt::AlignRight,
-                     tr("step %1: %2")
+                     QStringLiteral("step %1: %2")
                          .arg(countText(static_cast<quint64>(curve.steps[static_cast<std::size_t>(at)])),
                               healthValueText(curve.quantity, curve.values[static_cast<std::size_t>(at)])));
   }
@@ -185,12 +186,12 @@ void HealthCurves::paintEvent(QPaintEvent*) {
   painter.setPen(theme.faintText);
   if (shown.empty()) {
     painter.drawText(rect().adjusted(6, 2, -6, -2), Qt::AlignCenter | Qt::TextWordWrap,
-                     tr("Select a row: its curves stand here."));
+                     QStringLiteral("Select a row: its curves stand here."));
     return;
   }
   const Chart& last = shown.back();
   const QRectF axis(last.area.left(), last.area.bottom() + 1, last.area.width(), fontMetrics().lineSpacing());
-  painter.drawText(axis, Qt::AlignLeft, tr("step 1"));
+  painter.drawText(axis, Qt::AlignLeft, QStringLiteral("step 1"));
   painter.drawText(axis, Qt::AlignRight, countText(static_cast<quint64>(last.last_step)));
   if (hasFocus()) {
     painter.setPen(theme.accent);
@@ -239,7 +240,7 @@ bool HealthCurves::event(QEvent* event) {
   const auto at = static_cast<std::size_t>(hit.sample);
   QToolTip::showText(
       help->globalPos(),
-      tr("step %1, %2: %3\nA click goes there.")
+      QStringLiteral("step %1, %2: %3\nA click goes there.")
           .arg(countText(static_cast<quint64>(hit.curve->steps[at])), healthQuantityText(hit.curve->quantity),
                healthValueText(hit.curve->quantity, hit.curve->values[at])),
       this);
@@ -267,7 +268,7 @@ void HealthCurves::keyPressEvent(QKeyEvent* event) {
 QString HealthCurves::description() const {
   QStringList parts;
   for (const Chart& chart : charts())
-    parts << tr("%1: from %2 to %3")
+    parts << QStringLiteral("%1: from %2 to %3")
                  .arg(healthQuantityText(chart.curve->quantity),
                       healthValueText(chart.curve->quantity, chart.curve->values.front()),
                       healthValueText(chart.curve->quantity, chart.curve->values.back()));

@@ -63,7 +63,7 @@ QVariant HealthPairsModel::data(const QModelIndex& index, int role) const {
 
 QVariant HealthPairsModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
-  if (section == 0) return role == Qt::DisplayRole ? QVariant(tr("step")) : QVariant();
+  if (section == 0) return role == Qt::DisplayRole ? QVariant(QStringLiteral("step")) : QVariant();
   const std::string& quantity = quantities_[static_cast<std::size_t>(section - 1)];
   if (role == Qt::DisplayRole) return healthQuantityText(quantity);
   return role == Qt::ToolTipRole ? QVariant(healthQuantityTip(quantity)) : QVariant();

@@ -9,9 +9,9 @@ PanelDescriptor healthPanel() {
   using Area = PanelPlace::Area;
   PanelDescriptor panel;
   panel.id = QStringLiteral("health");
-  panel.title = QObject::tr("Health");
+  panel.title = QStringLiteral("Health");
   panel.key = QKeySequence(Qt::ALT | Qt::Key_7);
-  panel.tip = QObject::tr(
+  panel.tip = QStringLiteral(
       "Gradients, weights and activations over the steps: dead units, vanishing gradients, what stopped "
       "learning, and L-BFGS's pairs");
   panel.places = {{workspace_analyze, {Area::right, 0, 0, 0.62, 0.50}}};

@@ -93,7 +93,7 @@ QVariant HealthTableModel::data(const QModelIndex& index, int role) const {
   if (index.column() == 0) {
     if (role == Qt::ToolTipRole) {
       const QString shape = row->shape.empty() ? QString() : QStringLiteral(" ") + shapeText(row->shape);
-      return name + shape + (row->line ? tr(", line %1").arg(row->line) : QString());
+      return name + shape + (row->line ? QStringLiteral(", line %1").arg(row->line) : QString());
     }
     if (role != Qt::DisplayRole && role != Qt::AccessibleTextRole) return {};
     const bool shows = row->kind == protocol::HealthKind::loss && !row->strips.empty();
@@ -111,7 +111,7 @@ QVariant HealthTableModel::data(const QModelIndex& index, int role) const {
 
 QVariant HealthTableModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
-  if (section == 0) return role == Qt::DisplayRole ? QVariant(tr("Layer")) : QVariant();
+  if (section == 0) return role == Qt::DisplayRole ? QVariant(QStringLiteral("Layer")) : QVariant();
   if (role == Qt::DisplayRole) return healthQuantityText(quantity(section));
   return role == Qt::ToolTipRole ? QVariant(healthQuantityTip(quantity(section))) : QVariant();
 }
@@ -172,7 +172,7 @@ HealthTable::HealthTable(HealthModel* model, QWidget* parent)
     : QTableView(parent), model_(model), rows_(new HealthTableModel(model, this)) {
   setModel(rows_);
   setObjectName(QStringLiteral("healthTable"));
-  setAccessibleName(tr("Gradients, weights and activations over the steps"));
+  setAccessibleName(QStringLiteral("Gradients, weights and activations over the steps"));
   setSelectionBehavior(QAbstractItemView::SelectRows);
   setSelectionMode(QAbstractItemView::SingleSelection);
   setShowGrid(false);

@@ -1,20 +1,11 @@
 #include "inspector/panels/health/health_text.h"
 
-#include <QCoreApplication>
 #include <cmath>
 
 namespace tapedeck::inspector {
 
-namespace {
-
-QString translated(const char* text) {
-  return QCoreApplication::translate("Health", text);
-}
-
-}  // namespace
-
 QString healthValueText(const std::string& quantity, double value) {
-  if (std::isnan(value)) return quantity == "gradient" ? translated("None") : QStringLiteral("NaN");
+  if (std::isnan(value)) return quantity == "gradient" ? QStringLiteral("None") : QStringLiteral("NaN");
   if (std::isinf(value)) return value > 0 ? QStringLiteral("∞") : QStringLiteral("−∞");
   if (quantity == "dead" || quantity == "saturated")
     return QStringLiteral("%1 %").arg(100 * value, 0, 'f', value > 0 && value < 0.1 ? 1 : 0);
@@ -25,25 +16,26 @@ QString healthValueText(const std::string& quantity, double value) {
 }
 
 QString healthQuantityText(const std::string& quantity) {
-  if (quantity == "update") return translated("update / weight");
+  if (quantity == "update") return QStringLiteral("update / weight");
   return QString::fromStdString(quantity);
 }
 
 QString healthQuantityTip(const std::string& quantity) {
-  if (quantity == "gradient") return translated("The 2-norm of the gradient");
-  if (quantity == "weight") return translated("The 2-norm of the variable after the update");
+  if (quantity == "gradient") return QStringLiteral("The 2-norm of the gradient");
+  if (quantity == "weight") return QStringLiteral("The 2-norm of the variable after the update");
   if (quantity == "update")
-    return translated("The 2-norm of the step's change over that of the variable: about 0.001 is usual");
+    return QStringLiteral("The 2-norm of the step's change over that of the variable: about 0.001 is usual");
   if (quantity == "rank")
-    return translated("The effective rank of the gradient as a matrix: in how many directions it goes");
+    return QStringLiteral("The effective rank of the gradient as a matrix: in how many directions it goes");
   if (quantity == "dead")
-    return translated("The share of the units that are 0 for every example of the batch");
-  if (quantity == "saturated") return translated("The share of the outputs at a flat end of the function");
-  if (quantity == "not finite") return translated("How many elements are NaN or infinite");
+    return QStringLiteral("The share of the units that are 0 for every example of the batch");
+  if (quantity == "saturated")
+    return QStringLiteral("The share of the outputs at a flat end of the function");
+  if (quantity == "not finite") return QStringLiteral("How many elements are NaN or infinite");
   if (quantity == "s·y")
-    return translated("The step s times the change y of the gradient: above 0 where the loss curves up");
-  if (quantity == "rho") return translated("1 / s·y");
-  if (quantity == "curvature") return translated("s·y / s·s: the loss's curvature along the step");
+    return QStringLiteral("The step s times the change y of the gradient: above 0 where the loss curves up");
+  if (quantity == "rho") return QStringLiteral("1 / s·y");
+  if (quantity == "curvature") return QStringLiteral("s·y / s·s: the loss's curvature along the step");
   return {};
 }
 
@@ -55,13 +47,13 @@ bool isLogarithmic(const std::string& quantity) {
 QString severityText(protocol::HealthSeverity severity) {
   switch (severity) {
     case protocol::HealthSeverity::error:
-      return QStringLiteral("✖ ") + translated("error");
+      return QStringLiteral("✖ ") + QStringLiteral("error");
     case protocol::HealthSeverity::warning:
-      return QStringLiteral("▲ ") + translated("warning");
+      return QStringLiteral("▲ ") + QStringLiteral("warning");
     case protocol::HealthSeverity::note:
       break;
   }
-  return QStringLiteral("• ") + translated("note");
+  return QStringLiteral("• ") + QStringLiteral("note");
 }
 
 }  // namespace tapedeck::inspector

@@ -17,6 +17,7 @@
 #include "inspector/panels/health/health_text.h"
 #include "inspector/ui/eliding_label.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/row_list.h"
 #include "inspector/ui/segment_button.h"
 #include "inspector/ui/sentence_area.h"
 
@@ -31,8 +32,10 @@ constexpr int most_listed_rows = 4, most_sentence_lines = 4;
 }  // namespace
 
 struct HealthView::Private {
-  HealthView* view = nullptr;
-  CellNames* cells = nullptr;
+  Private(HealthView* view, CellNames& cells) : view(view), cells(cells) {}
+
+  HealthView* view;
+  CellNames& cells;
   HealthModel* model = nullptr;
   ElidingLabel* sampling = nullptr;
   SentenceArea* sentence = nullptr;
@@ -65,15 +68,18 @@ struct HealthView::Private {
 // ---- made once
 
 void HealthView::Private::makeActions() {
-  show = new QAction(tr("Go to the op"), view);
-  setKey(show, {Qt::Key_Return, Qt::Key_Enter}, tr("Move the cursor to the op that the finding is about"));
+  show = new QAction(QStringLiteral("Go to the op"), view);
+  setKey(show, {Qt::Key_Return, Qt::Key_Enter},
+         QStringLiteral("Move the cursor to the op that the finding is about"));
   show->setShortcutContext(Qt::WidgetShortcut);
-  layers = addKeyedAction(view, tr("Layers"), {Qt::Key_V}, tr("Variables and activations over the steps"));
-  optimiser = addKeyedAction(view, tr("Optimiser"), {Qt::Key_B},
-                             tr("What an optimiser says of itself: the pairs of L-BFGS"));
-  more = addKeyedAction(view, tr("More steps"), {Qt::Key_M},
-                        tr("Recompute twice as many of the steps that ran"));
-  cancel = addKeyedAction(view, tr("Stop recomputing"), {Qt::Key_Escape}, tr("Recompute no further steps"));
+  layers = addKeyedAction(view, QStringLiteral("Layers"), {Qt::Key_V},
+                          QStringLiteral("Variables and activations over the steps"));
+  optimiser = addKeyedAction(view, QStringLiteral("Optimiser"), {Qt::Key_B},
+                             QStringLiteral("What an optimiser says of itself: the pairs of L-BFGS"));
+  more = addKeyedAction(view, QStringLiteral("More steps"), {Qt::Key_M},
+                        QStringLiteral("Recompute twice as many of the steps that ran"));
+  cancel = addKeyedAction(view, QStringLiteral("Stop recomputing"), {Qt::Key_Escape},
+                          QStringLiteral("Recompute no further steps"));
   layers->setCheckable(true);
   optimiser->setCheckable(true);
   layers->setChecked(true);
@@ -85,7 +91,7 @@ QLayout* HealthView::Private::makeBar() {
   bar->setSpacing(4);
   sampling = new ElidingLabel(Qt::ElideRight, view);
   sampling->setObjectName(QStringLiteral("healthSampling"));
-  sampling->setAccessibleName(tr("How Health samples"));
+  sampling->setAccessibleName(QStringLiteral("How Health samples"));
   bar->addWidget(sampling, 1);
   pageButtons = segmentRow({layers, optimiser}, view);
   bar->addWidget(pageButtons);
@@ -103,17 +109,10 @@ QLayout* HealthView::Private::makeBar() {
 }
 
 void HealthView::Private::makeFindings() {
-  findings = new QTreeWidget(view);
-  findings->setObjectName(QStringLiteral("healthFindings"));
-  findings->setAccessibleName(tr("What is wrong"));
-  findings->setHeaderLabels({tr("Kind"), tr("Finding"), tr("Where")});
-  findings->setRootIsDecorated(false);
-  findings->setUniformRowHeights(true);
-  findings->setAllColumnsShowFocus(true);
+  findings = makeRowList(view, QStringLiteral("healthFindings"), QStringLiteral("What is wrong"),
+                         {QStringLiteral("Kind"), QStringLiteral("Finding"), QStringLiteral("Where")});
   findings->setFrameShape(QFrame::NoFrame);
-  findings->header()->setStretchLastSection(false);
-  findings->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
-  findings->header()->setSectionResizeMode(finding_column, QHeaderView::Stretch);
+  stretchColumn(findings, finding_column);
   findings->addAction(show);
   findings->setContextMenuPolicy(Qt::ActionsContextMenu);
   sentence = new SentenceArea(QStringLiteral("healthSentence"), most_sentence_lines, view);
@@ -125,7 +124,7 @@ void HealthView::Private::makePages() {
   pairRows = new HealthPairsModel(model, pairs);
   pairs->setModel(pairRows);
   pairs->setObjectName(QStringLiteral("healthPairs"));
-  pairs->setAccessibleName(tr("What the optimiser says, step by step"));
+  pairs->setAccessibleName(QStringLiteral("What the optimiser says, step by step"));
   pairs->setSelectionBehavior(QAbstractItemView::SelectRows);
   pairs->setSelectionMode(QAbstractItemView::SingleSelection);
   pairs->setShowGrid(false);
@@ -156,7 +155,7 @@ void HealthView::Private::connectAll() {
   QObject::connect(pairs, &QTableView::activated, view, goToPair);
   QObject::connect(model, &HealthModel::changed, view, [this] { showState(); });
   QObject::connect(model, &HealthModel::findingsChanged, view, [this] { showFindings(); });
-  QObject::connect(cells, &CellNames::changed, view, [this] { showFindings(); });
+  QObject::connect(&cells, &CellNames::changed, view, [this] { showFindings(); });
 }
 
 // ---- what is shown
@@ -164,10 +163,11 @@ void HealthView::Private::connectAll() {
 QString HealthView::Private::where(const protocol::HealthFinding& finding) const {
   QString text;
   if (!finding.cell.empty())
-    text = cells->name(QString::fromStdString(finding.cell));
+    text = cells.name(QString::fromStdString(finding.cell));
   else if (!finding.file.empty())
     text = QFileInfo(QString::fromStdString(finding.file)).fileName();
-  if (finding.line) text += (text.isEmpty() ? tr("line %1") : tr(" line %1")).arg(finding.line);
+  if (finding.line)
+    text += (text.isEmpty() ? QStringLiteral("line %1") : QStringLiteral(" line %1")).arg(finding.line);
   return text;
 }
 
@@ -193,7 +193,7 @@ void HealthView::Private::showFindings() {
     const QString text = QString::fromStdString(finding.sentence);
     auto* item = new QTreeWidgetItem(findings, {severityText(finding.severity), text, where(finding)});
     const QString tip = text + QLatin1Char('\n') + QString::fromStdString(finding.cure) +
-                        tr("\nEnter or a click goes to the op.");
+                        QStringLiteral("\nEnter or a click goes to the op.");
     for (int column = 0; column < finding_columns; ++column) item->setToolTip(column, tip);
     item->setData(finding_column, Qt::AccessibleTextRole, text);
   }
@@ -211,7 +211,7 @@ void HealthView::Private::showSentence() {
     text = QString::fromStdString(finding.sentence) + QStringLiteral("\n→ ") +
            QString::fromStdString(finding.cure);
   } else if (model->judged() && model->state().sampled > 0) {
-    text = tr("✔ None of the rules found anything wrong in the steps that were sampled.");
+    text = QStringLiteral("✔ None of the rules found anything wrong in the steps that were sampled.");
   }
   sentence->setText(text);
   sentence->setVisible(!text.isEmpty());
@@ -252,11 +252,9 @@ void HealthView::Private::fit() {
                            std::min(rows, most) * findings->sizeHintForRow(0));
 }
 
-HealthView::HealthView(Session* session, CellNames* cells, QWidget* parent)
-    : SessionPanel(session, parent), d_(std::make_unique<Private>()) {
-  d_->view = this;
-  d_->cells = cells;
-  d_->model = new HealthModel(session, this);
+HealthView::HealthView(Session& session, CellNames& cells, QWidget* parent)
+    : SessionPanel(session, parent), d_(std::make_unique<Private>(this, cells)) {
+  d_->model = new HealthModel(&session, this);
   d_->makeActions();
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
@@ -286,7 +284,7 @@ QList<QAction*> HealthView::menuActions() const {
 
 QList<HandledKeys> HealthView::handledKeys() const {
   return {{{QKeySequence(Qt::Key_Left), QKeySequence(Qt::Key_Right)},
-           tr("In the curves: the sample before, the next one")}};
+           QStringLiteral("In the curves: the sample before, the next one")}};
 }
 
 HealthModel* HealthView::model() const {

@@ -20,7 +20,7 @@ class HealthTable;
 class HealthView : public SessionPanel {
   Q_OBJECT
  public:
-  HealthView(Session* session, CellNames* cells, QWidget* parent = nullptr);
+  HealthView(Session& session, CellNames& cells, QWidget* parent = nullptr);
   ~HealthView() override;
 
   QList<QAction*> menuActions() const override;

@@ -52,7 +52,7 @@ double niceStep(double range, int parts) {
 
 MemoryChart::MemoryChart(MemoryModel* model, QWidget* parent) : QWidget(parent), model_(model) {
   setObjectName(QStringLiteral("memoryChart"));
-  setAccessibleName(tr("Memory over the run"));
+  setAccessibleName(QStringLiteral("Memory over the run"));
   setFocusPolicy(Qt::StrongFocus);
   setMinimumHeight(120);
   connect(model, &MemoryModel::curveChanged, this, [this] {
@@ -65,10 +65,10 @@ MemoryChart::MemoryChart(MemoryModel* model, QWidget* parent) : QWidget(parent),
 void MemoryChart::describe() {
   const protocol::MemoryCurve* curve = model_->curve();
   setAccessibleDescription(curve && curve->peak_record
-                               ? tr("The peak is %1, at op %2 of %3.")
+                               ? QStringLiteral("The peak is %1, at op %2 of %3.")
                                      .arg(memoryText(static_cast<double>(curve->peak_bytes)),
                                           countText(curve->peak_record), countText(curve->total))
-                               : tr("No op has run yet."));
+                               : QStringLiteral("No op has run yet."));
 }
 
 QRectF MemoryChart::plot() const {
@@ -176,8 +176,8 @@ void MemoryChart::paintAxis(QPainter& painter, const QRectF& area) const {
   }
   const QRectF line(area.left(), area.bottom() + 2, area.width(), fontMetrics().height());
   painter.setPen(theme.faintText);
-  painter.drawText(line, Qt::AlignLeft, tr("op %1").arg(countText(curve.first)));
-  painter.drawText(line, Qt::AlignRight, tr("op %1").arg(countText(curve.last)));
+  painter.drawText(line, Qt::AlignLeft, QStringLiteral("op %1").arg(countText(curve.first)));
+  painter.drawText(line, Qt::AlignRight, QStringLiteral("op %1").arg(countText(curve.last)));
 }
 
 void MemoryChart::paintMarks(QPainter& painter, const QRectF& area) const {
@@ -189,8 +189,8 @@ void MemoryChart::paintMarks(QPainter& painter, const QRectF& area) const {
     painter.setPen(Qt::NoPen);
     painter.setBrush(theme.text);
     painter.drawPolygon(QPolygonF{{x - 5, area.top() - 7}, {x + 5, area.top() - 7}, {x, area.top()}});
-    const QString text =
-        tr("peak %1, without the recorder").arg(memoryText(static_cast<double>(curve.peak_bytes)));
+    const QString text = QStringLiteral("peak %1, without the recorder")
+                             .arg(memoryText(static_cast<double>(curve.peak_bytes)));
     const double width = fontMetrics().horizontalAdvance(text);
     const bool toTheLeft = x + 10 + width > area.right();
     painter.setPen(theme.text);
@@ -301,7 +301,7 @@ bool MemoryChart::event(QEvent* event) {
   const auto i = static_cast<std::size_t>(std::clamp(share * count, 0.0, count - 1));
   QToolTip::showText(
       help->globalPos(),
-      tr("op %1: variables %2, tapes %3, the program %4, the recorder %5")
+      QStringLiteral("op %1: variables %2, tapes %3, the program %4, the recorder %5")
           .arg(countText(static_cast<quint64>(curve->records[i])), memoryText(curve->variables[i]),
                memoryText(curve->tapes[i]), memoryText(curve->program[i]), memoryText(curve->recorder[i])),
       this);

@@ -16,6 +16,7 @@
 #include "inspector/model/format.h"
 #include "inspector/panels/memory/memory_chart.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/row_list.h"
 #include "inspector/ui/wrapping_layout.h"
 
 namespace tapedeck::inspector {
@@ -32,26 +33,20 @@ constexpr int recordRole = Qt::UserRole;
 QString groupText(MemoryGroup group) {
   switch (group) {
     case MemoryGroup::tensor:
-      return MemoryView::tr("Tensors");
+      return QStringLiteral("Tensors");
     case MemoryGroup::holder:
-      return MemoryView::tr("Holders");
+      return QStringLiteral("Holders");
     case MemoryGroup::line:
-      return MemoryView::tr("Lines");
+      return QStringLiteral("Lines");
     case MemoryGroup::scope:
-      return MemoryView::tr("Scopes");
+      return QStringLiteral("Scopes");
   }
   return {};
 }
 
 QTreeWidget* makeTable(QWidget* parent, const char* name, const QString& accessible,
                        const QStringList& titles) {
-  auto* table = new QTreeWidget(parent);
-  table->setObjectName(QLatin1String(name));
-  table->setAccessibleName(accessible);
-  table->setHeaderLabels(titles);
-  table->setRootIsDecorated(false);
-  table->setUniformRowHeights(true);
-  table->setAllColumnsShowFocus(true);
+  QTreeWidget* table = makeRowList(parent, QLatin1String(name), accessible, titles);
   table->setTextElideMode(Qt::ElideRight);
   table->header()->setStretchLastSection(true);
   return table;
@@ -88,16 +83,21 @@ struct MemoryView::Private {
     auto* bar = new WrappingLayout(widget);
     bar->setContentsMargins(4, 2, 4, 0);
     bar->setSpacing(4);
-    peak = addAction(tr("Peak"), Qt::Key_P, tr("Go to the op with the most memory"), bar);
-    grows = addAction(tr("Growth"), Qt::Key_G, tr("Go to the newest op of what grows most"), bar);
+    peak = addAction(QStringLiteral("Peak"), Qt::Key_P, QStringLiteral("Go to the op with the most memory"),
+                     bar);
+    grows = addAction(QStringLiteral("Growth"), Qt::Key_G,
+                      QStringLiteral("Go to the newest op of what grows most"), bar);
     groupBy = addAction(groupText(MemoryGroup::holder), Qt::Key_B,
-                        tr("Group the table by holder, line, scope, or not at all"), bar);
-    recompute =
-        addAction(tr("Recompute"), Qt::Key_R, tr("Show what tf.recompute_grad would save at the peak"), bar);
+                        QStringLiteral("Group the table by holder, line, scope, or not at all"), bar);
+    recompute = addAction(QStringLiteral("Recompute"), Qt::Key_R,
+                          QStringLiteral("Show what tf.recompute_grad would save at the peak"), bar);
     recompute->setCheckable(true);
-    spanBegin = addAction(tr("["), Qt::Key_BracketLeft, tr("Recompute from the cursor's op on"), bar);
-    spanEnd = addAction(tr("]"), Qt::Key_BracketRight, tr("Recompute up to the cursor's op"), bar);
-    scopes = addAction(tr("By scope"), Qt::Key_S, tr("Recompute scope by scope, not a span"), bar);
+    spanBegin = addAction(QStringLiteral("["), Qt::Key_BracketLeft,
+                          QStringLiteral("Recompute from the cursor's op on"), bar);
+    spanEnd = addAction(QStringLiteral("]"), Qt::Key_BracketRight,
+                        QStringLiteral("Recompute up to the cursor's op"), bar);
+    scopes = addAction(QStringLiteral("By scope"), Qt::Key_S,
+                       QStringLiteral("Recompute scope by scope, not a span"), bar);
     QObject::connect(peak, &QAction::triggered, model, &MemoryModel::goToPeak);
     QObject::connect(grows, &QAction::triggered, model, &MemoryModel::goToGrowth);
     QObject::connect(groupBy, &QAction::triggered, view, [this] { nextGroup(); });
@@ -122,13 +122,15 @@ struct MemoryView::Private {
   }
 
   void makeTables() {
-    table = makeTable(view, "memoryTable", tr("What is alive at the cursor"),
-                      {tr("What"), tr("Bytes"), tr("Made by"), tr("Where"), tr("Held by")});
-    savings =
-        makeTable(view, "memorySavings", tr("What recomputing would save"),
-                  {tr("Around"), tr("Saves"), tr("Of what the tape holds there"), tr("Costs"), tr("Ops")});
-    show = new QAction(tr("Show the op"), view);
-    setKey(show, {Qt::Key_Return, Qt::Key_Enter}, tr("Go to the op that made this"));
+    table = makeTable(view, "memoryTable", QStringLiteral("What is alive at the cursor"),
+                      {QStringLiteral("What"), QStringLiteral("Bytes"), QStringLiteral("Made by"),
+                       QStringLiteral("Where"), QStringLiteral("Held by")});
+    savings = makeTable(
+        view, "memorySavings", QStringLiteral("What recomputing would save"),
+        {QStringLiteral("Around"), QStringLiteral("Saves"), QStringLiteral("Of what the tape holds there"),
+         QStringLiteral("Costs"), QStringLiteral("Ops")});
+    show = new QAction(QStringLiteral("Show the op"), view);
+    setKey(show, {Qt::Key_Return, Qt::Key_Enter}, QStringLiteral("Go to the op that made this"));
     show->setShortcutContext(Qt::WidgetShortcut);
     for (QTreeWidget* one : {table, savings}) {
       one->addAction(show);
@@ -185,7 +187,7 @@ struct MemoryView::Private {
     } else if (!file.empty()) {
       text = QFileInfo(QString::fromStdString(file)).fileName();
     }
-    if (line) text += (text.isEmpty() ? tr("line %1") : tr(" line %1")).arg(line);
+    if (line) text += (text.isEmpty() ? QStringLiteral("line %1") : QStringLiteral(" line %1")).arg(line);
     return text;
   }
 
@@ -194,12 +196,12 @@ struct MemoryView::Private {
     if (model->stateGroup() == MemoryGroup::line && text.isEmpty())
       text = place(row.cell, row.file, row.line);
     if (text.isEmpty()) return tensorText(row.tensor);
-    return row.count > 1 ? tr("%1 (%2 storages)").arg(text, countText(row.count)) : text;
+    return row.count > 1 ? QStringLiteral("%1 (%2 storages)").arg(text, countText(row.count)) : text;
   }
 
   void setCell(QTreeWidgetItem* item, int column, const QString& text) {
     item->setText(column, text);
-    item->setToolTip(column, text + tr("\nEnter or a double click goes to the op that made it."));
+    item->setToolTip(column, text + QStringLiteral("\nEnter or a double click goes to the op that made it."));
   }
 
   /// Those of the state that the table does not have yet.
@@ -213,8 +215,9 @@ struct MemoryView::Private {
       setCell(item, whatColumn, whatText(row));
       setCell(item, bytesColumn, memoryText(static_cast<double>(row.bytes)));
       setCell(item, madeColumn,
-              row.record ? tr("%1 · op %2").arg(QString::fromStdString(row.op), countText(row.record))
-                         : tr("no op"));
+              row.record
+                  ? QStringLiteral("%1 · op %2").arg(QString::fromStdString(row.op), countText(row.record))
+                  : QStringLiteral("no op"));
       setCell(item, whereColumn, place(row.cell, row.file, row.line));
       setCell(item, holderColumn, model->holderOf(row));
       item->setTextAlignment(bytesColumn, Qt::AlignRight | Qt::AlignVCenter);
@@ -253,9 +256,10 @@ struct MemoryView::Private {
     savingsText->setText(answer ? QString::fromStdString(answer->sentence) : model->waitingText());
     if (!answer) return;
     for (const protocol::RecomputeSaving& saving : answer->savings) {
-      const QString around = saving.scope.empty()
-                                 ? tr("ops %1 to %2").arg(countText(saving.first), countText(saving.last))
-                                 : QString::fromStdString(saving.scope);
+      const QString around =
+          saving.scope.empty()
+              ? QStringLiteral("ops %1 to %2").arg(countText(saving.first), countText(saving.last))
+              : QString::fromStdString(saving.scope);
       auto* item = new QTreeWidgetItem(savings, {around, memoryText(static_cast<double>(saving.bytes)),
                                                  memoryText(static_cast<double>(saving.held)),
                                                  durationText(saving.again_ns), countText(saving.ops)});
@@ -273,7 +277,7 @@ struct MemoryView::Private {
       for (const protocol::MemoryGrowth& one : curve->growth) {
         QString text = QStringLiteral("▲ ") + model->growthText(one);
         const QString where = place(one.cell, one.file, one.line);
-        if (!one.cell.empty() || !one.file.empty()) text += tr(" (%1)").arg(where);
+        if (!one.cell.empty() || !one.file.empty()) text += QStringLiteral(" (%1)").arg(where);
         lines << text;
       }
     growth->setText(lines.join(QLatin1Char('\n')));
@@ -311,14 +315,15 @@ struct MemoryView::Private {
   }
 };
 
-MemoryView::MemoryView(Session* session, QWidget* parent)
+MemoryView::MemoryView(Session& session, QWidget* parent)
     : SessionPanel(session, parent), d_(std::make_unique<Private>()) {
   d_->view = this;
-  d_->model = new MemoryModel(session, this);
+  d_->model = new MemoryModel(&session, this);
   d_->chart = new MemoryChart(d_->model, this);
   d_->growth = d_->makeText("memoryGrowth");
   d_->growth->setCursor(Qt::PointingHandCursor);
-  d_->growth->setToolTip(tr("What stays alive from each turn of the loop. A click goes to its newest op."));
+  d_->growth->setToolTip(
+      QStringLiteral("What stays alive from each turn of the loop. A click goes to its newest op."));
   d_->growth->installEventFilter(this);
   d_->summary = d_->makeText("memorySummary");
   d_->savingsText = d_->makeText("memorySavingsText");
@@ -373,8 +378,9 @@ QList<QAction*> MemoryView::menuActions() const {
 
 QList<HandledKeys> MemoryView::handledKeys() const {
   return {
-      {{Qt::Key_Left, Qt::Key_Right}, tr("In Memory's curve: the piece before, the next piece")},
-      {{Qt::Key_Plus, Qt::Key_Minus, Qt::Key_0}, tr("In Memory's curve: zoom in, out, show the whole run")}};
+      {{Qt::Key_Left, Qt::Key_Right}, QStringLiteral("In Memory's curve: the piece before, the next piece")},
+      {{Qt::Key_Plus, Qt::Key_Minus, Qt::Key_0},
+       QStringLiteral("In Memory's curve: zoom in, out, show the whole run")}};
 }
 
 void MemoryView::setCellName(std::function<QString(const QString&)> name) {

@@ -20,7 +20,7 @@ class MemoryChart;
 class MemoryView : public SessionPanel {
   Q_OBJECT
  public:
-  explicit MemoryView(Session* session, QWidget* parent = nullptr);
+  explicit MemoryView(Session& session, QWidget* parent = nullptr);
   ~MemoryView() override;
 
   QList<QAction*> menuActions() const override;

@@ -8,18 +8,18 @@ namespace tapedeck::inspector {
 PanelDescriptor opsPanel() {
   PanelDescriptor panel;
   panel.id = QStringLiteral("ops");
-  panel.title = QObject::tr("Ops");
+  panel.title = QStringLiteral("Ops");
   panel.key = QKeySequence(Qt::CTRL | Qt::Key_2);
-  panel.tip = QObject::tr("The timeline of all records");
+  panel.tip = QStringLiteral("The timeline of all records");
   panel.places = {{workspace_debug, {PanelPlace::Area::right, 1, 0, 0.29, 0.46}},
                   {workspace_analyze, {PanelPlace::Area::right, 1, 0, 0.31, 0.40}}};
   panel.minimum = QSize(220, 140);
   panel.create = [](const PanelContext& context) {
     auto* view = new TimelineView(context.session);
-    view->setCellLabels(context.cells->all());
+    view->setCellLabels(context.cells.all());
     view->setWhy(context.why);
-    QObject::connect(context.cells, &CellNames::changed, view,
-                     [view, cells = context.cells] { view->setCellLabels(cells->all()); });
+    QObject::connect(&context.cells, &CellNames::changed, view,
+                     [view, cells = &context.cells] { view->setCellLabels(cells->all()); });
     return view;
   };
   return panel;

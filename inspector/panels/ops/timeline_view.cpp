@@ -4,13 +4,13 @@
 
 #include "engine/protocol/record_filter.h"
 #include "inspector/model/format.h"
+#include "inspector/panels/branch_strip.h"
 #include "inspector/panels/condition_edit.h"
 #include "inspector/panels/ops/timeline_columns.h"
 #include "inspector/panels/ops/timeline_delegate.h"
-#include "inspector/panels/ops/timeline_table.h"
-#include "inspector/panels/what_if/branch_strip.h"
-#include "inspector/panels/why/why_actions.h"
+#include "inspector/panels/why_actions.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/row_table.h"
 #include "inspector/ui/segment_button.h"
 #include "inspector/ui/wrapping_layout.h"
 
@@ -23,18 +23,20 @@ constexpr int filter_clear_button = 40;  ///< what a line's clear button and fra
 }  // namespace
 
 struct TimelineView::Private {
+  Private(TimelineView* q, Session& session) : q(q), session(session) {}
+
   TimelineView* q;
-  Session* session;
+  Session& session;
   RecordsModel* model = nullptr;
-  TimelineTable* table = nullptr;
+  RowTable* table = nullptr;
   TimelineDelegate* delegate = nullptr;
-  QLineEdit* filter;
-  QButtonGroup* directions;
-  QLabel* progress;
-  TimelineColumns* columns;
-  QAction *find, *copy, *forward, *byOp, *follow;
+  QLineEdit* filter = nullptr;
+  QButtonGroup* directions = nullptr;
+  QLabel* progress = nullptr;
+  TimelineColumns* columns = nullptr;
+  QAction *find = nullptr, *copy = nullptr, *forward = nullptr, *byOp = nullptr, *follow = nullptr;
   QList<QAction*> directionActions;
-  WhyActions* why = nullptr;
+  WhyActions* why = nullptr;  ///< until setWhy
   QTimer filterTimer;
   bool syncing = false;
 
@@ -50,7 +52,7 @@ struct TimelineView::Private {
   void currentRowChanged(const QModelIndex& current);
   void showMenu(QPoint at);
   const protocol::Record* currentRecord() const {
-    return session->cachedRecord(model->recordAt(table->currentIndex().row()));
+    return session.cachedRecord(model->recordAt(table->currentIndex().row()));
   }
 };
 
@@ -60,17 +62,17 @@ void TimelineView::Private::makeFilterBar(QBoxLayout* layout) {
   filter = new ConditionEdit(session, q);
   filter->setObjectName(QStringLiteral("timelineFilter"));
   filter->setClearButtonEnabled(true);
-  filter->setPlaceholderText(QObject::tr("Filter by op, cell, scope, variable"));
+  filter->setPlaceholderText(QStringLiteral("Filter by op, cell, scope, variable"));
   filter->setMinimumWidth(filter->fontMetrics().horizontalAdvance(filter->placeholderText()) +
                           filter_clear_button);
-  filter->setToolTip(QObject::tr(
+  filter->setToolTip(QStringLiteral(
       "Only ops in whose name, kind, cell, scope, file or variables every word occurs (Ctrl+F; Esc clears).\n"
       "In one of them alone: op:matmul, op:*pool*, scope:layer, cell:[3], file:train, reads:W. What an op "
       "is:\n"
       "forward, backward, vjp, playback, failed, is:running. Numbers: line:7-12, record>100, duration>1ms,\n"
       "bytes>1M, shape:784, shape:(10000,784), out.shape != in0.shape. Together: and, or, not, ( ).\n"
       "Words that belong together: \"my scope\""));
-  filter->setAccessibleName(QObject::tr("Filter of the ops"));
+  filter->setAccessibleName(QStringLiteral("Filter of the ops"));
   bar->addWidget(filter);
   directions = new QButtonGroup(q);
   auto* group = new QWidget(q);
@@ -91,12 +93,12 @@ void TimelineView::Private::makeFilterBar(QBoxLayout* layout) {
     directions->addButton(button, static_cast<int>(direction));
     row->addWidget(button);
   };
-  add(Direction::both, QObject::tr("All"), QObject::tr("Ops of both directions"),
+  add(Direction::both, QStringLiteral("All"), QStringLiteral("Ops of both directions"),
       QKeySequence(Qt::ALT | Qt::Key_A));
-  add(Direction::forward, QObject::tr("▼ Forward"), QObject::tr("Only forward ops"),
+  add(Direction::forward, QStringLiteral("▼ Forward"), QStringLiteral("Only forward ops"),
       QKeySequence(Qt::ALT | Qt::Key_W));
-  add(Direction::backward, QObject::tr("▲ Backward"), QObject::tr("Only playbacks and what runs in them"),
-      QKeySequence(Qt::ALT | Qt::Key_B));
+  add(Direction::backward, QStringLiteral("▲ Backward"),
+      QStringLiteral("Only playbacks and what runs in them"), QKeySequence(Qt::ALT | Qt::Key_B));
   bar->addWidget(group);
   layout->addLayout(bar);
   progress = new QLabel(q);
@@ -106,9 +108,9 @@ void TimelineView::Private::makeFilterBar(QBoxLayout* layout) {
 }
 
 void TimelineView::Private::makeTable() {
-  table = new TimelineTable(q);
+  table = new RowTable(q);
   table->setObjectName(QStringLiteral("timeline"));
-  table->setAccessibleName(QObject::tr("Ops of the session"));
+  table->setAccessibleName(QStringLiteral("Ops of the session"));
   table->setModel(model);
   delegate = new TimelineDelegate(table);
   delegate->setTheme(Theme::fromPalette(q->palette()));
@@ -125,16 +127,16 @@ QAction* TimelineView::Private::addAction(const QString& text, const QKeySequenc
 }
 
 void TimelineView::Private::makeActions() {
-  copy = addAction(QObject::tr("Copy row"), QKeySequence::Copy, QObject::tr("The op's row as text"),
+  copy = addAction(QStringLiteral("Copy row"), QKeySequence::Copy, QStringLiteral("The op's row as text"),
                    &TimelineView::copySelected);
-  forward = addAction(QObject::tr("Go to its forward op"), QKeySequence(Qt::ALT | Qt::Key_Up),
-                      QObject::tr("The op whose VJP this is"), &TimelineView::goToForward);
-  byOp = addAction(QObject::tr("Only ops of this name"), QKeySequence(Qt::CTRL | Qt::Key_L),
-                   QObject::tr("Filter by this op's name"), &TimelineView::filterByCurrentOp);
-  follow = addKeyedAction(table, QObject::tr("Follow the session"), {Qt::CTRL | Qt::Key_End},
-                          QObject::tr("Go to the newest op and stay with it"));
-  QObject::connect(follow, &QAction::triggered, session, &Session::follow);
-  find = addKeyedAction(q, QObject::tr("Filter"), {QKeySequence::Find}, QObject::tr("Type a filter"));
+  forward = addAction(QStringLiteral("Go to its forward op"), QKeySequence(Qt::ALT | Qt::Key_Up),
+                      QStringLiteral("The op whose VJP this is"), &TimelineView::goToForward);
+  byOp = addAction(QStringLiteral("Only ops of this name"), QKeySequence(Qt::CTRL | Qt::Key_L),
+                   QStringLiteral("Filter by this op's name"), &TimelineView::filterByCurrentOp);
+  follow = addKeyedAction(table, QStringLiteral("Follow the session"), {Qt::CTRL | Qt::Key_End},
+                          QStringLiteral("Go to the newest op and stay with it"));
+  QObject::connect(follow, &QAction::triggered, &session, &Session::follow);
+  find = addKeyedAction(q, QStringLiteral("Filter"), {QKeySequence::Find}, QStringLiteral("Type a filter"));
   QObject::connect(find, &QAction::triggered, q, &TimelineView::focusFilter);
   auto* escape = new QShortcut(QKeySequence(Qt::Key_Escape), filter, nullptr, nullptr, Qt::WidgetShortcut);
   QObject::connect(escape, &QShortcut::activated, q, [this] {
@@ -160,7 +162,7 @@ void TimelineView::Private::connectModels() {
   QObject::connect(table, &QAbstractItemView::clicked, q,
                    [this](const QModelIndex& clicked) { currentRowChanged(clicked); });
   QObject::connect(table, &QWidget::customContextMenuRequested, q, [this](QPoint at) { showMenu(at); });
-  QObject::connect(session, &Session::cursorChanged, q, [this] { showCursor(true); });
+  QObject::connect(&session, &Session::cursorChanged, q, [this] { showCursor(true); });
   QObject::connect(model, &QAbstractItemModel::rowsInserted, q, [this] {
     showProgress();
     if (model->filtered()) showCursor(false);
@@ -173,10 +175,10 @@ void TimelineView::Private::connectModels() {
     showCursor(false);
   });
   QObject::connect(model, &QAbstractItemModel::modelReset, q, [this] { showProgress(); });
-  QObject::connect(session, &Session::cleared, q, [this] { columns->restart(); });
-  QObject::connect(session, &Session::recordsChanged, q, [this] { columns->fit(session->recordCount()); });
-  QObject::connect(session, &Session::statusChanged, q, [this] {
-    columns->fit(session->recordCount());
+  QObject::connect(&session, &Session::cleared, q, [this] { columns->restart(); });
+  QObject::connect(&session, &Session::recordsChanged, q, [this] { columns->fit(session.recordCount()); });
+  QObject::connect(&session, &Session::statusChanged, q, [this] {
+    columns->fit(session.recordCount());
     showProgress();
   });
   QObject::connect(model, &RecordsModel::filterProgress, q, [this] { showProgress(); });
@@ -192,32 +194,34 @@ void TimelineView::Private::applyFilter() {
 }
 
 void TimelineView::Private::showProgress() {
-  const quint64 total = session->recordCount();
+  const quint64 total = session.recordCount();
   progress->setVisible(model->filtered());
   if (model->filtered()) {
-    QString text =
-        QObject::tr("%1 of %2 ops").arg(countText(static_cast<quint64>(model->rowCount())), countText(total));
+    QString text = QStringLiteral("%1 of %2 ops")
+                       .arg(countText(static_cast<quint64>(model->rowCount())), countText(total));
     if (model->scanning() && total)
-      text += QObject::tr(", looked at %1 %").arg(model->scanned() * 100 / total);
+      text += QStringLiteral(", looked at %1 %").arg(model->scanned() * 100 / total);
     const std::string problem = protocol::filter_problem(model->filterText().toStdString());
     if (!problem.empty()) text += u'\n' + QString::fromStdString(problem);
     progress->setText(text);
   }
-  if (total == 0 && !session->status().recording) {
+  if (total == 0 && !session.status().recording) {
     table->setPlaceholder(
-        QObject::tr("Recording is off, so ops leave no rows. Session, Recording turns it on again."));
+        QStringLiteral("Recording is off, so ops leave no rows. Session, Recording turns it on again."));
   } else if (total == 0) {
-    table->setPlaceholder(QObject::tr("No ops yet. Run a cell, and each of its tensor ops gets a row here."));
+    table->setPlaceholder(
+        QStringLiteral("No ops yet. Run a cell, and each of its tensor ops gets a row here."));
   } else if (model->scanning()) {
-    table->setPlaceholder(QObject::tr("Looking for ops…"));
+    table->setPlaceholder(QStringLiteral("Looking for ops…"));
   } else {
-    table->setPlaceholder(QObject::tr("None of the %1 ops matches the filter. Esc in the filter clears it.")
-                              .arg(countText(total)));
+    table->setPlaceholder(
+        QStringLiteral("None of the %1 ops matches the filter. Esc in the filter clears it.")
+            .arg(countText(total)));
   }
 }
 
 void TimelineView::Private::showCursor(bool scroll) {
-  const RecordNumber cursor = session->cursor();
+  const RecordNumber cursor = session.cursor();
   const int row = model->rowOf(cursor);
   QItemSelectionModel* selection = table->selectionModel();
   syncing = true;
@@ -240,7 +244,7 @@ void TimelineView::Private::showCursor(bool scroll) {
 
 void TimelineView::Private::currentRowChanged(const QModelIndex& current) {
   if (syncing || !current.isValid()) return;
-  if (const RecordNumber number = model->recordAt(current.row())) session->setCursor(number);
+  if (const RecordNumber number = model->recordAt(current.row())) session.setCursor(number);
 }
 
 void TimelineView::Private::showMenu(QPoint at) {
@@ -263,11 +267,9 @@ void TimelineView::Private::showMenu(QPoint at) {
   for (QAction* action : {copy, byOp, forward}) action->setEnabled(true);  // their keys check by themselves
 }
 
-TimelineView::TimelineView(Session* session, QWidget* parent)
-    : SessionPanel(session, parent), d_(std::make_unique<Private>()) {
-  d_->q = this;
-  d_->session = session;
-  d_->model = new RecordsModel(session, this);
+TimelineView::TimelineView(Session& session, QWidget* parent)
+    : SessionPanel(session, parent), d_(std::make_unique<Private>(this, session)) {
+  d_->model = new RecordsModel(&session, this);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(4, 4, 4, 4);
   layout->setSpacing(4);
@@ -302,8 +304,8 @@ void TimelineView::setCellLabels(const QHash<QString, QString>& labels) {
   d_->model->setCellLabels(labels);
 }
 
-void TimelineView::setWhy(WhyActions* why) {
-  d_->why = why;
+void TimelineView::setWhy(WhyActions& why) {
+  d_->why = &why;
 }
 
 QString TimelineView::selectedText() const {
@@ -332,7 +334,7 @@ void TimelineView::copySelected() {
 
 void TimelineView::goToForward() {
   const protocol::Record* record = d_->currentRecord();
-  if (record && record->forward) d_->session->setCursor(record->forward);
+  if (record && record->forward) d_->session.setCursor(record->forward);
 }
 
 void TimelineView::filterByCurrentOp() {

@@ -18,7 +18,7 @@ class WhyActions;
 class TimelineView : public SessionPanel {
   Q_OBJECT
  public:
-  explicit TimelineView(Session* session, QWidget* parent = nullptr);
+  explicit TimelineView(Session& session, QWidget* parent = nullptr);
   ~TimelineView() override;
 
   RecordsModel* model() const;
@@ -27,7 +27,7 @@ class TimelineView : public SessionPanel {
   /// Cell ids to what the notebook writes beside its cells: "[3]".
   void setCellLabels(const QHash<QString, QString>& labels);
   /// The questions stand in the context menu, about the row's record.
-  void setWhy(WhyActions* why);
+  void setWhy(WhyActions& why);
   /// The selected row as text, columns separated by tabs; empty where none is.
   QString selectedText() const;
   QList<QAction*> menuActions() const override;

@@ -1,14 +1,12 @@
 #include "inspector/panels/tape/legend.h"
 
-#include <QCoreApplication>
-
 namespace tapedeck::inspector {
 
 namespace {
 
 LegendEntry nodeEntry(const char* text, NodeKind kind, bool custom = false, bool current = false) {
   LegendEntry entry;
-  entry.text = QCoreApplication::translate("TapeGraph", text);
+  entry.text = QString::fromUtf8(text);
   entry.node.kind = kind;
   entry.node.customGradient = custom;
   entry.node.current = current;
@@ -23,7 +21,7 @@ LegendEntry offTapeEntry(const char* text) {
 
 LegendEntry edgeEntry(const char* text, bool backward) {
   LegendEntry entry;
-  entry.text = QCoreApplication::translate("TapeGraph", text);
+  entry.text = QString::fromUtf8(text);
   entry.edge = true;
   entry.backward = backward;
   return entry;

@@ -1,6 +1,5 @@
 #include "inspector/panels/tape/node_details.h"
 
-#include <QCoreApplication>
 #include <QFileInfo>
 
 #include "inspector/model/format.h"
@@ -21,19 +20,20 @@ QString source(const protocol::Record& record, const std::function<QString(const
   const QString cell = QString::fromStdString(record.cell);
   QString place = cell.isEmpty() ? QFileInfo(QString::fromStdString(record.file)).fileName()
                   : cell_name    ? cell_name(cell)
-                                 : graphText("cell %1").arg(cell);
+                                 : QStringLiteral("cell %1").arg(cell);
   if (place.isEmpty()) return {};
-  if (record.line) place += graphText(", line %1").arg(record.line);
+  if (record.line) place += QStringLiteral(", line %1").arg(record.line);
   return place;
 }
 
 void addTensors(QStringList& lines, const QString& word, const std::vector<protocol::TensorInfo>& tensors) {
   for (std::size_t i = 0; i < tensors.size() && i < maximum_tensors; ++i) {
     const QString key = tensors.size() > 1 ? QStringLiteral("%1 %2").arg(word).arg(i) : word;
-    add(lines, key, tensors[i].id || !tensors[i].dtype.empty() ? tensorText(tensors[i]) : graphText("none"));
+    add(lines, key,
+        tensors[i].id || !tensors[i].dtype.empty() ? tensorText(tensors[i]) : QStringLiteral("none"));
   }
   if (tensors.size() > maximum_tensors)
-    add(lines, QString(), graphText("and %1 more").arg(tensors.size() - maximum_tensors));
+    add(lines, QString(), QStringLiteral("and %1 more").arg(tensors.size() - maximum_tensors));
 }
 
 }  // namespace
@@ -43,28 +43,29 @@ QStringList nodeDetails(const GraphNode& node, const protocol::Record* record,
                         const std::function<QString(const QString&)>& cell_name) {
   QStringList lines{nodeText(node).title};
   if (!record) {
-    if (node.record) add(lines, graphText("record"), countText(node.record));
-    add(lines, graphText("shape"), node.shape);
-    add(lines, graphText("dtype"), node.dtype);
-    if (tensor) add(lines, graphText("device"), QString::fromStdString(tensor->device));
-    add(lines, graphText("value"), node.preview);
-    add(lines, graphText("VJP"), node.formula);
+    if (node.record) add(lines, QStringLiteral("record"), countText(node.record));
+    add(lines, QStringLiteral("shape"), node.shape);
+    add(lines, QStringLiteral("dtype"), node.dtype);
+    if (tensor) add(lines, QStringLiteral("device"), QString::fromStdString(tensor->device));
+    add(lines, QStringLiteral("value"), node.preview);
+    add(lines, QStringLiteral("VJP"), node.formula);
     return lines;
   }
-  add(lines, graphText("record"), graphText("%1, %2").arg(countText(record->number), kindText(*record)));
-  addTensors(lines, graphText("in"), record->inputs);
-  addTensors(lines, graphText("out"), record->outputs);
+  add(lines, QStringLiteral("record"),
+      QStringLiteral("%1, %2").arg(countText(record->number), kindText(*record)));
+  addTensors(lines, QStringLiteral("in"), record->inputs);
+  addTensors(lines, QStringLiteral("out"), record->outputs);
   for (const protocol::AttributeText& attribute : record->attributes)
     add(lines, QString::fromStdString(attribute.name), QString::fromStdString(attribute.value));
-  add(lines, graphText("VJP"),
-      node.customGradient ? graphText("yours (custom gradient)")
+  add(lines, QStringLiteral("VJP"),
+      node.customGradient ? QStringLiteral("yours (custom gradient)")
                           : QString::fromStdString(record->vjp_formula));
-  add(lines, graphText("scope"), QString::fromStdString(record->scope));
-  add(lines, graphText("source"), source(*record, cell_name));
+  add(lines, QStringLiteral("scope"), QString::fromStdString(record->scope));
+  add(lines, QStringLiteral("source"), source(*record, cell_name));
   if (record->state == protocol::RecordState::done)
-    add(lines, graphText("took"),
+    add(lines, QStringLiteral("took"),
         record->work == protocol::WorkTime::host ? durationText(record->duration_ns) : workSentence(*record));
-  add(lines, graphText("error"), QString::fromStdString(record->error));
+  add(lines, QStringLiteral("error"), QString::fromStdString(record->error));
   return lines;
 }
 

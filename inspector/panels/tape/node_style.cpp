@@ -1,6 +1,5 @@
 #include "inspector/panels/tape/node_style.h"
 
-#include <QCoreApplication>
 #include <algorithm>
 
 namespace tapedeck::inspector {
@@ -36,11 +35,11 @@ QString shapeAndType(const GraphNode& node) {
 QString stateBadge(const GraphNode& node) {
   switch (node.state) {
     case protocol::RecordState::pending:
-      return graphText("next");
+      return QStringLiteral("next");
     case protocol::RecordState::running:
-      return graphText("running");
+      return QStringLiteral("running");
     case protocol::RecordState::failed:
-      return graphText("failed");
+      return QStringLiteral("failed");
     case protocol::RecordState::done:
       break;
   }
@@ -50,22 +49,22 @@ QString stateBadge(const GraphNode& node) {
 QString kindName(const GraphNode& node) {
   switch (node.kind) {
     case NodeKind::op:
-      if (node.copies) return graphText("op that moves values:");
-      return node.backward ? graphText("backward op") : graphText("op");
+      if (node.copies) return QStringLiteral("op that moves values:");
+      return node.backward ? QStringLiteral("backward op") : QStringLiteral("op");
     case NodeKind::custom:
-      return graphText("function with a custom gradient");
+      return QStringLiteral("function with a custom gradient");
     case NodeKind::playback:
-      return graphText("playback");
+      return QStringLiteral("playback");
     case NodeKind::vjp:
-      return node.customGradient ? graphText("custom VJP of") : graphText("VJP of");
+      return node.customGradient ? QStringLiteral("custom VJP of") : QStringLiteral("VJP of");
     case NodeKind::variable:
-      return graphText("variable");
+      return QStringLiteral("variable");
     case NodeKind::more:
-      return graphText("more of the tape:");
+      return QStringLiteral("more of the tape:");
     case NodeKind::constant:
       break;
   }
-  return graphText("constant");
+  return QStringLiteral("constant");
 }
 
 }  // namespace
@@ -88,12 +87,12 @@ NodeText nodeText(const GraphNode& node) {
       text.lines << shapeAndType(node) << second;
       break;
     case NodeKind::playback:
-      text.title = graphText("playback");
-      text.lines << graphText("the tape runs backwards");
+      text.title = QStringLiteral("playback");
+      text.lines << QStringLiteral("the tape runs backwards");
       break;
     case NodeKind::more:
       text.title = node.op;
-      text.lines << graphText("Click or Enter shows them");
+      text.lines << QStringLiteral("Click or Enter shows them");
       break;
     case NodeKind::op:
     case NodeKind::custom:
@@ -103,7 +102,7 @@ NodeText nodeText(const GraphNode& node) {
   }
   text.lines.removeAll(QString());
   text.state = stateBadge(node);
-  if (node.customGradient) text.badge = graphText("custom ∂");
+  if (node.customGradient) text.badge = QStringLiteral("custom ∂");
   return text;
 }
 
@@ -171,20 +170,20 @@ QColor laneColor(const Theme& theme) {
 }
 
 QString frameTitle(const GraphNode& node) {
-  return (node.backward ? graphText("∂ %1: your VJP") : graphText("%1: your ops")).arg(node.op);
+  return (node.backward ? QStringLiteral("∂ %1: your VJP") : QStringLiteral("%1: your ops")).arg(node.op);
 }
 
 QString apartTitle() {
-  return graphText("After it, on no tape:");
+  return QStringLiteral("After it, on no tape:");
 }
 
 QString spokenNode(const GraphNode& node) {
   QStringList parts{kindName(node) + QLatin1Char(' ') + node.op};
   if (!node.shape.isEmpty()) parts << node.shape + QLatin1Char(' ') + node.dtype;
-  if (!node.device.isEmpty()) parts << graphText("on %1").arg(node.device);
-  if (!node.preview.isEmpty()) parts << graphText("value %1").arg(node.preview);
+  if (!node.device.isEmpty()) parts << QStringLiteral("on %1").arg(node.device);
+  if (!node.preview.isEmpty()) parts << QStringLiteral("value %1").arg(node.preview);
   if (!stateBadge(node).isEmpty()) parts << stateBadge(node);
-  if (node.offTape) parts << graphText("on no tape");
+  if (node.offTape) parts << QStringLiteral("on no tape");
   return parts.join(QStringLiteral(", "));
 }
 

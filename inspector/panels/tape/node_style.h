@@ -1,7 +1,6 @@
 // What a node and an edge of the tape say and look like: the same on the canvas and in SVG files.
 #pragma once
 
-#include <QCoreApplication>
 #include <QRectF>
 #include <QSizeF>
 #include <QString>
@@ -41,10 +40,6 @@ bool isLeaf(const GraphNode& node);
 /// A VJP, or an op that ran inside of one.
 inline bool runsBack(const GraphNode& node) {
   return node.backward && node.kind != NodeKind::playback;
-}
-/// The tape's words, in the user's language.
-inline QString graphText(const char* text) {
-  return QCoreApplication::translate("TapeGraph", text);
 }
 
 /// "∂ 2.5", "∂ 784×196" for gradients; the plain value or shape for forward edges.

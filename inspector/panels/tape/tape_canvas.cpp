@@ -20,7 +20,7 @@ constexpr double drag_threshold = 4;
 }  // namespace
 
 TapeCanvas::TapeCanvas(QWidget* parent) : CanvasWidget(parent) {
-  setAccessibleName(tr("Tape graph"));
+  setAccessibleName(QStringLiteral("Tape graph"));
   setAccessibleDescription(empty_sentence_);
 }
 

@@ -9,15 +9,15 @@ PanelDescriptor tapePanel() {
   using Area = PanelPlace::Area;
   PanelDescriptor panel;
   panel.id = QStringLiteral("tape");
-  panel.title = QObject::tr("Tape");
+  panel.title = QStringLiteral("Tape");
   panel.key = QKeySequence(Qt::CTRL | Qt::Key_1);
-  panel.tip = QObject::tr("The gradient tape as a graph: forward ops, and the VJPs that run backwards");
+  panel.tip = QStringLiteral("The gradient tape as a graph: forward ops, and the VJPs that run backwards");
   panel.places = {{workspace_debug, {Area::right, 0, 0, 0.34, 0.46}},
                   {workspace_present, {Area::right, 0, 0, 0.55, 0.62}}};
   panel.minimum = QSize(240, 160);
   panel.create = [](const PanelContext& context) {
     auto* view = new TapeView(context.session);
-    view->setCellName([cells = context.cells](const QString& id) { return cells->name(id); });
+    view->setCellName([cells = &context.cells](const QString& id) { return cells->name(id); });
     view->setWhy(context.why);
     return view;
   };

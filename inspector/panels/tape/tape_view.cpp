@@ -10,12 +10,12 @@
 #include <QVBoxLayout>
 
 #include "inspector/model/format.h"
+#include "inspector/panels/branch_strip.h"
 #include "inspector/panels/tape/node_details.h"
 #include "inspector/panels/tape/node_style.h"
 #include "inspector/panels/tape/tape_canvas.h"
 #include "inspector/panels/tape/tape_svg.h"
-#include "inspector/panels/what_if/branch_strip.h"
-#include "inspector/panels/why/why_actions.h"
+#include "inspector/panels/why_actions.h"
 #include "inspector/ui/eliding_label.h"
 #include "inspector/ui/file_dialogs.h"
 #include "inspector/ui/keyed_action.h"
@@ -31,8 +31,10 @@ constexpr int running_interval_ms = 120;
 }  // namespace
 
 struct TapeView::Private {
-  TapeView* view = nullptr;
-  Session* session = nullptr;
+  Private(TapeView* view, Session& session) : view(view), session(session) {}
+
+  TapeView* view;
+  Session& session;
   TapeGraphModel* model = nullptr;
   TapeCanvas* canvas = nullptr;
   LayoutWorker* worker = nullptr;
@@ -50,19 +52,23 @@ struct TapeView::Private {
   }
 
   void addActions() {
-    QObject::connect(addAction(tr("Fit"), {Qt::Key_F, Qt::Key_0}, tr("Show the whole tape")),
-                     &QAction::triggered, view, &TapeView::fit);
-    QObject::connect(addAction(tr("−"), {Qt::Key_Minus}, tr("Zoom out")), &QAction::triggered, view,
-                     &TapeView::zoomOut);
-    QObject::connect(addAction(tr("+"), {Qt::Key_Plus, Qt::Key_Equal}, tr("Zoom in")), &QAction::triggered,
-                     view, &TapeView::zoomIn);
-    QObject::connect(addAction(tr("Cursor"), {Qt::Key_Home}, tr("Bring the cursor's op into the middle")),
+    QObject::connect(
+        addAction(QStringLiteral("Fit"), {Qt::Key_F, Qt::Key_0}, QStringLiteral("Show the whole tape")),
+        &QAction::triggered, view, &TapeView::fit);
+    QObject::connect(addAction(QStringLiteral("−"), {Qt::Key_Minus}, QStringLiteral("Zoom out")),
+                     &QAction::triggered, view, &TapeView::zoomOut);
+    QObject::connect(addAction(QStringLiteral("+"), {Qt::Key_Plus, Qt::Key_Equal}, QStringLiteral("Zoom in")),
+                     &QAction::triggered, view, &TapeView::zoomIn);
+    QObject::connect(addAction(QStringLiteral("Cursor"), {Qt::Key_Home},
+                               QStringLiteral("Bring the cursor's op into the middle")),
                      &QAction::triggered, canvas, &TapeCanvas::centreOnCursor);
-    QAction* const follow = addAction(tr("Follow"), {Qt::Key_C}, tr("Keep the cursor's op in sight"));
+    QAction* const follow =
+        addAction(QStringLiteral("Follow"), {Qt::Key_C}, QStringLiteral("Keep the cursor's op in sight"));
     follow->setCheckable(true);
     follow->setChecked(true);
     QObject::connect(follow, &QAction::toggled, canvas, &TapeCanvas::setFollowsCursor);
-    QAction* const legend = addAction(tr("Legend"), {Qt::Key_G}, tr("What colours and lines mean"));
+    QAction* const legend =
+        addAction(QStringLiteral("Legend"), {Qt::Key_G}, QStringLiteral("What colours and lines mean"));
     legend->setCheckable(true);
     QObject::connect(legend, &QAction::toggled, canvas, &TapeCanvas::setLegendShown);
   }
@@ -70,7 +76,7 @@ struct TapeView::Private {
   void graphChanged() {
     waiting = true;
     if (!view->isVisible()) return;
-    const bool stopped = session->status().gate == protocol::GateState::stopped;
+    const bool stopped = session.status().gate == protocol::GateState::stopped;
     if (stopped || !pause->isActive()) layOut();
   }
 
@@ -94,45 +100,45 @@ struct TapeView::Private {
       return number == 1 ? QStringLiteral("1 ") + one : countText(number) + QLatin1Char(' ') + many;
     };
     QStringList parts;
-    parts << (graph.tape ? tr("tape %1").arg(graph.tape) : tr("no tape"));
-    parts << counted(graph.ops, tr("op"), tr("ops"));
-    if (graph.vjps) parts << counted(graph.vjps, tr("VJP"), tr("VJPs"));
-    if (graph.offTape) parts << tr("%1 on no tape").arg(countText(graph.offTape));
-    if (graph.dropped) parts << tr("%1 older ones not shown").arg(countText(graph.dropped));
+    parts << (graph.tape ? QStringLiteral("tape %1").arg(graph.tape) : QStringLiteral("no tape"));
+    parts << counted(graph.ops, QStringLiteral("op"), QStringLiteral("ops"));
+    if (graph.vjps) parts << counted(graph.vjps, QStringLiteral("VJP"), QStringLiteral("VJPs"));
+    if (graph.offTape) parts << QStringLiteral("%1 on no tape").arg(countText(graph.offTape));
+    if (graph.dropped) parts << QStringLiteral("%1 older ones not shown").arg(countText(graph.dropped));
     if (!model->problem().isEmpty()) parts << model->problem();
     summary->setText(parts.join(QStringLiteral(" · ")));
   }
 
   QString emptySentence() const {
     if (!model->problem().isEmpty()) return model->problem();
-    if (model->loading()) return tr("Fetching the tape …");
-    if (session->recordCount() == 0) return tr("No op has run yet. Run a cell, or step into one with F10.");
-    return tr("Nothing is on the tape here.");
+    if (model->loading()) return QStringLiteral("Fetching the tape …");
+    if (session.recordCount() == 0)
+      return QStringLiteral("No op has run yet. Run a cell, or step into one with F10.");
+    return QStringLiteral("Nothing is on the tape here.");
   }
 
   QStringList details(const GraphNode& node) const {
-    const protocol::Record* record = node.record ? session->cachedRecord(node.record) : nullptr;
-    const protocol::TensorInfo* tensor = node.tensor ? session->tensor(node.tensor) : nullptr;
+    const protocol::Record* record = node.record ? session.cachedRecord(node.record) : nullptr;
+    const protocol::TensorInfo* tensor = node.tensor ? session.tensor(node.tensor) : nullptr;
     std::optional<protocol::Record> shown;
-    if (record) shown = session->looked(*record);  // with the values of what is looked at
+    if (record) shown = session.looked(*record);  // with the values of what is looked at
     return nodeDetails(node, shown ? &*shown : nullptr, tensor, cell_name);
   }
 };
 
-TapeView::TapeView(Session* session, QWidget* parent)
-    : SessionPanel(session, parent), d_(std::make_unique<Private>()) {
-  d_->view = this;
-  d_->session = session;
-  d_->model = new TapeGraphModel(session, this);
+TapeView::TapeView(Session& session, QWidget* parent)
+    : SessionPanel(session, parent), d_(std::make_unique<Private>(this, session)) {
+  d_->model = new TapeGraphModel(&session, this);
   d_->worker = new LayoutWorker(this);
   d_->canvas = new TapeCanvas(this);
   d_->bar = new QToolBar(this);
   d_->bar->setToolButtonStyle(Qt::ToolButtonTextOnly);
-  d_->bar->setAccessibleName(tr("Tape graph tools"));
+  d_->bar->setAccessibleName(QStringLiteral("Tape graph tools"));
   d_->addActions();
-  d_->save = new QAction(tr("Export &tape graph as SVG…"), this);
+  d_->save = new QAction(QStringLiteral("Export &tape graph as SVG…"), this);
   d_->save->setObjectName(QStringLiteral("file.export_tape"));
-  setKey(d_->save, {Qt::CTRL | Qt::ALT | Qt::Key_G}, tr("Write the tape graph that is shown as an SVG file"));
+  setKey(d_->save, {Qt::CTRL | Qt::ALT | Qt::Key_G},
+         QStringLiteral("Write the tape graph that is shown as an SVG file"));
   connect(d_->save, &QAction::triggered, this, &TapeView::askSvg);
   d_->summary = new ElidingLabel(Qt::ElideRight, this);
   d_->summary->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
@@ -158,11 +164,11 @@ TapeView::TapeView(Session* session, QWidget* parent)
     if (d_->waiting && isVisible()) d_->layOut();
   });
   connect(d_->worker, &LayoutWorker::finished, d_->canvas, &TapeCanvas::showGraph);
-  connect(d_->canvas, &TapeCanvas::recordPicked, session, &Session::setCursor);
+  connect(d_->canvas, &TapeCanvas::recordPicked, &session, &Session::setCursor);
   connect(d_->canvas, &TapeCanvas::morePicked, d_->model, &TapeGraphModel::showAround);
-  connect(d_->canvas, &TapeCanvas::tensorPicked, session, &Session::pickTensor);
-  connect(session, &Session::cleared, this, [this] { d_->graphChanged(); });
-  connect(session, &Session::statusChanged, this, [this] {
+  connect(d_->canvas, &TapeCanvas::tensorPicked, &session, &Session::pickTensor);
+  connect(&session, &Session::cleared, this, [this] { d_->graphChanged(); });
+  connect(&session, &Session::statusChanged, this, [this] {
     if (isVisible()) d_->canvas->setEmptySentence(d_->emptySentence());
   });
   d_->updateSummary();
@@ -180,21 +186,21 @@ void TapeView::setCellName(std::function<QString(const QString&)> name) {
   d_->cell_name = std::move(name);
 }
 
-void TapeView::setWhy(WhyActions* why) {
-  connect(d_->canvas, &TapeCanvas::menuAsked, this, [this, why](const GraphNode& node, QPoint at) {
+void TapeView::setWhy(WhyActions& why) {
+  connect(d_->canvas, &TapeCanvas::menuAsked, this, [this, &why](const GraphNode& node, QPoint at) {
     WhySubject subject;
-    const protocol::Record* record = node.record ? d_->session->cachedRecord(node.record) : nullptr;
+    const protocol::Record* record = node.record ? d_->session.cachedRecord(node.record) : nullptr;
     if (record)
       subject = whySubjectOf(*record);
     else
       subject.tensor = node.leaf;
-    why->model()->setSubject(subject);
+    why.model()->setSubject(subject);
     QMenu menu(this);
-    why->addTo(&menu);
+    why.addTo(&menu);
     menu.exec(at);
   });
-  const auto mark = [this, why] { d_->canvas->setPath(why->model()->path()); };
-  connect(why->model(), &WhyModel::changed, this, mark);
+  const auto mark = [this, &why] { d_->canvas->setPath(why.model()->path()); };
+  connect(why.model(), &WhyModel::changed, this, mark);
   mark();
 }
 
@@ -203,13 +209,14 @@ QList<QAction*> TapeView::exportActions() const {
 }
 
 QList<HandledKeys> TapeView::handledKeys() const {
-  return {{{Qt::Key_Left, Qt::Key_Right, Qt::Key_Up, Qt::Key_Down}, tr("Walk to the next node that way")},
+  return {{{Qt::Key_Left, Qt::Key_Right, Qt::Key_Up, Qt::Key_Down},
+           QStringLiteral("Walk to the next node that way")},
           {{Qt::SHIFT | Qt::Key_Left, Qt::SHIFT | Qt::Key_Right, Qt::SHIFT | Qt::Key_Up,
             Qt::SHIFT | Qt::Key_Down},
-           tr("Move the graph")},
-          {{Qt::Key_J, Qt::Key_K}, tr("Walk along an edge, down or up")},
-          {{Qt::Key_Return}, tr("Go to the node walked to: all panels follow")},
-          {{Qt::Key_Space}, tr("Held down: drag the graph")}};
+           QStringLiteral("Move the graph")},
+          {{Qt::Key_J, Qt::Key_K}, QStringLiteral("Walk along an edge, down or up")},
+          {{Qt::Key_Return}, QStringLiteral("Go to the node walked to: all panels follow")},
+          {{Qt::Key_Space}, QStringLiteral("Held down: drag the graph")}};
 }
 
 void TapeView::fit() {
@@ -225,7 +232,7 @@ void TapeView::zoomOut() {
 void TapeView::exportSvg(const QString& path) {
   const TapeGraph graph = d_->model->graph();
   const QString title =
-      graph.tape ? tr("Gradient tape %1, at op %2").arg(graph.tape).arg(graph.cursor) : QString();
+      graph.tape ? QStringLiteral("Gradient tape %1, at op %2").arg(graph.tape).arg(graph.cursor) : QString();
   QThreadPool::globalInstance()->start([view = QPointer<TapeView>(this), graph, title, path] {
     QString error;
     replaceFile(path, tapeGraphSvg(graph, layoutTapeGraph(graph), title), &error);
@@ -235,7 +242,7 @@ void TapeView::exportSvg(const QString& path) {
         [view, path, error] {
           if (!view) return;
           if (error.isEmpty())
-            emit view->done(tr("Wrote %1").arg(path));
+            emit view->done(QStringLiteral("Wrote %1").arg(path));
           else
             emit view->failed(error);
           emit view->exported(path, error);
@@ -245,10 +252,10 @@ void TapeView::exportSvg(const QString& path) {
 }
 
 void TapeView::askSvg() {
-  const QString path =
-      askForPath(this, tr("Export tape graph"), QStringLiteral("tape.svg"), tr("SVG (*.svg)"));
+  const QString path = askForPath(this, QStringLiteral("Export tape graph"), QStringLiteral("tape.svg"),
+                                  QStringLiteral("SVG (*.svg)"));
   if (path.isEmpty()) return;
-  emit done(tr("Writing %1 …").arg(path));
+  emit done(QStringLiteral("Writing %1 …").arg(path));
   exportSvg(path);
 }
 

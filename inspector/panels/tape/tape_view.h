@@ -22,7 +22,7 @@ class WhyActions;
 class TapeView : public SessionPanel {
   Q_OBJECT
  public:
-  explicit TapeView(Session* session, QWidget* parent = nullptr);
+  explicit TapeView(Session& session, QWidget* parent = nullptr);
   ~TapeView() override;
 
   TapeCanvas* canvas() const;
@@ -32,7 +32,7 @@ class TapeView : public SessionPanel {
   /// How to call a cell in the tooltips: "cell 3". Without it the cell's id stands there.
   void setCellName(std::function<QString(const QString& cellId)> name);
   /// The questions stand in the context menu of nodes; the records of an answer are marked.
-  void setWhy(WhyActions* why);
+  void setWhy(WhyActions& why);
   QList<QAction*> exportActions() const override;
   QList<HandledKeys> handledKeys() const override;
 

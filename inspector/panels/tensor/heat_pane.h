@@ -1,8 +1,8 @@
 // The values as colours, over any size of tensor; and matrices as sheets of images.
 #pragma once
 
-#include "inspector/panels/tensor/heat_picture.h"
-#include "inspector/panels/tensor/number_format.h"
+#include "inspector/model/tensor/number_format.h"
+#include "inspector/panels/heat_picture.h"
 #include "inspector/panels/tensor/tensor_pane.h"
 
 namespace tapedeck::inspector {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "inspector/panels/tensor/number_format.h"
+#include "inspector/model/tensor/number_format.h"
 #include "inspector/panels/tensor/tensor_pane.h"
 
 namespace tapedeck::inspector {

@@ -23,11 +23,11 @@ PinsList::PinsList(PinsModel* model, QWidget* parent)
       model_(model),
       hint_(new QLabel(this)),
       rows_(new QTreeWidget(this)),
-      all_(new QPushButton(tr("Unpin all"), this)) {
+      all_(new QPushButton(QStringLiteral("Unpin all"), this)) {
   setFrameShape(QFrame::StyledPanel);
-  setAccessibleName(tr("Pinned values"));
+  setAccessibleName(QStringLiteral("Pinned values"));
   hint_->setWordWrap(true);
-  rows_->setAccessibleName(tr("Pinned values"));
+  rows_->setAccessibleName(QStringLiteral("Pinned values"));
   rows_->setColumnCount(2);
   rows_->setHeaderHidden(true);
   rows_->setRootIsDecorated(false);
@@ -39,7 +39,7 @@ PinsList::PinsList(PinsModel* model, QWidget* parent)
   rows_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
   rows_->header()->setSectionResizeMode(cross_column, QHeaderView::ResizeToContents);
   rows_->installEventFilter(this);
-  all_->setToolTip(tr("Let the recorder drop all of them again when it needs the room"));
+  all_->setToolTip(QStringLiteral("Let the recorder drop all of them again when it needs the room"));
   all_->setAutoDefault(false);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(6, 6, 6, 6);
@@ -60,17 +60,18 @@ void PinsList::fill() {
   rows_->clear();
   for (const Pin& pin : model_->pins()) {
     auto* item = new QTreeWidgetItem(rows_, {pin.text, QStringLiteral("✕")});
-    item->setToolTip(0, tr("Show %1 (Enter)").arg(pin.text));
-    item->setToolTip(cross_column, tr("Unpin %1 (Delete)").arg(pin.name));
-    item->setData(cross_column, Qt::AccessibleTextRole, tr("Unpin %1").arg(pin.name));
+    item->setToolTip(0, QStringLiteral("Show %1 (Enter)").arg(pin.text));
+    item->setToolTip(cross_column, QStringLiteral("Unpin %1 (Delete)").arg(pin.name));
+    item->setData(cross_column, Qt::AccessibleTextRole, QStringLiteral("Unpin %1").arg(pin.name));
   }
   const int count = rows_->topLevelItemCount();
   if (count > 0) rows_->setCurrentItem(rows_->topLevelItem(std::min(before, count - 1)));
   rows_->setVisible(count > 0);
   all_->setVisible(count > 0);
   hint_->setText(
-      count > 0 ? tr("Kept however old they get. Enter shows one, Delete unpins it.")
-                : tr("Nothing is pinned. Pin (Alt+P) keeps the value that is shown, however old it gets."));
+      count > 0 ? QStringLiteral("Kept however old they get. Enter shows one, Delete unpins it.")
+                : QStringLiteral(
+                      "Nothing is pinned. Pin (Alt+P) keeps the value that is shown, however old it gets."));
 }
 
 void PinsList::openBelow(const QWidget* widget, TensorId tensor) {

@@ -25,13 +25,13 @@ SliceBar::SliceBar(TensorModel* model, QWidget* parent) : QWidget(parent), model
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(6);
   rows_ = new QComboBox(this);
-  rows_->setAccessibleName(tr("Axis shown as rows"));
-  rows_->setToolTip(tr("The axis that is shown as rows"));
+  rows_->setAccessibleName(QStringLiteral("Axis shown as rows"));
+  rows_->setToolTip(QStringLiteral("The axis that is shown as rows"));
   columns_ = new QComboBox(this);
-  columns_->setAccessibleName(tr("Axis shown as columns"));
-  columns_->setToolTip(tr("The axis that is shown as columns"));
-  group({new QLabel(tr("rows")), rows_});
-  group({new QLabel(tr("columns")), columns_});
+  columns_->setAccessibleName(QStringLiteral("Axis shown as columns"));
+  columns_->setToolTip(QStringLiteral("The axis that is shown as columns"));
+  group({new QLabel(QStringLiteral("rows")), rows_});
+  group({new QLabel(QStringLiteral("columns")), columns_});
   connect(rows_, &QComboBox::activated, this, &SliceBar::chooseAxes);
   connect(columns_, &QComboBox::activated, this, &SliceBar::chooseAxes);
   connect(model, &TensorModel::layoutChanged, this, &SliceBar::update);
@@ -96,7 +96,7 @@ void SliceBar::rebuild() {
   columns_->clear();
   int row = -1, column = -1;
   for (std::size_t axis = 0; axis < shape_.size(); ++axis) {
-    const QString text = tr("axis %1 (%2)").arg(axis).arg(shape_[axis]);
+    const QString text = QStringLiteral("axis %1 (%2)").arg(axis).arg(shape_[axis]);
     rows_->addItem(text);
     columns_->addItem(text);
     if (!shown_[axis]) continue;
@@ -112,13 +112,13 @@ void SliceBar::rebuild() {
     if (shown_[axis]) continue;
     Cut cut{static_cast<int>(axis), new QSpinBox, new QSlider(Qt::Horizontal)};
     const int last = clampToInt(std::max<std::int64_t>(shape_[axis] - 1, 0));
-    auto* label = new QLabel(tr("axis %1").arg(axis));
+    auto* label = new QLabel(QStringLiteral("axis %1").arg(axis));
     label->setBuddy(cut.box);
     cut.box->setRange(0, last);
     cut.box->setSuffix(QStringLiteral(" / %1").arg(shape_[axis]));
     cut.box->setWrapping(true);
-    cut.box->setAccessibleName(tr("Index of axis %1").arg(axis));
-    cut.box->setToolTip(tr("Which index of axis %1 is shown, of %2").arg(axis).arg(shape_[axis]));
+    cut.box->setAccessibleName(QStringLiteral("Index of axis %1").arg(axis));
+    cut.box->setToolTip(QStringLiteral("Which index of axis %1 is shown, of %2").arg(axis).arg(shape_[axis]));
     cut.slider->setRange(0, last);
     cut.slider->setFixedWidth(64);
     cut.slider->setAccessibleName(cut.box->accessibleName());

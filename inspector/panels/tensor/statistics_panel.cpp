@@ -63,7 +63,7 @@ QList<std::pair<QString, QString>> statisticsTexts(const TensorModel& model) {
 
 QString subnormalNote(const protocol::Statistics& statistics) {
   if (statistics.subnormals == 0 || statistics.count == 0) return {};
-  return StatisticsPanel::tr(
+  return QStringLiteral(
              "%1 subnormal numbers: arithmetic on them is slow; tf.set_flush_denormal(True) flushes them")
       .arg(subnormalShare(statistics));
 }
@@ -75,7 +75,7 @@ QString statisticsLine(const TensorModel& model) {
   if (s->nan) parts << QStringLiteral("%1 NaN").arg(countText(s->nan));
   if (const std::uint64_t infinite = s->positive_infinity + s->negative_infinity)
     parts << QStringLiteral("%1 Inf").arg(countText(infinite));
-  if (s->subnormals) parts << StatisticsPanel::tr("%1 subnormal, slow").arg(subnormalShare(*s));
+  if (s->subnormals) parts << QStringLiteral("%1 subnormal, slow").arg(subnormalShare(*s));
   if (s->finite) {
     const Notation notation = notationOf(*s, line_digits);
     parts << QStringLiteral("%1 … %2").arg(notation.text(s->minimum), notation.text(s->maximum))
@@ -89,7 +89,7 @@ QString statisticsLine(const TensorModel& model) {
 class StatisticsPanel::Bars : public QWidget {
  public:
   explicit Bars(TensorModel* model, QWidget* parent) : QWidget(parent), model_(model) {
-    setAccessibleName(tr("Histogram"));
+    setAccessibleName(QStringLiteral("Histogram"));
   }
   QSize sizeHint() const override { return {0, 56}; }  // less where the figures need the room
 
@@ -176,7 +176,7 @@ void StatisticsPanel::update() {
   }
   const bool kept = statistics && statistics->source == "kept statistics";
   QStringList notes;
-  if (kept) notes << tr("Kept figures: the values themselves are gone.");
+  if (kept) notes << QStringLiteral("Kept figures: the values themselves are gone.");
   if (statistics)
     if (const QString note = subnormalNote(*statistics); !note.isEmpty()) notes << note;
   note_->setText(notes.join(QLatin1Char('\n')));

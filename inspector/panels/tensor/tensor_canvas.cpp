@@ -39,7 +39,7 @@ TensorCanvas::TensorCanvas(TensorModel* model, QWidget* parent)
                }),
       heat_(model, [this] { requestFrame(); }),
       histogram_(model, [this] { requestFrame(); }) {
-  setAccessibleName(tr("Tensor values"));
+  setAccessibleName(QStringLiteral("Tensor values"));
   connect(model, &TensorModel::layoutChanged, this, &TensorCanvas::layoutChanged);
   connect(model, &TensorModel::tileChanged, this, &TensorCanvas::valuesChanged);
   connect(model, &TensorModel::statisticsChanged, this, &TensorCanvas::valuesChanged);
@@ -108,18 +108,19 @@ QString TensorCanvas::sentence() const {
   if (!model_->problem().isEmpty() && !(mode_ == TensorMode::histogram && model_->statistics()))
     return model_->problem();
   if (!model_->tensor()) {
-    if (model_->session()->recordCount() == 0) return tr("No op has run yet.");
-    return tr("Nothing to show here: this record has no tensor.");
+    if (model_->session()->recordCount() == 0) return QStringLiteral("No op has run yet.");
+    return QStringLiteral("Nothing to show here: this record has no tensor.");
   }
   if (elementCount(model_->shape()) == 0)
-    return tr("This tensor is empty: its shape %1 has no elements.").arg(shapeText(model_->shape()));
+    return QStringLiteral("This tensor is empty: its shape %1 has no elements.")
+        .arg(shapeText(model_->shape()));
   if (mode_ == TensorMode::histogram && !model_->statistics() && !model_->statisticsProblem().isEmpty())
     return model_->statisticsProblem();
   const bool here = mode_ == TensorMode::histogram ? model_->statistics() != nullptr
                     : model_->images()             ? model_->imageTile() != nullptr
                                                    : model_->tile() != nullptr;
   if (here) return {};
-  return model_->progress().isEmpty() ? tr("Fetching the values …") : model_->progress();
+  return model_->progress().isEmpty() ? QStringLiteral("Fetching the values …") : model_->progress();
 }
 
 QString TensorCanvas::sourceText() const {
@@ -144,7 +145,7 @@ void TensorCanvas::drawScalar(CanvasPainter& painter) {
   painter.textIn(number, text, size, painter.theme().text, Qt::AlignHCenter, FontRole::bold);
   if (both)
     painter.textIn(QRectF(0, number.bottom(), room.width(), kind_height),
-                   tr("scalar · %1").arg(QString::fromStdString(model_->tile()->dtype)), 12,
+                   QStringLiteral("scalar · %1").arg(QString::fromStdString(model_->tile()->dtype)), 12,
                    painter.theme().faintText);
 }
 
@@ -168,7 +169,8 @@ void TensorCanvas::paintCanvas(CanvasPainter& painter) {
   painter.textIn(inner, left, 12, theme.text, Qt::AlignLeft);
   const double taken = left.isEmpty() ? 0 : painter.textWidth(left, 12) + 12;
   painter.textIn(inner.adjusted(std::min(taken, inner.width()), 0, 0, 0),
-                 model_->loading() ? tr("loading …") : sourceText(), 11, theme.faintText, Qt::AlignRight);
+                 model_->loading() ? QStringLiteral("loading …") : sourceText(), 11, theme.faintText,
+                 Qt::AlignRight);
 }
 
 void TensorCanvas::copy() {
@@ -176,12 +178,12 @@ void TensorCanvas::copy() {
   if (mode_ != TensorMode::numbers || !model_->tensor()) return;
   if (showsScalar()) {
     QGuiApplication::clipboard()->setText(scalarText());
-    emit copied(tr("Copied %1.").arg(scalarText()));
+    emit copied(QStringLiteral("Copied %1.").arg(scalarText()));
     return;
   }
   if (!range) return;
   if (range->rows() > most_copied / range->columns()) {
-    emit copied(tr("%1×%2 values are too many to copy: at most %3.")
+    emit copied(QStringLiteral("%1×%2 values are too many to copy: at most %3.")
                     .arg(range->rows())
                     .arg(range->columns())
                     .arg(countText(most_copied)));
@@ -199,7 +201,7 @@ void TensorCanvas::copy() {
       get, this, [this](const protocol::Tile& tile) { takeCopy(tile); },
       [this](const protocol::Failure& failure) { emit copied(QString::fromStdString(failure.reason)); },
       QStringLiteral("tensor/copy"));
-  if (!asked) emit copied(tr("The session has ended: these values can no longer be fetched."));
+  if (!asked) emit copied(QStringLiteral("The session has ended: these values can no longer be fetched."));
 }
 
 void TensorCanvas::selectNumber(std::int64_t row, std::int64_t column) {
@@ -216,7 +218,7 @@ void TensorCanvas::tellSelection() {
 void TensorCanvas::takeCopy(const protocol::Tile& tile) {
   if (static_cast<std::int64_t>(tile.values.size()) != tile.rows * tile.columns) return;
   QGuiApplication::clipboard()->setText(tabSeparated(tile));
-  emit copied(tr("Copied %1×%2 values.").arg(tile.rows).arg(tile.columns));
+  emit copied(QStringLiteral("Copied %1×%2 values.").arg(tile.rows).arg(tile.columns));
 }
 
 void TensorCanvas::mousePressEvent(QMouseEvent* event) {

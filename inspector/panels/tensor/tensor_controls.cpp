@@ -64,11 +64,12 @@ void TensorControls::makeModes() {
   auto* row = new QHBoxLayout(segment);
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(0);
-  addMode(row, tr("Numbers"), TensorMode::numbers, Qt::ALT | Qt::Key_1, tr("The values as numbers"));
-  addMode(row, tr("Heat map"), TensorMode::heatMap, Qt::ALT | Qt::Key_2,
-          tr("Heat map: the values as colours"));
-  addMode(row, tr("Histogram"), TensorMode::histogram, Qt::ALT | Qt::Key_3,
-          tr("Histogram: how the values are spread"));
+  addMode(row, QStringLiteral("Numbers"), TensorMode::numbers, Qt::ALT | Qt::Key_1,
+          QStringLiteral("The values as numbers"));
+  addMode(row, QStringLiteral("Heat map"), TensorMode::heatMap, Qt::ALT | Qt::Key_2,
+          QStringLiteral("Heat map: the values as colours"));
+  addMode(row, QStringLiteral("Histogram"), TensorMode::histogram, Qt::ALT | Qt::Key_3,
+          QStringLiteral("Histogram: how the values are spread"));
   layout()->addWidget(segment);
   options_ = new QStackedWidget(this);
   options_->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
@@ -79,10 +80,11 @@ void TensorControls::makeModes() {
 
 void TensorControls::makeScale() {
   scale_ = new QComboBox(this);
-  scale_->addItems({tr("Automatic"), tr("Sequential"), tr("Diverging")});
-  scale_->setAccessibleName(tr("Colour scale"));
-  QAction* const action = addAction(tr("Next colour scale"), Qt::ALT | Qt::Key_O,
-                                    tr("Colours: from minimum to maximum, or to both sides of zero"));
+  scale_->addItems({QStringLiteral("Automatic"), QStringLiteral("Sequential"), QStringLiteral("Diverging")});
+  scale_->setAccessibleName(QStringLiteral("Colour scale"));
+  QAction* const action =
+      addAction(QStringLiteral("Next colour scale"), Qt::ALT | Qt::Key_O,
+                QStringLiteral("Colours: from minimum to maximum, or to both sides of zero"));
   scale_->setToolTip(action->toolTip());
   connect(action, &QAction::triggered, scale_,
           [this] { scale_->setCurrentIndex((scale_->currentIndex() + 1) % scale_->count()); });
@@ -92,8 +94,8 @@ void TensorControls::makeScale() {
 }
 
 void TensorControls::makeLogarithmic() {
-  QAction* const action =
-      addAction(tr("Logarithmic"), Qt::ALT | Qt::Key_L, tr("Counts on a logarithmic scale"));
+  QAction* const action = addAction(QStringLiteral("Logarithmic"), Qt::ALT | Qt::Key_L,
+                                    QStringLiteral("Counts on a logarithmic scale"));
   action->setCheckable(true);
   logarithmic_ = new QToolButton(this);
   logarithmic_->setDefaultAction(action);
@@ -103,13 +105,13 @@ void TensorControls::makeLogarithmic() {
 
 void TensorControls::makeReshape() {
   reshape_ = new QLineEdit(this);
-  reshape_->setPlaceholderText(tr("reshape: 28×28×196 or 28,28"));
+  reshape_->setPlaceholderText(QStringLiteral("reshape: 28×28×196 or 28,28"));
   reshape_->setClearButtonEnabled(true);
-  reshape_->setAccessibleName(tr("Reshape"));
+  reshape_->setAccessibleName(QStringLiteral("Reshape"));
   setReshapeWidth();
-  QAction* const action =
-      addAction(tr("Reshape"), Qt::ALT | Qt::Key_R,
-                tr("Look at the values in another shape; “28,28” makes images of a matrix' columns"));
+  QAction* const action = addAction(
+      QStringLiteral("Reshape"), Qt::ALT | Qt::Key_R,
+      QStringLiteral("Look at the values in another shape; “28,28” makes images of a matrix' columns"));
   reshape_->setToolTip(action->toolTip());
   connect(action, &QAction::triggered, reshape_, [this] {
     reshape_->setFocus(Qt::ShortcutFocusReason);
@@ -137,7 +139,8 @@ void TensorControls::changeEvent(QEvent* event) {
 }
 
 void TensorControls::makePins() {
-  pin_ = addAction(tr("Pin"), Qt::ALT | Qt::Key_P, tr("Keep the value that is shown, however old it gets"));
+  pin_ = addAction(QStringLiteral("Pin"), Qt::ALT | Qt::Key_P,
+                   QStringLiteral("Keep the value that is shown, however old it gets"));
   pin_->setCheckable(true);
   connect(pin_, &QAction::triggered, this, [this](bool on) {
     if (const TensorChip* chip = model_->chip()) on ? pins_->pin(*chip) : pins_->unpin(chip->info.id);
@@ -145,8 +148,8 @@ void TensorControls::makePins() {
   });
   auto* pin = new SegmentButton(this);
   pin->setDefaultAction(pin_);
-  QAction* const open = addAction(tr("Pinned values…"), Qt::ALT | Qt::SHIFT | Qt::Key_P,
-                                  tr("All pinned values: show one, or unpin it"));
+  QAction* const open = addAction(QStringLiteral("Pinned values…"), Qt::ALT | Qt::SHIFT | Qt::Key_P,
+                                  QStringLiteral("All pinned values: show one, or unpin it"));
   open_list_ = new SegmentButton(this);
   open_list_->setDefaultAction(open);
   list_ = new PinsList(pins_, this);
@@ -183,7 +186,7 @@ void TensorControls::pinsChanged() {
   pin_->setEnabled(shown != nullptr);
   pin_->setChecked(shown && pins_->pinned(shown->id));
   const auto count = static_cast<quint64>(pins_->pins().size());
-  open_list_->defaultAction()->setIconText(tr("%1 pinned ▾").arg(countText(count)));
+  open_list_->defaultAction()->setIconText(QStringLiteral("%1 pinned ▾").arg(countText(count)));
   layout()->invalidate();
 }
 

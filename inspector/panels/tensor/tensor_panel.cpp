@@ -8,9 +8,9 @@ PanelDescriptor tensorPanel() {
   using Area = PanelPlace::Area;
   PanelDescriptor panel;
   panel.id = QStringLiteral("tensor");
-  panel.title = QObject::tr("Tensor");
+  panel.title = QStringLiteral("Tensor");
   panel.key = QKeySequence(Qt::CTRL | Qt::Key_3);
-  panel.tip = QObject::tr("Values of the tensors at the cursor");
+  panel.tip = QStringLiteral("Values of the tensors at the cursor");
   panel.places = {{workspace_debug, {Area::right, 1, 1, 0.31, 0.46}},
                   {workspace_present, {Area::right, 1, 0, 0.55, 0.30}},
                   {workspace_analyze, {Area::right, 1, 1, 0.31, 0.40}}};

@@ -9,14 +9,14 @@
 #include <QVBoxLayout>
 
 #include "inspector/model/format.h"
+#include "inspector/panels/branch_strip.h"
 #include "inspector/panels/tensor/element_link.h"
 #include "inspector/panels/tensor/pins_list.h"
 #include "inspector/panels/tensor/slice_bar.h"
 #include "inspector/panels/tensor/statistics_panel.h"
 #include "inspector/panels/tensor/tensor_canvas.h"
 #include "inspector/panels/tensor/tensor_controls.h"
-#include "inspector/panels/what_if/branch_strip.h"
-#include "inspector/panels/why/why_actions.h"
+#include "inspector/panels/why_actions.h"
 #include "inspector/ui/eliding_label.h"
 #include "inspector/ui/keyed_action.h"
 
@@ -50,7 +50,7 @@ struct TensorView::Private {
     chips->setExpanding(false);
     chips->setUsesScrollButtons(true);
     chips->setElideMode(Qt::ElideNone);  // what does not fit is reached by the bar's arrows
-    chips->setAccessibleName(tr("Tensors of this op"));
+    chips->setAccessibleName(QStringLiteral("Tensors of this op"));
     QObject::connect(chips, &QTabBar::currentChanged, model, &TensorModel::selectChip);
   }
 
@@ -70,12 +70,12 @@ struct TensorView::Private {
   }
 
   void makeCopy() {
-    auto* copy = new QAction(tr("Copy"), view);
-    setKey(copy, {QKeySequence::Copy}, tr("Copy the selected numbers, separated by tabs"));
+    auto* copy = new QAction(QStringLiteral("Copy"), view);
+    setKey(copy, {QKeySequence::Copy}, QStringLiteral("Copy the selected numbers, separated by tabs"));
     copy->setShortcutContext(Qt::WidgetShortcut);
     QObject::connect(copy, &QAction::triggered, canvas, &TensorCanvas::copy);
-    auto* all = new QAction(tr("Select all"), view);
-    setKey(all, {QKeySequence::SelectAll}, tr("Select all numbers"));
+    auto* all = new QAction(QStringLiteral("Select all"), view);
+    setKey(all, {QKeySequence::SelectAll}, QStringLiteral("Select all numbers"));
     all->setShortcutContext(Qt::WidgetShortcut);
     QObject::connect(all, &QAction::triggered, canvas, [this] { canvas->numbers().selectAll(); });
     canvas->addActions({copy, all});
@@ -90,7 +90,7 @@ struct TensorView::Private {
     QObject::connect(canvas, &TensorCanvas::copied, view,
                      [this](const QString& sentence) { tell(sentence); });
     QObject::connect(pins, &PinsModel::refused, view,
-                     [this](const QString& reason) { tell(tr("Not pinned: %1").arg(reason)); });
+                     [this](const QString& reason) { tell(QStringLiteral("Not pinned: %1").arg(reason)); });
   }
 
   QLayout* layOut() {
@@ -101,7 +101,7 @@ struct TensorView::Private {
     auto* layout = new QVBoxLayout;
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
-    layout->addWidget(new BranchStrip(model->session(), view));
+    layout->addWidget(new BranchStrip(*model->session(), view));
     layout->addWidget(chips);
     layout->addWidget(title);
     layout->addWidget(controls);
@@ -129,7 +129,7 @@ struct TensorView::Private {
       const TensorChip& chip = list[static_cast<std::size_t>(i)];
       chips->setTabText(i, QString(chip.label).replace(QLatin1Char('&'), QStringLiteral("&&")));
       chips->setTabToolTip(i, chip.available ? tensorText(model->session()->looked(chip.info))
-                                             : tr("%1: not there").arg(chip.label));
+                                             : QStringLiteral("%1: not there").arg(chip.label));
       chips->setTabTextColor(i, chip.available ? QColor() : faint);
     }
     chips->setCurrentIndex(model->currentChip());
@@ -146,10 +146,10 @@ struct TensorView::Private {
     const QString op = record ? opText(*record) : QString();
     if (chip->role == TensorRole::chosen) {
       if (!op.isEmpty()) parts << op;
-      if (chip->record) parts << tr("op %1").arg(countText(chip->record));
+      if (chip->record) parts << QStringLiteral("op %1").arg(countText(chip->record));
     } else {
-      const QString role =
-          chip->role == TensorRole::input ? tr("input %1").arg(chip->slot) : tr("output %1").arg(chip->slot);
+      const QString role = chip->role == TensorRole::input ? QStringLiteral("input %1").arg(chip->slot)
+                                                           : QStringLiteral("output %1").arg(chip->slot);
       parts << (op.isEmpty() ? role : QStringLiteral("%1, %2").arg(op, role));
     }
     if (!chip->info.dtype.empty())
@@ -190,11 +190,11 @@ struct TensorView::Private {
   }
 };
 
-TensorView::TensorView(Session* session, QWidget* parent)
+TensorView::TensorView(Session& session, QWidget* parent)
     : SessionPanel(session, parent), d_(std::make_unique<Private>()) {
   d_->view = this;
-  d_->model = new TensorModel(session, this);
-  d_->pins = new PinsModel(session, this);
+  d_->model = new TensorModel(&session, this);
+  d_->pins = new PinsModel(&session, this);
   d_->canvas = new TensorCanvas(d_->model, this);
   d_->canvas->setMinimumSize(80, 48);  // the controls above it are worth more in a small panel
   d_->makeChips();
@@ -208,7 +208,7 @@ TensorView::TensorView(Session* session, QWidget* parent)
   setLayout(d_->layOut());
   setFocusProxy(d_->canvas);
   d_->connectAll();
-  connect(session, &Session::elementPicked, this,
+  connect(&session, &Session::elementPicked, this,
           [this](const protocol::TensorInfo& tensor, const std::vector<std::int64_t>& element) {
             if (d_->model->tensor() && d_->model->tensor()->id == tensor.id)
               selectElement(*d_->model, *d_->canvas, element);
@@ -230,32 +230,33 @@ QList<QAction*> TensorView::menuActions() const {
 QList<HandledKeys> TensorView::handledKeys() const {
   const auto control = Qt::CTRL, shift = Qt::SHIFT;
   return {{{Qt::Key_Left, Qt::Key_Right, Qt::Key_Up, Qt::Key_Down},
-           tr("Numbers: another element; heat map: move it; histogram: another bar")},
+           QStringLiteral("Numbers: another element; heat map: move it; histogram: another bar")},
           {{shift | Qt::Key_Left, shift | Qt::Key_Right, shift | Qt::Key_Up, shift | Qt::Key_Down},
-           tr("Numbers: select more")},
+           QStringLiteral("Numbers: select more")},
           {{control | Qt::Key_Left, control | Qt::Key_Right, control | Qt::Key_Up, control | Qt::Key_Down},
-           tr("Numbers: to the edge")},
+           QStringLiteral("Numbers: to the edge")},
           {{control | shift | Qt::Key_Left, control | shift | Qt::Key_Right, control | shift | Qt::Key_Up,
             control | shift | Qt::Key_Down},
-           tr("Numbers: select up to the edge")},
-          {{Qt::Key_Home, Qt::Key_End}, tr("Numbers: to the row's first or last")},
-          {{control | Qt::Key_Home, control | Qt::Key_End}, tr("Numbers: to the first or last of all")},
-          {{Qt::Key_PageUp, Qt::Key_PageDown}, tr("Numbers: a page up or down")},
-          {{Qt::Key_Plus, Qt::Key_Equal}, tr("Heat map: zoom in")},
-          {{Qt::Key_Minus}, tr("Heat map: zoom out")},
-          {{Qt::Key_F}, tr("Heat map: show all of it")}};
+           QStringLiteral("Numbers: select up to the edge")},
+          {{Qt::Key_Home, Qt::Key_End}, QStringLiteral("Numbers: to the row's first or last")},
+          {{control | Qt::Key_Home, control | Qt::Key_End},
+           QStringLiteral("Numbers: to the first or last of all")},
+          {{Qt::Key_PageUp, Qt::Key_PageDown}, QStringLiteral("Numbers: a page up or down")},
+          {{Qt::Key_Plus, Qt::Key_Equal}, QStringLiteral("Heat map: zoom in")},
+          {{Qt::Key_Minus}, QStringLiteral("Heat map: zoom out")},
+          {{Qt::Key_F}, QStringLiteral("Heat map: show all of it")}};
 }
 
-void TensorView::setWhy(WhyActions* why) {
+void TensorView::setWhy(WhyActions& why) {
   auto* line = new QAction(this);
   line->setSeparator(true);
   d_->canvas->addAction(line);
-  d_->canvas->addActions(why->actions());
-  const auto tell = [this, model = why->model()] { model->setSubject(whySubject(*d_->model, *d_->canvas)); };
-  connect(d_->model, &TensorModel::chipsChanged, why, tell);
-  connect(d_->model, &TensorModel::layoutChanged, why, tell);
-  connect(d_->canvas, &TensorCanvas::selectionChanged, why, tell);
-  connect(d_->canvas, &TensorCanvas::modeChanged, why, tell);
+  d_->canvas->addActions(why.actions());
+  const auto tell = [this, model = why.model()] { model->setSubject(whySubject(*d_->model, *d_->canvas)); };
+  connect(d_->model, &TensorModel::chipsChanged, &why, tell);
+  connect(d_->model, &TensorModel::layoutChanged, &why, tell);
+  connect(d_->canvas, &TensorCanvas::selectionChanged, &why, tell);
+  connect(d_->canvas, &TensorCanvas::modeChanged, &why, tell);
   tell();
 }
 

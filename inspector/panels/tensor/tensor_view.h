@@ -26,13 +26,13 @@ class WhyActions;
 class TensorView : public SessionPanel {
   Q_OBJECT
  public:
-  explicit TensorView(Session* session, QWidget* parent = nullptr);
+  explicit TensorView(Session& session, QWidget* parent = nullptr);
   ~TensorView() override;
 
   QList<QAction*> menuActions() const override;
   QList<HandledKeys> handledKeys() const override;
   /// The questions stand in the context menu, and are asked about what is shown and selected here.
-  void setWhy(WhyActions* why);
+  void setWhy(WhyActions& why);
   TensorModel* model() const;
   PinsModel* pins() const;
   PinsList* pinsList() const;

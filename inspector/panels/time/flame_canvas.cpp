@@ -19,7 +19,7 @@ constexpr int wheel_row = 40;  // eighths of a degree: three rows a notch, as in
 
 FlameCanvas::FlameCanvas(ProfileModel* model, CellNames* cells, QWidget* parent)
     : CanvasWidget(parent), model_(model), cells_(cells), bar_(Qt::Vertical, this) {
-  setAccessibleName(tr("Flame of the ops' time"));
+  setAccessibleName(QStringLiteral("Flame of the ops' time"));
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   connect(model, &ProfileModel::flameChanged, this, &FlameCanvas::take);
@@ -90,7 +90,7 @@ std::size_t FlameCanvas::depthOf(std::size_t node) const {
 
 QString FlameCanvas::label(std::size_t node) const {
   const protocol::ProfileNode& one = at(node);
-  if (node == 0) return tr("all");
+  if (node == 0) return QStringLiteral("all");
   if (one.op)
     return roleGlyph(one.role) + u' ' + QString::fromStdString(one.name) +
            (one.device.empty() ? QString() : QStringLiteral(" · ") + QString::fromStdString(one.device));
@@ -98,12 +98,12 @@ QString FlameCanvas::label(std::size_t node) const {
   if (one.line == 0) {
     const QString place =
         placeText(one.cell, one.file, 0, [this](const QString& id) { return cells_->name(id); });
-    return place.isEmpty() ? tr("no line") : place;
+    return place.isEmpty() ? QStringLiteral("no line") : place;
   }
   const QString code = one.cell.empty()
                            ? QString()
                            : cells_->code(QString::fromStdString(one.cell), static_cast<int>(one.line));
-  return tr("line %1").arg(one.line) + (code.isEmpty() ? QString() : QStringLiteral(": ") + code);
+  return QStringLiteral("line %1").arg(one.line) + (code.isEmpty() ? QString() : QStringLiteral(": ") + code);
 }
 
 std::vector<QString> FlameCanvas::path(std::size_t node) const {
@@ -182,9 +182,10 @@ void FlameCanvas::paintCanvas(CanvasPainter& painter) {
   boxes_.clear();
   const Theme& theme = painter.theme();
   if (nodes_.empty() || at(0).total_ns <= 0) {
-    painter.paragraph(QRectF(QPointF(20, 0), painter.size() - QSizeF(40, 0)),
-                      model_->flame() ? tr("No op ran in this part of the run.") : model_->waitingText(), 13,
-                      theme.faintText);
+    painter.paragraph(
+        QRectF(QPointF(20, 0), painter.size() - QSizeF(40, 0)),
+        model_->flame() ? QStringLiteral("No op ran in this part of the run.") : model_->waitingText(), 13,
+        theme.faintText);
     return;
   }
   placeAll();
@@ -195,15 +196,15 @@ void FlameCanvas::paintCanvas(CanvasPainter& painter) {
 
 QStringList FlameCanvas::details(std::size_t node) const {
   const protocol::ProfileNode& one = at(node);
-  QStringList lines{label(node), tr("time\t%1").arg(durationText(one.total_ns))};
-  if (one.op) lines << tr("role\t%1").arg(roleText(one.role));
+  QStringList lines{label(node), QStringLiteral("time\t%1").arg(durationText(one.total_ns))};
+  if (one.op) lines << QStringLiteral("role\t%1").arg(roleText(one.role));
   if (node == 0 && model_->flame() && model_->flame()->pending > 0)
-    lines << tr("left out\t%1 ops on GPUs, whose times are not known yet")
+    lines << QStringLiteral("left out\t%1 ops on GPUs, whose times are not known yet")
                  .arg(countText(model_->flame()->pending));
-  lines << tr("calls\t%1").arg(countText(one.calls));
+  lines << QStringLiteral("calls\t%1").arg(countText(one.calls));
   if (one.slowest)
-    lines << tr("slowest\t%1, op %2").arg(durationText(one.max_ns), countText(one.slowest))
-          << tr("a click zooms in, a double click goes to the slowest");
+    lines << QStringLiteral("slowest\t%1, op %2").arg(durationText(one.max_ns), countText(one.slowest))
+          << QStringLiteral("a click zooms in, a double click goes to the slowest");
   return lines;
 }
 
@@ -319,7 +320,7 @@ void FlameCanvas::walkTo(std::size_t node) {
 
 void FlameCanvas::describe() {
   setAccessibleDescription(nodes_.empty() ? QString()
-                                          : tr("%1, %2, %3 calls")
+                                          : QStringLiteral("%1, %2, %3 calls")
                                                 .arg(label(walked_), durationText(at(walked_).total_ns),
                                                      countText(at(walked_).calls)));
 }

@@ -87,13 +87,13 @@ QString ProfileTable::nameOf(const protocol::ProfileRow& row) const {
       return roleGlyph(row.role) + u' ' + QString::fromStdString(row.name) +
              (row.device.empty() ? QString() : QStringLiteral(" · ") + QString::fromStdString(row.device));
     case ProfileGroup::scope:
-      return row.name.empty() ? tr("(no scope)") : QString::fromStdString(row.name);
+      return row.name.empty() ? QStringLiteral("(no scope)") : QString::fromStdString(row.name);
     case ProfileGroup::line:
     case ProfileGroup::cell:
       break;
   }
   QString text = placeText(row.cell, row.file, row.line, name);
-  if (text.isEmpty()) text = tr("(no line)");
+  if (text.isEmpty()) text = QStringLiteral("(no line)");
   const QString code = row.cell.empty() || row.line == 0
                            ? QString()
                            : cells_->code(QString::fromStdString(row.cell), static_cast<int>(row.line));
@@ -103,11 +103,11 @@ QString ProfileTable::nameOf(const protocol::ProfileRow& row) const {
 QString ProfileTable::untoldText(const protocol::ProfileRow& row) const {
   QStringList lines;
   if (row.pending > 0)
-    lines << tr("… of %1 of the calls the GPU has not told its time yet: they are in no sum.")
+    lines << QStringLiteral("… of %1 of the calls the GPU has not told its time yet: they are in no sum.")
                  .arg(countText(row.pending));
   if (row.lost > 0)
-    lines
-        << tr("Of %1 of the calls the GPU never told its time: they are in no sum.").arg(countText(row.lost));
+    lines << QStringLiteral("Of %1 of the calls the GPU never told its time: they are in no sum.")
+                 .arg(countText(row.lost));
   return lines.join(u'\n');
 }
 
@@ -135,9 +135,9 @@ QString ProfileTable::rowText(const protocol::ProfileRow& row, int column) const
     case max_column:
       return row.calls > untold ? durationText(row.max_ns) : time(0);
     case flops_column:
-      return row.flops > 0 && self > 0 ? rateText(row.flops / self, tr("FLOP")) : QString();
+      return row.flops > 0 && self > 0 ? rateText(row.flops / self, QStringLiteral("FLOP")) : QString();
     case bytes_column:
-      return row.bytes > 0 && self > 0 ? rateText(row.bytes / self, tr("B")) : QString();
+      return row.bytes > 0 && self > 0 ? rateText(row.bytes / self, QStringLiteral("B")) : QString();
     case roof_column:
       return row.roof_ns > 0 && self > 0 ? shareText(row.roof_ns / self) : QString();
     case bound_column:
@@ -183,7 +183,8 @@ QVariant ProfileTable::data(const QModelIndex& index, int role) const {
   if (role == Qt::ToolTipRole && index.column() != name_column && !gaps_) return untoldText(rows_[at]);
   if (role == Qt::ToolTipRole && index.column() == name_column)
     return this->index(index.row(), name_column).data().toString() +
-           tr("\nEnter, or a double click, goes to the longest: op %1.").arg(countText(slowest(index.row())));
+           QStringLiteral("\nEnter, or a double click, goes to the longest: op %1.")
+               .arg(countText(slowest(index.row())));
   if (role != Qt::DisplayRole && role != Qt::AccessibleTextRole) return {};
   return gaps_ ? gapRowText(gap_rows_[at], index.column()) : rowText(rows_[at], index.column());
 }
@@ -204,22 +205,22 @@ QVariant ProfileTable::headerData(int section, Qt::Orientation orientation, int 
       "Bytes read and written a second",
       "How near that comes to what the machine can do at its best",
       "What keeps it from being faster: arithmetic, the memory, or what every call costs"};
-  if (role == Qt::ToolTipRole) return tr(tips[section]);
+  if (role == Qt::ToolTipRole) return QString::fromUtf8(tips[section]);
   if (role != Qt::DisplayRole) return {};
-  if (gaps_ && section == name_column) return tr("Python between ops");
-  if (gaps_ && section == self_column) return tr("Time");
-  if (gaps_ && section == calls_column) return tr("Times");
+  if (gaps_ && section == name_column) return QStringLiteral("Python between ops");
+  if (gaps_ && section == self_column) return QStringLiteral("Time");
+  if (gaps_ && section == calls_column) return QStringLiteral("Times");
   if (section == name_column) switch (model_->rowsGroup()) {
       case ProfileGroup::line:
-        return tr("Line");
+        return QStringLiteral("Line");
       case ProfileGroup::cell:
-        return tr("Cell");
+        return QStringLiteral("Cell");
       case ProfileGroup::scope:
-        return tr("Scope");
+        return QStringLiteral("Scope");
       case ProfileGroup::op:
         break;
     }
-  return tr(titles[section]);
+  return QString::fromUtf8(titles[section]);
 }
 
 bool ProfileTable::canFetchMore(const QModelIndex& parent) const {

@@ -38,7 +38,7 @@ QString powerText(double value) {
 }  // namespace
 
 RooflineCanvas::RooflineCanvas(ProfileModel* model, QWidget* parent) : CanvasWidget(parent), model_(model) {
-  setAccessibleName(tr("Roofline of the ops"));
+  setAccessibleName(QStringLiteral("Roofline of the ops"));
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   for (const auto signal : {&ProfileModel::totalsChanged, &ProfileModel::peaksChanged})
@@ -95,8 +95,9 @@ void RooflineCanvas::drawAxes(CanvasPainter& painter, const Reach& reach) {
   }
   painter.outline(plot, theme.axis);
   painter.textIn(QRectF(plot.left(), plot.bottom() + 16, plot.width(), 14),
-                 tr("operations per byte (FLOP/B)"), roof_text, theme.text);
-  painter.textIn(QRectF(4, 4, plot.width(), 16), tr("GFLOP/s"), roof_text, theme.text, Qt::AlignLeft);
+                 QStringLiteral("operations per byte (FLOP/B)"), roof_text, theme.text);
+  painter.textIn(QRectF(4, 4, plot.width(), 16), QStringLiteral("GFLOP/s"), roof_text, theme.text,
+                 Qt::AlignLeft);
 }
 
 void RooflineCanvas::drawRoofs(CanvasPainter& painter, const Reach& reach) {
@@ -104,8 +105,9 @@ void RooflineCanvas::drawRoofs(CanvasPainter& painter, const Reach& reach) {
   const Theme& theme = painter.theme();
   if (!hasRoofs(peaks)) {
     const QString text = peaks && !peaks->problem.empty() ? QString::fromStdString(peaks->problem)
-                         : peaks && peaks->known          ? tr("What the machine can do was measured as 0.")
-                                                          : tr("The machine is being measured …");
+                         : peaks && peaks->known
+                             ? QStringLiteral("What the machine can do was measured as 0.")
+                             : QStringLiteral("The machine is being measured …");
     painter.textIn(QRectF(reach.plot.left() + 8, 4, reach.plot.width() - 8, 16), text, roof_text,
                    theme.warning.stroke, Qt::AlignRight);
     return;
@@ -180,8 +182,10 @@ void RooflineCanvas::nameRoofs(CanvasPainter& painter, const Reach& reach) {
     if (places.empty()) places.push_back({corner.x() - width - 6, corner.y() + (above ? -17 : 2)});
     say(text, places);
   };
-  along(peaks->float32_gflops, tr("float32: %1").arg(rateText(peaks->float32_gflops, tr("FLOP"))), true);
-  along(peaks->float64_gflops, tr("float64: %1").arg(rateText(peaks->float64_gflops, tr("FLOP"))), false);
+  along(peaks->float32_gflops,
+        QStringLiteral("float32: %1").arg(rateText(peaks->float32_gflops, QStringLiteral("FLOP"))), true);
+  along(peaks->float64_gflops,
+        QStringLiteral("float64: %1").arg(rateText(peaks->float64_gflops, QStringLiteral("FLOP"))), false);
   // Beside the slopes, from where they come into sight: to the right of memory's, to the left of the cache's.
   const auto beside = [&](double rate, const QString& text, bool right) {
     const double width = painter.textWidth(text, roof_text);
@@ -196,8 +200,10 @@ void RooflineCanvas::nameRoofs(CanvasPainter& painter, const Reach& reach) {
     }
     say(text, places);
   };
-  beside(peaks->memory_gbytes, tr("memory: %1").arg(rateText(peaks->memory_gbytes, tr("B"))), true);
-  beside(peaks->cache_gbytes, tr("cache: %1").arg(rateText(peaks->cache_gbytes, tr("B"))), false);
+  beside(peaks->memory_gbytes,
+         QStringLiteral("memory: %1").arg(rateText(peaks->memory_gbytes, QStringLiteral("B"))), true);
+  beside(peaks->cache_gbytes,
+         QStringLiteral("cache: %1").arg(rateText(peaks->cache_gbytes, QStringLiteral("B"))), false);
 }
 
 void RooflineCanvas::drawPoints(CanvasPainter& painter, const Reach& reach) {
@@ -239,9 +245,11 @@ void RooflineCanvas::drawPoints(CanvasPainter& painter, const Reach& reach) {
   }
   QStringList left_out;
   if (moved > 0)
-    left_out << tr("%1 of the time went into what does no arithmetic").arg(shareText(moved / whole));
+    left_out
+        << QStringLiteral("%1 of the time went into what does no arithmetic").arg(shareText(moved / whole));
   if (on_gpus > 0)
-    left_out << tr("%1 into ops on GPUs, which were not measured").arg(shareText(on_gpus / whole));
+    left_out
+        << QStringLiteral("%1 into ops on GPUs, which were not measured").arg(shareText(on_gpus / whole));
   if (left_out.isEmpty()) return;
   const QString rest = left_out.join(QStringLiteral(", "));
   const QPointF corner = reach.plot.bottomRight() - QPointF(painter.textWidth(rest, roof_text) + 8, 18);
@@ -291,14 +299,15 @@ const protocol::ProfileRow* RooflineCanvas::rowOf(int point) const {
 
 QStringList RooflineCanvas::details(const protocol::ProfileRow& row) const {
   const auto time = static_cast<double>(row.self_ns);
-  QStringList lines{
-      roleGlyph(row.role) + u' ' + QString::fromStdString(row.name),
-      tr("time\t%1, %2 calls").arg(durationText(row.self_ns), countText(row.calls)),
-      tr("rate\t%1, %2").arg(rateText(row.flops / time, tr("FLOP")), rateText(row.bytes / time, tr("B"))),
-      tr("work\t%1 operations per byte").arg(row.flops / row.bytes, 0, 'g', 3)};
+  QStringList lines{roleGlyph(row.role) + u' ' + QString::fromStdString(row.name),
+                    QStringLiteral("time\t%1, %2 calls").arg(durationText(row.self_ns), countText(row.calls)),
+                    QStringLiteral("rate\t%1, %2")
+                        .arg(rateText(row.flops / time, QStringLiteral("FLOP")),
+                             rateText(row.bytes / time, QStringLiteral("B"))),
+                    QStringLiteral("work\t%1 operations per byte").arg(row.flops / row.bytes, 0, 'g', 3)};
   if (row.roof_ns > 0)
-    lines << tr("roof\t%1 of what the machine can").arg(shareText(row.roof_ns / time))
-          << tr("bound by\t%1").arg(boundText(row.bound));
+    lines << QStringLiteral("roof\t%1 of what the machine can").arg(shareText(row.roof_ns / time))
+          << QStringLiteral("bound by\t%1").arg(boundText(row.bound));
   return lines;
 }
 

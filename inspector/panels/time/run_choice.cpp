@@ -8,8 +8,8 @@ namespace tapedeck::inspector {
 RunsBox::RunsBox(ProfileModel* model, CellNames* cells, QWidget* parent)
     : QComboBox(parent), model_(model), cells_(cells) {
   setObjectName(QStringLiteral("timeRuns"));
-  setAccessibleName(tr("Which run the panel is about"));
-  setToolTip(tr("Which run of a cell the panel is about (N next, P previous, E everything)"));
+  setAccessibleName(QStringLiteral("Which run the panel is about"));
+  setToolTip(QStringLiteral("Which run of a cell the panel is about (N next, P previous, E everything)"));
   setSizeAdjustPolicy(QComboBox::AdjustToContents);
   setFocusPolicy(Qt::TabFocus);
   connect(this, &QComboBox::activated, this, [this](int at) {
@@ -24,12 +24,13 @@ RunsBox::RunsBox(ProfileModel* model, CellNames* cells, QWidget* parent)
 
 void RunsBox::look() {
   syncing_ = true;
-  QStringList texts{tr("Everything")};
+  QStringList texts{QStringLiteral("Everything")};
   for (const protocol::ProfileRun& run : model_->runs()) {
-    const QString name = run.cell.empty() ? tr("program") : cells_->name(QString::fromStdString(run.cell));
-    texts << (run.number ? tr("%1, run %2 (%3)").arg(name).arg(run.number)
+    const QString name =
+        run.cell.empty() ? QStringLiteral("program") : cells_->name(QString::fromStdString(run.cell));
+    texts << (run.number ? QStringLiteral("%1, run %2 (%3)").arg(name).arg(run.number)
                          : QStringLiteral("%1 (%3)").arg(name))
-                 .arg(run.running ? tr("running") : durationText(run.to_ns - run.from_ns));
+                 .arg(run.running ? QStringLiteral("running") : durationText(run.to_ns - run.from_ns));
   }
   QStringList there;
   for (int i = 0; i < count(); ++i) there << itemText(i);
@@ -44,7 +45,7 @@ void RunsBox::look() {
 RunSentence::RunSentence(ProfileModel* model, CellNames* cells, QWidget* parent)
     : QLabel(parent), model_(model), cells_(cells) {
   setObjectName(QStringLiteral("timeSummary"));
-  setAccessibleName(tr("Summary of the time"));
+  setAccessibleName(QStringLiteral("Summary of the time"));
   setWordWrap(true);
   setTextInteractionFlags(Qt::TextSelectableByMouse);
   setContentsMargins(8, 2, 8, 4);
@@ -56,10 +57,10 @@ RunSentence::RunSentence(ProfileModel* model, CellNames* cells, QWidget* parent)
 }
 
 QString RunSentence::wholeText() const {
-  if (model_->selection()) return tr("the selection");
-  if (model_->run() < 0) return tr("everything");
+  if (model_->selection()) return QStringLiteral("the selection");
+  if (model_->run() < 0) return QStringLiteral("everything");
   const std::string cell = model_->cell();
-  return cell.empty() ? tr("the program") : cells_->name(QString::fromStdString(cell));
+  return cell.empty() ? QStringLiteral("the program") : cells_->name(QString::fromStdString(cell));
 }
 
 void RunSentence::look() {
@@ -68,8 +69,9 @@ void RunSentence::look() {
   if (!overview || overview->total == 0 || !model_->overviewFits()) return setText(model_->waitingText());
   const CellName name = [this](const QString& id) { return cells_->name(id); };
   const QString text = profileSentence(*overview, wholeText(), name, model_->cell());
-  setText(model_->indexed() < 1 ? tr("Looking at the records, %1. ").arg(shareText(model_->indexed())) + text
-                                : text);
+  setText(model_->indexed() < 1
+              ? QStringLiteral("Looking at the records, %1. ").arg(shareText(model_->indexed())) + text
+              : text);
 }
 
 }  // namespace tapedeck::inspector

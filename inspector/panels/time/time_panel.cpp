@@ -7,9 +7,9 @@ namespace tapedeck::inspector {
 PanelDescriptor timePanel() {
   PanelDescriptor panel;
   panel.id = QStringLiteral("time");
-  panel.title = QObject::tr("Time");
+  panel.title = QStringLiteral("Time");
   panel.key = QKeySequence(Qt::ALT | Qt::Key_5);
-  panel.tip = QObject::tr("Where the time of a run went: a track of its ops, a flame, totals, and roofs");
+  panel.tip = QStringLiteral("Where the time of a run went: a track of its ops, a flame, totals, and roofs");
   panel.places = {{workspace_analyze, {PanelPlace::Area::right, 0, 0, 0.62, 0.50}}};
   panel.minimum = QSize(300, 180);
   panel.create = [](const PanelContext& context) { return new TimeView(context.session, context.cells); };

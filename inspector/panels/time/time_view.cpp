@@ -21,9 +21,11 @@
 namespace tapedeck::inspector {
 
 struct TimeView::Private {
-  TimeView* view = nullptr;
-  Session* session = nullptr;
-  CellNames* cells = nullptr;
+  Private(TimeView* view, Session& session, CellNames& cells) : view(view), session(session), cells(cells) {}
+
+  TimeView* view;
+  Session& session;
+  CellNames& cells;
   ProfileModel* model = nullptr;
   TrackCanvas* track = nullptr;
   FlameCanvas* flame = nullptr;
@@ -44,10 +46,11 @@ struct TimeView::Private {
   };
   /// In ProfilePage's order.
   static QList<PageText> pageTexts() {
-    return {{tr("Track"), Qt::Key_T, tr("The ops over time")},
-            {tr("Flame"), Qt::Key_L, tr("The time by scope or line")},
-            {tr("Totals"), Qt::Key_O, tr("A table of the time by op, line, cell or scope")},
-            {tr("Roofline"), Qt::Key_R, tr("The ops under what the machine can do")}};
+    return {{QStringLiteral("Track"), Qt::Key_T, QStringLiteral("The ops over time")},
+            {QStringLiteral("Flame"), Qt::Key_L, QStringLiteral("The time by scope or line")},
+            {QStringLiteral("Totals"), Qt::Key_O,
+             QStringLiteral("A table of the time by op, line, cell or scope")},
+            {QStringLiteral("Roofline"), Qt::Key_R, QStringLiteral("The ops under what the machine can do")}};
   }
   void makeBar(QVBoxLayout* layout);
   void makeActions();
@@ -64,7 +67,7 @@ struct TimeView::Private {
   void enter();
   void askTrace();
   CellName cellName() const {
-    return [names = cells](const QString& id) { return names->name(id); };
+    return [names = &cells](const QString& id) { return names->name(id); };
   }
 };
 
@@ -79,9 +82,9 @@ void TimeView::Private::makeBar(QVBoxLayout* layout) {
     tips << QStringLiteral("%1 (%2)").arg(page.tip, page.key.toString(QKeySequence::NativeText));
   }
   bar->addWidget(segmentRow(pageButtons, names, tips, view));
-  bar->addWidget(new RunsBox(model, cells, view));
+  bar->addWidget(new RunsBox(model, &cells, view));
   layout->addLayout(bar);
-  summary = new RunSentence(model, cells, view);
+  summary = new RunSentence(model, &cells, view);
   layout->addWidget(summary);
 }
 
@@ -96,12 +99,15 @@ void TimeView::Private::makePageActions() {
   const QList<PageText> texts = pageTexts();
   for (int i = 0; i < texts.size(); ++i)
     add(texts[i].name, {texts[i].key}, texts[i].tip, [this, i] { setPage(static_cast<ProfilePage>(i)); });
-  add(tr("Next grouping"), {Qt::Key_G},
-      tr("Totals by the next of op, line, cell, scope, Python; the flame by scope or line"),
+  add(QStringLiteral("Next grouping"), {Qt::Key_G},
+      QStringLiteral("Totals by the next of op, line, cell, scope, Python; the flame by scope or line"),
       [this] { stepGroup(); });
-  add(tr("Next run"), {Qt::Key_N}, tr("The next run of a cell"), [this] { model->stepRun(1); });
-  add(tr("Previous run"), {Qt::Key_P}, tr("The previous run of a cell"), [this] { model->stepRun(-1); });
-  add(tr("All runs"), {Qt::Key_E}, tr("Everything that was recorded"), [this] { model->setRun(-1); });
+  add(QStringLiteral("Next run"), {Qt::Key_N}, QStringLiteral("The next run of a cell"),
+      [this] { model->stepRun(1); });
+  add(QStringLiteral("Previous run"), {Qt::Key_P}, QStringLiteral("The previous run of a cell"),
+      [this] { model->stepRun(-1); });
+  add(QStringLiteral("All runs"), {Qt::Key_E}, QStringLiteral("Everything that was recorded"),
+      [this] { model->setRun(-1); });
 }
 
 void TimeView::Private::makeActions() {
@@ -112,40 +118,48 @@ void TimeView::Private::makeActions() {
       (track->*slot)();
     };
   };
-  add(tr("Zoom in"), {Qt::Key_W, Qt::Key_Plus, Qt::Key_Equal}, tr("Show a shorter time in the track"),
-      on_track(&TrackCanvas::zoomIn));
-  add(tr("Zoom out"), {Qt::Key_S, Qt::Key_Minus}, tr("Show a longer time in the track"),
-      on_track(&TrackCanvas::zoomOut));
-  add(tr("Earlier"), {Qt::Key_A}, tr("Move the track to what was before"), on_track(&TrackCanvas::moveLeft));
-  add(tr("Later"), {Qt::Key_D}, tr("Move the track to what came then"), on_track(&TrackCanvas::moveRight));
-  add(tr("Fit"), {Qt::Key_F, Qt::Key_0}, tr("Show the whole run"), on_track(&TrackCanvas::fit));
-  add(tr("Cursor"), {Qt::Key_Home}, tr("Bring the cursor's op into the middle of the track"),
+  add(QStringLiteral("Zoom in"), {Qt::Key_W, Qt::Key_Plus, Qt::Key_Equal},
+      QStringLiteral("Show a shorter time in the track"), on_track(&TrackCanvas::zoomIn));
+  add(QStringLiteral("Zoom out"), {Qt::Key_S, Qt::Key_Minus},
+      QStringLiteral("Show a longer time in the track"), on_track(&TrackCanvas::zoomOut));
+  add(QStringLiteral("Earlier"), {Qt::Key_A}, QStringLiteral("Move the track to what was before"),
+      on_track(&TrackCanvas::moveLeft));
+  add(QStringLiteral("Later"), {Qt::Key_D}, QStringLiteral("Move the track to what came then"),
+      on_track(&TrackCanvas::moveRight));
+  add(QStringLiteral("Fit"), {Qt::Key_F, Qt::Key_0}, QStringLiteral("Show the whole run"),
+      on_track(&TrackCanvas::fit));
+  add(QStringLiteral("Cursor"), {Qt::Key_Home},
+      QStringLiteral("Bring the cursor's op into the middle of the track"),
       on_track(&TrackCanvas::centreCursor));
-  add(tr("Select what is shown"), {Qt::Key_V}, tr("All figures are then of the time that the track shows"),
+  add(QStringLiteral("Select what is shown"), {Qt::Key_V},
+      QStringLiteral("All figures are then of the time that the track shows"),
       on_track(&TrackCanvas::selectView));
-  clear = add(tr("Take the selection back"), {Qt::Key_X}, tr("All figures are of the whole run again"),
+  clear = add(QStringLiteral("Take the selection back"), {Qt::Key_X},
+              QStringLiteral("All figures are of the whole run again"),
               [this] { model->setSelection(std::nullopt); });
   clear->setEnabled(false);
-  add(tr("Next op"), {Qt::Key_J}, tr("Move the cursor to the next op"), [this] { session->stepCursor(1); });
-  add(tr("Previous op"), {Qt::Key_K}, tr("Move the cursor to the op before"),
-      [this] { session->stepCursor(-1); });
-  add(tr("Longest gap"), {Qt::Key_H}, tr("Go to where Python took the longest between two ops"),
-      [this] { goToLargestGap(); });
-  add(tr("Go to the slowest"), {Qt::Key_Return, Qt::Key_Enter},
-      tr("Move the cursor to the slowest op of what is chosen"), [this] { enter(); });
-  add(tr("Zoom the flame out"), {Qt::Key_Backspace}, tr("Show what the zoomed part is a part of"),
-      [this] { flame->zoomOut(); });
-  add(tr("Measure the machine"), {Qt::Key_M}, tr("Measure again what the machine can do, for half a second"),
+  add(QStringLiteral("Next op"), {Qt::Key_J}, QStringLiteral("Move the cursor to the next op"),
+      [this] { session.stepCursor(1); });
+  add(QStringLiteral("Previous op"), {Qt::Key_K}, QStringLiteral("Move the cursor to the op before"),
+      [this] { session.stepCursor(-1); });
+  add(QStringLiteral("Longest gap"), {Qt::Key_H},
+      QStringLiteral("Go to where Python took the longest between two ops"), [this] { goToLargestGap(); });
+  add(QStringLiteral("Go to the slowest"), {Qt::Key_Return, Qt::Key_Enter},
+      QStringLiteral("Move the cursor to the slowest op of what is chosen"), [this] { enter(); });
+  add(QStringLiteral("Zoom the flame out"), {Qt::Key_Backspace},
+      QStringLiteral("Show what the zoomed part is a part of"), [this] { flame->zoomOut(); });
+  add(QStringLiteral("Measure the machine"), {Qt::Key_M},
+      QStringLiteral("Measure again what the machine can do, for half a second"),
       [this] { model->measureAgain(); });
-  add(tr("Filter"), {QKeySequence::Find}, tr("Filter the totals"), [this] {
+  add(QStringLiteral("Filter"), {QKeySequence::Find}, QStringLiteral("Filter the totals"), [this] {
     setPage(ProfilePage::totals);
     totals->filter()->setFocus(Qt::ShortcutFocusReason);
     totals->filter()->selectAll();
   });
-  save = new QAction(tr("Export &time as Chrome trace…"), view);
+  save = new QAction(QStringLiteral("Export &time as Chrome trace…"), view);
   save->setObjectName(QStringLiteral("file.export_time"));
   setKey(save, {Qt::CTRL | Qt::ALT | Qt::Key_J},
-         tr("Write the run's ops as a JSON file for Perfetto or Chrome's tracing page"));
+         QStringLiteral("Write the run's ops as a JSON file for Perfetto or Chrome's tracing page"));
   QObject::connect(save, &QAction::triggered, view, [this] { askTrace(); });
 }
 
@@ -161,14 +175,14 @@ void TimeView::Private::connectAll() {
   });
   for (const auto signal : {&ProfileModel::overviewChanged, &ProfileModel::spanChanged})
     QObject::connect(model, signal, view, [this] { clear->setEnabled(model->selection().has_value()); });
-  QObject::connect(session, &Session::recordsChanged, view, [this] { showAwaited(); });
-  QObject::connect(session, &Session::cleared, view, [this] { awaited.reset(); });
+  QObject::connect(&session, &Session::recordsChanged, view, [this] { showAwaited(); });
+  QObject::connect(&session, &Session::cleared, view, [this] { awaited.reset(); });
   QObject::connect(writer, &TraceExport::progressed, view, [this](double share) {
-    emit view->done(tr("Writing the trace, %1").arg(shareText(share)));
+    emit view->done(QStringLiteral("Writing the trace, %1").arg(shareText(share)));
   });
   QObject::connect(writer, &TraceExport::finished, view, [this](const QString& path, const QString& error) {
     if (error.isEmpty())
-      emit view->done(tr("Wrote %1").arg(path));
+      emit view->done(QStringLiteral("Wrote %1").arg(path));
     else
       emit view->failed(error);
     emit view->exported(path, error);
@@ -193,7 +207,7 @@ void TimeView::Private::stepGroup() {
 }
 
 void TimeView::Private::goTo(RecordNumber record) {
-  if (record != 0) session->setCursor(record);
+  if (record != 0) session.setCursor(record);
 }
 
 // The track shows the op before the gap, the gap, and the op behind it.
@@ -208,7 +222,7 @@ void TimeView::Private::goToLargestGap() {
 }
 
 void TimeView::Private::showAwaited() {
-  const protocol::Record* record = awaited ? session->record(awaited->record) : nullptr;
+  const protocol::Record* record = awaited ? session.record(awaited->record) : nullptr;
   if (!record) return;  // it is on its way
   const qint64 end = record->start_ns + record->call_ns;
   // A gap up to a cell's end lies behind its record.
@@ -238,28 +252,25 @@ void TimeView::Private::enter() {
 }
 
 void TimeView::Private::askTrace() {
-  const QString path =
-      askForPath(view, tr("Export Chrome trace"), QStringLiteral("trace.json"), tr("JSON (*.json)"));
+  const QString path = askForPath(view, QStringLiteral("Export Chrome trace"), QStringLiteral("trace.json"),
+                                  QStringLiteral("JSON (*.json)"));
   if (!path.isEmpty()) view->exportTrace(path);
 }
 
-TimeView::TimeView(Session* session, CellNames* cells, QWidget* parent)
-    : SessionPanel(session, parent), d_(std::make_unique<Private>()) {
-  d_->view = this;
-  d_->session = session;
-  d_->cells = cells;
-  d_->model = new ProfileModel(session, this);
-  d_->writer = new TraceExport(session, this);
+TimeView::TimeView(Session& session, CellNames& cells, QWidget* parent)
+    : SessionPanel(session, parent), d_(std::make_unique<Private>(this, session, cells)) {
+  d_->model = new ProfileModel(&session, this);
+  d_->writer = new TraceExport(&session, this);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);
   d_->makeBar(layout);
   d_->pages = new QStackedWidget(this);
   d_->track = new TrackCanvas(d_->model, d_->cellName(), this);
-  d_->flame = new FlameCanvas(d_->model, cells, this);
+  d_->flame = new FlameCanvas(d_->model, &cells, this);
   d_->pages->addWidget(d_->track);
   d_->pages->addWidget(d_->flame);
-  d_->totals = new TotalsPage(d_->model, cells, this);
+  d_->totals = new TotalsPage(d_->model, &cells, this);
   d_->pages->addWidget(d_->totals);
   d_->roofline = new RooflineCanvas(d_->model, this);
   d_->pages->addWidget(d_->roofline);
@@ -298,9 +309,10 @@ QList<QAction*> TimeView::exportActions() const {
 
 QList<HandledKeys> TimeView::handledKeys() const {
   return {{{Qt::Key_Left, Qt::Key_Right, Qt::Key_Up, Qt::Key_Down},
-           tr("Flame and roofline: walk to the next box or op")},
-          {{Qt::Key_Space}, tr("Flame: zoom to the box walked to")},
-          {{Qt::Key_PageUp, Qt::Key_PageDown}, tr("Flame: scroll where it is higher than the panel")}};
+           QStringLiteral("Flame and roofline: walk to the next box or op")},
+          {{Qt::Key_Space}, QStringLiteral("Flame: zoom to the box walked to")},
+          {{Qt::Key_PageUp, Qt::Key_PageDown},
+           QStringLiteral("Flame: scroll where it is higher than the panel")}};
 }
 
 void TimeView::exportTrace(const QString& path) {

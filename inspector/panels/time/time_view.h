@@ -23,7 +23,7 @@ class TrackCanvas;
 class TimeView : public SessionPanel {
   Q_OBJECT
  public:
-  TimeView(Session* session, CellNames* cells, QWidget* parent = nullptr);
+  TimeView(Session& session, CellNames& cells, QWidget* parent = nullptr);
   ~TimeView() override;
 
   ProfileModel* model() const;

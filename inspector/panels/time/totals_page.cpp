@@ -51,19 +51,22 @@ QLayout* TotalsPage::makeBar() {
   auto* bar = new WrappingLayout(nullptr);
   bar->setSpacing(6);
   groups_ = new QButtonGroup(this);
-  bar->addWidget(
-      segmentRow(groups_, {tr("Op"), tr("Line"), tr("Cell"), tr("Scope"), tr("Python")},
-                 {tr("A row for each op (G: the next)"), tr("A row for each line (G: the next)"),
-                  tr("A row for each cell (G: the next)"), tr("A row for each scope (G: the next)"),
-                  tr("A row for each place between two ops where Python took time (G: the next)")},
-                 this));
+  bar->addWidget(segmentRow(
+      groups_,
+      {QStringLiteral("Op"), QStringLiteral("Line"), QStringLiteral("Cell"), QStringLiteral("Scope"),
+       QStringLiteral("Python")},
+      {QStringLiteral("A row for each op (G: the next)"), QStringLiteral("A row for each line (G: the next)"),
+       QStringLiteral("A row for each cell (G: the next)"),
+       QStringLiteral("A row for each scope (G: the next)"),
+       QStringLiteral("A row for each place between two ops where Python took time (G: the next)")},
+      this));
   filter_ = new QLineEdit(this);
   filter_->setObjectName(QStringLiteral("timeFilter"));
-  filter_->setAccessibleName(tr("Filter of the totals"));
-  filter_->setPlaceholderText(tr("Filter by op, scope, cell"));
+  filter_->setAccessibleName(QStringLiteral("Filter of the totals"));
+  filter_->setPlaceholderText(QStringLiteral("Filter by op, scope, cell"));
   filter_->setClearButtonEnabled(true);
   filter_->setMinimumWidth(filter_->fontMetrics().horizontalAdvance(filter_->placeholderText()) + 44);
-  filter_->setToolTip(tr("Only rows in which every word occurs (Ctrl+F; Esc clears)"));
+  filter_->setToolTip(QStringLiteral("Only rows in which every word occurs (Ctrl+F; Esc clears)"));
   bar->addWidget(filter_);
   return bar;
 }
@@ -72,7 +75,7 @@ void TotalsPage::makeTable() {
   table_ = new QTableView(this);
   rows_ = new ProfileTable(model_, cells_, this);
   table_->setObjectName(QStringLiteral("timeTotals"));
-  table_->setAccessibleName(tr("Totals"));
+  table_->setAccessibleName(QStringLiteral("Totals"));
   table_->setModel(rows_);
   table_->setSelectionBehavior(QAbstractItemView::SelectRows);
   table_->setSelectionMode(QAbstractItemView::SingleSelection);

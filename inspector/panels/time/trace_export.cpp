@@ -5,7 +5,7 @@ namespace tapedeck::inspector {
 TraceExport::TraceExport(Session* session, QObject* parent) : QObject(parent), session_(session) {
   // Of another session's records nothing is answered any more.
   connect(session, &Session::cleared, this,
-          [this] { end(tr("Another session began before all of it was written.")); });
+          [this] { end(QStringLiteral("Another session began before all of it was written.")); });
 }
 
 void TraceExport::start(const QString& path, TimeSpan span) {
@@ -29,15 +29,16 @@ void TraceExport::ask(quint64 first) {
       },
       [this](const protocol::Failure& failure) { end(QString::fromStdString(failure.reason)); },
       QStringLiteral("time/export"));
-  if (!asked) end(tr("No session runs that could tell what it recorded."));
+  if (!asked) end(QStringLiteral("No session runs that could tell what it recorded."));
 }
 
 void TraceExport::end(const QString& error) {
   if (!file_) return;
   const QString path = file_->fileName();
   file_.reset();
-  emit finished(path,
-                error.isEmpty() ? QString() : tr("The trace was not written to %1: %2").arg(path, error));
+  emit finished(path, error.isEmpty()
+                          ? QString()
+                          : QStringLiteral("The trace was not written to %1: %2").arg(path, error));
 }
 
 }  // namespace tapedeck::inspector

@@ -24,7 +24,7 @@ double canvasWidth(const CanvasWidget& canvas) {
 
 TrackCanvas::TrackCanvas(ProfileModel* model, CellName name, QWidget* parent)
     : CanvasWidget(parent), model_(model), name_(std::move(name)) {
-  setAccessibleName(tr("Track of the ops over time"));
+  setAccessibleName(QStringLiteral("Track of the ops over time"));
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   for (const auto signal :
@@ -123,7 +123,8 @@ void TrackCanvas::drawPauses(CanvasPainter& painter) {
     }
     painter.hatch(rect, theme.grid, pause.at_gate ? 5 : 9);
     if (rect.width() > 60)
-      painter.textIn(rect, pause.at_gate ? tr("at the gate") : tr("nothing recorded"), 11, theme.faintText);
+      painter.textIn(rect, pause.at_gate ? QStringLiteral("at the gate") : QStringLiteral("nothing recorded"),
+                     11, theme.faintText);
   }
 }
 
@@ -145,8 +146,8 @@ void TrackCanvas::drawLane(CanvasPainter& painter, const Row& row) {
     const double shown_from = std::max(from, -2.0), shown_to = std::min(to, painter.size().width() + 2);
     box.rect = QRectF(shown_from, row.top + 1, std::max(1.0, shown_to - shown_from), row_height - 3);
     box.role = name.role;
-    box.text =
-        lane.counts[i] > 1 ? tr("%1 ops").arg(countText(lane.counts[i])) : QString::fromStdString(name.op);
+    box.text = lane.counts[i] > 1 ? QStringLiteral("%1 ops").arg(countText(lane.counts[i]))
+                                  : QString::fromStdString(name.op);
     const double extent = lane.ends[i] - lane.starts[i];
     box.density = lane.counts[i] > 1 && extent > 0 ? lane.busy[i] / extent : 1;
     box.marked = lane.records[i] == cursor;
@@ -183,7 +184,7 @@ void TrackCanvas::drawSteps(CanvasPainter& painter) {
       painter.outline(bar.adjusted(0, 0, -1, -1), i == slowest ? theme.warning.stroke : theme.text, 1.5);
   }
   painter.textIn(QRectF(4, top + 1, painter.size().width() - 8, head),
-                 tr("%1 steps, up to %2 (step %3); hatched: Python between ops")
+                 QStringLiteral("%1 steps, up to %2 (step %3); hatched: Python between ops")
                      .arg(countText(steps->steps), durationText(static_cast<qint64>(most)))
                      .arg(steps->numbers[slowest]),
                  11, theme.faintText, Qt::AlignLeft);
@@ -236,8 +237,9 @@ void TrackCanvas::paintCanvas(CanvasPainter& painter) {
       drawLane(painter, row);
     else
       painter.text({6, row.top + 2},
-                   row.device.isEmpty() ? tr("thread %1").arg(row.thread)
-                                        : tr("%1, what thread %2 called").arg(row.device).arg(row.thread),
+                   row.device.isEmpty()
+                       ? QStringLiteral("thread %1").arg(row.thread)
+                       : QStringLiteral("%1, what thread %2 called").arg(row.device).arg(row.thread),
                    11, theme.faintText, FontRole::bold);
   }
   painter.unclip();
@@ -251,38 +253,44 @@ QStringList TrackCanvas::details() {
   if (hovered_step_ >= 0 && model_->steps()) {
     const protocol::ProfileSteps& steps = *model_->steps();
     const auto i = static_cast<std::size_t>(hovered_step_);
-    return {tr("step %1").arg(steps.numbers[i]),
-            tr("time\t%1").arg(durationText(static_cast<qint64>(steps.durations[i]))),
-            tr("Python\t%1").arg(durationText(static_cast<qint64>(steps.python[i])))};
+    return {QStringLiteral("step %1").arg(steps.numbers[i]),
+            QStringLiteral("time\t%1").arg(durationText(static_cast<qint64>(steps.durations[i]))),
+            QStringLiteral("Python\t%1").arg(durationText(static_cast<qint64>(steps.python[i])))};
   }
   const protocol::Record* record = model_->session()->record(hovered_);
   QStringList lines;
-  if (!record) return {tr("op %1").arg(countText(hovered_)), tr("time\t%1").arg(durationText(hovered_time_))};
+  if (!record)
+    return {QStringLiteral("op %1").arg(countText(hovered_)),
+            QStringLiteral("time\t%1").arg(durationText(hovered_time_))};
   lines << kindGlyph(*record) + u' ' + opText(*record) + QStringLiteral(" · ") +
-               tr("op %1").arg(countText(hovered_));
+               QStringLiteral("op %1").arg(countText(hovered_));
   if (hovered_count_ > 1)
-    lines << tr("%1 ops in %2; this one is the longest")
+    lines << QStringLiteral("%1 ops in %2; this one is the longest")
                  .arg(countText(hovered_count_), durationText(hovered_time_));
   const bool by_host = record->work == protocol::WorkTime::host;
-  lines << tr("time\t%1").arg(by_host ? durationText(record->duration_ns) : workSentence(*record));
+  lines
+      << QStringLiteral("time\t%1").arg(by_host ? durationText(record->duration_ns) : workSentence(*record));
   const QString place = placeText(record->cell, record->file, record->line, name_);
-  if (!place.isEmpty()) lines << tr("at\t%1").arg(place);
-  if (!record->scope.empty()) lines << tr("scope\t%1").arg(QString::fromStdString(record->scope));
+  if (!place.isEmpty()) lines << QStringLiteral("at\t%1").arg(place);
+  if (!record->scope.empty()) lines << QStringLiteral("scope\t%1").arg(QString::fromStdString(record->scope));
   QStringList shapes, results;
   for (const auto& input : record->inputs) shapes << shapeText(input.shape);
   for (const auto& output : record->outputs) results << shapeText(output.shape);
   if (!shapes.isEmpty() || !results.isEmpty())
-    lines << tr("shapes\t%1 → %2")
+    lines << QStringLiteral("shapes\t%1 → %2")
                  .arg(shapes.mid(0, 6).join(QStringLiteral(", ")),
                       results.mid(0, 4).join(QStringLiteral(", ")));
   const protocol::ProfileCost* cost = model_->cost(hovered_);
   if (!cost || (cost->flops <= 0 && cost->bytes <= 0) || cost->duration_ns <= 0) return lines;
   const auto time = static_cast<double>(cost->duration_ns);
-  lines << tr("work\t%1, %2").arg(amountText(cost->flops, tr("FLOP")), amountText(cost->bytes, tr("B")));
-  lines << tr("rate\t%1, %2")
-               .arg(rateText(cost->flops / time, tr("FLOP")), rateText(cost->bytes / time, tr("B")));
+  lines << QStringLiteral("work\t%1, %2")
+               .arg(amountText(cost->flops, QStringLiteral("FLOP")),
+                    amountText(cost->bytes, QStringLiteral("B")));
+  lines << QStringLiteral("rate\t%1, %2")
+               .arg(rateText(cost->flops / time, QStringLiteral("FLOP")),
+                    rateText(cost->bytes / time, QStringLiteral("B")));
   if (cost->roof_ns > 0)
-    lines << tr("roof\t%1 of what the machine can, bound by %2")
+    lines << QStringLiteral("roof\t%1 of what the machine can, bound by %2")
                  .arg(shareText(cost->roof_ns / time), boundText(cost->bound));
   return lines;
 }
@@ -290,7 +298,7 @@ QStringList TrackCanvas::details() {
 void TrackCanvas::describe() {
   const TimeSpan view = model_->view();
   const qint64 zero = model_->whole().from;
-  setAccessibleDescription(tr("Shows %1 to %2 of the run; the cursor is at op %3.")
+  setAccessibleDescription(QStringLiteral("Shows %1 to %2 of the run; the cursor is at op %3.")
                                .arg(durationText(view.from - zero), durationText(view.to - zero))
                                .arg(model_->session()->cursor()));
 }

@@ -7,9 +7,9 @@ namespace tapedeck::inspector {
 PanelDescriptor variablesPanel() {
   PanelDescriptor panel;
   panel.id = QStringLiteral("variables");
-  panel.title = QObject::tr("Variables");
+  panel.title = QStringLiteral("Variables");
   panel.key = QKeySequence(Qt::CTRL | Qt::Key_7);
-  panel.tip = QObject::tr("Variables, watch expressions and the call stack where the program stands");
+  panel.tip = QStringLiteral("Variables, watch expressions and the call stack where the program stands");
   panel.places = {{workspace_debug, {PanelPlace::Area::right, 1, 0, 0.29, 0.46}}};
   panel.minimum = QSize(220, 140);
   panel.create = [](const PanelContext& context) {

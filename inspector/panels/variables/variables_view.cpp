@@ -18,12 +18,12 @@
 
 namespace tapedeck::inspector {
 
-VariablesView::VariablesView(Session* session, FramesModel* frames, WatchModel* watches, QWidget* parent)
+VariablesView::VariablesView(Session& session, FramesModel& frames, WatchModel& watches, QWidget* parent)
     : Panel(parent),
       session_(session),
       frames_(frames),
       watches_(watches),
-      model_(new VariablesModel(session, frames, this)),
+      model_(new VariablesModel(&session, &frames, this)),
       proxy_(new ValueFilter(model_, this)) {
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(4, 4, 4, 4);
@@ -46,10 +46,10 @@ VariablesView::VariablesView(Session* session, FramesModel* frames, WatchModel* 
   makeActions();
   setFocusProxy(table_);
   for (const auto signal : {&Session::statusChanged, &Session::cleared})
-    connect(session, signal, this, &VariablesView::look);
-  connect(session, &Session::liveChanged, this, &VariablesView::look);
-  connect(frames, &FramesModel::placeChanged, this, &VariablesView::showPlace);
-  connect(frames, &FramesModel::currentChanged, this, &VariablesView::showPlace);
+    connect(&session, signal, this, &VariablesView::look);
+  connect(&session, &Session::liveChanged, this, &VariablesView::look);
+  connect(&frames, &FramesModel::placeChanged, this, &VariablesView::showPlace);
+  connect(&frames, &FramesModel::currentChanged, this, &VariablesView::showPlace);
   look();
   showPlace();
 }
@@ -63,15 +63,15 @@ void VariablesView::makeVariables() {
   filter_ = new QLineEdit(this);
   filter_->setObjectName(QStringLiteral("variablesFilter"));
   filter_->setClearButtonEnabled(true);
-  filter_->setPlaceholderText(tr("Filter"));
+  filter_->setPlaceholderText(QStringLiteral("Filter"));
   filter_->setMaximumWidth(fontMetrics().averageCharWidth() * 24);
-  filter_->setAccessibleName(tr("Filter of the variables"));
-  filter_->setToolTip(
-      tr("Only variables in whose name, type, shape, dtype or value every word occurs (Ctrl+F; Esc clears)"));
+  filter_->setAccessibleName(QStringLiteral("Filter of the variables"));
+  filter_->setToolTip(QStringLiteral(
+      "Only variables in whose name, type, shape, dtype or value every word occurs (Ctrl+F; Esc clears)"));
   connect(filter_, &QLineEdit::textChanged, proxy_, &ValueFilter::setText);
   table_ = new ValueView(model_, proxy_, this);
   table_->setObjectName(QStringLiteral("variables"));
-  table_->setAccessibleName(tr("Variables"));
+  table_->setAccessibleName(QStringLiteral("Variables"));
   table_->setSortingEnabled(true);
   table_->sortByColumn(ValueTree::Name, Qt::AscendingOrder);
   connectTree(model_);
@@ -86,43 +86,43 @@ void VariablesView::makeVariables() {
 }
 
 void VariablesView::makeWatches() {
-  watchTable_ = new ValueView(watches_, watches_, this);
+  watchTable_ = new ValueView(&watches_, &watches_, this);
   watchTable_->setObjectName(QStringLiteral("watches"));
-  watchTable_->setAccessibleName(tr("Watch expressions"));
+  watchTable_->setAccessibleName(QStringLiteral("Watch expressions"));
   watchTable_->setHeaderHidden(true);
   watch_ = new QLineEdit(this);
   watch_->setObjectName(QStringLiteral("watchEdit"));
-  watch_->setPlaceholderText(tr("Watch an expression: code that runs at each stop"));
-  watch_->setAccessibleName(tr("New watch expression"));
-  watch_->setToolTip(tr(
+  watch_->setPlaceholderText(QStringLiteral("Watch an expression: code that runs at each stop"));
+  watch_->setAccessibleName(QStringLiteral("New watch expression"));
+  watch_->setToolTip(QStringLiteral(
       "A Python expression, evaluated in the current frame at each stop and after each cell (Ctrl+Shift+E).\n"
       "It is code: what it changes is changed. Its ops are neither recorded nor stopped."));
   connect(watch_, &QLineEdit::returnPressed, this, [this] {
-    watches_->add(watch_->text());
+    watches_.add(watch_->text());
     watch_->clear();
   });
-  connectTree(watches_);
+  connectTree(&watches_);
   for (const auto signal : {&QAbstractItemModel::rowsInserted, &QAbstractItemModel::rowsRemoved})
-    connect(watches_, signal, this, &VariablesView::fit);
+    connect(&watches_, signal, this, &VariablesView::fit);
   connect(watchTable_, &QTreeView::expanded, this, &VariablesView::fit);
   connect(watchTable_, &QTreeView::collapsed, this, &VariablesView::fit);
 }
 
 void VariablesView::makeStack() {
-  stackTitle_ = new QLabel(tr("Call stack"), this);
+  stackTitle_ = new QLabel(QStringLiteral("Call stack"), this);
   stack_ = new QListView(this);
   stack_->setObjectName(QStringLiteral("callStack"));
-  stack_->setAccessibleName(tr("Call stack"));
-  stack_->setModel(frames_);
+  stack_->setAccessibleName(QStringLiteral("Call stack"));
+  stack_->setModel(&frames_);
   stack_->setUniformItemSizes(true);
   stack_->setEditTriggers(QAbstractItemView::NoEditTriggers);
   moreFrames_ = new QPushButton(this);
   moreFrames_->setFlat(true);
-  moreFrames_->setToolTip(tr("Fetch more frames (Space)"));
-  connect(moreFrames_, &QPushButton::clicked, frames_, &FramesModel::fetchMoreFrames);
-  connect(stack_->selectionModel(), &QItemSelectionModel::currentRowChanged, frames_,
+  moreFrames_->setToolTip(QStringLiteral("Fetch more frames (Space)"));
+  connect(moreFrames_, &QPushButton::clicked, &frames_, &FramesModel::fetchMoreFrames);
+  connect(stack_->selectionModel(), &QItemSelectionModel::currentRowChanged, &frames_,
           [this](const QModelIndex& index) {
-            if (index.isValid()) frames_->setCurrent(index.row());
+            if (index.isValid()) frames_.setCurrent(index.row());
           });
 }
 
@@ -131,12 +131,12 @@ void VariablesView::fit() {
   const int line = fontMetrics().height() + 4;
   const int most = std::max(3, height() / 4 / line);
   int watched = 0;
-  for (QModelIndex at = watches_->index(0, 0); at.isValid() && watched < most; ++watched)
+  for (QModelIndex at = watches_.index(0, 0); at.isValid() && watched < most; ++watched)
     at = watchTable_->indexBelow(at);
   watchTable_->setVisible(watched > 0);
   const int scrollBar = watchTable_->horizontalScrollBar()->sizeHint().height();
   watchTable_->setFixedHeight(watched * line + scrollBar + 4);
-  const int frames = std::min(frames_->rowCount(), most);
+  const int frames = std::min(frames_.rowCount(), most);
   for (QWidget* part : std::initializer_list<QWidget*>{stackTitle_, stack_}) part->setVisible(frames > 0);
   stack_->setFixedHeight(frames * line + 4);
 }
@@ -155,44 +155,48 @@ ValueView* VariablesView::focusedTable() const {
 
 void VariablesView::makeValueActions() {
   QList<QAction*> menu;
-  menu << addPanelAction(this, tr("Show in Tensor"), Qt::CTRL | Qt::Key_T,
-                         tr("Show the tensor's or array's numbers"),
+  menu << addPanelAction(this, QStringLiteral("Show in Tensor"), Qt::CTRL | Qt::Key_T,
+                         QStringLiteral("Show the tensor's or array's numbers"),
                          [this] { focusedTable()->showCurrent(); });
-  menu << addPanelAction(this, tr("Edit value"), Qt::Key_F2,
-                         tr("Type another value; the program goes on with it"),
+  menu << addPanelAction(this, QStringLiteral("Edit value"), Qt::Key_F2,
+                         QStringLiteral("Type another value; the program goes on with it"),
                          [this] { focusedTable()->editCurrent(); });
-  menu << addPanelAction(this, tr("Copy value"), QKeySequence::Copy, tr("The value as text"),
-                         [this] { focusedTable()->copyValue(); });
-  menu << addPanelAction(this, tr("Copy expression"), Qt::CTRL | Qt::SHIFT | Qt::Key_C,
-                         tr("What Python calls the value"), [this] { focusedTable()->copyExpression(); });
-  menu << addPanelAction(this, tr("Watch it"), Qt::Key_Insert, tr("Follow this value from stop to stop"),
-                         [this] { watches_->add(focusedTable()->currentExpression()); });
+  menu << addPanelAction(this, QStringLiteral("Copy value"), QKeySequence::Copy,
+                         QStringLiteral("The value as text"), [this] { focusedTable()->copyValue(); });
+  menu << addPanelAction(this, QStringLiteral("Copy expression"), Qt::CTRL | Qt::SHIFT | Qt::Key_C,
+                         QStringLiteral("What Python calls the value"),
+                         [this] { focusedTable()->copyExpression(); });
+  menu << addPanelAction(this, QStringLiteral("Watch it"), Qt::Key_Insert,
+                         QStringLiteral("Follow this value from stop to stop"),
+                         [this] { watches_.add(focusedTable()->currentExpression()); });
   table_->setMenu(menu);
-  menu << addPanelAction(watchTable_, tr("Remove the expression"), QKeySequence::Delete,
-                         tr("It is evaluated no longer"), [this] {
+  menu << addPanelAction(watchTable_, QStringLiteral("Remove the expression"), QKeySequence::Delete,
+                         QStringLiteral("It is evaluated no longer"), [this] {
                            QModelIndex index = watchTable_->currentIndex();
                            while (index.parent().isValid()) index = index.parent();
-                           if (index.isValid()) watches_->remove(index.row());
+                           if (index.isValid()) watches_.remove(index.row());
                          });
   watchTable_->setMenu(menu);
 }
 
 void VariablesView::makeActions() {
-  addPanelAction(this, tr("Filter"), QKeySequence::Find, tr("Type a filter"), [this] {
+  addPanelAction(this, QStringLiteral("Filter"), QKeySequence::Find, QStringLiteral("Type a filter"), [this] {
     filter_->setFocus(Qt::ShortcutFocusReason);
     filter_->selectAll();
   });
-  QAction* code = addKeyedAction(this, tr("Functions, classes and modules, too"),
-                                 {Qt::CTRL | Qt::ALT | Qt::Key_F}, tr("List them among the variables"));
+  QAction* code =
+      addKeyedAction(this, QStringLiteral("Functions, classes and modules, too"),
+                     {Qt::CTRL | Qt::ALT | Qt::Key_F}, QStringLiteral("List them among the variables"));
   code->setCheckable(true);
   connect(code, &QAction::toggled, proxy_, &ValueFilter::setShowsCode);
   panelActions_ << code;
-  addPanelAction(this, tr("New watch expression"), Qt::CTRL | Qt::SHIFT | Qt::Key_E,
-                 tr("Type an expression to follow"), [this] { watch_->setFocus(Qt::ShortcutFocusReason); });
-  addPanelAction(this, tr("Frame of the caller"), Qt::ALT | Qt::Key_PageDown,
-                 tr("One frame out in the call stack"), [this] { moveFrame(1); });
-  addPanelAction(this, tr("Frame that was called"), Qt::ALT | Qt::Key_PageUp,
-                 tr("One frame in, in the call stack"), [this] { moveFrame(-1); });
+  addPanelAction(this, QStringLiteral("New watch expression"), Qt::CTRL | Qt::SHIFT | Qt::Key_E,
+                 QStringLiteral("Type an expression to follow"),
+                 [this] { watch_->setFocus(Qt::ShortcutFocusReason); });
+  addPanelAction(this, QStringLiteral("Frame of the caller"), Qt::ALT | Qt::Key_PageDown,
+                 QStringLiteral("One frame out in the call stack"), [this] { moveFrame(1); });
+  addPanelAction(this, QStringLiteral("Frame that was called"), Qt::ALT | Qt::Key_PageUp,
+                 QStringLiteral("One frame in, in the call stack"), [this] { moveFrame(-1); });
   makeValueActions();
   auto* escape = new QShortcut(QKeySequence(Qt::Key_Escape), filter_, nullptr, nullptr, Qt::WidgetShortcut);
   connect(escape, &QShortcut::activated, this, [this] {
@@ -202,29 +206,30 @@ void VariablesView::makeActions() {
 }
 
 QList<HandledKeys> VariablesView::handledKeys() const {
-  return {{{Qt::Key_Return}, tr("Edit a small value, unfold another, or load more rows")},
-          {{Qt::Key_Left, Qt::Key_Right}, tr("Fold, unfold")}};
+  return {{{Qt::Key_Return}, QStringLiteral("Edit a small value, unfold another, or load more rows")},
+          {{Qt::Key_Left, Qt::Key_Right}, QStringLiteral("Fold, unfold")}};
 }
 
 void VariablesView::moveFrame(int by) {
-  const int row = frames_->current() + by;
-  if (frames_->frame(row)) stack_->setCurrentIndex(frames_->index(row));
+  const int row = frames_.current() + by;
+  if (frames_.frame(row)) stack_->setCurrentIndex(frames_.index(row));
 }
 
 void VariablesView::look() {
-  const bool empty = !session_->live() && frames_->placeText().isEmpty();
+  const bool empty = !session_.live() && frames_.placeText().isEmpty();
   if (std::exchange(empty_, empty) != empty) emit emptyChanged();
 }
 
 void VariablesView::showPlace() {
   look();
-  place_->setText(frames_->placeText());
+  place_->setText(frames_.placeText());
   place_->setVisible(!place_->text().isEmpty());
-  const int more = frames_->total() - frames_->rowCount();
+  const int more = frames_.total() - frames_.rowCount();
   moreFrames_->setVisible(more > 0);
-  moreFrames_->setText(tr("… %1 more frames").arg(countText(static_cast<quint64>(std::max(more, 0)))));
-  if (frames_->currentFrame() && stack_->currentIndex().row() != frames_->current())
-    stack_->setCurrentIndex(frames_->index(frames_->current()));
+  moreFrames_->setText(
+      QStringLiteral("… %1 more frames").arg(countText(static_cast<quint64>(std::max(more, 0)))));
+  if (frames_.currentFrame() && stack_->currentIndex().row() != frames_.current())
+    stack_->setCurrentIndex(frames_.index(frames_.current()));
   fit();
 }
 
@@ -236,13 +241,13 @@ void VariablesView::resizeEvent(QResizeEvent* event) {
 void VariablesView::showEvent(QShowEvent* event) {
   Panel::showEvent(event);
   model_->setActive(true);
-  watches_->setActive(true);
+  watches_.setActive(true);
 }
 
 void VariablesView::hideEvent(QHideEvent* event) {
   Panel::hideEvent(event);
   model_->setActive(false);
-  watches_->setActive(false);
+  watches_.setActive(false);
 }
 
 }  // namespace tapedeck::inspector

@@ -21,7 +21,7 @@ class WatchModel;
 class VariablesView : public Panel {
   Q_OBJECT
  public:
-  VariablesView(Session* session, FramesModel* frames, WatchModel* watches, QWidget* parent = nullptr);
+  VariablesView(Session& session, FramesModel& frames, WatchModel& watches, QWidget* parent = nullptr);
 
   bool isEmpty() const override { return empty_; }
   QList<QAction*> menuActions() const override { return panelActions_; }
@@ -56,9 +56,9 @@ class VariablesView : public Panel {
   void showPlace();
   void moveFrame(int by);
 
-  Session* session_;
-  FramesModel* frames_;
-  WatchModel* watches_;
+  Session& session_;
+  FramesModel& frames_;
+  WatchModel& watches_;
   VariablesModel* model_;
   ValueFilter* proxy_;
   bool empty_ = true;

@@ -109,11 +109,11 @@ class Builder {
   void formula() {
     const std::string& source = parts_.forward.vjp_formula;
     if (parts_.forward.kind == protocol::RecordKind::custom) {
-      paragraph(QObject::tr("A gradient that the notebook's author wrote."), SheetTone::plain);
+      paragraph(QStringLiteral("A gradient that the notebook's author wrote."), SheetTone::plain);
       return;
     }
     if (source == "none" || source.empty()) {
-      paragraph(QObject::tr("This op has no gradient."), SheetTone::faint);
+      paragraph(QStringLiteral("This op has no gradient."), SheetTone::faint);
       return;
     }
     try {
@@ -125,7 +125,7 @@ class Builder {
   }
 
   void into() {
-    heading(QObject::tr("Goes in"));
+    heading(QStringLiteral("Goes in"));
     for (const protocol::VjpSymbol& symbol : parts_.symbols) {
       const bool gradient = symbol.role == VjpRole::cotangent;
       if (symbol.role == VjpRole::attribute || symbol.role == VjpRole::count) {
@@ -134,9 +134,9 @@ class Builder {
         y_ += line();
         continue;
       }
-      const QString place = gradient                        ? QObject::tr("cotangent")
-                            : symbol.role == VjpRole::input ? QObject::tr("input %1").arg(symbol.index)
-                                                            : QObject::tr("output %1").arg(symbol.index);
+      const QString place = gradient                        ? QStringLiteral("cotangent")
+                            : symbol.role == VjpRole::input ? QStringLiteral("input %1").arg(symbol.index)
+                                                            : QStringLiteral("output %1").arg(symbol.index);
       if (symbol.symbol.empty())
         tensorRow({}, place, symbol.tensor, -1, place);
       else
@@ -144,7 +144,8 @@ class Builder {
                   gradient ? gradientText(symbol.symbol) : text(symbol.symbol), symbol.tensor, -1, place);
     }
     if (!parts_.vjp.number)
-      paragraph(QObject::tr("No playback has come to this op yet: there is no cotangent."), SheetTone::faint);
+      paragraph(QStringLiteral("No playback has come to this op yet: there is no cotangent."),
+                SheetTone::faint);
   }
 
   /// Name, shape, and the figures that values are told apart by.
@@ -158,10 +159,10 @@ class Builder {
   static QString figures(const VjpValue& value) {
     QStringList words;
     if (value.norm) {
-      words << QObject::tr("norm %1").arg(number(*value.norm));
+      words << QStringLiteral("norm %1").arg(number(*value.norm));
       words << QStringLiteral("%1 … %2").arg(number(*value.minimum), number(*value.maximum));
     }
-    if (value.odd) words << QObject::tr("%1 NaN or Inf").arg(countText(value.odd));
+    if (value.odd) words << QStringLiteral("%1 NaN or Inf").arg(countText(value.odd));
     return words.join(QStringLiteral(" · "));
   }
 
@@ -178,7 +179,7 @@ class Builder {
       x += std::max(label.width, 1.6 * metrics_.height()) + 6;
     }
     if (info.id == 0) {
-      addText(QObject::tr("%1 · none").arg(place), SheetTone::faint, x, width_ - margin - x);
+      addText(QStringLiteral("%1 · none").arg(place), SheetTone::faint, x, width_ - margin - x);
       y_ += line() + 2;
       return;
     }
@@ -232,7 +233,7 @@ class Builder {
   void outOf() {
     if (!parts_.vjp.number) return;
     const bool foreseen = parts_.vjp.state == protocol::RecordState::pending;
-    heading(foreseen ? QObject::tr("Will come out") : QObject::tr("Comes out"));
+    heading(foreseen ? QStringLiteral("Will come out") : QStringLiteral("Comes out"));
     if (!parts_.problem.empty()) paragraph(text(parts_.problem), SheetTone::faint);
     int place = 0;
     for (const protocol::VjpContribution& contribution : parts_.contributions)
@@ -240,9 +241,9 @@ class Builder {
   }
 
   void contributionRows(const protocol::VjpContribution& contribution, int place) {
-    const QString where = QObject::tr("for input %1").arg(contribution.input);
+    const QString where = QStringLiteral("for input %1").arg(contribution.input);
     if (!contribution.contribution.id) {
-      if (parts_.problem.empty()) paragraph(QObject::tr("%1: not there yet").arg(where), SheetTone::faint);
+      if (parts_.problem.empty()) paragraph(QStringLiteral("%1: not there yet").arg(where), SheetTone::faint);
       return;
     }
     const QString name = gradientText(contribution.symbol);
@@ -253,12 +254,12 @@ class Builder {
                 place, where);
     if (model_.element() && model_.element()->contribution == place) terms();
     if (!contribution.before.id) {
-      addText(QObject::tr("the first one: the sum of this gradient is it"), SheetTone::faint, margin + 4,
+      addText(QStringLiteral("the first one: the sum of this gradient is it"), SheetTone::faint, margin + 4,
               room());
       y_ += line() + gap;
       return;
     }
-    const QString before = QObject::tr("sum before"), after = QObject::tr("sum after");
+    const QString before = QStringLiteral("sum before"), after = QStringLiteral("sum after");
     tensorRow({}, before, contribution.before, -1, before);
     if (contribution.after.id) tensorRow({}, after, contribution.after, -1, after);
     y_ += gap;
@@ -291,7 +292,7 @@ class Builder {
       layout_.bars.push_back({QRectF(x, top + 2, 7, y_ - top - 6), share, term.value < 0});
     }
     if (terms->total > terms->terms.size()) {
-      addText(QObject::tr("and %1 more, together %2")
+      addText(QStringLiteral("and %1 more, together %2")
                   .arg(countText(terms->total - terms->terms.size()), number(terms->rest)),
               SheetTone::faint, x + 12, room());
       y_ += line();
@@ -302,8 +303,9 @@ class Builder {
 
   void inside() {
     if (!parts_.vjp.custom_gradient) return;
-    heading(QObject::tr("What ran in it"));
-    if (parts_.inside.empty()) paragraph(QObject::tr("Nothing yet: a step goes into it."), SheetTone::faint);
+    heading(QStringLiteral("What ran in it"));
+    if (parts_.inside.empty())
+      paragraph(QStringLiteral("Nothing yet: a step goes into it."), SheetTone::faint);
     const protocol::Record* before = nullptr;
     for (const protocol::Record& record : parts_.inside) {
       if (!before || before->cell != record.cell || before->line != record.line) codeLine(record);
@@ -318,7 +320,7 @@ class Builder {
       layout_.rows.push_back(std::move(row));
     }
     if (parts_.inside_total > parts_.inside.size()) {
-      addText(QObject::tr("and %1 more").arg(countText(parts_.inside_total - parts_.inside.size())),
+      addText(QStringLiteral("and %1 more").arg(countText(parts_.inside_total - parts_.inside.size())),
               SheetTone::faint, margin, room());
       y_ += line();
     }
@@ -335,9 +337,9 @@ class Builder {
   }
 
   QString insideText(const protocol::Record& record) const {
-    QStringList words{QObject::tr("%1 %2").arg(countText(record.number), text(record.op))};
-    if (record.line) words << QObject::tr("line %1").arg(record.line);
-    if (record.state == protocol::RecordState::pending) words << QObject::tr("next");
+    QStringList words{QStringLiteral("%1 %2").arg(countText(record.number), text(record.op))};
+    if (record.line) words << QStringLiteral("line %1").arg(record.line);
+    if (record.state == protocol::RecordState::pending) words << QStringLiteral("next");
     const bool original = !model_.session()->look().elsewhere();
     if (original && !record.outputs.empty() && !record.outputs[0].preview.empty())
       words << QStringLiteral("= ") + text(record.outputs[0].preview);

@@ -8,7 +8,7 @@
 
 #include "inspector/model/session/cell_names.h"
 #include "inspector/model/tape/vjp_model.h"
-#include "inspector/panels/tensor/number_format.h"
+#include "inspector/model/tensor/number_format.h"
 #include "inspector/panels/vjp/formula_box.h"
 
 namespace tapedeck::inspector {

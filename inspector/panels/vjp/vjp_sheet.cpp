@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "inspector/model/format.h"
-#include "inspector/panels/tensor/heat_picture.h"
+#include "inspector/panels/heat_picture.h"
 #include "inspector/ui/theme.h"
 
 namespace tapedeck::inspector {
@@ -18,7 +18,7 @@ VjpSheet::VjpSheet(VjpModel* model, const CellNames* cells, QWidget* parent)
     : QWidget(parent), model_(model), cells_(cells) {
   setFocusPolicy(Qt::StrongFocus);
   setMouseTracking(true);
-  setAccessibleName(tr("Values of the VJP"));
+  setAccessibleName(QStringLiteral("Values of the VJP"));
   connect(model, &VjpModel::partsChanged, this, &VjpSheet::layOut);
   connect(model, &VjpModel::valueChanged, this, &VjpSheet::layOut);
   connect(model, &VjpModel::termsChanged, this, &VjpSheet::layOut);
@@ -227,9 +227,11 @@ bool VjpSheet::event(QEvent* event) {
   QString words = row.spoken;
   const qint64 element = row.grid ? row.grid->elementAt(help->pos()) : -1;
   if (row.contribution >= 0 && element >= 0)
-    words += tr("\nElement [%1]: click for the numbers behind it").arg(indexText(row.info.shape, element));
+    words += QStringLiteral("\nElement [%1]: click for the numbers behind it")
+                 .arg(indexText(row.info.shape, element));
   else
-    words += row.record ? tr("\nClick to go there") : tr("\nClick to see it in Tensor");
+    words +=
+        row.record ? QStringLiteral("\nClick to go there") : QStringLiteral("\nClick to see it in Tensor");
   QToolTip::showText(help->globalPos(), words, this);
   return true;
 }

@@ -10,8 +10,8 @@
 #include <QVBoxLayout>
 
 #include "inspector/model/format.h"
+#include "inspector/panels/branch_strip.h"
 #include "inspector/panels/vjp/vjp_sheet.h"
-#include "inspector/panels/what_if/branch_strip.h"
 #include "inspector/ui/keyed_action.h"
 
 namespace tapedeck::inspector {
@@ -22,12 +22,12 @@ const QString header_style = QStringLiteral("QPushButton { text-align: left; pad
 
 }  // namespace
 
-VjpView::VjpView(Session* session, const CellNames* cells, QWidget* parent)
+VjpView::VjpView(Session& session, const CellNames& cells, QWidget* parent)
     : Panel(parent),
       session_(session),
       cells_(cells),
-      model_(new VjpModel(session, this)),
-      sheet_(new VjpSheet(model_, cells)),
+      model_(new VjpModel(&session, this)),
+      sheet_(new VjpSheet(model_, &cells)),
       scroll_(new QScrollArea(this)),
       header_(new QPushButton(this)),
       element_(new QLineEdit(this)) {
@@ -41,7 +41,7 @@ VjpView::VjpView(Session* session, const CellNames* cells, QWidget* parent)
   connect(model_, &VjpModel::seenChanged, this, &Panel::emptyChanged);
   connect(model_, &VjpModel::partsChanged, this, &VjpView::refresh);
   connect(model_, &VjpModel::termsChanged, this, &VjpView::showExplained);
-  connect(cells, &CellNames::changed, this, &VjpView::refresh);
+  connect(&cells, &CellNames::changed, this, &VjpView::refresh);
   connect(sheet_, &VjpSheet::rowShown, this, [this](const QRectF& rect) {
     const QPointF middle = rect.center();
     scroll_->ensureVisible(static_cast<int>(middle.x()), static_cast<int>(middle.y()), 0,
@@ -57,8 +57,8 @@ void VjpView::makeHeader() {
   header_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
   header_->setStyleSheet(header_style);
   connect(header_, &QPushButton::clicked, this, &VjpView::goToForward);
-  element_->setPlaceholderText(tr("element: 2, 3"));
-  element_->setAccessibleName(tr("Element to explain"));
+  element_->setPlaceholderText(QStringLiteral("element: 2, 3"));
+  element_->setAccessibleName(QStringLiteral("Element to explain"));
   element_->setMaximumWidth(130);
   element_->setClearButtonEnabled(true);
   connect(element_, &QLineEdit::returnPressed, this, &VjpView::explainTyped);
@@ -75,20 +75,22 @@ void VjpView::makeHeader() {
 }
 
 void VjpView::makeActions() {
-  auto* forward = addKeyedAction(this, tr("Go to the forward op"), {QKeySequence(Qt::ALT | Qt::Key_Up)},
-                                 tr("Move the cursor to the op whose VJP this is"));
+  auto* forward =
+      addKeyedAction(this, QStringLiteral("Go to the forward op"), {QKeySequence(Qt::ALT | Qt::Key_Up)},
+                     QStringLiteral("Move the cursor to the op whose VJP this is"));
   connect(forward, &QAction::triggered, this, &VjpView::goToForward);
-  auto* back = addKeyedAction(this, tr("Go to the VJP"), {QKeySequence(Qt::ALT | Qt::Key_Down)},
-                              tr("Move the cursor to the VJP that this op was played back by"));
+  auto* back = addKeyedAction(this, QStringLiteral("Go to the VJP"), {QKeySequence(Qt::ALT | Qt::Key_Down)},
+                              QStringLiteral("Move the cursor to the VJP that this op was played back by"));
   connect(back, &QAction::triggered, this, &VjpView::goToVjp);
-  auto* explain = addKeyedAction(this, tr("Explain an element"), {QKeySequence(Qt::ALT | Qt::Key_N)},
-                                 tr("Type the place of an element, to see the numbers that it is made of"));
+  auto* explain =
+      addKeyedAction(this, QStringLiteral("Explain an element"), {QKeySequence(Qt::ALT | Qt::Key_N)},
+                     QStringLiteral("Type the place of an element, to see the numbers that it is made of"));
   connect(explain, &QAction::triggered, this, [this] {
     element_->setFocus(Qt::ShortcutFocusReason);
     element_->selectAll();
   });
-  auto* show = addKeyedAction(this, tr("Show in Tensor"), {QKeySequence(Qt::ALT | Qt::Key_M)},
-                              tr("Show the chosen value in the panel Tensor"));
+  auto* show = addKeyedAction(this, QStringLiteral("Show in Tensor"), {QKeySequence(Qt::ALT | Qt::Key_M)},
+                              QStringLiteral("Show the chosen value in the panel Tensor"));
   connect(show, &QAction::triggered, sheet_, &VjpSheet::openCurrent);
   element_->setToolTip(explain->toolTip());
 }
@@ -98,27 +100,27 @@ bool VjpView::isEmpty() const {
 }
 
 QList<HandledKeys> VjpView::handledKeys() const {
-  return {{{Qt::Key_Up, Qt::Key_Down}, tr("Another value")},
-          {{Qt::Key_Left, Qt::Key_Right}, tr("Explain another element of a contribution")},
-          {{Qt::Key_Return}, tr("Show the value in Tensor, or go to the op")},
-          {{Qt::Key_Escape}, tr("End the explanation")}};
+  return {{{Qt::Key_Up, Qt::Key_Down}, QStringLiteral("Another value")},
+          {{Qt::Key_Left, Qt::Key_Right}, QStringLiteral("Explain another element of a contribution")},
+          {{Qt::Key_Return}, QStringLiteral("Show the value in Tensor, or go to the op")},
+          {{Qt::Key_Escape}, QStringLiteral("End the explanation")}};
 }
 
 QString VjpView::placeText() const {
   const protocol::Record& forward = model_->parts().forward;
-  const QString line = forward.line ? tr("line %1").arg(forward.line) : QString();
+  const QString line = forward.line ? QStringLiteral("line %1").arg(forward.line) : QString();
   if (forward.cell.empty()) return line;
-  const QString cell = cells_->name(QString::fromStdString(forward.cell));
+  const QString cell = cells_.name(QString::fromStdString(forward.cell));
   return line.isEmpty() ? cell : QStringLiteral("%1 %2").arg(cell, line);
 }
 
 QString VjpView::headerText() const {
   const protocol::VjpParts& parts = model_->parts();
-  if (!parts.forward.number) return tr("No VJP here");
+  if (!parts.forward.number) return QStringLiteral("No VJP here");
   const QString op = QString::fromStdString(parts.forward.op);
-  QStringList words{parts.vjp.custom_gradient ? tr("Custom gradient of %1").arg(op)
-                                              : tr("VJP of %1").arg(op)};
-  words << tr("op %1").arg(countText(parts.forward.number));
+  QStringList words{parts.vjp.custom_gradient ? QStringLiteral("Custom gradient of %1").arg(op)
+                                              : QStringLiteral("VJP of %1").arg(op)};
+  words << QStringLiteral("op %1").arg(countText(parts.forward.number));
   if (const QString place = placeText(); !place.isEmpty()) words << place;
   return words.join(QStringLiteral(" · "));
 }
@@ -148,17 +150,17 @@ void VjpView::refresh() {
   showHeader();
   header_->setEnabled(parts.forward.number != 0);
   header_->setToolTip(parts.forward.number
-                          ? tr("%1\nClick to go to the forward op (Alt+Up)").arg(headerText())
+                          ? QStringLiteral("%1\nClick to go to the forward op (Alt+Up)").arg(headerText())
                           : model_->problem());
   element_->setEnabled(!parts.contributions.empty());
 }
 
 void VjpView::goToForward() {
-  if (const auto number = model_->parts().forward.number) session_->setCursor(number);
+  if (const auto number = model_->parts().forward.number) session_.setCursor(number);
 }
 
 void VjpView::goToVjp() {
-  if (const auto number = model_->parts().vjp.number) session_->setCursor(number);
+  if (const auto number = model_->parts().vjp.number) session_.setCursor(number);
 }
 
 void VjpView::explainTyped() {

@@ -17,7 +17,7 @@ class VjpSheet;
 class VjpView : public Panel {
   Q_OBJECT
  public:
-  VjpView(Session* session, const CellNames* cells, QWidget* parent = nullptr);
+  VjpView(Session& session, const CellNames& cells, QWidget* parent = nullptr);
   ~VjpView() override;
 
   bool isEmpty() const override;
@@ -49,8 +49,8 @@ class VjpView : public Panel {
   QString headerText() const;
   QString placeText() const;
 
-  Session* session_;
-  const CellNames* cells_;
+  Session& session_;
+  const CellNames& cells_;
   VjpModel* model_;
   VjpSheet* sheet_;
   QScrollArea* scroll_;

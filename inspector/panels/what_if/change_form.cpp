@@ -21,21 +21,23 @@ ChangeForm::ChangeForm(QWidget* parent)
   layout_->setContentsMargins(8, 4, 8, 4);
   layout_->setVerticalSpacing(4);
   layout_->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
-  layout_->addRow(tr("At:"), about_);
+  layout_->addRow(QStringLiteral("At:"), about_);
   kind_->setObjectName(QStringLiteral("changeKind"));
-  kind_->setToolTip(tr("What is different in the branch"));
+  kind_->setToolTip(QStringLiteral("What is different in the branch"));
   kind_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   kind_->setMinimumContentsLength(12);
-  layout_->addRow(tr("Change:"), kind_);
-  element_ = addLine(ChangeField::element, "changeElement", tr("Element:"),
-                     tr("A place for each axis, counted from 0: 0, 2. Negative ones count from the end"));
+  layout_->addRow(QStringLiteral("Change:"), kind_);
+  element_ = addLine(
+      ChangeField::element, "changeElement", QStringLiteral("Element:"),
+      QStringLiteral("A place for each axis, counted from 0: 0, 2. Negative ones count from the end"));
   attribute_->setObjectName(QStringLiteral("changeAttribute"));
-  attribute_->setToolTip(tr("Which of the op's attributes: what it was called with beside tensors"));
-  layout_->addRow(tr("Attribute:"), attribute_);
+  attribute_->setToolTip(
+      QStringLiteral("Which of the op's attributes: what it was called with beside tensors"));
+  layout_->addRow(QStringLiteral("Attribute:"), attribute_);
   addProblem(ChangeField::attribute);
-  setting_ = addLine(ChangeField::setting, "changeSetting", tr("Becomes:"),
-                     tr("As Python writes it: 3, 0.5, True, None, [2, 3], 'SAME', float32"));
-  numbers_ = addLine(ChangeField::numbers, "changeNumbers", tr("Becomes:"), {});
+  setting_ = addLine(ChangeField::setting, "changeSetting", QStringLiteral("Becomes:"),
+                     QStringLiteral("As Python writes it: 3, 0.5, True, None, [2, 3], 'SAME', float32"));
+  numbers_ = addLine(ChangeField::numbers, "changeNumbers", QStringLiteral("Becomes:"), {});
   makeButtons();
   connect(kind_, &QComboBox::currentIndexChanged, this, [this] {
     if (filling_) return;
@@ -73,12 +75,12 @@ void ChangeForm::addProblem(ChangeField field) {
 }
 
 void ChangeForm::makeButtons() {
-  add_ = new QPushButton(tr("Add"), this);
+  add_ = new QPushButton(QStringLiteral("Add"), this);
   add_->setObjectName(QStringLiteral("changeAdd"));
-  add_->setToolTip(tr("Put this change on the list (Return)"));
-  auto* close = new QPushButton(tr("Close"), this);
+  add_->setToolTip(QStringLiteral("Put this change on the list (Return)"));
+  auto* close = new QPushButton(QStringLiteral("Close"), this);
   close->setObjectName(QStringLiteral("changeClose"));
-  close->setToolTip(tr("Leave the list as it is (Esc)"));
+  close->setToolTip(QStringLiteral("Leave the list as it is (Esc)"));
   connect(add_, &QPushButton::clicked, this, &ChangeForm::commit);
   connect(close, &QPushButton::clicked, this, &ChangeForm::closed);
   auto* row = new QHBoxLayout;
@@ -96,7 +98,7 @@ void ChangeForm::start(const ChangeSubject& subject) {
   for (const std::int64_t at : subject.element) places << QString::number(at);
   element_->setText(places.join(QStringLiteral(", ")));
   numbers_->clear();
-  add_->setText(tr("Add"));
+  add_->setText(QStringLiteral("Add"));
   const QList<ChangeKind> kinds = changesFor(subject);
   // Of a whole tensor its value is meant, not one of its elements.
   const bool whole = subject.element.empty() && kinds.contains(ChangeKind::value);
@@ -109,7 +111,7 @@ void ChangeForm::edit(const BranchChange& change) {
   filling_ = true;
   element_->setText(change.draft.element);
   numbers_->setText(change.draft.numbers);
-  add_->setText(tr("Change"));
+  add_->setText(QStringLiteral("Change"));
   fillKinds(change.draft.kind);
   if (change.draft.kind != ChangeKind::attribute) return;
   attribute_->setCurrentIndex(attribute_->findData(change.draft.attribute));
@@ -156,15 +158,18 @@ void ChangeForm::showFields() {
   show(setting_, chosen == ChangeKind::attribute);
   show(numbers_, chosen != ChangeKind::attribute && chosen != ChangeKind::skip && chosen != ChangeKind::zero);
   auto* label = qobject_cast<QLabel*>(layout_->labelForField(numbers_));
-  label->setText(chosen == ChangeKind::scale  ? tr("Times:")
-                 : chosen == ChangeKind::clip ? tr("Largest:")
-                                              : tr("Becomes:"));
+  label->setText(chosen == ChangeKind::scale  ? QStringLiteral("Times:")
+                 : chosen == ChangeKind::clip ? QStringLiteral("Largest:")
+                                              : QStringLiteral("Becomes:"));
   numbers_->setToolTip(
-      chosen == ChangeKind::value ? tr("One number for all elements, or all of them: 0  or  [[1, 2], [3, 4]]")
-      : chosen == ChangeKind::scale ? tr("The result is multiplied by this number")
-      : chosen == ChangeKind::clip  ? tr("What is larger than this, or smaller than minus this, is cut there")
-                                    : tr("A number; nan, inf and -inf are some, too"));
-  numbers_->setPlaceholderText(chosen == ChangeKind::value ? tr("one number, or all of them") : QString());
+      chosen == ChangeKind::value
+          ? QStringLiteral("One number for all elements, or all of them: 0  or  [[1, 2], [3, 4]]")
+      : chosen == ChangeKind::scale ? QStringLiteral("The result is multiplied by this number")
+      : chosen == ChangeKind::clip
+          ? QStringLiteral("What is larger than this, or smaller than minus this, is cut there")
+          : QStringLiteral("A number; nan, inf and -inf are some, too"));
+  numbers_->setPlaceholderText(chosen == ChangeKind::value ? QStringLiteral("one number, or all of them")
+                                                           : QString());
   for (QLabel* problem : std::as_const(problems_)) problem->hide();
 }
 

@@ -29,10 +29,10 @@ QString movementText(const protocol::Moved& moved) {
 
 QString shareText(const protocol::Moved& moved) {
   if (!std::isfinite(moved.difference))
-    return std::isfinite(moved.before) && std::isfinite(moved.after) ? QObject::tr("from 0")
-                                                                     : QObject::tr("not finite");
+    return std::isfinite(moved.before) && std::isfinite(moved.after) ? QStringLiteral("from 0")
+                                                                     : QStringLiteral("not finite");
   const double percent = moved.difference * 100;
-  if (percent < 0.1) return QObject::tr("under 0.1 %");
+  if (percent < 0.1) return QStringLiteral("under 0.1 %");
   if (percent >= 1e9) return QStringLiteral("%1 %").arg(percent, 0, 'g', 3);
   if (percent >= 1000) return QStringLiteral("%1 %").arg(countText(static_cast<quint64>(percent + 0.5)));
   return QStringLiteral("%1 %").arg(percent, 0, 'g', 3);

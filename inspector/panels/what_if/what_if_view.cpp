@@ -14,7 +14,9 @@
 #include "inspector/panels/what_if/change_form.h"
 #include "inspector/panels/what_if/moved_text.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/row_list.h"
 #include "inspector/ui/segment_button.h"
+#include "inspector/ui/text_button.h"
 #include "inspector/ui/theme.h"
 #include "inspector/ui/wrapping_layout.h"
 
@@ -31,10 +33,13 @@ constexpr int height_for_all = 420;  ///< below it the form has the panel for it
 }  // namespace
 
 struct WhatIfView::Private {
-  WhatIfView* view = nullptr;
-  WhatIfActions* actions = nullptr;
+  Private(WhatIfView* view, WhatIfActions& actions, CellNames& cells)
+      : view(view), actions(actions), cells(cells) {}
+
+  WhatIfView* view;
+  WhatIfActions& actions;
+  CellNames& cells;
   WhatIfModel* model = nullptr;
-  CellNames* cells = nullptr;
   QTreeWidget *changes = nullptr, *moved = nullptr;
   QScrollArea* formArea = nullptr;
   ChangeForm* form = nullptr;
@@ -70,15 +75,7 @@ struct WhatIfView::Private {
 // ---- made once
 
 QToolButton* WhatIfView::Private::addButton(QLayout* bar, QAction* action, const QString& text) {
-  auto* button = new QToolButton(view);
-  button->setDefaultAction(action);
-  button->setText(text);
-  button->setToolButtonStyle(Qt::ToolButtonTextOnly);
-  button->setFocusPolicy(Qt::TabFocus);
-  bar->addWidget(button);
-  // What a shared action is called in the menu is not what a button has room for.
-  QObject::connect(action, &QAction::changed, button, [button, text] { button->setText(text); });
-  return button;
+  return addTextButton(bar, action, text, view);
 }
 
 void WhatIfView::Private::makeLooks(QLayout* bar) {
@@ -86,10 +83,11 @@ void WhatIfView::Private::makeLooks(QLayout* bar) {
   auto* row = new QHBoxLayout(group);
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(0);
-  const QString texts[] = {tr("Original"), tr("Branch"), tr("Difference")};
-  for (int i = 0; i < actions->looks().size(); ++i) {
+  const QString texts[] = {QStringLiteral("Original"), QStringLiteral("Branch"),
+                           QStringLiteral("Difference")};
+  for (int i = 0; i < actions.looks().size(); ++i) {
     auto* button = new SegmentButton(view);
-    QAction* action = actions->looks()[i];
+    QAction* action = actions.looks()[i];
     button->setDefaultAction(action);
     button->setText(texts[i]);
     QObject::connect(action, &QAction::changed, button, [button, text = texts[i]] { button->setText(text); });
@@ -102,53 +100,48 @@ void WhatIfView::Private::makeBar(QVBoxLayout* layout) {
   auto* bar = new WrappingLayout(nullptr);
   bar->setContentsMargins(4, 2, 4, 0);
   bar->setSpacing(4);
-  addButton(bar, add, tr("Add…"))->setObjectName(QStringLiteral("whatIfAdd"));
-  addButton(bar, edit, tr("Edit"));
-  addButton(bar, remove, tr("Remove"));
-  addButton(bar, actions->replay(), tr("Replay"))->setObjectName(QStringLiteral("whatIfReplay"));
-  cancelButton = addButton(bar, stop, tr("Cancel"));
+  addButton(bar, add, QStringLiteral("Add…"))->setObjectName(QStringLiteral("whatIfAdd"));
+  addButton(bar, edit, QStringLiteral("Edit"));
+  addButton(bar, remove, QStringLiteral("Remove"));
+  addButton(bar, actions.replay(), QStringLiteral("Replay"))->setObjectName(QStringLiteral("whatIfReplay"));
+  cancelButton = addButton(bar, stop, QStringLiteral("Cancel"));
   cancelButton->setObjectName(QStringLiteral("whatIfCancel"));
   makeLooks(bar);
-  addButton(bar, actions->takeOver(), tr("Take over"))->setObjectName(QStringLiteral("whatIfTakeOver"));
+  addButton(bar, actions.takeOver(), QStringLiteral("Take over"))
+      ->setObjectName(QStringLiteral("whatIfTakeOver"));
   layout->addLayout(bar);
 }
 
 QTreeWidget* WhatIfView::Private::makeTable(const char* name, const QString& accessible,
                                             const QStringList& titles, int wide) {
-  auto* table = new QTreeWidget(view);
-  table->setObjectName(QLatin1String(name));
-  table->setAccessibleName(accessible);
-  table->setHeaderLabels(titles);
-  table->setRootIsDecorated(false);
-  table->setUniformRowHeights(true);
-  table->setAllColumnsShowFocus(true);
-  table->header()->setStretchLastSection(false);
-  table->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
-  table->header()->setSectionResizeMode(wide, QHeaderView::Stretch);
+  QTreeWidget* table = makeRowList(view, QLatin1String(name), accessible, titles);
+  stretchColumn(table, wide);
   table->setContextMenuPolicy(Qt::ActionsContextMenu);
   return table;
 }
 
 void WhatIfView::Private::makeActions() {
-  add = addKeyedAction(view, tr("Add a change…"), {Qt::ALT | Qt::SHIFT | Qt::Key_A},
-                       tr("Change the op at the cursor, or the tensor that is shown"));
-  edit = addKeyedAction(changes, tr("Edit the change"), {Qt::Key_F2}, tr("Type this change anew"));
-  remove = addKeyedAction(changes, tr("Remove the change"), {QKeySequence::Delete},
-                          tr("Take this change off the list"));
-  clear = addKeyedAction(view, tr("Remove all changes"), {Qt::ALT | Qt::SHIFT | Qt::Key_X},
-                         tr("Empty the list of changes"));
-  show = addKeyedAction(moved, tr("Show the result"), {Qt::Key_Return, Qt::Key_Enter},
-                        tr("Move the cursor to this op, and show its tensor"));
+  add = addKeyedAction(view, QStringLiteral("Add a change…"), {Qt::ALT | Qt::SHIFT | Qt::Key_A},
+                       QStringLiteral("Change the op at the cursor, or the tensor that is shown"));
+  edit = addKeyedAction(changes, QStringLiteral("Edit the change"), {Qt::Key_F2},
+                        QStringLiteral("Type this change anew"));
+  remove = addKeyedAction(changes, QStringLiteral("Remove the change"), {QKeySequence::Delete},
+                          QStringLiteral("Take this change off the list"));
+  clear = addKeyedAction(view, QStringLiteral("Remove all changes"), {Qt::ALT | Qt::SHIFT | Qt::Key_X},
+                         QStringLiteral("Empty the list of changes"));
+  show = addKeyedAction(moved, QStringLiteral("Show the result"), {Qt::Key_Return, Qt::Key_Enter},
+                        QStringLiteral("Move the cursor to this op, and show its tensor"));
   show->setShortcutContext(Qt::WidgetShortcut);
-  cancel = addKeyedAction(view, tr("Cancel"), {Qt::Key_Escape}, tr("Stop the replay, or close the form"));
+  cancel = addKeyedAction(view, QStringLiteral("Cancel"), {Qt::Key_Escape},
+                          QStringLiteral("Stop the replay, or close the form"));
   QObject::connect(add, &QAction::triggered, view, [this] { openForm(); });
   QObject::connect(edit, &QAction::triggered, view, [this] { openEditor(); });
   QObject::connect(remove, &QAction::triggered, view, [this] { removeChange(); });
   QObject::connect(clear, &QAction::triggered, model, &WhatIfModel::clear);
   QObject::connect(show, &QAction::triggered, view,
                    [this] { model->show(moved->indexOfTopLevelItem(moved->currentItem())); });
-  stop = new QAction(tr("Cancel"), view);
-  stop->setToolTip(tr("Stop the replay (Esc)"));
+  stop = new QAction(QStringLiteral("Cancel"), view);
+  stop->setToolTip(QStringLiteral("Stop the replay (Esc)"));
   QObject::connect(stop, &QAction::triggered, model, &WhatIfModel::cancel);
   // Where the user types, Esc is about what is typed.
   QObject::connect(cancel, &QAction::triggered, view, [this] {
@@ -180,13 +173,13 @@ void WhatIfView::Private::connectAll() {
   QObject::connect(model, &WhatIfModel::changesChanged, view, [this] { showChanges(); });
   QObject::connect(model, &WhatIfModel::changed, view, [this] { showAnswer(); });
   QObject::connect(model, &WhatIfModel::subjectChanged, view, [this] {
-    add->setEnabled(actions->ask()->isEnabled());
+    add->setEnabled(actions.ask()->isEnabled());
     if (!formArea->isHidden() && edited < 0 && form->untouched() && !changesFor(model->subject()).isEmpty())
       form->start(model->subject());
   });
   QObject::connect(model, &WhatIfModel::told, view, &Panel::done);
-  QObject::connect(actions, &WhatIfActions::asked, view, [this] { openForm(); });
-  QObject::connect(cells, &CellNames::changed, view, [this] {
+  QObject::connect(&actions, &WhatIfActions::asked, view, [this] { openForm(); });
+  QObject::connect(&cells, &CellNames::changed, view, [this] {
     showChanges();
     showAnswer();
   });
@@ -246,8 +239,8 @@ void WhatIfView::Private::take(const BranchChange& change) {
 QString WhatIfView::Private::where(const std::string& cell, const std::string& file,
                                    std::uint32_t line) const {
   QString text = cell.empty() ? QFileInfo(QString::fromStdString(file)).fileName()
-                              : cells->name(QString::fromStdString(cell));
-  if (line) text += (text.isEmpty() ? tr("line %1") : tr(" line %1")).arg(line);
+                              : cells.name(QString::fromStdString(cell));
+  if (line) text += (text.isEmpty() ? QStringLiteral("line %1") : QStringLiteral(" line %1")).arg(line);
   return text;
 }
 
@@ -258,12 +251,12 @@ void WhatIfView::Private::showChanges() {
     const protocol::Record& op = change.subject.op;
     auto* item =
         new QTreeWidgetItem(changes, {change.text, op.number ? where(op.cell, op.file, op.line) : QString()});
-    item->setToolTip(change_column, tr("%1\nF2 edits it, Del removes it.").arg(change.text));
+    item->setToolTip(change_column, QStringLiteral("%1\nF2 edits it, Del removes it.").arg(change.text));
   }
   if (const int count = changes->topLevelItemCount())
     changes->setCurrentItem(changes->topLevelItem(std::min(current, count - 1)));
   for (QAction* action : {edit, remove, clear}) action->setEnabled(changes->topLevelItemCount() > 0);
-  add->setEnabled(actions->ask()->isEnabled());
+  add->setEnabled(actions.ask()->isEnabled());
   if (edited >= static_cast<int>(model->changes().size())) closeForm();
   if (!model->session()->live()) closeForm();
   share();
@@ -272,17 +265,19 @@ void WhatIfView::Private::showChanges() {
 
 QString WhatIfView::Private::sentenceText() const {
   if (model->replaying())
-    return tr("Replaying: %1. Cancel, or Esc in this panel, stops it.").arg(model->progress());
+    return QStringLiteral("Replaying: %1. Cancel, or Esc in this panel, stops it.").arg(model->progress());
   if (!model->problem().isEmpty()) return QStringLiteral("✗ ") + model->problem();
   const protocol::Branched* answer = model->answer();
   if (!answer && model->changes().empty())
-    return tr(
+    return QStringLiteral(
         "Select an op, a tensor or an element, and choose “What if…” in its menu (F4): change it in the "
         "past, and replay what came of it. The session itself stays as it is.");
-  if (!answer) return tr("Replay (Shift+F4) runs what depends on the changes again, beside the original.");
+  if (!answer)
+    return QStringLiteral("Replay (Shift+F4) runs what depends on the changes again, beside the original.");
   const QString sentence = QString::fromStdString(answer->sentence);
-  return model->outdated() ? tr("⚠ The changes are others by now: replay them. Before: %1").arg(sentence)
-                           : sentence;
+  return model->outdated()
+             ? QStringLiteral("⚠ The changes are others by now: replay them. Before: %1").arg(sentence)
+             : sentence;
 }
 
 void WhatIfView::Private::showAnswer() {
@@ -303,7 +298,7 @@ void WhatIfView::Private::showAnswer() {
         moved, {QStringLiteral("%1 · op %2").arg(QString::fromStdString(one.op), countText(one.record)),
                 where(one.cell, one.file, one.line), movementText(one), shareText(one)});
     item->setTextAlignment(share_column, Qt::AlignRight | Qt::AlignVCenter);
-    const QString tip = tr("%1: %2, moved by %3\nA click or Enter shows it.")
+    const QString tip = QStringLiteral("%1: %2, moved by %3\nA click or Enter shows it.")
                             .arg(tensorText(one.tensor), movementText(one), shareText(one));
     for (int column = 0; column < moved_columns; ++column) item->setToolTip(column, tip);
   }
@@ -333,20 +328,19 @@ void WhatIfView::Private::share() {
       std::min(wanted, most_sentence_lines * sentence->fontMetrics().lineSpacing() + 8));
 }
 
-WhatIfView::WhatIfView(WhatIfActions* actions, CellNames* cells, QWidget* parent)
-    : Panel(parent), d_(std::make_unique<Private>()) {
-  d_->view = this;
-  d_->actions = actions;
-  d_->model = actions->model();
-  d_->cells = cells;
-  d_->changes =
-      d_->makeTable("whatIfChanges", tr("Changes of the branch"), {tr("Change"), tr("Where")}, change_column);
-  d_->moved =
-      d_->makeTable("whatIfMoved", tr("Results that moved"),
-                    {tr("Result of"), tr("Where"), tr("Before → after"), tr("Moved by")}, place_column);
+WhatIfView::WhatIfView(WhatIfActions& actions, CellNames& cells, QWidget* parent)
+    : Panel(parent), d_(std::make_unique<Private>(this, actions, cells)) {
+  d_->model = actions.model();
+  d_->changes = d_->makeTable("whatIfChanges", QStringLiteral("Changes of the branch"),
+                              {QStringLiteral("Change"), QStringLiteral("Where")}, change_column);
+  d_->moved = d_->makeTable("whatIfMoved", QStringLiteral("Results that moved"),
+                            {QStringLiteral("Result of"), QStringLiteral("Where"),
+                             QStringLiteral("Before → after"), QStringLiteral("Moved by")},
+                            place_column);
   d_->moved->headerItem()->setToolTip(movement_column,
-                                      tr("A single number, or the norm ‖…‖ of several elements"));
-  d_->moved->headerItem()->setToolTip(share_column, tr("‖branch − original‖ in shares of ‖original‖"));
+                                      QStringLiteral("A single number, or the norm ‖…‖ of several elements"));
+  d_->moved->headerItem()->setToolTip(share_column,
+                                      QStringLiteral("‖branch − original‖ in shares of ‖original‖"));
   d_->makeForm();
   d_->makeActions();
   d_->sentence = new QLabel(this);

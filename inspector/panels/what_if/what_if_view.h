@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "inspector/panels/panel.h"
-#include "inspector/panels/what_if/what_if_actions.h"
+#include "inspector/panels/what_if_actions.h"
 
 class QLabel;
 class QTreeWidget;
@@ -18,7 +18,7 @@ class ChangeForm;
 class WhatIfView : public Panel {
   Q_OBJECT
  public:
-  WhatIfView(WhatIfActions* actions, CellNames* cells, QWidget* parent = nullptr);
+  WhatIfView(WhatIfActions& actions, CellNames& cells, QWidget* parent = nullptr);
   ~WhatIfView() override;
 
   bool isEmpty() const override;

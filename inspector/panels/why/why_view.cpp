@@ -2,7 +2,6 @@
 
 #include <QFileInfo>
 #include <QHBoxLayout>
-#include <QHeaderView>
 #include <QLabel>
 #include <QToolButton>
 #include <QTreeWidget>
@@ -11,6 +10,7 @@
 #include "inspector/model/format.h"
 #include "inspector/ui/eliding_label.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/row_list.h"
 #include "inspector/ui/sentence_area.h"
 
 namespace tapedeck::inspector {
@@ -38,8 +38,10 @@ QString valueText(const protocol::Reason& reason) {
 }  // namespace
 
 struct WhyView::Private {
-  WhyView* view = nullptr;
-  WhyModel* model = nullptr;
+  Private(WhyView* view, WhyModel& model) : view(view), model(model) {}
+
+  WhyView* view;
+  WhyModel& model;
   ElidingLabel* question = nullptr;
   SentenceArea* sentence = nullptr;
   QTreeWidget* reasons = nullptr;
@@ -61,45 +63,46 @@ struct WhyView::Private {
     auto* bar = new QHBoxLayout;
     bar->setContentsMargins(4, 2, 4, 0);
     bar->setSpacing(2);
-    back = addAction(tr("◀"), Qt::ALT | Qt::Key_PageUp, tr("The answer before"), bar);
-    forward = addAction(tr("▶"), Qt::ALT | Qt::Key_PageDown, tr("The next answer"), bar);
+    back = addAction(QStringLiteral("◀"), Qt::ALT | Qt::Key_PageUp, QStringLiteral("The answer before"), bar);
+    forward =
+        addAction(QStringLiteral("▶"), Qt::ALT | Qt::Key_PageDown, QStringLiteral("The next answer"), bar);
     question = new ElidingLabel(Qt::ElideRight, view);
     QFont bold = question->font();
     bold.setBold(true);
     question->setFont(bold);
     bar->addWidget(question, 1);
-    cancel = addAction(tr("Cancel"), Qt::Key_Escape, tr("Stop looking for the answer"), bar);
-    QObject::connect(back, &QAction::triggered, model, &WhyModel::back);
-    QObject::connect(forward, &QAction::triggered, model, &WhyModel::forward);
-    QObject::connect(cancel, &QAction::triggered, model, &WhyModel::cancel);
+    cancel = addAction(QStringLiteral("Cancel"), Qt::Key_Escape,
+                       QStringLiteral("Stop looking for the answer"), bar);
+    QObject::connect(back, &QAction::triggered, &model, &WhyModel::back);
+    QObject::connect(forward, &QAction::triggered, &model, &WhyModel::forward);
+    QObject::connect(cancel, &QAction::triggered, &model, &WhyModel::cancel);
     return bar;
   }
 
   void makeReasons() {
     reasons = new QTreeWidget(view);
     reasons->setObjectName(QStringLiteral("whyReasons"));
-    reasons->setAccessibleName(tr("Records of the answer"));
+    reasons->setAccessibleName(QStringLiteral("Records of the answer"));
     reasons->setHeaderLabels(titles({}));
     reasons->setColumnHidden(why_amount_column, true);
     reasons->setRootIsDecorated(false);
     reasons->setAllColumnsShowFocus(true);
     reasons->setTextElideMode(Qt::ElideRight);
-    reasons->header()->setStretchLastSection(false);
-    reasons->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
-    reasons->header()->setSectionResizeMode(why_value_column, QHeaderView::Stretch);
-    show = new QAction(tr("Show"), view);
+    stretchColumn(reasons, why_value_column);
+    show = new QAction(QStringLiteral("Show"), view);
     setKey(show, {Qt::Key_Return, Qt::Key_Enter},
-           tr("Move the cursor to this record, and show its tensor and element"));
+           QStringLiteral("Move the cursor to this record, and show its tensor and element"));
     show->setShortcutContext(Qt::WidgetShortcut);
     reasons->addAction(show);
-    QObject::connect(show, &QAction::triggered, view, [this] { model->show(reasons->currentIndex().row()); });
+    QObject::connect(show, &QAction::triggered, view, [this] { model.show(reasons->currentIndex().row()); });
     QObject::connect(reasons, &QTreeWidget::itemClicked, view,
-                     [this](QTreeWidgetItem* item) { model->show(reasons->indexOfTopLevelItem(item)); });
+                     [this](QTreeWidgetItem* item) { model.show(reasons->indexOfTopLevelItem(item)); });
   }
 
   /// The amount's name begins with a capital, as the others.
   QStringList titles(const QString& amount) const {
-    return {tr("Op"), tr("Where"), tr("What"), amount.left(1).toUpper() + amount.mid(1)};
+    return {QStringLiteral("Op"), QStringLiteral("Where"), QStringLiteral("What"),
+            amount.left(1).toUpper() + amount.mid(1)};
   }
 
   QString where(const protocol::Reason& reason) const {
@@ -110,7 +113,8 @@ struct WhyView::Private {
     } else if (!reason.file.empty()) {
       text = QFileInfo(QString::fromStdString(reason.file)).fileName();
     }
-    if (reason.line) text += (text.isEmpty() ? tr("line %1") : tr(" line %1")).arg(reason.line);
+    if (reason.line)
+      text += (text.isEmpty() ? QStringLiteral("line %1") : QStringLiteral(" line %1")).arg(reason.line);
     return text;
   }
 
@@ -124,7 +128,8 @@ struct WhyView::Private {
           (valueText(reason).isEmpty() ? QString::fromStdString(reason.sentence) : valueText(reason));
       auto* item = new QTreeWidgetItem(
           reasons, {placeText(reason), where(reason), what, QString::fromStdString(reason.amount_text)});
-      const QString tip = QString::fromStdString(reason.sentence) + tr("\nEnter or a click shows it.");
+      const QString tip =
+          QString::fromStdString(reason.sentence) + QStringLiteral("\nEnter or a click shows it.");
       for (int column = 0; column < why_column_count; ++column) item->setToolTip(column, tip);
       item->setData(why_value_column, Qt::AccessibleTextRole, QString::fromStdString(reason.sentence));
     }
@@ -132,9 +137,8 @@ struct WhyView::Private {
   }
 };
 
-WhyView::WhyView(WhyModel* model, QWidget* parent) : Panel(parent), d_(std::make_unique<Private>()) {
-  d_->view = this;
-  d_->model = model;
+WhyView::WhyView(WhyModel& model, QWidget* parent)
+    : Panel(parent), d_(std::make_unique<Private>(this, model)) {
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(2);
@@ -145,15 +149,15 @@ WhyView::WhyView(WhyModel* model, QWidget* parent) : Panel(parent), d_(std::make
   layout->addWidget(d_->reasons, 1);
   layout->addStretch();  // an answer without reasons stands at the top
   setFocusProxy(d_->reasons);
-  connect(model, &WhyModel::changed, this, &WhyView::showAnswer);
-  connect(model, &WhyModel::changed, this, &Panel::emptyChanged);
+  connect(&model, &WhyModel::changed, this, &WhyView::showAnswer);
+  connect(&model, &WhyModel::changed, this, &Panel::emptyChanged);
   showAnswer();
 }
 
 WhyView::~WhyView() = default;
 
 bool WhyView::isEmpty() const {
-  return d_->model->count() == 0 && !d_->model->asking();
+  return d_->model.count() == 0 && !d_->model.asking();
 }
 
 QList<QAction*> WhyView::menuActions() const {
@@ -176,25 +180,25 @@ QLabel* WhyView::question() const {
 }
 
 void WhyView::showAnswer() {
-  const WhyAnswer* answer = d_->model->answer();
-  const bool asking = d_->model->asking();
-  d_->back->setEnabled(d_->model->canGoBack());
-  d_->forward->setEnabled(d_->model->canGoForward());
+  const WhyAnswer* answer = d_->model.answer();
+  const bool asking = d_->model.asking();
+  d_->back->setEnabled(d_->model.canGoBack());
+  d_->forward->setEnabled(d_->model.canGoForward());
   d_->cancel->setEnabled(asking);
   d_->show->setEnabled(answer && !answer->because.reasons.empty());
   d_->reasons->clear();
   if (asking) {
-    d_->question->setText(tr("Looking for the answer"));
+    d_->question->setText(QStringLiteral("Looking for the answer"));
     d_->sentence->setText(
-        tr("Working: %1. Cancel, or Esc in this panel, stops it.").arg(d_->model->progress()));
+        QStringLiteral("Working: %1. Cancel, or Esc in this panel, stops it.").arg(d_->model.progress()));
   } else if (answer) {
     d_->question->setText(questionText(answer->question) + QStringLiteral("   ") + answer->about);
     d_->sentence->setText(QString::fromStdString(answer->because.sentence));
     d_->fillReasons(*answer);
   } else {
     d_->question->setText(QString());
-    d_->sentence->setText(
-        tr("Select an op or an element, and choose a question in the menu Why: its answer stands here."));
+    d_->sentence->setText(QStringLiteral(
+        "Select an op or an element, and choose a question in the menu Why: its answer stands here."));
   }
   // It has the panel's focus, without which Esc would not come here.
   d_->reasons->setVisible(asking || d_->reasons->topLevelItemCount() > 0);

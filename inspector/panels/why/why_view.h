@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "inspector/panels/panel.h"
-#include "inspector/panels/why/why_actions.h"
+#include "inspector/panels/why_actions.h"
 
 class QLabel;
 class QTreeWidget;
@@ -17,7 +17,7 @@ namespace tapedeck::inspector {
 class WhyView : public Panel {
   Q_OBJECT
  public:
-  explicit WhyView(WhyModel* model, QWidget* parent = nullptr);
+  explicit WhyView(WhyModel& model, QWidget* parent = nullptr);
   ~WhyView() override;
 
   bool isEmpty() const override;

@@ -18,7 +18,7 @@ namespace tapedeck::inspector {
 namespace {
 
 QString noOpenGlSentence() {
-  return CanvasWidget::tr(
+  return QStringLiteral(
       "This panel draws with OpenGL 3.2, which can not be had here. On Debian the package libgl1-mesa-dri "
       "provides "
       "it for every machine; LIBGL_ALWAYS_SOFTWARE=1 goes round a driver that fails.");

@@ -13,7 +13,7 @@
 #include "inspector/panels/compare/compare_view.h"
 #include "inspector/panels/compare/curves_view.h"
 #include "inspector/panels/compare/operands_view.h"
-#include "inspector/panels/ops/timeline_table.h"
+#include "inspector/ui/row_table.h"
 #include "tests/app/sample_window.h"
 #include "tests/test_program.h"
 

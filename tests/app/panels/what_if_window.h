@@ -13,8 +13,8 @@
 
 #include "app/shell/panels/workspaces.h"
 #include "inspector/model/tensor/tensor_model.h"
+#include "inspector/panels/branch_strip.h"
 #include "inspector/panels/tensor/tensor_canvas.h"
-#include "inspector/panels/what_if/branch_strip.h"
 #include "inspector/panels/what_if/change_form.h"
 #include "inspector/panels/what_if/what_if_view.h"
 #include "tests/app/sample_window.h"

@@ -12,7 +12,7 @@ class Session;
 class BranchStrip : public QWidget {
   Q_OBJECT
  public:
-  explicit BranchStrip(Session* session, QWidget* parent = nullptr);
+  explicit BranchStrip(Session& session, QWidget* parent = nullptr);
   QString text() const;
 
  protected:
@@ -21,7 +21,7 @@ class BranchStrip : public QWidget {
  private:
   void showLook();
 
-  Session* session_;
+  Session& session_;
   ElidingLabel* text_;
 };
 

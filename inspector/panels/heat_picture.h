@@ -5,7 +5,7 @@
 #include <QRectF>
 
 #include "inspector/model/tensor/tensor_model.h"
-#include "inspector/panels/tensor/color_map.h"
+#include "inspector/ui/color_map.h"
 
 namespace tapedeck::inspector {
 

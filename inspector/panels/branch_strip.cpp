@@ -1,4 +1,4 @@
-#include "inspector/panels/what_if/branch_strip.h"
+#include "inspector/panels/branch_strip.h"
 
 #include <QHBoxLayout>
 #include <QPainter>
@@ -21,13 +21,13 @@ const char* iconOf(Beside shown) {
 QString sentenceOf(const BranchLook& look) {
   switch (look.shown) {
     case Beside::original:
-      return BranchStrip::tr("Original (in the branch: %1)").arg(look.changes);
+      return QStringLiteral("Original (in the branch: %1)").arg(look.changes);
     case Beside::branch:
-      return BranchStrip::tr("Branch: %1").arg(look.changes);
+      return QStringLiteral("Branch: %1").arg(look.changes);
     case Beside::difference:
       break;
   }
-  return BranchStrip::tr("Difference, branch − original: %1").arg(look.changes);
+  return QStringLiteral("Difference, branch − original: %1").arg(look.changes);
 }
 
 Tint tintOf(const Theme& theme, Beside shown) {
@@ -38,14 +38,14 @@ Tint tintOf(const Theme& theme, Beside shown) {
 
 }  // namespace
 
-BranchStrip::BranchStrip(Session* session, QWidget* parent)
+BranchStrip::BranchStrip(Session& session, QWidget* parent)
     : QWidget(parent), session_(session), text_(new ElidingLabel(Qt::ElideRight, this)) {
   auto* layout = new QHBoxLayout(this);
   layout->setContentsMargins(side + icon_size + side, 2, side, 2);
   layout->addWidget(text_);
   setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
   setObjectName(QStringLiteral("branchStrip"));
-  connect(session, &Session::lookChanged, this, &BranchStrip::showLook);
+  connect(&session, &Session::lookChanged, this, &BranchStrip::showLook);
   showLook();
 }
 
@@ -54,7 +54,7 @@ QString BranchStrip::text() const {
 }
 
 void BranchStrip::showLook() {
-  const BranchLook& look = session_->look();
+  const BranchLook& look = session_.look();
   setVisible(look.branch != 0);
   if (!look.branch) return;
   text_->setText(sentenceOf(look));
@@ -64,7 +64,7 @@ void BranchStrip::showLook() {
 
 // From the palette of the moment, so that it follows a theme that is switched live.
 void BranchStrip::paintEvent(QPaintEvent*) {
-  const Beside shown = session_->look().shown;
+  const Beside shown = session_.look().shown;
   const Tint tint = tintOf(Theme::fromPalette(palette()), shown);
   QPainter painter(this);
   painter.fillRect(rect(), tint.fill);

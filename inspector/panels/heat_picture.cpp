@@ -1,4 +1,4 @@
-#include "inspector/panels/tensor/heat_picture.h"
+#include "inspector/panels/heat_picture.h"
 
 #include <algorithm>
 #include <cmath>

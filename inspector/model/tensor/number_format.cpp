@@ -1,4 +1,4 @@
-#include "inspector/panels/tensor/number_format.h"
+#include "inspector/model/tensor/number_format.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "inspector/panels/why/why_actions.h"
+#include "inspector/panels/why_actions.h"
 
 #include "inspector/ui/keyed_action.h"
 
@@ -34,7 +34,7 @@ WhyActions::WhyActions(WhyModel* model, QObject* parent) : QObject(parent), mode
   for (const Row& row : rows()) {
     auto* action = new QAction(questionText(row.question), this);
     action->setObjectName(QLatin1String(row.id));
-    setKey(action, {row.key}, WhyModel::tr(row.tip));
+    setKey(action, {row.key}, QString::fromUtf8(row.tip));
     action->setData(static_cast<int>(row.question));
     connect(action, &QAction::triggered, model, [model, question = row.question] { model->ask(question); });
     actions_ << action;
@@ -54,9 +54,7 @@ void WhyActions::update() {
   for (int i = 0; i < actions_.size(); ++i) {
     const QString refusal =
         model_->refusal(static_cast<Question>(actions_[i]->data().toInt()), model_->subject());
-    actions_[i]->setEnabled(refusal.isEmpty());
-    const QString key = actions_[i]->shortcut().toString(QKeySequence::NativeText);
-    actions_[i]->setToolTip(refusal.isEmpty() ? tips_[i] : QStringLiteral("%1 (%2)").arg(refusal, key));
+    allow(actions_[i], tips_[i], refusal);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "inspector/panels/what_if/what_if_actions.h"
+#include "inspector/panels/what_if_actions.h"
 
 #include <QActionGroup>
 
@@ -10,17 +10,18 @@ namespace tapedeck::inspector {
 WhatIfActions::WhatIfActions(WhatIfModel* model, WhyModel* why, QObject* parent)
     : QObject(parent), model_(model) {
   addSeparator();
-  ask_ = add("what_if.ask", tr("What &if…"), Qt::Key_F4,
-             tr("Change this value or op in the past, to see what would have come of it"));
-  replay_ = add("what_if.replay", tr("&Replay the changes"), Qt::SHIFT | Qt::Key_F4,
-                tr("Run what depends on the changes again, in a branch beside the original"));
+  ask_ = add("what_if.ask", QStringLiteral("What &if…"), Qt::Key_F4,
+             QStringLiteral("Change this value or op in the past, to see what would have come of it"));
+  replay_ = add("what_if.replay", QStringLiteral("&Replay the changes"), Qt::SHIFT | Qt::Key_F4,
+                QStringLiteral("Run what depends on the changes again, in a branch beside the original"));
   addSeparator();
   addLooks();
   addSeparator();
-  takeOver_ = add("what_if.take_over", tr("&Take over into the session"), Qt::CTRL | Qt::SHIFT | Qt::Key_F12,
-                  tr("The variable that Tensor shows gets this value as it is in the branch"));
-  forget_ = add("what_if.forget", tr("&Drop the branch"), Qt::ALT | Qt::Key_F12,
-                tr("Back to the original alone; the list of changes stays"));
+  takeOver_ = add("what_if.take_over", QStringLiteral("&Take over into the session"),
+                  Qt::CTRL | Qt::SHIFT | Qt::Key_F12,
+                  QStringLiteral("The variable that Tensor shows gets this value as it is in the branch"));
+  forget_ = add("what_if.forget", QStringLiteral("&Drop the branch"), Qt::ALT | Qt::Key_F12,
+                QStringLiteral("Back to the original alone; the list of changes stays"));
   connect(ask_, &QAction::triggered, this, &WhatIfActions::asked);
   connect(replay_, &QAction::triggered, model, &WhatIfModel::replay);
   connect(takeOver_, &QAction::triggered, model, &WhatIfModel::takeOver);
@@ -58,12 +59,14 @@ void WhatIfActions::addLooks() {
     QString text;
     QKeySequence key;
     QString tip;
-  } rows[] = {{Beside::original, "what_if.original", "original", tr("Show the &original"), Qt::Key_F12,
-               tr("Ops, Tape, Tensor and VJP show what was")},
-              {Beside::branch, "what_if.branch", "branch", tr("Show the &branch"), Qt::SHIFT | Qt::Key_F12,
-               tr("Ops, Tape, Tensor and VJP show the values of the branch")},
-              {Beside::difference, "what_if.difference", "difference", tr("Show the di&fference"),
-               Qt::CTRL | Qt::Key_F12, tr("Ops, Tape, Tensor and VJP show the branch less the original")}};
+  } rows[] = {
+      {Beside::original, "what_if.original", "original", QStringLiteral("Show the &original"), Qt::Key_F12,
+       QStringLiteral("Ops, Tape, Tensor and VJP show what was")},
+      {Beside::branch, "what_if.branch", "branch", QStringLiteral("Show the &branch"),
+       Qt::SHIFT | Qt::Key_F12, QStringLiteral("Ops, Tape, Tensor and VJP show the values of the branch")},
+      {Beside::difference, "what_if.difference", "difference", QStringLiteral("Show the di&fference"),
+       Qt::CTRL | Qt::Key_F12,
+       QStringLiteral("Ops, Tape, Tensor and VJP show the branch less the original")}};
   auto* group = new QActionGroup(this);
   for (const auto& row : rows) {
     QAction* action = add(row.id, row.text, row.key, row.tip);
@@ -75,20 +78,17 @@ void WhatIfActions::addLooks() {
   }
 }
 
-void WhatIfActions::allow(QAction* action, const QString& refusal) {
-  action->setEnabled(refusal.isEmpty());
-  const QString key = action->shortcut().toString(QKeySequence::NativeText);
-  action->setToolTip(refusal.isEmpty() ? tips_.value(action) : QStringLiteral("%1 (%2)").arg(refusal, key));
-}
-
 void WhatIfActions::update() {
   const bool live = model_->session()->live();
-  const QString noSession = tr("No session runs whose past could be changed.");
-  const QString noBranch = tr("There is no branch: replay a change first.");
+  const QString noSession = QStringLiteral("No session runs whose past could be changed.");
+  const QString noBranch = QStringLiteral("There is no branch: replay a change first.");
+  const auto allow = [this](QAction* action, const QString& refusal) {
+    inspector::allow(action, tips_.value(action), refusal);
+  };
   allow(ask_, !live ? noSession
               : changesFor(model_->subject()).isEmpty()
-                  ? tr("Nothing is selected that could be changed: select an "
-                       "op, or a tensor that is there.")
+                  ? QStringLiteral("Nothing is selected that could be changed: select an "
+                                   "op, or a tensor that is there.")
                   : QString());
   allow(replay_, model_->refusal());
   const bool branch = model_->session()->look().branch != 0;

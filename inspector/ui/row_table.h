@@ -5,11 +5,11 @@
 
 namespace tapedeck::inspector {
 
-class TimelineTable : public QTableView {
+class RowTable : public QTableView {
   Q_OBJECT
   Q_PROPERTY(QString placeholder READ placeholder WRITE setPlaceholder)
  public:
-  explicit TimelineTable(QWidget* parent = nullptr);
+  explicit RowTable(QWidget* parent = nullptr);
   /// Shown in the middle while there are no rows.
   void setPlaceholder(const QString& text);
   QString placeholder() const { return placeholder_; }

@@ -1,4 +1,4 @@
-#include "inspector/panels/ops/timeline_table.h"
+#include "inspector/ui/row_table.h"
 
 #include <QHeaderView>
 #include <QPainter>
@@ -8,7 +8,7 @@
 
 namespace tapedeck::inspector {
 
-TimelineTable::TimelineTable(QWidget* parent) : QTableView(parent) {
+RowTable::RowTable(QWidget* parent) : QTableView(parent) {
   setSelectionBehavior(SelectRows);
   setSelectionMode(SingleSelection);
   setEditTriggers(NoEditTriggers);
@@ -27,13 +27,13 @@ TimelineTable::TimelineTable(QWidget* parent) : QTableView(parent) {
   horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
 }
 
-void TimelineTable::setPlaceholder(const QString& text) {
+void RowTable::setPlaceholder(const QString& text) {
   if (text == placeholder_) return;
   placeholder_ = text;
   viewport()->update();
 }
 
-QModelIndex TimelineTable::moveCursor(CursorAction action, Qt::KeyboardModifiers modifiers) {
+QModelIndex RowTable::moveCursor(CursorAction action, Qt::KeyboardModifiers modifiers) {
   const int rows = model() ? model()->rowCount() : 0;
   if (rows == 0) return {};
   const QModelIndex at = currentIndex();
@@ -54,7 +54,7 @@ QModelIndex TimelineTable::moveCursor(CursorAction action, Qt::KeyboardModifiers
   }
 }
 
-void TimelineTable::paintEvent(QPaintEvent* event) {
+void RowTable::paintEvent(QPaintEvent* event) {
   QTableView::paintEvent(event);
   const int top = currentIndex().isValid() ? rowViewportPosition(currentIndex().row()) : viewport()->height();
   in_sight_ = top < viewport()->height() && top + verticalHeader()->defaultSectionSize() > 0;
@@ -67,7 +67,7 @@ void TimelineTable::paintEvent(QPaintEvent* event) {
 
 // The current row stays in sight if it was when last drawn: on the way to its size a table may be as low as
 // its header.
-void TimelineTable::resizeEvent(QResizeEvent* event) {
+void RowTable::resizeEvent(QResizeEvent* event) {
   QTableView::resizeEvent(event);
   if (in_sight_ && currentIndex().isValid()) scrollTo(currentIndex().siblingAtColumn(0));
 }

@@ -1,4 +1,4 @@
-#include "inspector/panels/tensor/color_map.h"
+#include "inspector/ui/color_map.h"
 
 #include <algorithm>
 #include <cmath>

@@ -35,8 +35,6 @@ class WhatIfActions : public QObject {
   void addSeparator();
   void addLooks();
   void update();
-  /// On where there is no refusal; the tooltip says it.
-  void allow(QAction* action, const QString& refusal);
 
   WhatIfModel* model_;
   QList<QAction*> actions_, looks_;
