@@ -52,7 +52,7 @@ Tensor sum_of_squares(const OpContext& c, const Tensor& scale) {
   return reduced(kernels::Reduction::sum, converted(squares, DType::float64));
 }
 
-Tensor root_of(const Tensor& sum) {
+Tensor length_of(const Tensor& sum) {
   const Tensor root = Tensor::allocate(sum.dtype(), {});
   backend().unary(kernels::Unary::sqrt, sum.dtype(), sum.raw(), root.writable_data<std::byte>(), 1);
   return root;
@@ -70,7 +70,7 @@ Tensor norm_of(const OpContext& c) {
   const DType dtype = c.outputs[0].dtype;
   const Tensor sum = sum_of_squares(c, {});
   const Tensor narrow_sum = converted(sum, dtype);
-  if (narrow_sum.on_cpu() && is_sound(narrow_sum)) return converted(root_of(sum), dtype);
+  if (narrow_sum.on_cpu() && is_sound(narrow_sum)) return converted(length_of(sum), dtype);
   const Tensor sizes = for_each_input(c, [&](const Tensor& x, std::byte* to) {
     const Tensor size = Tensor::allocate(dtype, x.shape());
     backend().unary(kernels::Unary::abs, dtype, x.raw(), size.writable_data<std::byte>(), x.count());
@@ -79,7 +79,7 @@ Tensor norm_of(const OpContext& c) {
   const Tensor largest = reduced(kernels::Reduction::max, sizes), scale = Tensor::allocate(dtype, {});
   backend().length_scales(dtype, narrow_sum.raw(), largest.raw(), 1, scale.writable_data<std::byte>());
   const TensorSpec number{DType::float64, {}};
-  return converted(run_binary(kernels::Binary::divide, root_of(sum_of_squares(c, scale)),
+  return converted(run_binary(kernels::Binary::divide, length_of(sum_of_squares(c, scale)),
                               converted(scale, DType::float64), number),
                    dtype);
 }

@@ -226,19 +226,19 @@ Variant read_as(const Message& message, const Json& json) {
   return value;
 }
 template <class Variant>
-struct Kind {
+struct KindOf {
   std::string_view type;
   Variant (*read)(const Message& message, const Json& json);
 };
 template <class... Types>
 constexpr auto kinds_of(const OneOf<Types...>*) {
-  return std::array{Kind<OneOf<Types...>>{Types::type, &read_as<OneOf<Types...>, Types>}...};
+  return std::array{KindOf<OneOf<Types...>>{Types::type, &read_as<OneOf<Types...>, Types>}...};
 }
 
 template <class Variant>
 Variant read_body(const std::string& type, const Json& body) {
   static constexpr auto kinds = kinds_of(static_cast<const Variant*>(nullptr));
-  const auto kind = std::ranges::find(kinds, type, &Kind<Variant>::type);
+  const auto kind = std::ranges::find(kinds, type, &KindOf<Variant>::type);
   if (kind == kinds.end()) throw DecodeError("no message is called '" + type + "'");
   const Message message{type};
   if (!body.is_object()) message.expected(Place{nullptr, "body", 0}, "a map", body);

@@ -15,7 +15,6 @@
 
 using namespace tapedeck;
 using namespace tapedeck::test;
-using Window = test::PlotsWindow;
 using test::falling;
 
 namespace {
@@ -34,7 +33,7 @@ QList<qsizetype> polylines(const QByteArray& svg) {
 }
 
 /// Writes what the panel shows; what it says about it.
-QString exported(Window& window, const QString& path) {
+QString exported(test::PlotsWindow& window, const QString& path) {
   QString said;
   QObject::connect(&window.view, &plots::PlotsView::done, &window.view,
                    [&said, path](const QString& sentence) {
@@ -61,7 +60,7 @@ class TestPlotsExport : public QObject {
 };
 
 void TestPlotsExport::writesSvgWithEveryPoint() {
-  Window window;
+  test::PlotsWindow window;
   window.show();
   window.add("loss <1> & more", 50, falling);
   window.add("gap", 30, [](int i) { return i == 10 ? std::nan("") : 1.0 * i; });
@@ -86,7 +85,7 @@ void TestPlotsExport::writesSvgWithEveryPoint() {
 }
 
 void TestPlotsExport::writesPngOfTheAskedSize() {
-  Window window;
+  test::PlotsWindow window;
   window.show();
   window.add("loss", 50, falling);
   QTemporaryDir folder;
@@ -102,7 +101,7 @@ void TestPlotsExport::writesPngOfTheAskedSize() {
 }
 
 void TestPlotsExport::replacesTheFileThatIsThere() {
-  Window window;
+  test::PlotsWindow window;
   window.show();
   window.add("loss", 5, falling);
   QTemporaryDir folder;
@@ -120,7 +119,7 @@ void TestPlotsExport::replacesTheFileThatIsThere() {
 }
 
 void TestPlotsExport::saysWhyAFileCantBeWritten() {
-  Window window;
+  test::PlotsWindow window;
   window.show();
   window.add("loss", 5, falling);
   const QString said = exported(window, "/no/such/folder/x.svg");

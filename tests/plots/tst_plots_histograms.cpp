@@ -7,13 +7,12 @@ using namespace tapedeck;
 using namespace tapedeck::test;
 using plots::HistogramPlace;
 using plots::PlotsPage;
-using Window = PicturesWindow;
 
 class TestPlotsHistograms : public QObject {
   Q_OBJECT
  private slots:
   void ridgesStandWhereTheCountsAre() {
-    Window window;
+    PicturesWindow window;
     window.show();
     window.put(histograms(30));
     QCOMPARE(window.steps(), std::size_t{30});
@@ -35,7 +34,7 @@ class TestPlotsHistograms : public QObject {
   }
 
   void narrowOnesDoNotMakeTheOthersFlat() {
-    Window window;
+    PicturesWindow window;
     window.show();
     // All values in one place, then spread over the whole width.
     std::vector<double> limits, counts(30, 10);
@@ -49,7 +48,7 @@ class TestPlotsHistograms : public QObject {
   }
 
   void moreRidgesThanThereIsRoomForAreThinnedAndTheNewestStays() {
-    Window window;
+    PicturesWindow window;
     window.show({500, 260});
     window.put(histograms(400));
     QVERIFY(window.steps() > 20 && window.steps() < 80);
@@ -60,7 +59,7 @@ class TestPlotsHistograms : public QObject {
   }
 
   void theMouseReadsABinAndAClickMovesTheCursor() {
-    Window window;
+    PicturesWindow window;
     window.show();
     window.put(histograms(5));
     const HistogramPlace wanted{4, 8};
@@ -73,7 +72,7 @@ class TestPlotsHistograms : public QObject {
   }
 
   void arrowKeysGoToTheStepsBehindAndInFrontAndToTheBinsBeside() {
-    Window window;
+    PicturesWindow window;
     window.show();
     window.put(histograms(5));
     window.ridges()->setFocus();
@@ -93,7 +92,7 @@ class TestPlotsHistograms : public QObject {
   }
 
   void allStepsOnOneBaselineOrAsRows() {
-    Window window;
+    PicturesWindow window;
     window.show();
     window.put(histograms(12));
     window.view.setPage(PlotsPage::histograms);
@@ -120,7 +119,7 @@ class TestPlotsHistograms : public QObject {
   }
 
   void whatIsNotFiniteIsSaid() {
-    Window window;
+    PicturesWindow window;
     window.show();
     protocol::Picture some = bell("gradient", 0), none = bars("gradient", 1, {}, {});
     some.not_finite = 3;
@@ -140,7 +139,7 @@ class TestPlotsHistograms : public QObject {
   }
 
   void oneValueAndNoCountsAreDrawnToo() {
-    Window window;
+    PicturesWindow window;
     window.show();
     window.put({bars("same", 0, {2, 2, 2}, {0, 7}), bars("none", 0, {0, 1}, {0})});
     QCOMPARE(window.view.pictures()->choice()->count(), 2);
@@ -152,7 +151,7 @@ class TestPlotsHistograms : public QObject {
   }
 
   void ofManyStepsAsManyAreDrawnAsThereIsRoomFor() {
-    Window window;
+    PicturesWindow window;
     window.show();
     std::vector<protocol::Picture> many;
     for (int step = 0; step < 20'000; ++step) many.push_back(bell("weights", step));

@@ -4,13 +4,12 @@
 
 using namespace tapedeck;
 using namespace tapedeck::test;
-using Window = PicturesWindow;
 
 class TestPlotsImages : public QObject {
   Q_OBJECT
  private slots:
   void whatIsNoPngOfItsSizeSaysSo() {
-    Window window;
+    PicturesWindow window;
     window.show();
     protocol::Picture lies = grey("lies", 0), damaged = grey("damaged", 0), large = grey("large", 0);
     lies.width = 4000;
@@ -28,7 +27,7 @@ class TestPlotsImages : public QObject {
   }
 
   void theSliderGoesThroughTheStepsAndTheNewestIsFollowed() {
-    Window window;
+    PicturesWindow window;
     window.show();
     window.put(images(4));
     QCOMPARE(window.caption(), QStringLiteral("step 3 · 8×4"));
@@ -52,7 +51,7 @@ class TestPlotsImages : public QObject {
   }
 
   void theImagesGoWhereTheSessionsCursorGoes() {
-    Window window;
+    PicturesWindow window;
     window.show();
     window.put(images(6));
     QCOMPARE(window.images()->chosen(), 5);
@@ -69,7 +68,7 @@ class TestPlotsImages : public QObject {
   }
 
   void severalOutputsStandSideBySidePixelsAreWholeAndTheMouseReadsThem() {
-    Window window;
+    PicturesWindow window;
     window.show();
     window.put({batch("samples", 3, {Qt::red, Qt::green, QColor(7, 8, 9)}, {4, 4})});
     QCOMPARE(window.caption(), QStringLiteral("step 3 · 4×4 · 3 images"));
@@ -92,7 +91,7 @@ class TestPlotsImages : public QObject {
   }
 
   void imagesFitAndAreZoomed() {
-    Window window;
+    PicturesWindow window;
     window.show();
     window.put({grey("digits", 1, {8, 4})});
     QTest::qWait(50);
@@ -110,7 +109,7 @@ class TestPlotsImages : public QObject {
   }
 
   void aLargeImageIsMadeSmaller() {
-    Window window;
+    PicturesWindow window;
     window.show({400, 300});
     protocol::Picture large = named("large", 1);
     QImage made(3000, 2000, QImage::Format_Grayscale8);  // chequered: grey from afar

@@ -10,13 +10,12 @@ using namespace tapedeck;
 using namespace tapedeck::test;
 using plots::PlotsPage;
 using plots::PlotsView;
-using Window = PicturesWindow;
 
 class TestPlotsPictures : public QObject {
   Q_OBJECT
  private slots:
   void theChoiceOfPagesIsThereWhereThereIsMoreThanCurves() {
-    Window window;
+    PicturesWindow window;
     window.show();
     window.add("loss", 5, falling);
     QVERIFY(!window.action("Histograms")->isVisible());
@@ -42,7 +41,7 @@ class TestPlotsPictures : public QObject {
   }
 
   void aSessionWithoutCurvesShowsWhatItHas() {
-    Window window;
+    PicturesWindow window;
     window.show();
     QVERIFY(window.view.isEmpty());
     QSignalSpy changed(&window.view, &inspector::Panel::emptyChanged);
@@ -56,7 +55,7 @@ class TestPlotsPictures : public QObject {
   }
 
   void aNewSessionBeginsWithCurvesAgain() {
-    Window window;
+    PicturesWindow window;
     window.show();
     window.put(histograms(2));
     window.view.setPage(PlotsPage::histograms);
@@ -68,7 +67,7 @@ class TestPlotsPictures : public QObject {
   }
 
   void pageKeysGoToTheOtherNamesAndAnOpenListIsNotDisturbed() {
-    Window window;
+    PicturesWindow window;
     window.show();
     window.put({bell("a", 0), bell("b", 0), bell("b", 1)});
     window.ridges()->setFocus();
@@ -85,7 +84,7 @@ class TestPlotsPictures : public QObject {
   }
 
   void damagedPicturesAreToldAndLeftOut() {
-    Window window;
+    PicturesWindow window;
     window.show();
     QSignalSpy failed(&window.view, &PlotsView::failed);
     window.put({bars("falling", 0, {2, 1}, {3})});
@@ -146,7 +145,7 @@ class TestPlotsPictures : public QObject {
   }
 
   void aRestartedNameBeginsAnew() {
-    Window window;
+    PicturesWindow window;
     window.show();
     window.put(histograms(3));
     window.source.restarted = {"weights"};
@@ -156,7 +155,7 @@ class TestPlotsPictures : public QObject {
 
   void whatIsShownIsWrittenIntoFiles() {
     QTemporaryDir folder;
-    Window window;
+    PicturesWindow window;
     window.show();
     QSignalSpy failed(&window.view, &PlotsView::failed);
     QSignalSpy done(&window.view, &PlotsView::done);
@@ -192,7 +191,7 @@ class TestPlotsPictures : public QObject {
 
   void curvesAreWrittenAsNumbersThoseThatAreHiddenApart() {
     QTemporaryDir folder;
-    Window window;
+    PicturesWindow window;
     window.show();
     QSignalSpy done(&window.view, &PlotsView::done);
     window.add("loss", 2, falling);
@@ -207,7 +206,7 @@ class TestPlotsPictures : public QObject {
   }
 
   void howManyHadToGoIsSaid() {
-    Window window;
+    PicturesWindow window;
     window.show();
     window.put(images(6));
     window.put(histograms(6));
@@ -224,7 +223,7 @@ class TestPlotsPictures : public QObject {
   }
 
   void nothingIsCutOffWhereThereIsLittleRoom() {
-    Window window;
+    PicturesWindow window;
     window.show({220, 120});
     window.put(histograms(5));
     keep(&window.view, "histograms_least");

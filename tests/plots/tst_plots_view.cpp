@@ -13,7 +13,6 @@ using namespace tapedeck;
 using inspector::SeriesModel;
 using inspector::Session;
 using plots::PlotsView;
-using Window = test::PlotsWindow;
 using test::falling;
 using test::keep;
 using test::rising;
@@ -56,7 +55,7 @@ class TestPlotsView : public QObject {
 };
 
 void TestPlotsView::saysHowToGetCurves() {
-  Window window;
+  test::PlotsWindow window;
   window.show({500, 250});
   auto* stack = window.view.findChild<QStackedWidget*>();
   auto* label = qobject_cast<QLabel*>(stack->currentWidget());
@@ -69,7 +68,7 @@ void TestPlotsView::saysHowToGetCurves() {
 }
 
 void TestPlotsView::drawsWhatArrives() {
-  Window window;
+  test::PlotsWindow window;
   window.show();
   window.add("loss", 50, falling);
   window.add("accuracy", 50, rising);
@@ -97,7 +96,7 @@ void TestPlotsView::drawsWhatArrives() {
 }
 
 void TestPlotsView::aClickOnTheLegendHidesACurve() {
-  Window window;
+  test::PlotsWindow window;
   window.show();
   window.add("loss", 20, falling);
   window.add("accuracy", 20, rising);
@@ -121,7 +120,7 @@ void TestPlotsView::aClickOnTheLegendHidesACurve() {
 }
 
 void TestPlotsView::theLogAxisShowsGapsAndSaysSo() {
-  Window window;
+  test::PlotsWindow window;
   window.show();
   window.add("loss", 40, [](int i) {
     return i == 20 || i == 21 ? 0.0 : i == 30 ? -1.0 : std::exp(-0.5 * i);
@@ -145,7 +144,7 @@ void TestPlotsView::theLogAxisShowsGapsAndSaysSo() {
 }
 
 void TestPlotsView::aClickOnAPointMovesTheCursor() {
-  Window window;
+  test::PlotsWindow window;
   window.show();
   window.add("loss", 30, falling);
   QTest::mouseClick(window.viewport(), Qt::LeftButton, {}, window.at(10, falling(10)));
@@ -157,7 +156,7 @@ void TestPlotsView::aClickOnAPointMovesTheCursor() {
 }
 
 void TestPlotsView::theCursorMovesTheLine() {
-  Window window;
+  test::PlotsWindow window;
   window.show();
   window.add("loss", 30, falling);
   window.session.setCursor(55);
@@ -169,7 +168,7 @@ void TestPlotsView::theCursorMovesTheLine() {
 }
 
 void TestPlotsView::arrowKeysStepFromPointToPoint() {
-  Window window;
+  test::PlotsWindow window;
   window.show();
   window.add("loss", 30, falling);
   window.session.setCursor(105);
@@ -181,7 +180,7 @@ void TestPlotsView::arrowKeysStepFromPointToPoint() {
 }
 
 void TestPlotsView::theWheelZoomsAndHomeFits() {
-  Window window;
+  test::PlotsWindow window;
   window.show();
   window.add("loss", 100, falling);
   const QPoint place = window.at(50, 1);
@@ -205,7 +204,7 @@ void TestPlotsView::theWheelZoomsAndHomeFits() {
 }
 
 void TestPlotsView::draggingZoomsToTheBand() {
-  Window window;
+  test::PlotsWindow window;
   window.show();
   window.add("loss", 100, falling);
   const quint64 before = window.session.cursor();
@@ -224,7 +223,7 @@ void TestPlotsView::draggingZoomsToTheBand() {
 }
 
 void TestPlotsView::hoveringReadsValues() {
-  Window window;
+  test::PlotsWindow window;
   window.show();
   window.add("loss", 50, falling);
   window.add("accuracy", 50, rising);
@@ -235,7 +234,7 @@ void TestPlotsView::hoveringReadsValues() {
 }
 
 void TestPlotsView::marksValuesThatAreLost() {
-  Window window;
+  test::PlotsWindow window;
   window.show();
   window.add("loss", 30, [](int i) {
     return i == 10 ? std::nan("") : i == 15 ? INFINITY : i == 20 ? -INFINITY : std::sin(0.3 * i);
@@ -248,7 +247,7 @@ void TestPlotsView::marksValuesThatAreLost() {
   QCOMPARE(curve.runs.size(), 4u);
   keep(&window.view, "plots_lost");
   // Nothing but lost values still makes a picture.
-  Window empty;
+  test::PlotsWindow empty;
   empty.show();
   empty.add("nothing", 5, [](int) { return std::nan(""); });
   QCOMPARE(empty.view.chart()->curves()[0].lost.size(), 5u);
@@ -271,7 +270,7 @@ void TestPlotsView::marksValuesThatAreLost() {
 // A marker here and there on a curve of many points read as if it were the data.
 // A cell that ran before logs its curve again under the same name, or goes on from a checkpoint.
 void TestPlotsView::aRunThatBeginsAgainIsALineOfItsOwn() {
-  Window window;
+  test::PlotsWindow window;
   window.show();
   window.add("loss", 50, falling);
   window.add("loss", 30, rising);
@@ -292,7 +291,7 @@ void TestPlotsView::aRunThatBeginsAgainIsALineOfItsOwn() {
 }
 
 void TestPlotsView::pointsThatStandApartHaveMarkersAndOthersNone() {
-  Window window;
+  test::PlotsWindow window;
   window.show();
   window.add("loss", 200, [](int) { return 1.0; });
   window.session.setCursor(1);  // no cursor's ring
@@ -342,7 +341,7 @@ void TestPlotsView::threeValuesStandBesideTheAxis() {
   QFETCH(double, first);
   QFETCH(double, last);
   QFETCH(bool, logarithmic);
-  Window window;
+  test::PlotsWindow window;
   window.show(size);
   for (int i = 0; i < 2; ++i)
     window.source.points.push_back({"loss", 1.0 * i, i ? last : first, static_cast<std::uint64_t>(i + 1)});
@@ -388,7 +387,7 @@ void TestPlotsView::drawsAMillionPointsAsFew() {
 }
 
 void TestPlotsView::followsThePalette() {
-  Window window;
+  test::PlotsWindow window;
   window.view.setPalette(darkPalette());
   window.show({500, 250});
   window.add("loss", 50, falling);
@@ -406,7 +405,7 @@ void TestPlotsView::followsThePalette() {
 }
 
 void TestPlotsView::startsOverWithTheSession() {
-  Window window;
+  test::PlotsWindow window;
   window.show();
   window.add("loss", 20, falling);
   test::FakeSource other(test::someRecords(3));

@@ -4,7 +4,7 @@
 #include <QTest>
 #include <memory>
 
-#include "fake_source.h"
+#include "fake_session.h"
 #include "fake_tape.h"
 #include "inspector/panels/tape/tape_canvas.h"
 #include "inspector/panels/tape/tape_view.h"
@@ -15,7 +15,7 @@ namespace tapedeck::test {
 using namespace inspector;
 
 struct TapeWindow {
-  FakeSource source;
+  FakeSession source;
   Session session;
   std::unique_ptr<TapeView> view;
 

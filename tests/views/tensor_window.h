@@ -5,7 +5,7 @@
 #include <cmath>
 #include <memory>
 
-#include "fake_source.h"
+#include "fake_session.h"
 #include "fake_tape.h"
 #include "inspector/panels/tensor/statistics_panel.h"
 #include "inspector/panels/tensor/tensor_canvas.h"
@@ -18,7 +18,7 @@ using namespace inspector;
 
 /// One op whose output is the tensor 1.
 struct TensorWindow {
-  FakeSource source;
+  FakeSession source;
   Session session;
   std::unique_ptr<TensorView> view;
 

@@ -11,15 +11,13 @@ using namespace tapedeck;
 using namespace tapedeck::inspector;
 using namespace tapedeck::test;
 
-using Window = TapeWindow;
-
 class TapeControlsTest : public QObject {
   Q_OBJECT
  private slots:
   void init() { qApp->setPalette(lightPalette()); }
 
   void aClickMovesTheCursor() {
-    Window window(regressionTape());
+    TapeWindow window(regressionTape());
     window.runTo(0);
     QTRY_VERIFY(window.session.cursor());
     window.session.setCursor(11);
@@ -32,7 +30,7 @@ class TapeControlsTest : public QObject {
   }
 
   void aClickOnALeafAsksForItsTensorAndLeavesTheGraph() {
-    Window window(regressionTape());
+    TapeWindow window(regressionTape());
     window.runTo(0);
     QTRY_VERIFY(window.session.cursor());
     window.session.setCursor(11);
@@ -73,7 +71,7 @@ class TapeControlsTest : public QObject {
   void draggingPansAndDoesNotClick() {
     QFETCH(Qt::MouseButton, button);
     QFETCH(bool, space);
-    Window window(regressionTape());
+    TapeWindow window(regressionTape());
     window.runTo(0);
     QTRY_VERIFY(window.session.cursor());
     window.session.setCursor(11);
@@ -94,7 +92,7 @@ class TapeControlsTest : public QObject {
   }
 
   void theWheelZoomsAtThePointer() {
-    Window window(regressionTape());
+    TapeWindow window(regressionTape());
     window.runTo(0);
     QTRY_VERIFY(window.session.cursor());
     QVERIFY(window.shows(window.session.cursor()));
@@ -117,7 +115,7 @@ class TapeControlsTest : public QObject {
   }
 
   void keysDoAllThatTheMouseDoes() {
-    Window window(regressionTape());
+    TapeWindow window(regressionTape());
     window.runTo(0);
     QTRY_VERIFY(window.session.cursor());
     window.session.setCursor(11);
@@ -161,7 +159,7 @@ class TapeControlsTest : public QObject {
   }
 
   void everyActionHasKeyAndTooltip() {
-    Window window(regressionTape());
+    TapeWindow window(regressionTape());
     QCOMPARE(window.view->menuActions().size(), qsizetype(6));
     for (const QAction* action : window.view->menuActions()) {
       QVERIFY(!action->shortcut().isEmpty());
@@ -170,7 +168,7 @@ class TapeControlsTest : public QObject {
   }
 
   void followsTheCursorOutOfSight() {
-    Window window(longTape(60), {500, 350});
+    TapeWindow window(longTape(60), {500, 350});
     for (std::uint64_t at = 1; at <= 60; ++at) {
       window.runTo(at);
       QVERIFY(window.shows(at));
@@ -189,7 +187,7 @@ class TapeControlsTest : public QObject {
   }
 
   void theTooltipTellsTheNodesDetails() {
-    Window window(regressionTape());
+    TapeWindow window(regressionTape());
     window.view->setCellName([](const QString&) { return QStringLiteral("cell 3"); });
     window.runTo(0);
     QTRY_VERIFY(window.session.cursor());

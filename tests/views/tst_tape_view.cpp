@@ -17,8 +17,6 @@ using namespace tapedeck;
 using namespace tapedeck::inspector;
 using namespace tapedeck::test;
 
-using Window = TapeWindow;
-
 namespace {
 
 /// Two ops whose values differ by a sign.
@@ -38,7 +36,7 @@ class TapeViewTest : public QObject {
   void init() { qApp->setPalette(lightPalette()); }
 
   void saysWhyThereIsNothing() {
-    Window window({});
+    TapeWindow window({});
     QTest::qWait(20);
     QVERIFY2(window.canvas()->accessibleDescription().contains(QStringLiteral("No op has run yet")),
              qPrintable(window.canvas()->accessibleDescription()));
@@ -52,7 +50,7 @@ class TapeViewTest : public QObject {
   }
 
   void growsByStepsAndNothingMoves() {
-    Window window(noisySquareTape());
+    TapeWindow window(noisySquareTape());
     std::map<quint64, QRectF> seen;
     std::size_t nodes = 0;
     for (std::uint64_t at = 1; at <= 10; ++at) {
@@ -72,7 +70,7 @@ class TapeViewTest : public QObject {
   }
 
   void theCursorsNodeIsFramedInTheAccentColour() {
-    Window window(regressionTape());
+    TapeWindow window(regressionTape());
     window.runTo(0);
     QTRY_VERIFY(window.session.cursor());
     window.session.setCursor(4);
@@ -92,7 +90,7 @@ class TapeViewTest : public QObject {
   }
 
   void theSvgIsWhatIsShown() {
-    Window window(noisySquareTape());
+    TapeWindow window(noisySquareTape());
     window.runTo(0);
     QTRY_VERIFY(window.session.cursor());
     window.session.setCursor(10);
@@ -143,7 +141,7 @@ class TapeViewTest : public QObject {
     QSemaphore go;
     std::atomic<bool> waited = false;
     pool.start([&] { waited = !go.tryAcquire(1, 20'000); });
-    Window window(longTape(2500));
+    TapeWindow window(longTape(2500));
     window.runTo(0);
     QTRY_VERIFY(!window.view->model()->graph().empty());
     window.view.reset();
@@ -160,7 +158,7 @@ class TapeViewTest : public QObject {
     const std::uint64_t after = t.records.size() + 1;
     t.add(protocol::RecordKind::op, "multiply", {t.tensor(25, {784, 10}), t.tensor(90, {}, "0.1")},
           {t.tensor(91, {784, 10})});
-    Window window(t.records);
+    TapeWindow window(t.records);
     window.runTo(0);
     QTRY_VERIFY(window.session.cursor());
     QVERIFY(window.shows(after));
@@ -191,7 +189,7 @@ class TapeViewTest : public QObject {
   }
 
   void aMinusSignIsReadAtEveryZoom() {
-    Window window(minusTape());
+    TapeWindow window(minusTape());
     window.runTo(0);
     QTRY_VERIFY(window.session.cursor());
     QVERIFY(window.shows(window.session.cursor()));
@@ -227,11 +225,11 @@ class TapeViewTest : public QObject {
   }
 
   void aNewSessionForgetsTheOld() {
-    Window window(regressionTape());
+    TapeWindow window(regressionTape());
     window.runTo(0);
     QTRY_VERIFY(window.session.cursor());
     QVERIFY(window.shows(window.session.cursor()));
-    FakeSource other;
+    FakeSession other;
     other.records = noisySquareTape();
     window.session.setSource(&other);
     QTRY_VERIFY(!window.canvas()->laidOut());
@@ -248,7 +246,7 @@ class TapeViewTest : public QObject {
     QFETCH(QSize, size);
     qApp->setPalette(dark ? darkPalette() : lightPalette());
     {
-      Window window(regressionTape(), size);
+      TapeWindow window(regressionTape(), size);
       window.runTo(0);
       QTRY_VERIFY(window.session.cursor());
       window.session.setCursor(11);
@@ -257,7 +255,7 @@ class TapeViewTest : public QObject {
       screenshot(*window.view, QStringLiteral("tape-regression-%1").arg(QTest::currentDataTag()));
     }
     {
-      Window window(noisySquareTape(), size);
+      TapeWindow window(noisySquareTape(), size);
       for (std::uint64_t at = 1; at <= 10; ++at) {
         window.runTo(at);
         QVERIFY(window.shows(at));

@@ -19,18 +19,16 @@ using namespace tapedeck;
 using namespace tapedeck::inspector;
 using namespace tapedeck::test;
 
-using Window = TensorWindow;
-
 class TensorControlsTest : public QObject {
   Q_OBJECT
 
-  static QToolButton* button(const Window& window, const QString& text) {
+  static QToolButton* button(const TensorWindow& window, const QString& text) {
     for (auto* found : window.view->findChildren<QToolButton*>())
       if (found->isVisible() && found->text().contains(text)) return found;
     qFatal("no button %s", qPrintable(text));
   }
   static void click(QWidget* widget) { QTest::mouseClick(widget, Qt::LeftButton); }
-  static void clickTab(Window& window, int index) {
+  static void clickTab(TensorWindow& window, int index) {
     QTest::mouseClick(window.view->chips(), Qt::LeftButton, {},
                       window.view->chips()->tabRect(index).center());
   }
@@ -45,7 +43,7 @@ class TensorControlsTest : public QObject {
   void init() { qApp->setPalette(lightPalette()); }
 
   void pinIsPressedForThePinnedTensorOnly() {
-    Window window({{4, 4}, wave, {}});
+    TensorWindow window({{4, 4}, wave, {}});
     QVERIFY(window.settled());
     click(button(window, "Pin"));
     QVERIFY(button(window, "Pin")->isChecked());
@@ -63,7 +61,7 @@ class TensorControlsTest : public QObject {
   }
 
   void theListShowsAPinWhereverTheCursorIsAndUnpinsIt() {
-    Window window({{4, 4}, wave, {}});
+    TensorWindow window({{4, 4}, wave, {}});
     QVERIFY(window.settled());
     click(button(window, "Pin"));
     clickTab(window, 0);
@@ -126,7 +124,7 @@ class TensorControlsTest : public QObject {
   }
 
   void aValueThatCannotBeKeptIsNotShownAsPinned() {
-    Window window({{4, 4}, wave, {}});
+    TensorWindow window({{4, 4}, wave, {}});
     QVERIFY(window.settled());
     window.source.pin_refused = "It does not fit the budget of 2 GB.";
     click(button(window, "Pin"));
@@ -136,10 +134,10 @@ class TensorControlsTest : public QObject {
   }
 
   void pinsGoWithTheirSession() {
-    Window window({{4, 4}, wave, {}});
+    TensorWindow window({{4, 4}, wave, {}});
     QVERIFY(window.settled());
     click(button(window, "Pin"));
-    FakeSource other;
+    FakeSession other;
     window.session.setSource(&other);
     QTRY_VERIFY(window.view->pins()->pins().empty());
     QVERIFY(button(window, "pinned")->text().startsWith("0 pinned"));
@@ -147,7 +145,7 @@ class TensorControlsTest : public QObject {
   }
 
   void aSessionThatEndedSaysWhatItDidNotCount() {
-    Window window({{4, 4}, wave, {}});
+    TensorWindow window({{4, 4}, wave, {}});
     QVERIFY(window.settled());
     QTest::keyClick(window.canvas(), Qt::Key_3, Qt::AltModifier);
     clickTab(window, 0);
@@ -167,7 +165,7 @@ class TensorControlsTest : public QObject {
   }
   void nothingIsCut() {
     QFETCH(int, width);
-    Window window({{784, 196}, wave, {}}, {width, 380});
+    TensorWindow window({{784, 196}, wave, {}}, {width, 380});
     QVERIFY(window.settled());
     for (const auto key : {Qt::Key_1, Qt::Key_2, Qt::Key_3}) {
       QTest::keyClick(window.canvas(), key, Qt::AltModifier);
@@ -196,7 +194,7 @@ class TensorControlsTest : public QObject {
   }
 
   void theHintsStayWhateverIsShown() {
-    Window window({{2, 3, 4, 5}, wave, {}}, {480, 420});
+    TensorWindow window({{2, 3, 4, 5}, wave, {}}, {480, 420});
     QVERIFY(window.settled());
     const QSize least = window.view->minimumSizeHint(), wanted = window.view->sizeHint();
     const int top = window.canvas()->mapTo(window.view.get(), QPoint(0, 0)).y();
@@ -218,7 +216,7 @@ class TensorControlsTest : public QObject {
   }
 
   void aThemeThatIsSwitchedLiveReachesEveryWidget() {
-    Window window({{2, 3, 4, 5}, wave, {}}, {900, 500});
+    TensorWindow window({{2, 3, 4, 5}, wave, {}}, {900, 500});
     QVERIFY(window.settled());
     QTest::keyClick(window.canvas(), Qt::Key_2, Qt::AltModifier);
     const QImage light = picture(window);
@@ -226,7 +224,7 @@ class TensorControlsTest : public QObject {
       qApp->setPalette(darkPalette());
       const QImage live = picture(window);
       screenshot(*window.view, "tensor-live-dark");
-      Window fresh({{2, 3, 4, 5}, wave, {}}, {900, 500});
+      TensorWindow fresh({{2, 3, 4, 5}, wave, {}}, {900, 500});
       QVERIFY(fresh.settled());
       QTest::keyClick(fresh.canvas(), Qt::Key_2, Qt::AltModifier);
       compare(live, picture(fresh), window);
@@ -237,7 +235,7 @@ class TensorControlsTest : public QObject {
   }
 
  private:
-  static bool says(Window& window, const QString& sentence) {
+  static bool says(TensorWindow& window, const QString& sentence) {
     return QTest::qWaitFor(
         [&] {
           for (const auto* label : window.view->findChildren<QLabel*>())
@@ -247,13 +245,13 @@ class TensorControlsTest : public QObject {
         tapedeck::patience);
   }
   /// Without focus or hover, which are not the same in two windows.
-  static QImage picture(Window& window) {
+  static QImage picture(TensorWindow& window) {
     window.painted();
     QTest::qWait(50);
     return window.view->grab().toImage().convertToFormat(QImage::Format_RGB32);
   }
   /// Light and dark differ in every pixel of every widget: none may look as in the other theme.
-  static void compare(const QImage& seen, const QImage& wanted, const Window& window) {
+  static void compare(const QImage& seen, const QImage& wanted, const TensorWindow& window) {
     QCOMPARE(seen.size(), wanted.size());
     for (const auto* widget : window.view->findChildren<QWidget*>()) {
       if (!widget->isVisible() || !widget->findChildren<QWidget*>().isEmpty()) continue;

@@ -20,8 +20,6 @@ using namespace tapedeck;
 using namespace tapedeck::inspector;
 using namespace tapedeck::test;
 
-using Window = TensorWindow;
-
 Q_DECLARE_METATYPE(tapedeck::inspector::ColorScale)
 
 class TensorViewTest : public QObject {
@@ -30,7 +28,7 @@ class TensorViewTest : public QObject {
   void init() { qApp->setPalette(lightPalette()); }
 
   void numbersStandWhereTheirIndexSays() {
-    Window window({{784, 196}, wave, {}});
+    TensorWindow window({{784, 196}, wave, {}});
     QVERIFY(window.settled());
     const std::vector<NumberCell>& cells = window.canvas()->numbers().visibleCells();
     QVERIFY(cells.size() > 100);
@@ -42,7 +40,7 @@ class TensorViewTest : public QObject {
 
   void numbersScrollOverAnySize() {
     const auto value = [](std::int64_t i) { return static_cast<double>(i % 1000003); };
-    Window window({{1000000, 5000}, value, {}, "int32"});
+    TensorWindow window({{1000000, 5000}, value, {}, "int32"});
     QVERIFY(window.settled());
     const auto shows = [&](std::int64_t row, std::int64_t column) {
       return QTest::qWaitFor(
@@ -87,7 +85,7 @@ class TensorViewTest : public QObject {
     const auto value = [](std::int64_t i) {
       return i == 1 ? std::nan("") : i == 2 ? -std::numeric_limits<double>::infinity() : 0.5;
     };
-    Window window({{2, 3}, value, {}});
+    TensorWindow window({{2, 3}, value, {}});
     QVERIFY(window.settled());
     const std::vector<NumberCell>& cells = window.canvas()->numbers().visibleCells();
     QCOMPARE(cells.size(), std::size_t(6));
@@ -105,7 +103,7 @@ class TensorViewTest : public QObject {
   }
 
   void theSelectionIsCopiedWithAllDigits() {
-    Window window({{784, 196}, wave, {}});
+    TensorWindow window({{784, 196}, wave, {}});
     QVERIFY(window.settled());
     const auto cell = [&](std::int64_t row, std::int64_t column) {
       for (const NumberCell& found : window.canvas()->numbers().visibleCells())
@@ -135,7 +133,7 @@ class TensorViewTest : public QObject {
   }
 
   void tooMuchToCopyIsSaid() {
-    Window window({{1000, 1000}, wave, {}});
+    TensorWindow window({{1000, 1000}, wave, {}});
     QVERIFY(window.settled());
     QSignalSpy said(window.canvas(), &TensorCanvas::copied);
     QTest::keyClick(window.canvas(), Qt::Key_A, Qt::ControlModifier);
@@ -156,7 +154,7 @@ class TensorViewTest : public QObject {
     const auto value = [](std::int64_t i) {
       return i == 11 ? std::nan("") : static_cast<double>(i % 37) - 12;
     };
-    Window window({{40, 50}, value, {}});
+    TensorWindow window({{40, 50}, value, {}});
     QTest::keyClick(window.canvas(), Qt::Key_2, Qt::AltModifier);
     window.canvas()->heatMap().setScale(scale);
     QVERIFY(window.settled());
@@ -183,7 +181,7 @@ class TensorViewTest : public QObject {
 
   void hugeTensorsAreAskedForInSteps() {
     const auto value = [](std::int64_t i) { return static_cast<double>(i / 10000 + i % 10000); };
-    Window window({{10000, 10000}, value, {}});
+    TensorWindow window({{10000, 10000}, value, {}});
     QTest::keyClick(window.canvas(), Qt::Key_2, Qt::AltModifier);
     QVERIFY(window.settled());
     const protocol::Tile& tile = *window.model()->tile();
@@ -216,7 +214,7 @@ class TensorViewTest : public QObject {
   }
 
   void theOldPictureIsDimmedWhileTheNextIsFetched() {
-    Window window({{4000, 4000}, [](std::int64_t i) { return static_cast<double>(i % 97); }, {}});
+    TensorWindow window({{4000, 4000}, [](std::int64_t i) { return static_cast<double>(i % 97); }, {}});
     QTest::keyClick(window.canvas(), Qt::Key_2, Qt::AltModifier);
     QVERIFY(window.settled());
     const auto darkness = [&] {
@@ -240,7 +238,7 @@ class TensorViewTest : public QObject {
   }
 
   void imagesStandInAGrid() {
-    Window window({{784, 196}, wave, {}});
+    TensorWindow window({{784, 196}, wave, {}});
     QTest::keyClick(window.canvas(), Qt::Key_2, Qt::AltModifier);
     QVERIFY(window.settled());
     QTest::keyClick(window.canvas(), Qt::Key_R, Qt::AltModifier);
@@ -273,7 +271,7 @@ class TensorViewTest : public QObject {
   }
 
   void theReshapeBoxSaysWhatIsWrong() {
-    Window window({{784, 196}, wave, {}});
+    TensorWindow window({{784, 196}, wave, {}});
     QVERIFY(window.settled());
     QTest::keyClicks(window.view->reshapeBox(), QStringLiteral("28x28x5"));
     QVERIFY2(window.view->reshapeError().contains(QStringLiteral("153,664")) ||
@@ -289,7 +287,7 @@ class TensorViewTest : public QObject {
 
   void slicesCutTheOtherAxes() {
     const auto value = [](std::int64_t i) { return static_cast<double>(i); };
-    Window window({{4, 5, 6}, value, {}, "int32"});
+    TensorWindow window({{4, 5, 6}, value, {}, "int32"});
     QVERIFY(window.settled());
     QSpinBox* box = window.view->slices()->indexOf(0);
     QVERIFY(box && box->maximum() == 3);
@@ -312,7 +310,7 @@ class TensorViewTest : public QObject {
   }
 
   void scalarsAreLarge() {
-    Window window({{}, [](std::int64_t) { return 2.53; }, {}}, {500, 350}, "2.53");
+    TensorWindow window({{}, [](std::int64_t) { return 2.53; }, {}}, {500, 350}, "2.53");
     QVERIFY(window.settled());
     QVERIFY(window.canvas()->showsScalar());
     QCOMPARE(window.canvas()->scalarText(), QStringLiteral("2.53"));
@@ -322,7 +320,7 @@ class TensorViewTest : public QObject {
   }
 
   void emptyTensorsSaySo() {
-    Window window({{0, 3}, [](std::int64_t) { return 0.0; }, {}});
+    TensorWindow window({{0, 3}, [](std::int64_t) { return 0.0; }, {}});
     QTRY_COMPARE(window.canvas()->sentence(),
                  QStringLiteral("This tensor is empty: its shape 0×3 has no elements."));
     for (const Qt::Key key : {Qt::Key_2, Qt::Key_3, Qt::Key_1}) {
@@ -335,7 +333,7 @@ class TensorViewTest : public QObject {
   void goneValuesAreExplained() {
     FakeTensor tensor{{3, 3}, [](std::int64_t) { return 0.0; }, {}};
     tensor.gone = "The value of W:0 is gone: the budget of 2 GB is used up.";
-    Window window(tensor);
+    TensorWindow window(tensor);
     QTRY_COMPARE(window.canvas()->sentence(),
                  QStringLiteral("The value of W:0 is gone: the budget of 2 GB is used up."));
     QVERIFY(window.painted());
@@ -343,7 +341,7 @@ class TensorViewTest : public QObject {
   }
 
   void chipsChooseTheTensor() {
-    Window window({{2, 2}, [](std::int64_t) { return 9.0; }, {}, "int32"});
+    TensorWindow window({{2, 2}, [](std::int64_t) { return 9.0; }, {}, "int32"});
     QVERIFY(window.settled());
     QCOMPARE(window.view->chips()->count(), 3);
     QCOMPARE(window.canvas()->numbers().visibleCells()[3].text, QStringLiteral("9"));
@@ -357,7 +355,7 @@ class TensorViewTest : public QObject {
   }
 
   void theHistogramCountsWhatTheStatisticsSay() {
-    Window window({{64, 64}, [](std::int64_t i) { return i % 4 == 0 ? 1.0 : 0.0; }, {}});
+    TensorWindow window({{64, 64}, [](std::int64_t i) { return i % 4 == 0 ? 1.0 : 0.0; }, {}});
     QTest::keyClick(window.canvas(), Qt::Key_3, Qt::AltModifier);
     QVERIFY(window.settled());
     HistogramPane& histogram = window.canvas()->histogram();
@@ -373,7 +371,7 @@ class TensorViewTest : public QObject {
   }
 
   void statisticsFitTheNarrowPanelToo() {
-    Window window({{784, 196}, wave, {}}, {500, 350});
+    TensorWindow window({{784, 196}, wave, {}}, {500, 350});
     QVERIFY(window.settled());
     QVERIFY(!window.view->statistics()->isVisible());
     QVERIFY(statisticsLine(*window.model()).startsWith(QStringLiteral("-3.000e-01 … 3.000e-01")));
@@ -384,7 +382,7 @@ class TensorViewTest : public QObject {
   }
 
   void figuresAreNeverSqueezed() {
-    Window window({{784, 196}, wave, {}}, {1000, 600});
+    TensorWindow window({{784, 196}, wave, {}}, {1000, 600});
     QVERIFY(window.settled());
     const auto* statistics = window.view->statistics();
     QTRY_VERIFY(statistics->isVisible());
@@ -404,7 +402,7 @@ class TensorViewTest : public QObject {
   }
 
   void everyActionHasAKey() {
-    Window window({{2, 2}, wave, {}});
+    TensorWindow window({{2, 2}, wave, {}});
     QList<QAction*> actions = window.view->actions() + window.canvas()->actions();
     QVERIFY(actions.size() >= 9);
     for (const QAction* action : actions) QVERIFY(!action->shortcut().isEmpty());

@@ -134,7 +134,7 @@ struct Operand {
   }
 };
 
-kernels::AttentionSize size_of(const OpContext& c, const Shape& batch) {
+kernels::AttentionSize attention_size(const OpContext& c, const Shape& batch) {
   return {element_count(batch),
           from_end(c.inputs[queries_in], 2),
           from_end(c.inputs[keys_in], 2),
@@ -182,8 +182,8 @@ Tensors attention_forward(const OpContext& c) {
     };
     bias = {mask.matrices.first(), step(2), step(1), given.dtype() == DType::bool_};
   }
-  backend().attention(weights.dtype(), size_of(c, batch), q.view(), k.view(), v.view(), bias, out.view(),
-                      weights.writable_data<std::byte>());
+  backend().attention(weights.dtype(), attention_size(c, batch), q.view(), k.view(), v.view(), bias,
+                      out.view(), weights.writable_data<std::byte>());
   return results;
 }
 
@@ -269,7 +269,7 @@ Tensors gradient_forward(const OpContext& c) {
       logits = results[i].writable_data<std::byte>();
     else
       targets[input] = Operand(results[i], batch);
-  backend().attention_gradient(weights.dtype(), size_of(c, batch), q.view(), k.view(), v.view(),
+  backend().attention_gradient(weights.dtype(), attention_size(c, batch), q.view(), k.view(), v.view(),
                                weights.raw(), {d_out.view(), d_weights ? d_weights.raw() : nullptr},
                                {targets[0].view(), targets[1].view(), targets[2].view(), logits});
   return results;

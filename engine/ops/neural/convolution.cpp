@@ -10,7 +10,7 @@ namespace {
 /// depthwise filters: (height, width, channels, multiplier); others: (height, width, input channels of a
 /// group, output channels).
 template <bool depthwise>
-kernels::ConvolutionSize size_of(const OpContext& c, const Shape& input, const Shape& filter) {
+kernels::ConvolutionSize convolution_size(const OpContext& c, const Shape& input, const Shape& filter) {
   const ImageShape image = image_shape(c, "input", input);
   if (filter.rank() != 4)
     fail<InvalidArgumentError>(c.op.name, ": filter has shape ", to_string(filter),
@@ -51,12 +51,12 @@ kernels::ConvolutionSize size_of(const OpContext& c, const Shape& input, const S
   return size;
 }
 
-Shape output_shape(const OpContext& c, const kernels::ConvolutionSize& size) {
+Shape convolution_output_shape(const OpContext& c, const kernels::ConvolutionSize& size) {
   return shape_of_image(c, {size.batch, size.groups * size.channels_out, size.output});
 }
 
 void require_gradient(const OpContext& c, std::size_t input, const kernels::ConvolutionSize& size) {
-  const Shape wanted = output_shape(c, size);
+  const Shape wanted = convolution_output_shape(c, size);
   if (c.inputs[input].shape() != wanted)
     fail<InvalidArgumentError>(c.op.name, ": out_backprop has shape ", to_string(c.inputs[input].shape()),
                                "; the convolution's result has ", to_string(wanted));
@@ -81,7 +81,7 @@ template <bool depthwise>
 TensorSpecs convolution_shape(const OpContext& c) {
   require_reals(c);
   return spec(c.inputs[0].dtype(),
-              output_shape(c, size_of<depthwise>(c, c.inputs[0].shape(), c.inputs[1].shape())));
+              convolution_output_shape(c, size_of<depthwise>(c, c.inputs[0].shape(), c.inputs[1].shape())));
 }
 
 Tensor image_output(const OpContext& c, const ImageShape& image) {
@@ -185,7 +185,7 @@ OpCost convolution_cost(const CostContext& c) {
 }
 
 constexpr const char* dtypes_doc = "any floating dtype, one for both";
-constexpr const char* errors_doc =
+constexpr const char* convolution_errors =
     "Errors: InvalidArgumentError for shapes that do not fit, windows larger than the padded image and bad "
     "attributes; TypeMismatchError for other or different dtypes.";
 
@@ -215,7 +215,7 @@ OpDef convolution_row(std::string name, std::vector<std::string> python_names) {
           "b·dilation, c]·filter[a, b, c, o] (a cross-correlation, as in TensorFlow).\n\ninput: four "
           "axes, as data_format says; filter: " +
           filter_doc<depthwise>() + "; " + dtypes_doc + "; " + window_doc() +
-          "Returns: the dtype of both, images of the windows' outputs.\n" + errors_doc,
+          "Returns: the dtype of both, images of the windows' outputs.\n" + convolution_errors,
   };
 }
 
@@ -242,7 +242,7 @@ OpDef input_gradient_row(std::string name, std::vector<std::string> python_names
           "convolution: each value of out_backprop adds the filter to its window.\n\ninput_sizes: the "
           "images' shape; filter: " +
           filter_doc<depthwise>() + "; out_backprop: the shape of the convolution's result; " + dtypes_doc +
-          "; " + window_doc() + "Returns: the dtype of both, shape input_sizes.\n" + errors_doc,
+          "; " + window_doc() + "Returns: the dtype of both, shape input_sizes.\n" + convolution_errors,
       .python_order = {"input_sizes", "filter", "out_backprop", "strides", "padding", "explicit_paddings",
                        "data_format", "dilations"},
   };
@@ -265,7 +265,7 @@ OpDef filter_gradient_row(std::string name, std::vector<std::string> python_name
                          "filter_sizes: the filter's shape; out_backprop: the shape of the convolution's "
                          "result; ") +
              dtypes_doc + "; " + window_doc() + "Returns: the dtype of both, shape filter_sizes.\n" +
-             errors_doc,
+             convolution_errors,
       .python_order = {"input", "filter_sizes", "out_backprop", "strides", "padding", "explicit_paddings",
                        "data_format", "dilations"},
   };

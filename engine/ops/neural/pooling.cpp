@@ -6,7 +6,7 @@
 namespace tapedeck::ops {
 namespace {
 
-kernels::PoolingSize size_of(const OpContext& c, const Shape& input) {
+kernels::PoolingSize pooling_size(const OpContext& c, const Shape& input) {
   const ImageShape image = image_shape(c, "input", input);
   const kernels::Extent2 window = pair_of(c, "ksize");
   const Window w = window_over(c, image.extent, window);
@@ -23,7 +23,7 @@ kernels::PoolingSize size_of(const OpContext& c, const Shape& input) {
   return {image.batch, image.channels, image.extent, window, w.output, w.stride, w.before};
 }
 
-Shape output_shape(const OpContext& c, const kernels::PoolingSize& size) {
+Shape pooling_output_shape(const OpContext& c, const kernels::PoolingSize& size) {
   return shape_of_image(c, {size.batch, size.channels, size.output});
 }
 Tensor image_output(DType dtype, const kernels::PoolingSize& s, const kernels::Extent2& extent) {
@@ -60,7 +60,7 @@ std::vector<std::string> order_after(std::vector<std::string> first) {
 std::string ksize_doc() {
   return "ksize: the window's extent, as strides; dilations: 1; " + window_doc();
 }
-constexpr const char* errors_doc =
+constexpr const char* pooling_errors =
     "Errors: InvalidArgumentError for shapes that do not fit, windows larger than the padded image and bad "
     "attributes; TypeMismatchError for other or different dtypes.";
 
@@ -71,12 +71,12 @@ Attributes attributes_of(const Sliding& s, const Integers& ksize) {
 template <Kind kind>
 TensorSpecs pool_shape(const OpContext& c) {
   require_kind(c, 0, kind);
-  return spec(c.inputs[0].dtype(), output_shape(c, size_of(c, c.inputs[0].shape())));
+  return spec(c.inputs[0].dtype(), pooling_output_shape(c, pooling_size(c, c.inputs[0].shape())));
 }
 
 template <auto kernel>
 Tensors pool_forward(const OpContext& c) {
-  const kernels::PoolingSize size = size_of(c, c.inputs[0].shape());
+  const kernels::PoolingSize size = pooling_size(c, c.inputs[0].shape());
   const Tensor input = channels_last(c, c.inputs[0]);
   const Tensor out = image_output(input.dtype(), size, size.output);
   (backend().*kernel)(out.dtype(), size, input.raw(), out.writable_data<std::byte>());
@@ -94,19 +94,19 @@ void require_pair(const OpContext& c, const Shape& shape) {
 
 TensorSpecs scatter_shape(const OpContext& c) {
   require_kind(c, 0, Kind::numeric);
-  require_pair(c, output_shape(c, size_of(c, c.inputs[0].shape())));
+  require_pair(c, pooling_output_shape(c, pooling_size(c, c.inputs[0].shape())));
   return like_first(c);
 }
 TensorSpecs gather_shape(const OpContext& c) {
   require_kind(c, 0, Kind::numeric);
-  const kernels::PoolingSize size = size_of(c, c.inputs[0].shape());
+  const kernels::PoolingSize size = pooling_size(c, c.inputs[0].shape());
   require_pair(c, c.inputs[0].shape());
-  return spec(c.inputs[0].dtype(), output_shape(c, size));
+  return spec(c.inputs[0].dtype(), pooling_output_shape(c, size));
 }
 
 template <bool scatter>
 Tensors move_forward(const OpContext& c) {
-  const kernels::PoolingSize size = size_of(c, c.inputs[0].shape());
+  const kernels::PoolingSize size = pooling_size(c, c.inputs[0].shape());
   const Tensor input = channels_last(c, c.inputs[0]);
   const Tensor values = channels_last(c, c.inputs[1]);
   const Tensor out = image_output(input.dtype(), size, scatter ? size.input : size.output);
@@ -140,7 +140,7 @@ TAPEDECK_OP(max_pool_op) = {
     .doc =
         "The largest value of each window of images, channel by channel; a NaN counts as largest.\n\n"
         "input: four axes, as data_format says; any numeric dtype; " +
-        ksize_doc() + "Returns: the dtype of input, images of the windows' values.\n" + errors_doc,
+        ksize_doc() + "Returns: the dtype of input, images of the windows' values.\n" + pooling_errors,
     .python_order = order_after({"input"}),
 };
 TAPEDECK_FACTS(max_pool_op) = {.flat = facts::not_chosen};
@@ -169,7 +169,7 @@ TAPEDECK_OP(max_pool_grad_op) = {
         "The gradient of max_pool: each window's gradient goes to its first largest value.\n\n"
         "orig_input: the input of max_pool; grad: the shape of its result; any numeric dtype, one for "
         "both; " +
-        ksize_doc() + "Returns: dtype and shape of orig_input.\n" + errors_doc,
+        ksize_doc() + "Returns: dtype and shape of orig_input.\n" + pooling_errors,
     .python_order = order_after({"orig_input", "grad"}),
 };
 
@@ -194,7 +194,7 @@ TAPEDECK_OP(max_pool_grad_grad_op) = {
         "Picks from grad what stands at each window's first largest value of orig_input: the gradient of "
         "max_pool_grad.\n\norig_input, grad: images of one shape; any numeric dtype, both "
         "of one dtype; " +
-        ksize_doc() + "Returns: the dtype of both, images of the windows' values.\n" + errors_doc,
+        ksize_doc() + "Returns: the dtype of both, images of the windows' values.\n" + pooling_errors,
     .python_order = order_after({"orig_input", "grad"}),
 };
 
@@ -207,11 +207,11 @@ TAPEDECK_OP(max_pool_argmax_op) = {
     .shape_rule =
         [](const OpContext& c) {
           require_kind(c, 0, Kind::numeric);
-          return spec(DType::int64, output_shape(c, size_of(c, c.inputs[0].shape())));
+          return spec(DType::int64, pooling_output_shape(c, pooling_size(c, c.inputs[0].shape())));
         },
     .forward =
         [](const OpContext& c) {
-          const kernels::PoolingSize size = size_of(c, c.inputs[0].shape());
+          const kernels::PoolingSize size = pooling_size(c, c.inputs[0].shape());
           const Tensor input = channels_last(c, c.inputs[0]);
           const Tensor out = image_output(DType::int64, size, size.output);
           backend().max_pool_positions(input.dtype(), size, input.raw(), out.writable_data<std::int64_t>());
@@ -223,7 +223,7 @@ TAPEDECK_OP(max_pool_argmax_op) = {
     .doc =
         "Where each window's first largest value is within its image: (y·width + x)·channels + channel."
         "\n\ninput: four axes, as data_format says; any numeric dtype; " +
-        ksize_doc() + "Returns: int64, the shape of max_pool's result.\n" + errors_doc,
+        ksize_doc() + "Returns: int64, the shape of max_pool's result.\n" + pooling_errors,
     .python_order = order_after({"input"}),
 };
 
@@ -243,7 +243,7 @@ TAPEDECK_OP(avg_pool_op) = {
     .doc =
         "The mean of each window of images, channel by channel; padding does not count.\n\n"
         "input: four axes, as data_format says; any floating dtype; " +
-        ksize_doc() + "Returns: the dtype of input, images of the windows' means.\n" + errors_doc,
+        ksize_doc() + "Returns: the dtype of input, images of the windows' means.\n" + pooling_errors,
     .python_order = order_after({"input"}),
 };
 Tensor avg_pool(const Tensor& input, const Integers& ksize, const Sliding& s) {
@@ -260,7 +260,7 @@ TAPEDECK_OP(avg_pool_grad_op) = {
         [](const OpContext& c) {
           require_kind(c, 0, Kind::floating);
           const Shape shape = shape_of(c, "orig_input_shape");
-          const Shape wanted = output_shape(c, size_of(c, shape));
+          const Shape wanted = pooling_output_shape(c, pooling_size(c, shape));
           if (c.inputs[0].shape() != wanted)
             fail<InvalidArgumentError>("avg_pool_grad: grad has shape ", to_string(c.inputs[0].shape()),
                                        "; needs ", to_string(wanted));
@@ -268,7 +268,7 @@ TAPEDECK_OP(avg_pool_grad_op) = {
         },
     .forward =
         [](const OpContext& c) {
-          const kernels::PoolingSize size = size_of(c, shape_of(c, "orig_input_shape"));
+          const kernels::PoolingSize size = pooling_size(c, shape_of(c, "orig_input_shape"));
           const Tensor gradient = channels_last(c, c.inputs[0]);
           const Tensor out = image_output(gradient.dtype(), size, size.input);
           backend().avg_pool_scatter(out.dtype(), size, gradient.raw(), out.writable_data<std::byte>());
@@ -282,7 +282,7 @@ TAPEDECK_OP(avg_pool_grad_op) = {
         "The gradient of avg_pool: each window's gradient, divided by the window's size, goes to all of its "
         "values.\n\ngrad: the shape of avg_pool's result, any floating dtype; orig_input_shape: of its "
         "input; " +
-        ksize_doc() + "Returns: the dtype of grad, orig_input_shape.\n" + errors_doc,
+        ksize_doc() + "Returns: the dtype of grad, orig_input_shape.\n" + pooling_errors,
     .python_order = order_after({"orig_input_shape", "grad"}),
 };
 

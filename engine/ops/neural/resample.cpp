@@ -30,7 +30,7 @@ Shape with_extent(Shape shape, int axis, std::int64_t extent) {
 }
 
 /// `of`: the shape with the places that indices name; `count` places are made of them, or make them.
-kernels::ResampleSize size_of(const Shape& of, int axis, const Shape& indices) {
+kernels::ResampleSize resample_size(const Shape& of, int axis, const Shape& indices) {
   kernels::ResampleSize size{1, of[axis], 1, indices[0], indices[1]};
   for (int i = 0; i < axis; ++i) size.outer *= of[i];
   for (int i = axis + 1; i < of.rank(); ++i) size.inner *= of[i];
@@ -44,7 +44,7 @@ Tensors forward(const OpContext& c, std::int64_t extent) {
   const Tensor x = contiguous(c.inputs[0]), weights = contiguous(c.inputs[2]);
   Tensor out = allocate_output(c);
   if (out.count() == 0) return one(std::move(out));
-  (backend().*kernel)(x.dtype(), size_of(with_extent(x.shape(), axis, extent), axis, indices.shape()),
+  (backend().*kernel)(x.dtype(), resample_size(with_extent(x.shape(), axis, extent), axis, indices.shape()),
                       x.raw(), indices.data<std::int64_t>(), weights.raw(), out.writable_data<std::byte>());
   return one(std::move(out));
 }

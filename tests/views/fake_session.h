@@ -30,7 +30,7 @@ struct FakeTensor {
   }
 };
 
-class FakeSource : public inspector::Source {
+class FakeSession : public inspector::Source {
  public:
   std::vector<Record> records;
   std::map<std::uint64_t, FakeTensor> tensors;
