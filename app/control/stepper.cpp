@@ -7,7 +7,6 @@ namespace {
 
 using protocol::GateCommand;
 using protocol::GateState;
-using State = StepperState;
 
 const QString nothingRuns =
     "Nothing runs that could be paused. Step op (F10) starts the current cell and pauses before its first "
@@ -32,9 +31,9 @@ Stepper::Stepper(inspector::Session* session, CellRunner* runner, Kernel* kernel
   connect(kernel_, &Kernel::ready, this, &Stepper::update);
   connect(kernel_, &Kernel::noticed, this, &Stepper::update);
   connect(session_, &inspector::Session::failed, this, [this] {
-    if (state_ != State::arming) return;
+    if (state_ != StepperState::arming) return;
     wish_.reset();
-    enter(State::idle);
+    enter(StepperState::idle);
     session_->sendGate(GateCommand::run);
   });
   connect(runner_, &CellRunner::cellStateChanged, this, &Stepper::update);
@@ -45,50 +44,50 @@ Stepper::Stepper(inspector::Session* session, CellRunner* runner, Kernel* kernel
 
 // ---- states ----
 
-State Stepper::observed() const {
+StepperState Stepper::observed() const {
   const KernelState kernel = kernel_->state();
-  if (kernel == KernelState::stopped || kernel == KernelState::dead) return State::noSession;
-  if (kernel == KernelState::starting) return State::connecting;
+  if (kernel == KernelState::stopped || kernel == KernelState::dead) return StepperState::noSession;
+  if (kernel == KernelState::starting) return StepperState::connecting;
   if (!session_->live())
-    return kernel_->engine() == Engine::missing ? State::withoutEngine : State::connecting;
-  if (session_->status().gate == GateState::stopped) return State::stopped;
-  if (runner_->busy() || kernel_->runs() == Runs::program) return State::running;
-  return state_ == State::arming ? State::arming : State::idle;
+    return kernel_->engine() == Engine::missing ? StepperState::withoutEngine : StepperState::connecting;
+  if (session_->status().gate == GateState::stopped) return StepperState::stopped;
+  if (runner_->busy() || kernel_->runs() == Runs::program) return StepperState::running;
+  return state_ == StepperState::arming ? StepperState::arming : StepperState::idle;
 }
 
-void Stepper::enter(State state) {
+void Stepper::enter(StepperState state) {
   if (state == state_) return;
   state_ = state;
-  if (state == State::stopped) unstopped_.clear();
+  if (state == StepperState::stopped) unstopped_.clear();
   emit stateChanged(state);
 }
 
 void Stepper::update() {
-  const State before = state_;
-  const State now = observed();
-  if (now == State::arming && session_->status().gate != GateState::open) return runWished();
+  const StepperState before = state_;
+  const StepperState now = observed();
+  if (now == StepperState::arming && session_->status().gate != GateState::open) return runWished();
   if (now == before) return;
   const auto wish = std::exchange(wish_, std::nullopt);
   enter(now);
   switch (now) {
-    case State::connecting:
+    case StepperState::connecting:
       // Asked for before there was a session. What was to be armed in one that does not answer any more, is
       // dropped.
-      if (before == State::noSession) wish_ = wish;
+      if (before == StepperState::noSession) wish_ = wish;
       break;
-    case State::withoutEngine:
+    case StepperState::withoutEngine:
       if (wish) emit refused(noEngine);
       break;
-    case State::idle:
+    case StepperState::idle:
       // A cell that ended before the gate could stop it leaves the gate armed: the next run would pause.
       if (session_->status().gate != GateState::open) session_->sendGate(GateCommand::run);
       [[fallthrough]];
-    case State::running:
-    case State::stopped:
-      if (before == State::connecting && wish) arm(wish->cell, wish->command);
+    case StepperState::running:
+    case StepperState::stopped:
+      if (before == StepperState::connecting && wish) arm(wish->cell, wish->command);
       break;
-    case State::noSession:
-    case State::arming:
+    case StepperState::noSession:
+    case StepperState::arming:
       break;
   }
 }
@@ -153,7 +152,7 @@ bool Stepper::refuseCells() {
 
 void Stepper::step(GateCommand command) {
   switch (state_) {
-    case State::noSession: {
+    case StepperState::noSession: {
       if (refuseCells()) return;
       const QString cell = chooseCell();
       if (cell.isEmpty()) return;
@@ -161,7 +160,7 @@ void Stepper::step(GateCommand command) {
       kernel_->start(runner_->folder());
       return;
     }
-    case State::connecting:
+    case StepperState::connecting:
       if (wish_ && !wish_->cell.isEmpty()) {
         wish_->command = command;
       } else if (runner_->busy() || kernel_->runs() == Runs::program) {
@@ -172,17 +171,17 @@ void Stepper::step(GateCommand command) {
         wish_ = Wish{cell, command};
       }
       return;
-    case State::withoutEngine:
+    case StepperState::withoutEngine:
       emit refused(noEngine);
       return;
-    case State::idle:
+    case StepperState::idle:
       if (refuseCells()) return;
       if (const QString cell = chooseCell(); !cell.isEmpty()) arm(cell, command);
       return;
-    case State::arming:
+    case StepperState::arming:
       return;  // on its way to the first op already
-    case State::running:
-    case State::stopped:
+    case StepperState::running:
+    case StepperState::stopped:
       arm({}, command);
       return;
   }
@@ -194,7 +193,7 @@ void Stepper::arm(const QString& cell, GateCommand command) {
   session_->sendGate(command);
   if (cell.isEmpty() || runner_->busy()) return;
   wish_ = Wish{cell, command};
-  enter(State::arming);
+  enter(StepperState::arming);
 }
 
 void Stepper::runWished() {
@@ -202,7 +201,7 @@ void Stepper::runWished() {
   runner_->run({unstopped_});
   if (runner_->busy()) return;
   unstopped_.clear();
-  enter(State::idle);  // the cell was deleted meanwhile
+  enter(StepperState::idle);  // the cell was deleted meanwhile
   session_->sendGate(GateCommand::run);
 }
 
@@ -224,7 +223,7 @@ bool Stepper::recordingIsOn() {
 }
 
 void Stepper::stepOut() {
-  if (state_ != State::stopped) {
+  if (state_ != StepperState::stopped) {
     emit refused("Step out works while the session is paused inside a playback or a custom gradient.");
     return;
   }
@@ -243,27 +242,27 @@ void Stepper::stepBack() {
 
 void Stepper::pause() {
   switch (state_) {
-    case State::noSession:
-    case State::idle:
+    case StepperState::noSession:
+    case StepperState::idle:
       if (!refuseCells()) emit refused(nothingRuns);
       return;
-    case State::connecting:
+    case StepperState::connecting:
       if (runner_->busy() || kernel_->runs() == Runs::program)
         wish_ = Wish{{}, GateCommand::pause};
       else if (!wish_)
         emit refused(nothingRuns);
       return;
-    case State::withoutEngine:
+    case StepperState::withoutEngine:
       emit refused(runner_->busy() ? noEngine : nothingRuns);
       return;
-    case State::arming:
+    case StepperState::arming:
       return;
-    case State::running:
+    case StepperState::running:
       if (!recordingIsOn()) return;
       session_->follow();
       session_->sendGate(GateCommand::pause);
       return;
-    case State::stopped:
+    case StepperState::stopped:
       session_->follow();
       return;
   }
@@ -271,9 +270,9 @@ void Stepper::pause() {
 
 void Stepper::resume() {
   switch (state_) {
-    case State::noSession:
-    case State::withoutEngine:
-    case State::idle:
+    case StepperState::noSession:
+    case StepperState::withoutEngine:
+    case StepperState::idle:
       if (refuseCells()) return;
       session_->follow();
       if (runner_->busy())
@@ -281,7 +280,7 @@ void Stepper::resume() {
       else
         runChosen();
       return;
-    case State::connecting:
+    case StepperState::connecting:
       if (kernel_->runs() != Runs::cells)
         wish_.reset();
       else if (wish_ && !wish_->cell.isEmpty())
@@ -291,13 +290,13 @@ void Stepper::resume() {
       else
         runChosen();
       return;
-    case State::arming:
+    case StepperState::arming:
       session_->sendGate(GateCommand::run);
       runWished();
       unstopped_.clear();
       return;
-    case State::running:
-    case State::stopped:
+    case StepperState::running:
+    case StepperState::stopped:
       unstopped_.clear();
       session_->follow();
       session_->sendGate(GateCommand::run);

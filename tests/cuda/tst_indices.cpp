@@ -10,7 +10,7 @@ using namespace tapedeck;
 
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
+using IndexNumbers = std::vector<std::int64_t>;
 
 constexpr std::int64_t counts[] = {0, 1, 2, 31, 256, 257, 2047, 2048, 2049, 70001};
 
@@ -30,7 +30,7 @@ std::vector<T> numbers_below(std::int64_t high, std::int64_t count, unsigned see
   return numbers;
 }
 
-bool* flags_in(const GpuValues<std::uint8_t>& values) {
+bool* index_flags_in(const GpuValues<std::uint8_t>& values) {
   return reinterpret_cast<bool*>(values.data());
 }
 
@@ -46,7 +46,7 @@ class IndicesTest : public QObject {
       for (const std::int64_t rows : counts) {
         constexpr std::int64_t count = 3;
         const auto values = some_bytes(rows * count * size, 1);
-        const Numbers indices = numbers_below(count, rows, 2);
+        const IndexNumbers indices = numbers_below(count, rows, 2);
         const GpuValues<std::uint8_t> from(values), out(rows * size);
         const GpuValues<std::int64_t> at(indices);
         OnGpu()->pick(static_cast<std::size_t>(size), from.data(), rows, count, at.data(), out.data());
@@ -88,7 +88,7 @@ class IndicesTest : public QObject {
           const GpuValues<Index> in(coordinates);
           const GpuValues<std::int64_t> out(rows);
           OnGpu()->slice_numbers(dtype_of<Index>(), in.data(), rows, shape, per_batch, out.data(), "op: x");
-          Numbers expected(static_cast<std::size_t>(rows));
+          IndexNumbers expected(static_cast<std::size_t>(rows));
           cpu::slice_numbers(dtype_of<Index>(), coordinates.data(), rows, shape, per_batch, expected.data(),
                              {});
           QCOMPARE(out.read(), expected);
@@ -98,12 +98,12 @@ class IndicesTest : public QObject {
 
   void permutations_are_inverted() {
     for (const std::int64_t count : counts) {
-      Numbers x(static_cast<std::size_t>(count));
+      IndexNumbers x(static_cast<std::size_t>(count));
       std::iota(x.begin(), x.end(), std::int64_t{0});
       std::shuffle(x.begin(), x.end(), std::mt19937(6));
       const GpuValues<std::int64_t> in(x), out(count);
       OnGpu()->invert_permutation(in.data(), count, out.data(), "op: x");
-      Numbers expected(x.size());
+      IndexNumbers expected(x.size());
       cpu::invert_permutation(x.data(), count, expected.data(), {});
       QCOMPARE(out.read(), expected);
     }
@@ -119,10 +119,10 @@ class IndicesTest : public QObject {
         for (auto& flag : flags) flag = random() % of_many == 0;
         const auto room = static_cast<std::int64_t>(std::count(flags.begin(), flags.end(), 1));
         const GpuValues<std::uint8_t> in(flags);
-        QCOMPARE(OnGpu()->count_true(flags_in(in), count), room);
+        QCOMPARE(OnGpu()->count_true(index_flags_in(in), count), room);
         const GpuValues<std::int64_t> out(room * shape.rank());
-        QCOMPARE(OnGpu()->true_coordinates(flags_in(in), shape, room, out.data()), room);
-        Numbers expected(static_cast<std::size_t>(room * shape.rank()));
+        QCOMPARE(OnGpu()->true_coordinates(index_flags_in(in), shape, room, out.data()), room);
+        IndexNumbers expected(static_cast<std::size_t>(room * shape.rank()));
         cpu::true_coordinates(reinterpret_cast<const bool*>(flags.data()), shape, room, expected.data());
         QCOMPARE(difference(out.read(), expected), QString());
       }
@@ -233,12 +233,12 @@ class IndicesTest : public QObject {
                                  per_row, DType::int32, small.data());
             OnGpu()->search_rows(right, dtype_of<T>(), in.data(), length, sought.data(), rows * per_row,
                                  per_row, DType::int64, large.data());
-            Numbers expected(values.size());
+            IndexNumbers expected(values.size());
             cpu::search_rows(right, dtype_of<T>(), sequences.data(), length, values.data(), rows * per_row,
                              per_row, DType::int64, expected.data());
             QCOMPARE(large.read(), expected);
             const auto found = small.read();
-            QCOMPARE(Numbers(found.begin(), found.end()), expected);
+            QCOMPARE(IndexNumbers(found.begin(), found.end()), expected);
           }
         }
     });
@@ -252,12 +252,12 @@ class IndicesTest : public QObject {
             auto values = some_values<T>(shape.outer * shape.count, 12, odd);
             if (!odd)
               for (auto& value : values) value = std::round(value * T(4));
-            const Numbers targets = numbers_below(shape.count + 2, shape.outer, 13, -1);
+            const IndexNumbers targets = numbers_below(shape.count + 2, shape.outer, 13, -1);
             const GpuValues<T> in(values);
             const GpuValues<std::int64_t> at(targets);
             const GpuValues<std::uint8_t> out(shape.outer);
             OnGpu()->in_top_k(dtype_of<T>(), in.data(), shape.outer, shape.count, at.data(), k,
-                              flags_in(out));
+                              index_flags_in(out));
             std::vector<std::uint8_t> expected(targets.size());
             cpu::in_top_k(dtype_of<T>(), values.data(), shape.outer, shape.count, targets.data(), k,
                           reinterpret_cast<bool*>(expected.data()));
@@ -304,7 +304,7 @@ class IndicesTest : public QObject {
         const auto x = some_values<T>(size.outer * size.extent * size.inner, 14);
         const auto dy = some_values<T>(size.outer * size.count * size.inner, 15);
         const auto weights = some_values<T>(size.count * size.taps, 16);
-        const Numbers indices = numbers_below(size.extent, size.count * size.taps, 17);
+        const IndexNumbers indices = numbers_below(size.extent, size.count * size.taps, 17);
         const GpuValues<T> in(x), cotangent(dy), by(weights), out(size.outer * size.count * size.inner),
             gradient(size.outer * size.extent * size.inner);
         const GpuValues<std::int64_t> at(indices);
@@ -327,14 +327,14 @@ class IndicesTest : public QObject {
       for (const std::int64_t count : {0, 1, 2, 300, 5000})
         for (const std::int64_t distinct : {1, 7, 4000})
           for (const auto& [width, before] : {std::pair{0, 0}, {1, 0}, {5, 0}, {8, 0}, {8, 1}}) {
-            const Numbers numbers = numbers_below(distinct, count, 18);
+            const IndexNumbers numbers = numbers_below(distinct, count, 18);
             const auto values = some_values<T>(count * width, 19);
             const GpuValues<std::int64_t> in(numbers), found(count);
             const GpuValues<T> from(values, before), sums(count * width);
             QCOMPARE(OnGpu()->sum_rows(dtype_of<T>(), from.data(), in.data(), count, width, found.data(),
                                        sums.data()),
                      count);
-            Numbers expected(numbers.size(), -1);
+            IndexNumbers expected(numbers.size(), -1);
             std::vector<T> expected_sums(values.size());
             const std::int64_t rows = cpu::sum_rows(dtype_of<T>(), values.data(), numbers.data(), count,
                                                     width, expected.data(), expected_sums.data());

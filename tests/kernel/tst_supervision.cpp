@@ -22,7 +22,7 @@ QString writeScript(const QTemporaryDir& folder, const char* name, const QByteAr
   return file.fileName();
 }
 
-bool runs(qint64 process) {
+bool isRunning(qint64 process) {
   return ::kill(pid_t(process), 0) == 0;
 }
 
@@ -165,7 +165,7 @@ void TestSupervision::aProcessThatNeverAnswersIsEnded() {
   QCOMPARE(
       probe.sentence,
       QString("The session process was started but did not answer within 0.5 seconds, so it was ended."));
-  QVERIFY(!runs(process));
+  QVERIFY(!isRunning(process));
 }
 
 void TestSupervision::aProcessThatStopsAnsweringIsReported() {
@@ -279,7 +279,7 @@ void TestSupervision::shutdownEndsABusyProcess() {
   QTRY_VERIFY_WITH_TIMEOUT(probe.printed("a").contains("runs"), generous);
   probe.session.shutdown();
   QTRY_COMPARE_WITH_TIMEOUT(probe.session.state(), KernelState::stopped, generous);
-  QVERIFY(!runs(process));
+  QVERIFY(!isRunning(process));
   QTRY_COMPARE(probe.finished.value("a"), QString("ended"));
   QVERIFY2(probe.sentence.isEmpty(), qPrintable(probe.sentence));
 }
@@ -306,9 +306,9 @@ void TestSupervision::theEndOfTheSessionEndsProcessAndChildren() {
     child = probe.printed("a").trimmed().toLongLong();
     probe.session.execute("b", "print('runs', flush=True)\nwhile True: pass");
     QTRY_VERIFY_WITH_TIMEOUT(probe.printed("b").contains("runs"), generous);
-    QVERIFY(child > 0 && runs(child));
+    QVERIFY(child > 0 && isRunning(child));
   }
-  QTRY_VERIFY_WITH_TIMEOUT(!runs(process), generous);
+  QTRY_VERIFY_WITH_TIMEOUT(!isRunning(process), generous);
   // An orphan is reaped by init, which may take a moment or, in a container, never happen: a zombie has ended
   // too.
   const auto ended = [child] {

@@ -40,14 +40,14 @@ std::vector<protocol::Record> trace() {
   return records;
 }
 
-struct Bench {
+struct VjpBench {
   test::FakeSource source{trace()};
   Session session;
   VjpModel model{&session};
   bool refuse = false;
   quint64 extra = 0;  ///< how many inputs more each VJP has, of its own
 
-  explicit Bench(protocol::RecordState vjp = protocol::RecordState::done) {
+  explicit VjpBench(protocol::RecordState vjp = protocol::RecordState::done) {
     source.records[2].state = vjp;
     source.tensors = [this](const protocol::Request& request) { return answer(request); };
     session.setSource(&source);
@@ -115,7 +115,7 @@ class TestVjpModel : public QObject {
   Q_OBJECT
  private slots:
   void nothingIsAskedForWhileNobodyLooks() {
-    Bench bench;
+    VjpBench bench;
     bench.session.setCursor(3);
     QTest::qWait(10);
     QCOMPARE(bench.asked(), 0);
@@ -133,7 +133,7 @@ class TestVjpModel : public QObject {
   }
 
   void itHasSomethingToShowOnceThePlaybackIsAtTheCursor() {
-    Bench bench;
+    VjpBench bench;
     QSignalSpy spy(&bench.model, &VjpModel::seenChanged);
     bench.session.setCursor(1);
     QTRY_VERIFY(bench.session.cachedRecord(1));
@@ -148,7 +148,7 @@ class TestVjpModel : public QObject {
   }
 
   void valuesCarryTheirFigures() {
-    Bench bench;
+    VjpBench bench;
     bench.model.setActive(true);
     bench.session.setCursor(3);
     QTRY_VERIFY(bench.model.value(12) && bench.model.value(12)->tile);
@@ -175,7 +175,7 @@ class TestVjpModel : public QObject {
 
   // Only so many values are kept: those of other VJPs go, never those that are shown.
   void allValuesOfAVjpAreThereHoweverManyOthersWereShown() {
-    Bench bench;
+    VjpBench bench;
     bench.extra = 200;
     bench.model.setActive(true);
     const auto missing = [&] {
@@ -196,7 +196,7 @@ class TestVjpModel : public QObject {
   }
 
   void anElementIsExplainedUntilAnotherVjpIsShown() {
-    Bench bench;
+    VjpBench bench;
     bench.model.setActive(true);
     bench.session.setCursor(3);
     QTRY_COMPARE(bench.model.parts().contributions.size(), std::size_t{1});
@@ -219,7 +219,7 @@ class TestVjpModel : public QObject {
   }
 
   void anElementIsNamedByItsPlace() {
-    Bench bench;
+    VjpBench bench;
     bench.model.setActive(true);
     bench.session.setCursor(3);
     QTRY_COMPARE(bench.model.parts().contributions.size(), std::size_t{1});
@@ -237,7 +237,7 @@ class TestVjpModel : public QObject {
   }
 
   void whatCannotBeHadSaysWhy() {
-    Bench bench;
+    VjpBench bench;
     bench.model.setActive(true);
     bench.session.setCursor(3);
     QTRY_COMPARE(bench.model.parts().vjp.number, quint64{3});
@@ -255,7 +255,7 @@ class TestVjpModel : public QObject {
   }
 
   void aVjpThatRanMeanwhileIsAskedForAgain() {
-    Bench bench(protocol::RecordState::pending);
+    VjpBench bench(protocol::RecordState::pending);
     bench.model.setActive(true);
     bench.session.setCursor(3);
     QTRY_COMPARE(bench.model.parts().vjp.state, protocol::RecordState::pending);

@@ -41,12 +41,12 @@ std::vector<protocol::Record> someRecords(std::size_t count) {
   return records;
 }
 
-struct Window {
+struct LooksWindow {
   test::FakeSource source;
   Session session;
   TimelineView view{session};
 
-  Window(std::vector<protocol::Record> records, QSize size) : source(std::move(records)) {
+  LooksWindow(std::vector<protocol::Record> records, QSize size) : source(std::move(records)) {
     view.resize(size);
     view.show();
     view.activateWindow();
@@ -93,7 +93,7 @@ class TestTimelineLooks : public QObject {
   }
   void nothingThatMattersIsCut() {
     QFETCH(int, width);
-    Window window(someRecords(1'234'567), {width, 330});
+    LooksWindow window(someRecords(1'234'567), {width, 330});
     QTRY_COMPARE(window.session.cursor(), 1'234'567u);
     QVERIFY(window.here(1'234'566));
     for (const int column : {RecordsModel::Number, RecordsModel::Op, RecordsModel::Duration,
@@ -136,7 +136,7 @@ class TestTimelineLooks : public QObject {
   void aWidthThatWasDraggedStays() {
     int dragged = 0;
     {
-      Window window(someRecords(50), {900, 330});
+      LooksWindow window(someRecords(50), {900, 330});
       QVERIFY(window.here(40));
       QTRY_VERIFY(window.fits(40, RecordsModel::Op) && window.fits(40, RecordsModel::Shapes));
       QHeaderView* header = window.table()->horizontalHeader();
@@ -153,7 +153,7 @@ class TestTimelineLooks : public QObject {
       QTest::qWait(20);
       QCOMPARE(header->sectionSize(RecordsModel::Op), dragged);
     }
-    Window next(someRecords(50), {900, 330});
+    LooksWindow next(someRecords(50), {900, 330});
     QTRY_COMPARE(next.session.cursor(), 50u);
     QCOMPARE(next.table()->columnWidth(RecordsModel::Op), dragged);
     QVERIFY(next.here(40));
@@ -169,7 +169,7 @@ class TestTimelineLooks : public QObject {
     auto records = someRecords(3);
     for (int i = 0; i < 12; ++i)
       records[1].inputs.push_back(tensor(10 + static_cast<std::uint64_t>(i), {1000, 1000}));
-    Window window(records, {900, 330});
+    LooksWindow window(records, {900, 330});
     QVERIFY(window.here(1));
     QTest::qWait(30);
     const QModelIndex cell = window.cell(1, RecordsModel::Shapes);
@@ -183,7 +183,7 @@ class TestTimelineLooks : public QObject {
   }
 
   void theSelectedRowIsSeenInBothThemes() {
-    Window window(someRecords(20), {900, 330});
+    LooksWindow window(someRecords(20), {900, 330});
     QTRY_COMPARE(window.session.cursor(), 20u);
     for (const auto theme : {inspector::Appearance::dark, inspector::Appearance::light}) {
       inspector::applyAppearance(theme);
@@ -203,7 +203,7 @@ class TestTimelineLooks : public QObject {
   }
 
   void anEmptyPanelSaysWhatToDo() {
-    Window window({}, {420, 250});
+    LooksWindow window({}, {420, 250});
     auto* table = static_cast<QWidget*>(window.table());
     const auto says = [table] { return table->property("placeholder").toString(); };
     QTRY_VERIFY2(says().startsWith("No ops yet. Run a cell"), qPrintable(says()));

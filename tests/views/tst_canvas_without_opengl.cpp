@@ -13,7 +13,7 @@ using namespace tapedeck::test;
 
 namespace {
 
-class Sample : public CanvasWidget {
+class SampleWithoutOpenGl : public CanvasWidget {
  public:
   using CanvasWidget::CanvasWidget;
   int painted = 0;
@@ -31,7 +31,7 @@ class WithoutOpenGlTest : public QObject {
     QVERIFY(!CanvasWidget::openGlWorks());
     QWidget window;
     auto* layout = new QVBoxLayout(&window);
-    auto* canvas = new Sample(&window);
+    auto* canvas = new SampleWithoutOpenGl(&window);
     auto* label = new QLabel(QStringLiteral("beside"), &window);
     label->setAutoFillBackground(true);
     QPalette red;

@@ -97,10 +97,10 @@ Tensor allocate_as(const TensorSpec& spec, const Tensor& model) {
 }
 
 /// First elements of all matrices, for kernels.
-class Matrices {
+class HeadMatrices {
  public:
-  Matrices() = default;
-  Matrices(const Tensor& tensor, const Shape& batch) {
+  HeadMatrices() = default;
+  HeadMatrices(const Tensor& tensor, const Shape& batch) {
     const auto size = static_cast<std::int64_t>(item_size(tensor.dtype()));
     const std::int64_t count = element_count(batch);
     first_.reserve(static_cast<std::size_t>(count));
@@ -121,12 +121,12 @@ class Matrices {
 };
 
 /// A tensor of matrices as the kernels take it.
-struct Operand {
+struct AttentionOperand {
   Tensor tensor;
-  Matrices matrices;
+  HeadMatrices matrices;
 
-  Operand() = default;
-  Operand(Tensor values, const Shape& batch) : tensor(std::move(values)), matrices(tensor, batch) {}
+  AttentionOperand() = default;
+  AttentionOperand(Tensor values, const Shape& batch) : tensor(std::move(values)), matrices(tensor, batch) {}
   kernels::AttentionMatrices view() const {
     if (!tensor) return {};
     const std::int64_t stride = tensor.strides()[tensor.rank() - 2];
@@ -157,13 +157,13 @@ TensorSpecs attention_shape(const OpContext& c) {
 Tensors attention_forward(const OpContext& c) {
   const Shape batch = leading(c.inputs[0]);
   const Tensor weights = allocate_output(c, 1);
-  const Operand out(allocate_as(c.outputs[0], c.inputs[queries_in]), batch);
+  const AttentionOperand out(allocate_as(c.outputs[0], c.inputs[queries_in]), batch);
   Tensors results = one(out.tensor);
   results.push_back(weights);
   if (out.tensor.count() == 0 && weights.count() == 0) return results;
-  const Operand q(with_rows(c.inputs[queries_in]), batch), k(with_rows(c.inputs[keys_in]), batch),
+  const AttentionOperand q(with_rows(c.inputs[queries_in]), batch), k(with_rows(c.inputs[keys_in]), batch),
       v(with_rows(c.inputs[values_in]), batch);
-  Operand mask;
+  AttentionOperand mask;
   kernels::AttentionBias bias;
   if (c.inputs.size() > mask_in) {
     Tensor given = c.inputs[mask_in];
@@ -176,7 +176,7 @@ Tensors attention_forward(const OpContext& c) {
       }
       given = view_of(given, shape, strides);
     }
-    mask = Operand(given, batch);
+    mask = AttentionOperand(given, batch);
     const auto step = [&](int axis) {
       return from_end(given, axis) == 1 ? 0 : given.strides()[given.rank() - axis];
     };
@@ -188,7 +188,7 @@ Tensors attention_forward(const OpContext& c) {
 }
 
 /// The attributes' lists: below `count`, each above the one before.
-Integers positions(const OpContext& c, AttributeName attribute, std::int64_t count) {
+Integers attention_positions(const OpContext& c, AttributeName attribute, std::int64_t count) {
   const Integers values = integers_of(c.attribute(attribute));
   for (std::size_t i = 0; i < values.size(); ++i)
     if (values[i] < 0 || values[i] >= count || (i > 0 && values[i] <= values[i - 1]))
@@ -198,13 +198,15 @@ Integers positions(const OpContext& c, AttributeName attribute, std::int64_t cou
 }
 
 /// A call of the gradient op, checked.
-struct GradientReading {
+struct AttentionReading {
   Integers given, wanted;
   Shape weights;
   std::size_t mask;  ///< where it is among the inputs; or their number
 
-  explicit GradientReading(const OpContext& c)
-      : given(positions(c, "given", 2)), wanted(positions(c, "wanted", 4)), weights(weights_shape(c)) {
+  explicit AttentionReading(const OpContext& c)
+      : given(attention_positions(c, "given", 2)),
+        wanted(attention_positions(c, "wanted", 4)),
+        weights(weights_shape(c)) {
     mask = cotangents_from + given.size();
     require_inputs(c, mask);
     for (std::size_t i = 3; i < mask; ++i) {
@@ -229,8 +231,8 @@ struct GradientReading {
   }
 };
 
-TensorSpecs gradient_shape(const OpContext& c) {
-  const GradientReading call(c);
+TensorSpecs attention_gradient_shape(const OpContext& c) {
+  const AttentionReading call(c);
   TensorSpecs specs;
   for (const std::int64_t k : call.wanted)
     specs.push_back({c.inputs[0].dtype(), k == static_cast<std::int64_t>(mask_in)
@@ -239,8 +241,8 @@ TensorSpecs gradient_shape(const OpContext& c) {
   return specs;
 }
 
-Tensors gradient_forward(const OpContext& c) {
-  const GradientReading call(c);
+Tensors attention_gradient_forward(const OpContext& c) {
+  const AttentionReading call(c);
   const Shape batch = leading(c.inputs[0]);
   Tensors results;
   bool empty = true;
@@ -250,25 +252,25 @@ Tensors gradient_forward(const OpContext& c) {
     empty = empty && results.back().count() == 0;
   }
   if (empty) return results;
-  const Operand q(with_rows(c.inputs[queries_in]), batch), k(with_rows(c.inputs[keys_in]), batch),
+  const AttentionOperand q(with_rows(c.inputs[queries_in]), batch), k(with_rows(c.inputs[keys_in]), batch),
       v(with_rows(c.inputs[values_in]), batch);
   const Tensor weights = contiguous(c.inputs[3]);
-  Operand d_out;
+  AttentionOperand d_out;
   Tensor d_weights;
   for (std::size_t i = 0; i < call.given.size(); ++i) {
     const Tensor& cotangent = c.inputs[cotangents_from + i];
     if (call.given[i] == 0)
-      d_out = Operand(with_rows(cotangent), batch);
+      d_out = AttentionOperand(with_rows(cotangent), batch);
     else
       d_weights = contiguous(cotangent);
   }
-  Operand targets[3];
+  AttentionOperand targets[3];
   void* logits = nullptr;
   for (std::size_t i = 0; i < results.size(); ++i)
     if (const auto input = static_cast<std::size_t>(call.wanted[i]); input == mask_in)
       logits = results[i].writable_data<std::byte>();
     else
-      targets[input] = Operand(results[i], batch);
+      targets[input] = AttentionOperand(results[i], batch);
   backend().attention_gradient(weights.dtype(), attention_size(c, batch), q.view(), k.view(), v.view(),
                                weights.raw(), {d_out.view(), d_weights ? d_weights.raw() : nullptr},
                                {targets[0].view(), targets[1].view(), targets[2].view(), logits});
@@ -328,8 +330,8 @@ Tensors attention_vjp(const VjpContext& c) {
   return gradients;
 }
 
-Tensors gradient_vjp(const VjpContext& c) {
-  const GradientReading call({c.op, c.inputs, c.attributes, {}});
+Tensors attention_gradient_vjp(const VjpContext& c) {
+  const AttentionReading call({c.op, c.inputs, c.attributes, {}});
   const Tensor mask = c.inputs.size() > call.mask ? c.inputs[call.mask] : Tensor();
   Tensors primals(c.inputs.begin(), c.inputs.begin() + 3);
   const bool floating = mask && mask.dtype() != DType::bool_;
@@ -404,10 +406,10 @@ TAPEDECK_OP(attention_gradient_op) = {
                {.name = "weights", .group = '\0'},
                {.name = "cotangents", .group = '\0', .variadic = true}},
     .attributes = attributes_of(true),
-    .shape_rule = gradient_shape,
-    .forward = gradient_forward,
+    .shape_rule = attention_gradient_shape,
+    .forward = attention_gradient_forward,
     .vjp_reads = VjpReads::inputs,
-    .vjp = gradient_vjp,
+    .vjp = attention_gradient_vjp,
     .vjp_formula =
         "d(query) = P, P: the derivative of the weighted sum of what was computed, taken through "
         "attention composed of other ops; likewise of the other inputs, none for weights",

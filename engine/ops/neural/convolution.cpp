@@ -80,8 +80,9 @@ Attributes attributes_of(const Sliding& s, const Shape* sizes) {
 template <bool depthwise>
 TensorSpecs convolution_shape(const OpContext& c) {
   require_reals(c);
-  return spec(c.inputs[0].dtype(),
-              convolution_output_shape(c, size_of<depthwise>(c, c.inputs[0].shape(), c.inputs[1].shape())));
+  return spec(
+      c.inputs[0].dtype(),
+      convolution_output_shape(c, convolution_size<depthwise>(c, c.inputs[0].shape(), c.inputs[1].shape())));
 }
 
 Tensor image_output(const OpContext& c, const ImageShape& image) {
@@ -91,7 +92,7 @@ Tensor image_output(const OpContext& c, const ImageShape& image) {
 
 template <bool depthwise>
 Tensors convolution_forward(const OpContext& c) {
-  const auto size = size_of<depthwise>(c, c.inputs[0].shape(), c.inputs[1].shape());
+  const auto size = convolution_size<depthwise>(c, c.inputs[0].shape(), c.inputs[1].shape());
   const Tensor input = channels_last(c, c.inputs[0]);
   const Tensor filter = contiguous(c.inputs[1]);
   const Tensor out = image_output(c, {size.batch, size.groups * size.channels_out, size.output});
@@ -104,14 +105,14 @@ template <bool depthwise>
 TensorSpecs input_gradient_shape(const OpContext& c) {
   require_reals(c);
   const Shape input = shape_of(c, "input_sizes");
-  require_gradient(c, 1, size_of<depthwise>(c, input, c.inputs[0].shape()));
+  require_gradient(c, 1, convolution_size<depthwise>(c, input, c.inputs[0].shape()));
   return spec(c.inputs[0].dtype(), input);
 }
 
 template <bool depthwise>
 Tensors input_gradient_forward(const OpContext& c) {
   const Shape shape = shape_of(c, "input_sizes");
-  const auto size = size_of<depthwise>(c, shape, c.inputs[0].shape());
+  const auto size = convolution_size<depthwise>(c, shape, c.inputs[0].shape());
   const Tensor filter = contiguous(c.inputs[0]);
   const Tensor gradient = channels_last(c, c.inputs[1]);
   const Tensor out = image_output(c, image_shape(c, "input", shape));
@@ -125,13 +126,13 @@ template <bool depthwise>
 TensorSpecs filter_gradient_shape(const OpContext& c) {
   require_reals(c);
   const Shape filter = shape_of(c, "filter_sizes");
-  require_gradient(c, 1, size_of<depthwise>(c, c.inputs[0].shape(), filter));
+  require_gradient(c, 1, convolution_size<depthwise>(c, c.inputs[0].shape(), filter));
   return spec(c.inputs[0].dtype(), filter);
 }
 
 template <bool depthwise>
 Tensors filter_gradient_forward(const OpContext& c) {
-  const auto size = size_of<depthwise>(c, c.inputs[0].shape(), shape_of(c, "filter_sizes"));
+  const auto size = convolution_size<depthwise>(c, c.inputs[0].shape(), shape_of(c, "filter_sizes"));
   const Tensor input = channels_last(c, c.inputs[0]);
   const Tensor gradient = channels_last(c, c.inputs[1]);
   Tensor out = allocate_output(c);

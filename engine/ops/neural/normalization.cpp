@@ -101,7 +101,7 @@ void* to(const Tensor& tensor) {
 }
 
 template <bool layers>
-Tensors forward(const OpContext& c) {
+Tensors normalization_forward(const OpContext& c) {
   const int axis = normalized_axis(c);
   const Tensor x = contiguous(c.inputs[0]), scale = contiguous(c.inputs[1]), offset = contiguous(c.inputs[2]);
   Tensors out = allocated(c);
@@ -165,7 +165,7 @@ struct Total {
 /// With n = (x − mean)·r, r = 1/√(variance + epsilon), h = dy·scale and M the mean over the statistics' axes,
 /// dx = r·(h − M(h) − n·M(h·n)); this is the gradient of u·dx + a·dscale + b·doffset.
 template <bool layers>
-Tensors gradient_vjp(const VjpContext& c) {
+Tensors normalization_gradient_vjp(const VjpContext& c) {
   const Tensor& x = c.inputs[0];
   const Tensor& dy = c.inputs[4];
   const Places places(x.shape(), normalized_axis(c), layers);
@@ -219,7 +219,7 @@ TAPEDECK_OP(batch_norm_grad_op) = {
     .shape_rule = gradient_shapes<false>,
     .forward = gradient<false>,
     .vjp_reads = VjpReads::inputs,
-    .vjp = gradient_vjp<false>,
+    .vjp = normalization_gradient_vjp<false>,
     .vjp_formula =
         "d(dy) = scale·r·(u − M(u) − n·M(u·n)) + d(dscale)·n + d(doffset), d(x) = r·(d(dscale)·dy − "
         "r·(u·M(h·n) "
@@ -247,7 +247,7 @@ TAPEDECK_OP(batch_norm_op) = {
     .inputs = {{.name = "x"}, {.name = "scale"}, {.name = "offset"}},
     .attributes = attributes(1e-3),
     .shape_rule = forward_shapes<false>,
-    .forward = forward<false>,
+    .forward = normalization_forward<false>,
     .vjp = [](const VjpContext& c) { return forward_vjp<false>(c, batch_norm_grad_op); },
     .vjp_formula =
         "dx = scale·r·(dy − M(dy) − n·M(dy·n)) + d(mean)/N + d(variance)·2(x − mean)/N, d(scale) = Σ "
@@ -276,7 +276,7 @@ TAPEDECK_OP(layer_norm_grad_op) = {
     .shape_rule = gradient_shapes<true>,
     .forward = gradient<true>,
     .vjp_reads = VjpReads::inputs,
-    .vjp = gradient_vjp<true>,
+    .vjp = normalization_gradient_vjp<true>,
     .vjp_formula =
         "d(dy) = scale·r·(u − M(u) − n·M(u·n)) + d(dscale)·n + d(doffset), d(x) = r·(d(dscale)·dy − "
         "r·(u·M(h·n) "
@@ -305,7 +305,7 @@ TAPEDECK_OP(layer_norm_op) = {
     .inputs = {{.name = "x"}, {.name = "scale"}, {.name = "offset"}},
     .attributes = attributes(1e-3),
     .shape_rule = forward_shapes<true>,
-    .forward = forward<true>,
+    .forward = normalization_forward<true>,
     .vjp = [](const VjpContext& c) { return forward_vjp<true>(c, layer_norm_grad_op); },
     .vjp_formula =
         "dx = r·(h − M(h) − n·M(h·n)) + d(mean)/N + d(variance)·2(x − mean)/N, h = dy·scale, d(scale) = "

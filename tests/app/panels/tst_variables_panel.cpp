@@ -20,13 +20,14 @@ using inspector::ValueTree;
 
 namespace {
 
-const QStringList training = {"import tapedeck as tf\nimport numpy as np",
-                              "w = tf.Variable([[1., 2.], [3., 4.]], name='w')\nrate = 0.5\nsizes = [10, 20, "
-                              "30]\nfar = np.arange(300.)\n"
-                              "image = tf.reshape(tf.range(400.), [20, 20])",
-                              "def scaled(h, factor):\n    bent = h * factor\n    return bent + 1.\n\n"
-                              "def step(x):\n    offset = x + 1.\n    return scaled(offset, 2.)\n\nout = "
-                              "step(tf.constant([1., 2.]))\nprint(out.numpy())"};
+const QStringList training_cell = {
+    "import tapedeck as tf\nimport numpy as np",
+    "w = tf.Variable([[1., 2.], [3., 4.]], name='w')\nrate = 0.5\nsizes = [10, 20, "
+    "30]\nfar = np.arange(300.)\n"
+    "image = tf.reshape(tf.range(400.), [20, 20])",
+    "def scaled(h, factor):\n    bent = h * factor\n    return bent + 1.\n\n"
+    "def step(x):\n    offset = x + 1.\n    return scaled(offset, 2.)\n\nout = "
+    "step(tf.constant([1., 2.]))\nprint(out.numpy())"};
 
 }  // namespace
 
@@ -118,7 +119,7 @@ class TestVariablesPanel : public QObject {
   void cleanup() { window_.reset(); }
 
   void globalsAreThereAfterEachCell() {
-    open(training);
+    open(training_cell);
     run(0);
     showVariables();
     QTRY_COMPARE_WITH_TIMEOUT(panel()->table()->model()->rowCount(), 1, patience);
@@ -155,7 +156,7 @@ class TestVariablesPanel : public QObject {
   }
 
   void aStopShowsLocalsFirstAndTheStack() {
-    open(training);
+    open(training_cell);
     run(0);
     run(1);
     window_->notebook()->setCurrentCell(2, false);
@@ -192,7 +193,7 @@ class TestVariablesPanel : public QObject {
   }
 
   void aDoubleClickEditsAndABadTextIsRefused() {
-    open(training);
+    open(training_cell);
     run(0);
     window_->notebook()->setCurrentCell(2, false);
     step();
@@ -226,7 +227,7 @@ class TestVariablesPanel : public QObject {
   }
 
   void watchesFollowTheStepsAndStayWithTheNotebook() {
-    open(training);
+    open(training_cell);
     run(0);
     window_->notebook()->setCurrentCell(2, false);
     step();
@@ -267,7 +268,7 @@ class TestVariablesPanel : public QObject {
   }
 
   void theConsoleRunsInTheFrameAndRemembers() {
-    open(training);
+    open(training_cell);
     run(0);
     window_->notebook()->setCurrentCell(2, false);
     step();
@@ -314,7 +315,7 @@ class TestVariablesPanel : public QObject {
 
   void looksInTheDarkAndOnALargeScreen() {
     inspector::applyAppearance(inspector::Appearance::dark);
-    open(training, {2560, 1440});
+    open(training_cell, {2560, 1440});
     run(0);
     run(1);
     window_->notebook()->setCurrentCell(2, false);

@@ -39,6 +39,10 @@ struct Inquiry : Recording {
   tapedeck::CancelFlag cancel{false};
 };
 
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
 /// Runs `function` on a watched tensor or two, and plays it back.
 template <class Function>
 tapedeck::Tensors gradients_at(const tapedeck::Tensors& sources, Function&& function) {

@@ -16,7 +16,7 @@ using namespace tapedeck;
 
 namespace {
 
-const CancelFlag waits{false};
+const CancelFlag step_waits{false};
 
 /// Training of two variables.
 struct Program : Recording {
@@ -48,14 +48,14 @@ struct Program : Recording {
   }
   debug::TrainingSteps steps() const {
     debug::TrainingSteps steps(recorder);
-    steps.extend(&waits);
+    steps.extend(&step_waits);
     return steps;
   }
   protocol::ProfileSteps times(debug::Profiles& profiles) const {
     protocol::ProfileSteps steps;
     do
       steps = protocol::get<protocol::ProfileSteps>(
-          profiles.answer(protocol::GetProfileSteps{0, 0, 10'000}, waits));
+          profiles.answer(protocol::GetProfileSteps{0, 0, 10'000}, step_waits));
     while (steps.indexed < steps.total);
     return steps;
   }
@@ -87,7 +87,7 @@ class TestTrainingSteps : public QObject {
     memory.catch_up();
     QCOMPARE(std::vector<std::uint64_t>(memory.steps().begin(), memory.steps().end()), ends);
     debug::HealthReader health(program.recorder);
-    QCOMPARE(health.table({0, 0, 10, 10}, &waits).steps, std::uint64_t{5});
+    QCOMPARE(health.table({0, 0, 10, 10}, &step_waits).steps, std::uint64_t{5});
   }
 
   void what_grows_with_steps_written_by_hand_is_told_so() {

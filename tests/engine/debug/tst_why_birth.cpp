@@ -16,10 +16,6 @@ namespace {
 
 const float infinity = std::numeric_limits<float>::infinity();
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 class TestWhyBirth : public QObject {

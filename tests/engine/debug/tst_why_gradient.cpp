@@ -10,14 +10,6 @@ using protocol::Question;
 using protocol::Reason;
 using protocol::RecordKind;
 
-namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-}  // namespace
-
 class TestWhyGradient : public QObject {
   Q_OBJECT
 

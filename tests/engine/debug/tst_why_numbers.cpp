@@ -15,10 +15,6 @@ using protocol::RecordKind;
 
 namespace {
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 Tensor numbers(std::int64_t count, float scale) {
   std::vector<float> values;
   for (std::int64_t i = 0; i < count; ++i) values.push_back(scale * static_cast<float>((i * 37) % 101 - 50));

@@ -37,26 +37,26 @@ struct Matrix {
   }
 };
 
-enum class Kind { random, low_rank, tiny, huge };
-constexpr Kind kinds[] = {Kind::random, Kind::low_rank, Kind::tiny, Kind::huge};
+enum class MatrixKind { random, low_rank, tiny, huge };
+constexpr MatrixKind kinds[] = {MatrixKind::random, MatrixKind::low_rank, MatrixKind::tiny, MatrixKind::huge};
 
 template <class T>
-Matrix<T> made(Kind kind, std::int64_t m, std::int64_t n) {
+Matrix<T> made(MatrixKind kind, std::int64_t m, std::int64_t n) {
   std::mt19937 random(static_cast<unsigned>(m * 1000 + n));
   std::normal_distribution<double> normal;
-  const T size = kind == Kind::tiny   ? std::numeric_limits<T>::min() * 8
-                 : kind == Kind::huge ? std::numeric_limits<T>::max() / 4096
-                                      : T(1);
+  const T size = kind == MatrixKind::tiny   ? std::numeric_limits<T>::min() * 8
+                 : kind == MatrixKind::huge ? std::numeric_limits<T>::max() / 4096
+                                            : T(1);
   Matrix<T> a(m, n);
   for (T& value : a.values) value = static_cast<T>(normal(random)) * size;
-  if (kind == Kind::low_rank)
+  if (kind == MatrixKind::low_rank)
     for (std::int64_t i = 0; i < m; ++i)
       for (std::int64_t j = 0; j < n; ++j) a(i, j) = a(i, 0) * a(0, j);
   return a;
 }
 
 template <class T>
-Matrix<T> made_symmetric(Kind kind, std::int64_t n) {
+Matrix<T> made_symmetric(MatrixKind kind, std::int64_t n) {
   Matrix<T> a = made<T>(kind, n, n);
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < i; ++j) a(j, i) = a(i, j);
@@ -97,7 +97,7 @@ double distance_from_product(const Matrix<T>& a, const Matrix<T>& u, const std::
 constexpr double allowed = 16;  // such units: a few for each of the some ten products and iterations
 
 template <class T>
-void check_symmetric(Kind kind, std::int64_t n) {
+void check_symmetric(MatrixKind kind, std::int64_t n) {
   const Matrix<T> a = made_symmetric<T>(kind, n);
   Matrix<T> given = a, v(n, n);
   for (std::int64_t i = 0; i < n; ++i)
@@ -113,7 +113,7 @@ void check_symmetric(Kind kind, std::int64_t n) {
 }
 
 template <class T>
-void check_singular(Kind kind, std::int64_t m, std::int64_t n, bool full) {
+void check_singular(MatrixKind kind, std::int64_t m, std::int64_t n, bool full) {
   const Matrix<T> a = made<T>(kind, m, n);
   const std::int64_t least = std::min(m, n);
   std::vector<T> s(static_cast<std::size_t>(least)), alone(s.size());
@@ -130,7 +130,7 @@ void check_singular(Kind kind, std::int64_t m, std::int64_t n, bool full) {
 
 /// Eigenvalues and their vectors, singular values and both of theirs.
 std::vector<double> decomposed(std::int64_t n) {
-  const Matrix<double> a = made_symmetric<double>(Kind::random, n);
+  const Matrix<double> a = made_symmetric<double>(MatrixKind::random, n);
   std::vector<double> all(static_cast<std::size_t>(2 * n + 3 * n * n));
   double* const e = all.data();
   double* const s = e + n + n * n;
@@ -149,7 +149,7 @@ class SmallDecompositionsTest : public QObject {
     const Restore restore;
     for (int set = 0; set <= static_cast<int>(best_instruction_set()); ++set) {
       use_instruction_set(static_cast<InstructionSet>(set));
-      for (const Kind kind : kinds)
+      for (const MatrixKind kind : kinds)
         for (const std::int64_t n : {1, 2, 3, 8, 15, 16, 17, 31, 32, 33, 34, 48, 64, 65, 97}) {
           check_symmetric<float>(kind, n);
           check_symmetric<double>(kind, n);
@@ -161,7 +161,7 @@ class SmallDecompositionsTest : public QObject {
     const Restore restore;
     for (int set = 0; set <= static_cast<int>(best_instruction_set()); ++set) {
       use_instruction_set(static_cast<InstructionSet>(set));
-      for (const Kind kind : kinds)
+      for (const MatrixKind kind : kinds)
         for (const std::int64_t n : {1, 2, 3, 8, 17, 32, 33, 34, 65})
           for (const std::int64_t m : {n, n + 1, n + n / 3, 2 * n + 3, n / 2 + 1})
             for (const bool full : {false, true}) {

@@ -8,7 +8,7 @@
 namespace tapedeck::app {
 namespace {
 
-constexpr int padding = 6;
+constexpr int field_padding = 6;
 
 /// Keeps all keys: one that it did not use would be a command for the notebook around it. Enter answers,
 /// whatever is held with it: Shift+Enter as the menu's key would run the cell once more.
@@ -57,14 +57,14 @@ void InputLine::setTheme(const NotebookTheme& theme) {
 }
 
 int InputLine::computeHeight(int) {
-  return field_->sizeHint().height() + 2 * padding;
+  return field_->sizeHint().height() + 2 * field_padding;
 }
 
 void InputLine::place() {
   const int label = std::min(label_->sizeHint().width(), width() / 2);
-  label_->setGeometry(padding + 4, padding, label, height() - 2 * padding);
-  field_->setGeometry(label + 2 * padding + 4, padding, width() - label - 3 * padding - 4,
-                      height() - 2 * padding);
+  label_->setGeometry(field_padding + 4, field_padding, label, height() - 2 * field_padding);
+  field_->setGeometry(label + 2 * field_padding + 4, field_padding, width() - label - 3 * field_padding - 4,
+                      height() - 2 * field_padding);
 }
 
 void InputLine::paintEvent(QPaintEvent*) {
