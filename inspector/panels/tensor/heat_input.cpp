@@ -9,7 +9,7 @@ namespace tapedeck::inspector {
 namespace {
 
 constexpr double least_visible = 60;  ///< pixels of the picture that stay in sight
-constexpr double most_zoom = 160;
+constexpr double most_cell_size = 160;
 constexpr double key_pan = 50;
 
 }  // namespace
@@ -29,7 +29,7 @@ void HeatPane::zoom(double factor, QPointF at) {
   const QPointF under = toWorld(at);
   const double least = std::min({plot().width() / world.width(), plot().height() / world.height(), 1.0}) / 2;
   const double bounded =
-      std::clamp(std::min(scale_x_, scale_y_) * factor, least, most_zoom) / std::min(scale_x_, scale_y_);
+      std::clamp(std::min(scale_x_, scale_y_) * factor, least, most_cell_size) / std::min(scale_x_, scale_y_);
   scale_x_ *= bounded;
   scale_y_ *= bounded;
   offset_ = {at.x() - under.x() * scale_x_, at.y() - under.y() * scale_y_};
