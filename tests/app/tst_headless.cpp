@@ -12,7 +12,7 @@
 
 namespace {
 
-constexpr int patience = 500'000;  // ms: a bound for a hang
+constexpr int headless_patience = 500'000;  // ms: a bound for a hang
 
 struct Outcome {
   int code = -1;
@@ -53,7 +53,7 @@ class TestHeadless : public QObject {
     outcome.folder = QDir(folder_.filePath(QFileInfo(notebook).completeBaseName() + "-results"));
     QProcess process;
     begin(process, notebook, outcome.folder.path());
-    if (process.waitForFinished(patience) && process.exitStatus() == QProcess::NormalExit)
+    if (process.waitForFinished(headless_patience) && process.exitStatus() == QProcess::NormalExit)
       outcome.code = process.exitCode();
     outcome.said = QString::fromUtf8(process.readAll());
     return outcome;
@@ -249,7 +249,7 @@ class TestHeadless : public QObject {
     QFile list(QString("/proc/%1/task/%1/children").arg(program));
     if (list.open(QIODevice::ReadOnly)) children = list.readAll().simplified();
     process.terminate();
-    QVERIFY(process.waitForFinished(patience));
+    QVERIFY(process.waitForFinished(headless_patience));
     QCOMPARE(process.exitCode(), 130);
     for (const QByteArray& child : children.split(' ')) {
       if (child.isEmpty()) continue;

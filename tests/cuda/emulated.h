@@ -8,10 +8,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "engine/tensor/device.h"
 namespace tapedeck {
-
-inline constexpr Device gpu{DeviceKind::gpu, 0};
 
 /// A counting function of the emulation; nullptr where the GPUs are real: nobody counts there.
 inline unsigned long long (*emulated_counter(const char* name))() {

@@ -19,6 +19,8 @@ using namespace tapedeck::testing;
 
 namespace {
 
+constexpr Device gpu{DeviceKind::gpu, 0};
+
 /// How far results may lie from the CPU's, relative to the largest value of the result, in units of the
 /// dtype's last place. Ops that are not named give the same bits, but for CUDA's own functions.
 double bound_of(const std::string& op) {

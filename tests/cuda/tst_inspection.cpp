@@ -20,6 +20,7 @@ using namespace tapedeck;
 
 namespace {
 
+constexpr Device gpu{DeviceKind::gpu, 0};
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 

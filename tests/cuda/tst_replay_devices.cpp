@@ -5,7 +5,6 @@
 #include "engine/ops/core/ops.h"
 #include "engine/ops/core/placement.h"
 #include "engine/record/replay/branch.h"
-#include "tests/cuda/emulated.h"
 #include "tests/engine/debug/served.h"
 #include "tests/test_program.h"
 
@@ -13,6 +12,7 @@ using namespace tapedeck;
 
 namespace {
 
+constexpr Device gpu{DeviceKind::gpu, 0};
 const std::string again = "recomputed", elsewhere = "computed again on /cpu:0; it ran on /gpu:0";
 
 RecorderOptions without_window() {

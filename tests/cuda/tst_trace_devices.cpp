@@ -5,7 +5,6 @@
 
 #include "engine/backend/devices.h"
 #include "engine/ops/core/placement.h"
-#include "tests/cuda/emulated.h"
 #include "tests/engine/debug/raw_client.h"
 #include "tests/engine/record/recording.h"
 #include "tests/engine/record/traced_program.h"
@@ -16,6 +15,7 @@ using namespace traced;
 
 namespace {
 
+constexpr Device gpu{DeviceKind::gpu, 0};
 const std::string server_key = "the key of this file";
 
 /// What is wanted of the file's records: what was made on the GPU, and on the CPU.

@@ -16,7 +16,7 @@ using test::RecordsText;
 
 namespace {
 
-std::vector<protocol::Record> manyRecords(std::size_t count) {
+std::vector<protocol::Record> recordsOfMany(std::size_t count) {
   std::vector<protocol::Record> records(count);
   for (std::size_t i = 0; i < count; ++i) {
     records[i].number = i + 1;
@@ -146,7 +146,7 @@ void TestRecords::aGpusTimeIsASignUntilItComes() {
 }
 
 void TestRecords::fetchesOnlyTheRowsThatAreLookedAt() {
-  test::FakeSource source(manyRecords(100'000));
+  test::FakeSource source(recordsOfMany(100'000));
   Session session;
   RecordsModel model(&session);
   session.setSource(&source);
@@ -165,14 +165,14 @@ void TestRecords::fetchesOnlyTheRowsThatAreLookedAt() {
 }
 
 void TestRecords::rowsAppearAsTheSessionGoesOn() {
-  test::FakeSource source(manyRecords(10));
+  test::FakeSource source(recordsOfMany(10));
   Session session;
   RecordsModel model(&session);
   QAbstractItemModelTester tester(&model);
   session.setSource(&source);
   QTRY_COMPARE(model.rowCount(), 10);
   QSignalSpy inserted(&model, &RecordsModel::rowsInserted);
-  source.records = manyRecords(15);
+  source.records = recordsOfMany(15);
   source.status.records = 15;
   source.sendStatus();
   QCOMPARE(model.rowCount(), 15);
@@ -246,7 +246,7 @@ playback gradient(z) -> dW
 }
 
 void TestRecords::theFilterReadsALongTraceInPieces() {
-  test::FakeSource source(manyRecords(25'000));
+  test::FakeSource source(recordsOfMany(25'000));
   Session session;
   RecordsModel model(&session);
   session.setSource(&source);
@@ -273,7 +273,7 @@ void TestRecords::theFilterReadsALongTraceInPieces() {
 }
 
 void TestRecords::whatHadNotEndedIsLookedAtAgain() {
-  auto records = manyRecords(200);
+  auto records = recordsOfMany(200);
   for (auto& record : records) record.op = "add";
   records[49].state = records[199].state = protocol::RecordState::running;
   test::FakeSource source(records);
@@ -304,14 +304,14 @@ void TestRecords::whatHadNotEndedIsLookedAtAgain() {
 }
 
 void TestRecords::theFilterGoesOnWithNewRecords() {
-  test::FakeSource source(manyRecords(100));
+  test::FakeSource source(recordsOfMany(100));
   Session session;
   RecordsModel model(&session);
   session.setSource(&source);
   QTRY_COMPARE(model.rowCount(), 100);
   model.setFilter("matmul", Direction::both);
   QTRY_COMPARE(model.rowCount(), 1);
-  source.records = manyRecords(300);
+  source.records = recordsOfMany(300);
   source.status.records = 300;
   source.sendStatus();
   QTRY_COMPARE(model.rowCount(), 3);
@@ -319,7 +319,7 @@ void TestRecords::theFilterGoesOnWithNewRecords() {
 }
 
 void TestRecords::theFilterKeepsTheCacheSmall() {
-  test::FakeSource source(manyRecords(20'000));
+  test::FakeSource source(recordsOfMany(20'000));
   Session session;
   RecordsModel model(&session);
   session.setSource(&source);
@@ -331,7 +331,7 @@ void TestRecords::theFilterKeepsTheCacheSmall() {
 }
 
 void TestRecords::aNewFilterDropsTheOldSearch() {
-  test::FakeSource source(manyRecords(5'000));
+  test::FakeSource source(recordsOfMany(5'000));
   Session session;
   RecordsModel model(&session);
   session.setSource(&source);
@@ -354,7 +354,7 @@ void TestRecords::aNewFilterDropsTheOldSearch() {
 }
 
 void TestRecords::theFilterWorksOnWhatIsHereWhenTheSessionIsGone() {
-  test::FakeSource source(manyRecords(200));
+  test::FakeSource source(recordsOfMany(200));
   Session session;
   RecordsModel model(&session);
   session.setSource(&source);
@@ -369,7 +369,7 @@ void TestRecords::theFilterWorksOnWhatIsHereWhenTheSessionIsGone() {
 }
 
 void TestRecords::rowsOfADeadSessionSayThatNobodyFetchedThem() {
-  test::FakeSource source(manyRecords(1000));
+  test::FakeSource source(recordsOfMany(1000));
   Session session;
   RecordsModel model(&session);
   session.setSource(&source);
@@ -389,7 +389,7 @@ void TestRecords::rowsOfADeadSessionSayThatNobodyFetchedThem() {
 }
 
 void TestRecords::rowsAndRecordsFindEachOther() {
-  test::FakeSource source(manyRecords(300));
+  test::FakeSource source(recordsOfMany(300));
   Session session;
   RecordsModel model(&session);
   session.setSource(&source);

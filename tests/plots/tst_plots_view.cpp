@@ -19,7 +19,7 @@ using test::rising;
 
 namespace {
 
-QPalette darkPalette() {
+QPalette darkPlotsPalette() {
   QPalette palette(QColor(0x2b, 0x2b, 0x2f));
   palette.setColor(QPalette::Base, QColor(0x1e, 0x1e, 0x22));
   palette.setColor(QPalette::Text, QColor(0xe6, 0xe6, 0xe6));
@@ -388,7 +388,7 @@ void TestPlotsView::drawsAMillionPointsAsFew() {
 
 void TestPlotsView::followsThePalette() {
   test::PlotsWindow window;
-  window.view.setPalette(darkPalette());
+  window.view.setPalette(darkPlotsPalette());
   window.show({500, 250});
   window.add("loss", 50, falling);
   window.add("accuracy", 50, rising);

@@ -28,7 +28,7 @@ protocol::TensorInfo tensor(std::uint64_t id, std::vector<std::int64_t> shape, s
   return info;
 }
 
-std::vector<protocol::Record> someRecords(std::size_t count) {
+std::vector<protocol::Record> recordsOfLooks(std::size_t count) {
   std::vector<protocol::Record> records(count);
   for (std::size_t i = 0; i < count; ++i) {
     records[i].number = i + 1;
@@ -93,7 +93,7 @@ class TestTimelineLooks : public QObject {
   }
   void nothingThatMattersIsCut() {
     QFETCH(int, width);
-    LooksWindow window(someRecords(1'234'567), {width, 330});
+    LooksWindow window(recordsOfLooks(1'234'567), {width, 330});
     QTRY_COMPARE(window.session.cursor(), 1'234'567u);
     QVERIFY(window.here(1'234'566));
     for (const int column : {RecordsModel::Number, RecordsModel::Op, RecordsModel::Duration,
@@ -136,7 +136,7 @@ class TestTimelineLooks : public QObject {
   void aWidthThatWasDraggedStays() {
     int dragged = 0;
     {
-      LooksWindow window(someRecords(50), {900, 330});
+      LooksWindow window(recordsOfLooks(50), {900, 330});
       QVERIFY(window.here(40));
       QTRY_VERIFY(window.fits(40, RecordsModel::Op) && window.fits(40, RecordsModel::Shapes));
       QHeaderView* header = window.table()->horizontalHeader();
@@ -153,7 +153,7 @@ class TestTimelineLooks : public QObject {
       QTest::qWait(20);
       QCOMPARE(header->sectionSize(RecordsModel::Op), dragged);
     }
-    LooksWindow next(someRecords(50), {900, 330});
+    LooksWindow next(recordsOfLooks(50), {900, 330});
     QTRY_COMPARE(next.session.cursor(), 50u);
     QCOMPARE(next.table()->columnWidth(RecordsModel::Op), dragged);
     QVERIFY(next.here(40));
@@ -166,7 +166,7 @@ class TestTimelineLooks : public QObject {
   }
 
   void aTextTooLongForItsColumnKeepsItsEndAndIsInTheTooltip() {
-    auto records = someRecords(3);
+    auto records = recordsOfLooks(3);
     for (int i = 0; i < 12; ++i)
       records[1].inputs.push_back(tensor(10 + static_cast<std::uint64_t>(i), {1000, 1000}));
     LooksWindow window(records, {900, 330});
@@ -183,7 +183,7 @@ class TestTimelineLooks : public QObject {
   }
 
   void theSelectedRowIsSeenInBothThemes() {
-    LooksWindow window(someRecords(20), {900, 330});
+    LooksWindow window(recordsOfLooks(20), {900, 330});
     QTRY_COMPARE(window.session.cursor(), 20u);
     for (const auto theme : {inspector::Appearance::dark, inspector::Appearance::light}) {
       inspector::applyAppearance(theme);

@@ -12,7 +12,6 @@
 #include "engine/record/cancel.h"
 #include "engine/record/trace_file/open.h"
 #include "engine/record/trace_file/save.h"
-#include "tests/cuda/emulated.h"
 #include "tests/cuda/gpu_values.h"
 #include "tests/test_program.h"
 
@@ -22,6 +21,7 @@ using protocol::WorkTime;
 
 namespace {
 
+constexpr Device gpu{DeviceKind::gpu, 0};
 const CancelFlag waits{false};
 
 /// A recorder that records while it lives, and what it says of its records without asking any GPU.

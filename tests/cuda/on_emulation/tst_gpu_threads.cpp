@@ -7,7 +7,6 @@
 #include "engine/ops/core/checks.h"
 #include "engine/ops/core/ops.h"
 #include "engine/ops/core/placement.h"
-#include "tests/cuda/emulated.h"
 #include "tests/cuda/gpu_values.h"
 #include "tests/engine/ops/op_call.h"
 #include "tests/test_program.h"
@@ -17,7 +16,7 @@ using testing::called;
 
 namespace {
 
-constexpr Device other_gpu{DeviceKind::gpu, 1};
+constexpr Device gpu{DeviceKind::gpu, 0}, other_gpu{DeviceKind::gpu, 1};
 
 void in_another_thread(const std::function<void()>& work) {
   std::thread(work).join();

@@ -6,13 +6,14 @@
 #include "engine/record/recorder.h"
 #include "engine/tensor/internal_error.h"
 #include "tests/cuda/child.h"
-#include "tests/cuda/emulated.h"
 #include "tests/cuda/gpu_values.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
 
 namespace {
+
+constexpr Device gpu{DeviceKind::gpu, 0};
 
 Tensor ones_there(std::int64_t count) {
   const DeviceScope there(gpu);

@@ -5,7 +5,6 @@
 
 #include "engine/backend/devices.h"
 #include "engine/ops/core/placement.h"
-#include "tests/cuda/emulated.h"
 #include "tests/cuda/emulation/waits.h"
 #include "tests/engine/event_log.h"
 #include "tests/engine/ops/derivative_calls.h"
@@ -17,6 +16,8 @@ using namespace tapedeck;
 using namespace tapedeck::testing;
 
 namespace {
+
+constexpr Device gpu{DeviceKind::gpu, 0};
 
 /// How often the host waits while the work goes to the GPU.
 template <class Work>
