@@ -32,7 +32,9 @@ case "${1:-}" in
     fi ;;
 esac
 
+mark start
 all_installed "${run_packages[@]}" || install_missing "${run_packages[@]}"
+mark packages
 
 build_program() {
   if [ ! -f "$build/build.ninja" ]; then
@@ -43,7 +45,9 @@ build_program() {
       return 1
     }
   fi
+  mark configure
   build_targets "$build" "$root/build/build.log" "$quiet" "$1"
+  mark build
 }
 mkdir -p "$root/build"
 

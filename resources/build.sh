@@ -52,3 +52,8 @@ build_targets() {
   fi
   return 1
 }
+
+# mark PHASE: notes for resources/time_the_commands that the phase has just ended.
+mark() {
+  [ -z "${TAPEDECK_PHASES:-}" ] || printf '%s %s\n' "$1" "$(date +%s.%N)" >>"$TAPEDECK_PHASES"
+}

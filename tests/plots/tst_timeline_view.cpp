@@ -77,7 +77,7 @@ struct Window {
   }
 };
 
-void keep(QWidget* widget, const char* name) {
+void keepPicture(QWidget* widget, const char* name) {
   const QString folder = qEnvironmentVariable("TAPEDECK_PICTURES");
   if (folder.isEmpty()) return;
   QTest::qWait(50);
@@ -106,7 +106,7 @@ class TestTimelineView : public QObject {
 void TestTimelineView::saysWhatToDoWhenThereIsNothing() {
   Window window({});
   window.show({500, 250});
-  keep(&window.view, "timeline_empty");
+  keepPicture(&window.view, "timeline_empty");
   // The sentence is painted: there is ink where rows would be.
   const QImage image = window.table()->viewport()->grab().toImage();
   int inked = 0;
@@ -172,12 +172,12 @@ void TestTimelineView::thePendingRowIsBoldAndMarked() {
   QCOMPARE(window.selectedRow(), 10);
   QTRY_COMPARE(window.view.model()->index(10, RecordsModel::Duration).data().toString(),
                QStringLiteral("next"));
-  keep(&window.view, "timeline_light");
-  keep(window.table(), "timeline_table");
+  keepPicture(&window.view, "timeline_light");
+  keepPicture(window.table(), "timeline_table");
   window.view.resize(500, 250);
-  keep(&window.view, "timeline_small");
+  keepPicture(&window.view, "timeline_small");
   window.view.resize(1500, 700);
-  keep(&window.view, "timeline_large");
+  keepPicture(&window.view, "timeline_large");
 }
 
 void TestTimelineView::theFilterShowsMatchesAndKeepsTheCursor() {
@@ -192,7 +192,7 @@ void TestTimelineView::theFilterShowsMatchesAndKeepsTheCursor() {
   QTest::keyClick(window.table(), Qt::Key_Down);
   QCOMPARE(window.session.cursor(), 10u);
   QCOMPARE(window.selectedRow(), 1);
-  keep(&window.view, "timeline_filter");
+  keepPicture(&window.view, "timeline_filter");
 }
 
 void TestTimelineView::directionsAreFilteredByTheirKeys() {
@@ -212,7 +212,7 @@ void TestTimelineView::escapeClearsTheFilter() {
   window.show();
   window.filter("softmax");
   QCOMPARE(window.view.model()->rowCount(), 0);
-  keep(&window.view, "timeline_nothing");
+  keepPicture(&window.view, "timeline_nothing");
   QTest::keyClick(window.table(), Qt::Key_F, Qt::ControlModifier);
   QTest::keyClick(window.view.filterEdit(), Qt::Key_Escape);
   QCOMPARE(window.view.model()->rowCount(), 11);
@@ -281,7 +281,7 @@ void TestTimelineView::looksRightInTheDark() {
   window.source.stopAtNewest();
   QTRY_VERIFY(window.session.cachedRecord(11));
   window.clickRow(3);
-  keep(&window.view, "timeline_dark");
+  keepPicture(&window.view, "timeline_dark");
   const QImage image = window.table()->viewport()->grab().toImage();
   const auto pixel = [&](int row) {
     const QRect cell = window.table()->visualRect(window.view.model()->index(row, RecordsModel::Attributes));
