@@ -103,11 +103,13 @@ class Campaign {
     std::vector<std::size_t> hand;
     while (hand.size() < sample_) {
       if (deck_.empty()) {
+        // What is in the hand goes to the bottom: it has just been dealt.
+        deck_ = hand;
         std::copy_if(places.begin(), places.end(), std::back_inserter(deck_), [&](std::size_t place) {
           return std::find(hand.begin(), hand.end(), place) == hand.end();
         });
         auto generator = random<>(++decks_);
-        std::shuffle(deck_.begin(), deck_.end(), generator);
+        std::shuffle(deck_.begin() + std::ssize(hand), deck_.end(), generator);
       }
       hand.push_back(deck_.back());
       deck_.pop_back();

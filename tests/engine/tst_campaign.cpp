@@ -77,7 +77,8 @@ class TestCampaign : public QObject {
       if (hand == 4) QCOMPARE(std::count(seen.begin(), seen.end(), 0), std::ptrdiff_t{0});
     }
     const auto [fewest, most] = std::minmax_element(seen.begin(), seen.end());
-    QVERIFY(*most - *fewest <= 2);
+    QCOMPARE(*fewest, 12);
+    QCOMPARE(*most, 12);
   }
 
   void a_sample_is_the_seeds_and_the_names() {

@@ -46,7 +46,8 @@ class Campaign:
         while len(hand) < self.sample:
             if not self._deck:
                 self._decks += 1
-                self._deck = [place for place in range(self.whole) if place not in hand]
-                self.random(f"deck {self._decks}").shuffle(self._deck)
+                others = [place for place in range(self.whole) if place not in hand]
+                self.random(f"deck {self._decks}").shuffle(others)
+                self._deck = hand + others  # what is in the hand goes to the bottom: it has just been dealt
             hand.append(self._deck.pop())
         return [cases[place] for place in sorted(hand)]
