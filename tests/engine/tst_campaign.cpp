@@ -12,15 +12,15 @@ using tapedeck::Campaign;
 namespace {
 
 /// One variable of the environment, which is afterwards what it was.
-class Variable {
+class EnvironmentVariable {
  public:
-  Variable(const char* name, const char* value) : name_(name) {
+  EnvironmentVariable(const char* name, const char* value) : name_(name) {
     if (const char* const text = std::getenv(name)) was_ = text, was_set_ = true;
     set(value);
   }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-  ~Variable() { set(was_set_ ? was_.c_str() : nullptr); }
+  EnvironmentVariable(const EnvironmentVariable&) = delete;
+  EnvironmentVariable& operator=(const EnvironmentVariable&) = delete;
+  ~EnvironmentVariable() { set(was_set_ ? was_.c_str() : nullptr); }
 
   void set(const char* value) const {
     if (value)
@@ -52,7 +52,7 @@ class TestCampaign : public QObject {
 
  private slots:
   void a_default_run_makes_the_sample_and_a_long_one_all() {
-    const Variable times("TAPEDECK_LONG", nullptr);
+    const EnvironmentVariable times("TAPEDECK_LONG", nullptr);
     QCOMPARE(campaign(3, 10).count(), std::uint64_t{3});
     times.set("0");
     QCOMPARE(campaign(3, 10).count(), std::uint64_t{3});
@@ -65,7 +65,7 @@ class TestCampaign : public QObject {
   }
 
   void no_case_comes_again_before_each_has_come() {
-    const Variable times("TAPEDECK_LONG", nullptr);
+    const EnvironmentVariable times("TAPEDECK_LONG", nullptr);
     Campaign three = campaign(3, 10);
     std::vector<int> seen(10, 0);
     for (int hand = 1; hand <= 40; ++hand) {
@@ -82,7 +82,7 @@ class TestCampaign : public QObject {
   }
 
   void a_sample_is_the_seeds_and_the_names() {
-    const Variable times("TAPEDECK_LONG", nullptr), seed("TAPEDECK_SEED", "7");
+    const EnvironmentVariable times("TAPEDECK_LONG", nullptr), seed("TAPEDECK_SEED", "7");
     const auto hands = [](const char* name) {
       Campaign made = campaign(3, 100, name);
       std::vector<int> all = made.some(numbers_to(100));
@@ -102,7 +102,7 @@ class TestCampaign : public QObject {
   }
 
   void a_process_without_a_seed_has_one_of_its_own() {
-    const Variable seed("TAPEDECK_SEED", nullptr);
+    const EnvironmentVariable seed("TAPEDECK_SEED", nullptr);
     const std::uint64_t drawn = Campaign::seed();
     QCOMPARE(Campaign::seed(), drawn);
     seed.set("18446744073709551615");
