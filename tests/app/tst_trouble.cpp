@@ -6,6 +6,7 @@
 #include <random>
 
 #include "tests/app/window_fixture.h"
+#include "tests/campaign.h"
 #include "tests/files.h"
 #include "tests/kernel/fake_debug_server.h"
 #include "tests/test_program.h"
@@ -153,8 +154,9 @@ class TestTrouble : public QObject {
         "tf.summary.scalar('x', x[0, 0], 0)";
     const auto window = makeWindow(
         writeNotebook(folder_, "killed.ipynb", {"kept = 'this output stays'\nprint(kept)", training}));
-    std::mt19937 random(20);
-    for (int round = 0; round < 20; ++round) {
+    const Campaign kills{"session_kills", "kills at random moments", 4, 20, "further moments"};
+    auto random = kills.random();
+    for (std::uint64_t round = 0; round < kills.count(); ++round) {
       window->notebook()->setCurrentCell(0, false);
       window->notebook()->runCurrent();
       QTRY_COMPARE_WITH_TIMEOUT(window->notebook()->cellState("cell-0"), CellState::done, patience);

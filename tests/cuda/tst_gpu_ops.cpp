@@ -9,6 +9,7 @@
 #include "engine/ops/core/placement.h"
 #include "engine/ops/linear_algebra/linear_algebra.h"
 #include "engine/tensor/device_memory.h"
+#include "tests/campaign.h"
 #include "tests/cuda/emulated.h"
 #include "tests/engine/ops/derivative_calls.h"
 #include "tests/engine/ops/rows/row_makers.h"
@@ -327,16 +328,15 @@ class GpuOpsTest : public QObject {
   }
 
   void random_calls_end_alike() {
-    const std::uint64_t seed = from_environment("TAPEDECK_FUZZ_SEED", 20180403);
-    const std::uint64_t calls = from_environment("TAPEDECK_FUZZ_CALLS", 20);
+    const Campaign calls{"gpu_random_calls", "random calls of each op", 8, 20,
+                         "further random calls of each op"};
     const std::string failures = failures_of([&](const OpDef& op, const Row& row, double& worst) {
-      for (std::uint64_t k = 0; k < calls; ++k) {
-        Random random(seed + k);
+      for (std::uint64_t k = 0; k < calls.count(); ++k) {
+        auto random = calls.random<Random>(static_cast<std::uint32_t>(k));
         const Call call = CallMaker(random).make(op, row);
         if (!fits_a_gpu(call)) continue;
         const std::string wrong = run_on_both(op, call, bound_of(op.name), worst);
-        if (!wrong.empty())
-          return "seed " + std::to_string(seed + k) + ", " + description(op, call) + ": " + wrong;
+        if (!wrong.empty()) return "call " + std::to_string(k) + ", " + description(op, call) + ": " + wrong;
       }
       return std::string();
     });

@@ -1,5 +1,6 @@
 // Sorted rows, and rows joined by number, on the GPU are the CPU's.
 #include "engine/cpu/kernels.h"
+#include "tests/campaign.h"
 #include "tests/cuda/gpu_values.h"
 #include "tests/test_program.h"
 
@@ -122,24 +123,27 @@ class OrderingTest : public QObject {
   }
 
   void rows_of_short_segments_are_joined_with_the_cpus_bits() {
-    for_types<bool, std::int32_t, std::int64_t, float, double>([]<class T>() {
-      for (const Joined& shape : joined_rows)
-        for (const bool odd : {false, true})
-          for (const Segment op : joinings<T>())
+    Campaign shapes{"gpu_short_segments", "shapes for each op and dtype, with odd values and without", 3, 10,
+                    "for each of them seven other shapes"};
+    for_types<bool, std::int32_t, std::int64_t, float, double>([&]<class T>() {
+      for (const bool odd : {false, true})
+        for (const Segment op : joinings<T>())
+          for (const Joined& shape : shapes.some(joined_rows))
             compare_joining<T>(op, shape, some_values<T>(shape.count * shape.width, 10, odd), odd, 0);
     });
   }
 
   void extremes_products_and_whole_numbers_of_long_segments_have_the_cpus_bits() {
-    for (const Joined& shape : long_segments) {
-      const std::int64_t size = shape.count * shape.width;
-      compare_joining<bool>(Segment::sum, shape, some_values<bool>(size, 11), true, 0);
-      for (const Segment op : joinings<int>())
-        compare_joining<std::int32_t>(op, shape, some_values<std::int32_t>(size, 12), false, 0);
-      for (const Segment op : {Segment::prod, Segment::max, Segment::min})
-        for (const bool odd : {false, true})
-          compare_joining<float>(op, shape, some_values<float>(size, 13, odd), odd, 0);
-    }
+    Campaign shapes{"gpu_long_segments", "shapes for each op and dtype", 2, 5,
+                    "for each of them three other shapes"};
+    const auto compare = [&]<class T>(T, Segment op, unsigned seed, bool negative, bool odd) {
+      for (const Joined& shape : shapes.some(long_segments))
+        compare_joining<T>(op, shape, some_values<T>(shape.count * shape.width, seed, odd), negative, 0);
+    };
+    compare(bool{}, Segment::sum, 11, true, false);
+    for (const Segment op : joinings<int>()) compare(std::int32_t{}, op, 12, false, false);
+    for (const Segment op : {Segment::prod, Segment::max, Segment::min})
+      for (const bool odd : {false, true}) compare(float{}, op, 13, odd, odd);
   }
 
   // Far above what is seen, and far below what a row too many makes.

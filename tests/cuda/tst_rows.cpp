@@ -1,5 +1,6 @@
 // Reductions and softmax on the GPU have the CPU's bits.
 #include "engine/cpu/kernels.h"
+#include "tests/campaign.h"
 #include "tests/cuda/gpu_values.h"
 #include "tests/test_program.h"
 
@@ -91,13 +92,17 @@ void compare_rows(GpuRows gpu, CpuRows cpu, bool one_result, double tolerance) {
 
 class RowsTest : public QObject {
   Q_OBJECT
+
+  Campaign shapes_{"gpu_reductions", "shapes for each dtype, with odd values and without", 10, 41,
+                   "for each of them 31 other shapes"};
+
  private slots:
   void initTestCase() { load_gpus(); }
 
   void reductions_have_the_cpus_bits() {
-    for_types<bool, std::int32_t, std::int64_t, float, double>([]<class T>() {
-      for (const RowsShape& shape : reduced_shapes)
-        for (const bool odd : {false, true}) {
+    for_types<bool, std::int32_t, std::int64_t, float, double>([this]<class T>() {
+      for (const bool odd : {false, true})
+        for (const RowsShape& shape : shapes_.some(reduced_shapes)) {
           auto values = some_values<T>(shape.outer * shape.count * shape.inner, 1, odd);
           if constexpr (std::is_same_v<T, bool>)  // of many random ones some are true, and not all
             for (std::size_t i = 0; i < values.size(); ++i) values[i] = (i % 331 == 7) != odd;
@@ -122,14 +127,13 @@ class RowsTest : public QObject {
   }
 
   void the_extreme_values_places_are_the_cpus() {
-    for_types<bool, std::int32_t, std::int64_t, float, double>([]<class T>() {
-      for (const RowsShape& shape : reduced_shapes) {
-        if (shape.count == 0) continue;
-        for (const bool odd : {false, true}) {
+    for_types<bool, std::int32_t, std::int64_t, float, double>([this]<class T>() {
+      for (const bool odd : {false, true})
+        for (const RowsShape& shape : shapes_.some(reduced_shapes)) {
+          if (shape.count == 0) continue;
           const auto values = some_values<T>(shape.outer * shape.count * shape.inner, 2, odd);
           for (const bool largest : {false, true}) compare_arg_extreme<T>(largest, shape, values);
         }
-      }
     });
   }
 

@@ -1,5 +1,6 @@
 // Running sums, products, logarithms of sums and maxima on the GPU, beside the CPU's.
 #include "engine/cpu/kernels.h"
+#include "tests/campaign.h"
 #include "tests/cuda/gpu_values.h"
 #include "tests/test_program.h"
 
@@ -43,8 +44,9 @@ Scanned<T> scan_both(GpuScan gpu, CpuScan cpu, Scan kind, const RowsShape& shape
 }
 
 template <class T>
-void compare_scans(const RowsShape& shape, const std::vector<T>& values, double bound) {
-  for (const Scan& kind : scans()) {
+void compare_scans(const std::vector<Scan>& kinds, const RowsShape& shape, const std::vector<T>& values,
+                   double bound) {
+  for (const Scan& kind : kinds) {
     const Scanned<T> got = scan_both(&Backend::scan, cpu::scan, kind, shape, values);
     const QString text = difference_above(bound, got.gpu, got.cpu);
     QVERIFY2(text.isEmpty(), qPrintable(named<T>(shape) + text));
@@ -52,8 +54,8 @@ void compare_scans(const RowsShape& shape, const std::vector<T>& values, double 
 }
 
 template <class T>
-void compare_log_sums(const RowsShape& shape, const std::vector<T>& values) {
-  for (const Scan& kind : scans()) {
+void compare_log_sums(const std::vector<Scan>& kinds, const RowsShape& shape, const std::vector<T>& values) {
+  for (const Scan& kind : kinds) {
     const Scanned<T> got = scan_both(&Backend::scan_log_sum_exp, cpu::scan_log_sum_exp, kind, shape, values);
     // Results are below 16; the sum's own error comes on top.
     const double bound =
@@ -79,32 +81,39 @@ void compare_maxima(bool reverse, std::int64_t rows, std::int64_t count, const s
 
 class ScansTest : public QObject {
   Q_OBJECT
+
+  Campaign kinds_{"gpu_scans", "kinds of scans for each dtype, shape and row of odd values", 1, 8,
+                  "for each of them the seven other sums, products, directions and beginnings"};
+  std::vector<Scan> some_kinds() { return kinds_.some(scans()); }
+
  private slots:
   void initTestCase() { load_gpus(); }
 
   void short_rows_have_the_cpus_bits() {
-    for_types<std::int32_t, std::int64_t, float, double>([]<class T>() {
+    for_types<std::int32_t, std::int64_t, float, double>([this]<class T>() {
       for (const RowsShape& shape : short_shapes)
         for (const bool odd : {false, true})
-          compare_scans(shape, some_values<T>(shape.outer * shape.count * shape.inner, 1, odd), 0);
+          compare_scans(some_kinds(), shape, some_values<T>(shape.outer * shape.count * shape.inner, 1, odd),
+                        0);
     });
   }
 
   void whole_numbers_of_long_rows_wrap_around_as_the_cpus() {
-    for_types<std::int32_t, std::int64_t>([]<class T>() {
+    for_types<std::int32_t, std::int64_t>([this]<class T>() {
       for (const RowsShape& shape : long_shapes)
-        compare_scans(shape, some_values<T>(shape.outer * shape.count * shape.inner, 2), 0);
+        compare_scans(some_kinds(), shape, some_values<T>(shape.outer * shape.count * shape.inner, 2), 0);
     });
   }
 
   void long_rows_are_as_near_as_it_says() {
-    for_types<float, double>([]<class T>() {
+    for_types<float, double>([this]<class T>() {
       for (const RowsShape& shape : long_shapes) {
         auto values = some_values<T>(shape.outer * shape.count * shape.inner, 3);
         // Their products stay near 1, their sums below 2¹⁶.
         for (T& value : values) value = T(1) + (value - T(0.01)) / static_cast<T>(shape.count);
         const auto count = static_cast<double>(shape.count);
-        compare_scans(shape, values, std::is_same_v<T, float> ? 0x1p-8 : count * count * 0x1p-52);
+        compare_scans(some_kinds(), shape, values,
+                      std::is_same_v<T, float> ? 0x1p-8 : count * count * 0x1p-52);
       }
     });
   }
@@ -130,29 +139,30 @@ class ScansTest : public QObject {
     for (const int place : {0, 2048, 5000}) {
       std::vector<double> values(6000, 1.0);
       values[static_cast<std::size_t>(place)] = std::numeric_limits<double>::quiet_NaN();
-      compare_scans({1, 6000, 1}, values, 0);
+      compare_scans(some_kinds(), {1, 6000, 1}, values, 0);
       values[static_cast<std::size_t>(place)] = std::numeric_limits<double>::infinity();
-      compare_scans({1, 6000, 1}, values, 0);
+      compare_scans(some_kinds(), {1, 6000, 1}, values, 0);
       values[static_cast<std::size_t>(5999 - place / 2)] = 0;
-      compare_scans({1, 6000, 1}, values, 0);
+      compare_scans(some_kinds(), {1, 6000, 1}, values, 0);
     }
     std::vector<float> many(40000, 1.0F);  // more segments than a warp has threads
     many[20000] = std::numeric_limits<float>::infinity();
-    compare_scans({1, 40000, 1}, many, 0);
+    compare_scans(some_kinds(), {1, 40000, 1}, many, 0);
     many[30001] = std::numeric_limits<float>::quiet_NaN();
-    compare_scans({1, 40000, 1}, many, 0);
+    compare_scans(some_kinds(), {1, 40000, 1}, many, 0);
   }
 
   void logarithms_of_running_sums_are_near_the_cpus() {
-    for_types<float, double>([]<class T>() {
+    for_types<float, double>([this]<class T>() {
       for (const bool odd : {false, true}) {
         for (const RowsShape& shape : short_shapes)
-          compare_log_sums(shape, some_values<T>(shape.outer * shape.count * shape.inner, 4, odd));
+          compare_log_sums(some_kinds(), shape,
+                           some_values<T>(shape.outer * shape.count * shape.inner, 4, odd));
         for (const RowsShape& shape : long_shapes)
-          compare_log_sums(shape, some_values<T>(shape.outer * shape.count * shape.inner, 5));
+          compare_log_sums(some_kinds(), shape, some_values<T>(shape.outer * shape.count * shape.inner, 5));
       }
       std::vector<T> nothing(100, -std::numeric_limits<T>::infinity());
-      compare_log_sums({1, 100, 1}, nothing);
+      compare_log_sums(some_kinds(), {1, 100, 1}, nothing);
     });
   }
 

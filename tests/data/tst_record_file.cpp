@@ -6,6 +6,7 @@
 #include "engine/data/crc32c.h"
 #include "engine/data/data_error.h"
 #include "engine/data/record_file.h"
+#include "tests/campaign.h"
 #include "tests/data/mutation.h"
 #include "tests/engine/expect_error.h"
 #include "tests/test_program.h"
@@ -149,12 +150,14 @@ class TestRecordFile : public QObject {
   }
 
   void thousands_of_damaged_files_are_refused_or_read_in_part() {
-    std::mt19937 random(11);
+    const Campaign files{"record_file_damage", "damaged files of each compression", 500, 1'500,
+                         "further random damage of the same kinds"};
+    auto random = files.random();
     const std::vector<std::string> records = {"abc", "", std::string(100, 'q'), "some more bytes"};
     for (const Compression compression : all) {
       write_records(path("good"), records, compression);
       const std::string good = read_whole_file(path("good"));
-      for (int round = 0; round < 1500; ++round) {
+      for (std::uint64_t round = 0; round < files.count(); ++round) {
         write_file(path("damaged"), mutated(good, random));
         try {
           for (const std::string& record : read_records(path("damaged"), compression))

@@ -10,9 +10,11 @@
 
 #include "engine/protocol/cbor_check.h"
 #include "engine/protocol/codec.h"
+#include "tests/campaign.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck::protocol;
+using tapedeck::Campaign;
 using nlohmann::json;
 
 namespace {
@@ -153,11 +155,11 @@ class TestCodec : public QObject {
 
   /// Whatever the bytes: a DecodeError, or a message that encodes and decodes to itself.
   template <class Variant>
-  void survives_mutation() {
-    std::mt19937 random(5);
-    int refused = 0, rounds = 0;
+  void survives_mutation(const Campaign& mutations) {
+    auto random = mutations.random();
+    std::uint64_t refused = 0, rounds = 0;
     for (const Bytes& whole : all_messages<Variant>()) {
-      for (int i = 0; i < 3000; ++i, ++rounds) {
+      for (std::uint64_t i = 0; i < mutations.count(); ++i, ++rounds) {
         Bytes bytes = whole;
         for (unsigned k = 0; k <= random() % 3; ++k) {
           const std::size_t at = random() % bytes.size();
@@ -194,8 +196,14 @@ class TestCodec : public QObject {
   void every_reply_comes_back_as_it_was() { round_trip<Reply>(); }
   void a_truncated_request_is_refused() { survives_truncation<Request>(); }
   void a_truncated_reply_is_refused() { survives_truncation<Reply>(); }
-  void a_mutated_request_is_refused_or_whole() { survives_mutation<Request>(); }
-  void a_mutated_reply_is_refused_or_whole() { survives_mutation<Reply>(); }
+  void a_mutated_request_is_refused_or_whole() {
+    survives_mutation<Request>({"codec_requests", "mutations of each request", 300, 3'000,
+                                "further random changes of the same kinds"});
+  }
+  void a_mutated_reply_is_refused_or_whole() {
+    survives_mutation<Reply>(
+        {"codec_replies", "mutations of each reply", 300, 3'000, "further random changes of the same kinds"});
+  }
 
   void doubles_arrive_bit_for_bit() {
     Tile tile;

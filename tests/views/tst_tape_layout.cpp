@@ -15,6 +15,7 @@
 #include "inspector/panels/tape/tape_scene.h"
 #include "inspector/panels/tape/tape_svg.h"
 #include "tape_geometry.h"
+#include "tests/campaign.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
@@ -145,7 +146,10 @@ class TapeLayoutTest : public QObject {
   }
 
   void noRandomTapeCanBeMisread() {
-    for (unsigned seed = 0; seed < 150; ++seed) {
+    const Campaign tapes{"tape_layouts", "random tapes", 25, 150, "further random tapes"};
+    auto random = tapes.random();
+    for (std::uint64_t round = 0; round < tapes.count(); ++round) {
+      const auto seed = static_cast<unsigned>(random());
       const std::vector<protocol::Record> records = randomTape(seed);
       for (const std::size_t share : {1, 2, 3}) {
         const TapeGraph graph = graphOf(records, records.size() * share / 3);
@@ -210,7 +214,10 @@ class TapeLayoutTest : public QObject {
   }
 
   void nothingBreaksIt() {
-    for (unsigned seed = 0; seed < 300; ++seed) {
+    const Campaign graphs{"graph_layouts", "random graphs", 40, 300, "further random graphs"};
+    auto random = graphs.random();
+    for (std::uint64_t round = 0; round < graphs.count(); ++round) {
+      const auto seed = static_cast<unsigned>(random());
       const TapeGraph graph = randomGraph(seed);
       const GraphLayout layout = layoutTapeGraph(graph);
       QCOMPARE(layout.nodes.size(), graph.nodes.size());

@@ -1,7 +1,6 @@
 // Calls of every differentiable op at which derivatives can be compared, for tests of gradients and of
 // forward mode: at the test rows' own shapes and at random ones. An op that was not checked often enough
-// fails. TAPEDECK_GRADIENT_SEED and TAPEDECK_GRADIENT_CALLS in the environment choose other shapes and
-// values, and how many.
+// fails.
 #pragma once
 
 #include <functional>
@@ -9,6 +8,7 @@
 #include <string>
 
 #include "engine/ops/elementwise/complex.h"
+#include "tests/campaign.h"
 #include "tests/engine/ops/random_calls.h"
 #include "tests/engine/ops/random_shapes.h"
 
@@ -152,13 +152,7 @@ class Checker {
 /// One check of the derivatives of all ops.
 struct DerivativeTest {
   DerivativeCheck check;
-  std::uint64_t seed = from_environment("TAPEDECK_GRADIENT_SEED", 20180403);
-  std::uint64_t calls = from_environment("TAPEDECK_GRADIENT_CALLS", 24);
-
-  void print_seed() const {
-    qInfo("TAPEDECK_GRADIENT_SEED=%llu TAPEDECK_GRADIENT_CALLS=%llu", static_cast<unsigned long long>(seed),
-          static_cast<unsigned long long>(calls));
-  }
+  Campaign random_calls;
 
   /// What is wrong with the registry's differentiable ops, or nothing; `check_op(op, row)` says so of one.
   template <class Check>
@@ -184,23 +178,23 @@ struct DerivativeTest {
     // Once each; and again where none had, by chance, derivatives to compare.
     for (std::size_t k = 0; k < row.calls.size() || (k < 10 * row.calls.size() && checker.checked() == 0);
          ++k) {
-      const std::uint64_t seed_of_call = seed + k;
-      Random random(seed_of_call);
+      auto random = random_calls.random<Random>(static_cast<std::uint32_t>(k));
       const std::string wrong = checker.check(row.calls[k % row.calls.size()](random), random, many);
-      if (!wrong.empty()) return "seed " + std::to_string(seed_of_call) + ", " + wrong;
+      if (!wrong.empty()) return "call " + std::to_string(k) + ", " + wrong;
     }
     return checker.checked() > 0 ? "" : "not checked: no call of its row has derivatives to compare";
   }
 
   std::string at_random_shapes(const OpDef& op, const Row& row) const {
     Checker checker(op, row, check);
+    const std::uint64_t calls = random_calls.count();
+    const std::uint64_t first = random_calls.random<Random>()() % row.calls.size();
     for (std::uint64_t k = 0; k < most_tries * calls && checker.checked() < calls; ++k) {
-      const std::uint64_t seed_of_call = seed + k;
-      Random random(seed_of_call);
-      const Call pattern = row.calls[k % row.calls.size()](random);
+      auto random = random_calls.random<Random>(static_cast<std::uint32_t>(k));
+      const Call pattern = row.calls[(first + k) % row.calls.size()](random);
       if (any_edge(pattern.inputs)) continue;
       const std::string wrong = checker.check(ShapeChanger(row, random).change(pattern), random, few);
-      if (!wrong.empty()) return "seed " + std::to_string(seed_of_call) + ", " + wrong;
+      if (!wrong.empty()) return "call " + std::to_string(k) + ", " + wrong;
     }
     if (checker.checked() >= std::min(calls, fewest_calls)) return {};
     return "only " + std::to_string(checker.checked()) + " random calls had derivatives to compare";

@@ -1,7 +1,6 @@
 // Random calls of ops, good and bad: those of the test rows with something changed, and made-up ones.
 #pragma once
 
-#include <QByteArray>
 #include <limits>
 
 #include "engine/tensor/narrow.h"
@@ -9,12 +8,6 @@
 #include "tests/engine/ops/rows/all_rows.h"
 
 namespace tapedeck::testing {
-
-/// A number that chooses other calls: a seed, or how many.
-inline std::uint64_t from_environment(const char* name, std::uint64_t fallback) {
-  const QByteArray text = qgetenv(name);
-  return text.isEmpty() ? fallback : text.toULongLong();
-}
 
 constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t smallest = std::numeric_limits<std::int64_t>::min();

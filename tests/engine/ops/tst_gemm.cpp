@@ -11,9 +11,11 @@
 #include "engine/cpu/dispatch.h"
 #include "engine/cpu/parallel.h"
 #include "engine/cpu/products/gemm.h"
+#include "tests/campaign.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck::cpu;
+using tapedeck::Campaign;
 
 namespace {
 
@@ -35,16 +37,21 @@ std::vector<T> whole_numbers(std::int64_t count, unsigned seed) {
   return numbers;
 }
 
+/// Optimised although the tests are not: it takes most of their time.
+template <class T>
+[[gnu::optimize("O2")]] void add_product(const MatmulSize& s, const T* a, const T* b, T* c) {
+  for (std::int64_t i = 0; i < s.m; ++i)
+    for (std::int64_t p = 0; p < s.k; ++p) {
+      const T left = a[s.transpose_a ? p * s.lda + i : i * s.lda + p];
+      for (std::int64_t j = 0; j < s.n; ++j)
+        c[i * s.n + j] += left * b[s.transpose_b ? j * s.ldb + p : p * s.ldb + j];
+    }
+}
+
 template <class T>
 std::vector<T> plain(const MatmulSize& s, const std::vector<T>& a, const std::vector<T>& b) {
   std::vector<T> c(static_cast<std::size_t>(s.m * s.n));
-  for (std::int64_t i = 0; i < s.m; ++i)
-    for (std::int64_t p = 0; p < s.k; ++p) {
-      const T left = a[static_cast<std::size_t>(s.transpose_a ? p * s.lda + i : i * s.lda + p)];
-      for (std::int64_t j = 0; j < s.n; ++j)
-        c[static_cast<std::size_t>(i * s.n + j)] +=
-            left * b[static_cast<std::size_t>(s.transpose_b ? j * s.ldb + p : p * s.ldb + j)];
-    }
+  add_product(s, a.data(), b.data(), c.data());
   return c;
 }
 
@@ -129,8 +136,10 @@ class GemmTest : public QObject {
                                      {961, 300, 600},  {1100, 20, 1030}, {960, 130, 70}, {784, 100, 600},
                                      {133, 101, 300},  {517, 333, 1261}, {3, 300, 900},  {135, 97, 257},
                                      {33, 70, 2200},   {61, 100, 4500}};
+    Campaign ways{"gemm_large_sizes", "ways to store the operands of each large size", 2, 4,
+                  "of each size the two other ways"};
     for (const auto& [m, n, k] : sizes)
-      for (int transposed = 0; transposed < 4; ++transposed) {
+      for (const int transposed : ways.some({0, 1, 2, 3})) {
         const QString wrong = difference<float>(stored(m, n, k, transposed, 3), transposed, transposed == 2);
         QVERIFY2(wrong.isEmpty(), qPrintable(wrong));
       }
@@ -145,9 +154,11 @@ class GemmTest : public QObject {
     // Summed along k where the left operand stands in rows: with a rest of k, in several runs, in rests of
     // rows.
     const Restore restore;
+    const std::array<std::int64_t, 2> sizes[] = {{13, 63}, {7, 64}, {12, 83}, {1, 130}, {970, 525}};
+    Campaign parts{"gemm_few_columns", "sizes for each number of columns", 2, 5,
+                   "for each number of columns the three other sizes"};
     for (std::int64_t n = 1; n <= 26; ++n)
-      for (const auto& [m, k] :
-           {std::array<std::int64_t, 2>{13, 63}, {7, 64}, {12, 83}, {1, 130}, {970, 525}}) {
+      for (const auto& [m, k] : parts.some(sizes)) {
         const QString wrong = difference<float>(stored(m, n, k, n % 2 * 2, 1), n % 3, n % 4 == 1);
         QVERIFY2(wrong.isEmpty(), qPrintable(wrong));
         const QString wrong_double = difference<double>(stored(m, n, k, n % 2 * 2, 0), 0, n % 4 == 2);

@@ -15,12 +15,13 @@ class OpsForwardTest : public QObject {
   const DerivativeTest test_{
       [](const Row& row, const TensorsFunction& f, const Tensors& inputs, Random& random) {
         return check_products(f, inputs, row.gradients_tested_in.empty(), random);
-      }};
+      },
+      Campaign{"ops_forward", "random shapes of each op", 6, 24,
+               "further random shapes; the calls of the test rows are all made"}};
 
  private slots:
   void initTestCase() {
     detail::large_value = 0;  // whatever a VJP reads without the registry's list saying so is then not there
-    test_.print_seed();
   }
 
   void the_check_finds_wrong_products() {

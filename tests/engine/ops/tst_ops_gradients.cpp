@@ -23,8 +23,10 @@ class OpsGradientsTest : public QObject {
   Q_OBJECT
 
   const DerivativeTest test_{[](const Row&, const TensorsFunction& f, const Tensors& inputs, Random& random) {
-    return check_gradients(f, inputs, random);
-  }};
+                               return check_gradients(f, inputs, random);
+                             },
+                             Campaign{"ops_gradients", "random shapes of each op", 6, 24,
+                                      "further random shapes; the calls of the test rows are all made"}};
 
   /// `check_op(op, row)` returns what is wrong, or nothing.
   template <class Check>
@@ -38,7 +40,6 @@ class OpsGradientsTest : public QObject {
  private slots:
   void initTestCase() {
     detail::large_value = 0;  // whatever a VJP reads without the registry's list saying so is then not there
-    test_.print_seed();
   }
 
   void the_check_finds_wrong_gradients() {
@@ -88,7 +89,7 @@ class OpsGradientsTest : public QObject {
       Checker checker(op, row, test_.check);
       for (std::size_t k = 0; k < operand_shapes.size(); ++k) {
         const auto& [a, b] = operand_shapes[k];
-        Random random(test_.seed + k);
+        auto random = test_.random_calls.random<Random>(static_cast<std::uint32_t>(k));
         Call call = row.calls[0](random);
         if (call.inputs.size() != 2 || !call.attributes.empty()) return {};
         if (call.inputs[1].dtype() != DType::float64) return {};

@@ -10,6 +10,7 @@
 #include "engine/cpu/dispatch.h"
 #include "engine/cpu/kernels.h"
 #include "engine/cpu/loops/elementwise.h"
+#include "tests/campaign.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
@@ -64,9 +65,9 @@ double ulps_between(T value, Wide exact) {
 
 /// Numbers of every sign and exponent, random mantissas, and many of ordinary size.
 template <class T>
-std::vector<T> samples() {
+std::vector<T> samples(const Campaign& numbers) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  std::mt19937_64 random(4711);
+  auto random = numbers.random<std::mt19937_64>();
   std::vector<T> values = {T(0),
                            -T(0),
                            std::numeric_limits<T>::infinity(),
@@ -89,11 +90,12 @@ std::vector<T> samples() {
                            T(-708.5),
                            T(-745.1),
                            T(-745.2)};
-  for (int i = 0; i < 200000; ++i) values.push_back(std::bit_cast<T>(static_cast<Bits>(random())));
+  for (std::uint64_t i = 0; i < 2 * numbers.count(); ++i)
+    values.push_back(std::bit_cast<T>(static_cast<Bits>(random())));
   std::uniform_real_distribution<double> ordinary(-20, 20);
   std::uniform_real_distribution<double> near(-1.5, 1.5);
   std::uniform_real_distribution<double> far(-800, 800);
-  for (int i = 0; i < 100000; ++i) {
+  for (std::uint64_t i = 0; i < numbers.count(); ++i) {
     values.push_back(static_cast<T>(ordinary(random)));
     values.push_back(static_cast<T>(near(random)));
     values.push_back(static_cast<T>(far(random)));
@@ -110,8 +112,8 @@ std::vector<T> results_of(Unary op, const std::vector<T>& x) {
 }
 
 template <class T>
-void check_accuracy(const Function& function) {
-  const std::vector<T> x = samples<T>();
+void check_accuracy(const Function& function, const Campaign& numbers) {
+  const std::vector<T> x = samples<T>(numbers);
   const std::vector<T> y = results_of(function.op, x);
   double worst = 0;
   std::size_t at = 0;
@@ -146,6 +148,10 @@ class RestoreInstructionSet {
 
 class OpsMathTest : public QObject {
   Q_OBJECT
+
+  const Campaign numbers_{"function_numbers", "numbers of each kind for each function", 15'000, 100'000,
+                          "further random numbers, near 0 and 1, of ordinary size, large, and of any bits"};
+
  private slots:
   void functions_are_accurate_data() {
     QTest::addColumn<int>("index");
@@ -156,8 +162,8 @@ class OpsMathTest : public QObject {
     const RestoreInstructionSet restore;
     for (int set = 0; set <= static_cast<int>(cpu::best_instruction_set()); ++set) {
       cpu::use_instruction_set(static_cast<cpu::InstructionSet>(set));
-      check_accuracy<float>(functions[index]);
-      check_accuracy<double>(functions[index]);
+      check_accuracy<float>(functions[index], numbers_);
+      check_accuracy<double>(functions[index], numbers_);
     }
   }
 
@@ -187,7 +193,7 @@ class OpsMathTest : public QObject {
 
   // Blocks of ordinary arguments may go a shorter way, and the end of a tensor another one than its middle.
   void the_bits_do_not_depend_on_the_place() {
-    const std::vector<float> mixed = samples<float>();
+    const std::vector<float> mixed = samples<float>(numbers_);
     std::vector<float> ordinary;
     for (const float value : mixed)
       if (value > 0.01F && value < 20.0F) ordinary.push_back(value);
@@ -214,8 +220,8 @@ class OpsMathTest : public QObject {
 
   void instruction_sets_that_fuse_give_the_same_bits() {
     const RestoreInstructionSet restore;
-    const std::vector<float> x = samples<float>();
-    const std::vector<double> z = samples<double>();
+    const std::vector<float> x = samples<float>(numbers_);
+    const std::vector<double> z = samples<double>(numbers_);
     for (int op = 0; op < cpu::unary_count; ++op) {
       const auto unary = static_cast<Unary>(op);
       if (!cpu::has_kernel(unary, DType::float32) || unary >= Unary::logical_not) continue;
@@ -235,7 +241,7 @@ class OpsMathTest : public QObject {
 
   void instruction_sets_that_fuse_give_the_same_bits_for_two_operands() {
     const RestoreInstructionSet restore;
-    const std::vector<float> x = samples<float>();
+    const std::vector<float> x = samples<float>(numbers_);
     std::vector<float> y = x;
     std::shuffle(y.begin(), y.end(), std::mt19937_64(6));
     for (const cpu::Binary op :

@@ -1,7 +1,6 @@
 // Damaged trace files: each gives an error or the right thing, never a crash. Bytes are changed, cut off,
 // moved; half of the time inside of pages whose checksums are then made right again, so that what is read is
-// what has to be checked. TAPEDECK_FUZZ_SEED and TAPEDECK_FUZZ_CALLS in the environment choose others, and
-// how many.
+// what has to be checked.
 #include <QtTest>
 #include <fstream>
 #include <random>
@@ -9,6 +8,7 @@
 #include "engine/debug/answers.h"
 #include "engine/record/trace_file/bytes.h"
 #include "engine/record/trace_file/database.h"
+#include "tests/campaign.h"
 #include "tests/engine/record/recording.h"
 #include "tests/engine/record/traced_program.h"
 #include "tests/test_program.h"
@@ -20,11 +20,6 @@ using trace_file::TraceFileError;
 namespace {
 
 using Generator = std::mt19937_64;
-
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const QByteArray text = qgetenv(name);
-  return text.isEmpty() ? otherwise : text.toULongLong();
-}
 
 /// From 0 to `most`.
 std::size_t pick(Generator& random, std::size_t most) {
@@ -232,27 +227,21 @@ class Look {
 class TraceFileDamageTest : public QObject {
   Q_OBJECT
 
-  const std::uint64_t seed_ = setting("TAPEDECK_FUZZ_SEED", 1),
-                      calls_ = setting("TAPEDECK_FUZZ_CALLS", 10'000);
-
   void write(const std::vector<std::uint8_t>& bytes, const std::string& path) {
     std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   }
 
  private slots:
-  void initTestCase() {
-    qInfo("TAPEDECK_FUZZ_SEED=%llu TAPEDECK_FUZZ_CALLS=%llu", static_cast<unsigned long long>(seed_),
-          static_cast<unsigned long long>(calls_));
-  }
-
   /// What is read is right, or is said to be damaged.
   void changed_or_cut_off_it_gives_an_error_or_what_was_saved() {
     Original original;
     QVERIFY2(original.problem.empty(), original.problem.c_str());
-    Generator random(seed_);
+    const Campaign files{"trace_file_damage", "damaged files", 250, 5'000,
+                         "further random damage of the same kinds"};
+    auto random = files.random<Generator>();
     std::size_t opened = 0, damaged = 0, values = 0;
-    for (std::uint64_t call = 0; call < calls_ / 2; ++call) {
+    for (std::uint64_t call = 0; call < files.count(); ++call) {
       std::vector<std::uint8_t> bytes = original.bytes;
       if (pick(random, 3) == 0) {
         bytes.resize(pick(random, bytes.size() - 1));
@@ -296,16 +285,18 @@ class TraceFileDamageTest : public QObject {
         }
       }
     }
-    QVERIFY(opened > calls_ / 50 && damaged > 0 && values > opened);
+    QVERIFY(opened > files.count() / 25 && damaged > 0 && values > opened);
   }
 
   /// Whatever a page says, it is an error or something that could be.
   void with_right_checksums_it_gives_no_crash() {
     Original original;
     QVERIFY2(original.problem.empty(), original.problem.c_str());
-    Generator random(seed_ + 1);
+    const Campaign files{"trace_file_pages", "files with changed pages and right checksums", 250, 5'000,
+                         "further random changes of the same kinds"};
+    auto random = files.random<Generator>();
     std::size_t opened = 0, replayed = 0;
-    for (std::uint64_t call = 0; call < calls_ / 2; ++call) {
+    for (std::uint64_t call = 0; call < files.count(); ++call) {
       write(original.bytes, original.damaged);
       {
         auto database = trace_file::Database::create(original.damaged);
@@ -345,7 +336,7 @@ class TraceFileDamageTest : public QObject {
       } catch (const TraceFileError&) {
       }
     }
-    QVERIFY(opened > calls_ / 50 && replayed > opened);
+    QVERIFY(opened > files.count() / 25 && replayed > opened);
   }
 };
 

@@ -12,6 +12,7 @@ import time
 import unittest
 
 import tapedeck as tf
+from campaign import Campaign
 from checkpoint_objects import X, Counter, InFolder, Momentum, Network, values
 import safetensors_parser
 from tapedeck._checkpoint import files
@@ -40,15 +41,14 @@ class WithChildren(InFolder):
 
 
 class Killed(WithChildren):
-    DEATHS = 100
-
     def test_a_process_that_is_killed_while_it_saves_leaves_its_newest_whole_checkpoint(self):
         """One process forks children that save without an end, kills each at a random moment, and restores what is there."""
-        with self.start("--kill", self.folder, self.DEATHS) as process:
+        kills = Campaign("checkpoint_kills", "kills while a process saves", 30, 100, "further random moments")
+        with self.start("--kill", self.folder, kills.count, kills.seed) as process:
             out, errors = process.communicate(timeout=250)
         self.assertEqual(process.returncode, 0, out[-2000:] + errors[-2000:])
         deaths, checkpoints, partial = map(int, out.split())
-        self.assertEqual(deaths, self.DEATHS)
+        self.assertEqual(deaths, kills.count)
         self.assertGreater(checkpoints, 10)  # it did save, however slow the machine is
         self.assertGreater(partial, 0)  # and was hit in the midst of it
         names = os.listdir(self.folder)
@@ -67,9 +67,9 @@ def save_without_end(folder):
         manager.save()
 
 
-def kill(folder, deaths):
+def kill(folder, deaths, seed):
     """Prints how many died, the number of the last checkpoint, and how many died with a file half written."""
-    generator, partial, last = random.Random(3), 0, 0
+    generator, partial, last = random.Random(seed), 0, 0
     for death in range(deaths):
         child = os.fork()
         if child == 0:
@@ -99,16 +99,15 @@ def kill(folder, deaths):
 
 
 class Damaged(WithChildren):
-    FILES = 5000
-
     def test_damaged_graphs_give_an_error_or_leave_right_values(self):
-        with self.start("--damage", self.folder, self.FILES) as process:
+        graphs = Campaign("checkpoint_damage", "damaged graphs of objects", 1_000, 5_000, "further random damage of the same kinds")
+        with self.start("--damage", self.folder, graphs.count, graphs.seed) as process:
             out, errors = process.communicate(timeout=250)
         self.assertEqual(process.returncode, 0, out[-2000:] + errors[-2000:])
         restored, refused = map(int, out.split())
-        self.assertEqual(restored + refused, self.FILES)
-        self.assertGreater(refused, self.FILES // 5)
-        self.assertGreater(restored, self.FILES // 20)
+        self.assertEqual(restored + refused, graphs.count)
+        self.assertGreater(refused, graphs.count // 5)
+        self.assertGreater(restored, graphs.count // 20)
 
 
 def trained():
@@ -118,7 +117,7 @@ def trained():
     return network, optimizer, Counter()
 
 
-def damage(folder, count):
+def damage(folder, count, seed):
     """Restores from files whose graph was changed: random parts of the JSON by other values."""
     tf.random.set_seed(1)
     path = os.path.join(folder, "ckpt.safetensors")
@@ -130,7 +129,7 @@ def damage(folder, count):
     with open("/proc/self/statm", encoding="ascii") as file:
         size = int(file.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size + (256 << 20),) * 2)
-    generator, restored, refused = random.Random(12), 0, 0
+    generator, restored, refused = random.Random(seed), 0, 0
     for _ in range(count):
         header["__metadata__"]["tapedeck.object_graph"] = changed_graph(json.loads(json.dumps(graph)), generator)
         safetensors_parser.write(path, json.dumps(header), body)
@@ -166,7 +165,8 @@ def changed_graph(graph, generator):
         elif generator.random() < .2 and isinstance(holder, dict):
             holder[generator.choice(["model", "children", "variable", "slots", "state", "x"])] = holder[key]
         elif type(holder[key]) is int and generator.random() < .7:
-            holder[key] = generator.randrange(len(graph["nodes"])) if isinstance(graph.get("nodes"), list) else 0
+            nodes = graph.get("nodes")
+            holder[key] = generator.randrange(len(nodes)) if nodes and isinstance(nodes, list) else 0
         else:
             holder[key] = copy.deepcopy(generator.choice(VALUES))
         if not isinstance(graph, dict) or not graph:
@@ -255,9 +255,9 @@ def interrupt(path):
 
 def main(command, *arguments):
     if command == "--kill":
-        kill(arguments[0], int(arguments[1]))
+        kill(arguments[0], int(arguments[1]), int(arguments[2]))
     elif command == "--damage":
-        damage(arguments[0], int(arguments[1]))
+        damage(arguments[0], int(arguments[1]), int(arguments[2]))
     elif command == "--save":
         for _ in range(int(arguments[1])):
             tf.train.Checkpoint(model=model(int(arguments[2]))).save(arguments[0])

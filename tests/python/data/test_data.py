@@ -219,6 +219,9 @@ class Stages(unittest.TestCase):
     def test_scan_reduce_and_take_while(self):
         sums = Dataset.range(6).scan(np.int64(0), lambda total, x: (total + x, total * 10 + x))
         self.assertEqual(values(sums), [0, 1, 12, 33, 64, 105])
+        none = Dataset.range(0).scan(np.int64(0), lambda total, x: (total + x, total + x))
+        self.assertEqual(none.element_spec, tf.TensorSpec([], tf.int64))
+        self.assertEqual(values(none.concatenate(Dataset.range(3)).map(lambda x: 2 * x)), [0, 2, 4])
         self.assertEqual(int(Dataset.range(5).reduce(np.int64(0), lambda total, x: total + x)), 10)
         total, count = Dataset.range(5).reduce((np.int64(0), 0), lambda state, x: (state[0] + x, state[1] + 1))
         self.assertEqual((int(total), int(count)), (10, 5))

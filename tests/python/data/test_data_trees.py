@@ -6,6 +6,7 @@ import unittest
 import numpy as np
 
 import tapedeck as tf
+from campaign import Campaign
 
 Dataset = tf.data.Dataset
 
@@ -107,7 +108,7 @@ def random_pipeline(seed):
 
 class RandomTrees(unittest.TestCase):
     def test_random_trees_of_stages_give_what_plain_python_gives(self):
-        for seed in range(250):
+        for seed in Campaign("data_trees", "random trees of stages", 250, 2_500, "further random trees").seeds():
             with self.subTest(seed=seed):
                 dataset, rows = random_pipeline(seed)
                 self.assertEqual([element.numpy().tolist() for element in dataset], rows)
@@ -115,7 +116,7 @@ class RandomTrees(unittest.TestCase):
                 self.assertIn(count, (len(rows), tf.data.UNKNOWN_CARDINALITY))
 
     def test_random_trees_go_on_where_they_were_saved(self):
-        for seed in range(250, 400):
+        for seed in Campaign("data_tree_states", "random trees that are saved and restored", 150, 1_500, "further random trees").seeds():
             with self.subTest(seed=seed):
                 dataset, rows = random_pipeline(seed)
                 place = random.Random(seed).randint(0, len(rows))

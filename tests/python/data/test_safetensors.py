@@ -15,6 +15,7 @@ import unittest
 import numpy as np
 
 import tapedeck as tf
+from campaign import Campaign
 from tapedeck._checkpoint import files as checkpoint
 import safetensors_parser
 
@@ -337,18 +338,17 @@ print(peak() - before)
 
 
 class Damaged(InFolder):
-    FILES = 5000
-
     def test_damaged_files_give_an_error_or_right_tensors_and_no_wild_allocation(self):
         """In a child process whose memory is limited, so that an allocation of what a file claims would fail."""
-        done = subprocess.run([sys.executable, "-B", os.path.abspath(__file__), "--damage", self.folder, str(self.FILES)],
+        files = Campaign("python_safetensors_damage", "damaged files", 1_500, 5_000, "further random damage of the same kinds")
+        done = subprocess.run([sys.executable, "-B", os.path.abspath(__file__), "--damage", self.folder, str(files.count), str(files.seed)],
                               text=True, capture_output=True, timeout=200, check=False,
                               env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
         self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr[-2000:])
         read, refused = map(int, done.stdout.split()[-2:])
-        self.assertEqual(read + refused, self.FILES)
-        self.assertGreater(refused, self.FILES // 2)
-        self.assertGreater(read, self.FILES // 50)  # bytes of values, which may be anything
+        self.assertEqual(read + refused, files.count)
+        self.assertGreater(refused, files.count // 2)
+        self.assertGreater(read, files.count // 50)  # bytes of values, which may be anything
 
 
 def damaged(data, generator):
@@ -379,7 +379,7 @@ def damaged(data, generator):
     return bytes(data)
 
 
-def damage(folder, count):
+def damage(folder, count, seed):
     path = os.path.join(folder, "file.safetensors")
     tensors = {"layer/kernel": values_of(tf.float32, (5, 4)), "layer/bias": values_of(tf.float64, (4,)),
                "flags": values_of(tf.bool, (9,)), "step": tf.constant(7, tf.int64), "none": tf.zeros([0, 3])}
@@ -390,7 +390,7 @@ def damage(folder, count):
     with open("/proc/self/statm") as file:
         size = int(file.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size + (256 << 20),) * 2)
-    generator, read, refused = random.Random(11), 0, 0
+    generator, read, refused = random.Random(seed), 0, 0
     for _ in range(count):
         with open(path, "wb") as file:
             file.write(damaged(whole, generator))
@@ -406,6 +406,6 @@ def damage(folder, count):
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--damage"]:
-        damage(sys.argv[2], int(sys.argv[3]))
+        damage(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
     else:
         unittest.main()

@@ -1,7 +1,5 @@
 """Bad arguments of the package's Python functions: each refusal is one of TensorFlow's errors and names the function."""
 import inspect
-import os
-import random
 import re
 import types
 import unittest
@@ -11,10 +9,9 @@ from unittest import mock
 import numpy as np
 
 import tapedeck as tf
+from campaign import Campaign
 from tapedeck._core import arguments, public
 
-SEED = int(os.environ.get("TAPEDECK_FUZZ_SEED", "20180403"))
-CALLS = int(os.environ.get("TAPEDECK_FUZZ_CALLS", "3000"))
 SHAPES = [(), (0,), (1,), (2,), (3,), (2, 2), (2, 3), (0, 3), (3, 0), (1, 3, 3, 2), (2, 2, 2), (1, 1, 1, 1, 1, 2), (3, 3)]
 DTYPES = [tf.float32, tf.float64, tf.int32, tf.int64, tf.bool, tf.uint8, tf.float16, tf.bfloat16, tf.int8]
 OTHERS = [0, 1, 2, -1, 3, -7, 2**45, 2**62, -2**63, .5, -1.5, float("nan"), float("inf"), True, None, "SAME", "VALID", "NHWC", "left",
@@ -41,14 +38,15 @@ class Refusals(unittest.TestCase):
         return tf.transpose(tensor) if chance.random() < .3 else tensor
 
     def test_any_call_gives_tensors_or_a_refusal_that_names_it(self):
-        print(f"TAPEDECK_FUZZ_SEED={SEED} TAPEDECK_FUZZ_CALLS={CALLS}")
-        chance, known = random.Random(SEED), functions()
+        calls = Campaign("function_refusals", "random calls of the package's functions", 3_000, 30_000, "further random calls of each function")
+        chance, known = calls.random(), functions()
         self.assertGreater(len(known), 120)
+        chance.shuffle(known)
         refused = 0
         warnings.simplefilter("ignore")  # NumPy's, of what it is asked to convert
         self.addCleanup(warnings.resetwarnings)
-        for _ in range(CALLS):
-            path, function = chance.choice(known)
+        for number in range(calls.count):
+            path, function = known[number % len(known)]
             given = {}
             for name, parameter in inspect.signature(function).parameters.items():
                 if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) or (
@@ -64,7 +62,7 @@ class Refusals(unittest.TestCase):
                     self.assertRegex(str(error), r"^[a-z_0-9]+(: |\(\) )", f"{path} {given}")
             except Exception as error:
                 raise AssertionError(f"{path} with {given}: an error that is none of the engine's") from error
-        self.assertGreater(refused, CALLS // 4)
+        self.assertGreater(refused, calls.count // 4)
 
     def test_what_python_would_refuse_is_named_with_all_arguments(self):
         for call, kind, pattern in (

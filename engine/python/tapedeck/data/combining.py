@@ -10,7 +10,7 @@ from tapedeck._core.shapes import TensorShape
 from tapedeck.data import structure as _structure
 from tapedeck.data.arguments import number
 from tapedeck.data.element_specs import batched, either
-from tapedeck.data.functions import ScalarFunction
+from tapedeck.data.functions import ScalarFunction, zeros_of
 from tapedeck.data.iterators import packing
 from tapedeck.data.specs import TensorSpec
 
@@ -37,9 +37,7 @@ def scanned(dataset, initial_state, scan_func):
     def spec():
         if "spec" not in known:
             leaves = dataset._stage.take(1).iterate(False).next()
-            if leaves is None:
-                raise _engine.InvalidArgumentError("scan: what scan_func returns is not known: the data set has no element")
-            call(_structure.flatten(state) + leaves)
+            call(_structure.flatten(state) + (zeros_of(dataset.element_spec) if leaves is None else leaves))
         return known["spec"]
 
     return dataset._stage.scan(_structure.flatten(state), call), spec

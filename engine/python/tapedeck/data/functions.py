@@ -84,7 +84,7 @@ class StageFunction:
         there is none."""
         if self._spec is None:
             leaves = self._dataset._stage.take(1).iterate(False).next()
-            self(_zeros(self._dataset.element_spec) if leaves is None else leaves)
+            self(zeros_of(self._dataset.element_spec) if leaves is None else leaves)
         return self._spec
 
 
@@ -92,14 +92,15 @@ def _described(value):
     return _structure.map_structure(lambda leaf: "tensor" if hasattr(leaf, "dtype") else "Dataset", value)
 
 
-def _zeros(spec):
+def zeros_of(spec):
+    """The leaves of an element of zeros."""
     return [_zero(each) for each in _structure.flatten(spec)]
 
 
 def _zero(spec):
     if isinstance(spec, TensorSpec):
         return _engine.op_function("zeros")([extent or 0 for extent in spec.shape or ()], dtype=spec.dtype)
-    return _engine.data_from_element(_zeros(spec.element_spec)).take(0)
+    return _engine.data_from_element(zeros_of(spec.element_spec)).take(0)
 
 
 class ScalarFunction(StageFunction):
