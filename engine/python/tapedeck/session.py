@@ -5,6 +5,7 @@
            [--prefix FOLDER]                               (for the user, or below FOLDER)
 """
 
+import gc
 import os
 import sys
 
@@ -21,8 +22,7 @@ def main(arguments=None):
     # IPython puts it back for the cells.
     if sys.path and sys.path[0] == working_folder():
         del sys.path[0]
-    # Else ipykernel's Python debugger, which is not used here, warns about itself on every start.
-    os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+    gc.disable()  # a start makes no garbage worth looking for; SessionApp.initialize enables it
     try:
         import ipykernel  # noqa: F401
     except ModuleNotFoundError as error:

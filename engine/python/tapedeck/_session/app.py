@@ -2,18 +2,25 @@
 
 import atexit
 import faulthandler
+import gc
 import os
 import sys
 import time
 
 import zmq
-from ipykernel import kernelapp
-from ipykernel.ipkernel import IPythonKernel
-from traitlets import Dict
 
-from tapedeck._session import attachable, completion, endpoint as session_endpoint
-from tapedeck._session.cells import CellWatch
-from tapedeck._session.pipe import PrivateIOPubThread
+# The kernelspec offers no debugger of Python's, and importing it takes a quarter of the start. Cells may import it.
+sys.modules.setdefault("debugpy", None)
+from ipykernel import kernelapp  # noqa: E402
+from ipykernel.ipkernel import IPythonKernel  # noqa: E402
+if sys.modules["debugpy"] is None:
+    del sys.modules["debugpy"]
+
+from traitlets import Dict  # noqa: E402
+
+from tapedeck._session import attachable, completion, endpoint as session_endpoint  # noqa: E402
+from tapedeck._session.cells import CellWatch  # noqa: E402
+from tapedeck._session.pipe import PrivateIOPubThread  # noqa: E402
 
 
 CONNECTED_WITHIN = 10  # seconds
@@ -28,6 +35,11 @@ def debug_module():
     return debug
 
 
+def _says_nothing_of_debugpy(record):
+    """A logging filter: ipykernel warns that it starts without its debugger."""
+    return "debugpy" not in record.getMessage()
+
+
 class SessionKernel(IPythonKernel):
     """Says in its kernel_info_reply whether the debug server runs: {"debug": True}, or {"error": why not}."""
 
@@ -36,6 +48,11 @@ class SessionKernel(IPythonKernel):
     @property
     def kernel_info(self):
         return {**super().kernel_info, "tapedeck": self.tapedeck}
+
+    def start(self):
+        self.log.addFilter(_says_nothing_of_debugpy)
+        super().start()
+        self.log.removeFilter(_says_nothing_of_debugpy)
 
     def _input_request(self, prompt, ident, parent, password=False):
         """Asks; again, as long as the client that ran the cell has not connected its socket for answers. ZeroMQ would drop the
@@ -65,6 +82,9 @@ class SessionApp(kernelapp.IPKernelApp):
             super().initialize(argv)
         finally:
             os.umask(mask)
+        # What the start made lives as long as the process. Collections, the last one at the end above all, pass it over.
+        gc.freeze()
+        gc.enable()
 
     def _know_program(self, path):
         """Cells of a program's file run as in the program; those of a notebook find Tapedeck under TensorFlow's name where TensorFlow
