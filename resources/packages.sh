@@ -1,4 +1,5 @@
 # Sourced by run.sh and test.sh: which Debian packages are needed, and how the missing ones get installed.
+# `bash resources/packages.sh --engine` names those that the engine alone needs.
 
 # With these alone the engine and its tests build (TAPEDECK_WINDOW=OFF).
 engine_packages=(
@@ -41,3 +42,7 @@ all_installed() {
   count=$(dpkg-query -W -f='${db:Status-Status}\n' "$@" 2>/dev/null | grep -cx installed)
   [ "$count" -eq $# ]
 }
+
+if [ "${BASH_SOURCE[0]}" = "$0" ] && [ "${1:-}" = --engine ]; then
+  echo "${engine_packages[@]}"
+fi

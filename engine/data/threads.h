@@ -51,6 +51,33 @@ class StageThreads {
   std::uint64_t process_;
 };
 
+/// The threads of `Shared` wait between two elements while it lives. Shared has StageThreads `threads`, under
+/// whose lock are `paused` and `working`: whether, or how many, threads are at an element.
+template <class Shared>
+class Pause {
+ public:
+  explicit Pause(Shared& shared) : shared_(shared) {
+    shared.threads.check_process();
+    std::unique_lock lock(shared.threads.mutex);
+    shared.paused = true;
+    try {
+      shared.threads.wait(lock, [&] { return !shared.working; });
+    } catch (...) {
+      shared.paused = false;
+      throw;
+    }
+  }
+  ~Pause() {
+    const std::lock_guard lock(shared_.threads.mutex);
+    shared_.paused = false;
+    shared_.threads.changed.notify_all();
+  }
+  Pause(const Pause&) = delete;
+
+ private:
+  Shared& shared_;
+};
+
 /// For loops that may take long before an element comes out: throws Interrupted where the user interrupts, or
 /// where the stage whose thread this is shall end. Some 30 ns.
 void check_cancelled();

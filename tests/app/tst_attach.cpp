@@ -17,6 +17,7 @@
 #include "inspector/model/breakpoints/breakpoints_model.h"
 #include "inspector/model/variables/frames_model.h"
 #include "tests/app/window_fixture.h"
+#include "tests/files.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
@@ -311,10 +312,7 @@ class TestAttach : public QObject {
     return processes_.back().get();
   }
 
-  void write(const QString& name, const char* text) {
-    QFile file(folder() + '/' + name);
-    if (file.open(QIODevice::WriteOnly)) file.write(text);
-  }
+  void write(const QString& name, const char* text) { tapedeck::test::write(folder() + '/' + name, text); }
   void touch(const QString& name) { write(name, ""); }
   QString folder() const { return QFileInfo(folder_->path()).canonicalFilePath(); }
 

@@ -13,22 +13,13 @@
 #include "app/shell/opening/file_control.h"
 #include "app/shell/window/samples.h"
 #include "tests/app/window_fixture.h"
+#include "tests/files.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck::app;
+using namespace tapedeck::test;
 
 namespace {
-
-QByteArray contents(const QString& path) {
-  QFile file(path);
-  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray("cannot open");
-}
-
-void write(const QString& path, const QByteArray& bytes) {
-  QFile file(path);
-  QVERIFY(file.open(QIODevice::WriteOnly));
-  file.write(bytes);
-}
 
 QPushButton* button(const QWidget* in, const QString& text) {
   for (QPushButton* button : in->findChildren<QPushButton*>())

@@ -2,6 +2,7 @@
 #include <QSignalSpy>
 
 #include "tests/app/sample_window.h"
+#include "tests/files.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
@@ -32,15 +33,9 @@ class TestProgram : public QObject, private SampleWindow {
   QTemporaryDir folder_;
 
   QString write(const QByteArray& bytes) {
-    const QString path = folder_.filePath("program.py");
-    QFile file(path);
-    if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size()) qFatal("%s", qPrintable(path));
-    return path;
+    return tapedeck::test::write(folder_.filePath("program.py"), bytes);
   }
-  QByteArray contents() {
-    QFile file(folder_.filePath("program.py"));
-    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray("unreadable");
-  }
+  QByteArray contents() { return tapedeck::test::contents(folder_.filePath("program.py")); }
   void openProgram(const QByteArray& bytes) {
     window_ = newWindow();
     window_->openNotebook(write(bytes));

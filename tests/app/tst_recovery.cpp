@@ -17,9 +17,11 @@
 #include "app/shell/opening/file_control.h"
 #include "app/shell/opening/recoveries.h"
 #include "tests/app/window_fixture.h"
+#include "tests/files.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck::app;
+using namespace tapedeck::test;
 
 namespace {
 
@@ -33,11 +35,6 @@ void press(const QWidget* in, const QString& text) {
   QPushButton* found = button(in, text);
   QVERIFY2(found, qPrintable("no button " + text));
   QTest::mouseClick(found, Qt::LeftButton);
-}
-
-QByteArray contents(const QString& path) {
-  QFile file(path);
-  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
 }
 
 /// All recovery files, of whatever process.

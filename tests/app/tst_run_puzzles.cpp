@@ -37,12 +37,7 @@ class TestRunPuzzles : public QObject, SampleWindow {
   const protocol::Record* cursorRecord() { return session().record(session().cursor()); }
 
  private slots:
-  void initTestCase() {
-    useOwnSettings();
-    static QTemporaryDir cache;
-    qputenv("XDG_CACHE_HOME", cache.path().toUtf8());
-    inspector::applyAppearance(inspector::Appearance::light);
-  }
+  void initTestCase() { useOwnSettingsAndCache(); }
   void cleanup() {
     window_.reset();
     QSettings().clear();

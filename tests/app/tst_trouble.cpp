@@ -6,11 +6,13 @@
 #include <random>
 
 #include "tests/app/window_fixture.h"
+#include "tests/files.h"
 #include "tests/kernel/fake_debug_server.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
+using namespace tapedeck::test;
 
 class TestTrouble : public QObject {
   Q_OBJECT
@@ -23,16 +25,7 @@ class TestTrouble : public QObject {
   }
 
   QString writeFile(const QString& name, const QByteArray& bytes) {
-    QFile file(folder_.filePath(name));
-    if (!file.open(QIODevice::WriteOnly)) qFatal("cannot write");
-    file.write(bytes);
-    return file.fileName();
-  }
-
-  QByteArray contents(const QString& path) {
-    QFile file(path);
-    if (!file.open(QIODevice::ReadOnly)) qFatal("cannot read %s", qPrintable(path));
-    return file.readAll();
+    return write(folder_.filePath(name), bytes);
   }
 
   QTemporaryDir folder_;

@@ -33,6 +33,14 @@ inline void useOwnSettings() {
   QCoreApplication::setApplicationName("Tapedeck");
 }
 
+/// The same, with a cache of its own and the light look.
+inline void useOwnSettingsAndCache() {
+  useOwnSettings();
+  static QTemporaryDir cache;
+  qputenv("XDG_CACHE_HOME", cache.path().toUtf8());
+  inspector::applyAppearance(inspector::Appearance::light);
+}
+
 inline QString sample(const QString& name) {
   return QString(TAPEDECK_SOURCE_DIR) + "/samples/" + name;
 }

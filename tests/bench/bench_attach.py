@@ -14,8 +14,8 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "python", "helpers"))
-from debug_client import Client  # noqa: E402
-from loop_process import LoopProcess  # noqa: E402
+from debug_client import Client
+from loop_process import LoopProcess
 
 STEPS = 200  # of a window
 
@@ -91,7 +91,8 @@ def measure(size, rounds, seconds, runtime):
                               rounds=[round(one, 1) for one in found])), flush=True)
     ops, records, milliseconds = zip(*stops)
     print(json.dumps(dict(bench="attach_pause", size=size, pauses=len(stops), ops_median=statistics.median(ops), ops_most=max(ops),
-                          records_most=max(records), ms_median=round(statistics.median(milliseconds), 2), ms_most=round(max(milliseconds), 2))), flush=True)
+                          records_most=max(records), ms_median=round(statistics.median(milliseconds), 2),
+                          ms_most=round(max(milliseconds), 2))), flush=True)
 
 
 def main():

@@ -3,9 +3,10 @@ process, and what the panel's requests take with many records. One JSON line per
 
     python3 bench_health.py [--rounds 9] [--seconds 1.0] [--cases mlp,lenet,lstm,records] [--records 1000000]
 
-For mlp, lenet and lstm: milliseconds of a step closed and open (medians of the rounds), `ratio`: the median of the pairs' ratios; `cpu_ratio`: the
-same of the processor's time, for a busy machine; `every`: one step of so many was sampled at the end. Open, the table and what the rules say are asked for as often as the panel asks.
-`records`: milliseconds of the table, of the rules and of recomputing 40 steps, with so many records."""
+For mlp, lenet and lstm: milliseconds of a step closed and open (medians of the rounds), `ratio`: the median of the pairs' ratios;
+`cpu_ratio`: the same of the processor's time, for a busy machine; `every`: one step of so many was sampled at the end. Open, the
+table and what the rules say are asked for as often as the panel asks. `records`: milliseconds of the table, of the rules and of
+recomputing 40 steps, with so many records."""
 import argparse
 import json
 import statistics

@@ -13,7 +13,7 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "python" / "helpers"))
-from long_calls import LONG_CALLS  # noqa: E402
+from long_calls import LONG_CALLS
 
 SHARES = (.05, .2, .35, .5, .65, .8, .95)
 

@@ -8,6 +8,7 @@
 #include "app/control/session_text.h"
 #include "app/control/trace_document.h"
 #include "tests/control/control_world.h"
+#include "tests/files.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
@@ -18,11 +19,6 @@ namespace {
 
 QString text(const ControlWorld& world) {
   return sessionText(world.stepper, world.kernel, world.session, world.runner);
-}
-
-void write(const QString& path, const QByteArray& contents) {
-  QFile file(path);
-  if (file.open(QIODevice::WriteOnly)) file.write(contents);
 }
 
 }  // namespace

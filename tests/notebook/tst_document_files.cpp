@@ -12,23 +12,14 @@
 
 #include "app/notebook/document/document.h"
 #include "app/notebook/document/json_text.h"
+#include "tests/files.h"
 #include "tests/notebook/sample_notebook.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck::app;
+using namespace tapedeck::test;
 
 namespace {
-
-QByteArray contents(const QString& path) {
-  QFile file(path);
-  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray("cannot open");
-}
-
-void write(const QString& path, const QByteArray& bytes) {
-  QFile file(path);
-  QVERIFY(file.open(QIODevice::WriteOnly));
-  file.write(bytes);
-}
 
 QString saveError(Document& document, const QString& path) {
   try {

@@ -12,25 +12,12 @@
 
 #include "app/control/recovery.h"
 #include "app/notebook/document/document.h"
+#include "tests/files.h"
 #include "tests/notebook/sample_notebook.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck::app;
-
-namespace {
-
-QByteArray contents(const QString& path) {
-  QFile file(path);
-  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray("cannot open");
-}
-
-void write(const QString& path, const QByteArray& bytes) {
-  QFile file(path);
-  QVERIFY(file.open(QIODevice::WriteOnly));
-  file.write(bytes);
-}
-
-}  // namespace
+using namespace tapedeck::test;
 
 class TestRecoveryFiles : public QObject {
   Q_OBJECT

@@ -12,10 +12,12 @@
 #include <QtTest>
 
 #include "app/notebook/output/image_output.h"
+#include "tests/files.h"
 #include "tests/notebook/notebook_window.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck::app;
+using namespace tapedeck::test;
 using nlohmann::json;
 
 namespace {
@@ -58,11 +60,6 @@ class Chooser : public QObject {
   }
   QTimer menus_, dialogs_, questions_;
 };
-
-QByteArray contents(const QString& path) {
-  QFile file(path);
-  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-}
 
 }  // namespace
 

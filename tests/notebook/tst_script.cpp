@@ -6,9 +6,11 @@
 #include <QtTest>
 
 #include "app/notebook/document/script.h"
+#include "tests/files.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck::app;
+using namespace tapedeck::test;
 
 namespace {
 
@@ -31,14 +33,7 @@ class TestScript : public QObject {
   QTemporaryDir folder_;
 
   QString write(const QByteArray& bytes, const QString& name = "program.py") {
-    const QString path = folder_.filePath(name);
-    QFile file(path);
-    if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size()) qFatal("%s", qPrintable(path));
-    return path;
-  }
-  static QByteArray contents(const QString& path) {
-    QFile file(path);
-    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray("unreadable");
+    return tapedeck::test::write(folder_.filePath(name), bytes);
   }
 
  private slots:

@@ -31,7 +31,8 @@ notebook = new_notebook(cells=cells, metadata={
     "language_info": {"name": "python", "version": "3.11.2", "codemirror_mode": {"name": "ipython", "version": 3}},
     "widgets": {"application/vnd.jupyter.widget-state+json": {"state": {"é": {"model_module_version": "1.5.0", "value": 3.0, "big": 2**70}},
                                                               "version_major": 2}},
-    "zero": 0.0, "empty": {}, "nothing": [], "nested": [[], {}, [[1]]], "floats": [1.0, 1e22, 1e16, 123456789012345680.0, 1e15, 0.0001, 0.00001],
+    "zero": 0.0, "empty": {}, "nothing": [], "nested": [[], {}, [[1]]],
+    "floats": [1.0, 1e22, 1e16, 123456789012345680.0, 1e15, 0.0001, 0.00001],
 })
 out = io.StringIO()
 nbformat.write(notebook, out)

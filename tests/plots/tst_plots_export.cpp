@@ -9,10 +9,12 @@
 #include <cmath>
 
 #include "plots/export.h"
+#include "tests/files.h"
 #include "tests/plots/plots_window.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
+using namespace tapedeck::test;
 using Window = test::PlotsWindow;
 using test::falling;
 
@@ -46,11 +48,6 @@ QString exported(Window& window, const QString& path) {
   return said;
 }
 
-QByteArray bytesOf(const QString& path) {
-  QFile file(path);
-  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-}
-
 }  // namespace
 
 class TestPlotsExport : public QObject {
@@ -71,7 +68,7 @@ void TestPlotsExport::writesSvgWithEveryPoint() {
   QTemporaryDir folder;
   const QString path = folder.filePath("curves.svg");
   QCOMPARE(exported(window, path), QStringLiteral("Wrote ") + path);
-  const QByteArray svg = bytesOf(path);
+  const QByteArray svg = contents(path);
   QVERIFY(QSvgRenderer(svg).isValid());
   const QList<qsizetype> lines = polylines(svg);
   for (const qsizetype expected : {50, 10, 19})
@@ -85,7 +82,7 @@ void TestPlotsExport::writesSvgWithEveryPoint() {
   // What is hidden is not written, and a zoom stays.
   window.view.setSeriesVisible("gap", false);
   QCOMPARE(exported(window, path), QStringLiteral("Wrote ") + path);
-  QVERIFY(!polylines(bytesOf(path)).contains(19));
+  QVERIFY(!polylines(contents(path)).contains(19));
 }
 
 void TestPlotsExport::writesPngOfTheAskedSize() {
@@ -117,8 +114,8 @@ void TestPlotsExport::replacesTheFileThatIsThere() {
     old.close();
     QCOMPARE(::link(qPrintable(path), qPrintable(other)), 0);
     QCOMPARE(exported(window, path), QStringLiteral("Wrote ") + path);
-    QVERIFY(bytesOf(path).size() > 100);
-    QCOMPARE(bytesOf(other), QByteArray("old"));  // written over, it would have the new picture
+    QVERIFY(contents(path).size() > 100);
+    QCOMPARE(contents(other), QByteArray("old"));  // written over, it would have the new picture
   }
 }
 
@@ -149,7 +146,7 @@ void TestPlotsExport::rendersWithoutAView() {
   options.title = QStringLiteral("Noisy <square>");
   QString error;
   QVERIFY2(plots::writeSvg({{&data, true}}, options, folder.filePath("a.svg"), &error), qPrintable(error));
-  const QByteArray svg = bytesOf(folder.filePath("a.svg"));
+  const QByteArray svg = contents(folder.filePath("a.svg"));
   QVERIFY2(polylines(svg).contains(12), svg.left(2000));
   QVERIFY(svg.contains("Noisy &lt;square&gt;"));
   QVERIFY(svg.contains(">1e-03<"));

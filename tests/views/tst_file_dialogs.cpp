@@ -15,24 +15,11 @@
 #include <csignal>
 
 #include "inspector/ui/file_dialogs.h"
+#include "tests/files.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck::inspector;
-
-namespace {
-
-QByteArray contents(const QString& path) {
-  QFile file(path);
-  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray("cannot open");
-}
-
-void write(const QString& path, const QByteArray& bytes) {
-  QFile file(path);
-  QVERIFY(file.open(QIODevice::WriteOnly));
-  file.write(bytes);
-}
-
-}  // namespace
+using namespace tapedeck::test;
 
 class TestFileDialogs : public QObject {
   Q_OBJECT

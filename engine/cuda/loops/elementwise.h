@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "engine/backend/backend.h"
 #include "engine/backend/kernels.h"
 #include "engine/cpu/vector/loop.h"
 #include "engine/cuda/loops/packs.h"
@@ -76,6 +77,23 @@ template <class T>
 Source<T> source_at(const kernels::Operand& operand, std::int64_t offset) {
   return Source<T>(operand.immediate ? operand.data : static_cast<const T*>(operand.data) + offset, 1,
                    operand.immediate);
+}
+
+/// Calls `f(kernel, name, T{}, R{})` with the table's kernel of an op and a dtype, where results are of type
+/// R. NoKernel where the table has none.
+template <class Table, class Op, class F>
+void with_kernel(Op op, DType dtype, F&& f) {
+  static const Table table;
+  const auto number = static_cast<int>(op);
+  const auto& kernel = table.kernels[number][static_cast<int>(dtype)];
+  if (!kernel.strided) throw NoKernel(table.names[number]);
+  visit_dtype(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if (table.truth[number])
+      f(kernel, table.names[number], T{}, bool{});
+    else
+      f(kernel, table.names[number], T{}, T{});
+  });
 }
 
 }  // namespace tapedeck::cuda

@@ -120,27 +120,11 @@ struct BinaryTable {
   }
 };
 
-/// Calls `f(kernel, name, T{}, R{})`, where results are of type R.
-template <class F>
-void with_kernel(Binary op, DType dtype, F&& f) {
-  static const BinaryTable table;
-  const auto number = static_cast<int>(op);
-  const BinaryKernel& kernel = table.kernels[number][static_cast<int>(dtype)];
-  if (!kernel.strided) throw NoKernel(table.names[number]);
-  visit_dtype(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    if (table.truth[number])
-      f(kernel, table.names[number], T{}, bool{});
-    else
-      f(kernel, table.names[number], T{}, T{});
-  });
-}
-
 }  // namespace
 
 void binary(Binary op, DType dtype, const Values& a, const Values& b, void* out, std::int64_t count) {
   const bool shared = b.step == 0 || count == 1;
-  with_kernel(op, dtype, [&]<class T, class R>(const BinaryKernel& kernel, const char* name, T, R) {
+  with_kernel<BinaryTable>(op, dtype, [&]<class T, class R>(const auto& kernel, const char* name, T, R) {
     using Start = void (*)(Source<T>, Source<T>, R*, std::int64_t);
     const auto operand = [](const Values& of) { return Operand{of.data, Strides{of.step}, of.immediate}; };
     if (!kernel.contiguous) return binary_strided(op, dtype, operand(a), operand(b), out, Shape{count});
@@ -152,7 +136,7 @@ void binary(Binary op, DType dtype, const Values& a, const Values& b, void* out,
 void binary_strided(Binary op, DType dtype, const Operand& a, const Operand& b, void* out,
                     const Shape& shape) {
   const Strides a_strides = strides_of(a), b_strides = strides_of(b);
-  with_kernel(op, dtype, [&]<class T, class R>(const BinaryKernel& kernel, const char* name, T, R) {
+  with_kernel<BinaryTable>(op, dtype, [&]<class T, class R>(const auto& kernel, const char* name, T, R) {
     using Start = void (*)(Source<T>, Source<T>, R*, Walk<2>);
     for_walks<2>(shape, {&a_strides, &b_strides},
                  [&](Walk<2> walk, const std::array<std::int64_t, 2>& at, std::int64_t first) {

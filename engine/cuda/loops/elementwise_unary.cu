@@ -86,26 +86,10 @@ struct UnaryTable {
   }
 };
 
-/// Calls `f(kernel, name, T{}, R{})`, where results are of type R.
-template <class F>
-void with_kernel(Unary op, DType dtype, F&& f) {
-  static const UnaryTable table;
-  const auto number = static_cast<int>(op);
-  const UnaryKernel& kernel = table.kernels[number][static_cast<int>(dtype)];
-  if (!kernel.strided) throw NoKernel(table.names[number]);
-  visit_dtype(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    if (table.truth[number])
-      f(kernel, table.names[number], T{}, bool{});
-    else
-      f(kernel, table.names[number], T{}, T{});
-  });
-}
-
 }  // namespace
 
 void unary(Unary op, DType dtype, const void* a, void* out, std::int64_t count) {
-  with_kernel(op, dtype, [&]<class T, class R>(const UnaryKernel& kernel, const char* name, T, R) {
+  with_kernel<UnaryTable>(op, dtype, [&]<class T, class R>(const auto& kernel, const char* name, T, R) {
     using Start = void (*)(Source<T>, R*, std::int64_t);
     if (!kernel.contiguous) return unary_strided(op, dtype, Operand{a, Strides{1}}, out, Shape{count});
     launch(name, grid_for(count, kernel.width), reinterpret_cast<Start>(kernel.contiguous),
@@ -114,7 +98,7 @@ void unary(Unary op, DType dtype, const void* a, void* out, std::int64_t count) 
 }
 void unary_strided(Unary op, DType dtype, const Operand& a, void* out, const Shape& shape) {
   const Strides strides = strides_of(a);
-  with_kernel(op, dtype, [&]<class T, class R>(const UnaryKernel& kernel, const char* name, T, R) {
+  with_kernel<UnaryTable>(op, dtype, [&]<class T, class R>(const auto& kernel, const char* name, T, R) {
     using Start = void (*)(Source<T>, R*, Walk<1>);
     for_walks<1>(shape, {&strides},
                  [&](Walk<1> walk, const std::array<std::int64_t, 1>& at, std::int64_t first) {

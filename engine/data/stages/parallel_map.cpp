@@ -49,7 +49,6 @@ class ParallelMapIterator final : public Iterator {
   void restore(StateReader& reader) override;
 
  private:
-  class Pause;
   std::unique_ptr<Shared> shared_;
 };
 
@@ -170,31 +169,6 @@ void Shared::work() {
     threads.changed.notify_all();
   }
 }
-
-/// All threads wait between two elements while it lives.
-class ParallelMapIterator::Pause {
- public:
-  explicit Pause(Shared& shared) : shared_(shared) {
-    shared.threads.check_process();
-    std::unique_lock lock(shared.threads.mutex);
-    shared.paused = true;
-    try {
-      shared.threads.wait(lock, [&] { return shared.working == 0; });
-    } catch (...) {
-      shared.paused = false;
-      throw;
-    }
-  }
-  ~Pause() {
-    const std::lock_guard lock(shared_.threads.mutex);
-    shared_.paused = false;
-    shared_.threads.changed.notify_all();
-  }
-  Pause(const Pause&) = delete;
-
- private:
-  Shared& shared_;
-};
 
 bool ParallelMapIterator::next(Element& element) {
   StageThreads& threads = shared_->threads;

@@ -88,30 +88,6 @@ class PrefetchIterator final : public Iterator {
     bool ended = false, working = false, paused = false;
     StageThreads threads;  // last: they end before what they use
   };
-  /// The thread waits between two elements while it lives.
-  class Pause {
-   public:
-    explicit Pause(Shared& shared) : shared_(shared) {
-      shared.threads.check_process();
-      std::unique_lock lock(shared.threads.mutex);
-      shared.paused = true;
-      try {
-        shared.threads.wait(lock, [&] { return !shared.working; });
-      } catch (...) {
-        shared.paused = false;
-        throw;
-      }
-    }
-    ~Pause() {
-      const std::lock_guard lock(shared_.threads.mutex);
-      shared_.paused = false;
-      shared_.threads.changed.notify_all();
-    }
-    Pause(const Pause&) = delete;
-
-   private:
-    Shared& shared_;
-  };
 
   std::unique_ptr<Shared> shared_;
 };

@@ -5,14 +5,16 @@
 """
 import sys
 
+from tapedeck.session import working_folder
+
 USAGE = "Which program? python3 -m tapedeck [--trace TRACE] [--as-tensorflow] FILE.py [ARGUMENTS]"
 
 
 def _run(path, arguments, as_tensorflow):
     if as_tensorflow:
-        from tapedeck._session import as_tensorflow as runner
+        from tapedeck._session import as_tensorflow as runner  # after sys.path is set
     else:
-        from tapedeck._session import program as runner
+        from tapedeck._session import program as runner  # after sys.path is set
     runner.run(path, arguments)
 
 
@@ -33,13 +35,12 @@ def main(arguments):
             break
     else:
         if arguments and (trace is not None or as_tensorflow):
-            from tapedeck.session import working_folder
             if sys.path and sys.path[0] in ("", working_folder()):  # the program's own folder comes first
                 del sys.path[0]
             if trace is None:
                 _run(arguments[0], arguments[1:], as_tensorflow)
                 return 0
-            from tapedeck._session import program
+            from tapedeck._session import program  # after sys.path is set
             return program.run_traced(trace, lambda: _run(arguments[0], arguments[1:], as_tensorflow))
     print(USAGE, file=sys.stderr)
     return 2

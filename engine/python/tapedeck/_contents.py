@@ -1,22 +1,37 @@
 """Loads every file that names something under `tf.`, but those that come at first use."""
-from tapedeck._core import (  # noqa: F401  (first: dtypes tells the engine its classes)
+# ruff: noqa: F401, F811  (files of several folders have one name, and none of the names is used here)
+from tapedeck._core import (  # first: dtypes tells the engine its classes
     dtypes, context, creation, errors, indexed_slices, nest, printing, shapes, trackable, version)
-from tapedeck import (  # noqa: F401
-    _gfile, _initializers, _losses, _metrics, _signal, _sparse, _strings, compat, config, contrib, data, experimental, io, keras,
-    layers, summary, train)
-from tapedeck._array import blocks, selections, sequences, shaping  # noqa: F401
-from tapedeck._checkpoint import manager, objects, python_state, reader, saver, state  # noqa: F401
+from tapedeck import (
+    _gfile, _initializers, _losses, _metrics, _signal, _sparse, _strings, compat, config, contrib, data, experimental, io,
+    summary)
+from tapedeck._array import blocks, selections, sequences, shaping
+from tapedeck._checkpoint import manager, objects, python_state, reader, saver, state
 from tapedeck._core.public import later, same
-from tapedeck._debugging import assertions  # noqa: F401
-from tapedeck._gradients import autodiff, custom, functional, tape  # noqa: F401
-from tapedeck._graph import collections, control_flow, functions, modules, tensor_array  # noqa: F401
-from tapedeck._image import changes, colors, fits, images, sizes  # noqa: F401
-from tapedeck._linalg import functions as linalg, matrices  # noqa: F401
-from tapedeck._math import casts, reductions, segments  # noqa: F401
-from tapedeck._nn import ctc, functions as nn, images as nn_images, losses, rnn_cells, rnn_loops, volumes  # noqa: F401
-from tapedeck._random import distributions, streams  # noqa: F401
-from tapedeck._tfe import callbacks, evaluator, metrics, modes, network, network_checkpoints  # noqa: F401
-from tapedeck._variables import scopes, stores, templates, variables  # noqa: F401
+from tapedeck._debugging import assertions
+from tapedeck._gradients import autodiff, custom, functional, tape
+from tapedeck._graph import collections, control_flow, functions, modules, tensor_array
+from tapedeck._image import changes, colors, fits, images, sizes
+from tapedeck._linalg import functions as linalg, matrices
+from tapedeck._math import casts, reductions, segments
+from tapedeck._nn import ctc, functions as nn, images as nn_images, losses, rnn_cells, rnn_loops, volumes
+from tapedeck._random import distributions, streams
+from tapedeck._tfe import callbacks, evaluator, metrics, modes, network, network_checkpoints
+from tapedeck._variables import scopes, stores, templates, variables
+from tapedeck.keras import (
+    activations, backend, backend_functions, constraints, mixed_precision, named_objects, progress_bar, random, regularizers)
+from tapedeck.keras.callbacks import base, files, watching
+from tapedeck.keras.layers import (
+    activation, attention, base, convolution, core, input_spec, merging, normalization, pooling, preprocessing, random_images,
+    recurrent, recurrent_cells, regularization, reshaping, wrappers)
+from tapedeck.keras.losses import base, classes, functions, lookup
+from tapedeck.keras.metrics import accuracy, base, confusion, curves, lookup, means, regression, scores
+from tapedeck.keras.models import clones, data_feed, graph_config, model, saving, sequential, symbolic
+from tapedeck.keras.optimizers import base, kfac, layerwise, lookup, schedules, standard
+from tapedeck.keras.preprocessing import pictures, words
+from tapedeck.keras.utils import arrays, objects
+from tapedeck.layers import base, core, normalization
+from tapedeck.train import contrib_optimizers, decays, kfac, lbfgs, optimizer, optimizers, steps
 
 same("", "compat.v1", "compat.v2")
 same("gfile", "io.gfile")

@@ -42,7 +42,7 @@ class GFile:
         if self._file is None:
             with _named("GFile", self._name):
                 encoding = None if "b" in self._mode else "utf-8"
-                self._file = open(self._name, self._mode, encoding=encoding)  # noqa: SIM115  (closed by close)
+                self._file = open(self._name, self._mode, encoding=encoding)  # close() closes it
         return self._file
 
     def _opened_for(self, letters, what):

@@ -2,7 +2,6 @@
 the same shape and dtype at every call, whatever tf.random.set_seed says; without one, different values."""
 import inspect as _inspect
 import math as _math
-import sys as _sys
 from operator import index as _index
 
 import numpy as _np
@@ -13,6 +12,7 @@ from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._random import distributions as _random
 from tapedeck._random.streams import place_of_seed as _place_of_seed
+from tapedeck.keras import named_objects as _named_objects
 
 
 @public("initializers.Initializer", "keras.Initializer", "keras.initializers.Initializer")
@@ -302,24 +302,16 @@ _CLASSES = {
 @public("initializers.serialize", "keras.initializers.serialize")
 def serialize(initializer):
     """What get() makes the same initializer of: {"class_name", "config"}, or the name of a function."""
-    from tapedeck.keras import named_objects
-    return named_objects.serialize(initializer)
+    return _named_objects.serialize(initializer)
 
 
 @public("initializers.deserialize", "keras.initializers.deserialize")
 def deserialize(config, custom_objects=None):
     """The initializer of what serialize() returned."""
     if isinstance(config, dict) and custom_objects:
-        from tapedeck.keras import named_objects
-        with named_objects.custom_object_scope(custom_objects):
+        with _named_objects.custom_object_scope(custom_objects):
             return get(config)
     return get(config)
-
-
-def _registered(name):
-    """What users registered under the name, or None; nobody registers without having imported the module."""
-    named_objects = _sys.modules.get("tapedeck.keras.named_objects")
-    return named_objects and named_objects.get_registered_object(name)
 
 
 @public("initializers.get", "keras.initializers.get")
@@ -339,7 +331,7 @@ def get(identifier):
     if isinstance(identifier, str):
         named = {**_CLASSES, **{cls.__name__: cls for cls in _CLASSES.values()}, "IdentityInitializer": Identity,
                  "OrthogonalInitializer": Orthogonal, "zero": Zeros, "one": Ones, "normal": RandomNormal, "uniform": RandomUniform}
-        found = _registered(identifier) or named.get(identifier)
+        found = _named_objects.get_registered_object(identifier) or named.get(identifier)
         if found is None:
             raise _engine.InvalidArgumentError(f"get: identifier is {identifier!r}; must be one of {', '.join(_CLASSES)}")
         return found.from_config(config) if hasattr(found, "from_config") else found

@@ -87,8 +87,8 @@ def _define(axes):
         return _inverse_real_transform(f"ir{short}", input_tensor, fft_length, axes)
 
     short = name
-    complex_ones = (f"input: complex64 or complex128. Returns: its dtype and shape.\n"
-                    f"    Errors: InvalidArgumentError for fewer axes; TypeError for other dtypes.\n    ")
+    complex_ones = ("input: complex64 or complex128. Returns: its dtype and shape.\n"
+                    "    Errors: InvalidArgumentError for fewer axes; TypeError for other dtypes.\n    ")
     forward.__doc__ = f"The discrete Fourier transform along the last {where}: the op fft.\n\n    {complex_ones}"
     inverse.__doc__ = f"The inverse of signal.{name}: the op fft with inverse=True.\n\n    {complex_ones}"
     real_forward.__doc__ = (

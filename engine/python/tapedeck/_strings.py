@@ -48,12 +48,13 @@ def _in_case(op, change, texts, encoding):
 
 @public("strings.lower", row="string_lower")
 def lower(input, encoding="", name=None):
-    """Small letters in place of capital ones. encoding may be "utf-8": the letters of Unicode; bytes that are no UTF-8 become U+FFFD then."""
+    """Small letters in place of capital ones. encoding may be "utf-8": the letters of Unicode; bytes that are no UTF-8 become
+    U+FFFD then."""
     return _in_case("string_lower", str.lower, input, encoding)
 
 
 @public("strings.upper", row="string_upper")
 def upper(input, encoding="", name=None):
-    """Capital letters in place of small ones. encoding may be "utf-8": the letters of Unicode, two for one where it is written so, as SS for
-    ß; bytes that are no UTF-8 become U+FFFD then."""
+    """Capital letters in place of small ones. encoding may be "utf-8": the letters of Unicode, two for one where it is written so,
+    as SS for ß; bytes that are no UTF-8 become U+FFFD then."""
     return _in_case("string_upper", str.upper, input, encoding)

@@ -70,12 +70,7 @@ class TestGpuViews : public QObject, SampleWindow {
   }
 
  private slots:
-  void initTestCase() {
-    useOwnSettings();
-    static QTemporaryDir cache;
-    qputenv("XDG_CACHE_HOME", cache.path().toUtf8());
-    inspector::applyAppearance(inspector::Appearance::light);
-  }
+  void initTestCase() { useOwnSettingsAndCache(); }
   void cleanup() {
     window_.reset();
     QSettings().clear();

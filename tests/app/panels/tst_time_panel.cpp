@@ -89,12 +89,7 @@ class TestTimePanel : public QObject, SampleWindow {
   }
 
  private slots:
-  void initTestCase() {
-    useOwnSettings();
-    static QTemporaryDir cache;
-    qputenv("XDG_CACHE_HOME", cache.path().toUtf8());
-    inspector::applyAppearance(inspector::Appearance::light);
-  }
+  void initTestCase() { useOwnSettingsAndCache(); }
   void cleanup() {
     window_.reset();
     QSettings().clear();

@@ -77,7 +77,7 @@ def table(kernels, program):
     op that the registry does not know, or whose kernel is not there, is an error; a function that only other ops call
     is left out."""
     by_name = {str(kernel): kernel for kernel, _ in kernels}
-    found = dict((str(kernel), numbers) for kernel, numbers in kernels)
+    found = {str(kernel): numbers for kernel, numbers in kernels}
     wanted = []
     for dtype in peak_of_products:
         for op, call, kernel in [*_products(dtype), *(_calls(dtype) if dtype in _types else ())]:

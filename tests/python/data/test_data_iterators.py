@@ -92,7 +92,7 @@ class Saving(unittest.TestCase):
 
     def test_changed_states_are_refused_or_restored_but_never_crash(self):
         draw = random.Random(1)
-        for name, dataset in pipelines().items():
+        for dataset in pipelines().values():
             iterator = iter(dataset)
             next(iterator)
             numbers, tensors = iterator._iterator.save()

@@ -9,7 +9,6 @@ import zlib
 import numpy as np
 
 import tapedeck as tf
-from tapedeck import _engine
 
 Dataset = tf.data.Dataset
 
@@ -339,7 +338,7 @@ class Values(unittest.TestCase):
                 tf.io.decode_csv(line, defaults)
 
     def test_thousands_of_damaged_lines_are_refused_or_read(self):
-        draw, good, refused = random.Random(5), '12,"a ""b""",3.5,-7'.encode(), 0
+        draw, good, refused = random.Random(5), b'12,"a ""b""",3.5,-7', 0
         for _ in range(4000):
             try:
                 tf.io.decode_csv(mutated(good, draw), [[0], [""], [0.], tf.int64])

@@ -65,7 +65,8 @@ class Reads(Waits):
     def test_norms_are_those_of_the_cpu_where_squares_are_no_numbers(self):
         for dtype, sizes in (("float32", (1., 1e30, 1e-30, 1e-43)), ("float64", (1., 1e300, 1e-200))):
             for size in sizes:
-                values = [np.array([3., 0.], dtype) * number(dtype, size), np.array([[4.]], dtype) * number(dtype, size), np.zeros([0], dtype)]
+                values = [np.array([3., 0.], dtype) * number(dtype, size), np.array([[4.]], dtype) * number(dtype, size),
+                          np.zeros([0], dtype)]
                 with self.subTest(f"{dtype} {size}"):
                     there = [tf.constant(value) for value in values]
                     with tf.GradientTape() as tape:
@@ -83,7 +84,8 @@ class Reads(Waits):
                     for order in (3, 1.5):
                         with tf.device("/cpu:0"):
                             expected = tf.norm(values[0] + values[1][0], order)
-                        np.testing.assert_allclose(tf.norm(tf.constant(values[0] + values[1][0]), order).numpy(), expected.numpy(), rtol=rtol)
+                        np.testing.assert_allclose(tf.norm(tf.constant(values[0] + values[1][0]), order).numpy(), expected.numpy(),
+                                                   rtol=rtol)
         for special in (np.inf, np.nan):
             np.testing.assert_array_equal(tf.linalg.global_norm([tf.constant([special, 1.]), tf.constant([2.])]).numpy(), special)
 
@@ -190,7 +192,8 @@ class Optimizers(Waits):
 
     def test_those_of_keras(self):
         kinds = [kind for kind in vars(tf.keras.optimizers).values()
-                 if inspect.isclass(kind) and issubclass(kind, tf.keras.optimizers.Optimizer) and kind.__name__ not in ("Optimizer", "KFAC")]
+                 if inspect.isclass(kind) and issubclass(kind, tf.keras.optimizers.Optimizer)
+                 and kind.__name__ not in ("Optimizer", "KFAC")]
         self.assertGreater(len(kinds), 10)
         for kind in kinds:
             for options in ({}, {"clipnorm": .1}, {"clipvalue": .1}, {"global_clipnorm": .1}, {"weight_decay": .01}, {"use_ema": True},

@@ -40,7 +40,8 @@ class Graphs(unittest.TestCase):
         self.assertIsNone(tape.gradient(y, x))
 
     def test_results_of_python_functions_are_checked(self):
-        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "py_function: func returned what is no int32, the dtype in Tout: .*float32"):
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError,
+                                    "py_function: func returned what is no int32, the dtype in Tout: .*float32"):
             tf.py_function(lambda: tf.constant(1.), [], tf.int32)
         with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "numpy_function: func returned 1 values; Tout has 2 dtypes"):
             tf.numpy_function(lambda: [1.], [], [tf.float32, tf.float32])
@@ -110,12 +111,15 @@ class GradientChecks(unittest.TestCase):
                                        ((lambda x: [x], [1.]), TypeError, "f returned list"),
                                        ((lambda x: tf.cast(x, tf.int32), [1.]), TypeError, "f returned int32"),
                                        ((tf.exp, [1.], -1), tf.errors.InvalidArgumentError, "delta is -1.0"),
-                                       ((tf.exp, [1.], np.inf), tf.errors.InvalidArgumentError, "delta is inf; must be above 0, and finite"),
+                                       ((tf.exp, [1.], np.inf), tf.errors.InvalidArgumentError,
+                                        "delta is inf; must be above 0, and finite"),
                                        ((tf.exp, [1.], "small"), tf.errors.InvalidArgumentError, "delta is 'small': could not convert"),
                                        ((tf.exp, [1.], 10**400), tf.errors.InvalidArgumentError, "delta is '1000.*too large"),
-                                       ((tf.exp, [1.], []), TypeError, r"delta is '\[\]'"), ((3, [1.]), TypeError, "f is 3; needs a function"),
+                                       ((tf.exp, [1.], []), TypeError, r"delta is '\[\]'"),
+                                       ((3, [1.]), TypeError, "f is 3; needs a function"),
                                        ((tf.exp, [1., None]), TypeError, r"x\[1\]: .*None is not a tensor"),
-                                       ((tf.exp, [1e9]), tf.errors.InvalidArgumentError, r"too small a step from the value 1000000000.0 of x\[0\]")]:
+                                       ((tf.exp, [1e9]), tf.errors.InvalidArgumentError,
+                                        r"too small a step from the value 1000000000.0 of x\[0\]")]:
             with self.assertRaisesRegex(error, f"^compute_gradient: .*{text}"):
                 tf.test.compute_gradient(*arguments)
 

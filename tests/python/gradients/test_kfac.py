@@ -34,7 +34,7 @@ class Factors(unittest.TestCase):
                   (second.kernel, "output_factor"): at_outputs.T @ at_outputs / 7}
         for (kernel, name), factor in wanted.items():
             np.testing.assert_allclose(optimizer.get_slot(kernel, name).numpy(), factor, rtol=1e-10, atol=1e-12)
-        np.testing.assert_allclose(dict((id(v), g) for g, v in pairs)[id(first.kernel)].numpy(), x.T @ before_tanh / 7, atol=1e-12)
+        np.testing.assert_allclose({id(v): g for g, v in pairs}[id(first.kernel)].numpy(), x.T @ before_tanh / 7, atol=1e-12)
 
         optimizer.compute_gradients(lambda: tf.reduce_sum((second(first(2 * x)) - y) ** 2) / 7.0)
         doubled = with_ones(2 * x).T @ with_ones(2 * x) / 7  # the second estimate weighs 1/2, as 1 − 1/2 is below the decay
@@ -72,7 +72,7 @@ class Factors(unittest.TestCase):
                 count = len(seen.variables)
                 product = tf.matmul(seen.input_rows(), seen.gradient_rows(found[count:]), transpose_a=True)
                 np.testing.assert_allclose(product.numpy(), seen.as_matrix(found[:count]).numpy(), rtol=1e-9, atol=1e-9)
-                for variable, gradient, again in zip(seen.variables, found, seen.as_gradients(product)):
+                for _, gradient, again in zip(seen.variables, found, seen.as_gradients(product)):
                     np.testing.assert_allclose(again.numpy(), gradient.numpy(), rtol=1e-9, atol=1e-9)
 
 

@@ -85,7 +85,8 @@ class Minimize(unittest.TestCase):
 class Autoencoder(unittest.TestCase):
     def check(self, known):
         for batch, wanted in known.items():
-            done = subprocess.run([sys.executable, "-B", bench, "--batch", str(batch), "--history", "100", "--iterations", "51", "--double"],
+            done = subprocess.run([sys.executable, "-B", bench, "--batch", str(batch), "--history", "100", "--iterations", "51",
+                                   "--double"],
                                   capture_output=True, text=True, timeout=280, check=True)
             losses = json.loads(done.stdout)["losses"]
             self.assertEqual((len(losses), len(wanted)), (51, 51))

@@ -95,7 +95,8 @@ class Behaviour(unittest.TestCase):
     """Each in a process of its own: the behaviour is the whole process's."""
 
     def check(self, program):
-        done = subprocess.run([sys.executable, "-B", "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=200, check=False)
+        done = subprocess.run([sys.executable, "-B", "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=200,
+                              check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_v1_behavior_can_be_chosen_and_left(self):

@@ -4,17 +4,16 @@ import pathlib
 import re
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-ENGINE = ROOT / "engine"
+ENGINE = pathlib.Path(__file__).resolve().parents[3] / "engine"
 # Of the folders below, what one does not include.
 WITHOUT = {("ops", "cpu"): "ops call kernels by the table of their device (backend/kernel_list.h)",
            ("optim", "cpu"): "the same"}
 
 
 def from_below():
-    """The folders in README's order, which is its rule: "a folder includes only itself and those above it here"."""
-    listing = re.search(r"^engine/ .*?\n((?:  .*\n)+)", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)[1]
-    return [folder for line in listing.splitlines() for folder in re.findall(r"(\w+)/ ", re.match(r"  ((?:\w+/ +)+)", line)[1])]
+    """The folders in the order of engine/CMakeLists.txt, which is its rule: a folder includes only itself and those before it."""
+    text = (ENGINE / "CMakeLists.txt").read_text(encoding="utf-8")
+    return re.search(r"^set\(TAPEDECK_ENGINE_FOLDERS\s([^)]*)\)", text, re.MULTILINE)[1].split()
 
 
 class Folders(unittest.TestCase):

@@ -70,7 +70,7 @@ class Values(unittest.TestCase):
             x, steps = x / 2, steps + 1
         self.assertEqual((steps, f"{x:.3f}", "yes" if x < 1 else "no"), (3, "0.625", "yes"))
         self.assertEqual([10, 20][tf.constant(1)], 20)
-        self.assertEqual([i for i in range(tf.constant(3))], [0, 1, 2])
+        self.assertEqual(list(range(tf.constant(3))), [0, 1, 2])
         self.assertTrue(4. in tf.constant([1., 4.]))
         with self.assertRaisesRegex(TypeError, "does not support item assignment"):
             tf.constant([1.])[0] = 2.

@@ -82,7 +82,8 @@ class Refusals(unittest.TestCase):
                  r"^resize_with_pad: target_height: \[\] is no single integer"),
                 (lambda: tf.image.resize_with_crop_or_pad(tf.ones([2, 2, 1]), 2, (2, 3)), ValueError,
                  r"^resize_with_crop_or_pad: target_width: \(2, 3\) is no single integer"),
-                (lambda: tf.nn.log_poisson_loss([1.], [1.], np.ones(2)), ValueError, r"^log_poisson_loss: compute_full_loss: float64 \(2,\) is"),
+                (lambda: tf.nn.log_poisson_loss([1.], [1.], np.ones(2)), ValueError,
+                 r"^log_poisson_loss: compute_full_loss: float64 \(2,\) is"),
                 (lambda: tf.nn.lrn(tf.ones([1, 1, 1, 1]), beta={}), TypeError, r"^local_response_normalization: beta: \{\} is no number"),
                 (lambda: tf.nn.sufficient_statistics([1.], [0], tf.int32), TypeError, "^sufficient_statistics: subtract: y: "),
                 (lambda: tf.required_space_to_batch_paddings([0], [1], np.ones((3, 3), int)), ValueError,
@@ -96,10 +97,13 @@ class Refusals(unittest.TestCase):
     def test_what_an_op_inside_refuses_names_the_function_and_its_arguments(self):
         for call, pattern in (
                 (lambda: tf.linalg.logdet([[1]]), r"^logdet: cholesky: input is int32; .*; called with matrix: \[\[1\]\]$"),
-                (lambda: tf.boolean_mask({}, [True]), r"^boolean_mask: cannot convert \{\} of type dict .*; called with tensor: \{\}, mask"),
-                (lambda: tf.linalg.matvec([[1.]], [1., 2.]), r"^matvec: matmul: a \(1, 1\) and b \(2, 1\): .*; called with a: \[\[1.0\]\], b:"),
-                (lambda: tf.nn.conv1d(tf.ones([1, 4, 1]), tf.ones([2, 2, 1]), 1, "SAME"), "^conv1d: conv2d: input .*called with input: float32"),
-                (lambda: tf.nn.max_pool2d(tf.ones([1, 2, 2, 1]), 0, 1, "SAME"), 
+                (lambda: tf.boolean_mask({}, [True]),
+                 r"^boolean_mask: cannot convert \{\} of type dict .*; called with tensor: \{\}, mask"),
+                (lambda: tf.linalg.matvec([[1.]], [1., 2.]),
+                 r"^matvec: matmul: a \(1, 1\) and b \(2, 1\): .*; called with a: \[\[1.0\]\], b:"),
+                (lambda: tf.nn.conv1d(tf.ones([1, 4, 1]), tf.ones([2, 2, 1]), 1, "SAME"),
+                 "^conv1d: conv2d: input .*called with input: float32"),
+                (lambda: tf.nn.max_pool2d(tf.ones([1, 2, 2, 1]), 0, 1, "SAME"),
                  "^max_pool2d: max_pool: ksize is 0; .*; called with input: float32")):
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, pattern) as caught:
                 call()
@@ -111,7 +115,8 @@ class Refusals(unittest.TestCase):
                 (lambda: tf.argmax([1.], axis="x"), TypeError, "argmax", "axis"), (lambda: tf.abs({}), TypeError, "abs", "x"),
                 (lambda: tf.add([1.], tf.constant(1)), TypeError, "add", "x"), (lambda: tf.exp(z=1.), TypeError, "exp", None),
                 (lambda: tf.matmul([[1.]], [[1., 2.], [3., 4.]]), ValueError, "matmul", None),
-                (lambda: tf.gather([1.], 7), IndexError, "gather", None), (lambda: tf.broadcast_to(1., [2**40, 2**40]), Exception, "broadcast_to", None),
+                (lambda: tf.gather([1.], 7), IndexError, "gather", None),
+                (lambda: tf.broadcast_to(1., [2**40, 2**40]), Exception, "broadcast_to", None),
                 (lambda: tf.linalg.logdet([[1]]), TypeError, "cholesky", "input"),  # the function's name is in front of it
                 (lambda: tf.constant({}), TypeError, "constant", "value"), (lambda: tf.math.polyval(3, 1.), TypeError, None, None)):
             with self.assertRaises(tf.errors.OpError) as caught:
@@ -162,7 +167,8 @@ class Refusals(unittest.TestCase):
         self.assertIs(arguments.one_of(None, "n", (None, "a")), None)
 
     def test_a_function_inside_of_another_is_named_behind_it_and_arguments_come_once(self):
-        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "^extract_image_patches: extract_patches: padding is 'X'; .*ksizes") as caught:
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError,
+                                    "^extract_image_patches: extract_patches: padding is 'X'; .*ksizes") as caught:
             tf.image.extract_image_patches(tf.ones([1, 2, 2, 1]), [1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1], "x")
         self.assertEqual(str(caught.exception).count("called with"), 1)
 

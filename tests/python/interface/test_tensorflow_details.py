@@ -48,7 +48,8 @@ class Details(unittest.TestCase):
         self.assertEqual((first.dtype, second.dtype), (tf.float32, tf.bool))
 
     def test_dtypes_know_their_numbers(self):
-        numbers = {tf.float32: 1, tf.float64: 2, tf.int32: 3, tf.uint8: 4, tf.string: 7, tf.complex64: 8, tf.int64: 9, tf.bool: 10, tf.float16: 19,
+        numbers = {tf.float32: 1, tf.float64: 2, tf.int32: 3, tf.uint8: 4, tf.string: 7, tf.complex64: 8, tf.int64: 9, tf.bool: 10,
+                   tf.float16: 19,
                    tf.uint64: 23}
         for dtype, number in numbers.items():
             self.assertEqual(dtype.as_datatype_enum, number)

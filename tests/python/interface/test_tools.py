@@ -81,7 +81,8 @@ class TestPrograms(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "own_test.py")
             with open(path, "w", encoding="utf-8") as file:
-                file.write("import tapedeck as tf\nclass T(tf.test.TestCase):\n    def test_x(self):\n        self.assertAllEqual(1, 2)\ntf.test.main()\n")
+                file.write("import tapedeck as tf\nclass T(tf.test.TestCase):\n    def test_x(self):\n"
+                           "        self.assertAllEqual(1, 2)\ntf.test.main()\n")
             done = subprocess.run([sys.executable, "-B", path], capture_output=True, text=True, timeout=200, check=False)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("1 of 1 elements are not equal", done.stderr)
@@ -155,7 +156,8 @@ class Files(unittest.TestCase):
         self.assertFalse(tf.io.gfile.exists(self.path("deep")))
 
     def test_what_is_not_there_is_tensorflows_error_with_its_path(self):
-        for call in (lambda path: tf.gfile.GFile(path).read(), tf.io.gfile.listdir, tf.io.gfile.remove, tf.io.gfile.rmtree, tf.io.gfile.stat):
+        for call in (lambda path: tf.gfile.GFile(path).read(), tf.io.gfile.listdir, tf.io.gfile.remove, tf.io.gfile.rmtree,
+                     tf.io.gfile.stat):
             with self.assertRaisesRegex(tf.errors.NotFoundError, "nowhere; No such file"):
                 call(self.path("nowhere"))
 

@@ -216,7 +216,8 @@ def loss_cases():
         "BinaryCrossentropy": (losses.BinaryCrossentropy(), functional.binary_cross_entropy, bits, x),
         "BinaryCrossentropy of logits": (losses.BinaryCrossentropy(from_logits=True), functional.binary_cross_entropy_with_logits,
                                          bits, logits),
-        "CategoricalCrossentropy": (losses.CategoricalCrossentropy(), lambda p, t: -(t * (p / p.sum(-1, keepdim=True)).log()).sum(-1).mean(),
+        "CategoricalCrossentropy": (losses.CategoricalCrossentropy(),
+                                    lambda p, t: -(t * (p / p.sum(-1, keepdim=True)).log()).sum(-1).mean(),
                                     one_hot(labels, 5), shares),
         "CategoricalCrossentropy, smoothed": (
             losses.CategoricalCrossentropy(from_logits=True, label_smoothing=.1),

@@ -125,10 +125,12 @@ class Initializers(unittest.TestCase):
                               (lambda: tf.initializers.glorot_normal()([2, -1]), "-1"),
                               (lambda: tf.initializers.VarianceScaling("wide"), "VarianceScaling: scale is 'wide'"),
                               (lambda: tf.initializers.VarianceScaling(None), "^VarianceScaling: scale is None; needs a number"),
-                              (lambda: tf.initializers.VarianceScaling(np.inf), "^VarianceScaling: scale is inf; must be above 0, and finite"),
+                              (lambda: tf.initializers.VarianceScaling(np.inf),
+                               "^VarianceScaling: scale is inf; must be above 0, and finite"),
                               (lambda: tf.initializers.Orthogonal("x"), "^Orthogonal: gain is 'x'; needs a number"),
                               (lambda: tf.initializers.Identity([]), r"^Identity: gain is \[\]; needs a number"),
-                              (lambda: tf.keras.initializers.get({"config": {}}), "get: identifier is {'config': {}}; a dict needs class_name")):
+                              (lambda: tf.keras.initializers.get({"config": {}}),
+                               "get: identifier is {'config': {}}; a dict needs class_name")):
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, pattern):
                 call()
         for call, pattern in ((lambda: tf.initializers.he_normal(dtype=tf.int32)([3, 3]), "HeNormal: dtype is int32; needs a floating"),
@@ -136,7 +138,8 @@ class Initializers(unittest.TestCase):
                               (lambda: tf.initializers.GlorotUniform()([None, 3]), r"GlorotUniform: shape is \[None, 3\]; needs whole"),
                               (lambda: tf.initializers.Orthogonal()([2.5, 3]), r"Orthogonal: shape is \[2.5, 3\]"),
                               (lambda: tf.initializers.Zeros()([3], []), r"\[\] is not one of bool"),
-                              (lambda: tf.initializers.RandomNormal(seed=1.5)([3]), "RandomNormal: seed is 1.5; needs a whole number or None")):
+                              (lambda: tf.initializers.RandomNormal(seed=1.5)([3]),
+                               "RandomNormal: seed is 1.5; needs a whole number or None")):
             with self.assertRaisesRegex(TypeError, pattern):
                 call()
 

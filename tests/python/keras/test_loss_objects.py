@@ -49,7 +49,7 @@ class Objects(unittest.TestCase):
         for shape in [(3,), (4,), (2, 4), (2, 3, 2), (2, 3, 1, 1)]:
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError,
                                         rf"mean_absolute_error: sample_weight {re.escape(str(shape))} does not fit the values "
-                                         f"\(2, 3\)"):
+                                         r"\(2, 3\)"):
                 losses.MeanAbsoluteError()(y, p, sample_weight=np.ones(shape))
 
     def test_the_loss_of_no_examples_is_zero_and_so_is_its_gradient(self):

@@ -62,7 +62,8 @@ class Loss(unittest.TestCase):
             self.assertAlmostEqual(gradient[place], (ends[0] - ends[1]) / 2e-6, places=6)
 
     def test_refusals_name_argument_and_values(self):
-        for changes, pattern in (({"labels": self.labels[:2]}, r"labels is int64 \(2, 3\)"), ({"label_length": [9, 0, 0, 0]}, "label_length is"),
+        for changes, pattern in (({"labels": self.labels[:2]}, r"labels is int64 \(2, 3\)"),
+                                 ({"label_length": [9, 0, 0, 0]}, "label_length is"),
                                  ({"logit_length": [1]}, "logit_length is"), ({"blank_index": 3}, "blank_index is 3"),
                                  ({"labels": self.labels + 2}, r"labels holds 3 to 4; must be in \[0, 3\)"),
                                  ({"logits": self.logits[0]}, "logits has shape")):

@@ -187,15 +187,18 @@ class Refusals(unittest.TestCase):
     def test_they_name_function_argument_and_values(self):
         image = tf.constant(IMAGES[0])
         for call, kind, pattern in (
-                (lambda: tf.image.flip_left_right([1.]), ValueError, r"flip_left_right: image has shape \(1,\); needs \(rows, columns, channels\)"),
+                (lambda: tf.image.flip_left_right([1.]), ValueError,
+                 r"flip_left_right: image has shape \(1,\); needs \(rows, columns, channels\)"),
                 (lambda: tf.image.rot90(image, .5), TypeError, "rot90: .*k: 0.5"),
-                (lambda: tf.image.crop_to_bounding_box(image, 1, 0, 5, 2), ValueError, r"5 × 2 pixels from \(1, 0\) on are not in .* 5 × 7"),
+                (lambda: tf.image.crop_to_bounding_box(image, 1, 0, 5, 2), ValueError,
+                 r"5 × 2 pixels from \(1, 0\) on are not in .* 5 × 7"),
                 (lambda: tf.image.pad_to_bounding_box(image, 0, 0, 5, 6), ValueError, r"5 × 7 at \(0, 0\) does not fit into 5 × 6"),
                 (lambda: tf.image.central_crop(image, 0), ValueError, "central_crop: central_fraction is 0"),
                 (lambda: tf.image.resize(image, [0, 3]), ValueError, r"resize: size is \[0, 3\] for images \(5, 7, 3\)"),
                 (lambda: tf.image.resize(image, [3.5, 3]), TypeError, r"resize: .*size: \[3.5, 3\]"),
                 (lambda: tf.image.resize(image, [3, 3], "cubist"), tf.errors.UnimplementedError, "resize: method is 'cubist'"),
-                (lambda: tf.image.total_variation(tf.cast(image, tf.uint8)), TypeError, "^total_variation: images is uint8, which has no numbers"),
+                (lambda: tf.image.total_variation(tf.cast(image, tf.uint8)), TypeError,
+                 "^total_variation: images is uint8, which has no numbers"),
                 (lambda: tf.image.psnr(image, image, 0), ValueError, "^psnr: max_val is 0.0; must be above 0"),
                 (lambda: tf.image.psnr(image, image, np.nan), ValueError, "^psnr: max_val is nan; must be above 0"),
                 (lambda: tf.image.total_variation(3.), ValueError, r"total_variation: images has shape \(\)"),

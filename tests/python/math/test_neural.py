@@ -203,7 +203,8 @@ class Convolutions(unittest.TestCase):
                 (lambda: tf.nn.conv2d_transpose(x, draw(2, 2, 4, 3), [2, 5, 5, 4], 1, "SAME"),
                  r"out_backprop has shape \(2, 6, 5, 3\); the convolution's result has \(2, 5, 5, 3\)"),
                 (lambda: tf.nn.max_pool(x, 9, 1, "VALID"), "max_pool: windows of 9 × 9 are larger"),
-                (lambda: tf.nn.bias_add(x, [1., 2.]), r"bias_add: bias \(2,\) and value \(2, 6, 5, 3\); needs one number for each of the 3"),
+                (lambda: tf.nn.bias_add(x, [1., 2.]),
+                 r"bias_add: bias \(2,\) and value \(2, 6, 5, 3\); needs one number for each of the 3"),
                 (lambda: tf.nn.sigmoid_cross_entropy_with_logits([1.], [1., 2.]), r"labels \(1,\) and logits \(2,\) differ")):
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, pattern):
                 action()

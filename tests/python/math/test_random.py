@@ -282,7 +282,8 @@ class Generators(unittest.TestCase):
                 (lambda: generator.reset([.5, 1.]), ValueError, r"reset: state has shape \(2,\) and dtype float64"),
                 (lambda: generator.split(-1), ValueError, "split: count is -1"),
                 (lambda: generator.split(2**70), MemoryError, "split: count is 1180591620717411303424; at most 1048576 generators"),
-                (lambda: generator.uniform_full_int([-1]), ValueError, r"called with shape: \[-1\]$"), (lambda: generator.skip(.5), TypeError, "skip: .* delta: 0.5"),
+                (lambda: generator.uniform_full_int([-1]), ValueError, r"called with shape: \[-1\]$"),
+                (lambda: generator.skip(.5), TypeError, "skip: .* delta: 0.5"),
                 (lambda: tf.random.set_global_generator(3), TypeError, "set_global_generator: generator is 3"),
                 (lambda: tf.random.set_seed(1.5), TypeError, "set_seed: .* seed: 1.5"),
                 (lambda: tf.random.set_seed(2**64), ValueError, "set_seed: seed is 18446744073709551616; needs a whole number of 64 bits")):

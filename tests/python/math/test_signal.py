@@ -59,7 +59,8 @@ class Transforms(unittest.TestCase):
     def test_cosine_transforms(self):
         for kind in (1, 2, 3, 4):
             for norm in (None, "ortho") if kind != 1 else (None,):
-                np.testing.assert_allclose(tf.signal.dct(x, kind, norm=norm).numpy(), scipy.fft.dct(x, kind, norm=norm), rtol=1e-10, atol=1e-11)
+                np.testing.assert_allclose(tf.signal.dct(x, kind, norm=norm).numpy(), scipy.fft.dct(x, kind, norm=norm), rtol=1e-10,
+                                           atol=1e-11)
         np.testing.assert_allclose(tf.signal.idct(tf.signal.dct(x, norm="ortho"), norm="ortho").numpy(), x, rtol=1e-10, atol=1e-11)
         np.testing.assert_allclose(tf.signal.dct(x, n=8).numpy(), scipy.fft.dct(x, n=8), rtol=1e-10, atol=1e-11)
         for call in (lambda: tf.signal.dct(x, 5), lambda: tf.signal.dct(x, 1, norm="ortho"), lambda: tf.signal.dct(x, norm="x")):

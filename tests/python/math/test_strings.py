@@ -234,7 +234,8 @@ class Functions(unittest.TestCase):
         self.assertEqual(tf.as_string(tf.constant([200, 255], tf.uint8)).numpy().tolist(), [b"200", b"255"])
         self.assertEqual(tf.as_string(tf.constant([2**64 - 1], tf.uint64)).numpy().tolist(), [b"18446744073709551615"])
         self.assertEqual(tf.as_string(tf.constant(1 + 2j)).numpy(), b"(1.000000,2.000000)")
-        for dtype, texts in ((tf.float32, ["1.5", "-1e3", " 2 ", "inf"]), (tf.float64, ["0.1"]), (tf.int32, ["-7"]), (tf.int64, ["9" * 18])):
+        for dtype, texts in ((tf.float32, ["1.5", "-1e3", " 2 ", "inf"]), (tf.float64, ["0.1"]), (tf.int32, ["-7"]),
+                             (tf.int64, ["9" * 18])):
             got = tf.strings.to_number(texts, dtype)
             self.assertEqual(got.dtype, dtype)
             np.testing.assert_array_equal(got, np.array([dtype.as_numpy_dtype(float(t) if dtype.is_floating else int(t)) for t in texts]))

@@ -49,7 +49,8 @@ class Volumes(unittest.TestCase):
             np.testing.assert_allclose(tf.nn.conv3d(x, filters, **arguments).numpy(), wanted, rtol=1e-12, atol=1e-12)
             first = tf.nn.conv3d(x.transpose(0, 4, 1, 2, 3), filters, [1, 1, *strides], padding, "NCDHW", [1, 1, *dilations])
             np.testing.assert_allclose(first.numpy(), wanted.transpose(0, 4, 1, 2, 3), rtol=1e-12, atol=1e-12)
-            np.testing.assert_array_equal(tf.nn.convolution(x, filters, **arguments).numpy(), tf.nn.conv3d(x, filter=filters, **arguments).numpy())
+            np.testing.assert_array_equal(tf.nn.convolution(x, filters, **arguments).numpy(),
+                                          tf.nn.conv3d(x, filter=filters, **arguments).numpy())
 
     def test_the_transposed_one_is_the_gradient(self):
         for (shape, kernel, strides, dilations), padding in itertools.product(CASES, ("SAME", "VALID")):

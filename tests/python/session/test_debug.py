@@ -157,11 +157,14 @@ tangent = accumulator.jvp(y)
         self.assertEqual(lines["cos", True], {11})
 
     def test_what_is_made_of_several_ops_reports_the_line_that_called_it(self):
-        calls = ["tf.image.resize(image, [5, 5])", "tf.image.rgb_to_grayscale(image)", "tf.image.extract_patches(image[None], [1, 2, 2, 1], *[[1] * 4] * 2, 'SAME')",
+        calls = ["tf.image.resize(image, [5, 5])", "tf.image.rgb_to_grayscale(image)",
+                 "tf.image.extract_patches(image[None], [1, 2, 2, 1], *[[1] * 4] * 2, 'SAME')",
                  "tf.random.stateless_gamma([2], [1, 2], 3., 4.)", "tf.random.Generator.from_seed(1).normal([2], tf.zeros([2]))",
-                 "tf.random.get_global_generator().uniform_full_int([2])", "tf.random.split([1, 2])", "tf.initializers.Orthogonal(seed=1)([3, 3])",
+                 "tf.random.get_global_generator().uniform_full_int([2])", "tf.random.split([1, 2])",
+                 "tf.initializers.Orthogonal(seed=1)([3, 3])",
                  "tf.TensorArray(tf.float32, 2, element_shape=[2]).stack()", "tf.TensorArray(tf.float32, 2).unstack(image[:2]).concat()",
-                 "tf.clip_by_average_norm(image, .1)", "tf.test.compute_gradient(tf.exp, [[1., 2.]])", "tf.py_function(lambda a: a * a, [image], tf.float32)",
+                 "tf.clip_by_average_norm(image, .1)", "tf.test.compute_gradient(tf.exp, [[1., 2.]])",
+                 "tf.py_function(lambda a: a * a, [image], tf.float32)",
                  "tf.grad_pass_through(tf.round)(image)", "Scaled()(image)", "v.scatter_mul(tf.IndexedSlices([2.], [0]))",
                  "tf.compat.v1.arg_max(image, 0)", "tf.norm(image * 1e30, 3.)"]
         code = "\n".join(["image, v = tf.ones([3, 4, 3]), tf.Variable([1.])", "class Scaled(tf.Module):", "    @tf.Module.with_name_scope",

@@ -53,7 +53,7 @@ class EqualRuns(unittest.TestCase):
             return tape.gradient(y, x)
 
         names = []
-        tf.compat.v1  # noqa: B018
+        tf.compat.v1
         from tapedeck import tfe
         tfe.add_execution_callback(lambda op, *rest: names.append(op))
         try:
@@ -330,7 +330,8 @@ class WithRecorder(unittest.TestCase):
         values = iter([1.0, 2.0])
         with self.assertRaises(Difference) as raised:
             lockstep(lambda: tf.ones([1000]) * next(values), None, None, limit_bytes=0)
-        self.assertRegex(str(raised.exception), rf"only statistics were left; .* the window computes those of record {raised.exception.records[0]} "
+        self.assertRegex(str(raised.exception),
+                         rf"only statistics were left; .* the window computes those of record {raised.exception.records[0]} "
                                                 "again")
 
     def test_recording_may_begin_and_end_inside(self):

@@ -56,7 +56,8 @@ class Values(unittest.TestCase):
             np.testing.assert_array_equal(tf.cast(tf.constant([1, 2], dtype), tf.complex128).numpy(), [1, 2])
 
     def test_functions(self):
-        for name in ("exp", "log", "sqrt", "square", "sin", "cos", "tan", "sinh", "cosh", "tanh", "expm1", "log1p", "negative", "reciprocal"):
+        for name in ("exp", "log", "sqrt", "square", "sin", "cos", "tan", "sinh", "cosh", "tanh", "expm1", "log1p", "negative",
+                     "reciprocal"):
             for dtype, tolerance in ((np.complex128, 1e-12), (np.complex64, 1e-5)):
                 z = numbers(2, 5).astype(dtype)
                 function = getattr(tf, name, None) or getattr(tf.math, name)
@@ -72,7 +73,8 @@ class Values(unittest.TestCase):
                               (tf.pow(x, y), a ** b), (x == x, a == a), (x != y, a != b), (x + 1j, a + 1j)):
             np.testing.assert_allclose(got.numpy(), expected, rtol=1e-12)
         for action in (lambda: x < y, lambda: tf.reduce_max(x), lambda: tf.maximum(x, y), lambda: x // y, lambda: tf.sort(x),
-                       lambda: tf.nn.relu(x), lambda: tf.argmax(x), lambda: tf.math.erf(x), lambda: tf.linalg.svd(tf.constant(numbers(2, 2)))):
+                       lambda: tf.nn.relu(x), lambda: tf.argmax(x), lambda: tf.math.erf(x),
+                       lambda: tf.linalg.svd(tf.constant(numbers(2, 2)))):
             with self.assertRaises((TypeError, NotImplementedError)):
                 action()
 
@@ -141,7 +143,8 @@ class Gradients(unittest.TestCase):
 
     def test_functions_of_one_number(self):
         z = numbers(3) + 2.5
-        for name in ("exp", "log", "sqrt", "square", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sigmoid", "expm1", "log1p", "negative", "asin",
+        for name in ("exp", "log", "sqrt", "square", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sigmoid", "expm1", "log1p",
+                     "negative", "asin",
                      "acos", "atan", "asinh", "acosh", "atanh"):
             with self.subTest(name=name):
                 self.check(getattr(tf, name, None) or getattr(tf.math, name), z / 2)

@@ -333,7 +333,8 @@ class Shapes(unittest.TestCase):
             shape = tf.TensorShape(dims)
             self.assertEqual((shape, [type(extent) for extent in shape]), ((2, 3), [int, int]))
         self.assertEqual(tf.TensorShape(tf.constant(4)), (4,))
-        for dims, kind, shown in (([1.5], TypeError, "1.5"), ("ab", TypeError, "'a'"), ([[1]], TypeError, r"\[1\]"), ([2, -1], ValueError, "-1")):
+        for dims, kind, shown in (([1.5], TypeError, "1.5"), ("ab", TypeError, "'a'"), ([[1]], TypeError, r"\[1\]"),
+                                  ([2, -1], ValueError, "-1")):
             with self.assertRaisesRegex(kind, f"TensorShape: dims holds {shown}"):
                 tf.TensorShape(dims)
 

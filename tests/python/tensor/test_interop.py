@@ -61,7 +61,8 @@ class NumPy(unittest.TestCase):
             self.assertEqual(tensor.dtype, tf.float32)
             self.assertEqual(tensor.shape, array.shape)
             np.testing.assert_array_equal(tensor.numpy(), array)
-        for array, wanted in ((np.arange(5.), tf.float16), (np.arange(5), tf.complex128), (values > 3, tf.bool), (np.arange(5, dtype=">u2"), tf.int32)):
+        for array, wanted in ((np.arange(5.), tf.float16), (np.arange(5), tf.complex128), (values > 3, tf.bool),
+                              (np.arange(5, dtype=">u2"), tf.int32)):
             tensor = tf.constant(array, wanted)
             self.assertEqual(tensor.dtype, wanted)
             np.testing.assert_array_equal(tensor.numpy(), array)
@@ -81,7 +82,8 @@ class NumPy(unittest.TestCase):
         environment = dict(os.environ, PYTHONPATH=os.pathsep.join([os.environ["TAPEDECK_OTHER_NUMPY"], *sys.path]))
         del environment["TAPEDECK_OTHER_NUMPY"]
         for test in "test_interop", "test_complex", "test_strings":
-            run = subprocess.run([sys.executable, "-m", "unittest", test], env=environment, cwd=os.path.dirname(__file__), capture_output=True, text=True)
+            run = subprocess.run([sys.executable, "-m", "unittest", test], env=environment, cwd=os.path.dirname(__file__),
+                                 capture_output=True, text=True)
             self.assertEqual(run.returncode, 0, run.stderr)
 
     def test_asarray_shares_and_is_read_only(self):

@@ -35,7 +35,7 @@ class ManyAxes(unittest.TestCase):
         np.testing.assert_allclose(tensor.numpy(), array, rtol=1e-6)
 
     def test_they_come_from_numpy_and_lists_and_go_back(self):
-        for rank, array, tensor in self.each():
+        for _, array, tensor in self.each():
             self.same(tensor, array)
             self.same(tf.constant(array.tolist()), array)
             self.assertEqual(np.asarray(tensor).strides, array.strides)
@@ -127,7 +127,7 @@ class ManyAxes(unittest.TestCase):
                 np.testing.assert_allclose(tf.linalg.inv(square).numpy(), np.linalg.inv(square), rtol=1e-3)
 
     def test_gradients(self):
-        for rank, array, tensor in self.each():
+        for rank, array, _ in self.each():
             last = [1] * (rank - 1) + [2]
             functions = (
                 lambda x: tf.transpose(x) ** 2.,

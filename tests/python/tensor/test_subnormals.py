@@ -43,7 +43,10 @@ class FlushDenormal(unittest.TestCase):
         image = tf.constant(np.full((2, 20, 20, 3), 1e-40, np.float32))
         kernel = tf.constant(np.full((3, 3, 3, 4), 0.25, np.float32))
         eye = tf.eye(300)
-        results = lambda: (tf.matmul(a, eye), tf.nn.conv2d(image, kernel, [1, 1, 1, 1], "SAME"), tf.reduce_sum(a))
+
+        def results():
+            return tf.matmul(a, eye), tf.nn.conv2d(image, kernel, [1, 1, 1, 1], "SAME"), tf.reduce_sum(a)
+
         for result in results():
             self.assertTrue((result.numpy() != 0).any())
         tf.set_flush_denormal(True)

@@ -25,14 +25,18 @@ class UInt64(unittest.TestCase):
         a, b = tf.constant(large), tf.constant(small)
         with np.errstate(over="ignore"):
             for name, got, expected in (("+", a + b, large + small), ("-", a - b, large - small), ("*", a * b, large * small),
-                                        ("//", a // b, large // small), ("%", a % b, large % small), ("max", tf.maximum(a, b), np.maximum(large, small)),
-                                        ("min", tf.minimum(a, b), np.minimum(large, small)), ("&", a & b, large & small), ("|", a | b, large | small),
-                                        ("^", a ^ b, large ^ small), ("~", ~a, ~large), (">>", a >> tf.constant([3] * 6, tf.uint64), large >> np.uint64(3)),
+                                        ("//", a // b, large // small), ("%", a % b, large % small),
+                                        ("max", tf.maximum(a, b), np.maximum(large, small)),
+                                        ("min", tf.minimum(a, b), np.minimum(large, small)), ("&", a & b, large & small),
+                                        ("|", a | b, large | small),
+                                        ("^", a ^ b, large ^ small), ("~", ~a, ~large),
+                                        (">>", a >> tf.constant([3] * 6, tf.uint64), large >> np.uint64(3)),
                                         ("abs", abs(a), large), ("square", tf.square(a), large * large)):
                 with self.subTest(name=name):
                     self.assertEqual(got.dtype, tf.uint64)
                     np.testing.assert_array_equal(got.numpy(), expected)
-        for got, expected in ((a < b, large < small), (a <= b, large <= small), (a > b, large > small), (a >= b, large >= small), (a == b, large == small),
+        for got, expected in ((a < b, large < small), (a <= b, large <= small), (a > b, large > small), (a >= b, large >= small),
+                              (a == b, large == small),
                               (a != b, large != small)):
             np.testing.assert_array_equal(got.numpy(), expected)
         with self.assertRaisesRegex(ValueError, "floordiv: y holds a 0"):
@@ -58,7 +62,8 @@ class UInt64(unittest.TestCase):
         np.testing.assert_array_equal(tf.argsort(t).numpy(), np.argsort(large))
         np.testing.assert_array_equal(tf.unique(tf.concat([t, t], 0)).y.numpy(), large)
         with np.errstate(over="ignore"):
-            np.testing.assert_array_equal(tf.matmul(tf.constant(large[None]), tf.constant(small[:, None])).numpy(), [[(large * small).sum()]])
+            np.testing.assert_array_equal(tf.matmul(tf.constant(large[None]), tf.constant(small[:, None])).numpy(),
+                                          [[(large * small).sum()]])
 
     def test_what_moves_elements_moves_them(self):
         t = tf.constant(large.reshape(2, 3))

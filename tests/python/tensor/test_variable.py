@@ -38,7 +38,8 @@ class Variable(unittest.TestCase):
         for trainable, shown in ((np.array([1, 2]), r"array\(\[1, 2\]\)"), (tf.zeros([2]), "<tf.Tensor"), ("no", "'no'")):
             with self.assertRaisesRegex(TypeError, f"Variable: trainable is {shown}.*; needs True, False or None"):
                 tf.Variable(1., trainable=trainable)
-        self.assertEqual([tf.Variable(1., trainable=each).trainable for each in (None, True, np.bool_(False), 0)], [True, True, False, False])
+        self.assertEqual([tf.Variable(1., trainable=each).trainable for each in (None, True, np.bool_(False), 0)],
+                         [True, True, False, False])
 
     def test_it_is_printed_as_its_value_is(self):
         for value, text in ((tf.constant([1.5, 2.], tf.bfloat16), "shape=(2,) dtype=bfloat16, numpy=array([1.5, 2. ], dtype=bfloat16)>"),

@@ -99,7 +99,8 @@ class Rows(unittest.TestCase):
     def test_several_values_of_one_row_come_one_after_another(self):
         v = tf.Variable([1e-30, 1e30, 3.])
         self.assertEqual(tf.scatter_mul(v, [[0, 1], [0, 1]], [[1e25, 1e-25], [1e25, 1e-25]]).numpy().tolist(),
-                         [np.float32(1e-30) * np.float32(1e25) * np.float32(1e25), np.float32(1e30) * np.float32(1e-25) * np.float32(1e-25), 3])
+                         [np.float32(1e-30) * np.float32(1e25) * np.float32(1e25),
+                          np.float32(1e30) * np.float32(1e-25) * np.float32(1e-25), 3])
         tf.scatter_div(v, [1, 0, 1, 0, 1], [1e-25, 1e25, 1e-25, 1e25, 2.])
         np.testing.assert_allclose(v.numpy(), [1e-30, .5e30, 3], rtol=1e-6)
         w = tf.Variable(tf.constant([2**62, 20], tf.int64))
@@ -181,7 +182,8 @@ class Rows(unittest.TestCase):
                 (lambda: v.scatter_add(tf.IndexedSlices(tf.constant([1.]), [0])), TypeError, "dtype float32, but int32 is wanted"),
                 (lambda: tf.assign(v, tf.constant([1., 2., 3.])), TypeError, "v:0: assign: a tensor of dtype float32, but int32"),
                 (lambda: tf.scatter_add(v, [0], [1, 2]), ValueError,
-                 r"^scatter_add: the values have shape \(2,\); for indices \(1,\) and a variable \(3,\) it is \(1,\); called with ref: v:0"),
+                 r"^scatter_add: the values have shape \(2,\); for indices \(1,\) and a variable \(3,\) it is \(1,\); "
+                 "called with ref: v:0"),
                 (lambda: tf.scatter_add(v, [.5], [1]), TypeError, "^scatter_add: indices are float32; needs whole numbers"),
                 (lambda: tf.scatter_add(v, [0], [.5]), TypeError, "^scatter_add: cannot convert 0.5 to int32"),
                 (lambda: tf.scatter_min(tf.constant([1]), [0], [1]), TypeError, "^scatter_min: ref is a Tensor"),

@@ -92,8 +92,8 @@ def global_norm(t_list, name=None):
 def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
     """Shortens all tensors of a list by one factor, so that their length together is at most clip_norm.
 
-    t_list: any floating dtype, one for all, any shapes; None stays None, an IndexedSlices one of scaled rows; clip_norm: a number above 0; use_norm: their
-    length, where it is known already.
+    t_list: any floating dtype, one for all, any shapes; None stays None, an IndexedSlices one of scaled rows; clip_norm: a number
+    above 0; use_norm: their length, where it is known already.
     Returns: (list of t·clip_norm / max(norm, clip_norm), norm). Where the norm is infinite or NaN all become NaN.
     Errors: TypeError for other dtypes or what is no list.
     """

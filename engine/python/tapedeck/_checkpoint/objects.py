@@ -174,7 +174,7 @@ class Checkpoint(Trackable):
             raise NotFoundError(f"Error when restoring from checkpoint at {path_text(save_path)}: {error}. Please double-check "
                                 "that the path is correct. You may be missing the checkpoint suffix (e.g. the '-1' in "
                                 "'path/to/ckpt-1').") from None
-        self.save_counter  # made now, so that it is restored
+        _ = self.save_counter  # made now, so that it is restored
         return status
 
     def sync(self):

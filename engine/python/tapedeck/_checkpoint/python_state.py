@@ -1,4 +1,6 @@
 """Python objects in checkpoints."""
+import inspect
+
 from tapedeck._core.public import public
 from tapedeck._core.trackable import Trackable
 
@@ -46,6 +48,5 @@ class CheckpointOptions:
 
 def call_back(options, path):
     """Calls what the options want to be called."""
-    import inspect
     for function in getattr(options, "experimental_write_callbacks", None) or ():
         function(*(path,) * len(inspect.signature(function).parameters))

@@ -218,7 +218,7 @@ class _Farewell:
         self.expect_partial = False
         self._graph, self._pending = graph, pending
         if pending:
-            import logging  # when an object is deleted, imports may be over
+            import logging  # 5 ms, which few restorations need; not in __del__, when imports may be over
             self._warn = logging.getLogger("tapedeck").warning
 
     def __del__(self):

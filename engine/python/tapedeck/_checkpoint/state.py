@@ -132,7 +132,7 @@ def get_checkpoint_state(checkpoint_dir, latest_filename=None):
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        import logging
+        import logging  # 5 ms, which only a warning needs
         logging.getLogger("tapedeck").warning("%s: %s: checkpoint ignored", place, error)
         return None
     if not found.model_checkpoint_path:
@@ -149,7 +149,7 @@ def latest_checkpoint(checkpoint_dir, latest_filename=None):
     if found is not None and found.model_checkpoint_path:
         if checkpoint_exists(found.model_checkpoint_path):
             return found.model_checkpoint_path
-        import logging
+        import logging  # 5 ms, which only a warning needs
         logging.getLogger("tapedeck").warning("Couldn't match files for checkpoint %s", found.model_checkpoint_path)
     return None
 

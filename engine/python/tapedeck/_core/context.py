@@ -29,8 +29,8 @@ def enable_eager_execution(config=None, device_policy=None, execution_mode=None)
 @public("disable_eager_execution")
 def disable_eager_execution():
     """Refuses: FailedPreconditionError. Graphs, which a program would build from here on, are not in Tapedeck."""
-    raise _engine.FailedPreconditionError("disable_eager_execution: Tapedeck is always eager: ops run as soon as Python reaches them, and there "
-                                          "are no graphs, placeholders or sessions")
+    raise _engine.FailedPreconditionError("disable_eager_execution: Tapedeck is always eager: ops run as soon as Python reaches them, "
+                                          "and there are no graphs, placeholders or sessions")
 
 
 @public("add_check_numerics_ops")

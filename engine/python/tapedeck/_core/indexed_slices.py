@@ -5,6 +5,7 @@ import numbers
 from tapedeck import _engine
 from tapedeck._core import nest, shapes
 from tapedeck._core.public import public
+from tapedeck._core.refusals import shown
 
 
 @public("IndexedSlices")
@@ -53,6 +54,10 @@ class IndexedSlices:
     def device(self):
         """Where the rows are."""
         return self._values.device
+
+    def _shown_in_errors(self):
+        """What errors show of it."""
+        return f"IndexedSlices(values: {shown(self._values)}, indices: {shown(self._indices)})"
 
     def _whole_tensor(self):
         """What ops take in its place."""

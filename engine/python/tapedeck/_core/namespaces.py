@@ -5,8 +5,6 @@ import types
 from tapedeck import _engine
 from tapedeck._core import missing, public
 
-_public = {}  # every public namespace, by its path under `tf.`
-
 
 def _home(root):
     """Says of every op's function where it is found: pickle asks, and profilers show it. Those that a Python function hides, or
@@ -56,8 +54,8 @@ def _submodule(path):
 def _namespace(path):
     """The namespace of that path, among the public ones from now on."""
     module = _submodule(path)
-    if path not in _public:
-        _public[path] = module
+    if path not in public.NAMESPACES:
+        public.NAMESPACES[path] = module
         module.__all__ = []
         if path:
             parent, _, name = path.rpartition(".")
@@ -99,4 +97,4 @@ def install():
 
 def public_modules():
     """The package and its public namespaces: those that a user reaches from `tf`."""
-    return list(_public.values())
+    return list(public.NAMESPACES.values())

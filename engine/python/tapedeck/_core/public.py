@@ -13,6 +13,7 @@ from tapedeck._core.refusals import naming
 
 NAMES = {}  # the names under `tf.`, and what each names
 LATER = {}  # names of what comes at first use, and the module that defines it
+NAMESPACES = {}  # every public namespace's module, by its path under `tf.`; namespaces.py fills it
 _listeners = []
 
 

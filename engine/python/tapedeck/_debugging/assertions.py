@@ -1,5 +1,9 @@
 """tf.debugging: checks that raise InvalidArgumentError (a ValueError) where they fail, and return None where they hold; and
 lockstep, which compares two runs."""
+import linecache
+import os
+import sys
+
 import numpy as np
 
 from tapedeck import _engine
@@ -313,7 +317,7 @@ def verify_tensor_all_finite(t=None, msg=None, name=None, x=None, message=None):
 
 
 @public("debugging.Assert", "Assert", in_errors=True)
-def Assert(condition, data, summarize=None, name=None):  # noqa: N802  (TensorFlow's name)
+def Assert(condition, data, summarize=None, name=None):
     """condition holds; data is what the error shows."""
     if not array(condition, "condition", bool).all():
         most = 3 if summarize is None else integer(summarize, "summarize")
@@ -368,10 +372,6 @@ def save_trace(path):
     Errors: ValueError where nothing records, OSError with path and cause where it cannot be written; an older file of that path
     stays as it was.
     """
-    import linecache
-    import os
-    import sys
-
     debug = _engine.debug
     cells = {debug.cell_of(name): "".join(entry[2]) for name, entry in list(linecache.cache.items()) if len(entry) == 4}
     cells.pop("", None)

@@ -5,6 +5,7 @@ from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import public
+from tapedeck._math.reductions import norm as norm_of
 
 
 def _lower_and_upper(name, lower_upper, perm):
@@ -93,6 +94,5 @@ def normalize(tensor, ord="euclidean", axis=None, name=None):
     Returns: two tensors of the dtype of tensor, of its shape and of the norm's.
     Errors: as those of tf.norm.
     """
-    from tapedeck._math.reductions import norm as norm_of
     norm = norm_of(tensor, ord, axis, keepdims=True)
     return op("divide")(tensor, norm), norm

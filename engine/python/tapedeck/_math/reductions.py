@@ -2,7 +2,6 @@
 
 import numpy as np
 
-import tapedeck
 from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
 from tapedeck._core.arguments import flag, integers, number
@@ -117,7 +116,7 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims
     and of an element 0 for p below 1.
     Errors: InvalidArgumentError for another ord and for axes out of range or named twice; TypeError for another dtype.
     """
-    x = tapedeck.convert_to_tensor(tensor)
+    x = _engine.convert_to_tensor(tensor)
     ord = ord if isinstance(ord, (str, int)) else number(ord, "ord")
     keep = flag(_one_of("norm", keepdims=keepdims, keep_dims=keep_dims), "keepdims")
     if isinstance(axis, (list, tuple)):

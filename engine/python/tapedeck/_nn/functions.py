@@ -226,7 +226,8 @@ def layer_normalization(x, scale=None, offset=None, axis=-1, epsilon=1e-3, name=
 
 @public("nn.moments", in_errors=True, row="moments")
 def moments(x, axes, shift=None, keepdims=False, name=None, keep_dims=None):
-    """(mean, variance) along axes. shift does nothing, as in TensorFlow; keep_dims is TensorFlow 1's name of keepdims, where it has `name`."""
+    """(mean, variance) along axes. shift does nothing, as in TensorFlow; keep_dims is TensorFlow 1's name of keepdims, where it has
+    `name`."""
     return _op("moments")(x, axes, _keeps(keepdims, keep_dims))
 
 
@@ -290,8 +291,8 @@ def weighted_moments(x, axes, frequency_weights, keepdims=False, name=None, keep
 
 @public("nn.in_top_k", "math.in_top_k", in_errors=True, row="in_top_k")
 def in_top_k(targets, predictions, k, name=None):
-    """Whether the right class is among the k best of its row. TensorFlow 1 has predictions and targets the other way round: they are told apart
-    by their number of axes."""
+    """Whether the right class is among the k best of its row. TensorFlow 1 has predictions and targets the other way round: they
+    are told apart by their number of axes."""
     predictions, targets = _engine.convert_to_tensor(predictions), _engine.convert_to_tensor(targets)
     if len(predictions.shape) == 1 and len(targets.shape) == 2:
         predictions, targets = targets, predictions

@@ -63,8 +63,8 @@ def conv2d(input, filters=None, strides=None, padding=None, data_format="NHWC", 
            use_cudnn_on_gpu=None):
     """Slides filters over images.
 
-    filters: `filter` in TensorFlow 1; padding: 'SAME', 'VALID' in letters of either case, or pairs (before, after) for each of the four axes: the op's explicit_paddings. None for
-    strides, dilations or data_format is the op's default.
+    filters: `filter` in TensorFlow 1; padding: 'SAME', 'VALID' in letters of either case, or pairs (before, after) for each of the
+    four axes: the op's explicit_paddings. None for strides, dilations or data_format is the op's default.
     """
     return _op("conv2d")(input, _either("conv2d", "filters", filters, "filter", filter),
                          **_sliding("conv2d", strides, padding, data_format, dilations))
@@ -115,7 +115,8 @@ def depthwise_conv2d(input, filter=None, strides=None, padding=None, data_format
         input, filter, **_sliding("depthwise_conv2d", strides, padding, data_format, rate if dilations is None else dilations))
 
 
-@public("nn.depthwise_conv2d_backprop_input", "nn.depthwise_conv2d_native_backprop_input", in_errors=True, row="depthwise_conv2d_native_backprop_input")
+@public("nn.depthwise_conv2d_backprop_input", "nn.depthwise_conv2d_native_backprop_input", in_errors=True,
+        row="depthwise_conv2d_native_backprop_input")
 def depthwise_conv2d_backprop_input(input_sizes, filter, out_backprop, strides, padding, data_format="NHWC", dilations=None,
                                     name=None):
     """The gradient of depthwise_conv2d with respect to its input. strides, padding, data_format and dilations are taken as in conv2d."""
@@ -124,7 +125,8 @@ def depthwise_conv2d_backprop_input(input_sizes, filter, out_backprop, strides, 
         **_sliding("depthwise_conv2d_backprop_input", strides, padding, data_format, dilations))
 
 
-@public("nn.depthwise_conv2d_backprop_filter", "nn.depthwise_conv2d_native_backprop_filter", in_errors=True, row="depthwise_conv2d_native_backprop_filter")
+@public("nn.depthwise_conv2d_backprop_filter", "nn.depthwise_conv2d_native_backprop_filter", in_errors=True,
+        row="depthwise_conv2d_native_backprop_filter")
 def depthwise_conv2d_backprop_filter(input, filter_sizes, out_backprop, strides, padding, data_format="NHWC", dilations=None,
                                      name=None):
     """The gradient of depthwise_conv2d with respect to its filter. strides, padding, data_format and dilations are taken as in conv2d."""
@@ -237,8 +239,8 @@ def convolution(input, filters=None, strides=None, padding="VALID", data_format=
 
 @public("nn.conv_transpose", in_errors=True)
 def conv_transpose(input, filters, output_shape, strides, padding="SAME", data_format=None, dilations=None, name=None):
-    """conv1d_transpose, conv2d_transpose or conv3d_transpose, by the number of the input's axes: the arguments, the result and the errors are
-    theirs.
+    """conv1d_transpose, conv2d_transpose or conv3d_transpose, by the number of the input's axes: the arguments, the result and the
+    errors are theirs.
 
     Returns: the dtype of input, output_shape.
     Errors: InvalidArgumentError for an input of other than three to five axes.

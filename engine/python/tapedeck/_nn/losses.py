@@ -28,7 +28,8 @@ def relu_layer(x, weights, biases, name=None):
     return op("relu")(xw_plus_b(x, weights, biases))
 
 
-@public("nn.softmax_cross_entropy_with_logits", "nn.softmax_cross_entropy_with_logits_v2", in_errors=True, row="softmax_cross_entropy_with_logits")
+@public("nn.softmax_cross_entropy_with_logits", "nn.softmax_cross_entropy_with_logits_v2", in_errors=True,
+        row="softmax_cross_entropy_with_logits")
 def softmax_cross_entropy_with_logits(labels=None, logits=None, axis=-1, name=None, *, dim=None):
     """The cross entropy of classes' probabilities. labels are cast to the dtype of logits; dim is TensorFlow 1's name of axis."""
     if labels is None or logits is None:

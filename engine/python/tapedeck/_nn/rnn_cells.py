@@ -6,6 +6,7 @@ from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck._nn import functions as nn
+from tapedeck._variables.scopes import variable_scope
 from tapedeck.keras import activations as _activations
 from tapedeck.layers.base import Layer
 
@@ -388,7 +389,6 @@ class MultiRNNCell(RNNCell):
         return tuple(cell.zero_state(batch_size, dtype) for cell in self._cells)
 
     def call(self, inputs, state):
-        from tapedeck._variables.scopes import variable_scope
         if self._state_is_tuple:
             if not isinstance(state, (list, tuple)) or len(state) != len(self._cells):
                 raise ValueError(f"Expected state to be a tuple of length {len(self._cells)}, but received: {state}")

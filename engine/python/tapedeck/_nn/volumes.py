@@ -1,7 +1,6 @@
 """Convolutions and pooling of volumes, made of those of images: the depth's windows become channels, or a second pass."""
 import math
 
-import numpy as np
 
 from tapedeck import _engine
 from tapedeck._core.arguments import integers
@@ -80,8 +79,8 @@ def _arguments(op, input, filters, filter, strides, dilations, padding, data_for
     volumes = _volumes(op, input, data_format)
     filters = _engine.convert_to_tensor(_either(op, "filters", filters, "filter", filter), None, volumes.dtype)
     if filters.ndim != 5 or filters.shape[0] == 0:
-        raise _engine.InvalidArgumentError(f"{op}: filters has shape {tuple(filters.shape)}; needs (depth, height, width, channels, outputs), "
-                                           "a depth of at least 1")
+        raise _engine.InvalidArgumentError(f"{op}: filters has shape {tuple(filters.shape)}; needs (depth, height, width, "
+                                           "channels, outputs), a depth of at least 1")
     return (volumes, filters, _spatial(op, "strides", strides, data_format), _spatial(op, "dilations", dilations, data_format),
             _padding(op, padding))
 
@@ -101,7 +100,8 @@ def conv3d(input, filters=None, strides=None, padding=None, data_format="NDHWC",
                                                                data_format)
     batch, depth, height, width, channels = volumes.shape
     if filters.shape[3] != channels:
-        raise _engine.InvalidArgumentError(f"conv3d: input has {channels} channels, filters {tuple(filters.shape)} are for {filters.shape[3]}")
+        raise _engine.InvalidArgumentError(f"conv3d: input has {channels} channels, filters {tuple(filters.shape)} are for "
+                                           f"{filters.shape[3]}")
     kernel = filters.shape[0]
     count, before, after = _depth_windows("conv3d", depth, kernel, strides[0], dilations[0], padding)
     if before or after:

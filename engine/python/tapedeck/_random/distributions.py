@@ -39,8 +39,8 @@ def _between(draw, shape, first, second, dtype, seed, with_range):
 
 @public("random.uniform", "random_uniform", in_errors=True, row="random_uniform")
 def uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=None):
-    """Random numbers, uniform on [minval, maxval). The limits may, of a floating dtype, be tensors that broadcast to shape, with respect to which
-    the result is then differentiable."""
+    """Random numbers, uniform on [minval, maxval). The limits may, of a floating dtype, be tensors that broadcast to shape, with
+    respect to which the result is then differentiable."""
     dtype = dtypes.as_dtype(dtype)
     if _is_number(minval) and _is_number(maxval):
         return _op("random_uniform")(shape, minval, maxval, dtype, seed)
@@ -52,8 +52,8 @@ def uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=
 
 @public("random.normal", "random_normal", in_errors=True, row="random_normal")
 def normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None):
-    """Random numbers of the normal distribution. mean and stddev may be tensors that broadcast to shape, with respect to which the result is
-    then differentiable."""
+    """Random numbers of the normal distribution. mean and stddev may be tensors that broadcast to shape, with respect to which the
+    result is then differentiable."""
     if _is_number(mean) and _is_number(stddev):
         return _op("random_normal")(shape, mean, stddev, dtype, seed)
     return _between("random_normal", shape, mean, stddev, dtype, seed, False)

@@ -8,31 +8,18 @@ import sys
 import time
 
 import zmq
+from ipykernel import kernelapp
+from ipykernel.ipkernel import IPythonKernel
+from traitlets import Dict
 
-# The kernelspec offers no debugger of Python's, and importing it takes a quarter of the start. Cells may import it.
-sys.modules.setdefault("debugpy", None)
-from ipykernel import kernelapp  # noqa: E402
-from ipykernel.ipkernel import IPythonKernel  # noqa: E402
-if sys.modules["debugpy"] is None:
-    del sys.modules["debugpy"]
-
-from traitlets import Dict  # noqa: E402
-
-from tapedeck._session import attachable, completion, endpoint as session_endpoint  # noqa: E402
-from tapedeck._session.cells import CellWatch  # noqa: E402
-from tapedeck._session.pipe import PrivateIOPubThread  # noqa: E402
+from tapedeck._engine import debug
+from tapedeck._session import as_tensorflow, attachable, completion, endpoint as session_endpoint
+from tapedeck._session.cells import CellWatch
+from tapedeck._session.pipe import PrivateIOPubThread
+from tapedeck.summary import curves
 
 
 CONNECTED_WITHIN = 10  # seconds
-
-
-def debug_module():
-    """The engine's debug server; None where the engine is built without it: cells run all the same."""
-    try:
-        from tapedeck._engine import debug
-    except ImportError:
-        return None
-    return debug
 
 
 def _says_nothing_of_debugpy(record):
@@ -89,7 +76,6 @@ class SessionApp(kernelapp.IPKernelApp):
     def _know_program(self, path):
         """Cells of a program's file run as in the program; those of a notebook find Tapedeck under TensorFlow's name where TensorFlow
         itself is not installed."""
-        from tapedeck._session import as_tensorflow
         as_tensorflow.install(first=bool(path))
         if path:
             sys.argv = [path]
@@ -116,10 +102,6 @@ class SessionApp(kernelapp.IPKernelApp):
             names = {name.strip() for name in formats.split(",") if name.strip()}
             self.shell.config.InlineBackend.figure_formats = names
         self._know_program(os.environ.get("TAPEDECK_PROGRAM"))
-        debug = debug_module()
-        if debug is None:
-            self.kernel.tapedeck = {"error": "the engine is built without it"}
-            return
         attachable.stop()  # the session has a server of its own
         try:
             endpoint = session_endpoint.prepare(self.abs_connection_file)
@@ -130,5 +112,4 @@ class SessionApp(kernelapp.IPKernelApp):
             return
         debug.end_with_gpu(self._crash_output.fileno())
         self.kernel.tapedeck = {"debug": True}
-        from tapedeck.summary import curves
         CellWatch(self.shell, debug, curves.take_written).attach()

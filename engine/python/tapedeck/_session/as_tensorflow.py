@@ -9,6 +9,9 @@ import importlib.machinery
 import sys
 import types
 
+from tapedeck._session import program
+from tapedeck.compat import v1_behavior
+
 # Modules of TensorFlow that programs import by name, where Tapedeck keeps their contents elsewhere.
 _ELSEWHERE = {
     "compat.v1": "", "compat.v2": "",
@@ -87,7 +90,6 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             self._tell_version(sys.modules["tapedeck"].version.VERSION)
         if name == "tensorflow.contrib.eager":
             self._tell_version("1.5.0")
-            from tapedeck.compat import v1_behavior
             v1_behavior()
 
 
@@ -136,7 +138,5 @@ def uninstall():
 
 def run(path, arguments):
     """Runs the program in the file as `python3 path arguments` would, with `import tensorflow` giving Tapedeck."""
-    from tapedeck._session import program
-
     install()
     program.run(path, arguments)

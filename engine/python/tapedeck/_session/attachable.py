@@ -14,6 +14,7 @@ import shutil
 import sys
 import time
 
+from tapedeck._engine import debug
 from tapedeck._session import endpoint as session_endpoint
 
 SWITCH = "TAPEDECK_DEBUG"
@@ -32,7 +33,6 @@ class Entry:
 
     def write(self, file, arguments):
         """`file`: of the program's code; empty where it has none (python3 -c)."""
-        from tapedeck._engine import debug
         contents = {
             "pid": self.process,
             "started_ticks": started_ticks(self.process),
@@ -60,13 +60,12 @@ def start():
         return
     folder = None
     try:
-        from tapedeck._engine import debug
         remove_stale()
         folder = _new_folder()
         entry = Entry(folder)
         debug.start(entry.endpoint, entry.key.encode(), while_attended=True)
         _entry = entry
-        from tapedeck._session.frames import session
+        from tapedeck._session.frames import session  # 14 ms, which only a program that can be attached to needs
         session.files_are_cells = True
         entry.write(*_program())
     except (ImportError, OSError, RuntimeError, ValueError) as error:
@@ -84,7 +83,6 @@ def stop():
     entry, _entry = _entry, None
     if entry is None or entry.process != os.getpid():
         return
-    from tapedeck._engine import debug
     shutil.rmtree(entry.folder, ignore_errors=True)
     debug.stop()
 

@@ -8,7 +8,7 @@ of it, of which reading raises; IPython takes that for "nothing to complete" fro
 def forgive_damaged_files():
     """A file that can't be read is parsed again, which writes it anew."""
     try:
-        from parso import grammar
+        from parso import grammar  # may be missing: IPython completes without it too
         load = grammar.load_module
     except (ImportError, AttributeError):  # another completer, or a parser that is put together in another way
         return

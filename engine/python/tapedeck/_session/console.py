@@ -100,7 +100,7 @@ def result_of(name, value):
 def displayed(value):
     """As a cell shows it."""
     try:
-        from IPython.lib.pretty import pretty
+        from IPython.lib.pretty import pretty  # IPython may be missing: programs run without it
     except ImportError:
         pretty = repr
     text = pretty(value) if type(value) is not str or len(value) < MOST_PRINTED else bounded_repr(value)

@@ -23,7 +23,7 @@ def kernelspec(interpreter, modules):
 
 def install(prefix=None):
     """Writes the kernelspec for this interpreter and package; returns its folder."""
-    from jupyter_client.kernelspec import KernelSpecManager
+    from jupyter_client.kernelspec import KernelSpecManager  # 0.1 s, which only an installation needs
     modules = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "kernel.json")

@@ -20,8 +20,8 @@ _ENDS = (int, float, complex, bool, str, bytes, bytearray, type(None), type, typ
 
 class _Walk:
     def __init__(self, tensors, tapes):
-        self.tensors = {number: 0 for number in tensors}  # how many paths there are
-        self.tapes = {number: 0 for number in tapes}
+        self.tensors = dict.fromkeys(tensors, 0)  # how many paths there are
+        self.tapes = dict.fromkeys(tapes, 0)
         self.found = []
         self.seen = set()
         self.queue = deque()  # (value, path, root name, items of the root, depth)

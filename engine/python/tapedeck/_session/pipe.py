@@ -30,7 +30,7 @@ class PrivateIOPubThread(IOPubThread):
             self._forks_endpoint = session_endpoint.socket_in(self._folder, SOCKET)
             pipe_in.bind(self._forks_endpoint)
         except (OSError, zmq.ZMQError) as error:
-            warnings.warn(f"What forked processes print will not be shown: {error}")
+            warnings.warn(f"What forked processes print will not be shown: {error}", stacklevel=1)
             self._pipe_flag = False
             pipe_in.close()
             return

@@ -1,14 +1,15 @@
 """Runs a program as `python3 FILE.py` would, where it is wanted with the recorder on."""
 import os
+import runpy
 import sys
+
+from tapedeck import _engine
+from tapedeck._debugging import assertions as debugging
+from tapedeck._session import attachable
 
 
 def run(path, arguments):
     """Runs the program in the file with these arguments, as the module __main__."""
-    import runpy
-
-    from tapedeck._session import attachable
-
     if not os.path.isfile(path):
         sys.exit(f"There is no file {path}.")
     sys.argv = [path, *arguments]
@@ -29,7 +30,6 @@ def run_traced(trace, program):
                else f"nothing can be written in {folder}")
         print(f"The trace cannot be saved as {trace}: {why}. The program was not run.", file=sys.stderr)
         return 2
-    from tapedeck import _engine
     if _engine.debug.attached():
         _engine.debug.keep_recording()  # whoever attaches and detaches meanwhile
     else:
@@ -44,8 +44,6 @@ def run_traced(trace, program):
 
 
 def _save(trace):
-    from tapedeck import _engine
-    from tapedeck._debugging import assertions as debugging
     if not _engine.debug.attached():
         print(f"The trace cannot be saved as {trace}: the program has ended the recording.", file=sys.stderr)
         return

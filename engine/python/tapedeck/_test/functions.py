@@ -1,5 +1,6 @@
 """tf.test: a function's gradients checked against differences, and questions about the machine."""
 import math
+import tempfile
 
 import numpy as np
 
@@ -7,6 +8,7 @@ from tapedeck import _engine
 from tapedeck._core.composites import require_callable
 from tapedeck._core.public import public
 from tapedeck._gradients.tape import GradientTape
+from tapedeck.config import experimental
 
 
 def _of_tape(f, x):
@@ -96,7 +98,6 @@ def compute_gradient(f, x, delta=None):
 @public("test.is_gpu_available")
 def is_gpu_available(cuda_only=False, min_cuda_compute_capability=None):
     """Whether this build can use a GPU of this machine, of this compute capability at least: (7, 0)."""
-    from tapedeck.config import experimental
     if min_cuda_compute_capability is None:
         return _engine.gpu_count() > 0
     wanted = tuple(min_cuda_compute_capability)
@@ -120,7 +121,6 @@ def is_built_with_cuda():
 def get_temp_dir():
     """A folder for the files of the program's tests; it goes when the program ends."""
     if not _folders:
-        import tempfile
         _folders.append(tempfile.TemporaryDirectory())
     return _folders[0].name
 

@@ -3,9 +3,12 @@ import os
 import weakref
 
 from tapedeck import _engine
+from tapedeck._checkpoint.reader import list_variables, load_checkpoint
+from tapedeck._checkpoint.saver import Saver
 from tapedeck._core.public import public
 from tapedeck._tfe.network import Network
 from tapedeck.layers.base import Layer
+from tapedeck.train.steps import get_global_step
 
 
 def _conflict(network, variables, mapped):
@@ -48,8 +51,6 @@ def save_network_checkpoint(network, save_path, global_step=None, map_func=None)
     Returns: what restore_network_checkpoint takes.
     Errors: ValueError before the network was first called, and where two variables get one name.
     """
-    from tapedeck._checkpoint.saver import Saver
-    from tapedeck.train.steps import get_global_step
     if not network.built:
         raise ValueError("Attempt to save the Network before it was first called. This means variables have not yet been created, "
                          "so there is nothing to save.")
@@ -143,8 +144,6 @@ def restore_network_checkpoint(network, save_path, map_func=None):
     Errors: ValueError where there is no checkpoint, and where two variables get one name; NotFoundError for a variable that is not
     in it; InvalidArgumentError for another shape.
     """
-    from tapedeck._checkpoint.reader import list_variables, load_checkpoint
-    from tapedeck._checkpoint.saver import Saver
     network._finalize_name(None)
     network._set_scope()
     save_path = _place(network, save_path)

@@ -117,8 +117,8 @@ def _change_rows(variable, kind, indices, values):
     if values.ndim == 0:
         values = op("broadcast_to")(values, wanted)
     elif values.shape != wanted:
-        raise _engine.InvalidArgumentError(f"the values have shape {tuple(values.shape)}; for indices {tuple(indices.shape)} and a variable "
-                         f"{tuple(variable.shape)} it is {tuple(wanted)}")
+        raise _engine.InvalidArgumentError(f"the values have shape {tuple(values.shape)}; for indices {tuple(indices.shape)} and a "
+                                           f"variable {tuple(variable.shape)} it is {tuple(wanted)}")
     change = _ROWS[kind][1]
     _engine._update_variable(variable, lambda value: change(value, indices, values))
     return variable
@@ -136,7 +136,8 @@ def _change_batches(variable, indices, values):
         raise _engine.InvalidArgumentError("indices is a scalar; it needs the batches' axes and one of rows")
     batches = tuple(indices.shape[:-1])
     if tuple(variable.shape[:len(batches)]) != batches or variable.ndim <= len(batches):
-        raise _engine.InvalidArgumentError(f"indices {tuple(indices.shape)} must begin with the batches of the variable, {tuple(variable.shape)}")
+        raise _engine.InvalidArgumentError(f"indices {tuple(indices.shape)} must begin with the batches of the variable, "
+                                           f"{tuple(variable.shape)}")
     own = [tensor(axis) for axis in np.indices(tuple(indices.shape), np.int64)[:-1]]  # batches may be more than indices' dtype has
     return _change_places(variable, "update", op("stack")([*own, op("cast")(indices, "int64")], -1), values)
 
@@ -276,7 +277,8 @@ for _kind in _PLACES:
 _engine._add_variable_methods(
     {"initializer": property(lambda self: None, doc="None: in TensorFlow's graphs the op that sets the variable.")})
 _engine._add_variable_methods({method.__name__: naming(method) for method in (
-    *map(_row_method, _ROWS), *map(_place_method, _PLACES), _batch_scatter_update, _named(_sparse_read, "sparse_read", _sparse_read.__doc__),
+    *map(_row_method, _ROWS), *map(_place_method, _PLACES), _batch_scatter_update,
+    _named(_sparse_read, "sparse_read", _sparse_read.__doc__),
     _named(_gather_nd, "gather_nd", _gather_nd.__doc__), _named(_load, "load", _load.__doc__),
     _named(_initialized_value, "initialized_value", _initialized_value.__doc__),
     _named(_count_up_to, "count_up_to", _count_up_to.__doc__))})

@@ -4,7 +4,7 @@ import collections
 from tapedeck import _engine
 from tapedeck._core import context
 from tapedeck._core.public import public
-from tapedeck.config import experimental, threading
+from tapedeck.config import experimental, threading  # noqa: F401
 
 
 @public("config.set_num_threads")

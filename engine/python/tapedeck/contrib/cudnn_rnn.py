@@ -6,7 +6,7 @@ from tapedeck import _initializers
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._nn.functions import dropout as _dropout
-from tapedeck.keras import layers as _keras
+from tapedeck.keras.layers.recurrent import GRU as _GRU, LSTM as _LSTM, SimpleRNN as _SimpleRNN
 from tapedeck.layers.base import Layer as _Layer
 
 CUDNN_RNN_UNIDIRECTION = public("contrib.cudnn_rnn.CUDNN_RNN_UNIDIRECTION")("unidirectional")
@@ -77,14 +77,14 @@ class _CudnnRNN(_Layer):
 class CudnnLSTM(_CudnnRNN):
     __doc__ = "Layers of long short-term memory: tf.keras.layers.LSTM, whose states are h and c." + _DOC.format(states="h and c")
 
-    _state_names, _make_part = ("h", "c"), staticmethod(_keras.LSTM)
+    _state_names, _make_part = ("h", "c"), staticmethod(_LSTM)
 
 
 @public("contrib.cudnn_rnn.CudnnGRU")
 class CudnnGRU(_CudnnRNN):
     __doc__ = "Layers of gated recurrent units: tf.keras.layers.GRU." + _DOC.format(states="h")
 
-    _make_part = staticmethod(_keras.GRU)
+    _make_part = staticmethod(_GRU)
 
 
 @public("contrib.cudnn_rnn.CudnnRNNTanh")
@@ -93,7 +93,7 @@ class CudnnRNNTanh(_CudnnRNN):
 
     @staticmethod
     def _make_part(units, **arguments):
-        return _keras.SimpleRNN(units, "tanh", **arguments)
+        return _SimpleRNN(units, "tanh", **arguments)
 
 
 @public("contrib.cudnn_rnn.CudnnRNNRelu")
@@ -102,4 +102,4 @@ class CudnnRNNRelu(_CudnnRNN):
 
     @staticmethod
     def _make_part(units, **arguments):
-        return _keras.SimpleRNN(units, "relu", **arguments)
+        return _SimpleRNN(units, "relu", **arguments)

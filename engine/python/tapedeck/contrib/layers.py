@@ -4,14 +4,15 @@ import math
 import numbers
 
 from tapedeck import _engine, _initializers as initializers
-from tapedeck import layers as _layers
 from tapedeck._core import dtypes
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import public
+from tapedeck._graph.collections import get_collection, GraphKeys
 from tapedeck._linalg import functions as linalg
 from tapedeck._nn import functions as _nn
 from tapedeck._variables.scopes import variable_scope
 from tapedeck.contrib.framework import add_arg_scope, model_variable
+from tapedeck.layers.normalization import BatchNormalization
 
 # ---- initializers ----
 
@@ -100,7 +101,6 @@ def sum_regularizer(regularizer_list, scope=None):
 def apply_regularization(regularizer, weights_list=None):
     """The sum of what the regularizer gives for each of the weights: a scalar. None for weights: those in the collection
     'weights'."""
-    from tapedeck._graph.collections import get_collection, GraphKeys
     weights_list = get_collection(GraphKeys.WEIGHTS) if weights_list is None else weights_list
     if not weights_list:
         raise ValueError("No weights to regularize.")
@@ -225,7 +225,7 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
     names = {"beta": "beta_initializer", "gamma": "gamma_initializer", "moving_mean": "moving_mean_initializer",
              "moving_variance": "moving_variance_initializer"}
     with variable_scope(scope, "BatchNorm", reuse=reuse) as opened:
-        layer = _layers.BatchNormalization(
+        layer = BatchNormalization(
             axis=-1 if data_format == "NHWC" else 1, momentum=decay, epsilon=epsilon, center=center, scale=scale,
             trainable=trainable, _scope=opened, name=opened.name, **{names[name]: value for name, value in given.items()})
         outputs = layer(inputs, training=is_training)

@@ -6,6 +6,7 @@ from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._nn.rnn_cells import LSTMStateTuple
 from tapedeck._nn.rnn_loops import bidirectional_dynamic_rnn as _bidirectional
+from tapedeck._variables.scopes import variable_scope
 from tapedeck.layers.base import Layer as _Layer
 
 
@@ -72,7 +73,6 @@ def stack_bidirectional_dynamic_rnn(cells_fw, cells_bw, inputs, initial_states_f
 
     Returns: (outputs, states of cells_fw, states of cells_bw). Errors: ValueError where the lists of cells are empty or differ in length.
     """
-    from tapedeck._variables.scopes import variable_scope
     cells_fw, cells_bw = sequence(cells_fw, "cells_fw"), sequence(cells_bw, "cells_bw")
     if not cells_fw or len(cells_fw) != len(cells_bw):
         raise _engine.InvalidArgumentError(f"stack_bidirectional_dynamic_rnn: {len(cells_fw)} forward and {len(cells_bw)} backward "

@@ -1,16 +1,16 @@
-"""Stages of several elements or data sets, made of the engine's."""
+"""Stages of several elements or data sets, made of the engine's. Each function is given the data sets and returns what dataset.py
+makes another one of: (stage, spec), or (stage, spec, form)."""
 import itertools
 
 import numpy as np
 
 from tapedeck import _engine
+from tapedeck._core import dtypes
 from tapedeck._core.shapes import TensorShape
 from tapedeck.data import structure as _structure
 from tapedeck.data.arguments import number
-from tapedeck.data.dataset import chosen, DatasetV2
-from tapedeck.data.element_specs import batched
+from tapedeck.data.element_specs import batched, either
 from tapedeck.data.functions import ScalarFunction
-from tapedeck.data.generators import leaf_generator
 from tapedeck.data.iterators import packing
 from tapedeck.data.specs import TensorSpec
 
@@ -24,7 +24,7 @@ def scanned(dataset, initial_state, scan_func):
     def call(leaves):
         pack_state = _structure.packer(state)
         if "pack" not in known:
-            known["pack"] = packing(dataset._form())
+            known["pack"] = packing(dataset)
         result = scan_func(pack_state(leaves[:count]), known["pack"](leaves[count:]))
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise TypeError(f"scan: scan_func returned {result!r}; needs (new state, output)")
@@ -42,7 +42,7 @@ def scanned(dataset, initial_state, scan_func):
             call(_structure.flatten(state) + leaves)
         return known["spec"]
 
-    return DatasetV2(dataset._stage.scan(_structure.flatten(state), call), spec)
+    return dataset._stage.scan(_structure.flatten(state), call), spec
 
 
 def rebatched(dataset, sizes, drop_remainder):
@@ -58,7 +58,7 @@ def rebatched(dataset, sizes, drop_remainder):
                 return
             yield [_engine.op_function("stack")(list(leaves)) for leaves in zip(*found)]
 
-    return leaf_generator(run, lambda: batched(rows.element_spec, None))
+    return _engine.data_from_generator(run), lambda: batched(rows.element_spec, None)
 
 
 def _padded_shape(shape):
@@ -85,7 +85,7 @@ def padded(dataset, size, padded_shapes, padding_values, drop_remainder):
         rows = size if drop_remainder else None
         return _structure.pack(known, iter([_padded_spec(each, shape, rows) for each, shape in zip(specs, shapes)]))
 
-    return DatasetV2(dataset._stage.padded_batch(size, shapes, values, drop_remainder), spec)
+    return dataset._stage.padded_batch(size, shapes, values, drop_remainder), spec
 
 
 def _padded_spec(spec, shape, rows):
@@ -94,26 +94,51 @@ def _padded_spec(spec, shape, rows):
     return TensorSpec(None if spec.shape is None else [rows] + [None] * len(spec.shape), spec.dtype)
 
 
-def sampled(datasets, weights, seed, stop_on_empty, rerandomize):
-    """sample_from_datasets."""
-    datasets = list(datasets)
+def first_form(datasets):
+    """The form of the elements of one of them: of the first that has one."""
+    for each in datasets[:-1]:
+        try:
+            return each._form()
+        except Exception:  # an empty one's function, say, which minds what it is called with for its form
+            continue
+    return datasets[-1]._form()
+
+
+def chosen(datasets, choice_dataset, stop_on_empty):
+    """Dataset.choose_from_datasets."""
+    for each in (*datasets, choice_dataset):
+        _structure.require_dataset(each, "choose_from_datasets")
     if not datasets:
+        raise _engine.InvalidArgumentError("choose_from_datasets: datasets is empty")
+
+    def spec():
+        found = datasets[0].element_spec
+        for each in datasets[1:]:
+            found = either(found, each.element_spec)
+        return found
+
+    return (_engine.data_choose(choice_dataset._stage, [each._stage for each in datasets], bool(stop_on_empty)), spec,
+            lambda: first_form(datasets))
+
+
+def drawing(count, weights):
+    """For Dataset.sample_from_datasets: a function that makes a number below `count` of one that is below 2³² and drawn, each with
+    its weight."""
+    if not count:
         raise _engine.InvalidArgumentError("sample_from_datasets: datasets is empty")
-    if isinstance(weights, DatasetV2):
+    if _structure.is_dataset(weights):
         raise _engine.UnimplementedError("sample_from_datasets: weights is a data set; it takes a list of numbers")
-    shares = np.full(len(datasets), 1.0) if weights is None else np.asarray(weights, np.float64)
-    if shares.shape != (len(datasets),) or not (shares >= 0).all() or not shares.sum() > 0:
-        raise _engine.InvalidArgumentError(
-            f"sample_from_datasets: weights is {weights!r}; needs {len(datasets)} numbers that are not "
-            "below 0 and not all 0")
+    shares = np.full(count, 1.0) if weights is None else np.asarray(weights, np.float64)
+    if shares.shape != (count,) or not (shares >= 0).all() or not shares.sum() > 0:
+        raise _engine.InvalidArgumentError(f"sample_from_datasets: weights is {weights!r}; needs {count} numbers that are not "
+                                           "below 0 and not all 0")
     limits = np.cumsum(shares / shares.sum()) * 2.0**32
     last = int(np.flatnonzero(shares)[-1])
 
     def choice(word):
         return min(int(np.searchsorted(limits, int(word), side="right")), last)
 
-    choices = DatasetV2.random(seed, rerandomize is not False).map(choice)
-    return chosen(datasets, choices, stop_on_empty)
+    return choice
 
 
 def grouped(dataset, key_func, reduce_func, window_size, window_size_func):
@@ -121,11 +146,13 @@ def grouped(dataset, key_func, reduce_func, window_size, window_size_func):
     if (window_size is None) == (window_size_func is None):
         raise _engine.InvalidArgumentError("group_by_window: needs either window_size or window_size_func")
     size = 0 if window_size is None else number(window_size, "group_by_window", "window_size", 1)
-    keys = DatasetV2.range(1)
     reducing = _Reduction(dataset, reduce_func)
-    sizes = None if window_size_func is None else ScalarFunction(keys, window_size_func, "group_by_window")
+    sizes = None
+    if window_size_func is not None:
+        keys = dataset._other(_engine.data_range(0, 1, 1, dtypes.int64), TensorSpec((), dtypes.int64))
+        sizes = ScalarFunction(keys, window_size_func, "group_by_window")
     stage = dataset._stage.group_by_window(ScalarFunction(dataset, key_func, "group_by_window"), reducing, sizes, size)
-    return DatasetV2(stage, reducing.spec)
+    return stage, reducing.spec
 
 
 class _Reduction:
@@ -138,8 +165,8 @@ class _Reduction:
 
     def __call__(self, leaves):
         key, window = leaves
-        result = self._function(key, DatasetV2(window, self._dataset.element_spec))
-        if not isinstance(result, DatasetV2):
+        result = self._function(key, self._dataset._other(window, self._dataset.element_spec))
+        if not _structure.is_dataset(result):
             raise TypeError(f"group_by_window: reduce_func returned {result!r}; needs a Dataset")
         self._spec = self._spec or result.element_spec
         return [result._stage]
@@ -197,4 +224,4 @@ def unique(dataset):
             if key not in seen:
                 seen.add(key)
                 yield leaves
-    return leaf_generator(run, lambda: dataset.element_spec)
+    return _engine.data_from_generator(run), lambda: dataset.element_spec

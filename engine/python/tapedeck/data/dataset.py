@@ -8,10 +8,13 @@ from tapedeck._core import dtypes
 from tapedeck._core.public import public
 from tapedeck.data import settings, structure as _structure
 from tapedeck.data.arguments import AUTOTUNE, number, threads_of
+from tapedeck.data.combining import bucketed, chosen, drawing, first_form, grouped, padded, rebatched, scanned, unique
 from tapedeck.data.element_specs import batched, either, nest_specs, rows
 from tapedeck.data.functions import Predicate, StageFunction
+from tapedeck.data.generators import generator_dataset
 from tapedeck.data.iterators import Iterator, NumpyIterator
 from tapedeck.data.specs import DatasetSpec, TensorSpec
+from tapedeck.io.files import matching
 
 INFINITE_CARDINALITY = public("data.INFINITE_CARDINALITY", "data.experimental.INFINITE_CARDINALITY")(-1)
 UNKNOWN_CARDINALITY = public("data.UNKNOWN_CARDINALITY", "data.experimental.UNKNOWN_CARDINALITY")(-2)
@@ -45,6 +48,11 @@ class DatasetV2:
 
     def _own_threads(self):
         return not settings.debug_mode
+
+    @staticmethod
+    def _other(stage, spec, form=None):
+        """Another data set, for files that this one does not know: those below it."""
+        return DatasetV2(stage, spec, form)
 
     def _same_spec(self, stage):
         return DatasetV2(stage, lambda: self.element_spec, self._form)
@@ -164,8 +172,7 @@ class DatasetV2:
         output_types, output_shapes (TensorFlow 1), or output_signature, a structure of TensorSpecs: what each element is
         converted to and checked against. A restored iterator runs the generator again up to where it was.
         """
-        from tapedeck.data.generators import generator_dataset
-        return generator_dataset(generator, output_types, output_shapes, args, output_signature)
+        return DatasetV2(*generator_dataset(generator, output_types, output_shapes, args, output_signature))
 
     @staticmethod
     def range(*args, **kwargs):
@@ -198,7 +205,7 @@ class DatasetV2:
             raise TypeError("zip: the argument is a list; needs a tuple or a dict of data sets")
         inputs = _structure.flatten(structure)
         for each in inputs:
-            _require_dataset(each, "zip")
+            _structure.require_dataset(each, "zip")
         return DatasetV2(_engine.data_zip([each._stage for each in inputs]),
                          lambda: nest_specs(structure, lambda each: each.element_spec),
                          lambda: nest_specs(structure, lambda each: each._form()))
@@ -207,19 +214,24 @@ class DatasetV2:
     def list_files(file_pattern, shuffle=None, seed=None, name=None):
         """The paths that match the pattern, or any of several. InvalidArgumentError where there are none. shuffle: True unless
         False is given."""
-        from tapedeck.data.files import list_files
-        return list_files(file_pattern, shuffle, seed)
+        paths = matching(file_pattern)
+        if not paths:
+            raise _engine.InvalidArgumentError(f"list_files: no files match the pattern {file_pattern!r}")
+        dataset = DatasetV2.from_tensor_slices([path.encode() for path in paths])
+        return dataset.shuffle(len(paths), seed) if shuffle is None or shuffle else dataset
 
     @staticmethod
     def choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=True):
         """The next element of datasets[i] for each i of choice_dataset."""
-        return chosen(datasets, choice_dataset, stop_on_empty_dataset)
+        return DatasetV2(*chosen(datasets, choice_dataset, stop_on_empty_dataset))
 
     @staticmethod
     def sample_from_datasets(datasets, weights=None, seed=None, stop_on_empty_dataset=False, rerandomize_each_iteration=None):
         """The next element of a data set that is drawn, each with its weight (equal ones where none are given)."""
-        from tapedeck.data.combining import sampled
-        return sampled(datasets, weights, seed, stop_on_empty_dataset, rerandomize_each_iteration)
+        datasets = list(datasets)
+        choice = drawing(len(datasets), weights)
+        choices = DatasetV2.random(seed, rerandomize_each_iteration is not False).map(choice)
+        return DatasetV2(*chosen(datasets, choices, stop_on_empty_dataset))
 
     # ---- one element at a time
 
@@ -245,8 +257,7 @@ class DatasetV2:
 
     def scan(self, initial_state, scan_func, name=None):
         """scan_func(state, element) → (new state, output): the outputs."""
-        from tapedeck.data.combining import scanned
-        return scanned(self, initial_state, scan_func)
+        return DatasetV2(*scanned(self, initial_state, scan_func))
 
     def flat_map(self, map_func, name=None):
         """The elements of the data set map_func(*element) of each element, one data set after another."""
@@ -302,11 +313,11 @@ class DatasetV2:
     def concatenate(self, dataset, name=None):
         """The elements, and then those of another data set of the same structure and dtypes. TypeError where they differ, here
         or, where a function has yet to be called for it, as soon as that is known."""
-        _require_dataset(dataset, "concatenate")
+        _structure.require_dataset(dataset, "concatenate")
         if not callable(self._known_spec) and not callable(dataset._known_spec):
             either(self.element_spec, dataset.element_spec)
         return DatasetV2(self._stage.concatenate(dataset._stage), lambda: either(self.element_spec, dataset.element_spec),
-                         lambda: _first_form([self, dataset]))
+                         lambda: first_form([self, dataset]))
 
     def ignore_errors(self, log_warning=False, name=None):
         """The elements whose making raises nothing."""
@@ -318,8 +329,7 @@ class DatasetV2:
 
     def unique(self, name=None):
         """Each element the first time it comes."""
-        from tapedeck.data.combining import unique
-        return unique(self)
+        return DatasetV2(*unique(self))
 
     # ---- several elements
 
@@ -333,8 +343,8 @@ class DatasetV2:
         """The rows of the elements in batches of another size; of several sizes in turn where batch_size is a list."""
         sizes = np.asarray(batch_size).tolist()
         if isinstance(sizes, list) and len(sizes) != 1:
-            from tapedeck.data.combining import rebatched
-            return rebatched(self, [number(size, "rebatch", "batch_size", 1) for size in sizes], bool(drop_remainder))
+            sizes = [number(size, "rebatch", "batch_size", 1) for size in sizes]
+            return DatasetV2(*rebatched(self, sizes, bool(drop_remainder)))
         return self.unbatch().batch(sizes[0] if isinstance(sizes, list) else sizes, drop_remainder)
 
     def padded_batch(self, batch_size, padded_shapes=None, padding_values=None, drop_remainder=False, name=None):
@@ -342,9 +352,8 @@ class DatasetV2:
 
         padded_shapes: a structure of shapes; an extent None or -1, and None for a shape, are the longest of each batch.
         """
-        from tapedeck.data.combining import padded
-        return padded(self, number(batch_size, "padded_batch", "batch_size", 1), padded_shapes, padding_values,
-                      bool(drop_remainder))
+        size = number(batch_size, "padded_batch", "batch_size", 1)
+        return DatasetV2(*padded(self, size, padded_shapes, padding_values, bool(drop_remainder)))
 
     def window(self, size, shift=None, stride=1, drop_remainder=False, name=None):
         """Data sets of size elements, each `stride` after the one before; the next begins shift (size) elements later. Of a
@@ -383,16 +392,14 @@ class DatasetV2:
 
     def group_by_window(self, key_func, reduce_func, window_size=None, window_size_func=None, name=None):
         """The elements of the data sets reduce_func(key, data set of window_size elements that have the key)."""
-        from tapedeck.data.combining import grouped
-        return grouped(self, key_func, reduce_func, window_size, window_size_func)
+        return DatasetV2(*grouped(self, key_func, reduce_func, window_size, window_size_func))
 
     def bucket_by_sequence_length(self, element_length_func, bucket_boundaries, bucket_batch_sizes, padded_shapes=None,
                                   padding_values=None, pad_to_bucket_boundary=False, no_padding=False, drop_remainder=False,
                                   name=None):
         """Padded batches of elements of similar length: those below bucket_boundaries[0], below bucket_boundaries[1], …"""
-        from tapedeck.data.combining import bucketed
-        return bucketed(self, element_length_func, bucket_boundaries, bucket_batch_sizes, padded_shapes, padding_values,
-                        pad_to_bucket_boundary, no_padding, drop_remainder)
+        return DatasetV2(*bucketed(self, element_length_func, bucket_boundaries, bucket_batch_sizes, padded_shapes, padding_values,
+                                   pad_to_bucket_boundary, no_padding, drop_remainder))
 
     # ---- others
 
@@ -421,40 +428,3 @@ class DatasetV2:
 
 Dataset = DatasetV1 = DatasetV2
 public("contrib.data.Dataset")(Dataset)
-
-
-def _require_dataset(value, function):
-    if not isinstance(value, DatasetV2):
-        raise TypeError(f"{function}: {value!r} is no Dataset")
-
-
-def _first_form(datasets):
-    """The form of the elements of one of them: of the first that has one."""
-    for each in datasets[:-1]:
-        try:
-            return each._form()
-        except Exception:  # an empty one's function, say, which minds what it is called with for its form
-            continue
-    return datasets[-1]._form()
-
-
-def chosen(datasets, choice_dataset, stop_on_empty):
-    """choose_from_datasets."""
-    for each in (*datasets, choice_dataset):
-        _require_dataset(each, "choose_from_datasets")
-    if not datasets:
-        raise _engine.InvalidArgumentError("choose_from_datasets: datasets is empty")
-
-    def spec():
-        found = datasets[0].element_spec
-        for each in datasets[1:]:
-            found = either(found, each.element_spec)
-        return found
-
-    return DatasetV2(_engine.data_choose(choice_dataset._stage, [each._stage for each in datasets], bool(stop_on_empty)), spec,
-                     lambda: _first_form(datasets))
-
-
-def nested_dataset(stage, spec):
-    """A data set that is an element of another one."""
-    return DatasetV2(stage, spec)

@@ -1,10 +1,15 @@
 """tf.data.experimental, whose functions tf.contrib.data had before: most are methods of Dataset now."""
 from tapedeck import _engine
+from tapedeck._core import dtypes
 from tapedeck._core.public import public
 from tapedeck.data import structure as _structure
 from tapedeck.data.arguments import AUTOTUNE, number
 from tapedeck.data.dataset import Dataset, INFINITE_CARDINALITY
+from tapedeck.data.files import TFRecordDataset
 from tapedeck.data.iterators import packing
+from tapedeck.io.features import parse_example
+from tapedeck.io.files import matching
+from tapedeck.io.records import TFRecordWriter as _RecordWriter
 
 
 @public("data.experimental.cardinality", "contrib.data.cardinality")
@@ -52,7 +57,6 @@ def get_next_as_optional(iterator):
 @public("data.experimental.Counter", "contrib.data.Counter")
 def Counter(start=0, step=1, dtype=None):
     """Dataset.counter."""
-    from tapedeck._core import dtypes
     return Dataset.counter(start, step, dtype or dtypes.int64)
 
 
@@ -96,13 +100,12 @@ def at(dataset, index):
     leaves = dataset._stage.skip(place).iterate(dataset._own_threads()).next()
     if leaves is None:
         raise _engine.OutOfRangeError(f"at: index is {place}; the data set has fewer elements")
-    return packing(dataset._form())(leaves)
+    return packing(dataset)(leaves)
 
 
 @public("data.experimental.parse_example_dataset", "contrib.data.parse_example_dataset")
 def parse_example_dataset(features, num_parallel_calls=1, deterministic=None):
     """For Dataset.apply: batches of serialized examples as dicts of tensors, tf.io.parse_example's."""
-    from tapedeck.io.features import parse_example
     return lambda dataset: dataset.map(lambda serialized: parse_example(serialized, features),
                                        None if num_parallel_calls in (None, 1) else num_parallel_calls)
 
@@ -115,8 +118,6 @@ def make_batched_features_dataset(file_pattern, batch_size, features, reader=Non
     """Batches of the examples in record files, as dicts of tensors by the features' names; with label_key (that dict without it,
     the label). reader: makes a data set of a path, TFRecordDataset unless given. Errors: ValueError for no file and an unknown
     label_key."""
-    from tapedeck.data.files import TFRecordDataset
-    from tapedeck.io.files import matching
     paths = matching(file_pattern)
     if not paths:
         raise ValueError(f"make_batched_features_dataset: no files match the pattern {file_pattern!r}")
@@ -141,8 +142,7 @@ class TFRecordWriter:
 
     def write(self, dataset):
         """Writes all elements. TypeError where they are no strings."""
-        from tapedeck.io.records import TFRecordWriter as Writer
-        with Writer(self._filename, self._compression) as writer:
+        with _RecordWriter(self._filename, self._compression) as writer:
             for record in dataset:
                 writer.write(record)
 
@@ -240,8 +240,7 @@ def assert_cardinality(expected_cardinality):
             if count < expected or expected == INFINITE_CARDINALITY:
                 raise _engine.FailedPreconditionError(f"assert_cardinality: the data set has {count} elements, not {expected}")
 
-        from tapedeck.data.generators import leaf_generator
-        made = leaf_generator(run, lambda: dataset.element_spec)
+        made = Dataset(_engine.data_from_generator(run), lambda: dataset.element_spec)
         made._cardinality = lambda: expected
         return made
 

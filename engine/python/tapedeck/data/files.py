@@ -6,7 +6,6 @@ from tapedeck._core import dtypes
 from tapedeck._core.public import public
 from tapedeck.data.arguments import AUTOTUNE, number
 from tapedeck.data.dataset import DatasetV2
-from tapedeck.data.generators import leaf_generator
 from tapedeck.data.specs import TensorSpec
 from tapedeck.io.csv import checked_delimiter, Columns, selected, split_line
 from tapedeck.io.files import matching
@@ -86,15 +85,6 @@ class FixedLengthRecordDataset(_FileDataset):
                          lambda paths: _stage(paths, _FIXED_LENGTH, compression_type, buffer_size, self._function, *sizes))
 
 
-def list_files(file_pattern, shuffle, seed):
-    """Dataset.list_files."""
-    paths = matching(file_pattern)
-    if not paths:
-        raise _engine.InvalidArgumentError(f"list_files: no files match the pattern {file_pattern!r}")
-    dataset = DatasetV2.from_tensor_slices([path.encode() for path in paths])
-    return dataset.shuffle(len(paths), seed) if shuffle is None or shuffle else dataset
-
-
 def _records(lines, where):
     """(number, text) of each record: lines joined where a quoted field holds their ends."""
     iterator, record, count = lines._stage.iterate(False), None, 0
@@ -141,7 +131,7 @@ class CsvDataset(DatasetV2):
                     yield [columns.tensor(column, [value], ()) for column, value in enumerate(values)]
 
         spec = tuple(TensorSpec((), dtype) for dtype in columns.dtypes)
-        super().__init__(leaf_generator(run, spec)._stage, spec)
+        super().__init__(_engine.data_from_generator(run), spec)
 
 
 def _column_dtype(texts):

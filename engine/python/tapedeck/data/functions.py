@@ -37,7 +37,7 @@ class StageFunction:
 
     def __call__(self, leaves):
         if self._pack is None:
-            self._pack = packing(self._dataset._form())
+            self._pack = packing(self._dataset)
         result = _structure.unpacked(self._function, self._pack(leaves))
         if type(result) is _tensor:
             if self._width == 0:

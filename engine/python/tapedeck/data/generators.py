@@ -2,7 +2,6 @@
 from tapedeck import _engine
 from tapedeck._core import dtypes
 from tapedeck.data import structure as _structure
-from tapedeck.data.dataset import DatasetV2
 from tapedeck.data.specs import TensorSpec
 
 
@@ -51,7 +50,7 @@ def _converted(value, spec):
 
 
 def generator_dataset(generator, output_types, output_shapes, args, output_signature):
-    """from_generator."""
+    """Dataset.from_generator: (stage, spec)."""
     if not callable(generator):
         raise TypeError(f"from_generator: generator is {generator!r}; needs a function that returns an iterator")
     signature = _signature(output_types, output_shapes, output_signature)
@@ -65,9 +64,4 @@ def generator_dataset(generator, output_types, output_shapes, args, output_signa
                 raise _engine.TypeMismatchError(f"the generator gave {value!r}, which does not have the structure {signature!r}")
             yield list(map(_converted, values, specs))
 
-    return DatasetV2(_engine.data_from_generator(run), signature)
-
-
-def leaf_generator(run, spec):
-    """A data set of a function that returns an iterator of lists of leaves."""
-    return DatasetV2(_engine.data_from_generator(run), spec)
+    return _engine.data_from_generator(run), signature

@@ -6,19 +6,15 @@ from tapedeck.data import structure as _structure
 from tapedeck.data.specs import OptionalSpec, TensorSpec
 
 
-def wrapped_leaves(leaves, spec):
-    """The engine's leaves with data sets as Python has them."""
-    from tapedeck.data.dataset import nested_dataset
-    return [nested_dataset(leaf, each.element_spec) if isinstance(leaf, _engine.DataStage) else leaf
-            for leaf, each in zip(leaves, _structure.flatten(spec))]
-
-
-def packing(spec):
-    """A function of the engine's leaves that makes the element."""
-    pack = _structure.packer(spec)
-    if all(isinstance(each, TensorSpec) for each in _structure.flatten(spec)):
+def packing(dataset):
+    """A function of the leaves that the engine gives for an element of the data set: it makes the element, in which data sets are
+    as Python has them."""
+    spec = dataset._form()
+    pack, specs = _structure.packer(spec), _structure.flatten(spec)
+    if all(isinstance(each, TensorSpec) for each in specs):
         return pack
-    return lambda leaves: pack(wrapped_leaves(leaves, spec))
+    return lambda leaves: pack([dataset._other(leaf, each.element_spec) if isinstance(leaf, _engine.DataStage) else leaf
+                                for leaf, each in zip(leaves, specs)])
 
 
 def _on_gpu(next_leaves, number):
@@ -41,8 +37,7 @@ class Iterator(Trackable):
     """
 
     def __init__(self, dataset=None, components=None, element_spec=None):
-        from tapedeck.data.dataset import DatasetV2
-        if not isinstance(dataset, DatasetV2):
+        if not _structure.is_dataset(dataset):
             raise TypeError(f"Iterator: dataset is {dataset!r}; needs a tf.data.Dataset")
         iterator = dataset._stage.iterate(dataset._own_threads())
         next_leaves = iterator.next if dataset._gpu is None else _on_gpu(iterator.next, dataset._gpu)
@@ -53,7 +48,7 @@ class Iterator(Trackable):
 
     def _element(self, leaves):
         if self._pack is None:
-            self.__dict__["_pack"] = packing(self._dataset._form())
+            self.__dict__["_pack"] = packing(self._dataset)
         return self._pack(leaves)
 
     def __next__(self):

@@ -76,6 +76,17 @@ def as_leaf(value):
     return _engine.host_tensor(value)
 
 
+def is_dataset(value):
+    """Whether the value is a data set: it has a stage of the engine."""
+    return isinstance(getattr(value, "_stage", None), _engine.DataStage)
+
+
+def require_dataset(value, function):
+    """TypeError naming the function where the value is no data set."""
+    if not is_dataset(value):
+        raise TypeError(f"{function}: {value!r} is no Dataset")
+
+
 def spec_of(value):
     """The spec of a leaf: a tensor, or a data set."""
     return DatasetSpec(value.element_spec) if hasattr(value, "_stage") else TensorSpec.from_tensor(value)

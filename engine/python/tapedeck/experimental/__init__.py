@@ -1,7 +1,9 @@
 """What TensorFlow keeps under tf.experimental; and what Tapedeck adds to it."""
+import sys
+
 from tapedeck import _engine
 from tapedeck._core.public import public
-from tapedeck.experimental import dlpack, numpy
+from tapedeck.experimental import dlpack, numpy  # noqa: F401
 
 
 @public("experimental.record_ops")
@@ -18,5 +20,4 @@ def record_ops(on=True):
 
 
 def _in_session():
-    import sys
     return "tapedeck._session.app" in sys.modules

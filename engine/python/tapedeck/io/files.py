@@ -1,7 +1,9 @@
 """Whole files, and patterns of their names."""
+import glob
 import os
 
 from tapedeck import _engine
+from tapedeck._core import dtypes, errors
 from tapedeck._core.public import public
 
 
@@ -14,7 +16,6 @@ def path_of(value):
 
 def as_error(error):
     """The engine's exception that stands for an OSError."""
-    from tapedeck._core import errors
     kind = (errors.NotFoundError if isinstance(error, (FileNotFoundError, NotADirectoryError)) else
             errors.AlreadyExistsError if isinstance(error, FileExistsError) else
             errors.PermissionDeniedError if isinstance(error, PermissionError) else errors.FailedPreconditionError)
@@ -58,7 +59,6 @@ def write_file(filename, contents, name=None):
 
 def matching(pattern):
     """The paths that match a pattern, or any of several, sorted."""
-    import glob
     patterns = [pattern] if isinstance(pattern, (str, bytes, os.PathLike)) else pattern
     if isinstance(pattern, _engine.Tensor):
         values = pattern.numpy()
@@ -69,5 +69,4 @@ def matching(pattern):
 @public("matching_files", "io.matching_files")
 def matching_files(pattern, name=None):
     """The paths that match a shell pattern, or any of several: a string tensor, sorted."""
-    from tapedeck._core import dtypes
     return _engine.convert_to_tensor([path.encode() for path in matching(pattern)], dtypes.string)

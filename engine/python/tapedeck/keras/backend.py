@@ -4,9 +4,14 @@ import collections
 import numpy as np
 
 from tapedeck import _engine
+from tapedeck._array.shaping import repeat as _repeat
 from tapedeck._core import dtypes
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
+from tapedeck._linalg.functions import tensordot as _tensordot
+from tapedeck._variables.stores import forget_scopes as _forget_scopes
+from tapedeck.keras import activations as _activations
+from tapedeck.keras.layers import calls as _calls
 
 _settings = {"floatx": "float32", "epsilon": 1e-7, "image_data_format": "channels_last"}
 _uses = collections.defaultdict(int)  # how often a name was given since clear_session
@@ -69,9 +74,8 @@ def reset_uids():
 @public("keras.backend.clear_session", "keras.utils.clear_session")
 def clear_session(free_memory=True):
     """Forgets what layers and variable scopes were called: the next Dense is "dense" again. There is no graph that could be cleared."""
-    from tapedeck._variables.stores import forget_scopes
     _uses.clear()
-    forget_scopes()
+    _forget_scopes()
 
 
 @public("keras.backend.unique_name")
@@ -84,8 +88,7 @@ def unique_name(base):
 @public("keras.backend.learning_phase")
 def learning_phase():
     """1 while a layer is called with training=True, else 0."""
-    from tapedeck.keras.layers import calls
-    return 1 if calls.current.training else 0
+    return 1 if _calls.current.training else 0
 
 
 @public("keras.backend.is_keras_tensor", "keras.utils.is_keras_tensor")
@@ -156,13 +159,13 @@ def dtype(x):
 
 
 @public("keras.backend.eval")
-def eval(x):  # noqa: A001  (Keras' name)
+def eval(x):
     """The value as a NumPy array."""
     return get_value(x)
 
 
 @public("keras.backend.cast")
-def cast(x, dtype):  # noqa: A002
+def cast(x, dtype):
     """The tensor as one of another dtype."""
     return _op("cast")(x, dtypes.as_dtype(dtype))
 
@@ -235,15 +238,13 @@ def softmax(x, axis=-1):
 @public("keras.backend.relu")
 def relu(x, alpha=0.0, max_value=None, threshold=0.0):
     """tf.keras.activations.relu."""
-    from tapedeck.keras import activations
-    return activations.relu(x, alpha, max_value, threshold)
+    return _activations.relu(x, alpha, max_value, threshold)
 
 
 @public("keras.backend.elu")
 def elu(x, alpha=1.0):
     """tf.keras.activations.elu."""
-    from tapedeck.keras import activations
-    return activations.elu(x, alpha)
+    return _activations.elu(x, alpha)
 
 
 @public("keras.backend.zeros")
@@ -261,8 +262,7 @@ def ones(shape, dtype=None, name=None):
 @public("keras.backend.dot")
 def dot(x, y):
     """The product over the last axis of x and the last but one of y."""
-    from tapedeck._linalg import functions as linalg
-    return linalg.tensordot(x, y, [[-1], [_dot_axis(y)]])
+    return _tensordot(x, y, [[-1], [_dot_axis(y)]])
 
 
 def _dot_axis(y):
@@ -303,8 +303,7 @@ def stack(x, axis=0):
 @public("keras.backend.repeat_elements")
 def repeat_elements(x, rep, axis):
     """Each slice along the axis `rep` times."""
-    from tapedeck._array import shaping
-    return shaping.repeat(x, rep, axis)
+    return _repeat(x, rep, axis)
 
 
 @public("keras.backend.one_hot")
@@ -333,16 +332,3 @@ def in_train_phase(x, alt, training=None):
 def gradients(loss, variables):
     """Not here: TensorFlow's graphs have it, a tape does it here. RuntimeError."""
     raise RuntimeError("gradients: K.gradients needs a graph; use tf.GradientTape")
-
-
-@public("keras.backend.function")
-def function(inputs, outputs, updates=None, name=None, **kwargs):
-    """A function from the inputs of a functional model to some of its tensors, which take and return arrays."""
-    from tapedeck.keras import models
-    model = models.Model(inputs=inputs, outputs=outputs)
-
-    def run(values):
-        result = model(values if len(values) > 1 else values[0])
-        return [each.numpy() for each in (result if isinstance(result, (list, tuple)) else [result])]
-
-    return run

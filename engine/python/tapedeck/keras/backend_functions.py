@@ -2,14 +2,18 @@
 import numpy as np
 
 from tapedeck import _engine
-from tapedeck._core import dtypes
+from tapedeck._core import context, dtypes
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
+from tapedeck._graph import control_flow
+from tapedeck._nn import functions as nn
+from tapedeck._random import distributions as random
+from tapedeck.keras import backend
+from tapedeck.keras.losses import functions as losses
+from tapedeck.keras.models.model import Model
 
 
 def _random(name, shape, dtype, seed, **arguments):
-    from tapedeck._random import distributions as random
-    from tapedeck.keras import backend
     return getattr(random, name)(shape, dtype=dtypes.as_dtype(dtype or backend.floatx()), seed=seed, **arguments)
 
 
@@ -41,7 +45,6 @@ def random_bernoulli(shape, p=0.0, dtype=None, seed=None):
 @public("keras.backend.dropout")
 def dropout(x, level, noise_shape=None, seed=None):
     """tf.nn.dropout: that part of x is 0, the rest divided by 1 - level."""
-    from tapedeck._nn import functions as nn
     return nn.dropout(x, rate=level, noise_shape=noise_shape, seed=seed)
 
 
@@ -51,7 +54,6 @@ def binary_crossentropy(target, output, from_logits=False):
     target, output = (_engine.convert_to_tensor(each) for each in (target, output))
     if from_logits:
         return _op("sigmoid_cross_entropy_with_logits")(target, output)
-    from tapedeck.keras import backend
     output = backend.clip(output, backend.epsilon(), 1.0 - backend.epsilon())
     return -(target * _op("log")(output) + (1.0 - target) * _op("log")(1.0 - output))
 
@@ -59,35 +61,30 @@ def binary_crossentropy(target, output, from_logits=False):
 @public("keras.backend.categorical_crossentropy")
 def categorical_crossentropy(target, output, from_logits=False, axis=-1):
     """tf.keras.losses.categorical_crossentropy."""
-    from tapedeck.keras import losses
     return losses.categorical_crossentropy(target, output, from_logits=from_logits, axis=axis)
 
 
 @public("keras.backend.sparse_categorical_crossentropy")
 def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1, ignore_class=None):
     """tf.keras.losses.sparse_categorical_crossentropy."""
-    from tapedeck.keras import losses
     return losses.sparse_categorical_crossentropy(target, output, from_logits=from_logits, axis=axis, ignore_class=ignore_class)
 
 
 @public("keras.backend.hard_sigmoid")
 def hard_sigmoid(x):
     """0.2·x + 0.5, none below 0 nor above 1: Keras 2's, which tf.keras.activations.hard_sigmoid is no more."""
-    from tapedeck.keras import backend
     return backend.clip(_engine.convert_to_tensor(x) * 0.2 + 0.5, 0.0, 1.0)
 
 
 @public("keras.backend.l2_normalize")
 def l2_normalize(x, axis=None):
     """tf.nn.l2_normalize."""
-    from tapedeck._nn import functions as nn
     return nn.l2_normalize(x, axis)
 
 
 @public("keras.backend.in_top_k")
 def in_top_k(predictions, targets, k):
     """tf.math.in_top_k(targets, predictions, k)."""
-    from tapedeck._nn import functions as nn
     return nn.in_top_k(targets, predictions, k)
 
 
@@ -134,7 +131,6 @@ def arange(start, stop=None, step=1, dtype="int32"):
 @public("keras.backend.eye")
 def eye(size, dtype=None, name=None):
     """A variable of ones on the diagonal; dtype None for floatx()."""
-    from tapedeck.keras import backend
     return _engine.Variable(np.eye(size), dtype=dtype or backend.floatx(), name=name)
 
 
@@ -174,12 +170,22 @@ def bias_add(x, bias, data_format=None):
 @public("keras.backend.map_fn")
 def map_fn(fn, elems, name=None, dtype=None):
     """tf.map_fn."""
-    from tapedeck._graph import control_flow
     return control_flow.map_fn(fn, elems, dtype=dtype)
 
 
 @public("keras.backend.name_scope")
 def name_scope(name):
     """tf.name_scope."""
-    from tapedeck._core import context
     return context.name_scope(name)
+
+
+@public("keras.backend.function")
+def function(inputs, outputs, updates=None, name=None, **kwargs):
+    """A function from the inputs of a functional model to some of its tensors, which take and return arrays."""
+    model = Model(inputs=inputs, outputs=outputs)
+
+    def run(values):
+        result = model(values if len(values) > 1 else values[0])
+        return [each.numpy() for each in (result if isinstance(result, (list, tuple)) else [result])]
+
+    return run

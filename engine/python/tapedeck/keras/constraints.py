@@ -100,12 +100,4 @@ def deserialize(config, custom_objects=None):
 def get(identifier):
     """A constraint by its name, by a dict of class_name and config, or as it is; None for None. ValueError for a name that none
     has."""
-    if identifier is None:
-        return None
-    if isinstance(identifier, (str, dict)):
-        return _named_objects.found(identifier, _named, "constraint")
-    if isinstance(identifier, type):
-        return identifier()
-    if callable(identifier):
-        return identifier
-    raise ValueError(f"Could not interpret constraint identifier: {identifier}")
+    return _named_objects.get(identifier, _named, "constraint")

@@ -90,3 +90,17 @@ def found(identifier, named, what, custom_objects=None):
     if config is None:
         return thing()
     return thing.from_config(config) if hasattr(thing, "from_config") else thing(**config)
+
+
+def get(identifier, named, what):
+    """What a program means by a name, what serialize() returned, a class, or the object itself; None for None. named, what and
+    errors: as found()'s; ValueError for what is none of these, too."""
+    if identifier is None:
+        return None
+    if isinstance(identifier, (str, dict)):
+        return found(identifier, named, what)
+    if isinstance(identifier, type):
+        return identifier()
+    if callable(identifier):
+        return identifier
+    raise ValueError(f"Could not interpret {what} identifier: {identifier}")

@@ -1,4 +1,5 @@
 """Progress bars: one line that is rewritten, in a terminal and in a notebook; a line for each epoch where neither is."""
+import shutil
 import sys
 import time
 
@@ -120,7 +121,6 @@ class Progbar:
 
     def _fitting(self, current, final):
         """The line, cut to what the terminal has: one that wraps could not be rewritten."""
-        import shutil
         room = shutil.get_terminal_size((_NOTEBOOK_LINE, 24)).columns - 1 if sys.stdout.isatty() else _NOTEBOOK_LINE
         line = self._line(current, final, True)
         if len(line) > room:

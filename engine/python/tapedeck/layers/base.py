@@ -1,4 +1,5 @@
 """tf.layers' base: TensorFlow 1's layers are Keras' with the variables of the open tf.variable_scope."""
+import copy
 import inspect
 
 from tapedeck._core import dtypes
@@ -130,7 +131,6 @@ class Layer(keras_base.Layer):
 
 def _copied(layer, memo):
     """A copy with variables of its own, which are in the same scope."""
-    import copy
     made = memo[id(layer)] = type(layer).__new__(type(layer))
     for name, value in vars(layer).items():
         vars(made)[name] = copy.copy(value) if name == "_scope" else copy.deepcopy(value, memo)

@@ -11,7 +11,7 @@ import functools as _functools
 from tapedeck import _engine
 from tapedeck._core.public import public
 from tapedeck.summary import curves as _curves, values as _values, writers as _writers
-from tapedeck.summary import experimental
+from tapedeck.summary import experimental  # noqa: F401
 from tapedeck.summary.experimental import step_of as _step_of, tag_of as _tag_of
 
 _events = _engine.events

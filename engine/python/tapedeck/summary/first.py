@@ -6,6 +6,7 @@ from tapedeck import _engine
 from tapedeck._core.public import public
 from tapedeck.summary import curves, values, writers
 from tapedeck.summary.experimental import step_of
+from tapedeck.train.steps import get_or_create_global_step
 
 events = _engine.events
 
@@ -59,9 +60,7 @@ def record_summaries_every_n_global_steps(n, global_step=None):
 
 def _global_step(step=None):
     if step is None:
-        from tapedeck import train
-
-        step = train.get_or_create_global_step()
+        step = get_or_create_global_step()
     return int(step)
 
 

@@ -12,7 +12,7 @@ from tapedeck import _engine
 from tapedeck._core import context
 from tapedeck._core.composites import tensor
 from tapedeck._core.public import public
-from tapedeck.train.updates import as_float, value_of
+from tapedeck.train.updates import as_float
 
 
 class DecayedRate:

@@ -4,6 +4,8 @@ import contextlib
 from tapedeck import _engine
 from tapedeck._core.composites import op
 from tapedeck._image import images
+from tapedeck.keras.layers.convolution import Conv2D
+from tapedeck.keras.layers.core import Dense
 
 
 class LayerSeen:
@@ -101,15 +103,14 @@ class LayerSeen:
 
 def factored_layers(model):
     """The Dense and Conv2D layers of a model, of a layer, or of a list of them, each once. TypeError for what has no layers."""
-    from tapedeck.keras import layers as known
     found, seen = [], set()
 
     def visit(value):
         if id(value) in seen:
             return
         seen.add(id(value))
-        plain_convolution = isinstance(value, known.Conv2D) and type(value).call is known.Conv2D.call and value.groups == 1
-        if isinstance(value, known.Dense) or plain_convolution:
+        plain_convolution = isinstance(value, Conv2D) and type(value).call is Conv2D.call and value.groups == 1
+        if isinstance(value, Dense) or plain_convolution:
             found.append(value)
         for inner in getattr(value, "_layers", None) or getattr(value, "layers", None) or ():
             visit(inner)

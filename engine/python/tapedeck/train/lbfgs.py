@@ -60,7 +60,7 @@ class LBFGS:
         losses = [value]
         if callback and callback(0, value) is False:
             return losses
-        previous = None
+        previous = step = None
         for iteration in range(1, iterations + 1):
             if _largest(gradient) <= self.gradient_tolerance:
                 break

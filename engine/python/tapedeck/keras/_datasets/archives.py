@@ -1,6 +1,11 @@
 """Data sets in the folder that TAPEDECK_DATASETS names, or ~/.keras/datasets: Keras' .npz files, read without running what they
 hold."""
+import io
+import json
 import os
+import pickle
+import zipfile
+import zlib
 
 import numpy as np
 
@@ -11,8 +16,6 @@ _HARMLESS = {("numpy.core.multiarray", "_reconstruct"), ("numpy._core.multiarray
 
 def _unpickled(file):
     """What lists and numbers were pickled into the file. ValueError for anything else."""
-    import pickle
-
     class Lists(pickle.Unpickler):
         def find_class(self, module, name):
             if (module, name) not in _HARMLESS:
@@ -41,7 +44,6 @@ def path_of(name, path):
 
 
 def _array(path, archive, member):
-    import io
     with archive.open(member) as stream:
         file = io.BytesIO(stream.read())
     try:
@@ -61,8 +63,6 @@ def _array(path, archive, member):
 
 def arrays(path, *names):
     """The arrays of these names in an .npz file. ValueError naming the file and what is wrong."""
-    import zipfile
-    import zlib
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.namelist()
@@ -126,6 +126,5 @@ def _chosen(rows, labels, num_words, skip_top, maxlen, oov_char):
 
 def word_index(name, path):
     """A dict of words to numbers, from a JSON file."""
-    import json
     with open(path_of(name, path), encoding="utf-8") as file:
         return json.load(file)

@@ -1,11 +1,15 @@
 """Callbacks that write files: checkpoints, CSV, TensorBoard's event files."""
+import csv
 import os
 
 import numpy as np
 
+from tapedeck import summary
+from tapedeck._checkpoint.files import TensorFile
 from tapedeck._core.public import public
 from tapedeck.keras.callbacks.base import Callback
 from tapedeck.keras.callbacks.watching import Monitor
+from tapedeck.keras.models.saving import restore_model, write_model
 
 
 @public("keras.callbacks.ModelCheckpoint")
@@ -72,7 +76,6 @@ class CSVLogger(Callback):
         self._file, self._writer, self._keys = None, None, None
 
     def on_train_begin(self, logs=None):
-        import csv
         has_lines = self.append and os.path.exists(self.filename) and os.path.getsize(self.filename) > 0
         self._file = open(self.filename, "a" if self.append else "w", newline="")
         self._writer, self._keys, self._headed = csv.writer(self._file, delimiter=self.separator), None, has_lines
@@ -114,8 +117,6 @@ class BackupAndRestore(Callback):
         return os.path.join(self.backup_dir, "backup.safetensors")
 
     def on_train_begin(self, logs=None):
-        from tapedeck._checkpoint.files import TensorFile
-        from tapedeck.keras.models.saving import restore_model
         tensors = self._path()
         if os.path.exists(tensors):
             file = TensorFile(tensors)
@@ -123,7 +124,6 @@ class BackupAndRestore(Callback):
             vars(self.model)["_resumed_epoch"] = int(file.metadata["tapedeck.epoch"]) + 1
 
     def on_epoch_end(self, epoch, logs=None):
-        from tapedeck.keras.models.saving import write_model
         os.makedirs(self.backup_dir, exist_ok=True)
         write_model(self.model, self._path(), {"tapedeck.epoch": str(epoch)})
 
@@ -152,12 +152,10 @@ class TensorBoard(Callback):
 
     def _writer(self, name):
         if name not in self._writers:
-            from tapedeck import summary
             self._writers[name] = summary.create_file_writer(os.path.join(self.log_dir, name))
         return self._writers[name]
 
     def _write(self, folder, prefix, values, step):
-        from tapedeck import summary
         with self._writer(folder).as_default():
             for name, value in values.items():
                 if not getattr(value, "ndim", 0):
@@ -179,7 +177,6 @@ class TensorBoard(Callback):
         if validated:
             self._write("validation", "epoch_", validated, epoch)
         if self.histogram_freq and epoch % self.histogram_freq == 0:
-            from tapedeck import summary
             with self._writer("train").as_default():
                 for variable in self.model.weights:
                     summary.histogram(variable.name.replace(":", "_"), variable, step=epoch)

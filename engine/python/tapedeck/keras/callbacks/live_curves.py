@@ -2,6 +2,7 @@
 import time
 
 from tapedeck.keras.callbacks.base import Callback
+from tapedeck.summary import curves
 
 _SECONDS = .1  # between points: a metric is read from its tensor for each
 
@@ -15,8 +16,6 @@ class LiveCurves(Callback):
         self._due = 0.
 
     def _draw(self, logs):
-        from tapedeck.summary import curves
-
         step = vars(self.model)["_drawn_steps"]
         for name, value in logs.items():
             if not getattr(value, "ndim", 0):

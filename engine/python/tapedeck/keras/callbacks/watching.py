@@ -87,7 +87,7 @@ class EarlyStopping(Callback):
 
 
 def _learning_rate(optimizer):
-    return float(getattr(optimizer, "learning_rate"))
+    return float(optimizer.learning_rate)
 
 
 @public("keras.callbacks.LearningRateScheduler")

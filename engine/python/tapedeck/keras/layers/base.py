@@ -7,9 +7,10 @@ from tapedeck._core.composites import either, op as _op
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck._core.trackable import Trackable
-from tapedeck.keras import backend
+from tapedeck.keras import backend, regularizers
 from tapedeck.keras.layers import arguments, calls, input_spec as _input_spec, weights as _weights
 from tapedeck.keras.layers.weights import snake_case
+from tapedeck.keras.metrics.means import Mean
 
 _Tensor = _engine.Tensor
 _current = calls.current
@@ -81,7 +82,6 @@ class Layer(_weights.Weights, Trackable):
         own["_input_spec"] = None
         own["_autocast"] = kwargs.get("autocast", True) is not False
         own["_supports_masking"] = own.get("_supports_masking", False)
-        from tapedeck.keras import regularizers
         self.activity_regularizer = regularizers.get(activity_regularizer)
         own["_first_weights"] = kwargs.get("weights")
         shape = kwargs.get("batch_input_shape")
@@ -304,11 +304,10 @@ class Layer(_weights.Weights, Trackable):
 
     def add_metric(self, value, name=None, aggregation=None):
         """Adds a number to the metric of that name, a mean over its values since the metric was reset."""
-        from tapedeck.keras import metrics
         name = name or getattr(value, "name", None) or "metric"
         known = self._metrics_by_name.get(name)
         if known is None:
-            known = self._metrics_by_name[name] = self._track(name, metrics.Mean(name=name))
+            known = self._metrics_by_name[name] = self._track(name, Mean(name=name))
         known.update_state(value)
 
     @property
@@ -327,7 +326,6 @@ class Layer(_weights.Weights, Trackable):
         if "_batch_input_shape" in vars(self):
             config["batch_input_shape"] = self._batch_input_shape
         if self.activity_regularizer is not None:
-            from tapedeck.keras import regularizers
             config["activity_regularizer"] = regularizers.serialize(self.activity_regularizer)
         return _weights.own_arguments(self, config) if type(self).get_config is Layer.get_config else config
 

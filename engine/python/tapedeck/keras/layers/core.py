@@ -7,6 +7,7 @@ from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck._linalg import functions as linalg
+from tapedeck._nn import functions as nn
 from tapedeck.keras import activations
 from tapedeck.keras.layers.base import as_shape, Layer
 from tapedeck.keras.layers.input_spec import InputSpec
@@ -205,7 +206,6 @@ class Embedding(Layer):
         inputs = _engine.convert_to_tensor(inputs)
         if not inputs.dtype.is_integer:
             inputs = _op("cast")(inputs, dtypes.int32)
-        from tapedeck._nn import functions as nn
         return nn.embedding_lookup(self.embeddings, inputs)
 
     def compute_mask(self, inputs, mask=None):

@@ -3,6 +3,7 @@ from tapedeck import _engine
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
+from tapedeck._nn import functions as nn
 from tapedeck.keras.layers.base import as_shape, Layer
 from tapedeck.keras.layers.weights import described
 
@@ -217,7 +218,6 @@ class Dot(Merge):
         one, other = map(_engine.convert_to_tensor, inputs)
         first, second = self._two_axes(one.shape, other.shape)
         if self.normalize:
-            from tapedeck._nn import functions as nn
             one, other = nn.l2_normalize(one, first), nn.l2_normalize(other, second)
         left, right = "abcdefgh"[:one.ndim], "a" + "ijklmnop"[:other.ndim - 1]
         right = right[:second] + left[first] + right[second + 1:]

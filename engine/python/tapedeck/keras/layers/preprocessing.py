@@ -208,7 +208,7 @@ class CenterCrop(_Prepares):
 
     def _cut(self, inputs, place):
         first = inputs.ndim - (2 if self.data_format == "channels_first" else 3)
-        wanted = dict(((first, self.height), (first + 1, self.width)))
+        wanted = {first: self.height, first + 1: self.width}
         if any(inputs.shape[axis] < extent for axis, extent in wanted.items()):
             return Resizing(self.height, self.width, crop_to_aspect_ratio=True, data_format=self.data_format,
                             dtype=self.dtype)(inputs)

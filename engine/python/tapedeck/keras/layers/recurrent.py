@@ -9,6 +9,7 @@ from tapedeck.keras import activations
 from tapedeck.keras.layers import recurrent_cells as cells
 from tapedeck.keras.layers.base import as_shape, Layer
 from tapedeck.keras.layers.weights import described
+from tapedeck.keras.utils.objects import serialize_keras_object
 
 _where, _reverse, _expand = _op("where"), _op("reverse"), _op("expand_dims")
 
@@ -217,7 +218,6 @@ class RNN(Layer):
         return None
 
     def get_config(self):
-        from tapedeck.keras.utils.objects import serialize_keras_object
         return {**super().get_config(), **self._own_config(), "cell": serialize_keras_object(self.cell)}
 
     def _own_config(self):

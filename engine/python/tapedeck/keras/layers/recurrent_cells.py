@@ -8,9 +8,10 @@ from tapedeck._initializers import get as get_initializer
 from tapedeck._nn import functions as nn
 from tapedeck.keras import activations
 from tapedeck.keras.layers import calls
-from tapedeck.keras.layers.base import as_shape, Layer
+from tapedeck.keras.layers.base import as_shape, call_form, Layer
 from tapedeck.keras.layers.core import count_of
 from tapedeck.keras.layers.weights import described, keep_weight_arguments
+from tapedeck.keras.utils.objects import deserialize_keras_object, serialize_keras_object
 
 _matmul, _add, _multiply, _split, _zeros = _op("matmul"), _op("add"), _op("multiply"), _op("split"), _op("zeros")
 WEIGHT_ARGUMENTS = tuple(f"{which}_{kind}" for kind in ("initializer", "regularizer", "constraint")
@@ -312,7 +313,6 @@ class StackedRNNCells(Layer):
         return inputs, after
 
     def get_config(self):
-        from tapedeck.keras.utils.objects import serialize_keras_object
         return {**super().get_config(), "cells": [serialize_keras_object(cell) for cell in self.cells]}
 
     @classmethod
@@ -330,7 +330,6 @@ def output_size_of(cell):
 
 def deserialized(config, custom_objects=None):
     """The layer or cell of what serialize_keras_object gave; an object stays as it is."""
-    from tapedeck.keras.utils.objects import deserialize_keras_object
     return deserialize_keras_object(config, custom_objects) if isinstance(config, dict) else config
 
 
@@ -357,7 +356,6 @@ def build_cell(cell, step_shape):
 def call_cell(cell, inputs, states, training, more):
     """(output, states as a list) of one step. A cell that is no layer is called, or its call is."""
     if isinstance(cell, Layer):
-        from tapedeck.keras.layers.base import call_form
         keywords = {**more, "training": training} if call_form(type(cell)).takes_training else more
         output, after = cell(inputs, states, **keywords)
     else:

@@ -7,7 +7,9 @@ import numpy as np
 from tapedeck import _engine, _initializers as initializers
 from tapedeck._core import dtypes
 from tapedeck._graph import modules
+from tapedeck.keras import activations, constraints, regularizers
 from tapedeck.keras.layers import calls
+from tapedeck.keras.utils.objects import serialize_keras_object
 
 
 def snake_case(name):
@@ -87,7 +89,6 @@ class Weights:
                                   *map(given.get, ("dtype", "initializer", "regularizer", "trainable", "constraint")))
 
     def _add_variable(self, name, shape, dtype, initializer, regularizer, trainable, constraint):
-        from tapedeck.keras import constraints, regularizers
         dtype = dtypes.as_dtype(dtype) if dtype is not None else self._dtype or dtypes.float32
         shape = _extents(self, name, shape)
         first = self._first_value(name, shape, dtype, initializer)
@@ -243,7 +244,6 @@ def own_arguments(layer, config):
     takes_all = any(each.kind == each.VAR_KEYWORD for each in signature.parameters.values())
     config = {name: value for name, value in config.items() if takes_all or name in signature.parameters}
     bound = signature.bind(layer, *args, **kwargs).arguments
-    from tapedeck.keras.utils.objects import serialize_keras_object
     for name, value in list(bound.items())[1:]:
         kind = signature.parameters[name].kind
         if kind == inspect.Parameter.VAR_POSITIONAL:
@@ -256,8 +256,6 @@ def own_arguments(layer, config):
 
 def described(layer, *names):
     """The part of a config that holds these attributes of the layer, under their names, as what JSON holds."""
-    from tapedeck.keras import activations
-    from tapedeck.keras.utils.objects import serialize_keras_object
     found = {}
     for name in names:
         value = getattr(layer, name)
@@ -270,7 +268,6 @@ def described(layer, *names):
 
 def keep_weight_arguments(layer, arguments):
     """Sets kernel_initializer and their kind as attributes, made of what names them."""
-    from tapedeck.keras import constraints, regularizers
     kinds = {"initializer": initializers, "regularizer": regularizers, "constraint": constraints}
     for name, value in arguments.items():
         setattr(layer, name, kinds[name.rpartition("_")[2]].get(value))

@@ -5,6 +5,7 @@ from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck.keras.layers import recurrent_cells as cells
 from tapedeck.keras.layers.base import as_shape, call_form, Layer
+from tapedeck.keras.utils.objects import serialize_keras_object
 
 _MODES = "sum", "mul", "ave", "concat", None
 
@@ -24,7 +25,6 @@ class Wrapper(Layer):
         self.built = True
 
     def get_config(self):
-        from tapedeck.keras.utils.objects import serialize_keras_object
         return {**super().get_config(), "layer": serialize_keras_object(self.layer)}
 
     @classmethod
@@ -214,7 +214,6 @@ class Bidirectional(Layer):
         return forward * backward if self.merge_mode == "mul" else (forward, backward)
 
     def get_config(self):
-        from tapedeck.keras.utils.objects import serialize_keras_object
         config = {**super().get_config(), "merge_mode": self.merge_mode, "layer": serialize_keras_object(self.forward_layer)}
         if self._own_backward:
             config["backward_layer"] = serialize_keras_object(self.backward_layer)

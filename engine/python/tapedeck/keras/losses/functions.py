@@ -10,6 +10,7 @@ from tapedeck import _engine
 from tapedeck._core import dtypes
 from tapedeck._core.composites import limits, op, tensor
 from tapedeck._core.public import public
+from tapedeck._nn.functions import l2_normalize
 from tapedeck.keras.backend import epsilon
 from tapedeck.keras.losses.weighting import floating, in_dtype, pair
 
@@ -93,8 +94,6 @@ def cosine_similarity(y_true, y_pred, axis=-1):
 
     axis: one axis, or a list. Returns: the dtype of y_pred, its shape without the axis.
     """
-    from tapedeck._nn.functions import l2_normalize
-
     y_true, y_pred = pair("cosine_similarity", y_true, y_pred)
     return -_sum(l2_normalize(y_true, axis) * l2_normalize(y_pred, axis), axis=axis)
 

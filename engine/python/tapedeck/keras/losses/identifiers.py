@@ -1,6 +1,15 @@
 """Losses and metrics by what names them: a name, or a dict of class_name and config."""
 import types
 
+from tapedeck._core.public import below
+
+_NEVER_NAMED = {"Loss", "Metric", "Reduction", "deserialize", "get", "serialize"}
+
+
+def named_in(namespace):
+    """The losses or metrics of tf.keras.<namespace>, by name: those of the files that are loaded."""
+    return {name: value for name, value in below(f"keras.{namespace}").items() if name not in _NEVER_NAMED}
+
 
 def serialized(namespace, value, named):
     """A dict of an object's class and configuration, or a function's name. named: what the namespace has, by name.
@@ -36,8 +45,22 @@ def find(namespace, identifier, named, custom_objects=None):
     return found.from_config(config) if isinstance(found, type) else found
 
 
-def _nearest(name, known):
-    import difflib
+def get(namespace, identifier, known, refusal):
+    """What a program means by a name, a dict of class_name and config, a class, or the object itself; None for None. known: by name.
 
+    Errors: find's; ValueError for what is none of these, which begins with `refusal`, the identifier in place of {!r}.
+    """
+    found = find(namespace, identifier, known) if isinstance(identifier, (str, dict)) else identifier
+    if found is None:
+        return None
+    if isinstance(found, type):
+        return found()
+    if not callable(found):
+        raise ValueError(f"get: {refusal.format(identifier)}, a dict of class_name and config, or a function")
+    return found
+
+
+def _nearest(name, known):
+    import difflib  # 5 ms, which only an error needs
     near = difflib.get_close_matches(name, known, n=1)
     return f"; nearest: {near[0]!r}" if near else ""

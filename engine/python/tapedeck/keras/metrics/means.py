@@ -4,7 +4,7 @@ import math
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import public
 from tapedeck.keras.layers.calls import mask_of
-from tapedeck.keras.losses.identifiers import find
+from tapedeck.keras.losses.identifiers import find, named_in
 from tapedeck.keras.losses.weighting import in_dtype, masked_weights, weights_like
 from tapedeck.keras.metrics.base import Metric
 
@@ -157,7 +157,5 @@ class MeanMetricWrapper(Mean):
     def from_config(cls, config):
         """The metric of that configuration. Errors: ValueError for a function's name that tf.keras.metrics does not have."""
         if isinstance(config.get("fn"), str):
-            import tapedeck.keras.metrics as metrics
-
-            config = {**config, "fn": find("metrics", config["fn"], metrics._NAMED)}
+            config = {**config, "fn": find("metrics", config["fn"], named_in("metrics"))}
         return cls(**config)

@@ -1,4 +1,6 @@
 """Metrics that are means of a loss, and how well numbers are predicted."""
+import warnings
+
 from tapedeck._core import dtypes
 from tapedeck._core.composites import op
 from tapedeck._core.public import public
@@ -201,8 +203,6 @@ class R2Score(Metric):
         if self.num_regressors and self.num_regressors < samples - 1:
             return 1. - (1. - scores) * (samples - 1.) / (samples - self.num_regressors - 1.)
         if self.num_regressors:
-            import warnings
-
             warnings.warn(f"{self.name}: {self.num_regressors} regressors need more than {samples} values to adjust the score "
                           f"for; it "
                           "is not adjusted", stacklevel=2)

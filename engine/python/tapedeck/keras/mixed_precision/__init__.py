@@ -1,9 +1,9 @@
 """tf.keras.mixed_precision: losses that are scaled, so that small gradients of halves do not vanish."""
-from tapedeck import _engine
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._core.trackable import Trackable as _Trackable
-from tapedeck.keras import optimizers as _optimizers
+from tapedeck.keras.optimizers import lookup as _optimizers
+from tapedeck.keras.optimizers.base import Optimizer as _Optimizer
 from tapedeck.train.updates import number_variable as _number_variable, values_of as _values_of, with_values as _with_values
 
 
@@ -24,7 +24,7 @@ class LossScaleOptimizer(_Trackable):
     """
 
     def __init__(self, inner_optimizer, initial_scale=2.0 ** 15, dynamic_growth_steps=2000, dynamic=True, name=None):
-        if not isinstance(inner_optimizer, _optimizers.Optimizer):
+        if not isinstance(inner_optimizer, _Optimizer):
             raise TypeError(f"LossScaleOptimizer: inner_optimizer is {inner_optimizer!r}; needs one of tf.keras.optimizers")
         self.inner_optimizer, self.dynamic = inner_optimizer, dynamic
         self.initial_scale, self.dynamic_growth_steps = float(initial_scale), dynamic_growth_steps

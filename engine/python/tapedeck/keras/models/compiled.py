@@ -4,6 +4,9 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck._core.composites import op, tensor
 from tapedeck.keras.layers import calls
+from tapedeck.keras.losses import lookup as losses
+from tapedeck.keras.losses.base import Loss, LossFunctionWrapper
+from tapedeck.keras.metrics import lookup as metrics
 
 
 def _unless_on_gpu(value):
@@ -184,8 +187,6 @@ class CompiledLoss:
 
 
 def _loss_of(identifier):
-    from tapedeck.keras import losses
-    from tapedeck.keras.losses.base import Loss, LossFunctionWrapper
     found = losses.get(identifier)
     if found is None or isinstance(found, Loss):
         return found
@@ -199,7 +200,6 @@ _BY_SHAPE.update(acc=_BY_SHAPE["accuracy"], ce=_BY_SHAPE["crossentropy"])
 
 def _metric_of(identifier, y_true, y_pred):
     """A metric of a name, a function or a metric; 'accuracy' and 'crossentropy' by the shapes."""
-    from tapedeck.keras import metrics
     name = None
     if isinstance(identifier, str):
         name = identifier
@@ -250,11 +250,11 @@ class CompiledMetrics:
             self.build(names, y_true, y_pred)
         weights = aligned(sample_weight, names, "sample_weight") if isinstance(sample_weight, (dict, list, tuple)) else \
             [sample_weight] * len(names)
-        for place, metrics in enumerate(self._found):
-            if not metrics or y_true[place] is None:
+        for place, found in enumerate(self._found):
+            if not found or y_true[place] is None:
                 continue
             true, mask = _fitted(y_true[place], y_pred[place]), _with_mask(None, y_pred[place])
-            for metric, takes_weights in metrics:
+            for metric, takes_weights in found:
                 weight = _with_mask(weights[place], y_pred[place]) if takes_weights else mask
                 metric.update_state(true, y_pred[place], **({} if weight is None else {"sample_weight": weight}))
 

@@ -1,5 +1,6 @@
 """Where fit, evaluate and predict take their batches from: arrays, tensors, datasets, Sequences and generators."""
 import math
+import warnings
 
 import numpy as np
 
@@ -243,7 +244,6 @@ def _as_tensor(value):
 
 
 def _warn_of_few(number, steps):
-    import warnings
     warnings.warn("Your input ran out of data; interrupting training. Make sure that your dataset or generator can generate at "
                   f"least `steps_per_epoch * epochs` batches. It gave {number} of {steps} batches of this epoch.", stacklevel=4)
 

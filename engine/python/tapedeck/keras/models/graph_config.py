@@ -1,24 +1,22 @@
-"""Models as what JSON holds, and back; and copies of models with variables of their own."""
-import importlib
+"""Layers and models as what JSON holds, and back."""
 import json
 
 import numpy as np
 
 from tapedeck import _engine
 from tapedeck._core import dtypes
-from tapedeck._core.public import public
+from tapedeck._core.public import below, public
 from tapedeck._core.shapes import TensorShape
 from tapedeck.keras import named_objects
-from tapedeck.keras.models.symbolic import InputLayer, KerasTensor, map_symbols, OpLayer, symbols_in
+from tapedeck.keras.models.symbolic import InputLayer, KerasTensor, OpLayer, symbols_in
 
 
 def _known():
     """The classes that a config may name without anybody registering them."""
-    models = importlib.import_module("tapedeck.keras.models")
-    layers = importlib.import_module("tapedeck.keras.layers")
-    found = {name: value for name, value in vars(layers).items() if isinstance(value, type)}
-    return {**found, "InputLayer": InputLayer, "OpLayer": OpLayer, "Model": models.Model, "Functional": models.Model,
-            "Sequential": models.Sequential}
+    found = {name: value for name, value in below("keras.layers").items() if isinstance(value, type)}
+    models = below("keras.models")
+    return {**found, "InputLayer": InputLayer, "OpLayer": OpLayer, "Model": models["Model"], "Functional": models["Model"],
+            "Sequential": models["Sequential"]}
 
 
 def layer_config(layer):
@@ -30,6 +28,19 @@ def layer_of(config, custom_objects=None):
     """The layer of what layer_config returned. ValueError for a class that nobody knows."""
     with named_objects.custom_object_scope(custom_objects or {}):
         return named_objects.found(config, _known(), "layer")
+
+
+@public("keras.layers.serialize")
+def serialize(layer):
+    """{"class_name", "config"} of a layer, of which deserialize makes the same layer."""
+    return layer_config(layer)
+
+
+@public("keras.layers.deserialize")
+def deserialize(config, custom_objects=None):
+    """The layer of what serialize returned, with variables of its own. custom_objects: classes by name, beside those of tf.keras.
+    Errors: ValueError for a class that nobody knows."""
+    return layer_of(config, custom_objects)
 
 
 # ---- arguments of calls ----
@@ -137,7 +148,7 @@ def model_of(cls, config, custom_objects=None):
                **arguments)
 
 
-# ---- text and copies ----
+# ---- text ----
 
 def to_json(model, **arguments):
     """The model's class and config as a text."""
@@ -165,45 +176,3 @@ def model_from_config(config, custom_objects=None):
     if not isinstance(config, dict) or "class_name" not in config:
         raise ValueError(f"model_from_config: config is {config!r}; needs a dict of class_name and config")
     return layer_of(config, custom_objects)
-
-
-@public("keras.models.clone_model")
-def clone_model(model, input_tensors=None, clone_function=None):
-    """A model of the same layers, with new variables: those of a functional model or a Sequential.
-
-    input_tensors: KerasTensors that the copy begins with, in place of inputs of its own; clone_function: makes the copy of a layer;
-    None for that of its config. Errors: ValueError for a model by subclassing.
-    """
-    from tapedeck.keras.models.sequential import Sequential
-    copied = clone_function or (lambda layer: type(layer).from_config(layer.get_config()))
-    if isinstance(model, Sequential):
-        layers = [copied(layer) for layer in model.layers]
-        first = vars(model)["_sequence"][:1]
-        if input_tensors is not None:
-            layers = [input_tensors[0] if isinstance(input_tensors, (list, tuple)) else input_tensors, *layers]
-        elif first and isinstance(first[0], InputLayer):
-            layers = [InputLayer.from_config(first[0].get_config()), *layers]
-        return Sequential(layers, name=model.name)
-    graph = getattr(model, "_graph", None)
-    if graph is None:
-        raise ValueError("Expected `model` argument to be a functional `Model` instance or a `Sequential` model, got a subclassed "
-                         f"model instead: {model!r}")
-    given = None if input_tensors is None else symbols_in(input_tensors)
-    layers, symbols = {}, {}
-    for place, symbol in enumerate(graph.flat_inputs):
-        new = given[place] if given else InputLayer(batch_input_shape=tuple(symbol.shape), dtype=symbol.dtype.name,
-                                                    name=symbol.node.layer.name).output
-        symbols[id(symbol)] = new
-    for node in graph.nodes:
-        if isinstance(node.layer, InputLayer):
-            continue
-        layer = layers.setdefault(id(node.layer), None) or copied(node.layer)
-        layers[id(node.layer)] = layer
-
-        def new_of(symbol):
-            return symbols[id(symbol)]
-
-        outputs = layer(*map_symbols(new_of, node.args), **map_symbols(new_of, node.kwargs))
-        symbols.update({id(old): new for old, new in zip(symbols_in(node.outputs), symbols_in(outputs))})
-    return type(model)(inputs=map_symbols(lambda each: symbols[id(each)], graph.inputs),
-                       outputs=map_symbols(lambda each: symbols[id(each)], graph.outputs), name=model.name)

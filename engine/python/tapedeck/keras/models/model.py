@@ -7,11 +7,15 @@ from tapedeck._core import nest
 from tapedeck._core.composites import op
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
-from tapedeck.keras.layers.base import Layer, shapes_of
+from tapedeck.keras import backend
+from tapedeck.keras.layers.base import as_shape, call_form, Layer, shapes_of
 from tapedeck.keras.layers.weights import own_arguments
 from tapedeck.keras.models import saving
 from tapedeck.keras.models.graph import Graph
-from tapedeck.keras.models.symbolic import Described, InputLayer, KerasTensor, symbols_in, trial, variables_kept
+from tapedeck.keras.models.graph_config import config_of, model_of
+from tapedeck.keras.models.summary_table import summary_lines
+from tapedeck.keras.models.symbolic import (
+    Described, InputLayer, KerasTensor, map_symbols, outputs_of, symbols_in, trial, variables_kept)
 from tapedeck.keras.models.training import Trainer
 
 
@@ -45,7 +49,6 @@ class Model(saving.Saved, Trainer, Layer):
             kwargs.setdefault("name", rest[0])
         trainable = kwargs.pop("trainable", True)
         if kwargs.get("name") is None and type(self) is Model and inputs is not None:
-            from tapedeck.keras import backend
             kwargs["name"] = backend.unique_name("functional")
         super().__init__(**kwargs)
         self._init_training()
@@ -126,7 +129,6 @@ class Model(saving.Saved, Trainer, Layer):
         if self._graph is not None:
             shapes = nest.flatten(_as_shapes(input_shape))
             symbols = [KerasTensor(shape, each.dtype) for shape, each in zip(shapes, self._graph.flat_inputs)]
-            from tapedeck.keras.models.symbolic import map_symbols, outputs_of
             given = nest.pack_sequence_as(self._graph.inputs, symbols) if nest.is_nested(self._graph.inputs) else symbols[0]
             return map_symbols(lambda each: each.shape, outputs_of(self, (given,), {}))
         return super().compute_output_shape(input_shape)
@@ -250,7 +252,6 @@ class Model(saving.Saved, Trainer, Layer):
         column that says whether training changes the layer; layer_range: the names of the first and the last layer to be shown.
         A layer without variables yet has "?" for its shape and "0 (unbuilt)" for its parameters.
         """
-        from tapedeck.keras.models.summary_table import summary_lines
         lines = list(summary_lines(self, line_length, positions, expand_nested, show_trainable, layer_range))
         if print_fn is None:
             print("\n".join(lines))
@@ -263,7 +264,6 @@ class Model(saving.Saved, Trainer, Layer):
     def get_config(self):
         """What from_config makes the model of: a functional model's layers and calls; else the arguments it was made with."""
         if self._graph is not None and _made_functionally(self):
-            from tapedeck.keras.models.graph_config import config_of
             return config_of(self)
         config = super().get_config()
         return own_arguments(self, config) if type(self).get_config is Model.get_config else config
@@ -272,7 +272,6 @@ class Model(saving.Saved, Trainer, Layer):
     def from_config(cls, config, custom_objects=None):
         """The model of what get_config returned. custom_objects: classes of layers by name, beside those of tf.keras."""
         if "input_layers" in config and "layers" in config:
-            from tapedeck.keras.models.graph_config import model_of
             return model_of(cls, config, custom_objects)
         return cls(**config)
 
@@ -300,12 +299,10 @@ def _functional_arguments(args, kwargs):
 
 
 def _takes_training(model):
-    from tapedeck.keras.layers.base import call_form
     return call_form(type(model)).takes_training
 
 
 def _as_shapes(shape):
-    from tapedeck.keras.layers.base import as_shape
     return as_shape(shape)
 
 

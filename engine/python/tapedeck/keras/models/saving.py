@@ -7,8 +7,17 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._engine import NotFoundError
+from tapedeck._checkpoint.files import file_path, TensorFile, write_tensors
+from tapedeck._checkpoint.graph import Collected, METADATA_KEY
+from tapedeck._checkpoint.objects import read_objects
+from tapedeck._checkpoint.state import update_checkpoint_state
+from tapedeck._checkpoint.weights import _Without, _WithoutSlots
 from tapedeck._core import nest
 from tapedeck._core.public import public
+from tapedeck._core.shapes import TensorShape
+from tapedeck.keras import named_objects
+from tapedeck.keras.models.graph_config import _plain, layer_config, layer_of, to_json
+from tapedeck.keras.models.symbolic import trial
 
 _CONFIG_KEY = "tapedeck.keras_model"
 _OTHERS = (".h5", ".hdf5", ".keras")  # names of formats that programs give; the file's name gets the extension behind it
@@ -20,29 +29,23 @@ def _path(filepath):
 
 
 def _refuse_to_overwrite(path, overwrite):
-    from tapedeck._checkpoint.files import file_path
     if not overwrite and os.path.exists(file_path(path)):
         raise FileExistsError(f"{file_path(path)} is there already, and overwrite is False")
 
 
 def write_model(model, path, metadata, with_optimizer=True):
     """Writes the model's variables, its optimiser's state where that is wanted, and metadata."""
-    from tapedeck._checkpoint.files import write_tensors
-    from tapedeck._checkpoint.graph import METADATA_KEY
     collected = _collected(model, with_optimizer)
     tensors = collected.values()
     return write_tensors(path, tensors, {METADATA_KEY: collected.to_json(), **metadata})
 
 
 def _collected(model, with_optimizer=False):
-    from tapedeck._checkpoint.graph import Collected
-    from tapedeck._checkpoint.weights import _Without, _WithoutSlots
     return Collected(model) if with_optimizer else _WithoutSlots(_Without(model, ("optimizer",)))
 
 
 def restore_model(model, path):
     """Gives the model the values of a file with a graph of objects; variables that come later get theirs then. Returns a status."""
-    from tapedeck._checkpoint.objects import read_objects
     return read_objects(path, model).expect_partial()
 
 
@@ -51,7 +54,6 @@ class NoFileError(NotFoundError, FileNotFoundError, ValueError):
 
 
 def _opened(path):
-    from tapedeck._checkpoint.files import TensorFile
     try:
         return TensorFile(path)
     except NotFoundError as error:
@@ -76,7 +78,6 @@ class Saved:
         write_model(self, path, {}, with_optimizer=False)
         folder, name = os.path.split(path)
         if not path.endswith(".safetensors") and name != "checkpoint":  # which is what the folder's list of checkpoints is called
-            from tapedeck._checkpoint.state import update_checkpoint_state
             update_checkpoint_state(folder, path, relative=True)
 
     def load_weights(self, filepath, by_name=False, skip_mismatch=False, options=None):
@@ -87,7 +88,6 @@ class Saved:
         neither, nothing is changed where something does not fit.
         Errors: NoFileError where there is no file; ValueError for other shapes, and names that are missing.
         """
-        from tapedeck._checkpoint.graph import METADATA_KEY
         path = os.fsdecode(os.fspath(filepath))
         if path.endswith(".npz"):
             with np.load(path, allow_pickle=False) as arrays:
@@ -105,7 +105,6 @@ class Saved:
         filepath: the extension ".safetensors" is added where it is not there, behind ".keras" and ".h5" too. overwrite False:
         FileExistsError where the file is there. Errors: TypeError where a layer's config holds what JSON does not.
         """
-        from tapedeck.keras.models.graph_config import _plain, layer_config
         described = layer_config(self)
         described["build"] = _seen_config(self)
         described["compile"] = self.get_compile_config() if include_optimizer else None
@@ -116,7 +115,6 @@ class Saved:
 
     def to_json(self, **kwargs):
         """The model's class and config as a text, of which tf.keras.models.model_from_json makes a model."""
-        from tapedeck.keras.models.graph_config import to_json
         return to_json(self, **kwargs)
 
 
@@ -158,8 +156,6 @@ def _seen_config(model):
 
 
 def _build_as_seen(model, config):
-    from tapedeck.keras.models.symbolic import trial
-    from tapedeck._core.shapes import TensorShape
     if isinstance(config, list):
         seen = TensorShape(config[0]), config[1]
     elif list(config) == ["list"]:
@@ -186,8 +182,6 @@ def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
     tf.keras.utils.register_keras_serializable. safe_mode changes nothing: no file runs code.
     Errors: NoFileError where there is no file; ValueError for a file that holds no model, and a class that nobody knows.
     """
-    from tapedeck.keras import named_objects
-    from tapedeck.keras.models.graph_config import layer_of
     try:
         file = _opened(_path(filepath))
     except NotFoundError as error:

@@ -4,6 +4,7 @@ from tapedeck._core.shapes import TensorShape
 from tapedeck._core.trackable import _state
 from tapedeck.keras.layers.base import Layer
 from tapedeck.keras.models.graph import Graph
+from tapedeck.keras.models.graph_config import layer_config, layer_of
 from tapedeck.keras.models.model import Model
 from tapedeck.keras.models.symbolic import Input, InputLayer, KerasTensor
 
@@ -128,12 +129,10 @@ class Sequential(Model):
         return inputs
 
     def get_config(self):
-        from tapedeck.keras.models.graph_config import layer_config
         return {"name": self.name, "layers": [layer_config(layer) for layer in vars(self)["_sequence"]]}
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
-        from tapedeck.keras.models.graph_config import layer_of
         layers = config["layers"] if isinstance(config, dict) else config
         name = config.get("name") if isinstance(config, dict) else None
         return cls([layer_of(each, custom_objects) for each in layers], name=name)

@@ -1,8 +1,10 @@
 """Model.summary(): the layers, what they give and how many parameters they have, as a table of text."""
 import math
+import shutil
 import sys
 
 from tapedeck._core import nest
+from tapedeck.keras.models.symbolic import nodes_of
 
 
 def count(variables):
@@ -86,7 +88,6 @@ def _widths(heads, rows, length, positions, right):
 
 
 def _terminal():
-    import shutil
     return min(shutil.get_terminal_size((100, 24)).columns, 100) if sys.stdout.isatty() else 100
 
 
@@ -124,7 +125,6 @@ def _connections(layer, graph):
 
 
 def _number_of(node):
-    from tapedeck.keras.models.symbolic import nodes_of
     return next((number for number, each in enumerate(nodes_of(node.layer)) if each is node), 0)
 
 

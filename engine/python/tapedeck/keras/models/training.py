@@ -4,8 +4,15 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck._core import nest
 from tapedeck._gradients.tape import GradientTape
+from tapedeck.keras.callbacks.base import CallbackList
+from tapedeck.keras.callbacks.files import TensorBoard
+from tapedeck.keras.callbacks.live_curves import LiveCurves
+from tapedeck.keras.losses import lookup as losses
+from tapedeck.keras.metrics import lookup as metrics
 from tapedeck.keras.models import compiled, data_feed
 from tapedeck.keras.models.data_feed import feed_of, unpack
+from tapedeck.keras.optimizers import lookup as optimizers
+from tapedeck.keras.utils.objects import serialize_keras_object
 
 _NOT_COMPILED = "You must call `compile()` before using the model."
 
@@ -78,7 +85,6 @@ class Trainer:
         if unknown:
             raise TypeError(f"compile() got an unexpected keyword argument {sorted(unknown)[0]!r}")
         if not hasattr(optimizer, "apply_gradients"):
-            from tapedeck.keras import optimizers
             optimizer = optimizers.get(optimizer)
         self.optimizer = optimizer
         if hasattr(optimizer, "use_model"):
@@ -103,13 +109,11 @@ class Trainer:
         """What compile() was called with, as what JSON holds; None where it was not."""
         if self._compiled is None:
             return None
-        from tapedeck.keras.utils.objects import serialize_keras_object
         return {**{name: serialize_keras_object(value) for name, value in self._compiled.items()},
                 "optimizer": serialize_keras_object(self.optimizer)}
 
     def compile_from_config(self, config):
         """Compiles with what get_compile_config returned."""
-        from tapedeck.keras import losses, metrics, optimizers
         kinds = {"optimizer": optimizers, "loss": losses, "metrics": metrics, "weighted_metrics": metrics}
         self.compile(**{name: _of_config(value, kinds.get(name)) for name, value in config.items()})
 
@@ -234,7 +238,6 @@ class Trainer:
         Returns: a tf.keras.callbacks.History; its `history` has a list of numbers for each metric.
         Errors: ValueError for a model that was not compiled, and data that do not fit one another.
         """
-        from tapedeck.keras import callbacks as _callbacks
         self._require_compiled()
         feed = feed_of(x, y, sample_weight, batch_size, steps_per_epoch, shuffle, class_weight)
         if validation_split:
@@ -243,10 +246,9 @@ class Trainer:
             if validation_data is None:
                 feed, validation_data = feed.split(validation_split)
         validation = _validation_feed(validation_data, validation_batch_size or batch_size, validation_steps)
-        listeners = _callbacks.CallbackList(callbacks, add_history=True, add_progbar=_verbosity(verbose) != 0, model=self,
-                                            verbose=_verbosity(verbose), epochs=epochs, steps=feed.steps)
-        if _engine.debug.recording() and not any(isinstance(each, _callbacks.TensorBoard) for each in listeners.callbacks):
-            from tapedeck.keras.callbacks.live_curves import LiveCurves
+        listeners = CallbackList(callbacks, add_history=True, add_progbar=_verbosity(verbose) != 0, model=self,
+                                 verbose=_verbosity(verbose), epochs=epochs, steps=feed.steps)
+        if _engine.debug.recording() and not any(isinstance(each, TensorBoard) for each in listeners.callbacks):
             listeners.append(LiveCurves())
         vars(self)["stop_training"] = False
         listeners.on_train_begin()
@@ -319,11 +321,10 @@ class Trainer:
 
         Returns: a list of numbers in the order of metrics_names, a number where there is one; a dict with return_dict.
         """
-        from tapedeck.keras import callbacks as _callbacks
         self._require_compiled()
         feed = feed_of(x, y, sample_weight, batch_size, steps)
-        listeners = _callbacks.CallbackList(callbacks, add_progbar=_verbosity(verbose) != 0, model=self,
-                                            verbose=_verbosity(verbose), epochs=1, steps=feed.steps)
+        listeners = CallbackList(callbacks, add_progbar=_verbosity(verbose) != 0, model=self,
+                                 verbose=_verbosity(verbose), epochs=1, steps=feed.steps)
         try:
             logs = self._evaluate(feed, listeners)
         finally:
@@ -335,10 +336,9 @@ class Trainer:
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None, max_queue_size=10, workers=1,
                 use_multiprocessing=False):
         """The outputs for all examples: NumPy arrays in the outputs' structure. The arguments are those of fit."""
-        from tapedeck.keras import callbacks as _callbacks
         feed = feed_of(x, None, None, batch_size, steps)
-        listeners = _callbacks.CallbackList(callbacks, add_progbar=_verbosity(verbose) != 0, model=self,
-                                            verbose=_verbosity(verbose), epochs=1, steps=feed.steps)
+        listeners = CallbackList(callbacks, add_progbar=_verbosity(verbose) != 0, model=self,
+                                 verbose=_verbosity(verbose), epochs=1, steps=feed.steps)
         parts, structure = [], None
         listeners.on_predict_begin()
         try:

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 
 from tapedeck import _engine
+from tapedeck._array import selections
 from tapedeck._core import context, dtypes
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import public
@@ -322,7 +323,6 @@ class Optimizer(SlotUpdater):
         if self.clipvalue is not None and self.clipvalue > 0:
             limit = float(self.clipvalue)
             return [(with_values(g, op("clip_by_value")(values_of(g), -limit, limit)), variable) for g, variable in pairs]
-        from tapedeck._array import selections
         if self.clipnorm is not None and self.clipnorm > 0:
             limit = float(self.clipnorm)
             return [(selections.clip_by_norm(g, limit), variable) for g, variable in pairs]

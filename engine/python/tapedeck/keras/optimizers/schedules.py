@@ -7,6 +7,7 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck._core.public import public
 from tapedeck.keras import named_objects as _named_objects
+from tapedeck.train.decays import restart
 
 
 @public("keras.optimizers.schedules.LearningRateSchedule")
@@ -151,7 +152,6 @@ class CosineDecayRestarts(_Schedule):
         _require_positive("first_decay_steps", first_decay_steps)
 
     def _rate(self, step):
-        from tapedeck.train.decays import restart
         fraction, number = restart(step / self.first_decay_steps, self.t_mul)
         cosine = 0.5 * self.m_mul ** number * (1.0 + math.cos(math.pi * fraction))
         return self.initial_learning_rate * ((1.0 - self.alpha) * cosine + self.alpha)

@@ -1,2 +1,1 @@
 """Data on their way to a model. keras.preprocessing.text and .image have their functions by the names that those are given."""
-from tapedeck.keras.preprocessing import pictures, words  # noqa: F401

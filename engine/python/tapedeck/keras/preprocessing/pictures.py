@@ -10,7 +10,7 @@ _METHODS = ("nearest", "box", "bilinear", "hamming", "bicubic", "lanczos")
 
 def _pillow(function):
     try:
-        from PIL import Image
+        from PIL import Image  # Pillow may be missing
     except ImportError:
         raise ImportError(f"{function}: needs the Pillow library; install Debian's python3-pil") from None
     return Image

@@ -1,2 +1,1 @@
 """tf.keras.utils."""
-from tapedeck.keras.utils import arrays, objects  # noqa: F401

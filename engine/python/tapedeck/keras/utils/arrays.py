@@ -6,6 +6,8 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
+from tapedeck._math.reductions import norm
+from tapedeck._random import distributions as random_ops
 
 
 @public("keras.utils.to_categorical")
@@ -32,7 +34,6 @@ def to_categorical(x, num_classes=None):
 def normalize(x, axis=-1, order=2):
     """x divided by its norm of that order along an axis; zeros stay. A tensor for a tensor, else a NumPy array."""
     if isinstance(x, (_engine.Tensor, _engine.Variable)):
-        from tapedeck._math.reductions import norm
         length = norm(x, ord="euclidean" if order == 2 else order, axis=axis, keepdims=True)
         return x / _op("where")(length == 0, _op("ones_like")(length), length)
     length = np.atleast_1d(np.linalg.norm(x, order, axis))
@@ -45,7 +46,6 @@ def set_random_seed(seed):
     """Seeds Python's, NumPy's and this package's random numbers. ValueError for what is no whole number."""
     if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool):
         raise ValueError(f"Expected `seed` argument to be an integer. Received: seed={seed} (of type {type(seed)})")
-    from tapedeck._random import distributions as random_ops
     random.seed(int(seed))
     np.random.seed(int(seed) % 2**32)
     random_ops.set_seed(int(seed))

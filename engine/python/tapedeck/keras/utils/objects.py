@@ -1,15 +1,13 @@
 """Objects as what JSON holds, and back."""
-import importlib
-
 import numpy as np
 
 from tapedeck._core import dtypes
-from tapedeck._core.public import public
+from tapedeck._core.public import below, public
 from tapedeck._core.shapes import TensorShape
 from tapedeck.keras import named_objects
 
 # Where the package's own classes and functions stand, by what a config calls them.
-_MODULES = ("layers", "initializers", "regularizers", "constraints", "activations", "losses", "metrics", "optimizers", "models")
+_NAMESPACES = ("layers", "initializers", "regularizers", "constraints", "activations", "losses", "metrics", "optimizers", "models")
 
 
 @public("keras.utils.serialize_keras_object")
@@ -31,14 +29,8 @@ def serialize_keras_object(obj):
 
 
 def _own_objects():
-    found = {}
-    for name in _MODULES:
-        try:
-            module = importlib.import_module(f"tapedeck.keras.{name}")
-        except ModuleNotFoundError:
-            continue
-        found.update({key: value for key, value in vars(module).items() if not key.startswith("_") and callable(value)})
-    return found
+    return {name: thing for namespace in _NAMESPACES for name, thing in below(f"keras.{namespace}").items()
+            if not name.startswith("_") and callable(thing)}
 
 
 @public("keras.utils.deserialize_keras_object")

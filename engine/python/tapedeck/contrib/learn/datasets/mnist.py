@@ -6,7 +6,7 @@ import numpy as np
 from tapedeck._core import dtypes
 from tapedeck._core.public import public
 from tapedeck.contrib.learn.datasets.base import Datasets
-from tapedeck.keras._datasets import idx
+from tapedeck.keras._datasets import idx, mnist
 
 public("contrib.learn.datasets.mnist.Datasets")(Datasets)
 
@@ -94,7 +94,6 @@ def _files(folder):
     """The four arrays of a folder that has them, else those that tf.keras.datasets.mnist finds."""
     if os.path.isfile(os.path.join(os.fspath(folder), "train-images-idx3-ubyte.gz")):
         return idx.load_pairs(folder)
-    from tapedeck.keras._datasets import mnist
     return mnist.load_data()
 
 
