@@ -194,7 +194,7 @@ class TestMainJob : public QObject, SampleWindow {
     QTest::keyClick(window_.get(), Qt::Key_F6);
     QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
     const auto finished = session().status().finished;
-    QTest::qWait(300);
+    nothingMayHappenFor(300);
     QCOMPARE(session().status().finished, finished);  // it really waits
 
     // The weights: an input named W of some record, shown as images of 28×28.

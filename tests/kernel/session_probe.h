@@ -95,7 +95,7 @@ struct Probe {
 /// Starts it and waits until it can run cells.
 inline bool startAndWait(Probe& probe, const QString& folder = QDir::tempPath()) {
   probe.session.start(folder);
-  (void)QTest::qWaitFor([&] { return probe.session.state() != KernelState::starting; }, 2 * generous);
+  (void)waitFor([&] { return probe.session.state() != KernelState::starting; }, 2 * generous);
   return probe.session.state() == KernelState::idle;
 }
 
@@ -104,7 +104,7 @@ inline QString run(Probe& probe, const QString& cell, const QString& code) {
   probe.finished.remove(cell);
   probe.outputs.remove(cell);
   probe.session.execute(cell, code);
-  if (!QTest::qWaitFor([&] { return probe.finished.contains(cell); }, generous))
+  if (!waitFor([&] { return probe.finished.contains(cell); }, generous))
     return QStringLiteral("did not finish");
   return probe.finished.value(cell);
 }

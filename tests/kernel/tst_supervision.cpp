@@ -134,7 +134,7 @@ void TestSupervision::killedAtRandomMomentsItStartsAgain() {
     probe.finished.clear();
     probe.session.execute("b", "for i in range(10**9): print(i)");
     probe.session.execute("c", "1");
-    QTest::qWait(QRandomGenerator::global()->bounded(200));
+    QTest::qWait(QRandomGenerator::global()->bounded(200));  // a random moment
     ::kill(pid_t(probe.session.processId()), SIGKILL);
     QTRY_COMPARE_WITH_TIMEOUT(probe.session.state(), KernelState::dead, generous);
     QTRY_COMPARE_WITH_TIMEOUT(probe.finished.value("c"), QString("aborted"), generous);
@@ -291,7 +291,7 @@ void TestSupervision::shutdownWhileSearchingTheInterpreter() {
   probe.session.shutdown();
   QCOMPARE(probe.session.state(), KernelState::stopped);
   QTRY_COMPARE(probe.finished.value("a"), QString("aborted"));
-  QTest::qWait(200);
+  nothingMayHappenFor(200);
   QCOMPARE(probe.session.state(), KernelState::stopped);
 }
 

@@ -149,7 +149,7 @@ void TestSessionPages::aFailedPageIsNotAskedForInALoop() {
   emit source.received(id, protocol::Failure{"The records of page 1 are gone.", "gone"});
   QCOMPARE(failed.size(), 1);
   QCOMPARE(failed[0][0].toString(), QStringLiteral("The records of page 1 are gone."));
-  QTest::qWait(20);
+  nothingMayHappenFor(20);
   QCOMPARE(source.asked.size(), 1u);
   session.record(5);
   QTRY_COMPARE(source.asked.size(), 2u);

@@ -47,7 +47,6 @@ class TestPlotsImages : public QObject {
     QCOMPARE(window.caption(), QStringLiteral("step 6 · 8×4"));
     keep(&window.view, "images_light");
     window.view.setPalette(darkPalette());
-    QTest::qWait(50);
     keep(&window.view, "images_dark");
   }
 
@@ -95,7 +94,6 @@ class TestPlotsImages : public QObject {
     Window window;
     window.show();
     window.put({grey("digits", 1, {8, 4})});
-    QTest::qWait(50);
     auto* grid = window.images()->grid();
     const double fits = grid->scale();
     QVERIFY(fits > 10);

@@ -238,7 +238,7 @@ class TensorControlsTest : public QObject {
 
  private:
   static bool says(Window& window, const QString& sentence) {
-    return QTest::qWaitFor(
+    return waitFor(
         [&] {
           for (const auto* label : window.view->findChildren<QLabel*>())
             if (label->isVisible() && label->text() == sentence) return true;
@@ -249,8 +249,7 @@ class TensorControlsTest : public QObject {
   /// Without focus or hover, which are not the same in two windows.
   static QImage picture(Window& window) {
     window.painted();
-    QTest::qWait(50);
-    return window.view->grab().toImage().convertToFormat(QImage::Format_RGB32);
+    return settled([&] { return window.view->grab().toImage().convertToFormat(QImage::Format_RGB32); }, 4);
   }
   /// Light and dark differ in every pixel of every widget: none may look as in the other theme.
   static void compare(const QImage& seen, const QImage& wanted, const Window& window) {
