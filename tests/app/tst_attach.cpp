@@ -234,6 +234,7 @@ class TestAttach : public QObject {
     QProcess* process = start();
     MainWindow* window = attach(process);
     QVERIFY(window);
+    qobject_cast<AttachedProgram*>(window->source())->setSilenceLimit(std::chrono::seconds(2));
     QCOMPARE(::kill(static_cast<pid_t>(process->processId()), SIGSTOP), 0);
     QTRY_VERIFY2_WITH_TIMEOUT(window->messages()->text().contains("does not answer: it was stopped"),
                               qPrintable(window->messages()->text()), patience);
