@@ -90,7 +90,7 @@ class TestAutoencoder : public QObject, TapeOfSample {
     QTRY_VERIFY_WITH_TIMEOUT(session().recordCount() > 5000 && session().cursor() == session().recordCount(),
                              patience);
     const auto* model = tensor(*window_)->model();
-    for (int step = 0; step < 40; ++step) {
+    for (int step = 0; step < 20; ++step) {
       const auto before = session().cursor();
       QTest::keyClick(window_.get(), Qt::Key_F10, Qt::ShiftModifier);
       QTRY_COMPARE_WITH_TIMEOUT(session().cursor(), before - 1, patience);

@@ -155,8 +155,10 @@ class TestMainJob : public QObject, SampleWindow {
 
     // Dragging the slider to its left end rewinds every panel to the first record, and back.
     auto* slider = window_->findChild<QSlider*>("cursorSlider");
-    QTRY_COMPARE(static_cast<quint64>(slider->maximum()), session().recordCount());
-    const auto newest = session().cursor();
+    QVERIFY(knowsAllRecords(*window_));
+    const auto newest = session().recordCount();
+    QTRY_COMPARE(session().cursor(), newest);
+    QTRY_COMPARE(static_cast<quint64>(slider->maximum()), newest);
     QStyleOptionSlider option;
     option.initFrom(slider);
     option.orientation = Qt::Horizontal;

@@ -154,7 +154,7 @@ class TestTrouble : public QObject {
     const auto window = makeWindow(
         writeNotebook(folder_, "killed.ipynb", {"kept = 'this output stays'\nprint(kept)", training}));
     std::mt19937 random(20);
-    for (int round = 0; round < 20; ++round) {
+    for (int round = 0; round < 10; ++round) {
       window->notebook()->setCurrentCell(0, false);
       window->notebook()->runCurrent();
       QTRY_COMPARE_WITH_TIMEOUT(window->notebook()->cellState("cell-0"), CellState::done, patience);

@@ -22,7 +22,10 @@
 
 namespace tapedeck::app {
 
+using tapedeck::nothingMayHappenFor;
 using tapedeck::patience;
+using tapedeck::settled;
+using tapedeck::waitFor;
 
 /// Settings and recovery files of a test stay away from the user's.
 inline void useOwnSettings() {

@@ -7,6 +7,8 @@
 namespace tapedeck::app {
 
 constexpr int generous = patience;
+using tapedeck::nothingMayHappenFor;
+using tapedeck::waitFor;
 
 struct Probe {
   explicit Probe(const KernelLaunch& launch = {}) {

@@ -34,6 +34,7 @@ void TestSessionPages::fetchesOnlyThePageThatIsLookedAt() {
   session.setSource(&source);
   QTRY_COMPARE(session.recordCount(), 10'000u);
   QTRY_COMPARE(session.cursor(), 10'000u);
+  QTRY_VERIFY(session.cachedRecord(10'000));  // what it asks for by itself is here
   source.asked.clear();
   arrived.clear();
   QCOMPARE(session.record(300), nullptr);

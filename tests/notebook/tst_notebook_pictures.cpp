@@ -160,7 +160,7 @@ class NotebookPictures : public QObject {
     const QString folder = QString(TAPEDECK_BUILD_DIR) + "/pictures";
     QDir().mkpath(folder);
     const QString file = QString("%1/notebook-%2-%3.png").arg(folder, QTest::currentDataTag(), part);
-    const QImage image = settled([&] { return view.grab().toImage(); }, 4);
+    const QImage image = tapedeck::settled([&] { return view.grab().toImage(); }, 4);
     QVERIFY2(image.save(file, "PNG", 80), qPrintable(file));  // a fast zlib
   }
 };
