@@ -13,7 +13,7 @@ run_packages=(
   libimgui-dev libstb-dev libgl1-mesa-dri fonts-dejavu-core fonts-noto-color-emoji
   python3-dev pybind11-dev python3-ipykernel python3-numpy python3-matplotlib python3-absl dataset-fashion-mnist
 )
-test_packages=(xvfb xauth python3-nbformat python3-jupyter-client python3-scipy)
+test_packages=(xvfb python3-nbformat python3-jupyter-client python3-scipy)
 
 # install_missing PACKAGE…: asks apt for those that dpkg does not know as installed, and only for those.
 install_missing() {

@@ -221,7 +221,7 @@ class TestAttach : public QObject {
     first->attachTo(process->processId());
     first->attachTo(process->processId());
     QVERIFY(shown());
-    QTest::qWait(500);
+    nothingMayHappenFor(500);
     int windows = 0;
     for (QWidget* widget : QApplication::topLevelWidgets())
       if (const auto* main = qobject_cast<MainWindow*>(widget))
@@ -234,6 +234,7 @@ class TestAttach : public QObject {
     QProcess* process = start();
     MainWindow* window = attach(process);
     QVERIFY(window);
+    qobject_cast<AttachedProgram*>(window->source())->setSilenceLimit(std::chrono::seconds(2));
     QCOMPARE(::kill(static_cast<pid_t>(process->processId()), SIGSTOP), 0);
     QTRY_VERIFY2_WITH_TIMEOUT(window->messages()->text().contains("does not answer: it was stopped"),
                               qPrintable(window->messages()->text()), patience);
@@ -308,7 +309,7 @@ class TestAttach : public QObject {
     process->setWorkingDirectory(folder());
     process->start(TAPEDECK_PYTHON, {folder() + "/train.py"});
     processes_.push_back(std::move(process));
-    if (!QTest::qWaitFor([this] { return steps() > 0; }, patience)) qWarning("the program did not start");
+    if (!waitFor([this] { return steps() > 0; }, patience)) qWarning("the program did not start");
     return processes_.back().get();
   }
 
@@ -325,7 +326,7 @@ class TestAttach : public QObject {
   void finish(QProcess* process, MainWindow* paused = nullptr) {
     touch("stop");
     if (paused) QTest::keyClick(paused, Qt::Key_F5);
-    QVERIFY(QTest::qWaitFor([&] { return process->state() == QProcess::NotRunning; }, patience));
+    QVERIFY(waitFor([&] { return process->state() == QProcess::NotRunning; }, patience));
     QCOMPARE(process->exitCode(), 0);
     QFile file(folder() + "/result");
     QVERIFY(file.open(QIODevice::ReadOnly));
@@ -344,10 +345,9 @@ class TestAttach : public QObject {
   }
 
   MainWindow* shown() {
-    if (!QTest::qWaitFor([] { return attachedWindow() != nullptr; }, patience)) return nullptr;
+    if (!waitFor([] { return attachedWindow() != nullptr; }, patience)) return nullptr;
     MainWindow* window = attachedWindow();
-    return showActive(window) &&
-                   QTest::qWaitFor([&] { return window->session()->recordCount() > 0; }, patience)
+    return showActive(window) && waitFor([&] { return window->session()->recordCount() > 0; }, patience)
                ? window
                : nullptr;
   }
@@ -392,7 +392,7 @@ class TestAttach : public QObject {
   static bool step(MainWindow* window, Qt::Key key) {
     const auto before = window->session()->status().stopped_before;
     QTest::keyClick(window, key);
-    return QTest::qWaitFor(
+    return waitFor(
         [&] {
           const auto now = window->session()->status().stopped_before;
           return now > before && window->session()->cachedRecord(now);
@@ -403,8 +403,8 @@ class TestAttach : public QObject {
   bool breakAt(MainWindow* window, int line) {
     window->notebook()->goToLine(folder() + "/train.py", line);
     QTest::keyClick(QApplication::focusWidget(), Qt::Key_F9);
-    return QTest::qWaitFor(
-        [&] { return window->breakpoints()->atLine(folder() + "/train.py", line) != nullptr; }, patience);
+    return waitFor([&] { return window->breakpoints()->atLine(folder() + "/train.py", line) != nullptr; },
+                   patience);
   }
 
   /// What the editors mark: the code of the line, and its number.
@@ -417,7 +417,7 @@ class TestAttach : public QObject {
 
   void shots(MainWindow* window, const QString& name) {
     window->resize(1280, 800);
-    QTest::qWait(300);
+    waitForFrames(window);
     screenshot(window, name);
   }
 

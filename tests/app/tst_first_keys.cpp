@@ -218,7 +218,11 @@ class TestFirstKeys : public QObject {
   }
 
   void aSilentSessionIsToldAndTakenBack() {
-    open(writeNotebook(folder_, "silent.ipynb", {"1 + 1"}));
+    openWindow();
+    KernelLaunch launch;
+    launch.silenceLimitMs = 3000;
+    window_->kernel()->setLaunch(launch);
+    window_->openNotebook(writeNotebook(folder_, "silent.ipynb", {"1 + 1"}));
     press(Qt::Key_Return, Qt::ControlModifier);
     QTRY_COMPARE_WITH_TIMEOUT(cellState(0), CellState::done, patience);
     ::kill(pid_t(window_->kernel()->processId()), SIGSTOP);

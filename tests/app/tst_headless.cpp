@@ -109,10 +109,19 @@ class TestHeadless : public QObject {
   }
   void everyShortSampleRunsAndWritesItsResults() {
     QFETCH(QString, path);
-    const QByteArray before = [&] {
+    const auto contents = [&] {
       QFile file(path);
       return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-    }();
+    };
+    QByteArray before = contents();
+    // This one trains for half a minute, which tst_autoencoder has it do: here it does so with fewer images.
+    if (path.endsWith("/lbfgs_autoencoder.ipynb")) {
+      QVERIFY(before.contains("images_to_use = 10000"));
+      before.replace("images_to_use = 10000", "images_to_use = 500");
+      path = folder_.filePath("lbfgs_autoencoder.ipynb");
+      QFile copy(path);
+      QVERIFY(copy.open(QIODevice::WriteOnly) && copy.write(before) == before.size());
+    }
     // Results of an earlier run are replaced, not written over: their other names keep what they had.
     const QDir results(folder_.filePath(QFileInfo(path).completeBaseName() + "-results"));
     const QDir others(folder_.filePath(QFileInfo(path).completeBaseName() + "-others"));
@@ -164,9 +173,7 @@ class TestHeadless : public QObject {
     QCOMPARE(outcome.has("plots.svg"), draws);
     QCOMPARE(!QImage(outcome.folder.filePath("plots.png")).isNull(), draws);
     if (draws) QVERIFY(elements(outcome.file("plots.svg"), "svg") >= 1);
-    QFile now(path);
-    QVERIFY(now.open(QIODevice::ReadOnly));
-    QCOMPARE(now.readAll(), before);
+    QCOMPARE(contents(), before);
   }
 
   void ofALongTapeTheEndIsDrawnWithItsVjps() {

@@ -142,7 +142,7 @@ class TestKeys : public QObject {
   std::unique_ptr<MainWindow> open(const QStringList& cells) {
     auto window = newWindow();
     window->openNotebook(writeNotebook(folder_, "keys.ipynb", cells));
-    if (!QTest::qWaitFor([&] { return window->notebook()->isVisible(); }, tapedeck::patience))
+    if (!waitFor([&] { return window->notebook()->isVisible(); }, tapedeck::patience))
       qWarning("no notebook");
     return window;
   }

@@ -89,9 +89,9 @@ class TestLook : public QObject {
     QVERIFY2(cutOff(window).isEmpty(), qPrintable(cutOff(window).join("\n")));
     if (size.width() == 1280 && !dark && qEnvironmentVariableIsSet("TAPEDECK_README_SCREENSHOT")) {
       window.resize(1600, 1000);  // a whole tape that can be read
-      QTest::qWait(500);
+      waitForFrames(&window);
       tape(window)->fit();
-      QTest::qWait(200);
+      waitForFrames(&window);
       QVERIFY(window.grab().save(TAPEDECK_SOURCE_DIR "/resources/screenshot.png"));
       window.resize(size);
     }

@@ -155,8 +155,10 @@ class TestMainJob : public QObject, SampleWindow {
 
     // Dragging the slider to its left end rewinds every panel to the first record, and back.
     auto* slider = window_->findChild<QSlider*>("cursorSlider");
-    QTRY_COMPARE(static_cast<quint64>(slider->maximum()), session().recordCount());
-    const auto newest = session().cursor();
+    QVERIFY(knowsAllRecords(*window_));
+    const auto newest = session().recordCount();
+    QTRY_COMPARE(session().cursor(), newest);
+    QTRY_COMPARE(static_cast<quint64>(slider->maximum()), newest);
     QStyleOptionSlider option;
     option.initFrom(slider);
     option.orientation = Qt::Horizontal;
@@ -194,7 +196,7 @@ class TestMainJob : public QObject, SampleWindow {
     QTest::keyClick(window_.get(), Qt::Key_F6);
     QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
     const auto finished = session().status().finished;
-    QTest::qWait(300);
+    nothingMayHappenFor(300);
     QCOMPARE(session().status().finished, finished);  // it really waits
 
     // The weights: an input named W of some record, shown as images of 28×28.

@@ -39,12 +39,11 @@ class TestMenus : public QObject, WhatIfWindow {
   /// Waits for a stop that is another one than before.
   quint64 stopAfter(quint64 before) {
     const auto elsewhere = [&] { return isStopped(*window_) && status().stopped_before != before; };
-    return QTest::qWaitFor(elsewhere, patience) ? status().stopped_before : 0;
+    return waitFor(elsewhere, patience) ? status().stopped_before : 0;
   }
   inspector::WhyView* why() { return window_->findChild<inspector::WhyView*>(); }
   bool answered(const QString& part) {
-    return QTest::qWaitFor([&] { return why()->isVisible() && why()->sentence()->text().contains(part); },
-                           patience);
+    return waitFor([&] { return why()->isVisible() && why()->sentence()->text().contains(part); }, patience);
   }
 
  private slots:

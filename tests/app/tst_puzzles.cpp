@@ -53,7 +53,7 @@ class TestPuzzles : public QObject, SampleWindow {
         rows->rowCount() > 0 && rows->recordAt(rows->rowCount() - 1) == session().recordCount(), patience);
     for (int row = rows->rowCount() - 1; row >= 0; --row) {
       const quint64 number = rows->recordAt(row);
-      if (!QTest::qWaitFor([&] { return session().record(number) != nullptr; }, patience)) break;
+      if (!waitFor([&] { return session().record(number) != nullptr; }, patience)) break;
       if (!wanted(*session().record(number))) continue;
       table->scrollTo(rows->index(row, 0));
       QTest::mouseClick(table->viewport(), Qt::LeftButton, {},

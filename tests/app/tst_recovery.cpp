@@ -32,8 +32,8 @@ QPushButton* button(const QWidget* in, const QString& text) {
 }
 
 void press(const QWidget* in, const QString& text) {
-  QPushButton* found = button(in, text);
-  QVERIFY2(found, qPrintable("no button " + text));
+  QPushButton* found = nullptr;
+  QVERIFY2(waitFor([&] { return (found = button(in, text)) != nullptr; }), qPrintable("no button " + text));
   QTest::mouseClick(found, Qt::LeftButton);
 }
 

@@ -32,7 +32,7 @@ class TestRunPuzzles : public QObject, SampleWindow {
     press(key, Qt::AltModifier);
     View* view = nullptr;
     const auto shown = [&] { return (view = window_->findChild<View*>()) && view->isVisible(); };
-    return QTest::qWaitFor(shown, patience) ? view : nullptr;
+    return waitFor(shown, patience) ? view : nullptr;
   }
   const protocol::Record* cursorRecord() { return session().record(session().cursor()); }
 
@@ -56,7 +56,7 @@ class TestRunPuzzles : public QObject, SampleWindow {
     auto* compare = openBy<inspector::CompareView>(Qt::Key_8);
     QVERIFY(compare);
     const auto told = [&](const QString& part) {
-      return QTest::qWaitFor([&] { return compare->sentence()->text().contains(part); }, patience);
+      return waitFor([&] { return compare->sentence()->text().contains(part); }, patience);
     };
     QVERIFY2(told("8 ops on the left alone"), qPrintable(compare->sentence()->text()));
     press(Qt::Key_F);

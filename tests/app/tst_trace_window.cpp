@@ -81,7 +81,7 @@ class TestTraceWindow : public QObject {
     QTRY_VERIFY(tensor(*window)->isVisible());
     QTRY_COMPARE(markedLineOf(window), 4);
     window->resize(1280, 800);
-    QTest::qWait(300);
+    waitForFrames(window);
     screenshot(window, "trace_window");
     // [[1, 2], [3, 4]]² has 22 in its corner: recomputed, or held in the file.
     QTRY_COMPARE(firstOutput(window), QString("[[ 7. 10.] [15. 22.]]"));
@@ -120,7 +120,7 @@ class TestTraceWindow : public QObject {
     QVERIFY(window->findChild<QLabel*>("sessionState")->text().startsWith("noisy.tapetrace: "));
     // It stands among the recent files, and is not opened twice.
     window->openNotebook(path);
-    QTest::qWait(200);
+    nothingMayHappenFor(200);
     QCOMPARE(traceWindows().size(), 1);
     QPointer<MainWindow> closing = window;
     QVERIFY(window->close());
@@ -229,8 +229,8 @@ class TestTraceWindow : public QObject {
     if (!showActive(window)) return nullptr;
     window->openNotebook(writeNotebook(folder_, "noisy.ipynb", cells));
     QTest::keyClick(window, Qt::Key_Return, Qt::ControlModifier | Qt::ShiftModifier);
-    const bool done = QTest::qWaitFor(
-        [&] { return outputText(*window, 1).trimmed() == "20.0 9.0" && isReady(*window); }, patience);
+    const bool done =
+        waitFor([&] { return outputText(*window, 1).trimmed() == "20.0 9.0" && isReady(*window); }, patience);
     return done ? window : nullptr;
   }
 
@@ -265,7 +265,7 @@ class TestTraceWindow : public QObject {
     const auto said = [&] {
       return window->statusBar()->currentMessage().startsWith("Saved " + path + ": records 1 to ");
     };
-    bool told = QTest::qWaitFor(said, patience);
+    bool told = waitFor(said, patience);
     // The tips of what the mouse passes do not take its place.
     if (told) {
       const auto buttons = window->findChild<QToolBar*>("toolbar.playback")->findChildren<QToolButton*>();
@@ -307,10 +307,9 @@ class TestTraceWindow : public QObject {
   }
 
   static MainWindow* shown() {
-    if (!QTest::qWaitFor([] { return !traceWindows().isEmpty(); }, patience)) return nullptr;
+    if (!waitFor([] { return !traceWindows().isEmpty(); }, patience)) return nullptr;
     MainWindow* window = traceWindows().first();
-    return showActive(window) &&
-                   QTest::qWaitFor([&] { return window->session()->recordCount() > 0; }, patience)
+    return showActive(window) && waitFor([&] { return window->session()->recordCount() > 0; }, patience)
                ? window
                : nullptr;
   }

@@ -163,7 +163,7 @@ class TestTrouble : public QObject {
       window->notebook()->setCurrentCell(1, false);
       window->notebook()->runCurrent();
       if (round % 2) QTRY_VERIFY_WITH_TIMEOUT(window->session()->recordCount() > 10, patience);
-      QTest::qWait(static_cast<int>(random() % 200));
+      QTest::qWait(static_cast<int>(random() % 200));  // a random moment
       const auto records = window->session()->recordCount();
       ::kill(static_cast<pid_t>(window->kernel()->processId()), SIGKILL);
       QTRY_COMPARE_WITH_TIMEOUT(window->kernel()->state(), KernelState::dead, patience);

@@ -39,7 +39,7 @@ class TestWorkspaces : public QObject {
   std::unique_ptr<MainWindow> open(const QStringList& cells, QSize size = {1280, 800}) {
     auto window = start(size);
     window->openNotebook(writeNotebook(folder_, "workspaces.ipynb", cells));
-    if (!QTest::qWaitFor([&] { return window->notebook()->isVisible(); }, tapedeck::patience))
+    if (!waitFor([&] { return window->notebook()->isVisible(); }, tapedeck::patience))
       qWarning("no notebook");
     return window;
   }
@@ -242,7 +242,7 @@ class TestWorkspaces : public QObject {
       moved = moved || current(*window) != "write";
       return !window->series()->names().isEmpty();
     };
-    QVERIFY(QTest::qWaitFor(type, patience));
+    QVERIFY(waitFor(type, patience));
     for (int i = 0; i < 5; ++i) type();
     QVERIFY(!moved);
     QVERIFY(window->document()->cell(1).source.contains("aaaaaa"));
@@ -264,10 +264,10 @@ class TestWorkspaces : public QObject {
       came = came || !shown(*window, {});
       return window->session()->recordCount() > 1;
     };
-    QVERIFY(QTest::qWaitFor(type, patience));
+    QVERIFY(waitFor(type, patience));
     for (int i = 0; i < 5; ++i) {
       type();
-      QTest::qWait(20);
+      nothingMayHappenFor(20);
     }
     QVERIFY(!came);
     // A pause, and they are there.
@@ -404,7 +404,7 @@ class TestWorkspaces : public QObject {
         if (candidate->text() == name) button = candidate;
       QVERIFY2(button, name);
       QTest::mouseClick(button, Qt::LeftButton);
-      QTest::qWait(100);  // a dock that jumps does so in the next turns of the layout
+      nothingMayHappenFor(100);  // a dock that jumps does so in the next turns of the layout
       QCOMPARE(places(*window), before);
     }
     closeUnsaved(*window);
@@ -438,7 +438,7 @@ class TestWorkspaces : public QObject {
     inspector::applyAppearance(dark ? inspector::Appearance::dark : inspector::Appearance::light);
     for (int position = 1; position <= 4; ++position) {
       choose(*window, position);
-      QTest::qWait(200);
+      waitForFrames(window.get());
       screenshot(
           window.get(),
           QString("workspace-%1-%2-%3").arg(size.width()).arg(dark ? "dark" : "light", current(*window)));

@@ -42,7 +42,7 @@ class TestWriting : public QObject {
   QString source(int cell) { return window_->document()->cell(cell).source; }
 
   bool waitDone(int cell) {
-    return QTest::qWaitFor([&] { return cellStateOf(*window_, cell) == CellState::done; }, patience);
+    return waitFor([&] { return cellStateOf(*window_, cell) == CellState::done; }, patience);
   }
 
  private slots:

@@ -2,8 +2,11 @@
 
 #include <QMenu>
 #include <QMenuBar>
+#include <QTimer>
 #include <nlohmann/json.hpp>
 #include <optional>
+
+#include "inspector/ui/canvas/canvas_widget.h"
 
 namespace tapedeck::app {
 
@@ -31,12 +34,22 @@ std::unique_ptr<MainWindow> newWindow(const QSize& size) {
   return window;
 }
 
+void waitForFrames(QWidget* window) {
+  const auto frames = [window] {
+    quint64 sum = 0;
+    for (const auto* canvas : window->findChildren<inspector::CanvasWidget*>())
+      sum += canvas->framesPainted();
+    return sum;
+  };
+  (void)settled(frames, 8);
+}
+
 void shots(QWidget* window, const QString& name) {
   for (const QSize& size : {QSize(2560, 1440), QSize(1280, 800)}) {
     window->resize(size);
     for (const auto look : {inspector::Appearance::dark, inspector::Appearance::light}) {
       inspector::applyAppearance(look);
-      QTest::qWait(450);  // what the size brings into sight is asked for
+      waitForFrames(window);
       const char* const shade = look == inspector::Appearance::light ? "light" : "dark";
       screenshot(window, QString("%1-%2-%3").arg(name).arg(size.width()).arg(shade));
     }
@@ -50,7 +63,7 @@ bool knowsAllRecords(const MainWindow& window) {
       protocol::GetStatus{}, session,
       [records](const protocol::Status& status) { *records = status.records; },
       [](const protocol::Failure& failure) { qWarning("%s", failure.reason.c_str()); });
-  return QTest::qWaitFor([&] { return *records && session->recordCount() == **records; }, patience);
+  return waitFor([&] { return *records && session->recordCount() == **records; }, patience);
 }
 
 static QString plainText(const QAction* action) {
@@ -75,19 +88,35 @@ QString chooseInMenus(MainWindow* window, const QString& entry) {
   QMenuBar* bar = window->menuBar();
   const QList<QAction*> way = wayTo(entry, bar->actions());
   if (way.isEmpty()) return "no menu has " + entry;
-  if (!QTest::qWaitFor([&] { return way.last()->isEnabled(); }, patience))
+  if (!waitFor([&] { return way.last()->isEnabled(); }, patience))
     return entry + " is disabled: " + way.last()->toolTip();
   QTest::mouseClick(bar, Qt::LeftButton, {}, bar->actionGeometry(way.first()).center());
   for (qsizetype i = 1; i < way.size(); ++i) {
     QMenu* menu = way[i - 1]->menu();
-    if (!QTest::qWaitFor([&] { return menu->isVisible(); }, patience))
-      return plainText(way[i - 1]) + " stays shut";
+    if (!waitFor([&] { return menu->isVisible(); }, patience)) return plainText(way[i - 1]) + " stays shut";
     const QRect place = menu->actionGeometry(way[i]);
     if (!menu->rect().contains(place)) return plainText(way[i]) + " is cut off";
     QTest::mouseMove(menu, place.center());
     QTest::mouseClick(menu, Qt::LeftButton, {}, place.center());
   }
   return {};
+}
+
+void chooseInNextMenu(QAction* entry) {
+  auto* look = new QTimer(entry);
+  const QDeadlineTimer end(patience);
+  QObject::connect(look, &QTimer::timeout, entry, [look, entry, end] {
+    auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+    if (!end.hasExpired() && (!menu || !entry->isEnabled())) return;
+    look->stop();
+    look->deleteLater();
+    QVERIFY2(menu, "no menu opened");
+    if (!menu->actions().contains(entry) || !entry->isEnabled()) menu->close();
+    QVERIFY(menu->actions().contains(entry) && entry->isEnabled());
+    menu->setActiveAction(entry);
+    QTest::keyClick(menu, Qt::Key_Return);
+  });
+  look->start(20);
 }
 
 QString outputText(const MainWindow& window, int cell) {

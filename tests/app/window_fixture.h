@@ -22,7 +22,10 @@
 
 namespace tapedeck::app {
 
+using tapedeck::nothingMayHappenFor;
 using tapedeck::patience;
+using tapedeck::settled;
+using tapedeck::waitFor;
 
 /// Settings and recovery files of a test stay away from the user's.
 inline void useOwnSettings() {
@@ -67,11 +70,13 @@ inline CellState cellStateOf(const MainWindow& window, int cell) {
   return window.notebook()->cellState(window.document()->cell(cell).id);
 }
 
+/// Until the canvases rest: what came into sight was asked for, came, and is painted.
+void waitForFrames(QWidget* window);
+
 /// Saves what the window shows, for people to look at.
 inline void screenshot(QWidget* window, const QString& name) {
   QDir().mkpath(TAPEDECK_BUILD_DIR "/screenshots");
-  QTest::qWait(150);  // canvases paint on their next frame
-  window->grab().save(QString(TAPEDECK_BUILD_DIR "/screenshots/%1.png").arg(name));
+  window->grab().save(QString(TAPEDECK_BUILD_DIR "/screenshots/%1.png").arg(name), "PNG", 80);  // a fast zlib
 }
 
 /// The same at both sizes, light and dark: "NAME-1280-light". Leaves it small and light.
@@ -106,6 +111,10 @@ bool knowsAllRecords(const MainWindow& window);
 /// By the mouse alone: opens the menus on the way to the entry, and clicks it. `entry`: the name of its
 /// action, or the end of its path ("Breakpoints/Edit"). Returns what was in the way; empty: it was clicked.
 QString chooseInMenus(MainWindow* window, const QString& entry);
+
+/// Chooses the entry of the context menu that opens next. Such a menu waits for a choice, so this comes
+/// first.
+void chooseInNextMenu(QAction* entry);
 
 /// All text of a cell's outputs, tracebacks included.
 QString outputText(const MainWindow& window, int cell);

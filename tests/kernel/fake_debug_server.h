@@ -19,7 +19,7 @@ class FakeDebugServer {
   /// The next request; waits for it while events are handled.
   std::optional<protocol::IncomingRequest> next(int limitMs = 30000) {
     std::vector<std::string> frames;
-    const bool came = QTest::qWaitFor(
+    const bool came = waitFor(
         [&] {
           zmq::message_t part;
           if (!socket_.recv(part, zmq::recv_flags::dontwait)) return false;

@@ -7,6 +7,8 @@
 namespace tapedeck::app {
 
 constexpr int generous = patience;
+using tapedeck::nothingMayHappenFor;
+using tapedeck::waitFor;
 
 struct Probe {
   explicit Probe(const KernelLaunch& launch = {}) {
@@ -95,7 +97,7 @@ struct Probe {
 /// Starts it and waits until it can run cells.
 inline bool startAndWait(Probe& probe, const QString& folder = QDir::tempPath()) {
   probe.session.start(folder);
-  (void)QTest::qWaitFor([&] { return probe.session.state() != KernelState::starting; }, 2 * generous);
+  (void)waitFor([&] { return probe.session.state() != KernelState::starting; }, 2 * generous);
   return probe.session.state() == KernelState::idle;
 }
 
@@ -104,7 +106,7 @@ inline QString run(Probe& probe, const QString& cell, const QString& code) {
   probe.finished.remove(cell);
   probe.outputs.remove(cell);
   probe.session.execute(cell, code);
-  if (!QTest::qWaitFor([&] { return probe.finished.contains(cell); }, generous))
+  if (!waitFor([&] { return probe.finished.contains(cell); }, generous))
     return QStringLiteral("did not finish");
   return probe.finished.value(cell);
 }

@@ -1,6 +1,8 @@
 """The session module: curves of what cells end with, the debug server's endpoint, the kernelspec, Jupyter's start."""
 
 import contextlib
+import glob
+import importlib.util
 import json
 import math
 import os
@@ -182,6 +184,14 @@ class Completion(unittest.TestCase):
             self.assertIn("JSONDecoder", self.matches(specs, cache))
 
 
+class Package(unittest.TestCase):
+    def test_the_build_holds_its_bytecode(self):
+        package = os.path.dirname(session_endpoint.__file__).removesuffix("/_session")
+        modules = glob.glob(os.path.join(package, "**/*.py"), recursive=True)
+        self.assertGreater(len(modules), 100)
+        self.assertEqual([path for path in modules if not os.path.exists(importlib.util.cache_from_source(path))], [])
+
+
 class Kernelspec(unittest.TestCase):
     def test_the_builds_kernelspec_is_the_installed_one(self):
         build = os.environ["TAPEDECK_BUILD_DIR"]
@@ -199,10 +209,12 @@ class Kernelspec(unittest.TestCase):
             texts = []
             with running_session(specs) as client:
                 reply = client.execute_interactive(
-                    "import sys\nprint('tapedeck._session.app' in sys.modules)", timeout=TIMEOUT,
+                    "import gc, sys\nprint('tapedeck._session.app' in sys.modules)\n"
+                    # The start passes over the debugger and over garbage; cells do neither.
+                    "print('debugpy' in sys.modules, gc.get_freeze_count() > 0, gc.isenabled())", timeout=TIMEOUT,
                     output_hook=lambda message: texts.append(message["content"].get("text", "")))
             self.assertEqual(reply["content"]["status"], "ok")
-            self.assertEqual("".join(texts), "True\n")
+            self.assertEqual("".join(texts), "True\nFalse True True\n")
 
     def test_without_ipykernel_it_names_the_package(self):
         source = "import sys; sys.modules['ipykernel'] = None; from tapedeck import session; session.main(['-f', 'x'])"

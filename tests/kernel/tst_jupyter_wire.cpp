@@ -32,7 +32,7 @@ class FakeKernel {
   /// The next request, of the type; answers kernel_info_requests that come before it.
   JupyterMessage next(const std::string& type) {
     JupyterMessage message;
-    const bool came = QTest::qWaitFor(
+    const bool came = waitFor(
         [&] {
           const auto frames = receiveFrames(shell_);
           if (!frames) return false;
@@ -80,8 +80,7 @@ std::unique_ptr<FakeKernel> startFake(Probe& probe, const QTemporaryDir& folder)
                   "{connection_file}", copy};
   probe.session.setLaunch(launch);
   probe.session.start(folder.path());
-  if (!QTest::qWaitFor([&] { return QFile::exists(copy); }, generous))
-    throw std::runtime_error("did not start");
+  if (!waitFor([&] { return QFile::exists(copy); }, generous)) throw std::runtime_error("did not start");
   return std::make_unique<FakeKernel>(copy);
 }
 

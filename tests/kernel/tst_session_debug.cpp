@@ -33,7 +33,7 @@ class TestSessionDebug : public QObject {
         connect(source, &inspector::Source::received, this, [&](quint64 id, const protocol::Reply& reply) {
           if (id == wanted) answer = reply;
         });
-    (void)QTest::qWaitFor([&] { return answer.has_value(); }, generous);
+    (void)waitFor([&] { return answer.has_value(); }, generous);
     disconnect(connection);
     if (!answer) throw std::runtime_error("no answer");
     if (const auto* failure = protocol::get_if<protocol::Failure>(&*answer))
@@ -47,8 +47,7 @@ class TestSessionDebug : public QObject {
     return found;
   }
   bool waitForGate(protocol::GateState state) {
-    return QTest::qWaitFor([&] { return ask<protocol::Status>(protocol::GetStatus{}).gate == state; },
-                           generous);
+    return waitFor([&] { return ask<protocol::Status>(protocol::GetStatus{}).gate == state; }, generous);
   }
 
   std::unique_ptr<Probe> probe_;

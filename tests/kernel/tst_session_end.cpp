@@ -69,7 +69,7 @@ class TestSessionEnd : public QObject {
     probe.session.execute("a",
                           "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
                           "print('stubborn', flush=True)\nwhile True: time.sleep(0.01)");
-    (void)QTest::qWaitFor([&] { return probe.printed("a").contains("stubborn"); }, generous);
+    (void)waitFor([&] { return probe.printed("a").contains("stubborn"); }, generous);
     return probe.session.processId();
   }
 

@@ -36,7 +36,7 @@ class TestSessionFrames : public QObject {
         connect(source, &inspector::Source::received, this, [&](quint64 id, const protocol::Reply& reply) {
           if (id == wanted) answer = reply;
         });
-    (void)QTest::qWaitFor([&] { return answer.has_value(); }, generous);
+    (void)waitFor([&] { return answer.has_value(); }, generous);
     disconnect(connection);
     return answer ? *answer : protocol::Failure{"there was no answer", "none"};
   }

@@ -12,8 +12,6 @@ using namespace tapedeck::app;
 
 namespace {
 
-constexpr int beforeTheHeartbeat = 6000;  // ms: within which a death must be noticed, by itself
-
 QString writeScript(const QTemporaryDir& folder, const char* name, const QByteArray& text) {
   QFile file(folder.filePath(name));
   if (!file.open(QIODevice::WriteOnly)) return {};
@@ -65,13 +63,15 @@ void TestSupervision::initTestCase() {
 }
 
 void TestSupervision::aKilledProcessIsNoticedBeforeItsHeartbeatFails() {
-  Probe probe;
+  KernelLaunch launch;
+  launch.silenceLimitMs = 10 * generous;
+  Probe probe(launch);
   QVERIFY2(startAndWait(probe), qPrintable(probe.sentence));
   probe.session.execute("a", "print('runs', flush=True)\nwhile True: pass");
   probe.session.execute("b", "1");
   QTRY_VERIFY_WITH_TIMEOUT(probe.printed("a").contains("runs"), generous);
   ::kill(pid_t(probe.session.processId()), SIGKILL);
-  QTRY_COMPARE_WITH_TIMEOUT(probe.session.state(), KernelState::dead, beforeTheHeartbeat);
+  QTRY_COMPARE_WITH_TIMEOUT(probe.session.state(), KernelState::dead, generous);
   QVERIFY2(probe.sentence.startsWith("The session process was killed (signal 9)."),
            qPrintable(probe.sentence));
   QVERIFY(probe.sentence.contains("Restart the session"));
@@ -134,7 +134,7 @@ void TestSupervision::killedAtRandomMomentsItStartsAgain() {
     probe.finished.clear();
     probe.session.execute("b", "for i in range(10**9): print(i)");
     probe.session.execute("c", "1");
-    QTest::qWait(QRandomGenerator::global()->bounded(200));
+    QTest::qWait(QRandomGenerator::global()->bounded(200));  // a random moment
     ::kill(pid_t(probe.session.processId()), SIGKILL);
     QTRY_COMPARE_WITH_TIMEOUT(probe.session.state(), KernelState::dead, generous);
     QTRY_COMPARE_WITH_TIMEOUT(probe.finished.value("c"), QString("aborted"), generous);
@@ -148,7 +148,7 @@ void TestSupervision::killedWhileStarting() {
   probe.session.execute("a", "1");
   QTRY_VERIFY_WITH_TIMEOUT(probe.session.processId() > 0, generous);
   ::kill(pid_t(probe.session.processId()), SIGKILL);
-  QTRY_COMPARE_WITH_TIMEOUT(probe.session.state(), KernelState::dead, beforeTheHeartbeat);
+  QTRY_COMPARE_WITH_TIMEOUT(probe.session.state(), KernelState::dead, generous);
   QVERIFY2(probe.sentence.contains("killed (signal 9)"), qPrintable(probe.sentence));
   QTRY_COMPARE(probe.finished.value("a"), QString("aborted"));
 }
@@ -169,7 +169,9 @@ void TestSupervision::aProcessThatNeverAnswersIsEnded() {
 }
 
 void TestSupervision::aProcessThatStopsAnsweringIsReported() {
-  Probe probe;
+  KernelLaunch launch;
+  launch.silenceLimitMs = 3000;
+  Probe probe(launch);
   QVERIFY(startAndWait(probe));
   ::kill(pid_t(probe.session.processId()), SIGSTOP);
   QTRY_VERIFY_WITH_TIMEOUT(probe.sentence.startsWith("The session process does not answer"), generous);
@@ -291,7 +293,7 @@ void TestSupervision::shutdownWhileSearchingTheInterpreter() {
   probe.session.shutdown();
   QCOMPARE(probe.session.state(), KernelState::stopped);
   QTRY_COMPARE(probe.finished.value("a"), QString("aborted"));
-  QTest::qWait(200);
+  nothingMayHappenFor(200);
   QCOMPARE(probe.session.state(), KernelState::stopped);
 }
 

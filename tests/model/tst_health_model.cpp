@@ -74,7 +74,7 @@ class TestHealthModel : public QObject {
   void hiddenItAsksNothing() {
     source_.status.records = 100;
     source_.sendStatus();
-    QTest::qWait(50);
+    nothingMayHappenFor(50);
     QCOMPARE(asked<protocol::GetHealth>(), std::size_t{0});
     model_->setShown(true);
     QCOMPARE(asked<protocol::GetHealth>(), std::size_t{1});
@@ -101,7 +101,7 @@ class TestHealthModel : public QObject {
     QCOMPARE(model_->howSampled(), QString("40 of 2,000 steps, recomputed"));
     const std::size_t before = asked<protocol::SampleHealth>();
     source_.sendStatus();
-    QTest::qWait(500);
+    nothingMayHappenFor(500);
     QCOMPARE(asked<protocol::SampleHealth>(), before);
     model_->sampleMore();
     answer<protocol::GetHealth>(tableOf(2000, 40, 40));

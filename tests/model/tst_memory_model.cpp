@@ -75,7 +75,7 @@ class TestMemoryModel : public QObject {
   }
   template <class Message>
   bool isAsked() {
-    return QTest::qWaitFor(
+    return waitFor(
         [&] {
           return std::any_of(source_.waiting.begin(), source_.waiting.end(), [](const auto& one) {
             return protocol::holds_alternative<Message>(one.message);
@@ -107,7 +107,7 @@ class TestMemoryModel : public QObject {
   void nothingIsAskedWhileItIsHidden() {
     session_.setCursor(2);
     source_.sendStatus();
-    QTest::qWait(600);
+    nothingMayHappenFor(600);
     QVERIFY(source_.askedFor<protocol::GetMemoryCurve>().empty());
     QVERIFY(source_.askedFor<protocol::GetMemoryState>().empty());
     model_->setShown(true);
@@ -116,7 +116,7 @@ class TestMemoryModel : public QObject {
     model_->setShown(false);
     source_.asked.clear();
     session_.setCursor(3);
-    QTest::qWait(600);
+    nothingMayHappenFor(600);
     QVERIFY(source_.askedFor<protocol::GetMemoryState>().empty());
   }
 
@@ -149,7 +149,7 @@ class TestMemoryModel : public QObject {
     for (int i = 0; i < 2; ++i) {
       source_.status.finished = ++source_.status.records;
       source_.sendStatus();
-      QTest::qWait(400);
+      nothingMayHappenFor(400);
     }
     QCOMPARE(source_.askedFor<protocol::GetMemoryState>().size(), std::size_t{1});
     QVERIFY(answer<protocol::GetMemoryState>(protocol::MemoryState{}));
@@ -225,7 +225,7 @@ class TestMemoryModel : public QObject {
     model_->setShown(true);
     QVERIFY(isAsked<protocol::GetMemoryState>());
     QVERIFY(answer<protocol::GetMemoryCurve>(curveOf(5)));
-    QTest::qWait(50);
+    nothingMayHappenFor(50);
     QVERIFY(source_.askedFor<protocol::FindNames>().empty());
     source_.status.running_cell.clear();
     source_.sendStatus();

@@ -120,7 +120,7 @@ class TestProfileModel : public QObject {
 
   void a_hidden_panel_asks_nothing() {
     source_.sendStatus();
-    QTest::qWait(500);
+    nothingMayHappenFor(500);
     QVERIFY(source_.askedFor<GetProfile>().empty());
     model_->setActive(true);
     QTRY_VERIFY(model_->overview());
@@ -129,7 +129,7 @@ class TestProfileModel : public QObject {
     source_.status.records = 3;
     source_.sendStatus();
     model_->setRun(0);
-    QTest::qWait(500);
+    nothingMayHappenFor(500);
     QCOMPARE(source_.askedFor<GetProfile>().size(), before);
   }
 
@@ -255,8 +255,7 @@ class TestProfileModel : public QObject {
   void the_work_of_an_op_is_asked_for_once() {
     model_->setActive(true);
     QTRY_COMPARE(model_->run(), 1);
-    QVERIFY(model_->peaks() ||
-            QTest::qWaitFor([&] { return model_->peaks() != nullptr; }, tapedeck::patience));
+    QVERIFY(model_->peaks() || waitFor([&] { return model_->peaks() != nullptr; }, tapedeck::patience));
     for (int frame = 0; frame < 5; ++frame) QVERIFY(!model_->cost(2));
     QCOMPARE(source_.askedFor<protocol::GetProfileCost>().size(), std::size_t{1});
     QVERIFY(!model_->cost(1));

@@ -114,7 +114,7 @@ void TestSeries::doesNotAskAgainForNothing() {
   session.setSource(&source);
   source.status.series_points = 5;  // but it has none to give
   source.sendStatus();
-  QTest::qWait(30);
+  nothingMayHappenFor(30);
   QVERIFY(source.askedFor<protocol::GetSeries>().size() <= 3);
 }
 

@@ -116,7 +116,7 @@ void TestSession::aStopBringsItsRecords() {
   QCOMPARE(session.cachedRecord(3)->state, protocol::RecordState::pending);
   QCOMPARE(session.cachedRecord(2)->state, protocol::RecordState::done);
   QCOMPARE(changed.size(), 1);
-  QTest::qWait(100);
+  nothingMayHappenFor(100);
   QVERIFY(source.asked.empty());
   // The same once more, as the heartbeat brings it, is no news.
   source.sendStatus();
@@ -145,7 +145,7 @@ void TestSession::aStepShowsItsEndUnlessItTakesLong() {
   source.stopAtNewest();
   QCOMPARE(told.size(), 1);
   QCOMPARE(session.status().stopped_before, 5u);
-  QTest::qWait(200);
+  nothingMayHappenFor(200);
   QCOMPARE(session.status().stopped_before, 5u);
   // It takes long: after a moment it is told that it runs.
   session.sendGate(protocol::GateCommand::step_op);
@@ -175,7 +175,7 @@ void TestSession::stopsFollowingWhenTheCursorIsMoved() {
   source.records = manyRecords(12);
   source.status.records = source.status.finished = 12;
   source.sendStatus();
-  QTest::qWait(150);
+  nothingMayHappenFor(150);
   QCOMPARE(session.cursor(), 4u);
   session.setCursor(12);
   QVERIFY(session.following());

@@ -52,7 +52,7 @@ struct VjpBench {
     source.tensors = [this](const protocol::Request& request) { return answer(request); };
     session.setSource(&source);
     source.sendStatus();
-    QTest::qWait(0);
+    QCoreApplication::processEvents();
   }
 
   protocol::Reply answer(const protocol::Request& request) {
@@ -117,18 +117,18 @@ class TestVjpModel : public QObject {
   void nothingIsAskedForWhileNobodyLooks() {
     VjpBench bench;
     bench.session.setCursor(3);
-    QTest::qWait(10);
+    nothingMayHappenFor(10);
     QCOMPARE(bench.asked(), 0);
     bench.model.setActive(true);
     QTRY_COMPARE(bench.model.parts().vjp.number, quint64{3});
     QCOMPARE(bench.asked(), 1);
     bench.model.setActive(false);
     bench.session.setCursor(4);
-    QTest::qWait(10);
+    nothingMayHappenFor(10);
     QCOMPARE(bench.asked(), 1);
     bench.session.setCursor(3);
     bench.model.setActive(true);
-    QTest::qWait(10);
+    nothingMayHappenFor(10);
     QCOMPARE(bench.asked(), 1);  // it is here already
   }
 
@@ -138,7 +138,7 @@ class TestVjpModel : public QObject {
     bench.session.setCursor(1);
     QTRY_VERIFY(bench.session.cachedRecord(1));
     bench.session.setCursor(2);
-    QTest::qWait(10);
+    nothingMayHappenFor(10);
     QVERIFY(!bench.model.seen());
     bench.session.setCursor(4);
     QTRY_VERIFY(bench.model.seen());
@@ -169,7 +169,7 @@ class TestVjpModel : public QObject {
     const auto tiles = bench.source.askedFor<protocol::GetTile>().size();
     bench.session.setCursor(4);
     QTRY_COMPARE(bench.model.parts().asked, quint64{4});
-    QTest::qWait(10);
+    nothingMayHappenFor(10);
     QCOMPARE(bench.source.askedFor<protocol::GetTile>().size(), tiles);
   }
 

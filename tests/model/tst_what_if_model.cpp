@@ -297,7 +297,7 @@ class TestWhatIfModel : public QObject {
     QVERIFY(!tensor.tile());  // never the one's values under the other's name
     QTRY_COMPARE(source_.askedFor<protocol::GetBranchTile>().size(), std::size_t{1});
     model_->setShown(Beside::branch);
-    QTest::qWait(1);
+    nothingMayHappenFor(1);
     QCOMPARE(source_.askedFor<protocol::GetBranchTile>().size(), std::size_t{1});
   }
 
@@ -315,7 +315,7 @@ class TestWhatIfModel : public QObject {
     QCOMPARE(arrived.count(), 1);
     QCOMPARE(session_.looked(opRecord()).outputs[0].preview, std::string("[1. 2.]"));
     QCOMPARE(session_.looked(opRecord()).inputs[0].preview, std::string());
-    QTest::qWait(1);
+    nothingMayHappenFor(1);
     QCOMPARE(source_.askedFor<protocol::GetBranchPreviews>().size(), std::size_t{1});
     model_->setShown(Beside::original);
     QCOMPARE(session_.looked(opRecord()).outputs[0].preview, std::string("[…]"));

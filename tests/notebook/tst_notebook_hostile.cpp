@@ -97,7 +97,7 @@ class TestNotebookHostile : public QObject {
     Listener listener;
     QVERIFY(listener.ready());
     listener.connectOnce();
-    QVERIFY2(QTest::qWaitFor([&] { return listener.connected(); }, tapedeck::patience),
+    QVERIFY2(tapedeck::waitFor([&] { return listener.connected(); }, tapedeck::patience),
              "the listener must notice a connection");
     const std::string at = listener.address();
     const std::string html =
@@ -120,7 +120,7 @@ class TestNotebookHostile : public QObject {
                        withOutputs({display({{"text/html", html}}), display({{"image/svg+xml", svg}}),
                                     display({{"text/markdown", markdown}})})});
     window.view.grab();
-    QTest::qWait(300);
+    tapedeck::nothingMayHappenFor(300);
     window.view.grab();
     QVERIFY(!listener.connected());
     QVERIFY(window.output<RichOutput>(0, 1)->view()->toPlainText().contains(

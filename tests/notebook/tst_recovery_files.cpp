@@ -35,7 +35,7 @@ class TestRecoveryFiles : public QObject {
       RecoveryWriter writer(&document);
       QSignalSpy written(&writer, &RecoveryWriter::written);
       writer.setDelays(20, 200);
-      QTest::qWait(60);
+      tapedeck::nothingMayHappenFor(60);
       QCOMPARE(written.count(), 0);
       document.setSource(0, "x = 1");
       QVERIFY(written.wait());

@@ -70,14 +70,14 @@ struct PicturesWindow : PlotsWindow {
     }
     source.status.pictures = source.pictures.size();
     source.sendStatus();
-    QTest::qWait(80);
+    rest();
   }
   plots::HistogramRidges* ridges() const { return view.pictures()->ridges(); }
   std::size_t steps() const { return ridges()->drawing().shown().size(); }
   plots::ImageSteps* images() const { return view.pictures()->images(); }
   /// Of the image that is shown, once it is unpacked.
   QString caption() const {
-    QTest::qWait(50);
+    rest();
     return images()->caption();
   }
   QImage image(std::size_t place = 0) const {

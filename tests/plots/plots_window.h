@@ -43,8 +43,12 @@ struct PlotsWindow {
     QTRY_VERIFY(model.series(name));
     settle();
   }
+  /// Until the panel looks the same for some turns of the event loop.
+  void rest() const {
+    (void)settled([this] { return const_cast<plots::PlotsView&>(view).grab().toImage(); }, 5);
+  }
   void settle() {
-    QTest::qWait(60);
+    rest();
     view.chart()->refresh();
   }
   QPoint at(double step, double y) const {

@@ -42,7 +42,7 @@ QString exported(test::PlotsWindow& window, const QString& path) {
   QObject::connect(&window.view, &plots::PlotsView::failed, &window.view,
                    [&said](const QString& sentence) { said = sentence; });
   window.view.exportTo(path);
-  if (!QTest::qWaitFor([&said] { return !said.isEmpty(); }, 10000)) return QStringLiteral("nothing came");
+  if (!waitFor([&said] { return !said.isEmpty(); }, 10000)) return QStringLiteral("nothing came");
   window.view.disconnect(&window.view);
   return said;
 }

@@ -29,7 +29,6 @@ class TestPlotsHistograms : public QObject {
     const QColor fill = inspector::mix(inspector::Theme::light().background, ink, 0.5);
     QCOMPARE(image.pixelColor(((top + QPointF(0, 12)) * image.devicePixelRatio()).toPoint()), fill);
     window.view.setPalette(darkPalette());
-    QTest::qWait(50);
     keep(&window.view, "histograms_dark");
   }
 

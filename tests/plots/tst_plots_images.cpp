@@ -46,7 +46,6 @@ class TestPlotsImages : public QObject {
     QCOMPARE(window.caption(), QStringLiteral("step 6 · 8×4"));
     keep(&window.view, "images_light");
     window.view.setPalette(darkPalette());
-    QTest::qWait(50);
     keep(&window.view, "images_dark");
   }
 
@@ -94,7 +93,6 @@ class TestPlotsImages : public QObject {
     PicturesWindow window;
     window.show();
     window.put({grey("digits", 1, {8, 4})});
-    QTest::qWait(50);
     auto* grid = window.images()->grid();
     const double fits = grid->scale();
     QVERIFY(fits > 10);

@@ -163,9 +163,8 @@ class TestPlotsPictures : public QObject {
     const auto write = [&](const char* name) {
       done.clear();
       window.view.exportTo(folder.filePath(name));
-      if (!QTest::qWaitFor(
-              [&] { return !done.isEmpty() && done.last().at(0).toString().startsWith("Wrote"); },
-              tapedeck::patience))
+      if (!waitFor([&] { return !done.isEmpty() && done.last().at(0).toString().startsWith("Wrote"); },
+                   tapedeck::patience))
         return QByteArray();
       QFile file(folder.filePath(name));
       return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
@@ -231,7 +230,7 @@ class TestPlotsPictures : public QObject {
     QVERIFY(window.view.pictures()->choice()->width() <= window.view.width());
     window.put(images(2));
     window.view.setPage(PlotsPage::images);
-    QTest::qWait(50);
+    window.rest();
     keep(&window.view, "images_least");
     QVERIFY(window.view.rect().contains(
         window.images()->mapTo(&window.view, window.images()->rect().bottomRight())));

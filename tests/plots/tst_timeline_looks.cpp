@@ -61,15 +61,13 @@ struct LooksWindow {
     return table()->columnWidth(column) >= metrics.horizontalAdvance(cell(row, column).data().toString()) + 6;
   }
   bool here(int row) const {
-    return QTest::qWaitFor([&] { return cell(row, 0).data(RecordsModel::HereRole).toBool(); },
-                           tapedeck::patience);
+    return waitFor([&] { return cell(row, 0).data(RecordsModel::HereRole).toBool(); }, tapedeck::patience);
   }
 };
 
 void keep(QWidget* widget, const QString& name) {
   const QString folder = QStringLiteral(TAPEDECK_BUILD_DIR "/screenshots");
   QDir().mkpath(folder);
-  QTest::qWait(60);
   widget->grab().save(folder + QLatin1Char('/') + name + QStringLiteral(".png"));
 }
 
@@ -150,7 +148,7 @@ class TestTimelineLooks : public QObject {
       dragged = header->sectionSize(RecordsModel::Op);
       QVERIFY2(dragged > 120, qPrintable(QString::number(dragged)));
       window.session.setCursor(3);
-      QTest::qWait(20);
+      nothingMayHappenFor(20);
       QCOMPARE(header->sectionSize(RecordsModel::Op), dragged);
     }
     LooksWindow next(recordsOfLooks(50), {900, 330});
@@ -171,7 +169,7 @@ class TestTimelineLooks : public QObject {
       records[1].inputs.push_back(tensor(10 + static_cast<std::uint64_t>(i), {1000, 1000}));
     LooksWindow window(records, {900, 330});
     QVERIFY(window.here(1));
-    QTest::qWait(30);
+    (void)settled([&] { return window.table()->columnWidth(RecordsModel::Shapes); });
     const QModelIndex cell = window.cell(1, RecordsModel::Shapes);
     QVERIFY(!window.fits(1, RecordsModel::Shapes));
     keep(&window.view, "ops-long");
@@ -189,7 +187,7 @@ class TestTimelineLooks : public QObject {
       inspector::applyAppearance(theme);
       window.session.setCursor(7);
       window.table()->verticalScrollBar()->setValue(0);
-      QTest::qWait(50);
+      QTRY_COMPARE(window.table()->currentIndex().row(), 6);
       const QImage image = window.table()->viewport()->grab().toImage();
       const auto ground = [&](int row) {
         const QRect rect = window.table()->visualRect(window.cell(row, RecordsModel::Op));

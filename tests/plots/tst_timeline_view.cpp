@@ -80,7 +80,6 @@ struct Window {
 void keepPicture(QWidget* widget, const char* name) {
   const QString folder = qEnvironmentVariable("TAPEDECK_PICTURES");
   if (folder.isEmpty()) return;
-  QTest::qWait(50);
   widget->grab().save(folder + QLatin1Char('/') + QLatin1String(name) + QStringLiteral(".png"));
 }
 
@@ -159,7 +158,7 @@ void TestTimelineView::theCursorMovesTheSelection() {
   window.source.records = manyRecords(5'100);
   window.source.status.records = window.source.status.finished = 5'100;
   window.source.sendStatus();
-  QTest::qWait(150);
+  nothingMayHappenFor(150);
   QCOMPARE(window.selectedRow(), 2'499);
   window.session.follow();
   QTRY_COMPARE(window.selectedRow(), 5'099);
@@ -256,7 +255,7 @@ void TestTimelineView::aMillionRowsFetchOnlyWhatIsSeen() {
     window.table()->verticalScrollBar()->setValue(page * 20'000);
     QApplication::processEvents();
   }
-  QTest::qWait(50);
+  nothingMayHappenFor(50);
   QVERIFY2(window.source.askedFor<protocol::GetRecords>().size() <= 150,
            qPrintable(QString::number(window.source.askedFor<protocol::GetRecords>().size())));
   for (int tick = 1; tick <= 30; ++tick) {

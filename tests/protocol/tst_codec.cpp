@@ -14,8 +14,8 @@
 #include "tests/test_program.h"
 
 using namespace tapedeck::protocol;
-using tapedeck::Campaign;
 using nlohmann::json;
+using tapedeck::Campaign;
 
 namespace {
 

@@ -77,8 +77,8 @@ class Samples(unittest.TestCase):
 
     def run_with(self, program, **environment):
         kept = {name: value for name, value in os.environ.items() if name not in ("TAPEDECK_LONG", "TAPEDECK_SEED")}
-        done = subprocess.run([sys.executable, "-B", "-c", "from campaign import Campaign\n" + program], text=True, capture_output=True, timeout=60,
-                              check=True, env={**kept, "PYTHONPATH": str(HELPERS), **environment})
+        done = subprocess.run([sys.executable, "-B", "-c", "from campaign import Campaign\n" + program], text=True, capture_output=True,
+                              timeout=60, check=True, env={**kept, "PYTHONPATH": str(HELPERS), **environment})
         return done.stdout.splitlines()
 
     def test_a_default_run_makes_the_sample_and_a_long_one_all(self):

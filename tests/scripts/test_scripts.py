@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from xml.etree import ElementTree
 
@@ -19,24 +20,42 @@ def run(command, **environment):
 
 
 class OnADisplay(unittest.TestCase):
-    """The folder stands for a machine's programs: first without xvfb-run, then with it."""
+    """The folder stands for a machine's programs: first without Xvfb, then with one."""
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
-        for name in ("bash", "env", "basename"):
+        for name in ("bash", "env", "basename", "cat", "head", "mktemp", "rm", "setpriv", "sleep"):
             os.symlink(shutil.which(name), os.path.join(self.folder.name, name))
 
+    def install(self, name, text):
+        program = pathlib.Path(self.folder.name, name)
+        program.write_text("#!/usr/bin/env bash\n" + text, encoding="utf-8")
+        program.chmod(0o755)
+        return str(program)
+
     def test_skips_with_a_sentence_and_finds_what_was_installed_since(self):
-        command = [str(ROOT / "tests/on_a_display"), "/somewhere/tst_window", "oneFunction"]
-        without = run(command, PATH=self.folder.name)
+        test = self.install("tst_window", 'echo "$1 on $DISPLAY with $(head -c 26 "$XAUTHORITY" | cat -v)"\nexit 5\n')
+        command = [str(ROOT / "tests/on_a_display"), test, "oneFunction"]
+        without = run(command, PATH=self.folder.name, TMPDIR=self.folder.name)
         self.assertEqual(without.returncode, 77)
-        self.assertIn("tst_window needs a display of its own, and xvfb-run is not installed", without.stdout)
-        installed = pathlib.Path(self.folder.name, "xvfb-run")
-        installed.write_text('#!/usr/bin/env bash\necho "on a display: ${*: -2}"\nexit 5\n', encoding="utf-8")
-        installed.chmod(0o755)
-        found = run(command, PATH=self.folder.name)
-        self.assertEqual((found.returncode, found.stdout), (5, "on a display: /somewhere/tst_window oneFunction\n"))
+        self.assertIn("tst_window needs a display of its own, and Xvfb is not installed", without.stdout)
+        ended = os.path.join(self.folder.name, "ended")
+        self.install("Xvfb", f'trap "echo > {ended}; exit" TERM\nwhile [ "$1" != -displayfd ]; do shift; done\n'
+                             'echo 42 >&"$2"\nwhile :; do sleep 0.01; done\n')
+        found = run(command, PATH=self.folder.name, TMPDIR=self.folder.name)
+        self.assertEqual((found.returncode, found.stdout),
+                         (5, "oneFunction on :42 with M-^?M-^?^@^@^@^@^@^RMIT-MAGIC-COOKIE-1\n"))
+        until = time.monotonic() + 60
+        while not os.path.exists(ended) and time.monotonic() < until:
+            time.sleep(0.01)
+        self.assertTrue(os.path.exists(ended))
+        self.assertEqual([name for name in os.listdir(self.folder.name) if name.startswith("tmp.")], [])
+
+    def test_a_display_that_does_not_start_is_a_failure(self):
+        self.install("Xvfb", "echo 'no fonts' >&2\nexit 1\n")
+        ended = run([str(ROOT / "tests/on_a_display"), "true"], PATH=self.folder.name, TMPDIR=self.folder.name)
+        self.assertEqual((ended.returncode, ended.stderr), (1, "Xvfb did not start: no fonts\n"))
 
 
 class Desktop(unittest.TestCase):

@@ -32,7 +32,7 @@ struct TapeWindow {
   void runTo(std::uint64_t pending) { source.stopBefore(pending); }
   /// Waits until what is drawn shows the record as current.
   bool shows(RecordNumber record) {
-    return QTest::qWaitFor(
+    return waitFor(
         [&] {
           const LaidOutGraph* laid = canvas()->laidOut();
           if (!laid) return false;
@@ -52,7 +52,7 @@ struct TapeWindow {
   bool painted() {
     const quint64 before = canvas()->framesPainted();
     canvas()->requestFrame();
-    return QTest::qWaitFor([&] { return canvas()->framesPainted() > before; }, tapedeck::patience);
+    return waitFor([&] { return canvas()->framesPainted() > before; }, tapedeck::patience);
   }
 };
 

@@ -44,15 +44,14 @@ struct TensorWindow {
   /// Waits until the values and statistics came and were painted.
   bool settled() {
     const bool here =
-        QTest::qWaitFor([&] { return model()->tensor() && !model()->loading() && model()->statistics(); },
-                        tapedeck::patience);
-    return here && painted() && QTest::qWaitFor([&] { return !model()->loading(); }, tapedeck::patience) &&
-           painted();
+        waitFor([&] { return model()->tensor() && !model()->loading() && model()->statistics(); },
+                tapedeck::patience);
+    return here && painted() && waitFor([&] { return !model()->loading(); }, tapedeck::patience) && painted();
   }
   bool painted() {
     const quint64 before = canvas()->framesPainted();
     canvas()->requestFrame();
-    return QTest::qWaitFor([&] { return canvas()->framesPainted() > before; }, tapedeck::patience);
+    return waitFor([&] { return canvas()->framesPainted() > before; }, tapedeck::patience);
   }
 };
 

@@ -84,11 +84,11 @@ class CanvasTest : public QObject {
     canvas.show();
     QTRY_VERIFY(canvas.framesPainted() > 0);
     const quint64 before = tapedeck::settled([&] { return canvas.framesPainted(); });
-    QTest::qWait(400);
+    tapedeck::nothingMayHappenFor(400);
     QCOMPARE(canvas.framesPainted(), before);
     for (int i = 0; i < 10; ++i) canvas.requestFrame();
     QTRY_VERIFY(canvas.framesPainted() > before);
-    QTest::qWait(100);
+    tapedeck::nothingMayHappenFor(100);
     QVERIFY(canvas.framesPainted() <= before + 2);
     QTest::mouseMove(&canvas, QPoint(50, 50));
     QTRY_VERIFY(canvas.framesPainted() > before + 1);

@@ -47,7 +47,7 @@ class WithoutOpenGlTest : public QObject {
     canvas->requestFrame();
     QTest::mouseClick(canvas, Qt::LeftButton);
     QTest::keyClick(canvas, Qt::Key_F);
-    QTest::qWait(50);
+    tapedeck::nothingMayHappenFor(50);
     QCOMPARE(canvas->painted, 0);
     QVERIFY(canvas->grabFramebuffer().isNull());
     QCOMPARE(label->grab().toImage().pixelColor(label->width() - 3, label->height() - 3), QColor(Qt::red));

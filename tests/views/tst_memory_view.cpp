@@ -43,8 +43,7 @@ class MemoryViewTest : public QObject {
   bool answer(const protocol::Reply& reply) {
     const auto isOne = [](const auto& asked) { return protocol::holds_alternative<Message>(asked.message); };
     auto& waiting = source_.waiting;
-    if (!QTest::qWaitFor([&] { return std::any_of(waiting.begin(), waiting.end(), isOne); },
-                         tapedeck::patience))
+    if (!waitFor([&] { return std::any_of(waiting.begin(), waiting.end(), isOne); }, tapedeck::patience))
       return false;
     const auto found = std::find_if(waiting.begin(), waiting.end(), isOne);
     const quint64 id = found->id;

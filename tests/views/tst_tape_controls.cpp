@@ -181,8 +181,7 @@ class TapeControlsTest : public QObject {
     QTest::keyClick(window.canvas(), Qt::Key_C);
     const Camera before = window.canvas()->camera();
     window.session.setCursor(3);
-    QVERIFY(
-        QTest::qWaitFor([&] { return window.canvas()->laidOut()->graph.cursor == 3; }, tapedeck::patience));
+    QVERIFY(waitFor([&] { return window.canvas()->laidOut()->graph.cursor == 3; }, tapedeck::patience));
     QCOMPARE(window.canvas()->camera().offset, before.offset);
   }
 

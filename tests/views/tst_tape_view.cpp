@@ -37,9 +37,8 @@ class TapeViewTest : public QObject {
 
   void saysWhyThereIsNothing() {
     TapeWindow window({});
-    QTest::qWait(20);
-    QVERIFY2(window.canvas()->accessibleDescription().contains(QStringLiteral("No op has run yet")),
-             qPrintable(window.canvas()->accessibleDescription()));
+    QTRY_VERIFY2(window.canvas()->accessibleDescription().contains(QStringLiteral("No op has run yet")),
+                 qPrintable(window.canvas()->accessibleDescription()));
     QVERIFY(window.painted());
     const QImage image = window.canvas()->grab().toImage();
     int dark = 0;
@@ -129,7 +128,7 @@ class TapeViewTest : public QObject {
     QVERIFY(!ended[0][1].toString().isEmpty());
     window.view->exportSvg(path);
     window.view.reset();
-    QTest::qWait(50);
+    nothingMayHappenFor(50);
   }
 
   void closingWaitsForNoLayout() {
@@ -266,7 +265,7 @@ class TapeViewTest : public QObject {
       screenshot(*window.view, QStringLiteral("tape-noisy-%1").arg(QTest::currentDataTag()));
       QTest::keyClick(window.canvas(), Qt::Key_G);
       QTest::keyClick(window.canvas(), Qt::Key_F);
-      QTest::qWait(100);
+      QVERIFY(window.painted());
       screenshot(*window.view, QStringLiteral("tape-noisy-legend-%1").arg(QTest::currentDataTag()));
     }
   }

@@ -236,7 +236,7 @@ class TensorControlsTest : public QObject {
 
  private:
   static bool says(TensorWindow& window, const QString& sentence) {
-    return QTest::qWaitFor(
+    return waitFor(
         [&] {
           for (const auto* label : window.view->findChildren<QLabel*>())
             if (label->isVisible() && label->text() == sentence) return true;
@@ -247,8 +247,7 @@ class TensorControlsTest : public QObject {
   /// Without focus or hover, which are not the same in two windows.
   static QImage picture(TensorWindow& window) {
     window.painted();
-    QTest::qWait(50);
-    return window.view->grab().toImage().convertToFormat(QImage::Format_RGB32);
+    return settled([&] { return window.view->grab().toImage().convertToFormat(QImage::Format_RGB32); }, 4);
   }
   /// Light and dark differ in every pixel of every widget: none may look as in the other theme.
   static void compare(const QImage& seen, const QImage& wanted, const TensorWindow& window) {

@@ -43,7 +43,7 @@ class TensorViewTest : public QObject {
     TensorWindow window({{1000000, 5000}, value, {}, "int32"});
     QVERIFY(window.settled());
     const auto shows = [&](std::int64_t row, std::int64_t column) {
-      return QTest::qWaitFor(
+      return waitFor(
           [&] {
             for (const NumberCell& cell : window.canvas()->numbers().visibleCells())
               if (cell.row == row && cell.column == column)

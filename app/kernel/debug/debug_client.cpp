@@ -34,6 +34,10 @@ void DebugClient::close() {
   setConnected(false);
 }
 
+void DebugClient::setSilenceLimit(std::chrono::milliseconds limit) {
+  thread_->post([worker = worker_, limit] { worker->setSilenceLimit(limit); });
+}
+
 quint64 DebugClient::request(const protocol::Request& message, const QString& channel) {
   const quint64 id = ++lastRequest_;
   const auto* cancel = protocol::get_if<protocol::Cancel>(&message);

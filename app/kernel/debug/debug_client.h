@@ -22,6 +22,8 @@ class DebugClient : public inspector::Source {
   /// Connects to the server at `endpoint`, as soon as there is one; drops an earlier connection.
   void open(const QByteArray& endpoint, const QByteArray& key);
   void close();
+  /// How long the server may say nothing before it counts as gone; 20 s where nobody sets it.
+  void setSilenceLimit(std::chrono::milliseconds limit);
 
   quint64 request(const protocol::Request& message, const QString& channel = {}) override;
   bool connected() const override { return connected_; }

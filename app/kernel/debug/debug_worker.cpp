@@ -12,7 +12,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr auto askEvery = milliseconds(1000);
-constexpr auto silenceLimit = milliseconds(20000);  // a machine that has much else to do may take a while
 
 }  // namespace
 
@@ -84,7 +83,7 @@ void DebugWorker::broken(const std::string& what) {
 
 Clock::time_point DebugWorker::tick(Clock::time_point now) {
   if (!socket_ || !linked_) return now + std::chrono::hours(1);
-  if (connected_ && now - heard_ > silenceLimit) setConnected(false);
+  if (connected_ && now - heard_ > silenceLimit_) setConnected(false);
   if (now - asked_ >= askEvery) {
     asked_ = now;
     if (connected_)

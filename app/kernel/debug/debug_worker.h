@@ -27,6 +27,8 @@ class DebugWorker : public SocketDriver {
 
   /// Connects, and again whenever the server goes and comes back, until close() or a refusal.
   void open(std::string endpoint, std::string key, std::uint64_t number);
+  /// How long a server may say nothing before it counts as gone.
+  void setSilenceLimit(Clock::duration limit) { silenceLimit_ = limit; }
   void close();
   /// Dropped where nobody is connected: the answers to what was under way are void then anyway.
   void send(std::uint64_t request, const protocol::Request& message);
@@ -54,6 +56,8 @@ class DebugWorker : public SocketDriver {
   bool linked_ = false;                  ///< the socket has a peer
   bool connected_ = false;               ///< the peer said Welcome
   Clock::time_point asked_{}, heard_{};  ///< last Hello or GetStatus sent; last message received
+  /// A machine that has much else to do may take a while.
+  Clock::duration silenceLimit_ = std::chrono::seconds(20);
   int warnings_ = 0;
 };
 

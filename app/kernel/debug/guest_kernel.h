@@ -18,6 +18,7 @@ class GuestKernel : public Kernel {
   /// Present where it answers: idle or busy.
   Engine engine() const override;
   inspector::Source* debugSource() override { return &debug_; }
+  void setSilenceLimit(std::chrono::milliseconds limit) { debug_.setSilenceLimit(limit); }
 
   void start(const QString&) override {}
   void interrupt() override {}

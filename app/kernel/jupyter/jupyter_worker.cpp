@@ -15,13 +15,13 @@ using std::chrono::milliseconds;
 constexpr auto infoAgain = milliseconds(2000);
 constexpr auto subscriptionAgain = milliseconds(50);
 constexpr auto beatEvery = milliseconds(1000);
-constexpr auto beatLimit = milliseconds(8000);
 constexpr auto drainQuiet = milliseconds(60);  // after the process's end, without any message
 constexpr auto drainLimit = milliseconds(500);
 
 }  // namespace
 
-void JupyterWorker::open(const Connection& connection, std::uint64_t number) {
+void JupyterWorker::open(const Connection& connection, std::uint64_t number, Clock::duration silenceLimit) {
+  silenceLimit_ = silenceLimit;
   if (open_) finishClosing();
   connection_ = connection;
   number_ = number;
@@ -217,7 +217,7 @@ void JupyterWorker::becomeReady() {
 }
 
 void JupyterWorker::heartbeat(Clock::time_point now) {
-  const bool late = beatUnderway_ && now - beatSent_ > beatLimit;
+  const bool late = beatUnderway_ && now - beatSent_ > silenceLimit_;
   if (late && answering_) {
     answering_ = false;
     outbox_.push(Answering{false});

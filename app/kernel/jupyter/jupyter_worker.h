@@ -20,7 +20,7 @@ class JupyterWorker : public SocketDriver {
   explicit JupyterWorker(EventOutbox::Deliver deliver) : outbox_(std::move(deliver)) {}
 
   /// Connects; `number` comes back in Closed.
-  void open(const Connection& connection, std::uint64_t number);
+  void open(const Connection& connection, std::uint64_t number, Clock::duration silenceLimit);
   /// The process is gone: what it sent is still read, then Closed is told, and the cells that did not finish
   /// are aborted; with `keepQueue` those that had not begun wait for the next process.
   void close(bool keepQueue);
@@ -93,6 +93,7 @@ class JupyterWorker : public SocketDriver {
   std::optional<Clock::time_point> closing_;
   bool keepQueue_ = false;
   Clock::time_point closingLimit_{}, infoSent_{}, beatSent_{}, now_{};
+  Clock::duration silenceLimit_{};
   bool beatUnderway_ = false, answering_ = true;
 
   std::deque<Waiting> queue_;

@@ -148,7 +148,10 @@ void KernelSession::Private::startProcess(const QString& program, QStringList ar
   process = std::make_unique<SessionProcess>();
   connect(process.get(), &SessionProcess::ended, q,
           [this](const ProcessEnd& end, const QString& sentence) { processEnded(end, sentence); });
-  post([to = connection, number = ++connectionNumber](JupyterWorker& jupyter) { jupyter.open(to, number); });
+  post([to = connection, number = ++connectionNumber,
+        silence = std::chrono::milliseconds(launch.silenceLimitMs)](JupyterWorker& jupyter) {
+    jupyter.open(to, number, silence);
+  });
   startLimit.start(launch.startLimitMs);
   process->start(program, arguments, environment(), folder);
 }

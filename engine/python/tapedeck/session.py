@@ -5,6 +5,7 @@
            [--prefix FOLDER]                               (for the user, or below FOLDER)
 """
 
+import gc
 import os
 import sys
 
@@ -21,8 +22,9 @@ def main(arguments=None):
     # IPython puts it back for the cells.
     if sys.path and sys.path[0] == working_folder():
         del sys.path[0]
-    # Else ipykernel's Python debugger, which is not used here, warns about itself on every start.
-    os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+    gc.disable()  # a start makes no garbage worth looking for; SessionApp.initialize enables it
+    # ipykernel would import a debugger that the kernelspec does not offer: a quarter of the start. Cells may import it.
+    sys.modules.setdefault("debugpy", None)
     try:
         import ipykernel  # noqa: F401  # half a second; after sys.path is set
     except ModuleNotFoundError as error:
@@ -30,6 +32,8 @@ def main(arguments=None):
             raise
         sys.exit(NO_IPYKERNEL.format(interpreter=sys.executable))
     from tapedeck._session.app import SessionApp  # imports ipykernel
+    if sys.modules["debugpy"] is None:
+        del sys.modules["debugpy"]
     SessionApp.launch_instance(arguments)
 
 

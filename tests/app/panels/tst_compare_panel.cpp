@@ -53,11 +53,11 @@ class TestComparePanel : public QObject, SampleWindow {
   inspector::CompareModel* model() const { return compare()->model(); }
   QString sentence() const { return compare()->sentence()->text(); }
   bool told(const QString& part) const {
-    return QTest::qWaitFor([&] { return sentence().contains(part); }, patience);
+    return waitFor([&] { return sentence().contains(part); }, patience);
   }
   QString cellText(int row, int column) const {
     const auto text = [&] { return compare()->table()->model()->index(row, column).data().toString(); };
-    if (!QTest::qWaitFor([&] { return !text().isEmpty() && !text().startsWith(QChar(0x2026)); }, patience))
+    if (!waitFor([&] { return !text().isEmpty() && !text().startsWith(QChar(0x2026)); }, patience))
       return "nothing is shown";
     return text();
   }
@@ -92,7 +92,7 @@ class TestComparePanel : public QObject, SampleWindow {
         if (list->topLevelItem(i)->text(0) == name) return list->topLevelItem(i);
       return nullptr;
     };
-    return QTest::qWaitFor([&] { return find() != nullptr; }, patience) ? find() : nullptr;
+    return waitFor([&] { return find() != nullptr; }, patience) ? find() : nullptr;
   }
   void clickOperand(const QString& name, int column) {
     QTreeWidgetItem* item = operand(name);

@@ -66,7 +66,7 @@ class TestHealthPanel : public QObject, SampleWindow {
         if (health()->findings()->topLevelItem(i)->text(1).contains(says)) found = i;
       return found >= 0;
     };
-    return QTest::qWaitFor(look, patience) ? found : -1;
+    return waitFor(look, patience) ? found : -1;
   }
   const protocol::Record* cursorRecord() const { return session().record(session().cursor()); }
 
@@ -247,7 +247,7 @@ class TestHealthPanel : public QObject, SampleWindow {
         names << health()->pairs()->model()->headerData(i, Qt::Horizontal).toString();
       return names.join(' ');
     };
-    if (!QTest::qWaitFor([&] { return columns().contains("rho"); }, 5000))
+    if (!waitFor([&] { return columns().contains("rho"); }, 5000))
       QTest::keyClick(health()->pairs(), Qt::Key_B);  // the next group
     QTRY_VERIFY2_WITH_TIMEOUT(columns().contains("s·y") && columns().contains("rho") &&
                                   columns().contains("step length") && columns().contains("curvature") &&

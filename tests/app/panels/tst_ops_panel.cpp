@@ -189,37 +189,6 @@ class TestOpsPanel : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::failed, patience);
   }
 
-  // The autoencoder's values near its end depend on everything before them, and are not held: they come all
-  // the same, by what is kept on the way.
-  void steppingBackNearTheEndOfALongTrainingShowsValues() {
-    show();
-    auto* card = window_->findChild<QAbstractButton*>("open:lbfgs_autoencoder.ipynb");
-    QVERIFY(card);
-    QTest::mouseClick(card, Qt::LeftButton);
-    QTRY_VERIFY_WITH_TIMEOUT(window_->document()->cellCount() > 5, patience);
-    debug();
-    int training = -1;
-    for (int i = 0; i < window_->document()->cellCount(); ++i)
-      if (window_->document()->cell(i).source.startsWith("losses =")) training = i;
-    QVERIFY(training > 0);
-    for (int presses = 0; presses <= training && stateOf(training) != CellState::done; ++presses) pressRun();
-    QCOMPARE(stateOf(training), CellState::done);
-    const auto& session = *window_->session();
-    QTRY_VERIFY_WITH_TIMEOUT(session.recordCount() > 5000 && session.cursor() == session.recordCount(),
-                             patience);
-    const auto* model = tensor(*window_)->model();
-    for (int step = 0; step < 40; ++step) {
-      const auto before = session.cursor();
-      QTest::keyClick(window_.get(), Qt::Key_F10, Qt::ShiftModifier);
-      QTRY_COMPARE_WITH_TIMEOUT(session.cursor(), before - 1, patience);
-      QTRY_VERIFY_WITH_TIMEOUT(session.cachedRecord(before - 1) && !model->loading(), patience);
-      QTRY_VERIFY2_WITH_TIMEOUT(!model->tensor() || model->tile(), qPrintable(model->problem()), patience);
-    }
-    QVERIFY2(session.status().held_bytes <= session.status().budget_bytes,
-             qPrintable(QString::number(session.status().held_bytes)));
-    screenshot(window_.get(), "ops-back-near-the-end");
-  }
-
   void whatWasNotFetchedFromADeadSessionSaysSo() {
     openCells(
         {"import tapedeck as tf, os\nx = tf.constant([1., 2.])\nfor i in range(30000): x = "

@@ -22,13 +22,13 @@ class TestPanels : public QObject {
   std::unique_ptr<MainWindow> open(QSize size, const QString& cell = "pass") {
     auto window = newWindow(size);
     window->openNotebook(writeNotebook(folder_, "panels.ipynb", {cell}));
-    if (!QTest::qWaitFor([&] { return window->notebook()->isVisible(); }, tapedeck::patience))
+    if (!waitFor([&] { return window->notebook()->isVisible(); }, tapedeck::patience))
       qWarning("no notebook");
     // Debug, with all its panels, though they have nothing to show yet.
     QTest::keyClick(window.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
     for (const Qt::Key key : {Qt::Key_1, Qt::Key_2, Qt::Key_3, Qt::Key_4})
       QTest::keyClick(window.get(), key, Qt::ControlModifier);
-    const bool arranged = QTest::qWaitFor(
+    const bool arranged = waitFor(
         [&] {
           const QList<double> of = shares(*window);
           return of[1] > 0 && of[2] > 0 && std::abs(of[1] + of[2] - of[0]) < 0.02;
@@ -97,7 +97,7 @@ class TestPanels : public QObject {
     QTest::mousePress(window.get(), Qt::LeftButton, {}, splitter);
     for (const int distance : {60, 240}) {
       QTest::mouseMove(window.get(), splitter + QPoint(distance, 0));
-      QTest::qWait(20);  // the window moves a splitter when it has nothing else to do
+      QTest::qWait(0);  // the window moves a splitter when it has nothing else to do
     }
     QTest::mouseRelease(window.get(), Qt::LeftButton, {}, splitter + QPoint(240, 0));
     QTRY_VERIFY2(shares(*window)[0] < before[0] - 0.1, qPrintable(text(shares(*window))));
@@ -149,7 +149,7 @@ class TestPanels : public QObject {
     const QList<double> before = shares(*window);
     window->resize(window->minimumSizeHint());
     QTRY_VERIFY2(!alike(shares(*window), before), qPrintable(text(shares(*window))));
-    QTest::qWait(50);  // nothing more is to happen
+    nothingMayHappenFor(50);
     window->resize(1280, 800);
     QTRY_VERIFY2(alike(shares(*window), before), qPrintable(text(shares(*window)) + " of " + text(before)));
   }
@@ -179,7 +179,7 @@ class TestPanels : public QObject {
     const auto run = [&](int cell) {
       window->notebook()->setCurrentCell(cell, false);
       QTest::keyClick(window.get(), Qt::Key_Return, Qt::ShiftModifier);
-      return QTest::qWaitFor([&] { return cellStateOf(*window, cell) == CellState::done; }, patience);
+      return waitFor([&] { return cellStateOf(*window, cell) == CellState::done; }, patience);
     };
     // A session has variables before it has ops: then those take the front.
     QVERIFY(run(0));

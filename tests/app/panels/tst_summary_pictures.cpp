@@ -97,7 +97,7 @@ class TestSummaryPictures : public QObject {
       for (const QSize size : {QSize(1280, 800), QSize(2560, 1440)}) {
         inspector::applyAppearance(appearance);
         window_->resize(size);
-        QTest::qWait(100);
+        waitForFrames(window_.get());
         screenshot(window_.get(), QString("summary-%1-%2-%3")
                                       .arg(name)
                                       .arg(size.width())
@@ -105,7 +105,7 @@ class TestSummaryPictures : public QObject {
       }
     inspector::applyAppearance(inspector::Appearance::light);
     window_->resize(1280, 800);
-    QTest::qWait(50);
+    waitForFrames(window_.get());
   }
 
  private slots:

@@ -1,11 +1,6 @@
 // What the samples and the tape tell, in a real window with a real session: their hints about the Tape panel
 // are true, no picture of a tape can be misread, and all of a long tape can be reached.
-#include <QLineEdit>
-
-#include "inspector/model/tape/tape_graph.h"
-#include "inspector/model/tensor/tensor_model.h"
-#include "inspector/panels/tape/tape_canvas.h"
-#include "tests/app/sample_window.h"
+#include "tests/app/panels/tape_of_sample.h"
 #include "tests/test_program.h"
 #include "tests/views/tape_geometry.h"
 
@@ -13,41 +8,11 @@ using namespace tapedeck;
 using namespace tapedeck::app;
 using inspector::GraphNode;
 using inspector::NodeKind;
-using inspector::TapeGraph;
 
-class TestTapeSamples : public QObject, SampleWindow {
+class TestTapeSamples : public QObject, TapeOfSample {
   Q_OBJECT
 
  private:
-  inspector::TapeCanvas& canvas() { return *tape(*window_)->canvas(); }
-  const TapeGraph& graph() { return canvas().laidOut()->graph; }
-
-  /// What inside a built-in VJP ran is part of that VJP's node.
-  quint64 nodeRecord(quint64 record) {
-    const auto* at = session().cachedRecord(record);
-    if (!at) return 0;  // not fetched yet
-    for (; at; at = session().cachedRecord(at->parent))
-      if (at->kind == protocol::RecordKind::vjp && !at->custom_gradient) record = at->number;
-    return record;
-  }
-
-  /// The panel shows the tape as it was at the record.
-  bool shows(quint64 record) {
-    return QTest::qWaitFor(
-        [&] {
-          const quint64 node = nodeRecord(record);
-          return node && canvas().laidOut() && graph().cursor == node && graph().nodeOf(node) >= 0 &&
-                 !tape(*window_)->model()->loading();
-        },
-        patience);
-  }
-
-  int nodeNamed(const QString& name) {
-    for (std::size_t i = 0; i < graph().nodes.size(); ++i)
-      if (graph().nodes[i].op == name || graph().nodes[i].name == name) return static_cast<int>(i);
-    return -1;
-  }
-
   const GraphNode* more(bool below) {
     for (const GraphNode& node : graph().nodes)
       if (node.kind == NodeKind::more && node.below == below) return &node;
@@ -134,39 +99,6 @@ class TestTapeSamples : public QObject, SampleWindow {
     }
     QVERIFY(back);
     QTest::keyClick(window_.get(), Qt::Key_F5);
-  }
-
-  void theAutoencodersHint() {
-    open("lbfgs_autoencoder.ipynb");
-    runAll();
-    const quint64 end = session().recordCount();
-    QVERIFY(shows(end));
-    // "To look at the weights themselves, click `W` in the Tape panel …"
-    canvas().setFocus();
-    QTest::keyClick(&canvas(), Qt::Key_F);
-    const int weights = nodeNamed("W:0");
-    QVERIFY(weights >= 0);
-    const std::size_t nodes = graph().nodes.size();
-    QVERIFY(QRectF(canvas().rect()).contains(canvas().nodeRect(weights)));
-    screenshot(window_.get(), "tape-autoencoder-end");
-    const auto& layout = canvas().laidOut()->layout;
-    QCOMPARE(test::misread(graph(), layout), QString());
-    QCOMPARE(test::unpaired(graph(), layout), QString());
-    QTest::mouseClick(&canvas(), Qt::LeftButton, {}, canvas().nodeRect(weights).center().toPoint());
-    auto* model = tensor(*window_)->model();
-    QTRY_VERIFY(model->tensor() && model->tensor()->name == "W:0");
-    // "… and type `28x28` into the reshape box of the Tensor panel"
-    auto* reshape = tensor(*window_)->findChild<QLineEdit*>();
-    QVERIFY(reshape);
-    QTest::mouseClick(reshape, Qt::LeftButton);
-    QTest::keyClicks(reshape, "28x28");
-    QVERIFY2(model->reshapeError().isEmpty(), qPrintable(model->reshapeError()));
-    QTRY_VERIFY_WITH_TIMEOUT(model->imageTile() && !model->imageTile()->values.empty(), patience);
-    // "every column of W is a little picture"
-    QCOMPARE(model->imageTile()->grid.count, 196);
-    QCOMPARE(session().cursor(), end);
-    QCOMPARE(graph().nodes.size(), nodes);
-    screenshot(window_.get(), "tape-autoencoder-weights");
   }
 
   void allOfALongTapeCanBeReached() {

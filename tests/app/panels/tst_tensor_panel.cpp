@@ -34,7 +34,7 @@ class TestTensorPanel : public QObject {
   }
   /// Waits for the op at the gate, and for what the panel shows of it.
   bool waitsBefore(const char* op) const {
-    return QTest::qWaitFor(
+    return waitFor(
         [&] {
           const auto* record = window_->session()->cachedRecord(window_->session()->status().stopped_before);
           return record && record->op == op && tensor(*window_)->model()->tile() &&
@@ -131,7 +131,7 @@ class TestTensorPanel : public QObject {
     const QList<QRect> before = places();
     for (const char* mode : {"Heat map", "Histogram", "Numbers"}) {
       QTest::mouseClick(button(mode), Qt::LeftButton);
-      QTest::qWait(100);
+      nothingMayHappenFor(100);
       QCOMPARE(places(), before);
     }
   }

@@ -75,7 +75,7 @@ class TestTimePanel : public QObject, SampleWindow {
   }
   void keyTo(QWidget* widget, Qt::Key key, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
     QTest::keyClick(widget, key, modifiers);
-    QTest::qWait(20);
+    QCoreApplication::processEvents();
   }
   /// The box of a record that the track shows alone; waits for it.
   QRectF boxOf(quint64 record) {
@@ -85,7 +85,7 @@ class TestTimePanel : public QObject, SampleWindow {
         if (one.record == record && one.count == 1) found = one.rect;
       return !found.isNull();
     };
-    return QTest::qWaitFor(look, patience) ? found : QRectF();
+    return waitFor(look, patience) ? found : QRectF();
   }
 
  private slots:

@@ -133,7 +133,7 @@ class TestVariablesPanel : public QObject {
     QCOMPARE(shown("w", ValueTree::Type), QString("Variable"));
     QCOMPARE(shown("rate"), QString("0.5"));
     QCOMPARE(shown("sizes", ValueTree::Shape), QString("3 items"));
-    QCOMPARE(shown("far", ValueTree::Type), QString("ndarray"));
+    QTRY_COMPARE(shown("far", ValueTree::Type), QString("ndarray"));
     // A list unfolds by the mouse or keys.
     click(row("sizes"));
     QTest::keyClick(panel()->table(), Qt::Key_Right);

@@ -366,7 +366,7 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
     QVERIFY2(entry("what_if.branch")->toolTip().contains("no branch"),
              qPrintable(entry("what_if.branch")->toolTip()));
     show("matmul", 2);
-    chooseInMenu(entry("what_if.ask"));
+    chooseInNextMenu(entry("what_if.ask"));
     emit ops()->customContextMenuRequested(placeOf(rowOf("matmul")));
     QTRY_VERIFY(whatIf()->isVisible() && whatIf()->form()->isVisible());
     QVERIFY(field<QComboBox>("changeKind")->findText("Skip matmul, op 1") >= 0);
@@ -380,7 +380,7 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
     const QPoint last = canvas->numbers().visibleCells()[3].rect.center().toPoint();
     QTest::mousePress(canvas, Qt::RightButton, {}, last);
     QTest::mouseRelease(canvas, Qt::RightButton, {}, last);
-    chooseInMenu(entry("what_if.ask"));
+    chooseInNextMenu(entry("what_if.ask"));
     QContextMenuEvent event(QContextMenuEvent::Mouse, last, canvas->mapToGlobal(last));
     QApplication::sendEvent(canvas, &event);
     QTRY_VERIFY(whatIf()->form()->isVisible());

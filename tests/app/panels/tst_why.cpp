@@ -46,7 +46,7 @@ class TestWhy : public QObject, SampleWindow {
         if (rows->index(row, RecordsModel::Op).data().toString().section(' ', -1) == op) found = row;
       return found >= 0;
     };
-    return QTest::qWaitFor(look, patience) ? found : -1;
+    return waitFor(look, patience) ? found : -1;
   }
   QPoint placeOf(int row) const {
     return ops()->visualRect(ops()->model()->index(row, RecordsModel::Op)).center();
@@ -60,8 +60,7 @@ class TestWhy : public QObject, SampleWindow {
     QTRY_COMPARE(session().cursor(), number);
   }
   bool answered(const QString& part) const {
-    return QTest::qWaitFor([&] { return why()->isVisible() && why()->sentence()->text().contains(part); },
-                           patience);
+    return waitFor([&] { return why()->isVisible() && why()->sentence()->text().contains(part); }, patience);
   }
   QAction* question(const char* id) const {
     for (QAction* action : window_->menuBar()->actions())
@@ -126,14 +125,7 @@ class TestWhy : public QObject, SampleWindow {
     const QPoint minus = canvas->numbers().visibleCells()[1].rect.center().toPoint();
     QTest::mousePress(canvas, Qt::RightButton, {}, minus);
     QTest::mouseRelease(canvas, Qt::RightButton, {}, minus);
-    // The menu waits for a choice while it is open.
-    QTimer::singleShot(500, this, [this] {
-      auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
-      QVERIFY(menu);
-      QVERIFY(menu->actions().contains(question("why.birth")));
-      menu->setActiveAction(question("why.birth"));
-      QTest::keyClick(menu, Qt::Key_Return);
-    });
+    chooseInNextMenu(question("why.birth"));
     QContextMenuEvent event(QContextMenuEvent::Mouse, minus, canvas->mapToGlobal(minus));
     QApplication::sendEvent(canvas, &event);
     QVERIFY2(answered("at [1] was born in sqrt"), qPrintable(why()->sentence()->text()));
@@ -169,13 +161,7 @@ class TestWhy : public QObject, SampleWindow {
            rows->index(first, RecordsModel::Op).data().toString().section(' ', -1) != "gradient")
       ++first;
     ops()->scrollTo(ops()->model()->index(first, 0));
-    QTimer::singleShot(500, this, [this] {
-      auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
-      QVERIFY(menu);
-      QVERIFY(question("why.gradient")->isEnabled());
-      menu->setActiveAction(question("why.gradient"));
-      QTest::keyClick(menu, Qt::Key_Return);
-    });
+    chooseInNextMenu(question("why.gradient"));
     QTest::mouseClick(ops()->viewport(), Qt::LeftButton, {}, placeOf(first));
     emit ops()->customContextMenuRequested(placeOf(first));
     QVERIFY2(answered("stop_gradient"), qPrintable(why()->sentence()->text()));

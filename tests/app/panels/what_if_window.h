@@ -8,7 +8,6 @@
 #include <QPushButton>
 #include <QTabBar>
 #include <QTableView>
-#include <QTimer>
 #include <QTreeWidget>
 
 #include "app/shell/panels/workspaces.h"
@@ -39,7 +38,7 @@ class WhatIfWindow : protected SampleWindow {
   QString runCell(int cell) {
     click(cell);
     runByKey(cell);
-    const bool printed = QTest::qWaitFor([&] { return !outputText(*window_, cell).isEmpty(); }, patience);
+    const bool printed = waitFor([&] { return !outputText(*window_, cell).isEmpty(); }, patience);
     if (!printed) return "nothing was printed";
     return outputText(*window_, cell).trimmed();
   }
@@ -54,7 +53,7 @@ class WhatIfWindow : protected SampleWindow {
         if (rows->index(row, RecordsModel::Op).data().toString().endsWith(' ' + op)) found = row;
       return found >= 0;
     };
-    return QTest::qWaitFor(look, patience) ? found : -1;
+    return waitFor(look, patience) ? found : -1;
   }
   QPoint placeOf(int row) const {
     return ops()->visualRect(ops()->model()->index(row, RecordsModel::Op)).center();
@@ -78,7 +77,7 @@ class WhatIfWindow : protected SampleWindow {
   /// What Tensor shows, when it is there.
   std::vector<double> values() const {
     const inspector::TensorModel* model = tensor(*window_)->model();
-    const bool there = QTest::qWaitFor([&] { return model->tile() && !model->loading(); }, patience);
+    const bool there = waitFor([&] { return model->tile() && !model->loading(); }, patience);
     return there ? model->tile()->values : std::vector<double>();
   }
   template <class Field>
@@ -120,7 +119,7 @@ class WhatIfWindow : protected SampleWindow {
     QTest::keyClick(window_.get(), Qt::Key_F4, Qt::ShiftModifier);
   }
   bool told(const QString& part) const {
-    return QTest::qWaitFor([&] { return whatIf()->sentence()->text().contains(part); }, patience);
+    return waitFor([&] { return whatIf()->sentence()->text().contains(part); }, patience);
   }
   QStringList changes() const {
     QStringList texts;
@@ -148,16 +147,6 @@ class WhatIfWindow : protected SampleWindow {
     for (const inspector::BranchStrip* strip : window_->findChildren<inspector::BranchStrip*>())
       if (strip->isVisible()) texts << strip->text();
     return texts;
-  }
-  /// Whatever menu is open: chooses an entry of it.
-  void chooseInMenu(QAction* action) {
-    QTimer::singleShot(500, [action] {
-      auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
-      QVERIFY(menu);
-      QVERIFY(menu->actions().contains(action));
-      menu->setActiveAction(action);
-      QTest::keyClick(menu, Qt::Key_Return);
-    });
   }
 };
 

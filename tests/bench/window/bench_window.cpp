@@ -54,7 +54,7 @@ bool showsStop(const MainWindow& window, quint64 stop) {
 }
 
 /// Sleeps between events, as an application does: who polls takes a core from the op that is waited for.
-void waitFor(const std::function<bool()>& condition, int patiences = 1) {
+void await(const std::function<bool()>& condition, int patiences = 1) {
   QElapsedTimer clock;
   clock.start();
   QTimer look;
@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
   window.openNotebook(notebook);
   report("open_notebook_call", {static_cast<double>(opening.nsecsElapsed()) / 1e6});
   window.kernel()->restart();
-  waitFor([&] { return isReady(window); });
+  await([&] { return isReady(window); });
   report("open_to_ready_session", {static_cast<double>(opening.nsecsElapsed()) / 1e6});
 
   if (argc > 2) addTenBreakpoints(window);
@@ -117,11 +117,11 @@ int main(int argc, char** argv) {
     window.notebook()->setCurrentCell(i, false);
     window.notebook()->runCurrent();
     const QString id = window.document()->cell(i).id;
-    waitFor([&] { return window.notebook()->cellState(id) == CellState::done; });
+    await([&] { return window.notebook()->cellState(id) == CellState::done; });
   }
   window.notebook()->setCurrentCell(training, false);
   QTest::keyClick(&window, Qt::Key_F10);
-  waitFor([&] { return isStopped(window) && showsStop(window, window.session()->status().stopped_before); });
+  await([&] { return isStopped(window) && showsStop(window, window.session()->status().stopped_before); });
 
   std::vector<double> stops, graphs, values, steps, beyond;
   QElapsedTimer clock;
@@ -132,7 +132,7 @@ int main(int argc, char** argv) {
     QTest::keyClick(&window, Qt::Key_F10);
     const auto now = [&] { return static_cast<double>(clock.nsecsElapsed()) / 1e6; };
     double stopped = 0, graph = 0, value = 0;
-    waitFor([&] {
+    await([&] {
       const auto stop = window.session()->status().stopped_before;
       if (!isStopped(window) || stop == before) return false;
       if (stopped == 0) stopped = now();
@@ -160,15 +160,15 @@ int main(int argc, char** argv) {
   // To the end, then back: values that are no longer held are recomputed.
   const QString id = window.document()->cell(training).id;
   QTest::keyClick(&window, Qt::Key_F5);
-  waitFor([&] { return window.notebook()->cellState(id) == CellState::done; }, 10);
-  waitFor([&] { return window.session()->cursor() == window.session()->recordCount(); });
+  await([&] { return window.notebook()->cellState(id) == CellState::done; }, 10);
+  await([&] { return window.session()->cursor() == window.session()->recordCount(); });
   std::vector<double> back;
   for (int i = 0; i < 100; ++i) {
     const auto cursor = window.session()->cursor();
     clock.start();
     QTest::keyClick(&window, Qt::Key_F10, Qt::ShiftModifier);
     const auto* model = tensor(window)->model();
-    waitFor([&] { return window.session()->cursor() == cursor - 1 && !model->loading(); }, 10);
+    await([&] { return window.session()->cursor() == cursor - 1 && !model->loading(); }, 10);
     if (model->tensor() && !model->tile()) qWarning("no values: %s", qPrintable(model->problem()));
     back.push_back(static_cast<double>(clock.nsecsElapsed()) / 1e6);
   }

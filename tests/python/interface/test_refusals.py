@@ -38,7 +38,8 @@ class Refusals(unittest.TestCase):
         return tf.transpose(tensor) if chance.random() < .3 else tensor
 
     def test_any_call_gives_tensors_or_a_refusal_that_names_it(self):
-        calls = Campaign("function_refusals", "random calls of the package's functions", 3_000, 30_000, "further random calls of each function")
+        calls = Campaign("function_refusals", "random calls of the package's functions", 3_000, 30_000,
+                         "further random calls of each function")
         chance, known = calls.random(), functions()
         self.assertGreater(len(known), 120)
         chance.shuffle(known)

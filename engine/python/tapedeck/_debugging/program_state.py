@@ -87,6 +87,7 @@ class ProgramState:
         self._variables = _engine._living_variables()
         self._ids = [value._id for _, value in self._variables]
         self._containers, self._own = _Containers(), []
+        gc.unfreeze()  # get_objects leaves out what a session's start froze
         for each in gc.get_objects():
             if not isinstance(each, type) and _is_stateful(each):
                 self._add(each)

@@ -2,6 +2,7 @@
 
 import atexit
 import faulthandler
+import gc
 import os
 import sys
 import time
@@ -21,6 +22,11 @@ from tapedeck.summary import curves
 CONNECTED_WITHIN = 10  # seconds
 
 
+def _says_nothing_of_debugpy(record):
+    """A logging filter: ipykernel warns that it starts without its debugger."""
+    return "debugpy" not in record.getMessage()
+
+
 class SessionKernel(IPythonKernel):
     """Says in its kernel_info_reply whether the debug server runs: {"debug": True}, or {"error": why not}."""
 
@@ -29,6 +35,11 @@ class SessionKernel(IPythonKernel):
     @property
     def kernel_info(self):
         return {**super().kernel_info, "tapedeck": self.tapedeck}
+
+    def start(self):
+        self.log.addFilter(_says_nothing_of_debugpy)
+        super().start()
+        self.log.removeFilter(_says_nothing_of_debugpy)
 
     def _input_request(self, prompt, ident, parent, password=False):
         """Asks; again, as long as the client that ran the cell has not connected its socket for answers. ZeroMQ would drop the
@@ -58,6 +69,9 @@ class SessionApp(kernelapp.IPKernelApp):
             super().initialize(argv)
         finally:
             os.umask(mask)
+        # What the start made lives as long as the process. Collections, the last one at the end above all, pass it over.
+        gc.freeze()
+        gc.enable()
 
     def _know_program(self, path):
         """Cells of a program's file run as in the program; those of a notebook find Tapedeck under TensorFlow's name where TensorFlow
