@@ -27,7 +27,7 @@ using inspector::TrackCanvas;
 
 namespace {
 
-const QString training =
+const QString trainingCell =
     "import tapedeck as tf\n"
     "import time\n"
     "w = tf.Variable(tf.ones([128, 128]))\n"
@@ -96,7 +96,7 @@ class TestTimePanel : public QObject, SampleWindow {
   }
 
   void theLineBetweenTheOpsIsFoundByKeys() {
-    runAndOpen({training});
+    runAndOpen({trainingCell});
     QTRY_VERIFY2_WITH_TIMEOUT(summary().contains("most of it between lines 8 and 10"), qPrintable(summary()),
                               patience);
     QVERIFY2(summary().startsWith("Python between ops: "), qPrintable(summary()));
@@ -128,7 +128,7 @@ class TestTimePanel : public QObject, SampleWindow {
   }
 
   void theTrackZoomsMovesAndSelects() {
-    runAndOpen({training});
+    runAndOpen({trainingCell});
     QTRY_VERIFY_WITH_TIMEOUT(track()->shown().size() > 20, patience);
     const inspector::TimeSpan whole = view()->model()->view();
     keyTo(track(), Qt::Key_W);
@@ -175,7 +175,7 @@ class TestTimePanel : public QObject, SampleWindow {
   }
 
   void aClickInTheTrackGoesToTheOp() {
-    runAndOpen({training});
+    runAndOpen({trainingCell});
     quint64 wanted = 0;
     for (quint64 number = 1; number <= session().recordCount() && !wanted; ++number) {
       const protocol::Record* record = nullptr;
@@ -199,7 +199,7 @@ class TestTimePanel : public QObject, SampleWindow {
   }
 
   void theFlameLeadsToTheSlowestOfALayer() {
-    runAndOpen({training});
+    runAndOpen({trainingCell});
     keyTo(track(), Qt::Key_L);
     FlameCanvas* flame = view()->flame();
     QTRY_VERIFY_WITH_TIMEOUT(flame->isVisible() && flame->boxes().size() > 4, patience);
@@ -279,7 +279,7 @@ class TestTimePanel : public QObject, SampleWindow {
   }
 
   void totalsAreSortedFilteredAndGrouped() {
-    runAndOpen({training, "for i in range(300):\n    v = tf.exp(w)"});
+    runAndOpen({trainingCell, "for i in range(300):\n    v = tf.exp(w)"});
     keyTo(track(), Qt::Key_E);  // everything
     keyTo(track(), Qt::Key_O);
     auto* rows = qobject_cast<inspector::ProfileTable*>(view()->table()->model());
@@ -325,7 +325,7 @@ class TestTimePanel : public QObject, SampleWindow {
   }
 
   void theRooflineShowsWhatTheMachineCanDo() {
-    runAndOpen({training});
+    runAndOpen({trainingCell});
     keyTo(track(), Qt::Key_R);
     auto* roofline = view()->roofline();
     QTRY_VERIFY_WITH_TIMEOUT(view()->model()->peaks() && view()->model()->peaks()->known, patience);
@@ -355,7 +355,7 @@ class TestTimePanel : public QObject, SampleWindow {
   }
 
   void aHiddenPanelAsksNothing() {
-    runAndOpen({training});
+    runAndOpen({trainingCell});
     QVERIFY(view()->model()->active());
     press(Qt::Key_5, Qt::AltModifier);
     QTRY_VERIFY(!view()->isVisible());
@@ -369,7 +369,7 @@ class TestTimePanel : public QObject, SampleWindow {
   }
 
   void theRunIsWrittenAsAChromeTrace() {
-    runAndOpen({training});
+    runAndOpen({trainingCell});
     const QString path = folder_.filePath("trace.json");
     bool written = false;
     QString error;
