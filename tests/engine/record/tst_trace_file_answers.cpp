@@ -76,15 +76,18 @@ class TraceFileAnswersTest : public QObject {
       QVERIFY2(failure_code(expected).empty(), protocol::type_name(request).c_str());
       // What differs are times, by a nanosecond, and where a value was.
       const auto plain = [](protocol::Reply reply) {
-        const auto times = [](std::vector<protocol::Record>& records) {
-          for (protocol::Record& record : records) record.start_ns = record.duration_ns = 0;
+        const auto time = [](protocol::Record& record) {
+          record.start_ns = record.call_ns = record.work_start_ns = record.duration_ns = 0;
+        };
+        const auto times = [&](std::vector<protocol::Record>& records) {
+          for (protocol::Record& record : records) time(record);
         };
         if (auto* page = protocol::get_if<protocol::Records>(&reply)) times(page->records);
         if (auto* tape = protocol::get_if<protocol::TapeRecords>(&reply)) times(tape->records);
         if (auto* parts = protocol::get_if<protocol::VjpParts>(&reply)) {
           times(parts->inside);
-          parts->vjp.start_ns = parts->vjp.duration_ns = 0;
-          parts->forward.start_ns = parts->forward.duration_ns = 0;
+          time(parts->vjp);
+          time(parts->forward);
         }
         if (auto* one = protocol::get_if<protocol::Tile>(&reply)) one->source.clear();
         if (auto* one = protocol::get_if<protocol::Statistics>(&reply)) one->source.clear();
