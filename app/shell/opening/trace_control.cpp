@@ -20,7 +20,7 @@
 namespace tapedeck::app {
 namespace {
 
-constexpr int patience = 300;  // milliseconds
+constexpr int saving_patience = 300;  // milliseconds
 constexpr char about_opening[] = "trace.open";
 constexpr char about_saving[] = "trace.save";
 const QString channel = QStringLiteral("trace/save");
@@ -35,7 +35,7 @@ TraceControl::TraceControl(const WindowParts& parts, QWidget* window)
     : QObject(window), parts_(parts), window_(window) {
   pool_.setMaxThreadCount(1);
   patience_.setSingleShot(true);
-  patience_.setInterval(patience);
+  patience_.setInterval(saving_patience);
   connect(&patience_, &QTimer::timeout, this, &TraceControl::showProgress);
   connect((*parts_.actions)["file.save_trace"], &QAction::triggered, this, &TraceControl::save);
 }

@@ -86,7 +86,7 @@ void bind_images(py::module_& module) {
   });
 }
 
-void bind_records(py::module_& module) {
+void bind_record_files(py::module_& module) {
   py::class_<data::RecordWriter>(module, "RecordWriter")
       .def(py::init([](std::string path, const std::string& compression, int level) {
         return std::make_unique<data::RecordWriter>(
@@ -118,7 +118,7 @@ void bind_records(py::module_& module) {
 
 void bind_data_files(py::module_& module) {
   bind_images(module);
-  bind_records(module);
+  bind_record_files(module);
 }
 
 }  // namespace tapedeck::python

@@ -29,8 +29,9 @@ void add(data::EventFile& file, std::string event) {
   file.add(std::move(event));
 }
 
-std::unique_ptr<data::EventFile> open_file(const std::string& directory, std::size_t most_waiting,
-                                           std::int64_t flush_millis, std::string suffix, bool make_parents) {
+std::unique_ptr<data::EventFile> open_event_file(const std::string& directory, std::size_t most_waiting,
+                                                 std::int64_t flush_millis, std::string suffix,
+                                                 bool make_parents) {
   const py::gil_scoped_release unlocked;
   return std::make_unique<data::EventFile>(
       directory, data::EventFileOptions{most_waiting, std::chrono::milliseconds(flush_millis),
@@ -40,7 +41,7 @@ std::unique_ptr<data::EventFile> open_file(const std::string& directory, std::si
 void bind_file(py::module_& events) {
   py::class_<data::EventFile>(events, "EventFile",
                               "A file of TensorBoard's events, written by a thread of its own.")
-      .def(py::init(&open_file), py::arg("directory"), py::arg("most_waiting"), py::arg("flush_millis"),
+      .def(py::init(&open_event_file), py::arg("directory"), py::arg("most_waiting"), py::arg("flush_millis"),
            py::arg("suffix"), py::arg("make_parents"))
       .def(
           "add_values",

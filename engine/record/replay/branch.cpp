@@ -15,7 +15,7 @@ namespace tapedeck {
 namespace {
 
 template <class... Parts>
-[[noreturn]] void refuse(const char* code, const Parts&... parts) {
+[[noreturn]] void refuse_branch(const char* code, const Parts&... parts) {
   std::ostringstream text;
   (text << ... << parts);
   throw ValueError(code, text.str());
@@ -87,23 +87,24 @@ void Branch::check(const Change& change) const {
     RecordView record;
     if (!recorder_.trace().read(change.record, record) || record.head.kind != EventKind::op ||
         record.state != RecordState::done)
-      refuse("bad_request", "There is no op ", change.record, " that ran and could be changed.");
+      refuse_branch("bad_request", "There is no op ", change.record, " that ran and could be changed.");
     if (change.kind == Change::Kind::attribute && change.attribute >= record.head.attributes.size())
-      refuse("bad_request", "Op ", change.record, " (", record.name(), ") has no attribute ",
-             change.attribute, ".");
+      refuse_branch("bad_request", "Op ", change.record, " (", record.name(), ") has no attribute ",
+                    change.attribute, ".");
     return;
   }
   const TensorOrigin origin = recorder_.trace().tensors().get(change.tensor);
-  if (!origin.known()) refuse("bad_request", "No record mentions a tensor ", change.tensor, ".");
+  if (!origin.known()) refuse_branch("bad_request", "No record mentions a tensor ", change.tensor, ".");
   const RecordedSpec spec = spec_of(origin.spec());
   if (change.kind == Change::Kind::element) {
     if (change.place < 0 || change.place >= element_count(spec.shape))
-      refuse("bad_request", tensor_text(recorder_, change.tensor), " has no element ", change.place, ".");
+      refuse_branch("bad_request", tensor_text(recorder_, change.tensor), " has no element ", change.place,
+                    ".");
     return;
   }
   if (!change.value || change.value.shape() != spec.shape || change.value.dtype() != spec.dtype)
-    refuse("bad_request", "The new value of ", tensor_text(recorder_, change.tensor),
-           " has another shape or dtype.");
+    refuse_branch("bad_request", "The new value of ", tensor_text(recorder_, change.tensor),
+                  " has another shape or dtype.");
 }
 
 bool Branch::is_changed(std::uint64_t tensor) const {
@@ -254,8 +255,8 @@ void Branch::run(const std::vector<Visit>& plan, const Find& original, const Can
     for (const std::uint64_t input : plan[i].inputs) taken(input);
     forget();
     if (bytes_ > limits_.bytes)
-      refuse("too_expensive", "Running the branch up to ", tensor_text(recorder_, plan.back().tensor),
-             " takes more than ", limits_.bytes >> 20, " MB of memory.");
+      refuse_branch("too_expensive", "Running the branch up to ", tensor_text(recorder_, plan.back().tensor),
+                    " takes more than ", limits_.bytes >> 20, " MB of memory.");
   }
 }
 
@@ -264,8 +265,8 @@ void Branch::compute(std::uint64_t tensor, const Find& original) {
   RecordView record;
   const std::uint32_t producer = recorder_.trace().tensors().get(tensor).producer();
   if (producer != 0 && !recorder_.trace().read(producer, record))
-    refuse("gone", "The value of ", tensor_text(recorder_, tensor),
-           " in the branch is gone: the record of its op was forgotten.");
+    refuse_branch("gone", "The value of ", tensor_text(recorder_, tensor),
+                  " in the branch is gone: the record of its op was forgotten.");
   const bool moved =
       producer != 0 && (is_changed_op(producer) ||
                         std::ranges::any_of(record.inputs, [&](std::uint64_t id) { return depends(id); }));

@@ -11,7 +11,7 @@ namespace {
 
 const QString svg_namespace = "http://www.w3.org/2000/svg";
 const QString xlink_namespace = "http://www.w3.org/1999/xlink";
-constexpr int deepest = 200;
+constexpr int deepest_svg = 200;
 constexpr qint64 largest = 32 << 20;
 constexpr double most_drawn = 500'000;
 
@@ -56,7 +56,7 @@ class DrawCount {
     if (nodes_.empty()) return 0;
     Node& node = nodes_[static_cast<std::size_t>(index)];
     if (node.count >= 0) return node.count;
-    if (node.visiting || depth > 4 * deepest) return -1;
+    if (node.visiting || depth > 4 * deepest_svg) return -1;
     node.visiting = true;
     double total = 1;
     std::vector<int> next = node.children;
@@ -125,8 +125,8 @@ class SvgSanitizer {
       if (!root_) problem_ = QString("it begins with <%1>, not with <svg>").arg(name);
     }
     if (!problem_.isEmpty()) return;
-    if (depth_ >= deepest) {
-      problem_ = QString("its elements are nested more than %1 deep").arg(deepest);
+    if (depth_ >= deepest_svg) {
+      problem_ = QString("its elements are nested more than %1 deep").arg(deepest_svg);
       return;
     }
     const QXmlStreamAttributes attributes = reader_.attributes();
