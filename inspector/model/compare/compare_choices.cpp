@@ -56,7 +56,7 @@ CompareChoice CompareModel::fromHere() const {
   for (const protocol::CellRun& run : runs_)
     if (choice.side.first >= run.first && choice.side.first <= run.last) choice.side.last = run.last;
   choice.brief = tr("from op %1").arg(countText(choice.side.first));
-  choice.title = tr("From op %1 to op %2").arg(countText(choice.side.first), countText(choice.side.last));
+  choice.title = tr("From op %1 to op %2").arg(countText(choice.side.first), countText(*choice.side.last));
   return choice;
 }
 
@@ -125,7 +125,7 @@ void CompareModel::chooseBranch() {
   CompareChoice original;
   original.side.last = session_->recordCount();
   original.brief = tr("original");
-  original.title = tr("What was recorded: op 1 to op %1").arg(countText(original.side.last));
+  original.title = tr("What was recorded: op 1 to op %1").arg(countText(*original.side.last));
   CompareChoice branch = original;
   branch.side.branch = look.branch;
   branch.brief = tr("branch");

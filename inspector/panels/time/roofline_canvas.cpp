@@ -18,7 +18,7 @@ constexpr double least_radius = 4, most_radius = 16;
 constexpr std::size_t named_points = 8;
 
 bool hasRoof(const protocol::ProfileRow& row) {
-  return row.flops > 0 && row.bytes > 0 && row.self_ns > 0 && row.device.empty();  // the roofs are the host's
+  return row.flops > 0 && row.bytes > 0 && row.self_ns > 0 && !row.device;  // the roofs are the host's
 }
 
 bool hasRoofs(const protocol::Peaks* peaks) {
@@ -103,9 +103,9 @@ void RooflineCanvas::drawRoofs(CanvasPainter& painter, const Reach& reach) {
   const protocol::Peaks* peaks = model_->peaks();
   const Theme& theme = painter.theme();
   if (!hasRoofs(peaks)) {
-    const QString text = peaks && !peaks->problem.empty() ? QString::fromStdString(peaks->problem)
-                         : peaks && peaks->known          ? tr("What the machine can do was measured as 0.")
-                                                          : tr("The machine is being measured …");
+    const QString text = peaks && peaks->problem ? QString::fromStdString(*peaks->problem)
+                         : peaks && peaks->known ? tr("What the machine can do was measured as 0.")
+                                                 : tr("The machine is being measured …");
     painter.textIn(QRectF(reach.plot.left() + 8, 4, reach.plot.width() - 8, 16), text, roof_text,
                    theme.warning.stroke, Qt::AlignRight);
     return;
@@ -209,7 +209,7 @@ void RooflineCanvas::drawPoints(CanvasPainter& painter, const Reach& reach) {
   for (std::size_t i = 0; i < ops->rows.size(); ++i) {
     const protocol::ProfileRow& row = ops->rows[i];
     if (!hasRoof(row)) {
-      (row.device.empty() ? moved : on_gpus) += static_cast<double>(row.self_ns);
+      (row.device ? on_gpus : moved) += static_cast<double>(row.self_ns);
       continue;
     }
     const double share = static_cast<double>(row.self_ns) / whole;
@@ -296,8 +296,8 @@ QStringList RooflineCanvas::details(const protocol::ProfileRow& row) const {
       tr("time\t%1, %2 calls").arg(durationText(row.self_ns), countText(row.calls)),
       tr("rate\t%1, %2").arg(rateText(row.flops / time, tr("FLOP")), rateText(row.bytes / time, tr("B"))),
       tr("work\t%1 operations per byte").arg(row.flops / row.bytes, 0, 'g', 3)};
-  if (row.roof_ns > 0)
-    lines << tr("roof\t%1 of what the machine can").arg(shareText(row.roof_ns / time))
+  if (row.roof_ns)
+    lines << tr("roof\t%1 of what the machine can").arg(shareText(*row.roof_ns / time))
           << tr("bound by\t%1").arg(boundText(row.bound));
   return lines;
 }

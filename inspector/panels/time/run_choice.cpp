@@ -26,8 +26,8 @@ void RunsBox::look() {
   syncing_ = true;
   QStringList texts{tr("Everything")};
   for (const protocol::ProfileRun& run : model_->runs()) {
-    const QString name = run.cell.empty() ? tr("program") : cells_->name(QString::fromStdString(run.cell));
-    texts << (run.number ? tr("%1, run %2 (%3)").arg(name).arg(run.number)
+    const QString name = run.cell ? cells_->name(QString::fromStdString(*run.cell)) : tr("program");
+    texts << (run.number ? tr("%1, run %2 (%3)").arg(name).arg(*run.number)
                          : QStringLiteral("%1 (%3)").arg(name))
                  .arg(run.running ? tr("running") : durationText(run.to_ns - run.from_ns));
   }

@@ -58,7 +58,7 @@ class Builder {
 
   VjpLayout build() {
     if (!model_.problem().isEmpty()) paragraph(model_.problem(), SheetTone::faint);
-    if (parts_.forward.number) {
+    if (parts_.forward) {
       formula();
       into();
       outOf();
@@ -107,8 +107,8 @@ class Builder {
   }
 
   void formula() {
-    const std::string& source = parts_.forward.vjp_formula;
-    if (parts_.forward.kind == protocol::RecordKind::custom) {
+    const std::string& source = forward_.vjp_formula;
+    if (forward_.kind == protocol::RecordKind::custom) {
       paragraph(QObject::tr("A gradient that the notebook's author wrote."), SheetTone::plain);
       return;
     }
@@ -129,21 +129,23 @@ class Builder {
     for (const protocol::VjpSymbol& symbol : parts_.symbols) {
       const bool gradient = symbol.role == VjpRole::cotangent;
       if (symbol.role == VjpRole::attribute || symbol.role == VjpRole::count) {
-        addText(QStringLiteral("%1 = %2").arg(text(symbol.symbol), text(symbol.text)), SheetTone::plain,
-                margin, room());
+        addText(
+            QStringLiteral("%1 = %2").arg(text(symbol.symbol.value_or("")), text(symbol.text.value_or(""))),
+            SheetTone::plain, margin, room());
         y_ += line();
         continue;
       }
       const QString place = gradient                        ? QObject::tr("cotangent")
                             : symbol.role == VjpRole::input ? QObject::tr("input %1").arg(symbol.index)
                                                             : QObject::tr("output %1").arg(symbol.index);
-      if (symbol.symbol.empty())
-        tensorRow({}, place, symbol.tensor, -1, place);
+      const protocol::TensorInfo tensor = symbol.tensor.value_or(protocol::TensorInfo());
+      if (!symbol.symbol)
+        tensorRow({}, place, tensor, -1, place);
       else
-        tensorRow(formulaBox(symbolNode(symbol.symbol, gradient), font_),
-                  gradient ? gradientText(symbol.symbol) : text(symbol.symbol), symbol.tensor, -1, place);
+        tensorRow(formulaBox(symbolNode(*symbol.symbol, gradient), font_),
+                  gradient ? gradientText(*symbol.symbol) : text(*symbol.symbol), tensor, -1, place);
     }
-    if (!parts_.vjp.number)
+    if (!parts_.vjp)
       paragraph(QObject::tr("No playback has come to this op yet: there is no cotangent."), SheetTone::faint);
   }
 
@@ -230,10 +232,10 @@ class Builder {
   }
 
   void outOf() {
-    if (!parts_.vjp.number) return;
-    const bool foreseen = parts_.vjp.state == protocol::RecordState::pending;
+    if (!parts_.vjp) return;
+    const bool foreseen = parts_.vjp->state == protocol::RecordState::pending;
     heading(foreseen ? QObject::tr("Will come out") : QObject::tr("Comes out"));
-    if (!parts_.problem.empty()) paragraph(text(parts_.problem), SheetTone::faint);
+    if (parts_.problem) paragraph(text(*parts_.problem), SheetTone::faint);
     int place = 0;
     for (const protocol::VjpContribution& contribution : parts_.contributions)
       contributionRows(contribution, place++);
@@ -241,26 +243,25 @@ class Builder {
 
   void contributionRows(const protocol::VjpContribution& contribution, int place) {
     const QString where = QObject::tr("for input %1").arg(contribution.input);
-    if (!contribution.contribution.id) {
-      if (parts_.problem.empty()) paragraph(QObject::tr("%1: not there yet").arg(where), SheetTone::faint);
+    if (!contribution.contribution) {
+      if (!parts_.problem) paragraph(QObject::tr("%1: not there yet").arg(where), SheetTone::faint);
       return;
     }
-    const QString name = gradientText(contribution.symbol);
-    if (contribution.symbol.empty())
-      tensorRow({}, where, contribution.contribution, place, where);
+    if (!contribution.symbol)
+      tensorRow({}, where, *contribution.contribution, place, where);
     else
-      tensorRow(formulaBox(symbolNode(contribution.symbol, true), font_), name, contribution.contribution,
-                place, where);
+      tensorRow(formulaBox(symbolNode(*contribution.symbol, true), font_), gradientText(*contribution.symbol),
+                *contribution.contribution, place, where);
     if (model_.element() && model_.element()->contribution == place) terms();
-    if (!contribution.before.id) {
+    if (!contribution.before) {
       addText(QObject::tr("the first one: the sum of this gradient is it"), SheetTone::faint, margin + 4,
               room());
       y_ += line() + gap;
       return;
     }
     const QString before = QObject::tr("sum before"), after = QObject::tr("sum after");
-    tensorRow({}, before, contribution.before, -1, before);
-    if (contribution.after.id) tensorRow({}, after, contribution.after, -1, after);
+    tensorRow({}, before, *contribution.before, -1, before);
+    if (contribution.after) tensorRow({}, after, *contribution.after, -1, after);
     y_ += gap;
   }
 
@@ -296,12 +297,12 @@ class Builder {
               SheetTone::faint, x + 12, room());
       y_ += line();
     }
-    if (!terms->remark.empty()) paragraph(text(terms->remark), SheetTone::faint);
+    if (terms->remark) paragraph(text(*terms->remark), SheetTone::faint);
     y_ += gap;
   }
 
   void inside() {
-    if (!parts_.vjp.custom_gradient) return;
+    if (!parts_.vjp || !parts_.vjp->custom_gradient) return;
     heading(QObject::tr("What ran in it"));
     if (parts_.inside.empty()) paragraph(QObject::tr("Nothing yet: a step goes into it."), SheetTone::faint);
     const protocol::Record* before = nullptr;
@@ -346,6 +347,7 @@ class Builder {
 
   const VjpModel& model_;
   const protocol::VjpParts& parts_;
+  const protocol::Record forward_ = parts_.forward.value_or(protocol::Record());
   const CellNames* cells_;
   const QFont font_;
   const QFontMetricsF metrics_;

@@ -105,7 +105,8 @@ QList<HandledKeys> VjpView::handledKeys() const {
 }
 
 QString VjpView::placeText() const {
-  const protocol::Record& forward = model_->parts().forward;
+  if (!model_->parts().forward) return {};
+  const protocol::Record& forward = *model_->parts().forward;
   const QString line = forward.line ? tr("line %1").arg(forward.line) : QString();
   if (forward.cell.empty()) return line;
   const QString cell = cells_->name(QString::fromStdString(forward.cell));
@@ -114,11 +115,11 @@ QString VjpView::placeText() const {
 
 QString VjpView::headerText() const {
   const protocol::VjpParts& parts = model_->parts();
-  if (!parts.forward.number) return tr("No VJP here");
-  const QString op = QString::fromStdString(parts.forward.op);
-  QStringList words{parts.vjp.custom_gradient ? tr("Custom gradient of %1").arg(op)
-                                              : tr("VJP of %1").arg(op)};
-  words << tr("op %1").arg(countText(parts.forward.number));
+  if (!parts.forward) return tr("No VJP here");
+  const QString op = QString::fromStdString(parts.forward->op);
+  QStringList words{parts.vjp && parts.vjp->custom_gradient ? tr("Custom gradient of %1").arg(op)
+                                                            : tr("VJP of %1").arg(op)};
+  words << tr("op %1").arg(countText(parts.forward->number));
   if (const QString place = placeText(); !place.isEmpty()) words << place;
   return words.join(QStringLiteral(" · "));
 }
@@ -146,19 +147,18 @@ void VjpView::changeEvent(QEvent* event) {
 void VjpView::refresh() {
   const protocol::VjpParts& parts = model_->parts();
   showHeader();
-  header_->setEnabled(parts.forward.number != 0);
-  header_->setToolTip(parts.forward.number
-                          ? tr("%1\nClick to go to the forward op (Alt+Up)").arg(headerText())
-                          : model_->problem());
+  header_->setEnabled(parts.forward.has_value());
+  header_->setToolTip(parts.forward ? tr("%1\nClick to go to the forward op (Alt+Up)").arg(headerText())
+                                    : model_->problem());
   element_->setEnabled(!parts.contributions.empty());
 }
 
 void VjpView::goToForward() {
-  if (const auto number = model_->parts().forward.number) session_->setCursor(number);
+  if (const auto& forward = model_->parts().forward) session_->setCursor(forward->number);
 }
 
 void VjpView::goToVjp() {
-  if (const auto number = model_->parts().vjp.number) session_->setCursor(number);
+  if (const auto& vjp = model_->parts().vjp) session_->setCursor(vjp->number);
 }
 
 void VjpView::explainTyped() {
