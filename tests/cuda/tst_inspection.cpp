@@ -78,7 +78,7 @@ std::string difference(const Tensor& tensor, std::uint32_t bins) {
 protocol::GetTile request(std::vector<std::int64_t> slice, std::array<std::int64_t, 4> place,
                           std::array<std::int64_t, 2> step = {1, 1}) {
   protocol::GetTile get;
-  get.slice = std::move(slice);
+  get.slice = protocol::if_there(std::move(slice));
   get.row = place[0];
   get.column = place[1];
   get.rows = place[2];
@@ -243,7 +243,7 @@ class InspectionTest : public QObject {
                                               request({7, 3, -1}, {0, 10, 1, 12}),
                                               request({7, 3, 1}, {0, 0, 1, 1}),
                                               request({-1, -1}, {0, 0, 500, 800}, {4, 1})};
-      requests.back().reshape = {400, 990};
+      requests.back().reshape = std::vector<std::int64_t>{400, 990};
       for (const protocol::GetTile& get : requests) {
         const Copied copied;
         const protocol::Tile found = debug::make_tile(there, get);
@@ -328,8 +328,9 @@ class InspectionTest : public QObject {
       };
     };
     const protocol::ComparedSide left = runs.run(program(0)), right = runs.run(program(3));
-    const std::uint64_t a = runs.at(left.last).outputs[0].id, b = runs.at(right.last).outputs[0].id;
-    QCOMPARE(runs.at(left.last).outputs[0].device, std::string("/gpu:0"));
+    const std::uint64_t a = runs.at(static_cast<std::uint32_t>(*left.last)).outputs[0].id,
+                        b = runs.at(static_cast<std::uint32_t>(*right.last)).outputs[0].id;
+    QCOMPARE(runs.at(static_cast<std::uint32_t>(*left.last)).outputs[0].device, std::string("/gpu:0"));
     const Copied copied;
     const protocol::Compared compared = runs.compare(left, right);
     const protocol::FirstDifference found = runs.first(compared);

@@ -53,7 +53,7 @@ protocol::GetTile all_of(std::uint64_t tensor) {
 
 protocol::SetOptions on_cpu(bool on) {
   protocol::SetOptions options;
-  options.replay_on_cpu = {on};
+  options.replay_on_cpu = on;
   return options;
 }
 

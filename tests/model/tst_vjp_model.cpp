@@ -62,16 +62,20 @@ struct VjpBench {
       parts.asked = get->record;
       if (get->record == 5) return parts;
       parts.forward = source.records[0];
-      parts.symbols = {{protocol::VjpRole::cotangent, "C", 0, info(10, {2, 3}), ""},
-                       {protocol::VjpRole::input, "B", 1, info(11, {300, 500}), ""}};
+      parts.symbols = {{protocol::VjpRole::cotangent, "C", 0, info(10, {2, 3}), {}},
+                       {protocol::VjpRole::input, "B", 1, info(11, {300, 500}), {}}};
       for (quint64 i = 0; i < extra; ++i)
-        parts.symbols.push_back({protocol::VjpRole::input, "X", static_cast<std::uint32_t>(i) + 2,
-                                 info(1000 * get->record + i, {2, 3}), ""});
+        parts.symbols.push_back({protocol::VjpRole::input,
+                                 "X",
+                                 static_cast<std::uint32_t>(i) + 2,
+                                 info(1000 * get->record + i, {2, 3}),
+                                 {}});
       if (get->record != 1) {
         parts.vjp = source.records[2];
         protocol::VjpContribution contribution;
         contribution.symbol = "A";
-        contribution.contribution = contribution.after = info(12, {2, 3, 4});
+        contribution.contribution = info(12, {2, 3, 4});
+        contribution.after = contribution.contribution;
         parts.contributions = {contribution};
       }
       return parts;
@@ -86,8 +90,8 @@ struct VjpBench {
     if (const auto* get = protocol::get_if<protocol::GetTile>(&request)) {
       protocol::Tile tile;
       tile.tensor = get->tensor;
-      tile.rows = get->reshape[0] / get->row_step;
-      tile.columns = get->reshape[1] / get->column_step;
+      tile.rows = get->reshape->at(0) / get->row_step;
+      tile.columns = get->reshape->at(1) / get->column_step;
       tile.row_step = get->row_step;
       tile.column_step = get->column_step;
       tile.dtype = "float32";
@@ -181,7 +185,7 @@ class TestVjpModel : public QObject {
     const auto missing = [&] {
       const auto& symbols = bench.model.parts().symbols;
       return std::count_if(symbols.begin(), symbols.end(), [&](const protocol::VjpSymbol& symbol) {
-        const auto* value = bench.model.value(symbol.tensor.id);
+        const auto* value = bench.model.value(symbol.tensor.value().id);
         return !value || !value->tile;
       });
     };

@@ -360,7 +360,7 @@ class TestWhatIfModel : public QObject {
     source_.status.running_cell = "one";
     source_.sendStatus();
     QVERIFY(model_->takeOverRefusal().contains("running"));
-    source_.status.running_cell.clear();
+    source_.status.running_cell.reset();
     source_.sendStatus();
     QSignalSpy told(model_.get(), &WhatIfModel::told);
     QSignalSpy taken(model_.get(), &WhatIfModel::takenOver);

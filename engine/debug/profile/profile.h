@@ -47,8 +47,14 @@ class Profiles {
   protocol::Peaks peaks() const;
   std::int64_t horizon() const;  ///< behind which nothing begins
   std::vector<protocol::ProfileRun> runs() const;
+  /// A reply with how far the index is, and the span that it is about.
   template <class Reply>
-  Reply begun(std::int64_t& from, std::int64_t& to);
+  struct Begun {
+    Reply reply;
+    std::int64_t from = 0, to = 0;
+  };
+  template <class Reply>
+  Begun<Reply> begun(std::int64_t from, std::optional<std::int64_t> to);
 
   const Recorder& recorder_;
   std::mutex mutex_;

@@ -233,7 +233,7 @@ class DeviceTimesTest : public QObject {
     debug::Profiles profiles(recording.recorder, {});
     const auto all = ask<protocol::Profile>(profiles, protocol::GetProfile{});
     const auto part = ask<protocol::Profile>(
-        profiles, protocol::GetProfile{.from_ns = recording.at(2).start_ns, .to_ns = 0, .gaps = 0});
+        profiles, protocol::GetProfile{.from_ns = recording.at(2).start_ns, .to_ns = {}, .gaps = 0});
     const Record first = recording.at(1);
     QCOMPARE(first.work, WorkTime::known);
     QCOMPARE(part.devices[0].forward_ns, all.devices[0].forward_ns - first.duration_ns);

@@ -154,7 +154,7 @@ class TestBreakpointConditions : public QObject {
         at_line(1);
         add(vector_of({4, -5, 0, 0}), vector_of({0, 0, 0, 0}));
       });
-      QVERIFY2(session.states[0].problem.empty(), session.states[0].problem.c_str());
+      QVERIFY2(!session.states[0].problem, session.states[0].problem.value_or("").c_str());
       QVERIFY2((session.stop().op == "add") == row.expected, row.condition);
     }
   }
