@@ -8,7 +8,7 @@ import unittest
 import numpy as np
 import tapedeck as tf
 from tapedeck.contrib import cudnn_rnn
-from test_as_tensorflow import started
+from tensorflow_programs import started
 
 
 def write_idx(folder, prefix, count):

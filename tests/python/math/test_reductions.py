@@ -9,7 +9,7 @@ import numpy as np
 import scipy.special
 
 import tapedeck as tf
-from test_elementwise import gradient_of, torch
+from gradients_of import gradient_of, torch
 
 random = np.random.default_rng(4711)
 cube = random.normal(size=(3, 4, 5))

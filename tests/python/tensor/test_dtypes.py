@@ -6,7 +6,7 @@ import unittest
 import numpy as np
 
 import tapedeck as tf
-from test_elementwise import gradient_of, torch
+from gradients_of import gradient_of, torch
 
 WHOLE = [tf.int8, tf.int16, tf.uint8, tf.uint16, tf.uint32]
 
