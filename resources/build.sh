@@ -48,7 +48,7 @@ build_targets() {
   local free
   free=$(df -Pk "$(dirname "$log")" | awk 'NR == 2 { print int($4 / 1024) }')
   if [ "$free" -lt 500 ]; then
-    echo "Its disk is nearly full: $free MB are free. The program takes 1.5 GB, with its tests 6 GB." >&2
+    echo "Its disk is nearly full: $free MB are free. The program takes 1.5 GB, with its tests 4 GB." >&2
   fi
   return 1
 }

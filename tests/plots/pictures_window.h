@@ -7,6 +7,8 @@
 #include <QtWidgets>
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
 
 #include "plots/histogram_ridges.h"
 #include "plots/image_grid.h"
@@ -63,9 +65,10 @@ inline protocol::Picture grey(const char* name, int step, QSize size = {8, 4}) {
 
 struct PicturesWindow : PlotsWindow {
   void put(std::vector<protocol::Picture> pictures) {
+    std::map<std::string, std::uint64_t> counts;
+    for (const protocol::Picture& picture : source.pictures) ++counts[picture.name];
     for (protocol::Picture& picture : pictures) {
-      const auto count = std::ranges::count(source.pictures, picture.name, &protocol::Picture::name);
-      picture.number = static_cast<std::uint64_t>(count);
+      picture.number = counts[picture.name]++;
       source.pictures.push_back(picture);
     }
     source.status.pictures = source.pictures.size();

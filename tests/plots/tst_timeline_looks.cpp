@@ -28,12 +28,14 @@ protocol::TensorInfo tensor(std::uint64_t id, std::vector<std::int64_t> shape, s
   return info;
 }
 
+/// The last thousand have all that a row shows.
 std::vector<protocol::Record> recordsOfLooks(std::size_t count) {
   std::vector<protocol::Record> records(count);
   for (std::size_t i = 0; i < count; ++i) {
     records[i].number = i + 1;
     records[i].op = "matmul";
     records[i].state = protocol::RecordState::done;
+    if (i + 1000 < count) continue;
     records[i].duration_ns = 123'456;
     records[i].inputs = {tensor(1, {60000, 784}), tensor(2, {784, 196}, "W:0")};
     records[i].outputs = {tensor(3, {60000, 196})};
