@@ -88,7 +88,7 @@ class TestDebugAnswers : public QObject {
     gradient(tape, sum(custom_square(x)), x);
     RawClient client = served.client();
     client.greet();
-    const TapeRecords records = client.ask<TapeRecords>(GetTape{tape.id(), {}, 100});
+    const TapeRecords records = client.ask<TapeRecords>(GetTape{tape.id(), {}, 100, {}});
     QCOMPARE(records.tape, tape.id());
     QVERIFY(records.records.size() >= 7);
     QCOMPARE(records.records[0].op, std::string("custom_square"));

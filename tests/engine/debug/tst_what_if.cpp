@@ -185,7 +185,7 @@ class TestWhatIf : public QObject {
     GetBranchPreviews get{branch.branch, false, {y.id(), wide.id(), 999'999}};
     const QuietScope quiet;
     QCOMPARE(world.branches.previews(get, world.original, world.cancel).previews,
-             (std::vector<std::string>{"[ 1. 25.]", "", ""}));
+             (std::vector<std::optional<std::string>>{"[ 1. 25.]", {}, {}}));
     get.difference = true;
     QCOMPARE(world.branches.previews(get, world.original, world.cancel).previews[0],
              std::string("[ 0. 21.]"));
@@ -391,7 +391,7 @@ class TestWhatIf : public QObject {
     QCOMPARE(client.ask<Tile>(get).values, (std::vector<double>{0, 0, 91}));
     QCOMPARE(client.ask<Statistics>(GetBranchStatistics{branch.branch, false, {y.id(), 8}}).maximum, 100.0);
     QCOMPARE(client.ask<BranchPreviews>(GetBranchPreviews{branch.branch, false, {y.id()}}).previews,
-             (std::vector<std::string>{"[ 1. 4. 100.]"}));
+             (std::vector<std::optional<std::string>>{"[ 1. 4. 100.]"}));
     Variable w(floats({1}), "w");
     const auto other = client.ask<Branched>(MakeBranch{{element_becomes(w.read(), {0}, 7)}, {}});
     served.recorder.begin_cell("one");

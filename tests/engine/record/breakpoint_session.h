@@ -68,7 +68,7 @@ struct BreakpointSession : GatedProgram {
     const auto stopped = [this] { return recorder.gate().status().state == tapedeck::GateState::stopped; };
     if (!wait_for([&] { return stopped() || finished; }) || !stopped()) return {};
     const tapedeck::GateStatus status = recorder.gate().status();
-    tapedeck::protocol::Record record = at(status.stopped_before.value_or(0));
+    tapedeck::protocol::Record record = at(status.stopped_before);
     return {record.op, status.stopped_after, status.reason, status.breakpoints, record};
   }
   /// Lets it go on to the next stop.
