@@ -108,18 +108,18 @@ QString gapText(const protocol::ProfileGap& gap, const CellName& name, const std
   const auto whole = [&](const std::string& of, const std::string& file, std::uint32_t line) {
     return placeText(of == cell ? std::string() : of, of.empty() ? file : std::string(), line, name);
   };
-  if (at_begin && at_end) return profileTr("outside of any line");
-  if (at_begin) return profileTr("before %1").arg(whole(to_cell, to_file, *gap.to_line));
-  if (at_end) return profileTr("after %1").arg(whole(from_cell, from_file, *gap.from_line));
+  if (at_begin && at_end) return QStringLiteral("outside of any line");
+  if (at_begin) return QStringLiteral("before %1").arg(whole(to_cell, to_file, *gap.to_line));
+  if (at_end) return QStringLiteral("after %1").arg(whole(from_cell, from_file, *gap.from_line));
   if (from_cell != to_cell || from_file != to_file)
-    return profileTr("between %1 and %2")
+    return QStringLiteral("between %1 and %2")
         .arg(whole(from_cell, from_file, *gap.from_line), whole(to_cell, to_file, *gap.to_line));
   if (gap.from_line == gap.to_line)
-    return profileTr("at %1").arg(whole(from_cell, from_file, *gap.from_line));
+    return QStringLiteral("at %1").arg(whole(from_cell, from_file, *gap.from_line));
   const QString of = whole(from_cell, from_file, 0);
   // A loop goes back to an earlier line.
-  const QString lines = profileTr("between lines %1 and %2").arg(*gap.from_line).arg(*gap.to_line);
-  return of.isEmpty() ? lines : profileTr("%1 of %2").arg(lines, of);
+  const QString lines = QStringLiteral("between lines %1 and %2").arg(*gap.from_line).arg(*gap.to_line);
+  return of.isEmpty() ? lines : QStringLiteral("%1 of %2").arg(lines, of);
 }
 
 namespace {

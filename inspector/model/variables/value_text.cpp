@@ -32,7 +32,7 @@ QString valueText(const protocol::ValueInfo& value, ValueColumn column) {
       return QString::fromStdString(value.type);
     case ValueColumn::shape:
       if (value.shape) return shapeText(*value.shape);
-      return value.items ? QObject::QStringLiteral("%1 items").arg(countText(value.items)) : QString();
+      return value.items ? QStringLiteral("%1 items").arg(countText(value.items)) : QString();
     case ValueColumn::dtype:
       return QString::fromStdString(value.dtype.value_or(""));
     case ValueColumn::device:
@@ -66,8 +66,8 @@ QString valueTip(const protocol::ValueInfo& value) {
   QStringList lines{
       valueText(value, ValueColumn::name) + QStringLiteral(": ") + facts.join(QStringLiteral(" · ")),
       valueText(value, ValueColumn::value)};
-  if (showable(value)) lines << QObject::QStringLiteral("A click shows it in Tensor");
-  if (value.edit) lines << QObject::QStringLiteral("A double click on the value edits it (F2)");
+  if (showable(value)) lines << QStringLiteral("A click shows it in Tensor");
+  if (value.edit) lines << QStringLiteral("A double click on the value edits it (F2)");
   return lines.join(QLatin1Char('\n'));
 }
 

@@ -109,7 +109,7 @@ class Builder {
   void formula() {
     const std::string& source = forward_.vjp_formula;
     if (forward_.kind == protocol::RecordKind::custom) {
-      paragraph(QObject::QStringLiteral("A gradient that the notebook's author wrote."), SheetTone::plain);
+      paragraph(QStringLiteral("A gradient that the notebook's author wrote."), SheetTone::plain);
       return;
     }
     if (source == "none" || source.empty()) {
@@ -135,10 +135,10 @@ class Builder {
         y_ += line();
         continue;
       }
-      const QString place = gradient ? QObject::QStringLiteral("cotangent")
+      const QString place = gradient ? QStringLiteral("cotangent")
                             : symbol.role == VjpRole::input
-                                ? QObject::QStringLiteral("input %1").arg(symbol.index)
-                                : QObject::QStringLiteral("output %1").arg(symbol.index);
+                                ? QStringLiteral("input %1").arg(symbol.index)
+                                : QStringLiteral("output %1").arg(symbol.index);
       const protocol::TensorInfo tensor = symbol.tensor.value_or(protocol::TensorInfo());
       if (!symbol.symbol)
         tensorRow({}, place, tensor, -1, place);
@@ -147,7 +147,7 @@ class Builder {
                   gradient ? gradientText(*symbol.symbol) : text(*symbol.symbol), tensor, -1, place);
     }
     if (!parts_.vjp)
-      paragraph(QObject::QStringLiteral("No playback has come to this op yet: there is no cotangent."),
+      paragraph(QStringLiteral("No playback has come to this op yet: there is no cotangent."),
                 SheetTone::faint);
   }
 
@@ -236,7 +236,7 @@ class Builder {
   void outOf() {
     if (!parts_.vjp) return;
     const bool foreseen = parts_.vjp->state == protocol::RecordState::pending;
-    heading(foreseen ? QObject::QStringLiteral("Will come out") : QObject::QStringLiteral("Comes out"));
+    heading(foreseen ? QStringLiteral("Will come out") : QStringLiteral("Comes out"));
     if (parts_.problem) paragraph(text(*parts_.problem), SheetTone::faint);
     int place = 0;
     for (const protocol::VjpContribution& contribution : parts_.contributions)
@@ -244,10 +244,10 @@ class Builder {
   }
 
   void contributionRows(const protocol::VjpContribution& contribution, int place) {
-    const QString where = QObject::QStringLiteral("for input %1").arg(contribution.input);
+    const QString where = QStringLiteral("for input %1").arg(contribution.input);
     if (!contribution.contribution) {
       if (!parts_.problem)
-        paragraph(QObject::QStringLiteral("%1: not there yet").arg(where), SheetTone::faint);
+        paragraph(QStringLiteral("%1: not there yet").arg(where), SheetTone::faint);
       return;
     }
     if (!contribution.symbol)
@@ -257,13 +257,13 @@ class Builder {
                 *contribution.contribution, place, where);
     if (model_.element() && model_.element()->contribution == place) terms();
     if (!contribution.before) {
-      addText(QObject::QStringLiteral("the first one: the sum of this gradient is it"), SheetTone::faint,
+      addText(QStringLiteral("the first one: the sum of this gradient is it"), SheetTone::faint,
               margin + 4, room());
       y_ += line() + gap;
       return;
     }
-    const QString before = QObject::QStringLiteral("sum before"),
-                  after = QObject::QStringLiteral("sum after");
+    const QString before = QStringLiteral("sum before"),
+                  after = QStringLiteral("sum after");
     tensorRow({}, before, *contribution.before, -1, before);
     if (contribution.after) tensorRow({}, after, *contribution.after, -1, after);
     y_ += gap;
@@ -307,9 +307,9 @@ class Builder {
 
   void inside() {
     if (!parts_.vjp || !parts_.vjp->custom_gradient) return;
-    heading(QObject::QStringLiteral("What ran in it"));
+    heading(QStringLiteral("What ran in it"));
     if (parts_.inside.empty())
-      paragraph(QObject::QStringLiteral("Nothing yet: a step goes into it."), SheetTone::faint);
+      paragraph(QStringLiteral("Nothing yet: a step goes into it."), SheetTone::faint);
     const protocol::Record* before = nullptr;
     for (const protocol::Record& record : parts_.inside) {
       if (!before || before->cell != record.cell || before->line != record.line) codeLine(record);
