@@ -135,10 +135,9 @@ class Builder {
         y_ += line();
         continue;
       }
-      const QString place = gradient ? QStringLiteral("cotangent")
-                            : symbol.role == VjpRole::input
-                                ? QStringLiteral("input %1").arg(symbol.index)
-                                : QStringLiteral("output %1").arg(symbol.index);
+      const QString place = gradient                        ? QStringLiteral("cotangent")
+                            : symbol.role == VjpRole::input ? QStringLiteral("input %1").arg(symbol.index)
+                                                            : QStringLiteral("output %1").arg(symbol.index);
       const protocol::TensorInfo tensor = symbol.tensor.value_or(protocol::TensorInfo());
       if (!symbol.symbol)
         tensorRow({}, place, tensor, -1, place);
@@ -246,8 +245,7 @@ class Builder {
   void contributionRows(const protocol::VjpContribution& contribution, int place) {
     const QString where = QStringLiteral("for input %1").arg(contribution.input);
     if (!contribution.contribution) {
-      if (!parts_.problem)
-        paragraph(QStringLiteral("%1: not there yet").arg(where), SheetTone::faint);
+      if (!parts_.problem) paragraph(QStringLiteral("%1: not there yet").arg(where), SheetTone::faint);
       return;
     }
     if (!contribution.symbol)
@@ -257,13 +255,12 @@ class Builder {
                 *contribution.contribution, place, where);
     if (model_.element() && model_.element()->contribution == place) terms();
     if (!contribution.before) {
-      addText(QStringLiteral("the first one: the sum of this gradient is it"), SheetTone::faint,
-              margin + 4, room());
+      addText(QStringLiteral("the first one: the sum of this gradient is it"), SheetTone::faint, margin + 4,
+              room());
       y_ += line() + gap;
       return;
     }
-    const QString before = QStringLiteral("sum before"),
-                  after = QStringLiteral("sum after");
+    const QString before = QStringLiteral("sum before"), after = QStringLiteral("sum after");
     tensorRow({}, before, *contribution.before, -1, before);
     if (contribution.after) tensorRow({}, after, *contribution.after, -1, after);
     y_ += gap;
