@@ -10,6 +10,7 @@
 
 #include "app/control/recovery_folder.h"
 #include "app/notebook/document/file_io.h"
+#include "engine/protocol/json_check.h"
 
 namespace tapedeck::app {
 namespace {
@@ -37,6 +38,9 @@ bool readHeader(const QString& file, RecoveryEntry& entry) {
   QFile input(file);
   if (!input.open(QIODevice::ReadOnly)) return false;
   const QByteArray line = input.readLine(longest_header);
+  constexpr int nested = 2;  // one object, and what later versions may add
+  if (protocol::json_nesting({line.constData(), static_cast<std::size_t>(line.size())}) > nested)
+    return false;
   const nlohmann::json header = nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
   if (!header.is_object() || !line.endsWith('\n')) return false;
   if (!header.contains("path") || !header["path"].is_string()) return false;

@@ -29,12 +29,16 @@ void showTrace(const protocol::TraceFileInfo& info, const QString& name, Documen
 }
 
 std::string withCellIds(const QByteArray& notebook, const QStringList& ids) {
-  ordered_json json = ordered_json::parse(notebook.begin(), notebook.end());
+  // As readNotebook will read it: also NaN, and numbers of any length.
+  ordered_json json = readJson({notebook.constData(), static_cast<std::size_t>(notebook.size())});
   json["nbformat_minor"] = 5;
   auto& cells = json["cells"];
   for (std::size_t i = 0; i < cells.size() && static_cast<qsizetype>(i) < ids.size(); ++i)
     cells[i]["id"] = ids[static_cast<qsizetype>(i)].toStdString();
-  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  std::string text;
+  writeJson(json, 0,
+            {.newLine = "", .indent = "", .comma = ",", .colon = ":", .sorted = false, .ascii = false}, text);
+  return text;
 }
 
 std::vector<protocol::SourceText> cellSources(const Document& document) {

@@ -261,7 +261,7 @@ class TestDocument : public QObject {
         "column 66).");
     row("deep", start + QByteArray(100000, '['),
         "x.ipynb is not a notebook: it is not correct JSON, lists and objects are nested more than 500 deep "
-        "(line 1, column 563).");
+        "(line 1, column 562).");
     row("cells", R"({"nbformat": 4, "cells": {}})", "x.ipynb: cells is an object; a list belongs there.");
     row("metadata", R"({"nbformat": 4, "cells": [], "metadata": []})",
         "x.ipynb: metadata is a list; an object belongs there.");

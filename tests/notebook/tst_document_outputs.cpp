@@ -2,11 +2,31 @@
 #include <QSignalSpy>
 #include <QtTest>
 
+#include "app/control/recovery.h"
+#include "app/control/trace_document.h"
+#include "app/kernel/jupyter/jupyter_message.h"
 #include "app/notebook/document/document.h"
+#include "app/notebook/document/nbformat.h"
+#include "engine/protocol/json_check.h"
 #include "tests/notebook/sample_notebook.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck::app;
+
+namespace {
+
+/// What a display message with a value of that many lists inside of each other becomes; 2 levels are around
+/// it.
+nlohmann::json arrived(int lists, const char* type = "display_data") {
+  const JupyterPacker packer;
+  JupyterMessage message = JupyterPacker().make(type, nlohmann::json::object());
+  Frames frames = packer.pack(message);
+  frames[5] = R"({"data": {"text/plain": "shown", "application/json": )" + std::string(lists, '[') + "1.50" +
+              std::string(lists, ']') + R"(}, "metadata": {}, "execution_count": 3})";
+  return outputOf(packer.unpack(frames));
+}
+
+}  // namespace
 
 class TestDocumentOutputs : public QObject {
   Q_OBJECT
@@ -51,6 +71,66 @@ class TestDocumentOutputs : public QObject {
     const QString id = document.cell(0).id;
     for (const QString& part : parts) document.appendOutput(id, stream(part.toStdString()));
     QCOMPARE(QString::fromStdString(document.cell(0).outputs[0]["text"].get<std::string>()), text);
+  }
+
+  void whatIsWrittenCanBeReadHoweverDeepItsOutputs_data() {
+    constexpr int deepest = tapedeck::protocol::max_output_nesting - 2;
+    QTest::addColumn<int>("lists");
+    QTest::addColumn<bool>("kept");
+    QTest::newRow("flat") << 1 << true;
+    QTest::newRow("as deep as may be") << deepest << true;
+    QTest::newRow("one deeper") << deepest + 1 << false;
+    QTest::newRow("600") << 600 << false;
+    QTest::newRow("200,000") << 200'000 << false;
+  }
+  void whatIsWrittenCanBeReadHoweverDeepItsOutputs() {
+    QFETCH(int, lists);
+    QFETCH(bool, kept);
+    Document document;
+    const QString id = document.cell(0).id;
+    document.setSource(0, "x");
+    nlohmann::json bar = display({{"text/plain", "0 %"}});
+    bar["transient"] = {{"display_id", "bar"}};
+    document.appendOutput(id, bar);
+    document.appendOutput(id, arrived(lists));
+    document.appendOutput(id, arrived(lists, "execute_result"));
+    document.updateDisplay("bar", arrived(lists)["data"], arrived(lists)["metadata"]);
+    const nlohmann::ordered_json& outputs = document.cell(0).outputs;
+    QCOMPARE(outputs.size(), std::size_t{3});
+    for (const nlohmann::ordered_json& output : outputs) {
+      QCOMPARE(output["data"].contains("application/json"), kept);
+      const std::string text = output["data"]["text/plain"];
+      QCOMPARE(text == "shown", kept);
+      if (!kept)
+        QVERIFY2(
+            text.find("nested " + std::to_string(lists + 2) + " deep. Up to 496 levels") != std::string::npos,
+            text.c_str());
+    }
+    QTemporaryDir folder;
+    const QByteArray recovery = "{\"tapedeck_recovery\": 1}\n" + document.snapshot({}).bytes();
+    const QByteArray trace = QByteArray::fromStdString(withCellIds(document.serialize(), {id}));
+    document.save(folder.filePath("deep.ipynb"));
+    Document read;
+    read.load(folder.filePath("deep.ipynb"));
+    QVERIFY(read.cell(0).outputs == outputs);
+    read.recover(withoutHeader(recovery), {});
+    QVERIFY(read.cell(0).outputs == outputs);
+    QVERIFY(readNotebook(trace, "trace").cells[0]->cell.outputs == outputs);
+  }
+
+  /// A trace gets the notebook's own text: numbers of any length, NaN, halves of characters.
+  void theNotebookOfATraceIsTheFilesOwn() {
+    const QByteArray file =
+        R"({"cells": [{"cell_type": "code", "execution_count": null, "metadata": {"a": NaN, "b": 1.50, "c": "\ud800",)"
+        R"( "d": 123456789012345678901234567890}, "outputs": [], "source": "x"}], "metadata": {}, "nbformat": 4,)"
+        R"( "nbformat_minor": 4})";
+    Document document;
+    document.parse(file, "x.ipynb");
+    const QByteArray trace = QByteArray::fromStdString(withCellIds(document.serialize(), {"mine"}));
+    const auto cell = readNotebook(trace, "trace").cells[0];
+    QCOMPARE(cell->cell.id, QString("mine"));
+    for (const char* kept : {"NaN", "1.50", "\\ud800", "123456789012345678901234567890"})
+      QVERIFY2(trace.contains(kept), trace.constData());
   }
 
   void resultsForCellsThatAreGoneAreIgnored() {

@@ -77,8 +77,9 @@ void JupyterWorker::handleExecuteReply(const JupyterMessage& message) {
     }
     const auto data = payload.find("data");
     if (source == "page" && data != payload.end() && data->is_object())
-      outbox_.pushOutput(running_->cell,
-                         {{"output_type", "display_data"}, {"data", *data}, {"metadata", json::object()}});
+      outbox_.pushOutput(running_->cell, {{"output_type", "display_data"},
+                                          {"data", message.cutFrom > 0 ? depthNote(message.cutFrom) : *data},
+                                          {"metadata", json::object()}});
   });
   finishIfDone();
 }

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "app/kernel/signature.h"
+#include "engine/protocol/json_check.h"
 
 namespace tapedeck::app {
 namespace {
@@ -17,7 +18,14 @@ using nlohmann::json;
 constexpr auto delimiter = "<IDS|MSG>";
 constexpr const char* frameNames[] = {"header", "parent header", "metadata", "content"};
 
-json parseObject(const std::string& text, const char* frame) {
+/// `nesting`: set where the text is nested deeper than an output may be; what is deeper is null.
+json parseObject(const std::string& whole, const char* frame, int* nesting) {
+  const int found = protocol::json_nesting(whole);
+  const bool deep = found > protocol::max_output_nesting;
+  if (deep) *nesting = found;
+  const std::string cut =
+      deep ? protocol::cut_json_nesting(whole, protocol::max_output_nesting) : std::string();
+  const std::string& text = deep ? cut : whole;
   json value = json::parse(text, nullptr, false);
   if (value.is_discarded())
     value = json::parse(QString::fromUtf8(text.data(), qsizetype(text.size())).toStdString(), nullptr, false);
@@ -49,9 +57,14 @@ json mimeBundle(const json& content) {
   return data;
 }
 
-json displayOutput(const char* type, const json& content) {
+json displayOutput(const char* type, const JupyterMessage& message) {
+  const json& content = message.content;
   json output = {
       {"output_type", type}, {"data", mimeBundle(content)}, {"metadata", objectAt(content, "metadata")}};
+  if (message.cutFrom > 0) {
+    output["data"] = depthNote(message.cutFrom);
+    output["metadata"] = json::object();
+  }
   const std::string display = stringAt(objectAt(content, "transient"), "display_id");
   if (!display.empty()) output["transient"] = {{"display_id", display}};
   return output;
@@ -69,6 +82,13 @@ json errorOutput(const json& content) {
 }
 
 }  // namespace
+
+json depthNote(int nesting) {
+  return {{"text/plain", "[This output is left out: its lists and objects are nested " +
+                             std::to_string(nesting) + " deep. Up to " +
+                             std::to_string(protocol::max_output_nesting) +
+                             " levels can be shown and kept in a notebook.]"}};
+}
 
 std::string stringAt(const json& object, const char* name, const std::string& fallback) {
   if (!object.is_object()) return fallback;
@@ -147,10 +167,11 @@ JupyterMessage JupyterPacker::unpack(const Frames& frames) const {
     throw MessageError("only " + std::to_string(count - 1) + " frames after the delimiter, 5 are needed");
   if (!sameSignature(start[1], sign(&start[2]))) throw MessageError("the signature is wrong");
   JupyterMessage message;
-  message.header = parseObject(start[2], frameNames[0]);
-  message.parent = parseObject(start[3], frameNames[1]);
-  message.metadata = parseObject(start[4], frameNames[2]);
-  message.content = parseObject(start[5], frameNames[3]);
+  int unused = 0;
+  message.header = parseObject(start[2], frameNames[0], &unused);
+  message.parent = parseObject(start[3], frameNames[1], &unused);
+  message.metadata = parseObject(start[4], frameNames[2], &unused);
+  message.content = parseObject(start[5], frameNames[3], &message.cutFrom);
   for (const char* name : {"msg_id", "msg_type"})
     if (stringAt(message.header, name).empty())
       throw MessageError(std::string("the header has no string ") + name);
@@ -166,9 +187,9 @@ json outputOf(const JupyterMessage& message) {
     if (text == content.end() || !text->is_string()) return nullptr;
     return {{"output_type", "stream"}, {"name", name == "stderr" ? "stderr" : "stdout"}, {"text", *text}};
   }
-  if (type == "display_data") return displayOutput("display_data", content);
+  if (type == "display_data") return displayOutput("display_data", message);
   if (type == "execute_result") {
-    json output = displayOutput("execute_result", content);
+    json output = displayOutput("execute_result", message);
     output["execution_count"] = intAt(content, "execution_count");
     return output;
   }

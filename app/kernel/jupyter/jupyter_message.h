@@ -16,6 +16,8 @@ struct JupyterMessage {
   nlohmann::json parent;    ///< an object; empty: unasked
   nlohmann::json metadata;  ///< an object
   nlohmann::json content;   ///< an object
+  /// Of the content as it came, where that is more than max_output_nesting: what is deeper is null in it.
+  int cutFrom = 0;
   std::string type() const { return header["msg_type"]; }
   std::string id() const { return header["msg_id"]; }
   std::string parentId() const;    ///< empty: none
@@ -49,8 +51,12 @@ class JupyterPacker {
   std::uint64_t count_ = 0;
 };
 
-/// An iopub message's content as nbformat output; null for what is no output, or not well formed.
+/// An iopub message's content as nbformat output; null for what is no output, or not well formed. In place
+/// of one that no notebook could hold, since it is nested too deep, a sentence that says so.
 nlohmann::json outputOf(const JupyterMessage& message);
+
+/// In place of an output's data where they are nested that deep: a sentence.
+nlohmann::json depthNote(int nesting);
 
 /// A string of an object, or `fallback` where it is missing or something else.
 std::string stringAt(const nlohmann::json& object, const char* name, const std::string& fallback = {});

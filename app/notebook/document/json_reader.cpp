@@ -1,14 +1,14 @@
 #include <charconv>
 
 #include "app/notebook/document/json_text.h"
+#include "engine/protocol/json_check.h"
 
 namespace tapedeck::app {
 namespace {
 
 using nlohmann::ordered_json;
 
-// Deep enough for any notebook, shallow enough for the stack.
-constexpr int maximum_depth = 500;
+using protocol::max_json_nesting;
 
 void appendUtf8(std::string& out, unsigned code) {
   if (code < 0x80) {
@@ -104,10 +104,11 @@ class Reader {
   ordered_json readValue(int depth) {
     if (position_ >= text_.size()) failEnd(depth == 0 ? "nothing" : "a list or an object");
     tellProgress();
-    if (depth > maximum_depth) {
-      fail("lists and objects are nested more than " + std::to_string(maximum_depth) + " deep");
+    const char first = text_[position_];
+    if (depth >= max_json_nesting && (first == '[' || first == '{')) {
+      fail("lists and objects are nested more than " + std::to_string(max_json_nesting) + " deep");
     }
-    switch (text_[position_]) {
+    switch (first) {
       case '{':
         return readObject(depth);
       case '[':

@@ -14,6 +14,7 @@
 #include "engine/ops/core/observer.h"
 #include "engine/ops/core/ops.h"
 #include "engine/ops/core/placement.h"
+#include "engine/protocol/json_check.h"
 
 namespace tapedeck::debug {
 namespace {
@@ -22,6 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds time_each(70);  // of six measurements
 constexpr std::int64_t product_size = 640;
+constexpr std::streamsize longest_file = 64 << 10;
 constexpr std::int64_t streamed = std::int64_t{8} << 20;  // floats: no cache holds them
 constexpr std::int64_t cached = std::int64_t{48} << 10;
 
@@ -139,7 +141,11 @@ protocol::Peaks load_peaks(const std::filesystem::path& folder) {
   if (folder.empty()) return peaks;
   try {
     std::ifstream file(file_in(folder));
-    const nlohmann::json json = nlohmann::json::parse(file);
+    std::string text(longest_file, '\0');
+    file.read(text.data(), longest_file);
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    if (protocol::json_nesting(text) > 1) return {};  // one object of numbers
+    const nlohmann::json json = nlohmann::json::parse(text);
     peaks.machine = json.at("machine").get<std::string>();
     peaks.threads = json.at("threads").get<std::uint32_t>();
     const std::pair<const char*, double*> numbers[] = {

@@ -1,0 +1,20 @@
+// A look over JSON text before it is parsed: what nests without bound overflows the stack of whatever copies,
+// writes or shows the parsed value.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "engine/protocol/limits.h"
+
+namespace tapedeck::protocol {
+
+/// How many lists and objects are inside of each other at the deepest place: 2 for {"a": [1]}, 0 for a
+/// number. Of text that is no JSON: what a parser would have open when it finds that out, or more. Allocates
+/// nothing.
+int json_nesting(std::string_view text);
+
+/// The text with null in place of every list and object nested deeper than `limit`.
+std::string cut_json_nesting(std::string_view text, int limit);
+
+}  // namespace tapedeck::protocol

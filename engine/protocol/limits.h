@@ -1,0 +1,20 @@
+// Limits of what programs send each other and keep in files: those who write and those who read have the same
+// ones.
+#pragma once
+
+#include <cstdint>
+
+namespace tapedeck::protocol {
+
+/// Lists and objects inside of each other, in any JSON that this program reads or writes. Deep enough for any
+/// notebook, shallow enough for the stack.
+constexpr int max_json_nesting = 500;
+/// The same within one output: a notebook's object, its list of cells, the cell and its list of outputs are
+/// around it.
+constexpr int max_output_nesting = max_json_nesting - 4;
+
+/// Of one message, also between window and Jupyter kernel. Sockets refuse longer ones before they are read:
+/// the connection ends. So what would be longer is not sent, and that is told.
+constexpr std::int64_t max_message_bytes = std::int64_t{1} << 30;
+
+}  // namespace tapedeck::protocol
