@@ -144,6 +144,22 @@ class Endpoint(unittest.TestCase):
         session_endpoint.remove(file)
         self.assertFalse(os.path.exists(os.path.join(self.folder, "tapedeck/1234")))
 
+    def test_a_file_that_names_no_kernel_is_refused(self):
+        for name in ("kernel-.json", "kernel-..json", "kernel-...json", "kernel-programs.json"):
+            with self.assertRaisesRegex(OSError, "names no kernel"):
+                session_endpoint.prepare(f"/somewhere/{name}")
+            with self.assertRaisesRegex(OSError, "names no kernel"):
+                session_endpoint.remove(f"/somewhere/{name}")
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_what_others_put_into_the_folder_stays(self):
+        file = "/somewhere/kernel-1234.json"
+        session_endpoint.prepare(file)
+        other = os.path.join(self.folder, "tapedeck/1234/other")
+        open(other, "w").close()
+        session_endpoint.remove(file)
+        self.assertTrue(os.path.exists(other))
+
     def test_a_path_that_is_too_long_is_refused(self):
         with self.assertRaisesRegex(OSError, "longer than 107 bytes"):
             session_endpoint.prepare(f"/somewhere/kernel-{'x' * 100}.json")

@@ -33,6 +33,11 @@ class TestRuntimeFolder : public QObject {
   void foldersOfDeadProgramsAreRemoved();
   void aBaseFolderThatOthersCanEnterIsClosed();
   void aBaseFolderThatIsALinkIsNotUsed();
+  void aBaseFolderWhereOthersCouldExchangeItIsNotUsed();
+  void whereTheNameIsTakenTheCacheFolderIsUsed_data();
+  void whereTheNameIsTakenTheCacheFolderIsUsed();
+  void noFolderAtAllIsToldByAllPlaces();
+  void aFolderOfAnotherUserIsNotRemoved();
   void aLongRuntimeFolderIsNotUsed();
 
  private:
@@ -100,6 +105,65 @@ void TestRuntimeFolder::aBaseFolderThatIsALinkIsNotUsed() {
   QVERIFY(QFile::link(elsewhere.path(), runtime.filePath("tapedeck")));
   qputenv("XDG_RUNTIME_DIR", QFile::encodeName(runtime.path()));
   QVERIFY(!RuntimeFolder::baseFolder().startsWith(runtime.path()));
+}
+
+void TestRuntimeFolder::aBaseFolderWhereOthersCouldExchangeItIsNotUsed() {
+  QTemporaryDir shared;
+  ::chmod(QFile::encodeName(shared.path()).constData(), 0777);
+  qputenv("XDG_RUNTIME_DIR", QFile::encodeName(shared.path()));
+  QVERIFY(!RuntimeFolder::baseFolder().startsWith(shared.path()));
+  ::chmod(QFile::encodeName(shared.path()).constData(), 01777);  // as /tmp is: names belong to who made them
+  QCOMPARE(RuntimeFolder::baseFolder(), shared.filePath("tapedeck"));
+}
+
+void TestRuntimeFolder::whereTheNameIsTakenTheCacheFolderIsUsed_data() {
+  QTest::addColumn<QString>("by");
+  for (const char* by : {"a link", "a file", "another user"}) QTest::newRow(by) << by;
+}
+
+void TestRuntimeFolder::whereTheNameIsTakenTheCacheFolderIsUsed() {
+  QFETCH(QString, by);
+  if (by == "another user" && ::geteuid() != 0) QSKIP("only root can give a folder away");
+  QTemporaryDir shared, elsewhere;
+  const QString taken = shared.filePath("tapedeck-7");
+  if (by == "a link") {
+    QVERIFY(QFile::link(elsewhere.path(), taken));
+  } else if (by == "a file") {
+    QFile file(taken);
+    QVERIFY(file.open(QIODevice::WriteOnly));
+  } else {
+    QVERIFY(QDir().mkdir(taken));
+    QCOMPARE(::chown(QFile::encodeName(taken).constData(), 12345, 12345), 0);
+  }
+  const QByteArray before = qgetenv("XDG_CACHE_HOME");
+  qputenv("XDG_CACHE_HOME", QFile::encodeName(shared.filePath("cache")));
+  const QString cache = shared.filePath("cache/tapedeck/run");
+  QCOMPARE(RuntimeFolder::baseFolders().last(), cache);
+  QCOMPARE(RuntimeFolder::baseFolder({taken, cache}), cache);
+  QCOMPARE(modeOf(cache), 0700);
+  QCOMPARE(modeOf(shared.filePath("cache/tapedeck")), 0700);
+  QVERIFY(QDir(elsewhere.path()).isEmpty());
+  before.isNull() ? qunsetenv("XDG_CACHE_HOME") : qputenv("XDG_CACHE_HOME", before);
+}
+
+void TestRuntimeFolder::noFolderAtAllIsToldByAllPlaces() {
+  try {
+    RuntimeFolder::baseFolder({"/proc/a", "/proc/b"});
+    QFAIL("there is none");
+  } catch (const std::runtime_error& error) {
+    QCOMPARE(QString(error.what()), QString("No folder can be made for the session's sockets that only you "
+                                            "can enter: tried /proc/a, /proc/b"));
+  }
+}
+
+void TestRuntimeFolder::aFolderOfAnotherUserIsNotRemoved() {
+  if (::geteuid() != 0) QSKIP("only root can give a folder away");
+  QTemporaryDir base;
+  QDir(base.path()).mkdir("s-theirs");
+  QCOMPARE(::chown(QFile::encodeName(base.filePath("s-theirs")).constData(), 12345, 12345), 0);
+  makeOld(base.filePath("s-theirs"));
+  QCOMPARE(RuntimeFolder::removeStale(base.path()), 0);
+  QVERIFY(QFile::exists(base.filePath("s-theirs")));
 }
 
 void TestRuntimeFolder::aLongRuntimeFolderIsNotUsed() {

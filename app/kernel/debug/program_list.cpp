@@ -1,40 +1,21 @@
 #include "app/kernel/debug/program_list.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <QDir>
 #include <QFile>
 #include <QFileInfo>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
+#include "app/kernel/process/private_folder.h"
+#include "app/kernel/process/runtime_folder.h"
 #include "app/kernel/process/short_path.h"
+#include "engine/protocol/json_check.h"
 
 namespace tapedeck::app {
 namespace {
 
 constexpr qint64 longestEntry = 1 << 20;
-
-/// All places that attachable.py may have taken, whatever its environment was.
-QStringList programsFolders() {
-  const QString name = QStringLiteral("/tapedeck-%1").arg(::geteuid());
-  QStringList bases;
-  const QString runtime = qEnvironmentVariable("XDG_RUNTIME_DIR");
-  if (QDir::isAbsolutePath(runtime)) bases << QDir::cleanPath(runtime) + QStringLiteral("/tapedeck");
-  bases << QDir::tempPath() + name << QStringLiteral("/tmp") + name;
-  bases.removeDuplicates();
-  for (QString& base : bases) base += QStringLiteral("/programs");
-  return bases;
-}
-
-/// Nobody but the user can have put something there.
-bool isPrivate(const QString& path, mode_t kind) {
-  struct stat status {};
-  return ::lstat(QFile::encodeName(path).constData(), &status) == 0 && (status.st_mode & S_IFMT) == kind &&
-         status.st_uid == ::geteuid() && (status.st_mode & 077) == 0;
-}
 
 /// None where there is no such process, or it has ended.
 std::optional<qint64> startedTicks(qint64 process) {
@@ -47,21 +28,35 @@ std::optional<qint64> startedTicks(qint64 process) {
   return fields[19].toLongLong();
 }
 
+/// PID and STARTED of the name of an entry; none where it is another name.
+std::optional<std::pair<qint64, qint64>> processOf(const QByteArray& name) {
+  const QList<QByteArray> parts = name.split('-');
+  if (parts.size() != 2) return std::nullopt;
+  bool isProcess = false, isStart = false;
+  const std::pair<qint64, qint64> process{parts[0].toLongLong(&isProcess), parts[1].toLongLong(&isStart)};
+  // As it is written: no signs, spaces or leading zeros.
+  const bool decimal =
+      QByteArray::number(process.first) == parts[0] && QByteArray::number(process.second) == parts[1];
+  if (!isProcess || !isStart || !decimal || process.first <= 0 || process.second < 0) return std::nullopt;
+  return process;
+}
+
 QString text(const nlohmann::json& entry, const char* key) {
   return QString::fromStdString(entry.at(key).get<std::string>());
 }
 
-std::optional<Program> readEntry(const QString& path) {
-  QFile file(path);
-  if (!isPrivate(path, S_IFREG) || !file.open(QIODevice::ReadOnly) || file.size() > longestEntry)
-    return std::nullopt;
+std::optional<Program> readEntry(const QByteArray& bytes) {
+  constexpr int nested = 2;  // an object with the list of arguments
+  const std::string written = bytes.toStdString();
+  if (protocol::json_nesting(written) > nested) return std::nullopt;
   try {
-    const auto entry = nlohmann::json::parse(file.readAll().toStdString());
+    const auto entry = nlohmann::json::parse(written);
     Program program;
     program.process = entry.at("pid").get<qint64>();
     program.startedTicks = entry.at("started_ticks").get<qint64>();
-    program.started =
-        QDateTime::fromMSecsSinceEpoch(static_cast<qint64>(entry.at("started").get<double>() * 1000));
+    constexpr double latest = 1e11;  // seconds; a number of milliseconds that no date has is none
+    program.started = QDateTime::fromMSecsSinceEpoch(
+        static_cast<qint64>(std::clamp(entry.at("started").get<double>(), 0.0, latest) * 1000));
     program.file = text(entry, "file");
     for (const auto& argument : entry.at("program"))
       program.arguments << QString::fromStdString(argument.get<std::string>());
@@ -96,17 +91,20 @@ bool Program::running() const {
 
 QList<Program> runningPrograms() {
   QList<Program> programs;
-  for (const QString& folder : programsFolders()) {
-    if (!isPrivate(folder, S_IFDIR)) continue;
-    for (const QFileInfo& entry :
-         QDir(folder).entryInfoList(QDir::Dirs | QDir::NoDotAndDotDot | QDir::NoSymLinks)) {
-      const QStringList parts = entry.fileName().split('-');
-      if (parts.size() != 2 || !isPrivate(entry.filePath(), S_IFDIR)) continue;
-      if (app::startedTicks(parts[0].toLongLong()) != parts[1].toLongLong()) {
-        QDir(entry.filePath()).removeRecursively();
+  for (const QString& base : RuntimeFolder::baseFolders()) {
+    const auto runtime = PrivateFolder::open(base);
+    const auto folder = runtime ? runtime->folder("programs") : std::nullopt;
+    if (!folder) continue;
+    for (const QByteArray& name : folder->names()) {
+      const auto process = processOf(name);
+      const auto entry = process ? folder->folder(name) : std::nullopt;
+      if (!entry) continue;
+      if (app::startedTicks(process->first) != process->second) {
+        folder->removeFolder(name, {"program.json", "program.json.new", "debug"});
         continue;
       }
-      const auto program = readEntry(entry.filePath() + QStringLiteral("/program.json"));
+      const auto bytes = entry->read("program.json", longestEntry);
+      const auto program = bytes ? readEntry(*bytes) : std::nullopt;
       if (program && program->running()) programs << *program;
     }
   }

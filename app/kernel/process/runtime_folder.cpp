@@ -14,6 +14,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "app/kernel/process/private_folder.h"
+
 namespace tapedeck::app {
 namespace {
 
@@ -22,15 +24,24 @@ constexpr auto prefix = "s-";
 /// The longest path of a socket: "/s-XXXXXX/debug", behind the base folder's, and a NUL.
 constexpr int longestBase = int{sizeof(sockaddr_un::sun_path)} - 1 - int{sizeof("/s-XXXXXX/debug") - 1};
 
-/// True where `path` is, or now became, a real folder of this user that nobody else can enter.
-bool ownPrivateFolder(const QString& path) {
-  const QByteArray name = QFile::encodeName(path);
-  if (name.size() > longestBase) return false;
-  if (::mkdir(name.constData(), 0700) != 0 && errno != EEXIST) return false;
+/// A real folder of the user's own: what is in it can be removed without anybody exchanging it meanwhile.
+bool isOwn(const QString& path) {
   struct stat status {};
-  if (::lstat(name.constData(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != ::geteuid())
-    return false;
-  return (status.st_mode & 0777) == 0700 || ::chmod(name.constData(), 0700) == 0;
+  return ::lstat(QFile::encodeName(path).constData(), &status) == 0 && S_ISDIR(status.st_mode) &&
+         status.st_uid == ::geteuid() && (status.st_mode & 022) == 0;
+}
+
+QString absoluteVariable(const char* name) {
+  const QString path = qEnvironmentVariable(name);
+  return QDir::isAbsolutePath(path) ? QDir::cleanPath(path) : QString();
+}
+
+/// Of the user's cache directory; empty where there is none.
+QString cacheFolder() {
+  const QString cache = absoluteVariable("XDG_CACHE_HOME");
+  if (!cache.isEmpty()) return cache + QStringLiteral("/tapedeck");
+  const QString home = absoluteVariable("HOME");
+  return home.isEmpty() ? QString() : home + QStringLiteral("/.cache/tapedeck");
 }
 
 bool oldEnough(const QString& path, int seconds) {
@@ -39,19 +50,33 @@ bool oldEnough(const QString& path, int seconds) {
 
 }  // namespace
 
-QString RuntimeFolder::baseFolder() {
-  const QString runtime = qEnvironmentVariable("XDG_RUNTIME_DIR");
-  if (!runtime.isEmpty() && QDir::isAbsolutePath(runtime)) {
-    const QString path = QDir::cleanPath(runtime) + QStringLiteral("/tapedeck");
-    if (ownPrivateFolder(path)) return path;
-  }
+QStringList RuntimeFolder::baseFolders() {
+  QStringList places;
+  const QString runtime = absoluteVariable("XDG_RUNTIME_DIR"), temporary = absoluteVariable("TMPDIR");
   const QString name = QStringLiteral("/tapedeck-%1").arg(::geteuid());
-  for (const QString& folder : {QDir::tempPath(), QStringLiteral("/tmp")})
-    if (ownPrivateFolder(folder + name)) return folder + name;
-  throw std::runtime_error(("No folder can be made for the session's sockets: neither in XDG_RUNTIME_DIR (" +
-                            (runtime.isEmpty() ? QStringLiteral("not set") : runtime) + ") nor " +
-                            QDir::tempPath() + name)
-                               .toStdString());
+  if (!runtime.isEmpty()) places << runtime + QStringLiteral("/tapedeck");
+  if (!temporary.isEmpty()) places << temporary + name;
+  places << QStringLiteral("/tmp") + name;
+  // Where another user can't have taken the name.
+  if (const QString cache = cacheFolder(); !cache.isEmpty()) places << cache + QStringLiteral("/run");
+  places.removeDuplicates();
+  return places;
+}
+
+QString RuntimeFolder::baseFolder(const QStringList& places) {
+  const QString cache = cacheFolder();
+  for (const QString& path : places) {
+    if (QFile::encodeName(path).size() > longestBase) continue;
+    if (!cache.isEmpty() && QFileInfo(path).path() == cache) {
+      QDir().mkpath(QFileInfo(cache).path());
+      PrivateFolder::open(cache, PrivateFolder::Missing::isMade);
+    }
+    if (PrivateFolder::open(path, PrivateFolder::Missing::isMade)) return path;
+  }
+  throw std::runtime_error(
+      ("No folder can be made for the session's sockets that only you can enter: tried " +
+       places.join(QStringLiteral(", ")))
+          .toStdString());
 }
 
 RuntimeFolder::RuntimeFolder(const QString& base) {
@@ -76,9 +101,9 @@ int RuntimeFolder::removeStale(const QString& base, int minimumAgeSeconds) {
                                                 QDir::Dirs | QDir::NoDotAndDotDot | QDir::NoSymLinks);
   for (const QFileInfo& folder : folders) {
     const QString path = folder.absoluteFilePath();
-    if (!oldEnough(path, minimumAgeSeconds)) continue;
-    const int lock =
-        ::open(QFile::encodeName(path + QStringLiteral("/lock")).constData(), O_RDWR | O_CLOEXEC);
+    if (!oldEnough(path, minimumAgeSeconds) || !isOwn(path)) continue;
+    const int lock = ::open(QFile::encodeName(path + QStringLiteral("/lock")).constData(),
+                            O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     const bool held = lock >= 0 && ::flock(lock, LOCK_EX | LOCK_NB) != 0;
     if (!held && QDir(path).removeRecursively()) ++removed;
     if (lock >= 0) ::close(lock);

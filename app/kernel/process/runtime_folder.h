@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QString>
+#include <QStringList>
 #include <memory>
 
 namespace tapedeck::app {
@@ -17,10 +18,13 @@ class RuntimeFolder {
 
   const QString& path() const { return path_; }
 
-  /// `$XDG_RUNTIME_DIR/tapedeck`, else the user's own folder among the temporary files. Made where it is
-  /// missing, with mode 0700. Short enough that a socket's path in a session's folder stays below the
-  /// system's limit.
-  static QString baseFolder();
+  /// The first of `places` that is the user's alone (PrivateFolder), or now became so. Short enough that
+  /// a socket's path in a session's folder stays below the system's limit. Throws std::runtime_error.
+  static QString baseFolder(const QStringList& places);
+  static QString baseFolder() { return baseFolder(baseFolders()); }
+  /// `$XDG_RUNTIME_DIR/tapedeck`, the user's own name among the temporary files, and for the case that
+  /// somebody else has taken that, the user's cache folder. endpoint.py has the same list.
+  static QStringList baseFolders();
   /// Removes the folders in `base` that no living program holds and that are older than `minimumAgeSeconds`
   /// (a younger one may not be locked yet). Returns how many.
   static int removeStale(const QString& base = baseFolder(), int minimumAgeSeconds = 10);

@@ -258,6 +258,49 @@ class Attachable(unittest.TestCase):
         remove()
         self.assertEqual(os.listdir(linked), [os.path.basename(entry)])
 
+    def test_nothing_is_removed_through_a_link(self):
+        code = "from tapedeck._session import attachable\nattachable.remove_stale()"
+        gone = "4999999-17"
+        for level in range(3):
+            with self.subTest(level=level):
+                linked, shared = self.path(f"linked{level}"), self.path(f"shared{level}")
+                os.makedirs(os.path.join(linked, "programs", gone), 0o700)
+                for folder in (linked, os.path.join(linked, "programs")):
+                    os.chmod(folder, 0o700)
+                open(os.path.join(linked, "programs", gone, "debug"), "w").close()
+                names = ["tapedeck", "programs", gone]
+                os.makedirs(os.path.join(shared, *names[:level]), 0o700)
+                os.symlink(os.path.join(linked, *names[1:level + 1]), os.path.join(shared, *names[:level + 1]))
+                self.assertEqual(self.start(code, debug="0", XDG_RUNTIME_DIR=shared).wait(PATIENCE), 0)
+                self.assertTrue(os.path.exists(os.path.join(linked, "programs", gone, "debug")))
+
+    def test_only_files_of_an_entry_are_removed(self):
+        code = "from tapedeck._session import attachable\nattachable.remove_stale()"
+        kept = {"4999999-17": ["mine"], "04999999-17": ["debug"], "+4999999-17": ["debug"], "\u0664-17": ["debug"]}
+        for name in kept:
+            os.makedirs(os.path.join(self.programs, name), 0o700)
+            open(os.path.join(self.programs, name, "debug"), "w").close()
+        open(os.path.join(self.programs, "4999999-17", "mine"), "w").close()
+        for folder in (os.path.dirname(self.programs), self.programs):
+            os.chmod(folder, 0o700)
+        self.assertEqual(self.start(code, debug="0").wait(PATIENCE), 0)
+        self.assertEqual({name: os.listdir(os.path.join(self.programs, name)) for name in self.entries()}, kept)
+
+    def test_where_the_name_is_taken_it_is_found_in_the_cache_folder(self):
+        """The app looks there too: tests/kernel/tst_program_list.cpp."""
+        os.symlink(self.folder, os.path.join(self.runtime, "tapedeck"))
+        cache = self.path("cache")
+        code = "from tapedeck._session import endpoint\nplaces = endpoint.base_folders()\n" \
+               "endpoint.base_folders = lambda: [places[0], places[-1]]\n" \
+               "from tapedeck._session import attachable\nattachable.start()\nprint(attachable._entry.folder, flush=True)\ninput()\n"
+        process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                   env={**os.environ, "XDG_RUNTIME_DIR": self.runtime, "XDG_CACHE_HOME": cache, "TAPEDECK_DEBUG": "0"})
+        folder = process.stdout.readline().strip()
+        self.assertEqual(os.path.dirname(folder), os.path.join(cache, "tapedeck", "run", "programs"))
+        self.assertEqual(sorted(os.listdir(folder)), ["debug", "program.json"])
+        process.communicate("\n", timeout=PATIENCE)
+        self.assertFalse(os.path.exists(folder))
+
     def test_entries_of_dead_programs_are_cleaned_up(self):
         killed = self.start()
         self.entry(killed)
@@ -278,12 +321,11 @@ class Attachable(unittest.TestCase):
         os.mkdir(blocked)
         with open(os.path.join(blocked, f"tapedeck-{os.geteuid()}"), "w", encoding="utf-8") as file:
             file.write("no folder")
-        code = "import os, tempfile\ntempfile.tempdir = os.environ['BLOCKED']\n" \
-               "from tapedeck._session import endpoint as session_endpoint\n" \
+        code = "from tapedeck._session import endpoint as session_endpoint\n" \
                "session_endpoint.base_folders = lambda original=session_endpoint.base_folders: original()[:2]\n" \
                "from tapedeck._session import attachable\nattachable.start()\nimport tapedeck as tf\nprint(tf.constant(1.) + 1.)\n"
         result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
-                                env={**os.environ, "XDG_RUNTIME_DIR": self.runtime, "BLOCKED": blocked, "TAPEDECK_DEBUG": "0"})
+                                env={**os.environ, "XDG_RUNTIME_DIR": self.runtime, "TMPDIR": blocked, "TAPEDECK_DEBUG": "0"})
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("nobody can attach to this program (TAPEDECK_DEBUG=1): no folder for the debug server's socket",
                       result.stderr)

@@ -9,16 +9,18 @@ with the same number.
 import atexit
 import json
 import os
+import re
 import secrets
-import shutil
 import sys
 import time
 
 from tapedeck._engine import debug
-from tapedeck._session import endpoint as session_endpoint
+from tapedeck._session import endpoint as session_endpoint, private_folder
 
 SWITCH = "TAPEDECK_DEBUG"
 FILE = "program.json"
+FRESH = FILE + ".new"  # while it is written
+FILES = (FILE, FRESH, "debug")  # all that an entry has
 
 _entry = None  # of this process; a forked child has its parent's, which it must leave alone
 
@@ -45,8 +47,8 @@ class Entry:
             "protocol_version": debug.PROTOCOL_VERSION,
         }
         path = os.path.join(self.folder, FILE)
-        fresh = path + ".new"
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        fresh = os.path.join(self.folder, FRESH)
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as output:
             json.dump(contents, output)
         os.replace(fresh, path)  # whoever reads it sees all of it
@@ -72,7 +74,7 @@ def start():
         print(f"tapedeck: nobody can attach to this program ({SWITCH}=1): {error}", file=sys.stderr)
         _entry = None
         if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+            private_folder.remove(folder, FILES)
         return
     atexit.register(stop)
 
@@ -83,7 +85,7 @@ def stop():
     entry, _entry = _entry, None
     if entry is None or entry.process != os.getpid():
         return
-    shutil.rmtree(entry.folder, ignore_errors=True)
+    private_folder.remove(entry.folder, FILES)
     debug.stop()
 
 
@@ -99,22 +101,16 @@ def programs_folders():
 
 
 def remove_stale():
-    """Removes the entries of processes that are gone."""
-    is_private = session_endpoint.is_private_folder
-    for programs in programs_folders():
-        # In /tmp somebody else may have made it, of links to what is the user's.
-        if not (is_private(os.path.dirname(programs)) and is_private(programs)):
-            continue
-        try:
-            names = os.listdir(programs)
-        except OSError:
-            continue
-        for name in names:
-            process, _, started = name.partition("-")
-            entry = os.path.join(programs, name)
-            if (process.isdecimal() and started.isdecimal() and is_private(entry)
-                    and started_ticks(int(process)) != int(started)):
-                shutil.rmtree(entry, ignore_errors=True)
+    """Removes the entries of processes that are gone: of what is the user's alone at every level, and of that the three files alone."""
+    for base in session_endpoint.base_folders():
+        with private_folder.opened(base) as runtime:
+            if runtime is None:
+                continue
+            with private_folder.inside(runtime, "programs") as programs:
+                for name in os.listdir(programs) if programs is not None else ():
+                    process = re.fullmatch("([1-9][0-9]{0,18})-(0|[1-9][0-9]{0,18})", name)
+                    if process and started_ticks(int(process[1])) != int(process[2]):
+                        private_folder.remove_inside(programs, name, FILES)
 
 
 def started_ticks(process):
@@ -135,7 +131,8 @@ def _new_folder():
         folder = os.path.join(programs, name)
         tried.append(folder)
         fits = len(os.fsencode(os.path.join(folder, "debug"))) <= session_endpoint.LONGEST_PATH
-        if fits and all(session_endpoint.own_private_folder(one) for one in (os.path.dirname(programs), programs, folder)):
+        if (fits and session_endpoint.own_base_folder(os.path.dirname(programs))
+                and all(session_endpoint.own_private_folder(one) for one in (programs, folder))):
             return folder
     raise OSError(f"no folder for the debug server's socket can be made: tried {', '.join(tried)}")
 

@@ -6,37 +6,57 @@ Jupyter keeps the files of all its kernels in one folder, named kernel-ID.json: 
 """
 
 import os
-import shutil
-import stat
-import tempfile
+
+from tapedeck._session import private_folder
 
 APP_FILE = "connection.json"
+FILES = ("debug", "forks")  # what a session has in the folder that it made
 LONGEST_PATH = 107  # bytes of a Unix socket's path
 
 
 def base_folders():
-    """Where the user's private folder for sessions' sockets may be, the best place first."""
-    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    candidates = [os.path.join(runtime, "tapedeck")] if os.path.isabs(runtime) else []
+    """Where the user's private folder for sessions' sockets may be, the best place first: the app's list
+    (app/kernel/process/runtime_folder.h)."""
+    runtime, temporary = _absolute("XDG_RUNTIME_DIR"), _absolute("TMPDIR")
     name = f"tapedeck-{os.geteuid()}"
-    candidates += [os.path.join(tempfile.gettempdir(), name), os.path.join("/tmp", name)]
+    candidates = [os.path.join(runtime, "tapedeck")] if runtime else []
+    candidates += [os.path.join(folder, name) for folder in (temporary, "/tmp") if folder]
+    cache = _cache_folder()
+    if cache:  # where another user can't have taken the name
+        candidates.append(os.path.join(cache, "run"))
     return list(dict.fromkeys(candidates))
+
+
+def own_base_folder(folder):
+    """Whether one of base_folders() is, or now became, the user's alone."""
+    cache = _cache_folder()
+    if cache and os.path.dirname(folder) == cache:
+        try:
+            os.makedirs(os.path.dirname(cache), exist_ok=True)
+        except OSError:
+            return False
+        own_private_folder(cache)
+    return own_private_folder(folder)
 
 
 def base_folder():
     """The user's private folder for sessions' sockets: the same that the app takes."""
     candidates = base_folders()
     for folder in candidates:
-        if own_private_folder(folder):
+        if own_base_folder(folder):
             return folder
-    raise OSError(f"no folder for the debug server's socket can be made: tried {', '.join(candidates)}")
+    raise OSError("no folder for the debug server's socket can be made that only the user can enter: "
+                  f"tried {', '.join(candidates)}")
 
 
 def folder_of(connection_file):
     folder, name = os.path.split(os.path.abspath(connection_file))
     if name == APP_FILE:
         return folder
-    return os.path.join(base_folder(), os.path.splitext(name)[0].removeprefix("kernel-"))
+    kernel = os.path.splitext(name)[0].removeprefix("kernel-")
+    if not kernel or kernel.startswith(".") or kernel == "programs":
+        raise OSError(f"the connection file {connection_file} names no kernel: kernel-ID.json is expected")
+    return os.path.join(base_folder(), kernel)
 
 
 def make_folder(connection_file):
@@ -63,29 +83,20 @@ def prepare(connection_file):
 def remove(connection_file):
     """Removes the folder that prepare() made; the app removes its own."""
     if os.path.basename(connection_file) != APP_FILE:
-        shutil.rmtree(folder_of(connection_file), ignore_errors=True)
-
-
-def is_private_folder(folder):
-    """Whether it is a folder of the user's that nobody else can enter, and no link to one."""
-    try:
-        status = os.lstat(folder)
-    except OSError:
-        return False
-    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not stat.S_IMODE(status.st_mode) & 0o077
+        private_folder.remove(folder_of(connection_file), FILES)
 
 
 def own_private_folder(folder):
     """Whether it is, or now became, a folder of the user's that nobody else can enter."""
-    try:
-        os.mkdir(folder, 0o700)
-    except FileExistsError:
-        pass
-    except OSError:
-        return False
-    status = os.lstat(folder)
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
-        return False
-    if stat.S_IMODE(status.st_mode) & 0o077:
-        os.chmod(folder, 0o700)
-    return True
+    return private_folder.is_private(folder, make=True)
+
+
+def _absolute(variable):
+    path = os.environ.get(variable, "")
+    return os.path.normpath(path) if os.path.isabs(path) else ""
+
+
+def _cache_folder():
+    """Of the user's cache directory; empty where there is none."""
+    cache, home = _absolute("XDG_CACHE_HOME"), _absolute("HOME")
+    return os.path.join(cache, "tapedeck") if cache else os.path.join(home, ".cache", "tapedeck") if home else ""
