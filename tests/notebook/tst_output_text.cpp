@@ -8,6 +8,7 @@
 #include "app/notebook/output/html/svg_check.h"
 #include "app/notebook/output/notebook_theme.h"
 #include "app/notebook/output/text/ansi.h"
+#include "tests/notebook/sample_notebook.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck::app;
@@ -189,13 +190,18 @@ class TestOutputText : public QObject {
         "<script>bad()</script><image href='http://h/a.png'/><image xlink:href='/etc/a.png'/><use "
         "href='other.svg#x'/>"
         "<style>@import url(http://s)</style><foreignObject><b>html</b></foreignObject>"
-        "<image xlink:href='data:image/png;base64,AA=='/><rect id='r' style='fill:url(#g)'/><use "
-        "xlink:href='#r'/>"
-        "<rect style='fill:url(http://h/g)'/><a href='http://link'><text>&e;</text></a></svg>",
+        "<image xlink:href='data:image/png;base64," +
+            QByteArray::fromStdString(picture(4, 4, "PNG")) +
+            "'/><image xlink:href='data:image/png;base64,AA=='/><image xlink:href='/etc/b.png' "
+            "href='data:image/png;base64," +
+            QByteArray::fromStdString(picture(4, 4, "PNG")) +
+            "'/><rect id='r' style='fill:url(#g)'/><use "
+            "xlink:href='#r'/>"
+            "<rect style='fill:url(http://h/g)'/><a href='http://link'><text>&e;</text></a></svg>",
         &error);
     QCOMPARE(error, "");
-    for (const char* bad :
-         {"script", "http://h", "/etc", "other.svg", "import", "foreign", "html", "onload", "http://link"}) {
+    for (const char* bad : {"script", "http://h", "/etc", "AA==", "other.svg", "import", "foreign", "html",
+                            "onload", "http://link"}) {
       QVERIFY2(!svg.contains(bad), bad);
     }
     for (const char* good : {"data:image/png", "url(#g)", "\"#r\"", "text</text>", "width=\"9\""})

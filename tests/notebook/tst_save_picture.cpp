@@ -88,6 +88,7 @@ class TestSavePicture : public QObject {
         json::array({codeCell("c", "draw()", json::array({display({{"image/svg+xml", hostile}})}), 1)}));
     window.view.setWindowFilePath(folder.filePath("book.ipynb"));
     auto* picture = window.output<ImageOutput>();
+    QTRY_VERIFY_WITH_TIMEOUT(picture->told().isEmpty(), tapedeck::patience);
     Chooser chooser(path);
     QContextMenuEvent open(QContextMenuEvent::Mouse, QPoint(10, 10), picture->mapToGlobal(QPoint(10, 10)));
     QApplication::sendEvent(picture, &open);

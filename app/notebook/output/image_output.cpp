@@ -6,39 +6,92 @@
 #include <QContextMenuEvent>
 #include <QFileInfo>
 #include <QKeyEvent>
+#include <QLocale>
 #include <QMenu>
 #include <QMessageBox>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QSvgRenderer>
+#include <QToolButton>
+#include <QtMath>
 
 #include "app/notebook/output/html/svg_check.h"
 #include "app/notebook/output/picture_source.h"
+#include "app/notebook/output/svg_drawer.h"
 #include "inspector/ui/file_dialogs.h"
 
 namespace tapedeck::app {
 namespace {
 
 constexpr int margin = 4;
-constexpr int widest = 16384;
+constexpr int largest_side = largest_svg_side;
+
+/// Pixels that all outputs together hold decoded.
+qint64 held_pixels = 0;
+
+QString sizeText(QSize size) {
+  const QLocale locale(QLocale::English);
+  return QString("%1 by %2 pixels").arg(locale.toString(size.width()), locale.toString(size.height()));
+}
 
 }  // namespace
 
 ImageOutput::ImageOutput(const NotebookTheme& theme, QWidget* parent)
-    : Block(parent), text_(theme.failure), background_(theme.dark ? QColor(Qt::white) : QColor()) {
+    : Block(parent),
+      text_(theme.failure),
+      faint_(theme.faintText),
+      background_(theme.dark ? QColor(Qt::white) : QColor()) {
   setAccessibleName("Picture");
   setFocusPolicy(Qt::ClickFocus);
 }
 
-ImageOutput::~ImageOutput() = default;
+ImageOutput::~ImageOutput() {
+  if (job_ != 0) SvgDrawer::cancel(job_);
+  hold({});
+}
 
 void ImageOutput::setBitmap(const QByteArray& bytes) {
   QString reason;
-  image_ = decodePicture(QByteArray::fromBase64(bytes), &reason);
-  if (image_.isNull()) return fail("picture", reason);
-  natural_ = image_.size();
-  setAccessibleName(QString("Picture, %1 by %2 pixels").arg(image_.width()).arg(image_.height()));
+  bitmap_ = QByteArray::fromBase64(bytes);
+  const QSize size = bitmapSize(bitmap_, &reason);
+  if (size.isEmpty()) return fail("picture", reason);
+  natural_ = size;
+  if (size.width() > largest_side || size.height() > largest_side)
+    natural_ = size.scaled(largest_side, largest_side, Qt::KeepAspectRatio).expandedTo(QSize(1, 1));
+  setAccessibleName("Picture, " + sizeText(size));
+  if (pixelsOf(size) <= most_decoded_pixels) return showBitmap();
+  waiting_ = QString("This picture has %1: more than are shown unasked.").arg(sizeText(size));
+  show_ = new QToolButton(this);
+  show_->setText("Show picture");
+  show_->setToolTip("Decode this picture and show it");
+  connect(show_, &QToolButton::clicked, this, [this] {
+    show_->deleteLater();
+    show_ = nullptr;
+    waiting_.clear();
+    setFocus();
+    showBitmap();
+  });
+  show_->show();
   contentsChanged();
+}
+
+void ImageOutput::showBitmap() {
+  // Beyond what is held it is decoded when it is painted.
+  const qint64 pixels = std::min(pixelsOf(bitmapSize(bitmap_)), most_decoded_pixels);
+  if (held_pixels + pixels <= most_held_pixels) hold(decoded());
+  contentsChanged();
+}
+
+void ImageOutput::hold(const QImage& image) {
+  held_pixels += pixelsOf(image.size()) - pixelsOf(image_.size());
+  image_ = image;
+}
+
+QImage ImageOutput::decoded() {
+  if (!image_.isNull()) return image_;
+  QString reason;
+  const QImage image = decodePicture(bitmap_, &reason);
+  if (image.isNull()) fail("picture", reason);
+  return image;
 }
 
 void ImageOutput::setNaturalSize(QSize size) {
@@ -50,15 +103,37 @@ void ImageOutput::setSvg(const QByteArray& svg) {
   QString reason;
   const QByteArray clean = sanitizeSvg(svg, &reason);
   if (clean.isEmpty()) return fail("SVG picture", reason);
-  auto renderer = std::make_unique<QSvgRenderer>();
-  renderer->setFramesPerSecond(0);
-  if (!renderer->load(clean)) return fail("SVG picture", "it holds no picture that can be drawn");
-  renderer->setAspectRatioMode(Qt::KeepAspectRatio);
-  natural_ = renderer->defaultSize().boundedTo(QSize(widest, widest));
-  if (natural_.isEmpty()) return fail("SVG picture", "it has no size");
-  renderer_ = std::move(renderer);
   svg_ = clean;
+  waiting_ = "Drawing the picture …";
   setAccessibleName("SVG picture");
+  contentsChanged();
+}
+
+void ImageOutput::drawSvg(int width) {
+  const qreal ratio = devicePixelRatioF();
+  if (width == drawnFor_ && ratio == drawnRatio_) return;
+  // The same picture as before, where there was room enough and still is.
+  const bool same = drawnFor_ >= 0 && job_ == 0 && ratio == drawnRatio_ && fitted(width) == fitted(drawnFor_);
+  drawnFor_ = width;
+  drawnRatio_ = ratio;
+  if (same && !natural_.isEmpty()) return;
+  if (job_ != 0) SvgDrawer::cancel(job_);
+  const SvgRequest request{svg_, std::max(1, width - 2 * margin), ratio};
+  job_ = SvgDrawer::draw(request, this, [this](const SvgAnswer& answer) { takeSvg(answer); });
+}
+
+void ImageOutput::takeSvg(const SvgAnswer& answer) {
+  job_ = 0;
+  if (!answer.problem.isEmpty() || answer.natural.isEmpty()) {
+    // What was drawn for another width stays.
+    if (!natural_.isEmpty()) return;
+    return fail("SVG picture", answer.problem.isEmpty() ? "it has no size" : answer.problem);
+  }
+  waiting_.clear();
+  natural_ = answer.natural.boundedTo(QSize(largest_side, largest_side));
+  hold(answer.image);
+  cache_ = {};
+  update();
   contentsChanged();
 }
 
@@ -69,60 +144,59 @@ void ImageOutput::fail(const QString& kind, const QString& reason) {
 }
 
 QSize ImageOutput::fitted(int width) const {
-  const int room = std::max(1, width - 2 * margin);
-  if (natural_.width() <= room) return natural_;
-  const double height = static_cast<double>(natural_.height()) * room / natural_.width();
-  return {room, std::max(1, static_cast<int>(std::lround(height)))};
+  return fittedSize(natural_, std::max(1, width - 2 * margin));
 }
 
 QSize ImageOutput::shownSize() const {
   return fitted(width());
 }
 
+int ImageOutput::toldHeight(int width) const {
+  return fontMetrics()
+             .boundingRect(QRect(0, 0, width - 2 * margin, 1 << 16), Qt::TextWordWrap, told())
+             .height() +
+         2 * margin;
+}
+
 int ImageOutput::computeHeight(int width) {
-  if (!error_.isEmpty()) {
-    return fontMetrics()
-               .boundingRect(QRect(0, 0, width - 2 * margin, 1 << 16), Qt::TextWordWrap, error_)
-               .height() +
-           2 * margin;
-  }
+  if (isSvg() && error_.isEmpty()) drawSvg(width);
+  if (!told().isEmpty())
+    return toldHeight(width) + (show_ != nullptr ? show_->sizeHint().height() + margin : 0);
   return fitted(width).height() + 2 * margin;
 }
 
-QImage ImageOutput::render(QSize size, qreal ratio) const {
-  const QSize pixels = (QSizeF(size) * ratio).toSize().boundedTo(QSize(widest, widest));
-  if (!renderer_) {
-    return pixels == image_.size() ? image_
-                                   : image_.scaled(pixels, Qt::IgnoreAspectRatio, Qt::SmoothTransformation);
-  }
-  QImage image(pixels, QImage::Format_ARGB32_Premultiplied);
-  image.fill(Qt::transparent);
-  QPainter painter(&image);
-  painter.setRenderHint(QPainter::Antialiasing);
-  renderer_->render(&painter, QRectF(QPointF(), QSizeF(pixels)));
-  return image;
+void ImageOutput::place() {
+  if (show_ != nullptr) show_->setGeometry(QRect(QPoint(margin, toldHeight(width())), show_->sizeHint()));
 }
 
 void ImageOutput::paintEvent(QPaintEvent*) {
   QPainter painter(this);
-  if (!error_.isEmpty()) {
-    painter.setPen(text_);
-    painter.drawText(rect().adjusted(margin, margin, -margin, -margin), Qt::TextWordWrap, error_);
+  const QRect area(QPoint(margin, margin), shownSize());
+  const QSize pixels = (QSizeF(area.size()) * devicePixelRatioF()).toSize();
+  if (isShown() && cache_.size() != pixels) {
+    QString reason;
+    const QImage image = image_.isNull() ? decodePicture(bitmap_, &reason) : image_;
+    if (image.isNull())  // not while it is painted: its height changes
+      QMetaObject::invokeMethod(
+          this, [this, reason] { fail("picture", reason); }, Qt::QueuedConnection);
+    else
+      cache_ = QPixmap::fromImage(
+          pixels == image.size() ? image
+                                 : image.scaled(pixels, Qt::IgnoreAspectRatio, Qt::SmoothTransformation));
+  }
+  if (!told().isEmpty()) {
+    painter.setPen(error_.isEmpty() ? faint_ : text_);
+    painter.drawText(rect().adjusted(margin, margin, -margin, -margin), Qt::TextWordWrap, told());
     return;
   }
   if (natural_.isEmpty()) return;
-  const QRect area(QPoint(margin, margin), shownSize());
-  const QSize pixels = (QSizeF(area.size()) * devicePixelRatioF()).toSize();
-  if (cache_.size() != pixels) {
-    cache_ = QPixmap::fromImage(render(area.size(), devicePixelRatioF()));
-  }
   // Plots are drawn in black for paper: where they are transparent a dark page would swallow them.
   if (background_.isValid() && cache_.hasAlphaChannel()) painter.fillRect(area, background_);
   painter.drawPixmap(area, cache_);
 }
 
 void ImageOutput::contextMenuEvent(QContextMenuEvent* event) {
-  if (!error_.isEmpty()) return;
+  if (!isShown()) return;
   auto* menu = new QMenu(this);
   menu->setAttribute(Qt::WA_DeleteOnClose);
   menu->setToolTipsVisible(true);
@@ -130,8 +204,8 @@ void ImageOutput::contextMenuEvent(QContextMenuEvent* event) {
   copy_picture->setShortcut(QKeySequence::Copy);
   copy_picture->setToolTip("Copy the picture to the clipboard");
   QAction* save_picture = menu->addAction("&Save picture as…", this, &ImageOutput::save);
-  save_picture->setToolTip(renderer_ ? "Save what is shown, without scripts and references to other places"
-                                     : "Save the picture in a file");
+  save_picture->setToolTip(isSvg() ? "Save what is shown, without scripts and references to other places"
+                                   : "Save the picture in a file");
   // By the menu key: at the picture, not where the mouse happens to be.
   const bool mouse = event->reason() == QContextMenuEvent::Mouse;
   menu->popup(mouse ? event->globalPos() : mapToGlobal(QPoint(margin, margin)));
@@ -143,7 +217,7 @@ void ImageOutput::mousePressEvent(QMouseEvent* event) {
 }
 
 void ImageOutput::keyPressEvent(QKeyEvent* event) {
-  if (event->matches(QKeySequence::Copy) && error_.isEmpty()) {
+  if (event->matches(QKeySequence::Copy) && isShown()) {
     copy();
   } else {
     event->ignore();
@@ -151,19 +225,23 @@ void ImageOutput::keyPressEvent(QKeyEvent* event) {
 }
 
 void ImageOutput::copy() {
-  QGuiApplication::clipboard()->setImage(renderer_ ? render(natural_, 2) : image_);
+  if (!isSvg()) return QGuiApplication::clipboard()->setImage(decoded());
+  // In its own size, and sharp enough for paper.
+  SvgDrawer::draw({svg_, largest_side, 2}, this, [](const SvgAnswer& answer) {
+    if (!answer.image.isNull()) QGuiApplication::clipboard()->setImage(answer.image);
+  });
 }
 
 void ImageOutput::save() {
-  const QString name = renderer_ ? "picture.svg" : "picture.png";
-  const QString filter = renderer_ ? "SVG (*.svg)" : "PNG (*.png);;JPEG (*.jpg)";
+  const QString name = isSvg() ? "picture.svg" : "picture.png";
+  const QString filter = isSvg() ? "SVG (*.svg)" : "PNG (*.png);;JPEG (*.jpg)";
   const QString path = inspector::askForPath(this, "Save picture", name, filter);
   if (path.isEmpty()) return;
   QByteArray bytes = svg_;
-  if (!renderer_) {
+  if (!isSvg()) {
     QBuffer buffer(&bytes);
     const QByteArray kind = QFileInfo(path).suffix().toUtf8();
-    if (!buffer.open(QIODevice::WriteOnly) || !image_.save(&buffer, kind.constData())) {
+    if (!buffer.open(QIODevice::WriteOnly) || !decoded().save(&buffer, kind.constData())) {
       QMessageBox::warning(this, "Save picture",
                            QString("A picture can't be saved as “.%1”.").arg(QString::fromUtf8(kind)));
       return;

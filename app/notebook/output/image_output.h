@@ -3,18 +3,26 @@
 
 #include <QImage>
 #include <QSize>
-#include <memory>
 
 #include "app/notebook/output/block.h"
 #include "app/notebook/output/notebook_theme.h"
 
-class QSvgRenderer;
+class QToolButton;
 
 namespace tapedeck::app {
 
+struct SvgAnswer;
+
+/// A bitmap is decoded at once as long as those that are shown together have no more than most_held_pixels;
+/// else each time that it is painted in another size. One with more than most_decoded_pixels is shown when
+/// its button is pressed. SVG is drawn in another process (SvgDrawer); a sentence stands in its place until
+/// it comes.
 class ImageOutput : public Block {
   Q_OBJECT
  public:
+  /// Of all outputs of the program together.
+  static constexpr qint64 most_held_pixels = 64'000'000;
+
   /// Keeps the aspect; never larger than its own size. `error` stands in its place where it can't be shown.
   ImageOutput(const NotebookTheme& theme, QWidget* parent);
   ~ImageOutput() override;
@@ -22,31 +30,49 @@ class ImageOutput : public Block {
   void setBitmap(const QByteArray& bytes);  ///< base64
   /// In logical pixels, where the notebook's metadata has one.
   void setNaturalSize(QSize size);
+  QSize naturalSize() const { return natural_; }
   void setSvg(const QByteArray& svg);
   QString error() const { return error_; }
-  QSize shownSize() const;  ///< at the present width
-  const QImage& bitmap() const { return image_; }
+  /// What is said in the picture's place; empty where it is shown.
+  QString told() const { return error_.isEmpty() ? waiting_ : error_; }
+  QToolButton* showButton() const { return show_; }  ///< null: it is shown, or can't be
+  QSize shownSize() const;                           ///< at the present width
+  bool held() const { return !image_.isNull(); }
 
  protected:
   int computeHeight(int width) override;
+  void place() override;
   void paintEvent(QPaintEvent* event) override;
   void contextMenuEvent(QContextMenuEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
 
  private:
+  bool isSvg() const { return !svg_.isEmpty(); }
+  bool isShown() const { return told().isEmpty() && !natural_.isEmpty(); }
   QSize fitted(int width) const;
+  int toldHeight(int width) const;
   void fail(const QString& kind, const QString& reason);
-  QImage render(QSize size, qreal ratio) const;
+  void showBitmap();
+  void hold(const QImage& image);
+  QImage decoded();
+  void drawSvg(int width);
+  void takeSvg(const SvgAnswer& answer);
   void copy();
   void save();
 
-  QImage image_;
-  QByteArray svg_;  ///< cleaned: what is shown is what is saved
-  std::unique_ptr<QSvgRenderer> renderer_;
+  QByteArray bitmap_;  ///< as it came
+  QImage image_;       ///< decoded, or null
+  QByteArray svg_;     ///< cleaned: what is shown is what is saved
+  quint64 job_ = 0;    ///< of SvgDrawer; 0: none
+  int drawnFor_ = -1;  ///< the width that SVG was drawn for, or is being drawn for
+  qreal drawnRatio_ = 0;
   QSize natural_;
   QString error_;
+  QString waiting_;
+  QToolButton* show_ = nullptr;
   QColor text_;
+  QColor faint_;
   QColor background_;
   QPixmap cache_;  ///< as it was painted last
 };

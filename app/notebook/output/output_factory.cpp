@@ -54,7 +54,7 @@ Block* bitmap(const ordered_json& output, const std::string& mime, const ordered
               const NotebookTheme& theme, QWidget* parent) {
   auto* block = new ImageOutput(theme, parent);
   block->setBitmap(QByteArray::fromStdString(joinedText(data)));
-  const QSize size = wantedSize(output, mime, block->bitmap().size());
+  const QSize size = wantedSize(output, mime, block->naturalSize());
   if (!size.isEmpty()) block->setNaturalSize(size);
   return block;
 }
@@ -92,7 +92,7 @@ Block* makeBundleBlock(const ordered_json& output, const NotebookTheme& theme, Q
     block->setSvg(QByteArray::fromStdString(joinedText(bundle["image/svg+xml"])));
     return block;
   }
-  for (const char* mime : {"image/png", "image/jpeg", "image/gif", "image/bmp", "image/webp"}) {
+  for (const char* mime : {"image/png", "image/jpeg", "image/gif", "image/bmp"}) {
     if (bundle.contains(mime)) return bitmap(output, mime, bundle[mime], theme, parent);
   }
   if (bundle.contains("text/latex")) {

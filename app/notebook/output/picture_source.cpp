@@ -6,6 +6,7 @@
 #include <QFileInfo>
 #include <QImageReader>
 #include <QUrl>
+#include <cmath>
 
 #include "app/notebook/document/nbformat.h"
 
@@ -14,22 +15,58 @@ namespace {
 
 constexpr qint64 largest_picture_file = 64 << 20;
 
+/// The format of Qt's that reads them; null where it is none of those that are shown.
+const char* bitmapFormat(const QByteArray& bytes) {
+  if (bytes.startsWith("\x89PNG\r\n\x1a\n")) return "png";
+  if (bytes.startsWith("\xff\xd8\xff")) return "jpeg";
+  if (bytes.startsWith("GIF87a") || bytes.startsWith("GIF89a")) return "gif";
+  return bytes.startsWith("BM") ? "bmp" : nullptr;
+}
+
+/// One decoder over some bytes, and no other.
+struct BitmapReader {
+  BitmapReader(const QByteArray& bytes, const char* format) {
+    buffer.setData(bytes);
+    buffer.open(QIODevice::ReadOnly);
+    reader.setAutoDetectImageFormat(false);
+    reader.setFormat(format);
+    reader.setDevice(&buffer);
+  }
+  QBuffer buffer;
+  QImageReader reader;
+};
+
+void tell(QString* error, const QString& reason) {
+  if (error != nullptr) *error = reason;
+}
+
 }  // namespace
 
-QImage decodePicture(const QByteArray& bytes, QString* error) {
-  QBuffer buffer;
-  buffer.setData(bytes);
-  buffer.open(QIODevice::ReadOnly);
-  QImageReader reader(&buffer);
-  reader.setDecideFormatFromContent(true);
-  reader.setAutoTransform(true);
-  // An SVG in here could name other files.
-  if (reader.format() == "svg" || reader.format() == "svgz") {
-    if (error != nullptr) *error = "it is an SVG, not a bitmap";
+QSize bitmapSize(const QByteArray& bytes, QString* error) {
+  const char* const format = bitmapFormat(bytes);
+  if (format == nullptr) {
+    tell(error, "it is no PNG, JPEG, GIF or BMP");
     return {};
   }
-  const QImage image = reader.read();
-  if (image.isNull() && error != nullptr) *error = reader.errorString().toLower();
+  BitmapReader bitmap(bytes, format);
+  const QSize size = bitmap.reader.size();
+  const bool turned = bitmap.reader.transformation().testFlag(QImageIOHandler::TransformationRotate90);
+  if (!size.isEmpty()) return turned ? size.transposed() : size;
+  tell(error, QString("its %1 data is damaged").arg(QString(format).toUpper()));
+  return {};
+}
+
+QImage decodePicture(const QByteArray& bytes, QString* error) {
+  const QSize size = bitmapSize(bytes, error);
+  if (size.isEmpty()) return {};
+  BitmapReader bitmap(bytes, bitmapFormat(bytes));
+  bitmap.reader.setAutoTransform(true);
+  if (const qint64 pixels = pixelsOf(size); pixels > most_decoded_pixels) {
+    const double share = std::sqrt(static_cast<double>(most_decoded_pixels) / static_cast<double>(pixels));
+    bitmap.reader.setScaledSize((QSizeF(bitmap.reader.size()) * share).toSize().expandedTo(QSize(1, 1)));
+  }
+  const QImage image = bitmap.reader.read();
+  if (image.isNull()) tell(error, bitmap.reader.errorString().toLower());
   return image;
 }
 
@@ -45,17 +82,17 @@ void PictureSource::setAttachments(const nlohmann::ordered_json& attachments) {
   }
 }
 
-QImage PictureSource::picture(const QString& source) const {
+QByteArray PictureSource::bytes(const QString& source) const {
   if (source.startsWith("data:", Qt::CaseInsensitive)) {
     const qsizetype comma = source.indexOf(',');
     const QString head = source.left(comma).toLower();
     if (comma < 0 || !head.startsWith("data:image/") || !head.endsWith(";base64")) return {};
-    return decodePicture(QByteArray::fromBase64(QStringView(source).mid(comma + 1).toLatin1()));
+    return QByteArray::fromBase64(QStringView(source).mid(comma + 1).toLatin1());
   }
   const QUrl name(source);
   if (name.scheme() == "attachment") {
     const QString file = QUrl::fromPercentEncoding(source.mid(11).toUtf8());
-    return decodePicture(QByteArray::fromBase64(attachments_.value(file)));
+    return QByteArray::fromBase64(attachments_.value(file));
   }
   if (!name.isRelative() || !name.host().isEmpty() || folder_.isEmpty()) return {};
   const QFileInfo file(QDir(folder_).filePath(name.path()));
@@ -63,7 +100,7 @@ QImage PictureSource::picture(const QString& source) const {
   if (!file.isFile() || !file.canonicalFilePath().startsWith(root) || file.size() > largest_picture_file)
     return {};
   QFile input(file.filePath());
-  return input.open(QIODevice::ReadOnly) ? decodePicture(input.readAll()) : QImage();
+  return input.open(QIODevice::ReadOnly) ? input.readAll() : QByteArray();
 }
 
 }  // namespace tapedeck::app

@@ -15,8 +15,8 @@ class PictureSource {
   void setAttachments(const nlohmann::ordered_json& attachments);
   /// Relative paths are read from here; empty: none are.
   void setFolder(const QString& folder) { folder_ = folder; }
-  /// Null where it is not to be had.
-  QImage picture(const QString& source) const;
+  /// As it is in the file, not looked at yet; empty where it is not to be had.
+  QByteArray bytes(const QString& source) const;
   bool operator==(const PictureSource&) const = default;
 
  private:
@@ -24,7 +24,17 @@ class PictureSource {
   QString folder_;
 };
 
-/// Decodes with the size limits that untrusted bytes need; null where they are no bitmap. `error`: why.
+/// A picture is decoded with at most so many pixels; larger ones are scaled down meanwhile.
+constexpr qint64 most_decoded_pixels = 32'000'000;
+
+/// Of untrusted bytes, without decoding them. Bitmaps are PNG, JPEG, GIF and BMP, told by their first bytes:
+/// no other decoder sees them. Empty where they are none of these; `error`: why.
+QSize bitmapSize(const QByteArray& bytes, QString* error = nullptr);
+inline qint64 pixelsOf(QSize size) {
+  return static_cast<qint64>(size.width()) * size.height();
+}
+
+/// Of such bytes, a GIF's first picture; null where they are none. `error`: why.
 QImage decodePicture(const QByteArray& bytes, QString* error = nullptr);
 
 }  // namespace tapedeck::app

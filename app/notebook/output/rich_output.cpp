@@ -5,6 +5,7 @@
 #include <QLocale>
 #include <QToolButton>
 
+#include "app/notebook/output/html/html_sanitizer.h"
 #include "app/notebook/output/text/static_text.h"
 #include "app/notebook/output/text/text_output.h"
 #include "app/notebook/output/text/text_preparer.h"
@@ -21,6 +22,9 @@ constexpr qsizetype placeholder_length = 1'500;
 RichOutput::RichOutput(const NotebookTheme& theme, QWidget* parent)
     : Block(parent), theme_(theme), view_(new StaticText(this)) {
   view_->setScrollsSideways(true);
+  connect(view_, &StaticText::internalLink, this, [this](const QUrl& link) {
+    if (const int number = wantedPicture(link); number >= 0) showPicture(number);
+  });
   setTheme(theme);
 }
 
@@ -179,6 +183,12 @@ void RichOutput::showMore() {
     more_->setEnabled(false);
     told_->setText("Preparing more …");
   }
+  contentsChanged();
+}
+
+void RichOutput::showPicture(int number) {
+  bounds_.wanted.insert(number);
+  prepare(width_);
   contentsChanged();
 }
 

@@ -33,6 +33,7 @@ class RichOutput : public Block {
   QString told() const;                     ///< what is said about what is not shown
   bool cut() const { return cut_; }
   void showMore();
+  void showPicture(int number);  ///< one that is more than the bounds allow
   void showSource();
 
  protected:

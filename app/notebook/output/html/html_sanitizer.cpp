@@ -1,10 +1,14 @@
 #include "app/notebook/output/html/html_sanitizer.h"
 
+#include <QLocale>
+
 namespace tapedeck::app {
 namespace {
 
 constexpr int most_pictures = 200;
 constexpr int widest_span = 50;
+/// No text can have such a link of its own: of its addresses only those of the web stay.
+constexpr char wanted_link[] = "tapedeck-picture:";
 
 const QSet<QString> shown_elements = {
     "a",   "address", "b",     "big",   "blockquote", "br",     "center", "cite", "code",  "dd",
@@ -197,24 +201,54 @@ void HtmlCleaner::note(const QString& text) {
   writer_.close("i");
 }
 
+/// `number`: of the picture in the text.
+void HtmlCleaner::offer(int number, QSize size, const QString& description) {
+  const QLocale locale(QLocale::English);
+  writer_.open("a", QString(" href=\"%1%2\"").arg(wanted_link).arg(number));
+  writer_.text(QString("[Show this picture of %1 × %2 pixels%3]")
+                   .arg(locale.toString(size.width()), locale.toString(size.height()),
+                        description.isEmpty() ? QString() : ": " + description)
+                   .toHtmlEscaped());
+  writer_.close("a");
+}
+
+void HtmlCleaner::show(const QString& name, const QString& description, int width, int height) {
+  QString size;
+  if (width > 0) size += QString(" width=\"%1\"").arg(width);
+  if (height > 0) size += QString(" height=\"%1\"").arg(height);
+  if (!description.isEmpty()) size += " title=" + quoted(description.toHtmlEscaped());
+  writer_.single("img", " src=" + quoted(name.toHtmlEscaped()) + size);
+}
+
 void HtmlCleaner::picture(const QString& source, const QString& description, int width, int height) {
+  const int number = asked_++;
   const bool many = shown_.size() >= most_pictures && !shown_.contains(source);
   if (!many && !writer_.cut()) {
     const bool data = source.startsWith("data:", Qt::CaseInsensitive);
     const QString name = data ? QString("picture:%1").arg(shown_.size()) : source;
-    const QImage image = !data && shown_.contains(name) ? shown_.value(name) : pictures_.picture(source);
+    if (!data && shown_.contains(name)) return show(name, description, width, height);
+    const QByteArray bytes = pictures_.bytes(source);
+    const QSize own = bitmapSize(bytes);
+    const bool wanted = writer_.bounds().wanted.contains(number);
+    if (!own.isEmpty() && !wanted && pixels_ + pixelsOf(own) > writer_.bounds().pixels)
+      return offer(number, own, description);
+    const QImage image = own.isEmpty() ? QImage() : decodePicture(bytes);
     if (!image.isNull()) {
+      if (!wanted) pixels_ += pixelsOf(own);
       shown_[name] = image;
-      QString size;
-      if (width > 0) size += QString(" width=\"%1\"").arg(width);
-      if (height > 0) size += QString(" height=\"%1\"").arg(height);
-      if (!description.isEmpty()) size += " title=" + quoted(description.toHtmlEscaped());
-      return writer_.single("img", " src=" + quoted(name.toHtmlEscaped()) + size);
+      return show(name, description, width, height);
     }
   }
   const QString host = QUrl(source).host();
   note("[picture not " + QString(many ? "shown" : "loaded") + (host.isEmpty() ? QString() : " from " + host) +
        (description.isEmpty() ? QString() : ": " + description) + "]");
+}
+
+int wantedPicture(const QUrl& link) {
+  const QString address = link.toString();
+  bool number = false;
+  const int picture = address.mid(QLatin1String(wanted_link).size()).toInt(&number);
+  return address.startsWith(QLatin1String(wanted_link)) && number ? picture : -1;
 }
 
 SanitizedHtml sanitizeHtml(const QString& html) {

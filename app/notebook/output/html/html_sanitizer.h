@@ -13,7 +13,9 @@ namespace tapedeck::app {
 
 /// Writes into an HtmlWriter: elements and attributes from a list; no scripts, no frames, no forms, no styles
 /// that name an address, links to web addresses alone, pictures that the source has alone. Of everything else
-/// the text stays; a picture that can't be shown becomes its description.
+/// the text stays; a picture that can't be shown becomes its description. Pictures are decoded as long as all
+/// of them together have no more than the bounds' pixels; in place of others there is a link that asks for
+/// it.
 class HtmlCleaner {
  public:
   HtmlCleaner(HtmlWriter& writer, const PictureSource& pictures);
@@ -44,13 +46,20 @@ class HtmlCleaner {
   QString attributes(const HtmlTag& tag) const;
   QString attribute(const HtmlTag& tag, const char* name) const;
   void note(const QString& text);
+  void offer(int number, QSize size, const QString& description);
+  void show(const QString& name, const QString& description, int width, int height);
 
   HtmlWriter& writer_;
   const PictureSource& pictures_;
   QHash<QString, QImage> shown_;
-  QString hidden_;  ///< the element whose end is awaited
+  int asked_ = 0;      ///< pictures that were met
+  qint64 pixels_ = 0;  ///< of those that are shown, but for wanted ones
+  QString hidden_;     ///< the element whose end is awaited
   bool scripts_ = false;
 };
+
+/// The link in place of a picture: which one it asks for; -1: it is another link.
+int wantedPicture(const QUrl& link);
 
 struct SanitizedHtml {
   QString html;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QHash>
+#include <QSet>
 #include <QStringList>
 #include <optional>
 #include <vector>
@@ -12,11 +13,14 @@ namespace tapedeck::app {
 /// How much goes into one document.
 struct TextBounds {
   qsizetype characters = 40'000;
-  qint64 rows = 500;      ///< of tables
-  qint64 cells = 5'000;   ///< rows times columns of all tables
-  qint64 blocks = 1'500;  ///< paragraphs, items and lines of code
+  qint64 rows = 500;           ///< of tables
+  qint64 cells = 5'000;        ///< rows times columns of all tables
+  qint64 blocks = 1'500;       ///< paragraphs, items and lines of code
+  qint64 pixels = 50'000'000;  ///< of all pictures together
+  QSet<int> wanted =
+      {};  ///< pictures that are shown whatever their size, by their places in the text, from 0
 
-  TextBounds enlarged() const { return {characters * 4, rows * 4, cells * 4, blocks * 4}; }
+  TextBounds enlarged() const { return {characters * 4, rows * 4, cells * 4, blocks * 4, pixels, wanted}; }
 };
 
 class HtmlWriter {
@@ -35,6 +39,7 @@ class HtmlWriter {
   QString finish();
   bool visible() const { return visible_; }  ///< it has text or pictures
   bool cut() const { return cut_ != Cut::none; }
+  const TextBounds& bounds() const { return bounds_; }
   /// What was left out or shown otherwise, in sentences; empty: nothing.
   QStringList notes() const;
 

@@ -6,6 +6,8 @@
 #include <QXmlStreamWriter>
 #include <vector>
 
+#include "app/notebook/output/picture_source.h"
+
 namespace tapedeck::app {
 namespace {
 
@@ -19,11 +21,13 @@ const QSet<QString> dropped_elements = {"script",        "foreignObject", "ifram
                                         "video",         "animate",       "set",     "animateTransform",
                                         "animateMotion", "animateColor",  "handler", "listener"};
 
-bool isBitmap(const QString& address) {
-  for (const char* kind : {"png", "jpeg", "jpg", "gif", "bmp", "webp"}) {
-    if (address.startsWith(QString("data:image/%1;base64,").arg(kind), Qt::CaseInsensitive)) return true;
-  }
-  return false;
+/// The pixels of a bitmap in a data: address, whatever that calls it; 0 where there is none that may be
+/// decoded.
+qint64 bitmapPixels(const QString& address) {
+  const qsizetype comma = address.indexOf(',');
+  const QString head = address.left(comma).toLower();
+  if (comma < 0 || !head.startsWith("data:image/") || !head.endsWith(";base64")) return 0;
+  return pixelsOf(bitmapSize(QByteArray::fromBase64(QStringView(address).mid(comma + 1).toLatin1())));
 }
 
 /// `url(#…)` alone may stand in a style.
@@ -136,9 +140,16 @@ class SvgSanitizer {
     }
     const bool foreign = !address.isEmpty() && !address.startsWith('#') && name != "a";
     const bool other = !reader_.namespaceUri().isEmpty() && reader_.namespaceUri() != svg_namespace;
-    if (other || dropped_elements.contains(name) || (name == "image" && !isBitmap(address)) ||
+    const qint64 pixels = name == "image" && !other ? bitmapPixels(address) : 0;
+    if (other || dropped_elements.contains(name) || (name == "image" && pixels == 0) ||
         (name != "image" && foreign)) {
       reader_.skipCurrentElement();
+      return;
+    }
+    pixels_ += pixels;
+    if (pixels_ > most_decoded_pixels) {
+      problem_ =
+          QString("the bitmaps in it have more than %1 million pixels").arg(most_decoded_pixels / 1'000'000);
       return;
     }
     if (name == "style") {
@@ -156,7 +167,8 @@ class SvgSanitizer {
     for (const QXmlStreamAttribute& attribute : attributes) {
       const QString value = attribute.value().toString();
       if (attribute.name().startsWith(QLatin1String("on")) || namesAddress(value)) continue;
-      if (name == "a" && attribute.name() == QLatin1String("href")) continue;
+      // Of two with this name only the one that was looked at.
+      if (attribute.name() == QLatin1String("href") && (name == "a" || value.trimmed() != address)) continue;
       if (attribute.namespaceUri().isEmpty()) {
         writer_.writeAttribute(attribute.name().toString(), value);
       } else if (attribute.namespaceUri() == xlink_namespace) {
@@ -171,6 +183,7 @@ class SvgSanitizer {
   DrawCount drawn_;
   QString problem_;
   int depth_ = 0;
+  qint64 pixels_ = 0;  ///< of its bitmaps
   bool root_ = false;
 };
 

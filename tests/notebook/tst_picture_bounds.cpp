@@ -1,0 +1,244 @@
+// Pictures that would take the memory or the time of the program: what is decoded, what is offered, what is
+// drawn where.
+#include <QBuffer>
+#include <QSvgRenderer>
+#include <QTextBlock>
+#include <QToolButton>
+
+#include "app/notebook/output/html/html_sanitizer.h"
+#include "app/notebook/output/image_output.h"
+#include "app/notebook/output/picture_source.h"
+#include "app/notebook/output/svg_drawer.h"
+#include "tests/notebook/notebook_window.h"
+#include "tests/test_program.h"
+
+using namespace tapedeck::app;
+using nlohmann::json;
+
+namespace {
+
+json cellWith(const json& outputs) {
+  return json::array({codeCell("c", "draw()", outputs, 1)});
+}
+
+/// Of one bit a pixel: a few kilobytes for tens of millions of them.
+std::string largePicture(int width, int height, const char* format = "PNG") {
+  QImage image(width, height, QImage::Format_Mono);
+  image.fill(0);
+  QBuffer buffer;
+  buffer.open(QIODevice::WriteOnly);
+  image.save(&buffer, format);
+  return buffer.data().toBase64().toStdString();
+}
+
+/// 200 names for the one picture.
+json manyNames(const std::string& picture, int names) {
+  std::string text;
+  json attachments = json::object();
+  for (int i = 0; i < names; ++i) {
+    const std::string name = "p" + std::to_string(i) + ".png";
+    text += "![picture " + std::to_string(i) + "](attachment:" + name + ")\n\n";
+    attachments[name] = {{"image/png", picture}};
+  }
+  json cell = markdownCell("m", text);
+  cell["attachments"] = attachments;
+  return json::array({cell});
+}
+
+qint64 shownPixels(const QTextDocument* document) {
+  qint64 pixels = 0;
+  for (QTextBlock block = document->begin(); block.isValid(); block = block.next())
+    for (auto it = block.begin(); !it.atEnd(); ++it)
+      if (const auto format = it.fragment().charFormat(); format.isImageFormat())
+        pixels +=
+            pixelsOf(document->resource(QTextDocument::ImageResource, QUrl(format.toImageFormat().name()))
+                         .value<QImage>()
+                         .size());
+  return pixels;
+}
+
+/// Each of 2^16 rectangles is a picture of its own to blend.
+std::string slowSvg() {
+  std::string svg =
+      "<svg xmlns='http://www.w3.org/2000/svg' xmlns:xlink='http://www.w3.org/1999/xlink' width='2000' "
+      "height='2000'>"
+      "<defs><radialGradient id='r'><stop offset='0' stop-color='red' stop-opacity='0.1'/><stop offset='1' "
+      "stop-color='blue' stop-opacity='0.2'/></radialGradient></defs>"
+      "<g id='a0'><rect width='2000' height='2000' fill='url(#r)'/></g>";
+  for (int i = 1; i <= 16; ++i) {
+    const std::string below = "<use xlink:href='#a" + std::to_string(i - 1) + "'/>";
+    svg += "<g id='a" + std::to_string(i) + "'>" + below + below + "</g>";
+  }
+  return svg + "</svg>";
+}
+
+const char* const redSvg =
+    "<svg xmlns='http://www.w3.org/2000/svg' width='100' height='50'><rect width='100' height='50' "
+    "fill='#ff0000'/></svg>";
+
+}  // namespace
+
+class TestPictureBounds : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void manyNamesForOneLargePictureAreOfferedOneByOne() {
+    Window window(manyNames(largePicture(8000, 8000), 200));
+    RichOutput* text = window.cell()->richText();
+    QTRY_VERIFY_WITH_TIMEOUT(text->ready(), tapedeck::patience);
+    QCOMPARE(shownPixels(text->view()->document()), qint64(0));
+    const QString offer = "[Show this picture of 8,000 × 8,000 pixels: picture 0]";
+    QVERIFY2(text->view()->toPlainText().startsWith(offer),
+             qPrintable(text->view()->toPlainText().left(200)));
+    QCOMPARE(text->view()->toPlainText().count("[Show this picture"), 200);
+    QTest::mouseClick(text->view()->viewport(), Qt::LeftButton, Qt::NoModifier,
+                      anchorPoint(text->view(), offer));
+    QTRY_VERIFY_WITH_TIMEOUT(shownPixels(text->view()->document()) > 0, tapedeck::patience);
+    QVERIFY(shownPixels(text->view()->document()) <= most_decoded_pixels);
+    QCOMPARE(text->view()->toPlainText().count("[Show this picture"), 199);
+  }
+
+  void picturesAreShownUpToTheBound() {
+    Window window(manyNames(largePicture(1000, 1000), 60));
+    RichOutput* text = window.cell()->richText();
+    QTRY_VERIFY_WITH_TIMEOUT(text->ready(), tapedeck::patience);
+    QCOMPARE(shownPixels(text->view()->document()), TextBounds().pixels);
+    QCOMPARE(text->view()->toPlainText().count("[Show this picture of 1,000 × 1,000"), 10);
+  }
+
+  void noTextAsksForItsPicturesItself() {
+    QCOMPARE(wantedPicture(QUrl("tapedeck-picture:7")), 7);
+    QCOMPARE(wantedPicture(QUrl("tapedeck-picture:x")), -1);
+    QCOMPARE(wantedPicture(QUrl("https://example.org/7")), -1);
+    QVERIFY(!sanitizeHtml("<a href='tapedeck-picture:0'>x</a>").html.contains("tapedeck-picture"));
+  }
+
+  void aLargePictureIsShownWhenItsButtonIsPressed_data() {
+    QTest::addColumn<bool>("byKey");
+    QTest::newRow("mouse") << false;
+    QTest::newRow("key") << true;
+  }
+  void aLargePictureIsShownWhenItsButtonIsPressed() {
+    QFETCH(bool, byKey);
+    Window window(cellWith({display({{"image/png", largePicture(8000, 8000)}})}));
+    auto* image = window.output<ImageOutput>();
+    QCOMPARE(image->told(), "This picture has 8,000 by 8,000 pixels: more than are shown unasked.");
+    QVERIFY(!image->held());
+    QToolButton* button = image->showButton();
+    QVERIFY(button && button->isVisible() && image->rect().contains(button->geometry()));
+    if (byKey) {
+      button->setFocus(Qt::TabFocusReason);
+      QTest::keyClick(button, Qt::Key_Space);
+    } else {
+      QTest::mouseClick(button, Qt::LeftButton);
+    }
+    QTRY_VERIFY(image->told().isEmpty() && !image->showButton());
+    QTRY_COMPARE(image->height(), image->shownSize().height() + 8);
+    QCOMPARE(image->grab().toImage().pixelColor(20, 20), QColor(Qt::black));
+  }
+
+  void outputsTogetherHoldNoMoreThanTheBound() {
+    json outputs = json::array();
+    for (int i = 0; i < 90; ++i) outputs.push_back(display({{"image/png", largePicture(1000, 1000)}}));
+    Window window(cellWith(outputs));
+    int held = 0;
+    for (int i = 0; i < 90; ++i) held += window.output<ImageOutput>(i)->held();
+    QCOMPARE(held, int(ImageOutput::most_held_pixels / 1'000'000));
+    // What is not held is decoded when it is painted.
+    auto* last = window.output<ImageOutput>(89);
+    QVERIFY(!last->held() && last->told().isEmpty());
+    QCOMPARE(last->grab().toImage().pixelColor(20, 20), QColor(Qt::black));
+    QVERIFY(!last->held());
+  }
+
+  void damageThatOnlyDecodingFindsIsTold() {
+    json outputs = json::array();
+    for (int i = 0; i < 64; ++i) outputs.push_back(display({{"image/png", largePicture(1000, 1000)}}));
+    QByteArray cut = QByteArray::fromBase64(QByteArray::fromStdString(picture(900, 900, "PNG")));
+    cut.truncate(cut.size() / 2);
+    outputs.push_back(display({{"image/png", cut.toBase64().toStdString()}}));
+    Window window(cellWith(outputs));
+    auto* last = window.output<ImageOutput>(64);
+    last->grab();
+    QTRY_VERIFY2(last->error().startsWith("This picture can't be shown"), qPrintable(last->error()));
+  }
+
+  void onlyFourFormatsAreDecoded_data() {
+    QTest::addColumn<QByteArray>("bytes");
+    QTest::addColumn<bool>("shown");
+    for (const char* format : {"PNG", "JPG", "BMP"})
+      QTest::newRow(format) << QByteArray::fromBase64(QByteArray::fromStdString(picture(40, 30, format)))
+                            << true;
+    QTest::newRow("GIF") << QByteArray::fromBase64("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7")
+                         << true;
+    for (const char* format : {"PPM", "XBM", "XPM"}) {
+      const QByteArray bytes = QByteArray::fromBase64(QByteArray::fromStdString(picture(40, 30, format)));
+      QVERIFY2(!bytes.isEmpty() && !QImage::fromData(bytes).isNull(), format);  // Qt would
+      QTest::newRow(format) << bytes << false;
+    }
+    QTest::newRow("SVG") << QByteArray(redSvg) << false;
+  }
+  void onlyFourFormatsAreDecoded() {
+    QFETCH(QByteArray, bytes);
+    QFETCH(bool, shown);
+    const std::string base64 = bytes.toBase64().toStdString();
+    QString error;
+    QCOMPARE(!decodePicture(bytes, &error).isNull(), shown);
+    if (!shown) QCOMPARE(error, "it is no PNG, JPEG, GIF or BMP");
+    const std::string data = "<img src='data:image/png;base64," + base64 + "'>text";
+    json attached = markdownCell("m", "![a](attachment:a.png)");
+    attached["attachments"] = {{"a.png", {{"image/png", base64}}}};
+    Window window(json{
+        attached, codeCell("c", "x", {display({{"image/png", base64}}), display({{"text/html", data}})})});
+    QCOMPARE(window.output<ImageOutput>(0, 1)->error().isEmpty(), shown);
+    QCOMPARE(shownPixels(window.output<RichOutput>(1, 1)->view()->document()) > 0, shown);
+    QCOMPARE(shownPixels(window.cell(0)->rendered()->document()) > 0, shown);
+  }
+
+  void otherFormatsAreNamed() {
+    Window window(cellWith({display({{"image/webp", "UklGRg=="}})}));
+    QCOMPARE(window.output<RichOutput>()->view()->toPlainText(),
+             "This output can't be shown here. Its type is image/webp.");
+  }
+
+  void bitmapsInSvgCountToo() {
+    const std::string image =
+        "<image width='9' height='9' xlink:href='data:image/png;base64," + largePicture(4000, 4000) + "'/>";
+    Window window(cellWith({display({{"image/svg+xml",
+                                      "<svg xmlns='http://www.w3.org/2000/svg' "
+                                      "xmlns:xlink='http://www.w3.org/1999/xlink' width='9' height='9'>" +
+                                          image + image + image + "</svg>"}})}));
+    QCOMPARE(window.output<ImageOutput>()->error(),
+             "This SVG picture can't be shown: the bitmaps in it have more than 32 million pixels.");
+  }
+
+  /// Another process draws; the window goes on, and so does what comes behind.
+  void svgThatTakesTooLongIsLeftOut() {
+    Window window(cellWith({display({{"image/svg+xml", slowSvg()}}), display({{"image/svg+xml", redSvg}})}));
+    auto* slow = window.output<ImageOutput>(0);
+    auto* red = window.output<ImageOutput>(1);
+    QCOMPARE(slow->told(), "Drawing the picture …");
+    int turns = 0;
+    QTRY_VERIFY_WITH_TIMEOUT(++turns && !slow->error().isEmpty(), SvgDrawer::deadline + tapedeck::patience);
+    QCOMPARE(slow->error(), "This SVG picture can't be shown: it takes more than 5 seconds to draw.");
+    QVERIFY(turns > 10);
+    QTRY_VERIFY_WITH_TIMEOUT(red->told().isEmpty(), tapedeck::patience);
+    QCOMPARE(red->grab().toImage().pixelColor(50, 25), QColor(255, 0, 0));
+  }
+
+  void svgIsDrawnAnewForAnotherWidth() {
+    const std::string wide =
+        "<svg xmlns='http://www.w3.org/2000/svg' width='2000' height='1000'><rect width='2000' height='1000' "
+        "fill='#00ff00'/></svg>";
+    Window window(cellWith({display({{"image/svg+xml", wide}})}));
+    auto* image = window.output<ImageOutput>();
+    QTRY_VERIFY_WITH_TIMEOUT(image->told().isEmpty(), tapedeck::patience);
+    window.view.resize(500, 700);
+    QTRY_VERIFY_WITH_TIMEOUT(image->shownSize().width() < 450, tapedeck::patience);
+    QTRY_COMPARE(image->height(), image->shownSize().height() + 8);
+    QCOMPARE(image->grab().toImage().pixelColor(100, 100), QColor(0, 255, 0));
+  }
+};
+
+TAPEDECK_TEST(TestPictureBounds)
+#include "tst_picture_bounds.moc"
