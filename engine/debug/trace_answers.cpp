@@ -21,10 +21,19 @@ bool would_run(const Message& message) {
     return std::is_same_v<Message, protocol::TakeOver> || std::is_constructible_v<HostRequest, Message>;
 }
 
+/// A file that may be damaged, or mean harm, is not read where the user's variables are.
+std::optional<protocol::Reply> refused_by_session(const protocol::Request& request) {
+  const auto* make = protocol::get_if<protocol::MakeComparison>(&request);
+  if (!make || !(make->left.path || make->right.path)) return std::nullopt;
+  return protocol::Failure{
+      "make_comparison: trace files are compared in the process that reads them, not in a session.",
+      "bad_request"};
+}
+
 }  // namespace
 
 std::optional<protocol::Reply> refused_by_file(const Recorder& recorder, const protocol::Request& request) {
-  if (!recorder.file()) return std::nullopt;
+  if (!recorder.file()) return refused_by_session(request);
   if (protocol::visit([](const auto& message) { return would_run(message); }, request))
     return protocol::Failure{nothing_runs, "trace_file"};
   if (protocol::holds_alternative<protocol::SaveTrace>(request))

@@ -9,6 +9,8 @@
 #include <QWidget>
 #include <functional>
 
+#include "inspector/model/compare/trace_reader.h"
+
 class QAction;
 
 namespace tapedeck::inspector {
@@ -34,6 +36,7 @@ struct PanelContext {
   WatchModel& watches;
   BreakpointsModel& breakpoints;
   WhatIfActions& whatIf;
+  MakeTraceReader traceReaders = {};  ///< for trace files beside the session; empty: none can be read
 };
 
 /// Keys that a widget takes by itself, for the list of keys.

@@ -1,4 +1,7 @@
 // Compare without a window: what is asked of a session, and what is shown of its answers.
+#include <QDir>
+#include <QFileInfo>
+#include <QPointer>
 #include <QtTest>
 
 #include "inspector/model/compare/compare_rows.h"
@@ -36,10 +39,31 @@ Compared comparedOf(quint64 id, quint64 rows) {
 
 }  // namespace
 
+namespace {
+
+/// A process that reads a trace file, played by the test.
+class FakeReader : public TraceReader {
+ public:
+  explicit FakeReader(test::FakeSource* source) : source_(source) { newest = this; }
+  ~FakeReader() override {
+    if (newest == this) newest = nullptr;
+  }
+  void open(const QString& file) override { path = file; }
+  Source* source() override { return source_; }
+  QString path;
+  static inline FakeReader* newest = nullptr;
+
+ private:
+  test::FakeSource* source_;
+};
+
+}  // namespace
+
 class TestCompareModel : public QObject {
   Q_OBJECT
 
   test::FakeSource source_;
+  test::FakeSource files_;  ///< what a process that reads trace files answers
   Session session_;
   CellNames cells_;
   std::unique_ptr<CompareModel> model_;
@@ -47,16 +71,20 @@ class TestCompareModel : public QObject {
   /// Answers the oldest request of that kind that waits.
   template <class Message>
   Message answer(const protocol::Reply& reply) {
-    const auto found = std::ranges::find_if(source_.waiting, [](const auto& asked) {
+    return answer<Message>(source_, reply);
+  }
+  template <class Message>
+  Message answer(test::FakeSource& source, const protocol::Reply& reply) {
+    const auto found = std::ranges::find_if(source.waiting, [](const auto& asked) {
       return protocol::holds_alternative<Message>(asked.message);
     });
-    if (found == source_.waiting.end()) {
+    if (found == source.waiting.end()) {
       QTest::qFail("nothing of the kind was asked", __FILE__, __LINE__);
       return {};
     }
     const auto asked = *found;
-    source_.waiting.erase(found);
-    emit source_.received(asked.id, reply);
+    source.waiting.erase(found);
+    emit source.received(asked.id, reply);
     return protocol::get<Message>(asked.message);
   }
   template <class Message>
@@ -101,7 +129,11 @@ class TestCompareModel : public QObject {
     source_.waiting.clear();
     source_.asked.clear();
     cells_.set({{"b", "cell 2"}});
-    model_ = std::make_unique<CompareModel>(&session_, &cells_);
+    files_.automatic = false;
+    files_.waiting.clear();
+    files_.asked.clear();
+    model_ = std::make_unique<CompareModel>(&session_, &cells_,
+                                            [this] { return std::make_unique<FakeReader>(&files_); });
   }
   void cleanup() {
     model_.reset();
@@ -275,6 +307,106 @@ class TestCompareModel : public QObject {
     answer<protocol::FindFirstDifference>(protocol::Failure{
         "make_comparison: left: there are no records 1 to 9, the newest is 1", "bad_request"});
     QCOMPARE(model_->problem(), QString("Left: there are no records 1 to 9, the newest is 1."));
+  }
+
+  // A file that is damaged, or means harm, is read where no session's variables are.
+  void filesAreComparedInAProcessOfTheirOwn() {
+    compareTwoRuns();
+    source_.asked.clear();
+    model_->setRight(model_->file("/a/bad.tapetrace"));
+    QVERIFY(model_->comparing());
+    QVERIFY(source_.askedFor<protocol::MakeComparison>().empty());
+    const auto save = answer<protocol::SaveTrace>(protocol::TraceSaved{"", 7, 1, 2, 3});
+    QVERIFY(QFileInfo(QString::fromStdString(save.path)).dir().exists());
+    QVERIFY(FakeReader::newest);
+    QCOMPARE(FakeReader::newest->path.toStdString(), save.path);
+    emit FakeReader::newest->ready();
+    const auto make = answer<protocol::MakeComparison>(files_, comparedOf(9, 250));
+    QVERIFY(!make.left.path && make.left.first == 1);
+    QCOMPARE(make.left.last, std::optional<std::uint64_t>(2));  // the third came after the session was saved
+    QCOMPARE(make.right.path, std::optional<std::string>("/a/bad.tapetrace"));
+    QCOMPARE(model_->rowCount(), 250);
+    // Everything about it is asked there.
+    model_->row(0);
+    model_->findFirstDifference();
+    answer<protocol::FindFirstDifference>(files_, protocol::FirstDifference());
+    QVERIFY(!files_.askedFor<protocol::GetComparisonRows>().empty());
+    QVERIFY(source_.askedFor<protocol::GetComparisonRows>().empty());
+    QVERIFY(source_.askedFor<protocol::FindFirstDifference>().empty());
+    // Two runs again: the session, and the process ends; its folder goes.
+    QPointer<FakeReader> reader = FakeReader::newest;
+    model_->chooseLastTwoRuns();
+    QTRY_VERIFY(!reader);
+    QVERIFY(!QFileInfo(QString::fromStdString(save.path)).dir().exists());
+    answer<protocol::MakeComparison>(comparedOf(10, 3));
+    QCOMPARE(model_->rowCount(), 3);
+  }
+
+  void twoFilesNeedNothingOfTheSession() {
+    model_->setShown(true);
+    answerRuns({});
+    model_->setLeft(model_->file("/a/one.tapetrace"));
+    model_->setRight(model_->file("/a/two.tapetrace"));
+    QVERIFY(source_.askedFor<protocol::SaveTrace>().empty());
+    QCOMPARE(FakeReader::newest->path, QString("/a/one.tapetrace"));
+    emit FakeReader::newest->ready();
+    const auto make = answer<protocol::MakeComparison>(files_, comparedOf(9, 2));
+    QVERIFY(!make.left.path);
+    QCOMPARE(make.right.path, std::optional<std::string>("/a/two.tapetrace"));
+  }
+
+  void theEndOfThatProcessIsTold_data() {
+    QTest::addColumn<QString>("when");
+    for (const char* when : {"saving", "opening", "comparing", "compared"}) QTest::newRow(when) << when;
+  }
+  void theEndOfThatProcessIsTold() {
+    QFETCH(QString, when);
+    compareTwoRuns();
+    model_->setRight(model_->file("/a/bad.tapetrace"));
+    if (when == "saving") {
+      answer<protocol::SaveTrace>(protocol::Failure{"The disk is full.", "not_saved"});
+      QVERIFY(!model_->comparing());
+      QCOMPARE(model_->problem(), QString("The disk is full."));
+      return;
+    }
+    const auto save = answer<protocol::SaveTrace>(protocol::TraceSaved{"", 7, 1, 2, 3});
+    if (when != "opening") emit FakeReader::newest->ready();
+    if (when == "compared") answer<protocol::MakeComparison>(files_, comparedOf(9, 2));
+    emit FakeReader::newest->failed("The process that reads " + QString::fromStdString(save.path) +
+                                    " has ended.");
+    QVERIFY(!model_->comparing() && !model_->compared());
+    QCOMPARE(
+        model_->problem(),
+        QString(
+            "Comparing with bad.tapetrace failed: The process that reads the session's trace has ended."));
+    // It can be tried again.
+    model_->setRight(model_->file("/a/good.tapetrace"));
+    QVERIFY(model_->comparing() && model_->problem().isEmpty());
+  }
+
+  void aBranchIsNotComparedWithAFile() {
+    compareTwoRuns();
+    CompareChoice branch = *model_->left();
+    branch.side.branch = 3;
+    model_->setLeft(branch);
+    answer<protocol::MakeComparison>(comparedOf(6, 2));
+    model_->setRight(model_->file("/a/bad.tapetrace"));
+    QVERIFY(!model_->comparing());
+    QVERIFY2(model_->problem().contains("can't be compared with a trace file"),
+             qPrintable(model_->problem()));
+  }
+
+  void cancellingEndsThatProcess() {
+    compareTwoRuns();
+    model_->setRight(model_->file("/a/bad.tapetrace"));
+    model_->cancel();
+    QVERIFY(!model_->comparing() && !asked<protocol::SaveTrace>());
+    model_->setRight(model_->file("/a/bad.tapetrace"));
+    answer<protocol::SaveTrace>(protocol::TraceSaved{"", 7, 1, 2, 3});
+    QPointer<FakeReader> reader = FakeReader::newest;
+    model_->cancel();
+    QTRY_VERIFY(!reader);
+    QVERIFY(!model_->comparing() && model_->problem().isEmpty());
   }
 
   void nothingAnswersForAnOlderQuestion() {

@@ -4,6 +4,7 @@
 #include <QStatusBar>
 #include <QToolBar>
 
+#include "app/kernel/debug/trace_file_reader.h"
 #include "app/shell/panels/outline_panel.h"
 #include "app/shell/panels/panel_docks.h"
 #include "app/shell/panels/panel_list.h"
@@ -30,10 +31,10 @@ void MainWindow::buildPanels() {
   why_ = new inspector::WhyActions(new inspector::WhyModel(session_, this), this);
   buildWhatIf();
   cellNames_->setCode([this](const QString& cell, int line) { return codeOfLine(cell, line); });
-  docks_ = new PanelDocks(
-      this, panelList() << outlinePanel(notebook_, document_),
-      {*session_, *series_, *pictures_, *cellNames_, *why_, *frames_, *watches_, *breakpoints_, *whatIf_},
-      typing_);
+  docks_ = new PanelDocks(this, panelList() << outlinePanel(notebook_, document_),
+                          {*session_, *series_, *pictures_, *cellNames_, *why_, *frames_, *watches_,
+                           *breakpoints_, *whatIf_, &makeTraceReader},
+                          typing_);
   connect(why_->model(), &inspector::WhyModel::asked, docks_, [this] { docks_->reveal("why"); });
   connect(whatIf_, &inspector::WhatIfActions::asked, docks_, [this] { docks_->reveal("what_if"); });
   connect(docks_, &PanelDocks::done, this, &MainWindow::tell);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "inspector/model/compare/compare_files.h"
 #include "inspector/model/format.h"
 #include "inspector/model/session/cell_names.h"
 
@@ -27,8 +28,8 @@ QString CompareModel::panelSentence(const std::string& reason) {
   return text.endsWith(QLatin1Char('.')) ? text : text + QLatin1Char('.');
 }
 
-CompareModel::CompareModel(Session* session, const CellNames* cells, QObject* parent)
-    : QObject(parent), session_(session), cells_(cells) {
+CompareModel::CompareModel(Session* session, const CellNames* cells, MakeTraceReader readers, QObject* parent)
+    : QObject(parent), session_(session), where_(session), cells_(cells), readers_(std::move(readers)) {
   connect(session, &Session::cleared, this, &CompareModel::dropAll);
   connect(session, &Session::liveChanged, this, [this](bool live) {
     if (!live) return dropAll();
@@ -53,7 +54,8 @@ void CompareModel::setShown(bool shown) {
   session_->drop(runs_channel);
   resumeComparing_ = std::exchange(comparing_, false);
   resumeSearching_ = std::exchange(searching_, false);
-  session_->drop(make_channel);
+  where_->drop(make_channel);
+  if (resumeComparing_) closeFiles();
   progress_.clear();
   dropQuestions();
   emit changed();
@@ -69,7 +71,7 @@ void CompareModel::resume() {
 
 /// What is asked about the comparison, other than its rows: those know which one they are of.
 void CompareModel::dropQuestions() {
-  for (const QString& channel : {find_channel, place_channel, curves_channel}) session_->drop(channel);
+  for (const QString& channel : {find_channel, place_channel, curves_channel}) where_->drop(channel);
   dropOperands();
 }
 
@@ -104,6 +106,7 @@ void CompareModel::dropAll() {
   problem_.clear();
   progress_.clear();
   forget();
+  closeFiles();
   emit runsChanged();
   emit changed();
 }
@@ -112,7 +115,7 @@ void CompareModel::dropAll() {
 void CompareModel::forget() {
   dropQuestions();
   resumeComparing_ = resumeSearching_ = false;
-  if (compared_ && session_->live()) session_->send(protocol::DropComparison{compared_->comparison});
+  if (compared_ && where_->live()) where_->send(protocol::DropComparison{compared_->comparison});
   compared_.reset();
   pages_.clear();
   asked_.clear();
@@ -133,19 +136,25 @@ void CompareModel::forget() {
 
 void CompareModel::compare() {
   forget();
-  searching_ = false;
+  where_->drop(make_channel);
+  closeFiles();
+  comparing_ = searching_ = false;
   problem_.clear();
   progress_.clear();
-  comparing_ = left_ && right_ &&
-               session_->request<protocol::Compared>(
-                   protocol::MakeComparison{left_->side, right_->side}, this,
-                   [this](const protocol::Compared& compared) { take(compared); },
-                   [this](const protocol::Failure& failure) { fail(failure); }, make_channel,
-                   [this](const protocol::Progress& told) {
-                     progress_ = QStringLiteral("%1 %").arg(told.total ? 100 * told.done / told.total : 0);
-                     emit changed();
-                   });
+  if (left_ && right_) comparesFiles() ? compareFiles() : make(left_->side, right_->side);
   emit changed();
+}
+
+void CompareModel::make(const protocol::ComparedSide& left, const protocol::ComparedSide& right) {
+  progress_.clear();
+  comparing_ = where_->request<protocol::Compared>(
+      protocol::MakeComparison{left, right}, this,
+      [this](const protocol::Compared& compared) { take(compared); },
+      [this](const protocol::Failure& failure) { fail(failure); }, make_channel,
+      [this](const protocol::Progress& told) {
+        progress_ = QStringLiteral("%1 %").arg(told.total ? 100 * told.done / told.total : 0);
+        emit changed();
+      });
 }
 
 void CompareModel::take(const protocol::Compared& compared) {
@@ -171,7 +180,8 @@ void CompareModel::fail(const protocol::Failure& failure) {
 
 void CompareModel::cancel() {
   if (!comparing_ && !searching_) return;
-  session_->drop(comparing_ ? make_channel : find_channel);
+  where_->drop(comparing_ ? make_channel : find_channel);
+  if (comparing_) closeFiles();
   fail({"", "cancelled"});
 }
 
@@ -190,7 +200,7 @@ const protocol::ComparedRow* CompareModel::row(int row) {
 void CompareModel::fetchPage(int page) {
   protocol::GetComparisonRows get{compared_->comparison, static_cast<std::uint64_t>(page) * rows_of_page,
                                   rows_of_page};
-  asked_[page] = session_->request<protocol::ComparisonRows>(
+  asked_[page] = where_->request<protocol::ComparisonRows>(
       get, this,
       [this, page](const protocol::ComparisonRows& answer) {
         if (!compared_ || answer.comparison != compared_->comparison) return;
@@ -226,7 +236,7 @@ void CompareModel::setTolerance(double relative, double absolute) {
   first_.reset();
   asked_.clear();  // what is known of values holds at one tolerance
   const bool again = std::exchange(searching_, false);
-  if (again) session_->drop(find_channel);
+  if (again) where_->drop(find_channel);
   emit changed();
   emit rowsChanged(0, rowCount() - 1);
   fetchOperands();
@@ -244,7 +254,7 @@ void CompareModel::findFirstDifference() {
   if (!compared_ || searching_) return;
   problem_.clear();
   progress_ = QStringLiteral("looking …");
-  searching_ = session_->request<protocol::FirstDifference>(
+  searching_ = where_->request<protocol::FirstDifference>(
       protocol::FindFirstDifference{compared_->comparison, relative_, absolute_, labels()}, this,
       [this](const protocol::FirstDifference& answer) {
         searching_ = false;
@@ -273,7 +283,7 @@ void CompareModel::findDifference(bool backward) {
   find.comparison = compared_->comparison;
   if (current_ >= 0) find.from = static_cast<std::uint64_t>(current_);
   find.backward = backward;
-  session_->request<protocol::ComparisonPlace>(
+  where_->request<protocol::ComparisonPlace>(
       find, this,
       [this, backward](const protocol::ComparisonPlace& answer) {
         if (answer.row) {
@@ -295,7 +305,7 @@ void CompareModel::findDifference(bool backward) {
 // ---- curves
 
 void CompareModel::fetchCurves() {
-  session_->request<protocol::ComparisonCurves>(
+  where_->request<protocol::ComparisonCurves>(
       protocol::GetComparisonCurves{compared_->comparison, 1000}, this,
       [this](const protocol::ComparisonCurves& answer) {
         curves_ = answer.curves;

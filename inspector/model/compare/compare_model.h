@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "inspector/model/compare/trace_reader.h"
 #include "inspector/model/session/session.h"
 
 namespace tapedeck::inspector {
@@ -31,7 +32,10 @@ struct OperandPictures {
 class CompareModel : public QObject {
   Q_OBJECT
  public:
-  CompareModel(Session* session, const CellNames* cells, QObject* parent = nullptr);
+  /// `readers`: for comparing with trace files; empty: that is refused.
+  CompareModel(Session* session, const CellNames* cells, MakeTraceReader readers = {},
+               QObject* parent = nullptr);
+  ~CompareModel() override;
   Session* session() const { return session_; }
 
   /// Whether somebody looks: while nobody does nothing is asked for, and what takes long stops.
@@ -103,7 +107,16 @@ class CompareModel : public QObject {
   void found();  ///< firstDifference()
 
  private:
+  struct Files;
   void compare();
+  void make(const protocol::ComparedSide& left, const protocol::ComparedSide& right);
+  bool comparesFiles() const;
+  void compareFiles();
+  void openFile(const QString& path);
+  protocol::ComparedSide sideInFiles(const CompareChoice& choice) const;
+  void filesFailed(const QString& sentence);
+  void closeFiles();
+  void refuse(const QString& sentence);
   void take(const protocol::Compared& compared);
   void forget();
   void dropAll();
@@ -127,7 +140,10 @@ class CompareModel : public QObject {
 
   static constexpr int rows_of_page = 100;
   Session* session_;
+  Session* where_;  ///< has the comparison: the session, or the process that reads the files
   const CellNames* cells_;
+  MakeTraceReader readers_;
+  std::unique_ptr<Files> files_;
   bool shown_ = false, chosen_ = false;
   bool resumeComparing_ = false, resumeSearching_ = false;  ///< they stopped as nobody looked
   quint64 runsSeen_ = 0;

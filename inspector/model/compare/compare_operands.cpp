@@ -13,12 +13,12 @@ constexpr std::int64_t most_picture_cells = 96;  // a side
 }  // namespace
 
 void CompareModel::dropOperands() {
-  session_->drop(operands_channel);
+  where_->drop(operands_channel);
   dropTiles();
 }
 
 void CompareModel::dropTiles() {
-  for (int part = 0; part < most_tiles; ++part) session_->drop(compare_tile_channel.arg(part));
+  for (int part = 0; part < most_tiles; ++part) where_->drop(compare_tile_channel.arg(part));
 }
 
 void CompareModel::setCurrentRow(int row) {
@@ -35,7 +35,7 @@ void CompareModel::setCurrentRow(int row) {
 
 void CompareModel::fetchOperands() {
   if (!compared_ || current_ < 0) return;
-  session_->request<protocol::ComparedOperands>(
+  where_->request<protocol::ComparedOperands>(
       protocol::CompareOperands{compared_->comparison, static_cast<std::uint64_t>(current_), relative_,
                                 absolute_},
       this,
@@ -56,7 +56,7 @@ void CompareModel::fetchOperands() {
 }
 
 bool CompareModel::askingForOperands() const {
-  return session_->asking(operands_channel);
+  return where_->asking(operands_channel);
 }
 
 void CompareModel::show(int at, bool right) {
@@ -103,7 +103,7 @@ void CompareModel::fetchTile(protocol::ComparedPart part,
   get.tile.columns = columns;
   get.tile.row_step = (rows + most_picture_cells - 1) / most_picture_cells;
   get.tile.column_step = (columns + most_picture_cells - 1) / most_picture_cells;
-  session_->request<protocol::Tile>(
+  where_->request<protocol::Tile>(
       get, this,
       [this, into](const protocol::Tile& tile) {
         pictures_.*into = tile;

@@ -13,7 +13,9 @@ PanelDescriptor comparePanel() {
       "Two runs of a cell, two moments or a branch beside its original, op by op: where they differ first");
   panel.places = {{workspace_analyze, {PanelPlace::Area::right, 0, 0, 0.62, 0.50}}};
   panel.minimum = QSize(300, 200);
-  panel.create = [](const PanelContext& context) { return new CompareView(context.session, context.cells); };
+  panel.create = [](const PanelContext& context) {
+    return new CompareView(context.session, context.cells, context.traceReaders);
+  };
   return panel;
 }
 

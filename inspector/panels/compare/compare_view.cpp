@@ -294,10 +294,10 @@ void CompareView::Private::widths() {
   }
 }
 
-CompareView::CompareView(Session& session, CellNames& cells, QWidget* parent)
+CompareView::CompareView(Session& session, CellNames& cells, const MakeTraceReader& readers, QWidget* parent)
     : SessionPanel(session, parent), d_(std::make_unique<Private>()) {
   d_->view = this;
-  d_->model = new CompareModel(&session, &cells, this);
+  d_->model = new CompareModel(&session, &cells, readers, this);
   d_->rows = new CompareRows(d_->model, &cells, this);
   d_->bar = new CompareBar(d_->model, this);
   d_->strip = new CompareStrip(d_->model, this);

@@ -23,7 +23,8 @@ class RowTable;
 class CompareView : public SessionPanel {
   Q_OBJECT
  public:
-  CompareView(Session& session, CellNames& cells, QWidget* parent = nullptr);
+  CompareView(Session& session, CellNames& cells, const MakeTraceReader& readers = {},
+              QWidget* parent = nullptr);
   ~CompareView() override;
 
   QList<QAction*> menuActions() const override;

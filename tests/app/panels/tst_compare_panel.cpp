@@ -1,9 +1,11 @@
 // Compare, in a real window with a real session process: a cell trains twice with one difference, and keys
 // find where it began.
 #include <QComboBox>
+#include <QFileDialog>
 #include <QLineEdit>
 #include <QSplitter>
 #include <QTabBar>
+#include <QTimer>
 #include <QTreeWidget>
 
 #include "app/shell/panels/workspaces.h"
@@ -15,6 +17,7 @@
 #include "inspector/panels/compare/operands_view.h"
 #include "inspector/ui/row_table.h"
 #include "tests/app/sample_window.h"
+#include "tests/files.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
@@ -106,6 +109,7 @@ class TestComparePanel : public QObject, SampleWindow {
  private slots:
   void initTestCase() {
     useOwnSettings();
+    QApplication::setAttribute(Qt::AA_DontUseNativeDialogs);
     inspector::applyAppearance(inspector::Appearance::light);
   }
   void cleanup() {
@@ -320,6 +324,62 @@ class TestComparePanel : public QObject, SampleWindow {
     QVERIFY2(told("are the same on both sides"), qPrintable(sentence()));
     key(Qt::Key_F);
     QVERIFY2(told(QString("The first difference is op %1, tanh").arg(last - 4)), qPrintable(sentence()));
+  }
+
+  /// Chosen as a user does: by key, in the file dialog.
+  void chooseFile(const QString& path) {
+    QTimer answers;
+    connect(&answers, &QTimer::timeout, this, [&] {
+      auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+      if (!dialog) return;
+      answers.stop();
+      auto* name = dialog->findChild<QLineEdit*>("fileNameEdit");
+      name->setText(path);
+      QTimer::singleShot(0, name, [name] { QTest::keyClick(name, Qt::Key_Return); });
+    });
+    answers.start(50);
+    compare()->table()->setFocus();
+    key(Qt::Key_T);
+  }
+
+  // Trace files of others are read by a process that has none of the user's variables.
+  void aTraceFileIsComparedApartFromTheSession() {
+    run({setup, training}, {0, 1});
+    QVERIFY(knowsAllRecords(*window_));
+    const QString path = folder_.filePath("earlier.tapetrace");
+    bool saved = false;
+    protocol::SaveTrace save;
+    save.path = path.toStdString();
+    session().request<protocol::TraceSaved>(
+        save, window_.get(), [&](const protocol::TraceSaved&) { saved = true; },
+        [](const protocol::Failure& failure) { qWarning("%s", failure.reason.c_str()); });
+    QTRY_VERIFY_WITH_TIMEOUT(saved, patience);
+    click(1);
+    runByKey(1);
+    QVERIFY(knowsAllRecords(*window_));
+    openPanel();
+    session().setCursor(1);
+    key(Qt::Key_A);
+    chooseFile(path);
+    QTRY_VERIFY2_WITH_TIMEOUT(model()->compared() && model()->right()->side.path, qPrintable(sentence()),
+                              patience);
+    QVERIFY2(model()->compared()->same > 20, qPrintable(sentence()));
+    QVERIFY(model()->compared()->only_left == 0 && model()->compared()->only_right == 0);
+    compare()->table()->setFocus();
+    key(Qt::Key_F);
+    QVERIFY2(told("differ"), qPrintable(sentence()));
+
+    // A damaged file ends or refuses there; the session goes on, and the panel says what was wrong.
+    const QString bad = folder_.filePath("bad.tapetrace");
+    QByteArray bytes = test::contents(path);
+    bytes.replace(4096, bytes.size() - 4096, QByteArray(bytes.size() - 4096, '\xff'));
+    test::write(bad, bytes);
+    chooseFile(bad);
+    QVERIFY2(told("bad.tapetrace"), qPrintable(sentence()));
+    QTRY_VERIFY_WITH_TIMEOUT(!model()->comparing() && !model()->problem().isEmpty(), patience);
+    click(1);
+    runByKey(1);
+    QCOMPARE(stateOf(1), CellState::done);
   }
 
   void theSessionsEndLeavesNothingToBeAsked() {

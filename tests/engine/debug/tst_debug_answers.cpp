@@ -432,6 +432,23 @@ class TestDebugAnswers : public QObject {
     QCOMPARE(protocol::get<Failure>(refusal).code, std::string("bad_request"));
   }
 
+  void a_session_reads_no_trace_files() {
+    QTemporaryDir folder;
+    const std::string path = folder.filePath("other.tapetrace").toStdString();
+    Served served;
+    RawClient client = served.client();
+    client.greet();
+    for (const bool left : {true, false}) {
+      protocol::MakeComparison make;
+      (left ? make.left : make.right).path = path;
+      const Failure failure = client.ask<Failure>(make);
+      QCOMPARE(failure.code, std::string("bad_request"));
+      QCOMPARE(failure.reason,
+               std::string("make_comparison: trace files are compared in the process that reads them, "
+                           "not in a session."));
+    }
+  }
+
   void series_come_from_where_the_last_answer_ended() {
     Served served;
     served.recorder.add_scalar("loss", 0, 3.5);

@@ -1,0 +1,112 @@
+// Comparing with trace files: in a process that reads them, never in the session, which has the user's
+// variables. What is compared of the session goes there as a trace file, too.
+#include "inspector/model/compare/compare_files.h"
+
+#include <QDir>
+#include <QStandardPaths>
+#include <algorithm>
+
+namespace tapedeck::inspector {
+
+namespace {
+
+const QString save_channel = QStringLiteral("compare/save");
+
+/// For the session's trace, which may have gigabytes: on a disk, and the user's alone.
+std::unique_ptr<QTemporaryDir> folderForTrace() {
+  const QString cache = QStandardPaths::writableLocation(QStandardPaths::GenericCacheLocation) + "/tapedeck";
+  QDir().mkpath(cache);
+  return std::make_unique<QTemporaryDir>(cache + "/compare-XXXXXX");
+}
+
+}  // namespace
+
+CompareModel::~CompareModel() = default;
+
+/// In a trace file's own process everything is where it is asked.
+bool CompareModel::comparesFiles() const {
+  return (left_->side.path || right_->side.path) && !session_->status().trace_file;
+}
+
+void CompareModel::closeFiles() {
+  session_->drop(save_channel);
+  where_ = session_;
+  files_.reset();
+}
+
+void CompareModel::compareFiles() {
+  if (!readers_) return refuse(QStringLiteral("Trace files can't be compared here."));
+  if (left_->side.branch || right_->side.branch)
+    return refuse(QStringLiteral(
+        "A branch of What if is in the session alone: it can't be compared with a trace file."));
+  files_ = std::make_unique<Files>();
+  if (left_->side.path && right_->side.path) return openFile(QString::fromStdString(*left_->side.path));
+  files_->folder = folderForTrace();
+  if (!files_->folder->isValid())
+    return refuse(QStringLiteral("The session's trace can't be written beside the file: %1.")
+                      .arg(files_->folder->errorString()));
+  protocol::SaveTrace save;
+  save.path = files_->tracePath().toStdString();
+  progress_ = QStringLiteral("saving the session's records …");
+  comparing_ = session_->request<protocol::TraceSaved>(
+      save, this,
+      [this](const protocol::TraceSaved& saved) {
+        files_->newest = saved.last;
+        openFile(files_->tracePath());
+      },
+      [this](const protocol::Failure& failure) { fail(failure); }, save_channel,
+      [this](const protocol::Progress& told) {
+        progress_ = QStringLiteral("saving the session's records: %1 %")
+                        .arg(told.total ? 100 * told.done / told.total : 0);
+        emit changed();
+      });
+}
+
+void CompareModel::openFile(const QString& path) {
+  comparing_ = true;
+  progress_ = QStringLiteral("opening …");
+  files_->reader = readers_();
+  TraceReader* reader = files_->reader.get();
+  connect(reader, &TraceReader::ready, this, [this, reader] {
+    files_->session.setSource(reader->source());
+    where_ = &files_->session;
+    make(sideInFiles(*left_), sideInFiles(*right_));
+    if (!comparing_) filesFailed(QStringLiteral("the process that reads it does not answer."));
+    emit changed();
+  });
+  connect(reader, &TraceReader::failed, this, &CompareModel::filesFailed);
+  reader->open(path);
+  emit changed();
+}
+
+/// The first file is what the process was opened with.
+protocol::ComparedSide CompareModel::sideInFiles(const CompareChoice& choice) const {
+  protocol::ComparedSide side = choice.side;
+  if (left_->side.path && right_->side.path && side.path == left_->side.path) side.path.reset();
+  // Records that have not finished, or came since, are not in the session's trace.
+  if (!choice.side.path && files_->newest)
+    side.last = std::min(side.last.value_or(*files_->newest), *files_->newest);
+  return side;
+}
+
+void CompareModel::filesFailed(const QString& sentence) {
+  const auto& file = right_->side.path ? right_ : left_;
+  QString reason = sentence;
+  if (const QString trace = files_->tracePath(); !trace.isEmpty())
+    reason.replace(trace, QStringLiteral("the session's trace"));
+  const QString brief = file->brief;
+  forget();
+  closeFiles();
+  comparing_ = searching_ = false;
+  progress_.clear();
+  problem_ = QStringLiteral("Comparing with %1 failed: %2").arg(brief, reason);
+  emit changed();
+}
+
+void CompareModel::refuse(const QString& sentence) {
+  closeFiles();
+  comparing_ = false;
+  problem_ = sentence;
+}
+
+}  // namespace tapedeck::inspector
