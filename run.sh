@@ -21,7 +21,7 @@ case "${1:-}" in
   --help | -h) sed -n '4,12s/^# \{0,3\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
   --python | --tensorflow | --trace | --install-kernelspec) quiet=true ;;
   --headless) ;;
-  --install-desktop) exec "$root/resources/desktop/install.sh" "$root/run.sh" ;;
+  --install-desktop) [ ! -x "$build/app/tapedeck" ] || exec "$root/resources/desktop/install.sh" "$build/app/tapedeck" ;;
   *)
     if [ "${1:-}" = --attach ] && [ $# -eq 1 ]; then
       quiet=true  # a table
@@ -73,4 +73,5 @@ if $quiet && [ "$1" != --attach ]; then
 fi
 
 build_program program
+[ "${1:-}" != --install-desktop ] || exec "$root/resources/desktop/install.sh" "$build/app/tapedeck"
 exec "$build/app/tapedeck" "$@"

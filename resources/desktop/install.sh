@@ -1,9 +1,16 @@
 #!/usr/bin/env bash
-# install.sh PROGRAM: lets the user's desktop open traces and notebooks with PROGRAM (an absolute path). What the machine has not got
+# install.sh PROGRAM: lets the user's desktop open traces and notebooks with the built PROGRAM (an absolute path). What the machine has not got
 # (xdg-mime, the caches of desktop entries and file types) is done without.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 program=${1:?which program?}
+# A double click opens files of others: it starts the program, never a script, which could install packages and build first.
+magic=
+case $program in /*) [ ! -f "$program" ] || [ ! -x "$program" ] || { LC_ALL=C read -r -N 4 magic <"$program" || true; } 2>/dev/null ;; esac
+if [ "$magic" != $'\x7fELF' ]; then
+  echo "$program is not the built program (an absolute path is expected); nothing was installed." >&2
+  exit 1
+fi
 data=${XDG_DATA_HOME:-$HOME/.local/share}
 type=application/x-tapedeck-trace
 

@@ -70,11 +70,34 @@ class Desktop(unittest.TestCase):
         self.programs.mkdir()
         for name in ("bash", "env", "cp", "mkdir", "touch", "grep", "sed", "dirname"):
             os.symlink(shutil.which(name), self.programs / name)
+        # A tree in which the program is built: its first bytes are all that it has of one.
+        self.tree = pathlib.Path(folder.name, "tree")
+        self.program = self.tree / "build/default/app/tapedeck"
+        self.program.parent.mkdir(parents=True)
+        self.program.write_bytes(b"\x7fELF\x02\x01\x01\0")
+        self.program.chmod(0o755)
+        for name in ("run.sh", "resources"):
+            os.symlink(ROOT / name, self.tree / name)
+
+    def run_install(self, *command):
+        return run([str(word) for word in command], HOME=str(self.home), PATH=str(self.programs))
 
     def install(self):
-        result = run([str(ROOT / "run.sh"), "--install-desktop"], HOME=str(self.home), PATH=str(self.programs))
+        result = self.run_install(self.tree / "run.sh", "--install-desktop")
         self.assertEqual(result.returncode, 0, result.stderr)
         return result.stdout
+
+    def test_a_double_click_starts_no_script(self):
+        script = self.home / "script"
+        script.write_text("#!/usr/bin/env bash\n", encoding="utf-8")
+        script.chmod(0o755)
+        plain = self.home / "plain"
+        plain.write_bytes(b"\x7fELF")
+        for program in (script, ROOT / "run.sh", plain, self.home, self.home / "missing", "build/default/app/tapedeck"):
+            result = self.run_install(ROOT / "resources/desktop/install.sh", program)
+            self.assertEqual((result.returncode, result.stdout), (1, ""), program)
+            self.assertIn(f"{program} is not the built program", result.stderr)
+            self.assertFalse((self.home / ".local").exists(), program)
 
     def test_traces_open_by_double_click(self):
         said = self.install()
@@ -82,7 +105,7 @@ class Desktop(unittest.TestCase):
         entry = data / "applications/tapedeck.desktop"
         self.assertIn(str(entry), said)
         lines = entry.read_text(encoding="utf-8").splitlines()
-        self.assertIn(f'Exec="{ROOT}/run.sh" %F', lines)
+        self.assertIn(f'Exec="{self.program}" %F', lines)
         self.assertIn("MimeType=application/x-ipynb+json;application/x-tapedeck-trace;", lines)
         types = ElementTree.parse(data / "mime/packages/tapedeck-mime.xml").getroot()
         self.assertEqual([glob.get("pattern") for glob in types.iter() if glob.tag.endswith("}glob")], ["*.tapetrace"])
