@@ -6,9 +6,12 @@
 
 #include <QApplication>
 #include <QDesktopServices>
+#include <QHelpEvent>
 #include <QLoggingCategory>
+#include <QStatusTipEvent>
 #include <QTemporaryDir>
 #include <QTextBlock>
+#include <QToolTip>
 #include <QtTest>
 
 #include "app/notebook/output/image_output.h"
@@ -26,6 +29,24 @@ using namespace tapedeck::app;
 using nlohmann::json;
 
 namespace {
+
+/// Until another process has drawn it, or could not.
+bool isDrawn(const ImageOutput& picture) {
+  return tapedeck::waitFor([&] { return !picture.told().startsWith("Drawing"); }, tapedeck::patience);
+}
+
+/// What the status bar of a window around it would say.
+class StatusTips : public QObject {
+ public:
+  explicit StatusTips(QWidget* window) { window->installEventFilter(this); }
+  QString shown;
+
+ protected:
+  bool eventFilter(QObject* object, QEvent* event) override {
+    if (event->type() == QEvent::StatusTip) shown = static_cast<QStatusTipEvent*>(event)->tip();
+    return QObject::eventFilter(object, event);
+  }
+};
 
 /// A server on this machine that notices when anybody connects.
 class Listener {
@@ -120,6 +141,7 @@ class TestNotebookHostile : public QObject {
                        withOutputs({display({{"text/html", html}}), display({{"image/svg+xml", svg}}),
                                     display({{"text/markdown", markdown}})})});
     window.view.grab();
+    QVERIFY(isDrawn(*window.output<ImageOutput>(1, 1)));
     tapedeck::nothingMayHappenFor(300);
     window.view.grab();
     QVERIFY(!listener.connected());
@@ -145,6 +167,7 @@ class TestNotebookHostile : public QObject {
         json{markdownCell("m", markdown),
              withOutputs({display({{"text/html", "<img src='" + file + "'>text"}}),
                           display({{"image/svg+xml", svg}}), display({{"text/markdown", markdown}})})});
+    QVERIFY(isDrawn(*window.output<ImageOutput>(1, 1)));
     const QImage shown = window.view.grab().toImage();
     for (int y = 0; y < shown.height(); y += 3) {
       for (int x = 0; x < shown.width(); x += 3) QVERIFY(shown.pixelColor(x, y) != QColor(255, 0, 255));
@@ -212,6 +235,51 @@ class TestNotebookHostile : public QObject {
     QCOMPARE(catcher.urls.size(), 2);
   }
 
+  void linksTellWhereTheyLead_data() {
+    QTest::addColumn<bool>("html");
+    QTest::newRow("Markdown") << false;
+    QTest::newRow("HTML") << true;
+  }
+  void linksTellWhereTheyLead() {
+    QFETCH(bool, html);
+    LinkCatcher catcher;
+    const std::string markdown =
+        "[example.org](https://evil.test/a?b=c \"<img src='/x'>\") and [other](http://\u0435xample.org/d)";
+    const std::string same =
+        "<a href='https://evil.test/a?b=c' title=\"<img src='/x'>\">example.org</a> and "
+        "<a href='http://\u0435xample.org/d'>other</a>";
+    Window window(html ? json::array({withOutputs({display({{"text/html", same}})})})
+                       : json::array({markdownCell("m", markdown)}));
+    StaticText* text = html ? window.output<RichOutput>()->view() : window.cell()->rendered();
+    StatusTips tips(&window.view);
+    QTest::mouseMove(text->viewport(), anchorPoint(text, "example.org"));
+    QTRY_COMPARE(tips.shown, QString("https://evil.test/a?b=c"));
+    QHelpEvent help(QEvent::ToolTip, anchorPoint(text, "example.org"),
+                    text->viewport()->mapToGlobal(anchorPoint(text, "example.org")));
+    QApplication::sendEvent(text->viewport(), &help);
+    QVERIFY2(QToolTip::text().contains("https://evil.test/a?b=c"), qPrintable(QToolTip::text()));
+    QVERIFY2(!QToolTip::text().contains("<img"), qPrintable(QToolTip::text()));  // a title is text
+    QTest::mouseMove(text->viewport(), anchorPoint(text, "and"));
+    QTRY_COMPARE(tips.shown, QString());
+
+    // By keys: Tab chooses a link and tells, Enter opens it. A letter of another alphabet shows.
+    QVERIFY(text->focusPolicy() & Qt::TabFocus);
+    text->setFocus(Qt::TabFocusReason);
+    QTest::keyClick(text, Qt::Key_Tab);
+    QCOMPARE(tips.shown, QString("https://evil.test/a?b=c"));
+    QTest::keyClick(text, Qt::Key_Tab);
+    QCOMPARE(tips.shown, QString("http://xn--xample-2of.org/d"));
+    QCOMPARE(QToolTip::text(), tips.shown);
+    QCOMPARE(catcher.urls.size(), 0);
+    QTest::keyClick(text, Qt::Key_Backtab, Qt::ShiftModifier);
+    QTest::keyClick(text, Qt::Key_Return);
+    QCOMPARE(catcher.urls, QList<QUrl>{QUrl("https://evil.test/a?b=c")});
+    QTest::keyClick(text, Qt::Key_Tab);
+    QTest::keyClick(text, Qt::Key_Tab);
+    QVERIFY(!text->hasFocus() && text->chosenLink().isEmpty());
+    QCOMPARE(tips.shown, QString());
+  }
+
   void damagedOutputsAreShownOrNoted() {
     // What a damaged file or another kernel may hold: no crash, and a row for each.
     const json odd = {
@@ -248,6 +316,8 @@ class TestNotebookHostile : public QObject {
       ImageOutput drawn(NotebookTheme::of(QPalette(), 0), nullptr);
       drawn.setSvg(svg);
       drawn.resize(300, drawn.heightFor(300));
+      QVERIFY(isDrawn(drawn));
+      QVERIFY2(!drawn.error().contains("has ended"), svg.constData());
       drawn.grab();
       ImageOutput bitmap(NotebookTheme::of(QPalette(), 0), nullptr);
       bitmap.setBitmap(png.toBase64());

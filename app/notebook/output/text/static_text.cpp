@@ -4,22 +4,52 @@
 #include <QAccessibleWidget>
 #include <QClipboard>
 #include <QContextMenuEvent>
+#include <QCoreApplication>
 #include <QDesktopServices>
 #include <QGuiApplication>
 #include <QHelpEvent>
 #include <QMenu>
 #include <QPainter>
 #include <QScrollBar>
+#include <QStatusTipEvent>
 #include <QTextBlock>
 #include <QTextDocumentFragment>
 #include <QTextLayout>
 #include <QToolTip>
 #include <QUrl>
+#include <optional>
 
 #include "app/notebook/output/wheel.h"
 
 namespace tapedeck::app {
 namespace {
+
+/// As it is sent, a foreign alphabet in the host's name included: what looks like another address is not.
+QString addressText(const QString& address) {
+  constexpr qsizetype longest = 400;
+  const QUrl url(address);
+  if (url.scheme() != "http" && url.scheme() != "https") return {};
+  const QString text = QString::fromLatin1(url.toEncoded());
+  return text.size() <= longest ? text : text.left(longest) + "…";
+}
+
+/// The next link behind `from`, or the one before it; none: there is none.
+std::optional<QTextCursor> linkFrom(QTextDocument* document, const QTextCursor& from, bool forward) {
+  std::optional<QTextCursor> found;
+  for (QTextBlock block = document->begin(); block.isValid(); block = block.next()) {
+    for (auto it = block.begin(); !it.atEnd(); ++it) {
+      const QTextFragment part = it.fragment();
+      const QString address = part.charFormat().anchorHref();
+      if (address.isEmpty()) continue;
+      QTextCursor link(document);
+      link.setPosition(part.position());
+      link.setPosition(part.position() + part.length(), QTextCursor::KeepAnchor);
+      if (forward && link.selectionStart() >= from.selectionEnd()) return link;
+      if (!forward && link.selectionEnd() <= from.selectionStart()) found = link;
+    }
+  }
+  return found;
+}
 
 /// Screen readers get the text as the widget's value.
 class AccessibleText : public QAccessibleWidget {
@@ -80,7 +110,12 @@ void StaticText::setDocument(std::unique_ptr<QTextDocument, DeleteLater> documen
   document_ = std::move(document);
   pressedLink_.clear();
   selecting_ = false;
+  chosenLink_.clear();
   watch();
+  // Links are reached by Tab; nothing else in a text is.
+  const bool links = linkFrom(document_.get(), cursor_, true).has_value();
+  setFocusPolicy(links ? Qt::StrongFocus : Qt::ClickFocus);
+  tellLink({});
   updateScrollBar();
   viewport()->update();
 }
@@ -192,6 +227,9 @@ void StaticText::keyPressEvent(QKeyEvent* event) {
     copy();
   } else if (event->matches(QKeySequence::SelectAll)) {
     selectAll();
+  } else if (!chosenLink_.isEmpty() && (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) &&
+             event->modifiers() == Qt::NoModifier) {
+    openLink(chosenLink_);
   } else {
     event->ignore();
   }
@@ -200,6 +238,7 @@ void StaticText::keyPressEvent(QKeyEvent* event) {
 void StaticText::mousePressEvent(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton) return event->ignore();
   selecting_ = true;
+  chosenLink_.clear();
   pressedLink_ = anchorAt(event->pos());
   const bool extends = event->modifiers().testFlag(Qt::ShiftModifier);
   cursor_.setPosition(positionAt(event->pos()), extends ? QTextCursor::KeepAnchor : QTextCursor::MoveAnchor);
@@ -212,7 +251,9 @@ void StaticText::mouseMoveEvent(QMouseEvent* event) {
     viewport()->update();
     return;
   }
-  viewport()->setCursor(anchorAt(event->pos()).isEmpty() ? Qt::IBeamCursor : Qt::PointingHandCursor);
+  const QString link = anchorAt(event->pos());
+  viewport()->setCursor(link.isEmpty() ? Qt::IBeamCursor : Qt::PointingHandCursor);
+  tellLink(link.isEmpty() ? chosenLink_ : link);
 }
 
 void StaticText::mouseReleaseEvent(QMouseEvent* event) {
@@ -220,6 +261,43 @@ void StaticText::mouseReleaseEvent(QMouseEvent* event) {
   selecting_ = false;
   const QString link = std::exchange(pressedLink_, QString());
   if (!link.isEmpty() && !cursor_.hasSelection() && anchorAt(event->pos()) == link) openLink(link);
+}
+
+// ---- where links lead ----
+
+void StaticText::tellLink(const QString& address) {
+  if (address == toldLink_) return;
+  toldLink_ = address;
+  QStatusTipEvent tip(addressText(address));
+  QCoreApplication::sendEvent(this, &tip);
+}
+
+bool StaticText::focusNextPrevChild(bool next) {
+  const auto link = hasFocus() ? linkFrom(document_.get(), cursor_, next) : std::nullopt;
+  if (!link) return QAbstractScrollArea::focusNextPrevChild(next);
+  chooseLink(*link);
+  return true;
+}
+
+void StaticText::chooseLink(const QTextCursor& link) {
+  setTextCursor(link);
+  chosenLink_ = QTextCursor(link).charFormat().anchorHref();
+  QTextCursor begin(document_.get());
+  begin.setPosition(link.selectionStart());
+  tellLink(chosenLink_);
+  const QPoint below = viewport()->mapToGlobal(cursorRect(begin).bottomLeft());
+  QToolTip::showText(below, addressText(chosenLink_).toHtmlEscaped(), viewport());
+  setAccessibleDescription(addressText(chosenLink_));
+}
+
+void StaticText::focusOutEvent(QFocusEvent* event) {
+  QAbstractScrollArea::focusOutEvent(event);
+  if (chosenLink_.isEmpty()) return;
+  chosenLink_.clear();
+  cursor_.clearSelection();
+  tellLink({});
+  setAccessibleDescription({});
+  viewport()->update();
 }
 
 void StaticText::openLink(const QString& address) {
@@ -255,6 +333,7 @@ void StaticText::contextMenuEvent(QContextMenuEvent* event) {
 }
 
 bool StaticText::viewportEvent(QEvent* event) {
+  if (event->type() == QEvent::Leave) tellLink(chosenLink_);
   if (event->type() != QEvent::ToolTip) return QAbstractScrollArea::viewportEvent(event);
   const auto* help = static_cast<QHelpEvent*>(event);
   const int position = document_->documentLayout()->hitTest(inDocument(help->pos()), Qt::ExactHit);
@@ -264,7 +343,12 @@ bool StaticText::viewportEvent(QEvent* event) {
     at.setPosition(position + 1 < document_->characterCount() ? position + 1 : position);
     tip = at.charFormat().toolTip();
   }
-  QToolTip::showText(help->globalPos(), tip, viewport());
+  const QString address = addressText(anchorAt(help->pos()));
+  if (!address.isEmpty()) tip = tip.isEmpty() ? address : tip + "\n" + address;
+  // What others wrote is text, whatever is in it.
+  QToolTip::showText(help->globalPos(),
+                     tip.isEmpty() ? QString() : "<qt>" + tip.toHtmlEscaped().replace('\n', "<br>") + "</qt>",
+                     viewport());
   return true;
 }
 

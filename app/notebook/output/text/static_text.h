@@ -9,7 +9,9 @@
 
 namespace tapedeck::app {
 
-/// Paints a document that may have been laid out elsewhere; QTextEdit would lay it out anew.
+/// Paints a document that may have been laid out elsewhere; QTextEdit would lay it out anew. Where a link
+/// leads is told before it is opened, in the window's status bar and as a tooltip: under the mouse, and for
+/// the link that Tab chose, which Enter opens.
 class StaticText : public QAbstractScrollArea {
   Q_OBJECT
  public:
@@ -34,6 +36,8 @@ class StaticText : public QAbstractScrollArea {
   /// Where the text cursor stands in the viewport.
   QRect cursorRect(const QTextCursor& cursor) const;
   QString anchorAt(QPoint point) const;
+  /// Of the link that Tab chose; empty: none.
+  QString chosenLink() const { return chosenLink_; }
 
  signals:
   void doubleClicked();
@@ -45,6 +49,8 @@ class StaticText : public QAbstractScrollArea {
   void resizeEvent(QResizeEvent* event) override;
   void scrollContentsBy(int dx, int dy) override;
   bool viewportEvent(QEvent* event) override;
+  bool focusNextPrevChild(bool next) override;
+  void focusOutEvent(QFocusEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
@@ -59,10 +65,15 @@ class StaticText : public QAbstractScrollArea {
   QPointF inDocument(QPoint point) const;
   int positionAt(QPoint point) const;
   void openLink(const QString& address);
+  /// Tells where the link leads, as far as somebody asked; empty: there is none any more.
+  void tellLink(const QString& address);
+  void chooseLink(const QTextCursor& link);
 
   std::unique_ptr<QTextDocument, DeleteLater> document_;
   QTextCursor cursor_;
   QString pressedLink_;
+  QString toldLink_;
+  QString chosenLink_;  ///< its text is what is selected
   bool selecting_ = false;
   bool sideways_ = false;
 };

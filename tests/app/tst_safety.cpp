@@ -1,0 +1,105 @@
+// What others wrote into a notebook, or a session sends, in a real window: it can be saved and opened again,
+// and links say where they lead.
+#include <QStandardPaths>
+#include <QStatusBar>
+#include <QTextBlock>
+
+#include "app/control/recovery.h"
+#include "app/control/trace_document.h"
+#include "app/notebook/document/nbformat.h"
+#include "app/notebook/output/text/static_text.h"
+#include "tests/app/sample_window.h"
+#include "tests/files.h"
+#include "tests/test_program.h"
+
+using namespace tapedeck;
+using namespace tapedeck::app;
+
+namespace {
+
+/// Displays lists inside of each other, 600 deep.
+const char* const deep =
+    "value = 1\n"
+    "for _ in range(600): value = [value]\n"
+    "display({'application/json': value, 'text/plain': 'nested'}, raw=True)\n"
+    "print('and on')";
+
+}  // namespace
+
+class TestSafety : public QObject, SampleWindow {
+  Q_OBJECT
+
+  QTemporaryDir folder_;
+
+ private slots:
+  void initTestCase() {
+    useOwnSettings();
+    inspector::applyAppearance(inspector::Appearance::light);
+  }
+  void cleanup() {
+    window_.reset();
+    QSettings().clear();
+  }
+
+  void aNotebookWithAnOutputThatIsNestedTooDeepCanBeOpenedAgain() {
+    openCells(folder_, {deep});
+    click(0);
+    runByKey(0);
+    QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);
+    const QString note =
+        "[This output is left out: its lists and objects are nested 602 deep. Up to 496 levels can be shown "
+        "and kept in a notebook.]";
+    QTRY_VERIFY2(outputText(*window_, 0).contains(note), qPrintable(outputText(*window_, 0)));
+    QVERIFY(outputText(*window_, 0).contains("and on"));
+    // The recovery file of the unsaved work, what a trace has of it, and the saved file.
+    QByteArray recovery;
+    QTRY_VERIFY_WITH_TIMEOUT(!(recovery = recoveryOf()).isEmpty(), patience);
+    QVERIFY(QString::fromStdString(
+                readNotebook(withoutHeader(recovery), "recovery").cells[0]->cell.outputs.dump())
+                .contains("nested 602 deep"));
+    const std::string trace = withCellIds(document().serialize(), {document().cell(0).id});
+    QCOMPARE(readNotebook(QByteArray::fromStdString(trace), "trace").cells.size(), std::size_t{1});
+    press(Qt::Key_S, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(!document().modified(), patience);
+    const QString path = document().path();
+    window_.reset();
+    window_ = newWindow();
+    window_->openNotebook(path);
+    QTRY_VERIFY2_WITH_TIMEOUT(outputText(*window_, 0).contains(note), qPrintable(window_->messages()->text()),
+                              patience);
+  }
+
+  void theStatusBarSaysWhereALinkLeads() {
+    QFile file(folder_.filePath("links.ipynb"));
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write(
+        "{\"cells\": [{\"cell_type\": \"markdown\", \"id\": \"m\", \"metadata\": {}, \"source\": "
+        "\"[bank.test](https://evil.test/x)\"\n  }],\n \"metadata\": {}, \"nbformat\": 4, "
+        "\"nbformat_minor\": 5}");
+    file.close();
+    window_ = newWindow();
+    window_->openNotebook(file.fileName());
+    CellWidget* cell = nullptr;
+    QTRY_VERIFY_WITH_TIMEOUT((cell = window_->notebook()->findChild<CellWidget*>()) && cell->rendered(),
+                             patience);
+    StaticText* text = cell->rendered();
+    QTextCursor link = text->document()->find("bank.test");
+    link.setPosition(link.selectionStart() + 2);
+    QTest::mouseMove(text->viewport(), text->cursorRect(link).center());
+    QTRY_COMPARE(window_->statusBar()->currentMessage(), QString("https://evil.test/x"));
+    QTest::mouseMove(text->viewport(), QPoint(text->width() - 3, 3));
+    QTRY_COMPARE(window_->statusBar()->currentMessage(), QString());
+  }
+
+ private:
+  static QByteArray recoveryOf() {
+    const QString root = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + "/recovery";
+    for (const QString& name : QDir(root).entryList(QDir::Dirs | QDir::NoDotAndDotDot))
+      for (const QString& file : QDir(root + "/" + name).entryList({"*.recovery"}, QDir::Files))
+        return test::contents(root + "/" + name + "/" + file);
+    return {};
+  }
+};
+
+TAPEDECK_TEST(TestSafety)
+#include "tst_safety.moc"
