@@ -19,6 +19,7 @@
 #include "engine/debug/answers.h"
 #include "engine/debug/signature.h"
 #include "engine/protocol/codec.h"
+#include "engine/protocol/limits.h"
 #include "engine/record/background_thread.h"
 
 namespace tapedeck::debug {
@@ -181,6 +182,7 @@ void DebugServer::Private::bind(const std::string& endpoint) {
   path_ = checked_socket_path(endpoint);
   router_.set(zmq::sockopt::linger, 0);
   router_.set(zmq::sockopt::sndhwm, most_waiting);
+  router_.set(zmq::sockopt::maxmsgsize, protocol::max_message_bytes);
   router_.set(zmq::sockopt::router_mandatory, true);  // says which clients are gone
   monitor_.set(zmq::sockopt::linger, 0);
   constexpr auto address = "inproc://clients-that-go";
@@ -354,7 +356,14 @@ bool DebugServer::Private::send(const std::string& client, const protocol::Bytes
 
 void DebugServer::Private::reply(const std::string& client, std::uint64_t request,
                                  const protocol::Reply& message) {
-  if (!send(client, protocol::encode(request, message))) forget(client);
+  protocol::Bytes bytes = protocol::encode(request, message);
+  if (static_cast<std::int64_t>(bytes.size()) > protocol::max_message_bytes)
+    bytes = protocol::encode(
+        request, protocol::Reply(protocol::Failure{
+                     "The answer (" + protocol::type_name(message) + ") has " + std::to_string(bytes.size()) +
+                         " bytes; messages have at most " + std::to_string(protocol::max_message_bytes) + ".",
+                     "too_large"}));
+  if (!send(client, bytes)) forget(client);
 }
 
 void DebugServer::Private::forget(const std::string& client) {

@@ -200,6 +200,19 @@ class Completion(unittest.TestCase):
             self.assertIn("JSONDecoder", self.matches(specs, cache))
 
 
+class MessageSizes(unittest.TestCase):
+    CODE = ("import zmq\nfrom ipykernel.kernelapp import IPKernelApp\napp = IPKernelApp.instance()\n"
+            "print(*{one.getsockopt(zmq.MAXMSGSIZE) for one in (app.shell_socket, app.control_socket, app.stdin_socket, app.context)})")
+
+    def test_no_socket_takes_messages_of_any_length(self):
+        specs = KernelSpecManager(kernel_dirs=[os.path.join(os.environ["TAPEDECK_BUILD_DIR"], "kernelspec")])
+        said = []
+        with running_session(specs) as client:
+            client.execute_interactive(self.CODE, timeout=TIMEOUT, output_hook=lambda message: said.append(
+                message["content"].get("text", "")))
+        self.assertEqual("".join(said).strip(), str(1 << 30))
+
+
 class Package(unittest.TestCase):
     def test_the_build_holds_its_bytecode(self):
         package = os.path.dirname(session_endpoint.__file__).removesuffix("/_session")

@@ -1,4 +1,5 @@
 // Jupyter's messages as bytes, what is gathered for the UI, and a Jupyter kernel that misbehaves.
+#include <QMessageAuthenticationCode>
 #include <QRandomGenerator>
 #include <QTemporaryDir>
 #include <zmq.hpp>
@@ -21,6 +22,7 @@ class FakeKernel {
     QFile file(connectionFile);
     if (!file.open(QIODevice::ReadOnly)) return;
     const json info = json::parse(file.readAll().toStdString());
+    key_ = QByteArray::fromStdString(info["key"]);
     connection_.ip = QString::fromStdString(info["ip"]);
     packer_ = JupyterPacker(QByteArray::fromStdString(info["key"]));
     shell_ = zmq::socket_t(context_, zmq::socket_type::router);
@@ -57,13 +59,27 @@ class FakeKernel {
   void publish(const std::string& type, json content, const json& parent) {
     publishRaw(packer_.pack(packer_.make(type, std::move(content), parent)));
   }
+  /// `content`: as JSON text.
+  Frames signedFrames(const std::string& type, const std::string& content, const json& parent) {
+    Frames frames = packer_.pack(packer_.make(type, json::object(), parent));
+    frames[5] = content;
+    QMessageAuthenticationCode code(QCryptographicHash::Sha256, key_);
+    for (std::size_t i = 2; i < 6; ++i) code.addData(frames[i].data(), qsizetype(frames[i].size()));
+    frames[1] = code.result().toHex().toStdString();
+    return frames;
+  }
   void publishRaw(Frames frames) {
     frames.insert(frames.begin(), "topic");
     sendFrames(published_, frames);
   }
+  void replyRaw(Frames frames) {
+    frames.insert(frames.begin(), peer_);
+    sendFrames(shell_, frames);
+  }
   JupyterPacker& packer() { return packer_; }
 
  private:
+  QByteArray key_;
   Connection connection_;
   JupyterPacker packer_;
   zmq::context_t context_;
@@ -72,9 +88,8 @@ class FakeKernel {
 };
 
 /// Starts a process that does nothing, and plays its kernel.
-std::unique_ptr<FakeKernel> startFake(Probe& probe, const QTemporaryDir& folder) {
+std::unique_ptr<FakeKernel> startFake(Probe& probe, const QTemporaryDir& folder, KernelLaunch launch = {}) {
   const QString copy = folder.filePath("connection.json");
-  KernelLaunch launch;
   launch.arguments =
       QStringList{"/bin/sh", "-c", "cp \"$0\" \"$1.part\" && mv \"$1.part\" \"$1\" && exec sleep 1000",
                   "{connection_file}", copy};
@@ -118,6 +133,10 @@ class TestJupyterWire : public QObject {
   void theUiGetsNoMoreThanItTakes();
   void aKernelThatSendsGarbageDoesNotDisturb();
   void contentOfWrongTypesDoesNotDisturb();
+  void messagesNestedWithoutBoundDoNotDisturb();
+  void messagesThatAreTooLongAreRefusedAndTold_data();
+  void messagesThatAreTooLongAreRefusedAndTold();
+  void aCellThatIsTooLongIsNotSent();
   void aLostIdleMessageDoesNotHangTheCell();
   void repliesToNobodyAreIgnored();
   void aCellOfAnotherProgramKeepsTheSessionBusy();
@@ -381,6 +400,90 @@ void TestJupyterWire::contentOfWrongTypesDoesNotDisturb() {
                 parent);
   kernel->publish("status", {{"execution_state", "idle"}}, parent);
   QTRY_COMPARE_WITH_TIMEOUT(probe.finished.value("a"), QString("error"), generous);
+}
+
+void TestJupyterWire::messagesNestedWithoutBoundDoNotDisturb() {
+  QTemporaryDir folder;
+  Probe probe;
+  auto kernel = startFake(probe, folder);
+  probe.session.execute("a", "anything");
+  const json parent = kernel->next("execute_request").header;
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  for (const char* type : {"display_data", "execute_result", "update_display_data", "stream", "error",
+                           "status", "clear_output", "unheard_of"})
+    kernel->publishRaw(kernel->signedFrames(type,
+                                            R"({"transient": {"display_id": "d"}, "metadata": )" + deep +
+                                                R"(, "data": {"text/html": )" + deep + "}}",
+                                            parent));
+
+  QTest::ignoreMessage(QtWarningMsg, QRegularExpression("a message was ignored: the content is no JSON"));
+  kernel->publishRaw(kernel->signedFrames("display_data", std::string(200'000, '['), parent));
+  kernel->replyRaw(kernel->signedFrames(
+      "execute_reply",
+      R"({"status": "ok", "execution_count": 3, "payload": [{"source": "page", "data": {"text/plain": )" +
+          deep + "}}]}",
+      parent));
+  kernel->publish("status", {{"execution_state", "idle"}}, parent);
+  QTRY_COMPARE_WITH_TIMEOUT(probe.finished.value("a"), QString("ok"), generous);
+  const auto& outputs = probe.outputs["a"];
+  int notes = 0;
+  for (const json& output : outputs)
+    if (output.contains("data"))
+      notes += output["data"].dump().find("nested 200002 deep") != std::string::npos ||
+               output["data"].dump().find("nested 200004 deep") != std::string::npos;
+  QCOMPARE(notes, 3);  // display, result and page
+  QCOMPARE(probe.updates.size(), 1);
+  QVERIFY(probe.updates[0].second.contains("nested 200002 deep"));
+}
+
+void TestJupyterWire::messagesThatAreTooLongAreRefusedAndTold_data() {
+  QTest::addColumn<bool>("reply");
+  QTest::newRow("an output") << false;
+  QTest::newRow("the reply") << true;
+}
+
+void TestJupyterWire::messagesThatAreTooLongAreRefusedAndTold() {
+  QFETCH(bool, reply);
+  QTemporaryDir folder;
+  KernelLaunch launch;
+  launch.largestMessage = 1 << 20;
+  Probe probe(launch);
+  auto kernel = startFake(probe, folder, launch);
+  probe.session.execute("a", "anything");
+  const json parent = kernel->next("execute_request").header;
+  const std::string longText(3 << 20, 'x');
+  kernel->publish("stream", {{"name", "stdout"}, {"text", "before"}}, parent);
+  QTRY_COMPARE_WITH_TIMEOUT(probe.printed("a", "stdout"), QString("before"), generous);
+  if (reply)
+    kernel->reply("execute_reply", {{"status", "ok"}, {"execution_count", 3}, {"junk", longText}}, parent);
+  else
+    kernel->publish("stream", {{"name", "stdout"}, {"text", longText}}, parent);
+  QTRY_VERIFY2_WITH_TIMEOUT(probe.printed("a", "stderr").contains("more than 1 MiB is refused"),
+                            qPrintable(probe.printed("a", "stderr")), generous);
+  if (!reply) {
+    // It goes on: what comes afterwards is shown.
+    QTRY_VERIFY_WITH_TIMEOUT((kernel->publish("stream", {{"name", "stdout"}, {"text", "after"}}, parent),
+                              probe.printed("a", "stdout").contains("after")),
+                             generous);
+    kernel->reply("execute_reply", {{"status", "ok"}, {"execution_count", 3}}, parent);
+  }
+  QVERIFY(!probe.finished.contains("a"));  // as long as the session has not said so
+  kernel->publish("status", {{"execution_state", "idle"}}, parent);
+  QTRY_COMPARE_WITH_TIMEOUT(probe.finished.value("a"), QString(reply ? "error" : "ok"), generous);
+  QVERIFY(!probe.printed("a", "stdout").contains("xxx"));
+}
+
+void TestJupyterWire::aCellThatIsTooLongIsNotSent() {
+  QTemporaryDir folder;
+  KernelLaunch launch;
+  launch.largestMessage = 1 << 20;
+  Probe probe(launch);
+  auto kernel = startFake(probe, folder, launch);
+  probe.session.execute("a", QString(2 << 20, 'x'));
+  (void)kernel->next("kernel_info_request");
+  QTRY_COMPARE_WITH_TIMEOUT(probe.finished.value("a"), QString("error"), generous);
+  QCOMPARE(probe.printed("a", "stderr"),
+           QString("This cell was not run: its text is longer than the 1 MiB of a message.\n"));
 }
 
 void TestJupyterWire::aLostIdleMessageDoesNotHangTheCell() {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "app/kernel/signature.h"
+#include "engine/protocol/limits.h"
 
 namespace tapedeck::app {
 namespace {
@@ -26,6 +27,7 @@ void DebugWorker::open(std::string endpoint, std::string key, std::uint64_t numb
   socket_->set(zmq::sockopt::linger, 0);
   socket_->set(zmq::sockopt::immediate, true);  // a request must not wait for the next server
   socket_->set(zmq::sockopt::rcvhwm, 0);
+  socket_->set(zmq::sockopt::maxmsgsize, protocol::max_message_bytes);
   socket_->set(zmq::sockopt::reconnect_ivl, 50);
   socket_->set(zmq::sockopt::reconnect_ivl_max, 1000);
   constexpr auto address = "inproc://debug-monitor";
@@ -56,6 +58,14 @@ std::string DebugWorker::sign(const std::string& bytes) const {
 
 void DebugWorker::transmit(std::uint64_t request, const protocol::Request& message) {
   const protocol::Bytes bytes = protocol::encode(request, message);
+  if (static_cast<std::int64_t>(bytes.size()) > protocol::max_message_bytes)
+    return deliver_(
+        number_,
+        protocol::IncomingReply{
+            request, protocol::Failure{"The request (" + protocol::type_name(message) + ") has " +
+                                           std::to_string(bytes.size()) + " bytes; messages have at most " +
+                                           std::to_string(protocol::max_message_bytes) + ".",
+                                       "too_large"}});
   const std::string body(bytes.begin(), bytes.end());
   sendFrames(*socket_, {sign(body), body});
 }

@@ -120,6 +120,7 @@ void JupyterWorker::handleStatus(const JupyterMessage& message) {
   const std::string state = stringAt(message.content, "execution_state");
   if (running_ && message.parentId() == running_->message) {
     if (state == "idle") running_->idle = true;
+    if (running_->endsWithoutReply()) running_->giveUp = now_ + replyPatience;
     return finishIfDone();
   }
   // A cell of another program on the same session process.

@@ -1,6 +1,7 @@
 #include "app/kernel/jupyter/jupyter_worker.h"
 
 #include <QFile>
+#include <QLocale>
 #include <QUuid>
 #include <QtGlobal>
 #include <utility>
@@ -20,8 +21,8 @@ constexpr auto drainLimit = milliseconds(500);
 
 }  // namespace
 
-void JupyterWorker::open(const Connection& connection, std::uint64_t number, Clock::duration silenceLimit) {
-  silenceLimit_ = silenceLimit;
+void JupyterWorker::open(const Connection& connection, std::uint64_t number, const Limits& limits) {
+  limits_ = limits;
   if (open_) finishClosing();
   connection_ = connection;
   number_ = number;
@@ -47,15 +48,49 @@ void JupyterWorker::connect() {
     socket.set(zmq::sockopt::linger, 0);
     socket.set(zmq::sockopt::reconnect_ivl, 20);
     socket.set(zmq::sockopt::reconnect_ivl_max, 100);
+    socket.set(zmq::sockopt::maxmsgsize, limits_.message);
     if (subscriber) {
       socket.set(zmq::sockopt::rcvhwm, 0);  // a dropped "idle" would hang a cell
       socket.set(zmq::sockopt::subscribe, "");
     } else if (channel == Channel::shell || channel == Channel::standardInput) {
       socket.set(zmq::sockopt::routing_id, identity);
     }
+    watch(socket);
     socket.connect(connection_.endpoint(channel).toStdString());
     sockets_.push_back(std::move(socket));
   }
+}
+
+void JupyterWorker::watch(zmq::socket_t& socket) {
+  const std::string address = "inproc://monitor-" + std::to_string(monitors_.size());
+  if (zmq_socket_monitor(socket.handle(), address.c_str(), ZMQ_EVENT_HANDSHAKE_SUCCEEDED) != 0)
+    throw zmq::error_t();
+  zmq::socket_t monitor(*context_, zmq::socket_type::pair);
+  monitor.set(zmq::sockopt::linger, 0);
+  monitor.connect(address);
+  monitors_.push_back(std::move(monitor));
+}
+
+// A connection that is made anew while the process lives was ended by ZeroMQ, for a message that was too
+// long.
+void JupyterWorker::readMonitor(std::size_t index) {
+  while (index < monitors_.size() && receiveFrames(monitors_[index]))
+    if (++connections_[index] > 1 && !closing_) reconnected(static_cast<Channel>(index));
+}
+
+void JupyterWorker::reconnected(Channel channel) {
+  if (!running_ || channel == Channel::heartbeat) return;
+  const std::string limit = QLocale(QLocale::English).formattedDataSize(limits_.message, 0).toStdString();
+  outbox_.pushOutput(running_->cell,
+                     {{"output_type", "stream"},
+                      {"name", "stderr"},
+                      {"text",
+                       "\n[… the connection to the session was interrupted, and made again: what it "
+                       "sent meanwhile is lost. A message of more than " +
+                           limit + " is refused that way. …]\n"}});
+  if (channel != Channel::shell) return;
+  running_->replyMayBeLost = true;
+  running_->giveUp = now_ + replyPatience;
 }
 
 void JupyterWorker::close(bool keepQueue) {
@@ -69,8 +104,7 @@ void JupyterWorker::close(bool keepQueue) {
 void JupyterWorker::finishClosing() {
   open_ = ready_ = false;
   closing_.reset();
-  sockets_.clear();
-  context_.reset();
+  closeSockets();
   inputParent_.reset();
   completion_ = inspection_ = {};
   heldCompletion_.reset();
@@ -81,8 +115,15 @@ void JupyterWorker::finishClosing() {
 }
 
 void JupyterWorker::stop() {
+  closeSockets();
+}
+
+void JupyterWorker::closeSockets() {
+  for (zmq::socket_t& socket : sockets_) zmq_socket_monitor(socket.handle(), nullptr, 0);
+  monitors_.clear();
   sockets_.clear();
   context_.reset();
+  connections_ = {};
 }
 
 void JupyterWorker::broken(const std::string& what) {
@@ -90,10 +131,14 @@ void JupyterWorker::broken(const std::string& what) {
   outbox_.push(Broken{what});
 }
 
-void JupyterWorker::send(Channel channel, const JupyterMessage& message) {
-  if (!open_) return;
-  if (!sendFrames(sockets_[static_cast<std::size_t>(channel)], packer_.pack(message)))
+bool JupyterWorker::send(Channel channel, const JupyterMessage& message) {
+  if (!open_) return true;
+  const Frames frames = packer_.pack(message);
+  for (const std::string& frame : frames)
+    if (static_cast<std::int64_t>(frame.size()) > limits_.message) return false;
+  if (!sendFrames(sockets_[static_cast<std::size_t>(channel)], frames))
     qWarning("Jupyter client: a %s could not be sent: too many wait already", message.type().c_str());
+  return true;
 }
 
 // ---- cells ---------------------------------------------------------------------------------------
@@ -119,7 +164,14 @@ void JupyterWorker::startNext() {
                                               json::object(), {{"cellId", next.cell}});
   running_ = Running{message.id(), next.cell, {}, 0, false, {}};
   remember(message.id(), next.cell);
-  send(Channel::shell, message);
+  if (send(Channel::shell, message)) return;
+  outbox_.pushOutput(
+      next.cell, {{"output_type", "stream"},
+                  {"name", "stderr"},
+                  {"text", "This cell was not run: its text is longer than the " +
+                               QLocale(QLocale::English).formattedDataSize(limits_.message, 0).toStdString() +
+                               " of a message.\n"}});
+  finish("error");
 }
 
 void JupyterWorker::remember(const std::string& message, const std::string& cell) {
@@ -217,7 +269,7 @@ void JupyterWorker::becomeReady() {
 }
 
 void JupyterWorker::heartbeat(Clock::time_point now) {
-  const bool late = beatUnderway_ && now - beatSent_ > silenceLimit_;
+  const bool late = beatUnderway_ && now - beatSent_ > limits_.silence;
   if (late && answering_) {
     answering_ = false;
     outbox_.push(Answering{false});
@@ -239,6 +291,10 @@ Clock::time_point JupyterWorker::tick(Clock::time_point now) {
   } else if (open_) {
     heartbeat(now);
   }
+  if (running_ && running_->endsWithoutReply()) {
+    next = std::min(next, now + milliseconds(200));
+    if (now >= running_->giveUp) finish("error");
+  }
   if (running_ && !running_->status.empty()) {
     if (now >= running_->giveUp) {
       running_->idle = true;
@@ -252,11 +308,14 @@ Clock::time_point JupyterWorker::tick(Clock::time_point now) {
 // ---- what comes in -------------------------------------------------------------------------------
 
 std::vector<zmq::socket_ref> JupyterWorker::sockets() {
-  return {sockets_.begin(), sockets_.end()};
+  std::vector<zmq::socket_ref> all(sockets_.begin(), sockets_.end());
+  all.insert(all.end(), monitors_.begin(), monitors_.end());
+  return all;
 }
 
 void JupyterWorker::readable(std::size_t index) {
   now_ = Clock::now();
+  if (index >= sockets_.size()) return readMonitor(index - sockets_.size());
   if (closing_) closing_ = now_ + drainQuiet;
   const auto channel = static_cast<Channel>(index);
   // A message may end the connection, and with it the sockets: look for the socket anew each time.

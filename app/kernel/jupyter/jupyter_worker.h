@@ -1,6 +1,7 @@
 // The Jupyter client on its socket thread: queue of cells, requests and their replies.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <map>
 #include <optional>
@@ -19,8 +20,12 @@ class JupyterWorker : public SocketDriver {
  public:
   explicit JupyterWorker(EventOutbox::Deliver deliver) : outbox_(std::move(deliver)) {}
 
+  struct Limits {
+    Clock::duration silence{};
+    std::int64_t message = 0;  ///< bytes
+  };
   /// Connects; `number` comes back in Closed.
-  void open(const Connection& connection, std::uint64_t number, Clock::duration silenceLimit);
+  void open(const Connection& connection, std::uint64_t number, const Limits& limits);
   /// The process is gone: what it sent is still read, then Closed is told, and the cells that did not finish
   /// are aborted; with `keepQueue` those that had not begun wait for the next process.
   void close(bool keepQueue);
@@ -42,6 +47,9 @@ class JupyterWorker : public SocketDriver {
   void stop() override;
 
  private:
+  /// For the reply of a cell that has ended, where it may be lost.
+  static constexpr auto replyPatience = std::chrono::milliseconds(1000);
+
   struct Waiting {
     std::string cell, code;
   };
@@ -49,7 +57,10 @@ class JupyterWorker : public SocketDriver {
     std::string message, cell;
     std::string status;  ///< of the reply; empty: none yet
     int count = 0;
-    bool idle = false;  ///< iopub has told that all outputs are out
+    bool idle = false;            ///< iopub has told that all outputs are out
+    bool replyMayBeLost = false;  ///< the connection was made again meanwhile
+    /// It has ended in the process, and the reply that says how need not come.
+    bool endsWithoutReply() const { return replyMayBeLost && idle && status.empty(); }
     Clock::time_point giveUp{};
   };
   struct Question {  ///< complete or inspect
@@ -59,7 +70,12 @@ class JupyterWorker : public SocketDriver {
   };
 
   void connect();
-  void send(Channel channel, const JupyterMessage& message);
+  void watch(zmq::socket_t& socket);
+  void closeSockets();
+  void readMonitor(std::size_t index);
+  void reconnected(Channel channel);
+  /// False: it is longer than may be.
+  bool send(Channel channel, const JupyterMessage& message);
   void startNext();
   void finishIfDone();
   void finish(std::string status);
@@ -83,7 +99,9 @@ class JupyterWorker : public SocketDriver {
   Connection connection_;
   std::uint64_t number_ = 0;
   std::unique_ptr<zmq::context_t> context_;
-  std::vector<zmq::socket_t> sockets_;  ///< by Channel
+  std::vector<zmq::socket_t> sockets_;   ///< by Channel
+  std::vector<zmq::socket_t> monitors_;  ///< of each of them
+  std::array<int, 5> connections_{};     ///< how often each was made
 
   bool open_ = false;
   nlohmann::json info_;     ///< kernel_info_reply's content; null: not here yet
@@ -93,7 +111,7 @@ class JupyterWorker : public SocketDriver {
   std::optional<Clock::time_point> closing_;
   bool keepQueue_ = false;
   Clock::time_point closingLimit_{}, infoSent_{}, beatSent_{}, now_{};
-  Clock::duration silenceLimit_{};
+  Limits limits_;
   bool beatUnderway_ = false, answering_ = true;
 
   std::deque<Waiting> queue_;

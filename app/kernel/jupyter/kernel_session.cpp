@@ -149,9 +149,9 @@ void KernelSession::Private::startProcess(const QString& program, QStringList ar
   connect(process.get(), &SessionProcess::ended, q,
           [this](const ProcessEnd& end, const QString& sentence) { processEnded(end, sentence); });
   post([to = connection, number = ++connectionNumber,
-        silence = std::chrono::milliseconds(launch.silenceLimitMs)](JupyterWorker& jupyter) {
-    jupyter.open(to, number, silence);
-  });
+        limits =
+            JupyterWorker::Limits{std::chrono::milliseconds(launch.silenceLimitMs), launch.largestMessage}](
+           JupyterWorker& jupyter) { jupyter.open(to, number, limits); });
   startLimit.start(launch.startLimitMs);
   process->start(program, arguments, environment(), folder);
 }

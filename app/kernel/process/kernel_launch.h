@@ -5,6 +5,8 @@
 #include <QString>
 #include <QStringList>
 
+#include "engine/protocol/limits.h"
+
 namespace tapedeck::app {
 
 struct KernelLaunch {
@@ -17,7 +19,8 @@ struct KernelLaunch {
   QString transport = QStringLiteral("ipc");  ///< or "tcp", for Jupyter kernels that know nothing else
   bool interruptByMessage = false;            ///< a kernelspec's interrupt_mode "message"; else SIGINT
   int startLimitMs = 120000;                  ///< a process that has not answered by then is killed
-  int silenceLimitMs = 8000;                  ///< one that says nothing for so long is reported as silent
+  qint64 largestMessage = protocol::max_message_bytes;  ///< bytes; longer ones are neither read nor sent
+  int silenceLimitMs = 8000;  ///< one that says nothing for so long is reported as silent
 };
 
 }  // namespace tapedeck::app

@@ -20,6 +20,7 @@ from tapedeck.summary import curves
 
 
 CONNECTED_WITHIN = 10  # seconds
+LONGEST_MESSAGE = 1 << 30  # bytes: the window's limit too (engine/protocol/limits.h); it refuses to send longer ones, and says so
 
 
 def _says_nothing_of_debugpy(record):
@@ -72,6 +73,11 @@ class SessionApp(kernelapp.IPKernelApp):
         # What the start made lives as long as the process. Collections, the last one at the end above all, pass it over.
         gc.freeze()
         gc.enable()
+
+    def _bind_socket(self, socket, port):
+        socket.setsockopt(zmq.MAXMSGSIZE, LONGEST_MESSAGE)
+        socket.context.setsockopt(zmq.MAXMSGSIZE, LONGEST_MESSAGE)  # of those to come: the heartbeat's and what forks print
+        return super()._bind_socket(socket, port)
 
     def _know_program(self, path):
         """Cells of a program's file run as in the program; those of a notebook find Tapedeck under TensorFlow's name where TensorFlow
