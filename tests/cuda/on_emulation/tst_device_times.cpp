@@ -245,7 +245,7 @@ class DeviceTimesTest : public QObject {
     const Tensor y = work();
     debug::Profiles profiles(recording.recorder, {});
     const auto lanes = [&] {
-      return ask<protocol::ProfileTrack>(profiles, protocol::GetProfileTrack{.pixels = 10000}).lanes;
+      return ask<protocol::ProfileTrack>(profiles, protocol::GetProfileTrack{0, {}, 10000}).lanes;
     };
     QCOMPARE(lanes().size(), 1);
     static_cast<void>(y.on_host());
@@ -291,7 +291,7 @@ class DeviceTimesTest : public QObject {
     static_cast<void>(work().on_host());
     debug::Profiles profiles(recording.recorder, {});
     const auto trace = nlohmann::json::parse(
-        ask<protocol::ChromeTrace>(profiles, protocol::GetChromeTrace{.first = 1}).json);
+        ask<protocol::ChromeTrace>(profiles, protocol::GetChromeTrace{1, 0, {}}).json);
     const Record record = recording.of("exp");
     std::string name;
     double begun = 0;
