@@ -236,8 +236,7 @@ class TestWorkspaces : public QObject {
     QTRY_VERIFY(inFront());
     screenshot(window.get(), "workspace-keeps-" + comes);
     // Whoever chooses a workspace gets that.
-    choose(*window, 1);
-    choose(*window, comes == "plots" ? 3 : 2);
+    choose(*window, 4);
     QTRY_VERIFY(!compare->isVisible());
     QTest::keyClick(window.get(), Qt::Key_F5);
     QTRY_VERIFY_WITH_TIMEOUT(window->kernel()->state() == KernelState::idle, patience);
