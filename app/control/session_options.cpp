@@ -28,10 +28,10 @@ void SessionOptions::sendChosen() {
 
 void SessionOptions::send() {
   protocol::SetOptions options;
-  if (recording_) options.recording = {*recording_};
-  if (breakAtCellStart_) options.break_at_cell_start = {*breakAtCellStart_};
-  if (replayOnCpu_) options.replay_on_cpu = {*replayOnCpu_};
-  if (budget_) options.budget_bytes = {*budget_};
+  options.recording = recording_;
+  options.break_at_cell_start = breakAtCellStart_;
+  options.replay_on_cpu = replayOnCpu_;
+  options.budget_bytes = budget_;
   session_->request<protocol::Status>(
       options, this, [this](const protocol::Status&) { emit arrived(); },
       [this](const protocol::Failure& failure) {

@@ -13,7 +13,7 @@ using protocol::GateState;
 
 QString pausedText(const inspector::Session& session, const Document& document) {
   const auto& status = session.status();
-  const auto* record = session.cachedRecord(status.stopped_before);
+  const auto* record = session.cachedRecord(session.stoppedBefore());
   QString text = status.stopped_after ? "paused after " : "paused before ";
   if (!record)
     text += "an op";
@@ -25,7 +25,8 @@ QString pausedText(const inspector::Session& session, const Document& document) 
   if (place.isEmpty() && record) place = QFileInfo(QString::fromStdString(record->file)).fileName();
   if (!place.isEmpty()) text += ", " + place;
   if (status.line > 0) text += QString("%1 line %2").arg(place.isEmpty() ? "," : "").arg(status.line);
-  if (!status.stop_breakpoints.empty()) text += " · " + QString::fromStdString(status.stop_reason);
+  if (!status.stop_breakpoints.empty())
+    text += " · " + QString::fromStdString(status.stop_reason.value_or(""));
   return text;
 }
 

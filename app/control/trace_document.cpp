@@ -8,7 +8,7 @@ using nlohmann::ordered_json;
 
 void showTrace(const protocol::TraceFileInfo& info, const QString& name, Document& document) {
   NotebookData notebook =
-      info.notebook.empty() ? emptyNotebook() : readNotebook(QByteArray::fromStdString(info.notebook), name);
+      info.notebook ? readNotebook(QByteArray::fromStdString(*info.notebook), name) : emptyNotebook();
   const auto has = [&](const QString& id) {
     return std::any_of(notebook.cells.begin(), notebook.cells.end(),
                        [&](const CellPointer& cell) { return cell->cell.id == id; });

@@ -28,7 +28,7 @@ concept AsksHost = std::constructible_from<HostRequest, Message>;
 
 /// Which stop the request is about.
 template <class Message>
-std::uint64_t stop_of(const Message& message) {
+std::optional<std::uint64_t> stop_of(const Message& message) {
   if constexpr (requires { message.place; })
     return message.place.stop;
   else
@@ -76,11 +76,6 @@ template <class Message>
 protocol::Reply of_conversation(const Message&) {
   return protocol::Failure{std::string(Message::type) + " belongs to a conversation with the debug server.",
                            "bad_request"};
-}
-
-template <class T>
-bool one_at_most(const std::vector<T>& option) {
-  return option.size() <= 1;
 }
 
 }  // namespace
@@ -272,11 +267,11 @@ FoundValue Answers::find(std::uint64_t tensor, const CancelFlag& cancel, const J
 protocol::Reply Answers::ask_host(const HostRequest& request, const CancelFlag& cancel) {
   if (!host_)
     return protocol::Failure{"This session has no Python whose variables could be shown.", "bad_request"};
-  const std::uint64_t stop = std::visit([](const auto& message) { return stop_of(message); }, request);
+  const auto stop = std::visit([](const auto& message) { return stop_of(message); }, request);
   const GateStatus gate = recorder_.gate().status();
-  if (stop != gate.stopped_before && stop != 0)
+  if (stop && (*stop == 0 || *stop != gate.stopped_before))
     return protocol::Failure{"The program has gone on since.", "gone"};
-  if (stop == 0 && gate.stopped_before == 0 && !recorder_.running_cell().empty())
+  if (!stop && gate.stopped_before == 0 && !recorder_.running_cell().empty())
     return protocol::Failure{"A cell is running: variables are shown when it stops or ends.", "running"};
   const DeviceScope as_the_program(std::nullopt);
   return host_->answer(request, cancel);
@@ -291,15 +286,11 @@ protocol::Reply Answers::set_gate(const protocol::SetGate& request) {
 }
 
 protocol::Reply Answers::set_options(const protocol::SetOptions& request) {
-  if (!one_at_most(request.recording) || !one_at_most(request.break_at_cell_start) ||
-      !one_at_most(request.budget_bytes) || !one_at_most(request.keep_everything) ||
-      !one_at_most(request.replay_on_cpu))
-    return protocol::Failure{"set_options: each option has at most one value.", "bad_request"};
-  for (const bool on : request.recording) recorder_.set_recording(on);
-  for (const bool on : request.break_at_cell_start) recorder_.gate().set_break_at_cell_start(on);
-  for (const std::uint64_t bytes : request.budget_bytes) recorder_.set_budget(bytes);
-  for (const bool on : request.keep_everything) recorder_.values().set_keep_everything(on);
-  for (const bool on : request.replay_on_cpu) recorder_.set_replay_on_cpu(on);
+  if (request.recording) recorder_.set_recording(*request.recording);
+  if (request.break_at_cell_start) recorder_.gate().set_break_at_cell_start(*request.break_at_cell_start);
+  if (request.budget_bytes) recorder_.set_budget(*request.budget_bytes);
+  if (request.keep_everything) recorder_.values().set_keep_everything(*request.keep_everything);
+  if (request.replay_on_cpu) recorder_.set_replay_on_cpu(*request.replay_on_cpu);
   return describe_status(recorder_);
 }
 

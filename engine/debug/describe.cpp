@@ -158,20 +158,20 @@ protocol::Status describe_status(const Recorder& recorder) {
   status.device_times_pending = recorder.trace().device_times_pending();
   const GateStatus gate = recorder.gate().status();
   status.gate = gate.state;
-  status.stopped_before = gate.stopped_before;
+  status.stopped_before = protocol::if_there(gate.stopped_before);
   status.stopped_after = gate.stopped_after;
   status.stop_breakpoints = gate.breakpoints;
   status.hits = recorder.breakpoints().hits();
-  status.stepped_over = gate.stepped_over;
+  status.stepped_over = protocol::if_there(gate.stepped_over);
   status.stop = records_at_stop(recorder, gate);
-  status.stop_reason = gate.reason;
+  status.stop_reason = protocol::if_there(gate.reason);
   const SourceLocation location = location_of(gate.location);
   status.cell = location.cell;
   status.line = location.line;
   status.records = recorder.trace().newest();
   status.finished = recorder.trace().newest_finished();
   status.ended = recorder.trace().ended();
-  status.running_cell = recorder.running_cell();
+  status.running_cell = protocol::if_there(recorder.running_cell());
   status.cells_ended = recorder.cells_ended();
   status.recording = recorder.recording();
   status.break_at_cell_start = recorder.gate().break_at_cell_start();
@@ -212,10 +212,12 @@ protocol::Statistics describe_summary(std::uint64_t tensor, const Summary& summa
   statistics.nan = summary.nan;
   statistics.positive_infinity = summary.positive_infinity;
   statistics.negative_infinity = summary.negative_infinity;
-  statistics.minimum = summary.minimum;
-  statistics.maximum = summary.maximum;
-  statistics.mean = summary.mean;
-  statistics.deviation = summary.deviation;
+  if (summary.finite > 0) {
+    statistics.minimum = summary.minimum;
+    statistics.maximum = summary.maximum;
+    statistics.mean = summary.mean;
+    statistics.deviation = summary.deviation;
+  }
   statistics.histogram = summary.histogram;
   statistics.source = source;
   return statistics;

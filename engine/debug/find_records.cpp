@@ -248,9 +248,7 @@ class Search {
  private:
   bool full() const { return answer_.runs.size() >= 2 * most_runs || answer_.open.size() >= most_open; }
 
-  bool direction(bool backward) const {
-    return request_.backward.empty() || request_.backward.front() == backward;
-  }
+  bool direction(bool backward) const { return request_.backward.value_or(backward) == backward; }
 
   bool matches(const RecordGlance& record) {
     if (!direction(record.head.backward)) return false;

@@ -106,19 +106,19 @@ RecordView op_at(const Recorder& recorder, std::uint64_t number) {
   return record;
 }
 
-void set_attribute(const RecordView& record, const protocol::PastChange& asked, Change& change) {
+void set_attribute(const RecordView& record, const std::string& name, const std::string& text,
+                   Change& change) {
   const std::vector<AttributeSpec>& specs = record.head.op->attributes;
-  const auto found = std::ranges::find(specs, asked.attribute, &AttributeSpec::name);
+  const auto found = std::ranges::find(specs, name, &AttributeSpec::name);
   const auto at = static_cast<std::size_t>(found - specs.begin());
-  if (at >= record.head.attributes.size())
-    refuse_change(record.name() + " has no attribute '" + asked.attribute + "'");
+  if (at >= record.head.attributes.size()) refuse_change(record.name() + " has no attribute '" + name + "'");
   const auto is_none = [](const Attribute& value) { return std::holds_alternative<std::monostate>(value); };
   change.attribute = at;
-  if (asked.text == "None" && (is_none(record.head.attributes[at]) || is_none(found->fallback))) return;
-  const auto value = asked.text == "None" ? std::nullopt : parsed(found->kind, asked.text);
+  if (text == "None" && (is_none(record.head.attributes[at]) || is_none(found->fallback))) return;
+  const auto value = text == "None" ? std::nullopt : parsed(found->kind, text);
   if (!value)
-    refuse_change("'" + asked.text + "' is no value for the attribute " + asked.attribute + " of " +
-                  record.name() + ", which takes " + expected(found->kind));
+    refuse_change("'" + text + "' is no value for the attribute " + name + " of " + record.name() +
+                  ", which takes " + expected(found->kind));
   change.setting = *value;
 }
 
@@ -143,18 +143,18 @@ Tensor tensor_of(const RecordedSpec& spec, const std::vector<double>& numbers) {
 
 Change change_of_tensor(const Recorder& recorder, const protocol::PastChange& asked) {
   Change change;
-  change.tensor = asked.tensor;
-  const TensorOrigin origin = recorder.trace().tensors().get(asked.tensor);
-  if (!origin.known()) refuse_change("no record mentions a tensor " + std::to_string(asked.tensor));
+  const std::uint64_t tensor = asked.tensor.value_or(0);
+  change.tensor = tensor;
+  const TensorOrigin origin = recorder.trace().tensors().get(tensor);
+  if (!origin.known()) refuse_change("no record mentions a tensor " + std::to_string(tensor));
   const RecordedSpec spec = spec_of(origin.spec());
-  for (const double number : asked.numbers)
-    check_number(number, spec.dtype, tensor_text(recorder, asked.tensor));
+  for (const double number : asked.numbers) check_number(number, spec.dtype, tensor_text(recorder, tensor));
   if (asked.kind == protocol::ChangeKind::value) {
     change.value = tensor_of(spec, asked.numbers);
     return change;
   }
   change.kind = Change::Kind::element;
-  change.place = place_of(spec.shape, asked.element);
+  change.place = place_of(spec.shape, asked.element.value_or(std::vector<std::int64_t>()));
   change.number = only_number(asked);
   return change;
 }
@@ -166,12 +166,12 @@ Change change_of(const Recorder& recorder, const protocol::PastChange& asked) {
   if (asked.kind == ChangeKind::value || asked.kind == ChangeKind::element)
     return change_of_tensor(recorder, asked);
   Change change;
-  const RecordView record = op_at(recorder, asked.record);
+  const RecordView record = op_at(recorder, asked.record.value_or(0));
   change.record = record.number;
   change.kind = Change::Kind::instead;
   if (asked.kind == ChangeKind::attribute) {
     change.kind = Change::Kind::attribute;
-    set_attribute(record, asked, change);
+    set_attribute(record, asked.attribute.value_or(""), asked.text.value_or(""), change);
   } else if (asked.kind == ChangeKind::zero) {
     change.instead = Instead::zero;
   } else if (asked.kind == ChangeKind::scale || asked.kind == ChangeKind::clip) {

@@ -97,7 +97,7 @@ protocol::TapeRecords TapeIndex::read(const protocol::GetTape& request, const Ca
     const auto found = tapes_.find(request.tape);
     if (found == tapes_.end()) return answer;
     const Entries& all = found->second;
-    const std::uint64_t last = request.last == 0 ? recorder_.trace().newest() : request.last;
+    const std::uint64_t last = request.last.value_or(recorder_.trace().newest());
     const auto end =
         std::upper_bound(all.begin(), all.end(), last,
                          [](std::uint64_t number, const Entry& entry) { return number < entry.number; });
@@ -106,7 +106,7 @@ protocol::TapeRecords TapeIndex::read(const protocol::GetTape& request, const Ca
       answer.vjps += entry->vjp;
     }
     const auto there = static_cast<std::size_t>(end - all.begin());
-    numbers = request.around ? around(all, there, request.around, request.limit, answer)
+    numbers = request.around ? around(all, there, *request.around, request.limit, answer)
                              : newest(all, there, request.limit, answer);
   }
   for (const std::uint32_t number : numbers) {

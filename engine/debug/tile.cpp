@@ -29,10 +29,10 @@ struct Plane {
   std::array<std::int64_t, 2> stride{0, 0};
 };
 
-Shape wanted_shape(const Tensor& tensor, const std::vector<std::int64_t>& reshape) {
-  if (reshape.empty()) return tensor.shape();
-  if (reshape.size() > max_rank) refuse("reshape has ", reshape.size(), " axes, the most is ", max_rank);
-  const Shape shape{std::span<const std::int64_t>(reshape)};
+Shape wanted_shape(const Tensor& tensor, const std::optional<std::vector<std::int64_t>>& reshape) {
+  if (!reshape) return tensor.shape();
+  if (reshape->size() > max_rank) refuse("reshape has ", reshape->size(), " axes, the most is ", max_rank);
+  const Shape shape{std::span<const std::int64_t>(*reshape)};
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) {
     if (extent < 0 || (extent > 0 && count > std::numeric_limits<std::int64_t>::max() / extent))
@@ -52,17 +52,18 @@ Tensor reshaped(const Tensor& tensor, const Shape& shape) {
                       row_major.offset());
 }
 
-/// Where `slice` is empty: the last two axes shown, 0 elsewhere.
-std::vector<std::int64_t> full_slice(const Shape& shape, const std::vector<std::int64_t>& slice) {
+/// Without `slice`: the last two axes shown, 0 elsewhere.
+std::vector<std::int64_t> full_slice(const Shape& shape,
+                                     const std::optional<std::vector<std::int64_t>>& slice) {
   const auto rank = static_cast<std::size_t>(shape.rank());
-  if (slice.empty()) {
+  if (!slice) {
     std::vector<std::int64_t> last_two(rank, 0);
     for (std::size_t i = rank > 2 ? rank - 2 : 0; i < rank; ++i) last_two[i] = -1;
     return last_two;
   }
-  if (slice.size() != rank)
-    refuse("slice has ", slice.size(), " entries, the shape ", to_string(shape), " has ", rank);
-  return slice;
+  if (slice->size() != rank)
+    refuse("slice has ", slice->size(), " entries, the shape ", to_string(shape), " has ", rank);
+  return *slice;
 }
 
 Plane plane_of(const Tensor& tensor, const std::vector<std::int64_t>& slice) {

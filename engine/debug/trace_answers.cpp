@@ -16,7 +16,7 @@ bool would_run(const Message& message) {
   if constexpr (std::is_same_v<Message, protocol::SetGate>)
     return message.command != protocol::GateCommand::run;
   else if constexpr (std::is_same_v<Message, protocol::SetOptions>)
-    return std::find(message.recording.begin(), message.recording.end(), true) != message.recording.end();
+    return message.recording == true;
   else
     return std::is_same_v<Message, protocol::TakeOver> || std::is_constructible_v<HostRequest, Message>;
 }

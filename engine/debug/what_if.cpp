@@ -151,7 +151,7 @@ protocol::Branched Branches::make(const protocol::MakeBranch& request, const Fin
   Branch branch(recorder_, std::move(changes));
   protocol::Branched answer;
   const std::uint64_t newest = recorder_.trace().newest();
-  const auto last = static_cast<std::uint32_t>(request.last == 0 ? newest : std::min(request.last, newest));
+  const auto last = static_cast<std::uint32_t>(std::min(request.last.value_or(newest), newest));
   const std::vector<Depending> depending =
       depending_on(branch, recorder_.trace(), last, answer.depending, cancel);
   Progressing progress(report, depending.size());
@@ -222,13 +222,12 @@ protocol::BranchPreviews Branches::previews(const protocol::GetBranchPreviews& r
   find(request.branch);  // that it is gone is told, not shown as empty texts
   protocol::BranchPreviews answer;
   for (const std::uint64_t tensor : request.tensors) {
-    std::string text;
+    std::optional<std::string>& text = answer.previews.emplace_back();
     try {
       if (has_preview(recorder_, tensor))
         text = preview(value(request.branch, tensor, request.difference, original, cancel));
     } catch (const ValueError&) {  // whoever looks at the tensor itself hears why
     }
-    answer.previews.push_back(std::move(text));
   }
   return answer;
 }

@@ -30,6 +30,8 @@ constexpr auto names(BreakpointAction) {
   return std::array<std::string_view, 3>{"stop", "log", "point"};
 }
 
+/// As the user's form has it: fields that the kind has no use for are left as they are, and an empty text
+/// asks for nothing.
 struct Breakpoint {
   std::uint64_t id = 0;  ///< the app's choice: 1, 2, …
   BreakpointKind kind = BreakpointKind::line;
@@ -71,10 +73,10 @@ struct SetBreakpoints {
 struct BreakpointState {
   std::uint64_t id = 0;
   std::uint64_t hits = 0;
-  std::string problem;         ///< why it does not work, a sentence; empty: it works
-  std::string part;            ///< what the problem is in: "condition", "target", "text"
-  std::uint64_t position = 0;  ///< where in it, in bytes
-  std::string note;            ///< why it will never be hit, as far as is known
+  std::optional<std::string> problem;  ///< why it does not work, a sentence; absent: it works
+  std::optional<std::string> part;     ///< what the problem is in: "condition", "target", "text"
+  std::uint64_t position = 0;          ///< where in it, in bytes
+  std::optional<std::string> note;     ///< why it will never be hit, as far as is known
   template <class Visit, class Self = BreakpointState>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("id", &Self::id), field("hits", &Self::hits), field("problem", &Self::problem),

@@ -92,6 +92,7 @@ class Check {
     switch (information) {
       case 20:  // false
       case 21:  // true
+      case 22:  // null
         return true;
       case 25:  // half, float, double
       case 26:

@@ -5,6 +5,7 @@
 #include <bit>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <type_traits>
 
@@ -19,6 +20,10 @@ template <class T>
 constexpr bool is_vector = false;
 template <class T>
 constexpr bool is_vector<std::vector<T>> = true;
+template <class T>
+constexpr bool is_optional = false;
+template <class T>
+constexpr bool is_optional<std::optional<T>> = true;
 
 /// Where in a message a value stands; a chain on the stack, spelled only when something is wrong.
 struct Place {
@@ -89,7 +94,9 @@ J write_struct(const Struct& value) {
 
 template <class J, class T>
 J write(const T& value) {
-  if constexpr (std::is_enum_v<T>) {
+  if constexpr (is_optional<T>) {
+    return value ? write<J>(*value) : J(nullptr);
+  } else if constexpr (std::is_enum_v<T>) {
     return std::string(names(value).at(static_cast<std::size_t>(value)));
   } else if constexpr (std::is_same_v<T, std::vector<double>> && std::is_same_v<J, Json>) {
     return write_doubles(value);
@@ -182,7 +189,10 @@ void read_struct(const Message& message, const Place* place, const Json& json, S
 
 template <class T>
 void read(const Message& message, const Place& place, const Json& json, T& value) {
-  if constexpr (std::is_enum_v<T>) {
+  if constexpr (is_optional<T>) {
+    value.reset();
+    if (!json.is_null()) read(message, place, json, value.emplace());
+  } else if constexpr (std::is_enum_v<T>) {
     read_enum(message, place, json, value);
   } else if constexpr (std::is_same_v<T, bool>) {
     if (!json.is_boolean()) message.expected(place, "true or false", json);

@@ -15,7 +15,7 @@ constexpr auto names(RunState) {
 struct CellRun {
   std::uint64_t number = 0;               ///< from 1, in the order in which they began
   std::string cell;                       ///< its id
-  std::uint64_t first = 1, last = 0;      ///< records; last < first: no op ran
+  std::uint64_t first = 1, last = 0;      ///< records [first, last]: an empty span where no op ran
   std::int64_t start_ns = 0, end_ns = 0;  ///< since the session's start; of one that runs, until now
   RunState state = RunState::done;
   std::uint64_t forgotten = 0;  ///< how many of its records are no longer kept: the oldest ones
@@ -50,9 +50,10 @@ struct CellRuns {
 
 /// One of the two that are compared.
 struct ComparedSide {
-  std::uint64_t first = 1, last = 0;  ///< records; last 0: the newest
-  std::uint64_t branch = 0;           ///< of What if; 0: what was recorded
-  std::string path;                   ///< a trace file's; empty: this session
+  std::uint64_t first = 1;              ///< record
+  std::optional<std::uint64_t> last;    ///< absent: the newest
+  std::optional<std::uint64_t> branch;  ///< of What if; absent: what was recorded
+  std::optional<std::string> path;      ///< a trace file's; absent: this session
   template <class Visit, class Self = ComparedSide>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("first", &Self::first), field("last", &Self::last), field("branch", &Self::branch),
@@ -115,7 +116,7 @@ constexpr auto names(Agreement) {
 struct ComparedRow {
   RowKind kind = RowKind::same;
   Agreement results = Agreement::unknown;
-  Record left, right;  ///< number 0: only the other side has it
+  std::optional<Record> left, right;  ///< absent: only the other side has it
   template <class Visit, class Self = ComparedRow>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("kind", &Self::kind), field("results", &Self::results), field("left", &Self::left),
@@ -147,12 +148,13 @@ struct ComparisonRows {
 };
 
 /// The row after (or before) row `from` that is not the same on both sides, of a run of such rows the first;
-/// -1: from outside. With `record`: the row that has it, on the left if there. Answer: ComparisonPlace.
+/// without it from outside. With `record`: the row that has it, on the left if there. Answer:
+/// ComparisonPlace.
 struct FindComparisonRow {
   std::uint64_t comparison = 0;
-  std::int64_t from = -1;
+  std::optional<std::uint64_t> from;
   bool backward = false;
-  std::uint64_t record = 0;
+  std::optional<std::uint64_t> record;
   static constexpr const char* type = "find_comparison_row";
   template <class Visit, class Self = FindComparisonRow>
   static constexpr auto fields(Visit&& visit) {
@@ -163,7 +165,7 @@ struct FindComparisonRow {
 
 struct ComparisonPlace {
   std::uint64_t comparison = 0;
-  std::int64_t row = -1;  ///< -1: there is none
+  std::optional<std::uint64_t> row;  ///< absent: there is none
   static constexpr const char* type = "comparison_place";
   template <class Visit, class Self = ComparisonPlace>
   static constexpr auto fields(Visit&& visit) {
@@ -175,14 +177,14 @@ struct ComparisonPlace {
 struct ComparedOperand {
   std::string role;  ///< "a", "result", "result 2": the op's own names
   bool result = false;
-  TensorInfo left, right;  ///< id 0: not there
+  std::optional<TensorInfo> left, right;
   Agreement values = Agreement::unknown;
-  std::string problem;                     ///< why it is unknown
+  std::optional<std::string> problem;      ///< why it is unknown
   std::uint64_t count = 0, differing = 0;  ///< elements
   double max_absolute = 0, max_relative = 0;
-  std::vector<std::int64_t> element;    ///< the one that differs most
-  std::string left_value, right_value;  ///< there
-  std::string left_text, right_text;    ///< all of it where it is small; else empty
+  std::optional<std::vector<std::int64_t>> element;    ///< the one that differs most
+  std::optional<std::string> left_value, right_value;  ///< there
+  std::optional<std::string> left_text, right_text;    ///< all of it where it is small
   template <class Visit, class Self = ComparedOperand>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("role", &Self::role), field("result", &Self::result), field("left", &Self::left),
@@ -249,11 +251,11 @@ struct FirstDifference {
   std::uint64_t comparison = 0;
   DifferenceKind kind = DifferenceKind::none;
   std::string sentence;
-  std::int64_t row = -1;        ///< where; of a leaf: the row that takes it. -1: nowhere
-  TensorInfo left, right;       ///< the tensor that differs
-  std::uint64_t looked_at = 0;  ///< rows whose values were compared
-  std::uint64_t rows = 0;       ///< that could have been
-  bool complete = true;         ///< false: the sentence says what is missing
+  std::optional<std::uint64_t> row;       ///< where; of a leaf: the row that takes it
+  std::optional<TensorInfo> left, right;  ///< the tensor that differs
+  std::uint64_t looked_at = 0;            ///< rows whose values were compared
+  std::uint64_t rows = 0;                 ///< that could have been
+  bool complete = true;                   ///< false: the sentence says what is missing
   static constexpr const char* type = "first_difference";
   template <class Visit, class Self = FirstDifference>
   static constexpr auto fields(Visit&& visit) {
@@ -273,7 +275,7 @@ constexpr auto names(ComparedPart) {
 struct GetComparisonTile {
   std::uint64_t comparison = 0;
   ComparedPart part = ComparedPart::left;
-  std::uint64_t left = 0, right = 0;  ///< tensors
+  std::optional<std::uint64_t> left, right;  ///< tensors, those that the part needs
   GetTile tile;
   static constexpr const char* type = "get_comparison_tile";
   template <class Visit, class Self = GetComparisonTile>
@@ -305,7 +307,7 @@ struct CurvePart {
 
 struct ComparedCurve {
   std::string name;
-  CurvePart left, right;  ///< empty: that side has none
+  CurvePart left, right;  ///< without points where that side has none
   template <class Visit, class Self = ComparedCurve>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("name", &Self::name), field("left", &Self::left), field("right", &Self::right));

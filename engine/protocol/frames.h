@@ -19,10 +19,10 @@ constexpr auto names(ValueScope) {
 
 /// A variable, or an item of what it holds.
 struct ValuePlace {
-  std::uint64_t stop = 0;   ///< the record that the gate is stopped before; 0: no cell runs
-  std::uint32_t frame = 0;  ///< of that stop's Frames, 0 the innermost; no matter where stop is 0
+  std::optional<std::uint64_t> stop;  ///< the record that the gate is stopped before; absent: no cell runs
+  std::uint32_t frame = 0;            ///< of that stop's Frames, 0 the innermost; without a stop no matter
   ValueScope scope = ValueScope::globals;
-  std::string name;                 ///< empty: the scope itself, whose items are its variables
+  std::optional<std::string> name;  ///< absent: the scope itself, whose items are its variables
   std::vector<std::uint64_t> path;  ///< positions: the item of the item of the variable
   template <class Visit, class Self = ValuePlace>
   static constexpr auto fields(Visit&& visit) {
@@ -44,16 +44,16 @@ struct ValueInfo {
   std::string name;        ///< "x"; of an item "[0]", "['key']", ".attribute"
   std::uint64_t item = 0;  ///< its position, for a path
   ValueKind kind = ValueKind::value;
-  std::string type;                 ///< name of its class
-  std::string text;                 ///< its repr on one line, cut off where it is long
-  std::vector<std::int64_t> shape;  ///< tensors, variables, arrays
-  std::string dtype;                ///< the same; empty for others
-  std::string device;               ///< tensors and variables
-  std::uint64_t bytes = 0;          ///< 0: not known
-  std::uint64_t items = 0;          ///< what it has inside; 0: nothing to unfold
-  std::uint64_t tensor = 0;         ///< id of a tensor's or variable's value
-  std::string edit;                 ///< Python text that makes the value, where it is small; else empty
-  std::string problem;              ///< why there is no text: its repr raised, or took too long
+  std::string type;                                ///< name of its class
+  std::string text;                                ///< its repr on one line, cut off where it is long
+  std::optional<std::vector<std::int64_t>> shape;  ///< tensors, variables, arrays
+  std::optional<std::string> dtype;                ///< the same
+  std::optional<std::string> device;               ///< tensors and variables
+  std::optional<std::uint64_t> bytes;              ///< absent: not known
+  std::uint64_t items = 0;                         ///< what it has inside; 0: nothing to unfold
+  std::optional<std::uint64_t> tensor;             ///< id of a tensor's or variable's value
+  std::optional<std::string> edit;                 ///< Python text that makes the value, where it is small
+  std::optional<std::string> problem;  ///< why there is no text: its repr raised, or took too long
   template <class Visit, class Self = ValueInfo>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("name", &Self::name), field("item", &Self::item), field("kind", &Self::kind),
@@ -90,11 +90,11 @@ struct GetVariables {
 /// Runs Python code where the place's scope is: an expression, or statements where `statements` is set. Its
 /// ops are neither recorded nor stopped. Answer: Evaluation.
 struct Evaluate {
-  std::uint64_t stop = 0;
+  std::optional<std::uint64_t> stop;  ///< as in ValuePlace
   std::uint32_t frame = 0;
   std::string code;
   bool statements = false;
-  std::uint32_t limit_ms = 0;  ///< it is ended after that time; 0: only by Cancel
+  std::optional<std::uint32_t> limit_ms;  ///< it is ended after that time; absent: only by Cancel
   static constexpr const char* type = "evaluate";
   template <class Visit, class Self = Evaluate>
   static constexpr auto fields(Visit&& visit) {
@@ -116,7 +116,7 @@ struct Assign {
 
 /// How the name or attribute that ends at `position` could go on. Answer: Completions.
 struct Complete {
-  std::uint64_t stop = 0;
+  std::optional<std::uint64_t> stop;  ///< as in ValuePlace
   std::uint32_t frame = 0;
   std::string code;
   std::uint32_t position = 0;  ///< in code points
@@ -152,7 +152,7 @@ struct SummarizeValue {
 
 struct Frame {
   std::string function;     ///< "step"; "<module>" for a cell's own lines
-  std::string cell;         ///< id; empty: no cell's
+  std::string cell;         ///< id; empty: no cell's, as in Record
   std::string file;         ///< where no cell
   std::uint32_t line = 0;   ///< from 1
   bool has_locals = false;  ///< of its own: false where they are the globals
@@ -190,13 +190,13 @@ struct Variables {
 };
 
 struct Evaluation {
-  std::vector<ValueInfo> value;  ///< none: an error, or statements that end with no expression
-  std::uint64_t result = 0;      ///< its number, for a place; 0: nothing to unfold or show
+  std::optional<ValueInfo> value;       ///< absent: an error, or statements that end with no expression
+  std::optional<std::uint64_t> result;  ///< its number, for a place; absent: nothing to unfold or show
   std::string printed;
-  std::string text;       ///< of a value that statements end with: as a cell shows it
-  std::string error;      ///< last line of the traceback: "NameError: name 'y' is not defined"
-  std::string traceback;  ///< whole; empty where there is no error
-  std::string note;       ///< what the user should know: where an assignment has no effect
+  std::optional<std::string> text;       ///< of a value that statements end with: as a cell shows it
+  std::optional<std::string> error;      ///< last line of the traceback: "NameError: name 'y' is not defined"
+  std::optional<std::string> traceback;  ///< whole; absent where there is no error
+  std::optional<std::string> note;       ///< what the user should know: where an assignment has no effect
   static constexpr const char* type = "evaluation";
   template <class Visit, class Self = Evaluation>
   static constexpr auto fields(Visit&& visit) {

@@ -66,7 +66,7 @@ struct Health {
   std::uint64_t sampled = 0;           ///< of them
   std::uint64_t recomputed = 0;        ///< of those that were sampled: afterwards, not while they ran
   std::uint64_t gone = 0;              ///< whose values could not be had
-  std::uint32_t every = 0;             ///< one step of so many is sampled while it runs; 0: none is
+  std::optional<std::uint32_t> every;  ///< one step of so many is sampled while it runs; absent: none is
   std::uint64_t version = 0;           ///< grows with each sample
   std::uint32_t first = 0, total = 0;  ///< rows
   std::vector<HealthRow> rows;         ///< the layers in their order, what optimisers say at the end
@@ -122,7 +122,7 @@ struct SampleHealth {
 struct HealthSampled {
   std::uint64_t done = 0, wanted = 0;  ///< steps
   bool complete = true;                ///< nothing is left to recompute
-  std::string problem;                 ///< why a step could not be had; empty: all could
+  std::optional<std::string> problem;  ///< why a step could not be had; absent: all could
   static constexpr const char* type = "health_sampled";
   template <class Visit, class Self = HealthSampled>
   static constexpr auto fields(Visit&& visit) {
@@ -152,14 +152,14 @@ struct HealthFinding {
   std::string sentence;
   std::string cure;
   std::uint64_t subject = 0;
-  std::string quantity;      ///< the curve that shows it
-  std::uint64_t since = 0;   ///< step
-  std::uint64_t before = 0;  ///< the last step that was looked at and did not show it; 0: none
+  std::string quantity;                 ///< the curve that shows it
+  std::uint64_t since = 0;              ///< step
+  std::optional<std::uint64_t> before;  ///< the last step that was looked at and did not show it
   std::uint64_t record = 0;
   std::string op;          ///< of that record
   std::string cell, file;  ///< of the line that it is about
   std::uint32_t line = 0;
-  TensorInfo tensor;  ///< to be shown; id 0: none
+  std::optional<TensorInfo> tensor;  ///< to be shown
   template <class Visit, class Self = HealthFinding>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("rule", &Self::rule), field("severity", &Self::severity),

@@ -19,7 +19,8 @@ constexpr auto names(MemoryHolder) {
 
 /// The curve of [first, last] in at most `points` pieces. Answer: MemoryCurve.
 struct GetMemoryCurve {
-  std::uint64_t first = 1, last = 0;  ///< records; 0: the newest
+  std::uint64_t first = 1;            ///< record
+  std::optional<std::uint64_t> last;  ///< absent: the newest
   std::uint32_t points = 0;           ///< at most 4000
   static constexpr const char* type = "get_memory_curve";
   template <class Visit, class Self = GetMemoryCurve>
@@ -73,10 +74,10 @@ constexpr auto names(MemoryGroup) {
   return std::array<std::string_view, 4>{"tensor", "holder", "line", "scope"};
 }
 
-/// What was alive while record `record` ran (0: what is alive now; of a trace file, what was when it was
+/// What was alive while record `record` ran (absent: what is alive now; of a trace file, what was when it was
 /// saved), in groups, the largest first; a page of at most 1000 rows. Answer: MemoryState.
 struct GetMemoryState {
-  std::uint64_t record = 0;
+  std::optional<std::uint64_t> record;
   MemoryGroup group = MemoryGroup::tensor;
   std::uint64_t first = 0;
   std::uint32_t count = 0;
@@ -92,17 +93,17 @@ struct GetMemoryState {
 struct MemoryRow {
   std::string name;  ///< of a group; of a storage the variable's name, or empty
   MemoryHolder holder = MemoryHolder::program;
-  std::string held_by;  ///< in words: "tape 12, for the VJP of matmul, op 217"; of a group empty
+  std::optional<std::string> held_by;  ///< of a storage: "tape 12, for the VJP of matmul, op 217"
   std::uint64_t bytes = 0;
-  std::uint64_t count = 0;   ///< storages
-  std::uint64_t record = 0;  ///< what made it, of a group its largest; 0: no op
-  std::string op;            ///< of that record, and the next four
+  std::uint64_t count = 0;              ///< storages
+  std::optional<std::uint64_t> record;  ///< what made it, of a group its largest; absent: no op
+  std::string op;                       ///< of that record, and the next four
   std::string cell, file;
   std::uint32_t line = 0;
   std::string scope;
-  TensorInfo tensor;       ///< the storage's first tensor, of a group the largest one's
-  std::uint64_t tape = 0;  ///< that holds it; 0: none
-  bool borrowed = false;   ///< the memory is NumPy's, no part of the sums
+  TensorInfo tensor;                  ///< the storage's first tensor, of a group the largest one's
+  std::optional<std::uint64_t> tape;  ///< that holds it
+  bool borrowed = false;              ///< the memory is NumPy's, no part of the sums
   template <class Visit, class Self = MemoryRow>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("name", &Self::name), field("holder", &Self::holder), field("held_by", &Self::held_by),
@@ -114,7 +115,7 @@ struct MemoryRow {
 };
 
 struct MemoryState {
-  std::uint64_t record = 0;  ///< 0: now; of a trace file: when it was saved
+  std::optional<std::uint64_t> record;  ///< absent: now; of a trace file: when it was saved
   std::uint64_t variables = 0, tapes = 0, program = 0;
   std::uint64_t recorder = 0;   ///< what it alone has, as near to that moment as is known
   std::uint64_t borrowed = 0;   ///< NumPy's memory, in no sum
@@ -122,7 +123,7 @@ struct MemoryState {
   std::uint64_t storages = 0, live_tapes = 0;
   std::uint64_t total = 0, first = 0;  ///< rows
   std::vector<MemoryRow> rows;
-  std::string change;  ///< since the step before, in words; empty: there is none
+  std::optional<std::string> change;  ///< since the step before, in words
   static constexpr const char* type = "memory_state";
   template <class Visit, class Self = MemoryState>
   static constexpr auto fields(Visit&& visit) {
@@ -138,7 +139,7 @@ struct MemoryState {
 /// Which names of the program lead to these tensors and tapes: asked of the host language, at a stop or
 /// between two cells. At most 1000 of each. Answer: FoundNames.
 struct FindNames {
-  std::uint64_t stop = 0;  ///< as in ValuePlace
+  std::optional<std::uint64_t> stop;  ///< as in ValuePlace
   std::vector<std::uint64_t> tensors, tapes;
   static constexpr const char* type = "find_names";
   template <class Visit, class Self = FindNames>
@@ -148,10 +149,10 @@ struct FindNames {
 };
 
 struct NamePath {
-  std::uint64_t tensor = 0, tape = 0;  ///< one of them
-  std::string path;                    ///< "history[12].tape"
-  std::string root;                    ///< the name that it begins with: "history"
-  std::uint64_t items = 0;             ///< of what the root is: a list's length; 0: it has none
+  std::optional<std::uint64_t> tensor, tape;  ///< one of them
+  std::string path;                           ///< "history[12].tape"
+  std::string root;                           ///< the name that it begins with: "history"
+  std::optional<std::uint64_t> items;         ///< of what the root is: a list's length
   template <class Visit, class Self = NamePath>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("tensor", &Self::tensor), field("tape", &Self::tape), field("path", &Self::path),
@@ -172,7 +173,7 @@ struct FoundNames {
 /// What tf.recompute_grad around each scope, or around the records [first, last], would save. Answer:
 /// RecomputeSavings.
 struct GetRecomputeSavings {
-  std::uint64_t first = 0, last = 0;  ///< 0: the scopes of the tape at the peak
+  std::optional<std::uint64_t> first, last;  ///< absent: the scopes of the tape at the peak
   static constexpr const char* type = "get_recompute_savings";
   template <class Visit, class Self = GetRecomputeSavings>
   static constexpr auto fields(Visit&& visit) {
@@ -181,8 +182,8 @@ struct GetRecomputeSavings {
 };
 
 struct RecomputeSaving {
-  std::string scope;          ///< "encoder/block_3"; of a span empty
-  std::uint64_t bytes = 0;    ///< that would not be there at the peak
+  std::optional<std::string> scope;  ///< "encoder/block_3"; absent of a span
+  std::uint64_t bytes = 0;           ///< that would not be there at the peak
   std::uint64_t held = 0;     ///< what the tape keeps for its ops, inputs of the scope and variables included
   std::int64_t again_ns = 0;  ///< what computing it again takes
   std::uint64_t ops = 0;
@@ -198,7 +199,7 @@ struct RecomputeSaving {
 
 struct RecomputeSavings {
   std::uint64_t peak_record = 0, peak_bytes = 0;
-  std::uint64_t tape = 0;                ///< the one that holds most there; 0: none does
+  std::optional<std::uint64_t> tape;     ///< the one that holds most there
   std::vector<RecomputeSaving> savings;  ///< the largest first, at most 500
   std::string sentence;                  ///< of the best, or why there is none
   static constexpr const char* type = "recompute_savings";

@@ -1,8 +1,9 @@
 // Profiles: where the time of a run went.
 //
 // Times are nanoseconds since the recording began, as in records. A span [from_ns, to_ns) takes in the
-// records that begin in it; to_ns 0 is the newest. Every answer first has the engine's index go on for a
-// moment: `indexed` of `total` records stand in it, and who shows it asks again until they are all there.
+// records that begin in it; without to_ns it goes up to the newest. Every answer first has the engine's index
+// go on for a moment: `indexed` of `total` records stand in it, and who shows it asks again until they are
+// all there.
 #pragma once
 
 #include "engine/protocol/record.h"
@@ -28,8 +29,8 @@ constexpr auto names(ProfileBound) {
 
 /// One run of a cell; of a program without cells, all of it.
 struct ProfileRun {
-  std::uint64_t number = 0;  ///< from 1; 0: all of a program without cells
-  std::string cell;          ///< id; empty: no cell
+  std::optional<std::uint64_t> number;  ///< from 1; absent: all of a program without cells
+  std::optional<std::string> cell;      ///< id; absent: no cell
   std::int64_t from_ns = 0, to_ns = 0;
   bool running = false;  ///< to_ns is now
   template <class Visit, class Self = ProfileRun>
@@ -43,7 +44,7 @@ struct ProfileRun {
 struct ProfileGap {
   std::uint64_t thread = 0;
   std::string from_cell, from_file, to_cell, to_file;
-  std::uint32_t from_line = 0, to_line = 0;  ///< 0: the cell's begin, or its end
+  std::optional<std::uint32_t> from_line, to_line;  ///< absent: the cell's begin, or its end
   std::uint64_t count = 0;
   std::int64_t total_ns = 0, max_ns = 0;
   std::uint64_t record = 0;  ///< after the longest of them; before it where the cell ended
@@ -76,7 +77,8 @@ struct ProfileDevice {
 
 /// What a span's time went into, the host's: of a GPU's ops it has the calls. Answer: Profile.
 struct GetProfile {
-  std::int64_t from_ns = 0, to_ns = 0;
+  std::int64_t from_ns = 0;
+  std::optional<std::int64_t> to_ns;
   std::uint32_t gaps = 0;  ///< at most so many of the largest
   static constexpr const char* type = "get_profile";
   template <class Visit, class Self = GetProfile>
@@ -97,7 +99,7 @@ struct Profile {
   std::int64_t gate_ns = 0;                          ///< waited there, in all threads
   std::uint64_t steps = 0;                           ///< that ended in the span
   std::int64_t step_median_ns = 0, step_max_ns = 0;  ///< without time at the gate
-  std::uint64_t slowest_step = 0;                    ///< its number; 0: there is none
+  std::optional<std::uint64_t> slowest_step;         ///< its number
   std::vector<ProfileGap> gaps;                      ///< the largest first
   std::vector<ProfileRun> runs;                      ///< in order; the newest 1000
   std::vector<ProfileDevice> devices;                ///< GPUs that did some of the ops, of any thread
@@ -118,7 +120,8 @@ struct Profile {
 
 /// Boxes as so many pixels show them. Answer: ProfileTrack.
 struct GetProfileTrack {
-  std::int64_t from_ns = 0, to_ns = 0;
+  std::int64_t from_ns = 0;
+  std::optional<std::int64_t> to_ns;
   std::uint32_t pixels = 0;  ///< at most 10,000
   static constexpr const char* type = "get_profile_track";
   template <class Visit, class Self = GetProfileTrack>
@@ -140,7 +143,8 @@ struct ProfileName {
 /// Records of one thread and depth, which do not overlap. Each box: one record, or several that lie within a
 /// pixel; the lists go side by side.
 struct ProfileLane {
-  std::string device;  ///< a GPU's, which did the thread's ops at these times; empty: the host's calls
+  /// A GPU's, which did the thread's ops at these times; absent: the host's calls.
+  std::optional<std::string> device;
   std::uint64_t thread = 0;
   std::uint32_t depth = 0;
   std::vector<double> starts, ends;    ///< nanoseconds after the answer's from_ns
@@ -197,7 +201,8 @@ constexpr auto names(ProfileOrder) {
 
 /// A page of a span's table. Answer: ProfileTotals.
 struct GetProfileTotals {
-  std::int64_t from_ns = 0, to_ns = 0;
+  std::int64_t from_ns = 0;
+  std::optional<std::int64_t> to_ns;
   ProfileGroup group = ProfileGroup::op;
   ProfileOrder order = ProfileOrder::self;
   bool ascending = false;
@@ -220,7 +225,7 @@ struct ProfileRow {
   ProfileRole role = ProfileRole::forward;
   std::string cell, file;
   std::uint32_t line = 0;
-  std::string device;  ///< of an op: the GPU that did it; empty: the host
+  std::optional<std::string> device;  ///< of an op: the GPU that did it; absent: the host
   std::uint64_t calls = 0;
   std::uint64_t pending = 0;  ///< of them, a GPU's whose times are not known yet, and are in none of these
   std::uint64_t lost = 0;     ///< and those whose times will never be known
@@ -229,7 +234,7 @@ struct ProfileRow {
   std::int64_t max_ns = 0;    ///< of one call, with what ran inside
   std::uint64_t slowest = 0;  ///< that call's record
   double flops = 0, bytes = 0;
-  double roof_ns = 0;  ///< how long that takes the machine at its best; 0: not measured
+  std::optional<double> roof_ns;  ///< how long that takes the machine at its best; absent: not measured
   ProfileBound bound = ProfileBound::unknown;
   template <class Visit, class Self = ProfileRow>
   static constexpr auto fields(Visit&& visit) {
@@ -261,7 +266,8 @@ struct ProfileTotals {
 
 /// Self time by path: scopes and ops, or cells, lines and ops. Answer: ProfileFlame.
 struct GetProfileFlame {
-  std::int64_t from_ns = 0, to_ns = 0;
+  std::int64_t from_ns = 0;
+  std::optional<std::int64_t> to_ns;
   bool by_line = false;
   static constexpr const char* type = "get_profile_flame";
   template <class Visit, class Self = GetProfileFlame>
@@ -278,7 +284,7 @@ struct ProfileNode {
   std::uint32_t line = 0;
   ProfileRole role = ProfileRole::forward;  ///< of an op
   bool op = false;                          ///< a leaf
-  std::string device;                       ///< of an op: the GPU that did it; empty: the host
+  std::optional<std::string> device;        ///< of an op: the GPU that did it; absent: the host
   std::uint64_t calls = 0;
   std::int64_t total_ns = 0;  ///< self times of all below it
   std::uint64_t slowest = 0;  ///< record of the longest call below it
@@ -310,7 +316,8 @@ struct ProfileFlame {
 /// Steps of training in a span: each ends with updates of variables, an optimiser's or written by hand.
 /// Answer: ProfileSteps.
 struct GetProfileSteps {
-  std::int64_t from_ns = 0, to_ns = 0;
+  std::int64_t from_ns = 0;
+  std::optional<std::int64_t> to_ns;
   std::uint32_t most = 0;  ///< points; where there are more steps, each is the slowest of several
   static constexpr const char* type = "get_profile_steps";
   template <class Visit, class Self = GetProfileSteps>
@@ -351,8 +358,8 @@ struct GetProfileCost {
 struct ProfileCost {
   std::uint64_t record = 0;
   double flops = 0, bytes = 0;
-  std::int64_t duration_ns = 0;  ///< of the work; 0 where a GPU has not told
-  double roof_ns = 0;            ///< as in ProfileRow
+  std::optional<std::int64_t> duration_ns;  ///< of the work; absent where a GPU has not told
+  std::optional<double> roof_ns;            ///< as in ProfileRow
   ProfileBound bound = ProfileBound::unknown;
   static constexpr const char* type = "profile_cost";
   template <class Visit, class Self = ProfileCost>
@@ -379,11 +386,11 @@ struct Peaks {
   std::string machine;
   std::uint32_t threads = 0;
   double float32_gflops = 0, float64_gflops = 0;
-  double memory_gbytes = 0;  ///< a second, from and to main memory
-  double cache_gbytes = 0;   ///< where what an op reads and writes fits the cache
-  double cache_bytes = 0;    ///< that fit it
-  double overhead_ns = 0;    ///< of the smallest op
-  std::string problem;       ///< why it is not known, a sentence
+  double memory_gbytes = 0;            ///< a second, from and to main memory
+  double cache_gbytes = 0;             ///< where what an op reads and writes fits the cache
+  double cache_bytes = 0;              ///< that fit it
+  double overhead_ns = 0;              ///< of the smallest op
+  std::optional<std::string> problem;  ///< why it is not known, or was not measured again, a sentence
   static constexpr const char* type = "peaks";
   template <class Visit, class Self = Peaks>
   static constexpr auto fields(Visit&& visit) {
@@ -398,7 +405,8 @@ struct Peaks {
 /// Records as Chrome's trace events, piece by piece. Answer: ChromeTrace.
 struct GetChromeTrace {
   std::uint64_t first = 1;  ///< record
-  std::int64_t from_ns = 0, to_ns = 0;
+  std::int64_t from_ns = 0;
+  std::optional<std::int64_t> to_ns;
   static constexpr const char* type = "get_chrome_trace";
   template <class Visit, class Self = GetChromeTrace>
   static constexpr auto fields(Visit&& visit) {
@@ -408,7 +416,7 @@ struct GetChromeTrace {
 };
 
 struct ChromeTrace {
-  std::uint64_t next = 0;  ///< ask from there on; 0: that was the last piece
+  std::optional<std::uint64_t> next;  ///< ask from there on; absent: that was the last piece
   std::uint64_t total = 0;
   std::string json;  ///< the pieces in a row are one JSON text
   static constexpr const char* type = "chrome_trace";

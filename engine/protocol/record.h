@@ -1,13 +1,20 @@
 // A record as the debug protocol carries it, with its tensors: parts of messages.
+//
+// Unlike other messages a record says what is not there with 0 or an empty text: a page has a thousand of
+// them, each with several tensors, and whatever goes over a trace copies them. Other messages have an
+// optional record or tensor; what they copy of a record, its place (cell, file, line), op and scope, is as it
+// is here.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/protocol/field.h"
+#include "engine/protocol/if_there.h"
 
 namespace tapedeck::protocol {
 

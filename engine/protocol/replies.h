@@ -55,20 +55,22 @@ struct GpuMemory {
 struct Status {
   std::uint64_t records = 0;  ///< number of the newest record; 0: none
   GateState gate = GateState::open;
-  std::uint64_t stopped_before = 0;  ///< the record at the gate, pending; 0 where not stopped
-  bool stopped_after = false;        ///< that record has ended: its outputs, or its error, made it stop
-  std::uint64_t stepped_over = 0;  ///< the one that it was stopped before until the last step; 0 after a run
+  std::optional<std::uint64_t> stopped_before;  ///< the record at the gate, pending; absent: not stopped
+  bool stopped_after = false;  ///< that record has ended: its outputs, or its error, made it stop
+  /// The one that it was stopped before until the last step; absent after a run.
+  std::optional<std::uint64_t> stepped_over;
   /// Where stopped: the pending record, last, and before it what ran since the step began; at most 32.
   std::vector<Record> stop;
   std::uint64_t finished = 0;  ///< the newest record that finished
   std::uint64_t ended = 0;     ///< how many records finished or failed: a playback ends after newer records
-  std::string stop_reason;     ///< "step", "pause", "cell start", "step out"; of breakpoints: which and why
+  /// "step", "pause", "cell start", "step out"; of breakpoints: which and why. Absent: not stopped.
+  std::optional<std::string> stop_reason;
   std::vector<std::uint64_t> stop_breakpoints;  ///< those that stopped it there
   std::vector<BreakpointHits> hits;             ///< of all breakpoints
-  std::string cell;                             ///< where it is stopped
+  std::string cell;                             ///< where it is stopped, as in Record
   std::uint32_t line = 0;
-  std::string running_cell;       ///< the cell that runs now; empty: none
-  std::uint64_t cells_ended = 0;  ///< how many cells have run
+  std::optional<std::string> running_cell;  ///< the cell that runs now
+  std::uint64_t cells_ended = 0;            ///< how many cells have run
   bool recording = true;
   bool break_at_cell_start = false;
   bool keep_everything = false;
@@ -81,8 +83,8 @@ struct Status {
   std::uint64_t series_thinned = 0;  ///< of them, how many had to go so that the others have room
   std::uint64_t pictures = 0;        ///< positions of histograms and images so far
   bool full = false;  ///< no record can begin any more: all numbers are used up, and the recording is off
-  std::string trace_file;                  ///< path of the file that this is; empty: a live session
-  std::string trace_title;                 ///< of a file: the notebook or program that was recorded
+  std::optional<std::string> trace_file;   ///< path of the file that this is; absent: a live session
+  std::optional<std::string> trace_title;  ///< of a file: the notebook or program that was recorded
   std::uint64_t pool_bytes = 0;            ///< in use by tensors, the recorder's included
   std::uint64_t pooled_bytes = 0;          ///< free, kept for the next tensors
   std::vector<GpuMemory> gpus;             ///< those that the session can use
@@ -166,8 +168,8 @@ struct Statistics {
   std::uint64_t tensor = 0;
   std::uint64_t count = 0, finite = 0, zeros = 0, nan = 0, positive_infinity = 0, negative_infinity = 0;
   std::uint64_t subnormals = 0;  ///< arithmetic on them is slow
-  double minimum = 0, maximum = 0, mean = 0,
-         deviation = 0;                  ///< of the finite values; NaN where there are none
+  /// Of the finite values; absent where there are none.
+  std::optional<double> minimum, maximum, mean, deviation;
   std::vector<std::uint64_t> histogram;  ///< equal bins from minimum to maximum
   std::string source;                    ///< as a tile's, or "kept statistics" where the value is gone
   static constexpr const char* type = "statistics";
@@ -183,11 +185,12 @@ struct Statistics {
   }
 };
 
+/// Up to 10,000 in an answer, so that a point has no optional parts.
 struct SeriesPoint {
   std::string series;  ///< "loss", or "cell 3: loss"
   double step = 0;
   double value = 0;
-  std::uint64_t record = 0;  ///< newest record when the point was made: where the cursor goes
+  std::uint64_t record = 0;  ///< newest record when the point was made, where the cursor goes; 0: none yet
   template <class Visit, class Self = SeriesPoint>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("series", &Self::series), field("step", &Self::step), field("value", &Self::value),
@@ -199,8 +202,8 @@ struct SeriesPoint {
 struct Picture {
   std::string name;
   double step = 0;
-  std::uint64_t record = 0;    ///< newest when it was added; 0: none yet
-  std::uint64_t number = 0;    ///< how many of that name came before it, also those that had to go
+  std::optional<std::uint64_t> record;  ///< newest when it was added; absent: there was none yet
+  std::uint64_t number = 0;             ///< how many of that name came before it, also those that had to go
   std::vector<double> limits;  ///< of a histogram's bins, rising, one more than counts; empty for images, and
                                ///< where no value was finite
   std::vector<double> counts;

@@ -6,7 +6,7 @@
 namespace tapedeck::protocol {
 
 /// Raised whenever a message changes. Both sides must have the same one.
-constexpr std::uint32_t version = 7;
+constexpr std::uint32_t version = 8;
 
 struct Hello {
   std::uint32_t protocol_version = version;
@@ -39,15 +39,15 @@ struct GetRecords {
   }
 };
 
-/// Records on or played from one tape, in order, up to `last`. With `around`: `limit` ops of the tape, as
-/// many before that record (the op whose VJP it is, or runs in) as from it on, where there are so many; their
-/// VJPs and what runs inside of them, and all playbacks. Without: the newest `limit` records. Answer:
-/// TapeRecords.
+/// Records on or played from one tape, in order, up to `last` (absent: the newest). With `around`: `limit`
+/// ops of the tape, as many before that record (the op whose VJP it is, or runs in) as from it on, where
+/// there are so many; their VJPs and what runs inside of them, and all playbacks. Without: the newest `limit`
+/// records. Answer: TapeRecords.
 struct GetTape {
   std::uint64_t tape = 0;
-  std::uint64_t last = 0;
+  std::optional<std::uint64_t> last;
   std::uint32_t limit = 2000;
-  std::uint64_t around = 0;
+  std::optional<std::uint64_t> around;  ///< a record
   static constexpr const char* type = "get_tape";
   template <class Visit, class Self = GetTape>
   static constexpr auto fields(Visit&& visit) {
@@ -59,11 +59,11 @@ struct GetTape {
 /// A rectangle of a tensor's values, after reshape and slicing. Answer: Tile.
 struct GetTile {
   std::uint64_t tensor = 0;
-  /// Empty: the tensor's own shape. Else a shape with the same number of elements.
-  std::vector<std::int64_t> reshape;
+  /// Absent: the tensor's own shape. Else a shape with the same number of elements.
+  std::optional<std::vector<std::int64_t>> reshape;
   /// One per axis of that shape: an index, or -1 for a shown axis. At most two are shown: rows, then columns;
-  /// with one shown axis that is the columns. Empty: the last two axes shown, 0 elsewhere.
-  std::vector<std::int64_t> slice;
+  /// with one shown axis that is the columns. Absent: the last two axes shown, 0 elsewhere.
+  std::optional<std::vector<std::int64_t>> slice;
   std::int64_t row = 0, column = 0;  ///< first shown element
   std::int64_t rows = 0, columns = 0;
   /// Every cell of the tile stands for row_step × column_step elements (their mean); 1 for the numbers
@@ -110,13 +110,13 @@ struct SetGate {
   }
 };
 
-/// Answer: Status. Each optional part is a vector of none or one value: only what is there is changed.
+/// Answer: Status. Only what is there is changed.
 struct SetOptions {
-  std::vector<bool> recording;
-  std::vector<bool> break_at_cell_start;
-  std::vector<std::uint64_t> budget_bytes;
-  std::vector<bool> keep_everything;  ///< hold every value (tests, short sessions)
-  std::vector<bool> replay_on_cpu;    ///< compute values again on the CPU, not where their ops ran
+  std::optional<bool> recording;
+  std::optional<bool> break_at_cell_start;
+  std::optional<std::uint64_t> budget_bytes;
+  std::optional<bool> keep_everything;  ///< hold every value (tests, short sessions)
+  std::optional<bool> replay_on_cpu;    ///< compute values again on the CPU, not where their ops ran
   static constexpr const char* type = "set_options";
   template <class Visit, class Self = SetOptions>
   static constexpr auto fields(Visit&& visit) {
@@ -165,7 +165,7 @@ struct FindRecords {
   std::vector<CellLabel> labels;
   std::uint64_t first = 1;
   std::vector<std::uint64_t> again;  ///< older records that were open in earlier answers
-  std::vector<bool> backward = {};   ///< none, or one: only forward or only backward records
+  std::optional<bool> backward;      ///< only forward or only backward records; absent: both
   static constexpr const char* type = "find_records";
   template <class Visit, class Self = FindRecords>
   static constexpr auto fields(Visit&& visit) {

@@ -21,9 +21,9 @@ struct SourceText {
 /// finished. Answer: TraceSaved, with Progress before it. Where it fails, or is cancelled, a file that was
 /// there stays as it was.
 struct SaveTrace {
-  std::string path;      ///< absolute; by convention it ends with .tapetrace
-  std::string title;     ///< the notebook's file, or the program's
-  std::string notebook;  ///< as JSON text; empty for a program
+  std::string path;                     ///< absolute; by convention it ends with .tapetrace
+  std::string title;                    ///< the notebook's file, or the program's
+  std::optional<std::string> notebook;  ///< as JSON text; absent for a program
   std::vector<CellLabel> labels;
   std::vector<SourceText> sources;  ///< of cells. Files that records mention are read by the session itself
   static constexpr const char* type = "save_trace";
@@ -36,9 +36,9 @@ struct SaveTrace {
 
 struct TraceSaved {
   std::string path;
-  std::uint64_t bytes = 0;   ///< of the file
-  std::uint64_t first = 0;   ///< number of the oldest record in it; 0: there is none
-  std::uint64_t last = 0;    ///< of the newest
+  std::uint64_t bytes = 0;  ///< of the file
+  std::optional<std::uint64_t> first,
+      last;                  ///< the oldest and the newest record in it; absent: there is none
   std::uint64_t values = 0;  ///< tensors whose values are in it, small ones apart
   static constexpr const char* type = "trace_saved";
   template <class Visit, class Self = TraceSaved>
@@ -61,11 +61,12 @@ struct TraceFileInfo {
   std::string path;
   std::uint64_t bytes = 0;
   std::string engine_version;  ///< that wrote it
-  std::string title, notebook;
+  std::string title;
+  std::optional<std::string> notebook;  ///< as in SaveTrace
   std::vector<CellLabel> labels;
   std::int64_t started_unix_ms = 0, saved_unix_ms = 0;
-  std::vector<SourceText> sources;  ///< which ones there are; their texts are left out
-  std::string problem;              ///< what part of the file was found to be damaged, so far; else empty
+  std::vector<SourceText> sources;     ///< which ones there are; their texts are left out
+  std::optional<std::string> problem;  ///< what part of the file was found to be damaged, so far
   static constexpr const char* type = "trace_file";
   template <class Visit, class Self = TraceFileInfo>
   static constexpr auto fields(Visit&& visit) {

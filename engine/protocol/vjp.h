@@ -24,10 +24,10 @@ constexpr auto names(VjpRole) {
 /// What a symbol of the formula stands for.
 struct VjpSymbol {
   VjpRole role = VjpRole::input;
-  std::string symbol;       ///< "A"; of a cotangent what it is the gradient of, "C" for dC; may be empty
-  std::uint32_t index = 0;  ///< which output, input or attribute of the forward op
-  TensorInfo tensor;        ///< cotangent, input, output; id 0: no gradient reached that output
-  std::string text;         ///< attribute, count: the value
+  std::optional<std::string> symbol;  ///< "A"; of a cotangent what it is the gradient of, "C" for dC
+  std::uint32_t index = 0;            ///< which output, input or attribute of the forward op
+  std::optional<TensorInfo> tensor;   ///< cotangent, input, output; absent: no gradient reached that output
+  std::optional<std::string> text;    ///< attribute, count: the value
   template <class Visit, class Self = VjpSymbol>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("role", &Self::role), field("symbol", &Self::symbol), field("index", &Self::index),
@@ -38,12 +38,12 @@ struct VjpSymbol {
 /// The gradient that goes to one input of the forward op, and the sum that it is added to.
 struct VjpContribution {
   std::uint32_t input = 0;
-  std::string symbol;     ///< what it is the gradient of, "A" for dA; may be empty
-  bool foreseen = false;  ///< the VJP has not run: this is what will come out
-  TensorInfo target;      ///< the input
-  TensorInfo before;      ///< the sum so far; id 0: it is the first
-  TensorInfo contribution;
-  TensorInfo after;  ///< id 0: not there yet
+  std::optional<std::string> symbol;       ///< what it is the gradient of, "A" for dA
+  bool foreseen = false;                   ///< the VJP has not run: this is what will come out
+  TensorInfo target;                       ///< the input
+  std::optional<TensorInfo> before;        ///< the sum so far; absent: it is the first
+  std::optional<TensorInfo> contribution;  ///< absent: not there yet
+  std::optional<TensorInfo> after;         ///< absent: not there yet
   template <class Visit, class Self = VjpContribution>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("input", &Self::input), field("symbol", &Self::symbol),
@@ -57,14 +57,14 @@ struct VjpContribution {
 /// a while, too.
 struct VjpParts {
   std::uint64_t asked = 0;         ///< the request's record
-  Record vjp;                      ///< number 0: the op has not been played back
-  Record forward;                  ///< number 0: there is no VJP here
+  std::optional<Record> vjp;       ///< absent: the op has not been played back
+  std::optional<Record> forward;   ///< absent: there is no VJP here
   std::vector<std::string> names;  ///< words of the formula that are symbols
   std::vector<VjpSymbol> symbols;
   std::vector<VjpContribution> contributions;
   std::vector<Record> inside;  ///< of a custom gradient: what ran in it, at most 200
   std::uint64_t inside_total = 0;
-  std::string problem;  ///< why the contributions cannot be foreseen; else empty
+  std::optional<std::string> problem;  ///< why the contributions cannot be foreseen
   static constexpr const char* type = "vjp_parts";
   template <class Visit, class Self = VjpParts>
   static constexpr auto fields(Visit&& visit) {
@@ -110,11 +110,11 @@ struct ElementTerms {
   std::uint64_t element = 0;
   std::string formula;  ///< "dA[2,3] = Σₖ dC[2,k]·B[3,k]"
   std::vector<std::string> names;
-  double value = 0;                ///< the element itself
-  std::vector<ElementTerm> terms;  ///< largest first, without zeros
-  std::uint64_t total = 0;         ///< how many terms there are that are not zero
-  double rest = 0;                 ///< the sum of those that are not here
-  std::string remark;              ///< where the sum is not the whole truth
+  double value = 0;                   ///< the element itself
+  std::vector<ElementTerm> terms;     ///< largest first, without zeros
+  std::uint64_t total = 0;            ///< how many terms there are that are not zero
+  double rest = 0;                    ///< the sum of those that are not here
+  std::optional<std::string> remark;  ///< where the sum is not the whole truth
   static constexpr const char* type = "element_terms";
   template <class Visit, class Self = ElementTerms>
   static constexpr auto fields(Visit&& visit) {

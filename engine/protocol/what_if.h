@@ -20,13 +20,14 @@ constexpr auto names(ChangeKind) {
   return std::array<std::string_view, 7>{"value", "element", "attribute", "skip", "zero", "scale", "clip"};
 }
 
+/// What its kind does not need is absent.
 struct PastChange {
   ChangeKind kind = ChangeKind::value;
-  std::uint64_t tensor = 0;           ///< value, element
-  std::vector<std::int64_t> element;  ///< element: one index per axis
+  std::optional<std::uint64_t> tensor;               ///< value, element
+  std::optional<std::vector<std::int64_t>> element;  ///< element: one index per axis
   std::vector<double> numbers;
-  std::uint64_t record = 0;  ///< attribute, skip, zero, scale, clip
-  std::string attribute, text;
+  std::optional<std::uint64_t> record;         ///< attribute, skip, zero, scale, clip
+  std::optional<std::string> attribute, text;  ///< attribute
   template <class Visit, class Self = PastChange>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("kind", &Self::kind), field("tensor", &Self::tensor), field("element", &Self::element),
@@ -35,11 +36,11 @@ struct PastChange {
   }
 };
 
-/// A branch with these changes; what depends on them up to record `last` (0:
+/// A branch with these changes; what depends on them up to record `last` (absent:
 /// the newest) runs again. Answer: Branched, with Progress before it.
 struct MakeBranch {
   std::vector<PastChange> changes;
-  std::uint64_t last = 0;
+  std::optional<std::uint64_t> last;
   static constexpr const char* type = "make_branch";
   template <class Visit, class Self = MakeBranch>
   static constexpr auto fields(Visit&& visit) {
@@ -122,7 +123,8 @@ struct GetBranchPreviews {
 };
 
 struct BranchPreviews {
-  std::vector<std::string> previews;  ///< in the request's order; empty: large, or not to be had
+  std::vector<std::optional<std::string>>
+      previews;  ///< in the request's order; absent: large, or not to be had
   static constexpr const char* type = "branch_previews";
   template <class Visit, class Self = BranchPreviews>
   static constexpr auto fields(Visit&& visit) {

@@ -20,9 +20,9 @@ constexpr auto names(Question) {
 /// Answer: Because, or a Failure; Progress before it where it takes long.
 struct Why {
   Question question = Question::birth;
-  std::uint64_t tensor = 0;           ///< 0: the record's first output
-  std::vector<std::int64_t> element;  ///< one index per axis; empty: the whole tensor
-  std::uint64_t record = 0;           ///< where the user looks; 0: nowhere
+  std::optional<std::uint64_t> tensor;               ///< absent: the record's first output
+  std::optional<std::vector<std::int64_t>> element;  ///< one index per axis; absent: the whole tensor
+  std::optional<std::uint64_t> record;               ///< where the user looks; absent: nowhere
   static constexpr const char* type = "why";
   template <class Visit, class Self = Why>
   static constexpr auto fields(Visit&& visit) {
@@ -33,18 +33,18 @@ struct Why {
 
 /// One record of an answer.
 struct Reason {
-  std::uint64_t record = 0;  ///< 0: an assignment, or a value from Python
-  std::string op;            ///< as in Record; the variable's name of an assignment
-  std::string cell, file;    ///< as in Record
+  std::optional<std::uint64_t> record;  ///< absent: an assignment, or a value from Python
+  std::string op;                       ///< as in Record; the variable's name of an assignment
+  std::string cell, file;               ///< as in Record
   std::uint32_t line = 0;
   std::string role;  ///< "born", "passed on", "VJP", "forward op", "swallowed", "stopped", …
   std::string sentence;
-  TensorInfo tensor;                  ///< to be shown; id 0: none
-  std::vector<std::int64_t> element;  ///< of that tensor; empty: all of it
-  std::vector<std::string> operands;  ///< the values that the op was given, "x = 0.0"
-  std::string value;                  ///< what it made of them
-  double amount = 0;                  ///< what Because::amount names; NaN: nothing
-  std::string amount_text;            ///< "62 %", "×1400", "3.2e-04"; empty: nothing
+  std::optional<TensorInfo> tensor;                  ///< to be shown
+  std::optional<std::vector<std::int64_t>> element;  ///< of that tensor; absent: all of it
+  std::vector<std::string> operands;                 ///< the values that the op was given, "x = 0.0"
+  std::optional<std::string> value;                  ///< what it made of them
+  std::optional<double> amount;                      ///< what Because::amount names
+  std::optional<std::string> amount_text;            ///< "62 %", "×1400", "3.2e-04"
   template <class Visit, class Self = Reason>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("record", &Self::record), field("op", &Self::op), field("cell", &Self::cell),
@@ -58,10 +58,10 @@ struct Reason {
 
 struct Because {
   Question question = Question::birth;
-  std::string sentence;         ///< the answer, for a reader who is new to the field
-  std::string amount;           ///< what the reasons' amounts are: "share", "gain", "error"; empty: nothing
-  std::vector<Reason> reasons;  ///< the one that matters most first
-  bool complete = true;         ///< false: the sentence says what is missing
+  std::string sentence;               ///< the answer, for a reader who is new to the field
+  std::optional<std::string> amount;  ///< what the reasons' amounts are: "share", "gain", "error"
+  std::vector<Reason> reasons;        ///< the one that matters most first
+  bool complete = true;               ///< false: the sentence says what is missing
   static constexpr const char* type = "because";
   template <class Visit, class Self = Because>
   static constexpr auto fields(Visit&& visit) {

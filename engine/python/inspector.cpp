@@ -30,7 +30,7 @@ constexpr auto patience = milliseconds(2000);  // for code that catches what sho
 /// 0: until it is cancelled.
 milliseconds limit_of(const debug::HostRequest& request) {
   const auto* evaluate = std::get_if<protocol::Evaluate>(&request);
-  return evaluate ? milliseconds(evaluate->limit_ms) : page_limit;
+  return evaluate ? milliseconds(evaluate->limit_ms.value_or(0)) : page_limit;
 }
 
 std::atomic<Clock::rep> value_began{0};  ///< 0: no value is looked at

@@ -25,17 +25,35 @@ py::module_ part(const char* name) {
 }
 
 /// Python's name for the thread that waits at the gate; 0: between two cells.
-std::uint64_t waiting_thread(const Recorder& recorder, std::uint64_t stop) {
-  if (stop == 0) return 0;
+std::uint64_t waiting_thread(const Recorder& recorder, std::optional<std::uint64_t> stop) {
+  if (!stop) return 0;
   const GateStatus gate = recorder.gate().status();
-  if (gate.stopped_before != stop) throw Gone();
+  if (gate.stopped_before != *stop) throw Gone();
   return gate.thread;
+}
+/// As tapedeck/_session/*.py have it: 0 between two cells.
+std::uint64_t python_stop(std::optional<std::uint64_t> stop) {
+  return stop.value_or(0);
 }
 
 py::tuple place_of(const Recorder& recorder, const ValuePlace& place) {
-  return py::make_tuple(place.stop, waiting_thread(recorder, place.stop), place.frame,
+  return py::make_tuple(python_stop(place.stop), waiting_thread(recorder, place.stop), place.frame,
                         std::string(protocol::names(place.scope).at(static_cast<std::size_t>(place.scope))),
-                        place.name, place.path);
+                        place.name.value_or(""), place.path);
+}
+
+template <class T>
+void read_value(const py::handle& value, T& member) {
+  member = py::cast<T>(value);
+}
+/// Python says 0 or "" for what is absent; a list is there where it says one: a scalar's shape is [].
+template <class T>
+void read_value(const py::handle& value, std::optional<T>& member) {
+  member = if_there(py::cast<T>(value));
+}
+template <class T>
+void read_value(const py::handle& value, std::optional<std::vector<T>>& member) {
+  member = py::cast<std::vector<T>>(value);
 }
 
 /// Sets what the row has of the message's fields; those that Python spells in another way, enumerations and
@@ -43,8 +61,8 @@ py::tuple place_of(const Recorder& recorder, const ValuePlace& place) {
 template <class Message>
 void read_fields(const py::dict& row, Message& message) {
   const auto read = [&]<class T>(const Field<Message, T>& field) {
-    if constexpr (!std::is_enum_v<T> && !std::is_same_v<T, std::vector<ValueInfo>>)
-      if (row.contains(field.name)) message.*field.member = py::cast<T>(row[field.name]);
+    if constexpr (!std::is_enum_v<T> && !std::is_same_v<T, std::optional<ValueInfo>>)
+      if (row.contains(field.name)) read_value(row[field.name], message.*field.member);
   };
   Message::fields([&](const auto&... field) { (read(field), ...); });
 }
@@ -59,7 +77,7 @@ ValueInfo value_info(const py::dict& row) {
 Evaluation evaluation(const py::dict& outcome) {
   Evaluation answer;
   read_fields(outcome, answer);
-  if (outcome.contains("value")) answer.value.push_back(value_info(outcome["value"]));
+  if (outcome.contains("value")) answer.value = value_info(outcome["value"]);
   return answer;
 }
 
@@ -120,7 +138,8 @@ struct Answering {
 
   Reply operator()(const Evaluate& evaluate) const {
     const QuietScope quiet;
-    return evaluation(part("console").attr("evaluate")(evaluate.stop, waiting_thread(recorder, evaluate.stop),
+    return evaluation(part("console").attr("evaluate")(python_stop(evaluate.stop),
+                                                       waiting_thread(recorder, evaluate.stop),
                                                        evaluate.frame, evaluate.code, evaluate.statements));
   }
 
@@ -136,7 +155,8 @@ struct Answering {
         variable.assign(value);
       } catch (const Error& error) {
         Evaluation refused;
-        refused.error = refused.traceback = error.what();
+        refused.error = error.what();
+        refused.traceback = error.what();
         return refused;
       }
       recorder.assigned_by_debugger(variable.peek(), variable.name(), value, variable.id());
@@ -148,7 +168,7 @@ struct Answering {
   Reply operator()(const Complete& complete) const {
     const QuietScope quiet;
     const py::tuple found =
-        part("console").attr("complete")(complete.stop, waiting_thread(recorder, complete.stop),
+        part("console").attr("complete")(python_stop(complete.stop), waiting_thread(recorder, complete.stop),
                                          complete.frame, complete.code, complete.position);
     return Completions{py::cast<std::uint32_t>(found[0]), py::cast<std::vector<std::string>>(found[1])};
   }
@@ -173,14 +193,15 @@ struct Answering {
       return Failure{"find_names: at most 1000 tensors and 1000 tapes can be looked for at once.",
                      "bad_request"};
     const QuietScope quiet;
-    const py::tuple found = part("names").attr("find_names")(find.stop, waiting_thread(recorder, find.stop),
-                                                             find.tensors, find.tapes);
+    const py::tuple found = part("names").attr("find_names")(
+        python_stop(find.stop), waiting_thread(recorder, find.stop), find.tensors, find.tapes);
     FoundNames answer;
     for (const py::handle row : found[0]) {
       const auto fields = py::reinterpret_borrow<py::tuple>(row);
-      answer.names.push_back({py::cast<std::uint64_t>(fields[0]), py::cast<std::uint64_t>(fields[1]),
-                              py::cast<std::string>(fields[2]), py::cast<std::string>(fields[3]),
-                              py::cast<std::uint64_t>(fields[4])});
+      answer.names.push_back({if_there(py::cast<std::uint64_t>(fields[0])),
+                              if_there(py::cast<std::uint64_t>(fields[1])), py::cast<std::string>(fields[2]),
+                              py::cast<std::string>(fields[3]),
+                              if_there(py::cast<std::uint64_t>(fields[4]))});
     }
     answer.complete = py::cast<bool>(found[1]);
     return answer;

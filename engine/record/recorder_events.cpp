@@ -116,7 +116,7 @@ bool Recorder::add_health(const std::string& name, double value) {
 }
 
 bool Recorder::add_picture(protocol::Picture picture) {
-  picture.record = trace_.newest();
+  picture.record = protocol::if_there(trace_.newest());
   return pictures_.add(std::move(picture));
 }
 

@@ -119,10 +119,11 @@ class TestAttach : public QObject {
     QCOMPARE(stoppedBefore(window), QString("matmul"));
     auto* values = tensor(*window);
     QTRY_VERIFY_WITH_TIMEOUT(values && values->isVisible(), patience);
-    const auto* record = window->session()->cachedRecord(window->session()->status().stopped_before);
+    const auto* record =
+        window->session()->cachedRecord(window->session()->status().stopped_before.value_or(0));
     QVERIFY(record);
     QCOMPARE(record->inputs[0].preview, std::string("[[1. 2.] [3. 4.]]"));
-    const auto before = window->session()->status().stopped_before;
+    const auto before = window->session()->status().stopped_before.value_or(0);
     QVERIFY(step(window, Qt::Key_F10));
     QCOMPARE(stoppedBefore(window), QString("reduce_sum"));
     shots(window, "attach_paused");
@@ -385,16 +386,17 @@ class TestAttach : public QObject {
     return window->findChild<QLabel*>("sessionState")->text();
   }
   static QString stoppedBefore(const MainWindow* window) {
-    const auto* record = window->session()->cachedRecord(window->session()->status().stopped_before);
+    const auto* record =
+        window->session()->cachedRecord(window->session()->status().stopped_before.value_or(0));
     return record ? QString::fromStdString(record->op) : QString();
   }
 
   static bool step(MainWindow* window, Qt::Key key) {
-    const auto before = window->session()->status().stopped_before;
+    const auto before = window->session()->status().stopped_before.value_or(0);
     QTest::keyClick(window, key);
     return waitFor(
         [&] {
-          const auto now = window->session()->status().stopped_before;
+          const auto now = window->session()->status().stopped_before.value_or(0);
           return now > before && window->session()->cachedRecord(now);
         },
         patience);

@@ -16,10 +16,10 @@ class TestLook : public QObject {
   Q_OBJECT
 
   void step(MainWindow& window) {
-    const auto before = window.session()->status().stopped_before;
+    const auto before = window.session()->status().stopped_before.value_or(0);
     QTest::keyClick(&window, Qt::Key_F10);
-    QTRY_VERIFY_WITH_TIMEOUT(isStopped(window) && window.session()->status().stopped_before != before,
-                             patience);
+    QTRY_VERIFY_WITH_TIMEOUT(
+        isStopped(window) && window.session()->status().stopped_before.value_or(0) != before, patience);
   }
 
   /// Labels and buttons that have less room than their text needs.
@@ -74,13 +74,14 @@ class TestLook : public QObject {
     // To the first op inside of the custom gradient of the second step of the descent, so that there is a
     // curve.
     for (int i = 0; i < 40; ++i) {
-      const auto* record = window.session()->cachedRecord(window.session()->status().stopped_before);
+      const auto* record =
+          window.session()->cachedRecord(window.session()->status().stopped_before.value_or(0));
       if (record && record->op == "add" && record->backward && window.series()->series("noisy") &&
           window.series()->series("noisy")->values.size() >= 2)
         break;
       step(window);
-      QTRY_VERIFY_WITH_TIMEOUT(window.session()->cachedRecord(window.session()->status().stopped_before),
-                               patience);
+      QTRY_VERIFY_WITH_TIMEOUT(
+          window.session()->cachedRecord(window.session()->status().stopped_before.value_or(0)), patience);
     }
     QTRY_VERIFY_WITH_TIMEOUT(tensor(window)->model()->tile() && !tensor(window)->model()->loading(),
                              patience);

@@ -31,18 +31,21 @@ class TestMainJob : public QObject, SampleWindow {
   /// Presses a key in the window as a user does, and waits until the gate stopped somewhere else or the cell
   /// ended.
   void step(Qt::Key key = Qt::Key_F10, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
-    const auto before = session().status().stopped_before;
+    const auto before = session().status().stopped_before.value_or(0);
     QTest::keyClick(window_.get(), key, modifiers);
     const QString cell = window_->document()->cell(window_->notebook()->currentCell()).id;
     const auto ended = [&] {
       const CellState state = window_->notebook()->cellState(cell);
       return state == CellState::done || state == CellState::failed;
     };
-    QTRY_VERIFY_WITH_TIMEOUT((isStopped(*window_) && session().status().stopped_before != before) || ended(),
-                             patience);
+    QTRY_VERIFY_WITH_TIMEOUT(
+        (isStopped(*window_) && session().status().stopped_before.value_or(0) != before) || ended(),
+        patience);
   }
 
-  const protocol::Record* pending() { return session().cachedRecord(session().status().stopped_before); }
+  const protocol::Record* pending() {
+    return session().cachedRecord(session().status().stopped_before.value_or(0));
+  }
 
   /// The values that the tensor panel shows for the selected tensor; none while newer ones are on their way.
   std::vector<double> shownValues() {
@@ -83,7 +86,7 @@ class TestMainJob : public QObject, SampleWindow {
     step();
     QVERIFY(isStopped(*window_));
     QTRY_VERIFY(pending());
-    QCOMPARE(session().cursor(), session().status().stopped_before);
+    QCOMPARE(session().cursor(), session().status().stopped_before.value_or(0));
     QCOMPARE(pending()->state, RecordState::pending);
     QCOMPARE(QString::fromStdString(pending()->op), QString("multiply"));  // x * x
     // The tensor panel shows its input: x = 2.
@@ -92,7 +95,7 @@ class TestMainJob : public QObject, SampleWindow {
     const QStringList lines = window_->document()->cell(1).source.split('\n');
     QCOMPARE(lines[static_cast<int>(session().status().line) - 1].trimmed(), QString("return x * x, grad"));
     screenshot(window_.get(), "main-job-first-stop");
-    const auto firstRecord = session().status().stopped_before;
+    const auto firstRecord = session().status().stopped_before.value_or(0);
 
     stepOver(firstRecord);
     // It ran: its record and the panel hold 2 · 2, and the graph has its node.
@@ -111,7 +114,7 @@ class TestMainJob : public QObject, SampleWindow {
     // It is the user's: the steps go into it.
     bool enteredCustom = false;
     double noise = -1;
-    const auto firstStop = session().status().stopped_before;
+    const auto firstStop = session().status().stopped_before.value_or(0);
     for (int i = 0; i < 12 && isStopped(*window_); ++i) {
       QTRY_VERIFY(pending());
       const auto record = *pending();
@@ -131,7 +134,7 @@ class TestMainJob : public QObject, SampleWindow {
     }
     QVERIFY(enteredCustom);
     QVERIFY2(noise >= 0 && noise < 1, qPrintable(QString::number(noise)));
-    QVERIFY(session().status().stopped_before > firstStop);
+    QVERIFY(session().status().stopped_before.value_or(0) > firstStop);
 
     // The next op adds it to the true gradient, 2 · 1 · 2 = 4.
     QTRY_VERIFY(pending());

@@ -38,8 +38,10 @@ class TestMenus : public QObject, WhatIfWindow {
 
   /// Waits for a stop that is another one than before.
   quint64 stopAfter(quint64 before) {
-    const auto elsewhere = [&] { return isStopped(*window_) && status().stopped_before != before; };
-    return waitFor(elsewhere, patience) ? status().stopped_before : 0;
+    const auto elsewhere = [&] {
+      return isStopped(*window_) && status().stopped_before.value_or(0) != before;
+    };
+    return waitFor(elsewhere, patience) ? status().stopped_before.value_or(0) : 0;
   }
   inspector::WhyView* why() { return window_->findChild<inspector::WhyView*>(); }
   bool answered(const QString& part) {
@@ -70,17 +72,17 @@ class TestMenus : public QObject, WhatIfWindow {
     QVERIFY(status().line != line);
     // Into the playback, and out of it.
     const auto inPlayback = [&] {
-      const protocol::Record* record = session().record(status().stopped_before);
+      const protocol::Record* record = session().record(status().stopped_before.value_or(0));
       return record && record->kind == protocol::RecordKind::vjp;
     };
     for (int i = 0; i < 20 && !inPlayback(); ++i) {
-      const quint64 before = status().stopped_before;
+      const quint64 before = status().stopped_before.value_or(0);
       CHOOSE("step.op");
       QVERIFY(stopAfter(before) > before);
-      QTRY_VERIFY(session().record(status().stopped_before));
+      QTRY_VERIFY(session().record(status().stopped_before.value_or(0)));
     }
     QVERIFY(inPlayback());
-    quint64 before = status().stopped_before;
+    quint64 before = status().stopped_before.value_or(0);
     CHOOSE("step.out");
     QVERIFY(stopAfter(before) > before);
     QCOMPARE(status().line, 7u);
@@ -102,7 +104,7 @@ class TestMenus : public QObject, WhatIfWindow {
     CHOOSE("step.continue");
     QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);
     click(1);
-    before = status().stopped_before;
+    before = status().stopped_before.value_or(0);
     CHOOSE("cell.run");
     QTRY_COMPARE_WITH_TIMEOUT(stateOf(1), CellState::busy, patience);
     CHOOSE("step.pause");
@@ -167,7 +169,8 @@ class TestMenus : public QObject, WhatIfWindow {
     CHOOSE("step.continue");
     QVERIFY(stopAfter(first) > first);
     QCOMPARE(status().line, 3u);
-    QVERIFY2(QString::fromStdString(status().stop_reason).contains("exception"), status().stop_reason.data());
+    const std::string reason = status().stop_reason.value_or("");
+    QVERIFY2(QString::fromStdString(reason).contains("exception"), reason.data());
     CHOOSE("step.stop_nan");
     CHOOSE("step.stop_exceptions");
     QVERIFY(breakpoints().empty());

@@ -195,9 +195,10 @@ class TestPanelCommands : public QObject, SampleWindow {
     click(1);
     QTest::keyClick(window_.get(), Qt::Key_F10);
     QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
-    const auto first = session().status().stopped_before;
+    const auto first = session().status().stopped_before.value_or(0);
     QTest::keyClick(window_.get(), Qt::Key_F10);
-    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && session().status().stopped_before != first, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && session().status().stopped_before.value_or(0) != first,
+                             patience);
     QTRY_COMPARE_WITH_TIMEOUT(firstGroup(), QString("Locals of inner"), patience);
     clickVariable("h");
     act(panel, "Frame of the caller", Qt::Key_PageDown, Qt::AltModifier);
@@ -216,7 +217,7 @@ class TestPanelCommands : public QObject, SampleWindow {
     runByKey(0);
     QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);
     auto* console = window_->findChild<inspector::ConsoleView*>();
-    QTRY_VERIFY(session().status().running_cell.empty());  // until then it takes no code
+    QTRY_VERIFY(!session().status().running_cell);  // until then it takes no code
     showPanel(Qt::Key_8, console);
     auto* input = console->input();
     QTest::mouseClick(input->viewport(), Qt::LeftButton, {}, QPoint(5, 5));

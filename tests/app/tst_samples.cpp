@@ -26,15 +26,15 @@ class TestSamples : public QObject, SampleWindow {
     std::vector<double> values;
   };
   Step step() {
-    const auto before = session().status().stopped_before;
+    const auto before = session().status().stopped_before.value_or(0);
     const int cell = window_->notebook()->currentCell();
     press(Qt::Key_F10);
     const auto ended = [&] {
       return stateOf(cell) == CellState::done && session().cursor() == session().recordCount();
     };
     const auto stopped = [&] {
-      return isStopped(*window_) && session().status().stopped_before != before &&
-             session().cachedRecord(session().status().stopped_before);
+      return isStopped(*window_) && session().status().stopped_before.value_or(0) != before &&
+             session().cachedRecord(session().status().stopped_before.value_or(0));
     };
     Step made;
     if (!waitFor([&] { return stopped() || (before && ended()); }, patience) || before == 0) return made;
@@ -51,7 +51,7 @@ class TestSamples : public QObject, SampleWindow {
     };
     // What runs inside of a record shows no values of the record itself.
     const auto inside = [&] {
-      const auto* pending = session().cachedRecord(session().status().stopped_before);
+      const auto* pending = session().cachedRecord(session().status().stopped_before.value_or(0));
       return !ended() && pending && pending->parent == before;
     };
     if (waitFor([&] { return inside() || shown(); }, patience) && !inside())
@@ -87,7 +87,7 @@ class TestSamples : public QObject, SampleWindow {
     QCOMPARE(step().values, std::vector<double>{9.});
     bool back = false;
     for (int i = 0; i < 5 && !back; ++i) {
-      const auto* pending = session().cachedRecord(session().status().stopped_before);
+      const auto* pending = session().cachedRecord(session().status().stopped_before.value_or(0));
       back = pending && pending->kind == RecordKind::vjp;
       if (!back) step();
     }
@@ -210,7 +210,8 @@ class TestSamples : public QObject, SampleWindow {
     bool custom = false, noise = false;
     for (int i = 0; i < 10 && !noise; ++i) {
       const Step one = step();
-      custom = custom || (session().cachedRecord(session().status().stopped_before)->kind == RecordKind::vjp);
+      custom = custom || (session().cachedRecord(session().status().stopped_before.value_or(0))->kind ==
+                          RecordKind::vjp);
       noise = one.op == "random_uniform";
     }
     QVERIFY(custom && noise);

@@ -232,8 +232,8 @@ class TestStops : public QObject {
     QTRY_VERIFY2(state().contains("paused after matmul") && state().contains("exception, matmul"),
                  qPrintable(state()));
     // The tensors that did not fit are there to be looked at.
-    const auto* record = window_->session()->record(status().stopped_before);
-    QTRY_VERIFY((record = window_->session()->record(status().stopped_before)) != nullptr);
+    const auto* record = window_->session()->record(status().stopped_before.value_or(0));
+    QTRY_VERIFY((record = window_->session()->record(status().stopped_before.value_or(0))) != nullptr);
     QVERIFY(record->state == protocol::RecordState::failed);
     QCOMPARE(record->inputs.size(), std::size_t{2});
     QCOMPARE(record->inputs[1].shape, (std::vector<std::int64_t>{4, 5}));
@@ -347,10 +347,10 @@ class TestStops : public QObject {
     };
     QTRY_VERIFY_WITH_TIMEOUT(find(), patience);
     window_->session()->setCursor(sine);
-    QTRY_VERIFY(window_->session()->cachedRecord(status().stopped_before));
+    QTRY_VERIFY(window_->session()->cachedRecord(status().stopped_before.value_or(0)));
     QTest::keyClick(window_.get(), Qt::Key_F10, Qt::AltModifier);
     const auto atItsVjp = [&] {
-      const auto* record = window_->session()->record(status().stopped_before);
+      const auto* record = window_->session()->record(status().stopped_before.value_or(0));
       return isStopped(*window_) && record && record->kind == protocol::RecordKind::vjp &&
              record->forward == sine;
     };

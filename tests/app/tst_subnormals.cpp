@@ -16,10 +16,10 @@ class TestSubnormals : public QObject, SampleWindow {
   /// Steps until the gate stops before the op, and the panel shows the whole tensor that goes in.
   void stepTo(const QString& op, int column) {
     const auto waits = [&] {
-      const auto* record = session().cachedRecord(session().status().stopped_before);
+      const auto* record = session().cachedRecord(session().status().stopped_before.value_or(0));
       return isStopped(*window_) && record && QString::fromStdString(record->op) == op;
     };
-    const auto stop = [&] { return session().status().stopped_before; };
+    const auto stop = [&] { return session().status().stopped_before.value_or(0); };
     QTRY_VERIFY(session().cachedRecord(stop()));
     for (int i = 0; i < 12 && !waits(); ++i) {
       const auto before = stop();

@@ -54,7 +54,7 @@ struct World {
     const std::uint64_t first = recorder.trace().newest() + 1;
     Tensor weight = Tensor::scalar(1.5);
     for (int i = 0; i < turns; ++i) turn(weight, i < changed ? 0.01 : 0.02, more, other);
-    return {first, recorder.trace().newest(), 0, {}};
+    return {first, recorder.trace().newest(), {}, {}};
   }
   int turns;
   Recorder recorder;
@@ -73,8 +73,8 @@ void measure(World& world, const char* what, const protocol::ComparedSide& left,
   std::printf(
       "{\"bench\": \"align\", \"left\": %llu, \"right\": %llu, \"what\": \"%s\", \"alike\": %llu, "
       "\"ms\": %.1f}\n",
-      static_cast<unsigned long long>(left.last - left.first + 1),
-      static_cast<unsigned long long>(right.last - right.first + 1), what,
+      static_cast<unsigned long long>(left.last.value() - left.first + 1),
+      static_cast<unsigned long long>(right.last.value() - right.first + 1), what,
       static_cast<unsigned long long>(compared.same), time);
 }
 
@@ -89,7 +89,7 @@ void measure_search(World& world, const protocol::ComparedSide& left, const prot
   std::printf(
       "{\"bench\": \"first_difference\", \"rows\": %llu, \"row\": %lld, \"looked_at\": %llu, \"ms\": "
       "%.1f}\n",
-      static_cast<unsigned long long>(found.rows), static_cast<long long>(found.row),
+      static_cast<unsigned long long>(found.rows), found.row ? static_cast<long long>(*found.row) : -1LL,
       static_cast<unsigned long long>(found.looked_at), time);
 }
 

@@ -32,7 +32,7 @@ void measure(const Recorder& recorder, const char* filter) {
   std::uint64_t matches = 0;
   int answers = 0;
   for (int round = 0; round < rounds; ++round) {
-    protocol::FindRecords request{filter, {{"a", "[1]"}, {"b", "[2]"}}, 1, {}};
+    protocol::FindRecords request{filter, {{"a", "[1]"}, {"b", "[2]"}}, 1, {}, {}};
     const auto start = Clock::now();
     matches = 0;
     answers = 0;

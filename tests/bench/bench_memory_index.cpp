@@ -51,16 +51,16 @@ void measure_panel() {
   for (int round = 0; round < 5; ++round) {
     debug::MemoryReader reader(recorder);
     auto start = Clock::now();
-    reader.curve({1, 0, 600});
+    reader.curve({1, {}, 600});
     first.push_back(milliseconds_since(start));
     start = Clock::now();
-    reader.curve({1, 0, 600});
+    reader.curve({1, {}, 600});
     next.push_back(milliseconds_since(start));
     start = Clock::now();
     reader.state({500'000, protocol::MemoryGroup::tensor, 0, 200});
     state.push_back(milliseconds_since(start));
     start = Clock::now();
-    reader.state({0, protocol::MemoryGroup::line, 0, 200});
+    reader.state({{}, protocol::MemoryGroup::line, 0, 200});
     now.push_back(milliseconds_since(start));
   }
   std::printf(

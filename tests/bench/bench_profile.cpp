@@ -49,7 +49,7 @@ std::uint64_t index_all(debug::Profiles& profiles, std::vector<double>& slices) 
   while (true) {
     const auto start = Clock::now();
     const auto reply =
-        protocol::get<protocol::Profile>(profiles.answer(protocol::GetProfile{0, 0, 50}, cancel));
+        protocol::get<protocol::Profile>(profiles.answer(protocol::GetProfile{0, {}, 50}, cancel));
     slices.push_back(milliseconds_since(start));
     if (reply.indexed == reply.total) return reply.total;
   }
@@ -88,7 +88,7 @@ void measure_answers(std::uint64_t wanted) {
       *std::max_element(slices.begin(), slices.end()));
   const CancelFlag cancel{false};
   const auto whole =
-      protocol::get<protocol::Profile>(profiles.answer(protocol::GetProfile{0, 0, 50}, cancel));
+      protocol::get<protocol::Profile>(profiles.answer(protocol::GetProfile{0, {}, 50}, cancel));
   const std::int64_t length = whole.last_ns - whole.first_ns;
   const auto part = [&](int round, int of) {
     const std::int64_t from = whole.first_ns + length / (rounds + 1) * round;
@@ -113,7 +113,7 @@ void measure_answers(std::uint64_t wanted) {
     profiles.answer(get, cancel);
   });
   measure("flame of all", records, [&](int) {
-    profiles.answer(protocol::GetProfileFlame{0, 0, false}, cancel);
+    profiles.answer(protocol::GetProfileFlame{0, {}, false}, cancel);
   });
   measure("summary of a tenth", records, [&](int round) {
     const auto [from, to] = part(round, 10);
@@ -144,8 +144,8 @@ void measure_recording(std::int64_t length) {
       std::thread window([&] {
         const CancelFlag cancel{false};
         while (panel == Panel::open && !stop) {
-          profiles.answer(protocol::GetProfile{0, 0, 50}, cancel);
-          profiles.answer(protocol::GetProfileTrack{0, 0, 3000}, cancel);
+          profiles.answer(protocol::GetProfile{0, {}, 50}, cancel);
+          profiles.answer(protocol::GetProfileTrack{0, {}, 3000}, cancel);
           for (int i = 0; i < 35 && !stop; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
         }
       });

@@ -108,7 +108,7 @@ class TestGuests : public QObject {
     QCOMPARE(over.size(), 1);
     // Inside an op it is named.
     world.source.records[0].state = protocol::RecordState::running;
-    world.source.status.stopped_before = 0;
+    world.source.status.stopped_before.reset();
     world.source.status.stop.clear();
     emit world.source.received(0, protocol::Records{1, world.source.records});
     world.gate(protocol::GateState::open);

@@ -52,7 +52,7 @@ void act(ControlWorld& world, const QString& intent) {
   if (intent == "disconnect") world.source.setUp(false);
   if (intent == "cell finished" && !world.runner.runningCell().isEmpty()) {
     world.source.status.gate = protocol::GateState::open;
-    world.source.status.stopped_before = 0;
+    world.source.status.stopped_before.reset();
     world.source.sendStatus();
     world.kernel.endCell(world.runner.runningCell(), "ok", 1);
   }

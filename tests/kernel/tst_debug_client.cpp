@@ -85,7 +85,7 @@ void TestDebugClient::repliesComeUnderTheirRequest() {
   Peers peers;
   QVERIFY(peers.shakeHands());
   const quint64 first = peers.client.request(protocol::GetRecords{5, 10, true});
-  const quint64 second = peers.client.request(protocol::GetTape{3, 9, 100});
+  const quint64 second = peers.client.request(protocol::GetTape{3, 9, 100, {}});
   QVERIFY(first != 0 && second != 0 && first != second);
   const auto records = peers.server->expect<protocol::GetRecords>();
   const auto tape = peers.server->expect<protocol::GetTape>();

@@ -85,12 +85,12 @@ void TestSessionDebug::theGateStopsAndStepsAndGoesOn() {
   auto status = ask<protocol::Status>(protocol::GetStatus{});
   QCOMPARE(status.cell, std::string("stepped"));
   QCOMPARE(status.line, std::uint32_t{2});
-  const auto first = status.stopped_before;
+  const auto first = status.stopped_before.value_or(0);
   QCOMPARE(probe_->session.state(), KernelState::busy);
   ask<protocol::Status>(protocol::SetGate{protocol::GateCommand::step_op});
   const auto atSecond = [&] {
     status = ask<protocol::Status>(protocol::GetStatus{});
-    return status.gate == protocol::GateState::stopped && status.stopped_before > first;
+    return status.gate == protocol::GateState::stopped && status.stopped_before.value_or(0) > first;
   };
   QTRY_VERIFY_WITH_TIMEOUT(atSecond(), generous);
   QCOMPARE(status.line, std::uint32_t{3});

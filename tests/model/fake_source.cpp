@@ -51,7 +51,8 @@ protocol::Reply FakeSource::answer(const protocol::Request& message) {
   if (const auto* get = protocol::get_if<protocol::GetTape>(&message)) {
     std::vector<protocol::Record> tape;
     for (const auto& record : records)
-      if (record.number <= get->last && onTape(record, get->tape)) tape.push_back(record);
+      if (record.number <= get->last.value_or(records.size()) && onTape(record, get->tape))
+        tape.push_back(record);
     return tapePart(tape, *get);
   }
   if (const auto* get = protocol::get_if<protocol::GetSeries>(&message)) {
@@ -94,7 +95,7 @@ protocol::FoundRecords FakeSource::answerFind(const protocol::FindRecords& find)
     const protocol::Record& record = records[number - 1];
     if (record.state == protocol::RecordState::pending || record.state == protocol::RecordState::running)
       found.open.push_back(number);
-    return (find.backward.empty() || find.backward.front() == record.backward) &&
+    return find.backward.value_or(record.backward) == record.backward &&
            protocol::matches(filter, record, find.labels);
   };
   found.total = records.size();

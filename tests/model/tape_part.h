@@ -31,7 +31,7 @@ inline protocol::TapeRecords tapePart(const std::vector<protocol::Record>& all,
       op = parent->second;
     op_of[record.number] = newest = op;
     answer.vjps += record.kind == RecordKind::vjp;
-    if (record.number <= get.around && (op || record.number == get.around)) middle = op;
+    if (get.around && record.number <= *get.around && (op || record.number == *get.around)) middle = op;
   }
   answer.ops = ops.size();
   std::size_t first = 0, end = ops.size();

@@ -14,13 +14,13 @@ inline protocol::Reply countingTensor(const protocol::Request& request, std::vec
   if (const auto* get = protocol::get_if<protocol::GetTile>(&request)) {
     protocol::Tile tile;
     tile.tensor = get->tensor;
-    tile.shape = get->reshape.empty() ? shape : get->reshape;
+    tile.shape = get->reshape.value_or(shape);
     std::vector<std::int64_t> strides(tile.shape.size(), 1);
     for (std::size_t axis = tile.shape.size(); axis-- > 1;)
       strides[axis - 1] = strides[axis] * tile.shape[axis];
     std::int64_t offset = 0, rowStride = 0, columnStride = 0;
     for (std::size_t axis = 0; axis < tile.shape.size(); ++axis) {
-      const std::int64_t at = get->slice.empty() ? -1 : get->slice[axis];
+      const std::int64_t at = get->slice ? get->slice->at(axis) : -1;
       if (at >= 0) {
         offset += at * strides[axis];
       } else {

@@ -79,8 +79,8 @@ class TestCompareModel : public QObject {
       protocol::ComparedRow& row = answer.rows.emplace_back();
       row.results = results;
       row.left = row.right = text.records[0];
-      row.left.number = 1 + i;
-      row.right.number = 4 + i;
+      row.left->number = 1 + i;
+      row.right->number = 4 + i;
     }
     return answer;
   }
@@ -161,7 +161,7 @@ class TestCompareModel : public QObject {
     session_.setLook({9, Beside::original, "x = 5"});
     model_->chooseBranch();
     const auto make = answer<protocol::MakeComparison>(comparedOf(1, 6));
-    QVERIFY(make.left.branch == 0 && make.right.branch == 9 && make.right.last == 6);
+    QVERIFY(!make.left.branch && make.right.branch == 9 && make.right.last == 6);
     QCOMPARE(model_->right()->title, QString("The branch of What if: x = 5"));
   }
 
@@ -248,8 +248,8 @@ class TestCompareModel : public QObject {
     operands.comparison = 5;
     operands.row = 17;
     operands.operands.resize(2);
-    operands.operands[1].left = {11, "float32", {200, 300}, "/cpu:0", "", "", 1};
-    operands.operands[1].right = {12, "float32", {200, 300}, "/cpu:0", "", "", 4};
+    operands.operands[1].left = protocol::TensorInfo{11, "float32", {200, 300}, "/cpu:0", "", "", 1};
+    operands.operands[1].right = protocol::TensorInfo{12, "float32", {200, 300}, "/cpu:0", "", "", 4};
     answer<protocol::CompareOperands>(operands);
     QVERIFY(model_->operands());
     model_->setPictured(1);
@@ -323,10 +323,10 @@ class TestCompareModel : public QObject {
     compareTwoRuns();
     model_->findDifference(false);
     const auto find = answer<protocol::FindComparisonRow>(protocol::ComparisonPlace{5, 40});
-    QVERIFY(find.from == -1 && !find.backward);
+    QVERIFY(!find.from && !find.backward);
     QCOMPARE(model_->currentRow(), 40);
     model_->findDifference(false);
-    answer<protocol::FindComparisonRow>(protocol::ComparisonPlace{5, -1});
+    answer<protocol::FindComparisonRow>(protocol::ComparisonPlace{5, {}});
     QCOMPARE(model_->currentRow(), 40);
     QCOMPARE(model_->problem(), QString("After this row all ops are the same on both sides."));
   }
@@ -335,7 +335,7 @@ class TestCompareModel : public QObject {
     compareTwoRuns(2);
     model_->row(0);
     auto rows = page(0, 2);
-    rows.rows[1].left.number = 0;
+    rows.rows[1].left.reset();
     rows.rows[1].kind = RowKind::only_right;
     answer<protocol::GetComparisonRows>(rows);
     model_->show(0, false);

@@ -23,7 +23,7 @@ class TestEvaluations : public QObject {
     WatchModel watches(&world_->session, &world_->frames);
     const QAbstractItemModelTester tester(&watches);
     protocol::Evaluation one;
-    one.value = {value("x + 1", "2")};
+    one.value = value("x + 1", "2");
     one.result = 5;
     protocol::Evaluation bad;
     bad.error = "NameError: name 'nope' is not defined";
@@ -34,7 +34,7 @@ class TestEvaluations : public QObject {
     world_->endCell();
     QCOMPARE(text(watches), QString("nope = NameError: name 'nope' is not defined\nx + 1 = 2\n"));
     QVERIFY(watches.index(0, 1).data(ValueTree::ErrorRole).toBool());
-    world_->evaluations["x + 1"].value[0].text = "3";
+    world_->evaluations["x + 1"].value->text = "3";
     world_->stack = {{"step", "c", "", 4, true}};
     world_->stopAt(3);
     QCOMPARE(watches.index(1, 1).data().toString(), QString("3"));
@@ -47,7 +47,7 @@ class TestEvaluations : public QObject {
     WatchModel watches(&world_->session, &world_->frames);
     const QAbstractItemModelTester tester(&watches);
     protocol::Evaluation one;
-    one.value = {value("x", "1")};
+    one.value = value("x", "1");
     world_->evaluations = {{"x", one}, {"y", one}};
     watches.setExpressions({"x"});
     watches.setActive(true);

@@ -17,7 +17,7 @@ protocol::Health tableOf(quint64 steps, quint64 sampled, quint64 recomputed, std
   table.steps = steps;
   table.sampled = sampled;
   table.recomputed = recomputed;
-  table.every = every;
+  table.every = protocol::if_there(every);
   table.version = sampled;
   table.total = 2;
   table.rows.resize(2);
@@ -57,7 +57,7 @@ class TestHealthModel : public QObject {
  private slots:
   void init() {
     source_.status.records = source_.status.finished = 2;
-    source_.status.running_cell.clear();
+    source_.status.running_cell.reset();
     session_.setSource(&source_);
     QTRY_VERIFY(session_.live() && session_.recordCount() == 2);
     source_.automatic = false;
@@ -92,10 +92,10 @@ class TestHealthModel : public QObject {
     answer<protocol::GetHealth>(tableOf(2000, 0, 0));
     QVERIFY(model_->recomputing());
     QCOMPARE(source_.askedFor<protocol::SampleHealth>().back().steps, 40U);
-    answer<protocol::SampleHealth>(protocol::HealthSampled{12, 40, false, ""});
+    answer<protocol::SampleHealth>(protocol::HealthSampled{12, 40, false, {}});
     QCOMPARE(model_->howSampled(), QString("Recomputing: 12 of 40 steps"));
     answer<protocol::GetHealth>(tableOf(2000, 12, 12));
-    answer<protocol::SampleHealth>(protocol::HealthSampled{40, 40, true, ""});
+    answer<protocol::SampleHealth>(protocol::HealthSampled{40, 40, true, {}});
     answer<protocol::GetHealth>(tableOf(2000, 40, 40));
     QVERIFY(!model_->recomputing());
     QCOMPARE(model_->howSampled(), QString("40 of 2,000 steps, recomputed"));
@@ -193,7 +193,7 @@ class TestHealthModel : public QObject {
     findings.findings[0].sentence = "W1 is dead.";
     findings.findings[0].record = 2;
     findings.findings[0].subject = 8;
-    findings.findings[0].tensor.id = 5;
+    findings.findings[0].tensor.emplace().id = 5;
     QSignalSpy picked(&session_, &Session::tensorPicked);
     answer<protocol::GetHealthFindings>(findings);
     QCOMPARE(model_->findings().size(), std::size_t{1});

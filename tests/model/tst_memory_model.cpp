@@ -48,7 +48,7 @@ protocol::MemoryRow rowOf(quint64 tensor, MemoryHolder holder, quint64 tape = 0)
   row.count = 1;
   row.bytes = 4000;
   row.tensor.id = tensor;
-  row.tape = tape;
+  row.tape = protocol::if_there(tape);
   return row;
 }
 
@@ -123,7 +123,7 @@ class TestMemoryModel : public QObject {
   void theNewestRecordIsNow() {
     model_->setShown(true);
     QVERIFY(isAsked<protocol::GetMemoryState>());
-    QCOMPARE(source_.askedFor<protocol::GetMemoryState>().back().record, std::uint64_t{0});
+    QVERIFY(!source_.askedFor<protocol::GetMemoryState>().back().record);
     session_.setCursor(2);
     QTRY_COMPARE(source_.askedFor<protocol::GetMemoryState>().back().record, std::uint64_t{2});
   }
@@ -131,15 +131,15 @@ class TestMemoryModel : public QObject {
   void aFilesEndIsWhenItWasSaved() {
     source_.status.trace_file = "/somewhere/run.tapetrace";
     source_.sendStatus();
-    QTRY_VERIFY(!session_.status().trace_file.empty());
+    QTRY_VERIFY(session_.status().trace_file);
     model_->setShown(true);
     QVERIFY(isAsked<protocol::GetMemoryState>());
     protocol::MemoryState state;
     QVERIFY(answer<protocol::GetMemoryState>(state));
     QVERIFY2(model_->summary().startsWith("When it was saved: "), qPrintable(model_->summary()));
-    source_.status.trace_file.clear();
+    source_.status.trace_file.reset();
     source_.sendStatus();
-    QTRY_VERIFY(session_.status().trace_file.empty());
+    QTRY_VERIFY(!session_.status().trace_file);
     QVERIFY2(model_->summary().startsWith("Now: "), qPrintable(model_->summary()));
   }
 
@@ -186,7 +186,7 @@ class TestMemoryModel : public QObject {
     model_->setGroup(MemoryGroup::line);
     QVERIFY(isAsked<protocol::GetMemoryState>());
     protocol::MemoryRow row = rowOf(0, MemoryHolder::tape);
-    row.held_by.clear();
+    row.held_by.reset();
     protocol::MemoryState state;
     state.rows = {row};
     QVERIFY(answer<protocol::GetMemoryState>(state));
@@ -207,7 +207,7 @@ class TestMemoryModel : public QObject {
     QCOMPARE(find.tapes, std::vector<std::uint64_t>{7});
     QCOMPARE(model_->holderOf(state.rows[1]), QString("the program"));
     QVERIFY(answer<protocol::FindNames>(
-        protocol::FoundNames{{{0, 7, "history[3].tape", "history", 24}, {12, 0, "x", "x", 0}}, true}));
+        protocol::FoundNames{{{{}, 7, "history[3].tape", "history", 24}, {12, {}, "x", "x", {}}}, true}));
     QCOMPARE(model_->holderOf(state.rows[0]),
              QString("tape 7, for the VJP of matmul, op 2 (history[3].tape)"));
     QCOMPARE(model_->holderOf(state.rows[1]), QString("x"));
@@ -227,7 +227,7 @@ class TestMemoryModel : public QObject {
     QVERIFY(answer<protocol::GetMemoryCurve>(curveOf(5)));
     nothingMayHappenFor(50);
     QVERIFY(source_.askedFor<protocol::FindNames>().empty());
-    source_.status.running_cell.clear();
+    source_.status.running_cell.reset();
     source_.sendStatus();
     QVERIFY(isAsked<protocol::GetMemoryCurve>());
     QVERIFY(answer<protocol::GetMemoryCurve>(curveOf(5)));

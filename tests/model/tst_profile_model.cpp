@@ -23,8 +23,8 @@ ProfileGap gap(std::uint32_t from, std::uint32_t to, std::int64_t total, const c
   ProfileGap one;
   one.from_cell = from ? cell : "";
   one.to_cell = to ? cell : "";
-  one.from_line = from;
-  one.to_line = to;
+  one.from_line = protocol::if_there(from);
+  one.to_line = protocol::if_there(to);
   one.count = 3;
   one.total_ns = total;
   one.max_ns = total;

@@ -196,7 +196,7 @@ void TestRecords::thePendingRowIsMarked() {
   QVERIFY(!model.index(0, 0).data(RecordsModel::PendingRole).toBool());
   QVERIFY(!changed.isEmpty());
   QTRY_COMPARE(model.index(1, RecordsModel::Duration).data().toString(), QStringLiteral("next"));
-  source.status.stopped_before = 0;
+  source.status.stopped_before.reset();
   source.sendStatus();
   QVERIFY(!model.index(1, 0).data(RecordsModel::PendingRole).toBool());
 }

@@ -46,7 +46,7 @@ void TestSession::followsTheGate() {
   source.records.back().number = 3;
   source.stopAtNewest();
   QCOMPARE(session.cursor(), 3u);
-  source.status.stopped_before = 0;
+  source.status.stopped_before.reset();
   source.status.gate = protocol::GateState::open;
   source.sendStatus();
   QCOMPARE(stops.last().at(0).toULongLong(), 0u);
@@ -86,7 +86,7 @@ playback gradient(y) -> g tape=1
   // The playback ends after the newer records inside of it: nothing but `ended` tells.
   source.records[1].state = protocol::RecordState::done;
   source.status.ended = 5;
-  source.status.running_cell.clear();
+  source.status.running_cell.reset();
   source.sendStatus();
   QTRY_COMPARE(session.cursor(), 5u);
   QTRY_COMPARE(session.cachedRecord(2)->state, protocol::RecordState::done);
@@ -103,7 +103,7 @@ void TestSession::aStopBringsItsRecords() {
   source.asked.clear();
   // A step: the gate says that it will stop, then where, with the records of the step.
   source.status.gate = protocol::GateState::will_stop;
-  source.status.stopped_before = 0;
+  source.status.stopped_before.reset();
   source.sendStatus();
   source.records[1].state = protocol::RecordState::done;
   source.records.push_back(source.records[1]);
@@ -129,29 +129,29 @@ void TestSession::aStepShowsItsEndUnlessItTakesLong() {
   Session session;
   session.setSource(&source);
   source.stopAtNewest();
-  QCOMPARE(session.status().stopped_before, 4u);
+  QCOMPARE(session.status().stopped_before.value_or(0), 4u);
   QSignalSpy told(&session, &Session::statusChanged);
   const auto runs = [&] {
     source.status.gate = protocol::GateState::will_stop;
-    source.status.stopped_before = 0;
+    source.status.stopped_before.reset();
     source.sendStatus();
   };
   // The next stop follows at once.
   session.sendGate(protocol::GateCommand::step_op);
   runs();
   QCOMPARE(told.size(), 0);
-  QCOMPARE(session.status().stopped_before, 4u);
+  QCOMPARE(session.status().stopped_before.value_or(0), 4u);
   source.records = manyRecords(5);
   source.stopAtNewest();
   QCOMPARE(told.size(), 1);
-  QCOMPARE(session.status().stopped_before, 5u);
+  QCOMPARE(session.status().stopped_before.value_or(0), 5u);
   nothingMayHappenFor(200);
-  QCOMPARE(session.status().stopped_before, 5u);
+  QCOMPARE(session.status().stopped_before.value_or(0), 5u);
   // It takes long: after a moment it is told that it runs.
   session.sendGate(protocol::GateCommand::step_op);
   runs();
-  QCOMPARE(session.status().stopped_before, 5u);
-  QTRY_COMPARE(session.status().stopped_before, 0u);
+  QCOMPARE(session.status().stopped_before.value_or(0), 5u);
+  QTRY_COMPARE(session.status().stopped_before.value_or(0), 0u);
   // What follows then, and what follows any other command, is told at once.
   source.status.finished = 5;
   source.sendStatus();
@@ -160,7 +160,7 @@ void TestSession::aStepShowsItsEndUnlessItTakesLong() {
   session.sendGate(protocol::GateCommand::step_op);
   session.sendGate(protocol::GateCommand::run);
   runs();
-  QCOMPARE(session.status().stopped_before, 0u);
+  QCOMPARE(session.status().stopped_before.value_or(0), 0u);
 }
 
 void TestSession::stopsFollowingWhenTheCursorIsMoved() {
@@ -217,7 +217,7 @@ void TestSession::keepsEverythingWhenTheSessionDies() {
   source->setUp(false);
   QVERIFY(!session.live());
   QCOMPARE(stops.size(), 1);
-  QCOMPARE(session.status().stopped_before, 0u);
+  QCOMPARE(session.status().stopped_before.value_or(0), 0u);
   QVERIFY(session.record(3));
   QCOMPARE(session.recordCount(), 400u);
   session.setCursor(3);

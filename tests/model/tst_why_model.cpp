@@ -103,7 +103,7 @@ class TestWhyModel : public QObject {
   void ofAPlaybackItsGradientsAreMeant() {
     model_->setSubject({2, tensorOf(11, "float32"), {}});
     model_->ask(Question::gradient);
-    QCOMPARE(source_.askedFor<protocol::Why>().back().tensor, std::uint64_t{0});
+    QVERIFY(!source_.askedFor<protocol::Why>().back().tensor);
     QCOMPARE(source_.askedFor<protocol::Why>().back().record, std::uint64_t{2});
   }
 

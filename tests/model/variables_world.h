@@ -28,11 +28,11 @@ inline ValueInfo value(const std::string& name, const std::string& text, const s
 inline ValueInfo tensorValue(const std::string& name, std::uint64_t id, std::int64_t count) {
   ValueInfo info = value(name, "[0., …]", "Tensor");
   info.tensor = id;
-  info.shape = {count};
+  info.shape = std::vector<std::int64_t>{count};
   info.dtype = "float32";
   info.device = "/cpu:0";
   info.bytes = static_cast<std::uint64_t>(count) * 4;
-  info.edit.clear();
+  info.edit.reset();
   return info;
 }
 
@@ -46,13 +46,13 @@ struct World {
 
   protocol::Reply answer(const protocol::Request& request) {
     if (protocol::holds_alternative<protocol::GetFrames>(request)) {
-      protocol::Frames frames{source.status.stopped_before, "MainThread", 0, 0, stack};
+      protocol::Frames frames{source.status.stopped_before.value_or(0), "MainThread", 0, 0, stack};
       frames.total = static_cast<std::uint32_t>(stack.size());
       return frames;
     }
     if (const auto* get = protocol::get_if<protocol::GetVariables>(&request)) {
       std::string key(protocol::names(get->place.scope)[static_cast<std::size_t>(get->place.scope)]);
-      key += "/" + get->place.name;
+      key += "/" + get->place.name.value_or("");
       for (const auto step : get->place.path) key += "/" + std::to_string(step);
       const auto& rows = places[key];
       protocol::Variables page{rows.size(), get->first, {}};
@@ -68,7 +68,7 @@ struct World {
       return answer;
     }
     if (const auto* hold = protocol::get_if<protocol::HoldValue>(&request))
-      return protocol::HeldValue{{7, "float32", {3}, "/cpu:0", hold->place.name, "", 0}};
+      return protocol::HeldValue{{7, "float32", {3}, "/cpu:0", hold->place.name.value_or(""), "", 0}};
     if (protocol::holds_alternative<protocol::SummarizeValue>(request)) {
       protocol::Statistics statistics;
       statistics.finite = 4;
@@ -82,15 +82,15 @@ struct World {
 
   void stopAt(quint64 record) {
     source.status.gate = protocol::GateState::stopped;
-    source.status.records = source.status.stopped_before = record;
+    source.status.stopped_before = source.status.records = record;
     source.status.running_cell = "c";
     source.sendStatus();
     settle();
   }
   void endCell() {
     source.status.gate = protocol::GateState::open;
-    source.status.stopped_before = 0;
-    source.status.running_cell.clear();
+    source.status.stopped_before.reset();
+    source.status.running_cell.reset();
     ++source.status.cells_ended;
     source.sendStatus();
     settle();

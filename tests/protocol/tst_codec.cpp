@@ -5,6 +5,7 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <random>
 #include <sstream>
 
@@ -19,13 +20,20 @@ using tapedeck::Campaign;
 
 namespace {
 
+template <class T>
+constexpr bool is_optional = false;
+template <class T>
+constexpr bool is_optional<std::optional<T>> = true;
+
 /// Fills every field of a message with values that differ from the defaults and from each other.
 struct Filler {
   std::uint64_t next = 1;
 
   template <class T>
   void fill(T& value) {
-    if constexpr (std::is_enum_v<T>) {
+    if constexpr (is_optional<T>) {
+      fill(value.emplace());
+    } else if constexpr (std::is_enum_v<T>) {
       value = static_cast<T>(names(T{}).size() - 1);
     } else if constexpr (std::is_same_v<T, bool>) {
       value = !value;
@@ -53,6 +61,8 @@ template <class T>
 bool same(const T& a, const T& b) {
   if constexpr (std::is_same_v<T, double>) {
     return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+  } else if constexpr (is_optional<T>) {
+    return a.has_value() == b.has_value() && (!a || same(*a, *b));
   } else if constexpr (requires { a.begin(); } && !std::is_same_v<T, std::string>) {
     if (a.size() != b.size()) return false;
     for (std::size_t i = 0; i < a.size(); ++i)
@@ -66,11 +76,35 @@ bool same(const T& a, const T& b) {
   }
 }
 
+/// Calls `found(place, optional)` with every value of a filled message, its place in the body ("a/0/b") and
+/// whether it may be absent; of a list with its first element alone.
+template <class T, class Found>
+void walk(const T& value, const std::string& place, const Found& found) {
+  if (!place.empty()) found(place, is_optional<T>);
+  const auto inside = [&](const std::string& name) { return place.empty() ? name : place + "/" + name; };
+  if constexpr (is_optional<T>) {
+    walk(*value, place, [&](const std::string& inner, bool optional) {
+      if (inner != place) found(inner, optional);
+    });
+  } else if constexpr (HasFields<T>) {
+    T::fields([&](const auto&... field) { (walk(value.*field.member, inside(field.name), found), ...); });
+  } else if constexpr (requires { value.push_back({}); } && !std::is_same_v<T, std::string> &&
+                       !std::is_same_v<T, std::vector<double>> && !std::is_same_v<T, std::vector<bool>>) {
+    walk(value.at(0), inside("0"), found);
+  }
+}
+
+struct PlaceInBody {
+  std::string place;
+  bool optional = false;
+};
+
 /// One of the messages, as what every test needs of it.
 template <class Variant>
 struct Case {
   const char* type;
   std::vector<const char*> fields;
+  std::vector<PlaceInBody> places;
   Variant plain, filled;
   bool (*same)(const Variant& a, const Variant& b);  ///< whether both are this message, with equal fields
 };
@@ -78,9 +112,14 @@ template <class Variant, class Body>
 Case<Variant> case_of() {
   Body filled;
   Filler().fill(filled);
+  std::vector<PlaceInBody> places;
+  walk(filled, "", [&](const std::string& place, bool optional) { places.push_back({place, optional}); });
   return {Body::type,
-          Body::fields([](const auto&... field) { return std::vector<const char*>{field.name...}; }), Body{},
-          std::move(filled), [](const Variant& a, const Variant& b) {
+          Body::fields([](const auto&... field) { return std::vector<const char*>{field.name...}; }),
+          std::move(places),
+          Body{},
+          std::move(filled),
+          [](const Variant& a, const Variant& b) {
             const auto *x = get_if<Body>(&a), *y = get_if<Body>(&b);
             return x && y && same(*x, *y);
           }};
@@ -117,11 +156,28 @@ std::string refusal(const Bytes& bytes) {
   }
 }
 
+/// Each message as it is by default, where what is optional is absent, and with all that it can have.
 template <class Variant>
 std::vector<Bytes> all_messages() {
   std::vector<Bytes> all;
-  for (const Case<Variant>& one : cases<Variant>()) all.push_back(encode(41, one.filled));
+  for (const Case<Variant>& one : cases<Variant>()) {
+    all.push_back(encode(41, one.plain));
+    all.push_back(encode(41, one.filled));
+  }
   return all;
+}
+
+/// "a/0/b" as refusals spell it.
+std::string spelled(const std::string& place) {
+  std::string text;
+  std::stringstream parts(place);
+  for (std::string part; std::getline(parts, part, '/');) {
+    if (std::isdigit(static_cast<unsigned char>(part[0])))
+      text += "[" + part + "]";
+    else
+      text += (text.empty() ? "" : ".") + part;
+  }
+  return text;
 }
 
 json tile_request() {
@@ -191,6 +247,35 @@ class TestCodec : public QObject {
     QVERIFY2(refused > rounds / 10, qPrintable(QString("%1 of %2 were refused").arg(refused).arg(rounds)));
   }
 
+  /// Every value of every message, one at a time: null is taken where the field is optional, and nowhere
+  /// else; what is of a wrong type is refused, both with the value's place.
+  template <class Variant>
+  void nulls_and_wrong_types() {
+    for (const Case<Variant>& one : cases<Variant>()) {
+      const json whole = json::from_cbor(encode(41, one.filled));
+      for (const auto& [place, optional] : one.places) {
+        const json::json_pointer pointer("/body/" + place);
+        const std::string named = std::string(one.type) + ": field '" + spelled(place) + "' must be ";
+        json changed = whole;
+        changed[pointer] = nullptr;
+        const std::string refused = refusal<Variant>(json::to_cbor(changed));
+        if (optional) {
+          QCOMPARE(refused, std::string());
+          const Variant back = decode<Variant>(json::to_cbor(changed));
+          QVERIFY2(!one.same(back, one.filled), place.c_str());
+          QVERIFY2(json::from_cbor(encode(41, back)) == changed, place.c_str());
+        } else {
+          QVERIFY2(refused.starts_with(named) && refused.ends_with(", not null"), refused.c_str());
+        }
+        const bool is_map = whole[pointer].is_object();
+        changed[pointer] = is_map ? json(true) : json::object();
+        const std::string wrong = refusal<Variant>(json::to_cbor(changed));
+        QVERIFY2(wrong.starts_with(named) && wrong.ends_with(is_map ? ", not boolean" : ", not object"),
+                 (std::string(one.type) + "/" + place + ": " + wrong).c_str());
+      }
+    }
+  }
+
  private slots:
   void every_request_comes_back_as_it_was() { round_trip<Request>(); }
   void every_reply_comes_back_as_it_was() { round_trip<Reply>(); }
@@ -203,6 +288,30 @@ class TestCodec : public QObject {
   void a_mutated_reply_is_refused_or_whole() {
     survives_mutation<Reply>(
         {"codec_replies", "mutations of each reply", 300, 3'000, "further random changes of the same kinds"});
+  }
+
+  void null_means_absent_in_requests_where_that_is_allowed() { nulls_and_wrong_types<Request>(); }
+  void null_means_absent_in_replies_where_that_is_allowed() { nulls_and_wrong_types<Reply>(); }
+
+  void what_is_absent_is_null() {
+    SetOptions options;
+    options.recording = false;
+    const json body = json::from_cbor(encode(1, Request(options)))["body"];
+    QCOMPARE(body["recording"], json(false));
+    QVERIFY(body["budget_bytes"].is_null());
+    QCOMPARE(body.size(), field_count<SetOptions>);
+    const auto back = get<SetOptions>(decode_request(encode(1, Request(options))).message);
+    QCOMPARE(back.recording, std::optional(false));
+    QVERIFY(!back.budget_bytes);
+  }
+
+  void an_optional_field_that_is_missing_is_refused() {
+    json message = json::from_cbor(encode(1, Request(SetOptions{})));
+    message["body"].erase("recording");
+    QCOMPARE(refusal(json::to_cbor(message)), "set_options: field 'recording' is missing");
+    message["body"]["recording"] = 1;
+    QCOMPARE(refusal(json::to_cbor(message)),
+             "set_options: field 'recording' must be true or false, not number");
   }
 
   void doubles_arrive_bit_for_bit() {
@@ -222,11 +331,11 @@ class TestCodec : public QObject {
       Statistics statistics;
       statistics.minimum = value;
       const auto back = get<Statistics>(decode_reply(encode(1, Reply(statistics))).message);
-      QVERIFY(same(back.minimum, value));
+      QVERIFY(same(back.minimum, std::optional(value)));
     }
     Statistics none;
     none.mean = std::nan("");
-    QVERIFY(std::isnan(get<Statistics>(decode_reply(encode(1, Reply(none))).message).mean));
+    QVERIFY(std::isnan(get<Statistics>(decode_reply(encode(1, Reply(none))).message).mean.value()));
   }
 
   void a_tile_takes_little_more_than_its_doubles() {
@@ -323,6 +432,12 @@ class TestCodec : public QObject {
     QCOMPARE(refusal({0xa1, 0xf5, 2}), "no message: a key is no text at byte 1");
     QCOMPARE(refusal({0x01, 0x02}), "no message: 1 bytes follow the message, at byte 1");
     QCOMPARE(refusal({}), "no message: the bytes end too early at byte 0");
+  }
+
+  void null_is_the_one_simple_value_beside_truth_and_numbers() {
+    QCOMPARE(refusal({0xf6}), "no message: a map is due, not null");
+    QCOMPARE(refusal({0xf7}), "no message: a value of no known kind at byte 0");
+    QCOMPARE(refusal({0xa1, 0xf6, 2}), "no message: a key is no text at byte 1");
   }
 
   void a_record_as_json_has_the_same_names() {

@@ -76,9 +76,9 @@ class FakeSession : public inspector::Source {
     }
     status.records = number ? number : records.size();
     status.gate = number ? GateState::stopped : GateState::open;
-    status.stopped_before = number;
+    status.stopped_before = protocol::if_there(number);
     status.finished = number ? number - 1 : records.size();
-    status.stop_reason = number ? "step" : "";
+    status.stop_reason = number ? std::optional<std::string>("step") : std::nullopt;
     emit received(0, status);
   }
 
@@ -100,7 +100,8 @@ class FakeSession : public inspector::Source {
   Reply reply(const GetTape& get) const {
     std::vector<Record> tape;
     for (const Record& record : records)
-      if (record.number <= std::min(get.last, status.records) && (record.tape == get.tape || record.parent))
+      if (record.number <= std::min(get.last.value_or(status.records), status.records) &&
+          (record.tape == get.tape || record.parent))
         tape.push_back(asSeen(record));
     return tapePart(tape, get);
   }
@@ -121,9 +122,9 @@ class FakeSession : public inspector::Source {
     tile.tensor = get.tensor;
     tile.dtype = tensor.dtype;
     tile.source = "held";
-    tile.shape = get.reshape.empty() ? tensor.shape : get.reshape;
-    std::vector<std::int64_t> slice = get.slice;
-    if (slice.empty()) {
+    tile.shape = get.reshape.value_or(tensor.shape);
+    std::vector<std::int64_t> slice = get.slice.value_or(std::vector<std::int64_t>());
+    if (!get.slice) {
       slice.assign(tile.shape.size(), 0);
       for (std::size_t axis = slice.size() > 2 ? slice.size() - 2 : 0; axis < slice.size(); ++axis)
         slice[axis] = -1;
@@ -157,8 +158,7 @@ class FakeSession : public inspector::Source {
     Statistics result;
     result.tensor = get.tensor;
     result.count = static_cast<std::uint64_t>(tensor.count());
-    result.minimum = std::numeric_limits<double>::infinity();
-    result.maximum = -result.minimum;
+    double minimum = std::numeric_limits<double>::infinity(), maximum = -minimum;
     result.source = "held";
     const std::int64_t stride = std::max<std::int64_t>(1, tensor.count() / 100000);
     double sum = 0, squares = 0;
@@ -173,22 +173,25 @@ class FakeSession : public inspector::Source {
       result.subnormals += value != 0 && std::abs(value) < std::numeric_limits<float>::min();
       ++result.finite;
       values.push_back(value);
-      result.minimum = std::min(result.minimum, value);
-      result.maximum = std::max(result.maximum, value);
+      minimum = std::min(minimum, value);
+      maximum = std::max(maximum, value);
       sum += value;
       squares += value * value;
     }
-    const auto finite = static_cast<double>(result.finite);
-    result.mean = result.finite ? sum / finite : std::nan("");
-    result.deviation =
-        result.finite ? std::sqrt(std::max(0.0, squares / finite - result.mean * result.mean)) : std::nan("");
-    if (!result.finite) result.minimum = result.maximum = std::nan("");
+    if (result.finite) {
+      const auto finite = static_cast<double>(result.finite);
+      const double mean = sum / finite;
+      result.minimum = minimum;
+      result.maximum = maximum;
+      result.mean = mean;
+      result.deviation = std::sqrt(std::max(0.0, squares / finite - mean * mean));
+    }
     result.histogram.assign(get.bins, 0);
-    const double width = result.maximum - result.minimum;
+    const double width = maximum - minimum;
     for (const double value : values)
-      ++result.histogram[width > 0 ? std::min<std::size_t>(get.bins - 1,
-                                                           static_cast<std::size_t>((value - result.minimum) /
-                                                                                    width * get.bins))
+      ++result.histogram[width > 0 ? std::min<std::size_t>(
+                                         get.bins - 1,
+                                         static_cast<std::size_t>((value - minimum) / width * get.bins))
                                    : 0];
     return result;
   }
@@ -203,7 +206,7 @@ class FakeSession : public inspector::Source {
     found.total = found.scanned = status.records;
     for (const Record& record : records)
       if (record.number >= find.first && record.number <= status.records &&
-          (find.backward.empty() || find.backward.front() == asSeen(record).backward) &&
+          find.backward.value_or(asSeen(record).backward) == asSeen(record).backward &&
           matches(parse_filter(find.filter), asSeen(record), find.labels))
         found.runs.insert(found.runs.end(), {record.number, record.number});
     return found;

@@ -74,7 +74,7 @@ class MemoryViewTest : public QObject {
     QTreeWidgetItem* first = table->topLevelItem(0);
     table->setCurrentItem(table->topLevelItem(7));
 
-    QVERIFY(answer<protocol::FindNames>(protocol::FoundNames{{{1, 0, "history[0]", "history", 24}}, true}));
+    QVERIFY(answer<protocol::FindNames>(protocol::FoundNames{{{1, {}, "history[0]", "history", 24}}, true}));
     QCOMPARE(table->topLevelItem(0), first);
     QCOMPARE(first->text(4), QString("history[0]"));
     QVERIFY(first->toolTip(4).startsWith("history[0]\n"));

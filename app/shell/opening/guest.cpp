@@ -45,7 +45,7 @@ void Guest::lookAt(AttachedProgram& program) {
     const auto& status = parts_.session->status();
     sources->show(QString::fromStdString(status.cell));
     // While ops fly past, no line is marked.
-    const bool atRest = !parts_.session->live() || status.stopped_before != 0 || !parts_.session->following();
+    const bool atRest = !parts_.session->live() || status.stopped_before || !parts_.session->following();
     if (const auto* record = parts_.session->cachedRecord(parts_.session->cursor()); record && atRest)
       sources->show(QString::fromStdString(record->cell));
     if (const auto* frame = parts_.frames->currentFrame()) sources->show(QString::fromStdString(frame->cell));
@@ -77,8 +77,8 @@ void Guest::lookAt(const TraceSession& trace) {
     parts_.messages->show(MessageBar::Kind::error, QString::fromUtf8(error.what()), {}, about_sources);
     parts_.document->lock();
   }
-  if (!trace.info().problem.empty())
-    parts_.messages->show(MessageBar::Kind::warning, QString::fromStdString(trace.info().problem));
+  if (const auto& problem = trace.info().problem)
+    parts_.messages->show(MessageBar::Kind::warning, QString::fromStdString(*problem));
 }
 
 void Guest::disableActions() {

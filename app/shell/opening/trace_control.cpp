@@ -20,7 +20,7 @@
 namespace tapedeck::app {
 namespace {
 
-constexpr int patience_with_traces = 300;  // milliseconds
+constexpr int saving_patience = 300;  // milliseconds
 constexpr char about_opening[] = "trace.open";
 constexpr char about_saving[] = "trace.save";
 const QString channel = QStringLiteral("trace/save");
@@ -35,7 +35,7 @@ TraceControl::TraceControl(const WindowParts& parts, QWidget* window)
     : QObject(window), parts_(parts), window_(window) {
   pool_.setMaxThreadCount(1);
   patience_.setSingleShot(true);
-  patience_.setInterval(patience_with_traces);
+  patience_.setInterval(saving_patience);
   connect(&patience_, &QTimer::timeout, this, &TraceControl::showProgress);
   connect((*parts_.actions)["file.save_trace"], &QAction::triggered, this, &TraceControl::save);
 }
@@ -114,7 +114,7 @@ void TraceControl::send(const std::string& notebook) {
   protocol::SaveTrace request;
   request.path = target_.toStdString();
   request.title = parts_.document->name().toStdString();
-  request.notebook = notebook;
+  request.notebook = protocol::if_there(notebook);
   for (auto label = parts_.cells->all().cbegin(); label != parts_.cells->all().cend(); ++label)
     request.labels.push_back({label.key().toStdString(), label.value().toStdString()});
   request.sources = cellSources(*parts_.document);
@@ -126,8 +126,8 @@ void TraceControl::send(const std::string& notebook) {
         ended(true);
         emit told(QString("Saved %1: records %2 to %3, %4")
                       .arg(QString::fromStdString(saved.path),
-                           locale.toString(static_cast<qulonglong>(saved.first)),
-                           locale.toString(static_cast<qulonglong>(saved.last)),
+                           locale.toString(static_cast<qulonglong>(saved.first.value_or(0))),
+                           locale.toString(static_cast<qulonglong>(saved.last.value_or(0))),
                            locale.formattedDataSize(static_cast<qint64>(saved.bytes), 1,
                                                     QLocale::DataSizeTraditionalFormat)));
       },

@@ -118,7 +118,7 @@ void BreakpointControl::runToCursor() {
 // line.
 void BreakpointControl::runToRecord() {
   const auto* record = session_->cachedRecord(session_->cursor());
-  const auto* stopped = session_->cachedRecord(session_->status().stopped_before);
+  const auto* stopped = session_->cachedRecord(session_->stoppedBefore());
   protocol::Breakpoint passing;
   if (record && stopped && stopped->backward && !record->backward) {
     passing.kind = protocol::BreakpointKind::vjp;

@@ -51,7 +51,7 @@ bool written_otherwise(const protocol::Record& left, const protocol::Record& rig
 }
 
 protocol::ComparedSide described(const Side& side) {
-  return {side.first, side.last, side.branch, side.path};
+  return {side.first, side.last, protocol::if_there(side.branch), protocol::if_there(side.path)};
 }
 
 }  // namespace
@@ -79,17 +79,17 @@ protocol::CellRuns describe_cell_runs(const Recorder& recorder, std::uint32_t co
 Side Comparisons::side_of(const protocol::ComparedSide& asked, const char* which) {
   Side side;
   side.recorder = &recorder_;
-  if (!asked.path.empty()) {
-    side.owner = open_file(asked.path);
+  if (asked.path) {
+    side.owner = open_file(*asked.path);
     side.recorder = side.owner.get();
-    side.path = asked.path;
+    side.path = *asked.path;
     if (asked.branch)
       throw BadRequest("make_comparison: " + std::string(which) +
                        ": a branch is one of the session, not of a file");
   }
   const Trace& trace = side.recorder->trace();
   const std::uint64_t newest = trace.newest(), oldest = trace.oldest_kept();
-  const std::uint64_t last = asked.last == 0 ? newest : asked.last;
+  const std::uint64_t last = asked.last.value_or(newest);
   if (asked.first == 0 || asked.first > last + 1 || last > newest)
     throw BadRequest("make_comparison: " + std::string(which) + ": there are no records " +
                      std::to_string(asked.first) + " to " + std::to_string(last) + ", the newest is " +
@@ -98,7 +98,7 @@ Side Comparisons::side_of(const protocol::ComparedSide& asked, const char* which
   side.forgotten = first - asked.first;
   side.first = static_cast<std::uint32_t>(first);
   side.last = static_cast<std::uint32_t>(last);
-  side.branch = asked.branch;
+  side.branch = asked.branch.value_or(0);
   return side;
 }
 
@@ -188,14 +188,10 @@ protocol::ComparisonRows Comparisons::rows(const protocol::GetComparisonRows& re
     protocol::ComparedRow& row = answer.rows.emplace_back();
     row.kind = all[i].kind;
     row.results = comparison->results(static_cast<std::size_t>(i));
-    const auto fill = [](const Side& side, std::uint32_t number, protocol::Record& record) {
-      if (number == 0) return;
-      if (auto known = describe(*side.recorder, number, true)) record = std::move(*known);
-    };
-    fill(comparison->left(), all[i].left, row.left);
-    fill(comparison->right(), all[i].right, row.right);
-    if (row.results == protocol::Agreement::unknown && recorded && comparison->exact() &&
-        written_otherwise(row.left, row.right))
+    if (all[i].left) row.left = describe(*comparison->left().recorder, all[i].left, true);
+    if (all[i].right) row.right = describe(*comparison->right().recorder, all[i].right, true);
+    if (row.results == protocol::Agreement::unknown && recorded && comparison->exact() && row.left &&
+        row.right && written_otherwise(*row.left, *row.right))
       row.results = protocol::Agreement::differ;
   }
   return answer;
@@ -203,13 +199,17 @@ protocol::ComparisonRows Comparisons::rows(const protocol::GetComparisonRows& re
 
 protocol::ComparisonPlace Comparisons::place(const protocol::FindComparisonRow& request) {
   const auto comparison = find(request.comparison);
-  protocol::ComparisonPlace answer{request.comparison, -1};
-  if (request.record == 0) {
-    answer.row = comparison->next_difference(request.from, request.backward);
-    return answer;
+  std::int64_t row = -1;
+  if (!request.record) {
+    const std::uint64_t rows = comparison->rows().size();
+    const std::int64_t from = request.from ? static_cast<std::int64_t>(std::min(*request.from, rows)) : -1;
+    row = comparison->next_difference(from, request.backward);
+  } else {
+    row = comparison->row_of_left(*request.record);
+    if (row < 0) row = comparison->row_of_right(*request.record);
   }
-  answer.row = comparison->row_of_left(request.record);
-  if (answer.row < 0) answer.row = comparison->row_of_right(request.record);
+  protocol::ComparisonPlace answer{request.comparison, {}};
+  if (row >= 0) answer.row = static_cast<std::uint64_t>(row);
   return answer;
 }
 
@@ -235,13 +235,13 @@ Tensor Comparisons::value(const protocol::GetComparisonTile& request, const Find
   const ComparedValues values = values_of(*comparison, original, cancel);
   switch (request.part) {
     case protocol::ComparedPart::left:
-      return values.left(request.left);
+      return values.left(request.left.value_or(0));
     case protocol::ComparedPart::right:
-      return values.right(request.right);
+      return values.right(request.right.value_or(0));
     case protocol::ComparedPart::difference:
       break;
   }
-  return right_minus_left(values.left(request.left), values.right(request.right));
+  return right_minus_left(values.left(request.left.value_or(0)), values.right(request.right.value_or(0)));
 }
 
 protocol::ComparisonCurves Comparisons::curves(const protocol::GetComparisonCurves& request) {

@@ -186,7 +186,7 @@ class DifferenceSearch {
     for (std::size_t step = 0;; ++step) {
       RecordView left, right;
       if (!read(at, left, right)) return stop_at(at, DifferenceKind::passed), std::nullopt;
-      answer_.row = static_cast<std::int64_t>(at);
+      answer_.row = at;
       bool unknown = false;
       const auto input = input_that_differs(left, right, unknown);
       if (!input) {
@@ -246,7 +246,7 @@ class DifferenceSearch {
   }
 
   void stop_at(std::size_t at, DifferenceKind kind) {
-    answer_.row = static_cast<std::int64_t>(at);
+    answer_.row = at;
     answer_.kind = kind;
     RecordView left, right;
     tensors_ = {};
@@ -285,10 +285,10 @@ class DifferenceSearch {
   }
 
   std::string op_sentence() {
-    const Comparison::Row& at = row(static_cast<std::size_t>(answer_.row));
+    const Comparison::Row& at = row(answer_.row.value());
     std::string text = "The first difference is " + text_.op(at) + ": ";
     RecordView left, right;
-    read(static_cast<std::size_t>(answer_.row), left, right);
+    read(answer_.row.value(), left, right);
     const bool takes = !left.inputs.empty() || !right.inputs.empty();
     const std::vector<std::string> attributes = text_.attributes(at);
     text += takes ? "its inputs agree, " : "it takes nothing, ";
@@ -315,7 +315,7 @@ class DifferenceSearch {
 
   std::string leaf_sentence() {
     const Side &left = comparison_.left(), &right = comparison_.right();
-    std::string taker = text_.op(row(static_cast<std::size_t>(answer_.row)));
+    std::string taker = text_.op(row(answer_.row.value()));
     taker.front() = 'O';
     const std::string name = text_.name(tensors_.left, tensors_.right);
     std::string text =
@@ -343,7 +343,7 @@ class DifferenceSearch {
     const auto from = [&](const Side& side, std::uint64_t record) {
       return record ? made_by(side, record) : std::string("no op (a value from Python or a variable)");
     };
-    return "The first difference is what " + text_.op(row(static_cast<std::size_t>(answer_.row))) +
+    return "The first difference is what " + text_.op(row(answer_.row.value())) +
            ", takes: on the left it comes from " + from(left, makers_.left) + "; on the right from " +
            from(right, makers_.right) + ". It " + amount() + ".";
   }
@@ -361,7 +361,7 @@ class DifferenceSearch {
         break;
       default:
         answer_.sentence = "The earliest difference that could be found is " +
-                           text_.op(row(static_cast<std::size_t>(answer_.row))) + ": its result " + amount() +
+                           text_.op(row(answer_.row.value())) + ": its result " + amount() +
                            ". What it came from is gone, or too far away.";
         answer_.complete = false;
     }
@@ -370,12 +370,11 @@ class DifferenceSearch {
                         (request_.relative == 0 && request_.absolute == 0
                              ? "."
                              : " for what differs" + DifferenceText::tolerance(request_) + ".");
-    if (const std::string other = text_.one_sided_before(static_cast<std::size_t>(answer_.row));
-        !other.empty())
+    if (const std::string other = text_.one_sided_before(answer_.row.value()); !other.empty())
       answer_.sentence += " Before it " + other;
     if (gone_) answer_.sentence += " " + gone_text();
-    answer_.left = tensor_info(*comparison_.left().recorder, tensors_.left, true);
-    answer_.right = tensor_info(*comparison_.right().recorder, tensors_.right, true);
+    answer_.left = protocol::if_there(tensor_info(*comparison_.left().recorder, tensors_.left, true));
+    answer_.right = protocol::if_there(tensor_info(*comparison_.right().recorder, tensors_.right, true));
   }
 
   const Comparison& comparison_;

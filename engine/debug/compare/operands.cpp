@@ -85,11 +85,11 @@ class Operands {
     ComparedOperand& operand = answer_.operands.emplace_back();
     operand.role = std::move(role);
     operand.result = result;
-    operand.left = tensor_info(*comparison_.left().recorder, left, true);
-    operand.right = tensor_info(*comparison_.right().recorder, right, true);
+    if (left) operand.left = tensor_info(*comparison_.left().recorder, left, true);
+    if (right) operand.right = tensor_info(*comparison_.right().recorder, right, true);
     const Tensor l = value(values_.left, left, operand), r = value(values_.right, right, operand);
-    if (l) operand.left_text = text_of(l);
-    if (r) operand.right_text = text_of(r);
+    if (l) operand.left_text = protocol::if_there(text_of(l));
+    if (r) operand.right_text = protocol::if_there(text_of(r));
     if (left == 0 && right == 0) operand.values = Agreement::agree;  // a gradient that is None on both
     if (l && r) measure(l, r, operand);
   }
@@ -121,8 +121,8 @@ class Operands {
     operand.max_relative = found.max_relative;
     if (found.place < 0) return;
     operand.element = index_of(left.shape(), found.place);
-    operand.left_value = text_at(left, found.place);
-    operand.right_value = text_at(right, found.place);
+    operand.left_value = protocol::if_there(text_at(left, found.place));
+    operand.right_value = protocol::if_there(text_at(right, found.place));
   }
 
   const Comparison& comparison_;

@@ -55,13 +55,13 @@ void HealthReader::explain(protocol::HealthFinding& finding, Past& past) {
                                                       : why_none(past, asked->target, asked->source);
     finding.sentence += " " + because.sentence;
     for (const protocol::Reason& reason : because.reasons) {
-      if (reason.record == 0) continue;
-      finding.record = reason.record;
+      if (!reason.record) continue;
+      finding.record = *reason.record;
       finding.op = reason.op;
       finding.cell = reason.cell;
       finding.file = reason.file;
       finding.line = reason.line;
-      if (reason.tensor.id != 0) finding.tensor = reason.tensor;
+      if (reason.tensor) finding.tensor = reason.tensor;
       break;
     }
   } catch (const ValueError&) {  // the values on the way are gone: the finding stands without a reason

@@ -184,7 +184,7 @@ protocol::Health HealthReader::table(const protocol::GetHealth& request, const C
   answer.steps = now.steps;
   answer.sampled = now.sampled.size();
   answer.recomputed = now.recomputed;
-  answer.every = recorder_.recording() ? recorder_.health_sampler().every() : 0;
+  if (recorder_.recording()) answer.every = protocol::if_there(recorder_.health_sampler().every());
   answer.version = store.version();
   {
     const std::lock_guard lock(gone_mutex_);
@@ -297,8 +297,8 @@ std::optional<std::size_t> HealthReader::next_of_onsets(const Run& now) {
   const std::lock_guard lock(gone_mutex_);
   for (std::size_t i = 0; i < std::min(findings.size(), most_findings); ++i) {
     const protocol::HealthFinding& finding = findings[i];
-    if (finding.before == 0 || finding.since <= finding.before + 1 || finding.since > now.steps) continue;
-    const std::size_t middle = (finding.before + finding.since) / 2;
+    if (!finding.before || finding.since <= *finding.before + 1 || finding.since > now.steps) continue;
+    const std::size_t middle = (*finding.before + finding.since) / 2;
     if (!gone_.contains(middle) && !now.sampled.contains(middle)) return middle;
   }
   return std::nullopt;
@@ -326,7 +326,7 @@ protocol::HealthSampled HealthReader::sample(const protocol::SampleHealth& reque
     sample_step(*next, find, cancel);
   } while (std::chrono::steady_clock::now() < end);
   const std::lock_guard lock(gone_mutex_);
-  answer.problem = problem_;
+  answer.problem = protocol::if_there(problem_);
   return answer;
 }
 

@@ -56,7 +56,7 @@ HealthFinding finding(const HealthCase& subject, std::string_view quantity, cons
   found.subject = subject.subject;
   found.quantity = quantity;
   found.since = points[first].step;
-  found.before = first == 0 ? 0 : points[first - 1].step;
+  found.before = first == 0 ? std::nullopt : protocol::if_there(points[first - 1].step);
   found.record = points[first].record;
   found.line = subject.line;
   return found;
@@ -329,7 +329,8 @@ Findings losses_that_do_not_fall(const HealthCases& cases) {
     const bool rises = late > early + 0.5 * std::abs(early);
     HealthFinding each = finding(subject, quantity::loss, points, first, "loss",
                                  rises ? HealthSeverity::error : HealthSeverity::warning);
-    each.before = each.since > 0 ? each.since - 1 : 0;  // no moment at which it began
+    each.before =
+        each.since > 1 ? std::optional(each.since - 1) : std::nullopt;  // no moment at which it began
     each.sentence =
         std::string(rises ? "The loss rises: it was about " : "The loss does not fall: it was about ") +
         short_number(early) + " in the first quarter of the steps and is " + short_number(late) +

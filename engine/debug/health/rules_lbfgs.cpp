@@ -26,7 +26,7 @@ void curvature_of_pairs(const HealthCase& subject, Findings& found) {
   if (bad == points.end()) return;
   const auto first = static_cast<std::size_t>(bad - points.begin());
   HealthFinding each = finding(subject, "s·y", points, first, "s·y not positive", HealthSeverity::warning);
-  each.before = each.since > 0 ? each.since - 1 : 0;
+  each.before = each.since > 1 ? std::optional(each.since - 1) : std::nullopt;
   each.sentence = subject.text + ": s·y is not positive in " +
                   counted(static_cast<std::uint64_t>(std::ranges::count_if(points, flat)), "iteration") +
                   " of " + std::to_string(points.size()) + ", first at step " + std::to_string(bad->step) +
@@ -45,7 +45,7 @@ void size_of_rho(const HealthCase& subject, Findings& found) {
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (!(usual > 0 && points[i].value > huge_rho * usual)) continue;
     HealthFinding each = finding(subject, "rho", points, i, "rho huge", HealthSeverity::warning);
-    each.before = each.since > 0 ? each.since - 1 : 0;
+    each.before = each.since > 1 ? std::optional(each.since - 1) : std::nullopt;
     each.sentence = subject.text + ": rho = 1 / s·y is " + short_number(points[i].value) + " at step " +
                     std::to_string(points[i].step) + ", " + short_number(points[i].value / usual) +
                     " times the usual one: the step hardly changed the gradient.";
@@ -65,7 +65,7 @@ void step_lengths(const HealthCase& subject, Findings& found) {
       trailing(points, [&](const HealthPoint& point) { return point.value <= tiny_step * longest; });
   if (points.size() - first < steps_in_a_row) return;
   HealthFinding each = finding(subject, "step length", points, first, "tiny steps", HealthSeverity::warning);
-  each.before = each.since > 0 ? each.since - 1 : 0;
+  each.before = each.since > 1 ? std::optional(each.since - 1) : std::nullopt;
   each.sentence = subject.text + ": the last " + counted(points.size() - first, "step") +
                   " were no longer than " + short_number(points[first].value) +
                   " of the direction, since step " + std::to_string(points[first].step) +

@@ -55,7 +55,7 @@ Maker maker_of(const Recorder& recorder, std::uint64_t root) {
 
 void set_place(MemoryRow& row, const Maker& maker) {
   const SourceLocation where = location_of(maker.location);
-  row.record = maker.record;
+  row.record = protocol::if_there(maker.record);
   row.op = maker.op;
   row.cell = where.cell;
   row.file = where.file;
@@ -103,7 +103,7 @@ class Groups {
       row.count = group.count;
       row.holder = group.largest->holder;
       row.borrowed = group.largest->borrowed;
-      row.tape = by_ == MemoryGroup::holder ? group.largest->tape : 0;
+      if (by_ == MemoryGroup::holder) row.tape = protocol::if_there(group.largest->tape);
       row.tensor.id = group.largest->life.root;
       set_place(row, maker_of(recorder_, group.largest->life.root));
       row.name = name_of_group(*group.largest, row);
@@ -136,7 +136,7 @@ class Groups {
       if (one.holder == MemoryHolder::tape) return "tape " + std::to_string(one.tape);
       return one.borrowed ? "NumPy's arrays" : "the program";
     }
-    if (row.record == 0) return "values that no op made";
+    if (!row.record) return "values that no op made";
     if (by_ == MemoryGroup::scope) return row.scope.empty() ? "no scope" : row.scope;
     return row.line ? std::string() : "no line";
   }
@@ -151,7 +151,7 @@ MemoryRow row_of(const Recorder& recorder, const AliveStorage& storage) {
   row.holder = storage.holder;
   row.bytes = storage.life.bytes;
   row.count = 1;
-  row.tape = storage.tape;
+  row.tape = protocol::if_there(storage.tape);
   row.borrowed = storage.borrowed;
   row.tensor = tensor_info(recorder, storage.life.root, true);
   row.held_by = held_by(recorder, storage);
@@ -210,7 +210,7 @@ protocol::MemoryCurve MemoryReader::curve(const protocol::GetMemoryCurve& reques
   curve.total = index_.last();
   const std::uint64_t newest = index_.last();
   const std::uint64_t first = std::clamp<std::uint64_t>(request.first, index_.first(), newest + 1);
-  const std::uint64_t last = request.last == 0 ? newest : std::min<std::uint64_t>(request.last, newest);
+  const std::uint64_t last = std::min(request.last.value_or(newest), newest);
   curve.peak_record = index_.peak();
   if (index_.peak()) curve.peak_bytes = index_.at(index_.peak()).sum();
   if (first > last || request.points == 0) return curve;
@@ -248,11 +248,12 @@ protocol::MemoryState MemoryReader::state(const protocol::GetMemoryState& reques
                      " rows were asked for, the most is " + std::to_string(most_rows));
   const std::lock_guard lock(mutex_);
   index_.catch_up(cancel);
-  const auto record = static_cast<std::uint32_t>(std::min<std::uint64_t>(request.record, index_.last()));
+  const auto record =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(request.record.value_or(0), index_.last()));
   const std::uint64_t in_use = bytes_in_use();
   std::vector<AliveStorage> alive = alive_at(index_, recorder_, record, cancel);
   protocol::MemoryState state;
-  state.record = record;
+  state.record = protocol::if_there(record);
   state.first = request.first;
   state.storages = alive.size();
   for (const AliveStorage& storage : alive) {
@@ -271,7 +272,7 @@ protocol::MemoryState MemoryReader::state(const protocol::GetMemoryState& reques
                            : recorder_at(recorder_.memory().samples(), record ? record : index_.last());
   const std::uint64_t told = state.variables + state.tapes + state.program + state.recorder;
   if (is_live) state.elsewhere = in_use - std::min(in_use, told);
-  state.change = change_text(index_, recorder_, record);
+  state.change = protocol::if_there(change_text(index_, recorder_, record));
   const auto larger = [](const auto& a, const auto& b) { return a.bytes > b.bytes; };
   if (request.group == MemoryGroup::tensor) {
     state.total = alive.size();

@@ -79,7 +79,7 @@ class Savings {
 
   RecomputeSaving saving(const Part& part, std::uint64_t peak_bytes) const {
     RecomputeSaving saving;
-    saving.scope = part.scope;
+    saving.scope = protocol::if_there(part.scope);
     std::int64_t ticks = 0;
     for (const Node& node : nodes_) {
       if (!contains(part, node.record, node.scope)) continue;
@@ -190,9 +190,10 @@ protocol::RecomputeSavings MemoryReader::savings(const protocol::GetRecomputeSav
   }
   answer.tape = savings.tape()->id;
   std::vector<Part> parts = savings.scopes();
-  if (request.first != 0)
-    parts = {{std::string(), static_cast<std::uint32_t>(request.first),
-              static_cast<std::uint32_t>(std::min<std::uint64_t>(request.last, UINT32_MAX))}};
+  if (request.first)
+    parts = {{std::string(), static_cast<std::uint32_t>(*request.first),
+              static_cast<std::uint32_t>(
+                  std::min<std::uint64_t>(request.last.value_or(recorder_.trace().newest()), UINT32_MAX))}};
   for (const Part& part : parts) {
     check_cancelled(cancel);
     answer.savings.push_back(savings.saving(part, answer.peak_bytes));
@@ -201,7 +202,7 @@ protocol::RecomputeSavings MemoryReader::savings(const protocol::GetRecomputeSav
                    [](const RecomputeSaving& a, const RecomputeSaving& b) { return a.bytes > b.bytes; });
   if (answer.savings.size() > most_savings) answer.savings.resize(most_savings);
   if (answer.savings.empty())
-    answer.sentence = "The ops that tape " + std::to_string(answer.tape) +
+    answer.sentence = "The ops that tape " + std::to_string(*answer.tape) +
                       " keeps at the peak are in no scope (tf.name_scope, or a layer): choose a span of ops.";
   else
     answer.sentence = answer.savings.front().sentence;

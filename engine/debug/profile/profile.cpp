@@ -93,33 +93,37 @@ std::int64_t Profiles::horizon() const {
 
 std::vector<protocol::ProfileRun> Profiles::runs() const {
   std::vector<protocol::ProfileRun> runs;
-  if (cell_runs_.empty() && index_.indexed() > 0) runs.push_back({0, {}, index_.first(), horizon(), false});
+  if (cell_runs_.empty() && index_.indexed() > 0) runs.push_back({{}, {}, index_.first(), horizon(), false});
   const std::size_t skip = cell_runs_.size() > most_runs ? cell_runs_.size() - most_runs : 0;
   for (std::size_t i = skip; i < cell_runs_.size(); ++i) {
     const CellRun& run = cell_runs_[i];
     const bool running = run.state == CellRun::State::running;
-    runs.push_back({run.number, run.cell, run.start,
+    runs.push_back({run.number, protocol::if_there(run.cell), run.start,
                     running ? std::max(run.start, recorder_.now_ns()) : run.end, running});
   }
   return runs;
 }
 
 template <class Reply>
-Reply Profiles::begun(std::int64_t& from, std::int64_t& to) {
+Reply Profiles::begun() {
   Reply reply;
   reply.indexed = index_.indexed();
   reply.total = events_.newest();
-  if (to == 0) to = horizon();
-  from = std::clamp(from, -longest_time, longest_time);
-  to = std::clamp(to, -longest_time, longest_time);
-  if (from > to) throw BadRequest("profile: the span ends before it begins");
   return reply;
+}
+
+Profiles::Span Profiles::span_of(std::int64_t from, std::optional<std::int64_t> to) const {
+  const Span span{std::clamp(from, -longest_time, longest_time),
+                  std::clamp(to.value_or(horizon()), -longest_time, longest_time)};
+  if (span.from > span.to) throw BadRequest("profile: the span ends before it begins");
+  return span;
 }
 
 protocol::Reply Profiles::answer(const protocol::GetProfile& asked, const CancelFlag& cancel) {
   const auto lock = advance(cancel);
-  std::int64_t from = asked.from_ns, to = asked.to_ns;
-  auto reply = begun<protocol::Profile>(from, to);
+  const Span span = span_of(asked.from_ns, asked.to_ns);
+  const std::int64_t from = span.from, to = span.to;
+  auto reply = begun<protocol::Profile>();
   reply.first_ns = index_.first();
   reply.last_ns = horizon();
   reply.from_ns = from;
@@ -148,7 +152,7 @@ protocol::Reply Profiles::answer(const protocol::GetProfile& asked, const Cancel
   for (const StepTime& step : index_.steps()) {
     if (step.to <= from || step.to > to) continue;
     durations.push_back(step.duration);
-    if (step.duration <= reply.step_max_ns && reply.slowest_step != 0) continue;
+    if (step.duration <= reply.step_max_ns && reply.slowest_step) continue;
     reply.step_max_ns = step.duration;
     reply.slowest_step = step.number;
   }
@@ -177,8 +181,9 @@ protocol::Reply Profiles::answer(const protocol::GetProfileTrack& asked, const C
     throw BadRequest("get_profile_track: " + std::to_string(asked.pixels) + " pixels were asked for; 1 to " +
                      std::to_string(most_pixels) + " can be");
   const auto lock = advance(cancel);
-  std::int64_t from = asked.from_ns, to = asked.to_ns;
-  auto reply = begun<protocol::ProfileTrack>(from, to);
+  const Span span = span_of(asked.from_ns, asked.to_ns);
+  const std::int64_t from = span.from, to = span.to;
+  auto reply = begun<protocol::ProfileTrack>();
   reply.first_ns = index_.first();
   reply.last_ns = horizon();
   reply.from_ns = from;
@@ -201,7 +206,7 @@ protocol::Reply Profiles::answer(const protocol::GetProfileTrack& asked, const C
   std::map<std::pair<std::string, ProfileRole>, std::uint64_t> places;
   for (const auto& [key, found] : boxes) {
     protocol::ProfileLane& lane = reply.lanes.emplace_back();
-    lane.device = device_text(std::get<0>(key));
+    lane.device = protocol::if_there(device_text(std::get<0>(key)));
     lane.thread = std::get<1>(key);
     lane.depth = std::get<2>(key);
     for (const LaneBox& box : found) {
@@ -234,8 +239,9 @@ protocol::Reply Profiles::answer(const protocol::GetProfileTrack& asked, const C
 protocol::Reply Profiles::answer(const protocol::GetProfileTotals& asked, const CancelFlag& cancel) {
   const protocol::Peaks peaks = this->peaks();
   const auto lock = advance(cancel);
-  std::int64_t from = asked.from_ns, to = asked.to_ns;
-  auto reply = begun<protocol::ProfileTotals>(from, to);
+  const Span span = span_of(asked.from_ns, asked.to_ns);
+  const std::int64_t from = span.from, to = span.to;
+  auto reply = begun<protocol::ProfileTotals>();
   const Sums sums = index_.sums(from, to);
   for (const ClassSums& one : sums.sums) reply.self_ns += one.self;
   auto rows = profile_rows(sums, events_.classes(), texts_, peaks, asked);
@@ -251,8 +257,9 @@ protocol::Reply Profiles::answer(const protocol::GetProfileTotals& asked, const 
 
 protocol::Reply Profiles::answer(const protocol::GetProfileFlame& asked, const CancelFlag& cancel) {
   const auto lock = advance(cancel);
-  std::int64_t from = asked.from_ns, to = asked.to_ns;
-  auto reply = begun<protocol::ProfileFlame>(from, to);
+  const Span span = span_of(asked.from_ns, asked.to_ns);
+  const std::int64_t from = span.from, to = span.to;
+  auto reply = begun<protocol::ProfileFlame>();
   reply.by_line = asked.by_line;
   const Sums sums = index_.sums(from, to);
   reply.nodes = profile_flame(sums, events_.classes(), texts_, asked.by_line, most_flame_nodes);
@@ -265,8 +272,9 @@ protocol::Reply Profiles::answer(const protocol::GetProfileSteps& asked, const C
     throw BadRequest("get_profile_steps: " + std::to_string(asked.most) + " points were asked for; 1 to " +
                      std::to_string(most_step_points) + " can be");
   const auto lock = advance(cancel);
-  std::int64_t from = asked.from_ns, to = asked.to_ns;
-  auto reply = begun<protocol::ProfileSteps>(from, to);
+  const Span span = span_of(asked.from_ns, asked.to_ns);
+  const std::int64_t from = span.from, to = span.to;
+  auto reply = begun<protocol::ProfileSteps>();
   std::vector<const StepTime*> inside;
   for (const StepTime& step : index_.steps())
     if (step.to > from && step.to <= to) inside.push_back(&step);
@@ -306,10 +314,10 @@ protocol::Reply Profiles::answer(const protocol::GetProfileCost& asked, const Ca
   events_.visit(number, number, [&](const ProfileEvent& event) {
     reply.flops = event.flops;
     reply.bytes = event.bytes;
-    reply.duration_ns = event.own();
+    reply.duration_ns = protocol::if_there(event.own());
     if (!event.ended || event.inner || event.gpu != 0) return;
     const Roof roof = roof_of(event.flops, event.bytes, events_.classes().at(event.kind).wide, peaks);
-    reply.roof_ns = roof.ns();
+    reply.roof_ns = protocol::if_there(roof.ns());
     reply.bound = roof.bound();
   });
   return reply;
@@ -339,8 +347,7 @@ protocol::Reply Profiles::answer(const protocol::GetPeaks& asked, const CancelFl
 
 protocol::Reply Profiles::answer(const protocol::GetChromeTrace& asked, const CancelFlag& cancel) {
   const auto lock = advance(cancel);
-  std::int64_t from = asked.from_ns, to = asked.to_ns;
-  if (to == 0) to = INT64_MAX;
+  const std::int64_t from = asked.from_ns, to = asked.to_ns.value_or(INT64_MAX);
   const int process = static_cast<int>(::getpid());
   protocol::ChromeTrace reply;
   reply.total = events_.newest();
@@ -359,8 +366,10 @@ protocol::Reply Profiles::answer(const protocol::GetChromeTrace& asked, const Ca
     if (box.count > 0) reply.json += chrome_trace_event(event, box.from, box.to, of, texts_, process);
     if (event.work == WorkTime::known) reply.json += chrome_trace_device_event(event, of, process);
   }
-  reply.next = last < reply.total ? last + 1 : 0;
-  if (reply.next != 0) return reply;
+  if (last < reply.total) {
+    reply.next = last + 1;
+    return reply;
+  }
   std::vector<std::uint16_t> threads;
   for (const auto& [key, lane] : index_.lanes())
     if (threads.empty() || threads.back() != key.first) threads.push_back(key.first);

@@ -59,7 +59,7 @@ double mean(const ProfileRow& row) {
   return static_cast<double>(row.total_ns) / static_cast<double>(std::max<std::uint64_t>(1, timed));
 }
 double roof_share(const ProfileRow& row) {
-  return row.self_ns > 0 ? row.roof_ns / static_cast<double>(row.self_ns) : 0;
+  return row.self_ns > 0 ? row.roof_ns.value_or(0) / static_cast<double>(row.self_ns) : 0;
 }
 
 double measure(const ProfileRow& row, ProfileOrder order) {
@@ -104,8 +104,8 @@ struct Tree {
   std::vector<Node> nodes{1};
 
   std::size_t child(std::size_t parent, const ProfileNode& like) {
-    const RowKey key{like.name + like.device, static_cast<int>(like.role) * 2 + like.op, like.cell, like.file,
-                     like.line};
+    const RowKey key{like.name + like.device.value_or(""), static_cast<int>(like.role) * 2 + like.op,
+                     like.cell, like.file, like.line};
     const auto [found, is_new] = nodes[parent].children.try_emplace(key, nodes.size());
     const std::size_t at = found->second;
     if (is_new) {
@@ -204,7 +204,7 @@ std::vector<ProfileRow> profile_rows(const Sums& sums, const ProfileClasses& cla
       row.role = of.role;
       if (asked.group == ProfileGroup::line || asked.group == ProfileGroup::cell) row.name = of.op;
     }
-    if (asked.group == ProfileGroup::op) row.device = device_text(of.gpu);
+    if (asked.group == ProfileGroup::op) row.device = protocol::if_there(device_text(of.gpu));
     row.calls += one.calls;
     row.pending += one.pending;
     row.lost += one.lost;
@@ -222,7 +222,7 @@ std::vector<ProfileRow> profile_rows(const Sums& sums, const ProfileClasses& cla
   const std::vector<std::string> words = words_of(asked.filter);
   std::vector<ProfileRow> rows;
   for (auto& [key, one] : gathered) {
-    one.row.roof_ns = one.roof.ns();
+    one.row.roof_ns = protocol::if_there(one.roof.ns());
     one.row.bound = one.roof.bound();
     if (lets_through(words, one.row, asked.label_cells)) rows.push_back(std::move(one.row));
   }
@@ -248,7 +248,7 @@ std::vector<ProfileNode> profile_flame(const Sums& sums, const ProfileClasses& c
     leaf.name = of.op;
     leaf.role = of.role;
     leaf.op = true;
-    leaf.device = device_text(of.gpu);
+    leaf.device = protocol::if_there(device_text(of.gpu));
     tree.add(tree.child(at, leaf), one);
   }
   // Those that take the most, for a child never takes more than its parent.
@@ -319,8 +319,10 @@ std::vector<protocol::ProfileGap> profile_gaps(const Sums& sums, const ProfileCl
     protocol::ProfileGap gap;
     gap.thread = thread;
     const SourceLocation before = texts.location(from), after = texts.location(to);
-    std::tie(gap.from_cell, gap.from_file, gap.from_line) = std::tie(before.cell, before.file, before.line);
-    std::tie(gap.to_cell, gap.to_file, gap.to_line) = std::tie(after.cell, after.file, after.line);
+    std::tie(gap.from_cell, gap.from_file) = std::tie(before.cell, before.file);
+    std::tie(gap.to_cell, gap.to_file) = std::tie(after.cell, after.file);
+    gap.from_line = protocol::if_there(before.line);
+    gap.to_line = protocol::if_there(after.line);
     gap.count = count;
     gap.total_ns = total;
     gap.max_ns = max;

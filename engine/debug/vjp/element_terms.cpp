@@ -300,7 +300,7 @@ protocol::ElementTerms element_terms(const VjpCall& call, const protocol::Explai
   if (found.total() == 0 && !names.from_formula()) names = TermNames(call, request.input, element, {});
   answer.formula = names.formula();
   answer.names = names.names();
-  if (call.custom) answer.remark = remark_of(derivatives.value, sum);
+  if (call.custom) answer.remark = protocol::if_there(remark_of(derivatives.value, sum));
   for (std::size_t i = 0; i < names.count(); ++i)
     answer.terms.push_back({names.expression(i), names.numbers(i), terms[i].value,
                             static_cast<std::uint32_t>(terms[i].output),

@@ -96,10 +96,9 @@ void VjpReader::add_symbols(const Place& place, protocol::VjpParts& parts) const
       bind_call(forward.head.op, std::max(forward.inputs.size(), place.vjp.outputs.size()), outputs);
   parts.names = bound.names;
   const auto add = [&](VjpRole role, const std::string& symbol, std::size_t index, std::uint64_t id,
-                       std::string text = {}) {
-    parts.symbols.push_back({role, symbol, static_cast<std::uint32_t>(index),
-                             id ? tensor_info(recorder_, id, true) : protocol::TensorInfo{},
-                             std::move(text)});
+                       std::optional<std::string> text = {}) {
+    parts.symbols.push_back({role, protocol::if_there(symbol), static_cast<std::uint32_t>(index),
+                             protocol::if_there(tensor_info(recorder_, id, true)), std::move(text)});
   };
   for (std::size_t i = 0; i < place.vjp.inputs.size(); ++i)
     add(VjpRole::cotangent, bound.outputs[i], i, place.vjp.inputs[i]);
@@ -189,17 +188,20 @@ void VjpReader::add_contributions(const Place& place, const FindTensor& find, co
     protocol::VjpContribution contribution;
     contribution.input = static_cast<std::uint32_t>(i);
     if (i < forward.inputs.size()) contribution.target = info(forward.inputs[i]);
-    contribution.symbol = symbols[i];
+    contribution.symbol = protocol::if_there(symbols[i]);
     contribution.foreseen = pending;
-    contribution.before = info(!made && i < foreseen.before.size() ? foreseen.before[i]
-                               : i < sums.size()                   ? sums[i].before
-                                                                   : 0);
-    contribution.contribution = info(made                                ? made
-                                     : i < foreseen.contributions.size() ? foreseen.contributions[i]
-                                                                         : 0);
-    contribution.after = info(made                        ? (i < sums.size() ? sums[i].after : made)
-                              : i < foreseen.after.size() ? foreseen.after[i]
-                                                          : 0);
+    const std::uint64_t before = !made && i < foreseen.before.size() ? foreseen.before[i]
+                                 : i < sums.size()                   ? sums[i].before
+                                                                     : 0;
+    contribution.before = protocol::if_there(info(before));
+    const std::uint64_t given = made                                ? made
+                                : i < foreseen.contributions.size() ? foreseen.contributions[i]
+                                                                    : 0;
+    contribution.contribution = protocol::if_there(info(given));
+    const std::uint64_t after = made                        ? (i < sums.size() ? sums[i].after : made)
+                                : i < foreseen.after.size() ? foreseen.after[i]
+                                                            : 0;
+    contribution.after = protocol::if_there(info(after));
     parts.contributions.push_back(std::move(contribution));
   }
 }
@@ -228,10 +230,10 @@ protocol::VjpParts VjpReader::parts(const protocol::GetVjp& request, const FindT
   parts.asked = request.record;
   const Place place = locate(request.record, cancel);
   if (place.forward.number == 0) return parts;
-  if (auto record = describe(recorder_, place.forward.number, true)) parts.forward = std::move(*record);
+  parts.forward = describe(recorder_, place.forward.number, true);
   add_symbols(place, parts);
   if (place.vjp.number == 0) return parts;
-  if (auto record = describe(recorder_, place.vjp.number, true)) parts.vjp = std::move(*record);
+  parts.vjp = describe(recorder_, place.vjp.number, true);
   add_contributions(place, find, cancel, parts);
   if (place.vjp.head.custom_gradient) add_inside(place.vjp, cancel, parts);
   return parts;

@@ -148,9 +148,9 @@ class Birth {
   }
 
   void show(protocol::Reason& reason, const Spot& spot) const {
-    reason.tensor = past_.info(spot.tensor);
-    const Shape shape(std::span<const std::int64_t>(reason.tensor.shape));
-    reason.element = index_of(shape, spot.place);
+    reason.tensor = protocol::if_there(past_.info(spot.tensor));
+    const Shape shape(std::span<const std::int64_t>(past_.info(spot.tensor).shape));
+    reason.element = protocol::if_there(index_of(shape, spot.place));
   }
 
   std::vector<Operand> operands_of(const RecordView& record, const Tensors& inputs,
@@ -222,7 +222,8 @@ class Birth {
     std::string sentence = "It is the gradient of " + vjp->name() + " that runs here";
     if (forward && forward->head.op) sentence += ": " + forward->head.op->vjp_formula;
     told.push_back(past_.reason(*vjp, "VJP", sentence + "."));
-    if (!vjp->inputs.empty() && vjp->inputs[0]) told.back().tensor = past_.info(vjp->inputs[0]);
+    if (!vjp->inputs.empty() && vjp->inputs[0])
+      told.back().tensor = protocol::if_there(past_.info(vjp->inputs[0]));
     if (!forward) return;
     protocol::Reason reason = past_.reason(*forward, "forward op", {});
     const Shape made(std::span<const std::int64_t>(past_.info(spot.tensor).shape));
@@ -235,16 +236,17 @@ class Birth {
           name + index_text(shape, spot.place) + " = " + element_text(past_.value(id), spot.place);
       reason.operands.push_back(text);
       values += (values.empty() ? "" : ", ") + text;
-      if (reason.tensor.id) return;
+      if (reason.tensor) return;
       reason.tensor = info;
-      reason.element = index_of(shape, spot.place);
+      reason.element = protocol::if_there(index_of(shape, spot.place));
     };
     for (std::size_t k = 0; k < forward->inputs.size(); ++k)
       add(forward->inputs[k],
           forward->head.op ? forward->head.op->inputs[std::min(k, forward->head.op->inputs.size() - 1)].name
                            : "argument " + std::to_string(k));
     for (const std::uint64_t id : forward->outputs) add(id, "its result");
-    if (!reason.tensor.id && !forward->outputs.empty()) reason.tensor = past_.info(forward->outputs[0]);
+    if (!reason.tensor && !forward->outputs.empty())
+      reason.tensor = protocol::if_there(past_.info(forward->outputs[0]));
     reason.sentence =
         values.empty() ? "The forward op behind it." : "The forward op behind it ran with " + values + ".";
     forward_ = past_.name(*forward) + (values.empty() ? "" : " with " + values);

@@ -152,7 +152,7 @@ class Contributions {
     if (level == 0)
       answer_.sentence += "was made by " + past_.name(*record) + " of " + counted(count, "contribution") +
                           "; the largest is " + answer_.reasons[0].operands[0] + " (" +
-                          answer_.reasons[0].amount_text + " of all, without signs)";
+                          answer_.reasons[0].amount_text.value_or("") + " of all, without signs)";
     tensor = record->inputs[parts[0].input];
     place = parts[0].place;
     return true;
@@ -184,8 +184,8 @@ class Contributions {
     const double share = sum > 0 ? std::abs(part.amount) / sum : 0;
     protocol::Reason reason =
         past_.reason(record, "contribution", text + " contributes " + short_number(part.amount) + ".");
-    reason.tensor = past_.info(record.inputs[part.input]);
-    reason.element = index_of(inputs[part.input].shape(), part.place);
+    reason.tensor = protocol::if_there(past_.info(record.inputs[part.input]));
+    reason.element = protocol::if_there(index_of(inputs[part.input].shape(), part.place));
     reason.operands = {text};
     reason.value = short_number(part.amount);
     reason.amount = share;

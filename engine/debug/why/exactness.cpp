@@ -178,7 +178,7 @@ class Exactness {
         *loss.record, loss.growth() > 30 ? "lost digits" : "passed on",
         "Relative error " + short_number(loss.inherited) + " in its inputs, " + short_number(loss.error) +
             " in its result; of its own " + short_number(loss.own) + ". " + cause(loss));
-    reason.tensor = past_.info(loss.output);
+    reason.tensor = protocol::if_there(past_.info(loss.output));
     reason.operands = {"in " + short_number(loss.inherited), "own " + short_number(loss.own)};
     reason.value = "out " + short_number(loss.error);
     reason.amount = loss.error;

@@ -133,7 +133,7 @@ class Gains {
       protocol::Reason reason = past_.reason(*step.record, step.gain() >= 1 ? "grew" : "shrank",
                                              "The norm is " + short_number(step.before) + " before it and " +
                                                  short_number(step.after) + " behind.");
-      reason.tensor = past_.info(step.output);
+      reason.tensor = protocol::if_there(past_.info(step.output));
       reason.operands = {"norm " + short_number(step.before)};
       reason.value = short_number(step.after);
       reason.amount = step.gain();

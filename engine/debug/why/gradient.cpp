@@ -66,7 +66,7 @@ protocol::Because of_vjp(Past& past, const RecordView& vjp) {
     answer.reasons.push_back(past.reason(vjp, "VJP", sentence));
     if (forward) {
       answer.reasons.push_back(past.reason(*forward, "forward op", "The op whose VJP it is."));
-      answer.reasons.back().tensor = info;
+      answer.reasons.back().tensor = protocol::if_there(info);
     }
     return answer;
   }

@@ -305,8 +305,8 @@ protocol::Reason reason_of(const Past& past, const RecordView& vjp, const GivenG
                   "The worst of " + counted(looked, "look") + " at the gradient of " + given.name + ": at " +
                       at + " the VJP says " + short_number(worst.given) + ", differences say " +
                       short_number(worst.found) + ".");
-  reason.tensor = past.info(given.tensor);
-  reason.element = index_of(given.like.shape(), worst.place);
+  reason.tensor = protocol::if_there(past.info(given.tensor));
+  reason.element = protocol::if_there(index_of(given.like.shape(), worst.place));
   reason.operands = {at + ": VJP " + short_number(worst.given), "differences " + short_number(worst.found)};
   reason.amount = worst.error;
   reason.amount_text = short_number(worst.error);
@@ -392,7 +392,8 @@ protocol::Because is_right(Past& past, const Subject& subject) {
   if (answer.reasons.empty()) answer.sentence = "This VJP gave no gradient that could be checked.";
   if (wrong && forward->head.kind == EventKind::custom) {
     answer.reasons.push_back(past.reason(*forward, "forward op", "The function whose gradient it is."));
-    if (!forward->outputs.empty()) answer.reasons.back().tensor = past.info(forward->outputs[0]);
+    if (!forward->outputs.empty())
+      answer.reasons.back().tensor = protocol::if_there(past.info(forward->outputs[0]));
   }
   answer.sentence += together + left_out(differences);
   return answer;

@@ -121,9 +121,9 @@ class Parts {
     protocol::Reason reason =
         past_.reason(*part.vjp, "use " + std::to_string(part.step) + " of " + std::to_string(parts_.size()),
                      "What the VJP of " + (forward ? past_.name(*forward) : part.vjp->name()) + " gave.");
-    reason.tensor = past_.info(part.tensor);
+    reason.tensor = protocol::if_there(past_.info(part.tensor));
     if (place_) {
-      reason.element = subject_.element;
+      reason.element = protocol::if_there(subject_.element);
       reason.value = element_text(value, *place_);
     } else {
       reason.value = "norm " + short_number(std::sqrt(inner(value, value)));
@@ -189,14 +189,14 @@ class Parts {
         past_.reason(*part.vjp, "example " + std::to_string(share.second),
                      "What the row of this example contributes, of " + counted(examples, "example") + ".");
     for (const std::uint64_t id : part.vjp->inputs)
-      if (id && !reason.tensor.id) reason.tensor = past_.info(id);
-    reason.element.assign(static_cast<std::size_t>(cotangent.rank()), 0);
-    reason.element[0] = static_cast<std::int64_t>(share.second);
+      if (id && !reason.tensor) reason.tensor = protocol::if_there(past_.info(id));
+    reason.element.emplace(static_cast<std::size_t>(cotangent.rank()), 0);
+    reason.element->at(0) = static_cast<std::int64_t>(share.second);
     reason.amount = share.first;
     reason.amount_text = (share.first < 0 ? "−" : "") + share_text(std::abs(share.first));
     if (answer_.sentence.find("example") == std::string::npos)
       answer_.sentence += " Of its " + counted(examples, "example") + ", number " +
-                          std::to_string(share.second) + " gave the most (" + reason.amount_text + ").";
+                          std::to_string(share.second) + " gave the most (" + *reason.amount_text + ").";
     answer_.reasons.push_back(std::move(reason));
   }
 

@@ -35,7 +35,7 @@ protocol::Reason told(Past& past, std::uint32_t record, const std::string& op, c
   protocol::Reason reason;
   if (const RecordView* view = past.record(record)) {
     reason = past.reason(*view, role, {});
-    if (!view->outputs.empty()) reason.tensor = past.info(view->outputs[0]);
+    if (!view->outputs.empty()) reason.tensor = protocol::if_there(past.info(view->outputs[0]));
   }
   reason.role = role;
   reason.op = op;
@@ -48,7 +48,7 @@ protocol::Reason told(Past& past, std::uint32_t record, const std::string& op, c
 
 std::string where(const protocol::Reason& reason) {
   std::string text = reason.op;
-  if (reason.record) text += " (op " + std::to_string(reason.record);
+  if (reason.record) text += " (op " + std::to_string(*reason.record);
   if (reason.line) text += (reason.record ? ", line " : " (line ") + std::to_string(reason.line);
   return text + (reason.record || reason.line ? ")" : "");
 }

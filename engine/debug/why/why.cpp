@@ -20,10 +20,11 @@ std::uint64_t output_of(Past& past, std::uint64_t number) {
 
 protocol::Because answer(Past& past, const protocol::Why& why) {
   using protocol::Question;
-  Subject subject{why.tensor, why.element, why.record};
+  Subject subject{why.tensor.value_or(0), why.element.value_or(std::vector<std::int64_t>()),
+                  why.record.value_or(0)};
   if (why.question == Question::gradient) return why_no_gradient(past, subject);
   if (why.question == Question::check) return is_right(past, subject);
-  if (subject.tensor == 0) subject.tensor = output_of(past, why.record);
+  if (subject.tensor == 0) subject.tensor = output_of(past, subject.record);
   switch (why.question) {
     case Question::size:
       return where_sized(past, subject);

@@ -201,15 +201,15 @@ class Zeros {
                                                found.vjp->name() + ": " + what + ".");
     reason.amount = found.share();
     reason.amount_text = share_text(found.share());
-    reason.tensor = gradient;
-    if (found.example >= 0) reason.element = index_of(shape, found.example);
+    reason.tensor = protocol::if_there(gradient);
+    if (found.example >= 0) reason.element = protocol::if_there(index_of(shape, found.example));
     if (forward && found.example >= 0 && forward->head.op && found.slot < forward->inputs.size()) {
       const Tensor input = past_.value(forward->inputs[found.slot]);
       const auto& names = forward->head.op->inputs;
       reason.operands.push_back(names[std::min(found.slot, names.size() - 1)].name +
                                 index_text(input.shape(), found.example) + " = " +
                                 element_text(input, found.example));
-      reason.tensor = past_.info(forward->inputs[found.slot]);
+      reason.tensor = protocol::if_there(past_.info(forward->inputs[found.slot]));
     }
     reasons_text_ = what;
     return reason;
@@ -234,7 +234,7 @@ class Zeros {
       if (answer_.reasons.empty()) {
         const RecordView* forward = past_.record(found.vjp->head.forward);
         sentence += ". " + std::string(found_.size() > 1 ? "Most of it" : "It") + " was swallowed in " +
-                    past_.name(forward ? *forward : *found.vjp) + ", at " + reason.amount_text +
+                    past_.name(forward ? *forward : *found.vjp) + ", at " + *reason.amount_text +
                     " of the elements: " + reasons_text_ + ".";
       }
       answer_.reasons.push_back(std::move(reason));

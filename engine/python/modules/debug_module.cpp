@@ -178,7 +178,7 @@ py::list set_breakpoints(const py::list& wanted) {
   }
   py::list problems;
   for (const protocol::BreakpointState& state : recorder().breakpoints().set(request))
-    problems.append(state.problem.empty() ? py::object(py::none()) : py::object(py::str(state.problem)));
+    problems.append(state.problem ? py::object(py::str(*state.problem)) : py::object(py::none()));
   return problems;
 }
 
@@ -204,9 +204,9 @@ py::dict status() {
   py::dict result;
   result["records"] = now.records;
   result["gate"] = std::string(protocol::names(now.gate).at(static_cast<std::size_t>(now.gate)));
-  result["stopped_before"] = now.stopped_before;
+  result["stopped_before"] = now.stopped_before.value_or(0);
   result["finished"] = now.finished;
-  result["running_cell"] = now.running_cell;
+  result["running_cell"] = now.running_cell.value_or("");
   result["recording"] = now.recording;
   result["held_bytes"] = now.held_bytes;
   result["budget_bytes"] = now.budget_bytes;

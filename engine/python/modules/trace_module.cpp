@@ -40,7 +40,7 @@ py::dict save_trace_of(Recorder& recorder, const protocol::SaveTrace& request) {
   py::dict result;
   result["path"] = saved.path;
   result["bytes"] = saved.bytes;
-  result["records"] = saved.first == 0 ? 0 : saved.last - saved.first + 1;
+  result["records"] = saved.first && saved.last ? *saved.last - *saved.first + 1 : 0;
   result["values"] = saved.values;
   return result;
 }
@@ -55,7 +55,7 @@ void bind_trace(py::module_& debug, Recorder& (*recorder)()) {
         protocol::SaveTrace request;
         request.path = path;
         request.title = title;
-        request.notebook = notebook;
+        request.notebook = protocol::if_there(notebook);
         for (const auto& [cell, text] : cells) request.sources.push_back({cell, "", text});
         return save_trace_of(recorder(), request);
       },

@@ -234,7 +234,7 @@ void BreakpointSet::add(const protocol::Breakpoint& breakpoint, const Breakpoint
     try {
       work();
     } catch (const ConditionError& error) {
-      if (!state.problem.empty()) return;
+      if (state.problem) return;
       state.problem = error.what();
       state.part = part;
       state.position = error.position;
@@ -253,19 +253,19 @@ void BreakpointSet::add(const protocol::Breakpoint& breakpoint, const Breakpoint
     if (breakpoint.action == protocol::BreakpointAction::point)
       compiled->text = LogText::point(breakpoint.text);
   });
-  if (breakpoint.kind == BreakpointKind::condition && user.always() && state.problem.empty()) {
+  if (breakpoint.kind == BreakpointKind::condition && user.always() && !state.problem) {
     state.problem = "There is no condition.";
     state.part = "condition";
   }
   compiled->condition = both({condition_of(breakpoint), std::move(user)});
   number_terms(compiled->condition);
-  if (state.problem.empty()) {
+  if (!state.problem) {
     check_target(breakpoint, state);
     const int line = breakpoint.kind == BreakpointKind::line ? static_cast<int>(breakpoint.line) : 0;
     if (std::string never = protocol::contradiction_in(compiled->condition, line); !never.empty())
       state.note = std::move(never);
   }
-  if (!breakpoint.enabled || !state.problem.empty()) {
+  if (!breakpoint.enabled || state.problem) {
     others_.push_back({breakpoint.id, hits});
     return;
   }

@@ -15,7 +15,7 @@ namespace tapedeck {
 namespace {
 
 template <class... Parts>
-[[noreturn]] void refuse_change(const char* code, const Parts&... parts) {
+[[noreturn]] void refuse_branch(const char* code, const Parts&... parts) {
   std::ostringstream text;
   (text << ... << parts);
   throw ValueError(code, text.str());
@@ -87,23 +87,23 @@ void Branch::check(const Change& change) const {
     RecordView record;
     if (!recorder_.trace().read(change.record, record) || record.head.kind != EventKind::op ||
         record.state != RecordState::done)
-      refuse_change("bad_request", "There is no op ", change.record, " that ran and could be changed.");
+      refuse_branch("bad_request", "There is no op ", change.record, " that ran and could be changed.");
     if (change.kind == Change::Kind::attribute && change.attribute >= record.head.attributes.size())
-      refuse_change("bad_request", "Op ", change.record, " (", record.name(), ") has no attribute ",
+      refuse_branch("bad_request", "Op ", change.record, " (", record.name(), ") has no attribute ",
                     change.attribute, ".");
     return;
   }
   const TensorOrigin origin = recorder_.trace().tensors().get(change.tensor);
-  if (!origin.known()) refuse_change("bad_request", "No record mentions a tensor ", change.tensor, ".");
+  if (!origin.known()) refuse_branch("bad_request", "No record mentions a tensor ", change.tensor, ".");
   const RecordedSpec spec = spec_of(origin.spec());
   if (change.kind == Change::Kind::element) {
     if (change.place < 0 || change.place >= element_count(spec.shape))
-      refuse_change("bad_request", tensor_text(recorder_, change.tensor), " has no element ", change.place,
+      refuse_branch("bad_request", tensor_text(recorder_, change.tensor), " has no element ", change.place,
                     ".");
     return;
   }
   if (!change.value || change.value.shape() != spec.shape || change.value.dtype() != spec.dtype)
-    refuse_change("bad_request", "The new value of ", tensor_text(recorder_, change.tensor),
+    refuse_branch("bad_request", "The new value of ", tensor_text(recorder_, change.tensor),
                   " has another shape or dtype.");
 }
 
@@ -255,7 +255,7 @@ void Branch::run(const std::vector<Visit>& plan, const Find& original, const Can
     for (const std::uint64_t input : plan[i].inputs) taken(input);
     forget();
     if (bytes_ > limits_.bytes)
-      refuse_change("too_expensive", "Running the branch up to ", tensor_text(recorder_, plan.back().tensor),
+      refuse_branch("too_expensive", "Running the branch up to ", tensor_text(recorder_, plan.back().tensor),
                     " takes more than ", limits_.bytes >> 20, " MB of memory.");
   }
 }
@@ -265,7 +265,7 @@ void Branch::compute(std::uint64_t tensor, const Find& original) {
   RecordView record;
   const std::uint32_t producer = recorder_.trace().tensors().get(tensor).producer();
   if (producer != 0 && !recorder_.trace().read(producer, record))
-    refuse_change("gone", "The value of ", tensor_text(recorder_, tensor),
+    refuse_branch("gone", "The value of ", tensor_text(recorder_, tensor),
                   " in the branch is gone: the record of its op was forgotten.");
   const bool moved =
       producer != 0 && (is_changed_op(producer) ||

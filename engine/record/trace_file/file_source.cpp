@@ -359,7 +359,7 @@ protocol::TraceFileInfo FileSource::info() const {
   info.saved_unix_ms = facts_.saved_unix_ms;
   try {
     info.title = read_text("notebook", 0);
-    info.notebook = read_text("notebook", 1);
+    info.notebook = protocol::if_there(read_text("notebook", 1));
     const std::vector<std::uint8_t> labels = page_bytes("labels", 0), sources = page_bytes("sources", 0);
     PageReader label(labels), source(sources);
     while (label.left() > 0) {
@@ -373,7 +373,7 @@ protocol::TraceFileInfo FileSource::info() const {
   } catch (const DamagedPage& damage) {
     tell("the page of the notebook, its labels or its sources", damage.what());
   }
-  info.problem = problem();
+  info.problem = protocol::if_there(problem());
   return info;
 }
 

@@ -4,6 +4,10 @@
 // else but values, as pages of bytes (bytes.h), each of a section and a number in it; `value_parts`: the
 // values of tensors, in parts. Pages and parts have a checksum, and are read when somebody looks.
 //
+// Pages are no messages: another version of the debug protocol reads the same files. What is not there is 0
+// or an empty text in them; where a message has an absent value for it, if_there()
+// (engine/protocol/if_there.h) makes it that, and value_or() writes it.
+//
 // Numbers of names, scopes, source lines, specs and ops in pages count from 1 in the section of that name; a
 // page of `records` has Trace::page_size of them, one of `tensors` a block of the TensorTable.
 #pragma once

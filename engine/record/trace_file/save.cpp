@@ -149,8 +149,10 @@ class Saving {
     database_.run("COMMIT");
     database_.close();
     protocol::TraceSaved saved;
-    saved.first = oldest_ <= newest_ ? oldest_ : 0;
-    saved.last = oldest_ <= newest_ ? newest_ : 0;
+    if (oldest_ <= newest_) {
+      saved.first = oldest_;
+      saved.last = newest_;
+    }
     saved.values = cut_.stored.size();
     return saved;
   }
@@ -263,7 +265,7 @@ class Saving {
     put_page_("labels", 0, page);
     page.clear();
     page.text(request_.title);
-    page.text(request_.notebook);
+    page.text(request_.notebook.value_or(""));
     put_page_("notebook", 0, page);
   }
 

@@ -74,7 +74,7 @@ void save_pictures(const Recorder& recorder, SectionOut& out) {
     put_items(out, part.pictures, [&](PageWriter& page, const protocol::Picture& picture) {
       page.text(picture.name);
       page.real(picture.step);
-      page.number(std::min<std::uint64_t>(picture.record, out.newest_record));
+      page.number(std::min<std::uint64_t>(picture.record.value_or(0), out.newest_record));
       page.number(picture.number);
       write_reals(page, picture.limits);
       write_reals(page, picture.counts);
@@ -105,7 +105,7 @@ void load_pictures(Recorder& recorder, PageReader& page, const SectionIn& in) {
     protocol::Picture picture;
     picture.name = page.text("a picture's name");
     picture.step = page.real();
-    picture.record = record_up_to(page, in);
+    picture.record = protocol::if_there(record_up_to(page, in));
     picture.number = page.number();
     picture.limits = read_reals(page);
     picture.counts = read_reals(page);

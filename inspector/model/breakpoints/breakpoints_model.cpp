@@ -262,14 +262,14 @@ void BreakpointsModel::take(const protocol::Breakpoints& states) {
     if (!one) continue;
     const Breakpoint& breakpoint = one->breakpoint;
     one->hits = state.hits;
-    one->problem = QString::fromStdString(state.problem);
-    one->part = QString::fromStdString(state.part);
+    one->problem = QString::fromStdString(state.problem.value_or(""));
+    one->part = QString::fromStdString(state.part.value_or(""));
     one->position = unitsOf(state.part == "condition" ? breakpoint.condition
                             : state.part == "target"  ? breakpoint.target
                                                       : breakpoint.text,
                             state.position);
     const QString place = placeNotes_.value(state.id);
-    one->note = place.isEmpty() ? QString::fromStdString(state.note) : place;
+    one->note = place.isEmpty() ? QString::fromStdString(state.note.value_or("")) : place;
   }
   emit changed();
 }
@@ -283,7 +283,7 @@ void BreakpointsModel::takeStatus() {
       news = true;
     }
   const quint64 stop = status.gate == protocol::GateState::stopped
-                           ? 2 * status.stopped_before + (status.stopped_after ? 1 : 0)
+                           ? 2 * session_->stoppedBefore() + (status.stopped_after ? 1 : 0)
                            : 0;
   const bool another = stop != std::exchange(stoppedAt_, stop);
   // Wherever it stopped: nobody waits for the passing one any longer.

@@ -59,7 +59,7 @@ CompareChoice CompareModel::fromHere() const {
     if (choice.side.first >= run.first && choice.side.first <= run.last) choice.side.last = run.last;
   choice.brief = QStringLiteral("from op %1").arg(countText(choice.side.first));
   choice.title =
-      QStringLiteral("From op %1 to op %2").arg(countText(choice.side.first), countText(choice.side.last));
+      QStringLiteral("From op %1 to op %2").arg(countText(choice.side.first), countText(*choice.side.last));
   return choice;
 }
 
@@ -130,7 +130,7 @@ void CompareModel::chooseBranch() {
   CompareChoice original;
   original.side.last = session_->recordCount();
   original.brief = QStringLiteral("original");
-  original.title = QStringLiteral("What was recorded: op 1 to op %1").arg(countText(original.side.last));
+  original.title = QStringLiteral("What was recorded: op 1 to op %1").arg(countText(*original.side.last));
   CompareChoice branch = original;
   branch.side.branch = look.branch;
   branch.brief = QStringLiteral("branch");

@@ -36,7 +36,7 @@ CompareModel::CompareModel(Session* session, const CellNames* cells, QObject* pa
   });
   connect(session, &Session::statusChanged, this, [this] {
     const protocol::Status& status = session_->status();
-    const QString running = QString::fromStdString(status.running_cell);
+    const QString running = QString::fromStdString(status.running_cell.value_or(""));
     if (status.cells_ended != runsSeen_ || running != runningSeen_) refresh();
   });
   connect(cells, &CellNames::changed, this, &CompareModel::runsChanged);
@@ -76,7 +76,7 @@ void CompareModel::dropQuestions() {
 void CompareModel::refresh() {
   if (!shown_ || !session_->live()) return;
   runsSeen_ = session_->status().cells_ended;
-  runningSeen_ = QString::fromStdString(session_->status().running_cell);
+  runningSeen_ = QString::fromStdString(session_->status().running_cell.value_or(""));
   session_->request<protocol::CellRuns>(
       protocol::GetCellRuns{}, this, [this](const protocol::CellRuns& answer) { takeRuns(answer); },
       [](const protocol::Failure&) {}, runs_channel);
@@ -252,7 +252,7 @@ void CompareModel::findFirstDifference() {
         first_ = answer;
         asked_.clear();  // the rows that it looked at know of their values now
         emit rowsChanged(0, rowCount() - 1);
-        if (answer.row >= 0) setCurrentRow(static_cast<int>(answer.row));
+        if (answer.row) setCurrentRow(static_cast<int>(*answer.row));
         emit changed();
         emit found();
       },
@@ -269,12 +269,16 @@ void CompareModel::findFirstDifference() {
 
 void CompareModel::findDifference(bool backward) {
   if (!compared_) return;
+  protocol::FindComparisonRow find;
+  find.comparison = compared_->comparison;
+  if (current_ >= 0) find.from = static_cast<std::uint64_t>(current_);
+  find.backward = backward;
   session_->request<protocol::ComparisonPlace>(
-      protocol::FindComparisonRow{compared_->comparison, current_, backward, 0}, this,
+      find, this,
       [this, backward](const protocol::ComparisonPlace& answer) {
-        if (answer.row >= 0) {
+        if (answer.row) {
           problem_.clear();
-          setCurrentRow(static_cast<int>(answer.row));
+          setCurrentRow(static_cast<int>(*answer.row));
           emit found();
         } else {
           problem_ = backward ? QStringLiteral("Before this row all ops are the same on both sides.")

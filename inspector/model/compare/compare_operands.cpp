@@ -62,10 +62,10 @@ bool CompareModel::askingForOperands() const {
 void CompareModel::show(int at, bool right) {
   const protocol::ComparedRow* shown = row(at);
   if (!shown) return;
-  const bool onRight = shown->left.number == 0 || (right && shown->right.number != 0);
+  const bool onRight = !shown->left || (right && shown->right);
   const auto& choice = onRight ? right_ : left_;
-  if (choice && choice->side.path.empty())
-    session_->setCursor(onRight ? shown->right.number : shown->left.number);
+  if (const auto& record = onRight ? shown->right : shown->left; record && choice && !choice->side.path)
+    session_->setCursor(record->number);
 }
 
 void CompareModel::setPictured(int operand) {
@@ -82,21 +82,23 @@ void CompareModel::fetchPictures() {
       pictures_.operand >= static_cast<int>(operands_->operands.size()))
     return;
   const protocol::ComparedOperand& operand = operands_->operands[static_cast<std::size_t>(pictures_.operand)];
-  if (operand.left.id) fetchTile(protocol::ComparedPart::left, &OperandPictures::left);
-  if (operand.right.id) fetchTile(protocol::ComparedPart::right, &OperandPictures::right);
-  if (operand.left.id && operand.right.id && operand.left.shape == operand.right.shape)
+  if (operand.left) fetchTile(protocol::ComparedPart::left, &OperandPictures::left);
+  if (operand.right) fetchTile(protocol::ComparedPart::right, &OperandPictures::right);
+  if (operand.left && operand.right && operand.left->shape == operand.right->shape)
     fetchTile(protocol::ComparedPart::difference, &OperandPictures::difference);
 }
 
 void CompareModel::fetchTile(protocol::ComparedPart part,
                              std::optional<protocol::Tile> OperandPictures::*into) {
   const protocol::ComparedOperand& operand = operands_->operands[static_cast<std::size_t>(pictures_.operand)];
-  const std::vector<std::int64_t>& shape =
-      (part == protocol::ComparedPart::right ? operand.right : operand.left).shape;
+  const auto& tensor = part == protocol::ComparedPart::right ? operand.right : operand.left;
+  const std::vector<std::int64_t> shape = tensor ? tensor->shape : std::vector<std::int64_t>();
   const std::size_t axes = shape.size();
   const std::int64_t rows = axes >= 2 ? shape[axes - 2] : 1, columns = axes >= 1 ? shape[axes - 1] : 1;
   if (rows <= 0 || columns <= 0) return;
-  protocol::GetComparisonTile get{compared_->comparison, part, operand.left.id, operand.right.id, {}};
+  protocol::GetComparisonTile get{compared_->comparison, part, {}, {}, {}};
+  if (operand.left) get.left = operand.left->id;
+  if (operand.right) get.right = operand.right->id;
   get.tile.rows = rows;
   get.tile.columns = columns;
   get.tile.row_step = (rows + most_picture_cells - 1) / most_picture_cells;
@@ -118,13 +120,13 @@ void CompareModel::pick(int operand, bool right) {
   if (!operands_ || operand < 0 || operand >= static_cast<int>(operands_->operands.size())) return;
   const protocol::ComparedOperand chosen = operands_->operands[static_cast<std::size_t>(operand)];
   const auto& choice = right ? right_ : left_;
-  const protocol::TensorInfo& tensor = right ? chosen.right : chosen.left;
-  if (tensor.id == 0 || !choice || !choice->side.path.empty()) return;
+  const auto& tensor = right ? chosen.right : chosen.left;
+  if (!tensor || !choice || choice->side.path) return;
   show(current_, right);
-  if (chosen.element.empty())
-    session_->pickTensor(tensor);
+  if (!chosen.element || chosen.element->empty())
+    session_->pickTensor(*tensor);
   else
-    session_->pickElement(tensor, chosen.element);
+    session_->pickElement(*tensor, *chosen.element);
 }
 
 }  // namespace tapedeck::inspector

@@ -87,8 +87,9 @@ int CompareRows::columnCount(const QModelIndex& parent) const {
 
 QString CompareRows::text(const ComparedRow& row, int column) const {
   if (column == Sign) return rowSign(row) + QLatin1Char(' ') + rowWord(row);
-  const protocol::Record& record = isRight(column) ? row.right : row.left;
-  if (record.number == 0) return {};
+  const auto& side = isRight(column) ? row.right : row.left;
+  if (!side) return {};
+  const protocol::Record& record = *side;
   switch (column) {
     case LeftOp:
     case RightOp:
@@ -111,14 +112,14 @@ QString CompareRows::tip(const ComparedRow& row) const {
   QStringList lines{rowWord(row)};
   for (const auto& [name, record] :
        {std::pair(QStringLiteral("Left"), &row.left), std::pair(QStringLiteral("Right"), &row.right)}) {
-    if (record->number == 0) continue;
+    if (!*record) continue;
     QStringList parts;
-    for (const auto& attribute : record->attributes)
+    for (const auto& attribute : (*record)->attributes)
       parts << QString::fromStdString(attribute.name) + QLatin1Char('=') +
                    QString::fromStdString(attribute.value);
     lines << QStringLiteral("%1: %2, op %3, %4 %5")
-                 .arg(name, QString::fromStdString(record->op), countText(record->number),
-                      sideShapes(*record), parts.join(QStringLiteral(", ")));
+                 .arg(name, QString::fromStdString((*record)->op), countText((*record)->number),
+                      sideShapes(**record), parts.join(QStringLiteral(", ")));
   }
   lines << QStringLiteral("Enter or a click moves the cursor to the op.");
   return lines.join(QLatin1Char('\n'));
@@ -132,7 +133,7 @@ QVariant CompareRows::data(const QModelIndex& index, int role) const {
     if (role == Qt::DisplayRole) return index.column() == Sign ? QStringLiteral("…") : QString();
     return role == HereRole ? QVariant(false) : QVariant();
   }
-  const protocol::Record& record = isRight(index.column()) ? row->right : row->left;
+  const auto& record = isRight(index.column()) ? row->right : row->left;
   switch (role) {
     case Qt::DisplayRole:
       return text(*row, index.column());
@@ -149,9 +150,9 @@ QVariant CompareRows::data(const QModelIndex& index, int role) const {
     case DiffersRole:
       return row->results == Agreement::differ;
     case MissingRole:
-      return index.column() != Sign && record.number == 0;
+      return index.column() != Sign && !record;
     case BackwardRole:
-      return record.backward;
+      return record && record->backward;
     default:
       return {};
   }

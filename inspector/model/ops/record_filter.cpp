@@ -54,7 +54,7 @@ void RecordFilter::search() {
   if (!session_->live()) return searchCached();
   protocol::FindRecords find;
   find.filter = text_.toStdString();
-  if (direction_ != Direction::both) find.backward = {direction_ == Direction::backward};
+  if (direction_ != Direction::both) find.backward = direction_ == Direction::backward;
   find.labels = labels_;
   find.first = scanned_ + 1;
   find.again = open_;

@@ -47,9 +47,7 @@ struct RecordsModel::Private {
   }
 
   /// What runs next; a stop after an op has nothing of the kind.
-  RecordNumber pendingNow() const {
-    return session->status().stopped_after ? 0 : session->status().stopped_before;
-  }
+  RecordNumber pendingNow() const { return session->status().stopped_after ? 0 : session->stoppedBefore(); }
 
   void statusChanged() {
     grow();

@@ -88,7 +88,7 @@ void HealthModel::schedule() {
 
 bool HealthModel::idle() const {
   const protocol::Status& status = session_->status();
-  return status.running_cell.empty() || status.gate == protocol::GateState::stopped;
+  return !status.running_cell || status.gate == protocol::GateState::stopped;
 }
 
 void HealthModel::refresh() {
@@ -196,8 +196,8 @@ QString HealthModel::howSampled() const {
   if (state_.gone > 0) text += QStringLiteral("; %1 could not be had").arg(countText(state_.gone));
   if (state_.every == 1)
     text += QStringLiteral(" · every step, live");
-  else if (state_.every > 1)
-    text += QStringLiteral(" · one of every %1 steps, live").arg(countText(state_.every));
+  else if (state_.every)
+    text += QStringLiteral(" · one of every %1 steps, live").arg(countText(*state_.every));
   return text;
 }
 
@@ -228,7 +228,7 @@ void HealthModel::show(int finding) {
   shownQuantity_ = chosen.quantity;
   if (chosen.subject) select(chosen.subject);
   if (chosen.record) session_->setCursor(chosen.record);
-  if (chosen.tensor.id) session_->pickTensor(chosen.tensor);
+  if (chosen.tensor) session_->pickTensor(*chosen.tensor);
 }
 
 void HealthModel::showRecord(RecordNumber record) {
@@ -247,7 +247,7 @@ void HealthModel::sample() {
       [this, steps](const protocol::HealthSampled& answer) {
         done_ = answer.done;
         toDo_ = answer.wanted;
-        problem_ = QString::fromStdString(answer.problem);
+        problem_ = QString::fromStdString(answer.problem.value_or(""));
         if (answer.complete) {
           completeAt_ = steps;
           recomputing_ = false;

@@ -53,7 +53,7 @@ MemoryModel::MemoryModel(Session* session, QObject* parent) : QObject(parent), s
   connect(session, &Session::statusChanged, this, [this] {
     const auto& status = session_->status();
     // Between two cells, or at a stop, names can be found.
-    const bool still = status.gate == protocol::GateState::stopped || status.running_cell.empty();
+    const bool still = status.gate == protocol::GateState::stopped || !status.running_cell;
     const bool isNew = !curve_ || curve_->total < status.finished || (still && !still_);
     still_ = still;
     if (isNew) curveStale_ = stateStale_ = true;
@@ -161,7 +161,7 @@ void MemoryModel::setProblem(const protocol::Failure& failure) {
 void MemoryModel::askForCurve() {
   curveStale_ = false;
   asked_.start();
-  const protocol::GetMemoryCurve request{std::max<RecordNumber>(first_, 1), last_,
+  const protocol::GetMemoryCurve request{std::max<RecordNumber>(first_, 1), protocol::if_there(last_),
                                          static_cast<std::uint32_t>(points_)};
   session_->request<protocol::MemoryCurve>(
       request, this,
@@ -183,7 +183,7 @@ void MemoryModel::askForState() {
   stateStale_ = false;
   stateAsked_ = {moment(), group_};
   session_->request<protocol::MemoryState>(
-      protocol::GetMemoryState{moment(), group_, 0, rowsAtOnce}, this,
+      protocol::GetMemoryState{protocol::if_there(moment()), group_, 0, rowsAtOnce}, this,
       [this, group = group_](const protocol::MemoryState& state) {
         problem_.clear();
         state_ = state;
@@ -212,9 +212,9 @@ void MemoryModel::fetchMore() {
 void MemoryModel::askForNames(bool ofMoreRows) {
   const auto& status = session_->status();
   const bool stopped = status.gate == protocol::GateState::stopped;
-  if (!stopped && !status.running_cell.empty()) return;
+  if (!stopped && status.running_cell) return;
   protocol::FindNames find;
-  find.stop = stopped ? status.stopped_before : 0;
+  if (stopped) find.stop = status.stopped_before;
   const auto want = [](std::vector<std::uint64_t>& list, std::uint64_t id) {
     if (id != 0 && list.size() < mostNamed && std::find(list.begin(), list.end(), id) == list.end())
       list.push_back(id);
@@ -227,7 +227,7 @@ void MemoryModel::askForNames(bool ofMoreRows) {
   if (state_)
     for (const auto& row : state_->rows) {
       want(find.tensors, row.tensor.id);
-      want(find.tapes, row.tape);
+      want(find.tapes, row.tape.value_or(0));
     }
   if (find.tensors.empty() && find.tapes.empty()) return;
   if (ofMoreRows && find.tensors == namesAsked_.tensors && find.tapes == namesAsked_.tapes) return;
@@ -242,16 +242,17 @@ void MemoryModel::take(const protocol::FoundNames& found) {
   tensorNames_.clear();
   tapeNames_.clear();
   for (const protocol::NamePath& path : found.names) {
-    const Name name{QString::fromStdString(path.path), QString::fromStdString(path.root), path.items};
-    if (path.tape != 0) tapeNames_[path.tape].push_back(name);
-    if (path.tensor != 0) tensorNames_[path.tensor].push_back(name);
+    const Name name{QString::fromStdString(path.path), QString::fromStdString(path.root),
+                    path.items.value_or(0)};
+    if (path.tape) tapeNames_[*path.tape].push_back(name);
+    if (path.tensor) tensorNames_[*path.tensor].push_back(name);
   }
   emit namesChanged();
 }
 
 QString MemoryModel::holderOf(const protocol::MemoryRow& row) const {
-  QString held = QString::fromStdString(row.held_by);
-  if (held.isEmpty())  // a group: of holders it has the holder's name, of lines and scopes their own
+  QString held = QString::fromStdString(row.held_by.value_or(""));
+  if (!row.held_by)  // a group: of holders it has the holder's name, of lines and scopes their own
     held = stateGroup_ == protocol::MemoryGroup::holder ? QString::fromStdString(row.name)
                                                         : holderText(row.holder);
   QStringList names;
@@ -259,7 +260,7 @@ QString MemoryModel::holderOf(const protocol::MemoryRow& row) const {
     for (const Name& name : paths)
       if (!names.contains(name.path)) names << name.path;
   };
-  if (row.tape != 0) add(tapeNames_.value(row.tape));
+  if (row.tape) add(tapeNames_.value(*row.tape));
   if (row.count == 1) add(tensorNames_.value(row.tensor.id));
   if (names.isEmpty()) return held;
   if (row.holder == MemoryHolder::program) return names.join(QStringLiteral(", "));
@@ -303,9 +304,9 @@ QString MemoryModel::summary() const {
   if (!state_) return {};
   const auto& s = *state_;
   const auto sum = static_cast<double>(s.variables + s.tapes + s.program);
-  const bool isFile = !session_->status().trace_file.empty();
+  const bool isFile = session_->status().trace_file.has_value();
   QString text =
-      (s.record ? QStringLiteral("At op %1: ").arg(countText(s.record))
+      (s.record ? QStringLiteral("At op %1: ").arg(countText(*s.record))
        : isFile ? QStringLiteral("When it was saved: ")
                 : QStringLiteral("Now: ")) +
       QStringLiteral("%1 in %2 storages: variables %3, tapes %4, the program %5")
@@ -317,7 +318,7 @@ QString MemoryModel::summary() const {
   if (s.elsewhere)
     text += QStringLiteral(", not recorded %1").arg(memoryText(static_cast<double>(s.elsewhere)));
   text += QLatin1Char('.');
-  if (!s.change.empty()) text += QLatin1Char(' ') + QString::fromStdString(s.change);
+  if (s.change) text += QLatin1Char(' ') + QString::fromStdString(*s.change);
   return text;
 }
 
@@ -349,7 +350,7 @@ void MemoryModel::askForSavings() {
   savings_.reset();
   emit savingsChanged();
   session_->request<protocol::RecomputeSavings>(
-      protocol::GetRecomputeSavings{spanFirst_, spanLast_}, this,
+      protocol::GetRecomputeSavings{protocol::if_there(spanFirst_), protocol::if_there(spanLast_)}, this,
       [this](const protocol::RecomputeSavings& savings) {
         problem_.clear();
         savings_ = savings;

@@ -132,11 +132,11 @@ QString PictureModel::takeOne(const protocol::Picture& picture, bool* newName) {
   const QString name = QString::fromStdString(picture.name);
   if (picture.pngs.empty())
     return put(histograms_, histogramNames_, name,
-               StepHistogram{picture.step, picture.record, picture.number, picture.limits, picture.counts,
-                             picture.not_finite},
+               StepHistogram{picture.step, picture.record.value_or(0), picture.number, picture.limits,
+                             picture.counts, picture.not_finite},
                newName);
   StepImages images{picture.step,
-                    picture.record,
+                    picture.record.value_or(0),
                     picture.number,
                     {static_cast<int>(picture.width), static_cast<int>(picture.height)},
                     {}};

@@ -36,10 +36,10 @@ ProfileModel::ProfileModel(Session* session, QObject* parent) : QObject(parent),
   });
   connect(session, &Session::statusChanged, this, [this] {
     const protocol::Status& status = session_->status();
-    const bool cell_ended = std::exchange(cell_runs_, !status.running_cell.empty()) && !cell_runs_;
+    const bool cell_ended = std::exchange(cell_runs_, status.running_cell.has_value()) && !cell_runs_;
     if (active_ && cell_ended && peaks_ && !peaks_->known) askPeaks(false);
-    const bool ended = overview_ && !overview_->runs.empty() && overview_->runs.back().running &&
-                       status.running_cell.empty();
+    const bool ended =
+        overview_ && !overview_->runs.empty() && overview_->runs.back().running && !status.running_cell;
     const bool times_came = std::exchange(device_times_, status.device_times) != status.device_times;
     if (times_came) costs_.clear();
     if (status.records != total_ || ended || times_came) refreshLater();
@@ -105,8 +105,9 @@ TimeSpan ProfileModel::span() const {
 }
 
 std::string ProfileModel::cell() const {
-  return run_ >= 0 && run_ < static_cast<int>(runs_.size()) ? runs_[static_cast<std::size_t>(run_)].cell
-                                                            : std::string();
+  return run_ >= 0 && run_ < static_cast<int>(runs_.size())
+             ? runs_[static_cast<std::size_t>(run_)].cell.value_or("")
+             : std::string();
 }
 
 QString ProfileModel::waitingText() const {
@@ -240,8 +241,9 @@ void ProfileModel::askOverview() {
   const TimeSpan of = runs_.empty() && !selection_ ? TimeSpan{} : span();
   // What runs grows: its end is asked for as "now".
   const bool grows = !selection_ && (run_ < 0 || runs_[static_cast<std::size_t>(run_)].running);
-  ask<protocol::Profile>(protocol::GetProfile{of.from, grows ? 0 : of.to, gaps_shown}, overview_channel,
-                         [this](const protocol::Profile& overview) { takeOverview(overview); });
+  ask<protocol::Profile>(
+      protocol::GetProfile{of.from, grows ? std::nullopt : protocol::if_there(of.to), gaps_shown},
+      overview_channel, [this](const protocol::Profile& overview) { takeOverview(overview); });
 }
 
 void ProfileModel::takeOverview(const protocol::Profile& overview) {
@@ -252,7 +254,7 @@ void ProfileModel::takeOverview(const protocol::Profile& overview) {
       !std::equal(runs_.begin(), runs_.end(), overview.runs.begin(), [](const auto& a, const auto& b) {
         return a.number == b.number && a.to_ns == b.to_ns && a.running == b.running;
       });
-  const quint64 shown = run_ >= 0 ? runs_[static_cast<std::size_t>(run_)].number : 0;
+  const quint64 shown = run_ >= 0 ? runs_[static_cast<std::size_t>(run_)].number.value_or(0) : 0;
   const TimeSpan before = whole();
   runs_ = overview.runs;
   int run = -1;
@@ -260,8 +262,8 @@ void ProfileModel::takeOverview(const protocol::Profile& overview) {
     // The newest one in which there is something to see.
     run = static_cast<int>(runs_.size()) - 1;
   } else if (run_ >= 0) {
-    const auto same =
-        std::find_if(runs_.begin(), runs_.end(), [&](const auto& one) { return one.number == shown; });
+    const auto same = std::find_if(runs_.begin(), runs_.end(),
+                                   [&](const auto& one) { return one.number.value_or(0) == shown; });
     run = same == runs_.end() ? -1 : static_cast<int>(same - runs_.begin());
   }
   const bool another = run != run_;
@@ -286,7 +288,7 @@ void ProfileModel::noteIndex(quint64 indexed, quint64 total) {
   indexed_ = indexed;
   total_ = total;
   if (!active_) return;
-  const bool running = !session_->status().running_cell.empty();
+  const bool running = session_->status().running_cell.has_value();
   if (indexed < total)
     next_.start(running ? lagging_interval_ms : 0);
   else if (running)
@@ -334,8 +336,8 @@ void ProfileModel::askTrack() {
 
 void ProfileModel::askSteps() {
   const TimeSpan of = whole();
-  ask<protocol::ProfileSteps>(protocol::GetProfileSteps{of.from, of.to, step_points}, steps_channel,
-                              [this, of](const protocol::ProfileSteps& steps) {
+  ask<protocol::ProfileSteps>(protocol::GetProfileSteps{of.from, protocol::if_there(of.to), step_points},
+                              steps_channel, [this, of](const protocol::ProfileSteps& steps) {
                                 steps_ = steps;
                                 steps_from_ = of.from;
                                 emit stepsChanged();
@@ -344,8 +346,8 @@ void ProfileModel::askSteps() {
 
 void ProfileModel::askFlame() {
   const TimeSpan of = span();
-  ask<protocol::ProfileFlame>(protocol::GetProfileFlame{of.from, of.to, flame_by_line_}, flame_channel,
-                              [this](const protocol::ProfileFlame& flame) {
+  ask<protocol::ProfileFlame>(protocol::GetProfileFlame{of.from, protocol::if_there(of.to), flame_by_line_},
+                              flame_channel, [this](const protocol::ProfileFlame& flame) {
                                 flame_ = flame;
                                 emit flameChanged();
                               });
@@ -355,7 +357,7 @@ void ProfileModel::askOps() {
   const TimeSpan of = span();
   protocol::GetProfileTotals get;
   get.from_ns = of.from;
-  get.to_ns = of.to;
+  get.to_ns = protocol::if_there(of.to);
   get.count = ops_shown;
   ask<protocol::ProfileTotals>(get, ops_channel, [this](const protocol::ProfileTotals& totals) {
     ops_ = totals;
@@ -366,7 +368,7 @@ void ProfileModel::askOps() {
 void ProfileModel::askRows(quint32 first) {
   const TimeSpan of = span();
   totals_.from_ns = of.from;
-  totals_.to_ns = of.to;
+  totals_.to_ns = protocol::if_there(of.to);
   totals_.first = first;
   // As many as are there already: who has scrolled down stays where he is.
   totals_.count =

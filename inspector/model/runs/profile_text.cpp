@@ -100,7 +100,7 @@ QString placeText(const std::string& cell, const std::string& file, std::uint32_
 }
 
 QString gapText(const protocol::ProfileGap& gap, const CellName& name, const std::string& cell) {
-  const bool at_begin = gap.from_line == 0, at_end = gap.to_line == 0;
+  const bool at_begin = !gap.from_line, at_end = !gap.to_line;
   const std::string& from_cell = at_begin ? gap.to_cell : gap.from_cell;
   const std::string& to_cell = at_end ? gap.from_cell : gap.to_cell;
   const std::string& from_file = at_begin ? gap.to_file : gap.from_file;
@@ -109,16 +109,16 @@ QString gapText(const protocol::ProfileGap& gap, const CellName& name, const std
     return placeText(of == cell ? std::string() : of, of.empty() ? file : std::string(), line, name);
   };
   if (at_begin && at_end) return QStringLiteral("outside of any line");
-  if (at_begin) return QStringLiteral("before %1").arg(whole(to_cell, to_file, gap.to_line));
-  if (at_end) return QStringLiteral("after %1").arg(whole(from_cell, from_file, gap.from_line));
+  if (at_begin) return QStringLiteral("before %1").arg(whole(to_cell, to_file, *gap.to_line));
+  if (at_end) return QStringLiteral("after %1").arg(whole(from_cell, from_file, *gap.from_line));
   if (from_cell != to_cell || from_file != to_file)
     return QStringLiteral("between %1 and %2")
-        .arg(whole(from_cell, from_file, gap.from_line), whole(to_cell, to_file, gap.to_line));
+        .arg(whole(from_cell, from_file, *gap.from_line), whole(to_cell, to_file, *gap.to_line));
   if (gap.from_line == gap.to_line)
-    return QStringLiteral("at %1").arg(whole(from_cell, from_file, gap.from_line));
+    return QStringLiteral("at %1").arg(whole(from_cell, from_file, *gap.from_line));
   const QString of = whole(from_cell, from_file, 0);
   // A loop goes back to an earlier line.
-  const QString lines = QStringLiteral("between lines %1 and %2").arg(gap.from_line).arg(gap.to_line);
+  const QString lines = QStringLiteral("between lines %1 and %2").arg(*gap.from_line).arg(*gap.to_line);
   return of.isEmpty() ? lines : QStringLiteral("%1 of %2").arg(lines, of);
 }
 
@@ -184,7 +184,7 @@ QString profileSentence(const protocol::Profile& profile, const QString& whole, 
   else if (profile.steps > 1)
     text += QStringLiteral(" %1 steps, half of them under %2, the slowest (%3) %4.")
                 .arg(countText(profile.steps), durationText(profile.step_median_ns))
-                .arg(profile.slowest_step)
+                .arg(profile.slowest_step.value_or(0))
                 .arg(durationText(profile.step_max_ns));
   if (profile.gate_ns > 0)
     text += QStringLiteral(" Time at the gate (%1) is left out.").arg(durationText(profile.gate_ns));

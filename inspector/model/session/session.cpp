@@ -78,8 +78,8 @@ void Session::Private::moveCursor(RecordNumber number) {
 
 void Session::Private::followStatus(bool now) {
   if (!following) return;
-  const RecordNumber target = status.stopped_before ? status.stopped_before : status.finished;
-  const bool idle = !status.stopped_before && status.running_cell.empty();
+  const RecordNumber target = status.stopped_before.value_or(status.finished);
+  const bool idle = !status.stopped_before && !status.running_cell;
   if (target == 0 || (target == candidate && idle == aimedIdle)) return;
   const bool running = !status.stopped_before && live;
   if (running && !now && sinceFollowed.isValid() && sinceFollowed.elapsed() < follow_interval_ms) {
@@ -119,7 +119,7 @@ void Session::Private::aim() {
 }
 
 void Session::Private::takeStatus(const protocol::Status& next) {
-  if (stepping && next.stopped_before == 0) {
+  if (stepping && !next.stopped_before) {
     between = next;
     return;
   }
@@ -142,7 +142,7 @@ void Session::Private::takeStatusNow(const protocol::Status& next) {
   refreshOpen();
   followStatus(false);
   if (next.stopped_before != before.stopped_before || next.stopped_after != before.stopped_after)
-    emit q->stopped(next.stopped_before);
+    emit q->stopped(next.stopped_before.value_or(0));
 }
 
 void Session::Private::setLive(bool on) {
@@ -156,10 +156,10 @@ void Session::Private::setLive(bool on) {
     stale.clear();
     followTimer.stop();
     setLook({});
-    const bool wasStopped = status.stopped_before != 0;
+    const bool wasStopped = status.stopped_before.has_value();
     status.gate = GateState::open;
-    status.stopped_before = 0;
-    status.running_cell.clear();
+    status.stopped_before.reset();
+    status.running_cell.reset();
     if (aiming) {
       aiming = false;
       moveCursor(candidate);
@@ -243,6 +243,10 @@ RecordNumber Session::cursor() const {
 bool Session::following() const {
   return d_->following;
 }
+RecordNumber Session::stoppedBefore() const {
+  return d_->status.stopped_before.value_or(0);
+}
+
 RecordNumber Session::recordCount() const {
   return d_->status.records;
 }
@@ -253,7 +257,7 @@ void Session::setCursor(RecordNumber number) {
   d_->following = number == recordCount();
   d_->aiming = false;
   // Where the user put it is where it stays until the session moves on.
-  d_->candidate = d_->status.stopped_before ? d_->status.stopped_before : d_->status.finished;
+  d_->candidate = d_->status.stopped_before.value_or(d_->status.finished);
   d_->moveCursor(number);
 }
 
@@ -288,7 +292,7 @@ void Session::sendGate(protocol::GateCommand command) {
   d_->following = true;
   d_->candidate = 0;
   const bool steps = command != protocol::GateCommand::run && command != protocol::GateCommand::pause;
-  d_->stepping = steps && d_->status.stopped_before != 0;
+  d_->stepping = steps && d_->status.stopped_before;
   if (d_->stepping) d_->betweenTimer.start();
 }
 

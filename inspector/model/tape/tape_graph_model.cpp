@@ -150,7 +150,7 @@ struct TapeGraphModel::Private {
     requestedLast = cursor;
     requestedAround = wantedAround;
     const bool asked = session->request<protocol::TapeRecords>(
-        protocol::GetTape{wanted, cursor, shown_ops, wantedAround}, q,
+        protocol::GetTape{wanted, protocol::if_there(cursor), shown_ops, protocol::if_there(wantedAround)}, q,
         [this](const protocol::TapeRecords& answer) { take(answer); },
         [this](const protocol::Failure& failure) {
           if (failure.code == "ended") return schedule();  // with what is here

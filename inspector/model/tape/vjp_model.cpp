@@ -83,7 +83,7 @@ struct VjpModel::Private {
   }
 
   void setParts(protocol::VjpParts fresh, const QString& reason) {
-    const bool same = fresh.vjp.number != 0 && fresh.vjp.number == parts.vjp.number;
+    const bool same = fresh.vjp && parts.vjp && fresh.vjp->number == parts.vjp->number;
     parts = std::move(fresh);
     problem = reason;
     if (!same) {
@@ -117,21 +117,26 @@ struct VjpModel::Private {
   }
 
   void take(const protocol::VjpParts& answer) {
-    setParts(answer, answer.forward.number
-                         ? QString()
-                         : QStringLiteral("No VJP here. Move the cursor into a playback, or "
-                                          "to an op that a tape recorded."));
+    setParts(answer, answer.forward ? QString()
+                                    : QStringLiteral("No VJP here. Move the cursor into a playback, or "
+                                                     "to an op that a tape recorded."));
     wantValues();
     // It ran while the answer was on its way.
-    const protocol::Record* now = session->cachedRecord(parts.vjp.number);
-    if (now && now->state == protocol::RecordState::done && parts.vjp.state != now->state) ask();
+    const protocol::Record* now = parts.vjp ? session->cachedRecord(parts.vjp->number) : nullptr;
+    if (now && now->state == protocol::RecordState::done && parts.vjp->state != now->state) ask();
   }
 
   void wantValues() {
     QList<const protocol::TensorInfo*> shown;
-    for (const protocol::VjpSymbol& symbol : parts.symbols) shown << &symbol.tensor;
-    for (const protocol::VjpContribution& contribution : parts.contributions)
-      shown << &contribution.before << &contribution.contribution << &contribution.after;
+    const auto show = [&](const std::optional<protocol::TensorInfo>& info) {
+      if (info) shown << &*info;
+    };
+    for (const protocol::VjpSymbol& symbol : parts.symbols) show(symbol.tensor);
+    for (const protocol::VjpContribution& contribution : parts.contributions) {
+      show(contribution.before);
+      show(contribution.contribution);
+      show(contribution.after);
+    }
     if (values.size() >= most_values) forgetOthers(shown);
     for (const protocol::TensorInfo* info : shown) wantValue(*info);
   }
@@ -191,11 +196,11 @@ struct VjpModel::Private {
           const auto value = values.find(id);
           if (value == values.end()) return;
           value->odd = s.nan + s.positive_infinity + s.negative_infinity;
-          if (s.finite) {
+          if (s.mean && s.deviation) {
             value->minimum = s.minimum;
             value->maximum = s.maximum;
             value->norm =
-                std::sqrt(static_cast<double>(s.finite) * (s.mean * s.mean + s.deviation * s.deviation));
+                std::sqrt(static_cast<double>(s.finite) * (*s.mean * *s.mean + *s.deviation * *s.deviation));
           }
           emit q->valueChanged(id);
         },
@@ -223,7 +228,8 @@ struct VjpModel::Private {
   }
 
   void askTerms() {
-    if (!element || element->contribution >= static_cast<int>(parts.contributions.size())) return;
+    if (!element || !parts.vjp || element->contribution >= static_cast<int>(parts.contributions.size()))
+      return;
     if (session->look().elsewhere()) {
       termsProblem = QStringLiteral("The terms are known of the original: look at that to see them.");
       emit q->termsChanged();
@@ -232,7 +238,7 @@ struct VjpModel::Private {
     const protocol::VjpContribution& contribution =
         parts.contributions[static_cast<std::size_t>(element->contribution)];
     protocol::ExplainElement get;
-    get.record = parts.vjp.number;
+    get.record = parts.vjp->number;
     get.input = contribution.input;
     get.element = static_cast<std::uint64_t>(element->element);
     termsProblem = QStringLiteral("Looking for the terms …");
@@ -261,11 +267,11 @@ struct VjpModel::Private {
 
   /// Whether what is shown may have changed: the VJP ran meanwhile, or its contribution was added.
   bool concerns(RecordNumber first, RecordNumber last) const {
-    if (parts.asked != session->cursor()) return false;
-    const protocol::Record* now = session->cachedRecord(parts.vjp.number);
-    const bool ran = now && now->state != parts.vjp.state;
-    const bool inside = parts.vjp.custom_gradient && parts.vjp.state != protocol::RecordState::done &&
-                        last > parts.vjp.number && first <= last;
+    if (parts.asked != session->cursor() || !parts.vjp) return false;
+    const protocol::Record* now = session->cachedRecord(parts.vjp->number);
+    const bool ran = now && now->state != parts.vjp->state;
+    const bool inside = parts.vjp->custom_gradient && parts.vjp->state != protocol::RecordState::done &&
+                        last > parts.vjp->number && first <= last;
     return ran || inside;
   }
 };
@@ -325,9 +331,9 @@ const VjpValue* VjpModel::value(TensorId tensor) const {
 
 void VjpModel::explain(int contribution, qint64 element) {
   const auto& contributions = d_->parts.contributions;
-  if (contribution < 0 || contribution >= static_cast<int>(contributions.size()) || element < 0 ||
-      element >= elementCount(contributions[static_cast<std::size_t>(contribution)].contribution.shape))
-    return;
+  if (contribution < 0 || contribution >= static_cast<int>(contributions.size())) return;
+  const auto& made = contributions[static_cast<std::size_t>(contribution)].contribution;
+  if (element < 0 || element >= elementCount(made ? made->shape : std::vector<std::int64_t>())) return;
   if (d_->element == Element{contribution, element} && (d_->terms || d_->session->asking(terms_channel)))
     return;
   d_->element = Element{contribution, element};
@@ -343,7 +349,8 @@ void VjpModel::explainNothing() {
 std::optional<qint64> VjpModel::elementAt(int contribution, const QString& index, QString* wrong) const {
   const auto& contributions = d_->parts.contributions;
   if (contribution < 0 || contribution >= static_cast<int>(contributions.size())) return std::nullopt;
-  const auto& shape = contributions[static_cast<std::size_t>(contribution)].contribution.shape;
+  const auto& made = contributions[static_cast<std::size_t>(contribution)].contribution;
+  const std::vector<std::int64_t> shape = made ? made->shape : std::vector<std::int64_t>();
   QString text = index;
   text.remove('[').remove(']');
   const QStringList places = text.split(QLatin1Char(','), Qt::SkipEmptyParts);

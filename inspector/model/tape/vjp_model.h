@@ -34,7 +34,7 @@ class VjpModel : public QObject {
 
   /// Some playback has been at the cursor: there is something to show from now on.
   bool seen() const;
-  /// `forward.number` 0: nothing; then problem() says why.
+  /// Without `forward` nothing is there; then problem() says why.
   const protocol::VjpParts& parts() const;
   QString problem() const;
   /// nullptr: not asked for yet. `tensor`: one of parts().

@@ -28,13 +28,11 @@ void limitCells(TileWindow& window, std::int64_t cells) {
 const Record* TensorModel::Private::justRan(const Record& cursor) {
   const protocol::Status& status = session->status();
   awaited = 0;
-  if (status.stopped_before == 0 || status.stopped_before != cursor.number || status.finished == 0 ||
-      status.stopped_after)
-    return nullptr;
+  if (status.stopped_before != cursor.number || status.finished == 0 || status.stopped_after) return nullptr;
   // After a step it is what the user stepped over, if that is done: a custom gradient may have been stepped
   // into.
   if (status.stepped_over) {
-    const Record* stepped = find(status.stepped_over);
+    const Record* stepped = find(*status.stepped_over);
     if (stepped && stepped->state != protocol::RecordState::done) awaited = stepped->number;
     return stepped;
   }
@@ -68,7 +66,7 @@ void TensorModel::Private::update() {
   }
   pickedAt = 0;
   if (extra) next.push_back(*extra);
-  const std::string& reason = session->status().stop_reason;
+  const auto& reason = session->status().stop_reason;
   const int chosen = chooseChip(next, sticky, ran && (reason == "step" || reason == "step out"));
   chips = std::move(next);
   showChip(chosen);

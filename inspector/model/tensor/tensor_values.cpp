@@ -74,8 +74,8 @@ void TensorModel::Private::askTile() {
     get.rows = grid.alongColumns ? pixels : imageCount;
     get.columns = grid.alongColumns ? imageCount : pixels;
   } else {
-    get.reshape = reshape.shape;
-    get.slice = slice;
+    get.reshape = protocol::if_there(reshape.shape);
+    get.slice = protocol::if_there(slice);
     get.row = window.row;
     get.column = window.column;
     get.rows = cellsOf(window.rows, window.rowStep);

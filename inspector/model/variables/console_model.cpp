@@ -64,8 +64,11 @@ bool ConsoleModel::evaluate(const QString& code) {
   if (history_.size() > most_history) history_.removeFirst();
   emit said(Part::input, text);
   setRunning(session_->request<protocol::Evaluation>(
-      protocol::Evaluate{frames_->stop(), static_cast<std::uint32_t>(frames_->current()), text.toStdString(),
-                         true, 0},
+      protocol::Evaluate{protocol::if_there(frames_->stop()),
+                         static_cast<std::uint32_t>(frames_->current()),
+                         text.toStdString(),
+                         true,
+                         {}},
       this, [this](const protocol::Evaluation& answer) { take(answer); },
       [this](const protocol::Failure& failure) {
         setRunning(false);
@@ -77,10 +80,10 @@ bool ConsoleModel::evaluate(const QString& code) {
 
 void ConsoleModel::take(const protocol::Evaluation& answer) {
   setRunning(false);
-  const auto say = [this](Part part, const std::string& text) {
-    if (!text.empty()) emit said(part, QString::fromStdString(text));
+  const auto say = [this](Part part, const std::optional<std::string>& text) {
+    if (text) emit said(part, QString::fromStdString(*text));
   };
-  say(Part::printed, answer.printed);
+  say(Part::printed, protocol::if_there(answer.printed));
   say(Part::value, answer.text);
   say(Part::error, answer.traceback);
   say(Part::note, answer.note);
@@ -98,8 +101,8 @@ void ConsoleModel::stop() {
 void ConsoleModel::complete(const QString& code, int position) {
   if (running_ || !frames_->readable()) return;
   session_->request<protocol::Completions>(
-      protocol::Complete{frames_->stop(), static_cast<std::uint32_t>(frames_->current()), code.toStdString(),
-                         static_cast<std::uint32_t>(position)},
+      protocol::Complete{protocol::if_there(frames_->stop()), static_cast<std::uint32_t>(frames_->current()),
+                         code.toStdString(), static_cast<std::uint32_t>(position)},
       this,
       [this, position](const protocol::Completions& answer) {
         QStringList matches;

@@ -29,14 +29,14 @@ FramesModel::FramesModel(Session* session, CellNames* cells, QObject* parent)
 
 bool FramesModel::readable() const {
   const protocol::Status& status = session_->status();
-  return session_->live() && status.trace_file.empty() && (stop_ != 0 || status.running_cell.empty());
+  return session_->live() && !status.trace_file && (stop_ != 0 || !status.running_cell);
 }
 
 // A cell that ends while nobody is told (it took less time than lies between two notices) is in the count.
 void FramesModel::look() {
   const protocol::Status& status = session_->status();
   bool news = false;
-  if (const RecordNumber now = session_->live() ? status.stopped_before : 0; now != stop_) {
+  if (const RecordNumber now = session_->live() ? session_->stoppedBefore() : 0; now != stop_) {
     stop_ = now;
     current_ = 0;
     if (now) fetch(0);
@@ -112,7 +112,7 @@ QString FramesModel::placeText() const {
     const protocol::Frame* one = currentFrame();
     return one ? QStringLiteral("Paused in %1").arg(frameText(*one)) : QStringLiteral("Paused");
   }
-  if (!session_->status().trace_file.empty())
+  if (session_->status().trace_file)
     return QStringLiteral("A trace file: no Python runs whose variables these were");
   return readable() ? QStringLiteral("No cell runs") : QStringLiteral("Running: values as they were before");
 }

@@ -19,7 +19,7 @@ bool showable(const protocol::ValueInfo& value) {
   if (value.tensor) return true;
   constexpr std::array dtypes = {"bool",   "int8",   "int16",   "int32",   "int64",  "uint8",
                                  "uint16", "uint32", "float16", "float32", "float64"};
-  return std::find(dtypes.begin(), dtypes.end(), value.dtype) != dtypes.end();
+  return value.dtype && std::find(dtypes.begin(), dtypes.end(), *value.dtype) != dtypes.end();
 }
 
 QString valueText(const protocol::ValueInfo& value, ValueColumn column) {
@@ -27,18 +27,18 @@ QString valueText(const protocol::ValueInfo& value, ValueColumn column) {
     case ValueColumn::name:
       return QString::fromStdString(value.name);
     case ValueColumn::value:
-      return QString::fromStdString(value.problem.empty() ? value.text : "(" + value.problem + ")");
+      return QString::fromStdString(value.problem ? "(" + *value.problem + ")" : value.text);
     case ValueColumn::type:
       return QString::fromStdString(value.type);
     case ValueColumn::shape:
-      if (!value.dtype.empty()) return shapeText(value.shape);
+      if (value.shape) return shapeText(*value.shape);
       return value.items ? QStringLiteral("%1 items").arg(countText(value.items)) : QString();
     case ValueColumn::dtype:
-      return QString::fromStdString(value.dtype);
+      return QString::fromStdString(value.dtype.value_or(""));
     case ValueColumn::device:
-      return QString::fromStdString(value.device);
+      return QString::fromStdString(value.device.value_or(""));
     case ValueColumn::bytes:
-      return value.bytes ? bytesText(value.bytes) : QString();
+      return value.bytes ? bytesText(*value.bytes) : QString();
     case ValueColumn::histogram:
       break;
   }
@@ -46,10 +46,10 @@ QString valueText(const protocol::ValueInfo& value, ValueColumn column) {
 }
 
 QVariant valueSortKey(const protocol::ValueInfo& value, ValueColumn column) {
-  if (column == ValueColumn::bytes) return static_cast<qulonglong>(value.bytes);
+  if (column == ValueColumn::bytes) return static_cast<qulonglong>(value.bytes.value_or(0));
   if (column == ValueColumn::shape)
-    return value.dtype.empty() ? static_cast<qlonglong>(value.items)
-                               : static_cast<qlonglong>(elementCount(value.shape));
+    return value.shape ? static_cast<qlonglong>(elementCount(*value.shape))
+                       : static_cast<qlonglong>(value.items);
   if (column == ValueColumn::value) {
     bool number = false;
     const double real = QString::fromStdString(value.text).toDouble(&number);
@@ -67,7 +67,7 @@ QString valueTip(const protocol::ValueInfo& value) {
       valueText(value, ValueColumn::name) + QStringLiteral(": ") + facts.join(QStringLiteral(" · ")),
       valueText(value, ValueColumn::value)};
   if (showable(value)) lines << QStringLiteral("A click shows it in Tensor");
-  if (!value.edit.empty()) lines << QStringLiteral("A double click on the value edits it (F2)");
+  if (value.edit) lines << QStringLiteral("A double click on the value edits it (F2)");
   return lines.join(QLatin1Char('\n'));
 }
 

@@ -113,7 +113,7 @@ void ValueTree::removeRoot(int row) {
 
 protocol::ValuePlace ValueTree::placeOf(const Node* node) const {
   protocol::ValuePlace place;
-  place.stop = frames_->stop();
+  place.stop = protocol::if_there(frames_->stop());
   place.frame = static_cast<std::uint32_t>(frames_->current());
   std::vector<std::uint64_t> path;
   // A group's variables are found by their names, what is below them by position.
@@ -122,7 +122,7 @@ protocol::ValuePlace ValueTree::placeOf(const Node* node) const {
     path.push_back(at->info.item);
   const Node* top = at->parent == root_.get() ? at : at->parent;
   place.scope = top->scope;
-  place.name = at == top ? top->name : at->info.name;
+  place.name = protocol::if_there(at == top ? top->name : at->info.name);
   place.path.assign(path.rbegin(), path.rend());
   return place;
 }
@@ -141,7 +141,8 @@ QString ValueTree::expressionOf(const Node* node) const {
 
 QString ValueTree::channelOf(const Node* node) const {
   const protocol::ValuePlace place = placeOf(node);
-  return QStringLiteral("%1/%2/%3").arg(channel_, expressionOf(node), QString::fromStdString(place.name)) +
+  return QStringLiteral("%1/%2/%3")
+             .arg(channel_, expressionOf(node), QString::fromStdString(place.name.value_or(""))) +
          QString::number(static_cast<int>(place.scope));
 }
 
@@ -295,9 +296,8 @@ void ValueTree::updateError(Node* node, const QString& sentence) {
 bool ValueTree::setData(const QModelIndex& index, const QVariant& value, int role) {
   Node* node = nodeOf(index);
   const QString text = value.toString().trimmed();
-  if (role != Qt::EditRole || index.column() != Value || node->info.edit.empty() || text.isEmpty())
-    return false;
-  if (text == QString::fromStdString(node->info.edit)) return true;
+  if (role != Qt::EditRole || index.column() != Value || !node->info.edit || text.isEmpty()) return false;
+  if (text == QString::fromStdString(*node->info.edit)) return true;
   const QString name = expressionOf(node);
   const auto refuse = [this, name](const QString& reason) {
     emit failed(QStringLiteral("%1 keeps its value: %2").arg(name, reason));
@@ -305,8 +305,8 @@ bool ValueTree::setData(const QModelIndex& index, const QVariant& value, int rol
   const bool asked = session_->request<protocol::Evaluation>(
       protocol::Assign{placeOf(node), text.toStdString()}, this,
       [this, refuse](const protocol::Evaluation& answer) {
-        if (!answer.error.empty()) return refuse(QString::fromStdString(answer.error));
-        if (!answer.note.empty()) emit told(QString::fromStdString(answer.note));
+        if (answer.error) return refuse(QString::fromStdString(*answer.error));
+        if (answer.note) emit told(QString::fromStdString(*answer.note));
         frames_->touch();
       },
       [refuse](const protocol::Failure& failure) { refuse(QString::fromStdString(failure.reason)); });
@@ -329,9 +329,10 @@ void ValueTree::show(const QModelIndex& index) {
 // ---- histograms: one at a time, for the rows that are painted
 
 QList<quint64> ValueTree::histogramOf(const Node& node) const {
-  if (!showable(node.info) || elementCount(node.info.shape) < 2) return {};
+  if (!showable(node.info) || !node.info.shape || elementCount(*node.info.shape) < 2) return {};
   if (!node.histogram.isEmpty()) return node.histogram;
-  if (const auto found = histograms_.constFind(node.info.tensor); found != histograms_.cend()) return *found;
+  const TensorId tensor = node.info.tensor.value_or(0);
+  if (const auto found = histograms_.constFind(tensor); found != histograms_.cend()) return *found;
   const QPersistentModelIndex wanted = indexOf(&node);
   if (!active_ || !frames_->readable() || wantedHistograms_.contains(wanted)) return {};
   wantedHistograms_ << wanted;
@@ -354,7 +355,7 @@ void ValueTree::askHistogram() {
       // Nothing finite, or nobody who knows: a row without bars, which is not asked for again at each paint.
       const QList<quint64> kept = bars.isEmpty() ? QList<quint64>{0} : bars;
       if (histograms_.size() > most_histograms) histograms_.clear();
-      if (node->info.tensor && !failed) histograms_.insert(node->info.tensor, kept);
+      if (node->info.tensor && !failed) histograms_.insert(*node->info.tensor, kept);
       node->histogram = kept;
       emit dataChanged(indexOf(node, Histogram), indexOf(node, Histogram), {HistogramRole});
     }
@@ -377,7 +378,7 @@ Qt::ItemFlags ValueTree::flags(const QModelIndex& index) const {
   if (!index.isValid()) return {};
   Qt::ItemFlags flags = Qt::ItemIsEnabled | Qt::ItemIsSelectable;
   const Node* node = nodeOf(index);
-  if (index.column() == Value && !node->info.edit.empty() && frames_->readable() && node->kind != Group)
+  if (index.column() == Value && node->info.edit && frames_->readable() && node->kind != Group)
     flags |= Qt::ItemIsEditable;
   return flags;
 }
@@ -391,7 +392,7 @@ QVariant ValueTree::data(const QModelIndex& index, int role) const {
                  ? (index.column() == Name ? QVariant(QString::fromStdString(node.info.name)) : QVariant())
                  : valueText(node.info, static_cast<ValueColumn>(index.column()));
     case Qt::EditRole:
-      return QString::fromStdString(node.info.edit);
+      return QString::fromStdString(node.info.edit.value_or(""));
     case Qt::ToolTipRole:
       return node.kind == More ? QStringLiteral("Double click or Enter loads more of them")
                                : valueTip(node.info);
@@ -408,7 +409,7 @@ QVariant ValueTree::data(const QModelIndex& index, int role) const {
     case CanShowRole:
       return showable(node.info);
     case ErrorRole:
-      return node.error || !node.info.problem.empty();
+      return node.error || node.info.problem;
     case ChangedRole:
       return node.changed && node.kind != Group;
     default:

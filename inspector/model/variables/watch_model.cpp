@@ -56,8 +56,9 @@ void WatchModel::refresh() {
 void WatchModel::evaluateFrom(int row) {
   if (row >= rowCount()) return;
   session()->request<protocol::Evaluation>(
-      protocol::Evaluate{frames()->stop(), static_cast<std::uint32_t>(frames()->current()),
-                         expressions_[row].toStdString(), false, time_limit_ms},
+      protocol::Evaluate{protocol::if_there(frames()->stop()),
+                         static_cast<std::uint32_t>(frames()->current()), expressions_[row].toStdString(),
+                         false, time_limit_ms},
       this,
       [this, row](const protocol::Evaluation& answer) {
         take(row, answer);
@@ -78,11 +79,11 @@ QString WatchModel::evaluateChannel() const {
 void WatchModel::take(int row, const protocol::Evaluation& answer) {
   if (row >= rowCount()) return;
   Node* node = nodeOf(index(row, 0));
-  if (answer.value.empty()) return updateError(node, QString::fromStdString(answer.error));
-  protocol::ValueInfo info = answer.value[0];
+  if (!answer.value) return updateError(node, QString::fromStdString(answer.error.value_or("")));
+  protocol::ValueInfo info = *answer.value;
   info.name = node->info.name;
-  info.edit.clear();  // an expression is no place that a value could be put into
-  node->name = std::to_string(answer.result);
+  info.edit.reset();  // an expression is no place that a value could be put into
+  node->name = std::to_string(answer.result.value_or(0));
   update(node, info);
 }
 

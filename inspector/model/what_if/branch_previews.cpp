@@ -45,7 +45,9 @@ void BranchPreviews::ask() {
 
 void BranchPreviews::take(const std::vector<std::uint64_t>& tensors, const protocol::BranchPreviews& answer) {
   for (std::size_t i = 0; i < tensors.size(); ++i)
-    texts_[tensors[i]] = i < answer.previews.size() ? QString::fromStdString(answer.previews[i]) : QString();
+    texts_[tensors[i]] = i < answer.previews.size() && answer.previews[i]
+                             ? QString::fromStdString(*answer.previews[i])
+                             : QString();
   ask();
   emit arrived();
 }

@@ -152,7 +152,8 @@ void WhyModel::ask(Question question) {
     subject.tensor = {};
     subject.element.clear();
   }
-  const protocol::Why request{question, subject.tensor.id, subject.element, subject.record};
+  const protocol::Why request{question, protocol::if_there(subject.tensor.id),
+                              protocol::if_there(subject.element), protocol::if_there(subject.record)};
   WhyAnswer answer;
   answer.question = question;
   answer.subject = subject;
@@ -206,7 +207,7 @@ void WhyModel::go(int at) {
   at_ = at;
   path_.clear();
   for (const protocol::Reason& reason : answers_[static_cast<std::size_t>(at)].because.reasons)
-    if (reason.record) path_.push_back(reason.record);
+    if (reason.record) path_.push_back(*reason.record);
   emit changed();
 }
 
@@ -222,8 +223,9 @@ void WhyModel::show(int reason) {
   const WhyAnswer* shown = answer();
   if (!shown || reason < 0 || reason >= static_cast<int>(shown->because.reasons.size())) return;
   const protocol::Reason chosen = shown->because.reasons[static_cast<std::size_t>(reason)];
-  if (chosen.record) session_->setCursor(chosen.record);
-  if (chosen.tensor.id) session_->pickElement(chosen.tensor, chosen.element);
+  if (chosen.record) session_->setCursor(*chosen.record);
+  if (chosen.tensor)
+    session_->pickElement(*chosen.tensor, chosen.element.value_or(std::vector<std::int64_t>()));
 }
 
 }  // namespace tapedeck::inspector

@@ -93,8 +93,8 @@ void CompareStrip::paintEvent(QPaintEvent*) {
     if (part.right) painter.fillRect(QRectF(x, bar.top(), wide, third), theme.forward.stroke);
     if (part.left) painter.fillRect(QRectF(x, bar.bottom() - third, wide, third), theme.backward.stroke);
   }
-  if (const auto* first = model_->firstDifference(); first && first->row >= 0) {
-    const double x = placeOf(static_cast<int>(first->row));
+  if (const auto* first = model_->firstDifference(); first && first->row) {
+    const double x = placeOf(static_cast<int>(*first->row));
     painter.setPen(QPen(theme.error.stroke, 2, Qt::DashLine));
     painter.drawLine(QPointF(x, 0), QPointF(x, height()));
   }

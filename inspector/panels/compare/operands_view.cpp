@@ -39,31 +39,39 @@ QString elementText(const std::vector<std::int64_t>& element) {
 }
 
 /// Its values on one line, or what it is.
-QString sideText(const protocol::TensorInfo& tensor, const std::string& text) {
-  if (tensor.id == 0) return QStringLiteral("—");
-  QString values = QString::fromStdString(text).simplified();
-  if (!tensor.name.empty()) values.prepend(QString::fromStdString(tensor.name) + QStringLiteral(" = "));
-  return text.empty() ? tensorText(tensor) : values;
+QString sideText(const std::optional<protocol::TensorInfo>& tensor, const std::optional<std::string>& text) {
+  if (!tensor) return QStringLiteral("—");
+  if (!text) return tensorText(*tensor);
+  const QString values = QString::fromStdString(*text).simplified();
+  return tensor->name.empty() ? values
+                              : QString::fromStdString(tensor->name) + QStringLiteral(" = ") + values;
+}
+
+QString sideTip(const std::optional<protocol::TensorInfo>& tensor, const std::optional<std::string>& text) {
+  return tensorText(tensor.value_or(protocol::TensorInfo())) + QLatin1Char('\n') +
+         QString::fromStdString(text.value_or(""));
 }
 
 QString verdictText(const ComparedOperand& operand) {
   if (operand.values == Agreement::agree) return QStringLiteral("= agrees");
   if (operand.values == Agreement::unknown)
-    return operand.left.id && operand.right.id ? QStringLiteral("? unknown") : QString();
+    return operand.left && operand.right ? QStringLiteral("? unknown") : QString();
   if (operand.count <= 1) return QStringLiteral("≠ differs");
   return QStringLiteral("≠ %1 of %2").arg(countText(operand.differing), countText(operand.count));
 }
 
 QString mostText(const ComparedOperand& operand) {
-  if (operand.values != Agreement::differ) return QString::fromStdString(operand.problem);
-  if (operand.count == 0) return QString::fromStdString(operand.problem);
+  if (operand.values != Agreement::differ || operand.count == 0)
+    return QString::fromStdString(operand.problem.value_or(""));
   QString text = numberText(operand.max_absolute);
   if (operand.max_relative > 0)
     text += QStringLiteral(" (relative %1)").arg(numberText(operand.max_relative));
-  if (!operand.left_value.empty())
+  if (operand.left_value)
     text += QStringLiteral(" at%1: %2 | %3")
-                .arg(operand.element.empty() ? QStringLiteral(" its value") : elementText(operand.element),
-                     QString::fromStdString(operand.left_value), QString::fromStdString(operand.right_value));
+                .arg(!operand.element || operand.element->empty() ? QStringLiteral(" its value")
+                                                                  : elementText(*operand.element),
+                     QString::fromStdString(*operand.left_value),
+                     QString::fromStdString(operand.right_value.value_or("")));
   return text;
 }
 
@@ -188,9 +196,8 @@ OperandsView::OperandsView(CompareModel* model, QWidget* parent)
   connect(table_, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
     const int row = item ? table_->indexOfTopLevelItem(item) : -1;
     const auto* operands = model_->operands();
-    const bool large = operands && row >= 0 &&
-                       operands->operands[static_cast<std::size_t>(row)].left_text.empty() &&
-                       operands->operands[static_cast<std::size_t>(row)].right_text.empty();
+    const bool large = operands && row >= 0 && !operands->operands[static_cast<std::size_t>(row)].left_text &&
+                       !operands->operands[static_cast<std::size_t>(row)].right_text;
     model_->setPictured(large ? row : -1);
   });
   connect(pictures_, &OperandPicturesView::sideChosen, this,
@@ -245,10 +252,8 @@ void OperandsView::showOperands() {
         table_, {(one.result ? QStringLiteral("→ ") : QString()) + QString::fromStdString(one.role),
                  sideText(one.left, one.left_text), sideText(one.right, one.right_text), verdictText(one),
                  mostText(one)});
-    item->setToolTip(left_column,
-                     tensorText(one.left) + QLatin1Char('\n') + QString::fromStdString(one.left_text));
-    item->setToolTip(right_column,
-                     tensorText(one.right) + QLatin1Char('\n') + QString::fromStdString(one.right_text));
+    item->setToolTip(left_column, sideTip(one.left, one.left_text));
+    item->setToolTip(right_column, sideTip(one.right, one.right_text));
     item->setToolTip(most_column, mostText(one));
     if (one.values == Agreement::differ) {
       QFont bold = table_->font();

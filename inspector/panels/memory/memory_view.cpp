@@ -216,12 +216,12 @@ struct MemoryView::Private {
       setCell(item, bytesColumn, memoryText(static_cast<double>(row.bytes)));
       setCell(item, madeColumn,
               row.record
-                  ? QStringLiteral("%1 · op %2").arg(QString::fromStdString(row.op), countText(row.record))
+                  ? QStringLiteral("%1 · op %2").arg(QString::fromStdString(row.op), countText(*row.record))
                   : QStringLiteral("no op"));
       setCell(item, whereColumn, place(row.cell, row.file, row.line));
       setCell(item, holderColumn, model->holderOf(row));
       item->setTextAlignment(bytesColumn, Qt::AlignRight | Qt::AlignVCenter);
-      item->setData(0, recordRole, QVariant::fromValue<qulonglong>(row.record));
+      item->setData(0, recordRole, QVariant::fromValue<qulonglong>(row.record.value_or(0)));
       items << item;
     }
     table->addTopLevelItems(items);
@@ -257,9 +257,8 @@ struct MemoryView::Private {
     if (!answer) return;
     for (const protocol::RecomputeSaving& saving : answer->savings) {
       const QString around =
-          saving.scope.empty()
-              ? QStringLiteral("ops %1 to %2").arg(countText(saving.first), countText(saving.last))
-              : QString::fromStdString(saving.scope);
+          saving.scope ? QString::fromStdString(*saving.scope)
+                       : QStringLiteral("ops %1 to %2").arg(countText(saving.first), countText(saving.last));
       auto* item = new QTreeWidgetItem(savings, {around, memoryText(static_cast<double>(saving.bytes)),
                                                  memoryText(static_cast<double>(saving.held)),
                                                  durationText(saving.again_ns), countText(saving.ops)});

@@ -133,9 +133,9 @@ void HeatPane::updatePicture(const Theme& theme) {
   const protocol::Tile* tile = images ? nullptr : model_->tile();
   if (!tile && !sheet_tile) return;  // the old picture stays
   const std::vector<double>& values = sheet_tile ? sheet_tile->values : tile->values;
-  const bool whole = statistics && statistics->finite > 0;
-  map_ = ColorMap(whole ? statistics->minimum : finiteLow(values),
-                  whole ? statistics->maximum : finiteHigh(values), scale_, theme.dark);
+  const bool whole = statistics && statistics->minimum && statistics->maximum;
+  map_ = ColorMap(whole ? *statistics->minimum : finiteLow(values),
+                  whole ? *statistics->maximum : finiteHigh(values), scale_, theme.dark);
   const Made now{sheet_tile ? static_cast<const void*>(sheet_tile) : tile,
                  version_,
                  map_.low(),

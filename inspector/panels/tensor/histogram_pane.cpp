@@ -23,19 +23,20 @@ double HistogramPane::heightOf(std::uint64_t count) const {
 double HistogramPane::edge(int bin) const {
   const protocol::Statistics& statistics = *model_->statistics();
   const double part = static_cast<double>(bin) / static_cast<double>(statistics.histogram.size());
-  const double at = statistics.minimum * (1 - part) + statistics.maximum * part;
+  const double low = statistics.minimum.value_or(0), high = statistics.maximum.value_or(0);
+  const double at = low * (1 - part) + high * part;
   // The edge at zero is not the last digits of the two ends.
-  const double most = std::max(std::abs(statistics.minimum), std::abs(statistics.maximum));
+  const double most = std::max(std::abs(low), std::abs(high));
   return std::abs(at) < most * 1e-9 ? 0 : at;
 }
 
 /// For all edges: the digits that tell neighbouring ones apart, and one more.
 Notation HistogramPane::notation() const {
   const protocol::Statistics& statistics = *model_->statistics();
-  const double most = std::max(std::abs(statistics.minimum), std::abs(statistics.maximum));
-  const double width = (statistics.maximum / 2 - statistics.minimum / 2) /
-                       static_cast<double>(statistics.histogram.size()) * 2;
-  if (!(width > 0)) return Notation::of(std::span(&statistics.minimum, 1), 6);
+  const double low = statistics.minimum.value_or(0), high = statistics.maximum.value_or(0);
+  const double most = std::max(std::abs(low), std::abs(high));
+  const double width = (high / 2 - low / 2) / static_cast<double>(statistics.histogram.size()) * 2;
+  if (!(width > 0)) return Notation::of(std::span(&low, 1), 6);
   return Notation::ofSteps(most, std::pow(10.0, std::floor(std::log10(width)) - 1));
 }
 
@@ -67,9 +68,9 @@ void HistogramPane::paint(CanvasPainter& painter, QSizeF area) {
     painter.fill(bar.adjusted(0.5, 0, bar.width() > 4 ? -0.5 : 0, 0),
                  bin == hovered_ ? theme.accent : mix(theme.background, theme.forward.stroke, 0.7));
   }
-  if (statistics->minimum < 0 && statistics->maximum > 0) {
-    const double x =
-        view.left() - view.width() * statistics->minimum / (statistics->maximum - statistics->minimum);
+  const double low = statistics->minimum.value_or(0), high = statistics->maximum.value_or(0);
+  if (low < 0 && high > 0) {
+    const double x = view.left() - view.width() * low / (high - low);
     const QPointF zero[] = {{x, view.top()}, {x, view.bottom()}};
     painter.dashed(zero, theme.faintText, 1, 3, 3);
   }

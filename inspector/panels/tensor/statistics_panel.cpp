@@ -26,13 +26,15 @@ QString share(std::uint64_t part, std::uint64_t all) {
 
 /// Of the figures that stand below one another.
 Notation notationOf(const protocol::Statistics& statistics, int digits) {
-  const double figures[] = {statistics.minimum, statistics.maximum, statistics.mean, statistics.deviation};
+  std::vector<double> figures;
+  for (const auto& figure : {statistics.minimum, statistics.maximum, statistics.mean, statistics.deviation})
+    if (figure) figures.push_back(*figure);
   return Notation::of(figures, digits);
 }
 
-QString figure(const protocol::Statistics* statistics, double protocol::Statistics::*member) {
-  if (!statistics || !statistics->finite) return QStringLiteral("–");
-  return notationOf(*statistics, panel_digits).text(statistics->*member);
+QString figure(const protocol::Statistics* statistics, std::optional<double> protocol::Statistics::*member) {
+  if (!statistics || !(statistics->*member)) return QStringLiteral("–");
+  return notationOf(*statistics, panel_digits).text(*(statistics->*member));
 }
 
 /// "83 %", or how many where the share is next to nothing.
@@ -76,11 +78,11 @@ QString statisticsLine(const TensorModel& model) {
   if (const std::uint64_t infinite = s->positive_infinity + s->negative_infinity)
     parts << QStringLiteral("%1 Inf").arg(countText(infinite));
   if (s->subnormals) parts << QStringLiteral("%1 subnormal, slow").arg(subnormalShare(*s));
-  if (s->finite) {
+  if (s->minimum && s->maximum && s->mean && s->deviation) {
     const Notation notation = notationOf(*s, line_digits);
-    parts << QStringLiteral("%1 … %2").arg(notation.text(s->minimum), notation.text(s->maximum))
-          << QStringLiteral("mean %1").arg(notation.text(s->mean))
-          << QStringLiteral("std %1").arg(notation.text(s->deviation));
+    parts << QStringLiteral("%1 … %2").arg(notation.text(*s->minimum), notation.text(*s->maximum))
+          << QStringLiteral("mean %1").arg(notation.text(*s->mean))
+          << QStringLiteral("std %1").arg(notation.text(*s->deviation));
   }
   return parts.join(QStringLiteral(" · "));
 }

@@ -191,8 +191,8 @@ void TensorCanvas::copy() {
   }
   protocol::GetTile get;
   get.tensor = model_->tensor()->id;
-  if (model_->shape() != model_->tensor()->shape) get.reshape = model_->shape();
-  get.slice = model_->slice();
+  if (model_->shape() != model_->tensor()->shape) get.reshape = protocol::if_there(model_->shape());
+  get.slice = protocol::if_there(model_->slice());
   get.row = range->top;
   get.column = range->left;
   get.rows = range->rows();

@@ -93,7 +93,7 @@ QString FlameCanvas::label(std::size_t node) const {
   if (node == 0) return QStringLiteral("all");
   if (one.op)
     return roleGlyph(one.role) + u' ' + QString::fromStdString(one.name) +
-           (one.device.empty() ? QString() : QStringLiteral(" · ") + QString::fromStdString(one.device));
+           (one.device ? QStringLiteral(" · ") + QString::fromStdString(*one.device) : QString());
   if (!one.name.empty()) return QString::fromStdString(one.name);
   if (one.line == 0) {
     const QString place =

@@ -85,7 +85,7 @@ QString ProfileTable::nameOf(const protocol::ProfileRow& row) const {
   switch (model_->rowsGroup()) {
     case ProfileGroup::op:
       return roleGlyph(row.role) + u' ' + QString::fromStdString(row.name) +
-             (row.device.empty() ? QString() : QStringLiteral(" · ") + QString::fromStdString(row.device));
+             (row.device ? QStringLiteral(" · ") + QString::fromStdString(*row.device) : QString());
     case ProfileGroup::scope:
       return row.name.empty() ? QStringLiteral("(no scope)") : QString::fromStdString(row.name);
     case ProfileGroup::line:
@@ -139,7 +139,7 @@ QString ProfileTable::rowText(const protocol::ProfileRow& row, int column) const
     case bytes_column:
       return row.bytes > 0 && self > 0 ? rateText(row.bytes / self, QStringLiteral("B")) : QString();
     case roof_column:
-      return row.roof_ns > 0 && self > 0 ? shareText(row.roof_ns / self) : QString();
+      return row.roof_ns && self > 0 ? shareText(*row.roof_ns / self) : QString();
     case bound_column:
       return boundText(row.bound);
     default:
@@ -152,9 +152,9 @@ QString ProfileTable::gapRowText(const protocol::ProfileGap& gap, int column) co
     case name_column: {
       QString text = gapText(gap, [this](const QString& id) { return cells_->name(id); });
       const QString code =
-          gap.to_cell.empty() || gap.to_line == 0
+          gap.to_cell.empty() || !gap.to_line
               ? QString()
-              : cells_->code(QString::fromStdString(gap.to_cell), static_cast<int>(gap.to_line));
+              : cells_->code(QString::fromStdString(gap.to_cell), static_cast<int>(*gap.to_line));
       if (!code.isEmpty()) text += QStringLiteral(" → ") + code;
       return QStringLiteral("○ ") + text;
     }

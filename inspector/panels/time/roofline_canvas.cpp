@@ -18,7 +18,7 @@ constexpr double least_radius = 4, most_radius = 16;
 constexpr std::size_t named_points = 8;
 
 bool hasRoof(const protocol::ProfileRow& row) {
-  return row.flops > 0 && row.bytes > 0 && row.self_ns > 0 && row.device.empty();  // the roofs are the host's
+  return row.flops > 0 && row.bytes > 0 && row.self_ns > 0 && !row.device;  // the roofs are the host's
 }
 
 bool hasRoofs(const protocol::Peaks* peaks) {
@@ -104,7 +104,7 @@ void RooflineCanvas::drawRoofs(CanvasPainter& painter, const Reach& reach) {
   const protocol::Peaks* peaks = model_->peaks();
   const Theme& theme = painter.theme();
   if (!hasRoofs(peaks)) {
-    const QString text = peaks && !peaks->problem.empty() ? QString::fromStdString(peaks->problem)
+    const QString text = peaks && peaks->problem ? QString::fromStdString(*peaks->problem)
                          : peaks && peaks->known
                              ? QStringLiteral("What the machine can do was measured as 0.")
                              : QStringLiteral("The machine is being measured …");
@@ -215,7 +215,7 @@ void RooflineCanvas::drawPoints(CanvasPainter& painter, const Reach& reach) {
   for (std::size_t i = 0; i < ops->rows.size(); ++i) {
     const protocol::ProfileRow& row = ops->rows[i];
     if (!hasRoof(row)) {
-      (row.device.empty() ? moved : on_gpus) += static_cast<double>(row.self_ns);
+      (row.device ? on_gpus : moved) += static_cast<double>(row.self_ns);
       continue;
     }
     const double share = static_cast<double>(row.self_ns) / whole;
@@ -305,8 +305,8 @@ QStringList RooflineCanvas::details(const protocol::ProfileRow& row) const {
                         .arg(rateText(row.flops / time, QStringLiteral("FLOP")),
                              rateText(row.bytes / time, QStringLiteral("B"))),
                     QStringLiteral("work\t%1 operations per byte").arg(row.flops / row.bytes, 0, 'g', 3)};
-  if (row.roof_ns > 0)
-    lines << QStringLiteral("roof\t%1 of what the machine can").arg(shareText(row.roof_ns / time))
+  if (row.roof_ns)
+    lines << QStringLiteral("roof\t%1 of what the machine can").arg(shareText(*row.roof_ns / time))
           << QStringLiteral("bound by\t%1").arg(boundText(row.bound));
   return lines;
 }

@@ -27,8 +27,8 @@ void RunsBox::look() {
   QStringList texts{QStringLiteral("Everything")};
   for (const protocol::ProfileRun& run : model_->runs()) {
     const QString name =
-        run.cell.empty() ? QStringLiteral("program") : cells_->name(QString::fromStdString(run.cell));
-    texts << (run.number ? QStringLiteral("%1, run %2 (%3)").arg(name).arg(run.number)
+        run.cell ? cells_->name(QString::fromStdString(*run.cell)) : QStringLiteral("program");
+    texts << (run.number ? QStringLiteral("%1, run %2 (%3)").arg(name).arg(*run.number)
                          : QStringLiteral("%1 (%3)").arg(name))
                  .arg(run.running ? QStringLiteral("running") : durationText(run.to_ns - run.from_ns));
   }

@@ -226,7 +226,7 @@ void TimeView::Private::showAwaited() {
   if (!record) return;  // it is on its way
   const qint64 end = record->start_ns + record->call_ns;
   // A gap up to a cell's end lies behind its record.
-  if (awaited->to_line == 0)
+  if (!awaited->to_line)
     track->show({record->start_ns, end + awaited->max_ns});
   else
     track->show({record->start_ns - awaited->max_ns, end});

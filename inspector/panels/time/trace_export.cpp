@@ -17,15 +17,15 @@ void TraceExport::start(const QString& path, TimeSpan span) {
 
 void TraceExport::ask(quint64 first) {
   const bool asked = session_->request<protocol::ChromeTrace>(
-      protocol::GetChromeTrace{first, span_.from, span_.to}, this,
+      protocol::GetChromeTrace{first, span_.from, protocol::if_there(span_.to)}, this,
       [this](const protocol::ChromeTrace& piece) {
         if (!file_) return;
         const auto size = static_cast<qint64>(piece.json.size());
         if (file_->write(piece.json.data(), size) != size) return end(file_->errorString());
-        if (piece.next == 0) return end(file_->commit() ? QString() : file_->errorString());
-        emit progressed(static_cast<double>(piece.next) /
+        if (!piece.next) return end(file_->commit() ? QString() : file_->errorString());
+        emit progressed(static_cast<double>(*piece.next) /
                         static_cast<double>(std::max<quint64>(1, piece.total)));
-        ask(piece.next);
+        ask(*piece.next);
       },
       [this](const protocol::Failure& failure) { end(QString::fromStdString(failure.reason)); },
       QStringLiteral("time/export"));

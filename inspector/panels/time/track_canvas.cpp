@@ -64,7 +64,7 @@ std::vector<TrackCanvas::Row> TrackCanvas::rows() const {
   double top = axis_height - scroll_;
   for (std::size_t i = 0; i < track->lanes.size(); ++i) {
     const protocol::ProfileLane& lane = track->lanes[i];
-    const QString device = QString::fromStdString(lane.device);
+    const QString device = QString::fromStdString(lane.device.value_or(""));
     if (rows.empty() || rows.back().thread != lane.thread || rows.back().device != device) {
       rows.push_back({device, lane.thread, 0, top, -1});
       top += title_height;
@@ -281,17 +281,17 @@ QStringList TrackCanvas::details() {
                  .arg(shapes.mid(0, 6).join(QStringLiteral(", ")),
                       results.mid(0, 4).join(QStringLiteral(", ")));
   const protocol::ProfileCost* cost = model_->cost(hovered_);
-  if (!cost || (cost->flops <= 0 && cost->bytes <= 0) || cost->duration_ns <= 0) return lines;
-  const auto time = static_cast<double>(cost->duration_ns);
+  if (!cost || (cost->flops <= 0 && cost->bytes <= 0) || !cost->duration_ns) return lines;
+  const auto time = static_cast<double>(*cost->duration_ns);
   lines << QStringLiteral("work\t%1, %2")
                .arg(amountText(cost->flops, QStringLiteral("FLOP")),
                     amountText(cost->bytes, QStringLiteral("B")));
   lines << QStringLiteral("rate\t%1, %2")
                .arg(rateText(cost->flops / time, QStringLiteral("FLOP")),
                     rateText(cost->bytes / time, QStringLiteral("B")));
-  if (cost->roof_ns > 0)
+  if (cost->roof_ns)
     lines << QStringLiteral("roof\t%1 of what the machine can, bound by %2")
-                 .arg(shareText(cost->roof_ns / time), boundText(cost->bound));
+                 .arg(shareText(*cost->roof_ns / time), boundText(cost->bound));
   return lines;
 }
 

@@ -58,7 +58,7 @@ class Builder {
 
   VjpLayout build() {
     if (!model_.problem().isEmpty()) paragraph(model_.problem(), SheetTone::faint);
-    if (parts_.forward.number) {
+    if (parts_.forward) {
       formula();
       into();
       outOf();
@@ -107,8 +107,8 @@ class Builder {
   }
 
   void formula() {
-    const std::string& source = parts_.forward.vjp_formula;
-    if (parts_.forward.kind == protocol::RecordKind::custom) {
+    const std::string& source = forward_.vjp_formula;
+    if (forward_.kind == protocol::RecordKind::custom) {
       paragraph(QStringLiteral("A gradient that the notebook's author wrote."), SheetTone::plain);
       return;
     }
@@ -129,21 +129,23 @@ class Builder {
     for (const protocol::VjpSymbol& symbol : parts_.symbols) {
       const bool gradient = symbol.role == VjpRole::cotangent;
       if (symbol.role == VjpRole::attribute || symbol.role == VjpRole::count) {
-        addText(QStringLiteral("%1 = %2").arg(text(symbol.symbol), text(symbol.text)), SheetTone::plain,
-                margin, room());
+        addText(
+            QStringLiteral("%1 = %2").arg(text(symbol.symbol.value_or("")), text(symbol.text.value_or(""))),
+            SheetTone::plain, margin, room());
         y_ += line();
         continue;
       }
       const QString place = gradient                        ? QStringLiteral("cotangent")
                             : symbol.role == VjpRole::input ? QStringLiteral("input %1").arg(symbol.index)
                                                             : QStringLiteral("output %1").arg(symbol.index);
-      if (symbol.symbol.empty())
-        tensorRow({}, place, symbol.tensor, -1, place);
+      const protocol::TensorInfo tensor = symbol.tensor.value_or(protocol::TensorInfo());
+      if (!symbol.symbol)
+        tensorRow({}, place, tensor, -1, place);
       else
-        tensorRow(formulaBox(symbolNode(symbol.symbol, gradient), font_),
-                  gradient ? gradientText(symbol.symbol) : text(symbol.symbol), symbol.tensor, -1, place);
+        tensorRow(formulaBox(symbolNode(*symbol.symbol, gradient), font_),
+                  gradient ? gradientText(*symbol.symbol) : text(*symbol.symbol), tensor, -1, place);
     }
-    if (!parts_.vjp.number)
+    if (!parts_.vjp)
       paragraph(QStringLiteral("No playback has come to this op yet: there is no cotangent."),
                 SheetTone::faint);
   }
@@ -231,10 +233,10 @@ class Builder {
   }
 
   void outOf() {
-    if (!parts_.vjp.number) return;
-    const bool foreseen = parts_.vjp.state == protocol::RecordState::pending;
+    if (!parts_.vjp) return;
+    const bool foreseen = parts_.vjp->state == protocol::RecordState::pending;
     heading(foreseen ? QStringLiteral("Will come out") : QStringLiteral("Comes out"));
-    if (!parts_.problem.empty()) paragraph(text(parts_.problem), SheetTone::faint);
+    if (parts_.problem) paragraph(text(*parts_.problem), SheetTone::faint);
     int place = 0;
     for (const protocol::VjpContribution& contribution : parts_.contributions)
       contributionRows(contribution, place++);
@@ -242,26 +244,25 @@ class Builder {
 
   void contributionRows(const protocol::VjpContribution& contribution, int place) {
     const QString where = QStringLiteral("for input %1").arg(contribution.input);
-    if (!contribution.contribution.id) {
-      if (parts_.problem.empty()) paragraph(QStringLiteral("%1: not there yet").arg(where), SheetTone::faint);
+    if (!contribution.contribution) {
+      if (!parts_.problem) paragraph(QStringLiteral("%1: not there yet").arg(where), SheetTone::faint);
       return;
     }
-    const QString name = gradientText(contribution.symbol);
-    if (contribution.symbol.empty())
-      tensorRow({}, where, contribution.contribution, place, where);
+    if (!contribution.symbol)
+      tensorRow({}, where, *contribution.contribution, place, where);
     else
-      tensorRow(formulaBox(symbolNode(contribution.symbol, true), font_), name, contribution.contribution,
-                place, where);
+      tensorRow(formulaBox(symbolNode(*contribution.symbol, true), font_), gradientText(*contribution.symbol),
+                *contribution.contribution, place, where);
     if (model_.element() && model_.element()->contribution == place) terms();
-    if (!contribution.before.id) {
+    if (!contribution.before) {
       addText(QStringLiteral("the first one: the sum of this gradient is it"), SheetTone::faint, margin + 4,
               room());
       y_ += line() + gap;
       return;
     }
     const QString before = QStringLiteral("sum before"), after = QStringLiteral("sum after");
-    tensorRow({}, before, contribution.before, -1, before);
-    if (contribution.after.id) tensorRow({}, after, contribution.after, -1, after);
+    tensorRow({}, before, *contribution.before, -1, before);
+    if (contribution.after) tensorRow({}, after, *contribution.after, -1, after);
     y_ += gap;
   }
 
@@ -297,12 +298,12 @@ class Builder {
               SheetTone::faint, x + 12, room());
       y_ += line();
     }
-    if (!terms->remark.empty()) paragraph(text(terms->remark), SheetTone::faint);
+    if (terms->remark) paragraph(text(*terms->remark), SheetTone::faint);
     y_ += gap;
   }
 
   void inside() {
-    if (!parts_.vjp.custom_gradient) return;
+    if (!parts_.vjp || !parts_.vjp->custom_gradient) return;
     heading(QStringLiteral("What ran in it"));
     if (parts_.inside.empty())
       paragraph(QStringLiteral("Nothing yet: a step goes into it."), SheetTone::faint);
@@ -348,6 +349,7 @@ class Builder {
 
   const VjpModel& model_;
   const protocol::VjpParts& parts_;
+  const protocol::Record forward_ = parts_.forward.value_or(protocol::Record());
   const CellNames* cells_;
   const QFont font_;
   const QFontMetricsF metrics_;

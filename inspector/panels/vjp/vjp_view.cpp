@@ -107,7 +107,8 @@ QList<HandledKeys> VjpView::handledKeys() const {
 }
 
 QString VjpView::placeText() const {
-  const protocol::Record& forward = model_->parts().forward;
+  if (!model_->parts().forward) return {};
+  const protocol::Record& forward = *model_->parts().forward;
   const QString line = forward.line ? QStringLiteral("line %1").arg(forward.line) : QString();
   if (forward.cell.empty()) return line;
   const QString cell = cells_.name(QString::fromStdString(forward.cell));
@@ -116,11 +117,11 @@ QString VjpView::placeText() const {
 
 QString VjpView::headerText() const {
   const protocol::VjpParts& parts = model_->parts();
-  if (!parts.forward.number) return QStringLiteral("No VJP here");
-  const QString op = QString::fromStdString(parts.forward.op);
-  QStringList words{parts.vjp.custom_gradient ? QStringLiteral("Custom gradient of %1").arg(op)
-                                              : QStringLiteral("VJP of %1").arg(op)};
-  words << QStringLiteral("op %1").arg(countText(parts.forward.number));
+  if (!parts.forward) return QStringLiteral("No VJP here");
+  const QString op = QString::fromStdString(parts.forward->op);
+  QStringList words{parts.vjp && parts.vjp->custom_gradient ? QStringLiteral("Custom gradient of %1").arg(op)
+                                                            : QStringLiteral("VJP of %1").arg(op)};
+  words << QStringLiteral("op %1").arg(countText(parts.forward->number));
   if (const QString place = placeText(); !place.isEmpty()) words << place;
   return words.join(QStringLiteral(" · "));
 }
@@ -148,19 +149,19 @@ void VjpView::changeEvent(QEvent* event) {
 void VjpView::refresh() {
   const protocol::VjpParts& parts = model_->parts();
   showHeader();
-  header_->setEnabled(parts.forward.number != 0);
-  header_->setToolTip(parts.forward.number
+  header_->setEnabled(parts.forward.has_value());
+  header_->setToolTip(parts.forward
                           ? QStringLiteral("%1\nClick to go to the forward op (Alt+Up)").arg(headerText())
                           : model_->problem());
   element_->setEnabled(!parts.contributions.empty());
 }
 
 void VjpView::goToForward() {
-  if (const auto number = model_->parts().forward.number) session_.setCursor(number);
+  if (const auto& forward = model_->parts().forward) session_.setCursor(forward->number);
 }
 
 void VjpView::goToVjp() {
-  if (const auto number = model_->parts().vjp.number) session_.setCursor(number);
+  if (const auto& vjp = model_->parts().vjp) session_.setCursor(vjp->number);
 }
 
 void VjpView::explainTyped() {

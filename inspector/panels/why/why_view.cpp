@@ -23,15 +23,15 @@ constexpr int most_answer_lines = 5;
 
 QString placeText(const protocol::Reason& reason) {
   const QString op = QString::fromStdString(reason.op);
-  return reason.record ? QStringLiteral("%1 · op %2").arg(op, countText(reason.record)) : op;
+  return reason.record ? QStringLiteral("%1 · op %2").arg(op, countText(*reason.record)) : op;
 }
 
 QString valueText(const protocol::Reason& reason) {
   QStringList operands;
   for (const std::string& operand : reason.operands) operands << QString::fromStdString(operand);
   QString text = operands.join(QStringLiteral(", "));
-  if (!reason.value.empty())
-    text += (text.isEmpty() ? QString() : QStringLiteral(" → ")) + QString::fromStdString(reason.value);
+  if (reason.value)
+    text += (text.isEmpty() ? QString() : QStringLiteral(" → ")) + QString::fromStdString(*reason.value);
   return text;
 }
 
@@ -119,15 +119,14 @@ struct WhyView::Private {
   }
 
   void fillReasons(const WhyAnswer& answer) {
-    const bool amounts = !answer.because.amount.empty();
-    reasons->setHeaderLabels(titles(QString::fromStdString(answer.because.amount)));
-    reasons->setColumnHidden(why_amount_column, !amounts);
+    reasons->setHeaderLabels(titles(QString::fromStdString(answer.because.amount.value_or(""))));
+    reasons->setColumnHidden(why_amount_column, !answer.because.amount);
     for (const protocol::Reason& reason : answer.because.reasons) {
       const QString what =
           QString::fromStdString(reason.role) + QStringLiteral(": ") +
           (valueText(reason).isEmpty() ? QString::fromStdString(reason.sentence) : valueText(reason));
-      auto* item = new QTreeWidgetItem(
-          reasons, {placeText(reason), where(reason), what, QString::fromStdString(reason.amount_text)});
+      auto* item = new QTreeWidgetItem(reasons, {placeText(reason), where(reason), what,
+                                                 QString::fromStdString(reason.amount_text.value_or(""))});
       const QString tip =
           QString::fromStdString(reason.sentence) + QStringLiteral("\nEnter or a click shows it.");
       for (int column = 0; column < why_column_count; ++column) item->setToolTip(column, tip);

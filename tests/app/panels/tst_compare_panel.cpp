@@ -137,7 +137,7 @@ class TestComparePanel : public QObject, SampleWindow {
     QCOMPARE(compare()->table()->currentIndex().row(), found);
     QTRY_VERIFY(cellText(found, CompareRows::Sign).contains("values differ"));
     QVERIFY(cellText(found, CompareRows::LeftOp).contains("multiply"));
-    QTRY_COMPARE(session().cursor(), model()->cachedRow(found)->left.number);
+    QTRY_COMPARE(session().cursor(), model()->cachedRow(found)->left.value().number);
     // Its operands side by side.
     QTreeWidgetItem* rate = operand("x");
     QVERIFY(rate);
@@ -149,7 +149,7 @@ class TestComparePanel : public QObject, SampleWindow {
     shots(window_.get(), "compare-first-difference");
     // A click on the right value shows the right side's tensor.
     clickOperand(QString::fromUtf8("→ result"), 2);
-    const auto right = model()->cachedRow(found)->right;
+    const auto right = model()->cachedRow(found)->right.value();
     QTRY_COMPARE(session().cursor(), right.number);
     QTRY_VERIFY_WITH_TIMEOUT(tensor(*window_)->model()->chip() &&
                                  tensor(*window_)->model()->chip()->info.id == right.outputs[0].id,
@@ -157,7 +157,7 @@ class TestComparePanel : public QObject, SampleWindow {
     // Enter goes to the op on the left, with Alt to the one on the right.
     compare()->table()->setFocus();
     QTest::keyClick(compare()->table(), Qt::Key_Return);
-    QTRY_COMPARE(session().cursor(), model()->cachedRow(found)->left.number);
+    QTRY_COMPARE(session().cursor(), model()->cachedRow(found)->left.value().number);
     QTest::keyClick(compare()->table(), Qt::Key_Return, Qt::AltModifier);
     QTRY_COMPARE(session().cursor(), right.number);
     // The curves of both: the first run's, too, though the second drew anew.
@@ -248,7 +248,7 @@ class TestComparePanel : public QObject, SampleWindow {
     QVERIFY(cellText(1, CompareRows::Sign).contains("right only"));
     QVERIFY(cellText(1, CompareRows::RightOp).contains("square"));
     QCOMPARE(compare()->table()->model()->index(1, CompareRows::LeftOp).data().toString(), QString());
-    QTRY_COMPARE(session().cursor(), model()->cachedRow(1)->right.number);
+    QTRY_COMPARE(session().cursor(), model()->cachedRow(1)->right.value().number);
     key(Qt::Key_N);
     QTRY_COMPARE(model()->currentRow(), 8);
     QVERIFY(cellText(8, CompareRows::Sign).contains("other attributes"));
@@ -268,7 +268,7 @@ class TestComparePanel : public QObject, SampleWindow {
     QCOMPARE(model()->pictures().left->rows, std::int64_t{64});
     shots(window_.get(), "compare-pictures");
     QTest::mouseClick(pictures, Qt::LeftButton, {}, {pictures->width() / 2, pictures->height() / 2});
-    QTRY_COMPARE(session().cursor(), model()->cachedRow(8)->right.number);
+    QTRY_COMPARE(session().cursor(), model()->cachedRow(8)->right.value().number);
     // The overview: a click at its end goes to the last row.
     auto* strip = compare()->strip();
     QVERIFY(strip->isVisible());

@@ -20,9 +20,10 @@ class TestTapeSamples : public QObject, TapeOfSample {
   }
 
   void step() {
-    const auto before = session().status().stopped_before;
+    const auto before = session().status().stopped_before.value_or(0);
     QTest::keyClick(window_.get(), Qt::Key_F10);
-    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && session().status().stopped_before != before, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && session().status().stopped_before.value_or(0) != before,
+                             patience);
   }
 
  private slots:
@@ -85,7 +86,7 @@ class TestTapeSamples : public QObject, TapeOfSample {
     // "Press F10 here and watch the Tape panel: first the multiplication appears, …"
     select("grad(3.)");
     step();
-    const quint64 multiply = session().status().stopped_before;
+    const quint64 multiply = session().status().stopped_before.value_or(0);
     QVERIFY(shows(multiply));
     QCOMPARE(graph().nodes[graph().nodeOf(multiply)].op, QString("multiply"));
     QCOMPARE(graph().ops, 1u);
@@ -93,7 +94,7 @@ class TestTapeSamples : public QObject, TapeOfSample {
     bool back = false;
     for (int i = 0; i < 6 && !back; ++i) {
       step();
-      const quint64 at = session().status().stopped_before;
+      const quint64 at = session().status().stopped_before.value_or(0);
       QVERIFY(shows(at));
       back = graph().nodes[graph().nodeOf(at)].kind == NodeKind::vjp;
     }

@@ -27,16 +27,17 @@ class TestTensorPanel : public QObject {
     qFatal("no button %s", qPrintable(text));
   }
   void step() {
-    const auto before = window_->session()->status().stopped_before;
+    const auto before = window_->session()->status().stopped_before.value_or(0);
     QTest::keyClick(window_.get(), Qt::Key_F10);
-    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && window_->session()->status().stopped_before != before,
-                             patience);
+    QTRY_VERIFY_WITH_TIMEOUT(
+        isStopped(*window_) && window_->session()->status().stopped_before.value_or(0) != before, patience);
   }
   /// Waits for the op at the gate, and for what the panel shows of it.
   bool waitsBefore(const char* op) const {
     return waitFor(
         [&] {
-          const auto* record = window_->session()->cachedRecord(window_->session()->status().stopped_before);
+          const auto* record =
+              window_->session()->cachedRecord(window_->session()->status().stopped_before.value_or(0));
           return record && record->op == op && tensor(*window_)->model()->tile() &&
                  !tensor(*window_)->model()->loading();
         },
@@ -58,9 +59,11 @@ class TestTensorPanel : public QObject {
     QTest::keyClick(window_.get(), Qt::Key_F10);
     QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
     for (int i = 0; i < 6; ++i) {
-      QTRY_VERIFY_WITH_TIMEOUT(window_->session()->cachedRecord(window_->session()->status().stopped_before),
-                               patience);
-      if (window_->session()->cachedRecord(window_->session()->status().stopped_before)->op == "matmul")
+      QTRY_VERIFY_WITH_TIMEOUT(
+          window_->session()->cachedRecord(window_->session()->status().stopped_before.value_or(0)),
+          patience);
+      if (window_->session()->cachedRecord(window_->session()->status().stopped_before.value_or(0))->op ==
+          "matmul")
         break;
       step();
     }

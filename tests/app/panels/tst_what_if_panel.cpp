@@ -235,7 +235,8 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
     press(Qt::Key_F10);
     QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
     press(Qt::Key_F10);
-    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && session().status().stopped_before == 3, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && session().status().stopped_before.value_or(0) == 3,
+                             patience);
     show("multiply", 0);
     openForm();
     choose("One element");
@@ -305,7 +306,7 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
     auto* vjp = window_->findChild<inspector::VjpView*>();
     QTRY_VERIFY_WITH_TIMEOUT(vjp->isVisible() && !vjp->model()->parts().contributions.empty(), patience);
     const auto contribution = [&] {
-      const auto* value = vjp->model()->value(vjp->model()->parts().contributions[0].contribution.id);
+      const auto* value = vjp->model()->value(vjp->model()->parts().contributions[0].contribution.value().id);
       return value && value->tile && !value->tile->values.empty() ? value->tile->values[0] : 0.0;
     };
     QTRY_COMPARE_WITH_TIMEOUT(contribution(), 3.0, patience);

@@ -121,19 +121,21 @@ int main(int argc, char** argv) {
   }
   window.notebook()->setCurrentCell(training, false);
   QTest::keyClick(&window, Qt::Key_F10);
-  await([&] { return isStopped(window) && showsStop(window, window.session()->status().stopped_before); });
+  await([&] {
+    return isStopped(window) && showsStop(window, window.session()->status().stopped_before.value_or(0));
+  });
 
   std::vector<double> stops, graphs, values, steps, beyond;
   QElapsedTimer clock;
   for (int i = 0; i < 200; ++i) {
-    const auto before = window.session()->status().stopped_before;
+    const auto before = window.session()->status().stopped_before.value_or(0);
     QTest::qWait(20);
     clock.start();
     QTest::keyClick(&window, Qt::Key_F10);
     const auto now = [&] { return static_cast<double>(clock.nsecsElapsed()) / 1e6; };
     double stopped = 0, graph = 0, value = 0;
     await([&] {
-      const auto stop = window.session()->status().stopped_before;
+      const auto stop = window.session()->status().stopped_before.value_or(0);
       if (!isStopped(window) || stop == before) return false;
       if (stopped == 0) stopped = now();
       if (window.session()->cursor() != stop) return false;

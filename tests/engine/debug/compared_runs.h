@@ -38,7 +38,7 @@ struct Runs : Recording {
     recorder.begin_cell("train");
     program();
     recorder.end_cell();
-    return {first, count(), 0, {}};
+    return {first, count(), {}, {}};
   }
   Compared compare(const ComparedSide& left, const ComparedSide& right) {
     const QuietScope quiet;
@@ -49,13 +49,12 @@ struct Runs : Recording {
     return comparisons.first_difference({compared.comparison, relative, absolute, {{"train", "cell 3"}}},
                                         original, cancel, {});
   }
-  ComparedRow row(const Compared& compared, std::int64_t at) {
-    return comparisons.rows({compared.comparison, static_cast<std::uint64_t>(at), 1}).rows.at(0);
+  ComparedRow row(const Compared& compared, std::uint64_t at) {
+    return comparisons.rows({compared.comparison, at, 1}).rows.at(0);
   }
-  ComparedOperands operands(const Compared& compared, std::int64_t at, double relative = 0) {
+  ComparedOperands operands(const Compared& compared, std::uint64_t at, double relative = 0) {
     const QuietScope quiet;
-    return comparisons.operands({compared.comparison, static_cast<std::uint64_t>(at), relative, 0}, original,
-                                cancel);
+    return comparisons.operands({compared.comparison, at, relative, 0}, original, cancel);
   }
 };
 

@@ -28,7 +28,8 @@ struct Inquiry : Recording {
     using namespace tapedeck;
     debug::Past past(recorder, [this](std::uint64_t id) { return find_value(recorder, id).value; }, &cancel,
                      {});
-    return debug::answer(past, {question, tensor, std::move(element), record});
+    return debug::answer(past, {question, protocol::if_there(tensor), protocol::if_there(std::move(element)),
+                                protocol::if_there(record)});
   }
   /// The newest record of that op and kind; 0: none.
   std::uint32_t newest(const std::string& op, tapedeck::protocol::RecordKind kind) const {

@@ -223,7 +223,7 @@ class TestDebugServer : public QObject {
     std::optional<RawClient> client(std::in_place, served.endpoint(), key);
     client->greet();
     SetOptions off;
-    off.recording = {false};
+    off.recording = false;
     QVERIFY(!client->ask<Status>(off).recording);
     client.reset();
     QVERIFY(wait_for([&] { return served.recorder.recording(); }));

@@ -32,7 +32,7 @@ void append_runs(const FoundRecords& found, Numbers& numbers) {
 
 /// Asked on and on, as a view does.
 Numbers found(const Recorder& recorder, const std::string& filter, const std::vector<CellLabel>& labels) {
-  FindRecords request{filter, labels, 1, {}};
+  FindRecords request{filter, labels, 1, {}, {}};
   Numbers numbers;
   while (true) {
     const FoundRecords answer = debug::find_records(recorder, request);
@@ -162,7 +162,7 @@ class TestFindRecords : public QObject {
     Recording recording;
     const Tensor x = scalar(1);
     for (int i = 0; i < 60'000; ++i) i % 2 ? multiply(x, x) : add(x, x);
-    FindRecords request{"multiply", {}, 1, {}};
+    FindRecords request{"multiply", {}, 1, {}, {}};
     const FoundRecords first = debug::find_records(recording.recorder, request);
     QVERIFY2(first.runs.size() <= 2 * (16384 + 2048), qPrintable(QString::number(first.runs.size())));
     QVERIFY(first.scanned < first.total);
@@ -184,7 +184,7 @@ class TestFindRecords : public QObject {
     event.inputs = inputs;
     const std::uint64_t outer = recorder.begin(event);
     multiply(x, x);
-    FindRecords request{"is:failed", {}, 1, {}};
+    FindRecords request{"is:failed", {}, 1, {}, {}};
     FoundRecords found = debug::find_records(recorder, request);
     QCOMPARE(found.open, Numbers{outer});
     QVERIFY(found.runs.empty());
@@ -206,14 +206,14 @@ class TestFindRecords : public QObject {
     RawClient client = served.client();
     client.greet();
     QVERIFY(wait_for([&] { return served.recorder.trace().newest() > 1000; }));
-    const auto answer = client.ask<FoundRecords>(FindRecords{"multiply", {}, 1, {}});
+    const auto answer = client.ask<FoundRecords>(FindRecords{"multiply", {}, 1, {}, {}});
     QVERIFY(answer.scanned >= 1000);
     QCOMPARE(answer.runs.front(), 1u);
     // Of many searches that nobody waits for any longer, each is answered, with a cancellation at most.
     Numbers requests;
     for (int i = 0; i < 50; ++i) {
       if (!requests.empty()) client.send(Cancel{requests.back()});
-      requests.push_back(client.send(FindRecords{"add", {}, 1, {}}));
+      requests.push_back(client.send(FindRecords{"add", {}, 1, {}, {}}));
     }
     std::map<std::uint64_t, Reply> replies;
     while (replies.size() < requests.size()) {

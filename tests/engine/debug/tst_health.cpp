@@ -233,7 +233,7 @@ class TestHealth : public QObject {
     const protocol::Health table = run.table();
     QCOMPARE(table.steps, std::uint64_t{2});
     QCOMPARE(table.sampled, std::uint64_t{0});
-    QCOMPARE(table.every, 0U);
+    QVERIFY(!table.every);
   }
 
   void recomputed_samples_are_those_of_the_run() {
@@ -255,7 +255,7 @@ class TestHealth : public QObject {
         Network network;
         for (int step = 0; step < 6; ++step) network.step(by_hand);
         const protocol::HealthSampled done = run.sample(6);
-        QVERIFY2(done.problem.empty(), done.problem.c_str());
+        QVERIFY2(!done.problem, done.problem.value_or("").c_str());
         QCOMPARE(done.done, std::uint64_t{6});
         QCOMPARE(run.table().recomputed, std::uint64_t{6});
         later = run.recorder.health().data();
@@ -297,7 +297,7 @@ class TestHealth : public QObject {
     QVERIFY2(dead->sentence.starts_with("relu after w1: 100 % of its 8 units are dead since step 47"),
              dead->sentence.c_str());
     QCOMPARE(dead->op, std::string("relu"));
-    QVERIFY(dead->tensor.id != 0);
+    QVERIFY(dead->tensor);
     const auto stopped =
         std::ranges::find(found.findings, std::string("no learning"), &protocol::HealthFinding::rule);
     QVERIFY(stopped != found.findings.end());
@@ -383,7 +383,8 @@ class TestHealth : public QObject {
       answer = reader.sample(
           {3, 1000}, [&](std::uint64_t id) { return find_value(closed.recorder, id).value; }, &cancel);
     while (!answer.complete);
-    QVERIFY2(QString::fromStdString(answer.problem).contains("cannot be recomputed"), answer.problem.c_str());
+    const std::string problem = answer.problem.value_or("");
+    QVERIFY2(problem.find("cannot be recomputed") != std::string::npos, problem.c_str());
     QCOMPARE(reader.table({0, 0, 10, 10}, &cancel).gone, std::uint64_t{3});
     cancel = true;
     QVERIFY_THROWS_EXCEPTION(Cancelled, reader.sample({3, 1000}, {}, &cancel));

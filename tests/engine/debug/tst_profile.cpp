@@ -270,7 +270,8 @@ class TestProfile : public QObject {
     const auto gaps = profile_gaps(index.sums(0, INT64_MAX), events.known, texts(), 0);
     std::map<std::string, std::int64_t> found;
     for (const auto& gap : gaps)
-      found[std::to_string(gap.from_line) + " to " + std::to_string(gap.to_line)] = gap.total_ns;
+      found[std::to_string(gap.from_line.value_or(0)) + " to " + std::to_string(gap.to_line.value_or(0))] =
+          gap.total_ns;
     const std::map<std::string, std::int64_t> wanted{
         {"0 to 10", 200}, {"10 to 12", 200}, {"12 to 0", 100}, {"0 to 21", 50}};
     QVERIFY(found == wanted);

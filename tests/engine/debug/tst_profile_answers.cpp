@@ -74,7 +74,7 @@ class TestProfileAnswers : public QObject {
     train(recorder);
     recorder.set_recording(false);
     Profiles profiles(recorder, {});
-    const auto all = ask<protocol::Profile>(profiles, protocol::GetProfile{0, 0, 10});
+    const auto all = ask<protocol::Profile>(profiles, protocol::GetProfile{0, {}, 10});
     QCOMPARE(all.indexed, all.total);
     QCOMPARE(all.runs.size(), std::size_t{1});
     QCOMPARE(all.runs[0].cell, std::string("cell-a"));
@@ -89,7 +89,7 @@ class TestProfileAnswers : public QObject {
     QCOMPARE(run.gaps[0].count, std::uint64_t{2});
     QCOMPARE(run.steps, std::uint64_t{2});
     QVERIFY(run.step_median_ns >= 20'000'000);
-    const auto steps = ask<protocol::ProfileSteps>(profiles, protocol::GetProfileSteps{0, 0, 1});
+    const auto steps = ask<protocol::ProfileSteps>(profiles, protocol::GetProfileSteps{0, {}, 1});
     QCOMPARE(steps.steps, std::uint64_t{2});
     QCOMPARE(steps.durations.size(), std::size_t{1});  // the slower of the two
     QVERIFY(steps.python[0] >= 20e6 && steps.python[0] < steps.durations[0]);
@@ -101,7 +101,7 @@ class TestProfileAnswers : public QObject {
     train(recorder);
     recorder.set_recording(false);
     Profiles profiles(recorder, {});
-    const auto track = ask<protocol::ProfileTrack>(profiles, protocol::GetProfileTrack{0, 0, 10'000});
+    const auto track = ask<protocol::ProfileTrack>(profiles, protocol::GetProfileTrack{0, {}, 10'000});
     QCOMPARE(track.lanes.size(), std::size_t{3});  // ops and playbacks, VJPs, what runs inside
     std::uint64_t shown = 0;
     bool updates = false;
@@ -115,7 +115,7 @@ class TestProfileAnswers : public QObject {
     QCOMPARE(shown, std::uint64_t{recorder.trace().newest()});
     QVERIFY(updates);
     QVERIFY(!track.pauses.empty());  // before the cell
-    QVERIFY_THROWS_EXCEPTION(BadRequest, profiles.answer(protocol::GetProfileTrack{0, 0, 0}, waits));
+    QVERIFY_THROWS_EXCEPTION(BadRequest, profiles.answer(protocol::GetProfileTrack{0, {}, 0}, waits));
     QVERIFY_THROWS_EXCEPTION(BadRequest, profiles.answer(protocol::GetProfileTrack{9, 3, 10}, waits));
   }
 
@@ -157,7 +157,7 @@ class TestProfileAnswers : public QObject {
       recorder.set_recording(false);
     }
     Profiles profiles(recorder, {});
-    const auto run = ask<protocol::Profile>(profiles, protocol::GetProfile{0, 0, 10});
+    const auto run = ask<protocol::Profile>(profiles, protocol::GetProfile{0, {}, 10});
     QVERIFY2(run.python_ns < 50'000'000, std::to_string(run.python_ns).c_str());
     QCOMPARE(recorder.unrecorded(0).size(), std::size_t{2});
     QCOMPARE(recorder.unrecorded(2).size(), std::size_t{0});
@@ -204,9 +204,9 @@ class TestProfileAnswers : public QObject {
     std::string json;
     int pieces = 0;
     for (std::uint64_t next = 1; next != 0; ++pieces) {
-      auto piece = ask<protocol::ChromeTrace>(profiles, protocol::GetChromeTrace{next, 0, 0});
+      auto piece = ask<protocol::ChromeTrace>(profiles, protocol::GetChromeTrace{next, 0, {}});
       json += piece.json;
-      next = piece.next;
+      next = piece.next.value_or(0);
     }
     QCOMPARE(pieces, 2);
     const auto trace = nlohmann::json::parse(json);
@@ -228,13 +228,13 @@ class TestProfileAnswers : public QObject {
     protocol::ProfileTrack inside;
     const Tensor y = custom_gradient("mine", {inputs.data(), inputs.size()}, [&] {
       const Tensor result = ops::square(x);
-      inside = ask<protocol::ProfileTrack>(profiles, protocol::GetProfileTrack{0, 0, 1000});
+      inside = ask<protocol::ProfileTrack>(profiles, protocol::GetProfileTrack{0, {}, 1000});
       return CustomResult{{result}, [](std::span<const Tensor> c) -> Tensors { return {c[0]}; }};
     })[0];
     QVERIFY(inside.lanes.size() == 2);
     QCOMPARE(inside.names.at(inside.lanes[0].names.back()).op, std::string("mine"));
     QCOMPARE(inside.names.at(inside.lanes[0].names.back()).role, protocol::ProfileRole::custom);
-    const auto after = ask<protocol::Profile>(profiles, protocol::GetProfile{0, 0, 10});
+    const auto after = ask<protocol::Profile>(profiles, protocol::GetProfile{0, {}, 10});
     QVERIFY(after.python_ns > 0);  // the user's own function took time beside its op
     tape.stop();
     recorder.set_recording(false);

@@ -55,7 +55,7 @@ struct Program : Recording {
     protocol::ProfileSteps steps;
     do
       steps = protocol::get<protocol::ProfileSteps>(
-          profiles.answer(protocol::GetProfileSteps{0, 0, 10'000}, step_waits));
+          profiles.answer(protocol::GetProfileSteps{0, {}, 10'000}, step_waits));
     while (steps.indexed < steps.total);
     return steps;
   }
@@ -98,12 +98,12 @@ class TestTrainingSteps : public QObject {
       kept.push_back(ops::add(program.w.read(), program.w.read()));
       program.step_by_hand();
     }
-    const protocol::MemoryCurve curve = memory.curve({1, 0, 100});
+    const protocol::MemoryCurve curve = memory.curve({1, {}, 100});
     QCOMPARE(curve.growth.size(), std::size_t{1});
     QCOMPARE(curve.growth[0].turn, std::string("step"));
     QCOMPARE(curve.growth[0].turns, std::uint64_t{8});
-    QVERIFY(
-        memory.state({0, protocol::MemoryGroup::tensor, 0, 10}).change.starts_with("Since the step before"));
+    const auto change = memory.state({{}, protocol::MemoryGroup::tensor, 0, 10}).change;
+    QVERIFY(change.value_or("").starts_with("Since the step before"));
   }
 
   // A look may come between a step's last op and its assignment.

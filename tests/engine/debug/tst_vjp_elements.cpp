@@ -304,7 +304,7 @@ class TestVjpElements : public QObject {
     const VjpParts parts = reading.parts(vjp);
     int explained = 0;
     for (const VjpContribution& contribution : parts.contributions) {
-      const Numbers values = reading.values(contribution.contribution);
+      const Numbers values = reading.values(contribution.contribution.value());
       if (values.empty()) continue;
       const std::uint64_t element = random() % values.size();
       const ElementTerms terms = reading.explain(vjp, contribution.input, element, 1000);

@@ -47,7 +47,7 @@ struct World : Recording {
   debug::Branches::Find original = [this](std::uint64_t id) { return find_value(recorder, id).value; };
 
   Branched make(std::vector<PastChange> changes) {
-    return branches.make({std::move(changes), 0}, original, cancel, {});
+    return branches.make({std::move(changes), {}}, original, cancel, {});
   }
   std::vector<double> value(const Branched& branch, const Tensor& tensor, bool difference = false) {
     const QuietScope quiet;  // as the server answers
@@ -185,7 +185,7 @@ class TestWhatIf : public QObject {
     GetBranchPreviews get{branch.branch, false, {y.id(), wide.id(), 999'999}};
     const QuietScope quiet;
     QCOMPARE(world.branches.previews(get, world.original, world.cancel).previews,
-             (std::vector<std::string>{"[ 1. 25.]", "", ""}));
+             (std::vector<std::optional<std::string>>{"[ 1. 25.]", {}, {}}));
     get.difference = true;
     QCOMPARE(world.branches.previews(get, world.original, world.cancel).previews[0],
              std::string("[ 0. 21.]"));
@@ -379,7 +379,7 @@ class TestWhatIf : public QObject {
     const Tensor y = ops::square(x);
     RawClient client = served.client();
     client.greet();
-    const auto branch = client.ask<Branched>(MakeBranch{{element_becomes(x, {2}, 10)}, 0});
+    const auto branch = client.ask<Branched>(MakeBranch{{element_becomes(x, {2}, 10)}, {}});
     QCOMPARE(branch.moved.at(0).op, std::string("square"));
     GetBranchTile get;
     get.branch = branch.branch;
@@ -391,9 +391,9 @@ class TestWhatIf : public QObject {
     QCOMPARE(client.ask<Tile>(get).values, (std::vector<double>{0, 0, 91}));
     QCOMPARE(client.ask<Statistics>(GetBranchStatistics{branch.branch, false, {y.id(), 8}}).maximum, 100.0);
     QCOMPARE(client.ask<BranchPreviews>(GetBranchPreviews{branch.branch, false, {y.id()}}).previews,
-             (std::vector<std::string>{"[ 1. 4. 100.]"}));
+             (std::vector<std::optional<std::string>>{"[ 1. 4. 100.]"}));
     Variable w(floats({1}), "w");
-    const auto other = client.ask<Branched>(MakeBranch{{element_becomes(w.read(), {0}, 7)}, 0});
+    const auto other = client.ask<Branched>(MakeBranch{{element_becomes(w.read(), {0}, 7)}, {}});
     served.recorder.begin_cell("one");
     QCOMPARE(client.ask<Failure>(TakeOver{other.branch, w.read().id()}).code, std::string("running"));
     QCOMPARE(w.read().to_vector(), (std::vector<double>{1}));

@@ -176,13 +176,15 @@ class TestWhyBirth : public QObject {
     const Tensor x = ops::log(floats({1, 0}));
     RawClient client = served.client();
     client.greet();
-    const auto because = client.ask<Because>(protocol::Why{Question::birth, x.id(), {1}, 0});
+    const auto because =
+        client.ask<Because>(protocol::Why{Question::birth, x.id(), std::vector<std::int64_t>{1}, {}});
     check_born(because, "log", "log(0.0)", {1});
     QCOMPARE(because.question, Question::birth);
-    const auto refused = client.ask<protocol::Failure>(protocol::Why{Question::birth, x.id(), {7}, 0});
+    const auto refused = client.ask<protocol::Failure>(
+        protocol::Why{Question::birth, x.id(), std::vector<std::int64_t>{7}, {}});
     QCOMPARE(refused.code, std::string("bad_request"));
     QVERIFY2(contains(refused.reason, "outside of shape (2,)"), refused.reason.c_str());
-    QCOMPARE(client.ask<protocol::Failure>(protocol::Why{Question::check, 0, {}, 99}).code,
+    QCOMPARE(client.ask<protocol::Failure>(protocol::Why{Question::check, {}, {}, 99}).code,
              std::string("bad_request"));
     QCOMPARE(served.count(), 1u);  // nothing of it was recorded
   }

@@ -48,7 +48,7 @@ class TestWhyNumbers : public QObject {
     QCOMPARE(because.reasons[0].operands, (std::vector<std::string>{"a[1, 1] = 5.0 · b[1, 0] = -2.0"}));
     QCOMPARE(because.reasons[0].value, std::string("-10"));
     QCOMPARE(because.reasons[0].element, (std::vector<std::int64_t>{1, 1}));
-    QCOMPARE(because.reasons[0].amount, 10.0 / 17.0);
+    QCOMPARE(because.reasons[0].amount.value(), 10.0 / 17.0);
     QCOMPARE(because.reasons[2].value, std::string("3"));
     QVERIFY2(contains(because.sentence, "3 contributions"), because.sentence.c_str());
     // With an operand transposed, and in a batch, the same terms.
@@ -101,7 +101,7 @@ class TestWhyNumbers : public QObject {
     int uses = 0;
     for (const Reason& reason : because.reasons) {
       if (!reason.role.starts_with("use ")) continue;
-      shares += reason.amount;
+      shares += reason.amount.value();
       ++uses;
     }
     QCOMPARE(uses, 2);
@@ -114,8 +114,8 @@ class TestWhyNumbers : public QObject {
     // The examples of one use make all of it.
     double examples = 0;
     for (auto reason = example; reason != because.reasons.end() && reason < example + 3; ++reason)
-      examples += reason->amount;
-    const double use = because.reasons[0].amount;
+      examples += reason->amount.value();
+    const double use = because.reasons[0].amount.value();
     QVERIFY2(std::abs(examples - use) < 1e-3, std::to_string(examples).c_str());
     QVERIFY(contains(asked.ask(Question::contributions, gradients[0], {0, 1}).sentence, "This element"));
   }
@@ -127,7 +127,7 @@ class TestWhyNumbers : public QObject {
     for (int step = 0; step < 6; ++step) h = ops::matmul(h, step == 3 ? wild : calm);
     const Because because = asked.ask(Question::size, h);
     QVERIFY2(because.reasons[0].record == 4, because.sentence.c_str());
-    QVERIFY(std::abs(because.reasons[0].amount - 100) < 1e-3);
+    QVERIFY(std::abs(because.reasons[0].amount.value() - 100) < 1e-3);
     QVERIFY2(contains(because.sentence, "grew"), because.sentence.c_str());
     const Tensor small = ops::multiply(ops::exp(floats({0, 0})), floats({1e-9F, 1e-9F}));
     QVERIFY(contains(asked.ask(Question::size, small).sentence, "shrank"));
@@ -195,7 +195,8 @@ class TestWhyNumbers : public QObject {
     gradients_at({x, y}, [&] { return ops::reduce_sum(ops::pow(x, y)); });
     const Because because = asked.ask_about(Question::check, 0, {}, asked.newest("pow", RecordKind::vjp));
     QCOMPARE(because.reasons.size(), std::size_t{2});
-    for (const Reason& reason : because.reasons) QVERIFY2(reason.amount < 1e-5, reason.sentence.c_str());
+    for (const Reason& reason : because.reasons)
+      QVERIFY2(reason.amount.value() < 1e-5, reason.sentence.c_str());
   }
 
   void one_wrong_element_of_many_is_found() {
@@ -218,7 +219,7 @@ class TestWhyNumbers : public QObject {
       QVERIFY2(contains(because.sentence, "is wrong"), because.sentence.c_str());
       QVERIFY2(contains(because.sentence, "its VJP says nan"), because.sentence.c_str());
       QCOMPARE(because.reasons[0].element, (std::vector<std::int64_t>{2}));
-      QVERIFY(std::isinf(because.reasons[0].amount));
+      QVERIFY(std::isinf(because.reasons[0].amount.value()));
     }
   }
 
@@ -259,11 +260,11 @@ class TestWhyNumbers : public QObject {
     const Because because = asked.ask(Question::exactness, variance);
     QCOMPARE(because.reasons[0].op, std::string("subtract"));
     QCOMPARE(because.reasons[0].role, std::string("lost digits"));
-    QVERIFY(because.reasons[0].amount > 0.4);
+    QVERIFY(because.reasons[0].amount.value() > 0.4);
     QVERIFY2(contains(because.sentence, "cancel"), because.sentence.c_str());
     QVERIFY2(contains(because.sentence, "not one of its digits is right"), because.sentence.c_str());
     const Because good = asked.ask(Question::exactness, testing::called("reduce_variance", {x}));
-    QVERIFY(good.reasons.empty() || good.reasons[0].amount < 1e-3);
+    QVERIFY(good.reasons.empty() || good.reasons[0].amount.value() < 1e-3);
     const Because kept = asked.ask(Question::exactness, ops::negative(floats({1, 2})));
     QVERIFY2(contains(kept.sentence, "all its digits are right"), kept.sentence.c_str());
   }
@@ -272,7 +273,8 @@ class TestWhyNumbers : public QObject {
     Inquiry asked;
     const Tensor x = ops::random_normal({100}, 0, 1, DType::float32, 7);
     const Because because = asked.ask(Question::exactness, ops::exp(x));
-    for (const Reason& reason : because.reasons) QVERIFY2(reason.amount < 1e-5, reason.sentence.c_str());
+    for (const Reason& reason : because.reasons)
+      QVERIFY2(reason.amount.value() < 1e-5, reason.sentence.c_str());
   }
 };
 

@@ -148,7 +148,7 @@ class TestRecorder : public QObject {
     const Tensor y = sum(custom_square(multiply(x, x)));
     gradient(tape, y, x);
     debug::TapeIndex index(recording.recorder);
-    const auto records = index.read({tape.id(), 0, 1000}).records;
+    const auto records = index.read({tape.id(), {}, 1000, {}}).records;
     std::set<std::string> kinds;
     for (const Record& record : records) {
       kinds.insert(std::string(protocol::names(record.kind)[static_cast<std::size_t>(record.kind)]));
@@ -160,13 +160,13 @@ class TestRecorder : public QObject {
     QVERIFY(records.front().number == 2);
     QVERIFY(std::is_sorted(records.begin(), records.end(),
                            [](const Record& a, const Record& b) { return a.number < b.number; }));
-    const auto newest = index.read({tape.id(), 0, 2});
+    const auto newest = index.read({tape.id(), {}, 2, {}});
     QCOMPARE(newest.records.size(), 2u);
     QCOMPARE(newest.dropped, records.size() - 2);
     QCOMPARE(newest.records[1].number, records.back().number);
-    const auto older = index.read({tape.id(), 2, 1000});
+    const auto older = index.read({tape.id(), 2, 1000, {}});
     QCOMPARE(older.records.size(), 1u);
-    QCOMPARE(index.read({987654, 0, 10}).records.size(), 0u);
+    QCOMPARE(index.read({987654, {}, 10, {}}).records.size(), 0u);
   }
 
   void records_of_several_threads_get_one_order_and_can_be_read_meanwhile() {

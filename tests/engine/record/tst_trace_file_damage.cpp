@@ -185,7 +185,7 @@ class Look {
     const protocol::Request requests[] = {
         tile,
         protocol::GetStatistics{tensor, 8},
-        protocol::GetTape{1 + pick(random_, 20), 0, 50, record},
+        protocol::GetTape{1 + pick(random_, 20), {}, 50, record},
         protocol::GetVjp{record},
         protocol::ExplainElement{record, 0, {0}, 4},
         protocol::FindRecords{"matmul or shape:(12,5) or dtype:string", {}, 1, {}, {}},

@@ -8,7 +8,9 @@ import zmq
 
 
 def encode(value):
-    """CBOR of what the protocol's requests are made of."""
+    """CBOR of what the protocol's requests are made of; None is what is absent."""
+    if value is None:
+        return b"\xf6"
     if value is True or value is False:
         return b"\xf5" if value else b"\xf4"
     if isinstance(value, int):

@@ -148,7 +148,7 @@ class Attachable(unittest.TestCase):
             records = client.ask("get_records", first=1, count=200, with_previews=True)["records"]
             product = next(one for one in records if one["op"] == "multiply" and not one["backward"])
             data = next(one for one in product["inputs"] if one["preview"] == "[3. 4.]")
-            tile = client.ask("get_tile", tensor=data["id"], reshape=[], slice=[], row=0, column=0, rows=1, columns=2,
+            tile = client.ask("get_tile", tensor=data["id"], reshape=None, slice=None, row=0, column=0, rows=1, columns=2,
                               row_step=1, column_step=1)
             self.assertEqual(struct.unpack("<2d", tile["values"]), (3., 4.))
         # Nobody waits for who is gone.
