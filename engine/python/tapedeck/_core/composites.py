@@ -14,6 +14,12 @@ def tensor(value, dtype=None):
     return _engine.convert_to_tensor(value, dtype, None)
 
 
+def in_dtype(value, dtype):
+    """The value as a tensor of that dtype: Python's numbers and arrays at once, without a narrower dtype between, others cast."""
+    value = _engine.convert_to_tensor(value, dtype_hint=dtype)
+    return value if value.dtype == dtype else op("cast")(value, dtype)
+
+
 def either(function, name, value, other_name, other):
     """An argument that has a name of its own in each of TensorFlow's generations."""
     if (value is None) == (other is None):

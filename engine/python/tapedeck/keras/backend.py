@@ -1,4 +1,4 @@
-"""tf.keras.backend: the defaults that layers take, and functions on tensors under Keras' names."""
+"""tf.keras.backend: functions on tensors under Keras' names."""
 import collections
 
 import numpy as np
@@ -12,50 +12,9 @@ from tapedeck._linalg.functions import tensordot as _tensordot
 from tapedeck._variables.stores import forget_scopes as _forget_scopes
 from tapedeck.keras import activations as _activations
 from tapedeck.keras.layers import calls as _calls
+from tapedeck.keras.settings import epsilon, floatx, image_data_format, set_epsilon, set_floatx, set_image_data_format  # noqa: F401
 
-_settings = {"floatx": "float32", "epsilon": 1e-7, "image_data_format": "channels_last"}
 _uses = collections.defaultdict(int)  # how often a name was given since clear_session
-
-
-@public("keras.backend.floatx", "keras.config.floatx")
-def floatx():
-    """The dtype of layers that are made without one: "float32" at first."""
-    return _settings["floatx"]
-
-
-@public("keras.backend.set_floatx", "keras.config.set_floatx")
-def set_floatx(value):
-    """Sets the dtype of layers that are made without one. ValueError for what is no "float16", "bfloat16", "float32", "float64"."""
-    name = value if isinstance(value, str) else getattr(value, "name", value)
-    if name not in ("float16", "bfloat16", "float32", "float64"):
-        raise ValueError(f"set_floatx: value is {value!r}; must be 'float16', 'bfloat16', 'float32' or 'float64'")
-    _settings["floatx"] = name
-
-
-@public("keras.backend.epsilon", "keras.config.epsilon")
-def epsilon():
-    """The number that keeps divisors above 0: 1e-7 at first."""
-    return _settings["epsilon"]
-
-
-@public("keras.backend.set_epsilon", "keras.config.set_epsilon")
-def set_epsilon(value):
-    """Sets what epsilon() returns. ValueError for what is no number."""
-    _settings["epsilon"] = float(value)
-
-
-@public("keras.backend.image_data_format", "keras.config.image_data_format")
-def image_data_format():
-    """Where layers expect images' channels: "channels_last" at first."""
-    return _settings["image_data_format"]
-
-
-@public("keras.backend.set_image_data_format", "keras.config.set_image_data_format")
-def set_image_data_format(data_format):
-    """Sets where layers expect images' channels. ValueError for what is not "channels_last" or "channels_first"."""
-    if data_format not in ("channels_last", "channels_first"):
-        raise ValueError(f"set_image_data_format: data_format is {data_format!r}; must be 'channels_last' or 'channels_first'")
-    _settings["image_data_format"] = data_format
 
 
 @public("keras.backend.get_uid")

@@ -1,6 +1,6 @@
 """The losses of Keras as functions: what each example's prediction costs, y_true being what it should be.
 
-Unless a function says otherwise: y_pred is of any floating dtype, whole numbers become float32; y_true takes its dtype, and its
+Unless a function says otherwise: y_pred is of any floating dtype, whole numbers become floatx(); y_true takes its dtype, and its
 shape, or one that differs by a last axis of extent 1. The result has the dtype of y_pred and its shape without the last axis, of
 which it is the mean. Errors: InvalidArgumentError for shapes that do not fit, TypeError for what no tensor can be made of.
 """
@@ -8,11 +8,11 @@ import math
 
 from tapedeck import _engine
 from tapedeck._core import dtypes
-from tapedeck._core.composites import limits, op, tensor
+from tapedeck._core.composites import in_dtype, limits, op, tensor
 from tapedeck._core.public import public
 from tapedeck._nn.functions import l2_normalize
 from tapedeck.keras.backend import epsilon
-from tapedeck.keras.losses.weighting import floating, in_dtype, pair
+from tapedeck.keras.losses.weighting import floating, pair
 
 _abs, _maximum, _minimum, _where, _log, _clip = (op(name) for name in (
     "abs", "maximum", "minimum", "where", "log", "clip_by_value"))

@@ -1,8 +1,7 @@
 """The area under a curve that a threshold draws."""
-from tapedeck._core.composites import op
+from tapedeck._core.composites import in_dtype, op
 from tapedeck._core.public import public
 from tapedeck.keras.backend import epsilon
-from tapedeck.keras.losses.weighting import in_dtype
 from tapedeck.keras.metrics.base import Metric, refuse_values
 from tapedeck.keras.metrics.thresholds import Counter
 

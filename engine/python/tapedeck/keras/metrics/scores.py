@@ -1,8 +1,8 @@
 """F scores, and how much of predicted and true areas is common to both."""
-from tapedeck._core.composites import op, tensor
+from tapedeck._core.composites import in_dtype, op, tensor
 from tapedeck._core.public import public
-from tapedeck.keras.backend import epsilon
-from tapedeck.keras.losses.weighting import in_dtype, weights_like
+from tapedeck.keras.backend import epsilon, floatx
+from tapedeck.keras.losses.weighting import floating, weights_like
 from tapedeck.keras.metrics.base import Metric, refuse_values
 
 _sum, _where, _cast = op("reduce_sum"), op("where"), op("cast")
@@ -127,11 +127,12 @@ class IoU(Metric):
         self.total_cm.assign_add(op("reshape")(matrix, [self.num_classes, self.num_classes]))
 
     def result(self):
-        """The mean, a float32 scalar: 0 where no class of target_class_ids occurs."""
+        """The mean, a scalar of its dtype, of floatx() where that is one of whole numbers: 0 where no class of target_class_ids occurs."""
         both = op("matrix_diag_part")(self.total_cm)
         union = _sum(self.total_cm, axis=0) + _sum(self.total_cm, axis=1) - both
-        both, union = (op("gather")(_cast(each, "float32"), self.target_class_ids) for each in (both, union))
-        occurring = _sum(_cast(union > 1e-9, "float32"))
+        dtype = self._dtype if self._dtype.is_floating else floatx()
+        both, union = (op("gather")(_cast(each, dtype), self.target_class_ids) for each in (both, union))
+        occurring = _sum(_cast(union > 1e-9, dtype))
         return op("divide_no_nan")(_sum(op("divide_no_nan")(both, union)), occurring)
 
     def get_config(self):
@@ -158,7 +159,7 @@ class BinaryIoU(IoU):
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         """Adds a batch. y_true: 0 and 1; y_pred: numbers; sample_weight: a number, or as many as there are places."""
-        super().update_state(y_true, op("greater_equal")(in_dtype(y_pred, "float32"), self.threshold), sample_weight)
+        super().update_state(y_true, op("greater_equal")(floating(y_pred), self.threshold), sample_weight)
 
     def get_config(self):
         """What it was made with, by name."""

@@ -2,7 +2,7 @@
 import numpy as np
 
 from tapedeck import _engine
-from tapedeck._core.composites import op, tensor
+from tapedeck._core.composites import in_dtype, op, tensor
 from tapedeck.keras.layers import calls
 from tapedeck.keras.losses import lookup as losses
 from tapedeck.keras.losses.base import Loss, LossFunctionWrapper
@@ -102,7 +102,7 @@ def _with_mask(sample_weight, y_pred):
     mask = op("cast")(mask, y_pred.dtype)
     if sample_weight is None:
         return mask
-    sample_weight = op("cast")(tensor(sample_weight), y_pred.dtype)
+    sample_weight = in_dtype(sample_weight, y_pred.dtype)
     while sample_weight.ndim < mask.ndim:
         sample_weight = op("expand_dims")(sample_weight, -1)
     return sample_weight * mask

@@ -8,7 +8,7 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck._array import selections
 from tapedeck._core import context, dtypes
-from tapedeck._core.composites import op, tensor
+from tapedeck._core.composites import in_dtype, op, tensor
 from tapedeck._core.public import public
 from tapedeck._gradients.tape import GradientTape
 from tapedeck.keras import backend
@@ -79,10 +79,10 @@ class Optimizer(SlotUpdater):
         if isinstance(rate, _engine.Variable):
             self._rate_variable = rate
         elif self._rate_variable is None:
-            dtype = rate.dtype if isinstance(rate, _engine.Tensor) else dtypes.float32
+            dtype = rate.dtype if isinstance(rate, _engine.Tensor) else backend.floatx()
             self._rate_variable = number_variable(rate, dtype=dtype, name=f"{self.name}/learning_rate", import_scope="")
         else:
-            self._rate_variable.assign(op("cast")(rate, self._rate_variable.dtype))
+            self._rate_variable.assign(in_dtype(rate, self._rate_variable.dtype))
 
     def _build_learning_rate(self, rate):
         """Sets the learning rate, and returns what holds it: own optimisers of TensorFlow 2.11 to 2.15 call it in __init__."""
@@ -155,7 +155,7 @@ class Optimizer(SlotUpdater):
 
     def add_variable(self, shape, initializer="zeros", dtype=None, name=None):
         """A new variable of the optimiser."""
-        first = op("fill")(list(shape), tensor({"zeros": 0, "ones": 1}[initializer], dtype or dtypes.float32))
+        first = op("fill")(list(shape), tensor({"zeros": 0, "ones": 1}[initializer], dtype or backend.floatx()))
         name = name or f"variable_{len(self._children())}"
         return self._track(name, _engine.Variable(first, trainable=False, name=f"{self.name}/{name}", import_scope=""))
 
@@ -343,15 +343,15 @@ class Optimizer(SlotUpdater):
 
     def assign(self, variable, value):
         """variable.assign(value)."""
-        variable.assign(op("cast")(value, variable.dtype))
+        variable.assign(in_dtype(value, variable.dtype))
 
     def assign_add(self, variable, value):
         """variable.assign_add(value)."""
-        variable.assign_add(op("cast")(value, variable.dtype))
+        variable.assign_add(in_dtype(value, variable.dtype))
 
     def assign_sub(self, variable, value):
         """variable.assign_sub(value)."""
-        variable.assign_sub(op("cast")(value, variable.dtype))
+        variable.assign_sub(in_dtype(value, variable.dtype))
 
     # ---- averages ----
 
