@@ -58,6 +58,33 @@ class Programs(unittest.TestCase):
         done = started(OLD, "--steps=3", "more")
         self.assertEqual((done.returncode, done.stdout), (0, "ran\n"), done.stderr)
 
+    def test_every_way_to_contrib_eager_brings_the_behaviour_of_its_time(self):
+        rest = """
+            tf.enable_eager_execution()
+            found = tfe.gradients_function(lambda x: x * x)(3)[0].numpy(), type(tf.ones([2, 3]).shape[0]).__name__, tf.__version__
+            assert found == (6, "Dimension", "1.5.0") and tf.contrib.eager is tfe, found
+        """
+        for first in ("tfe = tf.contrib.eager", "from tensorflow.contrib import eager as tfe", "import tensorflow.contrib.eager as tfe",
+                      "from tensorflow import contrib; tfe = contrib.eager", "import tensorflow.contrib as c; tfe = c.eager",
+                      "tfe = getattr(tf.contrib, 'eager')", "from tensorflow.contrib.eager.python import tfe"):
+            done = started(f"import tensorflow as tf\n{first}\n{textwrap.dedent(rest)}")
+            self.assertEqual((done.returncode, done.stderr), (0, ""), first)
+
+    def test_looking_at_contrib_changes_nothing(self):
+        done = started("""
+            import inspect
+            import tensorflow as tf
+            from tapedeck._session import console
+            dir(tf.contrib), inspect.getmembers(tf.contrib), tf.contrib.layers
+            assert "gradients_function" in console._attribute_names({"tf": tf}, "tf.contrib.eager")
+            assert tf.__version__[0] == "2" and type(tf.ones([2, 3]).shape[0]) is int
+            try:
+                tf.contrib.nothing
+            except AttributeError as error:
+                print(error)
+        """)
+        self.assertEqual((done.returncode, done.stderr, done.stdout), (0, "", "tf.contrib.nothing is not in Tapedeck\n"))
+
     def test_a_module_that_is_not_here_is_an_import_error_with_its_name(self):
         done = started("import tensorflow.distribute.cluster_resolver")
         self.assertNotEqual(done.returncode, 0)

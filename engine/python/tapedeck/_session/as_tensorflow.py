@@ -120,10 +120,33 @@ def _attribute(path):
     return found if isinstance(found, types.ModuleType) else None
 
 
+# Who looks at attributes for others to see: none of these programs asks for TensorFlow 1.
+_ONLOOKERS = {"IPython", "inspect", "jedi", "pydoc", "rlcompleter", "tapedeck"}
+
+
+def _watch_attribute():
+    """Lets a program of TensorFlow that reads tf.contrib.eager have what importing it brings: TensorFlow 1's behaviour."""
+    contrib = importlib.import_module("tapedeck.contrib")
+    eager, others = vars(contrib).pop("eager", None), contrib.__getattr__
+    if eager is None:
+        return  # it is watched
+
+    def attribute(name):
+        if name != "eager":
+            return others(name)
+        asks = sys._getframe(1).f_globals.get("__name__") or ""
+        if sys.modules.get("tensorflow") is sys.modules["tapedeck"] and asks.partition(".")[0] not in _ONLOOKERS:
+            importlib.import_module("tensorflow.contrib.eager")  # puts it among the module's variables
+        return eager
+
+    contrib.__getattr__ = attribute
+
+
 def install(first=True):
     """Makes `import tensorflow` find Tapedeck. first: also where TensorFlow itself is installed, and tf.__version__ is that of the
     TensorFlow which Tapedeck follows; else only where it is not installed."""
     uninstall()
+    _watch_attribute()
     finder = Finder(first)
     if first:
         sys.meta_path.insert(0, finder)
