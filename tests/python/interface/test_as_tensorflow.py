@@ -85,6 +85,26 @@ class Programs(unittest.TestCase):
         """)
         self.assertEqual((done.returncode, done.stderr, done.stdout), (0, "", "tf.contrib.nothing is not in Tapedeck\n"))
 
+    def test_keras_is_found_beside_tensorflow(self):
+        done = started("""
+            import keras
+            from keras import layers
+            from keras.datasets import mnist
+            from keras.layers import Dense
+            import keras.utils as utils
+            import tf_keras
+            import tensorflow as tf
+            import tapedeck
+            assert keras is tf.keras is tf_keras is tapedeck.keras and keras.__spec__.name == "tapedeck.keras"
+            assert layers is tf.keras.layers and Dense is layers.Dense and utils is keras.utils and mnist is keras.datasets.mnist
+            model = keras.Sequential([keras.Input((2,)), Dense(1)])
+            model.compile("sgd", "mse")
+            print(keras.__version__.split(".")[0], tf.keras.__version__ == keras.__version__, tf.__version__.split(".")[0])
+            import keras.applications
+        """)
+        self.assertEqual(done.stdout, "3 True 2\n", done.stderr)
+        self.assertIn("ModuleNotFoundError: No module named 'keras.applications'", done.stderr)
+
     def test_a_module_that_is_not_here_is_an_import_error_with_its_name(self):
         done = started("import tensorflow.distribute.cluster_resolver")
         self.assertNotEqual(done.returncode, 0)
