@@ -3,6 +3,7 @@ import collections
 import unittest
 
 import numpy as np
+from device_names import CPU
 import tapedeck as tf
 from tapedeck import tfe
 
@@ -31,7 +32,7 @@ class Eager(unittest.TestCase):
     def test_all_is_eager(self):
         self.assertTrue(tfe.in_eager_mode())
         self.assertFalse(tfe.in_graph_mode())
-        self.assertEqual(tfe.list_devices()[0], "/device:CPU:0")
+        self.assertEqual(tfe.list_devices()[0], CPU)
         with tf.device(tfe.list_devices()[0]), tfe.execution_mode(tfe.SYNC):
             self.assertIsNone(tfe.async_wait())
         with self.assertRaisesRegex(ValueError, "SYNC/ASYNC. Got 7"), tfe.execution_mode(7):

@@ -148,8 +148,8 @@ def _watch_attribute():
 
 
 def install(first=True):
-    """Makes `import tensorflow` and `import keras` find Tapedeck. first: also where TensorFlow itself is installed, and tf.__version__ is that of the
-    TensorFlow which Tapedeck follows; else only where it is not installed."""
+    """Makes `import tensorflow` and `import keras` find Tapedeck. first: also where TensorFlow itself is installed, and
+    tf.__version__ is that of the TensorFlow which Tapedeck follows; else only where it is not installed."""
     uninstall()
     _watch_attribute()
     finder = Finder(first)

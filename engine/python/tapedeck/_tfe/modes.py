@@ -7,6 +7,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._core import nest
+from tapedeck._core.arguments import having
 from tapedeck._core.composites import require_callable
 from tapedeck._core.public import public
 from tapedeck.config import list_logical_devices
@@ -28,8 +29,8 @@ def in_graph_mode():
 
 @public("tfe.list_devices")
 def list_devices():
-    """The names of the devices, as tf.device takes them: ["/device:CPU:0", "/device:GPU:0"]."""
-    return [device.name for device in list_logical_devices()]
+    """The full names of the devices, as tensors have them: ["/job:localhost/replica:0/task:0/device:CPU:0", …]."""
+    return [f"/job:localhost/replica:0/task:0{device.name}" for device in list_logical_devices()]
 
 
 @public("tfe.execution_mode")
@@ -156,7 +157,7 @@ class IsolateTest(contextlib.AbstractContextManager):
 @public("tfe.get_optimizer_variables")
 def get_optimizer_variables(optimizer):
     """optimizer.variables(): the slots and the other variables of a tf.train.Optimizer, a list."""
-    return optimizer.variables()
+    return having(optimizer, "get_optimizer_variables: optimizer", "variables", "optimizer").variables()
 
 
 @public("tfe.run")

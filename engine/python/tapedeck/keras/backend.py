@@ -6,6 +6,7 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck._array.shaping import repeat as _repeat
 from tapedeck._core import dtypes
+from tapedeck._core.arguments import having as _having
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._linalg.functions import tensordot as _tensordot
@@ -99,22 +100,26 @@ def batch_set_value(tuples):
         set_value(each, value)
 
 
+def _shaped(function, value, name="x"):
+    return _having(value, f"{function}: {name}", "shape", "tensor")
+
+
 @public("keras.backend.int_shape")
 def int_shape(x):
     """The shape as a tuple."""
-    return tuple(x.shape)
+    return tuple(_shaped("int_shape", x).shape)
 
 
 @public("keras.backend.ndim")
 def ndim(x):
     """The number of axes."""
-    return len(x.shape)
+    return len(_shaped("ndim", x).shape)
 
 
 @public("keras.backend.dtype")
 def dtype(x):
     """The dtype's name."""
-    return x.dtype.name
+    return _having(_having(x, "dtype: x", "dtype", "tensor").dtype, "dtype: x.dtype", "name", "dtype").name
 
 
 @public("keras.backend.eval")
@@ -221,7 +226,7 @@ def ones(shape, dtype=None, name=None):
 @public("keras.backend.dot")
 def dot(x, y):
     """The product over the last axis of x and the last but one of y."""
-    return _tensordot(x, y, [[-1], [_dot_axis(y)]])
+    return _tensordot(_shaped("dot", x), _shaped("dot", y, "y"), [[-1], [_dot_axis(y)]])
 
 
 def _dot_axis(y):
@@ -232,7 +237,10 @@ def _dot_axis(y):
 @public("keras.backend.batch_flatten")
 def batch_flatten(x):
     """The first axis stays, the others become one."""
-    return _op("reshape")(x, [x.shape[0], int(np.prod(x.shape[1:]))])
+    shape = _shaped("batch_flatten", x).shape
+    if not len(shape):
+        raise _engine.InvalidArgumentError("batch_flatten: x is a scalar; needs the axis of a batch")
+    return _op("reshape")(x, [shape[0], int(np.prod(shape[1:]))])
 
 
 @public("keras.backend.flatten")

@@ -18,6 +18,8 @@ class Monitor:
         if mode not in ("auto", "min", "max"):
             warnings.warn(f"{name}: mode is {mode!r}; must be 'auto', 'min' or 'max'. 'auto' is taken", stacklevel=3)
             mode = "auto"
+        if not isinstance(monitor, str):
+            raise TypeError(f"{name}: monitor is {monitor!r}; needs the name of a metric")
         self.name, self.monitor = name, monitor
         self.grows = mode == "max" or mode == "auto" and any(part in monitor.lower() for part in _GROW)
         self.delta = abs(min_delta)

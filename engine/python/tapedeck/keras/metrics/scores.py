@@ -99,11 +99,11 @@ class IoU(Metric):
                  sparse_y_pred=True,
                  axis=-1):
         super().__init__(dtype or "float64", name)
+        self.total_cm = self.add_weight(name="total_confusion_matrix", shape=[num_classes, num_classes])
         if any(not 0 <= each < num_classes for each in target_class_ids):
             raise ValueError(f"{self.name}: target_class_ids is {list(target_class_ids)}; must be in [0, {num_classes})")
         vars(self).update(num_classes=num_classes, target_class_ids=list(target_class_ids), ignore_class=ignore_class, axis=axis,
                           sparse_y_true=sparse_y_true, sparse_y_pred=sparse_y_pred)
-        self.total_cm = self.add_weight(name="total_confusion_matrix", shape=[num_classes, num_classes])
 
     def _classes(self, values, sparse):
         values = tensor(values)
@@ -127,12 +127,11 @@ class IoU(Metric):
         self.total_cm.assign_add(op("reshape")(matrix, [self.num_classes, self.num_classes]))
 
     def result(self):
-        """The mean, a scalar of its dtype, of floatx() where that is one of whole numbers: 0 where no class of target_class_ids occurs."""
+        """The mean, a scalar of floatx(): 0 where no class of target_class_ids occurs."""
         both = op("matrix_diag_part")(self.total_cm)
         union = _sum(self.total_cm, axis=0) + _sum(self.total_cm, axis=1) - both
-        dtype = self._dtype if self._dtype.is_floating else floatx()
-        both, union = (op("gather")(_cast(each, dtype), self.target_class_ids) for each in (both, union))
-        occurring = _sum(_cast(union > 1e-9, dtype))
+        both, union = (op("gather")(_cast(each, floatx()), self.target_class_ids) for each in (both, union))
+        occurring = _sum(_cast(union > 1e-9, floatx()))
         return op("divide_no_nan")(_sum(op("divide_no_nan")(both, union)), occurring)
 
     def get_config(self):

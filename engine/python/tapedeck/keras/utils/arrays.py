@@ -25,6 +25,9 @@ def to_categorical(x, num_classes=None):
     count = num_classes or (int(flat.max()) + 1 if flat.size else 0)
     if tensor:
         return _op("one_hot")(_engine.convert_to_tensor(numbers.reshape(shape)), count)
+    beyond = flat[(flat >= count) | (flat < -count)]
+    if beyond.size:
+        raise _engine.OutOfRangeError(f"to_categorical: x has the class {beyond[0]}; num_classes is {count}")
     rows = np.zeros((flat.size, count))
     rows[np.arange(flat.size), flat] = 1
     return rows.reshape((*shape, count))
