@@ -7,7 +7,7 @@ from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
 from tapedeck._core import dtypes
 from tapedeck._core.arguments import array, integer, integers, sequence
-from tapedeck._core.composites import op, tensor
+from tapedeck._core.composites import op, require_few, tensor
 from tapedeck._core.indexed_slices import IndexedSlices
 from tapedeck._core.public import public
 from tapedeck._sparse.places import axis_of, extents_of, numbered, places_of, row_major, shape_of
@@ -109,6 +109,7 @@ def split(sp_input=None, num_split=None, axis=None, name=None, *, split_dim=None
     place, count = axis_of("split", axis if split_dim is None else split_dim, len(shape)), integer(num_split, "num_split")
     if not 1 <= count <= shape[place]:
         raise InvalidArgumentError(f"split: num_split is {count}; the axis {place} has extent {shape[place]}")
+    require_few("split: num_split", count)
     parts, first = [], 0
     for number in range(count):
         extent = shape[place] // count + (number < shape[place] % count)
