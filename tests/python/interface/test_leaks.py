@@ -123,6 +123,16 @@ class Leaks(unittest.TestCase):
                 (lambda: tf.keras.activations.sparsemax(1.), r"sparsemax: axis is -1; x has shape \(\)"),
                 (lambda: tf.keras.utils.to_categorical([5], 2), "to_categorical: x has the class 5; num_classes is 2"),
                 (lambda: tf.keras.layers.Dense(1, dtype={}), r"Dense: dtype is \{\}; needs a dtype"),
+                (lambda: tf.GradientTape().batch_jacobian(tf.ones([1]), [1]), r"batch_jacobian: source: \[1\] is no tensor"),
+                (lambda: tf.TensorSpec.from_tensor([1]), r"TensorSpec.from_tensor: tensor: \[1\] is no tensor"),
+                (lambda: tf.keras.layers.LSTM(1, name="l")(3.), "l: sequences: 3.0 is no tensor|expected min_ndim=3"),
+                (lambda: tf.keras.layers.LSTM(1, name="l").build([2]), "expected min_ndim=3, found ndim=1"),
+                (lambda: tf.nn.rnn_cell.LSTMCell(1)(tf.constant(1.), 3), r"inputs have shape \(\); needs \(batch, values\)"),
+                (lambda: tf.keras.layers.Normalization().adapt([]), r"adapt: data has shape \(0, 1\), which holds no values"),
+                (lambda: tf.keras.metrics.Mean().merge_state([3]), "merge_state: metrics: 3 is no metric"),
+                (lambda: tf.keras.optimizers.SGD().add_variable([1], "twos"), "initializer is 'twos'; must be one of 'zeros', 'ones'"),
+                (lambda: tf.keras.optimizers.SGD().add_slot(3, "m"), "reference_variable: 3 is no variable"),
+                (lambda: tf.keras.optimizers.SGD().assign(3, 4), "assign: variable: 3 is no variable"),
                 (lambda: tf.summary.flush(3), "flush: writer: 3 is no summary writer")):
             with self.subTest(text), self.assertRaisesRegex((TypeError, ValueError, IndexError), text):
                 call()

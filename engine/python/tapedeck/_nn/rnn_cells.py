@@ -77,6 +77,8 @@ class _OwnVariables(RNNCell):
         self._activation = _activations.get(activation) if activation is not None else _tanh
 
     def _inputs_extent(self, inputs_shape):
+        if len(inputs_shape) < 2:
+            raise ValueError(f"{self.name}: inputs have shape {tuple(inputs_shape)}; needs (batch, values)")
         extent = inputs_shape[1]
         if extent is None:
             raise ValueError(f"Expected inputs.shape[-1] to be known, saw shape: {inputs_shape}")

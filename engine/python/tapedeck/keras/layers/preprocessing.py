@@ -111,6 +111,8 @@ class Normalization(_Prepares):
             here, over = math.prod(values.shape[axis] for axis in self._over), tuple(self._over)
             mean = values.mean(over)
             delta = mean - total if count else 0.
+            if not here:
+                raise ValueError(f"adapt: data has shape {values.shape}, which holds no values")
             share = here / (count + here)  # batches' means and variances, put together (Chan, Golub and LeVeque 1983)
             squares = squares + (values.var(over) - squares) * share + np.square(delta) * share * (1 - share)
             total, count = (total + delta * share if count else mean), count + here

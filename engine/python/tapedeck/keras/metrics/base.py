@@ -1,6 +1,7 @@
 """What metrics are: variables that an evaluation's batches change, and a result that is computed from them."""
 from tapedeck import _engine, _initializers as initializers
 from tapedeck._core import dtypes
+from tapedeck._core.arguments import having
 from tapedeck._core.composites import op
 from tapedeck._core.public import public
 from tapedeck._core.trackable import Trackable
@@ -110,6 +111,7 @@ class Metric(Trackable):
         metrics: a list of metrics of the same kind. Errors: ValueError for one with other variables.
         """
         for metric in metrics:
+            having(metric, "merge_state: metrics", "variables", "metric")
             if [each.shape for each in metric.variables] != [each.shape for each in self.variables]:
                 raise ValueError(f"merge_state: {metric!r} has other variables than {self!r}")
             for own, other in zip(self.variables, metric.variables):

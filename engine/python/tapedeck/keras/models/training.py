@@ -381,15 +381,22 @@ class Trainer:
         feed = data_feed.ArrayFeed(x, y, sample_weight, batch_size=2**62, class_weight=class_weight)
         if reset:
             self.reset_metrics()
-        logs = _numbers(step(next(feed.epoch())))
+        logs = _numbers(step(_first_batch(feed)))
         if return_dict:
             return logs
         return list(logs.values()) if len(logs) > 1 else next(iter(logs.values()))
 
     def predict_on_batch(self, x):
         """The outputs for one batch of arrays: NumPy arrays in the outputs' structure."""
-        batch = next(data_feed.ArrayFeed(x, batch_size=2**62).epoch())
+        batch = _first_batch(data_feed.ArrayFeed(x, batch_size=2**62))
         return nest.map_structure(np.asarray, self.predict_step(batch))
+
+
+def _first_batch(feed):
+    batch = next(feed.epoch(), None)
+    if batch is None:
+        raise ValueError("The data has no examples, so there is no batch")
+    return batch
 
 
 def _of_config(value, module):
