@@ -290,7 +290,7 @@ class Identity(Initializer):
 class truncated_normal_initializer(TruncatedNormal):  # TensorFlow 2 has no such name
     """TensorFlow 1's TruncatedNormal, whose standard deviation is 1 where none is given."""
 
-    def __init__(self, mean=0.0, stddev=1.0, seed=None, dtype=None):
+    def __init__(self, mean=0.0, stddev=1.0, seed=None, dtype=dtypes.float32):
         super().__init__(mean, stddev, seed, dtype)
 
 

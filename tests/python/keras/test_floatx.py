@@ -137,7 +137,7 @@ class Float64(unittest.TestCase):
     def test_initializers(self):
         for name in sorted(tf.keras.initializers.__all__):
             kind = getattr(tf.keras.initializers, name)
-            if isinstance(kind, type) and name != "Initializer":
+            if isinstance(kind, type) and name not in ("Initializer", "truncated_normal_initializer"):  # that is TensorFlow 1's
                 made = kind()
                 self.assertEqual(made([3, 3]).dtype, tf.float64, name)
                 self.assertEqual(made([3, 3], tf.float32).dtype, tf.float32)
