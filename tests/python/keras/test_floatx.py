@@ -1,5 +1,7 @@
 """set_floatx reaches whatever is made without a dtype: inputs, layers, metrics, losses, initializers, rates."""
 import inspect
+import os
+import tempfile
 import unittest
 
 import numpy as np
@@ -156,6 +158,31 @@ class Float64(unittest.TestCase):
             variable = tf.Variable(1 / 3, dtype=tf.float64)
             kind(optimizers.schedules.ExponentialDecay(.1, 10, .9)).apply_gradients([(tf.constant(1 / 7, tf.float64), variable)])
             self.unrounded(variable, kind.__name__)
+
+    def test_narrow_models_train(self):
+        for floatx in ("float16", "bfloat16"):
+            K.set_floatx(floatx)
+            model = tf.keras.Sequential([tf.keras.Input((2,)), L.Dense(2, "softmax")])
+            model.compile("sgd", "sparse_categorical_crossentropy", metrics=["accuracy"])
+            history = model.fit(np.ones((4, 2)), np.array([0, 1, 0, 1]), class_weight={0: 1., 1: 2.}, verbose=0).history
+            self.assertTrue(np.isfinite(history["loss"]).all())
+            self.assertEqual(model.layers[0].kernel.dtype.name, floatx)
+            self.assertEqual(K.cast_to_floatx([1, 2]).dtype, "float16" if floatx == "float16" else "float32")
+
+    def test_files_of_another_floatx_are_read(self):
+        for written, read in (("float64", "float32"), ("float32", "float64")):
+            K.set_floatx(written)
+            model = tf.keras.Sequential([tf.keras.Input((2,)), L.Dense(1)])
+            model.compile(optimizers.Adam(.25), "mse")
+            model.fit(np.ones((4, 2)), np.ones((4, 1)), verbose=0)
+            with tempfile.TemporaryDirectory() as folder:
+                model.save(os.path.join(folder, "m"))
+                K.set_floatx(read)
+                again = tf.keras.models.load_model(os.path.join(folder, "m"))
+            self.assertEqual((again.layers[0].dtype, float(again.optimizer.learning_rate)), (written, .25))
+            self.assertEqual(again.optimizer.learning_rate.dtype.name, read)
+            self.assertEqual(int(again.optimizer.iterations), 1)
+            np.testing.assert_array_equal(again(np.ones((1, 2), written)), model(np.ones((1, 2), written)))
 
     def test_a_plateau_ends_at_the_least_rate(self):
         for floatx, least in (("float64", .7), ("float32", .7), ("float64", .1), ("float32", .1)):

@@ -14,6 +14,7 @@ from tapedeck._variables.stores import forget_scopes as _forget_scopes
 from tapedeck.keras import activations as _activations
 from tapedeck.keras.layers import calls as _calls
 from tapedeck.keras.settings import epsilon, floatx, image_data_format, set_epsilon, set_floatx, set_image_data_format  # noqa: F401
+from tapedeck.keras.settings import numpy_floatx as _numpy_floatx
 
 _uses = collections.defaultdict(int)  # how often a name was given since clear_session
 
@@ -137,7 +138,7 @@ def cast(x, dtype):
 @public("keras.backend.cast_to_floatx")
 def cast_to_floatx(x):
     """An array or a tensor as one of floatx()."""
-    return cast(x, floatx()) if is_tensor(x) else np.asarray(x, floatx())
+    return cast(x, floatx()) if is_tensor(x) else np.asarray(x, _numpy_floatx())
 
 
 def _reduction(name):

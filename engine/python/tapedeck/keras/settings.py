@@ -1,4 +1,7 @@
 """The defaults that layers, metrics, losses, initializers and optimisers take: set once, for the process."""
+import numpy as np
+
+from tapedeck._core import dtypes
 from tapedeck._core.public import public
 
 _settings = {"floatx": "float32", "epsilon": 1e-7, "image_data_format": "channels_last"}
@@ -9,6 +12,11 @@ def floatx():
     """The dtype, by its name, of inputs, layers, metrics, initializers and learning rates that are made without one, and of losses
     of whole numbers: "float32" at first."""
     return _settings["floatx"]
+
+
+def numpy_floatx():
+    """NumPy's dtype for floatx(): float32 for bfloat16, which NumPy does not have."""
+    return np.dtype(dtypes.as_dtype(floatx()).as_numpy_dtype)
 
 
 @public("keras.backend.set_floatx", "keras.config.set_floatx")

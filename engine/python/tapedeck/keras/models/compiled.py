@@ -11,7 +11,7 @@ from tapedeck.keras.metrics import lookup as metrics
 
 def _unless_on_gpu(value):
     """The value as a number where that waits for nothing."""
-    return value if getattr(value, "device", "/cpu:0") != "/cpu:0" else float(value)
+    return value if getattr(value, "_place", "/cpu:0") != "/cpu:0" else float(value)
 
 
 class LossTracker:

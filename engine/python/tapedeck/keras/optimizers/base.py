@@ -70,6 +70,8 @@ class Optimizer(SlotUpdater):
 
     # ---- the learning rate ----
 
+    _of_any_width = ("_rate_variable",)  # a file that was written under another floatx() has it in another dtype
+
     def _set_rate(self, rate):
         if isinstance(rate, dict):
             rate = schedules.deserialize(rate)

@@ -1,10 +1,9 @@
 """tf.keras.preprocessing.image: pictures of the Pillow library (Debian's python3-pil) as arrays, and back."""
 import numpy as np
 
-from tapedeck._core import dtypes
 from tapedeck._core.public import public
 from tapedeck.io.files import path_of
-from tapedeck.keras.settings import floatx
+from tapedeck.keras.settings import numpy_floatx
 
 _MODES = {"rgb": "RGB", "rgba": "RGBA", "grayscale": "L"}
 _METHODS = ("nearest", "box", "bilinear", "hamming", "bicubic", "lanczos")
@@ -57,7 +56,7 @@ def img_to_array(img, data_format=None, dtype=None):
     img: of Pillow, or an array of 2 or 3 axes; data_format: 'channels_first' for (channels, rows, columns); dtype: floatx() unless
     given. Errors: ValueError for other shapes and formats.
     """
-    array = np.asarray(img, dtype=dtype or dtypes.as_dtype(floatx()).as_numpy_dtype)
+    array = np.asarray(img, dtype=dtype or numpy_floatx())
     if data_format not in (None, "channels_last", "channels_first"):
         raise ValueError(f"img_to_array: data_format is {data_format!r}; must be 'channels_last' or 'channels_first'")
     if array.ndim not in (2, 3):
@@ -74,7 +73,7 @@ def array_to_img(x, data_format=None, scale=True, dtype=None):
     of channels, ImportError without Pillow.
     """
     pillow = _pillow("array_to_img")
-    array = np.array(x, dtype=dtype or dtypes.as_dtype(floatx()).as_numpy_dtype)
+    array = np.array(x, dtype=dtype or numpy_floatx())
     if array.ndim != 3:
         raise ValueError(f"array_to_img: x has shape {array.shape}; needs 3 axes")
     if data_format == "channels_first":
