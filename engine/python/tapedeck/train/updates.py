@@ -22,7 +22,7 @@ def value_of(number):
         return number
     if callable(number) and not isinstance(number, (_engine.Tensor, _engine.Variable)):
         number = number()
-    if not isinstance(number, (_engine.Tensor, _engine.Variable)) or number.device == "/cpu:0":
+    if not isinstance(number, (_engine.Tensor, _engine.Variable)) or number._place == "/cpu:0":
         return number
     value = number.read_value() if isinstance(number, _engine.Variable) else number
     if value.ndim:
