@@ -229,6 +229,9 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
         raise _engine.TypeMismatchError(f"batch_norm: param_initializers is {shown(given)}; needs a dict of initializers by name")
     names = {"beta": "beta_initializer", "gamma": "gamma_initializer", "moving_mean": "moving_mean_initializer",
              "moving_variance": "moving_variance_initializer"}
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise _engine.InvalidArgumentError(f"batch_norm: param_initializers has {unknown[0]!r}; its names are {', '.join(names)}")
     with variable_scope(scope, "BatchNorm", reuse=reuse) as opened:
         layer = BatchNormalization(
             axis=-1 if data_format == "NHWC" else 1, momentum=decay, epsilon=epsilon, center=center, scale=scale,

@@ -39,6 +39,9 @@ def normalize(x, axis=-1, order=2):
     if isinstance(x, (_engine.Tensor, _engine.Variable)):
         length = norm(x, ord="euclidean" if order == 2 else order, axis=axis, keepdims=True)
         return x / _op("where")(length == 0, _op("ones_like")(length), length)
+    rank = np.ndim(x)
+    if not -rank <= axis < rank:
+        raise ValueError(f"normalize: axis is {axis}; x has {rank} axes")
     length = np.atleast_1d(np.linalg.norm(x, order, axis))
     length[length == 0] = 1
     return x / np.expand_dims(length, axis)
