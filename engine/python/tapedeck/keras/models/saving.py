@@ -13,6 +13,7 @@ from tapedeck._checkpoint.objects import read_objects
 from tapedeck._checkpoint.state import update_checkpoint_state
 from tapedeck._checkpoint.weights import _Without, _WithoutSlots
 from tapedeck._core import nest
+from tapedeck._core.arguments import having
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck.keras import named_objects
@@ -169,8 +170,8 @@ def _build_as_seen(model, config):
 
 @public("keras.models.save_model")
 def save_model(model, filepath, overwrite=True, include_optimizer=True, save_format=None, **kwargs):
-    """model.save(filepath)."""
-    model.save(filepath, overwrite=overwrite, include_optimizer=include_optimizer)
+    """model.save(filepath). TypeError for what is no model."""
+    having(model, "save_model: model", "save", "model").save(filepath, overwrite=overwrite, include_optimizer=include_optimizer)
 
 
 @public("keras.models.load_model")
