@@ -75,9 +75,12 @@ class Lists(unittest.TestCase):
                 (b"\x80\x04]\x8c\x04eval\x93.", "the name of a class is no text"),
                 (b"\x80\x03cnumpy\nndarray\nK\x05\x85R.", "it holds ndarray with 1 arguments"),
                 (b"\x80\x03cnumpy\nndarray\n)\x81.", r"byte \d+ is an instruction of pickle \(b'\\x81'\) that lists of numbers do not"),
-                (b"\x80\x03cnumpy\nndarray\n}b.", r"b'}'"), (b"\x80\x02(inumpy\nndarray\n.", r"b'i'"), (b"\x80\x02\x82\x01.", r"b'\\x82'"),
-                (b"\x80\x02P1\n.", r"b'P'"), (b"\x80\x05\x96\xff\xff\xff\xff\xff\xff\xff\x7f.", r"b'\\x96'"), (b"\x80\x05\x97.", r"b'\\x97'"),
-                (b"\x80\x03cnumpy\nndarray\nNb.", "changes a name"), (b"\x80\x03]Nb.", "changes a list"), (b"\x80\x03K\x01)R.", "calls a int"),
+                (b"\x80\x03cnumpy\nndarray\n}b.", r"b'}'"), (b"\x80\x02(inumpy\nndarray\n.", r"b'i'"),
+                (b"\x80\x02\x82\x01.", r"b'\\x82'"),
+                (b"\x80\x02P1\n.", r"b'P'"), (b"\x80\x05\x96\xff\xff\xff\xff\xff\xff\xff\x7f.", r"b'\\x96'"),
+                (b"\x80\x05\x97.", r"b'\\x97'"),
+                (b"\x80\x03cnumpy\nndarray\nNb.", "changes a name"), (b"\x80\x03]Nb.", "changes a list"),
+                (b"\x80\x03K\x01)R.", "calls a int"),
                 (b"\x80\x03]R.", "no operand"), (b"\x80\x03]]R.", "calls a list"),
                 (b"\x80\x03c_codecs\nencode\nX\x01\x00\x00\x00aX\x04\x00\x00\x00zlib\x86R.", "another codec"),
                 (b"\x80\x03c_codecs\nencode\n]X\x06\x00\x00\x00latin1\x86R.", "another codec"),
@@ -180,7 +183,8 @@ class Archives(unittest.TestCase):
                 (b"", "begins with nothing"), (b"\x93NUMPY\x09\x00" + bytes(200), "begins with 934e554d5059"),
                 (npy(bytes(16), "'<f8'", "(1099511627776,)"), r"shape \(1099511627776,\) of float64 needs 8796093022208 bytes; 16 are"),
                 (npy(bytes(16), "'<f8'", "(3,)"), "needs 24 bytes; 16 are there"), (npy(bytes(16), "'<f8'", "(1,)"), "needs 8 bytes; 16"),
-                (npy(b"", "'<f8'", f"(0, {10**19 - 1})"), "shape is none of an array"), (npy(b"", "'<f8'", "(1," * 40 + ")"), "header is none"),
+                (npy(b"", "'<f8'", f"(0, {10**19 - 1})"), "shape is none of an array"),
+                (npy(b"", "'<f8'", "(1," * 40 + ")"), "header is none"),
                 (npy(bytes(8), "'<f8'", "(" + "1," * 40 + ")"), "shape is none of an array"),
                 (npy(bytes(8), "'<f8'", "(-1,)"), "its header is none of an array of numbers"),
                 (npy(bytes(8), "'V8'", "(1,)"), "its header is none"), (npy(bytes(8), "[('a', '|O')]", "(1,)"), "its header is none"),
@@ -190,7 +194,8 @@ class Archives(unittest.TestCase):
                 (npy(bytes(8), "__import__('os').abort()", "(1,)"), "its header is none"),
                 (b"\x93NUMPY\x02\x00\xff\xff\xff\xff" + b"(" * 1000, "its header would have 4294967295 bytes"),
                 (b"\x93NUMPY\x01\x00\x10\x27" + b"(" * 10_000, "its header is none"), (npy(b"", "'|O'", "(1, 1)"), "they have one axis"),
-                (npy(pickled(), shape="(1099511627776,)"), "at most 1048576 are read"), (npy(b"\x02", "'|b1'"), "a bool is neither 0 nor 1"),
+                (npy(pickled(), shape="(1099511627776,)"), "at most 1048576 are read"),
+                (npy(b"\x02", "'|b1'"), "a bool is neither 0 nor 1"),
                 (npy(b"\xff" * 4, "'<U1'"), "a text holds what is no letter")):
             self.check(data, pattern)
         self.check(npy(bytes(8), "'<f8'"), "compressed by method 12", zipfile.ZIP_BZIP2)
@@ -264,7 +269,8 @@ class Archives(unittest.TestCase):
     def test_data_sets_need_a_target_for_each_input_and_lists_of_words(self):
         folder = os.path.dirname(self.path)
         np.savez(os.path.join(folder, "boston_housing.npz"), x=np.zeros((3, 2)), y=np.zeros(2))
-        self.assertRaisesRegex(ValueError, r"inputs of shape \(3, 2\) and targets of shape \(2,\)", tf.keras.datasets.boston_housing.load_data)
+        self.assertRaisesRegex(ValueError, r"inputs of shape \(3, 2\) and targets of shape \(2,\)",
+                               tf.keras.datasets.boston_housing.load_data)
         np.savez(os.path.join(folder, "reuters.npz"), x=np.zeros(3), y=np.zeros(3))
         self.assertRaisesRegex(ValueError, "needs lists of word numbers", tf.keras.datasets.reuters.load_data)
         rows = array_of_lists([[1, 2], [3, 4], [5, 6]])
