@@ -96,6 +96,7 @@ def failures_of_qttest(name, printed):
             text.append(lines[at].strip())
             at += 1
         where = f"{name}: {match[1]}" + (f":{match[2]}" if match[2] else "")
+        place = re.match(r" *Loc: \[(?:.*/)?([^]]*)\]", lines[at]) if at < len(lines) else None
         described = re.sub(r"^'[^']*' returned FALSE. \(", "", text[0])
         if described != text[0]:  # QVERIFY2's statement says less than its description, which ends with a parenthesis
             text[0] = described
@@ -104,7 +105,7 @@ def failures_of_qttest(name, printed):
         if not text[0] and listed:  # tst_gpu_ops lists them all
             found += [f"{where}: {each}" for each in listed]
         else:
-            found.append(f"{where}: {' '.join(filter(None, text))}")
+            found.append(f"{where}: {' '.join(filter(None, text))}" + (f" [{place[1]}]" if place else ""))
     return found
 
 

@@ -17,6 +17,7 @@ import tarfile
 import tempfile
 
 import numpy
+import zmq
 
 # The C library and the dynamic linker are the machine's; so is what belongs to CUDA: these must fit the driver.
 OF_THE_MACHINE = re.compile(r"^(ld-linux.*|linux-vdso|lib(c|m|dl|rt|pthread|util|resolv|anl|nsl|mvec|BrokenLocale))\.so|"
@@ -25,7 +26,8 @@ OF_THE_MACHINE = re.compile(r"^(ld-linux.*|linux-vdso|lib(c|m|dl|rt|pthread|util
 LEFT_OUT = {"__pycache__", "test", "tests", "idlelib", "tkinter", "turtledemo", "ensurepip", "lib2to3", "pydoc_data", "distutils", "venv",
             "site-packages", "dist-packages", "sitecustomize.py", "EXTERNALLY-MANAGED", "f2py", "doc", "include"}
 LEFT_OUT_OF_NUMPY = {"distutils"}
-LEFT_OUT_ENDINGS = (".pyi", ".pxd", ".a", ".h", ".whl")
+LEFT_OUT_MODULES = re.compile(r"^(_tkinter|_dbm|_gdbm|nis|readline|_curses\w*|_crypt|_test\w*|_xxtest\w*|_ctypes_test)\.")  # in C
+LEFT_OUT_ENDINGS = (".pyc", ".pyi", ".pxd", ".pyx", ".a", ".h", ".whl")
 
 
 def copy_tree(source, target, left_out=frozenset()):
@@ -35,7 +37,7 @@ def copy_tree(source, target, left_out=frozenset()):
         to = target / pathlib.Path(folder).relative_to(source)
         to.mkdir(parents=True, exist_ok=True)
         for file in sorted(files):
-            if file not in LEFT_OUT and not file.endswith(LEFT_OUT_ENDINGS) and not file.endswith(".pyc"):
+            if file not in LEFT_OUT and not file.endswith(LEFT_OUT_ENDINGS) and not LEFT_OUT_MODULES.search(file):
                 shutil.copyfile(os.path.join(folder, file), to / file)
 
 
@@ -55,7 +57,7 @@ def needed_by(path):
     for line in lines:
         name, arrow, place = line.strip().partition(" => ")
         name = os.path.basename(name.split(" ")[0])
-        if OF_THE_MACHINE.search(name):
+        if OF_THE_MACHINE.search(name) or "statically linked" in line:
             continue
         place = place.split(" (")[0]
         if not arrow or not os.path.isfile(place):
@@ -74,6 +76,7 @@ def stage(source, build, bundle):
     copy_tree(library, bundle / "python/lib" / library.name)
     packages = bundle / "python/packages"
     copy_tree(pathlib.Path(numpy.__file__).parent, packages / "numpy", LEFT_OUT_OF_NUMPY)
+    copy_tree(pathlib.Path(zmq.__file__).parent, packages / "zmq")  # of tests that ask the debug server
     copy_tree(build / "python/tapedeck", packages / "tapedeck")
     # Programs look for the kernels beside themselves.
     os.symlink("../python/packages/tapedeck/libtapedeck_cuda.so", bundle / "bin/libtapedeck_cuda.so")

@@ -23,7 +23,7 @@ abs: threw out of memory
    Loc: [tst_gpu_ops.cpp(300)]
 PASS   : GpuOpsTest::few_rows_go_by_copies()
 FAIL!  : GpuOpsTest::one(row) 'text.isEmpty()' returned FALSE. (float32, 1 × 2 × 3: element 0 of 6: 1 on the GPU, 2 on the CPU)
-   Loc: [tst_rows.cpp(3)]
+   Loc: [/a/b/tst_rows.cpp(3)]
 FAIL!  : GpuOpsTest::other() Compared values are not the same
    Actual   (difference(out.read(), expected)): "element 1 of 2: 1 on the GPU, 2 on the CPU"
    Expected (QString())                       : ""
@@ -55,9 +55,9 @@ class Lines(unittest.TestCase):
             "tst_gpu_ops: every_op_gives_what_it_gives_on_the_cpu: exp: exp(float32 [2, 3], ): result 0 (float32 [2, 3]) lies 40 last "
             "places off: element 4 of 6: 1.5 on the GPU, 1.25 on the CPU",
             "tst_gpu_ops: every_op_gives_what_it_gives_on_the_cpu: abs: threw out of memory",
-            "tst_gpu_ops: one:row: float32, 1 × 2 × 3: element 0 of 6: 1 on the GPU, 2 on the CPU",
+            "tst_gpu_ops: one:row: float32, 1 × 2 × 3: element 0 of 6: 1 on the GPU, 2 on the CPU [tst_rows.cpp(3)]",
             'tst_gpu_ops: other: Compared values are not the same Actual   (difference(out.read(), expected)): "element 1 of 2: 1 on the '
-            'GPU, 2 on the CPU" Expected (QString())                       : ""',
+            'GPU, 2 on the CPU" Expected (QString())                       : "" [tst_rows.cpp(4)]',
             "tst_gpu_ops: last: Received signal 11"])
 
     def test_each_failure_of_a_python_test_is_a_line(self):
