@@ -102,7 +102,7 @@ class Runs(unittest.TestCase):
         lines = done.stdout.splitlines()
         with open(self.out / "results.json", encoding="utf-8") as file:
             results = json.load(file)
-        self.assertEqual(json.loads(lines[-1]), results)  # JSON comes last
+        self.assertEqual(json.loads(lines[-1]), results["summary"])  # JSON comes last
         return done.returncode, lines[:-1], results
 
     def test_all_is_well(self):
@@ -124,6 +124,8 @@ class Runs(unittest.TestCase):
         self.assertTrue(any(line.startswith("FAIL tst_hangs: did not end within") for line in lines), lines)
         self.assertIn("BENCH bench_engine: exit status 4: no", lines)
         self.assertIn("beside_peer  case matmul_256  seconds 1e-05  ratio 0.5", lines)
+        self.assertEqual(results["summary"]["tests"], {"passed": 1, "failed": 3, "skipped": 0,
+                                                       "with_failures": ["tst_bad", "tst_dies", "tst_hangs"]})
         self.assertLess(results["seconds"], 60)
 
     def test_without_a_gpu_everything_loads_and_it_says_so(self):
