@@ -9,7 +9,6 @@ from tapedeck import _engine
 from tapedeck._engine import DataLossError, NotFoundError
 from tapedeck._checkpoint.files import file_path, parsed, TensorFile, write_tensors
 from tapedeck._checkpoint.graph import Collected, METADATA_KEY
-from tapedeck._checkpoint.npz import Archive
 from tapedeck._checkpoint.objects import read_objects
 from tapedeck._checkpoint.state import update_checkpoint_state
 from tapedeck._checkpoint.weights import _Without, _WithoutSlots
@@ -63,6 +62,7 @@ def _opened(path):
 
 
 def _arrays(path):
+    from tapedeck._checkpoint.npz import Archive  # 10 ms, which only such a file needs
     try:
         with Archive(path, _MOST_BYTES, lists=False) as archive:
             return {name.removesuffix(":0"): archive.read(name) for name in archive.names}
