@@ -110,8 +110,8 @@ double distance(const Tensor& expected, const Tensor& actual, double largest) {
   return unit == 0 ? std::numeric_limits<double>::infinity() : difference / (unit * largest);
 }
 
-/// "element i of n: A on the GPU, B on the CPU": of those that differ, the first that is NaN or infinite on one
-/// device alone, else the one that lies furthest off.
+/// "element i of n: A on the GPU, B on the CPU": of those that differ, the first that is NaN or infinite on
+/// one device alone, else the one that lies furthest off.
 std::string element_that_differs(const Tensor& expected, const Tensor& actual) {
   const std::vector<double> on_cpu = expected.to_vector(), on_gpu = actual.to_vector();
   std::size_t found = 0;
