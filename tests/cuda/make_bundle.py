@@ -108,7 +108,7 @@ def pack(bundle, output):
     packed = output.with_name(output.name + ".part")
     with open(packed, "wb") as file:
         # Machine code of x86 packs better with its jumps made absolute; the dictionary spans all of it.
-        subprocess.run(["xz", "-T1", "--x86", "--lzma2=preset=9e,dict=256MiB", "--stdout", output], stdout=file, check=True)
+        subprocess.run(["xz", "-T1", "--x86", "--lzma2=preset=9,dict=192MiB", "--stdout", output], stdout=file, check=True)
     os.replace(packed, output)
 
 
