@@ -104,6 +104,8 @@ class TestEvaluations : public QObject {
     watches.add("y");
     watches.add("z");
     watches.setActive(true);
+    world_->settle();
+    world_->source.asked.clear();
     world_->source.automatic = false;
     world_->endCell();
     QCOMPARE(world_->source.askedFor<protocol::Evaluate>().size(), std::size_t{1});
