@@ -14,6 +14,7 @@ import time
 
 ALL_IS_WELL, FAILED, CANNOT_RUN, NO_GPU = range(4)
 TESTS_AT_ONCE = 6  # processes that share the GPU
+LEAST_TIME = 5  # seconds that a test gets, or it does not begin
 OF_TESTS, OF_BENCH_ENGINE, OF_PEER = 0.5, 0.12, 0.22  # shares of the time; training has the rest
 LONGEST_LINE = 600  # characters of a failure
 SIZES = ("add_", "exp_", "sum_", "softmax_", "gelu_", "gather_", "matmul_", "convolution", "layer_norm", "attention", "transpose", "sort",
@@ -119,7 +120,10 @@ def failures_of_unittest(name, printed):
     return found
 
 
-def run_test(name, command, limit, find, environment):
+def run_test(name, command, until, find, environment):
+    limit = until - time.time()
+    if limit < LEAST_TIME:
+        return {"test": name, "failures": [], "printed": "", "passed": 0, "skipped": 0, "not_run": True}
     printed, status = run(command, limit, env=environment)
     failures = [line[:LONGEST_LINE] for line in find(name, printed)]
     if status is None:
@@ -130,6 +134,10 @@ def run_test(name, command, limit, find, environment):
     return {"test": name, "failures": failures, "printed": printed,
             "passed": len(re.findall(r"^PASS", printed, re.MULTILINE)) + len(re.findall(r"\.\.\. ok$", printed, re.MULTILINE)),
             "skipped": len(re.findall(r"^SKIP", printed, re.MULTILINE)) + len(re.findall(r"\.\.\. skipped", printed))}
+
+
+def not_run(results):
+    return sorted(result["test"] for result in results if result.get("not_run"))
 
 
 def run_tests(bundle, out, clock):
@@ -147,7 +155,7 @@ def run_tests(bundle, out, clock):
         jobs.append((name, [sys.executable, "-m", "unittest", "-v", name], failures_of_unittest, python))
     results = []
     with concurrent.futures.ThreadPoolExecutor(min(TESTS_AT_ONCE, max(1, os.cpu_count() or 1))) as pool:
-        waiting = [pool.submit(lambda job: run_test(job[0], job[1], max(1.0, until - time.time()), job[2], job[3]), job) for job in jobs]
+        waiting = [pool.submit(run_test, name, command, until, find, variables) for name, command, find, variables in jobs]
         for done in concurrent.futures.as_completed(waiting):
             result = done.result()
             with open(os.path.join(out, result["test"] + ".txt"), "w", encoding="utf-8") as file:
@@ -155,6 +163,8 @@ def run_tests(bundle, out, clock):
             for line in result["failures"]:
                 print(f"FAIL {line}", flush=True)
             results.append(result)
+    if missing := not_run(results):
+        print(f"FAIL no time was left for {', '.join(missing)}", flush=True)
     return sorted(results, key=lambda result: result["test"])
 
 
@@ -212,7 +222,7 @@ def benchmarks(bundle, out, clock):
                         *(["--peer", peer] if peer else []), *SIZES], clock.share(OF_PEER), out, wrong)
     results["bench_training"] = lines_of(
         "bench_training", [sys.executable, f"{bundle}/bench/bench_training.py", "--device", "gpu", "--rounds", "3", "--seconds", "0.3",
-                           *(["--torch", peer] if peer else [])], clock.left() - 3, out, wrong)
+                           *(["--torch", peer] if peer else [])], max(1.0, clock.left() - 3), out, wrong)
     for name in ("bench_engine", "beside_peer", "bench_training"):
         for line in results[name]:
             print(name + "  " + "  ".join(f"{key} {value}" for key, value in line.items() if value is not None), flush=True)
@@ -231,7 +241,8 @@ def summary(results, status):
         found["tests"] = {"passed": sum(each["passed"] for each in results["tests"]),
                           "failed": sum(len(each["failures"]) for each in results["tests"]),
                           "skipped": sum(each["skipped"] for each in results["tests"]),
-                          "with_failures": [each["test"] for each in results["tests"] if each["failures"]]}
+                          "with_failures": [each["test"] for each in results["tests"] if each["failures"]],
+                          "not_run": not_run(results["tests"])}
     for name in ("beside_peer", "bench_training"):
         lines = results.get("benchmarks", {}).get(name, [])
         found[name] = {line["case"]: line.get("ratio") for line in lines if "case" in line}
@@ -264,7 +275,7 @@ def main():
     else:
         print(", ".join(results["machine"].get("cards", ["a GPU that nvidia-smi does not name"])), flush=True)
         results["tests"] = run_tests(options.bundle, options.out, clock)
-        failed = sum(len(each["failures"]) for each in results["tests"])
+        failed = sum(len(each["failures"]) for each in results["tests"]) + bool(not_run(results["tests"]))
         print(f"tests: {sum(each['passed'] for each in results['tests'])} passed, {failed} failed, "
               f"{sum(each['skipped'] for each in results['tests'])} skipped", flush=True)
         results["benchmarks"] = benchmarks(options.bundle, options.out, clock)

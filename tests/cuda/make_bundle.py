@@ -101,14 +101,15 @@ def stage(source, build, bundle):
 
 def pack(bundle, output):
     output.parent.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(output, "w") as archive:
+    plain, packed = output.with_name(output.name + ".tar"), output.with_name(output.name + ".part")
+    with tarfile.open(plain, "w") as archive:
         # Libraries first: what is alike should be near each other.
         for path in [bundle, *sorted(bundle.rglob("*"), key=lambda path: (path.is_file(), path.suffix, path.name))]:
             archive.add(path, os.path.join("tapedeck-gpu", path.relative_to(bundle)), recursive=False)
-    packed = output.with_name(output.name + ".part")
     with open(packed, "wb") as file:
         # Machine code of x86 packs better with its jumps made absolute; the dictionary spans all of it.
-        subprocess.run(["xz", "-T1", "--x86", "--lzma2=preset=9,dict=192MiB", "--stdout", output], stdout=file, check=True)
+        subprocess.run(["xz", "-T1", "--x86", "--lzma2=preset=9,dict=192MiB", "--stdout", plain], stdout=file, check=True)
+    plain.unlink()
     os.replace(packed, output)
 
 

@@ -117,7 +117,7 @@ class Runs(unittest.TestCase):
                      "[ $1 != tst_dies ] || kill -SEGV $$\n[ $1 != tst_hangs ] || sleep 100\n"
                      "echo 'FAIL!  : Bad::one() float32 [3]: 1 on the GPU, 2 on the CPU'; exit 1")
         self.program("bench_engine", "echo no; exit 4")
-        status, lines, results = self.run_checks("--seconds", "8")
+        status, lines, results = self.run_checks("--seconds", "16")
         self.assertEqual(status, 1, lines)
         self.assertIn("FAIL tst_bad: one: float32 [3]: 1 on the GPU, 2 on the CPU", lines)
         self.assertIn("FAIL tst_dies: ended with signal 11: ", lines)
@@ -125,8 +125,14 @@ class Runs(unittest.TestCase):
         self.assertIn("BENCH bench_engine: exit status 4: no", lines)
         self.assertIn("beside_peer  case matmul_256  seconds 1e-05  ratio 0.5", lines)
         self.assertEqual(results["summary"]["tests"], {"passed": 1, "failed": 3, "skipped": 0,
-                                                       "with_failures": ["tst_bad", "tst_dies", "tst_hangs"]})
+                                                       "with_failures": ["tst_bad", "tst_dies", "tst_hangs"], "not_run": []})
         self.assertLess(results["seconds"], 60)
+
+    def test_tests_for_which_no_time_is_left_are_told(self):
+        status, lines, results = self.run_checks("--seconds", "2")
+        self.assertEqual(status, 1)
+        self.assertIn("FAIL no time was left for test_gpu_some, tst_good", lines)
+        self.assertEqual(results["summary"]["tests"]["not_run"], ["test_gpu_some", "tst_good"])
 
     def test_without_a_gpu_everything_loads_and_it_says_so(self):
         self.gpus(0, "this machine has no CUDA driver (libcuda.so.1)")
