@@ -211,6 +211,37 @@ class TestWorkspaces : public QObject {
     screenshot(window.get(), "workspace-plots");
   }
 
+  void aPanelThatAKeyOpenedStaysInFrontWhenTheWorkspaceChanges_data() {
+    QTest::addColumn<Qt::Key>("run");
+    QTest::addColumn<Qt::KeyboardModifiers>("with");
+    QTest::addColumn<QString>("comes");
+    QTest::newRow("a curve comes") << Qt::Key_Return << Qt::KeyboardModifiers(Qt::ControlModifier) << "plots";
+    QTest::newRow("it stops") << Qt::Key_F10 << Qt::KeyboardModifiers() << "debug";
+  }
+  void aPanelThatAKeyOpenedStaysInFrontWhenTheWorkspaceChanges() {
+    QFETCH(const Qt::Key, run);
+    QFETCH(const Qt::KeyboardModifiers, with);
+    QFETCH(const QString, comes);
+    const auto window = open({QString("import time\ntime.sleep(0.3)\n") + loop});
+    QTest::keyClick(window.get(), run, with);
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_8, Qt::AltModifier);
+    const QDockWidget* compare = dock(*window, "compare");
+    const auto inFront = [&] {
+      return compare->isVisible() && window->rect().contains(compare->geometry()) &&
+             compare->isAncestorOf(QApplication::focusWidget());
+    };
+    QTRY_VERIFY(inFront());
+    QCOMPARE(current(*window), QString("write"));
+    QTRY_COMPARE_WITH_TIMEOUT(current(*window), comes, patience);
+    QTRY_VERIFY(inFront());
+    screenshot(window.get(), "workspace-keeps-" + comes);
+    // Whoever chooses a workspace gets that.
+    choose(*window, 4);
+    QTRY_VERIFY(!compare->isVisible());
+    QTest::keyClick(window.get(), Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(window->kernel()->state() == KernelState::idle, patience);
+  }
+
   void theCurrentCellStaysInSightWhenPanelsCome() {
     const auto window = open({"a = 1\n" + QString("\n").repeated(18) + "a", loop, "b = 2"});
     QTest::keyClick(window.get(), Qt::Key_Return, Qt::ShiftModifier);

@@ -11,6 +11,7 @@
 #include "engine/tensor/device_memory.h"
 #include "tests/campaign.h"
 #include "tests/cuda/emulated.h"
+#include "tests/cuda/gpus.h"
 #include "tests/engine/ops/derivative_calls.h"
 #include "tests/engine/ops/rows/row_makers.h"
 #include "tests/test_program.h"
@@ -19,8 +20,6 @@ using namespace tapedeck;
 using namespace tapedeck::testing;
 
 namespace {
-
-constexpr Device gpu{DeviceKind::gpu, 0};
 
 /// How far results may lie from the CPU's, relative to the largest value of the result, in units of the
 /// dtype's last place. Ops that are not named give the same bits, but for CUDA's own functions.
@@ -243,12 +242,12 @@ std::string run_on_both(const OpDef& op, const Call& call, double bound, double&
     refusal = error.what();
   }
   try {
-    const DeviceScope scope(gpu);
-    const Tensors inputs = brought(call.inputs, gpu);
+    const DeviceScope scope(first_gpu);
+    const Tensors inputs = brought(call.inputs, first_gpu);
     const Tensors actual = run_op(op, span_of(inputs), Attributes(call.attributes));
     if (!refusal.empty()) {
       for (const Tensor& output : actual) output.on_host();  // errors that depend on values come here
-      device_memory(gpu).synchronize();
+      device_memory(first_gpu).synchronize();
       return "the CPU refuses it (" + refusal + "), the GPU does not";
     }
     for (const Tensor& output : actual)
@@ -334,7 +333,7 @@ class GpuOpsTest : public QObject {
           const Tensors expected = both();
           Tensors actual;
           {
-            const DeviceScope scope(gpu);
+            const DeviceScope scope(first_gpu);
             actual = both();
           }
           // What is 0 but for rounding is something else on a GPU that rounds otherwise.
@@ -385,9 +384,9 @@ class GpuOpsTest : public QObject {
         continue;  // they are on the CPU alone
       ++count;
       names += " " + op.name;
-      const DeviceScope scope(gpu);
+      const DeviceScope scope(first_gpu);
       const auto placed = detail::place_call(op, span_of(call.inputs), Attributes(call.attributes));
-      if (placed.device != Device{} || placed.results != gpu) elsewhere += " " + op.name;
+      if (placed.device != Device{} || placed.results != first_gpu) elsewhere += " " + op.name;
     }
     qInfo("%d by copies:%s", count, names.c_str());
     QVERIFY2(count <= 30, names.c_str());
