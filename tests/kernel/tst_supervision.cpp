@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include <QRandomGenerator>
+#include <QScopeGuard>
 #include <QTemporaryDir>
 
 #include "app/kernel/process/death_report.h"
@@ -242,7 +243,7 @@ void TestSupervision::filesBesideTheNotebookReplaceNoModules() {
   const QString note = broken.filePath("ran.txt");
   for (const char* name : {"tapedeck", "numpy", "random", "json", "ipykernel", "ipykernel_launcher", "types",
                            "warnings", "contextlib", "functools", "ast", "runpy", "sitecustomize", "zmq"})
-    writeScript(folder, QString("%1.py").arg(name),
+    writeScript(folder, (std::string(name) + ".py").c_str(),
                 QString("open('%1', 'a').write(__name__ + ' ')\n").arg(note).toUtf8());
   writeScript(folder, "mine.py", "value = 42\n");
   KernelLaunch launch;

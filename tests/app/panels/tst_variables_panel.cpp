@@ -1,9 +1,11 @@
 // Variables, watches, the call stack and the console, by keys and mouse, in a window that begins with a file.
 #include <QClipboard>
+#include <QLabel>
 #include <QListView>
 #include <QPlainTextEdit>
 #include <QScrollBar>
 #include <QTabBar>
+#include <QToolButton>
 
 #include "inspector/model/variables/variables_model.h"
 #include "inspector/model/variables/watch_model.h"
