@@ -53,6 +53,19 @@ def work(case):
     return None
 
 
+def environment_of(framework):
+    """The environment of a process of that framework: PyTorch's without what Tapedeck's Python needs. Where Tapedeck runs with its own
+    libraries (tests/cuda/run_bundle), the machine's search path is TAPEDECK_LIBRARIES_OF_THE_MACHINE."""
+    environment = dict(os.environ)
+    if framework == "torch":
+        for name in ("PYTHONPATH", "PYTHONHOME"):
+            environment.pop(name, None)
+        outer = environment.pop("TAPEDECK_LIBRARIES_OF_THE_MACHINE", None)
+        if outer is not None:
+            environment["LD_LIBRARY_PATH"] = outer
+    return environment
+
+
 def images(count):
     """The first images of MNIST or Fashion-MNIST, with elements from 0 to 1."""
     import numpy as np

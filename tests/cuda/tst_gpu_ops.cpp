@@ -109,6 +109,24 @@ double distance(const Tensor& expected, const Tensor& actual, double largest) {
   return unit == 0 ? std::numeric_limits<double>::infinity() : difference / (unit * largest);
 }
 
+/// "element i of n: A on the GPU, B on the CPU": of those that differ, the first that is NaN or infinite on
+/// one device alone, else the one that lies furthest off.
+std::string element_that_differs(const Tensor& expected, const Tensor& actual) {
+  const std::vector<double> on_cpu = expected.to_vector(), on_gpu = actual.to_vector();
+  std::size_t found = 0;
+  double furthest = -1;
+  for (std::size_t i = 0; i < on_cpu.size(); ++i) {
+    if (on_cpu[i] == on_gpu[i] || (std::isnan(on_cpu[i]) && std::isnan(on_gpu[i]))) continue;
+    const bool odd = !std::isfinite(on_cpu[i]) || !std::isfinite(on_gpu[i]);
+    const double far = odd ? std::numeric_limits<double>::infinity() : std::abs(on_cpu[i] - on_gpu[i]);
+    if (far > furthest) furthest = far, found = i;
+  }
+  char text[160];
+  std::snprintf(text, sizeof text, "element %zu of %zu: %.17g on the GPU, %.17g on the CPU", found,
+                on_cpu.size(), on_gpu[found], on_cpu[found]);
+  return text;
+}
+
 /// What differs by more than `bound`, or nothing; `worst` takes the largest distance. `largest`: as
 /// distance().
 std::string compared(const Tensors& expected, const Tensors& actual, double bound, double& worst,
@@ -118,15 +136,19 @@ std::string compared(const Tensors& expected, const Tensors& actual, double boun
     const std::string which = "result " + std::to_string(k);
     if (bool(expected[k]) != bool(actual[k])) return which + " is there on one device alone";
     if (!expected[k]) continue;
-    if (expected[k].dtype() != actual[k].dtype()) return which + " has another dtype";
-    if (expected[k].shape() != actual[k].shape()) return which + " has shape " + to_string(actual[k].shape());
+    if (expected[k].dtype() != actual[k].dtype())
+      return which + " is " + std::string(dtype_name(actual[k].dtype())) + " on the GPU, " +
+             std::string(dtype_name(expected[k].dtype())) + " on the CPU";
+    if (expected[k].shape() != actual[k].shape())
+      return which + " has shape " + to_string(actual[k].shape()) + " on the GPU, " +
+             to_string(expected[k].shape()) + " on the CPU";
     if (expected[k].dtype() == DType::string) continue;
     const double far = distance(expected[k], actual[k], largest);
     worst = std::max(worst, far);
     if (!(far <= bound))
       return which + " (" + std::string(dtype_name(expected[k].dtype())) + " " +
              to_string(expected[k].shape()) + ") lies " + std::to_string(far) +
-             " last places off: " + format_values(expected[k]) + " and " + format_values(actual[k].on_host());
+             " last places off: " + element_that_differs(expected[k], actual[k].on_host());
   }
   return {};
 }
