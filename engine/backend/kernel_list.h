@@ -265,6 +265,8 @@ KERNEL(void, svd, (const Matrices& of, bool full, const void* a, void* s, void* 
 /// v may be nullptr. The flaw is that the iteration did not converge; it has no pivot: its place is 0.
 KERNEL(std::optional<MatrixFlaw>, symmetric_eigen, (const Matrices& of, const void* a, void* e, void* v,
                                                     const FlawText& text))
+/// Of any square matrices; e and v are complex, a is of any of the four dtypes. The flaw as above.
+CPU_KERNEL(std::optional<MatrixFlaw>, general_eigen, (const Matrices& of, const void* a, void* e, void* v))
 KERNEL(void, pseudo_inverse, (const Matrices& of, double rcond, const void* a, void* out))
 CPU_KERNEL(void, cofactor, (const Matrices& of, const void* a, void* out))
 CPU_KERNEL(void, cofactor_derivative, (const Matrices& of, const void* a, const void* direction, void* out))
