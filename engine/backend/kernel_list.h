@@ -224,6 +224,9 @@ CPU_KERNEL(void, magnitudes, (DType dtype, const void* values, void* out, std::i
 /// e^(+2πi·kn/count), and divided by count.
 CPU_KERNEL(void, fourier, (bool inverse, DType dtype, void* values, std::int64_t outer, std::int64_t count,
                            std::int64_t inner))
+/// The first count / 2 + 1 numbers of the transforms of `lines` rows of `count` real numbers, float32 or float64; the
+/// others are their conjugates.
+CPU_KERNEL(void, real_fourier, (DType dtype, const void* values, std::int64_t lines, std::int64_t count, void* out))
 
 // ---- distributions: incomplete_gamma, incomplete_beta ----
 // Over contiguous float32 or float64 values: what cpu/loops/incomplete_gamma.h and cpu/loops/incomplete_beta.h say.
