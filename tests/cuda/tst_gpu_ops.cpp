@@ -13,6 +13,7 @@
 #include "tests/cuda/emulated.h"
 #include "tests/cuda/gpus.h"
 #include "tests/engine/ops/derivative_calls.h"
+#include "tests/engine/ops/infinite_images.h"
 #include "tests/engine/ops/rows/row_makers.h"
 #include "tests/test_program.h"
 
@@ -346,6 +347,13 @@ class GpuOpsTest : public QObject {
       return std::string();
     });
     QVERIFY2(failures.empty(), ("\n" + failures).c_str());
+  }
+
+  void padding_contributes_nothing_beside_infinity() {
+    for (const std::string& name : image_ops) {
+      const std::string wrong = wrong_beside_infinity({name}, gpu);
+      QVERIFY2(wrong.empty(), wrong.c_str());
+    }
   }
 
   void random_calls_end_alike() {
