@@ -56,7 +56,7 @@ if $quiet && [ "$1" != --attach ]; then
   interpreter=$(sed -n 's/^TAPEDECK_PYTHON:[A-Z]*=//p' "$build/CMakeCache.txt")
   export PYTHONPATH="$build/python${PYTHONPATH:+:$PYTHONPATH}"
   if [ "$1" = --install-kernelspec ]; then
-    exec "$interpreter" -m tapedeck.session --install-kernelspec
+    exec "$interpreter" "$build/python/tapedeck/session.py" --install-kernelspec
   fi
   mode=$1
   shift
@@ -66,8 +66,8 @@ if $quiet && [ "$1" != --attach ]; then
     exit 2
   fi
   case $mode in
-    --tensorflow) set -- -m tapedeck --as-tensorflow "$@" ;;
-    --trace) set -- -m tapedeck --trace "$@" ;;
+    --tensorflow) set -- "$build/python/tapedeck/__main__.py" --as-tensorflow "$@" ;;
+    --trace) set -- "$build/python/tapedeck/__main__.py" --trace "$@" ;;
   esac
   exec "$interpreter" "$@"
 fi

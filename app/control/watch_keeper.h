@@ -8,8 +8,8 @@
 
 namespace tapedeck::app {
 
-/// A notebook without expressions has nothing of them in its file. Reading them runs nothing: they are
-/// evaluated in a session that the user started.
+/// A notebook without expressions has nothing of them in its file. Reading them runs nothing, in no session:
+/// they wait until the user accepts them.
 class WatchKeeper : public QObject {
   Q_OBJECT
  public:

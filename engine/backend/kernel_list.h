@@ -224,6 +224,9 @@ CPU_KERNEL(void, magnitudes, (DType dtype, const void* values, void* out, std::i
 /// e^(+2πi·kn/count), and divided by count.
 CPU_KERNEL(void, fourier, (bool inverse, DType dtype, void* values, std::int64_t outer, std::int64_t count,
                            std::int64_t inner))
+/// The first count / 2 + 1 numbers of the transforms of `lines` rows of `count` real numbers, float32 or float64; the
+/// others are their conjugates.
+CPU_KERNEL(void, real_fourier, (DType dtype, const void* values, std::int64_t lines, std::int64_t count, void* out))
 
 // ---- distributions: incomplete_gamma, incomplete_beta ----
 // Over contiguous float32 or float64 values: what cpu/loops/incomplete_gamma.h and cpu/loops/incomplete_beta.h say.
@@ -265,6 +268,8 @@ KERNEL(void, svd, (const Matrices& of, bool full, const void* a, void* s, void* 
 /// v may be nullptr. The flaw is that the iteration did not converge; it has no pivot: its place is 0.
 KERNEL(std::optional<MatrixFlaw>, symmetric_eigen, (const Matrices& of, const void* a, void* e, void* v,
                                                     const FlawText& text))
+/// Of any square matrices; e and v are complex, a is of any of the four dtypes. The flaw as above.
+CPU_KERNEL(std::optional<MatrixFlaw>, general_eigen, (const Matrices& of, const void* a, void* e, void* v))
 KERNEL(void, pseudo_inverse, (const Matrices& of, double rcond, const void* a, void* out))
 CPU_KERNEL(void, cofactor, (const Matrices& of, const void* a, void* out))
 CPU_KERNEL(void, cofactor_derivative, (const Matrices& of, const void* a, const void* direction, void* out))

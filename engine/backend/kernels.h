@@ -312,7 +312,8 @@ struct FlawText {
   Shape batch;
 };
 
-/// `count` matrices one after another, row-major, of float32 or float64.
+/// `count` matrices one after another, row-major, of float32 or float64; on the CPU also of complex numbers,
+/// whose transposes are conjugated.
 struct Matrices {
   DType dtype;
   std::int64_t count, rows, columns;

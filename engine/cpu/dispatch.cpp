@@ -17,6 +17,7 @@ namespace tapedeck::cpu {
   void add_statistics(LoopTable& table);    \
   void add_rotations(LoopTable& table);     \
   void add_resample(LoopTable& table);      \
+  void add_fourier(LoopTable& table);       \
   void add_update(LoopTable& table);        \
   void add_recurrent(LoopTable& table);     \
   void add_normalization(LoopTable& table); \
@@ -33,6 +34,7 @@ namespace tapedeck::cpu {
     set::add_statistics(table);             \
     set::add_rotations(table);              \
     set::add_resample(table);               \
+    set::add_fourier(table);                \
     set::add_update(table);                 \
     set::add_recurrent(table);              \
     set::add_normalization(table);          \

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "engine/backend/kernels.h"
+#include "engine/cpu/loops/fourier_plan.h"
 #include "engine/cpu/products/gemm.h"
 
 namespace tapedeck::cpu {
@@ -238,6 +239,8 @@ struct LoopTable {
   GemmLoops<double> gemm_double;
   NormalizationLoops<float> normalize_float;
   NormalizationLoops<double> normalize_double;
+  FourierLoops<float> fourier_float;
+  FourierLoops<double> fourier_double;
   ResampleLoops<float> resample_float;
   ResampleLoops<double> resample_double;
   RotationLoops<float> rotation_float;

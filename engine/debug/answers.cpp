@@ -269,7 +269,7 @@ protocol::Reply Answers::ask_host(const HostRequest& request, const CancelFlag& 
     return protocol::Failure{"This session has no Python whose variables could be shown.", "bad_request"};
   const auto stop = std::visit([](const auto& message) { return stop_of(message); }, request);
   const GateStatus gate = recorder_.gate().status();
-  if (stop && *stop != gate.stopped_before)
+  if (stop && (*stop == 0 || *stop != gate.stopped_before))
     return protocol::Failure{"The program has gone on since.", "gone"};
   if (!stop && gate.stopped_before == 0 && !recorder_.running_cell().empty())
     return protocol::Failure{"A cell is running: variables are shown when it stops or ends.", "running"};

@@ -9,7 +9,7 @@
 //               none for NAMES            inputs that have no gradient
 //               EXPRESSION                a remark on the statement before: both 0 where y = 0
 //   expression  symbols (single letters, x1, and the names that the caller knows), their gradients (dx,
-//               d(name)), numbers, words, operators, brackets, ᵀ ² ⁻¹ and ^(…), ᵢ ₀, √, Σ, Π
+//               d(name)), numbers, words, operators, brackets, ᵀ ᴴ ² ⁻¹ and ^(…), ᵢ ₀, √, Σ, Π
 //               "a / b", with spaces, divides the whole product before it; "a/b" the factor alone
 #pragma once
 

@@ -12,7 +12,7 @@ namespace {
 using Kind = FormulaToken::Kind;
 using Pair = std::pair<std::string_view, std::string_view>;
 
-constexpr std::array raised = {Pair{"ᵀ", "T"}, Pair{"²", "2"}, Pair{"³", "3"}, Pair{"⁻", "−"},
+constexpr std::array raised = {Pair{"ᵀ", "T"}, Pair{"ᴴ", "H"}, Pair{"²", "2"}, Pair{"³", "3"}, Pair{"⁻", "−"},
                                Pair{"¹", "1"}, Pair{"ˣ", "x"}, Pair{"ᵃ", "a"}, Pair{"ᵇ", "b"}};
 constexpr std::array lowered = {Pair{"ᵢ", "i"}, Pair{"ⱼ", "j"}, Pair{"ₖ", "k"}, Pair{"₀", "0"},
                                 Pair{"₁", "1"}, Pair{"₂", "2"}, Pair{"₃", "3"}, Pair{"₄", "4"},

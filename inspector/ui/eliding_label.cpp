@@ -3,6 +3,7 @@
 #include <QHelpEvent>
 #include <QPainter>
 #include <QStyle>
+#include <QTextDocument>
 #include <QToolTip>
 
 namespace tapedeck::inspector {
@@ -36,7 +37,9 @@ void ElidingLabel::paintEvent(QPaintEvent*) {
 
 bool ElidingLabel::event(QEvent* event) {
   if (event->type() == QEvent::ToolTip && cut()) {
-    QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), text(), this);
+    // What looks like HTML is text, too: it may come from anybody's file.
+    const QString tip = Qt::mightBeRichText(text()) ? text().toHtmlEscaped() : text();
+    QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), tip, this);
     return true;
   }
   return QLabel::event(event);

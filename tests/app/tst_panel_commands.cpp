@@ -217,7 +217,7 @@ class TestPanelCommands : public QObject, SampleWindow {
     runByKey(0);
     QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);
     auto* console = window_->findChild<inspector::ConsoleView*>();
-    QTRY_VERIFY(session().status().running_cell.empty());  // until then it takes no code
+    QTRY_VERIFY(!session().status().running_cell);  // until then it takes no code
     showPanel(Qt::Key_8, console);
     auto* input = console->input();
     QTest::mouseClick(input->viewport(), Qt::LeftButton, {}, QPoint(5, 5));

@@ -51,7 +51,7 @@ class TestSamples : public QObject, SampleWindow {
     };
     // What runs inside of a record shows no values of the record itself.
     const auto inside = [&] {
-      const auto* pending = session().cachedRecord(session().status().stopped_before);
+      const auto* pending = session().cachedRecord(session().status().stopped_before.value_or(0));
       return !ended() && pending && pending->parent == before;
     };
     if (waitFor([&] { return inside() || shown(); }, patience) && !inside())

@@ -205,7 +205,7 @@ class TestTraceWindow : public QObject {
     QTRY_VERIFY2(window->messages()->text().contains("/proc/nowhere/t.tapetrace"),
                  qPrintable(window->messages()->text()));
     QVERIFY(!window->traces()->saving());
-    QVERIFY(window->session()->recordCount() > 3);
+    QTRY_VERIFY(window->session()->recordCount() > 3);
     // Without a record there is nothing to save.
     auto* empty = new MainWindow;
     QVERIFY(showActive(empty));

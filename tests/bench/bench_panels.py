@@ -62,7 +62,7 @@ class Panels(threading.Thread):
             now = time.monotonic()
             if now >= due["time"]:
                 due["time"] = now + TIME_EVERY
-                run = decode(ask("get_profile", "profile", from_ns=0, to_ns=0, gaps=50))["body"]
+                run = decode(ask("get_profile", "profile", from_ns=0, to_ns=None, gaps=50))["body"]
                 span = dict(from_ns=run["first_ns"], to_ns=run["last_ns"])
                 ask("get_profile_track", "profile_track", pixels=1400, **span)
                 ask("get_profile_steps", "profile_steps", most=600, **span)
@@ -86,8 +86,8 @@ def measure(case, options, runtime):
     times = {"unrecorded": [], "again": [], "closed": [], "open": []}
     with Client(loop.entry(runtime)) as client:
         def record(on):
-            client.ask("set_options", recording=[on], break_at_cell_start=[], budget_bytes=[], keep_everything=[],
-                       replay_on_cpu=[])
+            client.ask("set_options", recording=on, break_at_cell_start=None, budget_bytes=None, keep_everything=None,
+                       replay_on_cpu=None)
 
         for _ in range(options.rounds):
             record(False)

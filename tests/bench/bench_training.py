@@ -2,12 +2,12 @@
 that alternate between a process of Tapedeck and one of PyTorch, so that both see the same machine; their ratio; and the loss after some
 steps from other first values, as a sign that both train.
 
-    python3 bench_training.py [--torch PYTHON] [--threads 2] [--rounds 7] [--cases mlp,lstm]
+    python3 bench_training.py [--torch PYTHON] [--threads 2] [--rounds 7] [--cases mlp,lstm] [--device cpu|gpu]
 
---torch: an interpreter that can import torch; without it Tapedeck runs alone. --cpu counts the processor's time, not the clock's: for
-a busy machine, with --threads 1. Two more cases: `adam`, an update of 10⁷ parameters in gigabytes a second of what it must read and
-write (28 bytes a parameter), to be seen beside bench_machine's rate; `start`, seconds from the interpreter's start to the end of a
-first step."""
+--torch: an interpreter that can import torch; without it Tapedeck runs alone. --device gpu: both on the first GPU. --cpu counts the
+processor's time, not the clock's: for a busy machine, with --threads 1. Two more cases: `adam`, an update of 10⁷ parameters in gigabytes
+a second of what it must read and write (28 bytes a parameter), to be seen beside bench_machine's rate; `start`, seconds from the
+interpreter's start to the end of a first step."""
 import argparse
 import json
 import os
@@ -15,6 +15,8 @@ import statistics
 import subprocess
 import sys
 import time
+
+from peer_cases import environment_of
 
 CASES = "mlp", "lenet", "resnet50", "lstm", "transformer", "adam", "start"
 RESNET = (64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)
@@ -212,28 +214,44 @@ def peer_transformer(torch, nn):
 
 # ---- processes ----
 
-def work(side, case, threads, clock):
+def nothing():
+    pass
+
+
+def work(side, case, threads, clock, device):
     """Answers each line on standard input, a number of steps, with the seconds that they took and the last loss."""
     began = time.time()
+    wait = nothing
     if side == "torch":
         import torch
         torch.set_num_threads(threads)
+        if device == "gpu":
+            torch.set_default_device("cuda")
+            torch.backends.cudnn.allow_tf32 = False  # as everywhere else, and as we do
+            wait = torch.cuda.synchronize
         step = peer("mlp" if case == "start" else case)
     else:
         import tapedeck as tf
         tf.config.set_num_threads(threads)
+        if device == "gpu":
+            if tf.tfe.num_gpus() == 0:
+                sys.exit("bench_training.py: tapedeck finds no GPU")
+            wait = tf.tfe.async_wait
         step = ours("mlp" if case == "start" else case)
     step()
+    wait()
     if case == "start":
         print(json.dumps([time.time() - float(os.environ["BENCH_STARTED"]), time.time() - began]), flush=True)
         return
     for _ in range(2):
         step()
+    wait()
     print(json.dumps("ready"), flush=True)
     for line in sys.stdin:
         start = clock()
         for _ in range(int(line)):
             result = step()
+        wait()
         seconds = clock() - start
         loss = None if case == "adam" else float(result if side == "tapedeck" else result.detach())
         print(json.dumps([seconds, loss]), flush=True)
@@ -241,9 +259,10 @@ def work(side, case, threads, clock):
 
 class Worker:
     def __init__(self, interpreter, side, case, options):
-        environment = {**os.environ, "OMP_NUM_THREADS": str(options.threads), "BENCH_STARTED": str(time.time())}
+        environment = {**environment_of(side), "OMP_NUM_THREADS": str(options.threads), "BENCH_STARTED": str(time.time())}
         self.process = subprocess.Popen(
-            [interpreter, __file__, "--worker", side, "--cases", case, "--threads", str(options.threads)] + ["--cpu"] * options.cpu,
+            [interpreter, __file__, "--worker", side, "--cases", case, "--threads", str(options.threads),
+             "--device", options.device] + ["--cpu"] * options.cpu,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
         self.first = self.answer()
 
@@ -278,7 +297,7 @@ def alternate(workers, rounds, seconds):
 
 
 def measure(case, sides, options):
-    row = dict(case=case, threads=options.threads)
+    row = dict(case=case, threads=options.threads, device=options.device)
     if case == "start":
         for name, interpreter in sides:
             times = []
@@ -313,10 +332,12 @@ def main():
     parser.add_argument("--seconds", type=float, default=.5, help="of a round")
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--cpu", action="store_true", help="the processor's time")
+    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
-        return work(options.worker, options.cases, options.threads, time.process_time if options.cpu else time.perf_counter)
+        return work(options.worker, options.cases, options.threads, time.process_time if options.cpu else time.perf_counter,
+                    options.device)
     sides = [("tapedeck", sys.executable)] + ([("torch", options.torch)] if options.torch else [])
     for case in options.cases.split(","):
         if case not in CASES:

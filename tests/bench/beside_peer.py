@@ -49,9 +49,8 @@ class Side:
     """A process that runs cases in one framework."""
 
     def __init__(self, python, framework, threads, device):
-        environment = dict(os.environ, OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads))
-        if framework == "torch":
-            environment.pop("PYTHONPATH", None)
+        environment = peer_cases.environment_of(framework)
+        environment.update(OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads))
         command = [python, os.path.join(here, "peer_cases.py"), framework, str(threads), device]
         self._process = subprocess.Popen(command, text=True, env=environment, stdin=subprocess.PIPE,
                                          stdout=subprocess.PIPE)

@@ -19,6 +19,7 @@ OTHERS = ("pow", "digamma", "lgamma", "int_division", "cumsum", "gather")  # of 
 PRODUCTS = (256, 1024, 2048)
 AUTOENCODERS = {"autoencoder_10000": (10000, 100), "autoencoder_60000": (60000, 5)}  # images, history
 INPUTS, UNITS = 784, 196
+SIGNALS = ("stft_400000", "fft_781x512", "rfft_781x512")
 LAYERS = ("convolution_32x56x56x64", "layer_norm_8192x1024", "attention_8x8x1024x64", "transpose_4096", "sort_1000000",
           "mlp_step_128")  # on GPUs alone
 
@@ -32,7 +33,7 @@ def names(device="cpu"):
     yield from (f"matmul_{size}" for size in ((*PRODUCTS, 8192) if device == "gpu" else PRODUCTS))
     if device == "gpu":
         yield from LAYERS
-    yield from ("resize_8x224x224x3", "unique_1000000", "svd_64", "svd_1000x8", "eigh_64", *AUTOENCODERS)
+    yield from ("resize_8x224x224x3", *SIGNALS, "top_k_4000x1000", "unique_1000000", "svd_64", "svd_1000x8", "eigh_64", *AUTOENCODERS)
 
 
 def work(case):
@@ -51,6 +52,19 @@ def work(case):
     if name in ELEMENTWISE or name in ("digamma", "lgamma", "cumsum"):
         return "copy", int(size)
     return None
+
+
+def environment_of(framework):
+    """The environment of a process of that framework: PyTorch's without what Tapedeck's Python needs. Where Tapedeck runs with its own
+    libraries (tests/cuda/run_bundle), the machine's search path is TAPEDECK_LIBRARIES_OF_THE_MACHINE."""
+    environment = dict(os.environ)
+    if framework == "torch":
+        for name in ("PYTHONPATH", "PYTHONHOME"):
+            environment.pop(name, None)
+        outer = environment.pop("TAPEDECK_LIBRARIES_OF_THE_MACHINE", None)
+        if outer is not None:
+            environment["LD_LIBRARY_PATH"] = outer
+    return environment
 
 
 def images(count):
@@ -110,6 +124,16 @@ class Tapedeck:
         if name == "resize":
             x = self.array(inputs("uniform", 8, 224, 224, 3))
             return lambda: tf.image.resize(x, [448, 448])
+        if name == "stft":
+            x = self.array(inputs("normal", int(size)))
+            return lambda: tf.signal.stft(x, 512, 128)
+        if name in ("fft", "rfft"):
+            x = self.array(inputs("normal", 781, 512))
+            z = tf.cast(x, tf.complex64)
+            return (lambda: tf.signal.fft(z)) if name == "fft" else (lambda: tf.signal.rfft(x))
+        if name == "top_k":
+            x = self.array(inputs("normal", 4000, 1000))
+            return lambda: tf.math.top_k(x, 10)
         if case in LAYERS:
             return self.layer(name)
         if name in ("unique", "int_division"):
@@ -204,6 +228,16 @@ class Torch:
         if name == "resize":
             x = self.array(inputs("uniform", 8, 224, 224, 3)).permute(0, 3, 1, 2)  # channels last in memory, as ours
             return lambda: torch.nn.functional.interpolate(x, (448, 448), mode="bilinear", align_corners=False)
+        if name == "stft":
+            x, window = self.array(inputs("normal", int(size))), torch.hann_window(512)
+            return lambda: torch.stft(x, 512, 128, window=window, center=False, return_complex=True)
+        if name in ("fft", "rfft"):
+            x = self.array(inputs("normal", 781, 512))
+            z = x.to(torch.complex64)
+            return (lambda: torch.fft.fft(z)) if name == "fft" else (lambda: torch.fft.rfft(x))
+        if name == "top_k":
+            x = self.array(inputs("normal", 4000, 1000))
+            return lambda: torch.topk(x, 10)
         if case in LAYERS:
             return self.layer(name)
         if name in ("unique", "int_division"):

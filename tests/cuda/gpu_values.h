@@ -78,15 +78,27 @@ bool same_bits(T a, T b) {
     return a == b;
 }
 
+template <class T>
+constexpr const char* element_name() {
+  if constexpr (std::is_same_v<T, float>) return "float32";
+  if constexpr (std::is_same_v<T, double>) return "float64";
+  if constexpr (std::is_same_v<T, std::int32_t>) return "int32";
+  if constexpr (std::is_same_v<T, std::int64_t>) return "int64";
+  if constexpr (std::is_same_v<T, std::uint8_t>) return "uint8 or bool";
+  return sizeof(T) == 2 ? "16 bits" : "other";
+}
+
 /// Empty where all are `alike`; else a line about the first that are not.
 template <class T, class Alike>
 QString difference(const std::vector<T>& gpu, const std::vector<T>& cpu, Alike alike) {
-  if (gpu.size() != cpu.size()) return "the sizes differ";
+  if (gpu.size() != cpu.size())
+    return QString("%1 elements on the GPU, %2 on the CPU").arg(gpu.size()).arg(cpu.size());
   for (std::size_t i = 0; i < gpu.size(); ++i)
     if (!alike(gpu[i], cpu[i]))
-      return QString("element %1 of %2: %3 on the GPU, %4 on the CPU")
+      return QString("element %1 of %2 (%3): %4 on the GPU, %5 on the CPU")
           .arg(i)
           .arg(gpu.size())
+          .arg(QString::fromLatin1(element_name<T>()))
           .arg(static_cast<double>(gpu[i]), 0, 'g', 17)
           .arg(static_cast<double>(cpu[i]), 0, 'g', 17);
   return {};

@@ -9,7 +9,6 @@ using namespace tapedeck;
 using kernels::Binary;
 using kernels::Operand;
 using kernels::Unary;
-using kernels::Values;
 
 namespace {
 
@@ -202,13 +201,14 @@ class ElementwiseTest : public QObject {
               const GpuValues<Stored<R>> out(count, count % 2 == 0 ? 0 : steps[1]);
               const auto on_gpu = [&](const auto& of, const auto& given, int step) {
                 const bool by_value = immediate && step == 0;
-                return Values{by_value ? static_cast<const void*>(given.data()) : of.data(), step, by_value};
+                return kernels::Values{by_value ? static_cast<const void*>(given.data()) : of.data(), step,
+                                       by_value};
               };
               OnGpu()->binary(op, dtype_of<T>(), on_gpu(a, left, steps[0]), on_gpu(b, right, steps[1]),
                               out.data(), count);
               std::vector<Stored<R>> expected(static_cast<std::size_t>(count));
-              on_cpu().binary(op, dtype_of<T>(), Values{left.data(), steps[0]},
-                              Values{right.data(), steps[1]}, expected.data(), count);
+              on_cpu().binary(op, dtype_of<T>(), kernels::Values{left.data(), steps[0]},
+                              kernels::Values{right.data(), steps[1]}, expected.data(), count);
               const QString wrong = unlike(bound_of<T>(op), out.read(), expected);
               QVERIFY2(
                   wrong.isEmpty(),
@@ -257,12 +257,12 @@ class ElementwiseTest : public QObject {
       for (const T exponent : {T(2), T(3), T(0.5), T(-1), T(1), T(0), T(-2.5)}) {
         const GpuValues<T> on_gpu(std::vector<T>{exponent});
         std::vector<T> expected(3001);
-        on_cpu().binary(Binary::pow, dtype_of<T>(), Values{values.data()}, Values{&exponent, 0},
-                        expected.data(), 3001);
+        on_cpu().binary(Binary::pow, dtype_of<T>(), kernels::Values{values.data()},
+                        kernels::Values{&exponent, 0}, expected.data(), 3001);
         for (const bool immediate : {false, true}) {
           const void* place = immediate ? static_cast<const void*>(&exponent) : on_gpu.data();
-          OnGpu()->binary(Binary::pow, dtype_of<T>(), Values{in.data()}, Values{place, 0, immediate},
-                          out.data(), 3001);
+          OnGpu()->binary(Binary::pow, dtype_of<T>(), kernels::Values{in.data()},
+                          kernels::Values{place, 0, immediate}, out.data(), 3001);
           const QString wrong = unlike(0, out.read(), expected);
           QVERIFY2(wrong.isEmpty(), qPrintable(QString("to the power %1: ").arg(exponent) + wrong));
         }
@@ -278,18 +278,19 @@ class ElementwiseTest : public QObject {
       const GpuValues<T> low_there(std::vector<T>{low}), high_there(std::vector<T>{high});
       for (const bool immediate : {false, true}) {
         const auto number = [&](const T& here, const GpuValues<T>& there) {
-          return Values{immediate ? static_cast<const void*>(&here) : there.data(), 0, immediate};
+          return kernels::Values{immediate ? static_cast<const void*>(&here) : there.data(), 0, immediate};
         };
         std::vector<T> expected(1003);
         OnGpu()->clip(dtype_of<T>(), x.data(), number(low, low_there), number(high, high_there), out.data(),
                       1003);
-        on_cpu().clip(dtype_of<T>(), values.data(), Values{&low, 0}, Values{&high, 0}, expected.data(), 1003);
+        on_cpu().clip(dtype_of<T>(), values.data(), kernels::Values{&low, 0}, kernels::Values{&high, 0},
+                      expected.data(), 1003);
         QCOMPARE(difference(out.read(), expected), QString());
         if constexpr (std::is_floating_point_v<T>) {
           OnGpu()->scaled_sum(dtype_of<T>(), number(low, low_there), x.data(), number(high, high_there),
                               y.data(), out.data(), 1003);
-          on_cpu().scaled_sum(dtype_of<T>(), Values{&low, 0}, values.data(), Values{&high, 0}, others.data(),
-                              expected.data(), 1003);
+          on_cpu().scaled_sum(dtype_of<T>(), kernels::Values{&low, 0}, values.data(),
+                              kernels::Values{&high, 0}, others.data(), expected.data(), 1003);
           QCOMPARE(difference(out.read(), expected), QString());
         }
       }
@@ -349,9 +350,9 @@ class ElementwiseTest : public QObject {
     const GpuValues<float> values(std::int64_t{4});
     QVERIFY_THROWS_EXCEPTION(
         NoKernel, OnGpu()->unary(Unary::logical_not, DType::float32, values.data(), values.data(), 4));
-    QVERIFY_THROWS_EXCEPTION(NoKernel,
-                             OnGpu()->binary(Binary::bitwise_and, DType::float64, Values{values.data()},
-                                             Values{values.data()}, values.data(), 2));
+    QVERIFY_THROWS_EXCEPTION(
+        NoKernel, OnGpu()->binary(Binary::bitwise_and, DType::float64, kernels::Values{values.data()},
+                                  kernels::Values{values.data()}, values.data(), 2));
   }
 };
 

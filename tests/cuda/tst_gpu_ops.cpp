@@ -11,7 +11,9 @@
 #include "engine/tensor/device_memory.h"
 #include "tests/campaign.h"
 #include "tests/cuda/emulated.h"
+#include "tests/cuda/gpus.h"
 #include "tests/engine/ops/derivative_calls.h"
+#include "tests/engine/ops/infinite_images.h"
 #include "tests/engine/ops/rows/row_makers.h"
 #include "tests/test_program.h"
 
@@ -19,8 +21,6 @@ using namespace tapedeck;
 using namespace tapedeck::testing;
 
 namespace {
-
-constexpr Device gpu{DeviceKind::gpu, 0};
 
 /// How far results may lie from the CPU's, relative to the largest value of the result, in units of the
 /// dtype's last place. Ops that are not named give the same bits, but for CUDA's own functions.
@@ -110,6 +110,24 @@ double distance(const Tensor& expected, const Tensor& actual, double largest) {
   return unit == 0 ? std::numeric_limits<double>::infinity() : difference / (unit * largest);
 }
 
+/// "element i of n: A on the GPU, B on the CPU": of those that differ, the first that is NaN or infinite on
+/// one device alone, else the one that lies furthest off.
+std::string element_that_differs(const Tensor& expected, const Tensor& actual) {
+  const std::vector<double> on_cpu = expected.to_vector(), on_gpu = actual.to_vector();
+  std::size_t found = 0;
+  double furthest = -1;
+  for (std::size_t i = 0; i < on_cpu.size(); ++i) {
+    if (on_cpu[i] == on_gpu[i] || (std::isnan(on_cpu[i]) && std::isnan(on_gpu[i]))) continue;
+    const bool odd = !std::isfinite(on_cpu[i]) || !std::isfinite(on_gpu[i]);
+    const double far = odd ? std::numeric_limits<double>::infinity() : std::abs(on_cpu[i] - on_gpu[i]);
+    if (far > furthest) furthest = far, found = i;
+  }
+  char text[160];
+  std::snprintf(text, sizeof text, "element %zu of %zu: %.17g on the GPU, %.17g on the CPU", found,
+                on_cpu.size(), on_gpu[found], on_cpu[found]);
+  return text;
+}
+
 /// What differs by more than `bound`, or nothing; `worst` takes the largest distance. `largest`: as
 /// distance().
 std::string compared(const Tensors& expected, const Tensors& actual, double bound, double& worst,
@@ -119,15 +137,19 @@ std::string compared(const Tensors& expected, const Tensors& actual, double boun
     const std::string which = "result " + std::to_string(k);
     if (bool(expected[k]) != bool(actual[k])) return which + " is there on one device alone";
     if (!expected[k]) continue;
-    if (expected[k].dtype() != actual[k].dtype()) return which + " has another dtype";
-    if (expected[k].shape() != actual[k].shape()) return which + " has shape " + to_string(actual[k].shape());
+    if (expected[k].dtype() != actual[k].dtype())
+      return which + " is " + std::string(dtype_name(actual[k].dtype())) + " on the GPU, " +
+             std::string(dtype_name(expected[k].dtype())) + " on the CPU";
+    if (expected[k].shape() != actual[k].shape())
+      return which + " has shape " + to_string(actual[k].shape()) + " on the GPU, " +
+             to_string(expected[k].shape()) + " on the CPU";
     if (expected[k].dtype() == DType::string) continue;
     const double far = distance(expected[k], actual[k], largest);
     worst = std::max(worst, far);
     if (!(far <= bound))
       return which + " (" + std::string(dtype_name(expected[k].dtype())) + " " +
              to_string(expected[k].shape()) + ") lies " + std::to_string(far) +
-             " last places off: " + format_values(expected[k]) + " and " + format_values(actual[k].on_host());
+             " last places off: " + element_that_differs(expected[k], actual[k].on_host());
   }
   return {};
 }
@@ -221,12 +243,12 @@ std::string run_on_both(const OpDef& op, const Call& call, double bound, double&
     refusal = error.what();
   }
   try {
-    const DeviceScope scope(gpu);
-    const Tensors inputs = brought(call.inputs, gpu);
+    const DeviceScope scope(first_gpu);
+    const Tensors inputs = brought(call.inputs, first_gpu);
     const Tensors actual = run_op(op, span_of(inputs), Attributes(call.attributes));
     if (!refusal.empty()) {
       for (const Tensor& output : actual) output.on_host();  // errors that depend on values come here
-      device_memory(gpu).synchronize();
+      device_memory(first_gpu).synchronize();
       return "the CPU refuses it (" + refusal + "), the GPU does not";
     }
     for (const Tensor& output : actual)
@@ -312,7 +334,7 @@ class GpuOpsTest : public QObject {
           const Tensors expected = both();
           Tensors actual;
           {
-            const DeviceScope scope(gpu);
+            const DeviceScope scope(first_gpu);
             actual = both();
           }
           // What is 0 but for rounding is something else on a GPU that rounds otherwise.
@@ -325,6 +347,13 @@ class GpuOpsTest : public QObject {
       return std::string();
     });
     QVERIFY2(failures.empty(), ("\n" + failures).c_str());
+  }
+
+  void padding_contributes_nothing_beside_infinity() {
+    for (const std::string& name : image_ops) {
+      const std::string wrong = wrong_beside_infinity({name}, first_gpu);
+      QVERIFY2(wrong.empty(), wrong.c_str());
+    }
   }
 
   void random_calls_end_alike() {
@@ -363,9 +392,9 @@ class GpuOpsTest : public QObject {
         continue;  // they are on the CPU alone
       ++count;
       names += " " + op.name;
-      const DeviceScope scope(gpu);
+      const DeviceScope scope(first_gpu);
       const auto placed = detail::place_call(op, span_of(call.inputs), Attributes(call.attributes));
-      if (placed.device != Device{} || placed.results != gpu) elsewhere += " " + op.name;
+      if (placed.device != Device{} || placed.results != first_gpu) elsewhere += " " + op.name;
     }
     qInfo("%d by copies:%s", count, names.c_str());
     QVERIFY2(count <= 30, names.c_str());

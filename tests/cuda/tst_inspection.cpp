@@ -12,6 +12,7 @@
 #include "engine/record/health/health_gauges.h"
 #include "engine/record/values/finite.h"
 #include "tests/cuda/emulated.h"
+#include "tests/cuda/gpus.h"
 #include "tests/engine/debug/compared_runs.h"
 #include "tests/engine/record/breakpoint_session.h"
 #include "tests/test_program.h"
@@ -20,7 +21,6 @@ using namespace tapedeck;
 
 namespace {
 
-constexpr Device gpu{DeviceKind::gpu, 0};
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
@@ -48,7 +48,7 @@ bool near(double a, double b) {
 
 /// Empty where the GPU says the same.
 std::string difference(const Tensor& tensor, std::uint32_t bins) {
-  const Summary there = summarize(ops::copy_to(tensor, gpu), bins, true),
+  const Summary there = summarize(ops::copy_to(tensor, first_gpu), bins, true),
                 here = summarize(tensor, bins, true);
   std::string text;
   const auto same = [&](const char* what, double a, double b, bool exact) {
@@ -145,7 +145,7 @@ class InspectionTest : public QObject {
 
   void statistics_see_views_and_bring_a_few_numbers() {
     const Tensor here = numbers(300000, DType::float32);
-    const Tensor there = ops::copy_to(here, gpu);
+    const Tensor there = ops::copy_to(here, first_gpu);
     const auto part = [](const Tensor& tensor) {
       return Tensor::view(tensor.storage(), tensor.dtype(), {200, 300}, {1, 500}, 7);
     };
@@ -165,7 +165,7 @@ class InspectionTest : public QObject {
           const DeviceScope cpu(Device{});
           here = ops::concat(std::array{here, ops::cast(on_cpu({infinity, -2}, {2}), dtype)}, 0);
         }
-        const Tensor there = ops::copy_to(here, gpu);
+        const Tensor there = ops::copy_to(here, first_gpu);
         const Copied copied;
         for (int measure = 0; protocol::reads_values(static_cast<protocol::Measure>(measure)); ++measure)
           for (const bool absolute : {false, true}) {
@@ -192,7 +192,7 @@ class InspectionTest : public QObject {
       changed[5] = infinity;
       changed[66000] += 100;
       const Tensor now = on_cpu(changed, before.shape(), dtype);
-      const Tensor before_there = ops::copy_to(before, gpu), now_there = ops::copy_to(now, gpu);
+      const Tensor before_there = ops::copy_to(before, first_gpu), now_there = ops::copy_to(now, first_gpu);
       const Copied copied;
       for (const auto& [there, here] : {std::pair(before_there, before), std::pair(now_there, now)}) {
         const NormGauge found = norm_gauge(there), expected = norm_gauge(here);
@@ -206,7 +206,7 @@ class InspectionTest : public QObject {
   }
 
   void a_breakpoint_stops_at_what_a_gpu_computed() {
-    const Tensor start = ops::copy_to(numbers(100000, DType::float32, 1), gpu);
+    const Tensor start = ops::copy_to(numbers(100000, DType::float32, 1), first_gpu);
     const Copied copied;
     BreakpointSession session({when("max(abs(out)) > 1000"), when("nan(out) and op:subtract")}, [&] {
       at_line(1);
@@ -232,7 +232,7 @@ class InspectionTest : public QObject {
         const DeviceScope cpu(Device{});
         here = ops::reshape(here, {40, 90, 110});
       }
-      const Tensor there = ops::copy_to(here, gpu);
+      const Tensor there = ops::copy_to(here, first_gpu);
       const auto turned = [](const Tensor& tensor) {
         return Tensor::view(tensor.storage(), tensor.dtype(), {110, 90}, {1, 110}, 5 * 90 * 110);
       };
@@ -256,8 +256,8 @@ class InspectionTest : public QObject {
                      debug::make_tile(turned(here), request({}, {1, 1, 20, 20}, {6, 6})));
       QVERIFY2(text.empty(), text.c_str());
     }
-    const Tensor large = ops::add(ops::copy_to(Tensor::scalar(0x1p60, DType::int64), gpu),
-                                  ops::copy_to(on_cpu({1, 2, 3}, {3}, DType::int64), gpu));
+    const Tensor large = ops::add(ops::copy_to(Tensor::scalar(0x1p60, DType::int64), first_gpu),
+                                  ops::copy_to(on_cpu({1, 2, 3}, {3}, DType::int64), first_gpu));
     QCOMPARE(debug::make_tile(large, request({-1}, {0, 1, 1, 2})).exact,
              (std::vector<std::string>{"1152921504606846978", "1152921504606846979"}));
     QVERIFY_THROWS_EXCEPTION(debug::BadRequest, debug::make_tile(large, request({3}, {0, 0, 1, 1})));
@@ -278,7 +278,7 @@ class InspectionTest : public QObject {
       for (const debug::Tolerance tolerance :
            {debug::Tolerance{}, debug::Tolerance{1e-3, 0}, debug::Tolerance{0, 1.5}, debug::Tolerance{1, 1}})
         for (const Tensor& other : {a, b}) {
-          const Tensor there = ops::copy_to(a, gpu), other_there = ops::copy_to(other, gpu);
+          const Tensor there = ops::copy_to(a, first_gpu), other_there = ops::copy_to(other, first_gpu);
           const Copied copied;
           const debug::ValueDifference found = debug::compare_values(there, other_there, tolerance);
           QVERIFY2(copied.bytes() < 1000, std::to_string(copied.bytes()).c_str());
@@ -292,8 +292,9 @@ class InspectionTest : public QObject {
     }
     const auto both = [](std::vector<double> left, std::vector<double> right) {
       const Tensor l = on_cpu(left, {std::ssize(left)}), r = on_cpu(right, {std::ssize(right)});
-      return std::pair(debug::compare_values(ops::copy_to(l, gpu), ops::copy_to(r, gpu), {1e-9, 0}),
-                       debug::compare_values(l, r, {1e-9, 0}));
+      return std::pair(
+          debug::compare_values(ops::copy_to(l, first_gpu), ops::copy_to(r, first_gpu), {1e-9, 0}),
+          debug::compare_values(l, r, {1e-9, 0}));
     };
     for (const auto& [found, expected] :
          {both({not_a_number, infinity, 1, -1e308}, {not_a_number, infinity, 1, 1e308}),
@@ -309,22 +310,23 @@ class InspectionTest : public QObject {
       return Tensor::from_values<std::int64_t>(values, {1});
     };
     const debug::ValueDifference last_digit = debug::compare_values(
-        ops::copy_to(whole(INT64_MAX), gpu), ops::copy_to(whole(INT64_MAX - 1), gpu), {});
+        ops::copy_to(whole(INT64_MAX), first_gpu), ops::copy_to(whole(INT64_MAX - 1), first_gpu), {});
     QCOMPARE(last_digit.max_absolute, 1.0);
-    QCOMPARE(
-        debug::compare_values(ops::copy_to(whole(INT64_MIN), gpu), ops::copy_to(whole(INT64_MAX), gpu), {})
-            .max_absolute,
-        0x1p64);
+    QCOMPARE(debug::compare_values(ops::copy_to(whole(INT64_MIN), first_gpu),
+                                   ops::copy_to(whole(INT64_MAX), first_gpu), {})
+                 .max_absolute,
+             0x1p64);
   }
 
   void runs_on_a_gpu_are_compared_there() {
     compared::Runs runs;
     const auto program = [](double shift) {
       return [shift] {
-        const Tensor x = ops::fill({400, 250}, ops::copy_to(Tensor::scalar(2.0), gpu));
+        const Tensor x = ops::fill({400, 250}, ops::copy_to(Tensor::scalar(2.0), first_gpu));
         const Tensor y = ops::multiply(x, x);
-        const Tensor first = ops::one_hot(ops::copy_to(on_cpu({777}, {1}, DType::int64), gpu), 100000);
-        ops::add(y, ops::reshape(ops::multiply(first, ops::copy_to(Tensor::scalar(shift), gpu)), {400, 250}));
+        const Tensor first = ops::one_hot(ops::copy_to(on_cpu({777}, {1}, DType::int64), first_gpu), 100000);
+        ops::add(y, ops::reshape(ops::multiply(first, ops::copy_to(Tensor::scalar(shift), first_gpu)),
+                                 {400, 250}));
       };
     };
     const protocol::ComparedSide left = runs.run(program(0)), right = runs.run(program(3));
@@ -348,7 +350,7 @@ class InspectionTest : public QObject {
     get.right = b;
     get.tile = request({}, {3, 20, 2, 10});
     const Tensor difference = runs.comparisons.value(get, runs.original, runs.cancel);
-    QCOMPARE(difference.device(), gpu);
+    QCOMPARE(difference.device(), first_gpu);
     const protocol::Tile tile = debug::make_tile(difference, get.tile);
     std::vector<double> expected(20);
     expected[7] = 3;

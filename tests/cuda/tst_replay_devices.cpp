@@ -5,6 +5,7 @@
 #include "engine/ops/core/ops.h"
 #include "engine/ops/core/placement.h"
 #include "engine/record/replay/branch.h"
+#include "tests/cuda/gpus.h"
 #include "tests/engine/debug/served.h"
 #include "tests/test_program.h"
 
@@ -12,7 +13,6 @@ using namespace tapedeck;
 
 namespace {
 
-constexpr Device gpu{DeviceKind::gpu, 0};
 const std::string again = "recomputed", elsewhere = "computed again on /cpu:0; it ran on /gpu:0";
 
 RecorderOptions without_window() {
@@ -23,7 +23,7 @@ RecorderOptions without_window() {
 
 /// On the GPU: a leaf, what was copied there, and what was made of both.
 struct Program {
-  Tensor start = ops::copy_to(ops::cast(ramp(5000), DType::float32), gpu);
+  Tensor start = ops::copy_to(ops::cast(ramp(5000), DType::float32), first_gpu);
   std::uint64_t copied = 0, made = 0;
   std::vector<double> copied_values, made_values;
 
@@ -32,7 +32,7 @@ struct Program {
     const Tensor host = ops::cast(ramp(5000), DType::float32);
     recorder.leaf(host, "host");
     {
-      const Tensor copy = ops::copy_to(host, gpu);
+      const Tensor copy = ops::copy_to(host, first_gpu);
       const Tensor sum = ops::add(ops::exp(ops::multiply(start, start * -1e-3)), copy);
       copied = copy.id();
       made = sum.id();
@@ -100,7 +100,8 @@ class ReplayDevicesTest : public QObject {
   }
 
   void what_is_held_stays_where_it_is() {
-    const Tensor start = ops::copy_to(ops::cast(ramp(5000), DType::float32), gpu);  // nothing records yet
+    const Tensor start =
+        ops::copy_to(ops::cast(ramp(5000), DType::float32), first_gpu);  // nothing records yet
     Served served(without_window());
     served.recorder.leaf(start, "start");
     ops::square(start);
@@ -108,7 +109,7 @@ class ReplayDevicesTest : public QObject {
     client.greet();
     client.ask<protocol::Status>(on_cpu(true));
     QCOMPARE(client.ask<protocol::Tile>(all_of(start.id())).source, std::string("held"));
-    QCOMPARE(served.recorder.values().held(start.id()).device(), gpu);
+    QCOMPARE(served.recorder.values().held(start.id()).device(), first_gpu);
   }
 
   void branches_run_there_too() {
@@ -130,7 +131,7 @@ class ReplayDevicesTest : public QObject {
       served.recorder.set_replay_on_cpu(here);
       Branch branch(served.recorder, {twice});
       const Tensor value = branch.value(program.made, original);
-      QCOMPARE(value.device(), here ? Device{} : gpu);
+      QCOMPARE(value.device(), here ? Device{} : first_gpu);
       const double exp_of_first = program.made_values[0] - program.copied_values[0];
       QVERIFY(std::abs(value.to_vector()[0] - (program.made_values[0] + exp_of_first)) < 1e-4);
     }

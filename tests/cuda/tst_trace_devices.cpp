@@ -5,6 +5,7 @@
 
 #include "engine/backend/devices.h"
 #include "engine/ops/core/placement.h"
+#include "tests/cuda/gpus.h"
 #include "tests/engine/debug/raw_client.h"
 #include "tests/engine/record/recording.h"
 #include "tests/engine/record/traced_program.h"
@@ -15,7 +16,6 @@ using namespace traced;
 
 namespace {
 
-constexpr Device gpu{DeviceKind::gpu, 0};
 const std::string server_key = "the key of this file";
 
 /// What is wanted of the file's records: what was made on the GPU, and on the CPU.
@@ -25,7 +25,7 @@ struct Wanted {
 };
 
 Wanted record(Recorder& recorder) {
-  const Tensor start = ops::copy_to(ops::cast(ramp(5000), DType::float32), gpu);
+  const Tensor start = ops::copy_to(ops::cast(ramp(5000), DType::float32), first_gpu);
   recorder.leaf(start, "start");
   const Tensor there = ops::reshape(ops::reduce_sum(ops::exp(ops::multiply(start, start * -1e-3))), {1});
   Wanted wanted{there.id(), 0, there.to_vector(), {}};

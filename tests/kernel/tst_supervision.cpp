@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include <QRandomGenerator>
+#include <QScopeGuard>
 #include <QTemporaryDir>
 
 #include "app/kernel/process/death_report.h"
@@ -42,6 +43,8 @@ class TestSupervision : public QObject {
   void anEarlyEndTellsItsLastWords();
   void anInterpreterWithoutIpykernelIsNamedWithThePackage();
   void anEngineThatCannotBeLoadedIsNamedAndCellsRunAllTheSame();
+  void filesBesideTheNotebookReplaceNoModules_data();
+  void filesBesideTheNotebookReplaceNoModules();
   void anInterpreterThatIsNoneIsNamed_data();
   void anInterpreterThatIsNoneIsNamed();
   void aProgramThatIsNotThereIsNamed();
@@ -223,6 +226,46 @@ void TestSupervision::anEngineThatCannotBeLoadedIsNamedAndCellsRunAllTheSame() {
   QCOMPARE(probe.printed("a"), QString("runs\n"));
   QCOMPARE(probe.session.engine(), Engine::missing);
   QCOMPARE(probe.notices, QList{KernelNotice::withoutEngine});
+}
+
+void TestSupervision::filesBesideTheNotebookReplaceNoModules_data() {
+  QTest::addColumn<bool>("engine");
+  QTest::newRow("with the engine") << true;
+  QTest::newRow("without it") << false;
+}
+
+// The search for an interpreter, the session with the engine and the one without it.
+void TestSupervision::filesBesideTheNotebookReplaceNoModules() {
+  QFETCH(bool, engine);
+  if (!QFile::exists(TAPEDECK_BUILD_DIR "/python/tapedeck/session.py"))
+    QSKIP("the Python module is not built: needs the target tapedeck_python");
+  QTemporaryDir folder, broken;
+  const QString note = broken.filePath("ran.txt");
+  for (const char* name : {"tapedeck", "numpy", "random", "json", "ipykernel", "ipykernel_launcher", "types",
+                           "warnings", "contextlib", "functools", "ast", "runpy", "sitecustomize", "zmq"})
+    writeScript(folder, (std::string(name) + ".py").c_str(),
+                QString("open('%1', 'a').write(__name__ + ' ')\n").arg(note).toUtf8());
+  writeScript(folder, "mine.py", "value = 42\n");
+  KernelLaunch launch;
+  QDir(broken.path()).mkdir("tapedeck");
+  writeScript(broken, "tapedeck/__init__.py", "raise ImportError('it is for another Python')\n");
+  if (!engine) launch.environment["PYTHONPATH"] = broken.path();
+  const auto restore = qScopeGuard([here = QDir::currentPath(), path = qgetenv("PYTHONPATH")] {
+    QDir::setCurrent(here);
+    qputenv("PYTHONPATH", path);
+  });
+  QDir::setCurrent(folder.path());  // as where the app was started there
+  qputenv("PYTHONPATH", ":.:" + qgetenv("PYTHONPATH"));
+  Probe probe(launch);
+  probe.session.start(folder.path());
+  probe.session.execute("a",
+                        "import mine, json, random, numpy, ast\n"
+                        "print(mine.value, json.dumps([1]), numpy.arange(2), hasattr(random, 'shuffle'))");
+  QTRY_COMPARE_WITH_TIMEOUT(probe.finished.value("a"), QString("ok"), generous);
+  QCOMPARE(probe.printed("a"), QString("42 [1] [0 1] True\n"));
+  QCOMPARE(probe.session.engine() == Engine::missing, !engine);
+  QFile ran(note);
+  QVERIFY2(!ran.open(QIODevice::ReadOnly), ran.readAll().constData());
 }
 
 void TestSupervision::anInterpreterThatIsNoneIsNamed_data() {

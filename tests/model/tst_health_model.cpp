@@ -92,10 +92,10 @@ class TestHealthModel : public QObject {
     answer<protocol::GetHealth>(tableOf(2000, 0, 0));
     QVERIFY(model_->recomputing());
     QCOMPARE(source_.askedFor<protocol::SampleHealth>().back().steps, 40U);
-    answer<protocol::SampleHealth>(protocol::HealthSampled{12, 40, false, ""});
+    answer<protocol::SampleHealth>(protocol::HealthSampled{12, 40, false, {}});
     QCOMPARE(model_->howSampled(), QString("Recomputing: 12 of 40 steps"));
     answer<protocol::GetHealth>(tableOf(2000, 12, 12));
-    answer<protocol::SampleHealth>(protocol::HealthSampled{40, 40, true, ""});
+    answer<protocol::SampleHealth>(protocol::HealthSampled{40, 40, true, {}});
     answer<protocol::GetHealth>(tableOf(2000, 40, 40));
     QVERIFY(!model_->recomputing());
     QCOMPARE(model_->howSampled(), QString("40 of 2,000 steps, recomputed"));

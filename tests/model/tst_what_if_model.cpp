@@ -129,8 +129,8 @@ class TestWhatIfModel : public QObject {
     QVERIFY2(made, qPrintable(problem.sentence));
     QCOMPARE(made->text, text);
     const bool ofTensor = kind <= static_cast<int>(ChangeKind::element);
-    QCOMPARE(made->change.tensor, ofTensor ? std::uint64_t{10} : std::uint64_t{0});
-    QCOMPARE(made->change.record, ofTensor ? std::uint64_t{0} : std::uint64_t{1});
+    QCOMPARE(made->change.tensor, protocol::if_there(ofTensor ? std::uint64_t{10} : 0));
+    QCOMPARE(made->change.record, protocol::if_there(ofTensor ? 0 : std::uint64_t{1}));
   }
 
   void whatMakesNoSenseIsSaidOfItsField_data() {
@@ -311,7 +311,7 @@ class TestWhatIfModel : public QObject {
     QTRY_COMPARE(source_.askedFor<protocol::GetBranchPreviews>().size(), std::size_t{1});
     const auto get = source_.askedFor<protocol::GetBranchPreviews>()[0];
     QCOMPARE(get.tensors, (std::vector<std::uint64_t>{11, 10}));
-    answer(protocol::BranchPreviews{{"[1. 2.]", ""}});
+    answer(protocol::BranchPreviews{{"[1. 2.]", {}}});
     QCOMPARE(arrived.count(), 1);
     QCOMPARE(session_.looked(opRecord()).outputs[0].preview, std::string("[1. 2.]"));
     QCOMPARE(session_.looked(opRecord()).inputs[0].preview, std::string());

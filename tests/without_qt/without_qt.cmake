@@ -1,19 +1,5 @@
-# How tests are built without Qt: what moc does, and which tests need more of Qt than the stand-in has.
+# Which tests need more of Qt than the stand-in has, where there is no Qt.
 set(TAPEDECK_WITHOUT_QT ${CMAKE_CURRENT_LIST_DIR})
-
-# tapedeck_moc_without_qt(TARGET SOURCE…)
-function(tapedeck_moc_without_qt target)
-  set(folder ${CMAKE_CURRENT_BINARY_DIR}/moc_of_${target})
-  foreach(source IN LISTS ARGN)
-    get_filename_component(source ${source} ABSOLUTE)
-    get_filename_component(name ${source} NAME_WE)
-    set(output ${folder}/${name}.moc)
-    add_custom_command(OUTPUT ${output} DEPENDS ${source} ${TAPEDECK_WITHOUT_QT}/make_moc.cmake
-                       COMMAND ${CMAKE_COMMAND} -D SOURCE=${source} -D OUTPUT=${output} -P ${TAPEDECK_WITHOUT_QT}/make_moc.cmake VERBATIM)
-    target_sources(${target} PRIVATE ${output})
-  endforeach()
-  target_include_directories(${target} PRIVATE ${folder})
-endfunction()
 
 # The names of Qt's classes, macros and types in a file, and in what it includes of the tests.
 function(tapedeck_words_of_qt file result)

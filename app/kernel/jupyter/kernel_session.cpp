@@ -12,6 +12,15 @@ namespace {
 
 constexpr int graceMs = 1000;
 constexpr int exitLimitMs = 3000;
+// A session without the engine. As in SessionApp.init_path the notebook's folder is looked into last.
+constexpr auto plainSession =
+    "import sys\n"
+    "sys.path[:] = [folder for folder in sys.path if folder]\n"
+    "from ipykernel import kernelapp\n"
+    "class Session(kernelapp.IPKernelApp):\n"
+    "    def init_path(self):\n"
+    "        sys.path.append('')\n"
+    "Session.launch_instance()\n";
 
 }  // namespace
 
@@ -86,9 +95,12 @@ void KernelSession::Private::showWorking() {
 
 QProcessEnvironment KernelSession::Private::environment() const {
   QProcessEnvironment result = QProcessEnvironment::systemEnvironment();
-  const QString path = result.value(QStringLiteral("PYTHONPATH"));
-  const QString modules = QStringLiteral(TAPEDECK_MODULE_DIR);
-  result.insert(QStringLiteral("PYTHONPATH"), path.isEmpty() ? modules : modules + QLatin1Char(':') + path);
+  // Empty and relative parts would mean the notebook's folder, which may be anybody's: Python looks there
+  // for its own modules, too, before any line of the session's program.
+  QStringList modules = result.value(QStringLiteral("PYTHONPATH")).split(QLatin1Char(':'));
+  modules.removeIf([](const QString& part) { return !part.startsWith(QLatin1Char('/')); });
+  modules.prepend(QStringLiteral(TAPEDECK_MODULE_DIR));
+  result.insert(QStringLiteral("PYTHONPATH"), modules.join(QLatin1Char(':')));
   result.insert(QStringLiteral("JPY_PARENT_PID"), QString::number(QCoreApplication::applicationPid()));
   for (const QString& setting :
        QStringLiteral(TAPEDECK_SESSION_ENVIRONMENT).split(QLatin1Char('|'), Qt::SkipEmptyParts))
@@ -139,9 +151,10 @@ void KernelSession::Private::launchWith(const QString& interpreter) {
                         "without it: nothing can be stepped.")
                         .arg(module);
   plainInterpreter.clear();
-  startProcess(interpreter, {QStringLiteral("-m"),
-                             own ? QStringLiteral("tapedeck.session") : QStringLiteral("ipykernel_launcher"),
-                             QStringLiteral("-f"), connection.file});
+  // By its path, and not with -m, which imports from the notebook's folder first.
+  const QStringList start =
+      own ? QStringList{module} : QStringList{QStringLiteral("-c"), QLatin1String(plainSession)};
+  startProcess(interpreter, start + QStringList{QStringLiteral("-f"), connection.file});
 }
 
 void KernelSession::Private::startProcess(const QString& program, QStringList arguments) {

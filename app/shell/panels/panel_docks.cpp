@@ -166,6 +166,25 @@ void PanelDocks::reveal(const QString& id) {
   }
 }
 
+QStringList PanelDocks::asked() const {
+  QStringList behind, in_front;
+  for (const Entry& entry : entries_) {
+    const QString& id = entry.descriptor.id;
+    if (asked_.contains(id)) (behind_.contains(id) ? behind : in_front) << id;
+  }
+  return behind + in_front;
+}
+
+void PanelDocks::ask(const QStringList& ids) {
+  for (const QString& id : ids) toggled(id, true);
+  showWhatIsWanted();
+  const bool outer = std::exchange(placing_, true);
+  for (const QString& id : ids)
+    for (const Entry& entry : entries_)
+      if (entry.descriptor.id == id) entry.dock->raise();
+  placing_ = outer;
+}
+
 void PanelDocks::setEnabled(bool enabled) {
   enabled_ = enabled;
   for (const Entry& entry : entries_) {

@@ -41,6 +41,10 @@ class PanelDocks : public QObject {
 
   /// Shows a panel, as if the user had asked for it, and brings it to the front.
   void reveal(const QString& id);
+  /// Those that the user asked for; what lies in front comes behind what doesn't.
+  QStringList asked() const;
+  /// Shows these, too, each in front of those before it.
+  void ask(const QStringList& ids);
   /// Off: no panel is shown, and their keys and menu entries do nothing.
   void setEnabled(bool enabled);
   /// Puts the panels into the places that their descriptors name for a workspace.

@@ -1,7 +1,10 @@
 #include "app/shell/panels/workspaces.h"
 
+#include <QApplication>
+#include <QPointer>
 #include <QSettings>
 #include <QUuid>
+#include <QWidget>
 
 #include "app/shell/panels/panel_docks.h"
 
@@ -74,18 +77,25 @@ void Workspaces::keep() {
 void Workspaces::choose(const QString& id) {
   QSettings().setValue(last_chosen, id);
   emit chosen();
-  enter(id);
+  change(id);
 }
 
+// What the user has just opened, and may be reading, does not go because a curve or a stop came.
 void Workspaces::enter(const QString& id) {
+  const QPointer<QWidget> focus = QApplication::focusWidget();
+  const QStringList asked = docks_->asked();
+  change(id);
+  docks_->ask(asked);
+  if (focus && focus->isVisible()) focus->setFocus();
+}
+
+void Workspaces::change(const QString& id) {
   const Workspace workspace = find(id);
-  if (workspace.id == current_) {
-    emit changed();
-    return;
+  if (workspace.id != current_) {
+    keep();
+    current_ = workspace.id;
+    lay(workspace);
   }
-  keep();
-  current_ = workspace.id;
-  lay(workspace);
   emit changed();
 }
 

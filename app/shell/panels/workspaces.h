@@ -29,7 +29,8 @@ class Workspaces : public QObject {
 
   /// The workspace in which the user worked last.
   void begin();
-  /// By the user, who finds it again at the next start; or by itself.
+  /// By the user, who finds it again at the next start; or by itself: then the panels that the user asked for
+  /// stay.
   void choose(const QString& id);
   void enter(const QString& id);
   /// Keeps the layout of the current one.
@@ -49,6 +50,7 @@ class Workspaces : public QObject {
 
  private:
   Workspace find(const QString& id) const;
+  void change(const QString& id);
   void lay(const Workspace& workspace);
 
   PanelDocks* docks_;

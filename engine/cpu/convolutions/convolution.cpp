@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/cpu/blocks.h"
+#include "engine/cpu/convolutions/convolution_exact.h"
 #include "engine/cpu/convolutions/convolution_products.h"
 #include "engine/cpu/convolutions/onednn_convolution.h"
 #include "engine/cpu/kernels.h"
@@ -206,6 +207,8 @@ std::int64_t convolution_block(const ConvolutionSize& size) {
 void convolution(DType dtype, const ConvolutionSize& size, const void* input, const void* filter, void* out) {
   if (is_empty(size)) return clear(dtype, out, size.output_count());
   if (is_pointwise(size)) return pointwise_convolution(dtype, size, input, filter, out);
+  if (reaches_padding(size) && any_not_finite(dtype, filter, size.filter_count()))
+    return exact_convolution(dtype, size, input, filter, out);
   if (dtype == DType::float64)
     return forward(size, doubles(input), doubles(filter), static_cast<double*>(out));
   onednn_convolution(size, floats(input), floats(filter), static_cast<float*>(out));
@@ -217,6 +220,8 @@ void convolution_input_gradient(DType dtype, const ConvolutionSize& size, const 
   if (is_pointwise(size)) return pointwise_input_gradient(dtype, size, filter, gradient, out);
   if (dtype == DType::float64)
     return input_gradient(size, doubles(filter), doubles(gradient), static_cast<double*>(out));
+  if (any_not_finite(dtype, filter, size.filter_count()))
+    return exact_input_gradient(dtype, size, filter, gradient, out);
   onednn_input_gradient(size, floats(filter), floats(gradient), static_cast<float*>(out));
 }
 
@@ -224,10 +229,14 @@ void convolution_filter_gradient(DType dtype, const ConvolutionSize& size, const
                                  const void* gradient, void* out) {
   if (is_empty(size)) return clear(dtype, out, size.filter_count());
   if (dtype == DType::float64)
-    return filter_gradient(size, doubles(input), doubles(gradient), static_cast<double*>(out));
-  if (is_pointwise(size) || has_large_filter(size))
-    return filter_gradient_by_taps(size, floats(input), floats(gradient), static_cast<float*>(out));
-  onednn_filter_gradient(size, floats(input), floats(gradient), static_cast<float*>(out));
+    filter_gradient(size, doubles(input), doubles(gradient), static_cast<double*>(out));
+  else if (is_pointwise(size) || has_large_filter(size))
+    filter_gradient_by_taps(size, floats(input), floats(gradient), static_cast<float*>(out));
+  else
+    onednn_filter_gradient(size, floats(input), floats(gradient), static_cast<float*>(out));
+  // Zeros of the padding times infinite gradients: the result, which is small, tells.
+  if (reaches_padding(size) && any_nan(dtype, out, size.filter_count()))
+    exact_filter_gradient(dtype, size, input, gradient, out);
 }
 
 }  // namespace tapedeck::cpu

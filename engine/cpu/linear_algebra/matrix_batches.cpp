@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/cpu/kernels.h"
+#include "engine/cpu/linear_algebra/complex_matrices.h"
 #include "engine/cpu/linear_algebra/linear_algebra.h"
 
 namespace tapedeck::cpu {
@@ -14,10 +15,21 @@ double cubed(std::int64_t a, std::int64_t b, std::int64_t c) {
 }
 
 template <class F>
-auto visit_real(DType dtype, F&& f) {
-  if (dtype == DType::float32) return f(float{});
-  return f(double{});
+auto visit_number(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::float32:
+      return f(float{});
+    case DType::complex64:
+      return f(std::complex<float>{});
+    case DType::complex128:
+      return f(std::complex<double>{});
+    default:
+      return f(double{});
+  }
 }
+/// float of std::complex<float>.
+template <class T>
+using RealOf = decltype(std::real(T{}));
 
 /// The first value of matrix `number`, of `size` values each; nullptr stays.
 template <class T>
@@ -32,13 +44,13 @@ T* at(void* values, std::int64_t number, std::int64_t size) {
 /// Calls `f(T{}, number)` for each matrix.
 template <class F>
 void each(const Matrices& of, double operations, F f) {
-  visit_real(of.dtype, [&]<class T>(T type) {
+  visit_number(of.dtype, [&]<class T>(T type) {
     for_matrices(of.count, operations, [&](std::int64_t number) { f(type, number); });
   });
 }
 template <class F>
 std::optional<MatrixFlaw> each_sound(const Matrices& of, double operations, F f) {
-  return visit_real(of.dtype, [&]<class T>(T type) {
+  return visit_number(of.dtype, [&]<class T>(T type) {
     return first_flaw(of.count, operations, [&](std::int64_t number) { return f(type, number); });
   });
 }
@@ -116,7 +128,8 @@ void svd(const Matrices& of, bool full, const void* a, void* s, void* u, void* v
   const std::int64_t m = of.rows, n = of.columns, k = std::min(m, n);
   const std::int64_t size_of_u = m * (full ? m : k), size_of_v = n * (full ? n : k);
   each(of, 20 * cubed(m, n, k), [=]<class T>(T, std::int64_t i) {
-    svd(m, n, full, at<T>(a, i, m * n), at<T>(s, i, k), at<T>(u, i, size_of_u), at<T>(v, i, size_of_v));
+    svd(m, n, full, at<T>(a, i, m * n), at<RealOf<T>>(s, i, k), at<T>(u, i, size_of_u),
+        at<T>(v, i, size_of_v));
   });
 }
 
@@ -125,6 +138,15 @@ std::optional<MatrixFlaw> symmetric_eigen(const Matrices& of, const void* a, voi
   const std::int64_t n = of.rows;
   return each_sound(of, 10 * cubed(n, n, n), [=]<class T>(T, std::int64_t i) {
     const bool converged = symmetric_eigen(n, at<T>(a, i, n * n), at<T>(e, i, n), at<T>(v, i, n * n));
+    return converged ? Flaw{} : Flaw{0, 0.0};
+  });
+}
+
+std::optional<MatrixFlaw> general_eigen(const Matrices& of, const void* a, void* e, void* v) {
+  const std::int64_t n = of.rows;
+  return each_sound(of, 30 * cubed(n, n, n), [=]<class T>(T, std::int64_t i) {
+    using C = std::complex<RealOf<T>>;
+    const bool converged = general_eigen(n, at<T>(a, i, n * n), at<C>(e, i, n), at<C>(v, i, n * n));
     return converged ? Flaw{} : Flaw{0, 0.0};
   });
 }

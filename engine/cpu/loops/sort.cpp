@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "engine/cpu/blocks.h"
@@ -122,23 +123,60 @@ void sort_long(bool descending, const T* x, std::int64_t count, T* to) {
   });
 }
 
-/// The first `k` of a long row: those of what came before and of the next block, block by block.
 template <class T>
-std::vector<Placed<T>> largest_of(const T* x, std::int64_t count, std::int64_t k) {
-  const auto before = [](const Placed<T>& a, const Placed<T>& b) {
-    return is_less(b.value, a.value) || (!is_less(a.value, b.value) && a.place < b.place);
+bool is_ahead(const Placed<T>& a, const Placed<T>& b) {
+  return is_less(b.value, a.value) || (!is_less(a.value, b.value) && a.place < b.place);
+}
+
+constexpr std::int64_t compared_at_once = 16;
+
+/// Whether one of `compared_at_once` values is larger than `least`, or NaN, which itself is none.
+template <class T>
+bool any_above(const T* x, T least) {
+  int above = 0;
+  for (std::int64_t i = 0; i < compared_at_once; ++i) above |= x[i] <= least ? 0 : 1;
+  return above != 0;
+}
+
+/// The first `k` values of a row in falling order, gathered in `best`. Values that are not above the k-th of
+/// those before them are passed over, many at once: of a long row that is nearly all.
+template <class T>
+void find_largest(const T* x, std::int64_t count, std::int64_t k, std::vector<Placed<T>>& best) {
+  constexpr std::int64_t between_checks = 1 << 16, few = 32;
+  const std::int64_t room = k <= few ? k : 2 * k;
+  best.clear();
+  std::optional<T> least;  // the k-th
+  const auto keep_first = [&] {
+    if (std::ssize(best) < k) return;
+    if (k > few && std::ssize(best) > k) {
+      std::nth_element(best.begin(), best.begin() + (k - 1), best.end(), is_ahead<T>);
+      best.resize(static_cast<std::size_t>(k));
+    } else if (k > few) {
+      std::nth_element(best.begin(), best.end() - 1, best.end(), is_ahead<T>);
+    }
+    least = best.back().value;
   };
-  std::vector<Placed<T>> best;
-  for (std::int64_t begin = 0; begin < count; begin += long_row) {
-    check_stop();
-    for (std::int64_t i = begin; i < std::min(count, begin + long_row); ++i)
-      best.push_back({x[i], static_cast<std::int32_t>(i)});
-    if (std::ssize(best) <= k) continue;
-    std::nth_element(best.begin(), best.begin() + k, best.end(), before);
-    best.resize(static_cast<std::size_t>(k));
+  const auto take = [&](std::int64_t i) {
+    if (least && !is_less(*least, x[i])) return;
+    const Placed<T> taken{x[i], static_cast<std::int32_t>(i)};
+    if (std::ssize(best) < room)
+      best.push_back(taken);
+    else
+      best.back() = taken;  // of few, which stay in order
+    if (k <= few)
+      for (auto at = best.end() - 1; at != best.begin() && is_ahead(*at, *(at - 1)); --at)
+        std::iter_swap(at, at - 1);
+    if (std::ssize(best) >= room) keep_first();
+  };
+  for (std::int64_t i = 0; k > 0 && i < count; i += compared_at_once) {
+    if (i % between_checks == 0) check_stop();
+    const std::int64_t width = std::min(compared_at_once, count - i);
+    if (least && *least == *least && width == compared_at_once && !any_above(x + i, *least)) continue;
+    for (std::int64_t j = i; j < i + width; ++j) take(j);
   }
-  std::sort(best.begin(), best.end(), before);
-  return best;
+  if (k <= few) return;
+  keep_first();
+  std::sort(best.begin(), best.end(), is_ahead<T>);
 }
 
 }  // namespace
@@ -202,10 +240,15 @@ void top_k_rows(DType dtype, const void* values, std::int64_t rows, std::int64_t
         });
       return;
     }
-    for_rows(rows, count, [=](std::int64_t row) {
-      std::int64_t i = 0;
-      for (const Placed<T>& best : largest_of(from + row * count, count, k)) write(row, i++, best.place);
-    });
+    for_blocks(rows, grain_for(static_cast<double>(count + 8 * k)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 std::vector<Placed<T>> best;
+                 for (std::int64_t row = begin; row < end; ++row) {
+                   find_largest(from + row * count, count, k, best);
+                   std::int64_t i = 0;
+                   for (const Placed<T>& each : best) write(row, i++, each.place);
+                 }
+               });
   });
 }
 

@@ -176,6 +176,7 @@ void forward(const ConvolutionSize& size, const T* input, const T* filter, T* ou
               .out_step = size.channels_out},
              rows.first, filter, out + first * form.row_out);
   });
+  if (reaches_padding(size)) repair_convolution(size, input, filter, out);
 }
 
 template <class T>
@@ -222,6 +223,7 @@ void filter_gradient(const ConvolutionSize& size, const T* input, const T* gradi
               .beta = first == 0 ? 0.0 : 1.0},
              rows.first, gradient + first * form.row_out, out);
   });
+  if (reaches_padding(size)) repair_filter_gradient(size, input, gradient, out);
 }
 
 bool is_depthwise(const ConvolutionSize& s) {

@@ -62,6 +62,16 @@ void with_windows(const kernels::ConvolutionSize& s, std::int64_t more, F&& f) {
               [&]<class Index>(Index) { f(Windows<Index>(s)); });
 }
 
+/// Whether a window reaches beyond the image.
+inline bool reaches_padding(const kernels::ConvolutionSize& s) {
+  for (const std::size_t axis : {0, 1})
+    if (s.before[axis] > 0 ||
+        (s.output[axis] - 1) * s.stride[axis] + (s.kernel[axis] - 1) * s.dilation[axis] - s.before[axis] >=
+            s.input[axis])
+      return true;
+  return false;
+}
+
 inline std::int64_t output_pixels(const kernels::ConvolutionSize& s) {
   return s.batch * s.output[0] * s.output[1];
 }
@@ -75,5 +85,13 @@ void depthwise_input_gradient(const kernels::ConvolutionSize& size, const T* fil
 template <class T>
 void depthwise_filter_gradient(const kernels::ConvolutionSize& size, const T* input, const T* gradient,
                                T* out);
+
+/// What a product with unfolded images has made of the padding's zeros and numbers that are not finite is put
+/// right: nothing meets the padding. For float and double; where a filter is finite, and where no element of
+/// its gradient is NaN, they change nothing.
+template <class T>
+void repair_convolution(const kernels::ConvolutionSize& size, const T* input, const T* filter, T* out);
+template <class T>
+void repair_filter_gradient(const kernels::ConvolutionSize& size, const T* input, const T* gradient, T* out);
 
 }  // namespace tapedeck::cuda

@@ -192,7 +192,8 @@ protocol::RecomputeSavings MemoryReader::savings(const protocol::GetRecomputeSav
   std::vector<Part> parts = savings.scopes();
   if (request.first)
     parts = {{std::string(), static_cast<std::uint32_t>(*request.first),
-              static_cast<std::uint32_t>(std::min<std::uint64_t>(request.last.value_or(0), UINT32_MAX))}};
+              static_cast<std::uint32_t>(
+                  std::min<std::uint64_t>(request.last.value_or(recorder_.trace().newest()), UINT32_MAX))}};
   for (const Part& part : parts) {
     check_cancelled(cancel);
     answer.savings.push_back(savings.saving(part, answer.peak_bytes));

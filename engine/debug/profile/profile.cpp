@@ -105,19 +105,25 @@ std::vector<protocol::ProfileRun> Profiles::runs() const {
 }
 
 template <class Reply>
-Profiles::Begun<Reply> Profiles::begun(std::int64_t from, std::optional<std::int64_t> to) {
-  Begun<Reply> begun;
-  begun.reply.indexed = index_.indexed();
-  begun.reply.total = events_.newest();
-  begun.from = std::clamp(from, -longest_time, longest_time);
-  begun.to = std::clamp(to.value_or(horizon()), -longest_time, longest_time);
-  if (begun.from > begun.to) throw BadRequest("profile: the span ends before it begins");
-  return begun;
+Reply Profiles::begun() {
+  Reply reply;
+  reply.indexed = index_.indexed();
+  reply.total = events_.newest();
+  return reply;
+}
+
+Profiles::Span Profiles::span_of(std::int64_t from, std::optional<std::int64_t> to) const {
+  const Span span{std::clamp(from, -longest_time, longest_time),
+                  std::clamp(to.value_or(horizon()), -longest_time, longest_time)};
+  if (span.from > span.to) throw BadRequest("profile: the span ends before it begins");
+  return span;
 }
 
 protocol::Reply Profiles::answer(const protocol::GetProfile& asked, const CancelFlag& cancel) {
   const auto lock = advance(cancel);
-  auto [reply, from, to] = begun<protocol::Profile>(asked.from_ns, asked.to_ns);
+  const Span span = span_of(asked.from_ns, asked.to_ns);
+  const std::int64_t from = span.from, to = span.to;
+  auto reply = begun<protocol::Profile>();
   reply.first_ns = index_.first();
   reply.last_ns = horizon();
   reply.from_ns = from;
@@ -175,7 +181,9 @@ protocol::Reply Profiles::answer(const protocol::GetProfileTrack& asked, const C
     throw BadRequest("get_profile_track: " + std::to_string(asked.pixels) + " pixels were asked for; 1 to " +
                      std::to_string(most_pixels) + " can be");
   const auto lock = advance(cancel);
-  auto [reply, from, to] = begun<protocol::ProfileTrack>(asked.from_ns, asked.to_ns);
+  const Span span = span_of(asked.from_ns, asked.to_ns);
+  const std::int64_t from = span.from, to = span.to;
+  auto reply = begun<protocol::ProfileTrack>();
   reply.first_ns = index_.first();
   reply.last_ns = horizon();
   reply.from_ns = from;
@@ -231,7 +239,9 @@ protocol::Reply Profiles::answer(const protocol::GetProfileTrack& asked, const C
 protocol::Reply Profiles::answer(const protocol::GetProfileTotals& asked, const CancelFlag& cancel) {
   const protocol::Peaks peaks = this->peaks();
   const auto lock = advance(cancel);
-  auto [reply, from, to] = begun<protocol::ProfileTotals>(asked.from_ns, asked.to_ns);
+  const Span span = span_of(asked.from_ns, asked.to_ns);
+  const std::int64_t from = span.from, to = span.to;
+  auto reply = begun<protocol::ProfileTotals>();
   const Sums sums = index_.sums(from, to);
   for (const ClassSums& one : sums.sums) reply.self_ns += one.self;
   auto rows = profile_rows(sums, events_.classes(), texts_, peaks, asked);
@@ -247,7 +257,9 @@ protocol::Reply Profiles::answer(const protocol::GetProfileTotals& asked, const 
 
 protocol::Reply Profiles::answer(const protocol::GetProfileFlame& asked, const CancelFlag& cancel) {
   const auto lock = advance(cancel);
-  auto [reply, from, to] = begun<protocol::ProfileFlame>(asked.from_ns, asked.to_ns);
+  const Span span = span_of(asked.from_ns, asked.to_ns);
+  const std::int64_t from = span.from, to = span.to;
+  auto reply = begun<protocol::ProfileFlame>();
   reply.by_line = asked.by_line;
   const Sums sums = index_.sums(from, to);
   reply.nodes = profile_flame(sums, events_.classes(), texts_, asked.by_line, most_flame_nodes);
@@ -260,7 +272,9 @@ protocol::Reply Profiles::answer(const protocol::GetProfileSteps& asked, const C
     throw BadRequest("get_profile_steps: " + std::to_string(asked.most) + " points were asked for; 1 to " +
                      std::to_string(most_step_points) + " can be");
   const auto lock = advance(cancel);
-  auto [reply, from, to] = begun<protocol::ProfileSteps>(asked.from_ns, asked.to_ns);
+  const Span span = span_of(asked.from_ns, asked.to_ns);
+  const std::int64_t from = span.from, to = span.to;
+  auto reply = begun<protocol::ProfileSteps>();
   std::vector<const StepTime*> inside;
   for (const StepTime& step : index_.steps())
     if (step.to > from && step.to <= to) inside.push_back(&step);

@@ -47,14 +47,13 @@ class Profiles {
   protocol::Peaks peaks() const;
   std::int64_t horizon() const;  ///< behind which nothing begins
   std::vector<protocol::ProfileRun> runs() const;
-  /// A reply with how far the index is, and the span that it is about.
+  /// A reply with how far the index is.
   template <class Reply>
-  struct Begun {
-    Reply reply;
+  Reply begun();
+  struct Span {
     std::int64_t from = 0, to = 0;
   };
-  template <class Reply>
-  Begun<Reply> begun(std::int64_t from, std::optional<std::int64_t> to);
+  Span span_of(std::int64_t from, std::optional<std::int64_t> to) const;  ///< without `to` up to horizon()
 
   const Recorder& recorder_;
   std::mutex mutex_;

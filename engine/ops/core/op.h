@@ -171,6 +171,9 @@ struct OpDef {
   /// The forward function takes string, uint64 and complex tensors as they are, as far as the shape rule lets
   /// them pass. Where this is not set, and takes_narrow neither, run_op refuses them.
   bool takes_others = false;
+  /// The VJP holds for complex numbers as it stands, in the convention of elementwise/complex.h: that of what
+  /// has no complex derivative. The others are made for real numbers, and run_vjp conjugates around them.
+  bool complex_vjp = false;
   /// How int64 kernels stand in for uint64 where the forward function does not take it.
   Uint64Way uint64_way = Uint64Way::none;
   /// Such results are cut to the dtype's range, where others wrap around or become infinite: extremes of

@@ -288,21 +288,20 @@ TAPEDECK_OP(minimum_op, VjpReads::inputs) =
     extreme_op<Binary::minimum, less_equal>("minimum", "smaller", "dx = dz where x ≤ y, dy = dz where x > y");
 TAPEDECK_FACTS(minimum_op) = {.flat = facts::not_chosen};
 
-TAPEDECK_OP(squared_difference_op, VjpReads::inputs) = binary_op<Binary::squared_difference, Kind::numeric>(
-    {"squared_difference",
-     {"squared_difference", "math.squared_difference"},
-     "The square of the difference: (x − y)².",
-     "dx = dz·2(x − y), dy = −dz·2(x − y)"},
-    [](const VjpContext& c) {
-      const Tensor& g = c.cotangents[0];
-      const Tensor difference = c.inputs[0] - c.inputs[1];
-      // Of complex numbers it is |x − y|², which no complex derivative describes: see run_vjp.
-      const Tensor half = is_complex(g.dtype())
-                              ? conj(complex(real(g), zeros_shaped_like(real(g))) * difference)
-                              : g * difference;
-      return binary_gradients(
-          c, [&] { return 2.0 * half; }, [&] { return -2.0 * half; });
-    });
+TAPEDECK_OP(squared_difference_op, VjpReads::inputs) =
+    with_complex_vjp(binary_op<Binary::squared_difference, Kind::numeric>(
+        {"squared_difference",
+         {"squared_difference", "math.squared_difference"},
+         "The square of the difference: (x − y)²; of complex numbers |x − y|².",
+         "dx = dz·2(x − y), dy = −dz·2(x − y)"},
+        [](const VjpContext& c) {
+          const Tensor& g = c.cotangents[0];
+          const Tensor difference = c.inputs[0] - c.inputs[1];
+          // |x − y|² has no imaginary part, whatever the cotangent's is.
+          const Tensor half = is_complex(g.dtype()) ? cast(real(g), g.dtype()) * difference : g * difference;
+          return binary_gradients(
+              c, [&] { return 2.0 * half; }, [&] { return -2.0 * half; });
+        }));
 
 namespace {
 
@@ -336,7 +335,7 @@ TAPEDECK_OP(tanh_grad_op, VjpReads::inputs) = output_grad_op<Binary::tanh_grad>(
       return output_gradients<tanh_grad>(c, [](const Tensor& y, const Tensor& w) { return -2.0 * (w * y); });
     });
 
-TAPEDECK_OP(relu_grad_op, VjpReads::inputs) = binary_op<Binary::relu_grad, Kind::numeric>(
+TAPEDECK_OP(relu_grad_op, VjpReads::inputs) = binary_op<Binary::relu_grad, Kind::ordered>(
     {"relu_grad",
      {},
      "The VJP of relu: dy where features > 0, else 0.",

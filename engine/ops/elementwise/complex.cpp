@@ -179,6 +179,7 @@ TAPEDECK_OP(conj_op) = {
         "input: complex64 or complex128, any shape.\nReturns: its dtype and shape.\n"
         "Errors: TypeMismatchError for another dtype.",
     .takes_others = true,
+    .complex_vjp = true,
     .gpu_kernel = false,
 };
 Tensor conj(const Tensor& input) {
@@ -202,8 +203,8 @@ bool is_all_complex(const VjpContext& c) {
 }  // namespace
 
 Tensors run_vjp(const VjpContext& c) {
-  // What moves elements is the same for both parts, and conj's rule is its own.
-  if (!is_all_complex(c) || c.op.takes_narrow || &c.op == &conj_op) [[likely]]
+  // What moves elements is the same for both parts.
+  if (c.op.takes_narrow || c.op.complex_vjp || !is_all_complex(c)) [[likely]]
     return c.op.vjp(c);
   Tensors cotangents;
   for (const Tensor& cotangent : c.cotangents) cotangents.push_back(cotangent ? conj(cotangent) : cotangent);

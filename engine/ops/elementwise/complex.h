@@ -27,8 +27,15 @@ Tensor magnitudes(const Tensor& tensor);
 /// For kernels: a fresh complex tensor of these parts, which have its shape.
 Tensor with_parts(const Tensor& real, const Tensor& imag);
 
-/// Runs the op's VJP. Their formulas are those of real numbers, dx = dy·f′(x); where all numbers are complex,
-/// dz = conj(conj(dw)·f′(z)), so the cotangents and the results are conjugated.
+/// A row whose VJP is that of complex numbers already: OpDef::complex_vjp.
+inline OpDef with_complex_vjp(OpDef row) {
+  row.complex_vjp = true;
+  return row;
+}
+
+/// Runs the op's VJP. Most formulas are those of real numbers, dx = dy·f′(x); where all numbers are complex,
+/// dz = conj(conj(dw)·f′(z)), so the cotangents and the results are conjugated, except where the row's VJP
+/// does so by itself.
 Tensors run_vjp(const VjpContext& context);
 
 }  // namespace tapedeck::ops

@@ -10,7 +10,7 @@ TAPEDECK_OP(truncatediv_op) = binary_row({"truncatediv",
                                           "The quotient x / y cut towards 0, as C divides. Dividing whole "
                                           "numbers by 0 is an InvalidArgumentError.",
                                           "none"},
-                                         Kind::numeric, false, binary_shape<Kind::numeric>,
+                                         Kind::ordered, false, binary_shape<Kind::ordered>,
                                          division_forward<Binary::truncatediv>, nullptr);
 
 TAPEDECK_OP(truncatemod_op, VjpReads::inputs) = binary_row(
@@ -19,7 +19,7 @@ TAPEDECK_OP(truncatemod_op, VjpReads::inputs) = binary_row(
      "The remainder x − y·truncatediv(x, y), with the sign of x, as C's. Dividing whole numbers by 0 is an "
      "InvalidArgumentError.",
      "dx = dz, dy = −dz·truncatediv(x, y)"},
-    Kind::numeric, false, binary_shape<Kind::numeric>, division_forward<Binary::truncatemod>,
+    Kind::ordered, false, binary_shape<Kind::ordered>, division_forward<Binary::truncatemod>,
     [](const VjpContext& c) {
       return binary_gradients(
           c, [&] { return c.cotangents[0]; },

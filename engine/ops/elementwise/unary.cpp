@@ -55,8 +55,25 @@ TAPEDECK_OP(abs_op, VjpReads::inputs) = unary_row(
       return one((real_numbers ? g : complex(g, zeros_shaped_like(g))) * sign(c.inputs[0]));
     });
 
-TAPEDECK_OP(sign_op, VjpReads::shapes) = unary_op<Unary::sign, Kind::numeric>(
-    {"sign", {"sign", "math.sign"}, "The sign: −1, 0 or 1; NaN stays NaN.", "dx = 0"}, zero_gradient);
+namespace {
+
+/// Of real numbers 0. Of complex ones z/|z| turns with z: dz = i·w·Im(dw·conj(w)) / |z|, and 0 where z is.
+Tensors sign_vjp(const VjpContext& c) {
+  const Tensor& z = c.inputs[0];
+  if (!is_complex(z.dtype())) return zero_gradient(c);
+  const Tensor w = sign(z);
+  const Tensor turn = divide_no_nan(imag(c.cotangents[0] * conj(w)), abs(z));
+  return one(complex(zeros_shaped_like(turn), turn) * w);
+}
+
+}  // namespace
+
+TAPEDECK_OP(sign_op, VjpReads::inputs) = with_complex_vjp(unary_op<Unary::sign, Kind::numeric>(
+    {"sign",
+     {"sign", "math.sign"},
+     "The sign: −1, 0 or 1; of complex numbers x / |x|, 0 at 0; NaN stays NaN.",
+     "dx = 0"},
+    sign_vjp));
 TAPEDECK_FACTS(sign_op) = {.flat = facts::flat_everywhere};
 
 TAPEDECK_OP(square_op, VjpReads::inputs) = unary_op<Unary::square, Kind::numeric>(

@@ -26,11 +26,11 @@ TAPEDECK_OP(cholesky_op) = {
     .vjp =
         [](const VjpContext& c) {
           const Tensor& l = c.outputs[0];
-          const Tensor middle = lower_with_half_diagonal(matmul(l, c.cotangents[0], true));
+          const Tensor middle = lower_with_half_diagonal(product(l, c.cotangents[0], true));
           // L⁻ᵀ·middle·L⁻¹, the second factor applied to the transposed left one.
           const Tensor left = matrix_triangular_solve(l, middle, true, true);
-          const Tensor s = matrix_triangular_solve(l, matrix_transpose(left), true, true);
-          return one((s + matrix_transpose(s)) * 0.5);
+          const Tensor s = matrix_triangular_solve(l, adjoint(left), true, true);
+          return one((s + adjoint(s)) * 0.5);
         },
     .vjp_formula = "dA = ½(S + Sᵀ), S = L⁻ᵀ·Φ(Lᵀ·dL)·L⁻¹, Φ: the lower triangle, its diagonal halved",
     .cost = [](const CostContext& c) -> OpCost {
@@ -39,12 +39,15 @@ TAPEDECK_OP(cholesky_op) = {
       return {a.matrices * (n * n * n / 3), cost::traffic(c)};
     },
     .doc =
-        "Cholesky's decomposition of symmetric positive definite matrices: A = L·Lᵀ.\n\n"
-        "input: A, (…, n, n), any floating dtype; only the lower triangle is read.\n"
+        "Cholesky's decomposition of symmetric positive definite matrices: A = L·Lᵀ, of Hermitian ones "
+        "L·Lᴴ.\n\n"
+        "input: A, (…, n, n), any floating or complex dtype; only the lower triangle is read.\n"
         "Returns: L, lower triangular, dtype and shape of input. Gradient: Murray 2016, arXiv:1602.07527, "
         "(8), as a symmetric matrix.\n"
         "Errors: InvalidArgumentError for other shapes, and for a matrix that is not positive definite, "
         "saying which; TypeMismatchError for another dtype.",
+    .takes_others = true,
+    .complex_vjp = true,
 };
 
 // ---- qr ----
@@ -56,12 +59,13 @@ namespace {
 /// For A with at least as many rows as columns: (dQ + Q·copyltu(M))·R⁻ᵀ, M = R·dRᵀ − dQᵀ·Q.
 Tensor tall_qr_gradient(const Tensor& q, const Tensor& r, const Tensor& dq, const Tensor& dr) {
   Tensor m;
-  if (dr) m = matmul(r, dr, false, true);
-  if (dq) m = m ? m - matmul(dq, q, true) : -matmul(dq, q, true);
+  if (dr) m = product(r, dr, false, true);
+  if (dq) m = m ? m - product(dq, q, true) : -product(dq, q, true);
   const Tensor lower = matrix_band_part(m, -1, 0);
-  const Tensor symmetric = lower + matrix_transpose(lower) - matrix_band_part(m, 0, 0);
+  // The diagonal of R is real.
+  const Tensor symmetric = lower + adjoint(lower) - without_imaginary(matrix_band_part(m, 0, 0));
   const Tensor left = sum_of(dq, matmul(q, symmetric));
-  return matrix_transpose(matrix_triangular_solve(r, matrix_transpose(left), false, false));
+  return adjoint(matrix_triangular_solve(r, adjoint(left), false, false));
 }
 
 Tensors qr_vjp(const VjpContext& c) {
@@ -86,7 +90,7 @@ Tensors qr_vjp(const VjpContext& c) {
     return one(concat(parts, -1));
   }
   const Tensor dv = columns_of(dr, rows, more);
-  const Tensor through = matmul(columns_of(a, rows, more), dv, false, true);
+  const Tensor through = product(columns_of(a, rows, more), dv, false, true);
   const Tensor dx = tall_qr_gradient(q, square, sum_of(dq, through), columns_of(dr, 0, rows));
   const Tensor parts[] = {dx, matmul(q, dv)};
   return one(concat(parts, -1));
@@ -101,7 +105,7 @@ TAPEDECK_OP(qr_op) = {
     .attributes = {{.name = "full_matrices", .kind = AttributeKind::boolean, .fallback = false}},
     .shape_rule =
         [](const OpContext& c) {
-          const MatrixShape shape = real_matrix_shape(c, 0);
+          const MatrixShape shape = inexact_matrix_shape(c, 0);
           const std::int64_t k =
               c.get<bool>("full_matrices") ? shape.rows : std::min(shape.rows, shape.columns);
           TensorSpecs specs = spec(c.inputs[0].dtype(), joined(shape.batch, {shape.rows, k}));
@@ -130,59 +134,68 @@ TAPEDECK_OP(qr_op) = {
     },
     .doc =
         "The QR decomposition of matrices, A = Q·R, by Householder's reflections.\n\n"
-        "input: A, (…, m, n), any floating dtype; full_matrices: Q is (…, m, m) and R (…, m, n), instead of "
+        "input: A, (…, m, n), any floating or complex dtype; full_matrices: Q is (…, m, m) and R (…, m, n), "
+        "instead of "
         "(…, m, k) and (…, k, n) with k = min(m, n).\n"
-        "Returns: (q, r), the dtype of input; Q has orthonormal columns, R is upper triangular. Gradient: "
+        "Returns: (q, r), the dtype of input; Q has orthonormal columns, R is upper triangular, with a real "
+        "diagonal. Gradient: "
         "Walter and Lehmann 2018, arXiv:1009.6112, (10), where the first columns are independent; none "
         "with full_matrices and m > n (UnimplementedError).\n"
         "Errors: InvalidArgumentError for fewer than 2 axes; TypeMismatchError for another dtype.",
+    .takes_others = true,
+    .complex_vjp = true,
     .results = {.fields = {"q", "r"}, .tuple_name = "Qr"},
 };
 
 // ---- svd ----
 namespace {
 
-/// 1 / (xⱼ − xᵢ), and 0 where they are equal.
-Tensor reciprocal_differences(const Tensor& x) {
-  return safe_reciprocal(as_row(x) - as_column(x));
-}
-
-/// The gradient of A = U·diag(s)·Vᵀ with min(m, n) columns in U and V.
-Tensor svd_gradient(const Tensor& s, const Tensor& u, const Tensor& v, const Tensor& ds, const Tensor& du,
+/// The gradient of A = U·diag(s)·Vᴴ with min(m, n) columns in U and V.
+Tensor svd_gradient(const Tensor& real_s, const Tensor& u, const Tensor& v, const Tensor& ds, Tensor du,
                     const Tensor& dv) {
+  const Tensor s = beside(real_s, u);
   const std::int64_t k = s.dim(s.rank() - 1);
+  const bool turns = is_complex(u.dtype()) && (du || dv);
+  if (turns) du = without_turn(u, du, sum_of(du ? along_columns(u, du) : du, dv ? along_columns(v, dv) : dv));
   Tensor middle;
   if (du || dv) {
-    const Tensor f = reciprocal_differences(square(s));
+    const Tensor f = beside(reciprocal_differences(square(real_s)), u);
     if (du) {
-      const Tensor turn = matmul(u, du, true);
-      middle = f * (turn - matrix_transpose(turn)) * as_row(s);
+      const Tensor turn = product(u, du, true);
+      middle = f * (turn - adjoint(turn)) * as_row(s);
+      // The angle between a column of U and that of V (Wan and Zhang 2019, arXiv:1909.02659).
+      if (turns) {
+        const Tensor angle = imag(matrix_diag_part(turn)) * safe_reciprocal(real_s);
+        middle = middle + matrix_diag(complex(zeros_like(angle), angle));
+      }
     }
     if (dv) {
-      const Tensor turn = matmul(v, dv, true);
-      middle = sum_of(middle, as_column(s) * (f * (turn - matrix_transpose(turn))));
+      const Tensor turn = product(v, dv, true);
+      middle = sum_of(middle, as_column(s) * (f * (turn - adjoint(turn))));
     }
   }
-  if (ds) middle = sum_of(middle, matrix_diag(ds));
-  Tensor gradient = matmul(matmul(u, middle), v, false, true);
+  if (ds) middle = sum_of(middle, matrix_diag(beside(ds, u)));
+  Tensor gradient = product(matmul(u, middle), v, false, true);
   // What leaves the spaces that U and V span.
   if (du && u.dim(u.rank() - 2) > k) {
     const Tensor scaled = du * as_row(safe_reciprocal(s));
-    gradient = gradient + matmul(scaled - matmul(u, matmul(u, scaled, true)), v, false, true);
+    gradient = gradient + product(scaled - matmul(u, product(u, scaled, true)), v, false, true);
   }
   if (dv && v.dim(v.rank() - 2) > k) {
     const Tensor scaled = dv * as_row(safe_reciprocal(s));
-    gradient = gradient + matmul(u, scaled - matmul(v, matmul(v, scaled, true)), false, true);
+    gradient = gradient + product(u, scaled - matmul(v, product(v, scaled, true)), false, true);
   }
   return gradient;
 }
 
 /// What one column of full_matrices beyond the others adds, for a tall A: it stays orthogonal to them, so
-/// d(last) = −U·S⁻¹·Vᵀ·dAᵀ·last.
+/// d(last) = −U·S⁻¹·Vᴴ·dAᴴ·last.
 Tensor last_column_gradient(const Tensor& last, const Tensor& u, const Tensor& s, const Tensor& v,
                             const Tensor& cotangent) {
-  const Tensor along = as_column(safe_reciprocal(s)) * matmul(u, cotangent, true);
-  return -matmul(last, matmul(v, along), false, true);
+  const Tensor free =
+      is_complex(u.dtype()) ? without_turn(last, cotangent, along_columns(last, cotangent)) : cotangent;
+  const Tensor along = as_column(safe_reciprocal(beside(s, u))) * product(u, free, true);
+  return -product(last, matmul(v, along), false, true);
 }
 
 Tensors svd_vjp(const VjpContext& c) {
@@ -216,7 +229,7 @@ Tensors svd_vjp(const VjpContext& c) {
   if (!side) return one(gradient);
   const Tensor last = columns_of(c.outputs[tall ? 1 : 2], k, 1);
   const Tensor turn = last_column_gradient(last, tall ? u : v, s, tall ? v : u, columns_of(side, k, 1));
-  return one(gradient + (tall ? turn : matrix_transpose(turn)));
+  return one(gradient + (tall ? turn : adjoint(turn)));
 }
 
 }  // namespace
@@ -229,11 +242,11 @@ TAPEDECK_OP(svd_op) = {
                    {.name = "compute_uv", .kind = AttributeKind::boolean, .fallback = true}},
     .shape_rule =
         [](const OpContext& c) {
-          const MatrixShape shape = real_matrix_shape(c, 0);
+          const MatrixShape shape = inexact_matrix_shape(c, 0);
           const DType dtype = c.inputs[0].dtype();
           const std::int64_t k = std::min(shape.rows, shape.columns);
           const bool full = c.get<bool>("full_matrices");
-          TensorSpecs specs = spec(dtype, joined(shape.batch, {k}));
+          TensorSpecs specs = spec(real_dtype(dtype), joined(shape.batch, {k}));
           if (c.get<bool>("compute_uv")) {
             specs.push_back({dtype, joined(shape.batch, {shape.rows, full ? shape.rows : k})});
             specs.push_back({dtype, joined(shape.batch, {shape.columns, full ? shape.columns : k})});
@@ -269,119 +282,24 @@ TAPEDECK_OP(svd_op) = {
       return {a.matrices * each, cost::traffic(c)};
     },
     .doc =
-        "The singular value decomposition of matrices: A = U·diag(s)·Vᵀ.\n\n"
-        "tensor: A, (…, m, n), any floating dtype; full_matrices: U is (…, m, m) and V (…, n, n), instead of "
+        "The singular value decomposition of matrices: A = U·diag(s)·Vᵀ, of complex ones U·diag(s)·Vᴴ.\n\n"
+        "tensor: A, (…, m, n), any floating or complex dtype; full_matrices: U is (…, m, m) and V (…, n, n), "
+        "instead of "
         "min(m, n) columns; compute_uv: False for s alone.\n"
-        "Returns: (s, u, v), or s, the dtype of tensor; s descending; the first element of a column of u "
+        "Returns: (s, u, v), or s, the dtype of tensor, s that of its parts; s descending; the first element "
+        "of a column of u "
         "that "
         "is not small beside its largest is positive. A matrix that holds NaN or ∞ gives "
         "NaN. Gradient: Townsend 2016, \"Differentiating the singular value decomposition\"; equal singular "
         "values contribute 0; u and v of full_matrices have none where m and n differ by more than 1, as in "
         "TensorFlow (UnimplementedError).\n"
         "Errors: InvalidArgumentError for fewer than 2 axes; TypeMismatchError for another dtype.",
+    .takes_others = true,
+    .complex_vjp = true,
     .results = {.fields = {"s", "u", "v"}, .alone_without = "compute_uv"},
 };
 static Tensors svd(const Tensor& tensor, bool full_matrices, bool compute_uv) {
   return run_op(svd_op, {&tensor, 1}, {full_matrices, compute_uv});
 }
-
-// ---- self_adjoint_eig ----
-namespace {
-
-Tensors eigen_forward(const OpContext& c) {
-  const MatrixShape shape = square_shape(c, 0);
-  const Tensor input = contiguous(c.inputs[0]);
-  Tensors outputs;
-  for (std::size_t i = 0; i < c.outputs.size(); ++i) outputs.push_back(allocate_output(c, i));
-  const kernels::FlawText text = flaw_text(c, shape.batch, "{o}: the eigenvalues of {i}{m} did not converge");
-  refuse(
-      backend().symmetric_eigen(matrices(input, shape), input.raw(), outputs[0].writable_data<std::byte>(),
-                                outputs.size() > 1 ? outputs[1].writable_data<std::byte>() : nullptr, text),
-      text);
-  return outputs;
-}
-
-/// Only the lower triangle is read, so both sides of the diagonal add up there.
-Tensor eigen_gradient(const Tensor& e, const Tensor& v, const Tensor& de, const Tensor& dv) {
-  Tensor middle;
-  if (dv) middle = reciprocal_differences(e) * matmul(v, dv, true);
-  if (de) middle = sum_of(middle, matrix_diag(de));
-  const Tensor full = matmul(matmul(v, middle), v, false, true);
-  return lower_with_half_diagonal(full + matrix_transpose(full));
-}
-
-constexpr const char* eigen_doc =
-    "tensor: A, (…, n, n), any floating dtype, symmetric; only the lower triangle is read.\n";
-constexpr const char* eigen_rest =
-    "A matrix that holds NaN or ∞ gives NaN. Gradient: Giles 2008, 3.1, in the lower triangle; equal "
-    "eigenvalues "
-    "contribute 0.\n"
-    "Errors: InvalidArgumentError for other shapes, or where the iteration does not converge, saying for "
-    "which "
-    "matrix; TypeMismatchError for another dtype.";
-
-}  // namespace
-
-TAPEDECK_OP(self_adjoint_eig_op) = {
-    .name = "self_adjoint_eig",
-    .python_names = {"self_adjoint_eig", "linalg.eigh"},
-    .inputs = {{.name = "tensor"}},
-    .attributes = {},
-    .shape_rule =
-        [](const OpContext& c) {
-          const MatrixShape shape = square_shape(c, 0);
-          TensorSpecs specs = spec(c.inputs[0].dtype(), joined(shape.batch, {shape.rows}));
-          specs.push_back({c.inputs[0].dtype(), c.inputs[0].shape()});
-          return specs;
-        },
-    .forward = eigen_forward,
-    .vjp_reads = VjpReads::outputs,
-    .vjp =
-        [](const VjpContext& c) {
-          return one(eigen_gradient(c.outputs[0], c.outputs[1], c.cotangents[0], c.cotangents[1]));
-        },
-    .vjp_formula = "dA = V·(diag(de) + F∘(Vᵀ·dV))·Vᵀ, Fᵢⱼ = 1 / (eⱼ − eᵢ)",
-    .cost = [](const CostContext& c) -> OpCost {
-      const cost::Stack a = cost::stack(c.inputs[0]);
-      const double n = a.rows;
-      return {a.matrices * (9 * n * n * n), cost::traffic(c)};
-    },
-    .doc = std::string("Eigenvalues and eigenvectors of symmetric matrices: A = V·diag(e)·Vᵀ.\n\n") +
-           eigen_doc +
-           "Returns: (e, v), the dtype of tensor, (…, n) ascending and (…, n, n), v[:, i] belonging to e[i]; "
-           "its first element that is not small beside its largest is positive. " +
-           eigen_rest,
-    .results = {.fields = {"e", "v"}},
-};
-static std::pair<Tensor, Tensor> self_adjoint_eig(const Tensor& tensor) {
-  return run_op2(self_adjoint_eig_op, tensor);
-}
-
-TAPEDECK_OP(self_adjoint_eigvals_op) = {
-    .name = "self_adjoint_eigvals",
-    .python_names = {"self_adjoint_eigvals", "linalg.eigvalsh"},
-    .inputs = {{.name = "tensor"}},
-    .attributes = {},
-    .shape_rule =
-        [](const OpContext& c) {
-          const MatrixShape shape = square_shape(c, 0);
-          return spec(c.inputs[0].dtype(), joined(shape.batch, {shape.rows}));
-        },
-    .forward = eigen_forward,
-    .vjp_reads = VjpReads::inputs,
-    .vjp =
-        [](const VjpContext& c) {
-          const auto [e, v] = self_adjoint_eig(c.inputs[0]);
-          return one(eigen_gradient(e, v, c.cotangents[0], {}));
-        },
-    .vjp_formula = "dA = V·diag(de)·Vᵀ, V: the eigenvectors of A",
-    .cost = [](const CostContext& c) -> OpCost {
-      const cost::Stack a = cost::stack(c.inputs[0]);
-      const double n = a.rows;
-      return {a.matrices * (4 * n * n * n / 3), cost::traffic(c)};
-    },
-    .doc = std::string("Eigenvalues of symmetric matrices.\n\n") + eigen_doc +
-           "Returns: the dtype of tensor, (…, n), ascending. " + eigen_rest,
-};
 
 }  // namespace tapedeck::ops

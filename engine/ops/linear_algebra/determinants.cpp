@@ -31,7 +31,7 @@ Tensor inverse_or_refuse(const VjpContext& c, bool adjoint, const char* reason) 
   try {
     return matrix_inverse(c.inputs[0], adjoint);
   } catch (const InvalidArgumentError&) {
-    const std::vector<double> signs = slogdet(c.inputs[0]).first.to_vector();
+    const std::vector<double> signs = abs(slogdet(c.inputs[0]).first).to_vector();
     const auto singular = std::find(signs.begin(), signs.end(), 0.0);
     if (singular == signs.end()) throw;
     const OpContext call{c.op, c.inputs, c.attributes, {}};
@@ -39,6 +39,17 @@ Tensor inverse_or_refuse(const VjpContext& c, bool adjoint, const char* reason) 
                                matrix_name(call, 0, square_shape(call, 0).batch, singular - signs.begin()),
                                " is singular: ", reason);
   }
+}
+
+/// The cotangent of ln det A, whose real part is log |det| and whose imaginary part turns the sign: that of
+/// the sign of a complex matrix counts, too. Undefined where there is none.
+Tensor logarithm_weight(const VjpContext& c) {
+  const Tensor& of_log = c.cotangents[1];
+  if (!is_complex(c.inputs[0].dtype())) return of_log;
+  Tensor weight = of_log ? without_imaginary(of_log) : Tensor();
+  if (!c.cotangents[0]) return weight;
+  const Tensor turn = imag(c.cotangents[0] * conj(slogdet(c.inputs[0]).first));
+  return sum_of(weight, complex(zeros_shaped_like(turn), turn));
 }
 
 }  // namespace
@@ -67,12 +78,13 @@ TAPEDECK_OP(matrix_determinant_op) = {
       const double n = a.rows;
       return {a.matrices * (2 * n * n * n / 3), cost::traffic(c)};
     },
-    .doc = std::string("The determinant of square matrices.\n\ninput: (…, n, n), ") + reals_doc +
+    .doc = std::string("The determinant of square matrices.\n\ninput: (…, n, n), ") + numbers_doc +
            ".\nReturns: the dtype of input, its shape without the last two axes; 1 for n = 0. Gradient: the "
            "cofactors, also of singular matrices (Stewart 1998, \"On the adjugate matrix\", Linear Algebra "
            "and its "
            "Applications 283), and of those once more; beyond the second order it needs an inverse.\n"
            "Errors: InvalidArgumentError for other shapes; TypeMismatchError for another dtype.",
+    .takes_others = true,
 };
 static Tensor matrix_determinant(const Tensor& input) {
   return run_op1(matrix_determinant_op, {input});
@@ -100,13 +112,14 @@ TAPEDECK_OP(matrix_cofactor_op) = {
         std::string(
             "The cofactors of square matrices: the gradient of the determinant, det(A)·A⁻ᵀ where A has "
             "an inverse.\n\ninput: A, (…, n, n), ") +
-        reals_doc +
+        numbers_doc +
         ".\nReturns: dtype and shape of input; of a matrix of rank n − 1 one of rank 1, of lower rank 0. By "
         "LU "
         "with partial pivoting, and by the singular values beside a singular matrix (Stewart 1998, \"On the "
         "adjugate matrix\", Linear Algebra and its Applications 283). A matrix that holds NaN or ∞ gives "
         "NaN.\n"
         "Errors: InvalidArgumentError for other shapes; TypeMismatchError for another dtype.",
+    .takes_others = true,
     .gpu_kernel = false,
 };
 static Tensor matrix_cofactor(const Tensor& input) {
@@ -154,7 +167,7 @@ TAPEDECK_OP(matrix_cofactor_derivative_op) = {
     .doc =
         std::string("The derivative of the cofactors of square matrices in a direction, which is linear in "
                     "it.\n\ninput: A, (…, n, n), ") +
-        reals_doc +
+        numbers_doc +
         "; direction: E, dtype and shape of input.\n"
         "Returns: dtype and shape of input; det(A)·(tr(A⁻¹·E)·A⁻¹ − A⁻¹·E·A⁻¹)ᵀ where A has an inverse, and "
         "its "
@@ -163,6 +176,7 @@ TAPEDECK_OP(matrix_cofactor_derivative_op) = {
         "Errors: InvalidArgumentError for other or different shapes; TypeMismatchError for other or "
         "different "
         "dtypes.",
+    .takes_others = true,
     .gpu_kernel = false,
 };
 static Tensor matrix_cofactor_derivative(const Tensor& input, const Tensor& direction) {
@@ -195,8 +209,9 @@ TAPEDECK_OP(log_matrix_determinant_op) = {
     .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) {
-          if (!c.cotangents[1]) return zero_gradient(c);
-          return one(per_matrix(c.cotangents[1]) *
+          const Tensor weight = logarithm_weight(c);
+          if (!weight) return zero_gradient(c);
+          return one(per_matrix(weight) *
                      inverse_or_refuse(
                          c, true, "log |det| is −∞ there and has no gradient; matrix_determinant has one"));
         },
@@ -209,13 +224,15 @@ TAPEDECK_OP(log_matrix_determinant_op) = {
     .doc =
         std::string("Sign and logarithm of the determinant, det = sign·e^log_abs, where the determinant "
                     "itself might overflow.\n\ninput: (…, n, n), ") +
-        reals_doc +
+        numbers_doc +
         ".\nReturns: (sign, log_abs), the dtype of input, its shape without the last two axes; 0 and −∞ for "
         "a "
         "singular matrix. Gradient: Giles 2008, 2.2.4, of log_abs; InvalidArgumentError for a singular "
         "matrix, saying "
         "which.\n"
         "Errors: InvalidArgumentError for other shapes; TypeMismatchError for another dtype.",
+    .takes_others = true,
+    .complex_vjp = true,
     .results = {.fields = {"sign", "log_abs_determinant"}, .tuple_name = "LogMatrixDeterminant"},
 };
 static std::pair<Tensor, Tensor> slogdet(const Tensor& input) {

@@ -121,6 +121,7 @@ TAPEDECK_OP(matrix_diag_part_op) = {
         "Errors: InvalidArgumentError for fewer than 2 axes, a diagonal outside the matrix, another align, a "
         "padding_value that the dtype cannot hold.",
     .python_order = {"input", "name", "k", "padding_value", "align"},
+    .takes_others = true,
 };
 Tensor matrix_diag_part(const Tensor& input, const Diagonals& d, double padding_value) {
   return run_op1(matrix_diag_part_op, {input}, {d.k, d.align, padding_value});
@@ -205,6 +206,7 @@ TAPEDECK_OP(matrix_diag_op) = {
         "Errors: InvalidArgumentError for diagonals that do not fit, another align, a padding_value that the "
         "dtype cannot hold.",
     .python_order = {"diagonal", "name", "k", "num_rows", "num_cols", "padding_value", "align"},
+    .takes_others = true,
 };
 Tensor matrix_diag(const Tensor& diagonal, const Diagonals& d, std::int64_t num_rows, std::int64_t num_cols,
                    double padding_value) {
@@ -253,6 +255,7 @@ TAPEDECK_OP(matrix_set_diag_op) = {
            "Errors: InvalidArgumentError for shapes that do not fit, another align; TypeMismatchError for "
            "different dtypes.",
     .python_order = {"input", "diagonal", "name", "k", "align"},
+    .takes_others = true,
 };
 Tensor matrix_set_diag(const Tensor& input, const Tensor& diagonal, const Diagonals& d) {
   return run_op1(matrix_set_diag_op, {input, diagonal}, {d.k, d.align});

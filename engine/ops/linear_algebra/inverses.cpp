@@ -56,9 +56,9 @@ Tensors solve_gradients(const VjpContext& c, const Tensor& rhs_gradient, bool ad
   const Tensor& x = c.outputs[0];
   Tensors gradients(2);
   if (c.wanted[0]) {
-    const Tensor product =
-        adjoint ? matmul(x, rhs_gradient, false, true) : matmul(rhs_gradient, x, false, true);
-    gradients[0] = unbroadcast(shape_of_a(-product), c.inputs[0].shape());
+    const Tensor negated =
+        adjoint ? product(x, rhs_gradient, false, true) : product(rhs_gradient, x, false, true);
+    gradients[0] = unbroadcast(shape_of_a(-negated), c.inputs[0].shape());
   }
   if (c.wanted[1]) gradients[1] = unbroadcast(rhs_gradient, c.inputs[1].shape());
   return gradients;
@@ -89,8 +89,8 @@ TAPEDECK_OP(matrix_inverse_op) = {
         [](const VjpContext& c) {
           const Tensor& y = c.outputs[0];
           const Tensor& g = c.cotangents[0];
-          if (c.get<bool>("adjoint")) return one(-matmul(matmul(y, g, false, true), y));
-          return one(-matmul(matmul(y, g, true), y, false, true));
+          if (c.get<bool>("adjoint")) return one(-product(product(y, g, false, true), y));
+          return one(-product(product(y, g, true), y, false, true));
         },
     .vjp_formula = "dA = −Yᵀ·dY·Yᵀ",
     .cost = [](const CostContext& c) -> OpCost {
@@ -99,11 +99,13 @@ TAPEDECK_OP(matrix_inverse_op) = {
       return {a.matrices * (2 * n * n * n), cost::traffic(c)};
     },
     .doc = std::string("The inverse of square matrices, by LU with partial pivoting.\n\ninput: (…, n, n), ") +
-           reals_doc +
-           "; adjoint: the inverse of the transposed matrix.\n"
+           numbers_doc +
+           "; adjoint: the inverse of the transposed matrix, of complex numbers conjugated.\n"
            "Returns: dtype and shape of input. Gradient: Giles 2008, 2.2.3.\n"
            "Errors: InvalidArgumentError for other shapes, and for a matrix with a pivot of 0, saying which; "
            "TypeMismatchError for another dtype.",
+    .takes_others = true,
+    .complex_vjp = true,
 };
 Tensor matrix_inverse(const Tensor& input, bool adjoint) {
   return run_op1(matrix_inverse_op, {input}, {adjoint});
@@ -139,11 +141,13 @@ TAPEDECK_OP(matrix_solve_op) = {
     .doc =
         std::string("Solves systems of equations: A·X = B, by LU with partial pivoting.\n\nmatrix: A, (…, n, "
                     "n); rhs: B, (…, n, m); ") +
-        reals_doc +
-        ", both of one dtype; leading axes broadcast; adjoint: Aᵀ·X = B.\n"
+        numbers_doc +
+        ", both of one dtype; leading axes broadcast; adjoint: Aᴴ·X = B.\n"
         "Returns: X, the dtype of both, (…, n, m). Gradient: Giles 2008, 2.3.1.\n"
         "Errors: InvalidArgumentError for shapes that do not fit, and for a matrix with a pivot of 0, saying "
         "which; TypeMismatchError for other or different dtypes.",
+    .takes_others = true,
+    .complex_vjp = true,
 };
 Tensor matrix_solve(const Tensor& matrix, const Tensor& rhs, bool adjoint) {
   return run_op1(matrix_solve_op, {matrix, rhs}, {adjoint});
@@ -183,11 +187,13 @@ TAPEDECK_OP(matrix_triangular_solve_op) = {
     .doc =
         std::string("Solves systems of equations with triangular matrices: A·X = B.\n\nmatrix: A, (…, n, n), "
                     "of which only one triangle is read; rhs: B, (…, n, m); ") +
-        reals_doc +
-        ", both of one dtype; leading axes broadcast; lower: which triangle; adjoint: Aᵀ·X = B.\n"
+        numbers_doc +
+        ", both of one dtype; leading axes broadcast; lower: which triangle; adjoint: Aᴴ·X = B.\n"
         "Returns: X, the dtype of both, (…, n, m). Gradient: Giles 2008, 2.3.1.\n"
         "Errors: InvalidArgumentError for shapes that do not fit, and for a matrix with a 0 on its diagonal, "
         "saying which; TypeMismatchError for other or different dtypes.",
+    .takes_others = true,
+    .complex_vjp = true,
 };
 Tensor matrix_triangular_solve(const Tensor& matrix, const Tensor& rhs, bool lower, bool adjoint) {
   return run_op1(matrix_triangular_solve_op, {matrix, rhs}, {lower, adjoint});
@@ -202,7 +208,7 @@ TAPEDECK_OP(pinv_op) = {
                    {.name = "validate_args", .kind = AttributeKind::boolean, .fallback = false}},
     .shape_rule =
         [](const OpContext& c) {
-          const MatrixShape shape = real_matrix_shape(c, 0);
+          const MatrixShape shape = inexact_matrix_shape(c, 0);
           return spec(c.inputs[0].dtype(), joined(shape.batch, {shape.columns, shape.rows}));
         },
     .forward =
@@ -210,8 +216,9 @@ TAPEDECK_OP(pinv_op) = {
           const MatrixShape shape = matrix_shape(c, 0);
           const Tensor a = contiguous(c.inputs[0]);
           Tensor out = allocate_output(c);
-          const double epsilon = out.dtype() == DType::float32 ? std::numeric_limits<float>::epsilon()
-                                                               : std::numeric_limits<double>::epsilon();
+          const double epsilon = real_dtype(out.dtype()) == DType::float32
+                                     ? std::numeric_limits<float>::epsilon()
+                                     : std::numeric_limits<double>::epsilon();
           const double rcond = c.is_none("rcond")
                                    ? 10.0 * static_cast<double>(std::max(shape.rows, shape.columns)) * epsilon
                                    : real_of(c.attribute("rcond"));
@@ -223,10 +230,10 @@ TAPEDECK_OP(pinv_op) = {
           const Tensor& a = c.inputs[0];
           const Tensor& p = c.outputs[0];
           const Tensor& g = c.cotangents[0];
-          const Tensor first = matmul(matmul(p, g, true), p, false, true);
+          const Tensor first = product(product(p, g, true), p, false, true);
           // (I − A·P)·dPᵀ·P·Pᵀ and Pᵀ·P·dPᵀ·(I − P·A), multiplied out.
-          const Tensor left = matmul(matmul(g, p, true), p, false, true);
-          const Tensor right = matmul(matmul(p, p, true), g, false, true);
+          const Tensor left = product(product(g, p, true), p, false, true);
+          const Tensor right = product(product(p, p, true), g, false, true);
           return one((left - matmul(a, matmul(p, left))) + (right - matmul(matmul(right, p), a)) - first);
         },
     .vjp_formula = "dA = −Pᵀ·dP·Pᵀ + (I − A·P)·dPᵀ·P·Pᵀ + Pᵀ·P·dPᵀ·(I − P·A)",
@@ -239,13 +246,15 @@ TAPEDECK_OP(pinv_op) = {
     .doc =
         std::string("Moore and Penrose's inverse of matrices, by the singular value decomposition.\n\na: (…, "
                     "m, n), ") +
-        reals_doc +
+        numbers_doc +
         "; rcond: singular values up to rcond times the largest count as 0; None for 10·max(m, n)·ε; "
         "validate_args "
         "changes nothing: arguments are always checked.\n"
         "Returns: the dtype of a, (…, n, m). Gradient: Golub and Pereyra 1973, SIAM J. Numer. Anal. 10(2), "
         "(4.12), where the rank does not change.\n"
         "Errors: InvalidArgumentError for fewer than 2 axes; TypeMismatchError for another dtype.",
+    .takes_others = true,
+    .complex_vjp = true,
 };
 
 }  // namespace tapedeck::ops

@@ -37,10 +37,10 @@ Tensors lu_vjp(const VjpContext& c) {
   const Tensor l = strictly_lower(packed) + unit;
   const Tensor u = matrix_band_part(packed, 0, -1);
   const Tensor& d = c.cotangents[0];
-  const Tensor middle = strictly_lower(matmul(l, strictly_lower(d), true)) +
-                        matrix_band_part(matmul(matrix_band_part(d, 0, -1), u, false, true), 0, -1);
+  const Tensor middle = strictly_lower(product(l, strictly_lower(d), true)) +
+                        matrix_band_part(product(matrix_band_part(d, 0, -1), u, false, true), 0, -1);
   const Tensor left = matrix_triangular_solve(l, middle, true, true);
-  const Tensor both = matrix_transpose(matrix_triangular_solve(u, matrix_transpose(left), false, false));
+  const Tensor both = adjoint(matrix_triangular_solve(u, adjoint(left), false, false));
   return one(gather(both, argsort(c.outputs[1]), a.rank() - 2, a.rank() - 2));
 }
 
@@ -63,13 +63,16 @@ TAPEDECK_OP(lu_op) = {
     },
     .doc =
         "The LU decomposition of matrices with exchanges of rows: A[p] = L·U.\n\n"
-        "input: A, (…, n, n), floating; output_idx_type: int32 or int64, the dtype of p.\n"
+        "input: A, (…, n, n), any floating or complex dtype; output_idx_type: int32 or int64, the dtype of "
+        "p.\n"
         "Returns: (lu, p): in the shape of input U and, below its diagonal, L without its own, which is 1; "
         "and "
         "(…, n), the order of the rows of A. Gradient: de Hoog, Anderssen, Lukas 2011, \"Differentiation of "
         "matrix functionals using triangular factorization\", Mathematics of Computation 80.\n"
         "Errors: InvalidArgumentError for other shapes, and for a singular matrix, saying which; "
         "TypeMismatchError for other dtypes.",
+    .takes_others = true,
+    .complex_vjp = true,
     .results = {.fields = {"lu", "p"}, .tuple_name = "Lu"},
 };
 

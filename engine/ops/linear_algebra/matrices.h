@@ -3,12 +3,13 @@
 
 #include "engine/backend/backend.h"
 #include "engine/ops/core/checks.h"
+#include "engine/ops/elementwise/complex.h"
 #include "engine/ops/linear_algebra/linear_algebra.h"
 
 namespace tapedeck::ops {
 
 /// For docstrings.
-inline constexpr const char* reals_doc = "any floating dtype";
+inline constexpr const char* numbers_doc = "any floating or complex dtype";
 
 /// The extents of one matrix, and of the axes before it.
 struct MatrixShape {
@@ -27,14 +28,14 @@ inline MatrixShape matrix_shape(const OpContext& c, std::size_t input) {
                                "; a matrix needs at least 2 axes");
   return {Shape(shape.span().first(static_cast<std::size_t>(rank - 2))), shape[rank - 2], shape[rank - 1]};
 }
-/// The same, and TypeMismatchError for a dtype that is not floating.
-inline MatrixShape real_matrix_shape(const OpContext& c, std::size_t input) {
-  require_kind(c, input, Kind::floating);
+/// The same, and TypeMismatchError for a dtype that is neither floating nor complex.
+inline MatrixShape inexact_matrix_shape(const OpContext& c, std::size_t input) {
+  require_kind(c, input, Kind::inexact);
   return matrix_shape(c, input);
 }
 /// The same, and InvalidArgumentError where there are not as many rows as columns.
 inline MatrixShape square_shape(const OpContext& c, std::size_t input) {
-  const MatrixShape shape = real_matrix_shape(c, input);
+  const MatrixShape shape = inexact_matrix_shape(c, input);
   if (shape.rows != shape.columns)
     fail<InvalidArgumentError>(c.op.name, ": ", input_name(c, input), " has shape ",
                                to_string(c.inputs[input].shape()), "; needs square matrices");
@@ -62,6 +63,23 @@ inline kernels::FlawText flaw_text(const OpContext& c, const Shape& batch, const
 }
 inline void refuse(const std::optional<kernels::MatrixFlaw>& flaw, const kernels::FlawText& text) {
   if (flaw) throw InvalidArgumentError(told(text, *flaw));
+}
+
+/// The conjugate transpose; of real numbers the transpose.
+inline Tensor adjoint(const Tensor& a) {
+  return conj(matrix_transpose(a));
+}
+/// op(a)·op(b), an operand's adjoint where its flag is set.
+inline Tensor product(const Tensor& a, const Tensor& b, bool adjoint_a = false, bool adjoint_b = false) {
+  return matmul(adjoint_a ? conj(a) : a, adjoint_b ? conj(b) : b, adjoint_a, adjoint_b);
+}
+/// Real numbers beside those of `other`, complex where these are.
+inline Tensor beside(const Tensor& real, const Tensor& other) {
+  return real.dtype() == other.dtype() ? real : cast(real, other.dtype());
+}
+/// The real parts, in the dtype of `a`.
+inline Tensor without_imaginary(const Tensor& a) {
+  return is_complex(a.dtype()) ? cast(real(a), a.dtype()) : a;
 }
 
 /// Calls `f(T{})` with the C++ type of float32 or float64.
@@ -110,5 +128,21 @@ inline Tensor columns_of(const Tensor& matrix, std::int64_t begin, std::int64_t 
   sizes.back() = count;
   return slice(matrix, begins, sizes);
 }
+
+/// 1 / (xⱼ − xᵢ), and 0 where they are equal.
+inline Tensor reciprocal_differences(const Tensor& x) {
+  return safe_reciprocal(as_row(x) - as_column(x));
+}
+/// vᴴ·dv of each column.
+inline Tensor along_columns(const Tensor& v, const Tensor& dv) {
+  return reduce_sum(conj(v) * dv, Integers{-2}, true);
+}
+
+// ---- eigen.cpp ----
+/// A complex vector may be turned, v·e^(iφ). The forward functions turn it so that one element is positive
+/// (leading_share), which ties φ to the others. Of the cotangent dv, which may be undefined, this takes what
+/// would turn the vectors to that element: what is left asks nothing of φ. `along`: the sum of vᴴ·dv over the
+/// vectors that turn together.
+Tensor without_turn(const Tensor& v, const Tensor& dv, const Tensor& along);
 
 }  // namespace tapedeck::ops

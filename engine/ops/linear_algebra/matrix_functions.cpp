@@ -42,21 +42,23 @@ Tensor derivative(const OpDef& op, const Tensor& a, const Tensor& direction) {
   return slice(result, begin, size);
 }
 
-/// The largest absolute value of each matrix as a constant to gradients; 1 where that is no number to divide
-/// by.
+/// The largest absolute value of each matrix as a constant to gradients, in the dtype of `a`; 1 where that is
+/// no number to divide by.
 Tensor magnitude(const Tensor& a) {
   const Tensor largest = reduce_max(abs(stop_gradient(a)), Integers{-2, -1}, true);
-  const Tensor one_instead = number(1.0, a.dtype());
-  return where(logical_and(is_finite(largest), greater(largest, number(0.0, a.dtype()))), largest,
-               one_instead);
+  const Tensor one_instead = number(1.0, largest.dtype());
+  return beside(where(logical_and(is_finite(largest), greater(largest, number(0.0, largest.dtype()))),
+                      largest, one_instead),
+                a);
 }
 
 Tensor in_float64(const Tensor& a) {
-  return a.dtype() == DType::float64 ? a : cast(a, DType::float64);
+  const DType wide = is_complex(a.dtype()) ? DType::complex128 : DType::float64;
+  return a.dtype() == wide ? a : cast(a, wide);
 }
 Tensors in_dtype_of_input(const VjpContext& c, const Tensor& gradient) {
   const DType dtype = c.inputs[0].dtype();
-  return one(dtype == DType::float64 ? gradient : cast(gradient, dtype));
+  return one(dtype == gradient.dtype() ? gradient : cast(gradient, dtype));
 }
 
 /// The derivative is linear in the direction, which is brought to size 1: beside a large one exp would lose
@@ -92,11 +94,13 @@ TAPEDECK_OP(matrix_square_root_op) = {
           const MatrixShape shape = square_shape(c, 0);
           const Tensor input = contiguous(c.inputs[0]);
           Tensor out = allocate_output(c);
+          const char* reason =
+              is_complex(input.dtype())
+                  ? "{o}: {i}{m} has no square root: an eigenvalue is 0 more than once"
+                  : "{o}: {i}{m} has no real square root: an eigenvalue is negative, or 0 more than once";
           refuse(backend().matrix_square_root(matrices(input, shape), input.raw(),
                                               out.writable_data<std::byte>()),
-                 flaw_text(
-                     c, shape.batch,
-                     "{o}: {i}{m} has no real square root: an eigenvalue is negative, or 0 more than once"));
+                 flaw_text(c, shape.batch, reason));
           return one(std::move(out));
         },
     .vjp_reads = VjpReads::outputs,
@@ -111,11 +115,12 @@ TAPEDECK_OP(matrix_square_root_op) = {
     .doc =
         "The square root of matrices: X·X = A, with eigenvalues in the right half-plane, by Schur's form "
         "(Higham 1987, Linear Algebra and its Applications 88/89).\n\n"
-        "input: A, (…, n, n), any floating dtype.\n"
+        "input: A, (…, n, n), any floating or complex dtype.\n"
         "Returns: X, dtype and shape of input. A matrix that holds NaN or ∞ gives NaN. The gradient solves "
         "Sylvester's equation as a system of n² unknowns.\n"
         "Errors: InvalidArgumentError for other shapes, and for a matrix without a real root, saying which; "
         "TypeMismatchError for another dtype.",
+    .takes_others = true,
     .gpu_kernel = false,
 };
 
@@ -146,10 +151,11 @@ TAPEDECK_OP(matrix_exponential_op) = {
         "The exponential of matrices: Σ Aᵏ / k!, by scaling and squaring (Al-Mohy and Higham 2009, SIAM J. "
         "Matrix Anal. Appl. 31(3)); of triangular ones, in whatever order of their rows and columns, the "
         "diagonal is that of exp to the last digits.\n\n"
-        "input: A, (…, n, n), any floating dtype.\n"
+        "input: A, (…, n, n), any floating or complex dtype.\n"
         "Returns: dtype and shape of input. A matrix that holds NaN or ∞ gives NaN. Gradient: Al-Mohy and "
         "Higham 2009, SIAM J. Matrix Anal. Appl. 30(4), by an exponential of twice the extent.\n"
         "Errors: InvalidArgumentError for other shapes; TypeMismatchError for another dtype.",
+    .takes_others = true,
     .gpu_kernel = false,
 };
 
@@ -164,11 +170,15 @@ TAPEDECK_OP(matrix_logarithm_op) = {
           const MatrixShape shape = square_shape(c, 0);
           const Tensor input = contiguous(c.inputs[0]);
           Tensor out = allocate_output(c);
+          const char* reason = is_complex(input.dtype()) ? "{o}: {i}{m} has no logarithm: an eigenvalue is "
+                                                           "0, or so small beside the largest that it "
+                                                           "counts as 0"
+                                                         : "{o}: {i}{m} has no real logarithm: an eigenvalue "
+                                                           "is negative or 0, or so small beside the "
+                                                           "largest that it counts as 0";
           refuse(
               backend().matrix_logarithm(matrices(input, shape), input.raw(), out.writable_data<std::byte>()),
-              flaw_text(c, shape.batch,
-                        "{o}: {i}{m} has no real logarithm: an eigenvalue is negative or 0, or so "
-                        "small beside the largest that it counts as 0"));
+              flaw_text(c, shape.batch, reason));
           return one(std::move(out));
         },
     .vjp_reads = VjpReads::inputs,
@@ -183,12 +193,13 @@ TAPEDECK_OP(matrix_logarithm_op) = {
     .doc =
         "The principal logarithm of matrices: the X with exp X = A whose eigenvalues have imaginary parts in "
         "(−π, π), by Schur's form (Al-Mohy and Higham 2012, SIAM J. Sci. Comput. 34(4)).\n\n"
-        "input: A, (…, n, n), floating. (TensorFlow's takes complex numbers only.)\n"
+        "input: A, (…, n, n), any floating or complex dtype. (TensorFlow's takes complex numbers only.)\n"
         "Returns: X, dtype and shape of input. A matrix that holds NaN or ∞ gives NaN. Gradient: Higham "
         "2008, "
         "(3.16), by a logarithm of twice the extent.\n"
         "Errors: InvalidArgumentError for other shapes, and for a matrix with an eigenvalue that is 0 or "
         "negative, saying which; TypeMismatchError for another dtype.",
+    .takes_others = true,
     .gpu_kernel = false,
 };
 

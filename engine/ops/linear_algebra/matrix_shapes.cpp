@@ -48,6 +48,7 @@ TAPEDECK_OP(matrix_band_part_op) = {
         "the main one, negative for all. (−1, 0) is the lower triangle, (0, −1) the upper one.\n"
         "Returns: dtype and shape of input.\n"
         "Errors: InvalidArgumentError for fewer than 2 axes, or a number larger than the extent.",
+    .takes_others = true,
 };
 Tensor matrix_band_part(const Tensor& input, std::int64_t num_lower, std::int64_t num_upper) {
   return run_op1(matrix_band_part_op, {input}, {num_lower, num_upper});
@@ -73,8 +74,9 @@ TAPEDECK_OP(trace_op) = {
           strides.push_back(x.strides()[x.rank() - 2] + x.strides()[x.rank() - 1]);
           const Tensor diagonal = contiguous(view_of(x, joined(shape.batch, {length}), strides));
           Tensor out = allocate_output(c);
-          backend().reduce(kernels::Reduction::sum, x.dtype(), diagonal.raw(), shape.count(), length, 1,
-                           out.writable_data<std::byte>());
+          // Of complex numbers the sums of both parts.
+          backend().reduce(kernels::Reduction::sum, real_dtype(x.dtype()), diagonal.raw(), shape.count(),
+                           length, is_complex(x.dtype()) ? 2 : 1, out.writable_data<std::byte>());
           return one(std::move(out));
         },
     .vjp_reads = VjpReads::shapes,
@@ -98,6 +100,8 @@ TAPEDECK_OP(trace_op) = {
         "x: (…, rows, columns); any numeric dtype.\n"
         "Returns: the dtype of x, its shape without the last two axes.\n"
         "Errors: InvalidArgumentError for fewer than 2 axes; TypeMismatchError for bool.",
+    .takes_others = true,
+    .uint64_way = Uint64Way::bits,
 };
 Tensor trace(const Tensor& x) {
   return run_op1(trace_op, {x});

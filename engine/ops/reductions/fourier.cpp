@@ -67,4 +67,63 @@ TAPEDECK_OP(fft_op) = {
     .gpu_kernel = false,
 };
 
+// ---- rfft ----
+TAPEDECK_OP(rfft_op) = {
+    .name = "rfft",
+    .python_names = {},  // tf.signal.rfft, which cuts and fills the axis
+    .inputs = {{.name = "input"}},
+    .attributes = {},
+    .shape_rule =
+        [](const OpContext& c) {
+          const Tensor& input = c.inputs[0];
+          if (input.dtype() != DType::float32 && input.dtype() != DType::float64)
+            fail<TypeMismatchError>("rfft: input is ", dtype_name(input.dtype()),
+                                    "; needs float32 or float64");
+          Shape shape = input.shape();
+          if (shape.rank() == 0 || shape[shape.rank() - 1] == 0)
+            fail<InvalidArgumentError>("rfft: input has shape ", to_string(shape),
+                                       "; needs at least one number along a last axis");
+          shape[shape.rank() - 1] = shape[shape.rank() - 1] / 2 + 1;
+          return spec(complex_dtype(input.dtype()), shape);
+        },
+    .forward =
+        [](const OpContext& c) {
+          Tensor out = allocate_output(c);
+          const Tensor x = contiguous(c.inputs[0]);
+          const std::int64_t count = x.dim(x.rank() - 1);
+          if (out.count() > 0)
+            backend().real_fourier(x.dtype(), x.raw(), x.count() / count, count,
+                                   out.writable_data<std::byte>());
+          return one(std::move(out));
+        },
+    .vjp_reads = VjpReads::shapes,
+    .vjp =
+        [](const VjpContext& c) {
+          // Σₖ dyₖ·e^(2πi·kn/N) over the first half: the inverse transform, without its division by N.
+          const Tensor& x = c.inputs[0];
+          const Tensor& dy = c.cotangents[0];
+          const std::int64_t count = x.dim(x.rank() - 1);
+          Integers paddings(2 * static_cast<std::size_t>(x.rank()), 0);
+          paddings.back() = count - dy.dim(dy.rank() - 1);
+          const Tensor whole = run_op1(fft_op, {pad(dy, paddings)}, {std::int64_t{1}, true});
+          return one(real(whole) * static_cast<double>(count));
+        },
+    .vjp_formula = "dx = the real part of N·(the inverse transform of dy)",
+    .cost = [](const CostContext& c) -> OpCost {
+      const TensorSpec& x = c.inputs[0];
+      const auto extent = static_cast<double>(x.shape[x.shape.rank() - 1]);
+      return {2.5 * cost::count(x) * std::log2(std::max(1.0, extent)), cost::traffic(c)};
+    },
+    .doc =
+        "The discrete Fourier transform of real numbers along the last axis: yₖ = Σₙ xₙ·e^(−2πi·kn/N) for k "
+        "up to N/2. The "
+        "others are the conjugates of these.\n\n"
+        "input: float32 or float64, (…, N).\n"
+        "Returns: complex64 or complex128, (…, N // 2 + 1). Any extent; those with large prime factors take "
+        "longer.\n"
+        "Errors: InvalidArgumentError for a scalar or an empty axis; TypeMismatchError for another dtype.",
+    .takes_others = true,
+    .gpu_kernel = false,
+};
+
 }  // namespace tapedeck::ops

@@ -96,6 +96,7 @@ std::int64_t reduced_count(const Shape& shape, const std::vector<bool>& flags) {
 OpDef reduction_row(ReductionText text, Kind kind, ShapeRule shape_rule, Forward forward, Vjp vjp) {
   const char* dtypes = kind == Kind::boolean    ? "bool"
                        : kind == Kind::floating ? "any floating dtype"
+                       : kind == Kind::inexact  ? "any floating or complex dtype"
                                                 : "any numeric dtype";
   return {
       .name = text.name,

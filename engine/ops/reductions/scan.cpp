@@ -1,7 +1,9 @@
 // Running sums and products along an axis.
+#include <complex>
 #include <limits>
 
 #include "engine/ops/core/rows.h"
+#include "engine/ops/elementwise/complex.h"
 
 namespace tapedeck::ops {
 
@@ -24,6 +26,24 @@ TensorSpecs scan_shape(const OpContext& c) {
 using ScanKernel = void (*Backend::*)(kernels::Scan, DType, const void*, std::int64_t, std::int64_t,
                                       std::int64_t, void*);
 
+/// A running product of complex numbers, which no sums of its parts make.
+template <class T>
+void complex_products(const kernels::Scan& kind, const Tensor& x, std::int64_t count, std::int64_t inner,
+                      const Tensor& out) {
+  const auto* values = x.data<std::complex<T>>();
+  auto* results = out.writable_data<std::complex<T>>();
+  for (std::int64_t line = 0; count > 0 && line < x.count() / count; ++line) {
+    const std::int64_t first = line / inner * inner * count + line % inner;
+    std::complex<double> product(1);
+    for (std::int64_t step = 0; step < count; ++step) {
+      const std::int64_t at = first + (kind.reverse ? count - 1 - step : step) * inner;
+      if (kind.exclusive) results[at] = std::complex<T>(product);
+      product *= std::complex<double>(values[at]);
+      if (!kind.exclusive) results[at] = std::complex<T>(product);
+    }
+  }
+}
+
 template <bool product, ScanKernel kernel = &Backend::scan>
 Tensors scan_forward(const OpContext& c) {
   const Tensor x = contiguous(c.inputs[0]);
@@ -34,7 +54,16 @@ Tensors scan_forward(const OpContext& c) {
   for (int i = axis + 1; i < x.rank(); ++i) inner *= x.dim(i);
   Tensor out = allocate_output(c);
   const kernels::Scan kind{product, c.get<bool>("exclusive"), c.get<bool>("reverse")};
-  (backend().*kernel)(kind, x.dtype(), x.raw(), outer, x.dim(axis), inner, out.writable_data<std::byte>());
+  if (is_complex(x.dtype()) && product) [[unlikely]] {
+    if (x.dtype() == DType::complex64)
+      complex_products<float>(kind, x, x.dim(axis), inner, out);
+    else
+      complex_products<double>(kind, x, x.dim(axis), inner, out);
+    return one(std::move(out));
+  }
+  if (is_complex(x.dtype())) inner *= 2;  // sums of both parts
+  (backend().*kernel)(kind, real_dtype(x.dtype()), x.raw(), outer, x.dim(axis), inner,
+                      out.writable_data<std::byte>());
   return one(std::move(out));
 }
 
@@ -59,6 +88,7 @@ OpDef scan_row(const std::string& name, const std::string& what, const std::stri
              "float32 is carried in float64; whole numbers wrap around.\nErrors: InvalidArgumentError for an "
              "axis out of "
              "range; TypeMismatchError for another dtype.",
+      .takes_others = name != "cumulative_logsumexp",
       .uint64_way = name == "cumulative_logsumexp" ? Uint64Way::none : Uint64Way::bits,
   };
 }

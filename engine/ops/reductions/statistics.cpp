@@ -1,5 +1,6 @@
 // Mean, spread and length of the values along axes.
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "engine/ops/core/cost.h"
@@ -33,9 +34,22 @@ std::pair<Tensor, Tensor> moments_of(const Tensor& x, const std::vector<bool>& f
   return {view_of(mean, shape, contiguous_strides(shape)), mean_of_rows(squares, order, shape)};
 }
 
+/// Of complex numbers the sum of both parts' variances: the mean of |x − mean|².
 Tensor variance_of(const OpContext& c) {
   const Tensor& x = c.inputs[0];
-  return moments_of(x, axis_flags(c, "axis", x.shape()), c.outputs[0].shape).second;
+  const std::vector<bool> flags = axis_flags(c, "axis", x.shape());
+  const auto variance = [&](const Tensor& part) {
+    return moments_of(part, flags, c.outputs[0].shape).second;
+  };
+  if (!is_complex(x.dtype())) return variance(x);
+  return run_binary(Binary::add, variance(part_view(x, 0)), variance(part_view(x, 1)), c.outputs[0]);
+}
+
+/// A real number for each result.
+TensorSpecs spread_shape(const OpContext& c) {
+  TensorSpecs specs = reduction_shape<Kind::inexact>(c);
+  specs[0].dtype = real_dtype(specs[0].dtype);
+  return specs;
 }
 
 Tensor root_of(const Tensor& squares) {
@@ -78,6 +92,14 @@ bool are_sound(const Tensor& sums) {
 }
 
 Tensor length_of(const OpContext& c) {
+  if (is_complex(c.inputs[0].dtype())) [[unlikely]] {
+    const Tensor sizes = magnitudes(c.inputs[0]);
+    const TensorSpec result{sizes.dtype(), c.outputs[0].shape};
+    const Tensor length = length_of({c.op, {&sizes, 1}, c.attributes, {&result, 1}, c.device});
+    const Tensor none = Tensor::allocate(length.dtype(), length.shape());
+    std::memset(none.writable_data<std::byte>(), 0, none.bytes());
+    return with_parts(length, none);
+  }
   const std::vector<bool> flags = axis_flags(c, "axis", c.inputs[0].shape());
   const Tensor sums = sums_of_squares(c, c.inputs[0], flags);
   if (c.inputs[0].count() == 0 || are_sound(sums)) return root_of(sums);
@@ -152,34 +174,36 @@ TAPEDECK_OP(reduce_variance_op, VjpReads::inputs) = reduction_row(
     {"reduce_variance",
      "The variance of the values along axes: the mean of the squared distances from their mean, Σ (x − "
      "mean)² / n; of "
-     "nothing it is NaN.",
+     "nothing it is NaN. Of complex numbers it is the mean of |x − mean|², in the dtype of their parts.",
      "dx = dy·2(x − mean) / n", cost::per_input<4>},
-    Kind::floating, reduction_shape<Kind::floating>, [](const OpContext& c) { return one(variance_of(c)); },
-    [](const VjpContext& c) { return one(with_kept_axes(c, c.cotangents[0] * 2.0) * scaled_deviation(c)); });
+    Kind::inexact, spread_shape, [](const OpContext& c) { return one(variance_of(c)); },
+    [](const VjpContext& c) {
+      return one(beside(with_kept_axes(c, c.cotangents[0] * 2.0), c.inputs[0]) * scaled_deviation(c));
+    });
 
 TAPEDECK_OP(reduce_std_op) = reduction_row(
     {"reduce_std",
      "The standard deviation of the values along axes: √(Σ (x − mean)² / n); of nothing it is NaN. Where all "
      "values are "
-     "equal the gradient is taken as 0.",
+     "equal the gradient is taken as 0. Of complex numbers as reduce_variance.",
      "dx = dy·(x − mean) / (n·y)", cost::per_input<4>},
-    Kind::floating, reduction_shape<Kind::floating>,
-    [](const OpContext& c) { return one(root_of(variance_of(c))); },
+    Kind::inexact, spread_shape, [](const OpContext& c) { return one(root_of(variance_of(c))); },
     [](const VjpContext& c) {
       const Tensor share = divide_no_nan(c.cotangents[0], c.outputs[0]);
-      return one(with_kept_axes(c, share) * scaled_deviation(c));
+      return one(beside(with_kept_axes(c, share), c.inputs[0]) * scaled_deviation(c));
     });
 
-TAPEDECK_OP(reduce_euclidean_norm_op) = reduction_row(
+TAPEDECK_OP(reduce_euclidean_norm_op) = with_complex_vjp(reduction_row(
     {"reduce_euclidean_norm",
      "The Euclidean length of the values along axes: √(Σ x²); of nothing it is 0. Squares may "
-     "overflow and underflow. At length 0 the gradient is taken as 0.",
+     "overflow and underflow. At length 0 the gradient is taken as 0. Of complex numbers √(Σ |x|²), in their "
+     "dtype.",
      "dx = dy·x / y", cost::per_input<2>},
-    Kind::floating, reduction_shape<Kind::floating>, [](const OpContext& c) { return one(length_of(c)); },
+    Kind::inexact, reduction_shape<Kind::inexact>, [](const OpContext& c) { return one(length_of(c)); },
     [](const VjpContext& c) {
       const Tensor share =
           divide_no_nan(c.inputs[0], with_kept_axes(c, c.outputs[0]));  // 1 / y may be infinite
-      return one(with_kept_axes(c, c.cotangents[0]) * share);
-    });
+      return one(with_kept_axes(c, without_imaginary(c.cotangents[0])) * share);
+    }));
 
 }  // namespace tapedeck::ops

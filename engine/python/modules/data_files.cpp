@@ -45,12 +45,12 @@ DType dtype_or_bytes(const py::handle dtype, const char* op) {
 
 void bind_images(py::module_& module) {
   module.def("encode_png", [](const py::handle image, int compression) {
-    const Tensor tensor = tensor_of(image.ptr()).on_host();
+    const Tensor tensor = required_tensor(image.ptr(), "encode_png: image").on_host();
     return py::bytes(unlocked([&] { return data::encode_png(tensor, compression); }));
   });
   module.def("encode_jpeg", [](const py::handle image, int quality, bool progressive, bool optimize_size,
                                bool chroma_downsampling, bool per_centimetre, int x_density, int y_density) {
-    const Tensor tensor = tensor_of(image.ptr()).on_host();
+    const Tensor tensor = required_tensor(image.ptr(), "encode_jpeg: image").on_host();
     const data::JpegEncoding encoding{quality,        progressive, optimize_size, chroma_downsampling,
                                       per_centimetre, x_density,   y_density};
     return py::bytes(unlocked([&] { return data::encode_jpeg(tensor, encoding); }));

@@ -166,7 +166,8 @@ data::Padding padding_of(const py::sequence& shapes, const py::sequence& values)
       padding.shapes.emplace_back(shape.cast<std::vector<std::int64_t>>());
   }
   for (const py::handle value : values)
-    padding.values.push_back(value.is_none() ? Tensor() : tensor_of(value.ptr()).on_host());
+    padding.values.push_back(
+        value.is_none() ? Tensor() : required_tensor(value.ptr(), "padded_batch: padding_values").on_host());
   return padding;
 }
 

@@ -278,7 +278,8 @@ py::dict place(const std::string& op, std::uint32_t record, const SourceLocation
 
 py::dict explain(std::uint64_t result, const py::handle source) {
   const bool variable = is_variable(source.ptr());
-  const debug::Source wanted{variable ? variable_of(source.ptr()).peek().id() : tensor_of(source.ptr()).id(),
+  const debug::Source wanted{variable ? variable_of(source.ptr()).peek().id()
+                                      : required_tensor(source.ptr(), "explain_no_gradient: source").id(),
                              variable ? variable_of(source.ptr()).id() : 0};
   const debug::NoGradient found = [&] {
     const Recorder& records = recorder();

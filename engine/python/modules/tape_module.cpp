@@ -24,7 +24,7 @@ CustomResult custom_result(const py::object& function, const std::string& name) 
   const py::tuple parts(result);
   CustomResult custom;
   for (const py::handle variable : py::sequence(parts[2]))
-    custom.variables.push_back(variable_of(variable.ptr()));
+    custom.variables.push_back(required_variable(variable.ptr(), "custom_gradient: variables"));
   for (const py::handle output : py::sequence(parts[0]))
     custom.outputs.push_back(to_tensor(output.ptr(), {}, {name.c_str(), "output"}));
   custom.vjp = PythonVjp{std::make_shared<SharedObject>(py::object(parts[1])), name};

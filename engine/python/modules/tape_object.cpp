@@ -251,8 +251,9 @@ PyObject* forward_product_of(PyObject* self, PyObject* args) {
   return guarded([&] {
     Tensors directions;
     for (const py::handle object : py::reinterpret_borrow<py::object>(tangents))
-      directions.push_back(tensor_of(object.ptr()));
-    return wrap(forward_product(tape_of(self), tensor_of(target), sources_of(primals), directions));
+      directions.push_back(required_tensor(object.ptr(), "jvp: tangents"));
+    return wrap(forward_product(tape_of(self), required_tensor(target, "jvp: target"), sources_of(primals),
+                                directions));
   });
 }
 

@@ -3,7 +3,11 @@
     --as-tensorflow   a program of TensorFlow: `import tensorflow` gives Tapedeck
     --trace TRACE     records it, and writes the trace file TRACE when it has ended, also by an exception
 """
+import os
 import sys
+
+if sys.path and os.path.realpath(sys.path[0]) == os.path.dirname(os.path.realpath(__file__)):
+    del sys.path[0]  # run by its path: this package's modules are named like some of Python's
 
 from tapedeck.session import working_folder
 

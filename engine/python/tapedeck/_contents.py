@@ -3,7 +3,7 @@
 from tapedeck._core import (  # first: dtypes tells the engine its classes
     dtypes, context, creation, errors, indexed_slices, nest, printing, shapes, trackable, version)
 from tapedeck import (
-    _gfile, _initializers, _losses, _metrics, _signal, _sparse, _strings, compat, config, contrib, data, experimental, io,
+    _gfile, _initializers, _losses, _metrics, _signal, _strings, compat, config, contrib, data, experimental, io,
     summary)
 from tapedeck._array import blocks, selections, sequences, shaping
 from tapedeck._checkpoint import manager, objects, python_state, reader, saver, state
@@ -16,6 +16,7 @@ from tapedeck._linalg import functions as linalg, matrices
 from tapedeck._math import casts, reductions, segments
 from tapedeck._nn import ctc, functions as nn, images as nn_images, losses, rnn_cells, rnn_loops, volumes
 from tapedeck._random import distributions, streams
+from tapedeck._sparse import arithmetic, forms, lookup, reductions, tensors
 from tapedeck._tfe import callbacks, evaluator, metrics, modes, network, network_checkpoints
 from tapedeck._variables import scopes, stores, templates, variables
 from tapedeck.keras import (

@@ -13,9 +13,21 @@ import typing
 
 from tapedeck._core import errors
 from tapedeck._core.public import public
+from tapedeck._core.refusals import shown
 
 _KINDS = {errno.ENOENT: "NotFoundError", errno.EEXIST: "AlreadyExistsError", errno.EACCES: "PermissionDeniedError",
           errno.EPERM: "PermissionDeniedError", errno.ENOSPC: "ResourceExhaustedError"}
+
+
+def _path(what, value):
+    """A path, of text, bytes, a path object or a string tensor. TypeMismatchError for others: the system takes whole numbers for open
+    files, and would close them."""
+    if hasattr(value, "numpy"):
+        value = value.numpy()
+    try:
+        return os.fspath(value)
+    except TypeError:
+        raise errors.TypeMismatchError(f"{what}: {shown(value)} is no path") from None
 
 
 @contextlib.contextmanager
@@ -34,9 +46,9 @@ class GFile:
     InvalidArgumentError for another mode, PermissionDeniedError where a file is not open for what is asked of it."""
 
     def __init__(self, name, mode="r"):
-        if mode.replace("b", "").replace("+", "", 1) not in ("r", "w", "a"):
+        if not isinstance(mode, str) or mode.replace("b", "").replace("+", "", 1) not in ("r", "w", "a"):
             raise errors.InvalidArgumentError(f"GFile: mode is {mode!r}; needs 'r', 'w' or 'a', with 'b' or '+' where wanted")
-        self._name, self._mode, self._file = os.fspath(name), mode, None
+        self._name, self._mode, self._file = _path("GFile", name), mode, None
 
     def _open(self):
         if self._file is None:
@@ -118,24 +130,25 @@ class GFile:
 @public("gfile.exists")
 def exists(path):
     """Whether there is a file or a folder of that path."""
-    return os.path.exists(path)
+    return os.path.exists(_path("exists", path))
 
 
 @public("gfile.isdir")
 def isdir(path):
     """Whether the path is a folder."""
-    return os.path.isdir(path)
+    return os.path.isdir(_path("isdir", path))
 
 
 @public("gfile.join")
 def join(path, *paths):
     """The paths as one."""
-    return os.path.join(path, *paths)
+    return os.path.join(*(_path("join", each) for each in (path, *paths)))
 
 
 @public("gfile.listdir")
 def listdir(path):
     """The names in the folder, as a list."""
+    path = _path("listdir", path)
     with _named("listdir", path):
         return os.listdir(path)
 
@@ -143,13 +156,14 @@ def listdir(path):
 @public("gfile.glob")
 def glob(pattern):
     """The paths that fit the pattern, or one of a list of patterns, in order."""
-    patterns = [pattern] if isinstance(pattern, (str, bytes, os.PathLike)) else pattern
-    return [path for each in patterns for path in sorted(_glob.glob(os.fspath(each)))]
+    patterns = pattern if isinstance(pattern, (list, tuple)) else [pattern]
+    return [path for each in patterns for path in sorted(_glob.glob(_path("glob", each)))]
 
 
 @public("gfile.mkdir")
 def mkdir(path):
     """Makes the folder, where it is not there yet. Its parent must be there."""
+    path = _path("mkdir", path)
     with _named("mkdir", path), contextlib.suppress(FileExistsError):
         os.mkdir(path)
 
@@ -157,6 +171,7 @@ def mkdir(path):
 @public("gfile.makedirs")
 def makedirs(path):
     """Makes the folder and those around it that are missing."""
+    path = _path("makedirs", path)
     with _named("makedirs", path):
         os.makedirs(path, exist_ok=True)
 
@@ -164,6 +179,7 @@ def makedirs(path):
 @public("gfile.remove")
 def remove(path):
     """Removes the file."""
+    path = _path("remove", path)
     with _named("remove", path):
         os.remove(path)
 
@@ -171,6 +187,7 @@ def remove(path):
 @public("gfile.rmtree")
 def rmtree(path):
     """Removes the folder and all that is in it."""
+    path = _path("rmtree", path)
     with _named("rmtree", path):
         shutil.rmtree(path)
 
@@ -178,6 +195,7 @@ def rmtree(path):
 @public("gfile.copy")
 def copy(src, dst, overwrite=False):
     """Copies the file src to dst. AlreadyExistsError where dst is there and overwrite is False."""
+    src, dst = _path("copy", src), _path("copy", dst)
     if not overwrite and os.path.exists(dst):
         raise errors.AlreadyExistsError(f"copy: {os.fspath(dst)} exists; overwrite is False")
     with _named("copy", src):
@@ -187,6 +205,7 @@ def copy(src, dst, overwrite=False):
 @public("gfile.rename")
 def rename(src, dst, overwrite=False):
     """Renames src to dst. AlreadyExistsError where dst is there and overwrite is False."""
+    src, dst = _path("rename", src), _path("rename", dst)
     if not overwrite and os.path.exists(dst):
         raise errors.AlreadyExistsError(f"rename: {os.fspath(dst)} exists; overwrite is False")
     with _named("rename", src):
@@ -196,6 +215,7 @@ def rename(src, dst, overwrite=False):
 @public("gfile.stat")
 def stat(path):
     """A FileStatistics of the file or folder. NotFoundError where there is none."""
+    path = _path("stat", path)
     with _named("stat", path):
         found = os.stat(path)
     return FileStatistics(found.st_size, found.st_mtime_ns, isdir(path))
@@ -213,7 +233,7 @@ class FileStatistics(typing.NamedTuple):
 @public("gfile.walk")
 def walk(top, topdown=True, onerror=None):
     """(folder, names of folders, names of files) for top and each folder below it, as os.walk."""
-    return os.walk(top, topdown, onerror)
+    return os.walk(_path("walk", top), topdown, onerror)
 
 
 def _older(called, function, **names):

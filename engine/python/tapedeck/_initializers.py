@@ -13,11 +13,13 @@ from tapedeck._core.public import public
 from tapedeck._random import distributions as _random
 from tapedeck._random.streams import place_of_seed as _place_of_seed
 from tapedeck.keras import named_objects as _named_objects
+from tapedeck.keras.settings import floatx as _floatx
 
 
 @public("initializers.Initializer", "keras.Initializer", "keras.initializers.Initializer")
 class Initializer:
-    """Called as initializer(shape, dtype=None): None for the dtype that it was made with.
+    """Called as initializer(shape, dtype=None): None for the dtype that it was made with, and of one that was made with None for
+    tf.keras.backend.floatx().
 
     Errors: InvalidArgumentError for a negative extent; TypeError for a dtype that it cannot give, and a seed or a shape that is no
     whole number.
@@ -31,7 +33,8 @@ class Initializer:
         raise NotImplementedError(f"{type(self).__name__} does not say what it gives")
 
     def _dtype(self, dtype):
-        return self.dtype if dtype is None else dtype
+        dtype = self.dtype if dtype is None else dtype
+        return _floatx() if dtype is None else dtype
 
     def _draw(self, function, extents, first, second, dtype):
         """Random numbers: the seed's, or the next ones."""
@@ -56,7 +59,7 @@ class Initializer:
         own = _inspect.signature(type(self)).parameters
         config = {name: value for name, value in getattr(self, "_arguments", {}).items() if name in own}
         if "dtype" in config:
-            config["dtype"] = dtypes.as_dtype(config["dtype"]).name
+            config["dtype"] = dtypes.as_dtype(self._dtype(None)).name
         return config
 
     @classmethod
@@ -70,7 +73,7 @@ class Initializer:
 class Constant(Initializer):
     """Every element is `value`; a list or an array of as many elements as the shape has is reshaped."""
 
-    def __init__(self, value=0.0, dtype=dtypes.float32, verify_shape=False):
+    def __init__(self, value=0.0, dtype=None, verify_shape=False):
         super().__init__(value=value, dtype=dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
@@ -81,7 +84,7 @@ class Constant(Initializer):
 class Zeros(Initializer):
     """Every element is 0."""
 
-    def __init__(self, dtype=dtypes.float32):
+    def __init__(self, dtype=None):
         super().__init__(dtype=dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
@@ -92,7 +95,7 @@ class Zeros(Initializer):
 class Ones(Initializer):
     """Every element is 1."""
 
-    def __init__(self, dtype=dtypes.float32):
+    def __init__(self, dtype=None):
         super().__init__(dtype=dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
@@ -104,7 +107,7 @@ class Ones(Initializer):
 class RandomNormal(Initializer):
     """Random numbers of the normal distribution: tf.random.normal."""
 
-    def __init__(self, mean=0.0, stddev=0.05, seed=None, dtype=dtypes.float32):
+    def __init__(self, mean=0.0, stddev=0.05, seed=None, dtype=None):
         super().__init__(mean=mean, stddev=stddev, seed=seed, dtype=dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
@@ -125,7 +128,7 @@ class TruncatedNormal(RandomNormal):
 class RandomUniform(Initializer):
     """Random numbers, uniform on [minval, maxval): tf.random.uniform."""
 
-    def __init__(self, minval=-0.05, maxval=0.05, seed=None, dtype=dtypes.float32):
+    def __init__(self, minval=-0.05, maxval=0.05, seed=None, dtype=None):
         super().__init__(minval=minval, maxval=maxval, seed=seed, dtype=dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
@@ -162,7 +165,7 @@ class VarianceScaling(Initializer):
     Errors: InvalidArgumentError for other values.
     """
 
-    def __init__(self, scale=1.0, mode="fan_in", distribution="truncated_normal", seed=None, dtype=dtypes.float32):
+    def __init__(self, scale=1.0, mode="fan_in", distribution="truncated_normal", seed=None, dtype=None):
         distribution = distribution.lower() if isinstance(distribution, str) else distribution
         if not 0 < _number("VarianceScaling", "scale", scale) < _math.inf:
             raise _engine.InvalidArgumentError(f"VarianceScaling: scale is {scale!r}; must be above 0, and finite")
@@ -193,7 +196,7 @@ class VarianceScaling(Initializer):
 class GlorotUniform(VarianceScaling):
     """Uniform on ±√(6 / (inputs + outputs)) (Glorot and Bengio 2010), also called Xavier's."""
 
-    def __init__(self, seed=None, dtype=dtypes.float32):
+    def __init__(self, seed=None, dtype=None):
         super().__init__(1., "fan_avg", "uniform", seed, dtype)
 
 
@@ -202,7 +205,7 @@ class GlorotUniform(VarianceScaling):
 class GlorotNormal(VarianceScaling):
     """Truncated normal of variance 2 / (inputs + outputs) (Glorot and Bengio 2010), also called Xavier's."""
 
-    def __init__(self, seed=None, dtype=dtypes.float32):
+    def __init__(self, seed=None, dtype=None):
         super().__init__(1., "fan_avg", "truncated_normal", seed, dtype)
 
 
@@ -210,7 +213,7 @@ class GlorotNormal(VarianceScaling):
 class HeUniform(VarianceScaling):
     """Uniform on ±√(6 / inputs) (He, Zhang, Ren and Sun 2015, https://arxiv.org/abs/1502.01852)."""
 
-    def __init__(self, seed=None, dtype=dtypes.float32):
+    def __init__(self, seed=None, dtype=None):
         super().__init__(2., "fan_in", "uniform", seed, dtype)
 
 
@@ -218,7 +221,7 @@ class HeUniform(VarianceScaling):
 class HeNormal(VarianceScaling):
     """Truncated normal of variance 2 / inputs (He, Zhang, Ren and Sun 2015, https://arxiv.org/abs/1502.01852)."""
 
-    def __init__(self, seed=None, dtype=dtypes.float32):
+    def __init__(self, seed=None, dtype=None):
         super().__init__(2., "fan_in", "truncated_normal", seed, dtype)
 
 
@@ -227,7 +230,7 @@ class HeNormal(VarianceScaling):
 class LecunUniform(VarianceScaling):
     """Uniform on ±√(3 / inputs) (LeCun, Bottou, Orr and Müller 1998)."""
 
-    def __init__(self, seed=None, dtype=dtypes.float32):
+    def __init__(self, seed=None, dtype=None):
         super().__init__(1., "fan_in", "uniform", seed, dtype)
 
 
@@ -236,7 +239,7 @@ class LecunUniform(VarianceScaling):
 class LecunNormal(VarianceScaling):
     """Truncated normal of variance 1 / inputs (LeCun, Bottou, Orr and Müller 1998)."""
 
-    def __init__(self, seed=None, dtype=dtypes.float32):
+    def __init__(self, seed=None, dtype=None):
         super().__init__(1., "fan_in", "truncated_normal", seed, dtype)
 
 
@@ -249,7 +252,7 @@ class Orthogonal(Initializer):
     Errors: InvalidArgumentError for fewer than two axes and a gain that is no number; TypeError for a dtype that is not floating.
     """
 
-    def __init__(self, gain=1.0, seed=None, dtype=dtypes.float32):
+    def __init__(self, gain=1.0, seed=None, dtype=None):
         _number("Orthogonal", "gain", gain)
         super().__init__(gain=gain, seed=seed, dtype=dtype)
 
@@ -271,7 +274,7 @@ class Identity(Initializer):
     Errors: InvalidArgumentError for a shape that is none of a matrix, and a gain that is no number.
     """
 
-    def __init__(self, gain=1.0, dtype=dtypes.float32):
+    def __init__(self, gain=1.0, dtype=None):
         _number("Identity", "gain", gain)
         super().__init__(gain=gain, dtype=dtype)
 

@@ -242,7 +242,7 @@ def softmax_cross_entropy(onehot_labels, logits, weights=1.0, label_smoothing=0,
     """
     with _Scope(scope, "softmax_cross_entropy_loss"):
         labels, logits = _pair("softmax_cross_entropy", onehot_labels, logits, "onehot_labels", "logits")
-        if label_smoothing > 0:
+        if label_smoothing > 0 and labels.ndim:  # the op says what is wrong with a scalar
             labels = labels * (1 - label_smoothing) + label_smoothing / labels.shape[-1]
         losses = _op("softmax_cross_entropy_with_logits")(_op("stop_gradient")(labels), logits)
         return _reduced("softmax_cross_entropy", losses, weights, reduction)

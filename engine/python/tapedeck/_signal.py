@@ -40,6 +40,8 @@ def _real_transform(function, input, fft_length, axes):
     extents = list(x.shape[-axes:]) if fft_length is None else _extents(function, fft_length, axes)
     for axis, extent in zip(range(-axes, 0), extents):
         x = _sized(x, axis, extent)
+    if axes == 1 and extents[0]:
+        return op("rfft")(x)
     y = op("fft")(op("complex")(x, op("zeros_like")(x)), axes, False)
     return _sized(y, -1, extents[-1] // 2 + 1)
 
@@ -212,6 +214,14 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
         paddings = [[0, missing if i == axis else 0] for i in range(signal.ndim)]
         signal = op("pad")(signal, [each for pair in paddings for each in pair], "CONSTANT", pad_value)
     require_memory(f"frame: {count} pieces of {length} numbers", max(1, count) * length, dtypes.int64)
+    if count and length % step == 0 and length // step <= 64:  # steps side by side, each moved as a whole
+        blocks, pieces = count - 1 + length // step, []
+        before, behind = list(signal.shape[:axis]), list(signal.shape[axis + 1:])
+        used = op("slice")(signal, [0] * signal.ndim, [*before, blocks * step, *behind])
+        rows = op("reshape")(used, [*before, blocks, step, *behind])
+        for i in range(length // step):
+            pieces.append(op("slice")(rows, [i if k == axis else 0 for k in range(rows.ndim)], [*before, count, step, *behind]))
+        return op("concat")(pieces, axis + 1) if len(pieces) > 1 else pieces[0]
     places = np.arange(count)[:, None] * step + np.arange(length)
     return op("gather")(signal, places.astype(np.int64), axis=axis)
 

@@ -3,6 +3,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
+from tapedeck._core.arguments import text
 from tapedeck._core.printing import tensor_text
 from tapedeck._core.public import public
 
@@ -26,8 +27,12 @@ def format(template, inputs, placeholder="{}", summarize=3, name=None):
 
     template: a str; inputs: a tensor, or a list of as many as there are placeholders; summarize: how many elements are shown
     from either end of each axis, -1 for all.
-    Errors: InvalidArgumentError (a ValueError) where their numbers differ.
+    Errors: InvalidArgumentError (a ValueError) where their numbers differ, and for an empty placeholder; TypeError for a template that
+    is no text.
     """
+    template, placeholder = text(template, "strings.format: template"), text(placeholder, "strings.format: placeholder")
+    if not placeholder:
+        raise InvalidArgumentError("strings.format: placeholder is empty")
     values = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     parts = template.split(placeholder)
     if len(parts) != len(values) + 1:

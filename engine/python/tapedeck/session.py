@@ -1,9 +1,13 @@
 """A notebook's session process: ipykernel with Tapedeck's debug server in it.
 
-    python -m tapedeck.session -f CONNECTION.json          what the app and Jupyter start
+    python …/tapedeck/session.py -f CONNECTION.json        what the app and Jupyter start
     python -m tapedeck.session --install-kernelspec        makes "Tapedeck (Python)" known to Jupyter
            [--prefix FOLDER]                               (for the user, or below FOLDER)
+
+By its path, not with -m: that would look for the package in the notebook's folder first. A folder may be anybody's: a numpy.py or
+tapedeck.py in it must not run because a session starts there.
 """
+# These three are in every interpreter before the first line here. Whatever else is imported comes after keep_out_of_path().
 
 import gc
 import os
@@ -18,10 +22,7 @@ def main(arguments=None):
     if "--install-kernelspec" in arguments:
         from tapedeck._session import kernelspec as session_kernelspec  # 20 ms, which only this option needs
         return session_kernelspec.main(arguments)
-    # The notebook's folder stands first while Python starts with -m: a random.py in it must not replace Python's own.
-    # IPython puts it back for the cells.
-    if sys.path and sys.path[0] == working_folder():
-        del sys.path[0]
+    keep_out_of_path()  # SessionApp.init_path puts the notebook's folder back for the cells, behind everything
     gc.disable()  # a start makes no garbage worth looking for; SessionApp.initialize enables it
     # ipykernel would import a debugger that the kernelspec does not offer: a quarter of the start. Cells may import it.
     sys.modules.setdefault("debugpy", None)
@@ -44,5 +45,20 @@ def working_folder():
         return None
 
 
+def keep_out_of_path():
+    """Takes the notebook's folder out of sys.path, where -m, -c and PYTHONPATH put it in front of Python's own modules, and this
+    file's, whose neighbours are named like some of these."""
+    library = os.path.dirname(os.__file__)
+    front = sys.path.index(library) if library in sys.path else len(sys.path)
+    unwanted = {os.path.dirname(os.path.realpath(__file__))}
+    here = working_folder()
+    if here is not None:
+        unwanted.add(os.path.realpath(here))
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    sys.path[:front] = [folder for folder in sys.path[:front]
+                        if folder == package or folder and os.path.realpath(folder) not in unwanted]
+
+
 if __name__ == "__main__":
+    keep_out_of_path()
     main()

@@ -111,7 +111,17 @@ PyObject* reduce(PyObject* self, PyObject*) {
 PyObject* get_dtype(PyObject* self, void*) {
   return dtype_object(value_of(self).dtype());
 }
+/// TensorFlow's name of a device of a program that runs in one process:
+/// "/job:localhost/replica:0/task:0/device:CPU:0".
+std::string full_name(Device device) {
+  return std::string("/job:localhost/replica:0/task:0/device:") +
+         (device.kind == DeviceKind::cpu ? "CPU:" : "GPU:") + std::to_string(device.index);
+}
+
 PyObject* get_device(PyObject* self, void*) {
+  return guarded([&] { return PyUnicode_FromString(full_name(value_of(self).device()).c_str()); });
+}
+PyObject* get_place(PyObject* self, void*) {
   return guarded([&] { return PyUnicode_FromString(to_string(value_of(self).device()).c_str()); });
 }
 PyObject* get_ndim(PyObject* self, void*) {
@@ -208,7 +218,12 @@ PyMethodDef tensor_methods[] = {
 PyGetSetDef tensor_properties[] = {
     {"shape", get_shape, nullptr, "The extents, a TensorShape (a tuple).\nReturns: TensorShape.", nullptr},
     {"dtype", get_dtype, nullptr, "The element type: tf.float32 …\nReturns: DType.", nullptr},
-    {"device", get_device, nullptr, "\"/cpu:0\" or \"/gpu:N\".\nReturns: str.", nullptr},
+    {"device", get_device, nullptr,
+     "TensorFlow's full name of where it is: \"/job:localhost/replica:0/task:0/device:CPU:0\" or "
+     "\"…GPU:N\".\n"
+     "Returns: str.",
+     nullptr},
+    {"_place", get_place, nullptr, "The device as records name it: \"/cpu:0\" or \"/gpu:N\".", nullptr},
     {"ndim", get_ndim, nullptr, "Number of axes.\nReturns: int.", nullptr},
     {"_id", get_id, nullptr, "The engine's number of this value, unique in the process.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};

@@ -71,6 +71,16 @@ PyObject* shape_object(const Shape& shape) {
   return checked(PyTuple_Type.tp_new(type, arguments.ptr(), nullptr)).release().ptr();
 }
 
+const Tensor& required_tensor(PyObject* object, const char* what) {
+  if (!is_tensor(object)) fail<TypeMismatchError>(what, " is ", short_repr(object), "; needs a tensor");
+  return tensor_of(object);
+}
+
+const Variable& required_variable(PyObject* object, const char* what) {
+  if (!is_variable(object)) fail<TypeMismatchError>(what, " is ", short_repr(object), "; needs a variable");
+  return variable_of(object);
+}
+
 PyObject* dtype_object(DType dtype) {
   PyObject* object = python_types.dtypes[static_cast<std::size_t>(dtype)];
   Py_INCREF(object);

@@ -32,6 +32,10 @@ inline const Tensor& tensor_of(PyObject* object) {
   return reinterpret_cast<TensorObject*>(object)->tensor;
 }
 
+/// The tensor of an object that must be one: TypeMismatchError otherwise, which begins with `what`, as
+/// "encode_png: image".
+const Tensor& required_tensor(PyObject* object, const char* what);
+
 /// A new reference to a Python tensor; None for an undefined one. nullptr with the exception set on failure.
 PyObject* wrap(Tensor tensor);
 
@@ -48,6 +52,8 @@ inline bool is_variable(PyObject* object) {
 inline const Variable& variable_of(PyObject* object) {
   return reinterpret_cast<VariableObject*>(object)->variable;
 }
+/// As required_tensor, of a variable.
+const Variable& required_variable(PyObject* object, const char* what);
 /// The Python object of the variable: the one that exists already, else a new one.
 PyObject* wrap(const Variable& variable);
 /// What variable[…] gives: the tensor that the index read, with methods that assign to that part.

@@ -1,5 +1,7 @@
 #include "inspector/model/variables/watch_model.h"
 
+#include <utility>
+
 namespace tapedeck::inspector {
 
 namespace {
@@ -19,25 +21,69 @@ void WatchModel::append(const QString& expression) {
 }
 
 void WatchModel::setExpressions(const QStringList& expressions) {
-  if (expressions == expressions_) return;
   while (rowCount() > 0) removeRoot(rowCount() - 1);
   expressions_.clear();
+  waiting_ = QSet<QString>(expressions.cbegin(), expressions.cend());
   for (const QString& expression : expressions) append(expression);
   session()->drop(evaluateChannel());  // its answers are of rows that are gone
+  emit waitingChanged();
+}
+
+QStringList WatchModel::waiting() const {
+  QStringList waiting;
+  for (const QString& expression : expressions_)
+    if (waiting_.contains(expression)) waiting << expression;
+  return waiting;
+}
+
+bool WatchModel::waits(const QModelIndex& index) const {
+  return index.isValid() && !index.parent().isValid() && waiting_.contains(expressions_.value(index.row()));
+}
+
+void WatchModel::tellWaiting() {
+  if (rowCount() > 0) emit dataChanged(index(0, 0), index(rowCount() - 1, ColumnCount - 1));
+  emit waitingChanged();
+}
+
+void WatchModel::accept() {
+  if (waiting_.isEmpty()) return;
+  waiting_.clear();
+  tellWaiting();
+  if (active()) refresh();
+}
+
+void WatchModel::discard() {
+  if (waiting_.isEmpty()) return;
+  for (int row = rowCount() - 1; row >= 0; --row)
+    if (waiting_.contains(expressions_[row])) removeRow(row);
+  waiting_.clear();
+  emit waitingChanged();
+  emit expressionsChanged();
 }
 
 void WatchModel::add(const QString& expression) {
   const QString text = expression.trimmed();
-  if (text.isEmpty() || expressions_.contains(text)) return;
-  append(text);
-  emit expressionsChanged();
+  if (text.isEmpty()) return;
+  if (expressions_.contains(text)) {
+    if (!waiting_.remove(text)) return;
+    tellWaiting();
+  } else {
+    append(text);
+    emit expressionsChanged();
+  }
   if (active()) refresh();
+}
+
+void WatchModel::removeRow(int row) {
+  expressions_.removeAt(row);
+  removeRoot(row);
 }
 
 void WatchModel::remove(int row) {
   if (row < 0 || row >= rowCount()) return;
-  expressions_.removeAt(row);
-  removeRoot(row);
+  const QString text = expressions_[row];
+  removeRow(row);
+  if (!expressions_.contains(text) && waiting_.remove(text)) tellWaiting();
   emit expressionsChanged();
   if (active()) refresh();
 }
@@ -54,6 +100,7 @@ void WatchModel::refresh() {
 // One after the other: the answers stand in the order in which the user wrote them, and a slow one is told
 // by its own row.
 void WatchModel::evaluateFrom(int row) {
+  while (row < rowCount() && waits(index(row, 0))) ++row;
   if (row >= rowCount()) return;
   session()->request<protocol::Evaluation>(
       protocol::Evaluate{protocol::if_there(frames()->stop()),
@@ -95,6 +142,8 @@ Qt::ItemFlags WatchModel::flags(const QModelIndex& index) const {
 QVariant WatchModel::data(const QModelIndex& index, int role) const {
   if (role == Qt::EditRole && index.isValid() && !index.parent().isValid())
     return expressions_.value(index.row());
+  if (role == Qt::DisplayRole && index.column() == Value && waits(index))
+    return QStringLiteral("not evaluated before you accept it");
   return ValueTree::data(index, role);
 }
 
@@ -106,7 +155,8 @@ bool WatchModel::setData(const QModelIndex& index, const QVariant& value, int ro
     remove(index.row());
     return true;
   }
-  expressions_[index.row()] = text;
+  const QString before = std::exchange(expressions_[index.row()], text);
+  if (waiting_.remove(text) + (!expressions_.contains(before) && waiting_.remove(before)) > 0) tellWaiting();
   protocol::ValueInfo info;
   info.name = text.toStdString();
   update(nodeOf(index), info);

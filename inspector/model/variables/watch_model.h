@@ -1,23 +1,27 @@
 // Expressions whose values the user follows from stop to stop.
 #pragma once
 
+#include <QSet>
 #include <QStringList>
 
 #include "inspector/model/variables/value_tree.h"
 
 namespace tapedeck::inspector {
 
-/// One row an expression. They run in the current frame, at each stop and after each cell, while somebody
-/// looks and a session is there: code, which may do what code does.
+/// One row an expression. They run in the current frame, at each stop and after each cell, while the panel is
+/// visible and a session is there: code, which may do what code does. Those of a file wait for accept().
 class WatchModel : public ValueTree {
   Q_OBJECT
  public:
   WatchModel(Session* session, FramesModel* frames, QObject* parent = nullptr);
 
   QStringList expressions() const { return expressions_; }
-  /// As a notebook has them; expressionsChanged() tells of what the user changes alone. Runs nothing: the
-  /// file may be anybody's. The next stop or end of a cell evaluates them.
+  /// As a notebook has them; expressionsChanged() tells of what the user changes alone. The file may be
+  /// anybody's: none of them is evaluated, now or later, before the user accepts it, by accept(), by typing
+  /// it into its row, or by adding it.
   void setExpressions(const QStringList& expressions);
+  /// Those of the file that the user has neither accepted nor removed, in the order of the rows.
+  QStringList waiting() const;
 
   Qt::ItemFlags flags(const QModelIndex& index) const override;
   /// Its name column has the expression itself.
@@ -27,9 +31,14 @@ class WatchModel : public ValueTree {
  public slots:
   void add(const QString& expression);
   void remove(int row);
+  /// All that wait are evaluated from now on.
+  void accept();
+  /// Removes all that wait.
+  void discard();
 
  signals:
   void expressionsChanged();
+  void waitingChanged();
 
  protected:
   void refresh() override;
@@ -41,7 +50,12 @@ class WatchModel : public ValueTree {
   void take(int row, const protocol::Evaluation& answer);
   QString evaluateChannel() const;
 
+  bool waits(const QModelIndex& index) const;
+  void removeRow(int row);
+  void tellWaiting();
+
   QStringList expressions_;
+  QSet<QString> waiting_;
 };
 
 }  // namespace tapedeck::inspector

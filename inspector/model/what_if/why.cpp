@@ -197,7 +197,7 @@ void WhyModel::add(WhyAnswer answer) {
   progress_.clear();
   if (answer.because.sentence.empty()) return emit changed();
   // What lay ahead of the answer that was gone back to is left, as in a browser.
-  answers_.resize(static_cast<std::size_t>(at_ + 1));
+  answers_.resize(static_cast<std::size_t>(at_) + 1);
   answers_.push_back(std::move(answer));
   if (answers_.size() > most_answers) answers_.erase(answers_.begin());
   go(static_cast<int>(answers_.size()) - 1);

@@ -208,7 +208,7 @@ void BreakpointsView::showRow(QTreeWidgetItem* row, const BreakpointEntry& entry
   QStringList tips;
   for (const QString& text :
        {entry.problem, entry.note,
-        stopped ? QString::fromStdString(session_->status().stop_reason.value_or("")) : QString()})
+        stopped ? QString::fromStdString(session_.status().stop_reason.value_or("")) : QString()})
     if (!text.isEmpty()) tips << text;
   for (int column = 0; column < ColumnCount; ++column) row->setToolTip(column, tips.join(u'\n'));
 }

@@ -40,7 +40,7 @@ QString elementText(const std::vector<std::int64_t>& element) {
 
 /// Its values on one line, or what it is.
 QString sideText(const std::optional<protocol::TensorInfo>& tensor, const std::optional<std::string>& text) {
-  if (!tensor) return OperandsView::QStringLiteral("—");
+  if (!tensor) return QStringLiteral("—");
   if (!text) return tensorText(*tensor);
   const QString values = QString::fromStdString(*text).simplified();
   return tensor->name.empty() ? values
@@ -55,10 +55,9 @@ QString sideTip(const std::optional<protocol::TensorInfo>& tensor, const std::op
 QString verdictText(const ComparedOperand& operand) {
   if (operand.values == Agreement::agree) return QStringLiteral("= agrees");
   if (operand.values == Agreement::unknown)
-    return operand.left && operand.right ? OperandsView::QStringLiteral("? unknown") : QString();
-  if (operand.count <= 1) return OperandsView::QStringLiteral("≠ differs");
-  return OperandsView::QStringLiteral("≠ %1 of %2")
-      .arg(countText(operand.differing), countText(operand.count));
+    return operand.left && operand.right ? QStringLiteral("? unknown") : QString();
+  if (operand.count <= 1) return QStringLiteral("≠ differs");
+  return QStringLiteral("≠ %1 of %2").arg(countText(operand.differing), countText(operand.count));
 }
 
 QString mostText(const ComparedOperand& operand) {
@@ -66,10 +65,10 @@ QString mostText(const ComparedOperand& operand) {
     return QString::fromStdString(operand.problem.value_or(""));
   QString text = numberText(operand.max_absolute);
   if (operand.max_relative > 0)
-    text += OperandsView::QStringLiteral(" (relative %1)").arg(numberText(operand.max_relative));
+    text += QStringLiteral(" (relative %1)").arg(numberText(operand.max_relative));
   if (operand.left_value)
-    text += OperandsView::QStringLiteral(" at%1: %2 | %3")
-                .arg(!operand.element || operand.element->empty() ? OperandsView::QStringLiteral(" its value")
+    text += QStringLiteral(" at%1: %2 | %3")
+                .arg(!operand.element || operand.element->empty() ? QStringLiteral(" its value")
                                                                   : elementText(*operand.element),
                      QString::fromStdString(*operand.left_value),
                      QString::fromStdString(operand.right_value.value_or("")));

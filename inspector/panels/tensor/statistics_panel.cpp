@@ -77,7 +77,7 @@ QString statisticsLine(const TensorModel& model) {
   if (s->nan) parts << QStringLiteral("%1 NaN").arg(countText(s->nan));
   if (const std::uint64_t infinite = s->positive_infinity + s->negative_infinity)
     parts << QStringLiteral("%1 Inf").arg(countText(infinite));
-  if (s->subnormals) parts << StatisticsPanel::QStringLiteral("%1 subnormal, slow").arg(subnormalShare(*s));
+  if (s->subnormals) parts << QStringLiteral("%1 subnormal, slow").arg(subnormalShare(*s));
   if (s->minimum && s->maximum && s->mean && s->deviation) {
     const Notation notation = notationOf(*s, line_digits);
     parts << QStringLiteral("%1 … %2").arg(notation.text(*s->minimum), notation.text(*s->maximum))

@@ -1,12 +1,14 @@
 #include "inspector/panels/variables/variables_view.h"
 
 #include <QAction>
+#include <QApplication>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>
 #include <QPushButton>
 #include <QScrollBar>
 #include <QShortcut>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 #include "inspector/model/format.h"
@@ -15,6 +17,7 @@
 #include "inspector/panels/variables/value_view.h"
 #include "inspector/ui/eliding_label.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/text_button.h"
 
 namespace tapedeck::inspector {
 
@@ -37,6 +40,8 @@ VariablesView::VariablesView(Session& session, FramesModel& frames, WatchModel& 
   layout->addLayout(top);
   layout->addWidget(table_, 1);
   makeWatches();
+  makeOffer();
+  layout->addWidget(offer_);
   layout->addWidget(watchTable_);
   layout->addWidget(watch_);
   makeStack();
@@ -106,6 +111,41 @@ void VariablesView::makeWatches() {
     connect(&watches_, signal, this, &VariablesView::fit);
   connect(watchTable_, &QTreeView::expanded, this, &VariablesView::fit);
   connect(watchTable_, &QTreeView::collapsed, this, &VariablesView::fit);
+}
+
+void VariablesView::makeOffer() {
+  offer_ = new QWidget(this);
+  auto* bar = new QHBoxLayout(offer_);
+  bar->setContentsMargins(0, 0, 0, 0);
+  offerText_ = new ElidingLabel(Qt::ElideRight, offer_);
+  offerText_->setObjectName(QStringLiteral("watchOffer"));
+  bar->addWidget(offerText_, 1);
+  QAction* accept =
+      addPanelAction(this, QStringLiteral("Accept the file's watch expressions"), Qt::ALT | Qt::Key_Return,
+                     QStringLiteral("They are code, and run at each stop and after each cell"),
+                     [this] { watches_.accept(); });
+  QAction* discard =
+      addPanelAction(this, QStringLiteral("Discard the file's watch expressions"), Qt::ALT | Qt::Key_Delete,
+                     QStringLiteral("They never run"), [this] { watches_.discard(); });
+  accept_ = addTextButton(bar, accept, QStringLiteral("Accept"), offer_);
+  discard_ = addTextButton(bar, discard, QStringLiteral("Discard"), offer_);
+  for (QToolButton* button : {accept_, discard_}) button->setFocusPolicy(Qt::StrongFocus);
+  connect(&watches_, &WatchModel::waitingChanged, this, [this, accept, discard] {
+    for (QAction* action : {accept, discard}) action->setEnabled(!watches_.waiting().isEmpty());
+    showOffer();
+  });
+  for (QAction* action : {accept, discard}) action->setEnabled(!watches_.waiting().isEmpty());
+  showOffer();
+}
+
+void VariablesView::showOffer() {
+  QStringList waiting = watches_.waiting();
+  for (QString& expression : waiting) expression = expression.simplified();
+  offerText_->setText(QStringLiteral("In the file, not running: %1").arg(waiting.join(QStringLiteral(", "))));
+  // The buttons go, and with them the keyboard's focus.
+  const bool focused = offer_->isAncestorOf(QApplication::focusWidget());
+  offer_->setVisible(!waiting.isEmpty());
+  if (focused && waiting.isEmpty()) table_->setFocus();
 }
 
 void VariablesView::makeStack() {

@@ -7,6 +7,7 @@ class QLabel;
 class QLineEdit;
 class QListView;
 class QPushButton;
+class QToolButton;
 
 namespace tapedeck::inspector {
 
@@ -34,6 +35,9 @@ class VariablesView : public Panel {
   QListView* stack() const { return stack_; }
   QLineEdit* filterEdit() const { return filter_; }
   QLineEdit* watchEdit() const { return watch_; }
+  QLabel* offerText() const { return offerText_; }
+  QToolButton* acceptButton() const { return accept_; }
+  QToolButton* discardButton() const { return discard_; }
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
@@ -43,6 +47,9 @@ class VariablesView : public Panel {
  private:
   void makeVariables();
   void makeWatches();
+  void makeOffer();
+  /// What the notebook's file brings along, with which nothing happens before the user says so.
+  void showOffer();
   void makeStack();
   void fit();
   void makeActions();
@@ -62,7 +69,9 @@ class VariablesView : public Panel {
   VariablesModel* model_;
   ValueFilter* proxy_;
   bool empty_ = true;
-  QLabel *place_ = nullptr, *stackTitle_ = nullptr;
+  QLabel *place_ = nullptr, *stackTitle_ = nullptr, *offerText_ = nullptr;
+  QWidget* offer_ = nullptr;
+  QToolButton *accept_ = nullptr, *discard_ = nullptr;
   QLineEdit *filter_ = nullptr, *watch_ = nullptr;
   ValueView *table_ = nullptr, *watchTable_ = nullptr;
   QListView* stack_ = nullptr;

@@ -157,11 +157,11 @@ void VjpView::refresh() {
 }
 
 void VjpView::goToForward() {
-  if (const auto& forward = model_->parts().forward) session_->setCursor(forward->number);
+  if (const auto& forward = model_->parts().forward) session_.setCursor(forward->number);
 }
 
 void VjpView::goToVjp() {
-  if (const auto& vjp = model_->parts().vjp) session_->setCursor(vjp->number);
+  if (const auto& vjp = model_->parts().vjp) session_.setCursor(vjp->number);
 }
 
 void VjpView::explainTyped() {

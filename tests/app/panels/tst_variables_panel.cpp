@@ -1,9 +1,11 @@
 // Variables, watches, the call stack and the console, by keys and mouse, in a window that begins with a file.
 #include <QClipboard>
+#include <QLabel>
 #include <QListView>
 #include <QPlainTextEdit>
 #include <QScrollBar>
 #include <QTabBar>
+#include <QToolButton>
 
 #include "inspector/model/variables/variables_model.h"
 #include "inspector/model/variables/watch_model.h"
@@ -266,6 +268,77 @@ class TestVariablesPanel : public QObject {
     window_->document()->markUnsaved();
     QTest::keyClick(window_.get(), Qt::Key_S, Qt::ControlModifier);
     QTRY_VERIFY(!window_->isWindowModified());
+  }
+
+  void watchesOfAFileRunWhenTheUserAcceptsThem() {
+    const QString note = folder_.filePath("ran.txt");
+    const auto openWithWatches = [&] {
+      const QString path = writeNotebook(folder_, "watched.ipynb", {"x = 5", "x = 6"});
+      QFile file(path);
+      QVERIFY(file.open(QIODevice::ReadOnly));
+      auto json = nlohmann::ordered_json::parse(file.readAll().toStdString());
+      file.close();
+      json["metadata"]["tapedeck"]["watches"] = {"open('" + note.toStdString() + "', 'a').write('ran')",
+                                                 "<b>x</b>", "x + 1"};
+      QVERIFY(file.open(QIODevice::WriteOnly));
+      file.write(QByteArray::fromStdString(json.dump()));
+      file.close();
+      window_ = newWindow();
+      window_->openNotebook(path);
+      QTRY_COMPARE(window_->document()->cellCount(), 2);
+      showVariables();
+    };
+    openWithWatches();
+    const auto* watches = panel()->watchTable()->model();
+    const auto value = [&](int row) { return watches->index(row, ValueTree::Value).data().toString(); };
+    QCOMPARE(window_->kernel()->state(), KernelState::stopped);
+    QVERIFY(panel()->offerText()->isVisible());
+    QVERIFY(panel()->offerText()->text().startsWith("In the file, not running: open('"));
+    QVERIFY(panel()->offerText()->text().endsWith("'ran'), <b>x</b>, x + 1"));
+    run(0);
+    run(1);
+    QTRY_COMPARE(panel()->model()->rowCount() > 0, true);
+    screenshot(window_.get(), "variables-watches-of-a-file");
+    QVERIFY(!QFile::exists(note));
+    QCOMPARE(value(2), QString("not evaluated before you accept it"));
+
+    panel()->table()->setFocus();
+    QTest::keyClick(panel()->table(), Qt::Key_Return, Qt::AltModifier);
+    QTRY_COMPARE_WITH_TIMEOUT(value(2), QString("7"), patience);
+    QVERIFY(QFile::exists(note));
+    QVERIFY(!panel()->offerText()->isVisible());
+    QVERIFY(!window_->isWindowModified() || window_->document()->serialize().contains("x + 1"));
+    window_->document()->markUnsaved();
+    QTest::keyClick(window_.get(), Qt::Key_S, Qt::ControlModifier);
+    QTRY_VERIFY(!window_->isWindowModified());
+    window_.reset();
+
+    // Discarded, they are gone from the file, too. The buttons take the keyboard, and the mouse.
+    QVERIFY(QFile::remove(note));
+    openWithWatches();
+    run(0);
+    QTest::keyClick(panel()->table(), Qt::Key_Delete, Qt::AltModifier);
+    QTRY_VERIFY(!panel()->offerText()->isVisible());
+    QCOMPARE(panel()->watchTable()->model()->rowCount(), 0);
+    run(1);
+    QVERIFY(!QFile::exists(note));
+    QVERIFY(!window_->document()->serialize().contains("watches"));
+    window_->document()->markUnsaved();
+    QTest::keyClick(window_.get(), Qt::Key_S, Qt::ControlModifier);
+    QTRY_VERIFY(!window_->isWindowModified());
+    window_.reset();
+    openWithWatches();
+    QTest::mouseClick(panel()->discardButton(), Qt::LeftButton);
+    QCOMPARE(panel()->watchTable()->model()->rowCount(), 0);
+    window_->document()->markUnsaved();
+    QTest::keyClick(window_.get(), Qt::Key_S, Qt::ControlModifier);
+    QTRY_VERIFY(!window_->isWindowModified());
+    window_.reset();
+    openWithWatches();
+    panel()->acceptButton()->setFocus();
+    QTest::keyClick(panel()->acceptButton(), Qt::Key_Space);
+    QVERIFY(!panel()->offerText()->isVisible());
+    QCOMPARE(panel()->watchTable()->model()->rowCount(), 3);
   }
 
   void theConsoleRunsInTheFrameAndRemembers() {

@@ -31,6 +31,7 @@ class TestWhy : public QObject, SampleWindow {
     QTRY_COMPARE(window_->workspaces()->current().id, QString("debug"));
     click(0);
     runByKey(0);
+    QVERIFY(knowsAllRecords(*window_));
     QTRY_VERIFY_WITH_TIMEOUT(timeline(*window_)->isVisible() && tensor(*window_)->isVisible(), patience);
   }
 

@@ -8,6 +8,7 @@
 #include "engine/ops/core/ops.h"
 #include "engine/ops/core/placement.h"
 #include "tests/cuda/gpu_values.h"
+#include "tests/cuda/gpus.h"
 #include "tests/engine/ops/op_call.h"
 #include "tests/test_program.h"
 
@@ -16,15 +17,13 @@ using testing::called;
 
 namespace {
 
-constexpr Device gpu{DeviceKind::gpu, 0}, other_gpu{DeviceKind::gpu, 1};
-
 void in_another_thread(const std::function<void()>& work) {
   std::thread(work).join();
 }
 
 /// On the GPU, late: its stream has still to make them.
 Tensor late_numbers(std::int64_t count, double scale = 1) {
-  const DeviceScope there(gpu);
+  const DeviceScope there(first_gpu);
   const Tensor one = ops::fill({count}, ops::constant(scale, DType::float32));
   return called("cumsum", {one});
 }
@@ -62,38 +61,38 @@ class GpuThreadsTest : public QObject {
     QCOMPARE(gpu_count(), 2);
   }
   void cleanup() {
-    for (const Device device : {gpu, other_gpu}) device_memory(device).synchronize();
+    for (const Device device : {first_gpu, second_gpu}) device_memory(device).synchronize();
   }
 
   // ---- order ----
   void a_thread_copies_to_another_gpu_what_a_second_one_has_still_to_make() {
     const Tensor x = late_numbers(1000);
     std::vector<double> seen;
-    in_another_thread([&] { seen = ops::copy_to(x, other_gpu).to_vector(); });
+    in_another_thread([&] { seen = ops::copy_to(x, second_gpu).to_vector(); });
     QCOMPARE(seen, counted(1000));
   }
 
   void memory_is_given_anew_behind_a_copy_of_another_thread_to_another_gpu() {
     Tensor x = late_numbers(1000), copy;
-    in_another_thread([&] { copy = ops::copy_to(x, other_gpu); });  // which has not begun
+    in_another_thread([&] { copy = ops::copy_to(x, second_gpu); });  // which has not begun
     x = Tensor();
     const Tensor next = late_numbers(1000, 7);
-    device_memory(gpu).synchronize();
+    device_memory(first_gpu).synchronize();
     QCOMPARE(copy.to_vector(), counted(1000));
   }
 
   void a_copy_comes_back_to_the_thread_that_made_the_value() {
     const Tensor x = late_numbers(1000);
     Tensor there;
-    in_another_thread([&] { there = ops::negative(ops::copy_to(x, other_gpu)); });
-    const Tensor back = ops::copy_to(there, gpu);
+    in_another_thread([&] { there = ops::negative(ops::copy_to(x, second_gpu)); });
+    const Tensor back = ops::copy_to(there, first_gpu);
     QCOMPARE(ops::add(x, back).to_vector(), std::vector<double>(1000, 0.0));
   }
 
   void a_decomposition_that_works_in_the_hosts_memory_waits_for_nobody() {
-    const DeviceScope there(gpu);
+    const DeviceScope there(first_gpu);
     const Tensor a = ops::random_normal({3, 40, 40}, 0, 1, DType::float64, 5);
-    device_memory(gpu).synchronize();
+    device_memory(first_gpu).synchronize();
     bool begun = false;
     emulation::enqueue(cuda::stream_of(0).handle, "a test", [&] { begun = true; });
     const Tensor values = called("self_adjoint_eigvals", {a});
@@ -145,7 +144,7 @@ class GpuThreadsTest : public QObject {
 
   void a_fault_on_one_gpu_is_told_by_a_read_from_another() {
     const Tensor wrong = gather_outside(late_numbers(4), 5);
-    const Tensor copy = ops::copy_to(wrong, other_gpu);
+    const Tensor copy = ops::copy_to(wrong, second_gpu);
     QCOMPARE(error_of_reading(copy), "gather: indices[1] is 5; must be in [0, 4)");
     QCOMPARE(error_of_reading(copy), QString());
   }
@@ -155,12 +154,12 @@ class GpuThreadsTest : public QObject {
     const auto round = [] {
       for (int i = 0; i < 5; ++i)
         in_another_thread([i] {
-          const DeviceScope there(gpu);
+          const DeviceScope there(first_gpu);
           const Tensor a = ops::random_normal({40, 40}, 0, 1, DType::float32, i);
           const Tensor symmetric = ops::add(a, ops::transpose(a));
           static_cast<void>(called("self_adjoint_eigvals", {ops::matmul(symmetric, symmetric)}).to_vector());
           static_cast<void>(error_of_reading(gather_outside(ops::reshape(a, {1600}), 1700)));
-          static_cast<void>(ops::copy_to(a, other_gpu).to_vector());
+          static_cast<void>(ops::copy_to(a, second_gpu).to_vector());
         });
       for (const int device : {0, 1}) {
         cuda::stream_of(device);

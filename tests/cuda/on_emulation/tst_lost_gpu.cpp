@@ -7,16 +7,15 @@
 #include "engine/tensor/internal_error.h"
 #include "tests/cuda/child.h"
 #include "tests/cuda/gpu_values.h"
+#include "tests/cuda/gpus.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
 
 namespace {
 
-constexpr Device gpu{DeviceKind::gpu, 0};
-
 Tensor ones_there(std::int64_t count) {
-  const DeviceScope there(gpu);
+  const DeviceScope there(first_gpu);
   return ops::ones({count});
 }
 
@@ -112,7 +111,7 @@ class LostGpuTest : public QObject {
       for (int i = 0; i < 2; ++i) tell([&] { static_cast<void>(y.on_host()); });
       tell([&] { ops::tanh(x); });
       tell([] { ones_there(4); });
-      tell([] { device_memory(gpu).synchronize(); });
+      tell([] { device_memory(first_gpu).synchronize(); });
     });
     QVERIFY2(!ending.died, ending.text.c_str());
     QCOMPARE(count_of(ending.text, "a copy from the device failed: an illegal memory access") +
@@ -146,7 +145,7 @@ class LostGpuTest : public QObject {
         const Tensor y = ops::exp(ones_there(10));
         tell([&] { static_cast<void>(y.on_host()); });
       }
-      static_cast<void>(device_memory(gpu).statistics());
+      static_cast<void>(device_memory(first_gpu).statistics());
       const DeviceScope here{Device{}};
       std::fprintf(stderr, "the host has %g\n", ops::exp(ops::zeros({1})).to_vector()[0]);
       std::exit(0);  // with all destructors

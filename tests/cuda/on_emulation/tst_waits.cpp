@@ -6,6 +6,7 @@
 #include "engine/backend/devices.h"
 #include "engine/ops/core/placement.h"
 #include "tests/cuda/emulation/waits.h"
+#include "tests/cuda/gpus.h"
 #include "tests/engine/event_log.h"
 #include "tests/engine/ops/derivative_calls.h"
 #include "tests/engine/ops/op_call.h"
@@ -17,12 +18,10 @@ using namespace tapedeck::testing;
 
 namespace {
 
-constexpr Device gpu{DeviceKind::gpu, 0};
-
 /// How often the host waits while the work goes to the GPU.
 template <class Work>
 unsigned long long waits_of(Work work) {
-  const DeviceScope scope(gpu);
+  const DeviceScope scope(first_gpu);
   const unsigned long long before = tapedeck_emulated_waits();
   work();
   return tapedeck_emulated_waits() - before;
@@ -37,7 +36,7 @@ unsigned long long shown_copies_of(Work work) {
     if (event.op == &ops::copy_to_device_op && std::get<std::string>((*event.attributes)[0]) == "/cpu:0")
       ++copies;
   };
-  const DeviceScope scope(gpu);
+  const DeviceScope scope(first_gpu);
   work();
   return copies;
 }
@@ -55,7 +54,7 @@ std::string hidden_waits(Work work) {
 
 Tensors brought(const Tensors& tensors) {
   Tensors there;
-  for (const Tensor& tensor : tensors) there.push_back(ops::copy_to(tensor, gpu));
+  for (const Tensor& tensor : tensors) there.push_back(ops::copy_to(tensor, first_gpu));
   return there;
 }
 
@@ -102,7 +101,7 @@ class WaitsTest : public QObject {
   }
 
   void reading_a_value_waits_and_shows_in_the_count() {
-    const Tensor x = ops::copy_to(Tensor::from_values<float>(std::vector<float>{1, 2}, {2}), gpu);
+    const Tensor x = ops::copy_to(Tensor::from_values<float>(std::vector<float>{1, 2}, {2}), first_gpu);
     Tensor sum;
     QCOMPARE(waits_of([&] { sum = ops::reduce_sum(ops::exp(x)); }), 0ULL);
     QVERIFY(waits_of([&] { sum.item(); }) > 0);

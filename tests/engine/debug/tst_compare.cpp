@@ -159,10 +159,10 @@ class TestCompare : public QObject {
     QVERIFY2(
         found.sentence.find("Before it 1 op stands on one side alone: op 8, square") != std::string::npos,
         found.sentence.c_str());
-    QCOMPARE(runs.comparisons.place({compared.comparison, -1, false, 0}).row, std::int64_t{1});
-    QCOMPARE(runs.comparisons.place({compared.comparison, 1, false, 0}).row, std::int64_t{-1});
-    QCOMPARE(runs.comparisons.place({compared.comparison, 5, true, 0}).row, std::int64_t{1});
-    QCOMPARE(runs.comparisons.place({compared.comparison, 0, false, 9}).row, std::int64_t{2});
+    QCOMPARE(runs.comparisons.place({compared.comparison, {}, false, {}}).row, std::uint64_t{1});
+    QVERIFY(!runs.comparisons.place({compared.comparison, 1, false, {}}).row);
+    QCOMPARE(runs.comparisons.place({compared.comparison, 5, true, {}}).row, std::uint64_t{1});
+    QCOMPARE(runs.comparisons.place({compared.comparison, {}, false, 9}).row, std::uint64_t{2});
   }
 
   void within_the_tolerance_nothing_differs() {

@@ -204,11 +204,11 @@ class TestCompareSides : public QObject {
       }
       return std::string();
     };
-    QCOMPARE(refusal({1, 9, 0, {}}),
+    QCOMPARE(refusal({1, 9, {}, {}}),
              std::string("make_comparison: left: there are no records 1 to 9, the newest is 1"));
-    QCOMPARE(refusal({5, 1, 0, {}}),
+    QCOMPARE(refusal({5, 1, {}, {}}),
              std::string("make_comparison: left: there are no records 5 to 1, the newest is 1"));
-    const Compared empty = runs.compare({2, 1, 0, {}}, {2, 1, 0, {}});
+    const Compared empty = runs.compare({2, 1, {}, {}}, {2, 1, {}, {}});
     QCOMPARE(empty.sentence, std::string("No op was recorded on either side."));
     QCOMPARE(runs.first(empty).kind, DifferenceKind::none);
     const Compared kept = runs.compare(side, side);

@@ -475,7 +475,7 @@ class TestDebugAnswers : public QObject {
     Pictures pictures = client.ask<Pictures>(GetPictures{0});
     QCOMPARE(pictures.pictures.at(0).counts, (std::vector<double>{3, 4}));
     QCOMPARE(pictures.pictures.at(0).not_finite, 5u);
-    QCOMPARE(pictures.pictures.at(0).record, served.recorder.trace().newest());
+    QVERIFY(!pictures.pictures.at(0).record);  // no op has run
     Picture digits;
     digits.name = "digits";
     digits.pngs = {"cG5n", "cG5o"};

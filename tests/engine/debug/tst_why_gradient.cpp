@@ -18,7 +18,7 @@ class TestWhyGradient : public QObject {
     QVERIFY2(!because.reasons.empty(), because.sentence.c_str());
     QCOMPARE(because.reasons[0].role, std::string("swallowed"));
     QCOMPARE(because.reasons[0].op, op);
-    QCOMPARE(because.reasons[0].amount, share);
+    QCOMPARE(because.reasons[0].amount.value(), share);
     QVERIFY2(contains(because.sentence, why), because.sentence.c_str());
     QVERIFY(because.complete);
   }

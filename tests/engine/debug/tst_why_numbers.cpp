@@ -48,7 +48,7 @@ class TestWhyNumbers : public QObject {
     QCOMPARE(because.reasons[0].operands, (std::vector<std::string>{"a[1, 1] = 5.0 · b[1, 0] = -2.0"}));
     QCOMPARE(because.reasons[0].value, std::string("-10"));
     QCOMPARE(because.reasons[0].element, (std::vector<std::int64_t>{1, 1}));
-    QCOMPARE(because.reasons[0].amount, 10.0 / 17.0);
+    QCOMPARE(because.reasons[0].amount.value(), 10.0 / 17.0);
     QCOMPARE(because.reasons[2].value, std::string("3"));
     QVERIFY2(contains(because.sentence, "3 contributions"), because.sentence.c_str());
     // With an operand transposed, and in a batch, the same terms.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <set>
 #include <string>
 
@@ -35,6 +36,42 @@ inline std::int64_t elements_of(const Tensors& tensors) {
   return count;
 }
 
+/// The call with complex numbers for its real ones; of a dtype that is an attribute, each of both or both.
+/// The op need not take them.
+inline std::vector<Call> complex_calls(const Row& row, const Call& call, Random& random) {
+  std::uniform_real_distribution<double> size(0.1, 0.5);
+  std::vector<Call> calls(1, call);
+  bool any = false;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const Tensor& input = call.inputs[i];
+    if (input.dtype() != DType::float64 || row.constants.contains(i)) continue;
+    std::vector<double> parts(static_cast<std::size_t>(input.count()));
+    for (double& part : parts) part = random() % 2 == 0 ? size(random) : -size(random);
+    calls[0].inputs[i] = ops::complex(input, Tensor::from_values<double>(parts, input.shape()));
+    any = true;
+  }
+  if (!any) return {};
+  for (std::size_t k = 0; k < call.attributes.size(); ++k)
+    if (const auto* dtype = std::get_if<DType>(&call.attributes[k]); dtype && *dtype == DType::float64) {
+      for (const Call& with : {call, calls[0]}) {
+        calls.push_back(with);
+        calls.back().attributes[k] = DType::complex128;
+      }
+      break;
+    }
+  return calls;
+}
+
+/// Whether the op takes the call, and gives something that has a gradient.
+inline bool takes(const OpDef& op, const Call& call) {
+  try {
+    for (const Tensor& output : run_call(op, call))
+      if (is_differentiable(output.dtype())) return true;
+  } catch (const Error&) {
+  }
+  return false;
+}
+
 /// A complex tensor made of pairs of real numbers along a last axis, which gradients reach.
 inline Tensor complex_of_pairs(const Tensor& pairs) {
   const Tensors parts = ops::unstack(pairs, -1);
@@ -58,13 +95,13 @@ struct RealFunction {
         places.push_back(i);
       }
     f = [&op, &row, call, places](std::span<const Tensor> values) {
-      Tensors inputs = call.inputs;
-      const Tensors prepared = row.prepare        ? row.prepare(values)
-                               : row.prepare_call ? row.prepare_call(values, call)
-                                                  : Tensors(values.begin(), values.end());
+      Tensors inputs = call.inputs, given;
       for (std::size_t i = 0; i < places.size(); ++i)
-        inputs[places[i]] =
-            is_complex(call.inputs[places[i]].dtype()) ? complex_of_pairs(prepared[i]) : prepared[i];
+        given.push_back(is_complex(call.inputs[places[i]].dtype()) ? complex_of_pairs(values[i]) : values[i]);
+      const Tensors prepared = row.prepare        ? row.prepare(span_of(given))
+                               : row.prepare_call ? row.prepare_call(span_of(given), call)
+                                                  : given;
+      for (std::size_t i = 0; i < places.size(); ++i) inputs[places[i]] = prepared[i];
       Tensors real;
       for (const Tensor& output : run_op(op, span_of(inputs), Attributes(call.attributes))) {
         if (output.dtype() == DType::float64) real.push_back(output);
@@ -127,26 +164,50 @@ class Checker {
   Checker(const OpDef& op, const Row& row, const DerivativeCheck& check)
       : op_(op), row_(row), check_(check) {}
 
-  /// What is wrong with the derivatives at the call, or nothing.
+  /// What is wrong with the derivatives at the call, or at the same call with complex numbers; or nothing.
   std::string check(const Call& call, Random& random, std::int64_t most_elements) {
+    std::string wrong = check_one(call, random, most_elements, calls_);
+    if (!wrong.empty() || !may_be_complex_) return wrong;
+    bool taken = false;
+    for (const Call& other : complex_calls(row_, call, random)) {
+      if (!takes(op_, other)) continue;
+      takes_complex_ = taken = true;
+      wrong = check_one(other, random, most_elements, complex_calls_);
+      if (!wrong.empty()) return wrong;
+    }
+    // Most ops take none: of these the first calls tell.
+    may_be_complex_ = takes_complex_ || taken || ++refused_ < enough_refusals;
+    return {};
+  }
+  /// Different ones that had derivatives to compare.
+  std::size_t checked() const { return calls_.size(); }
+  /// Of an op that takes complex numbers, such calls with them; of others, any number.
+  std::size_t checked_with_complex() const {
+    return takes_complex_ ? complex_calls_.size() : std::numeric_limits<std::size_t>::max();
+  }
+
+ private:
+  static constexpr int enough_refusals = 20;
+
+  std::string check_one(const Call& call, Random& random, std::int64_t most_elements,
+                        std::set<std::string>& calls) const {
     const RealFunction function(op_, row_, call);
     if (!has_derivatives(function, row_, call, most_elements, random)) return {};
     try {
       const std::string wrong = check_(row_, function.f, function.variables, random);
-      calls_.insert(description(op_, call));
+      calls.insert(description(op_, call));
       return wrong.empty() ? wrong : description(op_, call) + ": " + wrong;
     } catch (const UnimplementedError&) {  // factors that are not unique have no gradient, and say so
       return {};
     }
   }
-  /// Different ones that had derivatives to compare.
-  std::size_t checked() const { return calls_.size(); }
 
- private:
   const OpDef& op_;
   const Row& row_;
   const DerivativeCheck& check_;
-  std::set<std::string> calls_;
+  std::set<std::string> calls_, complex_calls_;
+  bool may_be_complex_ = true, takes_complex_ = false;
+  int refused_ = 0;
 };
 
 /// One check of the derivatives of all ops.
@@ -176,13 +237,14 @@ struct DerivativeTest {
   std::string at_the_rows_shapes(const OpDef& op, const Row& row) const {
     Checker checker(op, row, check);
     // Once each; and again where none had, by chance, derivatives to compare.
-    for (std::size_t k = 0; k < row.calls.size() || (k < 10 * row.calls.size() && checker.checked() == 0);
-         ++k) {
+    const auto checked = [&] { return std::min(checker.checked(), checker.checked_with_complex()); };
+    for (std::size_t k = 0; k < row.calls.size() || (k < 10 * row.calls.size() && checked() == 0); ++k) {
       auto random = random_calls.random<Random>(static_cast<std::uint32_t>(k));
       const std::string wrong = checker.check(row.calls[k % row.calls.size()](random), random, many);
       if (!wrong.empty()) return "call " + std::to_string(k) + ", " + wrong;
     }
-    return checker.checked() > 0 ? "" : "not checked: no call of its row has derivatives to compare";
+    if (checker.checked() == 0) return "not checked: no call of its row has derivatives to compare";
+    return checked() > 0 ? "" : "takes complex numbers, and was not checked with them";
   }
 
   std::string at_random_shapes(const OpDef& op, const Row& row) const {
@@ -196,7 +258,9 @@ struct DerivativeTest {
       const std::string wrong = checker.check(ShapeChanger(row, random).change(pattern), random, few);
       if (!wrong.empty()) return "call " + std::to_string(k) + ", " + wrong;
     }
-    if (checker.checked() >= std::min(calls, fewest_calls)) return {};
+    if (checker.checked() >= std::min(calls, fewest_calls) && checker.checked_with_complex() > 0) return {};
+    if (checker.checked() >= std::min(calls, fewest_calls))
+      return "takes complex numbers, and no random call was checked with them";
     return "only " + std::to_string(checker.checked()) + " random calls had derivatives to compare";
   }
 };

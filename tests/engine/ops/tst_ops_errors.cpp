@@ -114,7 +114,7 @@ class OpsErrorsTest : public QObject {
                  "unsorted_segment_max: num_segments is -1");
     EXPECT_ERROR(TypeMismatchError, called("reduce_variance", {i32({2})}),
                  "reduce_variance: input_tensor is int32; needs a floating dtype: float16, bfloat16, float32 "
-                 "or float64");
+                 "or float64, or a complex one");
   }
 
   void divisions_and_bits() {

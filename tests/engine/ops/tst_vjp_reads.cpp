@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "engine/ops/core/observer.h"
-#include "tests/engine/ops/rows/all_rows.h"
+#include "tests/engine/ops/derivative_calls.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
@@ -138,9 +138,16 @@ class VjpReadsTest : public QObject {
       if (!op || !op->vjp) continue;
       Random random(7);
       std::vector<VjpCall> calls;
-      for (const MakeCall& make : row.calls)
-        if (const VjpCall call(*op, make(random), random); call.has_gradients())
+      const auto add = [&](const Call& made) {
+        if (const VjpCall call(*op, made, random); call.has_gradients())
           for (const VjpCall& each : call.with_some_cotangents()) calls.push_back(each);
+      };
+      for (const MakeCall& make : row.calls) {
+        const Call made = make(random);
+        add(made);
+        for (const Call& other : complex_calls(row, made, random))
+          if (takes(*op, other)) add(other);
+      }
       const std::string wrong = calls.empty() ? "no call has gradients" : check(*op, calls);
       if (!wrong.empty()) failures += op->name + ": " + wrong + "\n";
     }

@@ -21,7 +21,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-std::atomic<bool> interrupt_wanted{false};
+std::atomic<bool> interrupt_asked_for{false};
 std::vector<std::string> printed;
 void print(const std::string& text) {
   printed.push_back(text);
@@ -37,7 +37,7 @@ class TestBreakpointConditions : public QObject {
     register_core_ops();
     HostHooks hooks;
     hooks.print = print;
-    hooks.interrupted = [] { return interrupt_wanted.load(); };
+    hooks.interrupted = [] { return interrupt_asked_for.load(); };
     set_host_hooks(hooks);
   }
   void cleanupTestCase() {
@@ -76,13 +76,13 @@ class TestBreakpointConditions : public QObject {
       std::atomic<bool> interrupted{false};
       BreakpointSession session({when("nan(in)"), of_kind(BreakpointKind::exception)}, [&] {
         at_line(1);
-        interrupt_wanted = true;
+        interrupt_asked_for = true;
         try {
           call();
         } catch (const Interrupted&) {
           interrupted = true;
         }
-        interrupt_wanted = false;
+        interrupt_asked_for = false;
         add(scalar(1), scalar(2));
       });
       QCOMPARE(session.stop().op, std::string());

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import unittest
 
+from device_names import CPU, full, GPU
 import tapedeck as tf
 from gpus import GPUS, in_thread, visible_to_a_program
 from tapedeck import _engine, tfe
@@ -28,7 +29,7 @@ class Anywhere(unittest.TestCase):
                 with tf.device(nothing):
                     self.assertIsNone(_engine.open_device())
                     with tf.device("/device:CPU:0"):
-                        self.assertEqual(tf.zeros([2]).device, "/cpu:0")
+                        self.assertEqual(tf.zeros([2]).device, CPU)
             self.assertEqual(_engine.open_device(), "/cpu:0")
 
     def test_a_scope_ends_with_an_exception_and_holds_for_its_thread_alone(self):
@@ -53,7 +54,7 @@ class Anywhere(unittest.TestCase):
         first = "/gpu:0" if GPUS else "/cpu:0"
         for name, place in ((f"/gpu:{GPUS}", first), (f"GPU:{GPUS + 7}", first), ("/cpu:1", "/cpu:0")):
             with self.subTest(name), tf.device(name):
-                self.assertEqual((tf.ones([2]).device, tf.add(1., 1.).device), (place, place))
+                self.assertEqual((tf.ones([2]).device, tf.add(1., 1.).device), (full(place),) * 2)
         with self.assertRaisesRegex(ValueError, "toaster"), tf.device("/toaster:0"):
             self.fail("entered")
         self.addCleanup(tf.config.set_soft_device_placement, True)
@@ -115,7 +116,7 @@ class WithoutGpus(unittest.TestCase):
             self.assertEqual(str(caught.exception), "gpu(): there is no /gpu:0; this machine has 0 GPUs that this build can use: " +
                              _engine.why_no_gpu())
         self.assertIs(type(tensor.cpu()), type(tensor))
-        self.assertEqual(tensor.cpu().device, "/cpu:0")
+        self.assertEqual(tensor.cpu().device, CPU)
 
 
 LOSING_PROGRAM = """
@@ -146,8 +147,8 @@ class Emulated(unittest.TestCase):
     def test_gpus_can_be_hidden(self):
         library = emulated_library(self)
         ask = "import tapedeck as tf; from tapedeck import _engine, tfe; print(tfe.num_gpus(), tf.ones([2]).device, _engine.why_no_gpu())"
-        for visible, told in (("", "0 /cpu:0 CUDA_VISIBLE_DEVICES hides all GPUs"), ("-1", "0 /cpu:0 CUDA_VISIBLE_DEVICES hides all GPUs"),
-                              ("0,1", "2 /gpu:0")):
+        for visible, told in (("", f"0 {CPU} CUDA_VISIBLE_DEVICES hides all GPUs"), ("-1", f"0 {CPU} CUDA_VISIBLE_DEVICES hides all GPUs"),
+                              ("0,1", f"2 {GPU}")):
             with self.subTest(visible):
                 run = subprocess.run([sys.executable, "-B", "-c", ask], capture_output=True, text=True, timeout=200,
                                      env={**visible_to_a_program(library), "CUDA_VISIBLE_DEVICES": visible})

@@ -6,6 +6,7 @@ import unittest
 
 import numpy as np
 
+from device_names import CPU, full, GPU
 import tapedeck as tf
 from gpus import in_thread, OnGpus, setUpModule  # noqa: F401
 from tapedeck import tfe
@@ -65,14 +66,14 @@ class Policies(OnGpus):
                         found, result = self.outcome(name, function)
                     self.assertEqual(found, self.expected(name, dtype))
                     if result is not None:
-                        self.assertEqual(result.device, there)
+                        self.assertEqual(result.device, full(there))
                 for scope in (None, "/gpu:0"):
                     for function in (lambda: x + y, lambda: y + x, lambda: tf.add_n([y, x]), lambda: tf.stack([x, y])):
                         with tf.device(scope):
                             found, result = self.outcome(name, function)
                         self.assertEqual(found, self.expected(name, dtype))
                         if result is not None:
-                            self.assertEqual(result.device, "/gpu:0")
+                            self.assertEqual(result.device, GPU)
 
     def test_what_is_there_passes_and_numbers_of_python_go_anywhere(self):
         for name, dtype, value, device in itertools.product(POLICIES, ("int32", "float32"), (3, [3, 4]), ("/cpu:0", "/gpu:0")):
@@ -80,16 +81,16 @@ class Policies(OnGpus):
             with self.subTest(policy=name, dtype=dtype, value=value, device=device), tf.device(device):
                 for function in (lambda: x + x, lambda: x + 2, lambda: 2 * x, lambda: tf.maximum(x, 5), lambda: tf.add_n([x, x])):
                     found, result = self.outcome(name, function)
-                    self.assertEqual((found, result.device), ("copied", device))
+                    self.assertEqual((found, result.device), ("copied", full(device)))
 
     def test_copies_that_are_asked_for_pass(self):
         for name in POLICIES:
             with policy(name):
                 x = placed([1., 2.], "float32", "/cpu:0")
-                self.assertEqual((x.gpu().device, x.gpu().cpu().device), ("/gpu:0", "/cpu:0"))
+                self.assertEqual((x.gpu().device, x.gpu().cpu().device), (GPU, CPU))
                 np.testing.assert_array_equal(x.gpu().numpy(), [1., 2.])
                 with tf.device("/gpu:0"):
-                    self.assertEqual(tf.constant(np.ones(2)).device, "/gpu:0")
+                    self.assertEqual(tf.constant(np.ones(2)).device, GPU)
 
     def test_variables_are_given_what_is_there(self):
         for name, dtype, value, here in itertools.product(POLICIES, ("int32", "float32", "int64"), (3, [3, 4]), ("/cpu:0", "/gpu:0")):
@@ -109,7 +110,7 @@ class Policies(OnGpus):
                         found, result = self.outcome(name, lambda: call(far))
                     self.assertEqual(found, self.expected(name, dtype))
                     if result is not None:
-                        self.assertEqual(result.device, here)
+                        self.assertEqual(result.device, full(here))
                     else:
                         np.testing.assert_array_equal(v.numpy(), before)
 
@@ -117,7 +118,7 @@ class Policies(OnGpus):
         for name in POLICIES:
             text = tf.constant(["a", "b"])
             found, v = self.outcome(name, lambda: tf.Variable(text))
-            self.assertEqual((found, v.device), ("copied", "/cpu:0"))
+            self.assertEqual((found, v.device), ("copied", CPU))
             self.assertEqual(self.outcome(name, lambda: v.assign(text))[0], "copied")
 
     def test_training_passes_where_all_is_on_one_device(self):
@@ -130,7 +131,7 @@ class Policies(OnGpus):
                         with tf.GradientTape() as tape:
                             loss = tf.reduce_mean(tf.matmul(x, w) ** 2) + .1 * tf.norm(w, 3)
                         optimizer.apply_gradients([(tape.gradient(loss, w), w)])
-                    self.assertEqual(w.device, "/gpu:0")
+                    self.assertEqual(w.device, GPU)
 
     def test_the_policy_of_the_program_holds_for_its_threads(self):
         x, y = placed([1., 2.], "float32", "/cpu:0"), placed([1., 2.], "float32", "/gpu:0")

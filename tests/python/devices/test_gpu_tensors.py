@@ -6,6 +6,7 @@ import unittest
 
 import numpy as np
 
+from device_names import CPU, GPU
 import tapedeck as tf
 from debug_client import Client
 from gpus import GPUS, in_thread, OnGpus, setUpModule  # noqa: F401
@@ -19,7 +20,7 @@ class Tensors(OnGpus):
             with self.subTest(dtype):
                 values = tf.cast(tf.constant(np.arange(24.).reshape(2, 3, 4)).cpu(), dtype).cpu()
                 there = values.gpu(0)
-                self.assertEqual((there.device, there.shape, there.dtype), ("/gpu:0", values.shape, values.dtype))
+                self.assertEqual((there.device, there.shape, there.dtype), (GPU, values.shape, values.dtype))
                 np.testing.assert_array_equal(there.numpy(), values.numpy())
                 np.testing.assert_array_equal(there.cpu().numpy(), values.numpy())
         self.assertIn("GPU:0", tf.ones([2]).gpu().device.upper())
@@ -50,7 +51,7 @@ class Tensors(OnGpus):
                     tf.debugging.set_replay_device("/gpu:0")
                 with self.assertRaisesRegex(ValueError, "device is 3; must be one of"):
                     tf.debugging.set_replay_device(3)
-                self.assertEqual(y.device, "/gpu:0")
+                self.assertEqual(y.device, GPU)
             finally:
                 _engine.debug.stop()
         with self.assertRaisesRegex(ValueError, "nothing records"):
@@ -59,41 +60,41 @@ class Tensors(OnGpus):
     def test_values_of_nothing_and_of_python_are_made_there(self):
         for made in (tf.zeros([3]), tf.random_uniform([3]), tf.constant([1., 2.]), tf.constant(1.), tf.convert_to_tensor(np.ones(3)),
                      tf.Variable([1.]), tf.Variable(1.)):
-            self.assertEqual(made.device, "/gpu:0")
+            self.assertEqual(made.device, GPU)
         for made in (tf.constant("text"), tf.constant(1j), tf.constant([1], tf.uint64)):
-            self.assertEqual(made.device, "/cpu:0")
+            self.assertEqual(made.device, CPU)
         with tf.device("/cpu:0"):
             for made in (tf.zeros([3]), tf.constant([1., 2.]), tf.Variable([1.]), tf.constant([1.]) + [2.]):
-                self.assertEqual(made.device, "/cpu:0")
+                self.assertEqual(made.device, CPU)
             with tf.device("/gpu:0"):
-                self.assertEqual(tf.zeros([3]).device, "/gpu:0")
+                self.assertEqual(tf.zeros([3]).device, GPU)
             with tf.device(None):
-                self.assertEqual(tf.zeros([3]).device, "/gpu:0")
+                self.assertEqual(tf.zeros([3]).device, GPU)
 
     def test_ops_run_where_their_inputs_are(self):
         here, there = tf.constant([1., 2.]).cpu(), tf.constant([3., 4.])
-        self.assertEqual((here + 1.).device, "/cpu:0")
-        self.assertEqual((here + [1., 1.]).device, "/cpu:0")
-        self.assertEqual((there * 2.).device, "/gpu:0")
-        self.assertEqual((here + there).device, "/gpu:0")
+        self.assertEqual((here + 1.).device, CPU)
+        self.assertEqual((here + [1., 1.]).device, CPU)
+        self.assertEqual((there * 2.).device, GPU)
+        self.assertEqual((here + there).device, GPU)
         self.assertEqual((here + there).numpy().tolist(), [4., 6.])
         with tf.device("/cpu:0"):
-            self.assertEqual((here + there).device, "/cpu:0")
-        self.assertEqual(here[[1, 0]].device, "/cpu:0")
+            self.assertEqual((here + there).device, CPU)
+        self.assertEqual(here[[1, 0]].device, CPU)
         self.assertEqual(there[[1, 0]].numpy().tolist(), [4., 3.])
 
     def test_ops_on_plain_whole_numbers_stay_on_the_cpu(self):
-        self.assertEqual([tf.add(1, 2).device, tf.add(1., 2.).device], ["/cpu:0", "/gpu:0"])
+        self.assertEqual([tf.add(1, 2).device, tf.add(1., 2.).device], [CPU, GPU])
         counter, limit = tf.constant(0).cpu(), tf.constant(3, tf.int64).cpu()
         while tf.cast(counter, tf.int64) < limit:
             counter = counter + 1
-            self.assertEqual((counter.device, (counter < 3).device), ("/cpu:0", "/cpu:0"))
+            self.assertEqual((counter.device, (counter < 3).device), (CPU, CPU))
         self.assertEqual(counter.numpy(), 3)
-        self.assertEqual((counter + tf.constant([1, 2])).device, "/gpu:0")
-        self.assertEqual((tf.constant(True).cpu() & True).device, "/gpu:0")
-        self.assertEqual(tf.zeros([2], tf.int32).device, "/gpu:0")
+        self.assertEqual((counter + tf.constant([1, 2])).device, GPU)
+        self.assertEqual((tf.constant(True).cpu() & True).device, GPU)
+        self.assertEqual(tf.zeros([2], tf.int32).device, GPU)
         with tf.device("/gpu:0"):
-            self.assertEqual(tf.add(1, 2).device, "/gpu:0")
+            self.assertEqual(tf.add(1, 2).device, GPU)
 
     def test_elements_come_to_python(self):
         there = tf.constant([[1., 2.], [3., 4.]])
@@ -113,9 +114,9 @@ class Tensors(OnGpus):
     def test_copies_and_pickles(self):
         there = tf.constant([1., 2.])
         for other in (copy.deepcopy(there), pickle.loads(pickle.dumps(there))):
-            self.assertEqual((other.device, other.numpy().tolist()), ("/gpu:0", [1., 2.]))
+            self.assertEqual((other.device, other.numpy().tolist()), (GPU, [1., 2.]))
         variable = pickle.loads(pickle.dumps(tf.Variable([3.], name="v")))
-        self.assertEqual((variable.device, variable.numpy().tolist()), ("/gpu:0", [3.]))
+        self.assertEqual((variable.device, variable.numpy().tolist()), (GPU, [3.]))
 
     def test_other_libraries_get_a_copy_on_the_cpu(self):
         there = tf.constant([1., 2.])
@@ -124,12 +125,12 @@ class Tensors(OnGpus):
         with self.assertRaisesRegex(BufferError, r"on /gpu:0, whose memory is not given away; pass dl_device=\(1, 0\)"):
             there.__dlpack__()
         again = tf.experimental.dlpack.from_dlpack(there.__dlpack__(dl_device=(1, 0)))
-        self.assertEqual((again.device, again.numpy().tolist()), ("/cpu:0", [1., 2.]))
+        self.assertEqual((again.device, again.numpy().tolist()), (CPU, [1., 2.]))
 
     def test_an_op_without_a_kernel_runs_on_the_cpu_and_comes_back(self):
         there = tf.constant([[2., 0.], [0., 3.]])
         singular = tf.linalg.svd(there, compute_uv=False)
-        self.assertEqual(singular.device, "/gpu:0")
+        self.assertEqual(singular.device, GPU)
         np.testing.assert_allclose(singular.numpy(), [3., 2.])
 
     def test_halves_are_multiplied_as_they_are(self):
@@ -140,7 +141,7 @@ class Tensors(OnGpus):
             before = tf.config.experimental.get_memory_usage("GPU:0")
             product = tf.matmul(a, b)
             peak = tf.config.experimental.get_memory_info("GPU:0")["peak"]
-            self.assertEqual((product.device, product.dtype), ("/gpu:0", dtype))
+            self.assertEqual((product.device, product.dtype), (GPU, dtype))
             self.assertLess(peak - before, 2 * 2 * 5 * 64 * 128)  # the result; no operand in float32 beside it
             with tf.device("/cpu:0"):
                 expected = tf.matmul(a.cpu(), b.cpu())
@@ -168,8 +169,8 @@ class Tensors(OnGpus):
 
     def test_threads_have_scopes_of_their_own(self):
         with tf.device("/cpu:0"):
-            self.assertEqual(in_thread(lambda: tf.zeros([2]).device), "/gpu:0")
-            self.assertEqual(tf.zeros([2]).device, "/cpu:0")
+            self.assertEqual(in_thread(lambda: tf.zeros([2]).device), GPU)
+            self.assertEqual(tf.zeros([2]).device, CPU)
 
     def test_details_are_told(self):
         gpu = tf.config.list_physical_devices("GPU")[0]
@@ -177,7 +178,7 @@ class Tensors(OnGpus):
         self.assertEqual((tf.test.gpu_device_name(), tf.test.is_gpu_available()), ("/device:GPU:0", True))
         self.assertFalse(tf.test.is_gpu_available(min_cuda_compute_capability=(99, 0)))
         with tf.device(tf.test.gpu_device_name()):
-            self.assertEqual(tf.ones([2]).device, "/gpu:0")
+            self.assertEqual(tf.ones([2]).device, GPU)
 
     def test_another_dtype_and_another_device_agree(self):
         x = tf.constant(np.linspace(0., 1., 50).astype(np.float32))

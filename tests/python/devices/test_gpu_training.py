@@ -6,6 +6,7 @@ import unittest
 
 import numpy as np
 
+from device_names import CPU, GPU
 import tapedeck as tf
 from gpus import emulated, OnGpus, setUpModule  # noqa: F401
 
@@ -34,15 +35,15 @@ class Training(OnGpus):
     def test_variables_stay_on_their_device(self):
         variable = tf.Variable(tf.constant([1., 2.]))
         variable.assign(tf.constant([3., 4.]).cpu())
-        self.assertEqual((variable.device, variable.numpy().tolist()), ("/gpu:0", [3., 4.]))
+        self.assertEqual((variable.device, variable.numpy().tolist()), (GPU, [3., 4.]))
         variable.assign_add([1., 1.])
         with tf.device("/cpu:0"):
             variable.assign_sub([2., 2.])
             here = tf.Variable(tf.constant([1.]).gpu())
-        self.assertEqual((variable.device, variable.numpy().tolist()), ("/gpu:0", [2., 3.]))
-        self.assertEqual(here.device, "/cpu:0")
+        self.assertEqual((variable.device, variable.numpy().tolist()), (GPU, [2., 3.]))
+        self.assertEqual(here.device, CPU)
         here.assign(tf.constant([5.]))
-        self.assertEqual((here.device, here.numpy().tolist()), ("/cpu:0", [5.]))
+        self.assertEqual((here.device, here.numpy().tolist()), (CPU, [5.]))
 
     def test_memory_returns_the_moment_a_variable_goes(self):
         bytes_of = tf.config.experimental.get_memory_info
@@ -62,15 +63,15 @@ class Training(OnGpus):
         with tf.GradientTape() as tape:
             tape.watch(x)
             y = tf.reduce_sum(tf.matmul(x, w) ** 2.)
-        self.assertEqual(y.device, "/gpu:0")
+        self.assertEqual(y.device, GPU)
         dx, dw = tape.gradient(y, [x, w])
-        self.assertEqual((dx.device, dw.device), ("/cpu:0", "/gpu:0"))
+        self.assertEqual((dx.device, dw.device), (CPU, GPU))
         self.assertEqual(dx.numpy().tolist(), [[-12., -28.]])
         self.assertEqual(dw.numpy().tolist(), [[-4., -4.], [4., 4.]])
         with tf.GradientTape() as tape:
             tape.watch(x)
             y = tf.reduce_sum(x * x)
-        self.assertEqual(tape.gradient(y, x).device, "/cpu:0")
+        self.assertEqual(tape.gradient(y, x).device, CPU)
 
     def test_a_model_trains_there(self):
         x = tf.constant(np.random.RandomState(1).randn(32, 3).astype(np.float32))
@@ -81,7 +82,7 @@ class Training(OnGpus):
                 with tf.GradientTape() as tape:
                     loss = tf.reduce_mean((tf.matmul(x, w) - y) ** 2.)
                 optimizer.apply_gradients([(tape.gradient(loss, w), w)])
-            self.assertEqual(w.device, "/gpu:0")
+            self.assertEqual(w.device, GPU)
             np.testing.assert_allclose(w.numpy(), [[1.], [-2.], [3.]], atol=0.05)
 
     def test_checkpoints_hold_what_was_there(self):
@@ -90,7 +91,7 @@ class Training(OnGpus):
             path = tf.train.Checkpoint(v=variable).save(os.path.join(folder, "c"))
             variable.assign([0., 0., 0.])
             tf.train.Checkpoint(v=variable).restore(path)
-        self.assertEqual((variable.device, variable.numpy().tolist()), ("/gpu:0", [1., 2., 3.]))
+        self.assertEqual((variable.device, variable.numpy().tolist()), (GPU, [1., 2., 3.]))
 
     def test_data_sets_stay_on_the_cpu(self):
         seen = []
@@ -102,14 +103,14 @@ class Training(OnGpus):
         dataset = tf.data.Dataset.from_tensor_slices(tf.constant([1., 2., 3., 4.])).map(double).batch(2).prefetch(1)
         batches = list(dataset)
         self.assertEqual([batch.numpy().tolist() for batch in batches], [[2., 4.], [6., 8.]])
-        self.assertEqual({*seen, (batches[0].device, "/cpu:0")}, {("/cpu:0", "/cpu:0")})
+        self.assertEqual({*seen, (batches[0].device, CPU)}, {(CPU, CPU)})
 
     def test_a_data_set_gives_its_elements_to_a_gpu_where_that_is_asked_for(self):
         dataset = tf.data.Dataset.from_tensor_slices(([1., 2., 3., 4.], ["a", "b", "c", "d"])).batch(2)
         for moved in (tf.data.experimental.copy_to_device("/gpu:0"), tf.data.experimental.prefetch_to_device("/gpu:0", 1)):
             found = [(numbers.device, numbers.numpy().tolist(), texts.device) for numbers, texts in dataset.apply(moved)]
-            self.assertEqual(found, [("/gpu:0", [1., 2.], "/cpu:0"), ("/gpu:0", [3., 4.], "/cpu:0")])
-        self.assertEqual(next(iter(dataset.apply(tf.data.experimental.copy_to_device("/cpu:0"))))[0].device, "/cpu:0")
+            self.assertEqual(found, [(GPU, [1., 2.], CPU), (GPU, [3., 4.], CPU)])
+        self.assertEqual(next(iter(dataset.apply(tf.data.experimental.copy_to_device(CPU))))[0].device, CPU)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import unittest
 
 import numpy as np
 
+from device_names import CPU, GPU
 import tapedeck as tf
 from gpus import OnGpus, setUpModule, waits  # noqa: F401
 from tapedeck import tfe
@@ -72,7 +73,7 @@ class Reads(Waits):
                     with tf.GradientTape() as tape:
                         tape.watch(there)
                         norm = tf.linalg.global_norm(there)
-                    self.assertEqual(norm.device, "/gpu:0")
+                    self.assertEqual(norm.device, GPU)
                     rtol = 1e-6 if size > 1e-40 else 1e-2
                     np.testing.assert_allclose(norm.numpy(), 5. * size, rtol=rtol)
                     gradients = tape.gradient(norm, there)
@@ -97,7 +98,7 @@ class Reads(Waits):
         tf.random.set_seed(3)
         with tf.device("/cpu:0"):
             here = tf.random.shuffle(rows.cpu(), seed=4)
-        self.assertEqual((there.device, here.device), ("/gpu:0", "/cpu:0"))
+        self.assertEqual((there.device, here.device), (GPU, CPU))
         np.testing.assert_array_equal(there.numpy(), here.numpy())
         self.assertFalse(np.array_equal(here.numpy(), rows.numpy()))
 

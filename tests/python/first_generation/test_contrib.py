@@ -1,7 +1,9 @@
 """tf.contrib's functions make the variables that TensorFlow 1's make, and compute what NumPy does; tfe's names are there."""
+import collections
 import unittest
 
 import numpy as np
+from device_names import CPU
 import tapedeck as tf
 from tapedeck import tfe
 
@@ -30,7 +32,7 @@ class Eager(unittest.TestCase):
     def test_all_is_eager(self):
         self.assertTrue(tfe.in_eager_mode())
         self.assertFalse(tfe.in_graph_mode())
-        self.assertEqual(tfe.list_devices()[0], "/device:CPU:0")
+        self.assertEqual(tfe.list_devices()[0], CPU)
         with tf.device(tfe.list_devices()[0]), tfe.execution_mode(tfe.SYNC):
             self.assertIsNone(tfe.async_wait())
         with self.assertRaisesRegex(ValueError, "SYNC/ASYNC. Got 7"), tfe.execution_mode(7):
@@ -78,6 +80,29 @@ class Eager(unittest.TestCase):
             tf.function(3)
         with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'jit'"):
             tf.function(jit=True)
+
+    def test_a_variable_that_a_function_returns_is_read_when_it_returns(self):
+        one_of_a_list = tfe.graph_callable([])(lambda: tf.get_variable("count", initializer=1.).assign_add(1.))
+        for decorate in (tf.function, tfe.defun):
+            count = tf.Variable(0)
+            step = decorate(lambda: count.assign_add(1))
+            self.assertEqual([int(found) for found in [step() for _ in range(3)]], [1, 2, 3])
+            self.assertIs(type(step()), tf.Tensor)
+            pair = collections.namedtuple("pair", "first second")
+            nested = decorate(lambda given: {"a": [given, (count, 7)], "b": pair(count, None), "c": "text"})(count)
+            count.assign(-1)
+            self.assertEqual((int(nested["a"][0]), int(nested["a"][1][0]), int(nested["b"].first)), (4, 4, 4))
+            self.assertEqual((type(nested["a"][1]), type(nested["b"]), nested["b"].second), (tuple, pair, None))
+            self.assertEqual((int(nested["a"][1][1]), nested["c"].numpy()), (7, b"text"))
+            for place in (nested["a"][0], nested["a"][1][0], nested["b"].first):
+                self.assertIs(type(place), tf.Tensor)
+        self.assertEqual([float(found) for found in [one_of_a_list() for _ in range(2)]], [2., 3.])
+
+    def test_gradients_reach_a_variable_that_a_function_returns(self):
+        weight = tf.Variable(2.)
+        with tf.GradientTape() as tape:
+            loss = tf.square(tf.function(lambda: weight)())
+        self.assertEqual(float(tape.gradient(loss, weight)), 4.)
 
     def test_tests_run_once(self):
         calls = []

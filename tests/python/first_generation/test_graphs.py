@@ -24,6 +24,33 @@ class Graphs(unittest.TestCase):
         self.assertEqual(tf.py_function(lambda: None, [], []), [])
         self.assertIsNone(tf.py_function(lambda: 3, [], None))
 
+    def test_python_functions_may_be_decorated(self):
+        @tf.py_function(Tout=tf.float32)
+        def doubled(x):
+            "twice"
+            return x.numpy() * 2 if float(x) > 2 else x * 2
+
+        @tf.numpy_function(Tout=[tf.float64, tf.int64])
+        def parts(a, b):
+            self.assertIsInstance(a, np.ndarray)
+            return np.float64(a + b), 3
+
+        self.assertEqual((float(doubled(tf.constant(3.))), doubled.__doc__, doubled.__name__), (6., "twice", "doubled"))
+        x = tf.constant(2.)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = doubled(x)
+        self.assertEqual(float(tape.gradient(y, x)), 2.)
+        self.assertEqual([(each.dtype, float(each)) for each in parts(1., 2.)], [(tf.float64, 3.), (tf.int64, 3.)])
+        self.assertIsNone(tf.py_function()(lambda: 7)())
+        for decorate in (tf.py_function(Tout=tf.int32), tf.numpy_function(Tout=tf.int32)):
+            with self.assertRaisesRegex(TypeError, "_function: func is 3; needs a function"):
+                decorate(3)
+            with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "no int32, the dtype in Tout"):
+                decorate(lambda: "text")()
+        with self.assertRaisesRegex(TypeError, "py_function: func is None"):
+            tf.py_function(None, [], tf.float32)
+
     def test_a_numpy_function_is_called_with_arrays(self):
         seen = []
 

@@ -58,6 +58,9 @@ def many(count=20_000_000, dtype=np.float32):
     return draw(count, dtype=dtype)
 
 
+MANY = 250_000_000  # elements of a result that is made of few: 1 GB
+
+
 def segments(count=20_000_000):
     return tf.constant(rng.integers(0, count, count, dtype=np.int32))
 
@@ -106,6 +109,12 @@ LONG_CALLS = {
     "searchsorted": lambda: op("searchsorted", tf.range(-4., 4., 4e-7), many()),
     "unsorted_segment_sum": lambda: op("unsorted_segment_sum", tf.ones([20_000_000]), segments(),
                                        num_segments=20_000_000),
+    "unsorted_segment_sum of a few into many": lambda: op("unsorted_segment_sum", tf.ones([1]), tf.constant([0]), num_segments=MANY),
+    "unsorted_segment_max of a few into many": lambda: op("unsorted_segment_max", tf.ones([1]), tf.constant([0]), num_segments=MANY),
+    "one_hot": lambda: op("one_hot", tf.constant([0]), MANY),
+    "fill": lambda: op("fill", [MANY], tf.constant(1.)),
+    "range": lambda: op("range", 0, MANY, 1),
+    "scatter_nd": lambda: op("scatter_nd", tf.constant([[0]]), tf.ones([1]), [MANY]),
     "cumsum": lambda: op("cumsum", tf.ones([100_000_000]), axis=0),
     "invert_permutation": lambda: op("invert_permutation", tf.constant(np.arange(15_000_000) * 7_654_321 % 15_000_000)),
 }

@@ -58,6 +58,53 @@ class Programs(unittest.TestCase):
         done = started(OLD, "--steps=3", "more")
         self.assertEqual((done.returncode, done.stdout), (0, "ran\n"), done.stderr)
 
+    def test_every_way_to_contrib_eager_brings_the_behaviour_of_its_time(self):
+        rest = """
+            tf.enable_eager_execution()
+            found = tfe.gradients_function(lambda x: x * x)(3)[0].numpy(), type(tf.ones([2, 3]).shape[0]).__name__, tf.__version__
+            assert found == (6, "Dimension", "1.5.0") and tf.contrib.eager is tfe, found
+        """
+        for first in ("tfe = tf.contrib.eager", "from tensorflow.contrib import eager as tfe", "import tensorflow.contrib.eager as tfe",
+                      "from tensorflow import contrib; tfe = contrib.eager", "import tensorflow.contrib as c; tfe = c.eager",
+                      "tfe = getattr(tf.contrib, 'eager')", "from tensorflow.contrib.eager.python import tfe"):
+            done = started(f"import tensorflow as tf\n{first}\n{textwrap.dedent(rest)}")
+            self.assertEqual((done.returncode, done.stderr), (0, ""), first)
+
+    def test_looking_at_contrib_changes_nothing(self):
+        done = started("""
+            import inspect
+            import tensorflow as tf
+            from tapedeck._session import console
+            dir(tf.contrib), inspect.getmembers(tf.contrib), tf.contrib.layers
+            assert "gradients_function" in console._attribute_names({"tf": tf}, "tf.contrib.eager")
+            assert tf.__version__[0] == "2" and type(tf.ones([2, 3]).shape[0]) is int
+            try:
+                tf.contrib.nothing
+            except AttributeError as error:
+                print(error)
+        """)
+        self.assertEqual((done.returncode, done.stderr, done.stdout), (0, "", "tf.contrib.nothing is not in Tapedeck\n"))
+
+    def test_keras_is_found_beside_tensorflow(self):
+        done = started("""
+            import keras
+            from keras import layers
+            from keras.datasets import mnist
+            from keras.layers import Dense
+            import keras.utils as utils
+            import tf_keras
+            import tensorflow as tf
+            import tapedeck
+            assert keras is tf.keras is tf_keras is tapedeck.keras and keras.__spec__.name == "tapedeck.keras"
+            assert layers is tf.keras.layers and Dense is layers.Dense and utils is keras.utils and mnist is keras.datasets.mnist
+            model = keras.Sequential([keras.Input((2,)), Dense(1)])
+            model.compile("sgd", "mse")
+            print(keras.__version__.split(".")[0], tf.keras.__version__ == keras.__version__, tf.__version__.split(".")[0])
+            import keras.applications
+        """)
+        self.assertEqual(done.stdout, "3 True 2\n", done.stderr)
+        self.assertIn("ModuleNotFoundError: No module named 'keras.applications'", done.stderr)
+
     def test_a_module_that_is_not_here_is_an_import_error_with_its_name(self):
         done = started("import tensorflow.distribute.cluster_resolver")
         self.assertNotEqual(done.returncode, 0)

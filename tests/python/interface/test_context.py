@@ -7,6 +7,7 @@ from unittest import mock
 
 import numpy as np
 
+from device_names import CPU
 import tapedeck as tf
 from tapedeck import _engine, tfe
 
@@ -14,7 +15,7 @@ from tapedeck import _engine, tfe
 class Devices(unittest.TestCase):
     def test_the_cpu_is_there_and_a_missing_gpu_is_named(self):
         with tf.device("/cpu:0"):
-            self.assertEqual(tf.zeros([2]).device, "/cpu:0")
+            self.assertEqual(tf.zeros([2]).device, CPU)
         with tf.device(None):
             pass
         missing = tfe.num_gpus()
@@ -30,6 +31,16 @@ class Devices(unittest.TestCase):
             with tf.device(3):
                 self.fail("entered")
 
+    def test_a_tensor_names_its_device_in_full_and_tf_device_takes_every_form(self):
+        for value in (tf.ones([2]), tf.Variable(1.), tf.Variable([1.])[:1], tf.IndexedSlices(tf.ones([1]), [0])):
+            self.assertEqual(value.device, "/job:localhost/replica:0/task:0/device:CPU:0")
+        self.assertTrue(tf.ones([]).device.endswith("CPU:0") and tf.ones([]).device.endswith("device:CPU:0"))
+        for name in (CPU, "/cpu:0", "cpu:0", "CPU:0", "/device:CPU:0", "/job:localhost/replica:0/task:0/cpu:0", tf.ones([]).device):
+            with tf.device(name):
+                self.assertEqual(tf.zeros([2]).device, CPU)
+            self.assertGreater(tf.config.experimental.get_memory_info(name)["peak"], 0)
+        self.assertEqual(tfe.list_devices()[0], CPU)
+
     def test_devices_are_listed(self):
         gpus = tf.config.list_physical_devices("GPU")
         self.assertEqual((len(gpus), tf.test.is_gpu_available()), (tfe.num_gpus(), tfe.num_gpus() > 0))
@@ -40,7 +51,7 @@ class Devices(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "device_type is int"):
             tf.config.list_physical_devices(1)
         with tf.device(tf.config.list_logical_devices()[0].name):
-            self.assertEqual(tf.zeros([1]).device, "/cpu:0")
+            self.assertEqual(tf.zeros([1]).device, CPU)
 
 
 class Seeds(unittest.TestCase):

@@ -192,6 +192,34 @@ class Refusals(unittest.TestCase):
             tf.math.bincount(tf.broadcast_to(1, [2**40]))
         self.assertIsInstance(caught.exception, MemoryError)
 
+    def test_results_of_few_numbers_tell_their_size_where_there_is_no_room(self):
+        many, place = 2**42, tf.SparseTensor([[0, 0]], [1.], [2**42, 2])
+        for call, text in (
+                (lambda: tf.math.bincount([many]), "^bincount: a count of each number from 0 to 4398046511104 needs 16 TiB, the machine"),
+                (lambda: tf.math.bincount([2**63 - 1]), "^bincount: a count of each number from 0 to 9223372036854775807 needs 32 EiB"),
+                (lambda: tf.math.bincount([[2**62], [1]], axis=-1), "^bincount: 2 rows of a count of each number .* needs 32 EiB"),
+                (lambda: tf.math.bincount([1], minlength=many), "^bincount: .* needs 16 TiB"), (lambda: tf.one_hot([0], many), "16 TiB"),
+                (lambda: tf.range(many), "^range: .* needs 32 TiB"), (lambda: tf.fill([many], 1.), "^fill: .* needs 16 TiB"),
+                (lambda: tf.sequence_mask([1], many), "^sequence_mask: .* needs 32 TiB"),
+                (lambda: tf.sparse.to_dense(place), "^to_dense: .* needs 32 TiB"),
+                (lambda: tf.sparse.reduce_sum(place, 1), "^reduce_sum: .* needs 16 TiB"),
+                (lambda: tf.sparse.matmul(place, [[1.], [2.]]), "^sparse_dense_matmul: .* needs 16 TiB"),
+                (lambda: tf.math.unsorted_segment_sum([1.], [0], many), "^unsorted_segment_sum: .* needs 16 TiB"),
+                (lambda: tf.math.unsorted_segment_mean([1.], [0], many), "^unsorted_segment_mean: .* needs 16 TiB"),
+                (lambda: tf.math.segment_max([1.], [many]), "^segment_max: .* needs 16 TiB"),
+                (lambda: tf.scatter_nd([[0]], [1.], [many]), "^scatter_nd: .* needs 16 TiB"),
+                (lambda: tf.histogram_fixed_width([1.], [0., 1.], many), "^histogram_fixed_width: .* needs 16 TiB"),
+                (lambda: tf.dynamic_partition([1], [0], many), "^dynamic_partition: num_partitions is 4398046511104; at most 16777216"),
+                (lambda: tf.split([1.], many), "^split: would make 4398046511104 tensors"),
+                (lambda: tf.sparse.split(place, many, 0), "^split: num_split is 4398046511104; at most 16777216"),
+                (lambda: tf.keras.metrics.AUC(many), "^AUC: num_thresholds is 4398046511104; at most 16777216"),
+                (lambda: tf.keras.metrics.PrecisionAtRecall(.5, many), "num_thresholds is 4398046511104; at most 16777216"),
+                (lambda: tf.keras.metrics.MeanIoU(many), "zeros: a tensor of shape .* has more than 2\\^63 elements"),
+                (lambda: tf.data.Dataset.range(2).interleave(tf.data.Dataset.from_tensors, many), "^interleave: cycle_length is 4398")):
+            with self.subTest(text), self.assertRaisesRegex(tf.errors.ResourceExhaustedError, text) as caught:
+                call()
+            self.assertIsInstance(caught.exception, MemoryError)
+
     def test_names_signatures_and_docstrings_stay(self):
         self.assertEqual(list(inspect.signature(tf.pad).parameters),
                          ["tensor", "paddings", "mode", "constant_values", "name"])

@@ -179,6 +179,7 @@ zeros_initializer(dtype=F32) constant_initializer(value=0.0) glorot_uniform_init
 """
 
 _SAME = {("one_hot", "axis"): -1, ("random.categorical", "dtype"): tf.int64, ("nn.softmax", "axis"): -1,
+         ("zeros_initializer", "dtype"): None, ("glorot_uniform_initializer", "dtype"): None,
          ("nn.log_softmax", "axis"): -1, ("nn.bias_add", "data_format"): "NHWC"}
 
 # TensorFlow 1's names, and what they are now.
@@ -258,6 +259,7 @@ class Signatures(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "bias_add: data_format is 'HWC'"):
             tf.nn.bias_add(x, [1., 2.], "HWC")
         self.assertEqual(tf.random.categorical(x, 2, dtype=None).dtype, tf.int64)
+        self.assertEqual((tf.zeros_initializer()([1]).dtype, tf.glorot_uniform_initializer()([1, 1]).dtype), (tf.float32, tf.float32))
         self.assertEqual(tf.matmul(x, x, transpose_b=True, a_is_sparse=True, b_is_sparse=True).numpy(), [[5]])
 
     def test_arguments_of_both_generations(self):

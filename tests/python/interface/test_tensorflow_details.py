@@ -2,6 +2,7 @@
 import unittest
 
 import numpy as np
+from device_names import CPU
 import tapedeck as tf
 
 
@@ -21,7 +22,7 @@ class Details(unittest.TestCase):
 
     def test_no_name_stands_for_the_default_device(self):
         with tf.device(""), tf.device(tf.test.gpu_device_name()):
-            self.assertEqual(tf.constant(1.).device, "/cpu:0")
+            self.assertEqual(tf.constant(1.).device, CPU)
 
     def test_gather_names_the_whole_index(self):
         for indices, pattern in (([[0, 9]], r"gather: indices\[0, 1\] is 9; must be in \[0, 3\)"), (7, r"gather: indices is 7;"),

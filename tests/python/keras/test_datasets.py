@@ -58,6 +58,8 @@ class Folder(unittest.TestCase):
                 (whole[:9], "header is cut off after 9 bytes"),
                 (whole[:-1], r"says 2352 values in shape \(3, 28, 28\), but only 2351 are there"),
                 (whole + b"x", "but more are there"),
+                (whole[:4] + struct.pack(">3I", 10**6, 28, 28), r"784000000 values in shape \(1000000, 28, 28\), more than \d+ bytes of "
+                 "gzip can become"),
                 (whole[:4] + b"\xff" * 12, "more than 2147483648 values")):
             self.write(name, data)
             self.check(pattern)

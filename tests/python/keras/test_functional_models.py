@@ -164,6 +164,23 @@ class Functional(unittest.TestCase):
         self.assertEqual(model(np.arange(3)).shape, (3, 1))
         self.assertEqual(model(np.arange(3)).dtype, tf.float32)
 
+    def test_a_last_axis_of_one_may_be_missing_or_too_many(self):
+        whole = np.arange(24, dtype=np.float32).reshape(2, 3, 4, 1)
+        for shape, given in (((3, 4), whole), ((3, 4, 1), whole[..., 0]), ((3, 4), whole[..., 0]), ((3, 4, 1), whole)):
+            inputs = tf.keras.Input(shape)
+            models = [tf.keras.Model(inputs, tf.keras.layers.Flatten()(inputs)),
+                      tf.keras.Sequential([tf.keras.Input(shape), tf.keras.layers.Flatten()]),
+                      tf.keras.Sequential([tf.keras.layers.Flatten(input_shape=shape)])]
+            for model in models:
+                with self.subTest(shape=shape, given=given.shape):
+                    np.testing.assert_array_equal(model(given), whole.reshape(2, 12))
+                    np.testing.assert_array_equal(model.predict(given, verbose=0), whole.reshape(2, 12))
+                    around = tf.keras.Input(given.shape[1:])
+                    self.assertEqual(tf.keras.Model(around, model(around))(given).shape, (2, 12))
+            for wrong in (np.ones((2, 3, 4, 2)), np.ones((2, 3)), np.ones((2, *shape, 2)), np.ones((2, 3, 5, 1)), np.ones((2, 3, 5))):
+                with self.assertRaisesRegex(ValueError, "is incompatible with the layer: expected"):
+                    models[0](wrong)
+
     def test_it_refuses_what_is_no_graph(self):
         x, y = tf.keras.Input((3,), name="left"), tf.keras.Input((3,), name="right")
         with self.assertRaisesRegex(ValueError, 'Graph disconnected: .* at layer "right"'):

@@ -305,6 +305,21 @@ class Schedules(unittest.TestCase):
                     self.assertAlmostEqual(float(schedule(t)), wanted(t), 6)
                     self.assertEqual(float(schedule(tf.Variable(t, dtype=tf.int64))), float(schedule(t)))
 
+    def test_arrays_of_steps_give_arrays_of_rates(self):
+        steps = np.arange(42).reshape(2, 3, 7)
+        for schedule, wanted in self.CASES:
+            for given in (steps, steps.astype(np.float32), tf.constant(steps), tf.Variable(steps), steps.tolist(), lambda: steps):
+                with self.subTest(schedule.name, given=type(given)):
+                    found = schedule(given)
+                    self.assertEqual((found.shape, found.dtype), (steps.shape, tf.float32))
+                    np.testing.assert_allclose(found, np.vectorize(wanted)(steps), rtol=1e-5, atol=1e-7)
+            self.assertEqual((schedule([5]).shape, schedule([]).shape), ((1,), (0,)))
+            with self.assertRaises(ValueError):
+                schedule("x")
+        decay = tf.train.exponential_decay(0.5, tf.constant(steps), 10, 0.9, True)
+        np.testing.assert_allclose(decay(), np.vectorize(self.CASES[1][1])(steps), rtol=1e-6)
+        self.assertEqual(repr(decay), "<exponential_decay: shape (2, 3, 7) now>")
+
     def test_configs_make_the_same_schedules(self):
         for schedule, _ in self.CASES:
             again = schedules.deserialize(json.loads(json.dumps(schedules.serialize(schedule))))

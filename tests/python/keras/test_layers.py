@@ -5,6 +5,7 @@ import numpy as np
 
 import tapedeck as tf
 from layer_references import CASES
+from tapedeck.keras.layers import promotion
 
 L = tf.keras.layers
 # Of layers that compute in whole numbers, or whose outputs have steps.
@@ -237,6 +238,40 @@ class Behaviour(unittest.TestCase):
     def test_softmax_leaves_out_what_is_masked(self):
         y = L.Softmax()(tf.constant([[1., 2., 3.]]), mask=tf.constant([[True, True, False]]))
         np.testing.assert_allclose(y, [[1 / (1 + np.e), np.e / (1 + np.e), 0]], rtol=1e-6)
+
+    def test_merging_brings_dtypes_together(self):
+        def tensor(dtype):
+            return tf.cast([[1, 0]], dtype)
+
+        # What Keras 3 and JAX say: the first, the second, the result.
+        pairs = """int32 float32 float32, int64 float16 float16, bool int32 int32, bool float32 float32, uint8 int8 int16,
+                   uint8 int32 int32, int8 int16 int16, int32 int64 int64, int64 bfloat16 bfloat16, uint64 int64 float32"""
+        for pair in pairs.split(","):
+            one, other, wanted = pair.split()
+            for kinds in ((one, other), (other, one), (one, other, one)):
+                values = [tensor(kind) for kind in kinds]
+                with self.subTest(kinds):
+                    # floating inputs take the layer's dtype before they are merged
+                    make = {"dtype": wanted} if tf.as_dtype(wanted).is_floating else {}
+                    found = L.Concatenate(axis=0, **make)(values)
+                    self.assertEqual(found.dtype.name, wanted)
+                    self.assertEqual(np.asarray(tf.cast(found, tf.float64)).tolist(), [[1., 0.]] * len(kinds))
+                    if wanted != "int16":
+                        self.assertEqual(L.Maximum(**make)(values).dtype.name, wanted)
+        for kinds, wanted in (("float16 bfloat16", "float32"), ("float32 float64", "float64"), ("float64 complex64", "complex128"),
+                              ("uint32 int32", "int64"), ("uint16 bfloat16", "bfloat16"), ("float16 float32 int64", "float32")):
+            self.assertEqual(promotion.common_dtype([tf.as_dtype(kind) for kind in kinds.split()]).name, wanted, kinds)
+        ones, halves = tf.constant([[1, 2]]), tf.constant([[.5, .5]])
+        for layer, wanted in ((L.Add(), [1.5, 2.5]), (L.Subtract(), [.5, 1.5]), (L.Multiply(), [.5, 1.]), (L.Average(), [.75, 1.25]),
+                              (L.Minimum(), [.5, .5]), (L.Maximum(), [1., 2.])):
+            self.assertEqual(layer([ones, halves]).numpy().tolist(), [wanted])
+        self.assertEqual(L.Dot(1)([ones, halves]).numpy().tolist(), [[1.5]])
+        self.assertEqual(L.concatenate([np.array([[1]]), np.array([[2.5]])]).numpy().tolist(), [[1., 2.5]])
+        integers, reals = tf.keras.Input((1,), dtype=tf.int32), tf.keras.Input((1,))
+        model = tf.keras.Model([integers, reals], L.Concatenate()([integers, reals]))
+        self.assertEqual(model([np.array([[1]]), np.array([[2.5]])]).numpy().tolist(), [[1., 2.5]])
+        with self.assertRaisesRegex(TypeError, "inputs of int32, string have no dtype in common: string is none of numbers"):
+            L.Concatenate()([tf.constant([[1]]), tf.constant([["a"]])])
 
     def test_concatenation_puts_masks_behind_one_another(self):
         mask = L.Concatenate(axis=1).compute_mask([tf.ones([1, 2, 3]), tf.ones([1, 1, 3])], [tf.constant([[True, False]]), None])

@@ -255,6 +255,38 @@ class Fit(unittest.TestCase):
         self.assertEqual({name: both[name] for name in ("loss", "a_mae", "b_mse")},
                          {name: usual[name] for name in ("loss", "a_mae", "b_mse")})
 
+    def test_metrics_of_one_name_are_all_shown(self):
+        x, y = np.array([[1., 0.], [0., 1.], [1., 0.], [0., 1.]]), np.array([0, 1, 1, 0])
+        weights = np.array([1., 1., 3., 1.])
+
+        def model(outputs=1):
+            inputs = tf.keras.Input((2,))
+            made = tf.keras.Model(inputs, [tf.keras.layers.Activation("linear", name=name)(inputs) for name in "ab"[:outputs]])
+            return made
+
+        def evaluated(made, targets=y, given=weights, **metrics):
+            made.compile("sgd", "sparse_categorical_crossentropy", **metrics)
+            found = made.evaluate(x, targets, sample_weight=given, verbose=0, return_dict=True)
+            self.assertEqual(list(found), made.metrics_names)
+            return {name: round(float(value), 3) for name, value in found.items() if "loss" not in name}
+
+        self.assertEqual(evaluated(model(), metrics=["accuracy"], weighted_metrics=["accuracy"]),
+                         {"accuracy": .5, "weighted_accuracy": .333})
+        self.assertEqual(evaluated(model(), metrics=["accuracy", "accuracy"], weighted_metrics=["accuracy", "accuracy"]),
+                         {"accuracy": .5, "accuracy_1": .5, "weighted_accuracy": .333, "weighted_accuracy_1": .333})
+        self.assertEqual(evaluated(model(), weighted_metrics=["accuracy"]), {"accuracy": .333})
+        self.assertEqual(evaluated(model(2), [y, y], [weights, weights], metrics=[["accuracy"], ["accuracy"]],
+                                   weighted_metrics=[["accuracy"], ["accuracy"]]),
+                         {"a_accuracy": .5, "a_weighted_accuracy": .333, "b_accuracy": .5, "b_weighted_accuracy": .333})
+        shared = tf.keras.metrics.SparseCategoricalAccuracy(name="own")
+        self.assertEqual(evaluated(model(), metrics=[shared], weighted_metrics=[shared]), {"own": .5, "weighted_own": .333})
+        self.assertEqual((shared.name, round(float(shared.result()), 3)), ("own", .5))
+        history = model()
+        history.compile("sgd", "sparse_categorical_crossentropy", metrics=["accuracy"], weighted_metrics=["accuracy"])
+        shown = history.fit(x, y, sample_weight=weights, verbose=0, validation_data=(x, y, weights)).history
+        self.assertEqual([name for name in shown if "loss" not in name],
+                         ["accuracy", "weighted_accuracy", "val_accuracy", "val_weighted_accuracy"])
+
     def test_a_loss_that_train_step_shows_to_metrics_counts_once(self):
         class Model(tf.keras.Model):
             def train_step(self, data):

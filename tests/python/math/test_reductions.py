@@ -222,6 +222,23 @@ class Order(unittest.TestCase):
         np.testing.assert_array_equal(tf.sort(x).numpy(), np.sort(np.float32(x)))
         np.testing.assert_array_equal(tf.argsort(x, direction="DESCENDING").numpy(), [1, 4, 5, 0, 3, 2])
 
+    def test_top_k_of_any_row(self):
+        """Falling, rising, with ties and NaN: as a stable sort has it."""
+        generator = np.random.default_rng(5)
+        for count in (1, 15, 16, 17, 100, 1000):
+            rows = np.stack([generator.normal(size=count), np.arange(count), -np.arange(count), generator.integers(0, 3, count),
+                             np.where(generator.random(count) < .1, np.nan, generator.normal(size=count)), np.full(count, np.nan),
+                             np.where(generator.random(count) < .1, -np.inf, 0.), np.full(count, -np.inf)])
+            keys = np.where(np.isnan(rows), 0, 1), np.where(np.isnan(rows), 0, -rows)  # NaN is the largest
+            order = np.stack([np.lexsort((key, odd)) for odd, key in zip(*keys)])
+            for k in {0, 1, min(10, count), count // 2, count}:
+                for dtype in (np.float64, np.float32):
+                    values, places = tf.math.top_k(rows.astype(dtype), k)
+                    np.testing.assert_array_equal(places, order[:, :k], err_msg=f"{count}, {k}")
+                    np.testing.assert_array_equal(values, np.take_along_axis(rows.astype(dtype), order[:, :k], 1))
+        whole = generator.integers(0, 256, (3, 300)).astype(np.uint8)
+        np.testing.assert_array_equal(tf.math.top_k(whole, 20)[1], np.argsort(-whole.astype(int), 1, "stable")[:, :20])
+
     def test_top_k(self):
         x = random.integers(-9, 9, (4, 30))
         result = tf.nn.top_k(x, 7)

@@ -36,6 +36,10 @@ class Ranges(unittest.TestCase):
 
 
 class Histograms(unittest.TestCase):
+    def test_the_last_bin_of_more_than_floats_count_is_the_last(self):
+        for count in (2**24 + 1, 2**24 + 3, 2**31 - 1):
+            self.assertEqual(int(tf.histogram_fixed_width_bins([1.], [0., 1.], count)[0]), count - 1)
+
     def test_values_outside_fall_into_the_outer_bins(self):
         values = [-1., 0., 1.5, 2., 5., 15.]
         self.assertEqual(tf.histogram_fixed_width_bins(values, [0., 5.], nbins=5).numpy().tolist(), [0, 0, 1, 2, 4, 4])

@@ -1,4 +1,5 @@
 """tf.signal against NumPy's transforms and SciPy's, and gradients against differences."""
+import itertools
 import unittest
 
 import numpy as np
@@ -26,6 +27,28 @@ class Transforms(unittest.TestCase):
         for count in (0, 1, 2, 3, 7, 8, 15, 31, 64, 101, 210):
             line = z.reshape(-1)[:count] if count <= z.size else None
             np.testing.assert_allclose(tf.signal.fft(line).numpy(), np.fft.fft(line) if count else line, rtol=1e-10, atol=1e-11)
+
+    def test_lines_of_any_number_and_extent(self):
+        """Several lines are transformed at once: each is what it is alone, to the last bit, whatever stands beside it."""
+        for lines in (1, 2, 3, 5, 7, 16, 37):
+            for count in (1, 2, 3, 4, 6, 8, 12, 20, 35, 49, 97, 256, 343, 1000):
+                values = random.normal(size=(lines, count)) + 1j * random.normal(size=(lines, count))
+                for dtype, tolerance in ((np.complex128, 1e-13), (np.complex64, 1e-5)):
+                    a = values.astype(dtype)
+                    scale = np.sqrt(count) * 10
+                    for ours, numpys in ((tf.signal.fft, np.fft.fft), (tf.signal.ifft, np.fft.ifft)):
+                        got = ours(a).numpy()
+                        np.testing.assert_allclose(got, numpys(a), atol=tolerance * scale, rtol=0, err_msg=f"{lines} × {count}")
+                        np.testing.assert_array_equal(got[-1], ours(a[-1]).numpy())
+                    got = tf.signal.rfft(a.real).numpy()
+                    np.testing.assert_allclose(got, np.fft.rfft(a.real), atol=tolerance * scale, rtol=0, err_msg=f"{lines} × {count}")
+                    np.testing.assert_array_equal(got[-1], tf.signal.rfft(a.real[-1]).numpy())
+        a = random.normal(size=(9, 16))
+        a[4, 3], a[5] = np.nan, 1e-300
+        got = tf.signal.rfft(a).numpy()
+        self.assertTrue(np.isnan(got[4]).all())
+        np.testing.assert_allclose(np.delete(got, [4, 5], 0), np.fft.rfft(np.delete(a, [4, 5], 0)), atol=1e-12)
+        np.testing.assert_allclose(got[5, 1:], 0, atol=1e-310)
 
     def test_real_ones(self):
         for axes, name in ((1, "fft"), (2, "fft2d"), (3, "fft3d")):
@@ -86,6 +109,12 @@ class Frames(unittest.TestCase):
                          [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, -1, -1]])
         self.assertEqual(tf.signal.frame(line, 11, 1).shape, (0, 11))
         self.assertEqual(tf.signal.frame(x, 2, 2, axis=1).shape, (2, 2, 2, 6, 5))
+        for length, step, pad in itertools.product((1, 2, 3, 4, 6), (1, 2, 3), (False, True)):
+            signal = random.normal(size=(2, 11, 3))
+            count = -(-11 // step) if pad else 1 + (11 - length) // step
+            longer = np.pad(signal, [(0, 0), (0, 10), (0, 0)])
+            np.testing.assert_array_equal(tf.signal.frame(signal, length, step, pad, axis=1),
+                                          np.stack([longer[:, i * step:i * step + length] for i in range(count)], 1))
         np.testing.assert_array_equal(tf.signal.overlap_and_add([[1., 2, 3], [4, 5, 6]], 2).numpy(), [1, 2, 7, 5, 6])
         with self.assertRaisesRegex(ValueError, "frame: frame_step is 0"):
             tf.signal.frame(line, 2, 0)

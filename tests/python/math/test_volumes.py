@@ -52,6 +52,31 @@ class Volumes(unittest.TestCase):
             np.testing.assert_array_equal(tf.nn.convolution(x, filters, **arguments).numpy(),
                                           tf.nn.conv3d(x, filter=filters, **arguments).numpy())
 
+    def test_padding_contributes_nothing_beside_infinity(self):
+        """Not even 0 times infinity: by the sum over all places that lie within, of the result and of both gradients."""
+        for (shape, kernel, strides, dilations), odd in itertools.product([*CASES, ((1, 1, 3, 3, 1), (2, 1, 1), (1, 1, 1), (2, 1, 1))],
+                                                                         range(3)):
+            counts, before, _ = windows(shape[1:4], kernel, strides, dilations, "SAME")
+            x, filters, dy = (RANDOM.randn(*extents) for extents in (shape, (*kernel, shape[-1], 2), (shape[0], *counts, 2)))
+            values = (x, filters, dy)[odd]
+            values[RANDOM.rand(*values.shape) < .1] = np.inf
+            y, dx, dw = np.zeros_like(dy), np.zeros_like(x), np.zeros_like(filters)
+            with np.errstate(invalid="ignore"):
+                for place, tap in itertools.product(itertools.product(*map(range, counts)), itertools.product(*map(range, kernel))):
+                    at = tuple(p * s + k * d - b for p, s, k, d, b in zip(place, strides, tap, dilations, before))
+                    if all(0 <= a < n for a, n in zip(at, shape[1:4])):
+                        here, there = (slice(None), *at), (slice(None), *place)
+                        y[there] += (x[here][:, :, None] * filters[tap]).sum(1)
+                        dx[here] += (dy[there][:, None] * filters[tap]).sum(2)
+                        dw[tap] += (x[here][:, :, None] * dy[there][:, None]).sum(0)
+            a, b, c = tf.constant(x), tf.constant(filters), tf.constant(dy)
+            with tf.GradientTape() as tape:
+                tape.watch((a, b))
+                result = tf.nn.conv3d(a, b, strides, "SAME", dilations=dilations)
+            transposed = tf.nn.conv3d_transpose(c, b, shape, strides, "SAME", dilations=dilations)
+            for got, wanted in zip((result, transposed, *tape.gradient(result, (a, b), c)), (y, dx, dx, dw)):
+                np.testing.assert_allclose(got.numpy(), wanted, rtol=1e-11, atol=1e-11)
+
     def test_the_transposed_one_is_the_gradient(self):
         for (shape, kernel, strides, dilations), padding in itertools.product(CASES, ("SAME", "VALID")):
             x, filters = tf.constant(RANDOM.randn(*shape)), tf.constant(RANDOM.randn(*kernel, shape[-1], 4))

@@ -8,6 +8,7 @@ import weakref
 
 import numpy as np
 
+from device_names import CPU
 import tapedeck as tf
 
 a_values = np.array([[1.5, -2., 3.], [4., 5., -6.5]], np.float32)
@@ -171,7 +172,7 @@ class Protocols(unittest.TestCase):
 
     def test_properties(self):
         tensor = tf.constant(a_values)
-        self.assertEqual((tensor.ndim, tensor.device, tensor.dtype), (2, "/cpu:0", tf.float32))
+        self.assertEqual((tensor.ndim, tensor.device, tensor.dtype), (2, CPU, tf.float32))
         self.assertEqual(tensor.cpu().numpy().tolist(), tensor.numpy().tolist())
         with self.assertRaises(AttributeError):
             tensor.shape = (3,)

@@ -8,6 +8,7 @@ import unittest
 
 import numpy as np
 
+from device_names import CPU
 import tapedeck as tf
 from tapedeck import tfe
 
@@ -30,7 +31,7 @@ class Variable(unittest.TestCase):
         self.assertEqual(tf.Variable(1., name="w").name, "w:0")
         self.assertEqual(tf.Variable(1.).name, "Variable:0")
         v = tf.Variable([[1., 2.]], trainable=False)
-        self.assertEqual((v.trainable, v.shape, v.ndim, v.device, len(v)), (False, (1, 2), 2, "/cpu:0", 1))
+        self.assertEqual((v.trainable, v.shape, v.ndim, v.device, len(v)), (False, (1, 2), 2, CPU, 1))
         self.assertTrue(tf.Variable(1.).trainable)
         self.assertEqual(len({v: 1, tf.Variable(1.): 2}), 2)
 

@@ -6,6 +6,7 @@ import unittest
 
 import numpy as np
 
+from device_names import CPU
 import tapedeck as tf
 
 MATRIX = np.arange(12.).reshape(3, 4)
@@ -217,7 +218,7 @@ class Rows(unittest.TestCase):
 class IndexedSlices(unittest.TestCase):
     def test_it_holds_rows_and_their_numbers(self):
         rows = tf.IndexedSlices([[1., 2.], [3., 4.], [5., 6.]], [2, 0, 2], dense_shape=[4, 2])
-        self.assertEqual((rows.dtype, rows.shape, rows.device, rows.dense_shape.numpy().tolist()), (tf.float32, (4, 2), "/cpu:0", [4, 2]))
+        self.assertEqual((rows.dtype, rows.shape, rows.device, rows.dense_shape.numpy().tolist()), (tf.float32, (4, 2), CPU, [4, 2]))
         self.assertEqual((-rows).values.numpy().tolist(), [[-1, -2], [-3, -4], [-5, -6]])
         self.assertEqual(tf.convert_to_tensor(rows).numpy().tolist(), [[3, 4], [0, 0], [6, 8], [0, 0]])
         self.assertIn("indices=<tf.Tensor: shape=(3,)", repr(rows))

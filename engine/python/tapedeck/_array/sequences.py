@@ -60,7 +60,8 @@ def histogram_fixed_width_bins(values, value_range, nbins=100, dtype="int32", na
         values = op("cast")(values, "float64")
     lowest, width = float(ends[0]), float(ends[1] - ends[0])
     places = op("floor")((values - lowest) / width * count)
-    return op("cast")(op("clip_by_value")(places, 0., count - 1.), dtype)
+    # In float32 there is no number count − 1 where that has more than 24 bits.
+    return op("cast")(op("minimum")(op("cast")(op("clip_by_value")(places, 0., count - 1.), "int64"), count - 1), dtype)
 
 
 @public("histogram_fixed_width", in_errors=True)

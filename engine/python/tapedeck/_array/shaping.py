@@ -6,7 +6,7 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck._core import dtypes
 from tapedeck._core.arguments import array, integer, integers, sequence
-from tapedeck._core.composites import op as _op, require_memory
+from tapedeck._core.composites import op as _op, require_few, require_memory
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape, UnknownShape
 
@@ -201,6 +201,7 @@ def dynamic_partition(data, partitions, num_partitions, name=None):
                                       f"[0, {num_partitions})")
     if num_partitions < 1:
         raise _InvalidArgument(f"dynamic_partition: num_partitions is {num_partitions}; needs at least 1")
+    require_few("dynamic_partition: num_partitions", num_partitions)
     flat = _op("reshape")(data, [numbers.size] + list(data.shape[partitions.ndim:]))
     return [_op("gather")(flat, np.flatnonzero(numbers.reshape(-1) == part)) for part in range(num_partitions)]
 

@@ -3,6 +3,8 @@ import weakref
 
 from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
+from tapedeck._core import dtypes
+from tapedeck._core.composites import in_dtype
 from tapedeck._core.shapes import TensorShape
 from tapedeck._core.trackable import _Container, _TupleMethods
 
@@ -21,6 +23,7 @@ class Restoration:
         self._numbers = {}   # id of an object: its node
         self._handed = {}    # node: the tensor that somebody makes a variable of
         self._pending = {number for number in range(len(graph.nodes)) if graph.has_values(number)}
+        self._of_any_width = set()  # nodes of numbers that may be restored from another floating dtype
         self._of_variable = {}  # node of a variable: the optimisers' nodes that have slots for it
         for number in range(len(graph.nodes)):
             for of, _ in graph.slots(number):
@@ -93,7 +96,7 @@ class Restoration:
                   if number not in values and self.graph.has_values(number)]
         _set_states(states)
         for number, value in values.items():
-            found[number].assign(value)
+            found[number].assign(in_dtype(value, found[number].dtype))
         for number, thing in found.items():
             self._bind(number, thing)
 
@@ -106,6 +109,7 @@ class Restoration:
             found[number], taken[id(thing)] = thing, number
             if not isinstance(thing, _engine.Variable):
                 children = self.graph.children(number)
+                self._of_any_width |= {children[name] for name in getattr(thing, "_of_any_width", ()) if name in children}
                 waiting += [(children[name], child) for name, child in thing._children().items() if name in children]
         return found
 
@@ -143,7 +147,8 @@ class Restoration:
 
     def _check_one(self, number, name, dtype, shape):
         saved = self._file.tensors[self.graph.variable(number)]
-        if dtype != saved[0] or not TensorShape(shape).is_compatible_with(saved[1]):
+        narrows = number in self._of_any_width and dtypes.as_dtype(dtype).is_floating and dtypes.as_dtype(saved[0]).is_floating
+        if dtype != saved[0] and not narrows or not TensorShape(shape).is_compatible_with(saved[1]):
             raise InvalidArgumentError(f"{self.path}: {self.graph.name_of(number)} has shape {saved[1]} and dtype {saved[0]} in "
                                        f"the checkpoint; the variable {name} has shape {shape} and dtype {dtype}. Nothing was "
                                        "restored")

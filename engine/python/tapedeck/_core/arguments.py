@@ -75,6 +75,22 @@ def one_integer(value, name):
     return found[0]
 
 
+def having(value, name, attribute, kind):
+    """The value, which is taken by what it can do: it must have that attribute. kind: what such a thing is called."""
+    if not hasattr(value, attribute):
+        raise of_argument(_engine.TypeMismatchError(f"{name}: {shown(value)} is no {kind}"))
+    return value
+
+
+def text(value, name):
+    """A text of Python's, which UTF-8's bytes, and a tensor of one string, become."""
+    plain = value.numpy() if isinstance(value, _engine.Tensor) and value.dtype.name == "string" and not value.ndim else value
+    plain = plain.decode("utf-8", "replace") if isinstance(plain, bytes) else plain
+    if not isinstance(plain, str):
+        raise of_argument(_engine.TypeMismatchError(f"{name}: {shown(value)} is no text"))
+    return plain
+
+
 def path_text(value, name):
     """A path as text, or as bytes."""
     try:

@@ -14,6 +14,12 @@ def tensor(value, dtype=None):
     return _engine.convert_to_tensor(value, dtype, None)
 
 
+def in_dtype(value, dtype):
+    """The value as a tensor of that dtype: Python's numbers and arrays at once, without a narrower dtype between, others cast."""
+    value = _engine.convert_to_tensor(value, dtype_hint=dtype)
+    return value if value.dtype == dtype else op("cast")(value, dtype)
+
+
 def either(function, name, value, other_name, other):
     """An argument that has a name of its own in each of TensorFlow's generations."""
     if (value is None) == (other is None):
@@ -49,4 +55,20 @@ def require_memory(what, elements, dtype):
     """ResourceExhaustedError where a tensor of so many elements needs more memory than the machine has."""
     needed, room = elements * dtype.size, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if needed > room:
-        raise _engine.ResourceExhaustedError(f"{what} needs {needed / 2**40:.1f} TiB, the machine has {room / 2**30:.0f} GiB")
+        raise _engine.ResourceExhaustedError(f"{what} needs {_readable(needed)}, the machine has {_readable(room)}")
+
+
+def _readable(count):
+    """Bytes as the engine writes them: "4.0 TiB", "24 GiB"."""
+    power = max(0, min(6, (max(count, 1).bit_length() - 1) // 10))
+    value = count / 2**(10 * power)
+    return f"{value:.{1 if value < 10 else 0}f} {('B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB')[power]}"
+
+
+MOST_PARTS = 2**24  # as many tensors as ops make at most
+
+
+def require_few(what, count):
+    """ResourceExhaustedError for more tensors, or numbers in a list, than a program can mean."""
+    if count > MOST_PARTS:
+        raise _engine.ResourceExhaustedError(f"{what} is {count}; at most {MOST_PARTS} can be made")

@@ -64,7 +64,8 @@ soft_placement = [True]  # tf.config.set_soft_device_placement
 @public("device")
 @contextlib.contextmanager
 def device(name=None, *, device_name=None, device_name_or_function=None):
-    """Ops of this thread inside run on this device: tf.device("/cpu:0"), tf.device("/gpu:1"). An op without a kernel for GPUs runs on
+    """Ops of this thread inside run on this device: tf.device("/cpu:0"), tf.device("/gpu:1"), or a full name, as a tensor's `device`
+    is: tf.device("/job:localhost/replica:0/task:0/device:CPU:0"). An op without a kernel for GPUs runs on
     the CPU, and its results are copied back.
 
     None and "" end what a device around says: ops run on the first GPU that one of their inputs is on; those on CPU tensors there;

@@ -5,9 +5,10 @@ import sys
 import numpy as np
 
 from tapedeck import _engine
-from tapedeck._engine import InvalidArgumentError
+from tapedeck._engine import InvalidArgumentError, TypeMismatchError
 from tapedeck._core import dtypes, nest
 from tapedeck._core.public import public
+from tapedeck._core.refusals import shown
 
 
 def _real_text(value):
@@ -101,6 +102,9 @@ def print(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=None
         summarize = 3
     if isinstance(summarize, bool) or not isinstance(summarize, (int, np.integer)) or summarize < -1:
         raise InvalidArgumentError(f"print: summarize is {summarize!r}; needs a whole number of at least -1")
+    for name, value in (("sep", sep), ("end", end)):
+        if not isinstance(value, str):
+            raise TypeMismatchError(f"print: {name} is {shown(value)}; needs a text")
     if len(inputs) == 1 and getattr(inputs[0], "dtype", None) == dtypes.string and not inputs[0].ndim:
         text = inputs[0].numpy().decode("utf-8", "backslashreplace") + end  # a lone string needs no quotes
     else:

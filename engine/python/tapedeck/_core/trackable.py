@@ -24,6 +24,7 @@ class Trackable:
     _own_state(): what is to be saved besides variables, a dict of names to tensors and to what JSON can hold; _set_own_state(state)
     gets it back, and raises where it cannot take it, changing nothing then. _slots(): (variable, slot name, the slot's variable) of
     each slot; _restored_slot(variable, slot name): what a restoration holds for a slot that is about to be made, or None.
+    _of_any_width: names of variables whose floating dtype may be another one than in the file.
     """
 
     def __setattr__(self, name, value):

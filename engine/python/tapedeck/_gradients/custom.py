@@ -52,7 +52,7 @@ def _is_tensor(leaf):
 
 
 @public("custom_gradient", "tfe.custom_gradient")
-def custom_gradient(f):
+def custom_gradient(f=None):
     """Decorates a function that returns (result, grad), so that grad replaces the result's own gradient.
 
         @tf.custom_gradient
@@ -71,6 +71,8 @@ def custom_gradient(f):
     construction. It returns two things then, the arguments' gradients and a list of the variables'. TypeError where it does
     not take them: they would silently get no gradient. TypeError for an f that cannot be called.
     """
+    if f is None:
+        return custom_gradient  # @tf.custom_gradient()
     require_callable("custom_gradient", "f", f)
     name = getattr(f, "__name__", type(f).__name__)
 

@@ -3,6 +3,7 @@ import linecache
 import os
 
 from tapedeck import _engine
+from tapedeck._core.arguments import having
 from tapedeck._core.public import public
 
 cell_files = {}  # name of a cell's compiled code, by cell id; filled in notebook sessions
@@ -32,7 +33,7 @@ def explain_no_gradient(y, x):
         raise _engine.FailedPreconditionError(
             "explain_no_gradient looks at the recorded ops, but nothing is recorded here: call tf.experimental.record_ops() "
             "before the computation, or run it in a Tapedeck session")
-    y = _engine.convert_to_tensor(y)
+    y = having(_engine.convert_to_tensor(y), "explain_no_gradient: y", "_id", "tensor")
     if not isinstance(x, (_engine.Tensor, _engine.Variable)):
         raise TypeError(f"explain_no_gradient: x is a tensor or a variable, not {type(x).__name__}")
     what = x.name if isinstance(x, _engine.Variable) else "x"

@@ -5,6 +5,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._core import nest
+from tapedeck._core.arguments import having
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 
@@ -97,7 +98,8 @@ class GradientTape(_engine.Tape):
         target: (batch, …), source: (batch, …); target[i] must depend on source[i] alone. The tape is played once per
         element of a row. ValueError where the batches differ.
         """
-        target = self._target_value(target)
+        target = having(self._target_value(target), "batch_jacobian: target", "shape", "tensor")
+        having(source, "batch_jacobian: source", "shape", "tensor")
         if target.shape.ndims == 0 or source.shape.ndims == 0 or target.shape[0] != source.shape[0]:
             raise ValueError(f"batch_jacobian: target {tuple(target.shape)} and source {tuple(source.shape)} need the same "
                              "first axis, the batch")

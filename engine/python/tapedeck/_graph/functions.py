@@ -1,4 +1,6 @@
 """What TensorFlow needs for its graphs and eager programs call all the same: Python functions as ops, and constants."""
+import functools
+
 import numpy as np
 
 from tapedeck import _engine
@@ -55,17 +57,37 @@ def _called(name, func, arguments, Tout):
     return [_result(name, value, dtype) for value, dtype in zip(values, Tout)]
 
 
+def _decorator(name, of_function):
+    """What decorates a function: called with tensors, it is called by of_function(func, inp)."""
+    def decorate(func):
+        require_callable(name, "func", func)
+
+        @functools.wraps(func)
+        def called(*args):
+            return of_function(func, list(args))
+
+        return called
+
+    return decorate
+
+
 @public("py_function", "tfe.py_func")
 def py_function(func=None, inp=None, Tout=None, name=None):
     """func(*inp), called at once, its results of the dtypes Tout. Gradients flow through the ops that func calls.
 
-    func: takes tensors; inp: a list of what tensors are made of; Tout: a dtype for one result, a list of them for a list, None
-    for none. Returns: a tensor, a list of tensors, or None.
+        @tf.py_function(Tout=tf.float32)
+        def doubled(x):
+            return x.numpy() * 2
+
+    func: takes tensors; inp: a list of what tensors are made of; without both a decorator of a function that is called with them;
+    Tout: a dtype for one result, a list of them for a list, None for none. Returns: a tensor, a list of tensors, or None.
     Errors: InvalidArgumentError for a result of another dtype, and where their number is not that of Tout; TypeError for a func
     that cannot be called, and an inp that is no list. What func raises comes as TensorFlow's: InvalidArgumentError for a
     TypeError or ValueError, OutOfRangeError for a StopIteration, ResourceExhaustedError for a MemoryError, UnimplementedError for a
     NotImplementedError, else UnknownError; its __cause__ is what was raised.
     """
+    if func is None and inp is None:
+        return _decorator("py_function", lambda func, inp: py_function(func, inp, Tout))
     return _called("py_function", func, _tensors("py_function", inp), Tout)
 
 
@@ -73,6 +95,8 @@ def py_function(func=None, inp=None, Tout=None, name=None):
 def numpy_function(func=None, inp=None, Tout=None, stateful=True, name=None):
     """func(*inp), called at once with NumPy's arrays, its results of the dtypes Tout. No gradient flows through it.
 
-    The arguments are those of tf.py_function; stateful changes nothing.
+    The arguments are those of tf.py_function, and without func and inp it is a decorator, too; stateful changes nothing.
     """
+    if func is None and inp is None:
+        return _decorator("numpy_function", lambda func, inp: numpy_function(func, inp, Tout))
     return _called("numpy_function", func, [np.asarray(value) for value in _tensors("numpy_function", inp)], Tout)

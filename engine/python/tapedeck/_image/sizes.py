@@ -81,11 +81,14 @@ def _nearest(images, axis, count):
     return op("gather")(images, places.astype(np.int64), axis=axis)
 
 
-def _two_nearest(extent, count):
-    """Of every pixel of the result the two before and behind its centre: their places and weights, (count, 2) each."""
+def _two_nearest(extent, count, dtype):
+    """Of every pixel of the result the two before and behind its centre: their places and weights, (count, 2) each. The sum of two
+    weights is 1, in dtype too."""
     centers = (np.arange(count) + .5) * (extent / count) - .5
     before = np.floor(centers)
-    behind = np.round((centers - before) * 2**23) / 2**23  # so that both weights are float32, and their sum is 1
+    behind = centers - before
+    if dtype == np.float32:
+        behind = np.round(behind * 2**23) / 2**23
     return np.clip(before[:, None] + [0, 1], 0, extent - 1), np.stack([1 - behind, behind], 1)
 
 
@@ -99,20 +102,21 @@ def _taps(weights):
 
 
 @functools.lru_cache(64)
-def _table(method, extent, count, antialias):
-    """Places and weights as resample takes them. Images of the same size come one after the other."""
+def _table(method, extent, count, antialias, dtype):
+    """Places and weights, of a dtype of NumPy's, as resample takes them. Images of the same size come one after the other."""
     if method == "bilinear" and not antialias:
-        places, weights = _two_nearest(extent, count)
+        places, weights = _two_nearest(extent, count, dtype)
     else:
         places, weights = _taps(_weights(method, extent, count, antialias))
-    arrays = places.astype(np.int64), weights.astype(np.float32)
+    arrays = places.astype(np.int64), weights.astype(dtype)
     for array in arrays:
         array.flags.writeable = False  # tensors share it
     return arrays
 
 
 def _weighted(images, axis, places, weights):
-    return op("resample")(images, tensor(places.astype(np.int64, copy=False)), tensor(weights.astype(np.float32, copy=False)), axis)
+    kind = images.dtype.as_numpy_dtype
+    return op("resample")(images, tensor(places.astype(np.int64, copy=False)), tensor(weights.astype(kind, copy=False)), axis)
 
 
 def _extents(size, own, images, preserve_aspect_ratio):
@@ -137,6 +141,11 @@ def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=Fal
     Errors: InvalidArgumentError for another number of axes, for a size below 1 and images without pixels; UnimplementedError for
     other methods.
     """
+    return resize_in(dtypes.float32, images, size, method, preserve_aspect_ratio, antialias)
+
+
+def resize_in(dtype, images, size, method, preserve_aspect_ratio=False, antialias=False):
+    """image.resize, computed in float32 or float64, which is the dtype of the result unless the method is 'nearest'."""
     images = checked_images("resize", "images", images)
     own = list(images.shape[-3:-1])
     extents = _extents(size, own, images, preserve_aspect_ratio)
@@ -144,7 +153,7 @@ def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=Fal
     if method not in ("nearest", "area") and method not in _KERNELS:
         raise UnimplementedError(f"resize: method is {method!r}; there are 'nearest', 'area', " + ", ".join(map(repr, _KERNELS)))
     if method != "nearest":
-        images = op("cast")(images, dtypes.float32)
+        images = op("cast")(images, dtype)
     # Columns first: whole rows, which are many then, are taken in less time than pixels.
     for axis, count in ((images.ndim - 2, extents[1]), (images.ndim - 3, extents[0])):
         if count == images.shape[axis] and method not in ("gaussian", "mitchellcubic"):  # which smooth an image of any size
@@ -152,5 +161,6 @@ def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=Fal
         if method == "nearest":
             images = _nearest(images, axis, count)
         else:
-            images = _weighted(images, axis, *_table(method, images.shape[axis], count, bool(antialias)))
+            images = _weighted(images, axis, *_table(method, images.shape[axis], count, bool(antialias),
+                                                    dtype.as_numpy_dtype))
     return images

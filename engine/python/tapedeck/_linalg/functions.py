@@ -156,13 +156,15 @@ def cross(a, b, name=None):
 
 @public("linalg.logdet", "logdet", in_errors=True)
 def logdet(matrix, name=None):
-    """ln det of symmetric positive definite matrices, by Cholesky's decomposition.
+    """ln det of symmetric, or Hermitian, positive definite matrices, by Cholesky's decomposition.
 
-    matrix: any floating dtype, (…, n, n).
-    Returns: the dtype of matrix, shape (…).
+    matrix: any floating or complex dtype, (…, n, n).
+    Returns: the dtype of matrix, of complex ones that of their parts, shape (…).
     Errors: InvalidArgumentError for another shape, and a matrix that is not positive definite; TypeError for another dtype.
     """
     diagonal = _op("matrix_diag_part")(_op("cholesky")(matrix))
+    if diagonal.dtype.is_complex:
+        diagonal = _op("real")(diagonal)
     return 2. * _op("reduce_sum")(_op("log")(diagonal), axis=[-1])
 
 
@@ -170,7 +172,7 @@ def logdet(matrix, name=None):
 def cholesky_solve(chol, rhs, name=None):
     """Solves A·X = rhs, given chol, the lower triangular result of cholesky(A).
 
-    chol: any floating dtype, (…, n, n); rhs: the same dtype, (…, n, k).
+    chol: any floating or complex dtype, (…, n, n); rhs: the same dtype, (…, n, k).
     Returns: X, that dtype, (…, n, k).
     Errors: InvalidArgumentError for shapes that do not fit, and a 0 on the diagonal; TypeError for other or different dtypes.
     """
@@ -183,7 +185,7 @@ def cholesky_solve(chol, rhs, name=None):
 def lstsq(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
     """The X that minimises ‖matrix·X − rhs‖² + l2_regularizer·‖X‖², in the Frobenius norm.
 
-    matrix: any floating dtype, (…, m, n); rhs: the same dtype, (…, m, k). fast: by Cholesky's decomposition of the normal
+    matrix: any floating or complex dtype, (…, m, n); rhs: the same dtype, (…, m, k). fast: by Cholesky's decomposition of the normal
     equations, which needs full rank (InvalidArgumentError otherwise) and squares the condition number; where m < n and
     l2_regularizer is 0, the smallest solution. Otherwise by the pseudo-inverse, for any rank; l2_regularizer is then ignored.
     Returns: X, that dtype, (…, n, k).
@@ -197,10 +199,10 @@ def lstsq(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
         return _op("matmul")(_op("pinv")(matrix), rhs)
     rows, columns = matrix.shape[-2:]
     tall = rows >= columns
-    gram = _op("matmul")(matrix, matrix, tall, not tall)
+    gram = _op("matmul")(matrix, matrix, adjoint_a=tall, adjoint_b=not tall)
     if isinstance(l2_regularizer, (_engine.Tensor, _engine.Variable)) or number(l2_regularizer, "l2_regularizer") != 0:
         gram = gram + l2_regularizer * _op("eye")(min(rows, columns), dtype=matrix.dtype)
     chol = _op("cholesky")(gram)
     if tall:
-        return cholesky_solve(chol, _op("matmul")(matrix, rhs, True))
-    return _op("matmul")(matrix, cholesky_solve(chol, rhs), True)
+        return cholesky_solve(chol, _op("matmul")(matrix, rhs, adjoint_a=True))
+    return _op("matmul")(matrix, cholesky_solve(chol, rhs), adjoint_a=True)

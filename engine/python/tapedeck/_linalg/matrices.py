@@ -70,7 +70,8 @@ def lu_matrix_inverse(lower_upper, perm, validate_args=False, name=None):
 def matrix_rank(a, tol=None, validate_args=False, name=None):
     """How many singular values of matrices are above tol.
 
-    a: any floating dtype, (…, m, n); tol: None for the largest singular value · max(m, n) · epsilon of the dtype, as NumPy takes it.
+    a: any floating or complex dtype, (…, m, n); tol: None for the largest singular value · max(m, n) · epsilon of the dtype, as NumPy
+    takes it.
     Returns: int32, the axes before the last two.
     Errors: InvalidArgumentError for fewer than 2 axes; TypeError for another dtype.
     """
@@ -94,5 +95,8 @@ def normalize(tensor, ord="euclidean", axis=None, name=None):
     Returns: two tensors of the dtype of tensor, of its shape and of the norm's.
     Errors: as those of tf.norm.
     """
-    norm = norm_of(tensor, ord, axis, keepdims=True)
-    return op("divide")(tensor, norm), norm
+    x = _engine.convert_to_tensor(tensor)
+    norm = norm_of(x, ord, axis, keepdims=True)
+    if norm.dtype != x.dtype:
+        norm = op("cast")(norm, x.dtype)
+    return op("divide")(x, norm), norm

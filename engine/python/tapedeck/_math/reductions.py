@@ -108,11 +108,12 @@ def _spectral_norm(x, rows, columns, keepdims):
 def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims=None):
     """The norm of vectors, or of matrices.
 
-    tensor: any floating dtype. axis: None takes all elements as one vector; one axis the vectors along it; a pair
+    tensor: any floating or complex dtype. axis: None takes all elements as one vector; one axis the vectors along it; a pair
     (rows, columns) the matrices in them. ord: of vectors 'euclidean' (√Σ x²), a number p above 0 ((Σ |x|ᵖ)^(1/p)) or inf
     (the largest |x|); of matrices 'euclidean' or 'fro' (√Σ x²), 1 (the largest sum of a column's |x|), inf (of a row's)
     or 2 (the largest singular value). keepdims: leave the reduced axes with extent 1.
-    Returns: the dtype of tensor, its shape without the reduced axes. Gradient: the subgradient 0 of a vector of zeros,
+    Returns: the dtype of tensor ('euclidean' and 'fro'; the others of complex numbers in that of their parts, as in TensorFlow), its
+    shape without the reduced axes. Gradient: the subgradient 0 of a vector of zeros,
     and of an element 0 for p below 1.
     Errors: InvalidArgumentError for another ord and for axes out of range or named twice; TypeError for another dtype.
     """

@@ -5,7 +5,7 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
 from tapedeck._core.arguments import flag, integer, one_of
-from tapedeck._core.composites import op, tensor, zero_of
+from tapedeck._core.composites import op, require_memory, tensor, zero_of
 from tapedeck._core.public import public
 
 _SORTED_DOC = """{what} of the slices of data that have the same number, numbers in ascending order.
@@ -110,7 +110,7 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", n
     Returns: dtype, or that of weights; one entry per number up to the largest, one row of them per row of arr for axis
     -1.
     Errors: InvalidArgumentError for numbers below 0, weights of another shape, weights with binary_output, and another
-    axis.
+    axis; ResourceExhaustedError, which says how much memory the result needs, where the machine has less.
     """
     arr = tensor(arr)
     if not arr.dtype.is_integer:
@@ -136,6 +136,7 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", n
     if weights.shape != arr.shape:
         raise InvalidArgumentError(f"bincount: weights {tuple(weights.shape)} have another shape than arr {values.shape}")
     rows = values.shape[0] if axis == -1 and values.ndim == 2 else 1
+    require_memory(f"bincount: {f'{rows} rows of ' * (rows > 1)}a count of each number from 0 to {size - 1}", rows * size, weights.dtype)
     ids = arr if maxlength is None else op("where")(arr < size, arr, -1)
     if rows > 1:
         starts = op("reshape")(op("range")(0, rows * size, size, dtype=arr.dtype), [rows, 1]) if size else 0

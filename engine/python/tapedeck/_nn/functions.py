@@ -134,15 +134,17 @@ def leaky_relu(features, alpha=0.2, name=None):
 def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
     """x / √max(Σ x², epsilon), the sum along `axis`.
 
-    x: any floating dtype; axis (`dim` in TensorFlow 1): one axis, a list of axes, or None for all; epsilon: a number.
+    x: any floating or complex dtype; axis (`dim` in TensorFlow 1): one axis, a list of axes, or None for all; epsilon: a number.
     Returns: dtype and shape of x.
     Errors: InvalidArgumentError for an axis out of range or named twice; TypeError for another dtype.
     """
     if axis is None:
         axis = dim
-    x = _floating("l2_normalize", "x", x)
-    length = _op("reduce_euclidean_norm")(x, axis=axis, keepdims=True)  # whose squares do not overflow
-    return x / _op("maximum")(length, max(number(epsilon, "epsilon"), 0)**.5)
+    x = _engine.convert_to_tensor(x)
+    sizes = _op("abs")(x) if x.dtype.is_complex else _floating("l2_normalize", "x", x)
+    length = _op("reduce_euclidean_norm")(sizes, axis=axis, keepdims=True)  # whose squares do not overflow
+    length = _op("maximum")(length, max(number(epsilon, "epsilon"), 0)**.5)
+    return x / (_op("cast")(length, x.dtype) if x.dtype.is_complex else length)
 
 
 @public("nn.batch_normalization", in_errors=True)

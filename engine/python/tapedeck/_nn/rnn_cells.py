@@ -2,6 +2,7 @@
 import collections
 
 from tapedeck._core import context, nest
+from tapedeck._core.arguments import having
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
@@ -77,6 +78,8 @@ class _OwnVariables(RNNCell):
         self._activation = _activations.get(activation) if activation is not None else _tanh
 
     def _inputs_extent(self, inputs_shape):
+        if len(inputs_shape) < 2:
+            raise ValueError(f"{self.name}: inputs have shape {tuple(inputs_shape)}; needs (batch, values)")
         extent = inputs_shape[1]
         if extent is None:
             raise ValueError(f"Expected inputs.shape[-1] to be known, saw shape: {inputs_shape}")
@@ -367,6 +370,8 @@ class MultiRNNCell(RNNCell):
             raise TypeError(f"cells must be a list or tuple, but saw: {cells}.")
         if not cells:
             raise ValueError("Must specify at least one cell for MultiRNNCell.")
+        for number, cell in enumerate(cells):
+            having(cell, f"MultiRNNCell: cells[{number}]", "state_size", "cell")
         self._cells, self._state_is_tuple = list(cells), state_is_tuple
         if not state_is_tuple and any(nest.is_nested(cell.state_size) for cell in cells):
             raise ValueError("Some cells return tuples of states, but the flag state_is_tuple is not set.  State sizes are: "

@@ -65,9 +65,26 @@ def _filter_of_images(filters):
     return _op("reshape")(_op("transpose")(filters, [1, 2, 0, 3, 4]), [height, width, depth * channels, outputs])
 
 
-def _sliced_depths(kernel, count, stride, dilation):
-    """Where the windows' first, second … depths begin and end."""
-    return [(k * dilation, k * dilation + (count - 1) * stride + 1) for k in range(kernel)]
+def _depth_runs(count, extent, kernel, stride, dilation, before):
+    """Runs of windows that have the same places within the input: (first, last window, first, last place), lasts excluded. Of others
+    nothing is added up: what is outside contributes nothing, whatever the filter holds."""
+    runs = []
+    for window in range(count):
+        start = window * stride - before
+        first = max(0, -(start // dilation))
+        last = max(first, min(kernel, -(-(extent - start) // dilation)))
+        if runs and runs[-1][2:] == (first, last):
+            runs[-1] = (runs[-1][0], window + 1, first, last)
+        else:
+            runs.append((window, window + 1, first, last))
+    return runs
+
+
+def _depths_under(run, stride, dilation, before):
+    """Where the depths under each place of a run's windows begin and end."""
+    first, last, first_place, last_place = run
+    begins = [first * stride + place * dilation - before for place in range(first_place, last_place)]
+    return [(begin, begin + (last - 1 - first) * stride + 1) for begin in begins]
 
 
 def _on_images(strides, dilations, padding):
@@ -103,15 +120,24 @@ def conv3d(input, filters=None, strides=None, padding=None, data_format="NDHWC",
         raise _engine.InvalidArgumentError(f"conv3d: input has {channels} channels, filters {tuple(filters.shape)} are for "
                                            f"{filters.shape[3]}")
     kernel = filters.shape[0]
-    count, before, after = _depth_windows("conv3d", depth, kernel, strides[0], dilations[0], padding)
-    if before or after:
-        volumes = _op("pad")(volumes, [0, 0, before, after, 0, 0, 0, 0, 0, 0])
-    parts = [_op("strided_slice")(volumes, [0, begin], [batch, end], [1, strides[0]])
-             for begin, end in _sliced_depths(kernel, count, strides[0], dilations[0])]
-    images = _op("reshape")(_op("concat")(parts, 4) if kernel > 1 else parts[0],
-                            [batch * count, height, width, kernel * channels])
-    result = _op("conv2d")(images, _filter_of_images(filters), **_on_images(strides, dilations, padding))
-    return _in_format(_op("reshape")(result, [batch, count, *result.shape[1:]]), data_format)
+    count, before = _depth_windows("conv3d", depth, kernel, strides[0], dilations[0], padding)[:2]
+
+    def run_of(run):
+        first, last, first_place, last_place = run
+        places = last_place - first_place
+        parts = [_op("strided_slice")(volumes, [0, begin], [batch, end], [1, strides[0]])
+                 for begin, end in _depths_under(run, strides[0], dilations[0], before)]
+        if not parts:  # all of it lies outside: windows without channels
+            parts = [_op("slice")(volumes, [0, 0, 0, 0, 0], [batch, depth, height, width, 0])]
+        images = _op("reshape")(_op("concat")(parts, 4) if places > 1 else parts[0],
+                                [batch * (last - first), height, width, places * channels])
+        own = filters if places == kernel else _op("slice")(filters, [first_place, 0, 0, 0, 0], [places, *filters.shape[1:]])
+        result = _op("conv2d")(images, _filter_of_images(own), **_on_images(strides, dilations, padding))
+        return _op("reshape")(result, [batch, last - first, *result.shape[1:]])
+
+    runs = _depth_runs(count, depth, kernel, strides[0], dilations[0], before) or [(0, 0, 0, kernel)]
+    results = [run_of(run) for run in runs]
+    return _in_format(_op("concat")(results, 1) if len(results) > 1 else results[0], data_format)
 
 
 @public("nn.conv3d_transpose", in_errors=True)
@@ -135,20 +161,28 @@ def conv3d_transpose(input=None, filters=None, output_shape=None, strides=None, 
         extents = [extents[0], *extents[2:], extents[1]]
     batch, depth, height, width, channels = extents
     kernel = filters.shape[0]
-    count, before, after = _depth_windows("conv3d_transpose", depth, kernel, strides[0], dilations[0], padding)
+    count, before = _depth_windows("conv3d_transpose", depth, kernel, strides[0], dilations[0], padding)[:2]
     if gradient.shape[:2] != (batch, count) or filters.shape[3] != channels:
         raise _engine.InvalidArgumentError(f"conv3d_transpose: input {tuple(gradient.shape)} and filters {tuple(filters.shape)} do not "
                                            f"make {tuple(extents)}; its windows are {count} along the depth")
-    images = _op("reshape")(gradient, [batch * count, *gradient.shape[2:]])
-    slices = _op("conv2d_backprop_input")([batch * count, height, width, kernel * channels], _filter_of_images(filters), images,
-                                          **_on_images(strides, dilations, padding))
-    slices = _op("reshape")(slices, [batch, count, height, width, kernel * channels])
-    whole = [batch, before + depth + after, height, width, channels]
-    parts = [_op("strided_slice_grad")(part, whole, [0, begin], [batch, end], [1, strides[0]])
-             for part, (begin, end) in zip(_op("split")(slices, kernel, 4) if kernel > 1 else [slices],
-                                           _sliced_depths(kernel, count, strides[0], dilations[0]))]
-    result = _op("add_n")(parts) if kernel > 1 else parts[0]
-    return _in_format(_op("slice")(result, [0, before, 0, 0, 0], [batch, depth, height, width, channels]), data_format)
+    parts = []
+    for run in _depth_runs(count, depth, kernel, strides[0], dilations[0], before):
+        first, last, first_place, last_place = run
+        places = last_place - first_place
+        if places == 0:  # all of it lies outside
+            continue
+        own = gradient if last - first == count else _op("strided_slice")(gradient, [0, first], [batch, last], [1, 1])
+        weights = filters if places == kernel else _op("slice")(filters, [first_place, 0, 0, 0, 0], [places, *filters.shape[1:]])
+        slices = _op("conv2d_backprop_input")([batch * (last - first), height, width, places * channels], _filter_of_images(weights),
+                                              _op("reshape")(own, [batch * (last - first), *gradient.shape[2:]]),
+                                              **_on_images(strides, dilations, padding))
+        slices = _op("reshape")(slices, [batch, last - first, height, width, places * channels])
+        parts += [_op("strided_slice_grad")(part, extents, [0, begin], [batch, end], [1, strides[0]])
+                  for part, (begin, end) in zip(_op("split")(slices, places, 4) if places > 1 else [slices],
+                                                _depths_under(run, strides[0], dilations[0], before))]
+    if not parts:
+        return _in_format(_op("zeros")(extents, gradient.dtype), data_format)
+    return _in_format(_op("add_n")(parts) if len(parts) > 1 else parts[0], data_format)
 
 
 def _pool3d(op, input, ksize, strides, padding, data_format):

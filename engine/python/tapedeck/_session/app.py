@@ -88,6 +88,12 @@ class SessionApp(kernelapp.IPKernelApp):
             self.shell.user_ns["__file__"] = path
             self.shell.user_ns_hidden["__file__"] = path
 
+    def init_path(self):
+        """Lets cells import modules from the notebook's folder (the current one, as it changes). It comes last: what Python, the
+        session and the packages that are installed import later, too, is never a file beside the notebook."""
+        if "" not in sys.path and not self.ignore_cwd:
+            sys.path.append("")
+
     def init_iopub(self, context):
         # ipykernel's own thread listens on a TCP port for what forked processes print.
         folder = session_endpoint.make_folder(self.abs_connection_file)

@@ -1,7 +1,7 @@
 """`import tensorflow` gives Tapedeck: programs that were written for TensorFlow run as they are.
 
 `tensorflow`, `tensorflow.contrib.eager`, `tensorflow.keras.layers` … become other names of this package's modules: the same
-objects, imported once.
+objects, imported once. So do `keras` and `keras.layers`, which programs import beside TensorFlow, of tf.keras.
 """
 import importlib
 import importlib.abc
@@ -45,8 +45,12 @@ _EMPTY = {"_api", "contrib.eager.python", "python"} | {
     for count in range(1, len(parts))} - {"contrib", "contrib.cudnn_rnn", "contrib.learn", *_ELSEWHERE}
 
 
+# Packages, and what each is below TensorFlow: Keras 3 is one of its own, and so is the Keras 2 that TensorFlow had before.
+_PACKAGES = {"tensorflow": "", "keras": "keras", "tf_keras": "keras"}
+
+
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds `tensorflow` and what is below it. stands_in: for TensorFlow itself, whose version programs ask for."""
+    """Finds `tensorflow`, `keras` and what is below them. stands_in: for TensorFlow itself, whose version programs ask for."""
 
     def __init__(self, stands_in):
         self._stands_in = stands_in
@@ -58,10 +62,11 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             root.__version__ = root.VERSION = root.version.VERSION = text
 
     def find_spec(self, name, path=None, target=None):
-        """The spec of a module of TensorFlow; None for others, and for what Tapedeck does not have."""
+        """The spec of a module of TensorFlow or Keras; None for others, and for what Tapedeck does not have."""
         top, _, below = name.partition(".")
-        if top != "tensorflow":
+        if top not in _PACKAGES:
             return None
+        below = ".".join(filter(None, [_PACKAGES[top], below]))
         if below in _EMPTY:
             return importlib.machinery.ModuleSpec(name, self, is_package=True)
         module = _module(below)
@@ -120,10 +125,33 @@ def _attribute(path):
     return found if isinstance(found, types.ModuleType) else None
 
 
+# Who looks at attributes for others to see: none of these programs asks for TensorFlow 1.
+_ONLOOKERS = {"IPython", "inspect", "jedi", "pydoc", "rlcompleter", "tapedeck"}
+
+
+def _watch_attribute():
+    """Lets a program of TensorFlow that reads tf.contrib.eager have what importing it brings: TensorFlow 1's behaviour."""
+    contrib = importlib.import_module("tapedeck.contrib")
+    eager, others = vars(contrib).pop("eager", None), contrib.__getattr__
+    if eager is None:
+        return  # it is watched
+
+    def attribute(name):
+        if name != "eager":
+            return others(name)
+        asks = sys._getframe(1).f_globals.get("__name__") or ""
+        if sys.modules.get("tensorflow") is sys.modules["tapedeck"] and asks.partition(".")[0] not in _ONLOOKERS:
+            importlib.import_module("tensorflow.contrib.eager")  # puts it among the module's variables
+        return eager
+
+    contrib.__getattr__ = attribute
+
+
 def install(first=True):
-    """Makes `import tensorflow` find Tapedeck. first: also where TensorFlow itself is installed, and tf.__version__ is that of the
-    TensorFlow which Tapedeck follows; else only where it is not installed."""
+    """Makes `import tensorflow` and `import keras` find Tapedeck. first: also where TensorFlow itself is installed, and
+    tf.__version__ is that of the TensorFlow which Tapedeck follows; else only where it is not installed."""
     uninstall()
+    _watch_attribute()
     finder = Finder(first)
     if first:
         sys.meta_path.insert(0, finder)

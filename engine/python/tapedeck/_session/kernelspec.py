@@ -12,7 +12,7 @@ DISPLAY_NAME = "Tapedeck (Python)"
 def kernelspec(interpreter, modules):
     """The contents of kernel.json. `modules`: the folder that holds the package `tapedeck`."""
     return {
-        "argv": [interpreter, "-m", "tapedeck.session", "-f", "{connection_file}"],
+        "argv": [interpreter, os.path.join(modules, "tapedeck", "session.py"), "-f", "{connection_file}"],
         "display_name": DISPLAY_NAME,
         "language": "python",
         "interrupt_mode": "signal",

@@ -105,7 +105,7 @@ def _describe(row, value):
 def _describe_tensor(row, value):
     row["shape"] = [int(extent) for extent in tuple(value.shape)]
     row["dtype"] = value.dtype.name
-    row["device"] = value.device
+    row["device"] = value._place
     row["tensor"] = value._id
     count = 1
     for extent in row["shape"]:

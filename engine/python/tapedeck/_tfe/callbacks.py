@@ -6,6 +6,7 @@ import sys
 import numpy as np
 
 from tapedeck import _engine
+from tapedeck._core.arguments import having, sequence
 from tapedeck._core.composites import require_callable
 from tapedeck._core.public import public
 
@@ -37,7 +38,8 @@ def inf_nan_callback(op_type, op_name, attrs, inputs, outputs, check_inf=True, c
     """
     if action not in _ACTIONS:
         raise ValueError(f"inf_nan_callback: action is {action!r}; must be one of {_ACTIONS}")
-    for place, output in enumerate(outputs):
+    for place, output in enumerate(sequence(outputs, "inf_nan_callback: outputs")):
+        having(output, f"inf_nan_callback: outputs[{place}]", "numpy", "tensor")
         if not (output.dtype.is_floating or output.dtype.is_complex):
             continue
         value = output.numpy()

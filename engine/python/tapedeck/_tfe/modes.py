@@ -7,6 +7,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._core import nest
+from tapedeck._core.arguments import having
 from tapedeck._core.composites import require_callable
 from tapedeck._core.public import public
 from tapedeck.config import list_logical_devices
@@ -28,8 +29,8 @@ def in_graph_mode():
 
 @public("tfe.list_devices")
 def list_devices():
-    """The names of the devices, as tf.device takes them: ["/device:CPU:0", "/device:GPU:0"]."""
-    return [device.name for device in list_logical_devices()]
+    """The full names of the devices, as tensors have them: ["/job:localhost/replica:0/task:0/device:CPU:0", …]."""
+    return [f"/job:localhost/replica:0/task:0{device.name}" for device in list_logical_devices()]
 
 
 @public("tfe.execution_mode")
@@ -60,7 +61,7 @@ def async_clear_error():
 def defun(func=None, input_signature=None, **kwargs):
     """func, called as it is: TensorFlow makes a graph of it. Also a decorator with arguments, which change nothing.
 
-    Returns: a function with `python_function`. Errors: TypeError for what cannot be called.
+    Returns: a function with `python_function`, whose results are those of tf.function. Errors: TypeError for what cannot be called.
     """
     if func is None:
         return lambda function: defun(function, input_signature)
@@ -68,21 +69,22 @@ def defun(func=None, input_signature=None, **kwargs):
 
     @functools.wraps(func)
     def called(*args, **kwargs):
-        return func(*args, **kwargs)
+        return nest.map_structure(result_as_tensor, func(*args, **kwargs))
 
     called.python_function = func
     return called
 
 
-_NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
+_VALUES = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
 
 
 @public("function")
 def function(func=None, input_signature=None, autograph=True, jit_compile=None, reduce_retracing=False, **kwargs):
     """func, called as it is, every time: TensorFlow makes graphs of it. A decorator, with arguments too.
 
-    As there, arrays come to func as tensors, and numbers and arrays that it returns are tensors. input_signature: TensorSpecs of
-    the positional arguments, which become tensors of these dtypes. autograph, jit_compile, reduce_retracing and other arguments of
+    As there, arrays come to func as tensors, and numbers, texts and arrays that it returns, in lists, tuples and dicts too, are
+    tensors; a variable that it returns is read when it returns. input_signature: TensorSpecs of the positional arguments, which
+    become tensors of these dtypes. autograph, jit_compile, reduce_retracing and other arguments of
     TensorFlow's (experimental_…) change nothing.
     Returns: a function with `python_function`. Errors: TypeError for what cannot be called, for unknown arguments, and for calls
     that do not fit input_signature.
@@ -99,8 +101,7 @@ def function(func=None, input_signature=None, autograph=True, jit_compile=None, 
         if input_signature is not None:
             args = _as_specified(func, args, input_signature)
         args, kwargs = nest.map_structure(_array_as_tensor, [list(args), kwargs])
-        result = func(*args, **kwargs)
-        return nest.map_structure(_number_as_tensor, result)
+        return nest.map_structure(result_as_tensor, func(*args, **kwargs))
 
     called.python_function = func
     return called
@@ -110,8 +111,12 @@ def _array_as_tensor(value):
     return _engine.convert_to_tensor(value) if isinstance(value, (np.ndarray, np.generic)) else value
 
 
-def _number_as_tensor(value):
-    return _engine.convert_to_tensor(value) if isinstance(value, _NUMBERS) else value
+def result_as_tensor(value):
+    """What a function of a graph would return for the value: of a variable what it holds now, of numbers, texts and arrays a
+    tensor; other objects as they are."""
+    if isinstance(value, _engine.Variable):
+        return value.read_value()
+    return _engine.convert_to_tensor(value) if isinstance(value, _VALUES) else value
 
 
 def _as_specified(func, args, signature):
@@ -152,7 +157,7 @@ class IsolateTest(contextlib.AbstractContextManager):
 @public("tfe.get_optimizer_variables")
 def get_optimizer_variables(optimizer):
     """optimizer.variables(): the slots and the other variables of a tf.train.Optimizer, a list."""
-    return optimizer.variables()
+    return having(optimizer, "get_optimizer_variables: optimizer", "variables", "optimizer").variables()
 
 
 @public("tfe.run")

@@ -5,6 +5,7 @@ import weakref
 from tapedeck import _engine
 from tapedeck._checkpoint.reader import list_variables, load_checkpoint
 from tapedeck._checkpoint.saver import Saver
+from tapedeck._core.arguments import having
 from tapedeck._core.public import public
 from tapedeck._tfe.network import Network
 from tapedeck.layers.base import Layer
@@ -51,6 +52,7 @@ def save_network_checkpoint(network, save_path, global_step=None, map_func=None)
     Returns: what restore_network_checkpoint takes.
     Errors: ValueError before the network was first called, and where two variables get one name.
     """
+    having(network, "save_network_checkpoint: network", "_finalize_name", "tfe.Network")
     if not network.built:
         raise ValueError("Attempt to save the Network before it was first called. This means variables have not yet been created, "
                          "so there is nothing to save.")
@@ -144,6 +146,7 @@ def restore_network_checkpoint(network, save_path, map_func=None):
     Errors: ValueError where there is no checkpoint, and where two variables get one name; NotFoundError for a variable that is not
     in it; InvalidArgumentError for another shape.
     """
+    having(network, "restore_network_checkpoint: network", "_finalize_name", "tfe.Network")
     network._finalize_name(None)
     network._set_scope()
     save_path = _place(network, save_path)

@@ -10,6 +10,7 @@ from tapedeck._core.composites import require_callable
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck._core.trackable import Trackable
+from tapedeck._tfe.modes import result_as_tensor
 from tapedeck._variables.scopes import AUTO_REUSE, variable_scope, VariableScope
 from tapedeck._variables.stores import EagerVariableStore
 
@@ -151,7 +152,7 @@ class _GraphCallable:
                                  f"{len(specs)}")
             converted.append(nest.pack_sequence_as(arg, [self._argument(place, *pair) for pair in zip(values, specs)]))
         with self._store.as_default(), variable_scope(self._scope):
-            return self._function(*converted)
+            return nest.map_structure(result_as_tensor, self._function(*converted))
 
     @property
     def variables(self):

@@ -95,7 +95,7 @@ def get_variables(scope=None, suffix=None, collection=GraphKeys.GLOBAL_VARIABLES
     """The variables of a collection whose names begin with the scope and end with the suffix."""
     name = getattr(scope, "name", scope)
     found = get_collection(collection, name)
-    return [each for each in found if suffix is None or re.search(f"{suffix}(:0)?$", each.name)]
+    return [each for each in found if suffix is None or re.search(f"{suffix}(:0)?$", getattr(each, "name", ""))]
 
 
 @public("contrib.framework.get_model_variables")

@@ -7,6 +7,7 @@ from tapedeck import _engine, _initializers as initializers
 from tapedeck._core import dtypes
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import public
+from tapedeck._core.refusals import shown
 from tapedeck._graph.collections import get_collection, GraphKeys
 from tapedeck._linalg import functions as linalg
 from tapedeck._nn import functions as _nn
@@ -164,7 +165,9 @@ def convolution(inputs, num_outputs, kernel_size, stride=1, padding="SAME", data
     """
     inputs = tensor(inputs)
     axes = inputs.ndim - 2
-    channels = inputs.shape[1] if data_format and data_format.startswith("NC") else inputs.shape[-1]
+    if axes < 1:
+        raise _engine.InvalidArgumentError(f"convolution: inputs has shape {tuple(inputs.shape)}; needs a batch, space and channels")
+    channels = inputs.shape[1 if str(data_format).startswith("NC") else -1]
     with variable_scope(scope, "Conv", reuse=reuse):
         shape = [*_pair(kernel_size, axes), channels, num_outputs]
         weights = model_variable("weights", shape, inputs.dtype, weights_initializer, weights_regularizer, trainable)
@@ -222,8 +225,13 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
     if batch_weights is not None or zero_debias_moving_mean:
         raise NotImplementedError("batch_norm: batch_weights and zero_debias_moving_mean are not supported")
     given = param_initializers or {}
+    if not isinstance(given, dict):
+        raise _engine.TypeMismatchError(f"batch_norm: param_initializers is {shown(given)}; needs a dict of initializers by name")
     names = {"beta": "beta_initializer", "gamma": "gamma_initializer", "moving_mean": "moving_mean_initializer",
              "moving_variance": "moving_variance_initializer"}
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise _engine.InvalidArgumentError(f"batch_norm: param_initializers has {unknown[0]!r}; its names are {', '.join(names)}")
     with variable_scope(scope, "BatchNorm", reuse=reuse) as opened:
         layer = BatchNormalization(
             axis=-1 if data_format == "NHWC" else 1, momentum=decay, epsilon=epsilon, center=center, scale=scale,
@@ -239,6 +247,8 @@ def layer_norm(inputs, center=True, scale=True, activation_fn=None, reuse=None, 
     """Normalizes each example by its mean and variance from begin_norm_axis on; the variables "LayerNorm/beta" and "gamma" have the
     shape from begin_params_axis on."""
     inputs = tensor(inputs)
+    if not inputs.ndim:
+        raise _engine.InvalidArgumentError("layer_norm: inputs is a scalar; needs at least one axis")
     with variable_scope(scope, "LayerNorm", reuse=reuse):
         shape = inputs.shape[begin_params_axis:]
         beta = model_variable("beta", shape, inputs.dtype, initializers.Zeros(), trainable=trainable) if center else None

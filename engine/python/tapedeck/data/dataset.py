@@ -5,6 +5,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._core import dtypes
+from tapedeck._core.composites import require_few
 from tapedeck._core.public import public
 from tapedeck.data import settings, structure as _structure
 from tapedeck.data.arguments import AUTOTUNE, number, threads_of
@@ -269,6 +270,7 @@ class DatasetV2:
         cycle = AUTOTUNE if cycle_length is None else number(cycle_length, "interleave", "cycle_length", -1)
         if cycle == 0:
             raise _engine.InvalidArgumentError("interleave: cycle_length is 0; must be at least 1")
+        require_few("interleave: cycle_length", cycle)
         block = 1 if block_length is None else number(block_length, "interleave", "block_length", 1)
         return self._interleaved(map_func, cycle if cycle > 0 else max(threads, len(os.sched_getaffinity(0))), block, bool(threads),
                                  "interleave")

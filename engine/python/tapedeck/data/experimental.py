@@ -2,6 +2,7 @@
 from tapedeck import _engine
 from tapedeck._core import dtypes
 from tapedeck._core.public import public
+from tapedeck._core.refusals import shown
 from tapedeck.data import structure as _structure
 from tapedeck.data.arguments import AUTOTUNE, number
 from tapedeck.data.dataset import Dataset, INFINITE_CARDINALITY
@@ -12,45 +13,58 @@ from tapedeck.io.files import matching
 from tapedeck.io.records import TFRecordWriter as _RecordWriter
 
 
+def _having_elements(function, value):
+    if not hasattr(value, "element_spec"):
+        raise _engine.TypeMismatchError(f"{function}: dataset_or_iterator: {shown(value)} is neither a data set nor an iterator")
+    return value
+
+
 @public("data.experimental.cardinality", "contrib.data.cardinality")
 def cardinality(dataset):
-    """dataset.cardinality()."""
+    """dataset.cardinality(). TypeError for what is no data set."""
+    _structure.require_dataset(dataset, "cardinality")
     return dataset.cardinality()
 
 
 @public("data.experimental.get_single_element", "contrib.data.get_single_element")
 def get_single_element(dataset, name=None):
-    """dataset.get_single_element()."""
+    """dataset.get_single_element(). TypeError for what is no data set."""
+    _structure.require_dataset(dataset, "get_single_element")
     return dataset.get_single_element()
 
 
 @public("data.experimental.get_structure", "contrib.data.get_structure")
 def get_structure(dataset_or_iterator):
-    """Its element_spec."""
-    return dataset_or_iterator.element_spec
+    """Its element_spec. TypeError for what is neither a data set nor an iterator."""
+    return _having_elements("get_structure", dataset_or_iterator).element_spec
 
 
 @public("data.get_output_types")
 def get_output_types(dataset_or_iterator):
-    """Its output_types: the structure of the elements, with dtypes (TensorFlow 1)."""
-    return dataset_or_iterator.output_types
+    """Its output_types: the structure of the elements, with dtypes (TensorFlow 1).
+    TypeError for what is neither a data set nor an iterator."""
+    return _having_elements("get_output_types", dataset_or_iterator).output_types
 
 
 @public("data.get_output_shapes")
 def get_output_shapes(dataset_or_iterator):
-    """Its output_shapes: the structure of the elements, with TensorShapes (TensorFlow 1)."""
-    return dataset_or_iterator.output_shapes
+    """Its output_shapes: the structure of the elements, with TensorShapes (TensorFlow 1).
+    TypeError for what is neither a data set nor an iterator."""
+    return _having_elements("get_output_shapes", dataset_or_iterator).output_shapes
 
 
 @public("data.get_output_classes")
 def get_output_classes(dataset_or_iterator):
-    """Its output_classes: the structure of the elements, with classes (TensorFlow 1)."""
-    return dataset_or_iterator.output_classes
+    """Its output_classes: the structure of the elements, with classes (TensorFlow 1).
+    TypeError for what is neither a data set nor an iterator."""
+    return _having_elements("get_output_classes", dataset_or_iterator).output_classes
 
 
 @public("data.experimental.get_next_as_optional", "contrib.data.get_next_as_optional")
 def get_next_as_optional(iterator):
-    """iterator.get_next_as_optional()."""
+    """iterator.get_next_as_optional(). TypeError for what is no iterator."""
+    if not hasattr(iterator, "get_next_as_optional"):
+        raise _engine.TypeMismatchError(f"get_next_as_optional: iterator: {shown(iterator)} is no iterator of a data set")
     return iterator.get_next_as_optional()
 
 
@@ -96,6 +110,7 @@ def from_list(elements, name=None):
 @public("data.experimental.at", "contrib.data.at")
 def at(dataset, index):
     """The element of that number. tf.errors.OutOfRangeError where there is none."""
+    _structure.require_dataset(dataset, "at")
     place = number(index, "at", "index", 0)
     leaves = dataset._stage.skip(place).iterate(dataset._own_threads()).next()
     if leaves is None:

@@ -3,6 +3,7 @@ import collections
 
 from tapedeck import _engine
 from tapedeck._core import dtypes
+from tapedeck._core.arguments import text
 from tapedeck._core.public import public
 from tapedeck.data.arguments import AUTOTUNE, number
 from tapedeck.data.dataset import DatasetV2
@@ -17,7 +18,7 @@ _BUFFER = 256 * 1024
 
 def _stage(paths, kind, compression_type, buffer_size, function, record_bytes=0, header_bytes=0, footer_bytes=0):
     if isinstance(compression_type, _engine.Tensor):
-        compression_type = compression_type.numpy().decode()
+        compression_type = text(compression_type, f"{function}: compression_type")
     buffer_size = number(buffer_size, function, "buffer_size", 0) if buffer_size is not None else 0
     compression = TFRecordOptions.get_compression_type_string(compression_type)
     return _engine.data_from_files(paths, kind, compression, buffer_size or _BUFFER, record_bytes, header_bytes, footer_bytes)

@@ -1,6 +1,7 @@
 """What is known of a value before it is there: tf.TensorSpec and its kin."""
 from tapedeck import _engine
 from tapedeck._core import dtypes
+from tapedeck._core.arguments import having
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape, UnknownShape
 
@@ -41,11 +42,13 @@ class TensorSpec:
     @classmethod
     def from_tensor(cls, tensor, name=None):
         """The spec of a tensor, whose shape is known."""
+        having(tensor, "TensorSpec.from_tensor: tensor", "dtype", "tensor")
         return cls(tensor.shape, tensor.dtype, name)
 
     @classmethod
     def from_spec(cls, spec, name=None):
         """The same spec, with another name where one is given."""
+        having(spec, "TensorSpec.from_spec: spec", "dtype", "TensorSpec")
         return cls(spec.shape, spec.dtype, name or getattr(spec, "name", None))
 
     def is_compatible_with(self, spec_or_value):
@@ -55,7 +58,7 @@ class TensorSpec:
 
     def most_specific_compatible_type(self, other):
         """The spec of what has this one or the other. ValueError where the dtypes differ."""
-        if self.dtype != other.dtype:
+        if self.dtype != having(other, "TensorSpec.most_specific_compatible_type: other", "dtype", "TensorSpec").dtype:
             raise ValueError(f"TensorSpec: {self} and {other} have no spec in common")
         return TensorSpec(common_shape(self.shape, other.shape), self.dtype, self.name)
 

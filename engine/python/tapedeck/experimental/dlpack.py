@@ -1,5 +1,6 @@
 """Tensors to and from other libraries, by DLPack."""
 from tapedeck import _engine
+from tapedeck._core.arguments import having
 from tapedeck._core.public import public
 
 
@@ -7,7 +8,7 @@ from tapedeck._core.public import public
 def to_dlpack(tf_tensor):
     """A DLPack capsule with a copy of the tensor, to be used once. Whoever takes it may write to it: capsules that
     say that their memory is read only, and need no copy, come from the tensor's __dlpack__(max_version=(1, 0), copy=False)."""
-    return _engine.convert_to_tensor(tf_tensor).__dlpack__()
+    return having(_engine.convert_to_tensor(tf_tensor), "to_dlpack: tf_tensor", "__dlpack__", "tensor").__dlpack__()
 
 
 @public("experimental.dlpack.from_dlpack")

@@ -5,13 +5,16 @@ import os
 from tapedeck import _engine
 from tapedeck._core import dtypes, errors
 from tapedeck._core.public import public
+from tapedeck._core.refusals import shown
 
 
 def path_of(value):
-    """A path as text: of text, bytes, a path object, or a string tensor."""
-    if isinstance(value, _engine.Tensor):
-        value = value.numpy()
-    return os.fsdecode(value)
+    """A path as text: of text, bytes, a path object, or a string tensor. TypeMismatchError for others."""
+    plain = value.numpy() if isinstance(value, _engine.Tensor) else value
+    try:
+        return os.fsdecode(plain)
+    except TypeError:
+        raise _engine.TypeMismatchError(f"{shown(value)} is no path") from None
 
 
 def as_error(error):

@@ -222,6 +222,8 @@ def sparse_sigmoid(x):
 def sparsemax(x, axis=-1):
     """The point of the simplex nearest to x along an axis (Martins and Astudillo 2016, https://arxiv.org/abs/1602.02068)."""
     x = _engine.convert_to_tensor(x)
+    if not -x.ndim <= axis < x.ndim:
+        raise _engine.InvalidArgumentError(f"sparsemax: axis is {axis}; x has shape {tuple(x.shape)}")
     axis = axis % x.ndim
     last = x if axis == x.ndim - 1 else _op("transpose")(x, _swapped(axis, x.ndim))
     ordered = _op("sort")(last, -1, "DESCENDING")

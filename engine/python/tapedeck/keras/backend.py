@@ -1,4 +1,4 @@
-"""tf.keras.backend: the defaults that layers take, and functions on tensors under Keras' names."""
+"""tf.keras.backend: functions on tensors under Keras' names."""
 import collections
 
 import numpy as np
@@ -6,56 +6,17 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck._array.shaping import repeat as _repeat
 from tapedeck._core import dtypes
+from tapedeck._core.arguments import having as _having
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._linalg.functions import tensordot as _tensordot
 from tapedeck._variables.stores import forget_scopes as _forget_scopes
 from tapedeck.keras import activations as _activations
 from tapedeck.keras.layers import calls as _calls
+from tapedeck.keras.settings import epsilon, floatx, image_data_format, set_epsilon, set_floatx, set_image_data_format  # noqa: F401
+from tapedeck.keras.settings import numpy_floatx as _numpy_floatx
 
-_settings = {"floatx": "float32", "epsilon": 1e-7, "image_data_format": "channels_last"}
 _uses = collections.defaultdict(int)  # how often a name was given since clear_session
-
-
-@public("keras.backend.floatx", "keras.config.floatx")
-def floatx():
-    """The dtype of layers that are made without one: "float32" at first."""
-    return _settings["floatx"]
-
-
-@public("keras.backend.set_floatx", "keras.config.set_floatx")
-def set_floatx(value):
-    """Sets the dtype of layers that are made without one. ValueError for what is no "float16", "bfloat16", "float32", "float64"."""
-    name = value if isinstance(value, str) else getattr(value, "name", value)
-    if name not in ("float16", "bfloat16", "float32", "float64"):
-        raise ValueError(f"set_floatx: value is {value!r}; must be 'float16', 'bfloat16', 'float32' or 'float64'")
-    _settings["floatx"] = name
-
-
-@public("keras.backend.epsilon", "keras.config.epsilon")
-def epsilon():
-    """The number that keeps divisors above 0: 1e-7 at first."""
-    return _settings["epsilon"]
-
-
-@public("keras.backend.set_epsilon", "keras.config.set_epsilon")
-def set_epsilon(value):
-    """Sets what epsilon() returns. ValueError for what is no number."""
-    _settings["epsilon"] = float(value)
-
-
-@public("keras.backend.image_data_format", "keras.config.image_data_format")
-def image_data_format():
-    """Where layers expect images' channels: "channels_last" at first."""
-    return _settings["image_data_format"]
-
-
-@public("keras.backend.set_image_data_format", "keras.config.set_image_data_format")
-def set_image_data_format(data_format):
-    """Sets where layers expect images' channels. ValueError for what is not "channels_last" or "channels_first"."""
-    if data_format not in ("channels_last", "channels_first"):
-        raise ValueError(f"set_image_data_format: data_format is {data_format!r}; must be 'channels_last' or 'channels_first'")
-    _settings["image_data_format"] = data_format
 
 
 @public("keras.backend.get_uid")
@@ -140,22 +101,26 @@ def batch_set_value(tuples):
         set_value(each, value)
 
 
+def _shaped(function, value, name="x"):
+    return _having(value, f"{function}: {name}", "shape", "tensor")
+
+
 @public("keras.backend.int_shape")
 def int_shape(x):
     """The shape as a tuple."""
-    return tuple(x.shape)
+    return tuple(_shaped("int_shape", x).shape)
 
 
 @public("keras.backend.ndim")
 def ndim(x):
     """The number of axes."""
-    return len(x.shape)
+    return len(_shaped("ndim", x).shape)
 
 
 @public("keras.backend.dtype")
 def dtype(x):
     """The dtype's name."""
-    return x.dtype.name
+    return _having(_having(x, "dtype: x", "dtype", "tensor").dtype, "dtype: x.dtype", "name", "dtype").name
 
 
 @public("keras.backend.eval")
@@ -173,7 +138,7 @@ def cast(x, dtype):
 @public("keras.backend.cast_to_floatx")
 def cast_to_floatx(x):
     """An array or a tensor as one of floatx()."""
-    return cast(x, floatx()) if is_tensor(x) else np.asarray(x, floatx())
+    return cast(x, floatx()) if is_tensor(x) else np.asarray(x, _numpy_floatx())
 
 
 def _reduction(name):
@@ -262,7 +227,7 @@ def ones(shape, dtype=None, name=None):
 @public("keras.backend.dot")
 def dot(x, y):
     """The product over the last axis of x and the last but one of y."""
-    return _tensordot(x, y, [[-1], [_dot_axis(y)]])
+    return _tensordot(_shaped("dot", x), _shaped("dot", y, "y"), [[-1], [_dot_axis(y)]])
 
 
 def _dot_axis(y):
@@ -273,7 +238,10 @@ def _dot_axis(y):
 @public("keras.backend.batch_flatten")
 def batch_flatten(x):
     """The first axis stays, the others become one."""
-    return _op("reshape")(x, [x.shape[0], int(np.prod(x.shape[1:]))])
+    shape = _shaped("batch_flatten", x).shape
+    if not len(shape):
+        raise _engine.InvalidArgumentError("batch_flatten: x is a scalar; needs the axis of a batch")
+    return _op("reshape")(x, [shape[0], int(np.prod(shape[1:]))])
 
 
 @public("keras.backend.flatten")

@@ -3,6 +3,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._core import context, dtypes
+from tapedeck._core.arguments import having
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._graph import control_flow
@@ -137,25 +138,25 @@ def eye(size, dtype=None, name=None):
 @public("keras.backend.update")
 def update(x, new_x):
     """Assigns to a variable."""
-    return x.assign(new_x)
+    return having(x, "update: x", "assign", "variable").assign(new_x)
 
 
 @public("keras.backend.update_add")
 def update_add(x, increment):
     """Adds to a variable."""
-    return x.assign_add(increment)
+    return having(x, "update_add: x", "assign_add", "variable").assign_add(increment)
 
 
 @public("keras.backend.update_sub")
 def update_sub(x, decrement):
     """Subtracts from a variable."""
-    return x.assign_sub(decrement)
+    return having(x, "update_sub: x", "assign_sub", "variable").assign_sub(decrement)
 
 
 @public("keras.backend.count_params")
 def count_params(x):
     """How many elements it has."""
-    return int(np.prod(tuple(x.shape)))
+    return int(np.prod(tuple(having(x, "count_params: x", "shape", "tensor").shape)))
 
 
 @public("keras.backend.bias_add")

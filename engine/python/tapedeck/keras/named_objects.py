@@ -2,6 +2,7 @@
 import contextlib
 import inspect
 
+from tapedeck._core.arguments import having
 from tapedeck._core.public import public
 
 _registered, _names = {}, {}  # by name; the name by class or function
@@ -25,13 +26,15 @@ def register_keras_serializable(package="Custom", name=None):
 @public("keras.utils.get_registered_name")
 def get_registered_name(thing):
     """The name under which a class or a function was registered, else its own."""
-    return _names.get(thing, thing.__name__)
+    return _names.get(thing, having(thing, "get_registered_name: thing", "__name__", "class or function").__name__)
 
 
 @public("keras.utils.get_registered_object")
 def get_registered_object(name, custom_objects=None, module_objects=None):
     """The class or function of that name, or None: of the open custom_object_scopes, of custom_objects, registered, of
     module_objects."""
+    for argument, value in (("custom_objects", custom_objects), ("module_objects", module_objects)):
+        having({} if value is None else value, f"get_registered_object: {argument}", "keys", "dict")
     for known in (*reversed(_scopes), custom_objects or {}, _registered, module_objects or {}):
         if name in known:
             return known[name]

@@ -9,6 +9,7 @@ import contextlib as _contextlib
 import functools as _functools
 
 from tapedeck import _engine
+from tapedeck._core.arguments import having as _having
 from tapedeck._core.public import public
 from tapedeck.summary import curves as _curves, values as _values, writers as _writers
 from tapedeck.summary import experimental  # noqa: F401
@@ -57,7 +58,7 @@ def flush(writer=None, name=None):
     """Returns when all that was written to writer, None for the default one, is in its file."""
     writer = writer or _writers.state.writer
     if writer is not None:
-        writer.flush()
+        _having(writer, "flush: writer", "flush", "summary writer").flush()
 
 
 def _written(function, tag, step, make):

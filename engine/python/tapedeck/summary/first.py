@@ -3,6 +3,7 @@ import os
 import re
 
 from tapedeck import _engine
+from tapedeck._core.arguments import having
 from tapedeck._core.public import public
 from tapedeck.summary import curves, values, writers
 from tapedeck.summary.experimental import step_of
@@ -74,7 +75,7 @@ def flush(writer=None, name=None):
     """Returns when all that was written to writer, None for the default one, is in its file."""
     writer = writer or writers.state.writer
     if writer is not None:
-        writer.flush()
+        having(writer, "flush: writer", "flush", "summary writer").flush()
 
 
 @public("contrib.summary.all_summary_ops")

@@ -1,4 +1,5 @@
 """Optimisers of TensorFlow 1's tf.contrib.opt, on the ops of engine/optim."""
+from tapedeck._core.arguments import having
 from tapedeck._core.public import public
 from tapedeck.train.optimizer import Optimizer
 from tapedeck.train.optimizers import AdamOptimizer, MomentumOptimizer
@@ -93,7 +94,7 @@ class MovingAverageOptimizer(Optimizer):
     """
 
     def __init__(self, opt, average_decay=0.9999, num_updates=None, sequential_update=True):
-        super().__init__(False, f"MovingAverage{opt.get_name()}")
+        super().__init__(False, f"MovingAverage{having(opt, 'MovingAverageOptimizer: opt', 'get_name', 'optimizer').get_name()}")
         self._optimizer, self._average = opt, ExponentialMovingAverage(average_decay, num_updates)
         object.__setattr__(self, "_averaged", [])
 

@@ -12,21 +12,21 @@ from tapedeck import _engine
 from tapedeck._core import context
 from tapedeck._core.composites import tensor
 from tapedeck._core.public import public
-from tapedeck.train.updates import as_float
+from tapedeck.train.updates import as_float, of_each
 
 
 class DecayedRate:
-    """A learning rate that depends on a step counter."""
+    """A learning rate that depends on a step counter; of several steps an array of rates, in their shape."""
 
     def __init__(self, name, function):
         self._name, self._function = name, function
 
     def __call__(self):
-        """The rate now, a float32 scalar."""
+        """The rate now, float32."""
         return _engine.constant(self._function(), "float32", None)
 
     def numpy(self):
-        """The rate now, a NumPy scalar."""
+        """The rate now, of NumPy's float32."""
         return np.float32(self._function())
 
     def __float__(self):
@@ -36,7 +36,8 @@ class DecayedRate:
         return np.asarray(self.numpy(), dtype)
 
     def __repr__(self):
-        return f"<{self._name}: {float(self):.8g} now>"
+        now = self.numpy()
+        return f"<{self._name}: {f'{float(now):.8g}' if not now.ndim else f'shape {now.shape}'} now>"
 
     def __mul__(self, other):
         return self() * other
@@ -62,10 +63,10 @@ class DecayedRate:
 
 
 def _decay(name, global_step, function):
-    """The rate function(step). ValueError without global_step."""
+    """The rate function(step), or one for each of several steps. ValueError without global_step."""
     if global_step is None:
         raise ValueError(f"global_step is required for {name}.")
-    return DecayedRate(name, lambda: function(as_float(global_step)))
+    return DecayedRate(name, lambda: of_each(function, global_step))
 
 
 @public("train.exponential_decay")

@@ -2,6 +2,8 @@
 
 The ops (engine/optim) have the formulas; optimisers say which op, which slots, and the step's numbers.
 """
+import numpy as np
+
 from tapedeck import _engine
 from tapedeck._core import context
 from tapedeck._core.composites import op
@@ -20,9 +22,11 @@ def value_of(number):
         return number
     if callable(number) and not isinstance(number, (_engine.Tensor, _engine.Variable)):
         number = number()
-    if not isinstance(number, (_engine.Tensor, _engine.Variable)) or number.device == "/cpu:0":
+    if not isinstance(number, (_engine.Tensor, _engine.Variable)) or number._place == "/cpu:0":
         return number
     value = number.read_value() if isinstance(number, _engine.Variable) else number
+    if value.ndim:
+        return value  # several
     if value._id not in _known:
         if len(_known) >= _MOST_KNOWN:
             _known.clear()
@@ -33,6 +37,17 @@ def value_of(number):
 def as_float(number):
     """The same as Python's float."""
     return float(value_of(number))
+
+
+def of_each(function, number):
+    """The function, of a float of Python's, for the number; for an array or a tensor with axes an array of what it gives for each."""
+    number = value_of(number)
+    if isinstance(number, (int, float)):
+        return function(float(number))
+    numbers = np.asarray(number, np.float64)
+    if not numbers.ndim:
+        return function(float(numbers))
+    return np.array([function(each) for each in numbers.reshape(-1).tolist()], np.float64).reshape(numbers.shape)
 
 
 def number_variable(value, dtype, name, import_scope):

@@ -32,8 +32,13 @@ inline Rows complex_rows() {
   Row transform = complex_row("fft", "test_signal.py", {std::int64_t{2}, false});
   for (const MakeCall& call : complex_row("fft", "test_signal.py", {std::int64_t{1}, true}).calls)
     transform.calls.push_back(call);
+  Row real_transform{
+      .op = "rfft", .calls = {}, .reference = {}, .tested_in = "tests/python/math/test_signal.py"};
+  for (const Shape& shape : {Shape{2, 6}, Shape{3, 1, 5}, Shape{1}, Shape{2}, Shape{2, 2, 8}})
+    real_transform.calls.push_back([=](Random& random) { return Call{{random_tensor(random, shape)}}; });
   return {made,
           transform,
+          real_transform,
           complex_row("real", "test_complex.py"),
           complex_row("imag", "test_complex.py"),
           complex_row("angle", "test_complex.py"),

@@ -1,6 +1,7 @@
 // Test rows of inverses, decompositions and functions of matrices.
 #pragma once
 
+#include "engine/ops/elementwise/complex.h"
 #include "engine/ops/linear_algebra/linear_algebra.h"
 #include "tests/engine/ops/rows/op_row.h"
 
@@ -118,8 +119,9 @@ inline Tensor spread_matrices(Random& random, const Shape& shape, double step = 
   return Tensor::from_values<double>(values, shape);
 }
 
+/// Of complex numbers Hermitian.
 inline Tensors symmetric(std::span<const Tensor> inputs) {
-  return {(inputs[0] + ops::matrix_transpose(inputs[0])) * 0.5};
+  return {(inputs[0] + ops::conj(ops::matrix_transpose(inputs[0]))) * 0.5};
 }
 
 inline const std::vector<Shape> square_shapes = {{3, 3}, {2, 4, 4}, {1, 1}, {2, 1, 2, 2}, {0, 3, 3}};
@@ -212,7 +214,21 @@ inline Rows decomposition_rows() {
   cholesky.prepare = symmetric;
   Row vectors = python_row("self_adjoint_eig", {{{3, 3}, {}}, {{2, 4, 4}, {}}, {{1, 1}, {}}, {{0, 0}, {}}});
   Row values = python_row("self_adjoint_eigvals", {{{3, 3}, {}}, {{2, 4, 4}, {}}, {{1, 1}, {}}});
-  return {cholesky, vectors, values,
+  Row general = python_row("eig", {{{3, 3}, {}}, {{2, 4, 4}, {}}, {{1, 1}, {}}, {{0, 0}, {}}});
+  Row general_values = python_row("eigvals", {{{3, 3}, {}}, {{2, 4, 4}, {}}, {{1, 1}, {}}});
+  for (Row* row : {&general, &general_values}) {
+    row->tested_in = "tests/python/math/test_complex_matrices.py";
+    row->calls.push_back([](Random& random) {  // a turn and a stretch: values that are not real
+      const Tensor noise = random_tensor(random, {3, 3}, -0.1, 0.1);
+      return Call{
+          {noise + Tensor::from_values<double>(std::vector<double>{1, -2, 0, 2, 1, 0, 0, 0, 4}, {3, 3})}};
+    });
+  }
+  return {cholesky,
+          vectors,
+          values,
+          general,
+          general_values,
           python_row("qr", {{{3, 3}, {false}},
                             {{4, 2}, {false}},
                             {{2, 4}, {false}},

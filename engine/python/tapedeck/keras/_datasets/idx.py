@@ -14,6 +14,7 @@ from tapedeck._core.public import public
 
 _UNSIGNED_BYTE = 0x08
 _largest = 1 << 31
+_RATIO = 1032  # the most bytes that a byte of deflate can become (zlib's FAQ)
 
 
 def read(path, axes):
@@ -26,6 +27,9 @@ def read(path, axes):
             header = file.read(4 + 4 * axes)
             shape = _read_header(path, header, axes)
             count = math.prod(shape)
+            if count > os.path.getsize(path) * _RATIO:
+                raise ValueError(f"{path}: its header says {count} values in shape {shape}, more than {os.path.getsize(path)} bytes "
+                                 "of gzip can become")
             data = file.read(count + 1)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise ValueError(f"{path}: not a whole gzip file: {error}") from error

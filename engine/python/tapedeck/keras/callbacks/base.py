@@ -1,4 +1,5 @@
 """tf.keras.callbacks: what is told how training goes, and may change it."""
+from tapedeck._core.arguments import having
 from tapedeck._core.public import public
 from tapedeck.keras.models.compiled import number
 from tapedeck.keras.progress_bar import Progbar
@@ -102,9 +103,9 @@ class CallbackList(Callback):
             history = known[0] if known else History()
             if not known:
                 self.callbacks.append(history)
-            vars(model)["history"] = history
+            vars(having(model, "CallbackList: model", "__dict__", "model"))["history"] = history
         for callback in self.callbacks:
-            callback.set_model(model)
+            having(callback, "CallbackList: callbacks", "set_model", "Callback").set_model(model)
             callback.set_params(params)
         for name in _HOOKS:
             vars(self)[name] = self._telling(name)

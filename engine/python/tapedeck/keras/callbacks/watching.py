@@ -18,6 +18,8 @@ class Monitor:
         if mode not in ("auto", "min", "max"):
             warnings.warn(f"{name}: mode is {mode!r}; must be 'auto', 'min' or 'max'. 'auto' is taken", stacklevel=3)
             mode = "auto"
+        if not isinstance(monitor, str):
+            raise TypeError(f"{name}: monitor is {monitor!r}; needs the name of a metric")
         self.name, self.monitor = name, monitor
         self.grows = mode == "max" or mode == "auto" and any(part in monitor.lower() for part in _GROW)
         self.delta = abs(min_delta)
@@ -135,6 +137,10 @@ class ReduceLROnPlateau(Callback):
     def on_train_begin(self, logs=None):
         self.best, self.wait, self.cooldown_counter = self._monitor.worst, 0, 0
 
+    def _least(self, optimizer):
+        """min_lr as the variable of the learning rate holds it: rounded to its dtype."""
+        return float(np.asarray(self.min_lr, np.asarray(optimizer.learning_rate).dtype))
+
     def on_epoch_end(self, epoch, logs=None):
         optimizer = self.model.optimizer
         value = self._monitor.value(logs if logs is not None else {})
@@ -152,7 +158,7 @@ class ReduceLROnPlateau(Callback):
             return
         self.wait += 1
         rate = _learning_rate(optimizer)
-        if self.wait >= self.patience and rate > np.float32(self.min_lr):
+        if self.wait >= self.patience and rate > self._least(optimizer):
             reduced = max(rate * self.factor, self.min_lr)
             optimizer.learning_rate = reduced
             self.cooldown_counter, self.wait = self.cooldown, 0

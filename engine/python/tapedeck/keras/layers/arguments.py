@@ -8,6 +8,7 @@ from tapedeck import _engine
 from tapedeck._core import nest
 from tapedeck._core.composites import op as _op
 from tapedeck._core.shapes import TensorShape
+from tapedeck.keras import backend
 from tapedeck.keras.layers import calls
 
 _Tensor = _engine.Tensor
@@ -134,7 +135,7 @@ def _zeros(shape, extent, dtype):
 def output_shape_by_calling(layer, input_shape):
     """The outputs' shape: what call gives for zeros, with two different extents where the inputs' are not known; an extent in which
     the two differ is not known."""
-    dtype = layer._dtype or "float32"
+    dtype = layer._dtype or backend.floatx()
     results = []
     for extent in (2, 3) if _has_unknown(input_shape) else (2,):
         values = _zeros(input_shape, extent, dtype)

@@ -101,7 +101,10 @@ class Layer(_weights.Weights, Trackable):
 
     def _set_dtype(self, dtype):
         if isinstance(dtype, dict):
-            dtype = dtype["config"]["name"]
+            try:
+                dtype = dtype["config"]["name"]
+            except (KeyError, TypeError):
+                raise ValueError(f"{type(self).__name__}: dtype is {dtype!r}; needs a dtype, or what describes a policy of them") from None
         if dtype is None and not self._dtype_of_first_input:
             dtype = backend.floatx()
         vars(self)["_dtype"] = None if dtype is None else dtypes.as_dtype(getattr(dtype, "compute_dtype", dtype))

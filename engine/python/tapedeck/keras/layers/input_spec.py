@@ -9,8 +9,8 @@ class InputSpec:
     """What a layer expects of one of its inputs; None of anything.
 
     dtype; shape: the extents, None in it for any; ndim, max_ndim, min_ndim: numbers of axes; axes: a dict of an axis' number to its
-    extent; allow_last_axis_squeeze: a last axis of extent 1 may be missing; name: the input's, where inputs are a dict; optional:
-    the input may be None.
+    extent; allow_last_axis_squeeze: a last axis of extent 1 may be missing, or be one too many; name: the
+    input's, where inputs are a dict; optional: the input may be None.
     Errors: TypeError for axes that are no dict of whole numbers; ValueError for an axis beyond ndim or max_ndim.
     """
 
@@ -44,11 +44,15 @@ class InputSpec:
         return f"InputSpec({', '.join(parts)})"
 
 
+def _differs_by_last_axis(spec, shape):
+    longer = spec.shape if spec.shape and len(shape) == spec.ndim - 1 else shape if len(shape) == spec.ndim + 1 else None
+    return spec.allow_last_axis_squeeze and longer is not None and longer[-1] == 1
+
+
 def _shape_difference(spec, shape):
     """What is wrong with a shape, in words, or None."""
     ndim = len(shape)
-    if spec.ndim is not None and ndim != spec.ndim and not (
-            spec.allow_last_axis_squeeze and spec.shape and spec.shape[-1] == 1 and ndim == spec.ndim - 1):
+    if spec.ndim is not None and ndim != spec.ndim and not _differs_by_last_axis(spec, shape):
         return f"expected ndim={spec.ndim}, found ndim={ndim}. Full shape received: {shape}"
     if spec.max_ndim is not None and ndim > spec.max_ndim:
         return f"expected max_ndim={spec.max_ndim}, found ndim={ndim}. Full shape received: {shape}"

@@ -1,10 +1,10 @@
 """Layers of several inputs that become one."""
-from tapedeck import _engine
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck._nn import functions as nn
 from tapedeck.keras.layers.base import as_shape, Layer
+from tapedeck.keras.layers.promotion import promoted
 from tapedeck.keras.layers.weights import described
 
 
@@ -24,7 +24,8 @@ def _broadcast(one, other):
 
 class Merge(Layer):
     """An elementwise function of a list of at least `_least` tensors, which broadcast; those with fewer axes get axes of extent 1
-    behind the batch. ValueError for another number of inputs, or what does not broadcast."""
+    behind the batch. Inputs of different dtypes become one that all of them fit in: whole numbers beside float32 float32. ValueError
+    for another number of inputs, or what does not broadcast."""
 
     _least, _most = 1, None
 
@@ -48,7 +49,7 @@ class Merge(Layer):
 
     def call(self, inputs):
         self._check(inputs)
-        inputs = [_engine.convert_to_tensor(each) for each in inputs]
+        inputs = promoted(inputs)
         most = max(each.ndim for each in inputs)
         inputs = [each if each.ndim == most or not each.ndim else
                   _op("reshape")(each, [each.shape[0], *[1] * (most - each.ndim), *each.shape[1:]]) for each in inputs]
@@ -148,7 +149,7 @@ class Concatenate(Merge):
 
     def call(self, inputs):
         self._check(inputs)
-        return _op("concat")(list(inputs), self.axis)
+        return _op("concat")(promoted(inputs), self.axis)
 
     def compute_output_shape(self, input_shape):
         shapes = as_shape(list(input_shape))
@@ -215,7 +216,7 @@ class Dot(Merge):
 
     def call(self, inputs):
         self._check(inputs)
-        one, other = map(_engine.convert_to_tensor, inputs)
+        one, other = promoted(inputs)
         first, second = self._two_axes(one.shape, other.shape)
         if self.normalize:
             one, other = nn.l2_normalize(one, first), nn.l2_normalize(other, second)

@@ -5,7 +5,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._core import context, dtypes
-from tapedeck._core.composites import op as _op
+from tapedeck._core.composites import in_dtype, op as _op
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck._random import distributions as random
@@ -28,8 +28,7 @@ class _Prepares(Layer):
         vars(self)["_built"] = True
 
     def _floating(self, inputs):
-        inputs = _engine.convert_to_tensor(inputs)
-        return inputs if inputs.dtype is self._dtype else _op("cast")(inputs, self._dtype)
+        return in_dtype(inputs, self._dtype)
 
     def compute_output_shape(self, input_shape):
         return as_shape(input_shape)
@@ -112,6 +111,8 @@ class Normalization(_Prepares):
             here, over = math.prod(values.shape[axis] for axis in self._over), tuple(self._over)
             mean = values.mean(over)
             delta = mean - total if count else 0.
+            if not here:
+                raise ValueError(f"adapt: data has shape {values.shape}, which holds no values")
             share = here / (count + here)  # batches' means and variances, put together (Chan, Golub and LeVeque 1983)
             squares = squares + (values.var(over) - squares) * share + np.square(delta) * share * (1 - share)
             total, count = (total + delta * share if count else mean), count + here
@@ -285,8 +286,10 @@ class Discretization(_Prepares):
     def call(self, inputs):
         if self.bin_boundaries is None:
             raise ValueError(f"You need to call `adapt` on '{self.name}' before it is called, or give bin_boundaries")
-        values = _op("cast")(_engine.convert_to_tensor(inputs), dtypes.float32)
-        edges = _engine.constant(np.asarray(self.bin_boundaries, "float32"), dtypes.float32, None)
+        values = _engine.convert_to_tensor(inputs)
+        narrow = values.dtype.is_floating and values.dtype != dtypes.float64
+        exact = dtypes.float32 if narrow else dtypes.float64  # of whole numbers, too
+        values, edges = _op("cast")(values, exact), _engine.constant(self.bin_boundaries, exact, None)
         places = _reshape(_op("searchsorted")(edges, _reshape(values, [-1]), "right"), list(values.shape))
         if self.output_mode == "int":
             return places
@@ -400,7 +403,7 @@ class RandomContrast(RandomImages):
     def _changed(self, inputs):
         mean = _op("reduce_mean")(inputs, axis=[1, 2], keepdims=True)
         changed = (inputs - mean) * self._uniform(inputs, *self._between) + mean
-        return _op("clip_by_value")(changed, *(_op("cast")(limit, inputs.dtype) for limit in self.value_range))
+        return _op("clip_by_value")(changed, *(in_dtype(limit, inputs.dtype) for limit in self.value_range))
 
 
 @public("keras.layers.RandomBrightness")
@@ -421,4 +424,4 @@ class RandomBrightness(RandomImages):
     def _changed(self, inputs):
         least, most = self.value_range
         added = self._uniform(inputs, *self._between) * (most - least)
-        return _op("clip_by_value")(inputs + added, *(_op("cast")(limit, inputs.dtype) for limit in self.value_range))
+        return _op("clip_by_value")(inputs + added, *(in_dtype(limit, inputs.dtype) for limit in self.value_range))

@@ -5,7 +5,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._core import context
-from tapedeck._core.composites import op as _op
+from tapedeck._core.composites import in_dtype, op as _op
 from tapedeck._core.public import public
 from tapedeck._random import distributions as random
 from tapedeck.keras.layers import sizes
@@ -45,7 +45,7 @@ def sampled(images, rows, columns, interpolation, fill_mode, fill_value):
         if fill_mode != "constant":
             return values
         outside = ((row < 0) | (row >= height) | (column < 0) | (column >= width))[..., None]
-        return _op("where")(outside, _op("cast")(fill_value, values.dtype), values)
+        return _op("where")(outside, in_dtype(fill_value, values.dtype), values)
 
     if interpolation == "nearest":
         return at(np.rint(rows).astype(np.int64), np.rint(columns).astype(np.int64))

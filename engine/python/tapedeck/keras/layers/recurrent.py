@@ -1,6 +1,7 @@
 """Recurrent layers: RNN of any cell, and SimpleRNN, LSTM and GRU, which are one op where their cell is an ordinary one."""
 from tapedeck import _engine
 from tapedeck._core import nest
+from tapedeck._core.arguments import having
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
@@ -105,6 +106,9 @@ class RNN(Layer):
         if isinstance(input_shape, list):
             input_shape = input_shape[0]
         shape = as_shape(input_shape)
+        if len(shape) < 3:
+            raise ValueError(f"Input 0 of layer \"{self.name}\" is incompatible with the layer: expected min_ndim=3, found "
+                             f"ndim={len(shape)}. Full shape received: {tuple(shape)}")
         batch = shape[1 if self.time_major else 0]
         cells.build_cell(self.cell, TensorShape((batch, *shape[2:])))
         if self.stateful and batch is None:
@@ -157,10 +161,12 @@ class RNN(Layer):
 
     def call(self, sequences, initial_state=None, mask=None, training=False, constants=None):
         if isinstance(sequences, (list, tuple)):
+            if not sequences:
+                raise ValueError(f"{self.name}: sequences is empty; needs a tensor, and states behind it where there are some")
             sequences, initial_state = sequences[0], list(sequences[1:]) or initial_state
         if isinstance(mask, (list, tuple)):
             mask = mask[0]
-        if sequences.ndim < 3:
+        if having(sequences, f"{self.name}: sequences", "ndim", "tensor").ndim < 3:
             raise ValueError(f"Input 0 of layer \"{self.name}\" is incompatible with the layer: expected min_ndim=3, found "
                              f"ndim={sequences.ndim}. Full shape received: {tuple(sequences.shape)}")
         if mask is not None:

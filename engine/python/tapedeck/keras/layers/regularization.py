@@ -1,7 +1,7 @@
 """Layers that do something in training alone: noise, and elements set to zero."""
 import math
 
-from tapedeck._core.composites import op as _op
+from tapedeck._core.composites import in_dtype, op as _op
 from tapedeck._core.public import public
 from tapedeck._nn import functions as nn
 from tapedeck._random import distributions as random
@@ -160,7 +160,7 @@ class AlphaDropout(_Noisy):
         shape = [own if extent is None else extent for extent, own in zip(self.noise_shape or inputs.shape, inputs.shape)]
         kept = random.uniform(shape, 0., 1., inputs.dtype, self.seed) >= self.rate
         scale = ((1 - self.rate) * (1 + self.rate * least**2))**-0.5 if self.rate < 1 else 0.
-        dropped = _op("fill")([1] * inputs.ndim, _op("cast")(least, inputs.dtype))
+        dropped = _op("fill")([1] * inputs.ndim, in_dtype(least, inputs.dtype))
         return _op("where")(kept, inputs, dropped) * scale - scale * least * self.rate
 
 

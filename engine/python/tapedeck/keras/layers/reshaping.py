@@ -1,6 +1,7 @@
 """Layers that move elements and compute nothing."""
 import math
 
+from tapedeck._core import dtypes
 from tapedeck._core.composites import op as _op
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
@@ -296,11 +297,13 @@ class UpSampling2D(UpSampling):
 
 
 def resized(inputs, shape, data_format, method, **how):
-    """Images in the extents of that shape, by tf.image.resize."""
-    if data_format == "channels_first":
-        inputs = _transpose(inputs, [0, 2, 3, 1])
-        return _transpose(image_sizes.resize(inputs, list(shape[2:]), method, **how), [0, 3, 1, 2])
-    return image_sizes.resize(inputs, list(shape[1:3]), method, **how)
+    """Images in the extents of that shape, by tf.image.resize, of the dtype that they had."""
+    first, dtype = data_format == "channels_first", inputs.dtype
+    inputs = _transpose(inputs, [0, 2, 3, 1]) if first else inputs
+    wide = dtypes.float64 if dtype == dtypes.float64 else dtypes.float32  # float16's rounding comes once, at the end
+    made = image_sizes.resize_in(wide, inputs, list(shape[2:] if first else shape[1:3]), method, **how)
+    made = made if made.dtype == dtype else _op("cast")(made, dtype)
+    return _transpose(made, [0, 3, 1, 2]) if first else made
 
 
 @public("keras.layers.UpSampling3D")

@@ -7,7 +7,7 @@ import numpy as np
 from tapedeck import _engine, _initializers as initializers
 from tapedeck._core import dtypes
 from tapedeck._graph import modules
-from tapedeck.keras import activations, constraints, regularizers
+from tapedeck.keras import activations, backend, constraints, regularizers
 from tapedeck.keras.layers import calls
 from tapedeck.keras.utils.objects import serialize_keras_object
 
@@ -89,7 +89,7 @@ class Weights:
                                   *map(given.get, ("dtype", "initializer", "regularizer", "trainable", "constraint")))
 
     def _add_variable(self, name, shape, dtype, initializer, regularizer, trainable, constraint):
-        dtype = dtypes.as_dtype(dtype) if dtype is not None else self._dtype or dtypes.float32
+        dtype = dtypes.as_dtype(dtype) if dtype is not None else self._dtype or dtypes.as_dtype(backend.floatx())
         shape = _extents(self, name, shape)
         first = self._first_value(name, shape, dtype, initializer)
         scoped = calls.current.layer is not self

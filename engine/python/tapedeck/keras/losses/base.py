@@ -3,10 +3,11 @@ import re
 
 from tapedeck import _engine
 from tapedeck._core import dtypes, nest
-from tapedeck._core.composites import op
+from tapedeck._core.composites import in_dtype, op
 from tapedeck._core.public import public
 from tapedeck.keras.layers.calls import mask_of
-from tapedeck.keras.losses.weighting import floating, in_dtype, reduced, REDUCTIONS, standard_reduction
+from tapedeck.keras.losses.weighting import floating, reduced, REDUCTIONS, standard_reduction
+from tapedeck.keras.settings import floatx
 
 
 def snake_case(name):
@@ -42,7 +43,7 @@ class Loss:
 
     name: None for the class's, in small letters. reduction: what becomes of the values: 'sum_over_batch_size' ('mean', 'auto'),
     their sum divided by their number, 'sum', 'mean_with_sample_weight', their sum divided by the weights', or 'none' (None). dtype:
-    what y_true and y_pred are converted to; None leaves real numbers as they are, and makes others float32.
+    what y_true and y_pred are converted to; None leaves real numbers as they are, and makes others floatx().
     Errors: ValueError for another reduction.
     """
 
@@ -56,8 +57,8 @@ class Loss:
 
     @property
     def dtype(self):
-        """The dtype that it was made with, float32 for None."""
-        return self._dtype or dtypes.float32
+        """The dtype that it was made with, floatx() for None."""
+        return self._dtype or dtypes.as_dtype(floatx())
 
     def __call__(self, y_true, y_pred, sample_weight=None):
         """The loss of predictions.

@@ -1,10 +1,10 @@
 """The losses of Keras as objects. Each one's reduction, name and dtype are those of Loss; the others are those of its function."""
 from tapedeck._engine import InvalidArgumentError
-from tapedeck._core.composites import op
+from tapedeck._core.composites import in_dtype, op
 from tapedeck._core.public import public
 from tapedeck.keras.losses import functions
 from tapedeck.keras.losses.base import LossFunctionWrapper
-from tapedeck.keras.losses.weighting import floating, in_dtype
+from tapedeck.keras.losses.weighting import floating
 
 _MEAN = "sum_over_batch_size"
 

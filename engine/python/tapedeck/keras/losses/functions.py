@@ -1,6 +1,6 @@
 """The losses of Keras as functions: what each example's prediction costs, y_true being what it should be.
 
-Unless a function says otherwise: y_pred is of any floating dtype, whole numbers become float32; y_true takes its dtype, and its
+Unless a function says otherwise: y_pred is of any floating dtype, whole numbers become floatx(); y_true takes its dtype, and its
 shape, or one that differs by a last axis of extent 1. The result has the dtype of y_pred and its shape without the last axis, of
 which it is the mean. Errors: InvalidArgumentError for shapes that do not fit, TypeError for what no tensor can be made of.
 """
@@ -8,11 +8,11 @@ import math
 
 from tapedeck import _engine
 from tapedeck._core import dtypes
-from tapedeck._core.composites import limits, op, tensor
+from tapedeck._core.composites import in_dtype, limits, op, tensor
 from tapedeck._core.public import public
 from tapedeck._nn.functions import l2_normalize
 from tapedeck.keras.backend import epsilon
-from tapedeck.keras.losses.weighting import floating, in_dtype, pair
+from tapedeck.keras.losses.weighting import floating, pair
 
 _abs, _maximum, _minimum, _where, _log, _clip = (op(name) for name in (
     "abs", "maximum", "minimum", "where", "log", "clip_by_value"))
@@ -313,7 +313,7 @@ def ignored(y_true, y_pred, ignore_class, axis=-1):
 
 def _labels(y_true, y_pred, axis):
     """The classes, as many axes as y_pred has beside that of the classes."""
-    if len(y_true.shape) == len(y_pred.shape) and y_true.shape[axis] == 1:
+    if 0 < len(y_true.shape) == len(y_pred.shape) and y_true.shape[axis] == 1:
         y_true = op("squeeze")(y_true, [axis])
     return y_true if y_true.dtype.is_integer else op("cast")(y_true, dtypes.int64)
 
@@ -330,11 +330,11 @@ def sparse_categorical_crossentropy(y_true, y_pred, from_logits=False, ignore_cl
     """
     y_pred = floating(y_pred)
     axis = _axis("sparse_categorical_crossentropy", axis, y_pred)
-    labels = _labels(tensor(y_true), y_pred, axis)
     rank = len(y_pred.shape)
     if not -rank <= axis < rank:
         raise _engine.InvalidArgumentError(f"sparse_categorical_crossentropy: axis {axis} is out of range for y_pred "
                                            f"{tuple(y_pred.shape)}")
+    labels = _labels(tensor(y_true), y_pred, axis)
     axis %= rank
     if labels.shape != [*y_pred.shape[:axis], *y_pred.shape[axis + 1:]]:
         raise _engine.InvalidArgumentError(f"sparse_categorical_crossentropy: y_true {tuple(labels.shape)} and y_pred "
@@ -411,6 +411,8 @@ def categorical_generalized_cross_entropy(y_true, y_pred, q):
     y_true: its number, the shape of y_pred without the last axis; y_pred: probabilities along the last axis; q: above 0.
     """
     y_pred = floating(y_pred)
+    if not y_pred.ndim:
+        raise _engine.InvalidArgumentError("categorical_generalized_cross_entropy: y_pred is a scalar; needs an axis of classes")
     labels = _labels(tensor(y_true), y_pred, -1)
     p = _sum(y_pred * op("one_hot")(labels, y_pred.shape[-1], dtype=y_pred.dtype), axis=-1)
     return (1. - p ** q) / q

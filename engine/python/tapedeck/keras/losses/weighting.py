@@ -1,6 +1,8 @@
 """How losses and metrics pair what they compare, and weigh and reduce what comes of it."""
 from tapedeck import _engine
-from tapedeck._core.composites import op, tensor
+from tapedeck._core import dtypes
+from tapedeck._core.composites import in_dtype, op, tensor
+from tapedeck.keras.settings import floatx
 
 _cast, _reshape, _expand_dims, _squeeze = op("cast"), op("reshape"), op("expand_dims"), op("squeeze")
 _sum, _mean, _divide_no_nan = op("reduce_sum"), op("reduce_mean"), op("divide_no_nan")
@@ -15,16 +17,14 @@ def standard_reduction(function, reduction):
     return {"auto": "sum_over_batch_size", "mean": "sum_over_batch_size", None: "none"}.get(reduction, reduction)
 
 
-def in_dtype(value, dtype):
-    """The value as a tensor of that dtype, converted where it has another."""
-    value = tensor(value)
-    return value if value.dtype == dtype else _cast(value, dtype)
-
-
 def floating(value):
-    """The value as a tensor; whole numbers and bools become float32."""
-    value = tensor(value)
-    return value if value.dtype.is_floating else _cast(value, "float32")
+    """The value as a tensor; whole numbers, bools and numbers of Python's become floatx()."""
+    made = tensor(value)
+    if not made.dtype.is_floating:
+        return _cast(made, floatx())
+    if made.dtype == dtypes.float32 and floatx() != "float32" and type(value) in (float, list, tuple):
+        return in_dtype(value, floatx())
+    return made
 
 
 def same_rank(first, second, expand_one_axis=True):
@@ -48,7 +48,7 @@ def broadcasts(shape, other):
 
 
 def pair(function, y_true, y_pred, squeeze=True):
-    """(y_true, y_pred) as tensors of y_pred's dtype, float32 where that is none of real numbers.
+    """(y_true, y_pred) as tensors of y_pred's dtype, floatx() where that is none of real numbers.
 
     squeeze: what same_rank does is done first. Errors: InvalidArgumentError for shapes that do not broadcast.
     """

@@ -1,22 +1,23 @@
 """How often predictions are right."""
 from tapedeck._core import dtypes
-from tapedeck._core.composites import op, tensor
+from tapedeck._core.composites import in_dtype, op, tensor
 from tapedeck._core.public import public
-from tapedeck.keras.losses.weighting import floating, in_dtype, pair, same_rank
+from tapedeck.keras.losses.weighting import floating, pair, same_rank
 from tapedeck.keras.metrics.base import refuse_values
 from tapedeck.keras.metrics.means import MeanMetricWrapper
+from tapedeck.keras.settings import floatx
 
 _cast, _equal, _argmax, _reshape = op("cast"), op("equal"), op("argmax"), op("reshape")
 
 
 def _one_for(matches):
-    return _cast(matches, dtypes.float32)
+    return _cast(matches, floatx())
 
 
 def accuracy(y_true, y_pred):
     """1 where y_true equals y_pred, else 0.
 
-    y_true takes the dtype of y_pred. Returns: float32, their shape; an axis of extent 1 that one alone has last is dropped or
+    y_true takes the dtype of y_pred. Returns: floatx(), their shape; an axis of extent 1 that one alone has last is dropped or
     added.
     """
     y_pred = tensor(y_pred)
@@ -25,7 +26,7 @@ def accuracy(y_true, y_pred):
 
 @public("metrics.binary_accuracy", "keras.metrics.binary_accuracy")
 def binary_accuracy(y_true, y_pred, threshold=0.5):
-    """1 where y_true is 1 and y_pred above threshold, or y_true 0 and y_pred not, else 0. Returns: float32, their shape."""
+    """1 where y_true is 1 and y_pred above threshold, or y_true 0 and y_pred not, else 0. Returns: floatx(), their shape."""
     y_true, y_pred = pair("binary_accuracy", y_true, y_pred)
     return _one_for(_equal(y_true, _cast(op("greater")(y_pred, tensor(threshold, y_pred.dtype)), y_pred.dtype)))
 
@@ -41,7 +42,7 @@ def _one_shape(function, y_true, y_pred):
 def categorical_accuracy(y_true, y_pred):
     """1 where the largest element of y_true along the last axis stands where that of y_pred does, else 0.
 
-    Returns: float32, the shape without the last axis. Errors: InvalidArgumentError for different shapes.
+    Returns: floatx(), the shape without the last axis. Errors: InvalidArgumentError for different shapes.
     """
     y_true, y_pred = _one_shape("categorical_accuracy", y_true, y_pred)
     return _one_for(_equal(_argmax(y_true, -1), _argmax(y_pred, -1)))
@@ -52,7 +53,7 @@ def sparse_categorical_accuracy(y_true, y_pred):
     """1 where y_true is the number of the largest element of y_pred along the last axis, else 0.
 
     y_true: the shape of y_pred without the last axis, or with extent 1 there.
-    Returns: float32, the shape of y_pred without the last axis. Errors: InvalidArgumentError for another shape of y_true.
+    Returns: floatx(), the shape of y_pred without the last axis. Errors: InvalidArgumentError for another shape of y_true.
     """
     y_true, y_pred = _classes("sparse_categorical_accuracy", y_true, y_pred)
     return _one_for(_equal(y_true, _argmax(y_pred, -1)))
@@ -79,7 +80,7 @@ def _among_best(classes, y_pred, k):
 def top_k_categorical_accuracy(y_true, y_pred, k=5):
     """1 where the largest element of y_true along the last axis stands where one of the k largest of y_pred does, else 0.
 
-    Returns: float32, the shape without the last axis. Errors: InvalidArgumentError for different shapes.
+    Returns: floatx(), the shape without the last axis. Errors: InvalidArgumentError for different shapes.
     """
     y_true, y_pred = _one_shape("top_k_categorical_accuracy", y_true, y_pred)
     return _among_best(_argmax(y_true, -1), y_pred, k)
@@ -91,7 +92,7 @@ def sparse_top_k_categorical_accuracy(y_true, y_pred, k=5, from_sorted_ids=False
 
     y_true: the shape of y_pred without the last axis, or with extent 1 there; from_sorted_ids: y_pred holds the numbers of classes
     instead, the best one first.
-    Returns: float32, the shape of y_pred without the last axis. Errors: InvalidArgumentError for another shape of y_true.
+    Returns: floatx(), the shape of y_pred without the last axis. Errors: InvalidArgumentError for another shape of y_true.
     """
     y_true, y_pred = _classes("sparse_top_k_categorical_accuracy", y_true, y_pred)
     if from_sorted_ids:

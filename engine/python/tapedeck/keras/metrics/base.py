@@ -1,6 +1,7 @@
 """What metrics are: variables that an evaluation's batches change, and a result that is computed from them."""
 from tapedeck import _engine, _initializers as initializers
 from tapedeck._core import dtypes
+from tapedeck._core.arguments import having
 from tapedeck._core.composites import op
 from tapedeck._core.public import public
 from tapedeck._core.trackable import Trackable
@@ -29,6 +30,8 @@ class Metric(Trackable):
     def __init__(self, dtype=None, name=None):
         if isinstance(dtype, str) and not is_dtype(dtype) or isinstance(name, dtypes.DType):  # Keras 2 has them the other way round
             dtype, name = name, dtype
+        if name is not None and not isinstance(name, str):
+            raise ValueError(f"{type(self).__name__}: name is {name!r}; needs a text")
         self.name = name or unique_name(snake_case(type(self).__name__))
         vars(self)["_dtype"] = dtypes.as_dtype(getattr(dtype, "compute_dtype", dtype) or floatx())
         vars(self)["_own_variables"] = []
@@ -108,6 +111,7 @@ class Metric(Trackable):
         metrics: a list of metrics of the same kind. Errors: ValueError for one with other variables.
         """
         for metric in metrics:
+            having(metric, "merge_state: metrics", "variables", "metric")
             if [each.shape for each in metric.variables] != [each.shape for each in self.variables]:
                 raise ValueError(f"merge_state: {metric!r} has other variables than {self!r}")
             for own, other in zip(self.variables, metric.variables):

@@ -1,5 +1,5 @@
 """Metrics of right and wrong positives and negatives, at one threshold or at many."""
-from tapedeck._core.composites import op
+from tapedeck._core.composites import op, require_few
 from tapedeck._core.public import public
 from tapedeck.keras.metrics.base import Metric
 from tapedeck.keras.metrics.thresholds import Counter, given_thresholds, LOWEST
@@ -120,6 +120,7 @@ class _At(Metric):
             raise ValueError(f"{self.name}: {self._given} is {value!r}; must be in [0, 1]")
         if num_thresholds <= 0:
             raise ValueError(f"{self.name}: num_thresholds is {num_thresholds!r}; needs a whole number above 0")
+        require_few(f"{self.name}: num_thresholds", num_thresholds)
         spaced = [.5] if num_thresholds == 1 else [each / (num_thresholds - 1) for each in range(num_thresholds)]
         vars(self).update(value=value, num_thresholds=num_thresholds, class_id=class_id, thresholds=spaced, **{self._given: value})
         self._counter = Counter(spaced, self._dtype)

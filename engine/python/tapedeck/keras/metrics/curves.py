@@ -1,8 +1,7 @@
 """The area under a curve that a threshold draws."""
-from tapedeck._core.composites import op
+from tapedeck._core.composites import in_dtype, op, require_few
 from tapedeck._core.public import public
 from tapedeck.keras.backend import epsilon
-from tapedeck.keras.losses.weighting import in_dtype
 from tapedeck.keras.metrics.base import Metric, refuse_values
 from tapedeck.keras.metrics.thresholds import Counter
 
@@ -34,6 +33,7 @@ class AUC(Metric):
         super().__init__(dtype, name)
         if thresholds is None and num_thresholds <= 1:
             raise ValueError(f"AUC: num_thresholds is {num_thresholds!r}; must be above 1")
+        require_few("AUC: num_thresholds", num_thresholds)
         if num_labels and not multi_label:
             raise ValueError(f"AUC: num_labels is {num_labels!r}, but multi_label is False")
         evenly = [each / (num_thresholds - 1) for each in range(1, num_thresholds - 1)]

@@ -1,11 +1,11 @@
 """Metrics that are a sum, or a mean with weights, of values or of what a function gives for each example."""
 import math
 
-from tapedeck._core.composites import op, tensor
+from tapedeck._core.composites import in_dtype, op, tensor
 from tapedeck._core.public import public
 from tapedeck.keras.layers.calls import mask_of
 from tapedeck.keras.losses.identifiers import find, named_in
-from tapedeck.keras.losses.weighting import in_dtype, masked_weights, weights_like
+from tapedeck.keras.losses.weighting import masked_weights, weights_like
 from tapedeck.keras.metrics.base import Metric
 
 _sum, _mean, _divide_no_nan = op("reduce_sum"), op("reduce_mean"), op("divide_no_nan")

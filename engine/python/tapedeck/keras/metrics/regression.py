@@ -2,11 +2,11 @@
 import warnings
 
 from tapedeck._core import dtypes
-from tapedeck._core.composites import op
+from tapedeck._core.composites import in_dtype, op
 from tapedeck._core.public import public
 from tapedeck.keras.backend import epsilon
 from tapedeck.keras.losses import functions
-from tapedeck.keras.losses.weighting import in_dtype, pair, weights_like
+from tapedeck.keras.losses.weighting import pair, weights_like
 from tapedeck.keras.metrics.base import Metric, refuse_values
 from tapedeck.keras.metrics.means import Mean, MeanMetricWrapper
 

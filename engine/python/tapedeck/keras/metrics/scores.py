@@ -1,8 +1,8 @@
 """F scores, and how much of predicted and true areas is common to both."""
-from tapedeck._core.composites import op, tensor
+from tapedeck._core.composites import in_dtype, op, tensor
 from tapedeck._core.public import public
-from tapedeck.keras.backend import epsilon
-from tapedeck.keras.losses.weighting import in_dtype, weights_like
+from tapedeck.keras.backend import epsilon, floatx
+from tapedeck.keras.losses.weighting import floating, weights_like
 from tapedeck.keras.metrics.base import Metric, refuse_values
 
 _sum, _where, _cast = op("reduce_sum"), op("where"), op("cast")
@@ -99,11 +99,11 @@ class IoU(Metric):
                  sparse_y_pred=True,
                  axis=-1):
         super().__init__(dtype or "float64", name)
+        self.total_cm = self.add_weight(name="total_confusion_matrix", shape=[num_classes, num_classes])
         if any(not 0 <= each < num_classes for each in target_class_ids):
             raise ValueError(f"{self.name}: target_class_ids is {list(target_class_ids)}; must be in [0, {num_classes})")
         vars(self).update(num_classes=num_classes, target_class_ids=list(target_class_ids), ignore_class=ignore_class, axis=axis,
                           sparse_y_true=sparse_y_true, sparse_y_pred=sparse_y_pred)
-        self.total_cm = self.add_weight(name="total_confusion_matrix", shape=[num_classes, num_classes])
 
     def _classes(self, values, sparse):
         values = tensor(values)
@@ -127,11 +127,11 @@ class IoU(Metric):
         self.total_cm.assign_add(op("reshape")(matrix, [self.num_classes, self.num_classes]))
 
     def result(self):
-        """The mean, a float32 scalar: 0 where no class of target_class_ids occurs."""
+        """The mean, a scalar of floatx(): 0 where no class of target_class_ids occurs."""
         both = op("matrix_diag_part")(self.total_cm)
         union = _sum(self.total_cm, axis=0) + _sum(self.total_cm, axis=1) - both
-        both, union = (op("gather")(_cast(each, "float32"), self.target_class_ids) for each in (both, union))
-        occurring = _sum(_cast(union > 1e-9, "float32"))
+        both, union = (op("gather")(_cast(each, floatx()), self.target_class_ids) for each in (both, union))
+        occurring = _sum(_cast(union > 1e-9, floatx()))
         return op("divide_no_nan")(_sum(op("divide_no_nan")(both, union)), occurring)
 
     def get_config(self):
@@ -158,7 +158,7 @@ class BinaryIoU(IoU):
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         """Adds a batch. y_true: 0 and 1; y_pred: numbers; sample_weight: a number, or as many as there are places."""
-        super().update_state(y_true, op("greater_equal")(in_dtype(y_pred, "float32"), self.threshold), sample_weight)
+        super().update_state(y_true, op("greater_equal")(floating(y_pred), self.threshold), sample_weight)
 
     def get_config(self):
         """What it was made with, by name."""

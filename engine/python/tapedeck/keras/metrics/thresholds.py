@@ -1,8 +1,8 @@
 """How many predictions stand above thresholds, rightly and wrongly: what Precision, Recall, AUC and their kin count."""
 import numpy as np
 
-from tapedeck._core.composites import op, tensor
-from tapedeck.keras.losses.weighting import in_dtype, pair, weights_like
+from tapedeck._core.composites import in_dtype, op, tensor
+from tapedeck.keras.losses.weighting import pair, weights_like
 from tapedeck.keras.metrics.base import refuse_values
 
 _reshape, _sum, _where, _cast = op("reshape"), op("reduce_sum"), op("where"), op("cast")

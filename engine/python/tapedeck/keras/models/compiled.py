@@ -2,7 +2,7 @@
 import numpy as np
 
 from tapedeck import _engine
-from tapedeck._core.composites import op, tensor
+from tapedeck._core.composites import in_dtype, op, tensor
 from tapedeck.keras.layers import calls
 from tapedeck.keras.losses import lookup as losses
 from tapedeck.keras.losses.base import Loss, LossFunctionWrapper
@@ -11,7 +11,7 @@ from tapedeck.keras.metrics import lookup as metrics
 
 def _unless_on_gpu(value):
     """The value as a number where that waits for nothing."""
-    return value if getattr(value, "device", "/cpu:0") != "/cpu:0" else float(value)
+    return value if getattr(value, "_place", "/cpu:0") != "/cpu:0" else float(value)
 
 
 class LossTracker:
@@ -102,7 +102,7 @@ def _with_mask(sample_weight, y_pred):
     mask = op("cast")(mask, y_pred.dtype)
     if sample_weight is None:
         return mask
-    sample_weight = op("cast")(tensor(sample_weight), y_pred.dtype)
+    sample_weight = in_dtype(sample_weight, y_pred.dtype)
     while sample_weight.ndim < mask.ndim:
         sample_weight = op("expand_dims")(sample_weight, -1)
     return sample_weight * mask
@@ -225,20 +225,33 @@ class CompiledMetrics:
         self._given = metrics, weighted_metrics
         self.output_names = ()
         self._names, self._found = None, None  # for each output: [(metric, weighted)]
+        self._shown = {}  # id → name of a metric whose own name another one has
 
     def build(self, names, y_true, y_pred):
         """Finds the metrics of each output, by its shapes."""
-        self._found = [[] for _ in names]
+        self._found, self._shown, taken = [[] for _ in names], {}, set()
         for given, takes_weights in zip(self._given, (False, True)):
             for place, items in enumerate(_for_each_output(given, names)):
                 for item in items:
                     if y_true[place] is None and item is not None:
                         continue
                     metric = _metric_of(item, _fitted(y_true[place], y_pred[place]), y_pred[place])
+                    own = metric.name
+                    if any(metric is other for other in self.metrics):
+                        metric = type(metric).from_config(metric.get_config())  # each counts for itself
                     if len(names) > 1:
                         metric = _renamed(metric, f"{names[place]}_{metric.name}", _is_shared(item, given, names))
+                    shown = metric.name
+                    if shown in taken and takes_weights:
+                        shown = f"{names[place]}_weighted_{own}" if len(names) > 1 else f"weighted_{own}"
+                    self._shown[id(metric)] = _free(shown, taken)
                     self._found[place].append((metric, takes_weights))
         self._names = names
+
+    def shown_name(self, metric):
+        """The name of a metric's result: its own, or, as Keras has it, "weighted_accuracy" of a weighted metric beside another one
+        of that name, and "accuracy_1", "accuracy_2" of what is still not unique."""
+        return self._shown.get(id(metric), metric.name)
 
     def update_state(self, y_true, y_pred, sample_weight=None, output_names=()):
         """Takes a batch into account."""
@@ -272,7 +285,7 @@ class CompiledMetrics:
 
     def result(self):
         """{name: result} of the metrics."""
-        return {metric.name: metric.result() for metric in self.metrics}
+        return {self.shown_name(metric): metric.result() for metric in self.metrics}
 
     def reset_state(self):
         """Forgets the batches."""
@@ -304,6 +317,16 @@ def _for_each_output(given, names):
 
 def _as_list(value):
     return [] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _free(name, taken):
+    """The name, with a number behind it where it is taken; it is taken from now on."""
+    found, number = name, 0
+    while found in taken:
+        number += 1
+        found = f"{name}_{number}"
+    taken.add(found)
+    return found
 
 
 def _is_shared(item, given, names):

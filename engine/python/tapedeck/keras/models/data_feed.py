@@ -7,7 +7,7 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck._core import context, nest
 from tapedeck._core.public import public
-from tapedeck.keras import backend
+from tapedeck.keras.settings import floatx, numpy_floatx
 
 _Tensor = _engine.Tensor
 
@@ -66,8 +66,8 @@ def _arrays(structure):
     if isinstance(structure, (_Tensor, _engine.Variable)):
         return structure.numpy()
     array = np.asarray(structure)
-    if array.dtype.kind == "f" and array.dtype != np.dtype(backend.floatx()):
-        array = array.astype(backend.floatx())
+    if array.dtype.kind == "f" and array.dtype != numpy_floatx():
+        array = array.astype(numpy_floatx())
     if array.dtype.kind == "U":
         array = array.astype(object)
     return array
@@ -123,7 +123,7 @@ def weighted(y, sample_weight, class_weight):
     labels = np.asarray(leaves[0])
     if labels.ndim > 1:
         labels = labels.argmax(-1) if labels.shape[-1] > 1 else labels[..., 0]
-    table = np.ones(max(int(labels.max(initial=0)), *map(int, class_weight)) + 1, backend.floatx())
+    table = np.ones(max(int(labels.max(initial=0)), *map(int, class_weight)) + 1, numpy_floatx())
     for label, weight in class_weight.items():
         table[int(label)] = weight
     of_classes = table[labels.astype(np.int64)]
@@ -238,8 +238,8 @@ class _Batches:
 
 
 def _as_tensor(value):
-    if isinstance(value, np.ndarray) and value.dtype == np.float64 and backend.floatx() != "float64":
-        value = value.astype(backend.floatx())
+    if isinstance(value, np.ndarray) and value.dtype == np.float64 and floatx() != "float64":
+        value = value.astype(numpy_floatx())
     return value if isinstance(value, (_Tensor, _engine.Variable)) else _engine.convert_to_tensor(value)
 
 

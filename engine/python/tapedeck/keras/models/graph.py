@@ -180,6 +180,8 @@ class Graph:
                 value = op("cast")(value, symbol.dtype)
             if value.ndim == len(symbol.shape) - 1 and symbol.shape[-1] == 1:
                 value = op("expand_dims")(value, -1)
+            elif value.ndim == len(symbol.shape) + 1:  # its last extent is 1
+                value = op("squeeze")(value, [-1])
             values[place] = value
         for step in self._steps:
             step.run(values)

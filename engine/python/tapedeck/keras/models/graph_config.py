@@ -5,6 +5,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._core import dtypes
+from tapedeck._core.arguments import having
 from tapedeck._core.public import below, public
 from tapedeck._core.shapes import TensorShape
 from tapedeck.keras import named_objects
@@ -21,7 +22,8 @@ def _known():
 
 def layer_config(layer):
     """{"class_name", "config"} of a layer."""
-    return {"class_name": named_objects.get_registered_name(type(layer)), "config": layer.get_config()}
+    config = having(layer, "serialize: layer", "get_config", "layer").get_config()
+    return {"class_name": named_objects.get_registered_name(type(layer)), "config": config}
 
 
 def layer_of(config, custom_objects=None):

@@ -82,11 +82,12 @@ class Model(saving.Saved, Trainer, Layer):
 
     def build(self, input_shape):
         """Makes the variables, by a call on zeros that is not recorded. input_shape: with the batch's extent, which may be None; a
-        list or a dict of shapes for several inputs. float32 stands for the inputs' dtype. A functional model is built."""
+        list or a dict of shapes for several inputs. floatx() stands for the inputs' dtype. A functional model is built."""
         if self._built:
             return
         shapes = _as_shapes(input_shape)
-        vars(self)["_seen"] = shapes, nest.map_structure(lambda each: "float32", shapes) if nest.is_nested(shapes) else "float32"
+        dtype = backend.floatx()
+        vars(self)["_seen"] = shapes, nest.map_structure(lambda each: dtype, shapes) if nest.is_nested(shapes) else dtype
         vars(self)["_built"] = True
         try:
             with trial():
@@ -95,7 +96,7 @@ class Model(saving.Saved, Trainer, Layer):
             raise
         except (TypeError, ValueError, _engine.OpError) as error:
             vars(self)["_built"] = False
-            raise ValueError(f"Model {self.name} cannot be built for inputs of shape {input_shape} by a call on zeros of float32. "
+            raise ValueError(f"Model {self.name} cannot be built for inputs of shape {input_shape} by a call on zeros of {dtype}. "
                              "If its inputs are of another dtype, or call() takes more than inputs, call it on data instead. The "
                              f"call said: {error}") from error
 

@@ -6,13 +6,14 @@ import os
 import numpy as np
 
 from tapedeck import _engine
-from tapedeck._engine import NotFoundError
-from tapedeck._checkpoint.files import file_path, TensorFile, write_tensors
+from tapedeck._engine import DataLossError, NotFoundError
+from tapedeck._checkpoint.files import file_path, parsed, TensorFile, write_tensors
 from tapedeck._checkpoint.graph import Collected, METADATA_KEY
 from tapedeck._checkpoint.objects import read_objects
 from tapedeck._checkpoint.state import update_checkpoint_state
 from tapedeck._checkpoint.weights import _Without, _WithoutSlots
 from tapedeck._core import nest
+from tapedeck._core.arguments import having
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck.keras import named_objects
@@ -20,6 +21,7 @@ from tapedeck.keras.models.graph_config import _plain, layer_config, layer_of, t
 from tapedeck.keras.models.symbolic import trial
 
 _CONFIG_KEY = "tapedeck.keras_model"
+_MOST_BYTES = 1 << 36  # of a variable in an .npz
 _OTHERS = (".h5", ".hdf5", ".keras")  # names of formats that programs give; the file's name gets the extension behind it
 
 
@@ -60,6 +62,15 @@ def _opened(path):
         raise NoFileError(f"File not found: {error}") from error
 
 
+def _arrays(path):
+    from tapedeck._checkpoint.npz import Archive  # 10 ms, which only such a file needs
+    try:
+        with Archive(path, _MOST_BYTES, lists=False) as archive:
+            return {name.removesuffix(":0"): archive.read(name) for name in archive.names}
+    except FileNotFoundError as error:
+        raise NoFileError(f"File not found: {path}") from error
+
+
 class Saved:
     """What a model knows of files."""
 
@@ -90,9 +101,7 @@ class Saved:
         """
         path = os.fsdecode(os.fspath(filepath))
         if path.endswith(".npz"):
-            with np.load(path, allow_pickle=False) as arrays:
-                return _assign_by_name(self, path, {name.removesuffix(":0"): arrays[name] for name in arrays.files}, by_name,
-                                       skip_mismatch)
+            return _assign_by_name(self, path, _arrays(path), by_name, skip_mismatch)
         file = _opened(_path(path))
         if METADATA_KEY in file.metadata and not by_name and not skip_mismatch:
             return restore_model(self, file.path)
@@ -169,8 +178,8 @@ def _build_as_seen(model, config):
 
 @public("keras.models.save_model")
 def save_model(model, filepath, overwrite=True, include_optimizer=True, save_format=None, **kwargs):
-    """model.save(filepath)."""
-    model.save(filepath, overwrite=overwrite, include_optimizer=include_optimizer)
+    """model.save(filepath). TypeError for what is no model."""
+    having(model, "save_model: model", "save", "model").save(filepath, overwrite=overwrite, include_optimizer=include_optimizer)
 
 
 @public("keras.models.load_model")
@@ -180,7 +189,8 @@ def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
 
     custom_objects: classes and functions that the config names, beside those of tf.keras and those registered with
     tf.keras.utils.register_keras_serializable. safe_mode changes nothing: no file runs code.
-    Errors: NoFileError where there is no file; ValueError for a file that holds no model, and a class that nobody knows.
+    Errors: NoFileError where there is no file; ValueError for a file that holds no model, and a class that nobody knows;
+    DataLossError for a damaged one.
     """
     try:
         file = _opened(_path(filepath))
@@ -192,9 +202,15 @@ def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
     if _CONFIG_KEY not in file.metadata:
         raise ValueError(f"load_model: {file.path} holds tensors but no model; Model.save writes one, Model.load_weights reads "
                          "tensors")
-    described = json.loads(file.metadata[_CONFIG_KEY])
+    where = f"load_model: {file.path}: metadata {_CONFIG_KEY}"
+    described = parsed(file.metadata[_CONFIG_KEY], where)
+    if type(described) is not dict:
+        raise DataLossError(f"{where}: is a {type(described).__name__}; must be a dict")
     with named_objects.custom_object_scope(custom_objects or {}):
-        model = layer_of(described)
+        try:
+            model = layer_of(described)
+        except RecursionError:
+            raise DataLossError(f"{where}: is nested too deeply") from None
         if described.get("build") and not model.weights:
             _build_as_seen(model, described["build"])
         if compile and described.get("compile"):

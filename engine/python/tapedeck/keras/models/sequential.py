@@ -2,6 +2,7 @@
 from tapedeck._core.public import public
 from tapedeck._core.shapes import TensorShape
 from tapedeck._core.trackable import _state
+from tapedeck.keras import backend
 from tapedeck.keras.layers.base import Layer
 from tapedeck.keras.models.graph import Graph
 from tapedeck.keras.models.graph_config import layer_config, layer_of
@@ -140,4 +141,4 @@ class Sequential(Model):
 
 def _input_dtype(layer):
     """The dtype of the input where the first layer says it: whole numbers for what looks rows up."""
-    return getattr(layer, "_input_dtype", None) or (layer.dtype if layer.dtype is not None else "float32")
+    return getattr(layer, "_input_dtype", None) or layer.dtype or backend.floatx()

@@ -271,7 +271,7 @@ def input_of(layer):
 class InputLayer(Layer):
     """Where a functional model begins: it returns what it is called with.
 
-    input_shape: without the batch's extent; batch_input_shape: with it; dtype: None for float32.
+    input_shape: without the batch's extent; batch_input_shape: with it; dtype: None for floatx().
     """
 
     def __init__(self, input_shape=None, batch_size=None, dtype=None, name=None, batch_input_shape=None, input_tensor=None,
@@ -283,7 +283,8 @@ class InputLayer(Layer):
                 raise ValueError("You must pass a `shape` argument.")
             extents = (input_shape,) if isinstance(input_shape, int) else tuple(input_shape)
             batch_input_shape = (batch_size, *extents)
-        super().__init__(name=name or backend.unique_name("input_layer"), dtype=dtype or "float32", autocast=False, trainable=False)
+        super().__init__(name=name or backend.unique_name("input_layer"), dtype=dtype or backend.floatx(), autocast=False,
+                         trainable=False)
         vars(self)["_batch_input_shape"] = tuple(TensorShape(batch_input_shape))
         vars(self)["_built"] = True
         symbol = KerasTensor(batch_input_shape, self.dtype, self.name)
@@ -310,7 +311,7 @@ def Input(shape=None, batch_size=None, name=None, dtype=None, sparse=None, tenso
         model = tf.keras.Model(inputs, outputs)
 
     shape: without the batch's extent, None in it for what is not known; batch_shape (batch_input_shape): with it; batch_size: None
-    for any; dtype: None for float32. Errors: ValueError where there is neither shape nor batch_shape, or both; NotImplementedError
+    for any; dtype: None for floatx(). Errors: ValueError where there is neither shape nor batch_shape, or both; NotImplementedError
     for sparse and ragged tensors, which the engine does not have.
     """
     if sparse or ragged or tensor is not None:

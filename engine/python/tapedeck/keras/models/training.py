@@ -1,4 +1,6 @@
 """compile, fit, evaluate and predict."""
+from operator import attrgetter
+
 import numpy as np
 
 from tapedeck import _engine
@@ -20,16 +22,22 @@ _NOT_COMPILED = "You must call `compile()` before using the model."
 class _Results(dict):
     """{name: result} of metrics, computed when somebody reads it: most steps' are read by nobody."""
 
-    def __init__(self, metrics):
+    def __init__(self, metrics, compiled_metrics):
         super().__init__()
         self._metrics = metrics
+        self._name_of = _names_by(compiled_metrics)
 
     def _read(self):
         metrics, self._metrics = self._metrics, None
         for metric in metrics or ():
             result = metric.result()
-            self.update(result if isinstance(result, dict) else {metric.name: result})
+            self.update(result if isinstance(result, dict) else {self._name_of(metric): result})
         return self
+
+
+def _names_by(compiled_metrics):
+    """The function that gives the name of a metric's result."""
+    return attrgetter("name") if compiled_metrics is None else compiled_metrics.shown_name
 
 
 def _reading(name):
@@ -141,8 +149,8 @@ class Trainer:
     @property
     def metrics_names(self):
         """The names of the metrics, in the order of what evaluate() returns. Those of compile() are known after the first batch."""
-        return [name for metric in self.metrics
-                for name in ([each.name for each in metric.metrics] if metric is self.compiled_metrics else [metric.name])]
+        return [_names_by(self.compiled_metrics)(each) for metric in self.metrics
+                for each in (metric.metrics if metric is self.compiled_metrics else [metric])]
 
     def _has_own_step(self):
         return _defines(self, "train_step") or _defines(self, "test_step")
@@ -154,7 +162,7 @@ class Trainer:
 
     def get_metrics_result(self):
         """{name: result} of all metrics."""
-        return dict(_Results(self.metrics).items())
+        return dict(_Results(self.metrics, self.compiled_metrics).items())
 
     # ---- one step ----
 
@@ -172,7 +180,7 @@ class Trainer:
             self.compiled_metrics.update_state(y, y_pred, sample_weight, self.output_names)
         if _defines(self, "get_metrics_result"):
             return self.get_metrics_result()
-        return _Results(self.metrics if self._known is None else self._known.metrics)
+        return _Results(self.metrics if self._known is None else self._known.metrics, self.compiled_metrics)
 
     def _losses_of_layers(self):
         return self.losses if self._known is None or self._known.has_losses() else ()
@@ -373,15 +381,22 @@ class Trainer:
         feed = data_feed.ArrayFeed(x, y, sample_weight, batch_size=2**62, class_weight=class_weight)
         if reset:
             self.reset_metrics()
-        logs = _numbers(step(next(feed.epoch())))
+        logs = _numbers(step(_first_batch(feed)))
         if return_dict:
             return logs
         return list(logs.values()) if len(logs) > 1 else next(iter(logs.values()))
 
     def predict_on_batch(self, x):
         """The outputs for one batch of arrays: NumPy arrays in the outputs' structure."""
-        batch = next(data_feed.ArrayFeed(x, batch_size=2**62).epoch())
+        batch = _first_batch(data_feed.ArrayFeed(x, batch_size=2**62))
         return nest.map_structure(np.asarray, self.predict_step(batch))
+
+
+def _first_batch(feed):
+    batch = next(feed.epoch(), None)
+    if batch is None:
+        raise ValueError("The data has no examples, so there is no batch")
+    return batch
 
 
 def _of_config(value, module):

@@ -8,13 +8,19 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck._array import selections
 from tapedeck._core import context, dtypes
-from tapedeck._core.composites import op, tensor
+from tapedeck._core.arguments import having, one_of
+from tapedeck._core.composites import in_dtype, op, tensor
 from tapedeck._core.public import public
 from tapedeck._gradients.tape import GradientTape
 from tapedeck.keras import backend
 from tapedeck.keras.layers.weights import snake_case
 from tapedeck.keras.optimizers import schedules
 from tapedeck.train.updates import as_float, dense, number_variable, SlotUpdater, value_of, values_of, with_values
+
+
+def _first(initializer):
+    """The first value that the name of an initializer stands for."""
+    return {"zeros": 0., "ones": 1.}[one_of(initializer, "initializer", ("zeros", "ones"))]
 
 
 @public("keras.Optimizer", "keras.optimizers.Optimizer", "keras.optimizers.legacy.Optimizer")
@@ -64,6 +70,8 @@ class Optimizer(SlotUpdater):
 
     # ---- the learning rate ----
 
+    _of_any_width = ("_rate_variable",)  # a file that was written under another floatx() has it in another dtype
+
     def _set_rate(self, rate):
         if isinstance(rate, dict):
             rate = schedules.deserialize(rate)
@@ -79,10 +87,10 @@ class Optimizer(SlotUpdater):
         if isinstance(rate, _engine.Variable):
             self._rate_variable = rate
         elif self._rate_variable is None:
-            dtype = rate.dtype if isinstance(rate, _engine.Tensor) else dtypes.float32
+            dtype = rate.dtype if isinstance(rate, _engine.Tensor) else backend.floatx()
             self._rate_variable = number_variable(rate, dtype=dtype, name=f"{self.name}/learning_rate", import_scope="")
         else:
-            self._rate_variable.assign(op("cast")(rate, self._rate_variable.dtype))
+            self._rate_variable.assign(in_dtype(rate, self._rate_variable.dtype))
 
     def _build_learning_rate(self, rate):
         """Sets the learning rate, and returns what holds it: own optimisers of TensorFlow 2.11 to 2.15 call it in __init__."""
@@ -148,14 +156,15 @@ class Optimizer(SlotUpdater):
         model_variable and variable_name are older names of the first two arguments."""
         if model_variable is not None or variable_name is not None:
             reference_variable, name = (reference_variable if model_variable is None else model_variable), variable_name or name
-        first = {"zeros": 0.0, "ones": 1.0}[initializer] if initial_value is None else initial_value
+        having(reference_variable, "add_variable_from_reference: reference_variable", "assign", "variable")
+        first = _first(initializer) if initial_value is None else initial_value
         return self._slot(reference_variable, name, first)
 
     add_slot = add_variable_from_reference
 
     def add_variable(self, shape, initializer="zeros", dtype=None, name=None):
         """A new variable of the optimiser."""
-        first = op("fill")(list(shape), tensor({"zeros": 0, "ones": 1}[initializer], dtype or dtypes.float32))
+        first = op("fill")(list(shape), tensor(_first(initializer), dtype or backend.floatx()))
         name = name or f"variable_{len(self._children())}"
         return self._track(name, _engine.Variable(first, trainable=False, name=f"{self.name}/{name}", import_scope=""))
 
@@ -243,6 +252,7 @@ class Optimizer(SlotUpdater):
                 loss = loss()
         variables = var_list() if callable(var_list) else var_list
         variables = [variables] if isinstance(variables, _engine.Variable) else list(variables)
+        having(tape, "compute_gradients: tape", "gradient", "tf.GradientTape")
         return list(zip(tape.gradient(loss, variables), variables))
 
     def apply_gradients(self, grads_and_vars, name=None, **kwargs):
@@ -343,15 +353,15 @@ class Optimizer(SlotUpdater):
 
     def assign(self, variable, value):
         """variable.assign(value)."""
-        variable.assign(op("cast")(value, variable.dtype))
+        having(variable, "assign: variable", "assign", "variable").assign(in_dtype(value, variable.dtype))
 
     def assign_add(self, variable, value):
         """variable.assign_add(value)."""
-        variable.assign_add(op("cast")(value, variable.dtype))
+        having(variable, "assign_add: variable", "assign", "variable").assign_add(in_dtype(value, variable.dtype))
 
     def assign_sub(self, variable, value):
         """variable.assign_sub(value)."""
-        variable.assign_sub(op("cast")(value, variable.dtype))
+        having(variable, "assign_sub: variable", "assign", "variable").assign_sub(in_dtype(value, variable.dtype))
 
     # ---- averages ----
 

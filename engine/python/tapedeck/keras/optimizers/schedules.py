@@ -7,13 +7,15 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck._core.public import public
 from tapedeck.keras import named_objects as _named_objects
+from tapedeck.keras.settings import floatx
 from tapedeck.train.decays import restart
+from tapedeck.train.updates import of_each
 
 
 @public("keras.optimizers.schedules.LearningRateSchedule")
 class LearningRateSchedule:
-    """A base of schedules: called with a step, a number or a scalar tensor, they give the rate. Own ones override __call__ and
-    get_config()."""
+    """A base of schedules: called with a step, a number or a scalar tensor, they give the rate; of an array or a tensor of steps one
+    rate for each. Own ones override __call__ and get_config()."""
 
     def __call__(self, step):
         raise NotImplementedError(f"Learning rate schedule '{type(self).__name__}' must override `__call__(self, step)`.")
@@ -35,7 +37,7 @@ class _Schedule(LearningRateSchedule):
     _names = ()
 
     def __call__(self, step):
-        return _engine.constant(self._rate(float(np.asarray(step))), "float32", None)
+        return _engine.constant(of_each(self._rate, step), floatx(), None)
 
     def get_config(self):
         return {name: getattr(self, name) for name in (*self._names, "name")}

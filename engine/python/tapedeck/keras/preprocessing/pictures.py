@@ -3,6 +3,7 @@ import numpy as np
 
 from tapedeck._core.public import public
 from tapedeck.io.files import path_of
+from tapedeck.keras.settings import numpy_floatx
 
 _MODES = {"rgb": "RGB", "rgba": "RGBA", "grayscale": "L"}
 _METHODS = ("nearest", "box", "bilinear", "hamming", "bicubic", "lanczos")
@@ -52,10 +53,10 @@ def _middle(own, wanted):
 def img_to_array(img, data_format=None, dtype=None):
     """A picture as an array, (rows, columns, channels).
 
-    img: of Pillow, or an array of 2 or 3 axes; data_format: 'channels_first' for (channels, rows, columns); dtype: float32 unless
+    img: of Pillow, or an array of 2 or 3 axes; data_format: 'channels_first' for (channels, rows, columns); dtype: floatx() unless
     given. Errors: ValueError for other shapes and formats.
     """
-    array = np.asarray(img, dtype=dtype or "float32")
+    array = np.asarray(img, dtype=dtype or numpy_floatx())
     if data_format not in (None, "channels_last", "channels_first"):
         raise ValueError(f"img_to_array: data_format is {data_format!r}; must be 'channels_last' or 'channels_first'")
     if array.ndim not in (2, 3):
@@ -72,7 +73,7 @@ def array_to_img(x, data_format=None, scale=True, dtype=None):
     of channels, ImportError without Pillow.
     """
     pillow = _pillow("array_to_img")
-    array = np.array(x, dtype=dtype or "float32")
+    array = np.array(x, dtype=dtype or numpy_floatx())
     if array.ndim != 3:
         raise ValueError(f"array_to_img: x has shape {array.shape}; needs 3 axes")
     if data_format == "channels_first":

@@ -3,6 +3,7 @@ import collections
 
 import numpy as np
 
+from tapedeck._core.arguments import text as _text
 from tapedeck._core.public import public
 
 
@@ -15,7 +16,8 @@ def text_to_word_sequence(input_text, filters=_FILTERS, lower=True, split=" "):
 
     filters: the characters that are taken as `split`, which parts the words; lower: whether letters are made small.
     """
-    text = input_text.lower() if lower else input_text
+    text = _text(input_text, "text_to_word_sequence: input_text")
+    text = text.lower() if lower else text
     return [word for word in text.translate({ord(each): split for each in filters}).split(split) if word]
 
 

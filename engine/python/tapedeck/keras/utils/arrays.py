@@ -25,6 +25,9 @@ def to_categorical(x, num_classes=None):
     count = num_classes or (int(flat.max()) + 1 if flat.size else 0)
     if tensor:
         return _op("one_hot")(_engine.convert_to_tensor(numbers.reshape(shape)), count)
+    beyond = flat[(flat >= count) | (flat < -count)]
+    if beyond.size:
+        raise _engine.OutOfRangeError(f"to_categorical: x has the class {beyond[0]}; num_classes is {count}")
     rows = np.zeros((flat.size, count))
     rows[np.arange(flat.size), flat] = 1
     return rows.reshape((*shape, count))
@@ -36,6 +39,9 @@ def normalize(x, axis=-1, order=2):
     if isinstance(x, (_engine.Tensor, _engine.Variable)):
         length = norm(x, ord="euclidean" if order == 2 else order, axis=axis, keepdims=True)
         return x / _op("where")(length == 0, _op("ones_like")(length), length)
+    rank = np.ndim(x)
+    if not -rank <= axis < rank:
+        raise ValueError(f"normalize: axis is {axis}; x has {rank} axes")
     length = np.atleast_1d(np.linalg.norm(x, order, axis))
     length[length == 0] = 1
     return x / np.expand_dims(length, axis)

@@ -1,13 +1,13 @@
-"""tf.SparseTensor: the elements of a tensor that are not zero, by their places."""
+"""tf.SparseTensor: the elements of a tensor that are not zero, by their places; and what makes and reads it."""
 import collections
 
 import numpy as np
 
 from tapedeck import _engine
 from tapedeck._engine import InvalidArgumentError
-from tapedeck._core import dtypes
 from tapedeck._core.composites import op, tensor
 from tapedeck._core.public import public
+from tapedeck._core.refusals import shown
 from tapedeck._core.shapes import TensorShape
 
 SparseTensorValue = collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
@@ -40,7 +40,7 @@ class SparseTensor:
         if outside.size:
             raise InvalidArgumentError(f"SparseTensor: indices[{outside[0]}] is {places[outside[0]].tolist()}; dense_shape is "
                                        f"{shape.tolist()}")
-        self.indices, self.dense_shape = tensor(places, dtypes.int64), tensor(shape, dtypes.int64)
+        self.indices, self.dense_shape = tensor(places.astype(np.int64)), tensor(shape.astype(np.int64))
 
     @property
     def dtype(self):
@@ -56,15 +56,46 @@ class SparseTensor:
         """dense_shape as a TensorShape."""
         return self.shape
 
+    def with_values(self, new_values):
+        """Other values at the same places. InvalidArgumentError for another number of them."""
+        return SparseTensor(self.indices, new_values, self.dense_shape)
+
+    def _times(self, other, name):
+        try:
+            whole = op("broadcast_to")(tensor(other, None if isinstance(other, _engine.Tensor) else self.dtype), list(self.shape))
+        except InvalidArgumentError:
+            raise InvalidArgumentError(f"SparseTensor: {shown(other)} does not broadcast to dense_shape {list(self.shape)}") from None
+        return self.with_values(op(name)(self.values, op("gather_nd")(whole, self.indices)))
+
+    def __mul__(self, other):
+        """The values times the elements of a dense tensor, which broadcasts to dense_shape, at their places: a SparseTensor."""
+        return self._times(other, "multiply") if _is_dense(other) else NotImplemented
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other):
+        """The values divided by the elements of a dense tensor at their places: a SparseTensor."""
+        return self._times(other, "divide") if _is_dense(other) else NotImplemented
+
     def __repr__(self):
         return f"SparseTensor(indices={self.indices!r}, values={self.values!r}, dense_shape={self.dense_shape!r})"
 
 
-def _checked(function, value):
+def _is_dense(value):
+    return isinstance(value, (_engine.Tensor, _engine.Variable, np.ndarray, np.generic, int, float, complex, list, tuple))
+
+
+def is_sparse(value):
+    """Whether the value is a SparseTensor, or NumPy's arrays of one."""
+    return isinstance(value, (SparseTensor, SparseTensorValue))
+
+
+def checked(function, value, argument="sp_input"):
+    """The value as a SparseTensor. TypeMismatchError for what is none."""
     if isinstance(value, SparseTensorValue):
         return SparseTensor(*value)
     if not isinstance(value, SparseTensor):
-        raise _engine.TypeMismatchError(f"{function}: sp_input is a {type(value).__name__}; needs a tf.SparseTensor")
+        raise _engine.TypeMismatchError(f"{function}: {argument} is a {type(value).__name__}; needs a tf.SparseTensor")
     return value
 
 
@@ -76,7 +107,7 @@ def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
     Returns: the dtype of its values, its dense_shape.
     Errors: InvalidArgumentError for a place that stands twice; TypeError for what is no SparseTensor.
     """
-    sparse = _checked("to_dense", sp_input)
+    sparse = checked("to_dense", sp_input)
     places = sparse.indices.numpy()
     if len(np.unique(places, axis=0)) != len(places):
         raise InvalidArgumentError("to_dense: a place stands twice in indices")

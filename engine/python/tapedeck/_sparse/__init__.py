@@ -1,0 +1,1 @@
+"""tf.sparse: tensors of which only some elements are stored, by their places."""
