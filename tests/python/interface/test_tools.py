@@ -147,7 +147,8 @@ class Files(unittest.TestCase):
         tf.gfile.Copy(self.path("deep", "b"), self.path("deep", "a"))
         both = [self.path("deep", "a"), self.path("deep", "b")]
         pattern = self.path("deep", "[ab]")
-        for given in (pattern, pattern.encode(), tf.constant(pattern), [pattern], {pattern}, np.array([pattern]), (each for each in [pattern])):
+        lists = ([pattern], {pattern}, np.array([pattern]), iter([pattern]))
+        for given in (pattern, pattern.encode(), tf.constant(pattern), *lists):
             self.assertEqual([os.fsdecode(path) for path in tf.gfile.Glob(given)], both, given)
         with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "glob: 3 is no path"):
             tf.gfile.Glob(3)
