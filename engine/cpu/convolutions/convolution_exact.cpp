@@ -95,21 +95,23 @@ void exact_convolution(DType dtype, const ConvolutionSize& s, const void* input,
   };
   visit_images(dtype, [&]<class T>(T) {
     const T *x = static_cast<const T*>(input), *w = static_cast<const T*>(filter);
-    for_pixels_of(
-        s, s.output, [&](std::int64_t image, std::int64_t row, std::int64_t column, std::int64_t pixel) {
-          for (std::int64_t g = 0; g < s.groups; ++g)
-            for (std::int64_t o = 0; o < s.channels_out; ++o) {
-              double sum = 0;
-              windows.for_places(
-                  s.input, image, row, column, under, [&](std::int64_t from, std::int64_t tap) {
-                    for (std::int64_t c = 0; c < s.channels_in; ++c)
-                      sum += static_cast<double>(x[(from * s.groups + g) * s.channels_in + c]) *
-                             static_cast<double>(w[filter_at(s, g, tap, c, o)]);
-                    return sum == sum;  // what is NaN stays so
+    for_pixels_of(s, s.output,
+                  [&](std::int64_t image, std::int64_t row, std::int64_t column, std::int64_t pixel) {
+                    for (std::int64_t g = 0; g < s.groups; ++g)
+                      for (std::int64_t o = 0; o < s.channels_out; ++o) {
+                        T& result = static_cast<T*>(out)[(pixel * s.groups + g) * s.channels_out + o];
+                        if (std::isfinite(result)) continue;
+                        double sum = 0;
+                        windows.for_places(
+                            s.input, image, row, column, under, [&](std::int64_t from, std::int64_t tap) {
+                              for (std::int64_t c = 0; c < s.channels_in; ++c)
+                                sum += static_cast<double>(x[(from * s.groups + g) * s.channels_in + c]) *
+                                       static_cast<double>(w[filter_at(s, g, tap, c, o)]);
+                              return sum == sum;  // what is NaN stays so
+                            });
+                        result = static_cast<T>(sum);
+                      }
                   });
-              static_cast<T*>(out)[(pixel * s.groups + g) * s.channels_out + o] = static_cast<T>(sum);
-            }
-        });
   });
 }
 
@@ -121,21 +123,23 @@ void exact_input_gradient(DType dtype, const ConvolutionSize& s, const void* fil
   };
   visit_images(dtype, [&]<class T>(T) {
     const T *w = static_cast<const T*>(filter), *dy = static_cast<const T*>(gradient);
-    for_pixels_of(
-        s, s.input, [&](std::int64_t image, std::int64_t row, std::int64_t column, std::int64_t pixel) {
-          for (std::int64_t g = 0; g < s.groups; ++g)
-            for (std::int64_t c = 0; c < s.channels_in; ++c) {
-              double sum = 0;
-              windows.for_places(
-                  s.output, image, row, column, over, [&](std::int64_t from, std::int64_t tap) {
-                    for (std::int64_t o = 0; o < s.channels_out; ++o)
-                      sum += static_cast<double>(dy[(from * s.groups + g) * s.channels_out + o]) *
-                             static_cast<double>(w[filter_at(s, g, tap, c, o)]);
-                    return sum == sum;
+    for_pixels_of(s, s.input,
+                  [&](std::int64_t image, std::int64_t row, std::int64_t column, std::int64_t pixel) {
+                    for (std::int64_t g = 0; g < s.groups; ++g)
+                      for (std::int64_t c = 0; c < s.channels_in; ++c) {
+                        T& result = static_cast<T*>(out)[(pixel * s.groups + g) * s.channels_in + c];
+                        if (std::isfinite(result)) continue;
+                        double sum = 0;
+                        windows.for_places(
+                            s.output, image, row, column, over, [&](std::int64_t from, std::int64_t tap) {
+                              for (std::int64_t o = 0; o < s.channels_out; ++o)
+                                sum += static_cast<double>(dy[(from * s.groups + g) * s.channels_out + o]) *
+                                       static_cast<double>(w[filter_at(s, g, tap, c, o)]);
+                              return sum == sum;
+                            });
+                        result = static_cast<T>(sum);
+                      }
                   });
-              static_cast<T*>(out)[(pixel * s.groups + g) * s.channels_in + c] = static_cast<T>(sum);
-            }
-        });
   });
 }
 
