@@ -73,8 +73,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return module and importlib.machinery.ModuleSpec(name, self, is_package=True, loader_state=module)
 
     def _lends(self, top, below):
-        """Whether the name is Tapedeck's to give where it doesn't stand in for what is installed. What is below a package belongs to
-        whoever the package came from: Python would find its files again, and run them as other modules."""
+        """Whether Tapedeck provides this module in a notebook, where an installed package takes precedence. A submodule comes from
+        where its package came from; otherwise Python would load Tapedeck's files a second time, as other modules."""
         if below:
             return sys.modules.get(top) is _module(_PACKAGES[top])
         others = (finder for finder in sys.meta_path if not isinstance(finder, Finder) and hasattr(finder, "find_spec"))
