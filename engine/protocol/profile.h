@@ -1,9 +1,9 @@
 // Profiles: where the time of a run went.
 //
 // Times are nanoseconds since the recording began, as in records. A span [from_ns, to_ns) takes in the
-// records that begin in it; without to_ns it goes up to the newest. Every answer first has the engine's index
-// go on for a moment: `indexed` of `total` records stand in it, and who shows it asks again until they are
-// all there.
+// records that begin in it; without to_ns it goes up to the newest. Each request first lets the engine extend
+// its index for a moment: the index then covers `indexed` of `total` records, and a view asks again until it
+// covers all.
 #pragma once
 
 #include "engine/protocol/record.h"

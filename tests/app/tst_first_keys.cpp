@@ -234,15 +234,20 @@ class TestFirstKeys : public QObject {
   }
 
   void aSessionWithoutTheEngineIsTold() {
-    QTemporaryDir folder;
-    QDir(folder.path()).mkdir("tapedeck");
-    QFile module(folder.filePath("tapedeck/__init__.py"));
+    const QTemporaryDir folder, modules;
+    // Python reads it before anything else; what lies beside the notebook comes behind the engine.
+    QFile module(modules.filePath("sitecustomize.py"));
     QVERIFY(module.open(QIODevice::WriteOnly));
-    module.write("raise ImportError('it is for another Python')\n");
+    module.write(
+        "import sys\n"
+        "class Refused:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'tapedeck': raise ImportError('it is for another Python')\n"
+        "sys.meta_path.insert(0, Refused())\n");
     module.close();
     openWindow();
     KernelLaunch launch;
-    launch.environment["PYTHONPATH"] = folder.path();
+    launch.environment["PYTHONPATH"] = modules.path();
     window_->kernel()->setLaunch(launch);
     window_->openNotebook(writeNotebook(folder, "plain.ipynb", {"print(6 * 7)"}));
     press(Qt::Key_F10);

@@ -225,14 +225,20 @@ class TestHeadless : public QObject {
   }
 
   void withoutTheEngineTheCellsRunAndASentenceSaysSo() {
-    // A package of that name in the notebook's folder comes before Tapedeck's own.
-    QDir(folder_.path()).mkdir("tapedeck");
-    QFile module(folder_.filePath("tapedeck/__init__.py"));
+    const QTemporaryDir modules;
+    // Python reads it before anything else; what lies beside the notebook comes behind the engine.
+    QFile module(modules.filePath("sitecustomize.py"));
     QVERIFY(module.open(QIODevice::WriteOnly));
-    module.write("raise ImportError('it is for another Python')\n");
+    module.write(
+        "import sys\n"
+        "class Refused:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'tapedeck': raise ImportError('it is for another Python')\n"
+        "sys.meta_path.insert(0, Refused())\n");
     module.close();
+    qputenv("PYTHONPATH", modules.path().toUtf8());
     const Outcome outcome = run(write("plain.ipynb", {"print(6 * 7)"}));
-    QFile::remove(module.fileName());
+    qunsetenv("PYTHONPATH");
     QVERIFY2(outcome.said.contains("runs without it: ImportError"), qPrintable(outcome.said));
     QVERIFY2(outcome.said.contains("There are no records"), qPrintable(outcome.said));
     QCOMPARE(outcome.code, 1);

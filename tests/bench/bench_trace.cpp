@@ -80,7 +80,7 @@ void bench_saving(const std::string& path) {
       "{\"bench\": \"trace_save\", \"records\": %llu, \"values\": %llu, \"megabytes\": %.1f, \"program_ms\": "
       "%.0f, "
       "\"save_ms\": %.0f, \"share\": %.3f}\n",
-      static_cast<unsigned long long>(saved.last), static_cast<unsigned long long>(saved.values),
+      static_cast<unsigned long long>(saved.last.value_or(0)), static_cast<unsigned long long>(saved.values),
       static_cast<double>(saved.bytes) / 1e6, program, saving, saving / program);
 }
 

@@ -207,11 +207,12 @@ std::int64_t convolution_block(const ConvolutionSize& size) {
 void convolution(DType dtype, const ConvolutionSize& size, const void* input, const void* filter, void* out) {
   if (is_empty(size)) return clear(dtype, out, size.output_count());
   if (is_pointwise(size)) return pointwise_convolution(dtype, size, input, filter, out);
-  if (reaches_padding(size) && any_not_finite(dtype, filter, size.filter_count()))
-    return exact_convolution(dtype, size, input, filter, out);
   if (dtype == DType::float64)
-    return forward(size, doubles(input), doubles(filter), static_cast<double*>(out));
-  onednn_convolution(size, floats(input), floats(filter), static_cast<float*>(out));
+    forward(size, doubles(input), doubles(filter), static_cast<double*>(out));
+  else
+    onednn_convolution(size, floats(input), floats(filter), static_cast<float*>(out));
+  if (reaches_padding(size) && any_not_finite(dtype, filter, size.filter_count()))
+    exact_convolution(dtype, size, input, filter, out);
 }
 
 void convolution_input_gradient(DType dtype, const ConvolutionSize& size, const void* filter,
@@ -220,9 +221,9 @@ void convolution_input_gradient(DType dtype, const ConvolutionSize& size, const 
   if (is_pointwise(size)) return pointwise_input_gradient(dtype, size, filter, gradient, out);
   if (dtype == DType::float64)
     return input_gradient(size, doubles(filter), doubles(gradient), static_cast<double*>(out));
-  if (any_not_finite(dtype, filter, size.filter_count()))
-    return exact_input_gradient(dtype, size, filter, gradient, out);
   onednn_input_gradient(size, floats(filter), floats(gradient), static_cast<float*>(out));
+  if (any_not_finite(dtype, filter, size.filter_count()))
+    exact_input_gradient(dtype, size, filter, gradient, out);
 }
 
 void convolution_filter_gradient(DType dtype, const ConvolutionSize& size, const void* input,

@@ -31,7 +31,7 @@ struct ExactWindows {
                : -1;
   }
   /// Calls `f(pixel of the other images, place in the window)` for what a pixel meets along `under` or
-  /// `over`.
+  /// `over`, until it returns false.
   template <class Along, class F>
   void for_places(const Extent2& other, std::int64_t image, std::int64_t y, std::int64_t x, Along along,
                   F&& f) const {
@@ -40,7 +40,7 @@ struct ExactWindows {
       if (row < 0) continue;
       for (std::int64_t j = 0; j < s.kernel[1]; ++j)
         if (const std::int64_t column = along(1, x, j); column >= 0)
-          f((image * other[0] + row) * other[1] + column, i * s.kernel[1] + j);
+          if (!f((image * other[0] + row) * other[1] + column, i * s.kernel[1] + j)) return;
     }
   }
 };
@@ -95,20 +95,23 @@ void exact_convolution(DType dtype, const ConvolutionSize& s, const void* input,
   };
   visit_images(dtype, [&]<class T>(T) {
     const T *x = static_cast<const T*>(input), *w = static_cast<const T*>(filter);
-    for_pixels_of(
-        s, s.output, [&](std::int64_t image, std::int64_t row, std::int64_t column, std::int64_t pixel) {
-          for (std::int64_t g = 0; g < s.groups; ++g)
-            for (std::int64_t o = 0; o < s.channels_out; ++o) {
-              double sum = 0;
-              windows.for_places(
-                  s.input, image, row, column, under, [&](std::int64_t from, std::int64_t tap) {
-                    for (std::int64_t c = 0; c < s.channels_in; ++c)
-                      sum += static_cast<double>(x[(from * s.groups + g) * s.channels_in + c]) *
-                             static_cast<double>(w[filter_at(s, g, tap, c, o)]);
+    for_pixels_of(s, s.output,
+                  [&](std::int64_t image, std::int64_t row, std::int64_t column, std::int64_t pixel) {
+                    for (std::int64_t g = 0; g < s.groups; ++g)
+                      for (std::int64_t o = 0; o < s.channels_out; ++o) {
+                        T& result = static_cast<T*>(out)[(pixel * s.groups + g) * s.channels_out + o];
+                        if (std::isfinite(result)) continue;
+                        double sum = 0;
+                        windows.for_places(
+                            s.input, image, row, column, under, [&](std::int64_t from, std::int64_t tap) {
+                              for (std::int64_t c = 0; c < s.channels_in; ++c)
+                                sum += static_cast<double>(x[(from * s.groups + g) * s.channels_in + c]) *
+                                       static_cast<double>(w[filter_at(s, g, tap, c, o)]);
+                              return sum == sum;  // what is NaN stays so
+                            });
+                        result = static_cast<T>(sum);
+                      }
                   });
-              static_cast<T*>(out)[(pixel * s.groups + g) * s.channels_out + o] = static_cast<T>(sum);
-            }
-        });
   });
 }
 
@@ -120,20 +123,23 @@ void exact_input_gradient(DType dtype, const ConvolutionSize& s, const void* fil
   };
   visit_images(dtype, [&]<class T>(T) {
     const T *w = static_cast<const T*>(filter), *dy = static_cast<const T*>(gradient);
-    for_pixels_of(
-        s, s.input, [&](std::int64_t image, std::int64_t row, std::int64_t column, std::int64_t pixel) {
-          for (std::int64_t g = 0; g < s.groups; ++g)
-            for (std::int64_t c = 0; c < s.channels_in; ++c) {
-              double sum = 0;
-              windows.for_places(
-                  s.output, image, row, column, over, [&](std::int64_t from, std::int64_t tap) {
-                    for (std::int64_t o = 0; o < s.channels_out; ++o)
-                      sum += static_cast<double>(dy[(from * s.groups + g) * s.channels_out + o]) *
-                             static_cast<double>(w[filter_at(s, g, tap, c, o)]);
+    for_pixels_of(s, s.input,
+                  [&](std::int64_t image, std::int64_t row, std::int64_t column, std::int64_t pixel) {
+                    for (std::int64_t g = 0; g < s.groups; ++g)
+                      for (std::int64_t c = 0; c < s.channels_in; ++c) {
+                        T& result = static_cast<T*>(out)[(pixel * s.groups + g) * s.channels_in + c];
+                        if (std::isfinite(result)) continue;
+                        double sum = 0;
+                        windows.for_places(
+                            s.output, image, row, column, over, [&](std::int64_t from, std::int64_t tap) {
+                              for (std::int64_t o = 0; o < s.channels_out; ++o)
+                                sum += static_cast<double>(dy[(from * s.groups + g) * s.channels_out + o]) *
+                                       static_cast<double>(w[filter_at(s, g, tap, c, o)]);
+                              return sum == sum;
+                            });
+                        result = static_cast<T>(sum);
+                      }
                   });
-              static_cast<T*>(out)[(pixel * s.groups + g) * s.channels_in + c] = static_cast<T>(sum);
-            }
-        });
   });
 }
 
@@ -148,8 +154,7 @@ void exact_filter_gradient(DType dtype, const ConvolutionSize& s, const void* in
       for (std::int64_t at = begin; at < end; ++at) {
         const std::int64_t c = at % s.channels_in, tap = at / s.channels_in % (s.kernel[0] * s.kernel[1]),
                            g = at / s.channels_in / (s.kernel[0] * s.kernel[1]);
-        for (std::int64_t o = 0; o < s.channels_out; ++o) {
-          check_stop();
+        const auto sum_of = [&](std::int64_t o) {
           double sum = 0;
           for (std::int64_t image = 0; image < s.batch; ++image)
             for (std::int64_t row = 0; row < s.output[0]; ++row) {
@@ -162,8 +167,15 @@ void exact_filter_gradient(DType dtype, const ConvolutionSize& s, const void* in
                 sum += static_cast<double>(x[(from * s.groups + g) * s.channels_in + c]) *
                        static_cast<double>(dy[(to * s.groups + g) * s.channels_out + o]);
               }
+              if (sum != sum) return sum;  // what is NaN stays so
             }
-          static_cast<T*>(out)[filter_at(s, g, tap, c, o)] = static_cast<T>(sum);
+          return sum;
+        };
+        for (std::int64_t o = 0; o < s.channels_out; ++o) {
+          check_stop();
+          // No infinite number met the padding's zeros in the others.
+          T& result = static_cast<T*>(out)[filter_at(s, g, tap, c, o)];
+          if (result != result) result = static_cast<T>(sum_of(o));
         }
       }
     });

@@ -11,7 +11,9 @@ bool reaches_padding(const ConvolutionSize& size);
 bool any_nan(DType dtype, const void* values, std::int64_t count);
 bool any_not_finite(DType dtype, const void* values, std::int64_t count);
 
-/// As the kernels of these names; float32 is added up in float64.
+/// What the kernels of these names have written is right where it is finite, as nothing infinite met the
+/// padding there; these write the rest anew, the gradient of filters where it is NaN. float32 is added up in
+/// float64.
 void exact_convolution(DType dtype, const ConvolutionSize& size, const void* input, const void* filter,
                        void* out);
 void exact_input_gradient(DType dtype, const ConvolutionSize& size, const void* filter, const void* gradient,

@@ -95,8 +95,9 @@ std::optional<Eigensystem> eigensystem_of(const ComplexMatrix& a, bool vectors) 
 
 /// Of a real matrix: real values have real vectors, and the others come in conjugate pairs, exactly.
 std::optional<Eigensystem> eigensystem_of(const Matrix<double>& a, bool vectors) {
+  const double scale = scale_of(a.size() == 0 ? 0.0 : a.cwiseAbs().maxCoeff());
   RealSchurForm real;
-  if (!real_schur(a, true, real)) return std::nullopt;
+  if (!real_schur(a / scale, true, real)) return std::nullopt;
   const ComplexSchurForm schur = complex_schur(real);
   Eigensystem system{schur.t.diagonal(), {}};
   if (vectors) {
@@ -115,6 +116,7 @@ std::optional<Eigensystem> eigensystem_of(const Matrix<double>& a, bool vectors)
       system.vectors.col(k).normalize();
     }
   }
+  system.values *= scale;
   return system;
 }
 

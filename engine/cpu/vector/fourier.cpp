@@ -31,9 +31,9 @@ TAPEDECK_INLINE Number<V> scaled(const Number<V>& a, T by) {
   return {a.re * by, a.im * by};
 }
 
-/// What a pass reads and writes: number j of the p-th transform of what is left stands at x[stride·(p +
-/// rest·j)], its k-th result at y[stride·(radix·p + k)] (Stockham's order, which needs no reversal of bits:
-/// Van Loan, "Computational frameworks for the fast Fourier transform", 1.7).
+/// One pass: it reads input j of the p-th remaining transform from x[stride·(p + rest·j)] and writes output k
+/// to y[stride·(radix·p + k)] (Stockham's order, which needs no bit reversal: Van Loan, "Computational
+/// frameworks for the fast Fourier transform", 1.7).
 template <int radix, class V, class T, class Butterfly>
 TAPEDECK_INLINE void pass_of(const FourierPass& pass, const T* twiddles, const Number<V>* x, Number<V>* y,
                              Butterfly butterfly) {

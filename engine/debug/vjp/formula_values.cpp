@@ -176,7 +176,7 @@ class Evaluator {
 
   double power(const FormulaNode& node) {
     const Parts script = node.parts[1].parts;
-    if (script.size() == 1 && script[0].text == "T") throw NoNumber();
+    if (script.size() == 1 && (script[0].text == "T" || script[0].text == "H")) throw NoNumber();
     return std::pow(factor(node.parts[0]), sum(script));
   }
 
@@ -208,7 +208,8 @@ std::string row_text(const FormulaNode& row, const SymbolText& text) {
 }
 
 std::string script_text(const FormulaNode& node, const SymbolText& text) {
-  static const std::map<std::string, std::string> raised = {{"T", "ᵀ"}, {"2", "²"}, {"3", "³"}, {"−1", "⁻¹"}};
+  static const std::map<std::string, std::string> raised = {
+      {"T", "ᵀ"}, {"H", "ᴴ"}, {"2", "²"}, {"3", "³"}, {"−1", "⁻¹"}};
   static const std::map<std::string, std::string> lowered = {{"i", "ᵢ"}, {"j", "ⱼ"}, {"k", "ₖ"}};
   const std::string base = to_text(node.parts[0], text), script = row_text(node.parts[1], text);
   const auto& known = node.kind == Kind::superscript ? raised : lowered;

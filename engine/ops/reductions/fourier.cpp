@@ -108,7 +108,7 @@ TAPEDECK_OP(rfft_op) = {
           const Tensor whole = run_op1(fft_op, {pad(dy, paddings)}, {std::int64_t{1}, true});
           return one(real(whole) * static_cast<double>(count));
         },
-    .vjp_formula = "dx = the real part of N·(the inverse transform of dy)",
+    .vjp_formula = "dx = the real part of the inverse transform of dy, not divided",
     .cost = [](const CostContext& c) -> OpCost {
       const TensorSpec& x = c.inputs[0];
       const auto extent = static_cast<double>(x.shape[x.shape.rank() - 1]);

@@ -156,7 +156,8 @@ def listdir(path):
 @public("gfile.glob")
 def glob(pattern):
     """The paths that fit the pattern, or one of a list of patterns, in order."""
-    patterns = pattern if isinstance(pattern, (list, tuple)) else [pattern]
+    one = isinstance(pattern, (str, bytes, os.PathLike)) or getattr(pattern, "ndim", 1) == 0 or not hasattr(pattern, "__iter__")
+    patterns = [pattern] if one else pattern
     return [path for each in patterns for path in sorted(_glob.glob(_path("glob", each)))]
 
 

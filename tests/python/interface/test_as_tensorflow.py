@@ -170,12 +170,32 @@ class Behaviour(unittest.TestCase):
             as_tensorflow.install(first=False)
             as_tensorflow.install(first=False)
             assert sum(isinstance(f, as_tensorflow.Finder) for f in sys.meta_path) == 1
-            assert isinstance(sys.meta_path[-1], as_tensorflow.Finder)
-            if importlib.util.find_spec("tensorflow").loader is sys.meta_path[-1]:
+            if isinstance(importlib.util.find_spec("tensorflow").loader, as_tensorflow.Finder):
                 import tensorflow, tapedeck
                 assert tensorflow is tapedeck and tapedeck.__version__ != tapedeck.VERSION
+                from tensorflow.keras.layers import Dense
+                assert Dense is tapedeck.keras.layers.Dense and "eager" in dir(tensorflow.contrib)
+            if isinstance(importlib.util.find_spec("keras").loader, as_tensorflow.Finder):
+                import keras.utils, tapedeck
+                from keras.layers import Dense
+                assert Dense is tapedeck.keras.layers.Dense and keras.utils is tapedeck.keras.utils
             as_tensorflow.uninstall()
             assert not any(isinstance(f, as_tensorflow.Finder) for f in sys.meta_path)
+        """)
+
+    def test_what_is_installed_under_the_name_keeps_it_in_a_session(self):
+        self.check("""
+            import os, sys, tempfile
+            with tempfile.TemporaryDirectory() as folder:
+                os.mkdir(os.path.join(folder, "keras"))
+                for name in ("__init__", "layers"):
+                    with open(os.path.join(folder, "keras", name + ".py"), "w") as file:
+                        file.write(f"whose = 'its own {name}'")
+                sys.path.insert(0, folder)
+                from tapedeck._session import as_tensorflow
+                as_tensorflow.install(first=False)
+                import keras, keras.layers
+                assert (keras.whose, keras.layers.whose) == ("its own __init__", "its own layers")
         """)
 
 

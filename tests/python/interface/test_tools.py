@@ -145,7 +145,13 @@ class Files(unittest.TestCase):
         tf.io.gfile.makedirs(self.path("deep", "er"))
         open(self.path("deep", "b"), "w", encoding="utf-8").close()
         tf.gfile.Copy(self.path("deep", "b"), self.path("deep", "a"))
-        self.assertEqual(tf.gfile.Glob(self.path("deep", "[ab]")), [self.path("deep", "a"), self.path("deep", "b")])
+        both = [self.path("deep", "a"), self.path("deep", "b")]
+        pattern = self.path("deep", "[ab]")
+        lists = ([pattern], {pattern}, np.array([pattern]), iter([pattern]))
+        for given in (pattern, pattern.encode(), tf.constant(pattern), *lists):
+            self.assertEqual([os.fsdecode(path) for path in tf.gfile.Glob(given)], both, given)
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "glob: 3 is no path"):
+            tf.gfile.Glob(3)
         with self.assertRaises(tf.errors.AlreadyExistsError):
             tf.io.gfile.copy(self.path("deep", "b"), self.path("deep", "a"))
         tf.io.gfile.rename(self.path("deep", "a"), self.path("c"))

@@ -89,7 +89,7 @@ class Lists(unittest.TestCase):
                 (pickled(empty=EMPTY + b"0"), r"b'0'"),
                 (pickled()[:-1] + b"(K\x01K\x01\x85" + DTYPE + DEFAULT + b"\x89]tb.", "changes a array"),  # a second state
                 (pickled()[:-2] + b"Nb.", "changes a tuple"), (b"\x80\x03" + EMPTY + b"Nb.", "state has not 5 parts"),
-                (pickled() + b"x", "1 bytes stand behind its end")):
+                (pickled() + b"x", "1 extra bytes follow its end")):
             self.check(data, pattern)
 
     def test_an_array_of_anything_else_is_refused(self):

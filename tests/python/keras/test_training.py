@@ -281,6 +281,14 @@ class Fit(unittest.TestCase):
         shared = tf.keras.metrics.SparseCategoricalAccuracy(name="own")
         self.assertEqual(evaluated(model(), metrics=[shared], weighted_metrics=[shared]), {"own": .5, "weighted_own": .333})
         self.assertEqual((shared.name, round(float(shared.result()), 3)), ("own", .5))
+
+        class Unlike(tf.keras.metrics.Mean):
+            def __init__(self, extra):
+                super().__init__(name="unlike")
+
+        unlike = Unlike(3)
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, r"compile: the metric unlike \(Unlike\) is given more than once"):
+            evaluated(model(), metrics=[unlike], weighted_metrics=[unlike])
         history = model()
         history.compile("sgd", "sparse_categorical_crossentropy", metrics=["accuracy"], weighted_metrics=["accuracy"])
         shown = history.fit(x, y, sample_weight=weights, verbose=0, validation_data=(x, y, weights)).history

@@ -177,6 +177,11 @@ class Decompositions(unittest.TestCase):
             np.testing.assert_allclose(tf.linalg.svd(a, compute_uv=False), np.linalg.svd(a / scale, compute_uv=False) * scale, rtol=1e-12)
             h = hermitian(3) * scale
             np.testing.assert_allclose(np.real(tf.linalg.eigvalsh(h)), np.linalg.eigvalsh(h / scale) * scale, rtol=1e-11)
+        for scale in (1e-300, 1e-160, 1e160, 1e300):
+            for a in (square(4), random.normal(size=(4, 4))):
+                e, v = (part.numpy() for part in tf.linalg.eig(tf.constant(a * scale)))
+                np.testing.assert_allclose(a @ v, v * (e / scale), atol=1e-12)
+                np.testing.assert_allclose(tf.linalg.eigvals(tf.constant(a * scale)), e, rtol=1e-12)
 
     def test_nan_and_infinity_give_nan(self):
         a = hermitian(3)

@@ -64,7 +64,7 @@ class _Machine:
 
     def _end(self):
         if self._at != len(self._data):
-            raise ValueError(f"{len(self._data) - self._at} bytes stand behind its end")
+            raise ValueError(f"{len(self._data) - self._at} extra bytes follow its end")
         if self._below or len(self._stack) != 1:
             raise ValueError("it ends too early")
         return self._pop()

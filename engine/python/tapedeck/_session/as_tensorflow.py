@@ -64,13 +64,21 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, name, path=None, target=None):
         """The spec of a module of TensorFlow or Keras; None for others, and for what Tapedeck does not have."""
         top, _, below = name.partition(".")
-        if top not in _PACKAGES:
+        if top not in _PACKAGES or not (self._stands_in or self._lends(top, below)):
             return None
         below = ".".join(filter(None, [_PACKAGES[top], below]))
         if below in _EMPTY:
             return importlib.machinery.ModuleSpec(name, self, is_package=True)
         module = _module(below)
         return module and importlib.machinery.ModuleSpec(name, self, is_package=True, loader_state=module)
+
+    def _lends(self, top, below):
+        """Whether Tapedeck provides this module in a notebook, where an installed package takes precedence. A submodule comes from
+        where its package came from; otherwise Python would load Tapedeck's files a second time, as other modules."""
+        if below:
+            return sys.modules.get(top) is _module(_PACKAGES[top])
+        others = (finder for finder in sys.meta_path if not isinstance(finder, Finder) and hasattr(finder, "find_spec"))
+        return all(finder.find_spec(top, None) is None for finder in others)
 
     def create_module(self, spec):
         """The module that `import` puts under the name."""
@@ -145,6 +153,7 @@ def _watch_attribute():
         return eager
 
     contrib.__getattr__ = attribute
+    contrib.__dir__ = lambda: sorted({*vars(contrib), "eager"})
 
 
 def install(first=True):
@@ -152,11 +161,7 @@ def install(first=True):
     tf.__version__ is that of the TensorFlow which Tapedeck follows; else only where it is not installed."""
     uninstall()
     _watch_attribute()
-    finder = Finder(first)
-    if first:
-        sys.meta_path.insert(0, finder)
-    else:
-        sys.meta_path.append(finder)
+    sys.meta_path.insert(0, Finder(first))
 
 
 def uninstall():

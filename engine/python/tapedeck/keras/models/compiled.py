@@ -238,7 +238,7 @@ class CompiledMetrics:
                     metric = _metric_of(item, _fitted(y_true[place], y_pred[place]), y_pred[place])
                     own = metric.name
                     if any(metric is other for other in self.metrics):
-                        metric = type(metric).from_config(metric.get_config())  # each counts for itself
+                        metric = _another(metric)  # each counts for itself
                     if len(names) > 1:
                         metric = _renamed(metric, f"{names[place]}_{metric.name}", _is_shared(item, given, names))
                     shown = metric.name
@@ -333,9 +333,18 @@ def _is_shared(item, given, names):
     return hasattr(item, "update_state") and len(names) > 1 and isinstance(given, (list, tuple)) and item in list(given)
 
 
+def _another(metric):
+    try:
+        return type(metric).from_config(metric.get_config())
+    except (NotImplementedError, TypeError) as error:
+        raise _engine.InvalidArgumentError(
+            f"compile: the metric {metric.name} ({type(metric).__name__}) is given more than once, and its get_config() does not give "
+            f"what another one is made of ({error}): give each its own object") from error
+
+
 def _renamed(metric, name, shared):
     if shared:
-        metric = type(metric).from_config(metric.get_config())
+        metric = _another(metric)
     metric.name = name
     return metric
 
