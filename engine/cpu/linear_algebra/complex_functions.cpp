@@ -67,7 +67,7 @@ ComplexMatrix vectors_of_triangle(const ComplexMatrix& t) {
       const Complex sum = t.row(i).segment(i + 1, known) * vectors.col(k).segment(i + 1, known);
       vectors(i, k) = sum / apart;
       const double size = std::abs(vectors(i, k));
-      if (size > 1e100) vectors.col(k) /= size;  // values that are equal many times over
+      if (size > 1e100) divide(vectors.col(k), size);  // values that are equal many times over
     }
   }
   return vectors;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/cpu/linear_algebra/eigen_matrices.h"
+#include "engine/cpu/linear_algebra/panel_rows.h"
 #include "engine/cpu/parallel.h"
 
 namespace tapedeck::cpu {
@@ -34,6 +35,15 @@ bool all_finite(const std::complex<R>* values, std::int64_t count) {
   });
 }
 
+/// Eigen divides by a complex number through the square of its length, which overflows or vanishes from 10^±154
+/// on: so a power of two takes the divisor near 1 first. `/= scale` would make a complex number of it.
+template <class Part>
+void divide(Part part, Complex divisor) {
+  const double scale = scale_of(std::abs(divisor));
+  part = part / scale;
+  part /= divisor / scale;
+}
+
 /// H = I − tau·v·vᴴ with v₀ = 1 and Hᴴ·x = value·e₀, value real (Golub and Van Loan, 5.1.13).
 struct ComplexReflection {
   Complex tau{};
@@ -48,7 +58,7 @@ struct ComplexReflection {
       const double size = std::hypot(std::abs(x(0)), below);
       value = x(0).real() < 0 ? size : -size;
       tau = (value - x(0)) / value;
-      v /= x(0) - value;
+      divide(v.tail(v.size() - 1), x(0) - value);
     }
     v(0) = 1;
   }

@@ -25,7 +25,7 @@ struct ComplexLu {
       }
       const Eigen::Index below = n - k - 1;
       if (packed(k, k) == 0.0) continue;
-      packed.col(k).tail(below) /= packed(k, k);
+      divide(packed.col(k).tail(below), packed(k, k));
       packed.bottomRightCorner(below, below).noalias() -=
           packed.col(k).tail(below) * packed.row(k).tail(below);
     }
@@ -96,7 +96,7 @@ Flaw cholesky(std::int64_t n, const std::complex<R>* a, std::complex<R>* l) {
     const double root = std::sqrt(pivot);
     const Eigen::Index below = n - j - 1;
     factor.col(j).tail(below) -= factor.bottomLeftCorner(below, j) * factor.row(j).head(j).adjoint();
-    factor.col(j).tail(below) /= root;
+    divide(factor.col(j).tail(below), root);
     factor(j, j) = root;
     factor.col(j).head(j).setZero();
   }

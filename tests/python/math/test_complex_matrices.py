@@ -182,6 +182,21 @@ class Decompositions(unittest.TestCase):
                 e, v = (part.numpy() for part in tf.linalg.eig(tf.constant(a * scale)))
                 np.testing.assert_allclose(a @ v, v * (e / scale), atol=1e-12)
                 np.testing.assert_allclose(tf.linalg.eigvals(tf.constant(a * scale)), e, rtol=1e-12)
+            a, b = square(6), numbers(6, 2)
+            for got, expected in ((tf.linalg.inv(a * scale) * scale, np.linalg.inv(a)),
+                                  (tf.linalg.solve(a * scale, b) * scale, np.linalg.solve(a, b)),
+                                  (tf.linalg.slogdet(a * scale)[1], np.linalg.slogdet(a)[1] + 6 * np.log(scale))):
+                np.testing.assert_allclose(got, expected, rtol=1e-11, atol=1e-11)
+            q, r = (part.numpy() for part in tf.linalg.qr(a * scale))
+            np.testing.assert_allclose(q @ (r / scale), a, atol=1e-12)
+            np.testing.assert_allclose(adjoint(q) @ q, np.eye(6), atol=1e-12)
+            packed, order = tf.linalg.lu(a * scale)
+            np.testing.assert_allclose(tf.linalg.lu_reconstruct(packed, order) / scale, a, rtol=1e-10)
+            small = hermitian(6)
+            np.testing.assert_allclose(tf.linalg.cholesky(small * scale) / scale**0.5, np.linalg.cholesky(small), rtol=1e-11, atol=1e-12)
+        sizes = 10.0**np.array([0, -200, -200, -200, -200, 200])  # far from each other
+        np.testing.assert_allclose(tf.linalg.inv(np.diag(sizes * 1j)), np.diag(-1j / sizes))
+        np.testing.assert_allclose(tf.linalg.det(np.diag(sizes[[0, 1, 5]] * (1 + 1j))), (1 + 1j)**3)
 
     def test_nan_and_infinity_give_nan(self):
         a = hermitian(3)
