@@ -10,6 +10,7 @@
 
 #include "app/shell/window/start_page.h"
 #include "tests/app/window_fixture.h"
+#include "tests/no_engine.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
@@ -235,16 +236,7 @@ class TestFirstKeys : public QObject {
 
   void aSessionWithoutTheEngineIsTold() {
     const QTemporaryDir folder, modules;
-    // Python reads it before anything else; what lies beside the notebook comes behind the engine.
-    QFile module(modules.filePath("sitecustomize.py"));
-    QVERIFY(module.open(QIODevice::WriteOnly));
-    module.write(
-        "import sys\n"
-        "class Refused:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'tapedeck': raise ImportError('it is for another Python')\n"
-        "sys.meta_path.insert(0, Refused())\n");
-    module.close();
+    tapedeck::test::refuseEngine(modules.path());
     openWindow();
     KernelLaunch launch;
     launch.environment["PYTHONPATH"] = modules.path();

@@ -8,6 +8,7 @@
 #include <QtTest>
 #include <nlohmann/json.hpp>
 
+#include "tests/no_engine.h"
 #include "tests/test_program.h"
 
 namespace {
@@ -226,16 +227,7 @@ class TestHeadless : public QObject {
 
   void withoutTheEngineTheCellsRunAndASentenceSaysSo() {
     const QTemporaryDir modules;
-    // Python reads it before anything else; what lies beside the notebook comes behind the engine.
-    QFile module(modules.filePath("sitecustomize.py"));
-    QVERIFY(module.open(QIODevice::WriteOnly));
-    module.write(
-        "import sys\n"
-        "class Refused:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'tapedeck': raise ImportError('it is for another Python')\n"
-        "sys.meta_path.insert(0, Refused())\n");
-    module.close();
+    tapedeck::test::refuseEngine(modules.path());
     qputenv("PYTHONPATH", modules.path().toUtf8());
     const Outcome outcome = run(write("plain.ipynb", {"print(6 * 7)"}));
     qunsetenv("PYTHONPATH");

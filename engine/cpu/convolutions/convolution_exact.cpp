@@ -63,6 +63,36 @@ std::int64_t filter_at(const ConvolutionSize& s, std::int64_t group, std::int64_
   return group * s.group_stride + tap * s.position_stride + in * s.in_stride + out;
 }
 
+/// The extent of images, and the channels of each group in them.
+struct Images {
+  const Extent2& extent;
+  std::int64_t channels;
+};
+
+/// Replaces each number of `out` that is not finite by the sum of the definition: over what its pixel meets
+/// of the `others` along `along`, times `weight(group, place in the window, its channel, their channel)`.
+template <class T, class Along, class Weight>
+void repair_pixels(const ConvolutionSize& s, Images repaired, Images others, Along along, Weight weight,
+                   const T* from, T* out) {
+  const ExactWindows windows{s};
+  for_pixels_of(
+      s, repaired.extent, [&](std::int64_t image, std::int64_t y, std::int64_t x, std::int64_t pixel) {
+        for (std::int64_t g = 0; g < s.groups; ++g)
+          for (std::int64_t k = 0; k < repaired.channels; ++k) {
+            T& result = out[(pixel * s.groups + g) * repaired.channels + k];
+            if (std::isfinite(result)) continue;
+            double sum = 0;
+            windows.for_places(others.extent, image, y, x, along, [&](std::int64_t other, std::int64_t tap) {
+              const T* met = from + (other * s.groups + g) * others.channels;
+              for (std::int64_t c = 0; c < others.channels; ++c)
+                sum += static_cast<double>(met[c]) * static_cast<double>(weight(g, tap, k, c));
+              return sum == sum;  // what is NaN stays so
+            });
+            result = static_cast<T>(sum);
+          }
+      });
+}
+
 }  // namespace
 
 bool reaches_padding(const ConvolutionSize& s) {
@@ -89,57 +119,33 @@ bool any_not_finite(DType dtype, const void* values, std::int64_t count) {
 
 void exact_convolution(DType dtype, const ConvolutionSize& s, const void* input, const void* filter,
                        void* out) {
-  const ExactWindows windows{s};
-  const auto under = [&](std::size_t axis, std::int64_t at, std::int64_t i) {
+  const auto under = [windows = ExactWindows{s}](std::size_t axis, std::int64_t at, std::int64_t i) {
     return windows.under(axis, at, i);
   };
   visit_images(dtype, [&]<class T>(T) {
-    const T *x = static_cast<const T*>(input), *w = static_cast<const T*>(filter);
-    for_pixels_of(s, s.output,
-                  [&](std::int64_t image, std::int64_t row, std::int64_t column, std::int64_t pixel) {
-                    for (std::int64_t g = 0; g < s.groups; ++g)
-                      for (std::int64_t o = 0; o < s.channels_out; ++o) {
-                        T& result = static_cast<T*>(out)[(pixel * s.groups + g) * s.channels_out + o];
-                        if (std::isfinite(result)) continue;
-                        double sum = 0;
-                        windows.for_places(
-                            s.input, image, row, column, under, [&](std::int64_t from, std::int64_t tap) {
-                              for (std::int64_t c = 0; c < s.channels_in; ++c)
-                                sum += static_cast<double>(x[(from * s.groups + g) * s.channels_in + c]) *
-                                       static_cast<double>(w[filter_at(s, g, tap, c, o)]);
-                              return sum == sum;  // what is NaN stays so
-                            });
-                        result = static_cast<T>(sum);
-                      }
-                  });
+    const T* w = static_cast<const T*>(filter);
+    repair_pixels(
+        s, {s.output, s.channels_out}, {s.input, s.channels_in}, under,
+        [&](std::int64_t g, std::int64_t tap, std::int64_t o, std::int64_t c) {
+          return w[filter_at(s, g, tap, c, o)];
+        },
+        static_cast<const T*>(input), static_cast<T*>(out));
   });
 }
 
 void exact_input_gradient(DType dtype, const ConvolutionSize& s, const void* filter, const void* gradient,
                           void* out) {
-  const ExactWindows windows{s};
-  const auto over = [&](std::size_t axis, std::int64_t at, std::int64_t i) {
+  const auto over = [windows = ExactWindows{s}](std::size_t axis, std::int64_t at, std::int64_t i) {
     return windows.over(axis, at, i);
   };
   visit_images(dtype, [&]<class T>(T) {
-    const T *w = static_cast<const T*>(filter), *dy = static_cast<const T*>(gradient);
-    for_pixels_of(s, s.input,
-                  [&](std::int64_t image, std::int64_t row, std::int64_t column, std::int64_t pixel) {
-                    for (std::int64_t g = 0; g < s.groups; ++g)
-                      for (std::int64_t c = 0; c < s.channels_in; ++c) {
-                        T& result = static_cast<T*>(out)[(pixel * s.groups + g) * s.channels_in + c];
-                        if (std::isfinite(result)) continue;
-                        double sum = 0;
-                        windows.for_places(
-                            s.output, image, row, column, over, [&](std::int64_t from, std::int64_t tap) {
-                              for (std::int64_t o = 0; o < s.channels_out; ++o)
-                                sum += static_cast<double>(dy[(from * s.groups + g) * s.channels_out + o]) *
-                                       static_cast<double>(w[filter_at(s, g, tap, c, o)]);
-                              return sum == sum;
-                            });
-                        result = static_cast<T>(sum);
-                      }
-                  });
+    const T* w = static_cast<const T*>(filter);
+    repair_pixels(
+        s, {s.input, s.channels_in}, {s.output, s.channels_out}, over,
+        [&](std::int64_t g, std::int64_t tap, std::int64_t c, std::int64_t o) {
+          return w[filter_at(s, g, tap, c, o)];
+        },
+        static_cast<const T*>(gradient), static_cast<T*>(out));
   });
 }
 

@@ -115,11 +115,14 @@ void VariablesView::makeWatches() {
 
 void VariablesView::makeOffer() {
   offer_ = new QWidget(this);
-  auto* bar = new QHBoxLayout(offer_);
-  bar->setContentsMargins(0, 0, 0, 0);
+  auto* rows = new QVBoxLayout(offer_);  // one above the other: what is accepted must be seen
+  rows->setContentsMargins(0, 0, 0, 0);
   offerText_ = new ElidingLabel(Qt::ElideRight, offer_);
   offerText_->setObjectName(QStringLiteral("watchOffer"));
-  bar->addWidget(offerText_, 1);
+  rows->addWidget(offerText_);
+  auto* bar = new QHBoxLayout;
+  bar->addStretch(1);
+  rows->addLayout(bar);
   QAction* accept =
       addPanelAction(this, QStringLiteral("Accept the file's watch expressions"), Qt::ALT | Qt::Key_Return,
                      QStringLiteral("They are code, and run at each stop and after each cell"),

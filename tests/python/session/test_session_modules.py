@@ -1,6 +1,8 @@
 """A session in a folder that is anybody's: files named like modules of Python, of Tapedeck and of what a session uses run at no time,
 and the notebook's own modules are found."""
+import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -76,9 +78,15 @@ class Folder(unittest.TestCase):
 
     def check_session(self):
         self.assertEqual(self.ran(), [])
-        printed = self.run_cell("import mine, json, random, ast, numpy, tapedeck as tf\nfrom tapedeck.keras.datasets import reuters\n"
-                                "print(mine.value, json.dumps([1]), random.__file__ != 'random.py', tf.reduce_sum([1., 2.]).numpy())")
-        self.assertEqual(printed, "42 [1] True 3.0\n")
+        cell = ("import mine, json, random, time, tapedeck as tf\nfrom tapedeck.keras.datasets import reuters\n"
+                "print(mine.value, json.dumps([1]), tf.reduce_sum([1., 2.]).numpy())")
+        # Which of two modules an import takes is reported where it isn't the file beside the notebook; once.
+        notes = [f"{name}.py beside the notebook was not imported: “{name}” is the module {place}. Rename the file to import it."
+                 for name, place in (("json", json.__file__), ("random", random.__file__), ("tapedeck", tapedeck.__file__),
+                                     ("time", "which is built into Python"))]
+        self.assertEqual(sorted(self.run_cell(cell).splitlines()), ["42 [1] 3.0", *notes])
+        self.assertEqual(self.run_cell(cell), "42 [1] 3.0\n")
+        self.assertIn("inspect.py beside the notebook was not imported", self.run_cell("from inspect import missing", "error"))
         self.run_cell("def fails():\n    raise ValueError('on purpose')\nfails()", "error")
         self.run_cell("x = tf.constant(1.)\nx")
         self.run_cell("%timeit -n 1 -r 1 x + 1.")

@@ -15,6 +15,7 @@ from traitlets import Dict
 from tapedeck._engine import debug
 from tapedeck._session import as_tensorflow, attachable, completion, endpoint as session_endpoint
 from tapedeck._session.cells import CellWatch
+from tapedeck._session.hidden_modules import HiddenModules
 from tapedeck._session.pipe import PrivateIOPubThread
 from tapedeck.summary import curves
 
@@ -114,6 +115,7 @@ class SessionApp(kernelapp.IPKernelApp):
             names = {name.strip() for name in formats.split(",") if name.strip()}
             self.shell.config.InlineBackend.figure_formats = names
         self._know_program(os.environ.get("TAPEDECK_PROGRAM"))
+        HiddenModules(self.shell).attach()
         attachable.stop()  # the session has a server of its own
         try:
             endpoint = session_endpoint.prepare(self.abs_connection_file)
