@@ -5,8 +5,8 @@
 
 namespace tapedeck::test {
 
-/// Makes what a session needs to fail at `import tapedeck`, where PYTHONPATH has the folder. Python reads that
-/// file before anything else; what lies beside the notebook comes behind the engine.
+/// Makes what a session needs to fail at `import tapedeck`, where PYTHONPATH has the folder. Python reads
+/// that file before anything else; what lies beside the notebook comes behind the engine.
 inline void refuseEngine(const QString& folder) {
   write(folder + QStringLiteral("/sitecustomize.py"),
         "import sys\n"

@@ -1,6 +1,6 @@
-// tapedeck-svg: draws SVG for the window, which ends it where one takes too long. It reads requests from its
-// standard input and writes answers to its standard output (app/notebook/output/svg_drawing.h), until its
-// input ends.
+// tapedeck-svg: checks SVG and draws it for the window, which ends it where one takes too long. It reads
+// requests from its standard input and writes answers to its standard output
+// (app/notebook/output/svg_drawing.h), until its input ends.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "app/notebook/output/html/svg_check.h"
 #include "app/notebook/output/svg_drawing.h"
 
 namespace {
@@ -19,11 +20,13 @@ using namespace tapedeck::app;
 constexpr rlim_t most_memory = rlim_t{1} << 30;
 
 SvgAnswer draw(const SvgRequest& request) {
+  SvgAnswer answer;
+  answer.clean = sanitizeSvg(request.svg, &answer.problem);
+  if (answer.clean.isEmpty()) return answer;
   QSvgRenderer renderer;
   renderer.setFramesPerSecond(0);
-  if (!renderer.load(request.svg)) return {{}, {}, "it holds no picture that can be drawn"};
+  if (!renderer.load(answer.clean)) return {{}, {}, "it holds no picture that can be drawn"};
   renderer.setAspectRatioMode(Qt::KeepAspectRatio);
-  SvgAnswer answer;
   answer.natural = renderer.defaultSize().boundedTo(QSize(largest_svg_side, largest_svg_side));
   if (answer.natural.isEmpty()) return {{}, {}, "it has no size"};
   const QSize shown = fittedSize(answer.natural, qMax(1, request.width));

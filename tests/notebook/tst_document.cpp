@@ -5,6 +5,7 @@
 #include <QtTest>
 
 #include "app/notebook/document/document.h"
+#include "app/notebook/document/json_text.h"
 #include "tests/notebook/sample_notebook.h"
 #include "tests/test_program.h"
 
@@ -134,6 +135,20 @@ class TestDocument : public QObject {
     const QByteArray bytes = document.serialize();
     QCOMPARE(bytes, rewrittenByJupyter(bytes));
     QVERIFY(bytes.contains("\"execution_count\": 7"));
+  }
+
+  void objectsOfManyMembersAreRead() {
+    constexpr int count = 300'000;
+    std::string text = "{";
+    for (int i = 0; i < count; ++i) text += "\"a" + std::to_string(i) + "\": " + std::to_string(i) + ", ";
+    const auto object = readJson(text + "\"a7\": \"again\", \"a299999\": \"at last\"}");
+    QCOMPARE(object.size(), std::size_t(count));
+    // Of two with one key the last counts, where the first one stands.
+    QCOMPARE((object.begin() + 7).value(), nlohmann::ordered_json("again"));
+    QCOMPARE((object.begin() + 8).key(), std::string("a8"));
+    QCOMPARE((object.end() - 1).value(), nlohmann::ordered_json("at last"));
+    const auto few = readJson(R"({"a": 1, "b": 2, "a": 3})");
+    QCOMPARE(few.dump(), std::string(R"({"a":3,"b":2})"));
   }
 
   void numbersKeepTheirText() {

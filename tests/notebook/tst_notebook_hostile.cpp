@@ -280,6 +280,39 @@ class TestNotebookHostile : public QObject {
     QCOMPARE(tips.shown, QString());
   }
 
+  void linksToOneLongAddressStayBounded() {
+    // Each of them names the address again: 40 GB of them, if nobody counted.
+    const auto links = [](qsizetype length, int count) {
+      return "[abc]: http://x/" + std::string(static_cast<std::size_t>(length), 'A') + "\n\n" +
+             QString("[abc] ").repeated(count).toStdString();
+    };
+    for (const auto& [length, leads] : {std::pair<qsizetype, bool>{1'000'000, false}, {2'000, true}}) {
+      Window window(json::array({markdownCell("m", links(length, 20'000))}));
+      RichOutput* text = window.cell()->richText();
+      QTRY_VERIFY_WITH_TIMEOUT(text->ready(), tapedeck::patience);
+      QVERIFY(text->view()->toPlainText().startsWith("abc abc"));
+      QVERIFY(text->view()->document()->toHtml().size() < 10'000'000);
+      QCOMPARE(!text->view()->anchorAt(anchorPoint(text->view(), "abc")).isEmpty(), leads);
+      QVERIFY2(text->told().contains("Further links") == leads, qPrintable(text->told()));
+    }
+  }
+
+  void paragraphsAndTablesOfAnySizeDoNotHoldUpTheOtherTexts() {
+    const std::string brackets = QString("[x]\n").repeated(50'000).toStdString();
+    const std::string table = "|" + QString("a|").repeated(20'000).toStdString() + "\n|" +
+                              QString("-|").repeated(20'000).toStdString() + "\n" +
+                              QString("|\n").repeated(20'000).toStdString();
+    for (const std::string& source : {brackets, table}) {
+      Window window(json::array({markdownCell("m", source), markdownCell("n", "*another*")}));
+      RichOutput* text = window.cell()->richText();
+      QTRY_VERIFY_WITH_TIMEOUT(text->ready(), tapedeck::patience);
+      QVERIFY2(text->view()->toPlainText().startsWith("This text is shown as it was written"),
+               qPrintable(text->view()->toPlainText().left(80)));
+      QTRY_COMPARE_WITH_TIMEOUT(window.cell(1)->richText()->view()->toPlainText(), QString("another"),
+                                tapedeck::patience);
+    }
+  }
+
   void damagedOutputsAreShownOrNoted() {
     // What a damaged file or another kernel may hold: no crash, and a row for each.
     const json odd = {

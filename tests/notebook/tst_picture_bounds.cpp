@@ -1,6 +1,8 @@
 // Pictures that would take the memory or the time of the program: what is decoded, what is offered, what is
 // drawn where.
 #include <QBuffer>
+#include <QImageWriter>
+#include <QRegularExpression>
 #include <QSvgRenderer>
 #include <QTextBlock>
 #include <QToolButton>
@@ -29,6 +31,20 @@ std::string largePicture(int width, int height, const char* format = "PNG") {
   buffer.open(QIODevice::WriteOnly);
   image.save(&buffer, format);
   return buffer.data().toBase64().toStdString();
+}
+
+/// A progressive JPEG whose last scan comes so many times.
+QByteArray scannedJpeg(int side, int times) {
+  QImage image(side, side, QImage::Format_RGB32);
+  image.fill(Qt::darkGreen);
+  QBuffer buffer;
+  buffer.open(QIODevice::WriteOnly);
+  QImageWriter writer(&buffer, "jpeg");
+  writer.setProgressiveScanWrite(true);
+  writer.write(image);
+  const QByteArray bytes = buffer.data();
+  const qsizetype scan = bytes.lastIndexOf("\xff\xda"), end = bytes.lastIndexOf("\xff\xd9");
+  return bytes.left(scan) + bytes.mid(scan, end - scan).repeated(times) + bytes.mid(end);
 }
 
 /// 200 names for the one picture.
@@ -104,6 +120,41 @@ class TestPictureBounds : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(text->ready(), tapedeck::patience);
     QCOMPARE(shownPixels(text->view()->document()), TextBounds().pixels);
     QCOMPARE(text->view()->toPlainText().count("[Show this picture of 1,000 × 1,000"), 10);
+  }
+
+  void picturesThatAreNoneAreLookedAtSoOften() {
+    json cells = manyNames("bm8gcGljdHVyZQ==", 300);
+    Window window(cells);
+    RichOutput* text = window.cell()->richText();
+    QTRY_VERIFY_WITH_TIMEOUT(text->ready(), tapedeck::patience);
+    QCOMPARE(text->view()->toPlainText().count("[picture not loaded"), 200);
+    QCOMPARE(text->view()->toPlainText().count("[picture not shown"), 100);
+  }
+
+  void aJpegOfManyScansIsRefused() {
+    QString error;
+    QCOMPARE(bitmapSize(scannedJpeg(1000, 1), &error), QSize(1000, 1000));
+    QVERIFY(!decodePicture(scannedJpeg(1000, 1)).isNull());
+    QVERIFY(!decodePicture(scannedJpeg(100, 1000)).isNull());
+    QVERIFY(bitmapSize(scannedJpeg(1000, 1000), &error).isEmpty());
+    QVERIFY2(QRegularExpression("^its JPEG data has 1,?00\\d scans$").match(error).hasMatch(),
+             qPrintable(error));
+    QVERIFY(decodePicture(scannedJpeg(1000, 1000)).isNull());
+    ImageOutput picture(NotebookTheme::of(QPalette(), 0), nullptr);
+    picture.setBitmap(scannedJpeg(1000, 1000).toBase64());
+    QVERIFY2(picture.error().contains("scans"), qPrintable(picture.error()));
+  }
+
+  void svgIsReadInTheProcessThatDrawsIt() {
+    // Here it would take hours: XML's reader compares each attribute with all others.
+    QByteArray svg = "<svg xmlns='http://www.w3.org/2000/svg'";
+    for (int i = 0; i < 200'000; ++i) svg += " a" + QByteArray::number(i) + "=''";
+    ImageOutput picture(NotebookTheme::of(QPalette(), 0), nullptr);
+    picture.setSvg(svg + "/>");
+    picture.resize(300, picture.heightFor(300));
+    QCOMPARE(picture.told(), QString("Drawing the picture …"));
+    QTRY_VERIFY2_WITH_TIMEOUT(picture.error().contains("more than 5 seconds"), qPrintable(picture.told()),
+                              tapedeck::patience);
   }
 
   void noTextAsksForItsPicturesItself() {

@@ -1,4 +1,6 @@
 #include <charconv>
+#include <optional>
+#include <unordered_map>
 
 #include "app/notebook/document/json_text.h"
 #include "engine/protocol/json_check.h"
@@ -9,6 +11,9 @@ namespace {
 using nlohmann::ordered_json;
 
 using protocol::max_json_nesting;
+
+/// Each takes 16 bytes at least, and up to 100 of them in many small lists.
+constexpr std::size_t most_values = 20'000'000;
 
 void appendUtf8(std::string& out, unsigned code) {
   if (code < 0x80) {
@@ -49,6 +54,30 @@ std::size_t utf8Length(std::string_view text) {
   }
   return 0;
 }
+
+/// Where the members of an object are that is being read. nlohmann's ordered object looks through all of them
+/// for each key: a million would take hours.
+class Places {
+ public:
+  using Members = ordered_json::object_t;
+  /// None where the key is new: it is then taken to come last.
+  std::optional<std::size_t> of(const std::string& key, const Members& members) {
+    constexpr std::size_t few = 32;
+    if (members.size() < few) {
+      for (std::size_t i = 0; i < members.size(); ++i)
+        if (members[i].first == key) return i;
+      return std::nullopt;
+    }
+    if (places_.empty())
+      for (std::size_t i = 0; i < members.size(); ++i) places_.emplace(members[i].first, i);
+    const auto [found, fresh] = places_.emplace(key, members.size());
+    if (fresh) return std::nullopt;
+    return found->second;
+  }
+
+ private:
+  std::unordered_map<std::string, std::size_t> places_;
+};
 
 class Reader {
  public:
@@ -104,6 +133,8 @@ class Reader {
   ordered_json readValue(int depth) {
     if (position_ >= text_.size()) failEnd(depth == 0 ? "nothing" : "a list or an object");
     tellProgress();
+    if (++values_ > most_values)
+      fail("it has more than " + std::to_string(most_values / 1'000'000) + " million values");
     const char first = text_[position_];
     if (depth >= max_json_nesting && (first == '[' || first == '{')) {
       fail("lists and objects are nested more than " + std::to_string(max_json_nesting) + " deep");
@@ -149,6 +180,8 @@ class Reader {
 
   ordered_json readObject(int depth) {
     ordered_json object = ordered_json::object();
+    auto& members = object.get_ref<ordered_json::object_t&>();
+    Places places;
     ++position_;
     skipSpace();
     if (peek("an object") == '}') {
@@ -163,7 +196,12 @@ class Reader {
       ++position_;
       skipSpace();
       const bool watched = depth == 0 && watch_ && key == watch_->member && peek("an object") == '[';
-      object[key] = watched ? readArray(depth + 1, watch_) : readValue(depth + 1);
+      ordered_json value = watched ? readArray(depth + 1, watch_) : readValue(depth + 1);
+      // Of two members with one key the last counts, where the first one stands.
+      if (const auto place = places.of(key, members))
+        members[*place].second = std::move(value);
+      else
+        members.emplace_back(key, std::move(value));
       skipSpace();
       const char c = peek("an object");
       if (c != ',' && c != '}') fail("expected ',' or '}' but found " + here());
@@ -348,6 +386,7 @@ class Reader {
   JsonWatch* watch_;
   std::size_t position_ = 0;
   std::size_t told_ = 0;
+  std::size_t values_ = 0;
 };
 
 }  // namespace

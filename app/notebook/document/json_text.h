@@ -38,9 +38,10 @@ struct JsonWatch {
 struct JsonStopped {};
 
 /// Reads one value; throws JsonTextError, also where more than max_json_nesting lists and objects are inside
-/// of each other. Accepts what Python accepts, so also NaN and Infinity, and lone
-/// surrogates as escapes (kept as their three-byte UTF-8 form). A number that would not be written again as
-/// it stands (1.50, integers past 64 bits) is kept as its text, in a binary value: isNumberText().
+/// of each other, or there are more than 20 million values. Accepts what Python accepts, so also NaN and
+/// Infinity, and lone surrogates as escapes (kept as their three-byte UTF-8 form). A number that would not be
+/// written again as it stands (1.50, integers past 64 bits) is kept as its text, in a binary value:
+/// isNumberText().
 nlohmann::ordered_json readJson(std::string_view text, JsonWatch* watch = nullptr);
 
 bool isNumberText(const nlohmann::ordered_json& value);

@@ -14,7 +14,6 @@
 #include <QToolButton>
 #include <QtMath>
 
-#include "app/notebook/output/html/svg_check.h"
 #include "app/notebook/output/picture_source.h"
 #include "app/notebook/output/svg_drawer.h"
 #include "inspector/ui/file_dialogs.h"
@@ -100,10 +99,8 @@ void ImageOutput::setNaturalSize(QSize size) {
 }
 
 void ImageOutput::setSvg(const QByteArray& svg) {
-  QString reason;
-  const QByteArray clean = sanitizeSvg(svg, &reason);
-  if (clean.isEmpty()) return fail("SVG picture", reason);
-  svg_ = clean;
+  if (svg.isEmpty()) return fail("SVG picture", "it is empty");
+  svg_ = svg;
   waiting_ = "Drawing the picture …";
   setAccessibleName("SVG picture");
   contentsChanged();
@@ -129,6 +126,7 @@ void ImageOutput::takeSvg(const SvgAnswer& answer) {
     if (!natural_.isEmpty()) return;
     return fail("SVG picture", answer.problem.isEmpty() ? "it has no size" : answer.problem);
   }
+  svg_ = answer.clean;
   waiting_.clear();
   natural_ = answer.natural.boundedTo(QSize(largest_side, largest_side));
   hold(answer.image);

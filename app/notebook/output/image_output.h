@@ -63,7 +63,7 @@ class ImageOutput : public Block {
 
   QByteArray bitmap_;  ///< as it came
   QImage image_;       ///< decoded, or null
-  QByteArray svg_;     ///< cleaned: what is shown is what is saved
+  QByteArray svg_;     ///< as it came; once it is shown, cleaned: what is shown is what is saved
   quint64 job_ = 0;    ///< of SvgDrawer; 0: none
   int drawnFor_ = -1;  ///< the width that SVG was drawn for, or is being drawn for
   qreal drawnRatio_ = 0;

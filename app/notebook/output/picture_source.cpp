@@ -36,6 +36,28 @@ struct BitmapReader {
   QImageReader reader;
 };
 
+/// A progressive JPEG's decoder goes over all pixels for each scan, and some bytes are enough for one.
+constexpr qint64 most_scanned_pixels = 300'000'000;
+
+/// How many scans the JPEG has: its markers SOS, up to the last one or to what is no marker.
+qint64 jpegScans(const QByteArray& bytes) {
+  const auto at = [&](qsizetype i) { return static_cast<unsigned char>(bytes[i]); };
+  qint64 scans = 0;
+  for (qsizetype i = 2; i + 3 < bytes.size();) {
+    const unsigned marker = at(i + 1);
+    // Within a scan: pixels' bits, 0xff as such, and RST.
+    const bool pixels = at(i) != 0xff || marker == 0 || (marker >= 0xd0 && marker <= 0xd7);
+    if (pixels || marker == 0xff) {
+      ++i;
+      continue;
+    }
+    if (marker == 0xd9) break;  // the end
+    scans += marker == 0xda;
+    i += 2 + (at(i + 2) << 8 | at(i + 3));
+  }
+  return scans;
+}
+
 void tell(QString* error, const QString& reason) {
   if (error != nullptr) *error = reason;
 }
@@ -50,6 +72,13 @@ QSize bitmapSize(const QByteArray& bytes, QString* error) {
   }
   BitmapReader bitmap(bytes, format);
   const QSize size = bitmap.reader.size();
+  if (format == QByteArrayView("jpeg")) {
+    const qint64 scans = jpegScans(bytes);
+    if (scans > 1 && scans * std::min(pixelsOf(size), most_decoded_pixels) > most_scanned_pixels) {
+      tell(error, QString("its JPEG data has %1 scans").arg(scans));
+      return {};
+    }
+  }
   const bool turned = bitmap.reader.transformation().testFlag(QImageIOHandler::TransformationRotate90);
   if (!size.isEmpty()) return turned ? size.transposed() : size;
   tell(error, QString("its %1 data is damaged").arg(QString(format).toUpper()));

@@ -14,7 +14,7 @@ namespace tapedeck::app {
 constexpr int largest_svg_side = 16384;
 
 struct SvgRequest {
-  QByteArray svg;    ///< cleaned by sanitizeSvg
+  QByteArray svg;    ///< of unknown origin
   int width = 0;     ///< of the room for it, in logical pixels
   double ratio = 1;  ///< device pixels in each
 };
@@ -23,6 +23,7 @@ struct SvgAnswer {
   QSize natural;  ///< in logical pixels; empty: it can't be drawn
   QImage image;   ///< as wide as it is, or as there is room
   QString problem;
+  QByteArray clean = {};  ///< what was drawn: the SVG as sanitizeSvg left it
 };
 
 /// `natural` in a room of that width.
@@ -40,14 +41,14 @@ inline QDataStream& operator>>(QDataStream& stream, SvgRequest& request) {
 }
 /// Pixels as they are: no reader of pictures is needed for what comes from another process.
 inline QDataStream& operator<<(QDataStream& stream, const SvgAnswer& answer) {
-  return stream << answer.natural << answer.problem << answer.image.size()
+  return stream << answer.natural << answer.problem << answer.clean << answer.image.size()
                 << QByteArray(reinterpret_cast<const char*>(answer.image.constBits()),
                               answer.image.sizeInBytes());
 }
 inline QDataStream& operator>>(QDataStream& stream, SvgAnswer& answer) {
   QSize size;
   QByteArray pixels;
-  stream >> answer.natural >> answer.problem >> size >> pixels;
+  stream >> answer.natural >> answer.problem >> answer.clean >> size >> pixels;
   if (size.isEmpty()) return stream;
   QImage image(size, QImage::Format_ARGB32_Premultiplied);
   if (image.isNull() || image.sizeInBytes() != pixels.size()) {

@@ -35,8 +35,9 @@ bool all_finite(const std::complex<R>* values, std::int64_t count) {
   });
 }
 
-/// Eigen divides by a complex number through the square of its length, which overflows or vanishes from 10^±154
-/// on: so a power of two takes the divisor near 1 first. `/= scale` would make a complex number of it.
+/// Eigen divides by a complex number through the square of its length, which overflows or vanishes from
+/// 10^±154 on: so a power of two takes the divisor near 1 first. `/= scale` would make a complex number of
+/// it.
 template <class Part>
 void divide(Part part, Complex divisor) {
   const double scale = scale_of(std::abs(divisor));

@@ -6,6 +6,8 @@ namespace tapedeck::app {
 namespace {
 
 constexpr int most_pictures = 200;
+constexpr qint64 most_bytes = 256 << 20;  ///< of pictures that are looked at
+constexpr qsizetype longest_address = 2'048;
 constexpr int widest_span = 50;
 /// No text can have such a link of its own: of its addresses only those of the web stay.
 constexpr char wanted_link[] = "tapedeck-picture:";
@@ -190,8 +192,8 @@ QString HtmlCleaner::attributes(const HtmlTag& tag) const {
 }
 
 void HtmlCleaner::link(const QString& address) {
-  const QString scheme = QUrl(address).scheme().toLower();
-  const bool web = scheme == "http" || scheme == "https";
+  const QString scheme = QUrl(address.left(longest_address)).scheme().toLower();
+  const bool web = address.size() <= longest_address && (scheme == "http" || scheme == "https");
   writer_.open("a", web ? " href=" + quoted(address.toHtmlEscaped()) : QString());
 }
 
@@ -222,12 +224,15 @@ void HtmlCleaner::show(const QString& name, const QString& description, int widt
 
 void HtmlCleaner::picture(const QString& source, const QString& description, int width, int height) {
   const int number = asked_++;
-  const bool many = shown_.size() >= most_pictures && !shown_.contains(source);
-  if (!many && !writer_.cut()) {
+  const bool known = shown_.contains(source);
+  const bool many = !known && (looked_ >= most_pictures || bytes_ > most_bytes);
+  if (!many && !writer_.cut() && !failed_.contains(source)) {
     const bool data = source.startsWith("data:", Qt::CaseInsensitive);
     const QString name = data ? QString("picture:%1").arg(shown_.size()) : source;
     if (!data && shown_.contains(name)) return show(name, description, width, height);
+    ++looked_;
     const QByteArray bytes = pictures_.bytes(source);
+    bytes_ += bytes.size();
     const QSize own = bitmapSize(bytes);
     const bool wanted = writer_.bounds().wanted.contains(number);
     if (!own.isEmpty() && !wanted && pixels_ + pixelsOf(own) > writer_.bounds().pixels)
@@ -238,6 +243,7 @@ void HtmlCleaner::picture(const QString& source, const QString& description, int
       shown_[name] = image;
       return show(name, description, width, height);
     }
+    failed_.insert(source);
   }
   const QString host = QUrl(source).host();
   note("[picture not " + QString(many ? "shown" : "loaded") + (host.isEmpty() ? QString() : " from " + host) +

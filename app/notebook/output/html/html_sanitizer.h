@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QImage>
+#include <QSet>
 #include <QUrl>
 #include <functional>
 
@@ -52,7 +53,10 @@ class HtmlCleaner {
   HtmlWriter& writer_;
   const PictureSource& pictures_;
   QHash<QString, QImage> shown_;
+  QSet<QString> failed_;
   int asked_ = 0;      ///< pictures that were met
+  int looked_ = 0;     ///< those of them whose bytes were looked at
+  qint64 bytes_ = 0;   ///< that were looked at
   qint64 pixels_ = 0;  ///< of those that are shown, but for wanted ones
   QString hidden_;     ///< the element whose end is awaited
   bool scripts_ = false;

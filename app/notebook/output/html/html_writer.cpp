@@ -15,6 +15,8 @@ constexpr std::size_t deepest_tables = 3;
 constexpr qsizetype longest_block = 5'000;
 /// How far up the open elements one is looked for that a tag ends.
 constexpr std::size_t farthest = 512;
+/// Tables with styles have more of attributes than of text.
+constexpr qsizetype attributes_per_character = 50;
 
 const QSet<QString>& blockElements() {
   static const QSet<QString> names = {"address", "blockquote", "center", "dd", "div", "dl", "dt", "h1",
@@ -49,6 +51,15 @@ HtmlWriter::HtmlWriter(const TextBounds& bounds) : bounds_(bounds) {}
 
 // ---- the stack ----
 
+/// One address may be named by many links: together they are bounded as the text is.
+bool HtmlWriter::roomForAttributes(const QString& attributes) {
+  if (attributes.isEmpty()) return true;
+  attributes_ += attributes.size();
+  const bool fits = attributes_ <= bounds_.characters * attributes_per_character;
+  if (!fits) bare_ = true;
+  return fits;
+}
+
 void HtmlWriter::push(const QString& name, bool written, const QString& attributes) {
   if (isStructure(name)) structure_.push_back(stack_.size());
   // Qt 6.4 numbers every list from 1: where another number was written, it stands in the text.
@@ -59,7 +70,12 @@ void HtmlWriter::push(const QString& name, bool written, const QString& attribut
   ++open_[name];
   if (!written) return;
   ++depth_;
-  out_ += "<" + name + (first ? QString(" style=\"list-style-type:none\"") : attributes) + ">";
+  out_ += "<" + name;
+  if (first)
+    out_ += " style=\"list-style-type:none\"";
+  else if (roomForAttributes(attributes))
+    out_ += attributes;
+  out_ += ">";
   if (number) out_ += QString("%1.\u00a0").arg(*number);
 }
 
@@ -235,7 +251,7 @@ void HtmlWriter::ensureCell() {
 void HtmlWriter::single(const QString& name, const QString& attributes) {
   if (name == "hr") impliedEnds(name);
   const bool picture = name == "img";
-  if (!room(!picture)) return;
+  if (!room(!picture) || !roomForAttributes(attributes)) return;
   ensureCell();
   if (!picture) break_ = space_ = false;
   breakBefore();
@@ -364,6 +380,8 @@ QStringList HtmlWriter::notes() const {
   }
   if (cut_ == Cut::characters) list += first(characters_, allCharacters_, "characters");
   if (cut_ == Cut::blocks) list += first(bounds_.blocks, allBlocks_, "paragraphs and lines");
+  if (bare_)
+    list += "Further links, pictures and styles are left out: their addresses are too long together.";
   if (deepTables_) list += "Tables within tables are shown as text from the fourth level on.";
   if (deep_) list += QString("Elements nested more than %1 deep are shown as plain text.").arg(deepest);
   return list;

@@ -70,6 +70,7 @@ class HtmlWriter {
   void breakBefore();
   void splitBlock();
   void write(QStringView part);
+  bool roomForAttributes(const QString& attributes);
   bool room(bool block);
 
   TextBounds bounds_;
@@ -81,12 +82,13 @@ class HtmlWriter {
   int depth_ = 0;  ///< of what was written
   bool break_ = false, space_ = false;
   bool visible_ = false;
-  bool deep_ = false, deepTables_ = false;
+  bool deep_ = false, deepTables_ = false, bare_ = false;
   Cut cut_ = Cut::none;
   qint64 rows_ = 0, allRows_ = 0;
   qint64 cells_ = 0;
   qint64 blocks_ = 0, allBlocks_ = 0;
   qsizetype characters_ = 0, allCharacters_ = 0;
+  qsizetype attributes_ = 0;  ///< their characters
   qsizetype blockLength_ = 0;
 };
 

@@ -2,12 +2,42 @@
 
 #include <md4c.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "app/notebook/output/html/maths.h"
 
 namespace tapedeck::app {
 namespace {
 
 constexpr qsizetype longest_formula = 20'000;
+
+/// md4c looks through a paragraph's lines for each bracket in it, and goes through all columns of a table for
+/// each of its lines. What it would do of this in one run of lines that are not blank.
+constexpr double most_steps = 2e8;
+
+bool takesTooLong(const QByteArray& text) {
+  double lines = 0, brackets = 0, columns = 0;
+  for (qsizetype at = 0; at < text.size();) {
+    const qsizetype found = text.indexOf('\n', at);
+    const qsizetype end = found < 0 ? text.size() : found;
+    bool blank = true, underline = true;
+    double bars = 0;
+    for (qsizetype i = at; i < end; ++i) {
+      const char c = text[i];
+      blank = blank && (c == ' ' || c == '\t' || c == '\r');
+      underline = underline && std::strchr("|-: \t\r", c) != nullptr;
+      bars += c == '|';
+      brackets += c == '[';
+    }
+    if (blank) lines = brackets = columns = 0;
+    ++lines;
+    if (underline) columns = std::max(columns, bars);
+    if (lines * (brackets + columns) > most_steps) return true;
+    at = end + 1;
+  }
+  return false;
+}
 
 class MarkdownWriter {
  public:
@@ -41,6 +71,15 @@ class MarkdownWriter {
     parser.text = [](MD_TEXTTYPE type, const MD_CHAR* text, MD_SIZE size, void* self) {
       return static_cast<MarkdownWriter*>(self)->text(type, QString::fromUtf8(text, size));
     };
+    if (takesTooLong(text_)) {
+      writer_.open("i");
+      writer_.text(u"This text is shown as it was written: a paragraph or table of it is too large.");
+      writer_.close("i");
+      writer_.open("pre");
+      writer_.text(restoreFormulas(QString::fromUtf8(text_), formulas_).replace('&', "&amp;"));
+      writer_.close("pre");
+      return;
+    }
     md_parse(text_.constData(), static_cast<MD_SIZE>(text_.size()), &parser, this);
     flushHtml();
   }

@@ -1,5 +1,7 @@
 #include "app/notebook/output/text/text_preparer.h"
 
+#include <unistd.h>
+
 #include <QCoreApplication>
 #include <QMutex>
 #include <QThread>
@@ -7,6 +9,8 @@
 
 namespace tapedeck::app {
 namespace {
+
+constexpr int patience_at_end = 3'000;  // milliseconds
 
 struct Job {
   quint64 number = 0;
@@ -32,7 +36,9 @@ class Worker {
       jobs_.clear();
     }
     thread_.quit();
-    thread_.wait();
+    // A text may take long that no bound has caught. It has nothing that must be saved; its thread can't be
+    // ended by itself.
+    if (!thread_.wait(patience_at_end)) ::_exit(0);
   }
 
   void add(Job job) {
