@@ -1,6 +1,7 @@
 // tapedeck-svg: checks SVG and draws it for the window, which ends it where one takes too long. It reads
 // requests from its standard input and writes answers to its standard output
 // (app/notebook/output/svg_drawing.h), until its input ends.
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -9,6 +10,8 @@
 #include <QSvgRenderer>
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
+#include <csignal>
 
 #include "app/notebook/output/html/svg_check.h"
 #include "app/notebook/output/svg_drawing.h"
@@ -30,8 +33,10 @@ SvgAnswer draw(const SvgRequest& request) {
   answer.natural = renderer.defaultSize().boundedTo(QSize(largest_svg_side, largest_svg_side));
   if (answer.natural.isEmpty()) return {{}, {}, "it has no size"};
   const QSize shown = fittedSize(answer.natural, qMax(1, request.width));
+  QSizeF wanted = QSizeF(shown) * request.ratio;
+  const double share = std::sqrt(most_svg_pixels / std::max(1.0, wanted.width() * wanted.height()));
   const QSize pixels =
-      (QSizeF(shown) * request.ratio).toSize().boundedTo(QSize(largest_svg_side, largest_svg_side));
+      (wanted * std::min(1.0, share)).toSize().boundedTo(QSize(largest_svg_side, largest_svg_side));
   answer.image = QImage(pixels.expandedTo(QSize(1, 1)), QImage::Format_ARGB32_Premultiplied);
   if (answer.image.isNull()) return {{}, {}, "it is too large"};
   answer.image.fill(Qt::transparent);
@@ -39,6 +44,16 @@ SvgAnswer draw(const SvgRequest& request) {
   painter.setRenderHint(QPainter::Antialiasing);
   renderer.render(&painter, QRectF(QPointF(), QSizeF(answer.image.size())));
   return answer;
+}
+
+/// The sanitizers' own memory counts as data.
+void bound_memory() {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_DATA, &limit) != 0) return;
+  limit.rlim_cur = std::min(limit.rlim_max, most_memory);
+  ::setrlimit(RLIMIT_DATA, &limit);
+#endif
 }
 
 bool writeAll(const QByteArray& bytes) {
@@ -55,13 +70,11 @@ bool writeAll(const QByteArray& bytes) {
 }  // namespace
 
 int main(int count, char** texts) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);       // the window may end without a word, and a drawing take hours
   qputenv("QT_QPA_PLATFORM", "offscreen");  // for its fonts
   const QGuiApplication application(count, texts);
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_DATA, &limit) == 0) {
-    limit.rlim_cur = std::min(limit.rlim_max, most_memory);
-    ::setrlimit(RLIMIT_DATA, &limit);
-  }
+  bound_memory();
+  if (!writeAll(framed(SvgAnswer{}))) return 1;  // it is ready
   QByteArray read, piece(1 << 16, '\0');
   while (true) {
     const ssize_t got = ::read(STDIN_FILENO, piece.data(), static_cast<std::size_t>(piece.size()));

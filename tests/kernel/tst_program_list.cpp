@@ -65,18 +65,14 @@ class TestProgramList : public QObject {
   void init() {
     folder_ = std::make_unique<QTemporaryDir>();
     makeFolder(path("tmp"));
-    qunsetenv("XDG_RUNTIME_DIR");
-    qputenv("TMPDIR", QFile::encodeName(path("tmp")));
-    qputenv("XDG_CACHE_HOME", QFile::encodeName(path("cache")));
   }
-  void cleanupTestCase() { qunsetenv("TMPDIR"); }
 
   void entriesOfDeadProgramsAreRemovedWithTheirFilesAlone() {
     makeFolder(base());
     makeEntry(base() + "/programs", gone);
     makeEntry(base() + "/programs", "4999998-17");
     write(base() + "/programs/4999998-17/mine");
-    QVERIFY(runningPrograms().isEmpty());
+    QVERIFY(runningPrograms({base()}).isEmpty());
     QVERIFY(!QFile::exists(base() + "/programs/" + gone));
     QCOMPARE(QDir(base() + "/programs/4999998-17").entryList(QDir::Files), QStringList{"mine"});
   }
@@ -99,7 +95,7 @@ class TestProgramList : public QObject {
     if (!link.isEmpty()) makeFolder(base());
     if (link.count('/') == 2) makeFolder(base() + "/programs");
     QVERIFY(QFile::link(path(target), base() + link));
-    QVERIFY(runningPrograms().isEmpty());
+    QVERIFY(runningPrograms({base()}).isEmpty());
     QCOMPARE(QDir(path("elsewhere/programs/") + gone).entryList(QDir::Files).size(), 3);
   }
 
@@ -115,7 +111,7 @@ class TestProgramList : public QObject {
     makeFolder(base());
     makeEntry(base() + "/programs", gone);
     QCOMPARE(::chmod(QFile::encodeName(base() + folder).constData(), 0777), 0);
-    QVERIFY(runningPrograms().isEmpty());
+    QVERIFY(runningPrograms({base()}).isEmpty());
     QCOMPARE(QDir(base() + "/programs/" + gone).entryList(QDir::Files).size(), 3);
   }
 
@@ -125,7 +121,7 @@ class TestProgramList : public QObject {
     write(path("precious"));
     const QString file = base() + "/programs/" + gone + "/debug";
     QVERIFY(QFile::remove(file) && QFile::link(path("precious"), file));
-    QVERIFY(runningPrograms().isEmpty());
+    QVERIFY(runningPrograms({base()}).isEmpty());
     QVERIFY(!QFile::exists(base() + "/programs/" + gone));
     QVERIFY(QFile::exists(path("precious")));
   }
@@ -137,7 +133,7 @@ class TestProgramList : public QObject {
                             "4999999-17-1", "0x5-17",      "99999999999999999999-17",
                             "4999999- 17"};
     for (const QString& name : names) makeEntry(base() + "/programs", name);
-    QVERIFY(runningPrograms().isEmpty());
+    QVERIFY(runningPrograms({base()}).isEmpty());
     for (const QString& name : names)
       QVERIFY2(QFile::exists(base() + "/programs/" + name + "/debug"), qPrintable(name));
   }
@@ -166,9 +162,10 @@ class TestProgramList : public QObject {
     const QString file = base() + "/programs/" + name + "/program.json";
     write(linked ? path("other.json") : file, entry, mode);
     if (linked) QVERIFY(QFile::link(path("other.json"), file));
-    QCOMPARE(runningPrograms().size(), programs);
+    QCOMPARE(runningPrograms({base()}).size(), programs);
     QVERIFY(QFile::exists(file));
-    if (programs == 1) QCOMPARE(runningPrograms()[0].title(), QString("train.py (pid %1)").arg(::getpid()));
+    if (programs == 1)
+      QCOMPARE(runningPrograms({base()})[0].title(), QString("train.py (pid %1)").arg(::getpid()));
   }
 
   void programsInTheCacheFolderAreFound() {
@@ -180,7 +177,7 @@ class TestProgramList : public QObject {
     makeFolder(path("cache/tapedeck/run"));
     makeFolder(path("cache/tapedeck"));
     write(programs + "/" + name + "/program.json", entry);
-    QCOMPARE(runningPrograms().size(), 1);
+    QCOMPARE(runningPrograms({base()}).size(), 1);
   }
 };
 

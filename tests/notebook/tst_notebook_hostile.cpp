@@ -269,7 +269,7 @@ class TestNotebookHostile : public QObject {
     QCOMPARE(tips.shown, QString("https://evil.test/a?b=c"));
     QTest::keyClick(text, Qt::Key_Tab);
     QCOMPARE(tips.shown, QString("http://xn--xample-2of.org/d"));
-    QCOMPARE(QToolTip::text(), tips.shown);
+    QVERIFY(QToolTip::text().contains(tips.shown.toHtmlEscaped()));
     QCOMPARE(catcher.urls.size(), 0);
     QTest::keyClick(text, Qt::Key_Backtab, Qt::ShiftModifier);
     QTest::keyClick(text, Qt::Key_Return);

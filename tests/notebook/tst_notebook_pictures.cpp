@@ -5,7 +5,9 @@
 #include <QScrollBar>
 #include <QStyle>
 #include <QtTest>
+#include <algorithm>
 
+#include "app/notebook/output/image_output.h"
 #include "app/notebook/view/notebook_view.h"
 #include "tests/notebook/sample_notebook.h"
 #include "tests/test_program.h"
@@ -161,6 +163,9 @@ class NotebookPictures : public QObject {
     const QString folder = QString(TAPEDECK_BUILD_DIR) + "/pictures";
     QDir().mkpath(folder);
     const QString file = QString("%1/notebook-%2-%3.png").arg(folder, QTest::currentDataTag(), part);
+    const auto pictures = view.findChildren<ImageOutput*>();
+    const auto isDrawn = [](const ImageOutput* one) { return !one->told().startsWith("Drawing"); };
+    QVERIFY(tapedeck::waitFor([&] { return std::ranges::all_of(pictures, isDrawn); }, tapedeck::patience));
     (void)tapedeck::settled([&] { return view.verticalScrollBar()->maximum(); }, 4);
     QVERIFY2(view.grab().save(file, "PNG", 80), qPrintable(file));  // a fast zlib
   }

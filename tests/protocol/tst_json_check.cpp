@@ -20,7 +20,7 @@ class TestJsonCheck : public QObject {
     QTest::newRow("side by side") << QByteArray("[[], {}, [[]], {}]") << 3;
     QTest::newRow("objects") << QByteArray("{\"a\": {\"b\": [1]}}") << 3;
     QTest::newRow("more ends") << QByteArray("]]][") << 1;
-    QTest::newRow("never ended") << QByteArray(200'000, '[') << 200'000;
+    QTest::newRow("never ended") << QByteArray::fromStdString(std::string(200'000, '[')) << 200'000;
     QTest::newRow("a string that never ends") << QByteArray("[\"[[\\") << 1;
   }
   void nestingIsThatOfTheDeepestPlace() {

@@ -13,6 +13,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr auto askEvery = milliseconds(1000);
+constexpr auto connectAgainAfter = milliseconds(150);
 
 }  // namespace
 
@@ -40,7 +41,20 @@ void DebugWorker::open(std::string endpoint, std::string key, std::uint64_t numb
   socket_->connect(endpoint_);
 }
 
+// ZeroMQ connects again by itself where the server has gone, but never where it refused what came.
+void DebugWorker::connectAgain() {
+  again_.reset();
+  readMessage();  // what is there would be lost
+  if (!socket_) return;
+  try {
+    socket_->disconnect(endpoint_);
+  } catch (const zmq::error_t&) {  // ZeroMQ has forgotten it already
+  }
+  socket_->connect(endpoint_);
+}
+
 void DebugWorker::close() {
+  again_.reset();
   if (socket_) zmq_socket_monitor(socket_->handle(), nullptr, 0);
   monitor_.reset();
   socket_.reset();
@@ -92,7 +106,8 @@ void DebugWorker::broken(const std::string& what) {
 // ---- time ----------------------------------------------------------------------------------------
 
 Clock::time_point DebugWorker::tick(Clock::time_point now) {
-  if (!socket_ || !linked_) return now + std::chrono::hours(1);
+  if (socket_ && again_ && now >= *again_) connectAgain();
+  if (!socket_ || !linked_) return again_.value_or(now + std::chrono::hours(1));
   if (connected_ && now - heard_ > silenceLimit_) setConnected(false);
   if (now - asked_ >= askEvery) {
     asked_ = now;
@@ -125,6 +140,8 @@ void DebugWorker::readMonitor() {
     std::uint16_t event = 0;
     if ((*frames)[0].size() >= sizeof(event)) std::memcpy(&event, (*frames)[0].data(), sizeof(event));
     linked_ = event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
+    again_.reset();
+    if (!linked_) again_ = Clock::now() + connectAgainAfter;
     asked_ = {};  // Hello at once
     if (!linked_) setConnected(false);
   }

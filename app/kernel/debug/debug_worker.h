@@ -42,6 +42,7 @@ class DebugWorker : public SocketDriver {
  private:
   void transmit(std::uint64_t request, const protocol::Request& message);
   void readMonitor();
+  void connectAgain();
   void readMessage();
   void handle(protocol::IncomingReply incoming);
   void setConnected(bool connected);
@@ -53,9 +54,10 @@ class DebugWorker : public SocketDriver {
   std::string endpoint_, key_;
   std::unique_ptr<zmq::context_t> context_;
   std::optional<zmq::socket_t> socket_, monitor_;
-  bool linked_ = false;                  ///< the socket has a peer
-  bool connected_ = false;               ///< the peer said Welcome
-  Clock::time_point asked_{}, heard_{};  ///< last Hello or GetStatus sent; last message received
+  bool linked_ = false;                     ///< the socket has a peer
+  std::optional<Clock::time_point> again_;  ///< when a connection that ended is made again
+  bool connected_ = false;                  ///< the peer said Welcome
+  Clock::time_point asked_{}, heard_{};     ///< last Hello or GetStatus sent; last message received
   /// A machine that has much else to do may take a while.
   Clock::duration silenceLimit_ = std::chrono::seconds(20);
   int warnings_ = 0;

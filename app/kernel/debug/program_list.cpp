@@ -90,8 +90,12 @@ bool Program::running() const {
 }
 
 QList<Program> runningPrograms() {
+  return runningPrograms(RuntimeFolder::baseFolders());
+}
+
+QList<Program> runningPrograms(const QStringList& bases) {
   QList<Program> programs;
-  for (const QString& base : RuntimeFolder::baseFolders()) {
+  for (const QString& base : bases) {
     const auto runtime = PrivateFolder::open(base);
     const auto folder = runtime ? runtime->folder("programs") : std::nullopt;
     if (!folder) continue;

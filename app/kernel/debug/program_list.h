@@ -31,6 +31,8 @@ struct Program {
 /// Those that run now, the newest first. Entries of programs that are gone are removed, and those that others
 /// could have written are left out.
 QList<Program> runningPrograms();
+/// `bases`: the user's folders of sessions, as RuntimeFolder::baseFolders() has them.
+QList<Program> runningPrograms(const QStringList& bases);
 
 /// For a terminal: a line for each program below a heading; without any, how to start one.
 QString programTable(const QList<Program>& programs);

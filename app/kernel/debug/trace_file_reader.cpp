@@ -10,8 +10,12 @@ class TraceFileReader : public inspector::TraceReader {
   void open(const QString& path) override {
     session_ = std::make_unique<TraceSession>(path);
     connect(session_.get(), &Kernel::stateChanged, this, [this](KernelState state, const QString& sentence) {
-      if (state == KernelState::idle) emit ready();
-      if (state == KernelState::dead) emit failed(sentence);
+      if (state == KernelState::dead)
+        emit failed(wasReady_ ? QStringLiteral("the process that reads it has ended.") : sentence);
+      if (state == KernelState::idle) {
+        wasReady_ = true;
+        emit ready();
+      }
     });
     session_->open();
   }
@@ -19,6 +23,7 @@ class TraceFileReader : public inspector::TraceReader {
 
  private:
   std::unique_ptr<TraceSession> session_;
+  bool wasReady_ = false;
 };
 
 }  // namespace

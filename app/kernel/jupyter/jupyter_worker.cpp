@@ -4,6 +4,7 @@
 #include <QLocale>
 #include <QUuid>
 #include <QtGlobal>
+#include <cstring>
 #include <utility>
 
 namespace tapedeck::app {
@@ -18,6 +19,7 @@ constexpr auto subscriptionAgain = milliseconds(50);
 constexpr auto beatEvery = milliseconds(1000);
 constexpr auto drainQuiet = milliseconds(60);  // after the process's end, without any message
 constexpr auto drainLimit = milliseconds(500);
+constexpr auto connectAgainAfter = milliseconds(150);
 
 }  // namespace
 
@@ -63,7 +65,8 @@ void JupyterWorker::connect() {
 
 void JupyterWorker::watch(zmq::socket_t& socket) {
   const std::string address = "inproc://monitor-" + std::to_string(monitors_.size());
-  if (zmq_socket_monitor(socket.handle(), address.c_str(), ZMQ_EVENT_HANDSHAKE_SUCCEEDED) != 0)
+  if (zmq_socket_monitor(socket.handle(), address.c_str(),
+                         ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED) != 0)
     throw zmq::error_t();
   zmq::socket_t monitor(*context_, zmq::socket_type::pair);
   monitor.set(zmq::sockopt::linger, 0);
@@ -71,11 +74,34 @@ void JupyterWorker::watch(zmq::socket_t& socket) {
   monitors_.push_back(std::move(monitor));
 }
 
-// A connection that is made anew while the process lives was ended by ZeroMQ, for a message that was too
-// long.
 void JupyterWorker::readMonitor(std::size_t index) {
-  while (index < monitors_.size() && receiveFrames(monitors_[index]))
+  while (index < monitors_.size()) {
+    const auto frames = receiveFrames(monitors_[index]);
+    if (!frames) return;
+    std::uint16_t event = 0;
+    if (frames->front().size() >= sizeof(event)) std::memcpy(&event, frames->front().data(), sizeof(event));
+    if (event == ZMQ_EVENT_DISCONNECTED) {
+      // What was read before it ended comes from ZeroMQ's thread behind this.
+      again_[index] = now_ + connectAgainAfter;
+      continue;
+    }
+    again_[index].reset();
     if (++connections_[index] > 1 && !closing_) reconnected(static_cast<Channel>(index));
+  }
+}
+
+// ZeroMQ connects again by itself where the other side has gone, but never where it refused what came.
+void JupyterWorker::connectAgain(std::size_t index) {
+  again_[index].reset();
+  while (index < sockets_.size() && receiveOne(index)) {
+  }
+  if (index >= sockets_.size()) return;
+  const std::string endpoint = connection_.endpoint(static_cast<Channel>(index)).toStdString();
+  try {
+    sockets_[index].disconnect(endpoint);
+  } catch (const zmq::error_t&) {  // ZeroMQ has forgotten it already
+  }
+  sockets_[index].connect(endpoint);
 }
 
 void JupyterWorker::reconnected(Channel channel) {
@@ -86,8 +112,8 @@ void JupyterWorker::reconnected(Channel channel) {
                       {"name", "stderr"},
                       {"text",
                        "\n[… the connection to the session was interrupted, and made again: what it "
-                       "sent meanwhile is lost. A message of more than " +
-                           limit + " is refused that way. …]\n"}});
+                       "sent in between is lost. This happens where a message is larger than " +
+                           limit + ". …]\n"}});
   if (channel != Channel::shell) return;
   running_->replyMayBeLost = true;
   running_->giveUp = now_ + replyPatience;
@@ -124,6 +150,7 @@ void JupyterWorker::closeSockets() {
   sockets_.clear();
   context_.reset();
   connections_ = {};
+  again_ = {};
 }
 
 void JupyterWorker::broken(const std::string& what) {
@@ -291,6 +318,10 @@ Clock::time_point JupyterWorker::tick(Clock::time_point now) {
   } else if (open_) {
     heartbeat(now);
   }
+  for (std::size_t i = 0; open_ && !closing_ && i < again_.size(); ++i) {
+    if (again_[i] && now >= *again_[i]) connectAgain(i);
+    if (again_[i]) next = std::min(next, *again_[i]);
+  }
   if (running_ && running_->endsWithoutReply()) {
     next = std::min(next, now + milliseconds(200));
     if (now >= running_->giveUp) finish("error");
@@ -317,23 +348,27 @@ void JupyterWorker::readable(std::size_t index) {
   now_ = Clock::now();
   if (index >= sockets_.size()) return readMonitor(index - sockets_.size());
   if (closing_) closing_ = now_ + drainQuiet;
-  const auto channel = static_cast<Channel>(index);
   // A message may end the connection, and with it the sockets: look for the socket anew each time.
-  for (int i = 0; i < messagesAtOnce && index < sockets_.size(); ++i) {
-    const auto frames = receiveFrames(sockets_[index]);
-    if (!frames) return;
-    if (channel == Channel::heartbeat) {
-      beatUnderway_ = false;
-      if (!answering_) outbox_.push(Answering{true});
-      answering_ = true;
-      continue;
-    }
-    try {
-      handle(channel, packer_.unpack(*frames));
-    } catch (const MessageError& error) {
-      if (warnings_++ < 20) qWarning("Jupyter client: a message was ignored: %s", error.what());
-    }
+  for (int i = 0; i < messagesAtOnce && index < sockets_.size(); ++i)
+    if (!receiveOne(index)) return;
+}
+
+bool JupyterWorker::receiveOne(std::size_t index) {
+  const auto frames = receiveFrames(sockets_[index]);
+  if (!frames) return false;
+  const auto channel = static_cast<Channel>(index);
+  if (channel == Channel::heartbeat) {
+    beatUnderway_ = false;
+    if (!answering_) outbox_.push(Answering{true});
+    answering_ = true;
+    return true;
   }
+  try {
+    handle(channel, packer_.unpack(*frames));
+  } catch (const MessageError& error) {
+    if (warnings_++ < 20) qWarning("Jupyter client: a message was ignored: %s", error.what());
+  }
+  return true;
 }
 
 }  // namespace tapedeck::app

@@ -73,7 +73,10 @@ class JupyterWorker : public SocketDriver {
   void watch(zmq::socket_t& socket);
   void closeSockets();
   void readMonitor(std::size_t index);
+  void connectAgain(std::size_t index);
   void reconnected(Channel channel);
+  /// False: nothing is there.
+  bool receiveOne(std::size_t index);
   /// False: it is longer than may be.
   bool send(Channel channel, const JupyterMessage& message);
   void startNext();
@@ -99,9 +102,10 @@ class JupyterWorker : public SocketDriver {
   Connection connection_;
   std::uint64_t number_ = 0;
   std::unique_ptr<zmq::context_t> context_;
-  std::vector<zmq::socket_t> sockets_;   ///< by Channel
-  std::vector<zmq::socket_t> monitors_;  ///< of each of them
-  std::array<int, 5> connections_{};     ///< how often each was made
+  std::vector<zmq::socket_t> sockets_;                       ///< by Channel
+  std::vector<zmq::socket_t> monitors_;                      ///< of each of them
+  std::array<int, 5> connections_{};                         ///< how often each was made
+  std::array<std::optional<Clock::time_point>, 5> again_{};  ///< when those that ended are made again
 
   bool open_ = false;
   nlohmann::json info_;     ///< kernel_info_reply's content; null: not here yet

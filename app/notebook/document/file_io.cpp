@@ -152,9 +152,8 @@ QByteArray readWholeFile(const QString& path, FileState* state, const Progress& 
 
 FileState writeFileAtomically(const QString& path, const QByteArray& bytes, const WriteOptions& options) {
   if (bytes.size() > maximum_notebook_bytes)
-    fail(QString("%1 can't be saved: it would have %2, and files of more than %3 can't be opened again. "
-                 "Clear outputs of "
-                 "its cells.")
+    fail(QString("%1 can't be saved: it would have %2, and files larger than %3 can't be opened again. "
+                 "Clear the outputs of some cells.")
              .arg(path, QLocale::c().formattedDataSize(bytes.size()),
                   QLocale::c().formattedDataSize(maximum_notebook_bytes)));
   const QFileInfo given(path);

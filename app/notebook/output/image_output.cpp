@@ -14,6 +14,7 @@
 #include <QToolButton>
 #include <QtMath>
 
+#include "app/notebook/output/html/svg_check.h"
 #include "app/notebook/output/picture_source.h"
 #include "app/notebook/output/svg_drawer.h"
 #include "inspector/ui/file_dialogs.h"
@@ -58,7 +59,7 @@ void ImageOutput::setBitmap(const QByteArray& bytes) {
     natural_ = size.scaled(largest_side, largest_side, Qt::KeepAspectRatio).expandedTo(QSize(1, 1));
   setAccessibleName("Picture, " + sizeText(size));
   if (pixelsOf(size) <= most_decoded_pixels) return showBitmap();
-  waiting_ = QString("This picture has %1: more than are shown unasked.").arg(sizeText(size));
+  waiting_ = QString("This picture has %1: too many to show without being asked.").arg(sizeText(size));
   show_ = new QToolButton(this);
   show_->setText("Show picture");
   show_->setToolTip("Decode this picture and show it");
@@ -78,6 +79,7 @@ void ImageOutput::showBitmap() {
   const qint64 pixels = std::min(pixelsOf(bitmapSize(bitmap_)), most_decoded_pixels);
   if (held_pixels + pixels <= most_held_pixels) hold(decoded());
   contentsChanged();
+  update();
 }
 
 void ImageOutput::hold(const QImage& image) {
@@ -101,6 +103,7 @@ void ImageOutput::setNaturalSize(QSize size) {
 void ImageOutput::setSvg(const QByteArray& svg) {
   if (svg.isEmpty()) return fail("SVG picture", "it is empty");
   svg_ = svg;
+  expected_ = svgSize(svg);
   waiting_ = "Drawing the picture …";
   setAccessibleName("SVG picture");
   contentsChanged();
@@ -129,8 +132,10 @@ void ImageOutput::takeSvg(const SvgAnswer& answer) {
   svg_ = answer.clean;
   waiting_.clear();
   natural_ = answer.natural.boundedTo(QSize(largest_side, largest_side));
-  hold(answer.image);
-  cache_ = {};
+  // Beyond what is held it is drawn again when it is painted.
+  const bool fits = held_pixels - pixelsOf(image_.size()) + pixelsOf(answer.image.size()) <= most_held_pixels;
+  hold(fits ? answer.image : QImage());
+  cache_ = !fits && painted_ ? QPixmap::fromImage(answer.image) : QPixmap();
   update();
   contentsChanged();
 }
@@ -139,6 +144,7 @@ void ImageOutput::fail(const QString& kind, const QString& reason) {
   error_ = QString("This %1 can't be shown: %2.").arg(kind, reason);
   setAccessibleName(error_);
   contentsChanged();
+  update();
 }
 
 QSize ImageOutput::fitted(int width) const {
@@ -158,6 +164,9 @@ int ImageOutput::toldHeight(int width) const {
 
 int ImageOutput::computeHeight(int width) {
   if (isSvg() && error_.isEmpty()) drawSvg(width);
+  if (isSvg() && !waiting_.isEmpty())
+    return std::max(toldHeight(width),
+                    fittedSize(expected_, std::max(1, width - 2 * margin)).height() + 2 * margin);
   if (!told().isEmpty())
     return toldHeight(width) + (show_ != nullptr ? show_->sizeHint().height() + margin : 0);
   return fitted(width).height() + 2 * margin;
@@ -171,7 +180,13 @@ void ImageOutput::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const QRect area(QPoint(margin, margin), shownSize());
   const QSize pixels = (QSizeF(area.size()) * devicePixelRatioF()).toSize();
-  if (isShown() && cache_.size() != pixels) {
+  painted_ = true;
+  if (isShown() && isSvg() && image_.isNull()) {
+    if (cache_.isNull() && job_ == 0) {
+      drawnFor_ = -1;
+      drawSvg(width());
+    }
+  } else if (isShown() && cache_.size() != pixels) {
     QString reason;
     const QImage image = image_.isNull() ? decodePicture(bitmap_, &reason) : image_;
     if (image.isNull())  // not while it is painted: its height changes
@@ -191,6 +206,12 @@ void ImageOutput::paintEvent(QPaintEvent*) {
   // Plots are drawn in black for paper: where they are transparent a dark page would swallow them.
   if (background_.isValid() && cache_.hasAlphaChannel()) painter.fillRect(area, background_);
   painter.drawPixmap(area, cache_);
+}
+
+void ImageOutput::hideEvent(QHideEvent* event) {
+  Block::hideEvent(event);
+  painted_ = false;
+  cache_ = {};
 }
 
 void ImageOutput::contextMenuEvent(QContextMenuEvent* event) {
@@ -225,8 +246,10 @@ void ImageOutput::keyPressEvent(QKeyEvent* event) {
 void ImageOutput::copy() {
   if (!isSvg()) return QGuiApplication::clipboard()->setImage(decoded());
   // In its own size, and sharp enough for paper.
-  SvgDrawer::draw({svg_, largest_side, 2}, this, [](const SvgAnswer& answer) {
-    if (!answer.image.isNull()) QGuiApplication::clipboard()->setImage(answer.image);
+  SvgDrawer::draw({svg_, largest_side, 2}, this, [this](const SvgAnswer& answer) {
+    if (!answer.image.isNull()) return QGuiApplication::clipboard()->setImage(answer.image);
+    QMessageBox::warning(this, "Copy picture",
+                         QString("This picture can't be copied: %1.").arg(answer.problem));
   });
 }
 

@@ -42,6 +42,7 @@ class ImageOutput : public Block {
  protected:
   int computeHeight(int width) override;
   void place() override;
+  void hideEvent(QHideEvent* event) override;
   void paintEvent(QPaintEvent* event) override;
   void contextMenuEvent(QContextMenuEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
@@ -68,6 +69,8 @@ class ImageOutput : public Block {
   int drawnFor_ = -1;  ///< the width that SVG was drawn for, or is being drawn for
   qreal drawnRatio_ = 0;
   QSize natural_;
+  QSize expected_;        ///< of SVG that is being drawn, as its first element says
+  bool painted_ = false;  ///< since it was hidden last
   QString error_;
   QString waiting_;
   QToolButton* show_ = nullptr;

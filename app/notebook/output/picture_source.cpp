@@ -92,7 +92,9 @@ QImage decodePicture(const QByteArray& bytes, QString* error) {
   bitmap.reader.setAutoTransform(true);
   if (const qint64 pixels = pixelsOf(size); pixels > most_decoded_pixels) {
     const double share = std::sqrt(static_cast<double>(most_decoded_pixels) / static_cast<double>(pixels));
-    bitmap.reader.setScaledSize((QSizeF(bitmap.reader.size()) * share).toSize().expandedTo(QSize(1, 1)));
+    const QSize own = bitmap.reader.size();
+    const QSize scaled(static_cast<int>(own.width() * share), static_cast<int>(own.height() * share));
+    bitmap.reader.setScaledSize(scaled.expandedTo(QSize(1, 1)));
   }
   const QImage image = bitmap.reader.read();
   if (image.isNull()) tell(error, bitmap.reader.errorString().toLower());

@@ -12,7 +12,8 @@
 namespace tapedeck::app {
 namespace {
 
-constexpr int idle_patience = 10'000;  // milliseconds until the process is ended that nobody asks
+constexpr int start_patience = 30'000;  // milliseconds
+constexpr int idle_patience = 10'000;   // milliseconds until the process is ended that nobody asks
 
 /// Beside the program, or where the build has put it.
 QString drawingProgram() {
@@ -26,12 +27,20 @@ class Drawings : public QObject {
     deadline_.setSingleShot(true);
     idle_.setSingleShot(true);
     connect(&deadline_, &QTimer::timeout, this, [this] {
+      const QString what =
+          ready_ ? QString("it takes more than %1 seconds to draw").arg(SvgDrawer::deadline / 1000)
+                 : QString("the process that draws it does not start");
       end();
-      answer({{}, {}, QString("it takes more than %1 seconds to draw").arg(SvgDrawer::deadline / 1000)});
+      answer({{}, {}, what});
     });
     connect(&idle_, &QTimer::timeout, this, [this] { end(); });
   }
-  ~Drawings() override { end(); }
+  ~Drawings() override {
+    if (!process_) return;
+    process_->disconnect(this);
+    process_->kill();
+    process_->waitForFinished(1000);
+  }
 
   quint64 add(const SvgRequest& request, QObject* context, SvgDrawer::Answer answer) {
     jobs_.push_back({++last_, request, context, std::move(answer)});
@@ -59,9 +68,9 @@ class Drawings : public QObject {
     drawing_ = true;
     idle_.stop();
     if (!process_) start();
-    if (!process_) return;  // it could not be started, which has been answered
+    if (!process_ || deadline_.isActive()) return;  // it did not start, which has been answered
     process_->write(framed(jobs_.front().request));
-    deadline_.start(SvgDrawer::deadline);
+    deadline_.start(ready_ ? SvgDrawer::deadline : start_patience);
   }
 
   void start() {
@@ -72,6 +81,12 @@ class Drawings : public QObject {
       SvgAnswer told;
       bool ok = false;
       if (!drawing_ || !takeFramed(read_, told, ok)) return;
+      if (!ready_) {
+        ready_ = true;
+        deadline_.start(SvgDrawer::deadline);
+        ok = false;
+        if (!takeFramed(read_, told, ok)) return;
+      }
       if (!ok) told = {{}, {}, "the process that draws it sent no picture"};
       answer(told);
     });
@@ -90,11 +105,13 @@ class Drawings : public QObject {
 
   void end() {
     read_.clear();
+    ready_ = false;
     if (!process_) return;
     QProcess* process = process_.release();  // it may be the one that tells of its end just now
     process->disconnect(this);
+    if (process->state() == QProcess::NotRunning) return process->deleteLater();
+    QObject::connect(process, &QProcess::finished, process, &QObject::deleteLater);
     process->kill();
-    process->deleteLater();
   }
 
   void answer(const SvgAnswer& told) {
@@ -109,6 +126,7 @@ class Drawings : public QObject {
 
   std::deque<Job> jobs_;
   bool drawing_ = false;  ///< the first of them
+  bool ready_ = false;    ///< the process has begun to read
   std::unique_ptr<QProcess> process_;
   QByteArray read_;
   QTimer deadline_, idle_;

@@ -1,5 +1,5 @@
 // What the window asks of tapedeck-svg, the process that draws SVG, and what it answers: on its standard
-// input and output, each as its length (32 bits) and that many bytes.
+// input and output, each as its length (32 bits) and that many bytes. An empty answer comes once it is ready.
 #pragma once
 
 #include <QByteArray>
@@ -12,6 +12,8 @@ namespace tapedeck::app {
 
 /// No wider and no higher, in logical pixels.
 constexpr int largest_svg_side = 16384;
+/// Of one picture: a larger one is drawn smaller, and scaled up.
+constexpr double most_svg_pixels = 16'000'000;
 
 struct SvgRequest {
   QByteArray svg;    ///< of unknown origin

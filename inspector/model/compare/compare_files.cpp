@@ -37,8 +37,11 @@ void CompareModel::closeFiles() {
 void CompareModel::compareFiles() {
   if (!readers_) return refuse(QStringLiteral("Trace files can't be compared here."));
   if (left_->side.branch || right_->side.branch)
-    return refuse(QStringLiteral(
-        "A branch of What if is in the session alone: it can't be compared with a trace file."));
+    return refuse(
+        QStringLiteral("A branch of What if can't be compared with a trace file: files are read in a process "
+                       "of their own, which "
+                       "does not have the branch. Compare the branch with its original (W), or the original "
+                       "with the file."));
   files_ = std::make_unique<Files>();
   if (left_->side.path && right_->side.path) return openFile(QString::fromStdString(*left_->side.path));
   files_->folder = folderForTrace();
@@ -47,7 +50,7 @@ void CompareModel::compareFiles() {
                       .arg(files_->folder->errorString()));
   protocol::SaveTrace save;
   save.path = files_->tracePath().toStdString();
-  progress_ = QStringLiteral("saving the session's records …");
+  doing_ = QStringLiteral("Saving the session's records");
   comparing_ = session_->request<protocol::TraceSaved>(
       save, this,
       [this](const protocol::TraceSaved& saved) {
@@ -56,15 +59,15 @@ void CompareModel::compareFiles() {
       },
       [this](const protocol::Failure& failure) { fail(failure); }, save_channel,
       [this](const protocol::Progress& told) {
-        progress_ = QStringLiteral("saving the session's records: %1 %")
-                        .arg(told.total ? 100 * told.done / told.total : 0);
+        progress_ = QStringLiteral("%1 %").arg(told.total ? 100 * told.done / told.total : 0);
         emit changed();
       });
 }
 
 void CompareModel::openFile(const QString& path) {
   comparing_ = true;
-  progress_ = QStringLiteral("opening …");
+  doing_ = QStringLiteral("Opening the file");
+  progress_.clear();
   files_->reader = readers_();
   TraceReader* reader = files_->reader.get();
   connect(reader, &TraceReader::ready, this, [this, reader] {

@@ -146,6 +146,7 @@ void CompareModel::compare() {
 }
 
 void CompareModel::make(const protocol::ComparedSide& left, const protocol::ComparedSide& right) {
+  doing_ = QStringLiteral("Aligning");
   progress_.clear();
   comparing_ = where_->request<protocol::Compared>(
       protocol::MakeComparison{left, right}, this,
@@ -176,6 +177,13 @@ void CompareModel::fail(const protocol::Failure& failure) {
   progress_.clear();
   problem_ = failure.code == "cancelled" ? QString() : panelSentence(failure.reason);
   emit changed();
+  // Later: it may be the session of that process that tells of the failure.
+  QMetaObject::invokeMethod(
+      this,
+      [this] {
+        if (files_ && !comparing_ && !compared_) closeFiles();
+      },
+      Qt::QueuedConnection);
 }
 
 void CompareModel::cancel() {

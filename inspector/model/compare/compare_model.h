@@ -52,7 +52,9 @@ class CompareModel : public QObject {
 
   bool comparing() const { return comparing_; }
   bool searching() const { return searching_; }
-  QString progress() const { return progress_; }
+  /// While comparing(): "Aligning: 37 %".
+  QString doing() const { return progress_.isEmpty() ? doing_ : doing_ + QStringLiteral(": ") + progress_; }
+  QString progress() const { return progress_; }  ///< while searching()
   /// nullptr: nothing is compared.
   const protocol::Compared* compared() const { return compared_ ? &*compared_ : nullptr; }
   QString problem() const { return problem_; }  ///< why the last request gave nothing; else empty
@@ -151,7 +153,7 @@ class CompareModel : public QObject {
   std::vector<protocol::CellRun> runs_;
   std::optional<CompareChoice> left_, right_;
   bool comparing_ = false, searching_ = false;
-  QString progress_, problem_;
+  QString doing_, progress_, problem_;
   std::optional<protocol::Compared> compared_;
   QHash<int, std::vector<protocol::ComparedRow>> pages_;
   QHash<int, bool> asked_;

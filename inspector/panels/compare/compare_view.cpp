@@ -227,7 +227,7 @@ void CompareView::Private::connectAll() {
 
 QString CompareView::Private::sentenceText() const {
   if (model->comparing())
-    return QStringLiteral("Aligning: %1. Cancel, or Esc in this panel, stops it.").arg(model->progress());
+    return QStringLiteral("%1. Cancel, or Esc in this panel, stops it.").arg(model->doing());
   if (model->searching())
     return QStringLiteral("Looking for the first difference: %1. Cancel, or Esc in this panel, stops it.")
         .arg(model->progress());

@@ -1,6 +1,7 @@
 #include "app/notebook/output/html/svg_check.h"
 
 #include <QHash>
+#include <QRegularExpression>
 #include <QSet>
 #include <QXmlStreamReader>
 #include <QXmlStreamWriter>
@@ -27,6 +28,8 @@ qint64 bitmapPixels(const QString& address) {
   const qsizetype comma = address.indexOf(',');
   const QString head = address.left(comma).toLower();
   if (comma < 0 || !head.startsWith("data:image/") || !head.endsWith(";base64")) return 0;
+  // Qt's reader of SVG takes what follows the last one.
+  if (address.lastIndexOf("base64,") + 7 != comma + 1) return 0;
   return pixelsOf(bitmapSize(QByteArray::fromBase64(QStringView(address).mid(comma + 1).toLatin1())));
 }
 
@@ -188,6 +191,26 @@ class SvgSanitizer {
 };
 
 }  // namespace
+
+QSize svgSize(const QByteArray& svg) {
+  constexpr qsizetype looked_at = 8 << 10;
+  QXmlStreamReader reader(svg.left(looked_at));
+  while (!reader.atEnd() && !reader.isStartElement()) reader.readNext();
+  const auto pixels = [](QStringView length) {
+    // As Qt's reader of SVG: 90 pixels an inch.
+    static const QRegularExpression form("^\\s*([0-9.]{1,9})\\s*(px|pt|pc|mm|cm|in|)\\s*$");
+    static const QHash<QString, double> units = {
+        {"", 1.0}, {"px", 1.0}, {"pt", 1.25}, {"pc", 15.0}, {"mm", 3.543307}, {"cm", 35.43307}, {"in", 90.0}};
+    const auto found = form.match(length.toString());
+    return found.hasMatch() ? qRound(found.captured(1).toDouble() * units.value(found.captured(2))) : 0;
+  };
+  const QXmlStreamAttributes attributes = reader.attributes();
+  QSize size(pixels(attributes.value("width")), pixels(attributes.value("height")));
+  const QStringList box =
+      attributes.value("viewBox").toString().split(QRegularExpression("[\\s,]+"), Qt::SkipEmptyParts);
+  if (size.isEmpty() && box.size() == 4) size = QSize(pixels(box[2]), pixels(box[3]));
+  return size;
+}
 
 QByteArray sanitizeSvg(const QByteArray& svg, QString* error) {
   if (svg.size() > largest) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QByteArray>
+#include <QSize>
 #include <QString>
 
 namespace tapedeck::app {
@@ -10,5 +11,9 @@ namespace tapedeck::app {
 /// can't be shown: `error` says why (not XML, at which line; nested too deep; drawn parts that multiply past
 /// a limit).
 QByteArray sanitizeSvg(const QByteArray& svg, QString* error);
+
+/// The size in pixels that its first element asks for, found in the first kilobytes; empty where it is not
+/// there. Cheap: the room for a picture that is still to be drawn.
+QSize svgSize(const QByteArray& svg);
 
 }  // namespace tapedeck::app

@@ -286,8 +286,20 @@ void StaticText::chooseLink(const QTextCursor& link) {
   begin.setPosition(link.selectionStart());
   tellLink(chosenLink_);
   const QPoint below = viewport()->mapToGlobal(cursorRect(begin).bottomLeft());
-  QToolTip::showText(below, addressText(chosenLink_).toHtmlEscaped(), viewport());
+  QToolTip::showText(below, "<qt>" + addressText(chosenLink_).toHtmlEscaped() + "</qt>", viewport());
   setAccessibleDescription(addressText(chosenLink_));
+}
+
+/// Tab begins with the first link, Shift+Tab with the last one, each time that it comes here.
+void StaticText::focusInEvent(QFocusEvent* event) {
+  QAbstractScrollArea::focusInEvent(event);
+  if (event->reason() == Qt::TabFocusReason) cursor_.movePosition(QTextCursor::Start);
+  if (event->reason() == Qt::BacktabFocusReason) cursor_.movePosition(QTextCursor::End);
+}
+
+void StaticText::hideEvent(QHideEvent* event) {
+  QAbstractScrollArea::hideEvent(event);
+  tellLink({});  // the mouse may have been on it
 }
 
 void StaticText::focusOutEvent(QFocusEvent* event) {

@@ -77,7 +77,7 @@ class SessionApp(kernelapp.IPKernelApp):
 
     def _bind_socket(self, socket, port):
         socket.setsockopt(zmq.MAXMSGSIZE, LONGEST_MESSAGE)
-        socket.context.setsockopt(zmq.MAXMSGSIZE, LONGEST_MESSAGE)  # of those to come: the heartbeat's and what forks print
+        socket.context.setsockopt(zmq.MAXMSGSIZE, LONGEST_MESSAGE)  # of those to come: what forks print
         return super()._bind_socket(socket, port)
 
     def _know_program(self, path):
