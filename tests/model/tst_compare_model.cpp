@@ -2,6 +2,7 @@
 #include <QDir>
 #include <QFileInfo>
 #include <QPointer>
+#include <QTemporaryDir>
 #include <QtTest>
 
 #include "inspector/model/compare/compare_rows.h"
@@ -62,6 +63,7 @@ class FakeReader : public TraceReader {
 class TestCompareModel : public QObject {
   Q_OBJECT
 
+  QTemporaryDir cache_;  ///< in place of the user's: sessions' traces are saved there
   test::FakeSource source_;
   test::FakeSource files_;  ///< what a process that reads trace files answers
   Session session_;
@@ -114,6 +116,7 @@ class TestCompareModel : public QObject {
   }
 
  private slots:
+  void initTestCase() { qputenv("XDG_CACHE_HOME", QFile::encodeName(cache_.path())); }
   void init() {
     source_.records = test::RecordsText(
                           "op a(X:2) -> y:2\nop b(y) -> z:2\nop c(z) -> u:2\n"

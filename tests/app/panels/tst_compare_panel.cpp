@@ -108,7 +108,7 @@ class TestComparePanel : public QObject, SampleWindow {
 
  private slots:
   void initTestCase() {
-    useOwnSettings();
+    useOwnSettingsAndCache();
     QApplication::setAttribute(Qt::AA_DontUseNativeDialogs);
     inspector::applyAppearance(inspector::Appearance::light);
   }
