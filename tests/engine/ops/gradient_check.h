@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <random>
 #include <sstream>
 #include <string>
@@ -48,6 +49,18 @@ inline double weighted_sum(const Tensors& values, const Tensors& weights) {
   return sum;
 }
 
+/// The same of the sizes of all terms: the sum is rounded, and its terms are, in the last places of this.
+inline double weighted_size(const Tensors& values, const Tensors& weights) {
+  double size = 0.0;
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const std::vector<double> v = values[k].to_vector();
+    const std::vector<double> w = weights[k].to_vector();
+    for (std::size_t i = 0; i < v.size(); ++i)
+      if (w[i] != 0) size += std::abs(v[i] * w[i]);
+  }
+  return size;
+}
+
 /// Gradients of Σ weights·f(inputs) with respect to the inputs; zeros where there is none.
 inline Tensors tape_gradients(const TensorsFunction& f, const Tensors& inputs, const Tensors& weights) {
   Tape tape;
@@ -58,10 +71,13 @@ inline Tensors tape_gradients(const TensorsFunction& f, const Tensors& inputs, c
   return tape.gradient(span_of(outputs), span_of(inputs), span_of(weights), Unconnected::zero);
 }
 
-/// Compares `gradients` of F at `point` with central differences. Returns what differs, or nothing.
+/// Compares `gradients` of F at `point` with central differences. `size`: of F's terms there, whose rounding
+/// the differences divide by the step. Returns what differs, or nothing.
 inline std::string compare_with_differences(const std::function<double(const Tensors&)>& F,
                                             const Tensors& point, const Tensors& gradients, double step,
-                                            double tolerance) {
+                                            double tolerance, double size) {
+  constexpr double places = 8;
+  const double rounding = places * std::numeric_limits<double>::epsilon() * size / step;
   for (std::size_t k = 0; k < point.size(); ++k) {
     if (gradients[k].shape() != point[k].shape())
       return "the gradient of input " + std::to_string(k) + " has shape " + to_string(gradients[k].shape());
@@ -72,7 +88,7 @@ inline std::string compare_with_differences(const std::function<double(const Ten
       above[k] = nudged(point[k], i, step);
       below[k] = nudged(point[k], i, -step);
       const double difference = (F(above) - F(below)) / (2 * step);
-      if (!(std::abs(difference - values[i]) <= tolerance * (1 + std::abs(difference)))) {
+      if (!(std::abs(difference - values[i]) <= tolerance * (1 + std::abs(difference)) + rounding)) {
         std::ostringstream text;
         text.precision(12);
         text << "input " << k << ", element " << i << ": the tape says " << values[i] << ", differences say "
@@ -103,7 +119,7 @@ inline std::string check_gradients(const TensorsFunction& f, const Tensors& inpu
   const Tensors first = tape_gradients(f, inputs, weights);
   std::string difference =
       compare_with_differences([&](const Tensors& point) { return weighted_sum(f(span_of(point)), weights); },
-                               inputs, first, 1e-6, 2e-7);
+                               inputs, first, 1e-6, 2e-7, weighted_size(outputs, weights));
   if (!difference.empty()) return "first order, " + difference;
 
   Tensors directions;
@@ -118,7 +134,7 @@ inline std::string check_gradients(const TensorsFunction& f, const Tensors& inpu
   const Tensors second = tape_gradients(split_gradients, point, directions);
   difference = compare_with_differences(
       [&](const Tensors& at) { return weighted_sum(split_gradients(span_of(at)), directions); }, point,
-      second, 1e-6, 2e-6);
+      second, 1e-6, 2e-6, weighted_size(split_gradients(span_of(point)), directions));
   return difference.empty() ? difference : "second order, " + difference;
 }
 
