@@ -1,9 +1,15 @@
 // Compare without a window: what is asked of a session, and what is shown of its answers.
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <QDir>
 #include <QFileInfo>
+#include <QLockFile>
 #include <QPointer>
 #include <QTemporaryDir>
 #include <QtTest>
+#include <array>
+#include <ctime>
 
 #include "inspector/model/compare/compare_rows.h"
 #include "inspector/model/session/cell_names.h"
@@ -336,6 +342,11 @@ class TestCompareModel : public QObject {
     QVERIFY(!files_.askedFor<protocol::GetComparisonRows>().empty());
     QVERIFY(source_.askedFor<protocol::GetComparisonRows>().empty());
     QVERIFY(source_.askedFor<protocol::FindFirstDifference>().empty());
+    // What was saved serves the next choice, too.
+    model_->swapSides();
+    const auto swapped = answer<protocol::MakeComparison>(files_, comparedOf(10, 250));
+    QCOMPARE(swapped.left.path, std::optional<std::string>("/a/bad.tapetrace"));
+    QVERIFY(!swapped.right.path && !asked<protocol::SaveTrace>());
     // Two runs again: the session, and the process ends; its folder goes.
     QPointer<FakeReader> reader = FakeReader::newest;
     model_->chooseLastTwoRuns();
@@ -397,6 +408,25 @@ class TestCompareModel : public QObject {
     QVERIFY(!model_->comparing());
     QVERIFY2(model_->problem().contains("can't be compared with a trace file"),
              qPrintable(model_->problem()));
+  }
+
+  void tracesOfWindowsThatEndedAreRemoved() {
+    const QDir cache(cache_.path() + "/tapedeck");
+    const QStringList names = {"compare-old", "compare-held", "compare-young", "others"};
+    for (const QString& name : names) QVERIFY(cache.mkpath(name));
+    QLockFile held(cache.filePath("compare-held/lock"));
+    held.setStaleLockTime(0);
+    QVERIFY(held.tryLock());
+    const timespec hours_ago{::time(nullptr) - 7200, 0};
+    const std::array<timespec, 2> times{hours_ago, hours_ago};
+    for (const QString& name : names)
+      if (name != "compare-young")
+        QCOMPARE(::utimensat(AT_FDCWD, QFile::encodeName(cache.filePath(name)).constData(), times.data(), 0),
+                 0);
+    compareTwoRuns();
+    model_->setRight(model_->file("/a/bad.tapetrace"));
+    QVERIFY(!cache.exists("compare-old"));
+    for (const char* name : {"compare-held", "compare-young", "others"}) QVERIFY2(cache.exists(name), name);
   }
 
   void cancellingEndsThatProcess() {

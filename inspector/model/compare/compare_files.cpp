@@ -2,6 +2,7 @@
 // variables. What is compared of the session goes there as a trace file, too.
 #include "inspector/model/compare/compare_files.h"
 
+#include <QDateTime>
 #include <QDir>
 #include <QStandardPaths>
 #include <algorithm>
@@ -12,11 +13,34 @@ namespace {
 
 const QString save_channel = QStringLiteral("compare/save");
 
+QString cacheFolder() {
+  return QStandardPaths::writableLocation(QStandardPaths::GenericCacheLocation) + QStringLiteral("/tapedeck");
+}
+
+std::unique_ptr<QLockFile> lockIn(const QString& folder) {
+  auto lock = std::make_unique<QLockFile>(folder + QStringLiteral("/lock"));
+  lock->setStaleLockTime(0);  // it is held as long as its process lives
+  return lock->tryLock() ? std::move(lock) : nullptr;
+}
+
+/// Of windows that ended without a word: each may have gigabytes.
+void removeAbandoned() {
+  constexpr int a_minute = 60;  // seconds: a younger one may be about to be locked
+  const QDateTime young = QDateTime::currentDateTime().addSecs(-a_minute);
+  for (const QFileInfo& folder : QDir(cacheFolder())
+                                     .entryInfoList({QStringLiteral("compare-*")},
+                                                    QDir::Dirs | QDir::NoDotAndDotDot | QDir::NoSymLinks)) {
+    if (folder.lastModified() > young) continue;
+    const auto lock = lockIn(folder.filePath());
+    if (lock) QDir(folder.filePath()).removeRecursively();
+  }
+}
+
 /// For the session's trace, which may have gigabytes: on a disk, and the user's alone.
 std::unique_ptr<QTemporaryDir> folderForTrace() {
-  const QString cache = QStandardPaths::writableLocation(QStandardPaths::GenericCacheLocation) + "/tapedeck";
-  QDir().mkpath(cache);
-  return std::make_unique<QTemporaryDir>(cache + "/compare-XXXXXX");
+  QDir().mkpath(cacheFolder());
+  removeAbandoned();
+  return std::make_unique<QTemporaryDir>(cacheFolder() + QStringLiteral("/compare-XXXXXX"));
 }
 
 }  // namespace
@@ -45,11 +69,13 @@ void CompareModel::compareFiles() {
   files_ = std::make_unique<Files>();
   if (left_->side.path && right_->side.path) return openFile(QString::fromStdString(*left_->side.path));
   files_->folder = folderForTrace();
-  if (!files_->folder->isValid())
+  if (files_->folder->isValid()) files_->lock = lockIn(files_->folder->path());
+  if (!files_->lock)
     return refuse(QStringLiteral("The session's trace can't be written beside the file: %1.")
                       .arg(files_->folder->errorString()));
   protocol::SaveTrace save;
   save.path = files_->tracePath().toStdString();
+  files_->records = session_->recordCount();
   doing_ = QStringLiteral("Saving the session's records");
   comparing_ = session_->request<protocol::TraceSaved>(
       save, this,
@@ -69,6 +95,7 @@ void CompareModel::openFile(const QString& path) {
   doing_ = QStringLiteral("Opening the file");
   progress_.clear();
   files_->reader = readers_();
+  files_->opened = path;
   TraceReader* reader = files_->reader.get();
   connect(reader, &TraceReader::ready, this, [this, reader] {
     files_->session.setSource(reader->source());
@@ -82,10 +109,17 @@ void CompareModel::openFile(const QString& path) {
   emit changed();
 }
 
-/// The first file is what the process was opened with.
+/// What the process has read serves the next choice, too: a session's trace may take minutes to save.
+bool CompareModel::filesServe() const {
+  if (!files_ || where_ != &files_->session || !files_->session.live()) return false;
+  if (left_->side.branch || right_->side.branch) return false;
+  if (files_->folder) return files_->records == session_->recordCount();
+  return left_->side.path && right_->side.path;
+}
+
 protocol::ComparedSide CompareModel::sideInFiles(const CompareChoice& choice) const {
   protocol::ComparedSide side = choice.side;
-  if (left_->side.path && right_->side.path && side.path == left_->side.path) side.path.reset();
+  if (side.path && QString::fromStdString(*side.path) == files_->opened) side.path.reset();
   // Records that have not finished, or came since, are not in the session's trace.
   if (!choice.side.path && files_->newest)
     side.last = std::min(side.last.value_or(*files_->newest), *files_->newest);
@@ -94,9 +128,7 @@ protocol::ComparedSide CompareModel::sideInFiles(const CompareChoice& choice) co
 
 void CompareModel::filesFailed(const QString& sentence) {
   const auto& file = right_->side.path ? right_ : left_;
-  QString reason = sentence;
-  if (const QString trace = files_->tracePath(); !trace.isEmpty())
-    reason.replace(trace, QStringLiteral("the session's trace"));
+  const QString reason = files_->named(sentence);
   const QString brief = file->brief;
   forget();
   closeFiles();

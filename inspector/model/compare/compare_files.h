@@ -1,6 +1,7 @@
 // The process in which a comparison with trace files is made.
 #pragma once
 
+#include <QLockFile>
 #include <QTemporaryDir>
 
 #include "inspector/model/compare/compare_model.h"
@@ -9,12 +10,21 @@ namespace tapedeck::inspector {
 
 struct CompareModel::Files {
   std::unique_ptr<QTemporaryDir> folder;  ///< of the session's trace
+  std::unique_ptr<QLockFile> lock;        ///< in it: held as long as somebody uses it
   std::unique_ptr<TraceReader> reader;
   Session session;                      ///< the reader's
   std::optional<std::uint64_t> newest;  ///< record of the session's trace
+  QString opened;                       ///< the file that the reader was opened with
+  RecordNumber records = 0;             ///< that the session had when its trace was saved
 
   QString tracePath() const {
     return folder ? folder->filePath(QStringLiteral("session.tapetrace")) : QString();
+  }
+  /// A reason that names the session's trace by its path.
+  QString named(QString reason) const {
+    if (const QString trace = tracePath(); !trace.isEmpty())
+      reason.replace(trace, QStringLiteral("the session's trace"));
+    return reason;
   }
   /// It may be the reader itself that tells of its end. The session goes first, and answers nobody any more.
   ~Files() {

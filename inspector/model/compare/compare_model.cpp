@@ -137,11 +137,16 @@ void CompareModel::forget() {
 void CompareModel::compare() {
   forget();
   where_->drop(make_channel);
-  closeFiles();
   comparing_ = searching_ = false;
   problem_.clear();
   progress_.clear();
-  if (left_ && right_) comparesFiles() ? compareFiles() : make(left_->side, right_->side);
+  const bool files = left_ && right_ && comparesFiles();
+  if (files && filesServe()) {
+    make(sideInFiles(*left_), sideInFiles(*right_));
+  } else {
+    closeFiles();
+    if (left_ && right_) files ? compareFiles() : make(left_->side, right_->side);
+  }
   emit changed();
 }
 
@@ -176,6 +181,7 @@ void CompareModel::fail(const protocol::Failure& failure) {
   comparing_ = searching_ = false;
   progress_.clear();
   problem_ = failure.code == "cancelled" ? QString() : panelSentence(failure.reason);
+  if (files_) problem_ = files_->named(problem_);
   emit changed();
   // Later: it may be the session of that process that tells of the failure.
   QMetaObject::invokeMethod(

@@ -117,6 +117,7 @@ class CompareModel : public QObject {
   void openFile(const QString& path);
   protocol::ComparedSide sideInFiles(const CompareChoice& choice) const;
   void filesFailed(const QString& sentence);
+  bool filesServe() const;
   void closeFiles();
   void refuse(const QString& sentence);
   void take(const protocol::Compared& compared);
