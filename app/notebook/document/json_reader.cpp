@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <unordered_map>
@@ -64,12 +65,13 @@ class Places {
   std::optional<std::size_t> of(const std::string& key, const Members& members) {
     constexpr std::size_t few = 32;
     if (members.size() < few) {
-      for (std::size_t i = 0; i < members.size(); ++i)
-        if (members[i].first == key) return i;
-      return std::nullopt;
+      const auto found =
+          std::find_if(members.begin(), members.end(), [&](const auto& one) { return one.first == key; });
+      if (found == members.end()) return std::nullopt;
+      return static_cast<std::size_t>(found - members.begin());
     }
     if (places_.empty())
-      for (std::size_t i = 0; i < members.size(); ++i) places_.emplace(members[i].first, i);
+      for (const auto& [name, value] : members) places_.emplace(name, places_.size());
     const auto [found, fresh] = places_.emplace(key, members.size());
     if (fresh) return std::nullopt;
     return found->second;
@@ -199,7 +201,7 @@ class Reader {
       ordered_json value = watched ? readArray(depth + 1, watch_) : readValue(depth + 1);
       // Of two members with one key the last counts, where the first one stands.
       if (const auto place = places.of(key, members))
-        members[*place].second = std::move(value);
+        members.begin()[static_cast<std::ptrdiff_t>(*place)].second = std::move(value);
       else
         members.emplace_back(key, std::move(value));
       skipSpace();
