@@ -164,6 +164,7 @@ void JupyterWorker::startNext() {
                                               json::object(), {{"cellId", next.cell}});
   running_ = Running{message.id(), next.cell, {}, 0, false, {}};
   remember(message.id(), next.cell);
+  outbox_.begin(next.cell);
   if (send(Channel::shell, message)) return;
   outbox_.pushOutput(
       next.cell, {{"output_type", "stream"},
