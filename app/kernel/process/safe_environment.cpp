@@ -31,7 +31,7 @@ constexpr SearchPath search_paths[] = {{"PATH", ":"},
 
 QStringList partsOf(const QString& value, const QString& separators) {
   if (separators.isEmpty()) return {value};
-  return value.split(QRegularExpression(QLatin1Char('[') + separators + QLatin1Char(']')));
+  return value.split(QRegularExpression(QStringLiteral("[%1]").arg(separators)));
 }
 
 }  // namespace
