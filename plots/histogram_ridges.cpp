@@ -6,6 +6,8 @@
 #include <QToolTip>
 #include <algorithm>
 
+#include "inspector/model/plain_tip.h"
+
 namespace tapedeck::plots {
 
 using inspector::Theme;
@@ -60,9 +62,11 @@ bool HistogramRidges::event(QEvent* event) {
   if (help->pos().y() < drawing_.area().top())
     QToolTip::showText(
         help->globalPos(),
-        QStringLiteral("%1.\nPlots keeps 64 MB of histograms and images. When that is full, those that take "
-                       "most are thinned out evenly; the first and the newest stay.")
-            .arg(drawing_.summary()),
+        inspector::plainTip(
+            QStringLiteral(
+                "%1.\nPlots keeps 64 MB of histograms and images. When that is full, those that take "
+                "most are thinned out evenly; the first and the newest stay.")
+                .arg(drawing_.summary())),
         this);
   else
     QToolTip::hideText();

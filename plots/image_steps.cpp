@@ -15,7 +15,9 @@
 #include <cmath>
 
 #include "inspector/model/format.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/model/tensor/notation.h"
+#include "inspector/ui/plain_text.h"
 #include "inspector/ui/theme.h"
 #include "plots/image_grid.h"
 
@@ -34,7 +36,7 @@ ImageSteps::ImageSteps(QWidget* parent)
       scroll_(new QScrollArea(this)),
       grid_(new ImageGrid),
       slider_(new QSlider(Qt::Horizontal, this)),
-      caption_(new QLabel(this)) {
+      caption_(inspector::plainLabel(this)) {
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(1, 1, 1, 1);  // the frame of the focus
   layout->setSpacing(0);
@@ -152,7 +154,7 @@ void ImageSteps::tell() {
   const QString text = caption();
   const int room = width() - slider_->minimumWidth() - 30;  // beside the slider and the space around
   caption_->setText(caption_->fontMetrics().elidedText(text, Qt::ElideRight, std::max(40, room)));
-  caption_->setToolTip(text);
+  caption_->setToolTip(inspector::plainTip(text));
   setAccessibleDescription(text);
 }
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "inspector/model/plain_tip.h"
 #include "inspector/ui/keyed_action.h"
 #include "plots/csv.h"
 #include "plots/histogram_ridges.h"
@@ -76,8 +77,8 @@ void PicturePages::addActions(QWidget* panel, QToolBar* bar) {
   };
   choose_ =
       add(QStringLiteral("Name…"), Qt::ALT | Qt::Key_N, QStringLiteral("Which histogram or image is shown"));
-  names_->setToolTip(QStringLiteral("Which one is shown (%1; Page Up, Page Down)")
-                         .arg(choose_->shortcut().toString(QKeySequence::NativeText)));
+  names_->setToolTip(inspector::plainTip(QStringLiteral("Which one is shown (%1; Page Up, Page Down)")
+                                             .arg(choose_->shortcut().toString(QKeySequence::NativeText))));
   connect(choose_, &QAction::triggered, this, [this] {
     names_->setFocus();
     names_->showPopup();

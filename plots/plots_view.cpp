@@ -4,6 +4,7 @@
 
 #include "inspector/ui/file_dialogs.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/plain_text.h"
 #include "plots/csv.h"
 #include "plots/export.h"
 #include "plots/picture_pages.h"
@@ -278,13 +279,14 @@ PlotsView::PlotsView(SeriesModel& series, PictureModel& pictures, Session& sessi
   d_->chart = new PlotChart;
   d_->chart->setTheme(inspector::Theme::fromPalette(palette()));
   d_->canvas = new PlotCanvas(d_->chart, this);
-  auto* empty = new QLabel(
+  auto* empty = inspector::plainLabel(
       QStringLiteral("No curves yet.<br><br>A cell draws one with<br>"
                      "<code>tf.summary.scalar(\"loss\", value, step)</code><br>"
                      "in its loop, or by ending with a list of numbers. What "
                      "<code>tf.summary.histogram</code> and <code>tf.summary.image</code> write shows "
                      "here, too."),
       this);
+  empty->setTextFormat(Qt::RichText);
   empty->setAlignment(Qt::AlignCenter);
   empty->setWordWrap(true);
   empty->setMargin(12);

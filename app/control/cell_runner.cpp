@@ -10,6 +10,10 @@ CellRunner::CellRunner(Document* document, Kernel* kernel, QObject* parent)
     emit cellStateChanged(cellId, CellState::busy);
   });
   connect(kernel_, &Kernel::outputReceived, this, &CellRunner::receive);
+  connect(kernel_, &Kernel::outputsLeftOut, this, [this](const QString& cellId, quint64 count) {
+    if (clearOnNext_.remove(cellId)) document_->clearOutputs(cellId);
+    document_->addLeftOut(cellId, count);
+  });
   connect(kernel_, &Kernel::outputCleared, this, [this](const QString& cellId, bool wait) {
     if (wait)
       clearOnNext_.insert(cellId);

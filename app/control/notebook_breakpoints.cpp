@@ -1,6 +1,9 @@
 #include "app/control/notebook_breakpoints.h"
 
+#include <QLocale>
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace tapedeck::app {
 
@@ -85,8 +88,7 @@ std::vector<Breakpoint> fromMetadata(const ordered_json& own, const std::string&
   return breakpoints;
 }
 
-QString lineProblem(const QString& source, int line) {
-  const QStringList lines = source.split('\n');
+QString lineProblem(const QStringList& lines, int line) {
   if (line < 1 || line > lines.size())
     return QString("The cell has no line %1: it has %2.").arg(line).arg(lines.size());
   const QString text = lines[line - 1].trimmed();
@@ -100,12 +102,7 @@ NotebookBreakpoints::NotebookBreakpoints(Document* document, inspector::Breakpoi
     : QObject(parent), document_(document), breakpoints_(breakpoints) {
   connect(document_, &Document::reset, this, &NotebookBreakpoints::load);
   connect(document_, &Document::cellRemoved, this, &NotebookBreakpoints::removeLost);
-  connect(document_, &Document::cellInserted, this, [this](int index) {
-    // Brought back by an undo, or pasted: with what it had.
-    const std::string id = document_->cell(index).id.toStdString();
-    for (Breakpoint& breakpoint : fromMetadata(document_->ownMetadata(index), id))
-      breakpoints_->add(std::move(breakpoint));
-  });
+  connect(document_, &Document::cellInserted, this, &NotebookBreakpoints::addCell);
   connect(document_, &Document::cellChanged, this, &NotebookBreakpoints::checkLines);
   connect(breakpoints_, &inspector::BreakpointsModel::edited, this, [this] {
     checkLines();
@@ -113,36 +110,66 @@ NotebookBreakpoints::NotebookBreakpoints(Document* document, inspector::Breakpoi
   });
 }
 
+std::vector<Breakpoint> NotebookBreakpoints::read(int index, std::size_t room) {
+  const QString id = index < 0 ? QString() : document_->cell(index).id;
+  std::vector<Breakpoint> all = fromMetadata(document_->ownMetadata(index), id.toStdString());
+  beyond_.remove(id);
+  if (all.size() <= room) return all;
+  const auto first = all.begin() + static_cast<std::ptrdiff_t>(room);
+  beyond_.insert(id,
+                 std::vector<Breakpoint>(std::make_move_iterator(first), std::make_move_iterator(all.end())));
+  all.erase(first, all.end());
+  return all;
+}
+
 void NotebookBreakpoints::load() {
-  std::vector<Breakpoint> all = fromMetadata(document_->ownMetadata(-1), {});
+  beyond_.clear();
+  std::vector<Breakpoint> all = read(-1, most_breakpoints);
   for (int i = 0; i < document_->cellCount(); ++i) {
-    auto more = fromMetadata(document_->ownMetadata(i), document_->cell(i).id.toStdString());
+    auto more = read(i, most_breakpoints - all.size());
     all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }
+  std::size_t rest = 0;
+  for (const std::vector<Breakpoint>& some : std::as_const(beyond_)) rest += some.size();
+  const QLocale english(QLocale::English);
+  const QString sentence =
+      rest == 0
+          ? QString()
+          : QString("The notebook has %1 breakpoints. The first %2 are set; the others stay in the file.")
+                .arg(english.toString(qulonglong{all.size() + rest}),
+                     english.toString(qulonglong{all.size()}));
   breakpoints_->restore(std::move(all));
   checkLines();
+  emit loaded(sentence);
+}
+
+// Brought back by an undo, or pasted: with what it had.
+void NotebookBreakpoints::addCell(int index) {
+  const std::size_t there = breakpoints_->all().size();
+  breakpoints_->addAll(read(index, most_breakpoints - std::min(there, most_breakpoints)));
 }
 
 void NotebookBreakpoints::save() {
-  const auto write = [this](int index) {
-    const std::string id = index < 0 ? std::string() : document_->cell(index).id.toStdString();
-    ordered_json list = ordered_json::array();
-    for (const inspector::BreakpointEntry& entry : breakpoints_->all()) {
-      const Breakpoint& breakpoint = entry.breakpoint;
-      if (!entry.passing && inCell(breakpoint) == (index >= 0) && (index < 0 || breakpoint.cell == id))
-        list.push_back(toMetadata(breakpoint));
-    }
+  QHash<QString, ordered_json> lists;
+  const auto put = [&lists](const Breakpoint& breakpoint) {
+    ordered_json& list = lists[inCell(breakpoint) ? QString::fromStdString(breakpoint.cell) : QString()];
+    if (list.is_null()) list = ordered_json::array();
+    list.push_back(toMetadata(breakpoint));
+  };
+  for (const inspector::BreakpointEntry& entry : breakpoints_->all())
+    if (!entry.passing) put(entry.breakpoint);
+  for (const std::vector<Breakpoint>& some : std::as_const(beyond_))
+    for (const Breakpoint& breakpoint : some) put(breakpoint);
+  for (int index = -1; index < document_->cellCount(); ++index) {
+    const ordered_json list = lists.value(index < 0 ? QString() : document_->cell(index).id);
     // Other members may be a later version's.
     ordered_json own = document_->ownMetadata(index);
+    if (own.is_null() && list.is_null()) continue;
     if (!own.is_object()) own = ordered_json::object();
     own.erase("breakpoints");
-    if (!list.empty()) own["breakpoints"] = std::move(list);
-    const bool none = own.empty();
-    if (none && document_->ownMetadata(index).is_null()) return;
-    document_->setOwnMetadata(index, none ? ordered_json(nullptr) : own);
-  };
-  write(-1);
-  for (int i = 0; i < document_->cellCount(); ++i) write(i);
+    if (!list.is_null()) own["breakpoints"] = list;
+    document_->setOwnMetadata(index, own.empty() ? ordered_json(nullptr) : own);
+  }
 }
 
 void NotebookBreakpoints::removeLost() {
@@ -150,21 +177,33 @@ void NotebookBreakpoints::removeLost() {
   for (const inspector::BreakpointEntry& entry : breakpoints_->all())
     if (inCell(entry.breakpoint) && document_->indexOf(QString::fromStdString(entry.breakpoint.cell)) < 0)
       lost.push_back(entry.breakpoint.id);
-  for (const quint64 id : lost) breakpoints_->remove(id);
+  breakpoints_->removeThese(lost);
 }
 
 void NotebookBreakpoints::checkLines() {
-  const std::vector<inspector::BreakpointEntry> entries = breakpoints_->all();
-  for (const inspector::BreakpointEntry& entry : entries) {
-    if (entry.breakpoint.kind != BreakpointKind::line) continue;
-    const int cell = document_->indexOf(QString::fromStdString(entry.breakpoint.cell));
-    if (cell < 0) continue;
-    const bool code = document_->cell(cell).type == CellType::code;
-    breakpoints_->setPlaceNote(
-        entry.breakpoint.id,
-        code ? lineProblem(document_->cell(cell).source, static_cast<int>(entry.breakpoint.line))
-             : QString("This cell is no code."));
+  struct Text {
+    bool code = false;
+    QStringList lines;
+  };
+  QHash<QString, Text> cells;
+  for (const inspector::BreakpointEntry& entry : breakpoints_->all())
+    if (entry.breakpoint.kind == BreakpointKind::line)
+      cells.insert(QString::fromStdString(entry.breakpoint.cell), {});
+  for (int i = 0; i < document_->cellCount(); ++i) {
+    const Cell& cell = document_->cell(i);
+    const auto found = cells.find(cell.id);
+    if (found != cells.end()) *found = {cell.type == CellType::code, cell.source.split('\n')};
   }
+  QHash<quint64, QString> notes;
+  for (const inspector::BreakpointEntry& entry : breakpoints_->all()) {
+    if (entry.breakpoint.kind != BreakpointKind::line) continue;
+    const Text text = cells.value(QString::fromStdString(entry.breakpoint.cell));
+    if (text.lines.isEmpty()) continue;  // its cell is gone
+    notes.insert(entry.breakpoint.id, text.code
+                                          ? lineProblem(text.lines, static_cast<int>(entry.breakpoint.line))
+                                          : QString("This cell is no code."));
+  }
+  breakpoints_->setPlaceNotes(notes);
 }
 
 }  // namespace tapedeck::app

@@ -2,6 +2,9 @@
 
 #include <QLocale>
 #include <algorithm>
+#include <utility>
+
+#include "engine/protocol/limits.h"
 
 namespace tapedeck::app {
 namespace {
@@ -24,6 +27,17 @@ bool continues(char byte) {
 std::size_t boundary(const std::string& text, std::size_t at) {
   while (at > 0 && at < text.size() && continues(text[at])) --at;
   return at;
+}
+
+/// About what it takes in memory and in the file. As deep as an output may be nested.
+std::size_t bytesIn(const nlohmann::json& value) {
+  if (value.is_string()) return value.get_ref<const std::string&>().size();
+  std::size_t bytes = sizeof(value);
+  if (value.is_object())
+    for (const auto& [key, member] : value.items()) bytes += key.size() + bytesIn(member);
+  else if (value.is_array())
+    for (const auto& element : value) bytes += bytesIn(element);
+  return bytes;
 }
 
 }  // namespace
@@ -76,9 +90,42 @@ EventOutbox::Item* EventOutbox::joinableStream(const std::string& cell, const st
   return nullptr;
 }
 
+void EventOutbox::begin(const std::string& cell) {
+  rooms_.erase(cell);
+}
+
+bool EventOutbox::hasRoom(const std::string& cell, const nlohmann::json& output) {
+  Room& room = rooms_[cell];
+  const std::size_t bytes = bytesIn(output);
+  if (room.outputs < protocol::max_cell_outputs &&
+      bytes <= protocol::max_cell_output_bytes - std::min(room.bytes, protocol::max_cell_output_bytes)) {
+    ++room.outputs;
+    room.bytes += bytes;
+    return true;
+  }
+  // How a cell failed is shown whatever it displayed before.
+  const bool error = output["output_type"] == "error" && bytes <= protocol::max_cell_output_bytes;
+  return error && !std::exchange(room.errorBeyond, true);
+}
+
+void EventOutbox::leaveOut(const std::string& cell) {
+  // From the newest on: it is among the last.
+  for (auto item = items_.rbegin(); item != items_.rend(); ++item)
+    if (auto* earlier = std::get_if<LeftOut>(&item->event); earlier && earlier->cell == cell) {
+      ++earlier->count;
+      return;
+    }
+  push(LeftOut{cell, 1});
+}
+
 void EventOutbox::pushOutput(const std::string& cell, nlohmann::json output) {
   if (clearsOnNextOutput_.erase(cell)) eraseOutputsBeforeClear(cell);
-  if (output["output_type"] != "stream") return push(Output{cell, std::move(output)});
+  if (const auto room = rooms_.find(cell); room != rooms_.end() && room->second.clearsOnNext)
+    rooms_.erase(room);
+  if (output["output_type"] != "stream") {
+    if (!hasRoom(cell, output)) return leaveOut(cell);
+    return push(Output{cell, std::move(output)});
+  }
   const std::string text = std::move(output["text"].get_ref<std::string&>());
   if (text.empty()) return;
   Item* item = joinableStream(cell, output["name"]);
@@ -92,19 +139,24 @@ void EventOutbox::pushOutput(const std::string& cell, nlohmann::json output) {
 
 void EventOutbox::pushCleared(const std::string& cell, bool wait) {
   push(Cleared{cell, wait});
-  if (wait)
+  if (wait) {
     clearsOnNextOutput_.insert(cell);
-  else
+    rooms_[cell].clearsOnNext = true;
+  } else {
     eraseOutputsBeforeClear(cell);
+    rooms_.erase(cell);
+  }
 }
 
 void EventOutbox::eraseOutputsBeforeClear(const std::string& cell) {
   bool behindClear = true;
   for (auto item = items_.rbegin(); item != items_.rend();) {
     const auto* output = std::get_if<Output>(&item->event);
+    const auto* leftOut = std::get_if<LeftOut>(&item->event);
     const auto* cleared = std::get_if<Cleared>(&item->event);
     const bool isClear = cleared && cleared->cell == cell;
-    if (!behindClear && ((output && output->cell == cell) || isClear)) {
+    const bool ofCell = (output && output->cell == cell) || (leftOut && leftOut->cell == cell);
+    if (!behindClear && (ofCell || isClear)) {
       item = std::make_reverse_iterator(items_.erase(std::next(item).base()));
     } else {
       if (isClear) behindClear = false;

@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -27,13 +28,16 @@ class StreamText {
 /// Used on the socket thread. Delivers at most 30 times a second, and only while the UI has taken what it got
 /// before. Neighbouring stream texts of a cell are joined; a cell may send 1 MiB at once and some 128 KiB a
 /// second for long, of more than that the middle is left out; outputs that a clear_output takes away again
-/// are not sent at all.
+/// are not sent at all. Of outputs that are no streams a cell gets as many as it keeps (see
+/// protocol::max_cell_outputs), one error more, and the number of those that were left out.
 class EventOutbox {
  public:
   using Deliver = std::function<void(std::vector<events::Event>)>;
   explicit EventOutbox(Deliver deliver) : deliver_(std::move(deliver)) {}
 
   void push(events::Event event);
+  /// A cell is run (again): it has no outputs.
+  void begin(const std::string& cell);
   void pushOutput(const std::string& cell, nlohmann::json output);
   void pushCleared(const std::string& cell, bool wait);
   void pushUpdate(events::DisplayUpdated update);
@@ -49,6 +53,14 @@ class EventOutbox {
     StreamText text;  ///< of a stream output, kept apart from the event until it is sent
     bool stream = false;
   };
+  /// What a cell has got since it was begun or cleared last.
+  struct Room {
+    std::size_t outputs = 0, bytes = 0;
+    bool errorBeyond = false;
+    bool clearsOnNext = false;  ///< whenever that comes: else as clearsOnNextOutput_
+  };
+  bool hasRoom(const std::string& cell, const nlohmann::json& output);
+  void leaveOut(const std::string& cell);
   void eraseOutputsBeforeClear(const std::string& cell);
   Item* joinableStream(const std::string& cell, const std::string& name);
   std::size_t allowance(Clock::time_point now);
@@ -56,6 +68,7 @@ class EventOutbox {
   Deliver deliver_;
   std::deque<Item> items_;
   std::set<std::string> clearsOnNextOutput_;  ///< cells with a clear_output(wait=True) among the items
+  std::map<std::string, Room> rooms_;
   int underway_ = 0;
   Clock::time_point last_{};
   double tokens_ = 0;

@@ -86,6 +86,8 @@ class Kernel : public QObject {
   /// An nbformat output (output_type stream, display_data, execute_result, error), multi-line text as one
   /// string. One that can be updated has `transient.display_id`, which is no part of nbformat.
   void outputReceived(const QString& cellId, const nlohmann::json& output);
+  /// That many outputs came that a cell has no room for (see protocol::max_cell_outputs).
+  void outputsLeftOut(const QString& cellId, quint64 count);
   void outputCleared(const QString& cellId, bool wait);
   void displayUpdated(const QString& displayId, const nlohmann::json& data, const nlohmann::json& metadata);
   /// `status`: "ok", "error", "aborted" (it never began, because an earlier cell failed or the process

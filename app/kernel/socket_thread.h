@@ -17,6 +17,9 @@ using Clock = std::chrono::steady_clock;
 
 /// So many a SocketDriver reads from one socket before the others and what is due get their turn.
 constexpr int messagesAtOnce = 64;
+/// Until a connection that ended is made again: what was read before the end comes from ZeroMQ's thread
+/// behind it.
+constexpr auto connectAgainAfter = std::chrono::milliseconds(150);
 
 /// What runs on a SocketThread. All functions are called on that thread; it may throw zmq::error_t from any.
 class SocketDriver {

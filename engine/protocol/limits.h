@@ -2,6 +2,7 @@
 // ones.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace tapedeck::protocol {
@@ -16,5 +17,10 @@ constexpr int max_output_nesting = max_json_nesting - 4;
 /// Of one message, also between window and Jupyter kernel. Sockets refuse longer ones before they are read:
 /// the connection ends. So what would be longer is not sent, and that is told.
 constexpr std::int64_t max_message_bytes = std::int64_t{1} << 30;
+
+/// Of one cell, beside what it prints: a loop that displays without end must not fill the window's memory.
+/// More is left out, and a note says how much.
+constexpr std::size_t max_cell_outputs = 10'000;
+constexpr std::size_t max_cell_output_bytes = std::size_t{256} << 20;
 
 }  // namespace tapedeck::protocol

@@ -3,8 +3,9 @@
 #include <QHelpEvent>
 #include <QPainter>
 #include <QStyle>
-#include <QTextDocument>
 #include <QToolTip>
+
+#include "inspector/model/plain_tip.h"
 
 namespace tapedeck::inspector {
 
@@ -37,9 +38,7 @@ void ElidingLabel::paintEvent(QPaintEvent*) {
 
 bool ElidingLabel::event(QEvent* event) {
   if (event->type() == QEvent::ToolTip && cut()) {
-    // What looks like HTML is text, too: it may come from anybody's file.
-    const QString tip = Qt::mightBeRichText(text()) ? text().toHtmlEscaped() : text();
-    QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), tip, this);
+    QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), plainTip(text()), this);
     return true;
   }
   return QLabel::event(event);

@@ -3,11 +3,12 @@
 #include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
-#include <QMessageBox>
 #include <QRegularExpression>
 #include <QSaveFile>
 #include <QSettings>
 #include <QWidget>
+
+#include "inspector/ui/plain_text.h"
 
 namespace tapedeck::inspector {
 namespace {
@@ -39,24 +40,21 @@ void rememberFolder(const QString& path) {
   QSettings().setValue(last_folder, QFileInfo(path).absolutePath());
 }
 
-// Qt's own default suffix is not relied upon: it leaves "plots" alone where there is a file "plots.svg".
+// Qt's own default suffix is not relied upon: it leaves "plots" alone where there is a file "plots.svg". Nor
+// is its question about replacing, which could take a file's name for HTML.
 QString askForPath(QWidget* asking, const QString& title, const QString& name, const QString& filter) {
   QString begin = suggestedPath(asking, name);
   while (true) {
     QString chosen;
-    QString path = QFileDialog::getSaveFileName(asking, title, begin, filter, &chosen);
+    QString path = QFileDialog::getSaveFileName(asking, title, begin, filter, &chosen,
+                                                QFileDialog::DontConfirmOverwrite);
     if (path.isEmpty()) return {};
-    if (QFileInfo(path).suffix().isEmpty()) {
-      path += "." + suffixOf(chosen.isEmpty() ? filter : chosen);
-      const bool replaces = QFileInfo::exists(path);
-      if (replaces &&
-          QMessageBox::question(
-              asking, title,
-              QString("%1 already exists. Do you want to replace it?").arg(QFileInfo(path).fileName())) !=
-              QMessageBox::Yes) {
-        begin = path;
-        continue;
-      }
+    if (QFileInfo(path).suffix().isEmpty()) path += "." + suffixOf(chosen.isEmpty() ? filter : chosen);
+    const QString question =
+        QString("%1 already exists. Do you want to replace it?").arg(QFileInfo(path).fileName());
+    if (QFileInfo::exists(path) && ask(asking, title, question) != QMessageBox::Yes) {
+      begin = path;
+      continue;
     }
     rememberFolder(path);
     return path;

@@ -6,9 +6,11 @@
 #include <QList>
 #include <QWidget>
 
+#include "inspector/model/plain_tip.h"
+
 namespace tapedeck::inspector {
 
-/// Gives an action its keys; `tip` gets the first of them added.
+/// Gives an action its keys; `tip`, words of the program itself, gets the first of them added.
 inline void setKey(QAction* action, const QList<QKeySequence>& keys, const QString& tip) {
   action->setShortcuts(keys);
   action->setStatusTip(tip);
@@ -30,7 +32,7 @@ inline QAction* addKeyedAction(QWidget* panel, const QString& text, const QList<
 inline void allow(QAction* action, const QString& tip, const QString& refusal) {
   action->setEnabled(refusal.isEmpty());
   const QString key = action->shortcut().toString(QKeySequence::NativeText);
-  action->setToolTip(refusal.isEmpty() ? tip : QStringLiteral("%1 (%2)").arg(refusal, key));
+  action->setToolTip(refusal.isEmpty() ? tip : plainTip(QStringLiteral("%1 (%2)").arg(refusal, key)));
 }
 
 }  // namespace tapedeck::inspector

@@ -6,6 +6,8 @@
 #include <QStyle>
 #include <QStyleOptionToolButton>
 
+#include "inspector/model/plain_tip.h"
+
 namespace tapedeck::inspector {
 
 namespace {
@@ -50,7 +52,7 @@ QWidget* segmentRow(QButtonGroup* group, const QStringList& texts, const QString
     auto* button = new SegmentButton(widget);
     button->setText(texts[i]);
     button->setCheckable(true);
-    button->setToolTip(tips[i]);
+    button->setToolTip(plainTip(tips[i]));
     button->setAccessibleName(tips[i]);
     group->addButton(button, i);
     row->addWidget(button);

@@ -4,12 +4,13 @@
 #include <QLabel>
 #include <algorithm>
 
+#include "inspector/ui/plain_text.h"
 #include "inspector/ui/theme.h"
 
 namespace tapedeck::inspector {
 
 SentenceArea::SentenceArea(const QString& label_name, int most_lines, QWidget* parent)
-    : QScrollArea(parent), label_(new QLabel), most_lines_(most_lines) {
+    : QScrollArea(parent), label_(plainLabel()), most_lines_(most_lines) {
   label_->setObjectName(label_name);
   label_->setWordWrap(true);
   label_->setTextFormat(Qt::PlainText);

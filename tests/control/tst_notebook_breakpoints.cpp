@@ -1,4 +1,5 @@
 // Breakpoints in the notebook's file: written with little, read with doubt, and no others' bytes changed.
+#include <QSignalSpy>
 #include <QtTest>
 
 #include "app/control/notebook_breakpoints.h"
@@ -116,11 +117,54 @@ class TestNotebookBreakpoints : public QObject {
   }
 
   void linesThatHaveNoCodeAreTold() {
-    const QString source = "x = 1\n\n# why\ny = x";
+    const QStringList source = {"x = 1", "", "# why", "y = x"};
     QCOMPARE(lineProblem(source, 1), QString());
     QCOMPARE(lineProblem(source, 2), QString("Line 2 is empty."));
     QCOMPARE(lineProblem(source, 3), QString("Line 3 is a comment."));
     QCOMPARE(lineProblem(source, 9), QString("The cell has no line 9: it has 4."));
+  }
+
+  /// Whoever wrote the file: each of them would be sent, listed and compared with the others.
+  void ofVeryManyTheFirstAreTakenAndAllAreKept() {
+    ordered_json notebook = ordered_json::parse(file.toStdString());
+    ordered_json ofCell = ordered_json::array(), others = ordered_json::array();
+    for (int i = 0; i < 20'000; ++i)
+      ofCell.push_back({{"kind", "line"}, {"line", 3}, {"condition", "step == " + std::to_string(i)}});
+    for (int i = 0; i < 10; ++i) others.push_back({{"kind", "op"}, {"target", "op" + std::to_string(i)}});
+    notebook["cells"][0]["metadata"]["tapedeck"]["breakpoints"] = ofCell;
+    notebook["metadata"]["tapedeck"]["breakpoints"] = others;
+    World world;
+    QSignalSpy changed(&world.model, &inspector::BreakpointsModel::changed);
+    QSignalSpy loaded(&world.keeper, &NotebookBreakpoints::loaded);
+    world.document.parse(QByteArray::fromStdString(notebook.dump()), "file");
+    QCOMPARE(world.model.all().size(), NotebookBreakpoints::most_breakpoints);
+    QCOMPARE(changed.count(), 2);  // the breakpoints, and all their notes
+    QCOMPARE(world.model.all()[10].note, QString("Line 3 is a comment."));
+    QCOMPARE(loaded.count(), 1);
+    QCOMPARE(
+        loaded[0][0].toString(),
+        QString(
+            "The notebook has 20,010 breakpoints. The first 1,000 are set; the others stay in the file."));
+    QVERIFY(!world.document.modified());
+    // A change is saved with all others, those that are not set too.
+    world.model.remove(world.model.all()[10].breakpoint.id);
+    const auto saved = [&] { return world.document.ownMetadata(0)["breakpoints"]; };
+    ofCell.erase(std::size_t{0});
+    QCOMPARE(saved().size(), ofCell.size());
+    QVERIFY(saved() == ofCell);
+    QVERIFY(world.document.ownMetadata(-1)["breakpoints"] == others);
+    // The cell takes its breakpoints along, all at once, and brings back as many as there is room for.
+    changed.clear();
+    world.document.removeCell(0);
+    QCOMPARE(world.model.all().size(), std::size_t{10});
+    QVERIFY2(changed.count() <= 2, qPrintable(QString::number(changed.count())));
+    changed.clear();
+    world.document.undoStructure();
+    QCOMPARE(world.model.all().size(), NotebookBreakpoints::most_breakpoints);
+    QVERIFY2(changed.count() <= 2, qPrintable(QString::number(changed.count())));
+    QVERIFY(saved() == ofCell);
+    world.document.parse(file, "file");
+    QCOMPARE(loaded.last()[0].toString(), QString());
   }
 
   void aCellsBreakpointsGoAndComeWithIt() {

@@ -7,6 +7,7 @@
 #include "app/kernel/event_outbox.h"
 #include "app/kernel/jupyter/connection.h"
 #include "app/kernel/jupyter/jupyter_message.h"
+#include "engine/protocol/limits.h"
 #include "tests/kernel/session_probe.h"
 #include "tests/test_program.h"
 
@@ -40,7 +41,7 @@ class FakeKernel {
     JupyterMessage message = packer_.unpack(*frames);
     if (message.type() == "kernel_info_request") {
       publish("status", {{"execution_state", "idle"}}, message.header);
-      reply("kernel_info_reply", {{"status", "ok"}, {"language_info", {{"name", "fake"}}}}, message.header);
+      reply("kernel_info_reply", described, message.header);
     }
     return message;
   }
@@ -84,6 +85,8 @@ class FakeKernel {
   }
   JupyterPacker& packer() { return packer_; }
 
+  json described = {{"status", "ok"}, {"language_info", {{"name", "fake"}}}};  ///< the kernel_info_reply
+
  private:
   QByteArray key_;
   Connection connection_;
@@ -115,6 +118,10 @@ std::vector<events::Event> flushed(const std::function<void(EventOutbox&)>& fill
   return all;
 }
 
+json shown(const std::string& text) {
+  return {{"output_type", "display_data"}, {"data", {{"text/plain", text}}}, {"metadata", json::object()}};
+}
+
 json stream(const std::string& text, const char* name = "stdout") {
   return {{"output_type", "stream"}, {"name", name}, {"text", text}};
 }
@@ -136,9 +143,13 @@ class TestJupyterWire : public QObject {
   void neighbouringStreamsAreJoinedInOrder();
   void clearDropsWhatItTakesAway();
   void clearThatWaitsKeepsWhatNothingReplaces();
+  void aCellGetsNoMoreOutputsThanItKeeps();
+  void aCellGetsNoMoreBytesThanItKeeps();
   void theUiGetsNoMoreThanItTakes();
   void aKernelThatSendsGarbageDoesNotDisturb();
   void contentOfWrongTypesDoesNotDisturb();
+  void aKernelThatDescribesItselfInWrongTypesIsWithoutTheEngine_data();
+  void aKernelThatDescribesItselfInWrongTypesIsWithoutTheEngine();
   void messagesNestedWithoutBoundDoNotDisturb();
   void messagesThatAreTooLongAreRefusedAndTold_data();
   void messagesThatAreTooLongAreRefusedAndTold();
@@ -335,6 +346,63 @@ void TestJupyterWire::clearThatWaitsKeepsWhatNothingReplaces() {
   QVERIFY(std::get<events::Cleared>(events[2]).wait);
 }
 
+void TestJupyterWire::aCellGetsNoMoreOutputsThanItKeeps() {
+  constexpr std::size_t most = tapedeck::protocol::max_cell_outputs;
+  std::vector<events::Event> batch;
+  EventOutbox outbox([&](std::vector<events::Event> given) { batch = std::move(given); });
+  auto now = Clock::now();
+  const auto send = [&] {
+    batch.clear();
+    now += std::chrono::seconds(1);
+    outbox.flush(now);
+    outbox.taken();
+    return batch.size();
+  };
+  const auto leftOut = [&](std::size_t i) { return std::get<events::LeftOut>(batch.at(i)).count; };
+  for (std::size_t i = 0; i < most + 3; ++i) outbox.pushOutput("a", shown("x"));
+  outbox.pushOutput("b", shown("of another cell"));
+  QCOMPARE(send(), most + 2);
+  QCOMPARE(leftOut(most), std::uint64_t{3});
+  QCOMPARE(std::get<events::Output>(batch[most + 1]).cell, std::string("b"));
+  // What is printed goes on, and so does the count; why the cell failed comes through once.
+  const json error = {{"output_type", "error"}, {"ename", "E"}, {"evalue", ""}, {"traceback", json::array()}};
+  for (int i = 0; i < 2; ++i) {
+    outbox.pushOutput("a", stream("printed"));
+    outbox.pushOutput("a", shown("x"));
+  }
+  outbox.pushOutput("a", error);
+  outbox.pushOutput("a", error);
+  QCOMPARE(send(), std::size_t{4});
+  QCOMPARE(std::get<events::Output>(batch[0]).output["text"], "printed");
+  QCOMPARE(leftOut(1), std::uint64_t{3});
+  QCOMPARE(std::get<events::Output>(batch[2]).output["text"], "printed");
+  QCOMPARE(std::get<events::Output>(batch[3]).output["output_type"], "error");
+  // Cleared at once, with the next output, or by a further run, the cell has room again.
+  outbox.pushCleared("a", false);
+  for (std::size_t i = 0; i < most + 1; ++i) outbox.pushOutput("a", shown("y"));
+  QCOMPARE(send(), most + 2);
+  outbox.pushCleared("a", true);
+  QCOMPARE(send(), std::size_t{1});
+  for (std::size_t i = 0; i < most + 1; ++i) outbox.pushOutput("a", shown("z"));
+  QCOMPARE(send(), most + 1);
+  outbox.begin("a");
+  outbox.pushOutput("a", shown("again"));
+  QCOMPARE(send(), std::size_t{1});
+  QVERIFY(std::holds_alternative<events::Output>(batch[0]));
+}
+
+void TestJupyterWire::aCellGetsNoMoreBytesThanItKeeps() {
+  const std::string part(tapedeck::protocol::max_cell_output_bytes / 4, 'x');
+  const auto events = flushed([&](EventOutbox& outbox) {
+    for (int i = 0; i < 6; ++i) outbox.pushOutput("a", shown(part));
+    outbox.pushOutput("a", shown("small"));
+  });
+  // Three and what is around their text; the fourth no longer fits, a small one does.
+  QCOMPARE(events.size(), std::size_t{5});
+  QCOMPARE(std::get<events::LeftOut>(events[3]).count, std::uint64_t{3});
+  QCOMPARE(std::get<events::Output>(events[4]).output["data"]["text/plain"], "small");
+}
+
 void TestJupyterWire::theUiGetsNoMoreThanItTakes() {
   int deliveries = 0;
   EventOutbox outbox([&](std::vector<events::Event>) { ++deliveries; });
@@ -406,6 +474,37 @@ void TestJupyterWire::contentOfWrongTypesDoesNotDisturb() {
                 parent);
   kernel->publish("status", {{"execution_state", "idle"}}, parent);
   QTRY_COMPARE_WITH_TIMEOUT(probe.finished.value("a"), QString("error"), generous);
+}
+
+void TestJupyterWire::aKernelThatDescribesItselfInWrongTypesIsWithoutTheEngine_data() {
+  QTest::addColumn<QString>("described");
+  QTest::addColumn<QString>("sentence");
+  const QString noServer = "This session runs without Tapedeck's debug server, so nothing can be stepped: ";
+  QTest::newRow("debug is text") << R"({"debug": "yes", "error": "why"})" << noServer + "why";
+  QTest::newRow("debug is a number") << R"({"debug": 1})" << noServer + "it did not start";
+  QTest::newRow("debug is null") << R"({"debug": null})" << noServer + "it did not start";
+  QTest::newRow("error is an object")
+      << R"({"debug": false, "error": {"a": 1}})" << noServer + "it did not start";
+  QTest::newRow("error is a list") << R"({"error": ["a"]})" << noServer + "it did not start";
+  QTest::newRow("no object")
+      << R"([true])"
+      << "This Jupyter kernel is without Tapedeck's engine: cells run, and nothing can be stepped.";
+}
+
+void TestJupyterWire::aKernelThatDescribesItselfInWrongTypesIsWithoutTheEngine() {
+  QFETCH(QString, described);
+  QFETCH(QString, sentence);
+  QTemporaryDir folder;
+  Probe probe;
+  auto kernel = startFake(probe, folder);
+  kernel->described["tapedeck"] = json::parse(described.toStdString());
+  probe.session.execute("a", "anything");
+  const json parent = kernel->next("execute_request").header;
+  kernel->reply("execute_reply", {{"status", "ok"}, {"execution_count", 1}}, parent);
+  kernel->publish("status", {{"execution_state", "idle"}}, parent);
+  QTRY_COMPARE_WITH_TIMEOUT(probe.finished.value("a"), QString("ok"), generous);
+  QCOMPARE(probe.session.engine(), Engine::missing);
+  QCOMPARE(probe.sentence, sentence);
 }
 
 void TestJupyterWire::messagesNestedWithoutBoundDoNotDisturb() {

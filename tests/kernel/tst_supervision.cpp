@@ -6,6 +6,7 @@
 #include <QTemporaryDir>
 
 #include "app/kernel/process/death_report.h"
+#include "app/kernel/process/safe_environment.h"
 #include "tests/kernel/session_probe.h"
 #include "tests/test_program.h"
 
@@ -45,6 +46,8 @@ class TestSupervision : public QObject {
   void anEngineThatCannotBeLoadedIsNamedAndCellsRunAllTheSame();
   void filesBesideTheNotebookReplaceNoModules_data();
   void filesBesideTheNotebookReplaceNoModules();
+  void noVariableLeadsIntoTheCurrentFolder_data();
+  void noVariableLeadsIntoTheCurrentFolder();
   void anInterpreterThatIsNoneIsNamed_data();
   void anInterpreterThatIsNoneIsNamed();
   void aProgramThatIsNotThereIsNamed();
@@ -250,22 +253,86 @@ void TestSupervision::filesBesideTheNotebookReplaceNoModules() {
   QDir(broken.path()).mkdir("tapedeck");
   writeScript(broken, "tapedeck/__init__.py", "raise ImportError('it is for another Python')\n");
   if (!engine) launch.environment["PYTHONPATH"] = broken.path();
-  const auto restore = qScopeGuard([here = QDir::currentPath(), path = qgetenv("PYTHONPATH")] {
+  // A library that every program needs, and the program that is looked for: each would end the session.
+  writeScript(folder, "libc.so.6", "no library");
+  writeScript(folder, "preloaded.so", "no library");
+  writeScript(folder, "python3", "#!/bin/false\n");
+  const QProcessEnvironment whole = QProcessEnvironment::systemEnvironment();
+  const char* const searched[] = {"PYTHONPATH", "LD_LIBRARY_PATH", "PATH", "LD_PRELOAD"};
+  const auto restore = qScopeGuard([&, here = QDir::currentPath()] {
     QDir::setCurrent(here);
-    qputenv("PYTHONPATH", path);
+    for (const char* name : searched) {
+      if (whole.contains(name))
+        qputenv(name, whole.value(name).toLocal8Bit());
+      else
+        qunsetenv(name);
+    }
   });
   QDir::setCurrent(folder.path());  // as where the app was started there
-  qputenv("PYTHONPATH", ":.:" + qgetenv("PYTHONPATH"));
+  for (const char* name : {"PYTHONPATH", "LD_LIBRARY_PATH", "PATH"}) qputenv(name, ":.:" + qgetenv(name));
+  qputenv("LD_PRELOAD", "./preloaded.so " + qgetenv("LD_PRELOAD"));
   Probe probe(launch);
   probe.session.start(folder.path());
   probe.session.execute("a",
-                        "import mine, json, random, numpy, ast\n"
-                        "print(mine.value, json.dumps([1]), numpy.arange(2), hasattr(random, 'shuffle'))");
+                        "import mine, json, random, numpy, ast, os\n"
+                        "print(mine.value, json.dumps([1]), numpy.arange(2), hasattr(random, 'shuffle'))\n"
+                        "print([name for name in ('PATH', 'LD_LIBRARY_PATH') for part in\n"
+                        "       os.environ.get(name, '/').split(':') if not part.startswith('/')])");
   QTRY_COMPARE_WITH_TIMEOUT(probe.finished.value("a"), QString("ok"), generous);
-  QCOMPARE(probe.printed("a"), QString("42 [1] [0 1] True\n"));
+  QCOMPARE(probe.printed("a"), QString("42 [1] [0 1] True\n[]\n"));
   QCOMPARE(probe.session.engine() == Engine::missing, !engine);
   QFile ran(note);
   QVERIFY2(!ran.open(QIODevice::ReadOnly), ran.readAll().constData());
+}
+
+void TestSupervision::noVariableLeadsIntoTheCurrentFolder_data() {
+  QTest::addColumn<QString>("variable");
+  QTest::addColumn<QString>("value");
+  QTest::addColumn<QString>("left");
+  QTest::newRow("programs") << "PATH"
+                            << ":/usr/bin::.:bin:../bin:/bin:"
+                            << "/usr/bin:/bin";
+  QTest::newRow("empty") << "PATH"
+                         << ""
+                         << "";
+  QTest::newRow("libraries") << "LD_LIBRARY_PATH"
+                             << ":/usr/lib;lib;/opt/lib:."
+                             << "/usr/lib:/opt/lib";
+  QTest::newRow("none left") << "LD_LIBRARY_PATH"
+                             << ".:"
+                             << "";
+  QTest::newRow("preloaded") << "LD_PRELOAD"
+                             << "./mine.so /usr/lib/one.so:lib/two.so libjemalloc.so.2"
+                             << "/usr/lib/one.so:libjemalloc.so.2";
+  QTest::newRow("audit") << "LD_AUDIT"
+                         << "./mine.so:/usr/lib/one.so"
+                         << "/usr/lib/one.so";
+  QTest::newRow("modules") << "PYTHONPATH"
+                           << ":.:/opt/modules:modules"
+                           << "/opt/modules";
+  QTest::newRow("Python") << "PYTHONHOME"
+                          << "."
+                          << "";
+  QTest::newRow("start") << "PYTHONSTARTUP"
+                         << "start.py"
+                         << "";
+  QTest::newRow("a file with a colon") << "PYTHONSTARTUP"
+                                       << "/opt/a:b.py"
+                                       << "/opt/a:b.py";
+  QTest::newRow("another variable") << "SEARCH"
+                                    << ".:a"
+                                    << ".:a";
+}
+
+void TestSupervision::noVariableLeadsIntoTheCurrentFolder() {
+  QFETCH(QString, variable);
+  QFETCH(QString, value);
+  QFETCH(QString, left);
+  QProcessEnvironment environment;
+  environment.insert(variable, value);
+  leaveOutCurrentFolder(environment);
+  QCOMPARE(environment.value(variable), left);
+  QCOMPARE(environment.contains(variable), !left.isEmpty());
 }
 
 void TestSupervision::anInterpreterThatIsNoneIsNamed_data() {
@@ -277,6 +344,8 @@ void TestSupervision::anInterpreterThatIsNoneIsNamed_data() {
                                   << "/etc/passwd: not executable";
   QTest::newRow("another program") << "/bin/true"
                                    << "/bin/true: does not run as Python";
+  QTest::newRow("not in PATH") << "no-such-python3"
+                               << "no-such-python3: no such program";
   QTest::newRow("fails") << "/bin/false"
                          << "/bin/false: does not run as Python";
 }

@@ -141,12 +141,12 @@ class TestBreakpointsModel : public QObject {
     BreakpointsModel model(&session);
     model.toggleLine("a", 2);
     const quint64 id = model.all()[0].breakpoint.id;
-    model.setPlaceNote(id, "Line 2 is a comment.");
+    model.setPlaceNotes({{id, "Line 2 is a comment."}});
     Breakpoint edited = model.all()[0].breakpoint;
     edited.condition = "max(out) > 3";
     model.change(edited);
     QCOMPARE(model.all()[0].note, QString("Line 2 is a comment."));
-    model.setPlaceNote(id, {});
+    model.setPlaceNotes({{id, QString()}});
     QVERIFY(model.all()[0].note.isEmpty());
   }
 

@@ -133,6 +133,51 @@ class TestDocumentOutputs : public QObject {
       QVERIFY2(trace.contains(kept), trace.constData());
   }
 
+  void oneNoteCountsTheOutputsThatAreLeftOut() {
+    Document document;
+    const QString id = document.cell(0).id;
+    document.appendOutput(id, display({{"text/plain", "kept"}}));
+    document.addLeftOut(id, 1);
+    const auto text = [&](std::size_t i) {
+      return QString::fromStdString(document.cell(0).outputs[i]["text"].get<std::string>());
+    };
+    QCOMPARE(text(1),
+             QString("[… 1 more output was left out: a cell keeps at most 10,000 outputs beside what it "
+                     "prints, and 256 MB of them …]\n"));
+    // What is printed to the same stream is no part of the note, which stays at its place.
+    document.appendOutput(id, stream("printed\n", "stderr"));
+    std::vector<std::size_t> edited;
+    QObject::connect(&document, &Document::outputEdited, &document,
+                     [&](int, const OutputChange& change) { edited.push_back(change.output); });
+    document.addLeftOut(id, 1233);
+    QCOMPARE(edited, std::vector<std::size_t>{1});
+    QVERIFY2(text(1).startsWith("[… 1,234 more outputs were left out: "), qPrintable(text(1)));
+    QCOMPARE(text(2), QString("printed\n"));
+    QCOMPARE(document.cell(0).outputs.size(), std::size_t{3});
+    document.clearOutputs(id);
+    document.addLeftOut(id, 2);
+    QVERIFY2(text(0).startsWith("[… 2 more outputs were left out: "), qPrintable(text(0)));
+    Document read;
+    read.parse(document.serialize(), "file");
+    QVERIFY(read.cell(0).outputs == document.cell(0).outputs);
+    document.addLeftOut("gone", 2);
+    QCOMPARE(document.cell(0).outputs.size(), std::size_t{1});
+  }
+
+  /// A file may have anything where nbformat has text, and so may a session.
+  void membersOfOtherTypesDoNotDisturb() {
+    const nlohmann::json odd = {{"output_type", "stream"}, {"name", 7}, {"text", "odd"}};
+    Document document;
+    document.parse(notebookOf(codeCell("a", "x", nlohmann::json::array({odd}))), "file");
+    document.appendOutput("a", stream("more"));
+    document.appendOutput("a", {{"output_type", 3}, {"transient", {{"display_id", 4}}}});
+    document.appendOutput("a", {{"output_type", "stream"}, {"name", nullptr}, {"text", "end"}});
+    const nlohmann::ordered_json& outputs = document.cell(0).outputs;
+    QCOMPARE(outputs.size(), std::size_t{4});
+    QCOMPARE(outputs[1]["text"].get<std::string>(), std::string("more"));
+    QCOMPARE(outputs[3]["text"].get<std::string>(), std::string("end"));
+  }
+
   void resultsForCellsThatAreGoneAreIgnored() {
     Document document;
     document.appendOutput("gone", stream("x"));

@@ -13,7 +13,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr auto askEvery = milliseconds(1000);
-constexpr auto connectAgainAfter = milliseconds(150);
 
 }  // namespace
 

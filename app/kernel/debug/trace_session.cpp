@@ -12,6 +12,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "app/kernel/process/safe_environment.h"
+
 namespace tapedeck::app {
 namespace {
 
@@ -98,6 +100,7 @@ void TraceSession::launch() {
   }
   endpoint_ = "ipc://" + QFile::encodeName(runtime_->path()) + "/debug";
   process_ = std::make_unique<QProcess>();
+  process_->setProcessEnvironment(safeEnvironment());
   connect(process_.get(), &QProcess::readyReadStandardOutput, this, &TraceSession::readOutput);
   connect(process_.get(), &QProcess::finished, this, &TraceSession::processEnded);
   connect(process_.get(), &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {

@@ -20,6 +20,10 @@ struct Output {
   std::string cell;
   nlohmann::json output;
 };
+struct LeftOut {  ///< outputs beyond the most that a cell keeps
+  std::string cell;
+  std::uint64_t count = 0;
+};
 struct Cleared {
   std::string cell;
   bool wait = false;
@@ -60,7 +64,7 @@ struct Closed {  ///< all that the process sent has been told
   std::uint64_t connection = 0;
 };
 
-using Event = std::variant<Ready, Started, Output, Cleared, DisplayUpdated, Finished, ExitAsked,
+using Event = std::variant<Ready, Started, Output, LeftOut, Cleared, DisplayUpdated, Finished, ExitAsked,
                            InputRequested, Completed, Inspected, BusyForOthers, Answering, Broken, Closed>;
 
 }  // namespace tapedeck::app::events

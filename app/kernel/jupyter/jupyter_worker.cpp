@@ -19,7 +19,6 @@ constexpr auto subscriptionAgain = milliseconds(50);
 constexpr auto beatEvery = milliseconds(1000);
 constexpr auto drainQuiet = milliseconds(60);  // after the process's end, without any message
 constexpr auto drainLimit = milliseconds(500);
-constexpr auto connectAgainAfter = milliseconds(150);
 
 }  // namespace
 
@@ -81,7 +80,6 @@ void JupyterWorker::readMonitor(std::size_t index) {
     std::uint16_t event = 0;
     if (frames->front().size() >= sizeof(event)) std::memcpy(&event, frames->front().data(), sizeof(event));
     if (event == ZMQ_EVENT_DISCONNECTED) {
-      // What was read before it ended comes from ZeroMQ's thread behind this.
       again_[index] = now_ + connectAgainAfter;
       continue;
     }
@@ -191,6 +189,7 @@ void JupyterWorker::startNext() {
                                               json::object(), {{"cellId", next.cell}});
   running_ = Running{message.id(), next.cell, {}, 0, false, {}};
   remember(message.id(), next.cell);
+  outbox_.begin(next.cell);
   if (send(Channel::shell, message)) return;
   outbox_.pushOutput(
       next.cell, {{"output_type", "stream"},

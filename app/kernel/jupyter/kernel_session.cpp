@@ -6,6 +6,7 @@
 
 #include "app/kernel/jupyter/kernel_session_p.h"
 #include "app/kernel/process/reaper.h"
+#include "app/kernel/process/safe_environment.h"
 
 namespace tapedeck::app {
 namespace {
@@ -94,11 +95,11 @@ void KernelSession::Private::showWorking() {
 }
 
 QProcessEnvironment KernelSession::Private::environment() const {
-  QProcessEnvironment result = QProcessEnvironment::systemEnvironment();
-  // Empty and relative parts would mean the notebook's folder, which may be anybody's: Python looks there
-  // for its own modules, too, before any line of the session's program.
-  QStringList modules = result.value(QStringLiteral("PYTHONPATH")).split(QLatin1Char(':'));
-  modules.removeIf([](const QString& part) { return !part.startsWith(QLatin1Char('/')); });
+  // The session runs in the notebook's folder, which may be anybody's: the linker and Python would look there
+  // for their own files, too, before any line of the session's program.
+  QProcessEnvironment result = safeEnvironment();
+  QStringList modules =
+      result.value(QStringLiteral("PYTHONPATH")).split(QLatin1Char(':'), Qt::SkipEmptyParts);
   modules.prepend(QStringLiteral(TAPEDECK_MODULE_DIR));
   result.insert(QStringLiteral("PYTHONPATH"), modules.join(QLatin1Char(':')));
   result.insert(QStringLiteral("JPY_PARENT_PID"), QString::number(QCoreApplication::applicationPid()));

@@ -53,6 +53,7 @@ struct KernelSession::Private {
   void tellReady();
   void take(events::Started& event);
   void take(events::Output& event);
+  void take(events::LeftOut& event);
   void take(events::Cleared& event);
   void take(events::DisplayUpdated& event);
   void take(events::Finished& event);

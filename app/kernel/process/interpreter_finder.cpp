@@ -21,6 +21,14 @@ constexpr int probeLimitMs = 30000;
 const QString packageHint =
     QStringLiteral("Debian's package is python3-ipykernel (sudo apt-get install python3-ipykernel).");
 
+/// Empty: there is none. Not by the window's own PATH, which may name the current folder.
+QString inPath(const QString& program, const QProcessEnvironment& environment) {
+  const QStringList folders =
+      environment.value(QStringLiteral("PATH")).split(QLatin1Char(':'), Qt::SkipEmptyParts);
+  // Without any folder Qt would look through the window's PATH.
+  return folders.isEmpty() ? QString() : QStandardPaths::findExecutable(program, folders);
+}
+
 }  // namespace
 
 InterpreterFinder::InterpreterFinder(QObject* parent) : QObject(parent) {}
@@ -48,7 +56,7 @@ void InterpreterFinder::find(const QString& chosen, const QProcessEnvironment& e
   if (chosen_)
     candidates_ = {chosen};
   else
-    candidates_ = {QStringLiteral(TAPEDECK_PYTHON), QStandardPaths::findExecutable(QStringLiteral("python3")),
+    candidates_ = {QStringLiteral(TAPEDECK_PYTHON), inPath(QStringLiteral("python3"), environment),
                    QStringLiteral("/usr/bin/python3")};
   candidates_.removeAll(QString());
   candidates_.removeDuplicates();
@@ -69,7 +77,15 @@ void InterpreterFinder::tryNext() {
                   .arg(names, packageHint));
     return;
   }
-  const QString candidate = candidates_.takeFirst();
+  QString candidate = candidates_.takeFirst();
+  if (!candidate.contains(QLatin1Char('/'))) {
+    const QString program = inPath(candidate, environment_);
+    if (program.isEmpty()) {
+      tried_ << candidate + QStringLiteral(": no such program");
+      return tryNext();
+    }
+    candidate = program;
+  }
   const QFileInfo file(candidate);
   if (file.isAbsolute() && !file.isExecutable()) {
     tried_ << candidate +

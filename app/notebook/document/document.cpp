@@ -2,15 +2,40 @@
 
 #include <QDir>
 #include <QFileInfo>
+#include <QLocale>
 
 #include "app/notebook/document/document_private.h"
 #include "app/notebook/document/file_io.h"
 #include "app/notebook/document/script.h"
 #include "app/notebook/document/stream_text.h"
+#include "engine/protocol/limits.h"
 
 namespace tapedeck::app {
 
 using nlohmann::ordered_json;
+
+namespace {
+
+/// A text member. A file and a session may have anything there: `otherwise` for another type, and for none.
+template <class Json>
+std::string textMember(const Json& object, const char* name, const char* otherwise = "") {
+  const auto found = object.find(name);
+  if (found == object.end() || !found->is_string()) return otherwise;
+  return found->template get_ref<const std::string&>();
+}
+
+std::string leftOutNote(quint64 count) {
+  const QLocale english(QLocale::English);
+  return QString(
+             "[… %1 more %2 left out: a cell keeps at most %3 outputs beside what it prints, and %4 MB of "
+             "them …]\n")
+      .arg(english.toString(count), count == 1 ? "output was" : "outputs were",
+           english.toString(qulonglong{protocol::max_cell_outputs}),
+           QString::number(protocol::max_cell_output_bytes >> 20))
+      .toStdString();
+}
+
+}  // namespace
 
 Document::Document(QObject* parent) : QObject(parent), d_(std::make_unique<Private>()) {
   d_->notebook = emptyNotebook();
@@ -226,6 +251,8 @@ void Document::clearOutputs(const QString& cellId) {
   CellData& data = d_->editResults(index);
   data.cell.outputs = ordered_json::array();
   data.displayIds.clear();
+  data.leftOut = 0;
+  data.leftOutNote.reset();
   data.cell.executionCount = 0;
   data.members["execution_count"] = nullptr;
   d_->announceOutput(this, index, {});
@@ -238,11 +265,13 @@ void Document::appendOutput(const QString& cellId, const nlohmann::json& output)
   CellData& data = d_->editResults(index);
   ordered_json& outputs = data.cell.outputs;
   OutputChange change{OutputChange::Kind::output, outputs.size(), 0};
-  if (output.value("output_type", "") == "stream" && output.contains("text")) {
+  if (textMember(output, "output_type") == "stream" && output.contains("text")) {
     const std::string text = joinedText(ordered_json(output["text"]));
-    const std::string name = output.value("name", "stdout");
-    if (!outputs.empty() && outputs.back().value("output_type", "") == "stream" &&
-        outputs.back().value("name", "") == name && outputs.back()["text"].is_string()) {
+    const std::string name = textMember(output, "name", "stdout");
+    const bool noted = data.leftOutNote && *data.leftOutNote + 1 == outputs.size();
+    if (!outputs.empty() && !noted && textMember(outputs.back(), "output_type") == "stream" &&
+        textMember(outputs.back(), "name") == name && outputs.back().contains("text") &&
+        outputs.back()["text"].is_string()) {
       change = {OutputChange::Kind::text, outputs.size() - 1,
                 appendStreamText(outputs.back()["text"].get_ref<std::string&>(), text)};
     } else {
@@ -255,13 +284,32 @@ void Document::appendOutput(const QString& cellId, const nlohmann::json& output)
     ordered_json own(output);
     QString displayId;
     if (own.contains("transient") && own["transient"].is_object()) {
-      displayId = QString::fromStdString(own["transient"].value("display_id", ""));
+      displayId = QString::fromStdString(textMember(own["transient"], "display_id"));
     }
     own.erase("transient");
     outputs.push_back(std::move(own));
     data.displayIds += displayId;
   }
   d_->announceOutput(this, index, change);
+  d_->announceModified(this);
+}
+
+void Document::addLeftOut(const QString& cellId, quint64 count) {
+  const int index = indexOf(cellId);
+  if (index < 0 || cell(index).type != CellType::code || count == 0) return;
+  CellData& data = d_->editResults(index);
+  ordered_json& outputs = data.cell.outputs;
+  data.leftOut += count;
+  const ordered_json note = {
+      {"name", "stderr"}, {"output_type", "stream"}, {"text", leftOutNote(data.leftOut)}};
+  if (data.leftOutNote) {
+    outputs[*data.leftOutNote] = note;
+  } else {
+    data.leftOutNote = outputs.size();
+    outputs.push_back(note);
+    data.displayIds += QString();
+  }
+  d_->announceOutput(this, index, {OutputChange::Kind::output, *data.leftOutNote, 0});
   d_->announceModified(this);
 }
 

@@ -123,6 +123,9 @@ class Document : public QObject {
   void clearOutputs(const QString& cellId);
   /// Joins neighbouring streams. A "transient" member is not kept, but names the output for updateDisplay().
   void appendOutput(const QString& cellId, const nlohmann::json& output);
+  /// The session sent `count` outputs more than a cell keeps (see protocol::max_cell_outputs): one note says
+  /// how many there were, at the place of the first.
+  void addLeftOut(const QString& cellId, quint64 count);
   void updateDisplay(const QString& displayId, const nlohmann::json& data, const nlohmann::json& metadata);
   void setExecutionCount(const QString& cellId, int count);
   /// What this program keeps with the notebook, by name: in the file's metadata, under "tapedeck". Null:

@@ -53,6 +53,8 @@ struct CellData {
   nlohmann::ordered_json
       stashedAttachments;                    ///< a code cell can have none: kept for the way back to Markdown
   QStringList displayIds;                    ///< of the outputs, where they have one
+  quint64 leftOut = 0;                       ///< outputs that the session sent beyond the most that are kept
+  std::optional<std::size_t> leftOutNote;    ///< which of the outputs says so
   quint64 revision = 0;                      ///< another one for other outputs or members; 0: as read
   std::shared_ptr<const CellText> text;      ///< none: a cell made here
   std::shared_ptr<const ScriptText> script;  ///< of a cell that was read from a program

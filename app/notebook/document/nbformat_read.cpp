@@ -313,6 +313,8 @@ void convertCell(CellData& data, CellType type) {
   data.cell.executionCount = 0;
   data.cell.outputs = ordered_json::array();
   data.displayIds.clear();
+  data.leftOut = 0;
+  data.leftOutNote.reset();
   if (!data.stashedAttachments.is_null()) {
     members["attachments"] = std::move(data.stashedAttachments);
     data.stashedAttachments = nullptr;

@@ -8,7 +8,6 @@
 #include <QKeyEvent>
 #include <QLocale>
 #include <QMenu>
-#include <QMessageBox>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolButton>
@@ -18,6 +17,7 @@
 #include "app/notebook/output/picture_source.h"
 #include "app/notebook/output/svg_drawer.h"
 #include "inspector/ui/file_dialogs.h"
+#include "inspector/ui/plain_text.h"
 
 namespace tapedeck::app {
 namespace {
@@ -263,13 +263,13 @@ void ImageOutput::save() {
     QBuffer buffer(&bytes);
     const QByteArray kind = QFileInfo(path).suffix().toUtf8();
     if (!buffer.open(QIODevice::WriteOnly) || !decoded().save(&buffer, kind.constData())) {
-      QMessageBox::warning(this, "Save picture",
-                           QString("A picture can't be saved as “.%1”.").arg(QString::fromUtf8(kind)));
+      inspector::warn(this, "Save picture",
+                      QString("A picture can't be saved as “.%1”.").arg(QString::fromUtf8(kind)));
       return;
     }
   }
   if (QString error; !inspector::replaceFile(path, bytes, &error))
-    QMessageBox::warning(this, "Save picture", error);
+    inspector::warn(this, "Save picture", error);
 }
 
 }  // namespace tapedeck::app

@@ -9,6 +9,7 @@
 #include "app/notebook/output/text/static_text.h"
 #include "app/notebook/output/text/text_output.h"
 #include "app/notebook/output/text/text_preparer.h"
+#include "inspector/ui/plain_text.h"
 
 namespace tapedeck::app {
 namespace {
@@ -160,7 +161,7 @@ void RichOutput::updateBar() {
     connect(more_, &QToolButton::clicked, this, &RichOutput::showMore);
     whole_ = new QToolButton(bar_);
     connect(whole_, &QToolButton::clicked, this, &RichOutput::showSource);
-    told_ = new QLabel(bar_);
+    told_ = inspector::plainLabel(bar_);
     told_->setWordWrap(true);
     layout->addWidget(more_);
     layout->addWidget(whole_);

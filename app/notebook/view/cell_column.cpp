@@ -7,14 +7,16 @@
 #include "app/notebook/output/output_area.h"
 #include "app/notebook/view/cell_metrics.h"
 #include "app/notebook/view/cell_widget.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/ui/icons.h"
+#include "inspector/ui/plain_text.h"
 
 namespace tapedeck::app {
 
 namespace metrics = cell_metrics;
 
 CellColumn::CellColumn(const NotebookTheme& theme, QWidget* parent)
-    : Block(parent), bar_(new QWidget(this)), hint_(new QLabel(bar_)) {
+    : Block(parent), bar_(new QWidget(this)), hint_(inspector::plainLabel(bar_)) {
   auto* layout = new QHBoxLayout(bar_);
   layout->setContentsMargins(0, 2, 0, 2);
   layout->setSpacing(6);
@@ -31,7 +33,7 @@ CellColumn::CellColumn(const NotebookTheme& theme, QWidget* parent)
 QToolButton* CellColumn::addButton(const QString& text, const QString& tip, CellType type) {
   auto* button = new QToolButton(bar_);
   button->setText(text);
-  button->setToolTip(tip);
+  button->setToolTip(inspector::plainTip(tip));
   button->setAccessibleName(tip);
   button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
   button->setFocusPolicy(Qt::TabFocus);

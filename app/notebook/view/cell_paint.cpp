@@ -12,6 +12,7 @@
 #include "app/notebook/view/cell_widget.h"
 #include "app/notebook/view/code_editor.h"
 #include "app/notebook/view/source_excerpt.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/ui/icons.h"
 
 namespace tapedeck::app {
@@ -257,7 +258,7 @@ bool CellWidget::event(QEvent* event) {
         break;
     }
   }
-  QToolTip::showText(help->globalPos(), text, this);
+  QToolTip::showText(help->globalPos(), inspector::plainTip(text), this);
   return true;
 }
 

@@ -7,6 +7,7 @@
 
 #include "app/notebook/view/cell_metrics.h"
 #include "app/notebook/view/notebook_keys.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/ui/icons.h"
 
 namespace tapedeck::app {
@@ -97,7 +98,7 @@ void CellToolbar::refresh() {
   for (const CellAction action : all_actions) {
     const Look look = lookOf(action, type_);
     button(action)->setIcon(inspector::icon(look.icon));
-    button(action)->setToolTip(QString("%1 (%2)").arg(look.name, keyText(look.command)));
+    button(action)->setToolTip(inspector::plainTip(QString("%1 (%2)").arg(look.name, keyText(look.command))));
     button(action)->setAccessibleName(look.name);
   }
   adjustSize();

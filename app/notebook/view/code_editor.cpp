@@ -12,6 +12,7 @@
 #include "app/notebook/output/wheel.h"
 #include "app/notebook/view/editor_lexers.h"
 #include "app/notebook/view/editor_margins.h"
+#include "inspector/ui/plain_text.h"
 
 namespace tapedeck::app {
 namespace {
@@ -31,7 +32,7 @@ int measuredLineHeight(CodeEditor::Language language, const NotebookTheme& theme
 }  // namespace
 
 CodeEditor::CodeEditor(Language language, const NotebookTheme& theme, QWidget* parent)
-    : QsciScintilla(parent), language_(language), markLabel_(new QLabel(viewport())) {
+    : QsciScintilla(parent), language_(language), markLabel_(inspector::plainLabel(viewport())) {
   setUtf8(true);
   setEolMode(EolUnix);
   setFrameShape(QFrame::NoFrame);

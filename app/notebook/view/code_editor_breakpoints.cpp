@@ -4,6 +4,7 @@
 
 #include "app/notebook/view/code_editor.h"
 #include "app/notebook/view/editor_margins.h"
+#include "inspector/model/plain_tip.h"
 
 namespace tapedeck::app {
 
@@ -67,7 +68,7 @@ bool CodeEditor::viewportEvent(QEvent* event) {
           lineAt(QPoint(marginWidth(numbers_margin) + marginWidth(symbol_margin) + 1, help->pos().y())) + 1;
       for (const LineBreakpoint& one : std::as_const(breakpoints_))
         if (one.line == line) {
-          QToolTip::showText(help->globalPos(), one.tip, this);
+          QToolTip::showText(help->globalPos(), inspector::plainTip(one.tip), this);
           return true;
         }
     }

@@ -8,6 +8,8 @@
 
 #include "app/notebook/view/notebook_view.h"
 #include "app/notebook/view/outline_model.h"
+#include "inspector/model/plain_tip.h"
+#include "inspector/ui/plain_text.h"
 
 namespace tapedeck::app {
 namespace {
@@ -22,7 +24,7 @@ OutlineView::OutlineView(NotebookView* notebook, Document* document, QWidget* pa
       document_(document),
       model_(new OutlineModel(document, this)),
       list_(new QTreeWidget(this)),
-      hint_(new QLabel(this)) {
+      hint_(inspector::plainLabel(this)) {
   list_->setHeaderHidden(true);
   list_->setFrameShape(QFrame::NoFrame);
   list_->setIndentation(14);
@@ -58,7 +60,7 @@ void OutlineView::fill() {
     while (!open.isEmpty() && open.last().first >= headings[i].level) open.removeLast();
     auto* item = open.isEmpty() ? new QTreeWidgetItem(list_) : new QTreeWidgetItem(open.last().second);
     item->setText(0, headings[i].text);
-    item->setToolTip(0, headings[i].text + "\nA click shows it; Enter goes there");
+    item->setToolTip(0, inspector::plainTip(headings[i].text + "\nA click shows it; Enter goes there"));
     item->setData(0, place_role, i);
     open += {headings[i].level, item};
   }

@@ -5,6 +5,9 @@
 #include <QLocale>
 #include <QToolButton>
 
+#include "inspector/model/plain_tip.h"
+#include "inspector/ui/plain_text.h"
+
 namespace tapedeck::app {
 namespace {
 
@@ -55,7 +58,7 @@ std::optional<SourceExcerpt> excerptOf(const QString& source) {
 }
 
 ExcerptBar::ExcerptBar(const NotebookTheme& theme, QWidget* parent)
-    : QWidget(parent), sentence_(new QLabel(this)) {
+    : QWidget(parent), sentence_(inspector::plainLabel(this)) {
   auto* layout = new QHBoxLayout(this);
   layout->setContentsMargins(6, 2, 6, 2);
   sentence_->setWordWrap(true);
@@ -63,7 +66,7 @@ ExcerptBar::ExcerptBar(const NotebookTheme& theme, QWidget* parent)
   const auto add = [&](const QString& text, const QString& tip, void (ExcerptBar::*signal)()) {
     auto* button = new QToolButton(this);
     button->setText(text);
-    button->setToolTip(tip);
+    button->setToolTip(inspector::plainTip(tip));
     button->setAccessibleName(text);
     connect(button, &QToolButton::clicked, this, signal);
     layout->addWidget(button);

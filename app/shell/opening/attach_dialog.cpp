@@ -9,6 +9,8 @@
 #include <QVBoxLayout>
 
 #include "app/kernel/process/short_path.h"
+#include "inspector/model/plain_tip.h"
+#include "inspector/ui/plain_text.h"
 
 namespace tapedeck::app {
 namespace {
@@ -28,7 +30,7 @@ AttachDialog::AttachDialog(QWidget* parent) : QDialog(parent) {
   setWindowTitle("Attach to a running program");
   resize(760, 360);
   auto* rows = new QVBoxLayout(this);
-  auto* what = new QLabel(
+  auto* what = inspector::plainLabel(
       "It runs on while its ops are shown here; it can be paused and stepped. Detaching lets it go.");
   what->setWordWrap(true);
   rows->addWidget(what);
@@ -42,8 +44,9 @@ AttachDialog::AttachDialog(QWidget* parent) : QDialog(parent) {
   list_->setUniformRowHeights(true);
   list_->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
   pages_->addWidget(list_);
-  none_ = new QLabel("No program that could be attached to runs now.\n\nStart one with\n\n    " +
-                     howToStartProgram() + "\n\nand it appears here as soon as it imports tapedeck.");
+  none_ =
+      inspector::plainLabel("No program that could be attached to runs now.\n\nStart one with\n\n    " +
+                            howToStartProgram() + "\n\nand it appears here as soon as it imports tapedeck.");
   none_->setObjectName("noPrograms");
   none_->setAlignment(Qt::AlignCenter);
   none_->setWordWrap(true);
@@ -81,8 +84,8 @@ void AttachDialog::refresh() {
     auto* item = new QTreeWidgetItem(list_, {program.name(), QString::number(program.process),
                                              sinceText(program.started), shortPath(program.folder)});
     item->setData(0, processRole, program.process);
-    item->setToolTip(0, program.arguments.join(' '));
-    item->setToolTip(3, program.folder);
+    item->setToolTip(0, inspector::plainTip(program.arguments.join(' ')));
+    item->setToolTip(3, inspector::plainTip(program.folder));
     if (program.process == before) list_->setCurrentItem(item);
   }
   if (!list_->currentItem() && list_->topLevelItemCount() > 0) list_->setCurrentItem(list_->topLevelItem(0));

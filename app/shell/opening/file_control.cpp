@@ -4,13 +4,13 @@
 #include <QDropEvent>
 #include <QFileDialog>
 #include <QFileInfo>
-#include <QMessageBox>
 #include <QWidget>
 
 #include "app/shell/opening/file_paths.h"
 #include "app/shell/opening/recoveries.h"
 #include "app/shell/window/samples.h"
 #include "inspector/ui/file_dialogs.h"
+#include "inspector/ui/plain_text.h"
 
 namespace tapedeck::app {
 namespace {
@@ -175,8 +175,8 @@ void FileControl::reload() {
 
 bool FileControl::mayLoseChanges(const QString& question) {
   if (!document_->modified()) return true;
-  return QMessageBox::question(window_, "Unsaved changes",
-                               QString("%1 has changes that are not saved. %2").arg(name(), question)) ==
+  return inspector::ask(window_, "Unsaved changes",
+                        QString("%1 has changes that are not saved. %2").arg(name(), question)) ==
          QMessageBox::Yes;
 }
 
@@ -376,11 +376,9 @@ bool FileControl::mayClose() {
     return false;
   }
   if (empty_ || !document_->modified()) return true;
-  QMessageBox box(QMessageBox::Question, "Unsaved changes",
-                  QString("%1 has changes that are not saved.").arg(name()),
-                  QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, window_);
-  box.setDefaultButton(QMessageBox::Save);
-  const int answer = box.exec();
+  const auto answer =
+      inspector::ask(window_, "Unsaved changes", QString("%1 has changes that are not saved.").arg(name()),
+                     QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
   if (answer == QMessageBox::Discard) return true;
   if (answer == QMessageBox::Save && saveOrAsk())
     closing_ = file_.saving();

@@ -6,6 +6,7 @@
 #include "app/control/program_sources.h"
 #include "app/control/trace_document.h"
 #include "app/shell/window/actions.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/model/session/session.h"
 #include "inspector/model/variables/frames_model.h"
 #include "inspector/ui/keyed_action.h"
@@ -94,7 +95,7 @@ void Guest::disableActions() {
     if (!changes && (program || !runs)) continue;
     QAction* action = (*parts_.actions)[id];
     action->setEnabled(false);
-    action->setToolTip(why);
+    action->setToolTip(inspector::plainTip(why));
     action->setStatusTip(why);
   }
   QAction* close = (*parts_.actions)["file.close"];

@@ -7,12 +7,13 @@
 #include <QLabel>
 #include <QListWidget>
 #include <QLocale>
-#include <QMessageBox>
 #include <QPushButton>
 #include <QVBoxLayout>
 #include <algorithm>
 
 #include "app/shell/opening/file_control.h"
+#include "inspector/model/plain_tip.h"
+#include "inspector/ui/plain_text.h"
 
 namespace tapedeck::app {
 namespace {
@@ -113,9 +114,9 @@ void Recoveries::adopt(const RecoveryEntry& entry) {
 
 bool Recoveries::throwAway(const RecoveryEntry& entry) {
   const auto answer =
-      QMessageBox::question(messages_->window(), "Throw away unsaved work",
-                            QString("The unsaved work on %1 from %2 can't be had again. Throw it away?")
-                                .arg(nameOf(entry), timeOf(entry)));
+      inspector::ask(messages_->window(), "Throw away unsaved work",
+                     QString("The unsaved work on %1 from %2 can't be had again. Throw it away?")
+                         .arg(nameOf(entry), timeOf(entry)));
   if (answer != QMessageBox::Yes) return false;
   discardRecovery(entry);
   decided(entry);
@@ -141,7 +142,7 @@ void Recoveries::showAll() {
   dialog->setWindowTitle("Recovered work");
   auto* column = new QVBoxLayout(dialog);
   const QList<RecoveryEntry> entries = pendingRecoveries();
-  auto* said = new QLabel(
+  auto* said = inspector::plainLabel(
       entries.isEmpty() ? "There is none: every notebook was saved, or closed by its user."
                         : "Kept when Tapedeck ended unexpectedly, until it is restored or thrown away:");
   said->setWordWrap(true);
@@ -160,7 +161,7 @@ void Recoveries::showAll() {
   if (!entries.isEmpty()) {
     const auto add = [&](const QString& text, const QString& tip, const auto& act) {
       QPushButton* button = buttons->addButton(text, QDialogButtonBox::ActionRole);
-      button->setToolTip(tip);
+      button->setToolTip(inspector::plainTip(tip));
       connect(button, &QPushButton::clicked, this, [dialog, list, entries, act] {
         const RecoveryEntry entry = entries.value(list->currentRow());
         dialog->close();

@@ -11,6 +11,7 @@
 #include "app/shell/panels/dock_shares.h"
 #include "app/shell/panels/panel_frame.h"
 #include "app/shell/window/typing_watch.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/ui/keyed_action.h"
 
 namespace tapedeck::app {
@@ -106,7 +107,7 @@ PanelDocks::Entry PanelDocks::makeEntry(const PanelDescriptor& descriptor,
   dock->setObjectName("panel." + descriptor.id);
   inspector::Panel* panel = descriptor.create(context);
   dock->setWidget(new PanelFrame(panel, descriptor.minimum));
-  dock->setToolTip(descriptor.tip);
+  dock->setToolTip(inspector::plainTip(descriptor.tip));
   dock->installEventFilter(this);
   QAction* toggle = dock->toggleViewAction();
   toggle->setText("&Show " + descriptor.title);

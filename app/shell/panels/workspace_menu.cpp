@@ -3,13 +3,14 @@
 #include <QActionGroup>
 #include <QInputDialog>
 #include <QMenu>
-#include <QMessageBox>
 #include <QToolBar>
 #include <QToolButton>
 
 #include "app/shell/panels/workspaces.h"
 #include "app/shell/window/actions.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/plain_text.h"
 
 namespace tapedeck::app {
 namespace {
@@ -83,7 +84,7 @@ void WorkspaceMenu::addWorkspace(const QString& id, const QString& title, int po
   action->setIconText(title);
   action->setCheckable(true);
   const QString tip = tipOf(id, title);
-  action->setToolTip(tip);
+  action->setToolTip(inspector::plainTip(tip));
   action->setStatusTip(tip);
   if (position <= keyed_workspaces)
     inspector::setKey(action, {QKeySequence(Qt::CTRL | Qt::ALT | static_cast<Qt::Key>(Qt::Key_0 + position))},
@@ -128,7 +129,7 @@ void WorkspaceMenu::connectActions(const Actions& actions) {
     const Workspace current = workspaces_->current();
     const QString question =
         QString("Delete the workspace %1? The panels themselves stay.").arg(current.title);
-    if (QMessageBox::question(window_, "Delete workspace", question) == QMessageBox::Yes)
+    if (inspector::ask(window_, "Delete workspace", question) == QMessageBox::Yes)
       workspaces_->remove(current.id);
   });
   connect(actions["view.reset_layout"], &QAction::triggered, workspaces_, &Workspaces::reset);

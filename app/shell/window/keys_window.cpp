@@ -10,6 +10,8 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "inspector/model/plain_tip.h"
+
 namespace tapedeck::app {
 namespace {
 
@@ -44,7 +46,7 @@ QTreeWidgetItem* addGroup(QTreeWidget* list, const KeyGroup& group) {
   title->setFlags(Qt::ItemIsEnabled);
   for (const KeyLine& line : group.lines) {
     auto* item = new QTreeWidgetItem(title, {line.keys, line.text});
-    item->setToolTip(1, line.text);
+    item->setToolTip(1, inspector::plainTip(line.text));
     item->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable);
   }
   title->setExpanded(true);

@@ -17,6 +17,7 @@
 #include "app/shell/window/typing_watch.h"
 #include "inspector/panels/what_if_actions.h"
 #include "inspector/panels/why_actions.h"
+#include "inspector/ui/plain_text.h"
 
 namespace tapedeck::app {
 
@@ -88,7 +89,7 @@ void MainWindow::buildMenus() {
 }
 
 void MainWindow::buildStatusBar() {
-  state_ = new QLabel;
+  state_ = inspector::plainLabel();
   state_->setObjectName("sessionState");
   state_->setAccessibleName("State of the session");
   statusBar()->addWidget(state_, 1);

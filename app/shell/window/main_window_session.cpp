@@ -131,7 +131,11 @@ void MainWindow::connectBreakpoints() {
   connect(options_, &SessionOptions::arrived, runner_, &CellRunner::letGo);
   connect(breakpoints_, &inspector::BreakpointsModel::arrived, runner_, &CellRunner::letGo);
   connect(runner_, &CellRunner::finished, breakpoints_, &inspector::BreakpointsModel::dropPassing);
-  new NotebookBreakpoints(document_, breakpoints_, this);
+  auto* keeper = new NotebookBreakpoints(document_, breakpoints_, this);
+  connect(keeper, &NotebookBreakpoints::loaded, this, [this](const QString& sentence) {
+    if (sentence.isEmpty()) return messages_->dismiss("breakpoints");
+    messages_->show(MessageBar::Kind::warning, sentence, {}, "breakpoints");
+  });
   auto* control =
       new BreakpointControl(breakpoints_, session_, document_, notebook_, stepper_, *actions_, this);
   connect(control, &BreakpointControl::told, this, &MainWindow::tell);

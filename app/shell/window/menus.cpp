@@ -11,6 +11,7 @@
 #include "app/shell/panels/workspace_menu.h"
 #include "app/shell/window/actions.h"
 #include "app/shell/window/samples.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/ui/appearance.h"
 #include "inspector/ui/keyed_action.h"
 
@@ -25,7 +26,8 @@ void addRecent(QMenu* menu, const Open& open) {
   QObject::connect(recent, &QMenu::aboutToShow, recent, [recent, open] {
     recent->clear();
     for (const QString& path : recentNotebooks())
-      recent->addAction(QFileInfo(path).fileName(), recent, [open, path] { open(path); })->setToolTip(path);
+      recent->addAction(QFileInfo(path).fileName(), recent, [open, path] { open(path); })
+          ->setToolTip(inspector::plainTip(path));
     if (recent->isEmpty()) recent->addAction("No notebooks yet")->setEnabled(false);
   });
 }
@@ -35,7 +37,7 @@ void addSamples(QMenu* menu, const Open& open) {
   list->setToolTipsVisible(true);
   for (const Sample& sample : samples()) {
     QAction* action = list->addAction(sample.title, list, [open, sample] { open(sample.path); });
-    action->setToolTip(sample.summary);
+    action->setToolTip(inspector::plainTip(sample.summary));
     action->setStatusTip(sample.summary);
   }
 }

@@ -8,7 +8,9 @@
 #include <QPushButton>
 #include <QToolButton>
 
+#include "inspector/model/plain_tip.h"
 #include "inspector/ui/icons.h"
+#include "inspector/ui/plain_text.h"
 #include "inspector/ui/theme.h"
 
 namespace tapedeck::app {
@@ -37,8 +39,8 @@ MessageRow::MessageRow(MessageBar::Kind kind, const QString& sentence,
       sentence_(sentence),
       topic_(topic),
       offers_(!choices.isEmpty()),
-      symbol_(new QLabel),
-      label_(new QLabel) {
+      symbol_(inspector::plainLabel()),
+      label_(inspector::plainLabel()) {
   setObjectName("message");
   symbol_->setObjectName("messageSymbol");
   setSentence(sentence);
@@ -60,7 +62,7 @@ MessageRow::MessageRow(MessageBar::Kind kind, const QString& sentence,
   }
   for (const MessageBar::Choice& choice : choices) {
     auto* button = new QPushButton(choice.text);
-    button->setToolTip(QString("%1 (F8, then Space)").arg(choice.text));
+    button->setToolTip(inspector::plainTip(QString("%1 (F8, then Space)").arg(choice.text)));
     if (!first_) first_ = button;
     connect(button, &QPushButton::clicked, this, [this, act = choice.act] {
       emit closed();

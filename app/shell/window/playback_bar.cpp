@@ -9,11 +9,15 @@
 
 #include "app/shell/window/actions.h"
 #include "inspector/model/session/session.h"
+#include "inspector/ui/plain_text.h"
 
 namespace tapedeck::app {
 
 PlaybackBar::PlaybackBar(inspector::Session* session, const Actions& actions, QWidget* parent)
-    : QWidget(parent), session_(session), slider_(new QSlider(Qt::Horizontal)), label_(new QLabel) {
+    : QWidget(parent),
+      session_(session),
+      slider_(new QSlider(Qt::Horizontal)),
+      label_(inspector::plainLabel()) {
   auto* layout = new QHBoxLayout(this);
   layout->setContentsMargins(6, 2, 6, 2);
   layout->setSpacing(2);

@@ -9,13 +9,15 @@
 
 #include "app/kernel/process/short_path.h"
 #include "app/shell/window/samples.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/ui/icons.h"
+#include "inspector/ui/plain_text.h"
 
 namespace tapedeck::app {
 namespace {
 
 QLabel* heading(const QString& text, double scale) {
-  auto* label = new QLabel(text);
+  auto* label = inspector::plainLabel(text);
   QFont font = label->font();
   font.setPointSizeF(font.pointSizeF() * scale);
   font.setBold(true);
@@ -46,12 +48,12 @@ StartPage::StartPage(QWidget* parent) : QScrollArea(parent) {
   outer->addStretch(1);
 
   auto* title = new QHBoxLayout;
-  auto* logo = new QLabel;
+  auto* logo = inspector::plainLabel();
   logo->setPixmap(inspector::icon("tapedeck").pixmap(64, 64));
   title->addWidget(logo);
   auto* names = new QVBoxLayout;
   names->addWidget(heading("Tapedeck", 2.2));
-  names->addWidget(new QLabel("Run, step and look into eager models."));
+  names->addWidget(inspector::plainLabel("Run, step and look into eager models."));
   title->addLayout(names);
   title->addStretch(1);
   rows->addLayout(title);
@@ -85,7 +87,7 @@ StartPage::StartPage(QWidget* parent) : QScrollArea(parent) {
   for (const QString& path : recent)
     addCard(recentColumn, titleOf(path), shortPath(QFileInfo(path).path()), path);
   if (recent.isEmpty()) {
-    auto* none = new QLabel("Notebooks that you open will be listed here.");
+    auto* none = inspector::plainLabel("Notebooks that you open will be listed here.");
     none->setWordWrap(true);
     none->setForegroundRole(QPalette::PlaceholderText);
     recentColumn->addWidget(none);
@@ -103,7 +105,7 @@ StartPage::StartPage(QWidget* parent) : QScrollArea(parent) {
 void StartPage::addCard(QVBoxLayout* column, const QString& title, const QString& text, const QString& path) {
   auto* card = new QCommandLinkButton(title, text);
   card->setObjectName("open:" + QFileInfo(path).fileName());
-  card->setToolTip("Open " + path);
+  card->setToolTip(inspector::plainTip("Open " + path));
   card->setAccessibleName(title);
   card->setAccessibleDescription(text);
   card->setIcon(inspector::icon("continue"));

@@ -83,6 +83,17 @@ quint64 BreakpointsModel::add(Breakpoint breakpoint) {
   return lastId_;
 }
 
+void BreakpointsModel::addAll(std::vector<Breakpoint> breakpoints) {
+  if (breakpoints.empty()) return;
+  for (Breakpoint& breakpoint : breakpoints) {
+    breakpoint.id = ++lastId_;
+    BreakpointEntry fresh;
+    fresh.breakpoint = std::move(breakpoint);
+    entries_.push_back(std::move(fresh));
+  }
+  wasEdited();
+}
+
 void BreakpointsModel::addPassing(Breakpoint breakpoint) {
   std::erase_if(entries_, [](const BreakpointEntry& one) { return one.passing; });
   breakpoint.id = ++lastId_;
@@ -115,6 +126,14 @@ void BreakpointsModel::remove(quint64 id) {
   std::erase_if(entries_, [id](const BreakpointEntry& one) { return one.breakpoint.id == id; });
   placeNotes_.remove(id);
   wasEdited();
+}
+
+void BreakpointsModel::removeThese(const std::vector<quint64>& ids) {
+  const std::set<quint64> gone(ids.begin(), ids.end());
+  const auto count = std::erase_if(
+      entries_, [&gone](const BreakpointEntry& one) { return gone.contains(one.breakpoint.id); });
+  for (const quint64 id : gone) placeNotes_.remove(id);
+  if (count > 0) wasEdited();
 }
 
 void BreakpointsModel::removeAll() {
@@ -181,14 +200,20 @@ void BreakpointsModel::restore(std::vector<Breakpoint> breakpoints) {
   emit changed();
 }
 
-void BreakpointsModel::setPlaceNote(quint64 id, const QString& note) {
-  if (placeNotes_.value(id) == note) return;
-  if (note.isEmpty())
-    placeNotes_.remove(id);
-  else
-    placeNotes_[id] = note;
-  if (BreakpointEntry* const one = entry(id)) one->note = note;
-  emit changed();
+void BreakpointsModel::setPlaceNotes(const QHash<quint64, QString>& notes) {
+  bool news = false;
+  for (BreakpointEntry& one : entries_) {
+    const quint64 id = one.breakpoint.id;
+    const auto note = notes.constFind(id);
+    if (note == notes.constEnd() || placeNotes_.value(id) == *note) continue;
+    if (note->isEmpty())
+      placeNotes_.remove(id);
+    else
+      placeNotes_[id] = *note;
+    one.note = *note;
+    news = true;
+  }
+  if (news) emit changed();
 }
 
 void BreakpointsModel::setCellLabels(const QHash<QString, QString>& labels) {

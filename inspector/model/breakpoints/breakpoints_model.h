@@ -40,9 +40,11 @@ class BreakpointsModel : public QObject {
   bool onTheirWay() const;
 
   quint64 add(protocol::Breakpoint breakpoint);
+  void addAll(std::vector<protocol::Breakpoint> breakpoints);
   /// Takes the place of the one with its id.
   void change(const protocol::Breakpoint& breakpoint);
   void remove(quint64 id);
+  void removeThese(const std::vector<quint64>& ids);
   void removeAll();
   void setEnabled(quint64 id, bool enabled);
   void setAllEnabled(bool enabled);
@@ -57,8 +59,9 @@ class BreakpointsModel : public QObject {
   void dropPassing();
   /// What was saved with a notebook, in place of all.
   void restore(std::vector<protocol::Breakpoint> breakpoints);
-  /// What the notebook itself says against a breakpoint: its line has no code. Empty: nothing.
-  void setPlaceNote(quint64 id, const QString& note);
+  /// What the notebook itself says against breakpoints: their lines have no code. Empty: nothing. Of those
+  /// that are not in `notes` it says what it said.
+  void setPlaceNotes(const QHash<quint64, QString>& notes);
   /// The user wants to see its line.
   void want(quint64 id) { emit wanted(id); }
   void setCellLabels(const QHash<QString, QString>& labels);

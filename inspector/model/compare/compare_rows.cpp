@@ -1,6 +1,7 @@
 #include "inspector/model/compare/compare_rows.h"
 
 #include "inspector/model/format.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/model/session/cell_names.h"
 
 namespace tapedeck::inspector {
@@ -138,7 +139,7 @@ QVariant CompareRows::data(const QModelIndex& index, int role) const {
     case Qt::DisplayRole:
       return text(*row, index.column());
     case Qt::ToolTipRole:
-      return tip(*row);
+      return plainTip(tip(*row));
     case Qt::AccessibleTextRole: {
       const QString mine = text(*row, index.column());
       return mine.isEmpty() ? QStringLiteral("nothing on this side") : mine;

@@ -226,7 +226,7 @@ QVariant RecordsModel::data(const QModelIndex& index, int role) const {
       if (record) return d_->text(*record, index.column());
       if (d_->session->live()) return QStringLiteral("…");
       return index.column() == Op ? QStringLiteral("not fetched") : QString();
-    case Qt::ToolTipRole:
+    case Qt::ToolTipRole:  // as it is: TimelineDelegate makes a plain tip of more than this
       if (record) return d_->toolTip(d_->session->looked(*record));
       return d_->session->live() ? QVariant() : notFetchedText(number);
     case Qt::AccessibleTextRole:

@@ -3,6 +3,8 @@
 #include <QFileInfo>
 #include <utility>
 
+#include "inspector/model/plain_tip.h"
+
 namespace tapedeck::inspector {
 
 namespace {
@@ -100,7 +102,7 @@ QVariant FramesModel::data(const QModelIndex& index, int role) const {
   if (!one) return {};
   if (role == Qt::DisplayRole) return frameText(*one);
   if (role == Qt::ToolTipRole)
-    return QStringLiteral("%1\nA click shows its line and its variables").arg(frameText(*one));
+    return plainTip(QStringLiteral("%1\nA click shows its line and its variables").arg(frameText(*one)));
   return {};
 }
 

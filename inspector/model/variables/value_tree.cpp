@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "inspector/model/format.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/model/variables/value_text.h"
 
 namespace tapedeck::inspector {
@@ -395,7 +396,7 @@ QVariant ValueTree::data(const QModelIndex& index, int role) const {
       return QString::fromStdString(node.info.edit.value_or(""));
     case Qt::ToolTipRole:
       return node.kind == More ? QStringLiteral("Double click or Enter loads more of them")
-                               : valueTip(node.info);
+                               : plainTip(valueTip(node.info));
     case HistogramRole:
       return QVariant::fromValue(index.column() == Histogram ? histogramOf(node) : QList<quint64>());
     case SortRole:

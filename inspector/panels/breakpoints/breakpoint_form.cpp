@@ -8,6 +8,7 @@
 
 #include "engine/protocol/conditions/condition.h"
 #include "inspector/panels/condition_edit.h"
+#include "inspector/ui/plain_text.h"
 #include "inspector/ui/theme.h"
 
 namespace tapedeck::inspector {
@@ -47,9 +48,9 @@ BreakpointForm::BreakpointForm(BreakpointsModel& breakpoints, Session& session, 
       fromHit_(new QSpinBox),
       action_(new QComboBox),
       text_(new QLineEdit),
-      targetLabel_(new QLabel),
-      textLabel_(new QLabel(QStringLiteral("Text:"))),
-      problem_(new QLabel) {
+      targetLabel_(plainLabel()),
+      textLabel_(plainLabel(QStringLiteral("Text:"))),
+      problem_(plainLabel()) {
   auto* layout = new QFormLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setVerticalSpacing(4);

@@ -3,6 +3,7 @@
 #include <QtWidgets>
 
 #include "inspector/model/format.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/model/session/cell_names.h"
 #include "inspector/panels/breakpoints/breakpoint_form.h"
 #include "inspector/ui/keyed_action.h"
@@ -137,7 +138,7 @@ void BreakpointsView::makeBar(QBoxLayout* layout) {
   const auto button = [&](const QString& text, const QString& tip, const char* name) {
     auto* check = new QCheckBox(text, this);
     check->setObjectName(QString::fromLatin1(name));
-    check->setToolTip(tip);
+    check->setToolTip(plainTip(tip));
     bar->addWidget(check);
     return check;
   };
@@ -210,7 +211,7 @@ void BreakpointsView::showRow(QTreeWidgetItem* row, const BreakpointEntry& entry
        {entry.problem, entry.note,
         stopped ? QString::fromStdString(session_.status().stop_reason.value_or("")) : QString()})
     if (!text.isEmpty()) tips << text;
-  for (int column = 0; column < ColumnCount; ++column) row->setToolTip(column, tips.join(u'\n'));
+  for (int column = 0; column < ColumnCount; ++column) row->setToolTip(column, plainTip(tips.join(u'\n')));
 }
 
 void BreakpointsView::show() {

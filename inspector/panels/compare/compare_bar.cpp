@@ -9,7 +9,9 @@
 #include <algorithm>
 
 #include "inspector/model/format.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/ui/file_dialogs.h"
+#include "inspector/ui/plain_text.h"
 #include "inspector/ui/theme.h"
 #include "inspector/ui/wrapping_layout.h"
 
@@ -55,7 +57,7 @@ QComboBox* CompareBar::addSide(WrappingLayout* layout, const QString& name, bool
   auto* row = new QHBoxLayout(group);
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(4);
-  auto* label = new QLabel(name, group);
+  auto* label = plainLabel(name, group);
   auto* box = new QComboBox(group);
   box->setObjectName(right ? QStringLiteral("compareRight") : QStringLiteral("compareLeft"));
   box->setAccessibleName(right ? QStringLiteral("Right side") : QStringLiteral("Left side"));
@@ -78,10 +80,10 @@ QLineEdit* CompareBar::addNumber(WrappingLayout* layout, const char* id, const Q
   auto* row = new QHBoxLayout(group);
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(4);
-  auto* label = new QLabel(name, group);
+  auto* label = plainLabel(name, group);
   auto* line = new QLineEdit(QStringLiteral("0"), group);
   line->setObjectName(QLatin1String(id));
-  line->setToolTip(tip);
+  line->setToolTip(plainTip(tip));
   line->setAccessibleName(QStringLiteral("Tolerance, %1").arg(name.toLower().chopped(1)));
   line->setFixedWidth(line->fontMetrics().horizontalAdvance(QStringLiteral("0.000001")) + 16);
   label->setBuddy(line);

@@ -6,6 +6,7 @@
 #include <QToolTip>
 
 #include "inspector/model/format.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/ui/theme.h"
 
 namespace tapedeck::inspector {
@@ -67,10 +68,11 @@ bool CompareStrip::event(QEvent* event) {
                                                           static_cast<std::size_t>(model_->rowCount()))];
   QToolTip::showText(
       help->globalPos(),
-      QStringLiteral("Around row %1: %2 the same, %3 changed, %4 on the left alone (below), %5 on the right "
-                     "alone (above).\nA click goes there.")
-          .arg(countText(static_cast<quint64>(row) + 1), countText(part.same), countText(part.changed),
-               countText(part.left), countText(part.right)),
+      plainTip(QStringLiteral(
+                   "Around row %1: %2 the same, %3 changed, %4 on the left alone (below), %5 on the right "
+                   "alone (above).\nA click goes there.")
+                   .arg(countText(static_cast<quint64>(row) + 1), countText(part.same),
+                        countText(part.changed), countText(part.left), countText(part.right))),
       this);
   return true;
 }

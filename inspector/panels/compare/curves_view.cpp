@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "inspector/model/format.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/ui/theme.h"
 
 namespace tapedeck::inspector {
@@ -283,12 +284,12 @@ class CompareCurvesView::Chart : public QWidget {
         shown ? QStringLiteral("Curve %1: left %2; right %3")
                     .arg(QString::fromStdString(shown->name), last(shown->left), last(shown->right))
               : QStringLiteral("No curve"));
-    setToolTip(
+    setToolTip(plainTip(
         shown ? accessibleName() +
                     QStringLiteral("\nA click on a point moves the cursor there. By keyboard: the arrows "
                                    "walk over the steps, Enter goes to the left side's op, "
                                    "Alt+Enter to the right side's.")
-              : QString());
+              : QString()));
   }
 
   CompareModel* model_;

@@ -12,8 +12,10 @@
 #include <limits>
 
 #include "inspector/model/format.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/panels/heat_picture.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/plain_text.h"
 #include "inspector/ui/row_list.h"
 #include "inspector/ui/theme.h"
 
@@ -169,7 +171,7 @@ OperandsView::OperandsView(CompareModel* model, QWidget* parent)
                          QStringLiteral("Operands of the row, left and right"),
                          {QStringLiteral("Operand"), QStringLiteral("Left"), QStringLiteral("Right"),
                           QStringLiteral("Values"), QStringLiteral("Largest difference")})),
-      attributes_(new QLabel(this)),
+      attributes_(plainLabel(this)),
       pictures_(new OperandPicturesView(model, this)) {
   table_->header()->setStretchLastSection(true);
   table_->header()->setSectionResizeMode(QHeaderView::Interactive);
@@ -252,9 +254,9 @@ void OperandsView::showOperands() {
         table_, {(one.result ? QStringLiteral("→ ") : QString()) + QString::fromStdString(one.role),
                  sideText(one.left, one.left_text), sideText(one.right, one.right_text), verdictText(one),
                  mostText(one)});
-    item->setToolTip(left_column, sideTip(one.left, one.left_text));
-    item->setToolTip(right_column, sideTip(one.right, one.right_text));
-    item->setToolTip(most_column, mostText(one));
+    item->setToolTip(left_column, plainTip(sideTip(one.left, one.left_text)));
+    item->setToolTip(right_column, plainTip(sideTip(one.right, one.right_text)));
+    item->setToolTip(most_column, plainTip(mostText(one)));
     if (one.values == Agreement::differ) {
       QFont bold = table_->font();
       bold.setBold(true);

@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "inspector/model/format.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/panels/health/health_text.h"
 #include "inspector/ui/theme.h"
 
@@ -238,12 +239,12 @@ bool HealthCurves::event(QEvent* event) {
   const Hit hit = hitAt(help->pos());
   if (hit.sample < 0) return true;
   const auto at = static_cast<std::size_t>(hit.sample);
-  QToolTip::showText(
-      help->globalPos(),
-      QStringLiteral("step %1, %2: %3\nA click goes there.")
-          .arg(countText(static_cast<quint64>(hit.curve->steps[at])), healthQuantityText(hit.curve->quantity),
-               healthValueText(hit.curve->quantity, hit.curve->values[at])),
-      this);
+  QToolTip::showText(help->globalPos(),
+                     plainTip(QStringLiteral("step %1, %2: %3\nA click goes there.")
+                                  .arg(countText(static_cast<quint64>(hit.curve->steps[at])),
+                                       healthQuantityText(hit.curve->quantity),
+                                       healthValueText(hit.curve->quantity, hit.curve->values[at]))),
+                     this);
   return true;
 }
 

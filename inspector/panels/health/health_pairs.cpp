@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "inspector/model/format.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/panels/health/health_text.h"
 
 namespace tapedeck::inspector {
@@ -66,7 +67,7 @@ QVariant HealthPairsModel::headerData(int section, Qt::Orientation orientation, 
   if (section == 0) return role == Qt::DisplayRole ? QVariant(QStringLiteral("step")) : QVariant();
   const std::string& quantity = quantities_[static_cast<std::size_t>(section - 1)];
   if (role == Qt::DisplayRole) return healthQuantityText(quantity);
-  return role == Qt::ToolTipRole ? QVariant(healthQuantityTip(quantity)) : QVariant();
+  return role == Qt::ToolTipRole ? QVariant(plainTip(healthQuantityTip(quantity))) : QVariant();
 }
 
 }  // namespace tapedeck::inspector

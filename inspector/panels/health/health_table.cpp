@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "inspector/model/format.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/panels/health/health_text.h"
 #include "inspector/ui/theme.h"
 
@@ -93,7 +94,7 @@ QVariant HealthTableModel::data(const QModelIndex& index, int role) const {
   if (index.column() == 0) {
     if (role == Qt::ToolTipRole) {
       const QString shape = row->shape.empty() ? QString() : QStringLiteral(" ") + shapeText(row->shape);
-      return name + shape + (row->line ? QStringLiteral(", line %1").arg(row->line) : QString());
+      return plainTip(name + shape + (row->line ? QStringLiteral(", line %1").arg(row->line) : QString()));
     }
     if (role != Qt::DisplayRole && role != Qt::AccessibleTextRole) return {};
     const bool shows = row->kind == protocol::HealthKind::loss && !row->strips.empty();
@@ -105,7 +106,7 @@ QVariant HealthTableModel::data(const QModelIndex& index, int role) const {
       isBroken(index) ? QStringLiteral("NaN/inf") : healthValueText(cell->quantity, cell->newest);
   if (role == Qt::DisplayRole) return value;
   const QString whole = QStringLiteral("%1, %2: %3").arg(name, healthQuantityText(cell->quantity), value);
-  if (role == Qt::ToolTipRole) return whole + QLatin1Char('\n') + healthQuantityTip(cell->quantity);
+  if (role == Qt::ToolTipRole) return plainTip(whole + QLatin1Char('\n') + healthQuantityTip(cell->quantity));
   return role == Qt::AccessibleTextRole ? QVariant(whole) : QVariant();
 }
 
@@ -113,7 +114,7 @@ QVariant HealthTableModel::headerData(int section, Qt::Orientation orientation, 
   if (orientation != Qt::Horizontal) return {};
   if (section == 0) return role == Qt::DisplayRole ? QVariant(QStringLiteral("Layer")) : QVariant();
   if (role == Qt::DisplayRole) return healthQuantityText(quantity(section));
-  return role == Qt::ToolTipRole ? QVariant(healthQuantityTip(quantity(section))) : QVariant();
+  return role == Qt::ToolTipRole ? QVariant(plainTip(healthQuantityTip(quantity(section)))) : QVariant();
 }
 
 // The palette's own highlight is the colour of the bars.

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "inspector/model/format.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/model/session/cell_names.h"
 #include "inspector/panels/health/health_curves.h"
 #include "inspector/panels/health/health_pairs.h"
@@ -194,7 +195,7 @@ void HealthView::Private::showFindings() {
     auto* item = new QTreeWidgetItem(findings, {severityText(finding.severity), text, where(finding)});
     const QString tip = text + QLatin1Char('\n') + QString::fromStdString(finding.cure) +
                         QStringLiteral("\nEnter or a click goes to the op.");
-    for (int column = 0; column < finding_columns; ++column) item->setToolTip(column, tip);
+    for (int column = 0; column < finding_columns; ++column) item->setToolTip(column, plainTip(tip));
     item->setData(finding_column, Qt::AccessibleTextRole, text);
   }
   if (findings->topLevelItemCount() > 0) findings->setCurrentItem(findings->topLevelItem(kept ? before : 0));

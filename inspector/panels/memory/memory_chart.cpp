@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "inspector/model/format.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/ui/theme.h"
 
 namespace tapedeck::inspector {
@@ -299,12 +300,12 @@ bool MemoryChart::event(QEvent* event) {
   const double share = (help->pos().x() - plot().left()) / std::max(1.0, plot().width());
   const auto count = static_cast<double>(curve->records.size());
   const auto i = static_cast<std::size_t>(std::clamp(share * count, 0.0, count - 1));
-  QToolTip::showText(
-      help->globalPos(),
-      QStringLiteral("op %1: variables %2, tapes %3, the program %4, the recorder %5")
-          .arg(countText(static_cast<quint64>(curve->records[i])), memoryText(curve->variables[i]),
-               memoryText(curve->tapes[i]), memoryText(curve->program[i]), memoryText(curve->recorder[i])),
-      this);
+  QToolTip::showText(help->globalPos(),
+                     plainTip(QStringLiteral("op %1: variables %2, tapes %3, the program %4, the recorder %5")
+                                  .arg(countText(static_cast<quint64>(curve->records[i])),
+                                       memoryText(curve->variables[i]), memoryText(curve->tapes[i]),
+                                       memoryText(curve->program[i]), memoryText(curve->recorder[i]))),
+                     this);
   return true;
 }
 

@@ -14,8 +14,10 @@
 #include <QVBoxLayout>
 
 #include "inspector/model/format.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/panels/memory/memory_chart.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/plain_text.h"
 #include "inspector/ui/row_list.h"
 #include "inspector/ui/wrapping_layout.h"
 
@@ -113,7 +115,7 @@ struct MemoryView::Private {
   }
 
   QLabel* makeText(const char* name) {
-    auto* label = new QLabel(view);
+    auto* label = plainLabel(view);
     label->setObjectName(QLatin1String(name));
     label->setWordWrap(true);
     label->setTextFormat(Qt::PlainText);
@@ -201,7 +203,8 @@ struct MemoryView::Private {
 
   void setCell(QTreeWidgetItem* item, int column, const QString& text) {
     item->setText(column, text);
-    item->setToolTip(column, text + QStringLiteral("\nEnter or a double click goes to the op that made it."));
+    item->setToolTip(
+        column, plainTip(text + QStringLiteral("\nEnter or a double click goes to the op that made it.")));
   }
 
   /// Those of the state that the table does not have yet.
@@ -264,7 +267,7 @@ struct MemoryView::Private {
                                                  durationText(saving.again_ns), countText(saving.ops)});
       item->setData(0, recordRole, QVariant::fromValue<qulonglong>(saving.first));
       for (int column = 0; column < savingColumnCount; ++column)
-        item->setToolTip(column, QString::fromStdString(saving.sentence));
+        item->setToolTip(column, plainTip(QString::fromStdString(saving.sentence)));
     }
     if (savings->topLevelItemCount()) savings->setCurrentItem(savings->topLevelItem(0));
   }

@@ -5,6 +5,7 @@
 #include <QToolTip>
 
 #include "inspector/model/ops/records_model.h"
+#include "inspector/model/plain_tip.h"
 
 namespace tapedeck::inspector {
 
@@ -55,7 +56,8 @@ bool TimelineDelegate::helpEvent(QHelpEvent* event, QAbstractItemView* view,
   initStyleOption(&shown, index);
   if (sizeHint(option, index).width() > option.rect.width()) lines << shown.text.trimmed();
   if (const QString row = index.data(Qt::ToolTipRole).toString(); !row.isEmpty()) lines << row;
-  QToolTip::showText(event->globalPos(), lines.join(QLatin1Char('\n')), view->viewport(), option.rect);
+  QToolTip::showText(event->globalPos(), plainTip(lines.join(QLatin1Char('\n'))), view->viewport(),
+                     option.rect);
   return true;
 }
 

@@ -10,6 +10,7 @@
 #include "inspector/panels/ops/timeline_delegate.h"
 #include "inspector/panels/why_actions.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/plain_text.h"
 #include "inspector/ui/row_table.h"
 #include "inspector/ui/segment_button.h"
 #include "inspector/ui/wrapping_layout.h"
@@ -101,7 +102,7 @@ void TimelineView::Private::makeFilterBar(QBoxLayout* layout) {
       QStringLiteral("Only playbacks and what runs in them"), QKeySequence(Qt::ALT | Qt::Key_B));
   bar->addWidget(group);
   layout->addLayout(bar);
-  progress = new QLabel(q);
+  progress = plainLabel(q);
   progress->setWordWrap(true);
   progress->hide();
   layout->addWidget(progress);

@@ -9,6 +9,9 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "inspector/model/plain_tip.h"
+#include "inspector/ui/plain_text.h"
+
 namespace tapedeck::inspector {
 
 namespace {
@@ -21,7 +24,7 @@ constexpr int cross_column = 1;
 PinsList::PinsList(PinsModel* model, QWidget* parent)
     : QFrame(parent, Qt::Popup),
       model_(model),
-      hint_(new QLabel(this)),
+      hint_(plainLabel(this)),
       rows_(new QTreeWidget(this)),
       all_(new QPushButton(QStringLiteral("Unpin all"), this)) {
   setFrameShape(QFrame::StyledPanel);
@@ -60,8 +63,8 @@ void PinsList::fill() {
   rows_->clear();
   for (const Pin& pin : model_->pins()) {
     auto* item = new QTreeWidgetItem(rows_, {pin.text, QStringLiteral("✕")});
-    item->setToolTip(0, QStringLiteral("Show %1 (Enter)").arg(pin.text));
-    item->setToolTip(cross_column, QStringLiteral("Unpin %1 (Delete)").arg(pin.name));
+    item->setToolTip(0, plainTip(QStringLiteral("Show %1 (Enter)").arg(pin.text)));
+    item->setToolTip(cross_column, plainTip(QStringLiteral("Unpin %1 (Delete)").arg(pin.name)));
     item->setData(cross_column, Qt::AccessibleTextRole, QStringLiteral("Unpin %1").arg(pin.name));
   }
   const int count = rows_->topLevelItemCount();

@@ -8,6 +8,8 @@
 #include <QSpinBox>
 #include <algorithm>
 
+#include "inspector/model/plain_tip.h"
+#include "inspector/ui/plain_text.h"
 #include "inspector/ui/wrapping_layout.h"
 
 namespace tapedeck::inspector {
@@ -30,8 +32,8 @@ SliceBar::SliceBar(TensorModel* model, QWidget* parent) : QWidget(parent), model
   columns_ = new QComboBox(this);
   columns_->setAccessibleName(QStringLiteral("Axis shown as columns"));
   columns_->setToolTip(QStringLiteral("The axis that is shown as columns"));
-  group({new QLabel(QStringLiteral("rows")), rows_});
-  group({new QLabel(QStringLiteral("columns")), columns_});
+  group({plainLabel(QStringLiteral("rows")), rows_});
+  group({plainLabel(QStringLiteral("columns")), columns_});
   connect(rows_, &QComboBox::activated, this, &SliceBar::chooseAxes);
   connect(columns_, &QComboBox::activated, this, &SliceBar::chooseAxes);
   connect(model, &TensorModel::layoutChanged, this, &SliceBar::update);
@@ -112,13 +114,14 @@ void SliceBar::rebuild() {
     if (shown_[axis]) continue;
     Cut cut{static_cast<int>(axis), new QSpinBox, new QSlider(Qt::Horizontal)};
     const int last = clampToInt(std::max<std::int64_t>(shape_[axis] - 1, 0));
-    auto* label = new QLabel(QStringLiteral("axis %1").arg(axis));
+    auto* label = plainLabel(QStringLiteral("axis %1").arg(axis));
     label->setBuddy(cut.box);
     cut.box->setRange(0, last);
     cut.box->setSuffix(QStringLiteral(" / %1").arg(shape_[axis]));
     cut.box->setWrapping(true);
     cut.box->setAccessibleName(QStringLiteral("Index of axis %1").arg(axis));
-    cut.box->setToolTip(QStringLiteral("Which index of axis %1 is shown, of %2").arg(axis).arg(shape_[axis]));
+    cut.box->setToolTip(
+        plainTip(QStringLiteral("Which index of axis %1 is shown, of %2").arg(axis).arg(shape_[axis])));
     cut.slider->setRange(0, last);
     cut.slider->setFixedWidth(64);
     cut.slider->setAccessibleName(cut.box->accessibleName());

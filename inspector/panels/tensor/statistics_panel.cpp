@@ -9,6 +9,7 @@
 #include "inspector/model/format.h"
 #include "inspector/model/tensor/notation.h"
 #include "inspector/ui/eliding_label.h"
+#include "inspector/ui/plain_text.h"
 #include "inspector/ui/theme.h"
 
 namespace tapedeck::inspector {
@@ -133,7 +134,7 @@ StatisticsPanel::StatisticsPanel(TensorModel* model, QWidget* parent) : QWidget(
     values_[name] = label;
   }
   bars_ = new Bars(model, this);
-  note_ = new QLabel(this);
+  note_ = plainLabel(this);
   note_->setWordWrap(true);
   layout->addLayout(form);
   layout->addWidget(bars_);

@@ -9,6 +9,7 @@
 #include <QVBoxLayout>
 
 #include "inspector/model/format.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/panels/branch_strip.h"
 #include "inspector/panels/tensor/element_link.h"
 #include "inspector/panels/tensor/pins_list.h"
@@ -19,6 +20,7 @@
 #include "inspector/panels/why_actions.h"
 #include "inspector/ui/eliding_label.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/plain_text.h"
 
 namespace tapedeck::inspector {
 
@@ -57,7 +59,7 @@ struct TensorView::Private {
   void makeLines() {
     title = new ElidingLabel(Qt::ElideMiddle, view);
     title->setContentsMargins(10, 4, 10, 0);
-    error = new QLabel(view);
+    error = plainLabel(view);
     error->setWordWrap(true);
     error->setContentsMargins(8, 0, 8, 2);
     error->hide();
@@ -128,8 +130,8 @@ struct TensorView::Private {
     for (int i = 0; i < chips->count(); ++i) {
       const TensorChip& chip = list[static_cast<std::size_t>(i)];
       chips->setTabText(i, QString(chip.label).replace(QLatin1Char('&'), QStringLiteral("&&")));
-      chips->setTabToolTip(i, chip.available ? tensorText(model->session()->looked(chip.info))
-                                             : QStringLiteral("%1: not there").arg(chip.label));
+      chips->setTabToolTip(i, plainTip(chip.available ? tensorText(model->session()->looked(chip.info))
+                                                      : QStringLiteral("%1: not there").arg(chip.label)));
       chips->setTabTextColor(i, chip.available ? QColor() : faint);
     }
     chips->setCurrentIndex(model->currentChip());
@@ -170,7 +172,7 @@ struct TensorView::Private {
   void updateLine() {
     if (message->isActive()) return;
     line->setText(statisticsLine(*model));
-    line->setToolTip(model->statistics() ? subnormalNote(*model->statistics()) : QString());
+    line->setToolTip(plainTip(model->statistics() ? subnormalNote(*model->statistics()) : QString()));
     line->setVisible(!statistics->isVisibleTo(view) && !line->text().isEmpty());
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "inspector/model/format.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/model/runs/profile_text.h"
 
 namespace tapedeck::inspector {
@@ -180,11 +181,12 @@ QVariant ProfileTable::data(const QModelIndex& index, int role) const {
     return index.column() == name_column || index.column() == bound_column
                ? QVariant(static_cast<int>(Qt::AlignLeft | Qt::AlignVCenter))
                : QVariant(static_cast<int>(Qt::AlignRight | Qt::AlignVCenter));
-  if (role == Qt::ToolTipRole && index.column() != name_column && !gaps_) return untoldText(rows_[at]);
+  if (role == Qt::ToolTipRole && index.column() != name_column && !gaps_)
+    return plainTip(untoldText(rows_[at]));
   if (role == Qt::ToolTipRole && index.column() == name_column)
-    return this->index(index.row(), name_column).data().toString() +
-           QStringLiteral("\nEnter, or a double click, goes to the longest: op %1.")
-               .arg(countText(slowest(index.row())));
+    return plainTip(this->index(index.row(), name_column).data().toString() +
+                    QStringLiteral("\nEnter, or a double click, goes to the longest: op %1.")
+                        .arg(countText(slowest(index.row()))));
   if (role != Qt::DisplayRole && role != Qt::AccessibleTextRole) return {};
   return gaps_ ? gapRowText(gap_rows_[at], index.column()) : rowText(rows_[at], index.column());
 }
@@ -205,7 +207,7 @@ QVariant ProfileTable::headerData(int section, Qt::Orientation orientation, int 
       "Bytes read and written a second",
       "How near that comes to what the machine can do at its best",
       "What keeps it from being faster: arithmetic, the memory, or what every call costs"};
-  if (role == Qt::ToolTipRole) return QString::fromUtf8(tips[section]);
+  if (role == Qt::ToolTipRole) return plainTip(QString::fromUtf8(tips[section]));
   if (role != Qt::DisplayRole) return {};
   if (gaps_ && section == name_column) return QStringLiteral("Python between ops");
   if (gaps_ && section == self_column) return QStringLiteral("Time");

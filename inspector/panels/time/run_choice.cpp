@@ -46,6 +46,7 @@ RunSentence::RunSentence(ProfileModel* model, CellNames* cells, QWidget* parent)
     : QLabel(parent), model_(model), cells_(cells) {
   setObjectName(QStringLiteral("timeSummary"));
   setAccessibleName(QStringLiteral("Summary of the time"));
+  setTextFormat(Qt::PlainText);
   setWordWrap(true);
   setTextInteractionFlags(Qt::TextSelectableByMouse);
   setContentsMargins(8, 2, 8, 4);

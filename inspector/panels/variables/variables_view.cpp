@@ -17,6 +17,7 @@
 #include "inspector/panels/variables/value_view.h"
 #include "inspector/ui/eliding_label.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/plain_text.h"
 #include "inspector/ui/text_button.h"
 
 namespace tapedeck::inspector {
@@ -152,7 +153,7 @@ void VariablesView::showOffer() {
 }
 
 void VariablesView::makeStack() {
-  stackTitle_ = new QLabel(QStringLiteral("Call stack"), this);
+  stackTitle_ = plainLabel(QStringLiteral("Call stack"), this);
   stack_ = new QListView(this);
   stack_->setObjectName(QStringLiteral("callStack"));
   stack_->setAccessibleName(QStringLiteral("Call stack"));

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "inspector/model/format.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/panels/heat_picture.h"
 #include "inspector/ui/theme.h"
 
@@ -232,7 +233,7 @@ bool VjpSheet::event(QEvent* event) {
   else
     words +=
         row.record ? QStringLiteral("\nClick to go there") : QStringLiteral("\nClick to see it in Tensor");
-  QToolTip::showText(help->globalPos(), words, this);
+  QToolTip::showText(help->globalPos(), plainTip(words), this);
   return true;
 }
 

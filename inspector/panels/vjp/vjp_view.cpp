@@ -10,6 +10,7 @@
 #include <QVBoxLayout>
 
 #include "inspector/model/format.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/panels/branch_strip.h"
 #include "inspector/panels/vjp/vjp_sheet.h"
 #include "inspector/ui/keyed_action.h"
@@ -150,9 +151,9 @@ void VjpView::refresh() {
   const protocol::VjpParts& parts = model_->parts();
   showHeader();
   header_->setEnabled(parts.forward.has_value());
-  header_->setToolTip(parts.forward
-                          ? QStringLiteral("%1\nClick to go to the forward op (Alt+Up)").arg(headerText())
-                          : model_->problem());
+  header_->setToolTip(
+      plainTip(parts.forward ? QStringLiteral("%1\nClick to go to the forward op (Alt+Up)").arg(headerText())
+                             : model_->problem()));
   element_->setEnabled(!parts.contributions.empty());
 }
 
@@ -174,7 +175,7 @@ void VjpView::explainTyped() {
   if (const auto element = model_->elementAt(contribution, element_->text(), &wrong))
     model_->explain(contribution, *element);
   else if (!wrong.isEmpty())
-    QToolTip::showText(element_->mapToGlobal(QPoint(0, element_->height())), wrong, element_);
+    QToolTip::showText(element_->mapToGlobal(QPoint(0, element_->height())), plainTip(wrong), element_);
 }
 
 /// The terms stand below their contribution: it comes into sight, with them as far as there is room.

@@ -7,7 +7,9 @@
 #include <QLineEdit>
 #include <QPushButton>
 
+#include "inspector/model/plain_tip.h"
 #include "inspector/ui/eliding_label.h"
+#include "inspector/ui/plain_text.h"
 #include "inspector/ui/theme.h"
 
 namespace tapedeck::inspector {
@@ -53,7 +55,7 @@ QLineEdit* ChangeForm::addLine(ChangeField field, const char* name, const QStrin
                                const QString& tip) {
   auto* line = new QLineEdit(this);
   line->setObjectName(QLatin1String(name));
-  line->setToolTip(tip);
+  line->setToolTip(plainTip(tip));
   layout_->addRow(label, line);
   addProblem(field);
   connect(line, &QLineEdit::textEdited, this, [this, field] {
@@ -65,7 +67,7 @@ QLineEdit* ChangeForm::addLine(ChangeField field, const char* name, const QStrin
 }
 
 void ChangeForm::addProblem(ChangeField field) {
-  auto* problem = new QLabel(this);
+  auto* problem = plainLabel(this);
   problem->setObjectName(QStringLiteral("changeProblem%1").arg(static_cast<int>(field)));
   problem->setWordWrap(true);
   problem->setTextInteractionFlags(Qt::TextSelectableByMouse);

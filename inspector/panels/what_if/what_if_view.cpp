@@ -10,10 +10,12 @@
 #include <QVBoxLayout>
 
 #include "inspector/model/format.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/model/session/cell_names.h"
 #include "inspector/panels/what_if/change_form.h"
 #include "inspector/panels/what_if/moved_text.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/plain_text.h"
 #include "inspector/ui/row_list.h"
 #include "inspector/ui/segment_button.h"
 #include "inspector/ui/text_button.h"
@@ -251,7 +253,8 @@ void WhatIfView::Private::showChanges() {
     const protocol::Record& op = change.subject.op;
     auto* item =
         new QTreeWidgetItem(changes, {change.text, op.number ? where(op.cell, op.file, op.line) : QString()});
-    item->setToolTip(change_column, QStringLiteral("%1\nF2 edits it, Del removes it.").arg(change.text));
+    item->setToolTip(change_column,
+                     plainTip(QStringLiteral("%1\nF2 edits it, Del removes it.").arg(change.text)));
   }
   if (const int count = changes->topLevelItemCount())
     changes->setCurrentItem(changes->topLevelItem(std::min(current, count - 1)));
@@ -300,7 +303,7 @@ void WhatIfView::Private::showAnswer() {
     item->setTextAlignment(share_column, Qt::AlignRight | Qt::AlignVCenter);
     const QString tip = QStringLiteral("%1: %2, moved by %3\nA click or Enter shows it.")
                             .arg(tensorText(one.tensor), movementText(one), shareText(one));
-    for (int column = 0; column < moved_columns; ++column) item->setToolTip(column, tip);
+    for (int column = 0; column < moved_columns; ++column) item->setToolTip(column, plainTip(tip));
   }
   if (const int count = moved->topLevelItemCount())
     moved->setCurrentItem(moved->topLevelItem(std::min(row, count - 1)));
@@ -343,7 +346,7 @@ WhatIfView::WhatIfView(WhatIfActions& actions, CellNames& cells, QWidget* parent
                                       QStringLiteral("‖branch − original‖ in shares of ‖original‖"));
   d_->makeForm();
   d_->makeActions();
-  d_->sentence = new QLabel(this);
+  d_->sentence = plainLabel(this);
   d_->sentence->setObjectName(QStringLiteral("whatIfSentence"));
   d_->sentence->setWordWrap(true);
   d_->sentence->setTextFormat(Qt::PlainText);

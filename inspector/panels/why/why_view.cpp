@@ -8,6 +8,7 @@
 #include <QVBoxLayout>
 
 #include "inspector/model/format.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/ui/eliding_label.h"
 #include "inspector/ui/keyed_action.h"
 #include "inspector/ui/row_list.h"
@@ -129,7 +130,7 @@ struct WhyView::Private {
                                                  QString::fromStdString(reason.amount_text.value_or(""))});
       const QString tip =
           QString::fromStdString(reason.sentence) + QStringLiteral("\nEnter or a click shows it.");
-      for (int column = 0; column < why_column_count; ++column) item->setToolTip(column, tip);
+      for (int column = 0; column < why_column_count; ++column) item->setToolTip(column, plainTip(tip));
       item->setData(why_value_column, Qt::AccessibleTextRole, QString::fromStdString(reason.sentence));
     }
     if (reasons->topLevelItemCount()) reasons->setCurrentItem(reasons->topLevelItem(0));

@@ -12,6 +12,7 @@
 #include "inspector/ui/canvas/canvas_context.h"
 #include "inspector/ui/canvas/canvas_painter.h"
 #include "inspector/ui/canvas/canvas_textures.h"
+#include "inspector/ui/plain_text.h"
 
 namespace tapedeck::inspector {
 
@@ -76,7 +77,7 @@ CanvasWidget::~CanvasWidget() {
 }
 
 void CanvasWidget::showProblem(const QString& sentence) {
-  if (!d_->problem) d_->problem = new QLabel(this);
+  if (!d_->problem) d_->problem = plainLabel(this);
   d_->problem->setText(sentence);
   d_->problem->setWordWrap(true);
   d_->problem->setAlignment(Qt::AlignCenter);

@@ -5,6 +5,8 @@
 #include <QLineEdit>
 #include <QPainter>
 
+#include "inspector/ui/plain_text.h"
+
 namespace tapedeck::app {
 namespace {
 
@@ -36,7 +38,11 @@ class InputField : public QLineEdit {
 }  // namespace
 
 InputLine::InputLine(const QString& prompt, bool password, const NotebookTheme& theme, QWidget* parent)
-    : Block(parent), theme_(theme), prompt_(prompt), label_(new QLabel(this)), field_(new InputField(this)) {
+    : Block(parent),
+      theme_(theme),
+      prompt_(prompt),
+      label_(inspector::plainLabel(this)),
+      field_(new InputField(this)) {
   label_->setTextFormat(Qt::PlainText);
   label_->setText(prompt.isEmpty() ? "Input:" : prompt);
   label_->setBuddy(field_);

@@ -20,6 +20,7 @@
 #include <optional>
 
 #include "app/notebook/output/wheel.h"
+#include "inspector/model/plain_tip.h"
 
 namespace tapedeck::app {
 namespace {
@@ -286,7 +287,7 @@ void StaticText::chooseLink(const QTextCursor& link) {
   begin.setPosition(link.selectionStart());
   tellLink(chosenLink_);
   const QPoint below = viewport()->mapToGlobal(cursorRect(begin).bottomLeft());
-  QToolTip::showText(below, "<qt>" + addressText(chosenLink_).toHtmlEscaped() + "</qt>", viewport());
+  QToolTip::showText(below, inspector::plainTip(addressText(chosenLink_)), viewport());
   setAccessibleDescription(addressText(chosenLink_));
 }
 
@@ -357,10 +358,7 @@ bool StaticText::viewportEvent(QEvent* event) {
   }
   const QString address = addressText(anchorAt(help->pos()));
   if (!address.isEmpty()) tip = tip.isEmpty() ? address : tip + "\n" + address;
-  // What others wrote is text, whatever is in it.
-  QToolTip::showText(help->globalPos(),
-                     tip.isEmpty() ? QString() : "<qt>" + tip.toHtmlEscaped().replace('\n', "<br>") + "</qt>",
-                     viewport());
+  QToolTip::showText(help->globalPos(), inspector::plainTip(tip), viewport());
   return true;
 }
 

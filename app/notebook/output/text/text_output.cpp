@@ -13,6 +13,7 @@
 
 #include "app/notebook/output/text/static_text.h"
 #include "app/notebook/output/wheel.h"
+#include "inspector/ui/plain_text.h"
 
 namespace tapedeck::app {
 namespace {
@@ -158,7 +159,7 @@ void TextOutput::updateBar() {
     bar_ = new QWidget(this);
     auto* layout = new QHBoxLayout(bar_);
     layout->setContentsMargins(4, 2, 4, 2);
-    barText_ = new QLabel(bar_);
+    barText_ = inspector::plainLabel(bar_);
     allButton_ = new QToolButton(bar_);
     allButton_->setText("Show all");
     allButton_->setToolTip("Show the whole text in a view that scrolls by itself");
