@@ -2,7 +2,8 @@
 #include <QtTest>
 
 #include "app/control/watch_keeper.h"
-#include "tests/model/variables_world.h"
+#include "inspector/model/session/cell_names.h"
+#include "inspector/model/variables/frames_model.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
@@ -15,10 +16,12 @@ class TestWatchKeeper : public QObject {
     nlohmann::ordered_json written = nlohmann::ordered_json::array();
     for (int i = 0; i < 1005; ++i) written.push_back("x + " + std::to_string(i));
     nlohmann::ordered_json notebook = nlohmann::ordered_json::parse(
-        R"({"cells": [], "metadata": {"tapedeck": {}}, "nbformat": 4, "nbformat_minor": 5})");
+        R"({"cells": [{"cell_type": "raw", "id": "r", "metadata": {}, "source": ""}], "metadata": {"tapedeck": {}}, "nbformat": 4, "nbformat_minor": 5})");
     notebook["metadata"]["tapedeck"]["watches"] = written;
-    test::World world;
-    inspector::WatchModel watches(&world.session, &world.frames);
+    inspector::Session session;
+    inspector::CellNames names;
+    inspector::FramesModel frames(&session, &names);
+    inspector::WatchModel watches(&session, &frames);
     Document document;
     WatchKeeper keeper(&document, &watches);
     document.parse(QByteArray::fromStdString(notebook.dump()), "file");
