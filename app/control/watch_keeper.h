@@ -21,6 +21,8 @@ class WatchKeeper : public QObject {
 
   Document* document_;
   inspector::WatchModel* watches_;
+  nlohmann::ordered_json beyond_ =
+      nlohmann::ordered_json::array();  ///< more than are watched: they stay in the file
 };
 
 }  // namespace tapedeck::app

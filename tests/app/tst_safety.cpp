@@ -1,8 +1,13 @@
 // What others wrote into a notebook, or a session sends, in a real window: it can be saved and opened again,
 // and links say where they lead.
+#include <QAbstractButton>
+#include <QLabel>
+#include <QMessageBox>
 #include <QStandardPaths>
 #include <QStatusBar>
 #include <QTextBlock>
+#include <QTextDocument>
+#include <QTimer>
 
 #include "app/control/recovery.h"
 #include "app/control/trace_document.h"
@@ -89,6 +94,62 @@ class TestSafety : public QObject, SampleWindow {
     QTRY_COMPARE(window_->statusBar()->currentMessage(), QString("https://evil.test/x"));
     QTest::mouseMove(text->viewport(), QPoint(text->width() - 3, 3));
     QTRY_COMPARE(window_->statusBar()->currentMessage(), QString());
+  }
+
+  void aFilesNameIsShownAsItIs() {
+    const QString name = "<img src=\"x.png\">.ipynb";
+    const QString path = writeNotebook(folder_, name, {"1"});
+    window_ = newWindow();
+    window_->openNotebook(path);
+    QTRY_COMPARE_WITH_TIMEOUT(document().path(), path, patience);
+    window_->document()->setSource(0, "2");
+    QString question;
+    Qt::TextFormat format = Qt::AutoText;
+    QTimer answer;
+    connect(&answer, &QTimer::timeout, &answer, [&] {
+      auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+      if (!box) return;
+      question = box->text();
+      format = box->textFormat();
+      box->button(QMessageBox::Cancel)->click();
+    });
+    answer.start(20);
+    QVERIFY(!window_->close());
+    answer.stop();
+    QVERIFY2(question.contains(name), qPrintable(question));
+    QCOMPARE(format, Qt::PlainText);
+    for (const QLabel* label : window_->findChildren<QLabel*>())
+      if (label->text().contains("<img")) QCOMPARE(label->textFormat(), Qt::PlainText);
+    const auto fresh = newWindow();
+    const auto* card = fresh->findChild<QAbstractButton*>("open:" + name);
+    QVERIFY(card);
+    QTextDocument tip;
+    tip.setHtml(card->toolTip());
+    QCOMPARE(tip.toPlainText(), "Open " + path);
+    window_->document()->setSource(0, "1");  // nothing is left to be recovered
+  }
+
+  void ofVeryManyBreakpointsInAFileTheWindowSaysHowManyAreSet() {
+    QByteArray list;
+    for (int i = 0; i < 1'200; ++i)
+      list += (i == 0 ? "" : ", ") + QByteArray("{\"kind\": \"op\", \"target\": \"op") +
+              QByteArray::number(i) + "\"}";
+    QFile file(folder_.filePath("many.ipynb"));
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write(
+        "{\"cells\": [{\"cell_type\": \"code\", \"id\": \"c\", \"metadata\": {}, \"source\": \"1\", "
+        "\"outputs\": [], "
+        "\"execution_count\": null}], \"metadata\": {\"tapedeck\": {\"breakpoints\": [" +
+        list + "]}}, \"nbformat\": 4, \"nbformat_minor\": 5}");
+    file.close();
+    window_ = newWindow();
+    window_->openNotebook(file.fileName());
+    QTRY_VERIFY2_WITH_TIMEOUT(window_->messages()->text().contains("The notebook has 1,200 breakpoints. The "
+                                                                   "first 1,000 are set; the others stay in "
+                                                                   "the file."),
+                              qPrintable(window_->messages()->text()), patience);
+    QCOMPARE(window_->breakpoints()->all().size(), std::size_t{1000});
+    QVERIFY(!document().modified());
   }
 
  private:

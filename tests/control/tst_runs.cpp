@@ -52,6 +52,18 @@ class TestRuns : public QObject {
   }
 
  private slots:
+  void whatASessionLeavesOutIsNotedInItsCell() {
+    ControlWorld world;
+    emit world.kernel.outputsLeftOut("a", 3);
+    // With the next output the cell is cleared, though there is no room for that one.
+    emit world.kernel.outputCleared("a", true);
+    emit world.kernel.outputsLeftOut("a", 2);
+    const nlohmann::ordered_json& outputs = world.document.cell(1).outputs;
+    QCOMPARE(outputs.size(), std::size_t{1});
+    const QString note = QString::fromStdString(outputs[0]["text"].get<std::string>());
+    QVERIFY2(note.startsWith("[… 2 more outputs were left out"), qPrintable(note));
+  }
+
   void cellsAreCalledAsTheUserSeesThem() {
     Document document;
     document.parse(controlNotebook(), "names.ipynb");

@@ -54,6 +54,35 @@ class TestVariables : public QObject {
     QCOMPARE(text(model), QString("Globals\n  y = 3\n"));
   }
 
+  /// Names, keys and values are the program's, or a file's: views must not take them for HTML.
+  void tipsOfWhatLooksLikeHtmlAreEscaped() {
+    const std::string image = "<img src=\"file:///dev/zero\">";
+    VariablesModel model(&world_->session, &world_->frames);
+    world_->places["globals/"] = {value("'" + image + "'", image, image), value("plain", "1")};
+    model.setActive(true);
+    world_->stack = {{image, "", image, 4, true}};
+    world_->stopAt(3);
+    const auto escaped = [&](const QString& tip) {
+      return !tip.contains("<img") && tip.contains("&lt;img src=&quot;file:///dev/zero&quot;&gt;");
+    };
+    int seen = 0, others = 0;
+    for (int group = 0; group < model.rowCount(); ++group)
+      for (int row = 0; row < model.rowCount(model.index(group, 0)); ++row) {
+        const QModelIndex index = model.index(row, 0, model.index(group, 0));
+        const QString tip = index.data(Qt::ToolTipRole).toString();
+        if (index.data().toString() == "plain") {
+          ++others;
+          QVERIFY2(tip.startsWith("plain: int"), qPrintable(tip));
+        } else {
+          ++seen;
+          QVERIFY2(escaped(tip), qPrintable(tip));
+        }
+      }
+    QVERIFY(seen > 0 && others > 0);
+    const QString frame = world_->frames.index(0, 0).data(Qt::ToolTipRole).toString();
+    QVERIFY2(escaped(frame), qPrintable(frame));
+  }
+
   void aRowStaysTheSameRowFromStopToStopAndTellsThatItChanged() {
     VariablesModel model(&world_->session, &world_->frames);
     const QAbstractItemModelTester tester(&model);

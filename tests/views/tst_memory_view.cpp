@@ -1,5 +1,6 @@
 // The table of the memory panel without a session: pages of rows, and names that come later.
 #include <QScrollBar>
+#include <QTextDocument>
 #include <QTreeWidget>
 #include <QtTest>
 
@@ -83,8 +84,16 @@ class MemoryViewTest : public QObject {
     QScrollBar* bar = table->verticalScrollBar();
     QTRY_VERIFY(bar->maximum() > 0);
     bar->setValue(bar->maximum());
-    QVERIFY(answer<protocol::GetMemoryState>(rowsOf(200, 50, 250)));
+    protocol::MemoryState more = rowsOf(200, 50, 250);
+    more.rows[48].name = "<img src=\"file:///dev/zero\">";
+    QVERIFY(answer<protocol::GetMemoryState>(more));
     QCOMPARE(table->topLevelItemCount(), 250);
+    // A name is text, also in a tool tip.
+    const QString named = QString::fromStdString(more.rows[48].name);
+    QCOMPARE(table->topLevelItem(248)->text(0), named);
+    QTextDocument tip;
+    tip.setHtml(table->topLevelItem(248)->toolTip(0));
+    QVERIFY2(tip.toPlainText().startsWith(named + '\n'), qPrintable(tip.toPlainText()));
     QCOMPARE(table->topLevelItem(0), first);
     QCOMPARE(table->topLevelItem(249)->text(0), QString("tensor 249"));
     QCOMPARE(table->indexOfTopLevelItem(table->currentItem()), 7);
