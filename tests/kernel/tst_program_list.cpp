@@ -177,7 +177,7 @@ class TestProgramList : public QObject {
     makeFolder(path("cache/tapedeck/run"));
     makeFolder(path("cache/tapedeck"));
     write(programs + "/" + name + "/program.json", entry);
-    QCOMPARE(runningPrograms({base()}).size(), 1);
+    QCOMPARE(runningPrograms({base(), path("cache/tapedeck/run")}).size(), 1);
   }
 };
 

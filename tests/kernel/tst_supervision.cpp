@@ -279,7 +279,8 @@ void TestSupervision::filesBesideTheNotebookReplaceNoModules() {
                         "print([name for name in ('PATH', 'LD_LIBRARY_PATH') for part in\n"
                         "       os.environ.get(name, '/').split(':') if not part.startswith('/')])");
   QTRY_COMPARE_WITH_TIMEOUT(probe.finished.value("a"), QString("ok"), generous);
-  QCOMPARE(probe.printed("a"), QString("42 [1] [0 1] True\n[]\n"));
+  QCOMPARE(probe.printed("a", "stdout"), QString("42 [1] [0 1] True\n[]\n"));
+  QCOMPARE(probe.printed("a", "stderr").contains("random.py beside the notebook was not imported"), engine);
   QCOMPARE(probe.session.engine() == Engine::missing, !engine);
   QFile ran(note);
   QVERIFY2(!ran.open(QIODevice::ReadOnly), ran.readAll().constData());

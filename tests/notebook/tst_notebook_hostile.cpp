@@ -248,7 +248,7 @@ class TestNotebookHostile : public QObject {
     const std::string same =
         "<a href='https://evil.test/a?b=c' title=\"<img src='/x'>\">example.org</a> and "
         "<a href='http://\u0435xample.org/d'>other</a>";
-    Window window(html ? json::array({withOutputs({display({{"text/html", same}})})})
+    Window window(html ? withOutputs(json::array({display({{"text/html", same}})}))
                        : json::array({markdownCell("m", markdown)}));
     StaticText* text = html ? window.output<RichOutput>()->view() : window.cell()->rendered();
     StatusTips tips(&window.view);
@@ -286,15 +286,18 @@ class TestNotebookHostile : public QObject {
       return "[abc]: http://x/" + std::string(static_cast<std::size_t>(length), 'A') + "\n\n" +
              QString("[abc] ").repeated(count).toStdString();
     };
-    for (const auto& [length, leads] : {std::pair<qsizetype, bool>{1'000'000, false}, {2'000, true}}) {
-      Window window(json::array({markdownCell("m", links(length, 20'000))}));
-      RichOutput* text = window.cell()->richText();
-      QTRY_VERIFY_WITH_TIMEOUT(text->ready(), tapedeck::patience);
-      QVERIFY(text->view()->toPlainText().startsWith("abc abc"));
-      QVERIFY(text->view()->document()->toHtml().size() < 10'000'000);
-      QCOMPARE(!text->view()->anchorAt(anchorPoint(text->view(), "abc")).isEmpty(), leads);
-      QVERIFY2(text->told().contains("Further links") == leads, qPrintable(text->told()));
-    }
+    Window window(json::array({markdownCell("m", links(2'000, 20'000))}));
+    RichOutput* text = window.cell()->richText();
+    QTRY_VERIFY_WITH_TIMEOUT(text->ready(), tapedeck::patience);
+    QVERIFY(text->view()->toPlainText().startsWith("abc abc"));
+    QVERIFY(!text->view()->anchorAt(anchorPoint(text->view(), "abc")).isEmpty());
+    QVERIFY(text->view()->document()->toHtml().size() < 10'000'000);
+    QVERIFY2(text->told().contains("Further links"), qPrintable(text->told()));
+    // One that is too long leads nowhere.
+    Window longer(json::array({markdownCell("m", links(3'000, 20))}));
+    QTRY_VERIFY_WITH_TIMEOUT(longer.cell()->richText()->ready(), tapedeck::patience);
+    QVERIFY(longer.cell()->rendered()->toPlainText().startsWith("abc abc"));
+    QVERIFY(longer.cell()->rendered()->anchorAt(anchorPoint(longer.cell()->rendered(), "abc")).isEmpty());
   }
 
   void paragraphsAndTablesOfAnySizeDoNotHoldUpTheOtherTexts() {
@@ -302,7 +305,9 @@ class TestNotebookHostile : public QObject {
     const std::string table = "|" + QString("a|").repeated(20'000).toStdString() + "\n|" +
                               QString("-|").repeated(20'000).toStdString() + "\n" +
                               QString("|\n").repeated(20'000).toStdString();
-    for (const std::string& source : {brackets, table}) {
+    const std::string address = "[abc]: http://x/" + std::string(1'000'000, 'A') + "\n\n" +
+                                QString("[abc] ").repeated(20'000).toStdString();
+    for (const std::string& source : {brackets, table, address}) {
       Window window(json::array({markdownCell("m", source), markdownCell("n", "*another*")}));
       RichOutput* text = window.cell()->richText();
       QTRY_VERIFY_WITH_TIMEOUT(text->ready(), tapedeck::patience);

@@ -23,9 +23,13 @@ const char* bitmapFormat(const QByteArray& bytes) {
   return bytes.startsWith("BM") ? "bmp" : nullptr;
 }
 
+/// While one is decoded whole to be scaled down.
+constexpr int most_megabytes = 512;
+
 /// One decoder over some bytes, and no other.
 struct BitmapReader {
   BitmapReader(const QByteArray& bytes, const char* format) {
+    QImageReader::setAllocationLimit(most_megabytes);
     buffer.setData(bytes);
     buffer.open(QIODevice::ReadOnly);
     reader.setAutoDetectImageFormat(false);

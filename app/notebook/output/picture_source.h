@@ -31,7 +31,7 @@ constexpr qint64 most_decoded_pixels = 32'000'000;
 /// no other decoder sees them. Empty where they are none of these; `error`: why.
 QSize bitmapSize(const QByteArray& bytes, QString* error = nullptr);
 inline qint64 pixelsOf(QSize size) {
-  return static_cast<qint64>(size.width()) * size.height();
+  return size.isEmpty() ? 0 : static_cast<qint64>(size.width()) * size.height();
 }
 
 /// Of such bytes, a GIF's first picture; null where they are none. `error`: why.

@@ -359,12 +359,14 @@ class TestComparePanel : public QObject, SampleWindow {
     QVERIFY(knowsAllRecords(*window_));
     openPanel();
     session().setCursor(1);
+    QTRY_COMPARE_WITH_TIMEOUT(model()->runs().size(), std::size_t(2), patience);
     key(Qt::Key_A);
     chooseFile(path);
     QTRY_VERIFY2_WITH_TIMEOUT(model()->compared() && model()->right()->side.path, qPrintable(sentence()),
                               patience);
     QVERIFY2(model()->compared()->same > 20, qPrintable(sentence()));
-    QVERIFY(model()->compared()->only_left == 0 && model()->compared()->only_right == 0);
+    QVERIFY2(model()->compared()->only_left == 0 && model()->compared()->only_right == 0,
+             qPrintable(sentence()));
     compare()->table()->setFocus();
     key(Qt::Key_F);
     QVERIFY2(told("No value that was looked at differs"), qPrintable(sentence()));

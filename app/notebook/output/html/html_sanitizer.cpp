@@ -7,7 +7,6 @@ namespace {
 
 constexpr int most_pictures = 200;
 constexpr qint64 most_bytes = 256 << 20;  ///< of pictures that are looked at
-constexpr qsizetype longest_address = 2'048;
 constexpr int widest_span = 50;
 /// No text can have such a link of its own: of its addresses only those of the web stay.
 constexpr char wanted_link[] = "tapedeck-picture:";

@@ -12,6 +12,9 @@
 
 namespace tapedeck::app {
 
+/// Of a link that leads somewhere, in characters.
+constexpr qsizetype longest_address = 2'048;
+
 /// Writes into an HtmlWriter: elements and attributes from a list; no scripts, no frames, no forms, no styles
 /// that name an address, links to web addresses alone, pictures that the source has alone. Of everything else
 /// the text stays; a picture that can't be shown becomes its description. Pictures are decoded as long as all

@@ -12,31 +12,39 @@ namespace {
 
 constexpr qsizetype longest_formula = 20'000;
 
-/// md4c looks through a paragraph's lines for each bracket in it, and goes through all columns of a table for
-/// each of its lines. What it would do of this in one run of lines that are not blank.
-constexpr double most_steps = 2e8;
+/// md4c looks through a paragraph's lines for each bracket in it, goes through all columns of a table for
+/// each of its lines, and through an address for each link that names its definition. What it may do of this.
+constexpr double most_steps = 1e9;
+constexpr double most_cells = 5e6;
+constexpr double most_address_steps = 4e9;
 
 bool takesTooLong(const QByteArray& text) {
-  double lines = 0, brackets = 0, columns = 0;
+  double lines = 0, brackets = 0, columns = 0;  // of the lines without a blank one between them
+  double allBrackets = 0, word = 0, longestWord = 0;
   for (qsizetype at = 0; at < text.size();) {
     const qsizetype found = text.indexOf('\n', at);
     const qsizetype end = found < 0 ? text.size() : found;
     bool blank = true, underline = true;
     double bars = 0;
+    word = 0;
     for (qsizetype i = at; i < end; ++i) {
       const char c = text[i];
-      blank = blank && (c == ' ' || c == '\t' || c == '\r');
+      const bool space = c == ' ' || c == '\t' || c == '\r';
+      word = space ? 0 : word + 1;
+      longestWord = std::max(longestWord, word);
+      blank = blank && space;
       underline = underline && std::strchr("|-: \t\r", c) != nullptr;
       bars += c == '|';
       brackets += c == '[';
+      allBrackets += c == '[';
     }
     if (blank) lines = brackets = columns = 0;
     ++lines;
     if (underline) columns = std::max(columns, bars);
-    if (lines * (brackets + columns) > most_steps) return true;
+    if (lines * brackets > most_steps || lines * columns > most_cells) return true;
     at = end + 1;
   }
-  return false;
+  return longestWord * allBrackets > most_address_steps && text.contains("]:");
 }
 
 class MarkdownWriter {
@@ -87,6 +95,14 @@ class MarkdownWriter {
  private:
   static QString attribute(const MD_ATTRIBUTE& value) {
     return decodeEntities(QString::fromUtf8(value.text, value.size));
+  }
+
+  /// A link's or a picture's, as it was written; empty where it is too long. Many may name one definition.
+  QString address(const MD_ATTRIBUTE& value, qsizetype longest) {
+    constexpr qint64 most_characters = 256 << 20;
+    if (value.size > longest || addresses_ + value.size > most_characters) return {};
+    addresses_ += value.size;
+    return restoreFormulas(attribute(value), formulas_);
   }
 
   /// HTML comes line by line, or tag by tag: a tag may go over several lines.
@@ -183,13 +199,14 @@ class MarkdownWriter {
   int enterSpan(MD_SPANTYPE type, const void* detail) {
     flushHtml();
     if (type == MD_SPAN_IMG && pictures_++ == 0) {
-      source_ = restoreFormulas(attribute(static_cast<const MD_SPAN_IMG_DETAIL*>(detail)->src), formulas_);
+      source_ = address(static_cast<const MD_SPAN_IMG_DETAIL*>(detail)->src, text_.size());
       description_.clear();
     }
     if (pictures_ > 0 || cleaner_.hides()) return 0;
     if (type == MD_SPAN_A) {
+      constexpr qsizetype most_bytes = 3;  // of a character
       cleaner_.link(
-          restoreFormulas(attribute(static_cast<const MD_SPAN_A_DETAIL*>(detail)->href), formulas_));
+          address(static_cast<const MD_SPAN_A_DETAIL*>(detail)->href, most_bytes * longest_address));
     } else if (const char* name = element(type)) {
       writer_.open(name);
     }
@@ -295,7 +312,8 @@ class MarkdownWriter {
   std::vector<QString> blocks_;  ///< elements that were opened for them
   QString html_;
   bool heldBreak_ = false;
-  int pictures_ = 0;  ///< open ones: a picture's description may hold pictures
+  qint64 addresses_ = 0;  ///< their characters
+  int pictures_ = 0;      ///< open ones: a picture's description may hold pictures
   QString source_, description_;
 };
 
