@@ -66,7 +66,7 @@ class TestComparePanel : public QObject, SampleWindow {
   }
   /// To whatever has the focus in the panel.
   void key(Qt::Key key, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
-    QVERIFY(compare()->isAncestorOf(QApplication::focusWidget()));
+    QTRY_VERIFY(compare()->isAncestorOf(QApplication::focusWidget()));
     QTest::keyClick(QApplication::focusWidget(), key, modifiers);
   }
   /// Opens a file with these cells and runs each of `order` by key.
@@ -367,6 +367,8 @@ class TestComparePanel : public QObject, SampleWindow {
     QVERIFY2(model()->compared()->same > 20, qPrintable(sentence()));
     QVERIFY2(model()->compared()->only_left == 0 && model()->compared()->only_right == 0,
              qPrintable(sentence()));
+    window_->activateWindow();  // no window manager does it once the dialog has closed
+    QTRY_VERIFY(window_->isActiveWindow());
     compare()->table()->setFocus();
     key(Qt::Key_F);
     QVERIFY2(told("No value that was looked at differs"), qPrintable(sentence()));
@@ -377,6 +379,7 @@ class TestComparePanel : public QObject, SampleWindow {
     bytes.replace(100, bytes.size() - 100, QByteArray(bytes.size() - 100, '\xff'));
     test::write(bad, bytes);
     chooseFile(bad);
+    window_->activateWindow();
     QVERIFY2(told("bad.tapetrace"), qPrintable(sentence()));
     QTRY_VERIFY_WITH_TIMEOUT(!model()->comparing() && !model()->problem().isEmpty(), patience);
     click(0);
