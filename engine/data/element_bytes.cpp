@@ -1,5 +1,6 @@
 #include "engine/data/element_bytes.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "engine/data/data_error.h"
@@ -75,6 +76,9 @@ Tensor get_tensor(Reader& reader) {
   if (__builtin_mul_overflow(count, static_cast<std::int64_t>(item_size(static_cast<DType>(dtype))), &size))
     reader.refuse();
   const std::string_view values = reader.take(static_cast<std::uint64_t>(size));
+  const auto is_truth = [](char value) { return value == 0 || value == 1; };
+  if (static_cast<DType>(dtype) == DType::bool_ && !std::all_of(values.begin(), values.end(), is_truth))
+    reader.refuse();
   Tensor tensor = Tensor::allocate(static_cast<DType>(dtype), shape);
   std::memcpy(const_cast<std::byte*>(tensor.raw()), values.data(), values.size());
   return tensor;

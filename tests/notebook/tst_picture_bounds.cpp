@@ -137,6 +137,19 @@ class TestPictureBounds : public QObject {
     QCOMPARE(image->grab().toImage().pixelColor(20, 20), QColor(Qt::black));
   }
 
+  void aNarrowPictureIsNotMadeLongerThanPicturesMayBe() {
+    const std::string tall = largePicture(2, 16384), wide = largePicture(16384, 2);
+    const auto natural = [](const std::string& picture, const char* side) {
+      json output = display({{"image/png", picture}});
+      output["metadata"] = {{"image/png", {{side, 16384}}}};
+      Window window(cellWith({output}));
+      return window.output<ImageOutput>()->naturalSize();
+    };
+    QCOMPARE(natural(tall, "width"), QSize(16384, 16384));
+    QCOMPARE(natural(wide, "height"), QSize(16384, 16384));
+    QCOMPARE(natural(tall, "height"), QSize(2, 16384));
+  }
+
   void outputsTogetherHoldNoMoreThanTheBound() {
     json outputs = json::array();
     for (int i = 0; i < 90; ++i) outputs.push_back(display({{"image/png", largePicture(1000, 1000)}}));

@@ -1,4 +1,5 @@
 #include <charconv>
+#include <unordered_map>
 
 #include "app/notebook/document/json_text.h"
 #include "engine/protocol/json_check.h"
@@ -49,6 +50,43 @@ std::size_t utf8Length(std::string_view text) {
   }
   return 0;
 }
+
+/// The members of an object while it is read. An ordered object is a list and finds a key by looking at all:
+/// many members get a table of their places.
+class Members {
+ public:
+  explicit Members(ordered_json& object) : members_(object.get_ref<ordered_json::object_t&>()) {}
+
+  /// Of two members of one name the last one's value stays, at the first one's place, as in Python.
+  void set(const std::string& key, ordered_json&& value) {
+    const std::size_t place = members_.size() < few ? find(key) : find_in_table(key);
+    if (place < members_.size()) {
+      members_[place].second = std::move(value);
+      return;
+    }
+    if (!places_.empty()) places_.emplace(key, place);
+    members_.emplace_back(key, std::move(value));
+  }
+
+ private:
+  static constexpr std::size_t few = 32;
+
+  std::size_t find(const std::string& key) const {
+    std::size_t place = 0;
+    while (place < members_.size() && members_[place].first != key) ++place;
+    return place;
+  }
+  std::size_t find_in_table(const std::string& key) {
+    if (places_.empty())
+      for (std::size_t place = 0; place < members_.size(); ++place)
+        places_.emplace(members_[place].first, place);
+    const auto found = places_.find(key);
+    return found == places_.end() ? members_.size() : found->second;
+  }
+
+  std::vector<ordered_json::object_t::value_type>& members_;
+  std::unordered_map<std::string, std::size_t> places_;
+};
 
 class Reader {
  public:
@@ -149,6 +187,7 @@ class Reader {
 
   ordered_json readObject(int depth) {
     ordered_json object = ordered_json::object();
+    Members members(object);
     ++position_;
     skipSpace();
     if (peek("an object") == '}') {
@@ -163,7 +202,8 @@ class Reader {
       ++position_;
       skipSpace();
       const bool watched = depth == 0 && watch_ && key == watch_->member && peek("an object") == '[';
-      object[key] = watched ? readArray(depth + 1, watch_) : readValue(depth + 1);
+      ordered_json value = watched ? readArray(depth + 1, watch_) : readValue(depth + 1);
+      members.set(key, std::move(value));
       skipSpace();
       const char c = peek("an object");
       if (c != ',' && c != '}') fail("expected ',' or '}' but found " + here());
