@@ -2,6 +2,7 @@
 #include <QPointer>
 #include <utility>
 
+#include "app/kernel/jupyter/jupyter_message.h"
 #include "app/kernel/jupyter/kernel_session_p.h"
 
 namespace tapedeck::app {
@@ -46,7 +47,7 @@ void KernelSession::Private::tellReady() {
 void KernelSession::Private::lookForEngine(const nlohmann::json& info) {
   const auto told = info.find("tapedeck");
   const bool known = told != info.end() && told->is_object();
-  if (known && told->value("debug", false)) {
+  if (known && boolAt(*told, "debug")) {
     engine = Engine::present;
     return;
   }
@@ -54,7 +55,7 @@ void KernelSession::Private::lookForEngine(const nlohmann::json& info) {
   if (known)
     withoutEngine =
         QStringLiteral("This session runs without Tapedeck's debug server, so nothing can be stepped: %1")
-            .arg(text(told->value("error", "it did not start")));
+            .arg(text(stringAt(*told, "error", "it did not start")));
   else if (withoutEngine.isEmpty())
     withoutEngine = QStringLiteral(
         "This Jupyter kernel is without Tapedeck's engine: cells run, and nothing can be stepped.");

@@ -12,6 +12,25 @@ namespace tapedeck::app {
 
 using nlohmann::ordered_json;
 
+namespace {
+
+bool holds(const ordered_json& output, const char* member, const std::string& text) {
+  const auto found = output.find(member);
+  return found != output.end() && found->is_string() && found->get_ref<const std::string&>() == text;
+}
+
+/// The text of the last output, which what else is printed under that name continues; null: there is none.
+/// Outputs of a file may lack members, or have others than strings.
+std::string* lastStreamText(ordered_json& outputs, const std::string& name) {
+  if (outputs.empty()) return nullptr;
+  ordered_json& last = outputs.back();
+  if (!holds(last, "output_type", "stream") || !holds(last, "name", name)) return nullptr;
+  const auto text = last.find("text");
+  return text != last.end() && text->is_string() ? text->get_ptr<std::string*>() : nullptr;
+}
+
+}  // namespace
+
 Document::Document(QObject* parent) : QObject(parent), d_(std::make_unique<Private>()) {
   d_->notebook = emptyNotebook();
   d_->notebook.cells.push_back(makeCell(CellType::code, {}));
@@ -241,10 +260,8 @@ void Document::appendOutput(const QString& cellId, const nlohmann::json& output)
   if (output.value("output_type", "") == "stream" && output.contains("text")) {
     const std::string text = joinedText(ordered_json(output["text"]));
     const std::string name = output.value("name", "stdout");
-    if (!outputs.empty() && outputs.back().value("output_type", "") == "stream" &&
-        outputs.back().value("name", "") == name && outputs.back()["text"].is_string()) {
-      change = {OutputChange::Kind::text, outputs.size() - 1,
-                appendStreamText(outputs.back()["text"].get_ref<std::string&>(), text)};
+    if (std::string* last = lastStreamText(outputs, name)) {
+      change = {OutputChange::Kind::text, outputs.size() - 1, appendStreamText(*last, text)};
     } else {
       std::string own;
       appendStreamText(own, text);
