@@ -20,6 +20,15 @@ bool same_cells(const NotebookData& a, const NotebookData& b) {
   return true;
 }
 
+std::string json_of(const QByteArray& bytes) {
+  std::string text;
+  const std::size_t mark = bytes.startsWith("\xef\xbb\xbf") ? 3 : 0;
+  writeJson(
+      readJson(std::string_view(bytes.constData(), static_cast<std::size_t>(bytes.size())).substr(mark)), 0,
+      {}, text);
+  return text;
+}
+
 void read_json(const QByteArray& bytes) {
   nlohmann::ordered_json value;
   try {
@@ -45,7 +54,9 @@ void read_notebook(const QByteArray& bytes) {
   const bool same = std::all_of(notebook.cells.begin(), notebook.cells.end(), [](const CellPointer& cell) {
     return !cell->text->hasId || cell->cell.id == cell->text->id;
   });
-  if (same) expect(writeNotebook(notebook) == bytes, "a notebook that nobody changed keeps its bytes");
+  if (same)
+    expect(json_of(writeNotebook(notebook)) == json_of(bytes),
+           "a notebook that nobody changed says the same");
   expect(same_cells(readNotebook(writeNotebook(notebook), name), notebook), "a notebook reads as it was");
   for (const CellPointer& cell : notebook.cells) {
     cell->cell.source += "\nx";

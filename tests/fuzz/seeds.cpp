@@ -131,7 +131,8 @@ void add_notebooks(Seeds& seeds) {
     if (entry.path().extension() != ".ipynb") continue;
     const std::string text = read_file(entry.path());
     seeds.add("notebook", text);
-    for (const auto& cell : nlohmann::json::parse(text)["cells"]) {
+    const nlohmann::json notebook = nlohmann::json::parse(text);
+    for (const auto& cell : notebook["cells"]) {
       std::string source;
       for (const auto& line : cell["source"]) source += line.get<std::string>();
       if (cell["cell_type"] == "markdown") seeds.add("markdown", source);
