@@ -66,11 +66,15 @@ Tensor get_tensor(Reader& reader) {
   if (dtype >= dtype_count || rank > max_rank) reader.refuse();
   Shape shape;
   std::int64_t count = 1;
+  bool empty = false;
   for (int axis = 0; axis < rank; ++axis) {
     const auto extent = reader.get<std::int64_t>();
-    if (extent < 0 || __builtin_mul_overflow(count, extent, &count)) reader.refuse();
+    empty = empty || extent == 0;
+    // No tensor has extents whose product overflows, though another is 0.
+    if (extent < 0 || (extent > 0 && __builtin_mul_overflow(count, extent, &count))) reader.refuse();
     shape.push_back(extent);
   }
+  if (empty) count = 0;
   if (static_cast<DType>(dtype) == DType::string) return get_strings(reader, shape, count);
   std::int64_t size = 0;
   if (__builtin_mul_overflow(count, static_cast<std::int64_t>(item_size(static_cast<DType>(dtype))), &size))

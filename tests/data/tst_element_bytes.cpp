@@ -59,6 +59,7 @@ class TestElementBytes : public QObject {
         header(DType::bool_, {2}) + std::string("\1\2", 2),       // neither true nor false
         header(DType::int8, {-1}),                                // a negative extent
         header(DType::int8, {1LL << 62, 4}),                      // more elements than can be counted
+        header(DType::float64, {0, 1LL << 62, 1LL << 62}),        // the same, but for an extent of 0
         header(DType::float64, {1LL << 61}),                      // more bytes than can be counted
         header(DType::string, {1LL << 40}) + std::string(64, 0),  // more strings than there are bytes
         std::string{static_cast<char>(dtype_count), 0, 1},        // no dtype
