@@ -98,6 +98,17 @@ class TestPictureBounds : public QObject {
     QCOMPARE(text->view()->toPlainText().count("[Show this picture"), 199);
   }
 
+  void aNarrowPictureIsDecodedWithinTheBound() {
+    // Two pixels wide, 16,384,001 high: half of the bound's root times two is two again.
+    const QByteArray bytes = QByteArray::fromHex(
+        "424d0000000000000000360000002800000002000000"
+        "0100fa00010020000000000000000000000000000000000000000000000000005555555555555555");
+    QCOMPARE(bitmapSize(bytes), QSize(2, 0xfa0001));
+    const QImage image = decodePicture(bytes);
+    QVERIFY(!image.isNull());
+    QVERIFY2(pixelsOf(image.size()) <= most_decoded_pixels, qPrintable(QString::number(image.height())));
+  }
+
   void picturesAreShownUpToTheBound() {
     Window window(manyNames(largePicture(1000, 1000), 60));
     RichOutput* text = window.cell()->richText();
