@@ -1,5 +1,6 @@
 #include "engine/data/element_bytes.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "engine/data/data_error.h"
@@ -65,16 +66,23 @@ Tensor get_tensor(Reader& reader) {
   if (dtype >= dtype_count || rank > max_rank) reader.refuse();
   Shape shape;
   std::int64_t count = 1;
+  bool empty = false;
   for (int axis = 0; axis < rank; ++axis) {
     const auto extent = reader.get<std::int64_t>();
-    if (extent < 0 || __builtin_mul_overflow(count, extent, &count)) reader.refuse();
+    empty = empty || extent == 0;
+    // No tensor has extents whose product overflows, though another is 0.
+    if (extent < 0 || (extent > 0 && __builtin_mul_overflow(count, extent, &count))) reader.refuse();
     shape.push_back(extent);
   }
+  if (empty) count = 0;
   if (static_cast<DType>(dtype) == DType::string) return get_strings(reader, shape, count);
   std::int64_t size = 0;
   if (__builtin_mul_overflow(count, static_cast<std::int64_t>(item_size(static_cast<DType>(dtype))), &size))
     reader.refuse();
   const std::string_view values = reader.take(static_cast<std::uint64_t>(size));
+  const auto is_truth = [](char value) { return value == 0 || value == 1; };
+  if (static_cast<DType>(dtype) == DType::bool_ && !std::all_of(values.begin(), values.end(), is_truth))
+    reader.refuse();
   Tensor tensor = Tensor::allocate(static_cast<DType>(dtype), shape);
   std::memcpy(const_cast<std::byte*>(tensor.raw()), values.data(), values.size());
   return tensor;

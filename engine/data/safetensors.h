@@ -69,8 +69,9 @@ class SafetensorsFile {
   /// nullptr where there is none of that name.
   const StoredTensor* find(const std::string& name) const;
   /// Throws NotFoundError for another name, UnimplementedError for a dtype that tensors do not have,
-  /// DataLossError where the file became shorter or holds what its dtype does not have. May be called from
-  /// several threads.
+  /// DataLossError where the file became shorter or holds what its dtype does not have,
+  /// ResourceExhaustedError where no tensor has its extents or there is no memory. May be called from several
+  /// threads.
   Tensor read(const std::string& name) const;
 
  private:

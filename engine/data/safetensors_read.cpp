@@ -96,7 +96,14 @@ Tensor SafetensorsFile::read(const std::string& name) const {
     fail<UnimplementedError>(subject, "it has ", stored->shape.size(), " axes; tensors have at most ",
                              max_rank);
   // The bytes are in the file, as the header was checked: no more memory is asked for than the file is long.
-  const Tensor tensor = Tensor::allocate(*dtype, Shape(std::span(stored->shape)));
+  const Tensor tensor = [&] {
+    try {
+      return Tensor::allocate(*dtype, Shape(std::span(stored->shape)));
+    } catch (
+        const ResourceExhaustedError& error) {  // of an empty one, too: its other extents may be anything
+      fail<ResourceExhaustedError>(subject, error.what());
+    }
+  }();
   if (tensor.bytes() != stored->end - stored->begin)
     fail<DataLossError>(subject, "the shape does not fit its bytes");
   read_bytes(reinterpret_cast<char*>(tensor.writable_data<std::byte>()), tensor.bytes(),

@@ -22,6 +22,8 @@ template <class... Case>
 struct Cases : Case... {
   using Case::operator()...;
 };
+template <class... Case>
+Cases(Case...) -> Cases<Case...>;
 
 template <class Message>
 concept AsksHost = std::constructible_from<HostRequest, Message>;

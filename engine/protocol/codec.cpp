@@ -174,9 +174,9 @@ void read_fields(const Message& message, const Place* place, const Json& json,
     field.read(message, inner, *found, field.value);
   }
   if (json.size() == fields.size()) return;
-  for (const auto& [key, unused] : json.items())
-    if (std::ranges::none_of(fields, [&](const ReadField& field) { return key == field.name; }))
-      message.refuse(Place{place, key.c_str(), 0}, "is unknown");
+  for (const auto& item : json.items())
+    if (std::ranges::none_of(fields, [&](const ReadField& field) { return item.key() == field.name; }))
+      message.refuse(Place{place, item.key().c_str(), 0}, "is unknown");
 }
 
 template <class Struct>

@@ -12,8 +12,14 @@ endif()
 # GCC 12 leaves functions' cold parts without a single instruction, and LLD's table of frames then names such an empty one
 # for the function behind it: an exception thrown there finds no handler and ends the process. Without cold parts there
 # are none; tests/unwind_tables.py looks.
-add_compile_options(-fno-reorder-blocks-and-partition)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  add_compile_options(-fno-reorder-blocks-and-partition)
+endif()
 
+if(TAPEDECK_FUZZ AND NOT CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  message(FATAL_ERROR "TAPEDECK_FUZZ needs Clang, whose libFuzzer runs the fuzzers; this is ${CMAKE_CXX_COMPILER_ID}. "
+                      "`cmake --preset fuzz` takes clang++.")
+endif()
 if(TAPEDECK_SANITIZE)
   add_compile_options(-fsanitize=${TAPEDECK_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${TAPEDECK_SANITIZE})
@@ -55,6 +61,9 @@ function(tapedeck_precompiled name header)
 endfunction()
 
 function(tapedeck_warnings name)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    return()  # the warnings are chosen for GCC; what Clang builds are the fuzzers
+  endif()
   target_compile_options(${name} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Werror
                          # GCC 12 sees overflows in Boost's small_vector that can't happen, and with -O3 overlaps in strings.
                          -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict)

@@ -176,6 +176,34 @@ class TestDocumentLayout : public QObject {
     QVERIFY(own.serialize().contains("3.11.2"));
   }
 
+  void aHeaderWithNaNKeepsItsBytes() {
+    const QByteArray bytes =
+        "{\"metadata\": {\"a\": NaN,   \"b\": [-Infinity]}, \"nbformat\": 4, \"nbformat_minor\": 2,"
+        "  \"cells\": []}";
+    NotebookData notebook = readNotebook(bytes, "x.ipynb");
+    QCOMPARE(writeNotebook(notebook), bytes);
+    notebook.header["metadata"]["a"] = 1;
+    QVERIFY(writeNotebook(notebook).contains("\"a\": 1"));
+  }
+
+  void ofMembersThatComeTwiceTheLastValueCounts_data() {
+    QTest::addColumn<int>("members");
+    for (const int members : {2, 31, 32, 33, 1000}) QTest::addRow("%d", members) << members;
+  }
+  void ofMembersThatComeTwiceTheLastValueCounts() {
+    QFETCH(int, members);
+    std::string text = "{";
+    for (int i = 0; i < 2 * members; ++i)
+      text += (i ? ", \"" : "\"") + std::to_string(i % members) + "\": " + std::to_string(i);
+    const nlohmann::ordered_json object = readJson(text + "}");
+    QCOMPARE(object.size(), static_cast<std::size_t>(members));
+    int place = 0;
+    for (const auto& [key, value] : object.items()) {
+      QCOMPARE(key, std::to_string(place));
+      QCOMPARE(value.get<int>(), members + place++);
+    }
+  }
+
   void readingCanBeStopped() {
     const QByteArray file = notebookOf(nlohmann::json::array({codeCell("c", std::string(8 << 20, 'x'))})) +
                             QByteArray(8 << 20, ' ');

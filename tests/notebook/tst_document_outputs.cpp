@@ -45,6 +45,21 @@ class TestDocumentOutputs : public QObject {
     QVERIFY(!document.serialize().contains("transient"));
   }
 
+  void whatIsPrintedFollowsStreamsOfAnyForm() {
+    for (const nlohmann::json& odd : {nlohmann::json{{"output_type", "stream"}, {"name", "stdout"}},
+                                      nlohmann::json{{"output_type", "stream"}, {"name", 3}, {"text", "t"}},
+                                      nlohmann::json{{"output_type", "stream"}, {"text", "t"}}}) {
+      Document document;
+      document.parse(notebookOf({codeCell("c", "x", nlohmann::json::array({odd}), 1)}), "x.ipynb");
+      document.appendOutput("c", stream("more\n"));
+      QCOMPARE(document.cell(0).outputs.size(), std::size_t{2});
+      QVERIFY(document.cell(0).outputs[0] == nlohmann::ordered_json(odd));
+      Document again;
+      again.parse(document.serialize(), "x.ipynb");
+      QCOMPARE(again.cell(0).outputs[1]["text"].get<std::string>(), std::string("more\n"));
+    }
+  }
+
   void progressBarsStayOneLine() {
     Document document;
     const QString id = document.cell(0).id;

@@ -106,6 +106,17 @@ class TestPictureBounds : public QObject {
     QCOMPARE(text->view()->toPlainText().count("[Show this picture"), 199);
   }
 
+  void aNarrowPictureIsDecodedWithinTheBound() {
+    // Two pixels wide, 16,384,001 high: half of the bound's root times two is two again.
+    const QByteArray bytes = QByteArray::fromHex(
+        "424d0000000000000000360000002800000002000000"
+        "0100fa00010020000000000000000000000000000000000000000000000000005555555555555555");
+    QCOMPARE(bitmapSize(bytes), QSize(2, 0xfa0001));
+    const QImage image = decodePicture(bytes);
+    QVERIFY(!image.isNull());
+    QVERIFY2(pixelsOf(image.size()) <= most_decoded_pixels, qPrintable(QString::number(image.height())));
+  }
+
   void picturesAreShownUpToTheBound() {
     Window window(manyNames(largePicture(1000, 1000), 60));
     RichOutput* text = window.cell()->richText();
@@ -166,6 +177,19 @@ class TestPictureBounds : public QObject {
     QTRY_VERIFY(image->told().isEmpty() && !image->showButton());
     QTRY_COMPARE(image->height(), image->shownSize().height() + 8);
     QCOMPARE(image->grab().toImage().pixelColor(20, 20), QColor(Qt::black));
+  }
+
+  void aNarrowPictureIsNotMadeLongerThanPicturesMayBe() {
+    const std::string tall = largePicture(2, 16384), wide = largePicture(16384, 2);
+    const auto natural = [](const std::string& picture, const char* side) {
+      json output = display({{"image/png", picture}});
+      output["metadata"] = {{"image/png", {{side, 16384}}}};
+      Window window(cellWith({output}));
+      return window.output<ImageOutput>()->naturalSize();
+    };
+    QCOMPARE(natural(tall, "width"), QSize(16384, 16384));
+    QCOMPARE(natural(wide, "height"), QSize(16384, 16384));
+    QCOMPARE(natural(tall, "height"), QSize(2, 16384));
   }
 
   void outputsTogetherHoldNoMoreThanTheBound() {

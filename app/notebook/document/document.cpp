@@ -35,6 +35,16 @@ std::string leftOutNote(quint64 count) {
       .toStdString();
 }
 
+/// The text of the last output, which what else is printed under that name continues; null: there is none.
+/// Outputs of a file may lack members, or have others than strings.
+std::string* lastStreamText(ordered_json& outputs, const std::string& name) {
+  if (outputs.empty()) return nullptr;
+  ordered_json& last = outputs.back();
+  if (textMember(last, "output_type") != "stream" || textMember(last, "name") != name) return nullptr;
+  const auto text = last.find("text");
+  return text != last.end() && text->is_string() ? text->get_ptr<std::string*>() : nullptr;
+}
+
 }  // namespace
 
 Document::Document(QObject* parent) : QObject(parent), d_(std::make_unique<Private>()) {
@@ -269,11 +279,8 @@ void Document::appendOutput(const QString& cellId, const nlohmann::json& output)
     const std::string text = joinedText(ordered_json(output["text"]));
     const std::string name = textMember(output, "name", "stdout");
     const bool noted = data.leftOutNote && *data.leftOutNote + 1 == outputs.size();
-    if (!outputs.empty() && !noted && textMember(outputs.back(), "output_type") == "stream" &&
-        textMember(outputs.back(), "name") == name && outputs.back().contains("text") &&
-        outputs.back()["text"].is_string()) {
-      change = {OutputChange::Kind::text, outputs.size() - 1,
-                appendStreamText(outputs.back()["text"].get_ref<std::string&>(), text)};
+    if (std::string* last = noted ? nullptr : lastStreamText(outputs, name)) {
+      change = {OutputChange::Kind::text, outputs.size() - 1, appendStreamText(*last, text)};
     } else {
       std::string own;
       appendStreamText(own, text);

@@ -1,6 +1,4 @@
-#include <algorithm>
 #include <charconv>
-#include <optional>
 #include <unordered_map>
 
 #include "app/notebook/document/json_text.h"
@@ -56,28 +54,40 @@ std::size_t utf8Length(std::string_view text) {
   return 0;
 }
 
-/// Where the members of an object are that is being read. nlohmann's ordered object looks through all of them
-/// for each key: a million would take hours.
-class Places {
+/// The members of an object while it is read. An ordered object is a list and finds a key by looking at all:
+/// many members get a table of their places.
+class Members {
  public:
-  using Members = ordered_json::object_t;
-  /// None where the key is new: it is then taken to come last.
-  std::optional<std::size_t> of(const std::string& key, const Members& members) {
-    constexpr std::size_t few = 32;
-    if (members.size() < few) {
-      const auto found =
-          std::find_if(members.begin(), members.end(), [&](const auto& one) { return one.first == key; });
-      if (found == members.end()) return std::nullopt;
-      return static_cast<std::size_t>(found - members.begin());
+  explicit Members(ordered_json& object) : members_(object.get_ref<ordered_json::object_t&>()) {}
+
+  /// Of two members of one name the last one's value stays, at the first one's place, as in Python.
+  void set(const std::string& key, ordered_json&& value) {
+    const std::size_t place = members_.size() < few ? find(key) : find_in_table(key);
+    if (place < members_.size()) {
+      members_[place].second = std::move(value);
+      return;
     }
-    if (places_.empty())
-      for (const auto& [name, value] : members) places_.emplace(name, places_.size());
-    const auto [found, fresh] = places_.emplace(key, members.size());
-    if (fresh) return std::nullopt;
-    return found->second;
+    if (!places_.empty()) places_.emplace(key, place);
+    members_.emplace_back(key, std::move(value));
   }
 
  private:
+  static constexpr std::size_t few = 32;
+
+  std::size_t find(const std::string& key) const {
+    std::size_t place = 0;
+    while (place < members_.size() && members_[place].first != key) ++place;
+    return place;
+  }
+  std::size_t find_in_table(const std::string& key) {
+    if (places_.empty())
+      for (std::size_t place = 0; place < members_.size(); ++place)
+        places_.emplace(members_[place].first, place);
+    const auto found = places_.find(key);
+    return found == places_.end() ? members_.size() : found->second;
+  }
+
+  std::vector<ordered_json::object_t::value_type>& members_;
   std::unordered_map<std::string, std::size_t> places_;
 };
 
@@ -182,8 +192,7 @@ class Reader {
 
   ordered_json readObject(int depth) {
     ordered_json object = ordered_json::object();
-    auto& members = object.get_ref<ordered_json::object_t&>();
-    Places places;
+    Members members(object);
     ++position_;
     skipSpace();
     if (peek("an object") == '}') {
@@ -199,11 +208,7 @@ class Reader {
       skipSpace();
       const bool watched = depth == 0 && watch_ && key == watch_->member && peek("an object") == '[';
       ordered_json value = watched ? readArray(depth + 1, watch_) : readValue(depth + 1);
-      // Of two members with one key the last counts, where the first one stands.
-      if (const auto place = places.of(key, members))
-        members.begin()[static_cast<std::ptrdiff_t>(*place)].second = std::move(value);
-      else
-        members.emplace_back(key, std::move(value));
+      members.set(key, std::move(value));
       skipSpace();
       const char c = peek("an object");
       if (c != ',' && c != '}') fail("expected ',' or '}' but found " + here());

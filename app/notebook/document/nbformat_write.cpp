@@ -97,6 +97,15 @@ bool saysTheSame(const CellData& data) {
          data.cell.source == text.source;
 }
 
+/// Compared as what would be written: NaN, which a file may hold, is no other number than itself there.
+bool saysTheSame(const ordered_json& a, const ordered_json& b) {
+  if (a == b) return true;
+  std::string written_a, written_b;
+  writeJson(a, 0, {}, written_a);
+  writeJson(b, 0, {}, written_b);
+  return written_a == written_b;
+}
+
 class NotebookWriter {
  public:
   explicit NotebookWriter(const NotebookData& notebook) : notebook_(notebook), style_(notebook.style) {
@@ -106,7 +115,7 @@ class NotebookWriter {
 
   std::string write() {
     const HeaderText* text = notebook_.text.get();
-    if (text && text->header == notebook_.header) {
+    if (text && saysTheSame(text->header, notebook_.header)) {
       out_ = text->before;
       writeCells();
       out_ += text->after;

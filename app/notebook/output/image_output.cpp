@@ -23,7 +23,6 @@ namespace tapedeck::app {
 namespace {
 
 constexpr int margin = 4;
-constexpr int largest_side = largest_svg_side;
 
 /// Pixels that all outputs together hold decoded.
 qint64 held_pixels = 0;

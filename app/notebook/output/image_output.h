@@ -6,12 +6,11 @@
 
 #include "app/notebook/output/block.h"
 #include "app/notebook/output/notebook_theme.h"
+#include "app/notebook/output/svg_drawing.h"
 
 class QToolButton;
 
 namespace tapedeck::app {
-
-struct SvgAnswer;
 
 /// A bitmap is decoded at once as long as those that are shown together have no more than most_held_pixels;
 /// else each time that it is painted in another size. One with more than most_decoded_pixels is shown when
@@ -22,6 +21,8 @@ class ImageOutput : public Block {
  public:
   /// Of all outputs of the program together.
   static constexpr qint64 most_held_pixels = 64'000'000;
+  /// Of a natural size, in logical pixels.
+  static constexpr int largest_side = largest_svg_side;
 
   /// Keeps the aspect; never larger than its own size. `error` stands in its place where it can't be shown.
   ImageOutput(const NotebookTheme& theme, QWidget* parent);

@@ -11,6 +11,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr int largest_side = ImageOutput::largest_side;
+
 QString toText(const ordered_json& value) {
   return QString::fromStdString(joinedText(value));
 }
@@ -33,10 +35,11 @@ int pixels(const ordered_json& metadata, const char* name) {
   double value = 0;
   if (found->is_number()) value = found->get<double>();
   if (found->is_string()) value = QString::fromStdString(found->get<std::string>()).toDouble();
-  return value >= 1 && value <= 16384 ? static_cast<int>(value) : 0;
+  return value >= 1 && value <= largest_side ? static_cast<int>(value) : 0;
 }
 
-/// The size that the output's metadata asks for ("image/png": {"width": …, "height": …}).
+/// The size that the output's metadata asks for ("image/png": {"width": …, "height": …}); no side is longer
+/// than a picture's own may be: of a narrow one the other side would take gigabytes to paint.
 QSize wantedSize(const ordered_json& output, const std::string& mime, QSize own) {
   const auto metadata = output.find("metadata");
   if (metadata == output.end() || !metadata->is_object()) return {};
@@ -45,8 +48,12 @@ QSize wantedSize(const ordered_json& output, const std::string& mime, QSize own)
   const int width = pixels(*entry, "width");
   const int height = pixels(*entry, "height");
   if (width > 0 && height > 0) return {width, height};
-  if (width > 0) return {width, std::max(1, width * own.height() / own.width())};
-  if (height > 0) return {std::max(1, height * own.width() / own.height()), height};
+  const auto inProportion = [](int side, int ownSide, int otherOwnSide) {
+    return static_cast<int>(
+        std::clamp(qint64{side} * otherOwnSide / ownSide, qint64{1}, qint64{largest_side}));
+  };
+  if (width > 0) return {width, inProportion(width, own.width(), own.height())};
+  if (height > 0) return {inProportion(height, own.height(), own.width()), height};
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <QFileInfo>
 #include <QImageReader>
 #include <QUrl>
+#include <algorithm>
 #include <cmath>
 
 #include "app/notebook/document/nbformat.h"
@@ -62,6 +63,19 @@ qint64 jpegScans(const QByteArray& bytes) {
   return scans;
 }
 
+/// In proportion, with at most most_decoded_pixels, however narrow it is.
+QSize scaledDown(QSize size) {
+  const double share =
+      std::sqrt(static_cast<double>(most_decoded_pixels) / static_cast<double>(pixelsOf(size)));
+  const auto side = [&](int own, qint64 other) {
+    return static_cast<int>(
+        std::clamp(static_cast<qint64>(own * share), qint64{1}, most_decoded_pixels / other));
+  };
+  const int shorter = side(std::min(size.width(), size.height()), 1);
+  const int longer = side(std::max(size.width(), size.height()), shorter);
+  return size.width() < size.height() ? QSize(shorter, longer) : QSize(longer, shorter);
+}
+
 void tell(QString* error, const QString& reason) {
   if (error != nullptr) *error = reason;
 }
@@ -94,12 +108,7 @@ QImage decodePicture(const QByteArray& bytes, QString* error) {
   if (size.isEmpty()) return {};
   BitmapReader bitmap(bytes, bitmapFormat(bytes));
   bitmap.reader.setAutoTransform(true);
-  if (const qint64 pixels = pixelsOf(size); pixels > most_decoded_pixels) {
-    const double share = std::sqrt(static_cast<double>(most_decoded_pixels) / static_cast<double>(pixels));
-    const QSize own = bitmap.reader.size();
-    const QSize scaled(static_cast<int>(own.width() * share), static_cast<int>(own.height() * share));
-    bitmap.reader.setScaledSize(scaled.expandedTo(QSize(1, 1)));
-  }
+  if (pixelsOf(size) > most_decoded_pixels) bitmap.reader.setScaledSize(scaledDown(bitmap.reader.size()));
   const QImage image = bitmap.reader.read();
   if (image.isNull()) tell(error, bitmap.reader.errorString().toLower());
   return image;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int lanes = 8;
 using Doubles = Wide<double, lanes>;
-using Masks = Wide<std::int64_t, lanes>;
+using Masks = decltype(Doubles{} < Doubles{});  // 0 or -1 in each lane
 
 /// bool is read as the bytes that it is.
 template <class T>

@@ -206,7 +206,8 @@ double most_rank(const Shape& shape) {
 std::optional<double> rank_gauge(const Tensor& gradient) {
   if (!is_floating(gradient.dtype()) || gradient.rank() < 2 || gradient.count() == 0) return std::nullopt;
   const Tensor values = gauge_values(gradient);
-  const auto [rows, columns] = matrix_sides(values.shape());
+  const auto sides = matrix_sides(values.shape());
+  const std::int64_t rows = sides.first, columns = sides.second;
   if (std::min(rows, columns) < 2) return std::nullopt;
   const bool wide = rows <= columns;
   const std::int64_t side = std::min(most_rank_side, wide ? rows : columns);

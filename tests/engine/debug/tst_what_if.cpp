@@ -5,8 +5,10 @@
 #include "engine/debug/what_if.h"
 #include "engine/ops/core/observer.h"
 #include "engine/ops/linear_algebra/linear_algebra.h"
+#include "engine/tensor/strings.h"
 #include "tests/engine/debug/inquiry.h"
 #include "tests/engine/debug/served.h"
+#include "tests/engine/expect_error.h"
 #include "tests/engine/ops/op_call.h"
 #include "tests/test_program.h"
 
@@ -350,6 +352,26 @@ class TestWhatIf : public QObject {
     QVERIFY(!branch.complete);
     QVERIFY2(branch.sentence.find("There may be more") != std::string::npos, branch.sentence.c_str());
     QCOMPARE(world.value(branch, y), (std::vector<double>{14, 20}));
+  }
+
+  void a_change_by_numbers_fits_the_tensor_s_dtype() {
+    World world;
+    const Tensor words = string_tensor({2}, std::vector<std::string>{"a", "b"});
+    ops::reshape(words, {2, 1});
+    for (const ChangeKind kind : {ChangeKind::element, ChangeKind::value}) {
+      PastChange change = element_becomes(words, {0}, 0.5);
+      change.kind = kind;
+      EXPECT_ERROR(debug::BadRequest, world.make({change}), "has strings, for which no number stands");
+    }
+    for (const DType dtype : {DType::complex64, DType::complex128}) {
+      const Tensor z = ops::cast(floats({1, 2}), dtype);
+      const Tensor sum = ops::reduce_sum(z);
+      const Tensor real = ops::cast(sum, DType::float64);
+      QCOMPARE(world.value(world.make({element_becomes(z, {1}, 0.5)}), real), (std::vector<double>{1.5}));
+      PastChange change = element_becomes(z, {}, 0.5);
+      change.kind = ChangeKind::value;
+      QCOMPARE(world.value(world.make({change}), real), (std::vector<double>{1}));
+    }
   }
 
   void nonsense_is_refused() {

@@ -5,11 +5,9 @@
 #include <fstream>
 #include <random>
 
-#include "engine/debug/answers.h"
-#include "engine/record/trace_file/bytes.h"
-#include "engine/record/trace_file/database.h"
 #include "tests/campaign.h"
 #include "tests/engine/record/recording.h"
+#include "tests/engine/record/trace_pages.h"
 #include "tests/engine/record/traced_program.h"
 #include "tests/test_program.h"
 
@@ -18,13 +16,6 @@ using namespace traced;
 using trace_file::TraceFileError;
 
 namespace {
-
-using Generator = std::mt19937_64;
-
-/// From 0 to `most`.
-std::size_t pick(Generator& random, std::size_t most) {
-  return std::uniform_int_distribution<std::size_t>(0, most)(random);
-}
 
 /// Some bytes become others, are doubled, or go.
 void change_bytes(std::vector<std::uint8_t>& bytes, Generator& random) {
@@ -63,13 +54,7 @@ struct Original {
   std::string problem;
   std::vector<std::string> records;
   std::map<std::uint64_t, Tensor> values;
-  struct Page {
-    std::int64_t row;
-    std::string section;
-    std::uint64_t number;
-    std::vector<std::uint8_t> data;
-  };
-  std::vector<Page> pages;  ///< those of values are of the section "value", and their parts the numbers
+  std::vector<TracePage> pages;
 
   Original() {
     Recording session;
@@ -93,7 +78,7 @@ struct Original {
         }
     }
     problem = opened->file()->problem();
-    read_pages();
+    pages = pages_of(whole);
   }
 
   /// Ops with several results, and their gradients.
@@ -116,110 +101,6 @@ struct Original {
     again.stop();
     gradient(again, trace, matrix);
   }
-
-  void read_pages() {
-    auto database = trace_file::Database::open(whole);
-    auto rows = database.prepare("SELECT rowid, section, number, data FROM pages");
-    while (rows.step()) {
-      const auto data = rows.blob(3);
-      pages.push_back({rows.integer(0),
-                       rows.text(1),
-                       static_cast<std::uint64_t>(rows.integer(2)),
-                       {data.begin(), data.end()}});
-    }
-    auto parts = database.prepare("SELECT rowid, tensor, part, data FROM value_parts");
-    while (parts.step()) {
-      const auto data = parts.blob(3);
-      pages.push_back(
-          {parts.integer(0), "", static_cast<std::uint64_t>(parts.integer(1)), {data.begin(), data.end()}});
-    }
-  }
-};
-
-/// What the file says of all its pages, and of itself, made right again after they were changed.
-void make_sums_right(trace_file::Database& database) {
-  trace_file::PageSums sums;
-  auto pages = database.prepare("SELECT section, number, checksum FROM pages");
-  while (pages.step())
-    sums[pages.text(0)][static_cast<std::uint64_t>(pages.integer(1))] =
-        static_cast<std::uint64_t>(pages.integer(2));
-  const auto set = [&](const char* name, std::uint64_t sum) {
-    auto update = database.prepare("UPDATE about SET value = ? WHERE name = ?");
-    update.bind(0, static_cast<std::int64_t>(sum)).bind(1, std::string_view(name)).run();
-  };
-  set("index_checksum", trace_file::index_checksum(sums));
-  trace_file::PageWriter all;
-  auto facts = database.prepare("SELECT name, value FROM about ORDER BY rowid");
-  while (facts.step()) {
-    if (facts.text(0) == "engine_version")
-      all.text(facts.text(1));
-    else if (facts.text(0) != "checksum")
-      all.signed_number(facts.integer(1));
-  }
-  facts.reset();
-  set("checksum", trace_file::page_checksum("about", 0, all.bytes()));
-}
-
-class Look {
- public:
-  Look(Recorder& recorder, Generator& random) : recorder_(recorder), random_(random), answers_(recorder) {}
-
-  /// Asks what views ask.
-  void ask() {
-    const std::uint64_t newest = recorder_.trace().newest();
-    const std::uint64_t record = pick(random_, static_cast<std::size_t>(newest)), tensor = any_tensor();
-    protocol::GetTile tile;
-    tile.tensor = tensor;
-    tile.rows = tile.columns = 3;
-    protocol::Why why;
-    why.question = static_cast<decltype(why.question)>(
-        pick(random_, protocol::names(decltype(why.question){}).size() - 1));
-    why.tensor = tensor;
-    why.record = record;
-    protocol::MakeBranch branch;
-    branch.changes.resize(1);
-    branch.changes[0].kind = static_cast<protocol::ChangeKind>(pick(random_, 6));
-    branch.changes[0].tensor = tensor;
-    branch.changes[0].record = record;
-    branch.changes[0].numbers = {0.5};
-    const protocol::Request requests[] = {
-        tile,
-        protocol::GetStatistics{tensor, 8},
-        protocol::GetTape{1 + pick(random_, 20), {}, 50, record},
-        protocol::GetVjp{record},
-        protocol::ExplainElement{record, 0, {0}, 4},
-        protocol::FindRecords{"matmul or shape:(12,5) or dtype:string", {}, 1, {}, {}},
-        why,
-        branch,
-        protocol::GetTraceFile{},
-        protocol::GetSource{"cell-1", ""}};
-    for (int i = 0; i < 3; ++i) answer(requests[pick(random_, std::size(requests) - 1)]);
-    answer(protocol::GetStatus{});
-    answer(protocol::GetSeries{});
-    answer(protocol::GetPictures{});
-  }
-
-  std::uint64_t any_tensor() {
-    RecordView view;
-    for (int tries = 0; tries < 20; ++tries) {
-      const auto number = static_cast<std::uint32_t>(pick(random_, recorder_.trace().newest()));
-      if (number && recorder_.trace().read(number, view) && !view.outputs.empty())
-        return view.outputs[pick(random_, view.outputs.size() - 1)];
-    }
-    return 0;
-  }
-
- private:
-  void answer(const protocol::Request& request) {
-    const auto answer = answers_.reply_or_work(request);
-    const CancelFlag cancel{false};
-    if (const auto* work = std::get_if<debug::Jobs::Work>(&answer))
-      (*work)(cancel, [](const protocol::Progress&) {});
-  }
-
-  Recorder& recorder_;
-  Generator& random_;
-  debug::Answers answers_;
 };
 
 }  // namespace
@@ -300,18 +181,10 @@ class TraceFileDamageTest : public QObject {
       write(original.bytes, original.damaged);
       {
         auto database = trace_file::Database::create(original.damaged);
-        auto pages = database.prepare("UPDATE pages SET data = ?, checksum = ? WHERE rowid = ?");
-        auto parts = database.prepare("UPDATE value_parts SET data = ?, checksum = ? WHERE rowid = ?");
         for (std::size_t times = pick(random, 2) + 1; times > 0; --times) {
-          const auto& page = original.pages[pick(random, original.pages.size() - 1)];
-          std::vector<std::uint8_t> data = page.data;
-          change_bytes(data, random);
-          const bool is_value = page.section.empty();
-          const std::uint64_t sum = is_value ? trace_file::part_checksum(page.number, 0, data)
-                                             : trace_file::page_checksum(page.section, page.number, data);
-          auto& statement = is_value ? parts : pages;
-          statement.bind(0, std::span<const std::uint8_t>(data)).bind(1, static_cast<std::int64_t>(sum));
-          statement.bind(2, page.row).run();
+          TracePage page = original.pages[pick(random, original.pages.size() - 1)];
+          change_bytes(page.data, random);
+          write_page(database, page);
         }
         if (pick(random, 19) == 0) {
           constexpr const char* facts[] = {"newest_record", "oldest_record", "newest_tensor", "oldest_tensor",

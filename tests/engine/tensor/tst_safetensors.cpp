@@ -116,6 +116,18 @@ class TestSafetensors : public QObject {
     QVERIFY(!dtype_of_safetensors_name(""));
   }
 
+  void what_no_tensor_can_be_is_refused_by_name() {
+    const std::string header =
+        R"({"a": {"dtype": "F32", "shape": [0, 4611686018427387904, 4], "data_offsets": [0, 0]}})";
+    const std::uint64_t length = header.size();
+    std::ofstream(path("empty"), std::ios::binary)
+        .write(reinterpret_cast<const char*>(&length), 8)
+        .write(header.data(), static_cast<std::streamsize>(length));
+    const SafetensorsFile file(path("empty"));
+    EXPECT_ERROR(ResourceExhaustedError, file.read("a"),
+                 path("empty") + ": tensor \"a\": a tensor of shape (0, 4611686018427387904, 4) is empty");
+  }
+
   void headers_that_lie_are_refused() {
     const auto tensor = [](const std::string& inside) {
       return "{\"w\":{\"dtype\":\"F32\"," + inside + "}}";
