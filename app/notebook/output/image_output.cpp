@@ -247,8 +247,7 @@ void ImageOutput::copy() {
   // In its own size, and sharp enough for paper.
   SvgDrawer::draw({svg_, largest_side, 2}, this, [this](const SvgAnswer& answer) {
     if (!answer.image.isNull()) return QGuiApplication::clipboard()->setImage(answer.image);
-    inspector::warn(this, "Copy picture",
-                         QString("This picture can't be copied: %1.").arg(answer.problem));
+    inspector::warn(this, "Copy picture", QString("This picture can't be copied: %1.").arg(answer.problem));
   });
 }
 
