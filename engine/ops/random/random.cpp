@@ -47,7 +47,7 @@ TensorSpecs uniform_shape(const OpContext& c) {
     if (low >= high)
       fail<InvalidArgumentError>("random_uniform: minval ", low, " is not below maxval ", high);
     const auto [lowest, highest] = integer_limits(dtype);
-    if (low < lowest || high - 1 > highest)
+    if (low < lowest || (dtype != DType::int64 && high > highest + 1))
       fail<InvalidArgumentError>("random_uniform: the range [", low, ", ", high, ") leaves ",
                                  dtype_name(dtype));
   }
