@@ -212,6 +212,21 @@ class TestNotebookView : public QObject {
     QCOMPARE(window.sources(), (QStringList{"a = 1", "# Title"}));
   }
 
+  void proseHasNoLineNumbers() {
+    Window window(threeCells());
+    window.key(Qt::Key_R);  // a raw cell
+    QCOMPARE(window.document.cell(0).type, CellType::raw);
+    CodeEditor* editor = window.editor(0);
+    QTRY_VERIFY(editor->isVisible());
+    const QImage image = editor->viewport()->grab().toImage();
+    const int margin = editor->marginWidth(0);
+    QVERIFY(margin > 0);
+    QSet<QRgb> colours;
+    for (int y = 0; y < image.height(); ++y)
+      for (int x = 0; x < margin; ++x) colours.insert(image.pixel(x, y));
+    QCOMPARE(colours.size(), 1);
+  }
+
   void buttonsAtTheEndAddCells() {
     Window window(json::array());
     QCOMPARE(window.view.currentCell(), -1);

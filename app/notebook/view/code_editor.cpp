@@ -49,7 +49,9 @@ CodeEditor::CodeEditor(Language language, const NotebookTheme& theme, QWidget* p
   setWrapMode(language == Language::python ? WrapNone : WrapWord);
   SendScintilla(SCI_SETEXTRAASCENT, extra_leading);
   SendScintilla(SCI_SETEXTRADESCENT, extra_leading);
-  setMarginType(numbers_margin, NumberMargin);
+  // Prose has no numbers: its margin is the room before the text.
+  setMarginType(numbers_margin, language == Language::python ? NumberMargin : SymbolMargin);
+  if (language != Language::python) setMarginMarkerMask(numbers_margin, 0);
   setMarginType(symbol_margin, SymbolMargin);
   setMarginWidth(symbol_margin, language == Language::python ? 16 : 0);
   setMarginWidth(2, 0);
@@ -100,7 +102,7 @@ void CodeEditor::setTheme(const NotebookTheme& theme) {
   resetSelectionForegroundColor();
   setMarginsBackgroundColor(theme.editor);
   setMarginsForegroundColor(theme.faintText);
-  setMarginBackgroundColor(symbol_margin, theme.editor);
+  for (const int margin : {numbers_margin, symbol_margin}) setMarginBackgroundColor(margin, theme.editor);
   QFont numbers = theme.codeFont;
   numbers.setPointSize(std::max(5, numbers.pointSize() - 1));
   setMarginsFont(numbers);
