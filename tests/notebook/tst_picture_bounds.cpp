@@ -117,6 +117,20 @@ class TestPictureBounds : public QObject {
     QVERIFY2(pixelsOf(image.size()) <= most_decoded_pixels, qPrintable(QString::number(image.height())));
   }
 
+  void anAnswerThatLiesAboutItsSizeIsRefused() {
+    SvgAnswer drawn{{3, 2}, QImage(3, 2, QImage::Format_ARGB32_Premultiplied), {}}, read;
+    drawn.image.fill(Qt::red);
+    const QByteArray good = framed(drawn);
+    QByteArray bytes = good;
+    bool ok = false;
+    QVERIFY(takeFramed(bytes, read, ok) && ok);
+    QCOMPARE(read.image, drawn.image);
+    bytes = good;
+    // Behind the length, the natural size (8) and no problem (4): the width.
+    bytes[16] = 0x7f;
+    QVERIFY(takeFramed(bytes, read, ok) && !ok);
+  }
+
   void picturesAreShownUpToTheBound() {
     Window window(manyNames(largePicture(1000, 1000), 60));
     RichOutput* text = window.cell()->richText();
