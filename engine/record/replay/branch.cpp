@@ -29,10 +29,16 @@ Tensor with_element(const Tensor& tensor, std::int64_t place, double number) {
                     ops::cast(Tensor::scalar(number, DType::float64), tensor.dtype()), tensor);
 }
 
-/// In float64, so that half of a whole number is not nothing times it.
-Tensor resized(const Change& change, const Tensor& result) {
-  const Tensor wide = ops::cast(result, DType::float64);
-  const Tensor amount = Tensor::scalar(change.amount, DType::float64);
+/// In float64 or complex128, so that half of a whole number is not nothing times it.
+Tensor resized(const Change& change, const RecordView& record, const Tensor& result) {
+  const bool complex = is_complex(result.dtype());
+  if (complex && change.instead == Instead::clip)
+    throw BranchError(record.number, true,
+                      "Op " + std::to_string(record.number) + " (" + record.name() +
+                          ") cannot be clipped: its result is complex, and complex numbers have no order.");
+  const DType dtype = complex ? DType::complex128 : DType::float64;
+  const Tensor wide = ops::cast(result, dtype);
+  const Tensor amount = ops::cast(Tensor::scalar(change.amount, DType::float64), dtype);
   const Tensor made = change.instead == Instead::scale
                           ? ops::multiply(wide, amount)
                           : ops::minimum(ops::maximum(wide, ops::negative(amount)), amount);
@@ -42,7 +48,7 @@ Tensor resized(const Change& change, const Tensor& result) {
 Tensor instead_of(const Change& change, const RecordView& record, const Tensors& inputs,
                   const Tensor& result) {
   if (change.instead == Instead::zero) return ops::zeros_like(result);
-  if (change.instead != Instead::skip) return resized(change, result);
+  if (change.instead != Instead::skip) return resized(change, record, result);
   if (inputs.empty() || inputs[0].shape() != result.shape() || inputs[0].dtype() != result.dtype())
     throw BranchError(record.number, true,
                       "Op " + std::to_string(record.number) + " (" + record.name() +

@@ -53,6 +53,7 @@ class TestWhy : public QObject, SampleWindow {
     return ops()->visualRect(ops()->model()->index(row, RecordsModel::Op)).center();
   }
   void clickOp(const QString& op) {
+    QVERIFY(knowsAllRecords(*window_));  // the last of its name
     const int row = rowOf(op);
     QVERIFY2(row >= 0, qPrintable(op));
     ops()->scrollTo(ops()->model()->index(row, 0));

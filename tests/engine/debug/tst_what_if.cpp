@@ -4,6 +4,7 @@
 
 #include "engine/debug/what_if.h"
 #include "engine/ops/core/observer.h"
+#include "engine/ops/elementwise/complex.h"
 #include "engine/ops/linear_algebra/linear_algebra.h"
 #include "engine/tensor/strings.h"
 #include "tests/engine/debug/inquiry.h"
@@ -372,6 +373,15 @@ class TestWhatIf : public QObject {
       change.kind = ChangeKind::value;
       QCOMPARE(world.value(world.make({change}), real), (std::vector<double>{1}));
     }
+  }
+
+  void a_complex_result_is_scaled_whole() {
+    World world;
+    const Tensor z = ops::sqrt(ops::cast(floats({-1, -4}), DType::complex128));  // i and 2i
+    const Tensor y = ops::imag(z);
+    QCOMPARE(world.value(world.make({op_becomes(ChangeKind::scale, 2, {3})}), y),
+             (std::vector<double>{3, 6}));
+    QVERIFY_EXCEPTION_THROWN(world.value(world.make({op_becomes(ChangeKind::clip, 2, {1})}), y), ValueError);
   }
 
   void nonsense_is_refused() {
