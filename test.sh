@@ -5,7 +5,7 @@
 #
 #   --long            run the long campaigns in full, not samples of them (tests/README.md lists what samples leave out)
 #   PRESET=asan       test a sanitizer build (or tsan, or incremental)
-#   TAPEDECK_SEED=N   draw the samples with this seed; without it each run draws another, and prints it
+#   TAPEDECK_SEED=N   draw the samples with this seed (1 unless you say otherwise); random: with another in each run
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 preset=${PRESET:-default}
@@ -20,9 +20,8 @@ for argument in "$@"; do
     *) arguments+=("$argument") ;;
   esac
 done
-if [ -z "${TAPEDECK_SEED:-}" ]; then
-  TAPEDECK_SEED=$((RANDOM * 32768 + RANDOM))
-fi
+# The same cases on every machine: a case that nobody has seen belongs into work on the code, not into a user's first run.
+[ "${TAPEDECK_SEED:=1}" != random ] || TAPEDECK_SEED=$((RANDOM * 32768 + RANDOM))
 export TAPEDECK_SEED
 
 mark start
