@@ -77,7 +77,7 @@ QList<QByteArray> PrivateFolder::names() const {
 }
 
 std::optional<QByteArray> PrivateFolder::read(const QByteArray& name, qint64 longest) const {
-  // Not blocking: it may be a pipe that nobody writes to.
+  // O_NONBLOCK: opening a FIFO without a writer would block.
   const int descriptor =
       ::openat(descriptor_, name.constData(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0) return std::nullopt;

@@ -1,5 +1,5 @@
-// Folders that belong to the user alone, held by descriptors: what is checked is what is used, whoever
-// renames and links beside it.
+// Private folders of the user, held by descriptors: the folder that was checked is the one that is used, even
+// if somebody renames it or puts a link in its place.
 #pragma once
 
 #include <QByteArray>
@@ -10,7 +10,7 @@
 
 namespace tapedeck::app {
 
-/// A folder of this user that nobody else can enter. engine/python/tapedeck/_session/private_folder.py has
+/// A folder that only this user can enter. engine/python/tapedeck/_session/private_folder.py has
 /// the same rules.
 class PrivateFolder {
  public:

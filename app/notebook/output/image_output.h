@@ -14,8 +14,8 @@ namespace tapedeck::app {
 
 /// A bitmap is decoded at once as long as those that are shown together have no more than most_held_pixels;
 /// else each time that it is painted in another size. One with more than most_decoded_pixels is shown when
-/// its button is pressed. SVG is drawn in another process (SvgDrawer); a sentence stands in its place until
-/// it comes.
+/// its button is pressed. Another process draws SVG (SvgDrawer); until its picture arrives the output shows
+/// a sentence.
 class ImageOutput : public Block {
   Q_OBJECT
  public:

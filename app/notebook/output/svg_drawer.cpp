@@ -13,7 +13,7 @@ namespace tapedeck::app {
 namespace {
 
 constexpr int start_patience = 30'000;  // milliseconds
-constexpr int idle_patience = 10'000;   // milliseconds until the process is ended that nobody asks
+constexpr int idle_patience = 10'000;   // milliseconds; then the idle process is ended
 
 /// Beside the program, or where the build has put it.
 QString drawingProgram() {
