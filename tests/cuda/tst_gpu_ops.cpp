@@ -233,12 +233,22 @@ bool fits_a_gpu(const Call& call) {
                      [](const Tensor& input) { return input.bytes() <= most; });
 }
 
+/// What `make` makes there: ops on numbers alone go to the default device otherwise, a GPU.
+template <class Make>
+auto on_the_cpu(Make make) {
+  const DeviceScope scope{Device{}};
+  return make();
+}
+
 /// Both devices give the same, or refuse it.
 std::string run_on_both(const OpDef& op, const Call& call, double bound, double& worst) {
   Tensors expected;
   std::string refusal;
   try {
-    expected = run_call(op, call);
+    expected = on_the_cpu([&] { return run_call(op, call); });
+    for (const Tensor& output : expected)
+      if (output && !output.on_cpu() && op.name != "copy_to_device")
+        return "the CPU's result is on " + to_string(output.device());
   } catch (const Error& error) {
     refusal = error.what();
   }
@@ -300,7 +310,7 @@ class GpuOpsTest : public QObject {
       for (std::size_t k = 0; k < row.calls.size(); ++k)
         for (const DType dtype : {DType::float64, DType::float32, DType::bfloat16}) {
           Random random(20180403 + k);
-          const Call call = in_dtype(row.calls[k](random), dtype);
+          const Call call = on_the_cpu([&] { return in_dtype(row.calls[k](random), dtype); });
           const std::string wrong = run_on_both(op, call, bound_of(op.name), worst);
           if (!wrong.empty()) return description(op, call) + ": " + wrong;
         }
@@ -314,7 +324,7 @@ class GpuOpsTest : public QObject {
       if (!op.vjp) return std::string();
       for (std::size_t k = 0; k < row.calls.size(); ++k) {
         Random random(20180403 + k);
-        const Call call = row.calls[k](random);
+        const Call call = on_the_cpu([&] { return row.calls[k](random); });
         const RealFunction function(op, row, call);
         if (!has_derivatives(function, row, call, few, random)) continue;
         const Tensors& x = function.variables;
@@ -331,7 +341,7 @@ class GpuOpsTest : public QObject {
           return gradients;
         };
         try {
-          const Tensors expected = both();
+          const Tensors expected = on_the_cpu(both);
           Tensors actual;
           {
             const DeviceScope scope(first_gpu);
@@ -362,7 +372,7 @@ class GpuOpsTest : public QObject {
     const std::string failures = failures_of([&](const OpDef& op, const Row& row, double& worst) {
       for (std::uint64_t k = 0; k < calls.count(); ++k) {
         auto random = calls.random<Random>(static_cast<std::uint32_t>(k));
-        const Call call = CallMaker(random).make(op, row);
+        const Call call = on_the_cpu([&] { return CallMaker(random).make(op, row); });
         if (!fits_a_gpu(call)) continue;
         const std::string wrong = run_on_both(op, call, bound_of(op.name), worst);
         if (!wrong.empty()) return "call " + std::to_string(k) + ", " + description(op, call) + ": " + wrong;
