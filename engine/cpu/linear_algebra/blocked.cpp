@@ -84,9 +84,9 @@ void factor_panel(Block<T> panel, std::int64_t* exchanged) {
   const Block<T> a = copied.all();
   copy_block<T>(panel, a);
   for (std::int64_t k = 0; k < a.columns; ++k) {
-    std::int64_t best = k;
-    for (std::int64_t i = k + 1; i < a.rows; ++i)
-      if (std::abs(a(i, k)) > std::abs(a(best, k))) best = i;
+    std::int64_t best = k;  // or the first NaN: below a pivot of 0 it would be lost
+    for (std::int64_t i = k + 1; i < a.rows && !std::isnan(a(best, k)); ++i)
+      if (!(std::abs(a(i, k)) <= std::abs(a(best, k)))) best = i;
     exchanged[k] = best;
     swap_rows(a, k, best);
     const T pivot = a(k, k);

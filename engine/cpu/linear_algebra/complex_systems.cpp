@@ -16,8 +16,11 @@ struct ComplexLu {
     for (Eigen::Index i = 0; i < n; ++i) order.push_back(i);
     for (Eigen::Index k = 0; k < n; ++k) {
       check_stop();
+      // The largest, or the first NaN: below a pivot of 0 it would be lost.
+      const Eigen::VectorXd sizes = packed.col(k).tail(n - k).cwiseAbs();
       Eigen::Index best = 0;
-      packed.col(k).tail(n - k).cwiseAbs().maxCoeff(&best);
+      for (Eigen::Index i = 1; i < n - k && !std::isnan(sizes[best]); ++i)
+        if (!(sizes[i] <= sizes[best])) best = i;
       if (best != 0) {
         packed.row(k).swap(packed.row(k + best));
         std::swap(order[static_cast<std::size_t>(k)], order[static_cast<std::size_t>(k + best)]);
@@ -157,8 +160,9 @@ void log_determinant(std::int64_t n, const std::complex<R>* a, std::complex<R>* 
   for (Eigen::Index i = 0; i < n; ++i) {
     const double size = std::abs(lu.packed(i, i));
     logarithm += std::log(size);
-    turn = size == 0 ? 0.0 : turn * (lu.packed(i, i) / size);
+    turn = size == 0 ? turn * 0.0 : turn * (lu.packed(i, i) / size);  // NaN stays NaN
   }
+  if (turn == 0.0) turn = 0.0;  // without a sign
   *sign = std::complex<R>(turn);
   *log = static_cast<R>(logarithm);
 }

@@ -195,8 +195,10 @@ void log_determinant(std::int64_t n, const T* a, T* sign, T* log) {
   for (std::int64_t i = 0; i < n; ++i) {
     const T pivot = lu.packed.all()(i, i);
     *log += std::log(std::abs(pivot));
-    *sign = pivot == T(0) ? T(0) : pivot < T(0) ? -*sign : pivot > T(0) ? *sign : pivot;
+    // 0 times what an earlier pivot made NaN is NaN; the sign 0 has none itself.
+    *sign = pivot == T(0) ? std::abs(*sign * T(0)) : pivot < T(0) ? -*sign : pivot > T(0) ? *sign : pivot;
   }
+  if (*sign == T(0)) *sign = T(0);
 }
 
 template <class T>

@@ -1,6 +1,8 @@
 #include "engine/cpu/linear_algebra/matrix_batches.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include "engine/cpu/kernels.h"
@@ -30,6 +32,19 @@ auto visit_number(DType dtype, F&& f) {
 /// float of std::complex<float>.
 template <class T>
 using RealOf = decltype(std::real(T{}));
+
+template <class T>
+T not_a_number() {
+  return T(std::numeric_limits<RealOf<T>>::quiet_NaN());
+}
+
+/// An elimination may leave NaN beside a pivot of 0, out of its products.
+template <class T>
+bool holds_nan(const T* values, std::int64_t count) {
+  return std::any_of(values, values + count, [](const T& value) {
+    return std::isnan(std::real(value)) || std::isnan(std::imag(value));
+  });
+}
 
 /// The first value of matrix `number`, of `size` values each; nullptr stays.
 template <class T>
@@ -106,14 +121,20 @@ std::optional<MatrixFlaw> triangular_solve(const Matrices& of, bool lower, bool 
 
 void determinant(const Matrices& of, const void* a, void* out) {
   const std::int64_t n = of.rows;
-  each(of, cubed(n, n, n),
-       [=]<class T>(T, std::int64_t i) { *at<T>(out, i, 1) = determinant(n, at<T>(a, i, n * n)); });
+  each(of, cubed(n, n, n), [=]<class T>(T, std::int64_t i) {
+    const T* matrix = at<T>(a, i, n * n);
+    *at<T>(out, i, 1) = holds_nan(matrix, n * n) ? not_a_number<T>() : determinant(n, matrix);
+  });
 }
 
 void log_determinant(const Matrices& of, const void* a, void* sign, void* log) {
   const std::int64_t n = of.rows;
   each(of, cubed(n, n, n), [=]<class T>(T, std::int64_t i) {
-    log_determinant(n, at<T>(a, i, n * n), at<T>(sign, i, 1), at<T>(log, i, 1));
+    const T* matrix = at<T>(a, i, n * n);
+    if (holds_nan(matrix, n * n))
+      *at<T>(sign, i, 1) = *at<T>(log, i, 1) = not_a_number<T>();
+    else
+      log_determinant(n, matrix, at<T>(sign, i, 1), at<T>(log, i, 1));
   });
 }
 

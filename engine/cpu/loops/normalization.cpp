@@ -94,8 +94,10 @@ void combine(const Channels& of, const Parts& parts, const T* means, const T* sp
                  const double weight = static_cast<double>(known) * share;
                  for (std::int64_t c = begin; c < end; ++c) {
                    const auto at = static_cast<std::size_t>(c - begin);
-                   const double distance = static_cast<double>(means[part * of.channels + c]) - centre[at];
-                   centre[at] += distance * share;
+                   const auto own = static_cast<double>(means[part * of.channels + c]);
+                   const double distance = own - centre[at];
+                   // An infinite mean stays one beside finite ones.
+                   centre[at] = std::isfinite(distance) ? centre[at] + distance * share : centre[at] + own;
                    spread[at] +=
                        static_cast<double>(spreads[part * of.channels + c]) + distance * distance * weight;
                  }

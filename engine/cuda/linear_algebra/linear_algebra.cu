@@ -2,6 +2,7 @@
 // triangles of cuSOLVER's, which is its transpose; and A·X = B is to it Xᵀ·Aᵀ = Bᵀ, which it solves from the
 // right. So only a matrix whose rows are exchanged has to be transposed, when it is copied.
 #include <cmath>
+#include <limits>
 
 #include "engine/cuda/block_sums.h"
 #include "engine/cuda/kernels.h"
@@ -93,12 +94,18 @@ __global__ void keep_nan_kernel(std::int64_t count, std::int64_t n, const T* a, 
   }
 }
 
-/// A block for each matrix; its first thread takes the pivots one after the other, as the CPU does.
+/// A block for each matrix; its first thread takes the pivots one after the other, as the CPU does. NaN in
+/// `a` makes NaN, though the elimination may have left it beside a pivot of 0.
 template <bool logarithm, class T>
-__global__ void determinants_kernel(std::int64_t count, std::int64_t n, const T* packed, const int* signs,
-                                    T* out, T* log) {
+__global__ void determinants_kernel(std::int64_t count, std::int64_t n, const T* a, const T* packed,
+                                    const int* signs, T* out, T* log) {
   __shared__ T pivots[256];
+  __shared__ int nans;
   for (std::int64_t matrix = blockIdx.x; matrix < count; matrix += gridDim.x) {
+    if (threadIdx.x == 0) nans = 0;
+    __syncthreads();
+    for (std::int64_t i = threadIdx.x; i < n * n; i += blockDim.x)
+      if (std::isnan(a[matrix * n * n + i])) atomicExch(&nans, 1);
     T product = static_cast<T>(signs[matrix]), sum = T(0);
     for (std::int64_t first = 0; first < n; first += blockDim.x) {
       if (first + threadIdx.x < n)
@@ -108,7 +115,10 @@ __global__ void determinants_kernel(std::int64_t count, std::int64_t n, const T*
         const T pivot = pivots[i];
         if constexpr (logarithm) {
           sum += std::log(std::fabs(pivot));
-          product = pivot == T(0) ? T(0) : pivot < T(0) ? -product : pivot > T(0) ? product : pivot;
+          product = pivot == T(0)  ? std::fabs(product * T(0))
+                    : pivot < T(0) ? -product
+                    : pivot > T(0) ? product
+                                   : pivot;
         } else {
           product *= pivot;
         }
@@ -116,7 +126,8 @@ __global__ void determinants_kernel(std::int64_t count, std::int64_t n, const T*
       __syncthreads();
     }
     if (threadIdx.x != 0) continue;
-    out[matrix] = product;
+    if (nans != 0) product = sum = std::numeric_limits<T>::quiet_NaN();
+    out[matrix] = logarithm && product == T(0) ? T(0) : product;
     if constexpr (logarithm) log[matrix] = sum;
   }
 }
@@ -205,8 +216,8 @@ void make_determinants(const Matrices& of, const void* a, void* out, void* log) 
   }
   const Lu<T> lu(of.count, of.rows, a);
   launch("determinant", {.blocks = of.count, .threads = 256, .cooperation = Cooperation::block},
-         determinants_kernel<logarithm, T>, of.count, of.rows, static_cast<const T*>(lu.packed), lu.signs,
-         static_cast<T*>(out), static_cast<T*>(log));
+         determinants_kernel<logarithm, T>, of.count, of.rows, static_cast<const T*>(a),
+         static_cast<const T*>(lu.packed), lu.signs, static_cast<T*>(out), static_cast<T*>(log));
 }
 
 }  // namespace

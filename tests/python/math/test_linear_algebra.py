@@ -73,6 +73,17 @@ class Inverses(unittest.TestCase):
             wanted = np.linalg.solve(turned(triangle) if adjoint else triangle, b)
             np.testing.assert_allclose(tf.linalg.triangular_solve(spoilt, b, lower, adjoint).numpy(), wanted, rtol=1e-10)
 
+    def test_nan_is_not_lost_below_a_pivot_of_0(self):
+        for dtype in (np.float32, np.float64, np.complex128):
+            for a in ([[0, 1], [np.nan, 1]], [[1, 2, 3], [0, 0, 1], [0, np.nan, 1]]):
+                a = np.array(a, dtype)
+                results = [tf.linalg.det(a), *tf.linalg.slogdet(a)]
+                self.assertTrue(all(np.isnan(result.numpy()) for result in results), results)
+                self.assertTrue(np.isnan(tf.linalg.inv(a).numpy()).any())
+            beside = tf.constant(np.array([[0, np.nan], [0, 1]], dtype))  # 0 · 1 − NaN · 0
+            self.assertTrue(np.isnan(tf.linalg.det(beside).numpy()))
+            self.assertTrue(np.isnan(tf.linalg.slogdet(beside)[0].numpy()))
+
     def test_singular_matrices_are_named(self):
         a = np.stack([np.eye(3)] * 4).reshape(2, 2, 3, 3)
         a[1, 0, 2, 2] = 0
