@@ -82,8 +82,10 @@ int check(tapedeck::Recorder& recorder) {
 }
 
 /// A damaged file may ask for ops on tensors of any size: those get an error then, and the machine goes on.
-/// Addresses alone are not bounded: CUDA reserves more of them than there is memory.
+/// Addresses alone are not bounded: CUDA reserves more of them than there is memory. The sanitizers' own
+/// memory counts as data.
 void bound_memory() {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   constexpr rlim_t least = rlim_t{8} << 30;
   const auto pages = static_cast<rlim_t>(std::max(0L, ::sysconf(_SC_PHYS_PAGES)));
   const rlim_t bound = std::max(least, pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) / 4 * 3);
@@ -91,6 +93,7 @@ void bound_memory() {
   if (::getrlimit(RLIMIT_DATA, &limit) != 0) return;
   limit.rlim_cur = std::min(limit.rlim_max, bound);
   ::setrlimit(RLIMIT_DATA, &limit);
+#endif
 }
 
 /// Until whoever started it closes its standard input, or its client has gone: one that comes again within a

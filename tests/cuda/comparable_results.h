@@ -58,7 +58,7 @@ inline double bound_of(const std::string& op) {
       {"self_adjoint_eig", decompositions},
       {"self_adjoint_eigvals", decompositions},
   };
-  const double of_cuda = gpus_are_real() ? 16 : 0;
+  const double of_cuda = gpus_are_real() ? 16 : last_places_of_emulation();
   if (op.starts_with("bessel_")) return gpus_are_real() ? 1e5 : 64;
   const auto found = bounds.find(op);
   return found == bounds.end() ? of_cuda : std::max(of_cuda, found->second);

@@ -60,7 +60,9 @@ void compare_pooling(DType dtype, const PoolingSize& s) {
   const auto input = with_ties<T>(image, 1), values = normal_numbers<T>(image, 2, 9.0);
   auto gradient = normal_numbers<T>(pooled, 3, 9.0);
   if constexpr (std::is_integral_v<T>)
-    for (T& value : gradient) value = std::numeric_limits<T>::max() - value;
+    for (T& value : gradient)  // sums of them wrap around
+      value = static_cast<T>(static_cast<std::uint64_t>(std::numeric_limits<T>::max()) -
+                             static_cast<std::uint64_t>(value));
   const GpuValues<T> input_there(input), values_there(values), gradient_there(gradient);
   const auto compare = [&]<class Out>(Out, std::int64_t count, const char* which, auto&& on_cpu,
                                       auto&& on_gpu) {

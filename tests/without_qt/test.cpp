@@ -176,7 +176,7 @@ bool choose(const TestFunctions& functions, int argc, char** argv, std::vector<C
   return true;
 }
 
-void say_and_die(int signal) {
+[[maybe_unused]] void say_and_die(int signal) {
   char text[640];
   const int size =
       std::snprintf(text, sizeof text, "FAIL!  : %s Received signal %d\n", runner().place, signal);

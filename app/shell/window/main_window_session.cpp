@@ -54,16 +54,18 @@ void MainWindow::connectActions() {
 void MainWindow::connectCellActions() {
   // In the notebook their keys are Jupyter's, which show a text rendered; from the tool bar and the menu they
   // run code, also where the current cell is none.
-  const auto runCode = [this](void (NotebookView::*run)()) {
+  const auto onCodeCell = [this] {
     const int index = codeCellFrom(*document_, notebook_->currentCell());
-    if (index < 0) return tell(noCodeCell(*document_));
-    if (index != notebook_->currentCell()) notebook_->setCurrentCell(index, false);
-    (notebook_->*run)();
+    if (index < 0) tell(noCodeCell(*document_));
+    if (index >= 0 && index != notebook_->currentCell()) notebook_->setCurrentCell(index, false);
+    return index >= 0;
   };
-  connect((*actions_)["cell.run"], &QAction::triggered, this,
-          [runCode] { runCode(&NotebookView::runCurrent); });
-  connect((*actions_)["cell.run_advance"], &QAction::triggered, this,
-          [runCode] { runCode(&NotebookView::runCurrentAndAdvance); });
+  connect((*actions_)["cell.run"], &QAction::triggered, this, [this, onCodeCell] {
+    if (onCodeCell()) notebook_->runCurrent();
+  });
+  connect((*actions_)["cell.run_advance"], &QAction::triggered, this, [this, onCodeCell] {
+    if (onCodeCell()) notebook_->runCurrentAndAdvance();
+  });
   const struct {
     const char* id;
     void (NotebookView::*slot)();

@@ -221,7 +221,8 @@ class VersionsTest : public QObject {
       QVERIFY2(traced::same_bits(found.value, training.values[i]), qPrintable(QString::number(i)));
       recomputed += found.recomputed;
     }
-    QCOMPARE(recomputed > 0, versions_ns != 0);
+    if (versions_ns == 0) QCOMPARE(recomputed, 0);
+    if (versions_ns == never) QVERIFY(recomputed > 0);
     // What came of it, too: each step's loss.
     for (std::uint32_t number = 1; number <= session.count(); ++number) {
       const auto record = session.at(number);
