@@ -180,7 +180,7 @@ bool is_empty(const ConvolutionSize& size) {
   return size.input_count() == 0 || size.output_count() == 0 || size.filter_count() == 0;
 }
 void clear(DType dtype, void* out, std::int64_t count) {
-  std::memset(out, 0, static_cast<std::size_t>(count) * item_size(dtype));
+  if (count > 0) std::memset(out, 0, static_cast<std::size_t>(count) * item_size(dtype));
 }
 
 const double* doubles(const void* values) {

@@ -319,6 +319,6 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int f
   return error_of(stream->device);
 }
 cudaError_t cudaMemsetAsync(void* place, int value, std::size_t bytes, cudaStream_t stream) {
-  enqueue(stream, "memset", [=] { std::memset(place, value, bytes); });
+  if (bytes > 0) enqueue(stream, "memset", [=] { std::memset(place, value, bytes); });
   return error_of(stream->device);
 }
