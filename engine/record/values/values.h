@@ -29,7 +29,7 @@
 namespace tapedeck {
 
 struct KeepingOptions {
-  std::uint64_t budget_bytes = std::uint64_t{2} << 30;
+  std::uint64_t budget_bytes = 2'000'000'000;
   /// Of the window of results that are not small. The newest result is held even where it alone is larger. A
   /// window that outgrows a core's own cache makes every op write to cold memory: with 8 MB an op on 64 kB
   /// takes 1.5 times its time without values, with 64 MB 4 times (AMD Zen 5, 32 MB of L3); with 2 MB a

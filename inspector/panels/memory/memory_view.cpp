@@ -64,7 +64,7 @@ struct MemoryView::Private {
   QStackedWidget* pages = nullptr;
   QTreeWidget *table = nullptr, *savings = nullptr;
   QAction *peak = nullptr, *grows = nullptr, *groupBy = nullptr, *recompute = nullptr, *spanBegin = nullptr,
-          *spanEnd = nullptr, *scopes = nullptr, *show = nullptr;
+          *spanEnd = nullptr, *scopes = nullptr, *recorder = nullptr, *show = nullptr;
   std::function<QString(const QString&)> cellName;
   bool filling = false;
 
@@ -100,6 +100,10 @@ struct MemoryView::Private {
                         QStringLiteral("Recompute up to the cursor's op"), bar);
     scopes = addAction(QStringLiteral("By scope"), Qt::Key_S,
                        QStringLiteral("Recompute scope by scope, not a span"), bar);
+    recorder = addAction(QStringLiteral("Recorder"), Qt::Key_D,
+                         QStringLiteral("Draw what the recorder takes, on a scale of its own"), bar);
+    recorder->setCheckable(true);
+    QObject::connect(recorder, &QAction::toggled, chart, &MemoryChart::setRecorderShown);
     QObject::connect(peak, &QAction::triggered, model, &MemoryModel::goToPeak);
     QObject::connect(grows, &QAction::triggered, model, &MemoryModel::goToGrowth);
     QObject::connect(groupBy, &QAction::triggered, view, [this] { nextGroup(); });
@@ -375,7 +379,8 @@ void MemoryView::showState() {
 }
 
 QList<QAction*> MemoryView::menuActions() const {
-  return {d_->peak, d_->grows, d_->groupBy, d_->recompute, d_->spanBegin, d_->spanEnd, d_->scopes, d_->show};
+  return {d_->peak,    d_->grows,  d_->groupBy,  d_->recompute, d_->spanBegin,
+          d_->spanEnd, d_->scopes, d_->recorder, d_->show};
 }
 
 QList<HandledKeys> MemoryView::handledKeys() const {
