@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::size_t most_asked = 4096;
 constexpr std::uint32_t records_at_once = 2048;
+// Of looking for what is there yet.
+constexpr int most_depth = 500;
+constexpr std::size_t most_visits = 20'000;
 
 }  // namespace
 
@@ -57,6 +60,7 @@ protocol::LostRecords LostValues::read(const protocol::GetLostRecords& request, 
   if (answer.version == 0) return answer;
   if (answer.version != version_) start_anew(answer.version);
   catch_up(cancel);
+  gone_.clear();
   std::vector<Seen> seen;
   for (const std::uint64_t number : request.records) {
     if (number == 0 || number > Trace::newest_possible) continue;
@@ -65,8 +69,10 @@ protocol::LostRecords LostValues::read(const protocol::GetLostRecords& request, 
     seen.clear();
     recorder_.trace().glance(one, one, [&](const RecordGlance& glance) { seen.emplace_back(glance); });
     if (seen.empty() || seen[0].number != one) continue;
-    const auto all = [](const TensorIds& ids) { return std::span(ids.data(), ids.size()); };
-    if (any_gone(all(seen[0].inputs)) || any_gone(all(seen[0].outputs))) answer.records.push_back(number);
+    const auto any_gone = [this](const TensorIds& ids) {
+      return std::ranges::any_of(ids, [this](std::uint64_t id) { return is_gone(id, 0); });
+    };
+    if (any_gone(seen[0].inputs) || any_gone(seen[0].outputs)) answer.records.push_back(number);
   }
   return answer;
 }
@@ -122,19 +128,43 @@ bool LostValues::find_out(std::uint64_t id) {
   const TensorOrigin origin = recorder_.trace().tensors().get(id);
   if (!origin.known()) return true;
   if (!origin.is_leaf()) return origin.producer() < recorder_.trace().oldest_kept();
-  const auto assignment = recorder_.handoffs().assignment_of(id);
-  if (!assignment || assignment->value == 0 || assignment->value >= id) return true;
-  const TensorOrigin made_of = recorder_.trace().tensors().get(assignment->value);
-  if (made_of.producer() == 0) return true;
-  const RecordedSpec spec = spec_of(origin.spec()), before = spec_of(made_of.spec());
-  if (spec.dtype != before.dtype || spec.shape != before.shape) return true;  // it was converted
-  return is_lost(assignment->value);
+  const std::uint64_t made_of = source_of(id);
+  return made_of == 0 || is_lost(made_of);
 }
 
-/// What is lost may be held yet, as the latest results are.
-bool LostValues::any_gone(std::span<const std::uint64_t> ids) {
-  return std::ranges::any_of(
-      ids, [this](std::uint64_t id) { return is_lost(id) && !recorder_.values().held(id); });
+/// The op's result that a variable was given, where the value is that; else 0.
+std::uint64_t LostValues::source_of(std::uint64_t id) const {
+  const TensorTable& table = recorder_.trace().tensors();
+  const TensorOrigin origin = table.get(id);
+  const auto assignment = origin.is_leaf() ? recorder_.handoffs().assignment_of(id) : std::nullopt;
+  if (!assignment || assignment->value == 0 || assignment->value >= id) return 0;
+  const TensorOrigin made_of = table.get(assignment->value);
+  if (made_of.producer() == 0) return 0;
+  const RecordedSpec spec = spec_of(origin.spec()), before = spec_of(made_of.spec());
+  const bool converted = spec.dtype != before.dtype || spec.shape != before.shape;
+  return converted ? 0 : assignment->value;
+}
+
+// What is lost is there for a while, as the latest results are, and so is what comes of those.
+bool LostValues::is_gone(std::uint64_t id, int depth) {
+  if (!is_lost(id)) return false;
+  if (const auto found = gone_.find(id); found != gone_.end()) return found->second;
+  const bool gone = !recorder_.values().held(id) &&
+                    (depth == most_depth || gone_.size() >= most_visits || is_made_gone(id, depth + 1));
+  return gone_[id] = gone;
+}
+
+/// Whether nothing is there of which it could be made.
+bool LostValues::is_made_gone(std::uint64_t id, int depth) {
+  const std::uint32_t producer = recorder_.trace().tensors().get(id).producer();
+  std::vector<Seen> seen;
+  if (producer != 0)
+    recorder_.trace().glance(producer, producer,
+                             [&](const RecordGlance& glance) { seen.emplace_back(glance); });
+  if (!seen.empty() && seen[0].number == producer && seen[0].is_op)
+    return std::ranges::any_of(seen[0].inputs, [&](std::uint64_t input) { return is_gone(input, depth); });
+  const std::uint64_t made_of = source_of(id);
+  return made_of == 0 || is_gone(made_of, depth);
 }
 
 }  // namespace tapedeck::debug

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -45,7 +44,9 @@ class LostValues {
   bool is_lost(std::uint64_t id);
   bool find_out(std::uint64_t id);
   bool is_held(std::uint64_t id) const;
-  bool any_gone(std::span<const std::uint64_t> ids);
+  std::uint64_t source_of(std::uint64_t id) const;
+  bool is_gone(std::uint64_t id, int depth);
+  bool is_made_gone(std::uint64_t id, int depth);
 
   const Recorder& recorder_;
   std::mutex mutex_;
@@ -53,6 +54,8 @@ class LostValues {
   std::uint32_t next_ = 1;     ///< the first record that was not passed
   std::uint64_t newest_ = 0;   ///< tensor when it began; `held_` knows of none that is newer
   TensorSet held_, known_, lost_;
+  std::unordered_map<std::uint64_t, bool>
+      gone_;  ///< of one request: of what is lost, whether it is not there
 };
 
 }  // namespace tapedeck::debug

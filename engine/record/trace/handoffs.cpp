@@ -46,21 +46,30 @@ void Handoffs::drop_asked() {
 
 void Handoffs::forget(std::uint32_t oldest_record, const TensorTable& table) {
   const std::lock_guard lock(mutex_);
+  const auto is_present = [this](const Assignment& one) {
+    const auto newest = newest_.find(one.variable);
+    return newest != newest_.end() && newest->second == one.leaf;
+  };
   forget_in(
       assignments_, [&](const Assignment& one) { return one.after + 1 < oldest_record; },
-      [&](const Assignment& one) { return table.get(one.leaf).known(); }, [this] { drop_assignment(); });
+      [&](const Assignment& one) { return table.get(one.leaf).known() || is_present(one); },
+      [this] { drop_assignment(); });
   std::erase_if(departures_, [&](const Departure& one) { return !table.get(one.tensor).known(); });
   while (!asked_.empty() && asked_.front().playback < oldest_record) drop_asked();
 }
 
 std::uint64_t Handoffs::bytes() const {
   const std::lock_guard lock(mutex_);
-  return assignments_.size() * sizeof(Assignment) + departures_.size() * sizeof(Departure) +
-         asked_.size() * sizeof(Asked) + source_count_ * sizeof(std::uint64_t);
+  constexpr std::uint64_t bytes_of_newest = 40;
+  return newest_.size() * bytes_of_newest + assignments_.size() * sizeof(Assignment) +
+         departures_.size() * sizeof(Departure) + asked_.size() * sizeof(Asked) +
+         source_count_ * sizeof(std::uint64_t);
 }
 
 void Handoffs::add(const Assignment& assignment) {
   const std::lock_guard lock(mutex_);
+  std::uint64_t& newest = newest_[assignment.variable];
+  newest = std::max(newest, assignment.leaf);
   if (assignments_.empty() || assignments_.back().leaf < assignment.leaf) {
     assignments_.push_back(assignment);
   } else {  // another thread was quicker
@@ -68,6 +77,11 @@ void Handoffs::add(const Assignment& assignment) {
     if (place->leaf != assignment.leaf) assignments_.insert(place, assignment);
   }
   if (assignments_.size() > assignments_limit_) drop_assignment();
+}
+
+void Handoffs::variable_gone(std::uint64_t variable) {
+  const std::lock_guard lock(mutex_);
+  newest_.erase(variable);
 }
 
 void Handoffs::add(const Departure& departure) {

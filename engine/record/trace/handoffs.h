@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/record/trace/tensor_table.h"
@@ -45,10 +46,11 @@ class Handoffs {
   /// From the next one that comes on; some hundred thousand are kept in any case.
   void set_most_bytes(std::uint64_t bytes);
   /// After the table forgot tensors: what belongs to records before that one goes, but for what is said of
-  /// tensors that the table knows.
+  /// tensors that the table knows, and of what variables have.
   void forget(std::uint32_t oldest_record, const TensorTable& table);
   std::uint64_t bytes() const;
   void add(const Assignment& assignment);
+  void variable_gone(std::uint64_t variable);
   void add(const Departure& departure);
   void add(Asked asked);
   std::optional<Assignment> assignment_of(std::uint64_t leaf) const;
@@ -78,7 +80,8 @@ class Handoffs {
 
   std::size_t assignments_limit_ = 0, departures_limit_ = 0, asked_limit_ = 0;
   mutable std::mutex mutex_;
-  std::deque<Assignment> assignments_;  // by leaf, which is by time
+  std::deque<Assignment> assignments_;                       // by leaf, which is by time
+  std::unordered_map<std::uint64_t, std::uint64_t> newest_;  // leaf by variable
   std::uint64_t newest_forgotten_ = 0;
   std::deque<Departure> departures_;
   std::deque<Asked> asked_;         // by playback
