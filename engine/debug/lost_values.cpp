@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "engine/debug/tile.h"
 #include "engine/record/trace/tensor_specs.h"
@@ -11,6 +12,7 @@ namespace {
 
 constexpr std::size_t most_asked = 4096;
 constexpr std::uint32_t records_at_once = 2048;
+constexpr std::uint64_t most_newer = 1 << 16;
 // Of looking for what is there yet.
 constexpr int most_depth = 500;
 constexpr std::size_t most_visits = 20'000;
@@ -31,11 +33,13 @@ bool TensorSet::contains(std::uint64_t id) const {
 /// A copy: what is asked about its tensors may wait, and nobody may forget records meanwhile.
 struct LostValues::Seen {
   std::uint32_t number = 0;
-  bool is_op = false;
+  bool is_op = false, runs = false;
   TensorIds inputs, outputs;
   explicit Seen(const RecordGlance& glance)
       : number(glance.number),
         is_op(glance.head.kind == EventKind::op && glance.state == RecordState::done),
+        runs(glance.head.kind == EventKind::op &&
+             (glance.state == RecordState::running || glance.state == RecordState::pending)),
         inputs(glance.inputs.begin(), glance.inputs.end()),
         outputs(glance.outputs.begin(), glance.outputs.end()) {}
 };
@@ -44,6 +48,7 @@ void LostValues::start_anew(std::uint64_t version) {
   held_.clear();
   known_.clear();
   lost_.clear();
+  late_.clear();
   next_ = std::max(recorder_.trace().oldest_kept(), 1u);
   newest_ = detail::newest_tensor_id();
   for (const std::uint64_t id : recorder_.values().lasting_ids()) held_.insert(id);
@@ -58,7 +63,9 @@ protocol::LostRecords LostValues::read(const protocol::GetLostRecords& request, 
   const std::lock_guard lock(mutex_);
   answer.version = recorder_.values_lost();
   if (answer.version == 0) return answer;
-  if (answer.version != version_) start_anew(answer.version);
+  // What is held of newer ones is not known.
+  const bool is_old = detail::newest_tensor_id() - newest_ > most_newer;
+  if (answer.version != version_ || is_old) start_anew(answer.version);
   catch_up(cancel);
   gone_.clear();
   std::vector<Seen> seen;
@@ -79,9 +86,12 @@ protocol::LostRecords LostValues::read(const protocol::GetLostRecords& request, 
 
 void LostValues::catch_up(const CancelFlag* cancel) {
   const Trace& trace = recorder_.trace();
-  // An op that runs yet stops it: what comes of that is passed the next time.
+  // First: what takes a result of an op that ran until now is newer.
   const std::uint32_t newest = trace.newest();
   std::vector<Seen> seen;
+  for (const std::uint32_t number : std::exchange(late_, {}))
+    trace.glance(number, number, [&](const RecordGlance& glance) { seen.emplace_back(glance); });
+  for (const Seen& record : seen) pass(record);
   while (next_ <= newest) {
     check_cancelled(cancel);
     seen.clear();
@@ -95,6 +105,7 @@ void LostValues::catch_up(const CancelFlag* cancel) {
 }
 
 void LostValues::pass(const Seen& record) {
+  if (record.runs) late_.push_back(record.number);
   if (!record.is_op) return;
   const bool lost = std::ranges::any_of(record.inputs, [this](std::uint64_t id) { return is_lost(id); });
   if (!lost) return;  // what is not known to be lost is looked up where it is used
@@ -110,7 +121,7 @@ bool LostValues::is_held(std::uint64_t id) const {
   if (held_.contains(id)) return true;
   const TensorOrigin origin = recorder_.trace().tensors().get(id);
   return origin.is_small_leaf() || origin.stored() ||
-         (id > newest_ && origin.is_leaf() && recorder_.values().held(id));
+         (id > newest_ && origin.is_leaf() && !origin.is_version() && recorder_.values().held(id));
 }
 
 bool LostValues::is_lost(std::uint64_t id) {

@@ -50,12 +50,13 @@ class LostValues {
 
   const Recorder& recorder_;
   std::mutex mutex_;
-  std::uint64_t version_ = 0;  ///< Recorder::values_lost() of what follows
-  std::uint32_t next_ = 1;     ///< the first record that was not passed
-  std::uint64_t newest_ = 0;   ///< tensor when it began; `held_` knows of none that is newer
+  std::uint64_t version_ = 0;        ///< Recorder::values_lost() of what follows
+  std::uint32_t next_ = 1;           ///< the first record that was not passed
+  std::vector<std::uint32_t> late_;  ///< those that ran when they were passed
+  std::uint64_t newest_ = 0;         ///< tensor when it began; `held_` knows of none that is newer
   TensorSet held_, known_, lost_;
-  std::unordered_map<std::uint64_t, bool>
-      gone_;  ///< of one request: of what is lost, whether it is not there
+  /// Of one request: whether what is lost is not there just now either.
+  std::unordered_map<std::uint64_t, bool> gone_;
 };
 
 }  // namespace tapedeck::debug
