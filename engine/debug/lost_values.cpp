@@ -11,7 +11,7 @@ namespace tapedeck::debug {
 namespace {
 
 constexpr std::size_t most_asked = 4096;
-constexpr std::uint32_t records_at_once = 2048;
+constexpr std::uint32_t records_in_sweep = 2048;
 constexpr std::uint64_t most_newer = 1 << 16;
 // Of looking for what is there yet.
 constexpr int most_depth = 500;
@@ -95,7 +95,7 @@ void LostValues::catch_up(const CancelFlag* cancel) {
   while (next_ <= newest) {
     check_cancelled(cancel);
     seen.clear();
-    const std::uint32_t last = std::min(newest, next_ + records_at_once - 1);
+    const std::uint32_t last = std::min(newest, next_ + records_in_sweep - 1);
     const std::uint32_t after =
         trace.glance(next_, last, [&](const RecordGlance& glance) { seen.emplace_back(glance); });
     if (after <= next_) return;

@@ -211,6 +211,10 @@ void TestRecords::rowsWhoseValuesAreLostSaySo() {
   const auto isMarked = [&](int row) { return shapes(row).endsWith(QStringLiteral(" · values lost")); };
   QTRY_VERIFY(shapes(0) != QStringLiteral("…"));
   QVERIFY(!isMarked(0));
+  // As a view does that has room for three rows.
+  connect(&model, &QAbstractItemModel::dataChanged, this, [&] {
+    for (int row = 0; row < 3; ++row) (void)shapes(row);
+  });
   QVERIFY(source.askedFor<protocol::GetLostRecords>().empty());  // all can be had
   source.lost = {1, 3};
   source.status.values_lost = 7;
@@ -229,12 +233,10 @@ void TestRecords::rowsWhoseValuesAreLostSaySo() {
   for (const auto& get : source.askedFor<protocol::GetLostRecords>())
     most = std::max(most, get.records.size());
   QVERIFY2(most <= 3, qPrintable(QString::number(most)));
-  QSignalSpy changed(&model, &QAbstractItemModel::dataChanged);
   source.lost = {2};
   source.status.values_lost = 8;
   source.sendStatus();
   QTRY_VERIFY_WITH_TIMEOUT(isMarked(1) && !isMarked(0) && !isMarked(2), tapedeck::patience);
-  QVERIFY(changed.count() > 0);
   // What is known stays when the session has gone.
   source.setUp(false);
   QVERIFY(isMarked(1) && !isMarked(0));

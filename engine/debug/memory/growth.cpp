@@ -13,7 +13,7 @@ constexpr std::size_t fewest_turns = 5;
 constexpr std::uint64_t least_growth = 64'000;  // bytes in all: less is nobody's trouble
 constexpr std::size_t most_storages = 200'000;  // the newest: older ones are as many of the same
 constexpr std::size_t most_named = 8;
-constexpr std::size_t most_told = 5;
+constexpr std::size_t most_growths = 5;
 
 /// Storages that one op of one line made and that are still there.
 struct Line {
@@ -156,8 +156,8 @@ protocol::MemoryGrowth describe_growth(const Growing& growing) {
 
 /// Calls `visit` with each kind of turn with which something grows; `until`: a record, 0: now.
 template <class Visit>
-void find(const MemoryIndex& index, const Recorder& recorder, std::uint32_t until, const CancelFlag* cancel,
-          Visit&& visit) {
+void find_growing(const MemoryIndex& index, const Recorder& recorder, std::uint32_t until,
+                  const CancelFlag* cancel, Visit&& visit) {
   const std::vector<AliveStorage> alive = alive_at(index, recorder, until, cancel);
   const std::vector<Line> lines = lines_of(alive, recorder);
   const std::uint32_t last = until ? until : index.last();
@@ -192,7 +192,7 @@ void find(const MemoryIndex& index, const Recorder& recorder, std::uint32_t unti
   }
 }
 
-bool is_larger(const protocol::MemoryGrowth& a, const protocol::MemoryGrowth& b) {
+bool grows_more(const protocol::MemoryGrowth& a, const protocol::MemoryGrowth& b) {
   return a.bytes * a.turns > b.bytes * b.turns;
 }
 
@@ -201,16 +201,16 @@ bool is_larger(const protocol::MemoryGrowth& a, const protocol::MemoryGrowth& b)
 std::vector<protocol::MemoryGrowth> find_growth(const MemoryIndex& index, const Recorder& recorder,
                                                 const CancelFlag* cancel) {
   std::vector<protocol::MemoryGrowth> growth;
-  find(index, recorder, 0, cancel,
-       [&](const Growing& growing) { growth.push_back(describe_growth(growing)); });
-  std::sort(growth.begin(), growth.end(), is_larger);
+  find_growing(index, recorder, 0, cancel,
+               [&](const Growing& growing) { growth.push_back(describe_growth(growing)); });
+  std::sort(growth.begin(), growth.end(), grows_more);
   return growth;
 }
 
 std::vector<PastGrowth> find_past_growth(const MemoryIndex& index, const Recorder& recorder,
                                          std::uint32_t record, const CancelFlag* cancel) {
   std::vector<PastGrowth> past;
-  find(index, recorder, record, cancel, [&](const Growing& growing) {
+  find_growing(index, recorder, record, cancel, [&](const Growing& growing) {
     if (growing.total * 10 < index.at(record).sum()) return;
     PastGrowth one{describe_growth(growing), {}};
     for (const Line* line : growing.lines)
@@ -243,7 +243,7 @@ void add_past_growth(const MemoryIndex& index, std::map<std::uint32_t, std::vect
       growth.back().sentence += " They went after op " + std::to_string(last - 1) + ".";
     }
   }
-  if (growth.size() > most_told) growth.resize(most_told);
+  if (growth.size() > most_growths) growth.resize(most_growths);
 }
 
 }  // namespace tapedeck::debug

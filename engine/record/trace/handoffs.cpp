@@ -8,7 +8,7 @@ namespace {
 
 /// Those in front that are `old` go, unless they are `useful`: those stay in front.
 template <class Item, class IsOld, class IsUseful, class Drop>
-void forget_in(std::deque<Item>& items, IsOld&& is_old, IsUseful&& is_useful, Drop&& drop) {
+void forget_old(std::deque<Item>& items, IsOld&& is_old, IsUseful&& is_useful, Drop&& drop) {
   std::vector<Item> kept;
   while (!items.empty() && is_old(items.front())) {
     if (is_useful(items.front())) {
@@ -50,7 +50,7 @@ void Handoffs::forget(std::uint32_t oldest_record, const TensorTable& table) {
     const auto newest = newest_.find(one.variable);
     return newest != newest_.end() && newest->second == one.leaf;
   };
-  forget_in(
+  forget_old(
       assignments_, [&](const Assignment& one) { return one.after + 1 < oldest_record; },
       [&](const Assignment& one) { return table.get(one.leaf).known() || is_present(one); },
       [this] { drop_assignment(); });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace tapedeck::inspector {
 
@@ -9,16 +10,20 @@ namespace {
 
 const QString lost_channel = QStringLiteral("ops/lost");
 /// More rows than any table shows at once.
-constexpr std::size_t most_looked_at = 1000;
+constexpr std::size_t most_wanted = 1000;
+constexpr qsizetype most_marks = 20'000;
 /// A session that needs long for an answer is asked less often: it takes a tenth of the time at most.
-constexpr qint64 refresh_ms = 250, longest_ms = 10'000;
+constexpr qint64 lost_refresh_ms = 250, lost_longest_ms = 10'000;
 
 }  // namespace
 
 LostMarks::LostMarks(Session* session, QObject* parent) : QObject(parent), session_(session) {
-  timer_.setSingleShot(true);
-  timer_.setInterval(0);
-  connect(&timer_, &QTimer::timeout, this, &LostMarks::ask);
+  refreshTimer_.setSingleShot(true);
+  refreshTimer_.setInterval(0);
+  askTimer_.setSingleShot(true);
+  askTimer_.setInterval(0);
+  connect(&refreshTimer_, &QTimer::timeout, this, &LostMarks::refresh);
+  connect(&askTimer_, &QTimer::timeout, this, &LostMarks::ask);
   connect(session, &Session::statusChanged, this, &LostMarks::statusChanged);
   connect(session, &Session::cleared, this, &LostMarks::clear);
 }
@@ -31,54 +36,67 @@ QString LostMarks::sentence() {
 
 void LostMarks::clear() {
   marks_.clear();
-  looked_.clear();
-  timer_.stop();
-  timer_.setInterval(0);
+  wanted_.clear();
+  refreshTimer_.stop();
+  refreshTimer_.setInterval(0);
+  askTimer_.stop();
   version_ = 0;
   finished_ = 0;
-  stale_ = false;
 }
 
+// The newest results are held for a while: they may be lost without further ado.
 void LostMarks::statusChanged() {
   const auto& status = session_->status();
-  if (status.values_lost == 0 || !session_->live()) return;
-  // The newest results are held for a while.
-  if (status.values_lost == version_ && status.finished == finished_) return;
-  stale_ = true;
-  if (!marks_.isEmpty() && !timer_.isActive()) timer_.start();
+  if (status.values_lost == 0 || !session_->live() || refreshTimer_.isActive()) return;
+  if (status.values_lost != version_ || status.finished != finished_) refreshTimer_.start();
+}
+
+/// Who shows rows looks at them again, and that asks.
+void LostMarks::refresh() {
+  version_ = session_->status().values_lost;
+  finished_ = session_->status().finished;
+  if (marks_.size() > most_marks) marks_.clear();
+  RecordNumber first = 1, last = session_->recordCount();
+  if (!marks_.isEmpty()) std::swap(first, last);
+  for (auto mark = marks_.begin(); mark != marks_.end(); ++mark) {
+    mark->known = false;
+    first = std::min(first, mark.key());
+    last = std::max(last, mark.key());
+  }
+  if (last) emit changed(first, last);
 }
 
 bool LostMarks::isLost(RecordNumber number) {
-  if (session_->status().values_lost == 0 && version_ == 0) return false;
-  const auto found = marks_.constFind(number);
-  if (found != marks_.constEnd()) return found->lost;
-  marks_.insert(number, {});
-  looked_.push_back(number);
-  if (looked_.size() > most_looked_at) {
-    marks_.remove(looked_.front());
-    looked_.pop_front();
+  if (session_->status().values_lost == 0) return false;
+  Mark& mark = marks_[number];
+  if (!mark.known && !mark.asked && session_->live()) {
+    mark.asked = true;
+    wanted_.push_back(number);
+    if (!askTimer_.isActive()) askTimer_.start();
   }
-  if (session_->live() && !timer_.isActive()) timer_.start(0);
-  return false;
+  return mark.lost;
 }
 
 void LostMarks::ask() {
-  if (!session_->live() || session_->asking(lost_channel)) return;
-  protocol::GetLostRecords get;
-  for (const RecordNumber number : looked_)
-    if (stale_ || !marks_.value(number).known) get.records.push_back(number);
-  if (get.records.empty()) return;
-  version_ = session_->status().values_lost;
-  finished_ = session_->status().finished;
-  stale_ = false;
-  asked_.start();
+  if (wanted_.empty() || session_->asking(lost_channel)) return;
+  protocol::GetLostRecords get{std::exchange(wanted_, {})};
+  if (get.records.size() > most_wanted) {  // what was looked at before is out of sight
+    const auto begin = get.records.begin(), end = get.records.end() - most_wanted;
+    for (auto number = begin; number != end; ++number) marks_.remove(*number);
+    get.records.erase(begin, end);
+  }
+  sinceAsked_.start();
   session_->request<protocol::LostRecords>(
       get, this, [this, asked = get.records](const protocol::LostRecords& answer) { take(asked, answer); },
-      [](const protocol::Failure&) {}, lost_channel);
+      [this, asked = get.records](const protocol::Failure&) {
+        for (const RecordNumber number : asked) marks_.remove(number);
+      },
+      lost_channel);
 }
 
 void LostMarks::take(const std::vector<std::uint64_t>& asked, const protocol::LostRecords& answer) {
-  timer_.setInterval(static_cast<int>(std::clamp(10 * asked_.elapsed(), refresh_ms, longest_ms)));
+  refreshTimer_.setInterval(
+      static_cast<int>(std::clamp(10 * sinceAsked_.elapsed(), lost_refresh_ms, lost_longest_ms)));
   const std::set<std::uint64_t> found(answer.records.begin(), answer.records.end());
   RecordNumber first = 0, last = 0;
   for (const RecordNumber number : asked) {
@@ -89,12 +107,9 @@ void LostMarks::take(const std::vector<std::uint64_t>& asked, const protocol::Lo
       first = first ? std::min(first, number) : number;
       last = std::max(last, number);
     }
-    *mark = {true, lost};
+    *mark = {true, false, lost};
   }
-  const bool more = stale_ || std::ranges::any_of(looked_, [this](RecordNumber number) {
-                      return !marks_.value(number).known;
-                    });
-  if (more && !timer_.isActive()) timer_.start();
+  if (!wanted_.empty()) askTimer_.start();
   if (first) emit changed(first, last);
 }
 

@@ -6,7 +6,7 @@
 #include <QHash>
 #include <QObject>
 #include <QTimer>
-#include <deque>
+#include <vector>
 
 #include "inspector/model/session/session.h"
 
@@ -27,21 +27,21 @@ class LostMarks : public QObject {
 
  private:
   struct Mark {
-    bool known = false, lost = false;
+    bool known = false, asked = false, lost = false;
   };
   void statusChanged();
+  void refresh();
   void ask();
   void take(const std::vector<std::uint64_t>& asked, const protocol::LostRecords& answer);
   void clear();
 
   Session* session_;
-  QHash<RecordNumber, Mark> marks_;  ///< of the records in `looked_`
-  std::deque<RecordNumber> looked_;  ///< at, the latest last
-  std::uint64_t version_ = 0;        ///< of what was asked last
-  RecordNumber finished_ = 0;        ///< when it was
-  bool stale_ = false;               ///< something may have changed since
-  QTimer timer_;
-  QElapsedTimer asked_;
+  QHash<RecordNumber, Mark> marks_;
+  std::vector<std::uint64_t> wanted_;  ///< looked at, and not asked for yet
+  std::uint64_t version_ = 0;          ///< Status::values_lost when the marks were known last; 0: never
+  RecordNumber finished_ = 0;          ///< and Status::finished
+  QTimer refreshTimer_, askTimer_;
+  QElapsedTimer sinceAsked_;
 };
 
 }  // namespace tapedeck::inspector
