@@ -88,7 +88,7 @@ struct MemoryView::Private {
     peak = addAction(QStringLiteral("Peak"), Qt::Key_P, QStringLiteral("Go to the op with the most memory"),
                      bar);
     grows = addAction(QStringLiteral("Growth"), Qt::Key_G,
-                      QStringLiteral("Go to the newest op of what grows most"), bar);
+                      QStringLiteral("Go to the newest op of what grows most, or grew"), bar);
     groupBy = addAction(groupText(MemoryGroup::holder), Qt::Key_B,
                         QStringLiteral("Group the table by holder, line, scope, or not at all"), bar);
     recompute = addAction(QStringLiteral("Recompute"), Qt::Key_R,
@@ -281,7 +281,7 @@ struct MemoryView::Private {
     QStringList lines;
     if (curve)
       for (const protocol::MemoryGrowth& one : curve->growth) {
-        QString text = QStringLiteral("▲ ") + model->growthText(one);
+        QString text = (one.freed ? QStringLiteral("△ ") : QStringLiteral("▲ ")) + model->growthText(one);
         const QString where = place(one.cell, one.file, one.line);
         if (!one.cell.empty() || !one.file.empty()) text += QStringLiteral(" (%1)").arg(where);
         lines << text;
@@ -328,8 +328,9 @@ MemoryView::MemoryView(Session& session, QWidget* parent)
   d_->chart = new MemoryChart(d_->model, this);
   d_->growth = d_->makeText("memoryGrowth");
   d_->growth->setCursor(Qt::PointingHandCursor);
-  d_->growth->setToolTip(
-      QStringLiteral("What stays alive from each turn of the loop. A click goes to its newest op."));
+  d_->growth->setToolTip(QStringLiteral(
+      "What stays alive from each turn of the loop (▲), or did until a later cell freed it (△). A "
+      "click goes to its newest op."));
   d_->growth->installEventFilter(this);
   d_->summary = d_->makeText("memorySummary");
   d_->savingsText = d_->makeText("memorySavingsText");
