@@ -9,6 +9,7 @@
 #include "engine/debug/health/health.h"
 #include "engine/debug/host_inspector.h"
 #include "engine/debug/jobs.h"
+#include "engine/debug/lost_values.h"
 #include "engine/debug/memory/memory.h"
 #include "engine/debug/profile/profile.h"
 #include "engine/debug/tape_index.h"
@@ -26,6 +27,7 @@ class Answers {
         limits_(limits),
         host_(host),
         tapes_(recorder),
+        lost_(recorder),
         vjps_(recorder),
         branches_(recorder),
         memory_(recorder),
@@ -68,6 +70,7 @@ class Answers {
   const ReplayLimits limits_;
   HostInspector* const host_;
   TapeIndex tapes_;
+  LostValues lost_;
   VjpReader vjps_;
   Branches branches_;
   MemoryReader memory_;

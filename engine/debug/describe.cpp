@@ -182,6 +182,7 @@ protocol::Status describe_status(const Recorder& recorder) {
   status.held_bytes = recorder.values().held_bytes();
   status.record_bytes = recorder.bookkeeping_bytes();
   status.leaves_dropped = recorder.values().leaves_dropped();
+  status.values_lost = recorder.values_lost();
   status.series_points = recorder.series().size();
   status.series_thinned = recorder.series().thinned();
   status.pictures = recorder.pictures().size();

@@ -6,12 +6,13 @@
 
 namespace tapedeck::protocol {
 
-/// Who holds a storage. Where several do, the first of these; the recorder only where nobody else does.
+/// Who holds a storage. Where several holders in the program do, the first of these; what the recording holds
+/// is told apart.
 enum class MemoryHolder : std::uint8_t {
   variable,  ///< it is the present value of a variable
   tape,      ///< a tape keeps it for a VJP
   program,   ///< names, lists, calls, iterators: whatever else of the program
-  recorder   ///< the program let it go; the recorder has it still
+  recorder   ///< the recording: values and records
 };
 constexpr auto names(MemoryHolder) {
   return std::array<std::string_view, 4>{"variable", "tape", "program", "recorder"};
@@ -29,14 +30,15 @@ struct GetMemoryCurve {
   }
 };
 
-/// Memory that grows from step to step, and who makes it.
+/// Memory that grows from step to step, or grew until a run of a cell ended and went later; and who makes it.
 struct MemoryGrowth {
   std::string sentence;
-  std::uint64_t bytes = 0;   ///< a turn
-  std::uint64_t turns = 0;   ///< how many there were
-  std::string turn;          ///< "step", "gradient", "run of the line", "run of the cell"
-  std::uint64_t record = 0;  ///< the newest op that made some of it
-  std::string op;            ///< as in Record, and the next three
+  std::uint64_t bytes = 0;             ///< a turn
+  std::uint64_t turns = 0;             ///< how many there were
+  std::string turn;                    ///< "step", "gradient", "run of the line", "run of the cell"
+  std::uint64_t record = 0;            ///< the newest op that made some of it
+  std::optional<std::uint64_t> freed;  ///< from this record on most of it is gone; absent: it is there
+  std::string op;                      ///< as in Record, and the next three
   std::string cell, file;
   std::uint32_t line = 0;
   std::vector<std::uint64_t> tensors;  ///< some of them, for FindNames
@@ -45,8 +47,9 @@ struct MemoryGrowth {
   static constexpr auto fields(Visit&& visit) {
     return visit(field("sentence", &Self::sentence), field("bytes", &Self::bytes),
                  field("turns", &Self::turns), field("turn", &Self::turn), field("record", &Self::record),
-                 field("op", &Self::op), field("cell", &Self::cell), field("file", &Self::file),
-                 field("line", &Self::line), field("tensors", &Self::tensors), field("tapes", &Self::tapes));
+                 field("freed", &Self::freed), field("op", &Self::op), field("cell", &Self::cell),
+                 field("file", &Self::file), field("line", &Self::line), field("tensors", &Self::tensors),
+                 field("tapes", &Self::tapes));
   }
 };
 
@@ -54,6 +57,7 @@ struct MemoryCurve {
   std::uint64_t first = 0, last = 0;  ///< the records that it shows
   std::uint64_t total = 0;            ///< records that were looked at in all
   // For each piece: the record with the most bytes in it, how many those are by holder, and the least in sum.
+  // `recorder` is what the recording took of its budget, beside the others.
   std::vector<double> records, variables, tapes, program, recorder, least;
   std::uint64_t peak_record = 0, peak_bytes = 0;  ///< of the whole run
   std::vector<MemoryGrowth> growth;               ///< the largest first, at most 5
@@ -117,9 +121,12 @@ struct MemoryRow {
 struct MemoryState {
   std::optional<std::uint64_t> record;  ///< absent: now; of a trace file: when it was saved
   std::uint64_t variables = 0, tapes = 0, program = 0;
-  std::uint64_t recorder = 0;   ///< what it alone has, as near to that moment as is known
-  std::uint64_t borrowed = 0;   ///< NumPy's memory, in no sum
-  std::uint64_t elsewhere = 0;  ///< now, live: in use, but seen by no record (iterators, what runs just now)
+  /// What the recording takes of its budget, as near to that moment as is known: values, also those that the
+  /// program has too, and records. Status has the same.
+  std::uint64_t recorder = 0;
+  std::uint64_t recomputed = 0;  ///< now, live: values that were computed again for views, in no sum
+  std::uint64_t borrowed = 0;    ///< NumPy's memory, in no sum
+  std::uint64_t elsewhere = 0;   ///< now, live: in use, but seen by no record (iterators, what runs just now)
   std::uint64_t storages = 0, live_tapes = 0;
   std::uint64_t total = 0, first = 0;  ///< rows
   std::vector<MemoryRow> rows;
@@ -129,10 +136,11 @@ struct MemoryState {
   static constexpr auto fields(Visit&& visit) {
     return visit(field("record", &Self::record), field("variables", &Self::variables),
                  field("tapes", &Self::tapes), field("program", &Self::program),
-                 field("recorder", &Self::recorder), field("borrowed", &Self::borrowed),
-                 field("elsewhere", &Self::elsewhere), field("storages", &Self::storages),
-                 field("live_tapes", &Self::live_tapes), field("total", &Self::total),
-                 field("first", &Self::first), field("rows", &Self::rows), field("change", &Self::change));
+                 field("recorder", &Self::recorder), field("recomputed", &Self::recomputed),
+                 field("borrowed", &Self::borrowed), field("elsewhere", &Self::elsewhere),
+                 field("storages", &Self::storages), field("live_tapes", &Self::live_tapes),
+                 field("total", &Self::total), field("first", &Self::first), field("rows", &Self::rows),
+                 field("change", &Self::change));
   }
 };
 

@@ -75,10 +75,14 @@ struct Status {
   bool break_at_cell_start = false;
   bool keep_everything = false;
   bool replay_on_cpu = false;
-  std::uint64_t held_bytes = 0;    ///< values that the recorder holds
+  /// Values that the recorder holds, also those that the program has too; with `record_bytes` it is what the
+  /// recording takes of its budget. Values that were computed again for a view are no part of it.
+  std::uint64_t held_bytes = 0;
   std::uint64_t record_bytes = 0;  ///< records, copies of small values, names and curves
   std::uint64_t budget_bytes = 0;
   std::uint64_t leaves_dropped = 0;  ///< leaves that had to go: values behind them can not be had again
+  /// Another number whenever values of records may have got lost, see GetLostRecords; 0: all can be had.
+  std::uint64_t values_lost = 0;
   std::uint64_t series_points = 0;   ///< total so far
   std::uint64_t series_thinned = 0;  ///< of them, how many had to go so that the others have room
   std::uint64_t pictures = 0;        ///< positions of histograms and images so far
@@ -93,24 +97,25 @@ struct Status {
   static constexpr const char* type = "status";
   template <class Visit, class Self = Status>
   static constexpr auto fields(Visit&& visit) {
-    return visit(
-        field("records", &Self::records), field("gate", &Self::gate),
-        field("stopped_before", &Self::stopped_before), field("stopped_after", &Self::stopped_after),
-        field("stop_breakpoints", &Self::stop_breakpoints), field("hits", &Self::hits),
-        field("stepped_over", &Self::stepped_over), field("stop", &Self::stop), field("ended", &Self::ended),
-        field("finished", &Self::finished), field("stop_reason", &Self::stop_reason),
-        field("cell", &Self::cell), field("line", &Self::line), field("running_cell", &Self::running_cell),
-        field("cells_ended", &Self::cells_ended), field("recording", &Self::recording),
-        field("break_at_cell_start", &Self::break_at_cell_start),
-        field("keep_everything", &Self::keep_everything), field("replay_on_cpu", &Self::replay_on_cpu),
-        field("held_bytes", &Self::held_bytes), field("record_bytes", &Self::record_bytes),
-        field("budget_bytes", &Self::budget_bytes), field("leaves_dropped", &Self::leaves_dropped),
-        field("series_points", &Self::series_points), field("series_thinned", &Self::series_thinned),
-        field("pictures", &Self::pictures), field("full", &Self::full),
-        field("trace_file", &Self::trace_file), field("trace_title", &Self::trace_title),
-        field("pool_bytes", &Self::pool_bytes), field("pooled_bytes", &Self::pooled_bytes),
-        field("gpus", &Self::gpus), field("device_times", &Self::device_times),
-        field("device_times_pending", &Self::device_times_pending));
+    return visit(field("records", &Self::records), field("gate", &Self::gate),
+                 field("stopped_before", &Self::stopped_before), field("stopped_after", &Self::stopped_after),
+                 field("stop_breakpoints", &Self::stop_breakpoints), field("hits", &Self::hits),
+                 field("stepped_over", &Self::stepped_over), field("stop", &Self::stop),
+                 field("ended", &Self::ended), field("finished", &Self::finished),
+                 field("stop_reason", &Self::stop_reason), field("cell", &Self::cell),
+                 field("line", &Self::line), field("running_cell", &Self::running_cell),
+                 field("cells_ended", &Self::cells_ended), field("recording", &Self::recording),
+                 field("break_at_cell_start", &Self::break_at_cell_start),
+                 field("keep_everything", &Self::keep_everything),
+                 field("replay_on_cpu", &Self::replay_on_cpu), field("held_bytes", &Self::held_bytes),
+                 field("record_bytes", &Self::record_bytes), field("budget_bytes", &Self::budget_bytes),
+                 field("leaves_dropped", &Self::leaves_dropped), field("values_lost", &Self::values_lost),
+                 field("series_points", &Self::series_points), field("series_thinned", &Self::series_thinned),
+                 field("pictures", &Self::pictures), field("full", &Self::full),
+                 field("trace_file", &Self::trace_file), field("trace_title", &Self::trace_title),
+                 field("pool_bytes", &Self::pool_bytes), field("pooled_bytes", &Self::pooled_bytes),
+                 field("gpus", &Self::gpus), field("device_times", &Self::device_times),
+                 field("device_times_pending", &Self::device_times_pending));
   }
 };
 
@@ -121,6 +126,18 @@ struct Records {
   template <class Visit, class Self = Records>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("total", &Self::total), field("records", &Self::records));
+  }
+};
+
+/// Of the records that were asked about, in their order: those with an input or a result that is neither held
+/// nor can be computed again, because what it depends on went over the budget or was forgotten.
+struct LostRecords {
+  std::uint64_t version = 0;  ///< Status::values_lost at that time
+  std::vector<std::uint64_t> records;
+  static constexpr const char* type = "lost_records";
+  template <class Visit, class Self = LostRecords>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("version", &Self::version), field("records", &Self::records));
   }
 };
 

@@ -6,7 +6,7 @@
 namespace tapedeck::protocol {
 
 /// Raised whenever a message changes. Both sides must have the same one.
-constexpr std::uint32_t version = 8;
+constexpr std::uint32_t version = 9;
 
 struct Hello {
   std::uint32_t protocol_version = version;
@@ -36,6 +36,16 @@ struct GetRecords {
   static constexpr auto fields(Visit&& visit) {
     return visit(field("first", &Self::first), field("count", &Self::count),
                  field("with_previews", &Self::with_previews));
+  }
+};
+
+/// Which of these records, at most 4096, have values that cannot be had again. Answer: LostRecords.
+struct GetLostRecords {
+  std::vector<std::uint64_t> records;
+  static constexpr const char* type = "get_lost_records";
+  template <class Visit, class Self = GetLostRecords>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("records", &Self::records));
   }
 };
 

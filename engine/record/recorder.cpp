@@ -60,11 +60,16 @@ Recorder::Recorder(const RecorderOptions& options, std::unique_ptr<TraceSource> 
       serial_(++last_serial),
       keep_values_(options.keep_values),
       origin_(clock::ticks()),
+      first_record_(options.first_record),
       started_unix_ms_(unix_ms()),
       trace_(options.record_limit, record_room(options.keeping.budget_bytes), options.first_record),
       values_(options.keeping, trace_.tensors()),
+      // What a file has is kept, whatever the budget was.
+      handoffs_(file_ ? UINT64_MAX : record_room(options.keeping.budget_bytes)),
       health_sampler_({trace_, values_, handoffs_}, health_),
-      breakpoints_(values_, trace_.tensors(), series_) {}
+      breakpoints_(values_, trace_.tensors(), series_) {
+  bookkeeping_bytes();
+}
 
 Recorder::~Recorder() {
   set_recording(false);
@@ -97,13 +102,23 @@ void Recorder::let_values_go() {
   values_.clear();
 }
 
+std::uint64_t Recorder::values_lost() const {
+  const std::uint64_t lost = values_.lost();
+  const bool forgot = trace_.oldest_kept() > first_record_ || handoffs_.newest_forgotten() != 0;
+  return lost || forgot ? 1 + values_.changes() + trace_.oldest_kept() + handoffs_.newest_forgotten() : 0;
+}
+
 std::int64_t Recorder::now() const {
   return clock::ticks() - origin_;
 }
 
 void Recorder::set_budget(std::uint64_t bytes) {
+  if (file_) return values_.set_budget(bytes);
+  handoffs_.set_most_bytes(record_room(bytes));
   trace_.set_most_bytes(record_room(bytes));
+  values_.set_bookkeeping(bookkeeping_bytes());
   values_.set_budget(bytes);
+  next_count_.store(0);  // what belongs to the records that went goes with the next op
 }
 
 void Recorder::set_replay_on_cpu(bool on) {
@@ -111,8 +126,19 @@ void Recorder::set_replay_on_cpu(bool on) {
 }
 
 std::uint64_t Recorder::bookkeeping_bytes() const {
-  return trace_.bytes() + memory_.bytes() + values_.small_bytes() + series_.bytes() + pictures_.bytes() +
-         health_.bytes() + breakpoints_.bytes() + interned_bytes.load() + (file_ ? file_->cached_bytes() : 0);
+  const std::uint64_t beside_records =
+      handoffs_.bytes() + memory_.bytes() + values_.small_bytes() + series_.bytes() + pictures_.bytes() +
+      health_.bytes() + breakpoints_.bytes() + interned_bytes.load() + (file_ ? file_->cached_bytes() : 0);
+  beside_records_.store(beside_records, std::memory_order_relaxed);
+  return trace_.bytes() + beside_records;
+}
+
+std::uint64_t Recorder::bytes() const {
+  return values_.held_bytes() + bookkeeping_bytes();
+}
+
+RecorderSample Recorder::sample(std::uint32_t number) const {
+  return {number, values_.held_bytes() + trace_.bytes() + beside_records_.load(std::memory_order_relaxed)};
 }
 
 std::int64_t Recorder::now_ns() const {
@@ -193,6 +219,7 @@ void Recorder::count_bookkeeping(std::uint32_t number) {
     old_versions_.store(oldest_tensor + (detail::newest_tensor_id() - oldest_tensor) / share,
                         std::memory_order_relaxed);
     memory_.forget(oldest, trace_.tensors());
+    handoffs_.forget(oldest, trace_.tensors());
   }
   values_.set_bookkeeping(bookkeeping_bytes());
 }
@@ -262,7 +289,7 @@ std::uint64_t Recorder::begin(const Event& event) {
     if (number >= next_count_.load(std::memory_order_relaxed)) [[unlikely]]
       count_bookkeeping(number);
     if (memory_.wants_sample(number)) [[unlikely]]
-      memory_.add_sample({number, bytes_of_onlookers()});
+      memory_.add_sample(sample(number));
     if ((breaks || asks) && number <= Trace::newest_possible)
       come_to_stop(thread, event, {number, location, enclosing}, seen, stands);
     if (event.device.kind == DeviceKind::gpu) [[unlikely]]

@@ -126,6 +126,12 @@ class Recorder final : public Observer {
   /// What records, copies of small values, names, curves and breakpoints take, beside the values that are
   /// held.
   std::uint64_t bookkeeping_bytes() const;
+  /// What the recording takes of its budget: values that it holds, also those that the program has too, and
+  /// that bookkeeping. Values that were computed again for a view are no part of it.
+  std::uint64_t bytes() const;
+  /// Another number whenever values of records that are kept may have got lost: leaves went over the budget,
+  /// records or assignments on the way to them were forgotten. 0: all can be had.
+  std::uint64_t values_lost() const;
 
   /// Values are computed again on the CPU, not on the device where their ops ran. What was computed again
   /// before is let go.
@@ -143,6 +149,7 @@ class Recorder final : public Observer {
   RecordHead head_of(const Event& event, const Open* parent, const Thread& thread) const;
   void note_inputs(std::span<const Tensor> inputs, Thread& thread);
   void count_bookkeeping(std::uint32_t number);
+  RecorderSample sample(std::uint32_t number) const;  ///< of bytes(), which is quickly had
   void make_version(const Tensor& tensor, const Tensor& value, std::uint64_t variable);
   void keep_result(const Tensor& output, std::uint64_t replay_ns);
   void add_leaf(const Tensor& tensor, std::uint32_t name);
@@ -162,11 +169,14 @@ class Recorder final : public Observer {
   const std::uint64_t serial_;  ///< which recorder, of all that there were
   const bool keep_values_;
   const std::int64_t origin_;  ///< ticks
+  const std::uint32_t first_record_;
   std::int64_t started_unix_ms_;
   std::atomic<std::uint32_t> threads_{0};
   std::atomic<std::uint32_t> next_count_{0};
   /// Records before this one took their tensors' names with them.
   std::atomic<std::uint32_t> forgotten_to_{0};
+  /// The bookkeeping without the trace, as it was counted last.
+  mutable std::atomic<std::uint64_t> beside_records_{0};
   std::atomic<std::uint64_t> old_versions_{0};  ///< those of lower ids are held as leaves where they are used
   std::atomic<bool> recording_{false};
   std::atomic<bool> replay_on_cpu_{false};

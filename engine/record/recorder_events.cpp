@@ -57,6 +57,7 @@ bool Recorder::gives_up(std::span<const std::uint64_t> variables) {
 
 void Recorder::variable_gone(std::uint64_t variable) {
   values_.variable_gone(variable);
+  handoffs_.variable_gone(variable);
   memory_.add({variable, 0, trace_.newest(), MemoryEventKind::variable_gone});
 }
 

@@ -1,6 +1,7 @@
 #include "tests/model/fake_source.h"
 
 #include <QTimer>
+#include <algorithm>
 
 #include "engine/protocol/record_filter.h"
 #include "tests/model/tape_part.h"
@@ -46,6 +47,12 @@ protocol::Reply FakeSource::answer(const protocol::Request& message) {
     for (quint64 n = get->first; n < get->first + get->count && n <= records.size(); ++n)
       page.records.push_back(records[n - 1]);
     return page;
+  }
+  if (const auto* get = protocol::get_if<protocol::GetLostRecords>(&message)) {
+    protocol::LostRecords answer{status.values_lost, {}};
+    for (const std::uint64_t number : get->records)
+      if (std::find(lost.begin(), lost.end(), number) != lost.end()) answer.records.push_back(number);
+    return answer;
   }
   if (const auto* find = protocol::get_if<protocol::FindRecords>(&message)) return answerFind(*find);
   if (const auto* get = protocol::get_if<protocol::GetTape>(&message)) {

@@ -20,6 +20,7 @@ class FakeSource : public inspector::Source {
   protocol::Status status;
   std::vector<protocol::SeriesPoint> points;
   std::vector<protocol::Picture> pictures;
+  std::vector<std::uint64_t> lost;     ///< records whose values are lost
   std::vector<std::string> restarted;  ///< names that the next pictures make void
   std::vector<Asked> asked;            ///< everything, in order
   std::vector<Asked> waiting;          ///< not answered yet

@@ -37,6 +37,7 @@ class TestRecords : public QObject {
   void fetchesOnlyTheRowsThatAreLookedAt();
   void rowsAppearAsTheSessionGoesOn();
   void thePendingRowIsMarked();
+  void rowsWhoseValuesAreLostSaySo();
   void filtersWordsAndDirections_data();
   void filtersWordsAndDirections();
   void theFilterReadsALongTraceInPieces();
@@ -199,6 +200,46 @@ void TestRecords::thePendingRowIsMarked() {
   source.status.stopped_before.reset();
   source.sendStatus();
   QVERIFY(!model.index(1, 0).data(RecordsModel::PendingRole).toBool());
+}
+
+void TestRecords::rowsWhoseValuesAreLostSaySo() {
+  test::FakeSource source(recordsOfMany(500));
+  Session session;
+  session.setSource(&source);
+  RecordsModel model(&session);
+  const auto shapes = [&](int row) { return model.index(row, RecordsModel::Shapes).data().toString(); };
+  const auto isMarked = [&](int row) { return shapes(row).endsWith(QStringLiteral(" · values lost")); };
+  QTRY_VERIFY(shapes(0) != QStringLiteral("…"));
+  QVERIFY(!isMarked(0));
+  // As a view does that has room for three rows.
+  connect(&model, &QAbstractItemModel::dataChanged, this, [&] {
+    for (int row = 0; row < 3; ++row) (void)shapes(row);
+  });
+  QVERIFY(source.askedFor<protocol::GetLostRecords>().empty());  // all can be had
+  source.lost = {1, 3};
+  source.status.values_lost = 7;
+  source.sendStatus();
+  QTRY_VERIFY(isMarked(0));
+  QVERIFY(!isMarked(1));
+  QTRY_VERIFY(isMarked(2));
+  QVERIFY(model.index(2, 0).data(RecordsModel::LostRole).toBool());
+  QVERIFY(!model.index(1, 0).data(RecordsModel::LostRole).toBool());
+  for (const int role : {int{Qt::ToolTipRole}, int{Qt::AccessibleTextRole}}) {
+    QVERIFY(model.index(2, 0).data(role).toString().contains("values lost: they cannot be computed again"));
+    QVERIFY(!model.index(1, 0).data(role).toString().contains("lost"));
+  }
+  // Nobody asks about rows that nobody looks at; those that are looked at are asked about again.
+  std::size_t most = 0;
+  for (const auto& get : source.askedFor<protocol::GetLostRecords>())
+    most = std::max(most, get.records.size());
+  QVERIFY2(most <= 3, qPrintable(QString::number(most)));
+  source.lost = {2};
+  source.status.values_lost = 8;
+  source.sendStatus();
+  QTRY_VERIFY_WITH_TIMEOUT(isMarked(1) && !isMarked(0) && !isMarked(2), tapedeck::patience);
+  // What is known stays when the session has gone.
+  source.setUp(false);
+  QVERIFY(isMarked(1) && !isMarked(0));
 }
 
 void TestRecords::filtersWordsAndDirections_data() {

@@ -14,6 +14,7 @@
 #include "app/shell/window/breakpoint_control.h"
 #include "app/shell/window/keys_window.h"
 #include "app/shell/window/main_window.h"
+#include "inspector/model/runs/memory_model.h"
 #include "inspector/ui/appearance.h"
 
 namespace tapedeck::app {
@@ -173,9 +174,8 @@ void MainWindow::updateState() {
   QStringList parts{sessionText(*stepper_, *kernel_, *session_, *runner_)};
   if (session_->live()) {
     const QLocale locale(QLocale::English);
-    const auto size = [&](quint64 bytes) {
-      return locale.formattedDataSize(static_cast<qint64>(bytes), 1, QLocale::DataSizeTraditionalFormat);
-    };
+    // As Memory has them: the same number stands in both.
+    const auto size = [](quint64 bytes) { return inspector::memoryText(static_cast<double>(bytes)); };
     parts << "cpu";
     for (const auto& gpu : status.gpus)
       parts << QString("%1 %2 of %3")
@@ -217,14 +217,14 @@ void MainWindow::updatePausedLine() {
 }
 
 void MainWindow::askBudget() {
-  const double now = static_cast<double>(session_->status().budget_bytes) / (1 << 20);
+  const double now = static_cast<double>(session_->status().budget_bytes) / 1e6;
   bool given = false;
   const double megabytes =
       QInputDialog::getDouble(this, "Memory for values",
                               "Megabytes that the recorder may hold. What it does not hold is computed again "
                               "when somebody looks at it.",
-                              now > 0 ? now : 2048, 16, 1 << 20, 0, &given);
-  if (given) options_->setBudget(static_cast<quint64>(megabytes * (1 << 20)));
+                              now > 0 ? now : 2000, 16, 1e6, 0, &given);
+  if (given) options_->setBudget(static_cast<quint64>(megabytes * 1e6));
 }
 
 void MainWindow::showShortcuts() {

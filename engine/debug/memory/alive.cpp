@@ -30,12 +30,14 @@ std::vector<AliveStorage> alive_at(const MemoryIndex& index, const Recorder& rec
                                    const CancelFlag* cancel) {
   std::vector<AliveStorage> alive;
   std::unordered_map<std::uint64_t, std::size_t> places;
-  for (const StorageLife& life : index.lives()) {
+  for (std::size_t place = 0; place < index.lives().size(); ++place) {
+    const StorageLife& life = index.lives()[place];
     if (record != 0 && life.born > record) continue;
     if (!covers(life.born, index.gone(life), record)) continue;
     places.emplace(life.root, alive.size());
     AliveStorage storage;
     storage.life = life;
+    storage.place = place;
     storage.borrowed = recorder.memory().size(life.root, life.bytes).borrowed;
     alive.push_back(storage);
   }

@@ -13,6 +13,7 @@ constexpr std::size_t fewest_turns = 5;
 constexpr std::uint64_t least_growth = 64'000;  // bytes in all: less is nobody's trouble
 constexpr std::size_t most_storages = 200'000;  // the newest: older ones are as many of the same
 constexpr std::size_t most_named = 8;
+constexpr std::size_t most_growths = 5;
 
 /// Storages that one op of one line made and that are still there.
 struct Line {
@@ -23,6 +24,7 @@ struct Line {
 };
 
 struct Growing {
+  std::uint32_t until = 0;  ///< the moment that is looked at, a record; 0: now
   const char* turn = "";
   std::uint64_t turns = 0, bytes = 0, total = 0;
   std::vector<const Line*> lines;  ///< the largest first
@@ -54,16 +56,17 @@ std::vector<Line> lines_of(const std::vector<AliveStorage>& alive, const Recorde
   return found;
 }
 
-/// How many turns (they end at the records of `ends`) there were since the line's first result that is there,
-/// where nearly each of them left one; 0: not so.
-std::size_t turns_of(const Line& line, const std::vector<std::uint32_t>& ends) {
+/// How many turns (they end at the records of `ends`, up to the last one) there were since the line's first
+/// result that is there, where nearly each of them left one; 0: not so.
+std::size_t turns_of(const Line& line, const std::vector<std::uint32_t>& ends, std::uint32_t last) {
   const std::uint32_t first = line.storages.front()->life.born;
   const auto begin = std::lower_bound(ends.begin(), ends.end(), first);
-  const auto turns = static_cast<std::size_t>(ends.end() - begin);
+  const auto end = std::upper_bound(begin, ends.end(), last);
+  const auto turns = static_cast<std::size_t>(end - begin);
   if (turns < fewest_turns) return 0;
   std::set<std::ptrdiff_t> left;
   for (const AliveStorage* storage : line.storages)
-    left.insert(std::lower_bound(begin, ends.end(), storage->life.born) - begin);
+    left.insert(std::lower_bound(begin, end, storage->life.born) - begin);
   const bool in_last = left.contains(static_cast<std::ptrdiff_t>(turns) - 1);
   return in_last && left.size() * 10 >= turns * 8 ? turns : 0;
 }
@@ -103,23 +106,28 @@ bool is_bounded(const Line& line, const Recorder& recorder, const MemoryIndex& i
 }
 
 /// How often the line's op ran since its first result that is there.
-std::size_t runs_of(const Line& line, const Recorder& recorder, const MemoryIndex& index,
+std::size_t runs_of(const Line& line, const Recorder& recorder, std::uint32_t last,
                     const CancelFlag* cancel) {
   std::size_t runs = 0;
-  visit_runs(line, recorder, line.storages.front()->life.born, index.last(), cancel,
+  visit_runs(line, recorder, line.storages.front()->life.born, last, cancel,
              [&](const RecordGlance&) { ++runs; });
   return runs;
 }
 
+/// Of what grew and went, up to when.
 std::string sentence_of(const Growing& growing) {
   const Line& line = *growing.lines.front();
-  std::string text = "Memory grows by " + bytes_text(growing.bytes) + " with each " + growing.turn +
-                     ": after " + std::to_string(growing.turns) + " of them " +
-                     std::to_string(growing.results) + " results, " + bytes_text(growing.total) +
-                     ", are still there, most of " + (line.op ? line.op->name : "a custom gradient");
+  const bool past = growing.until != 0;
+  std::string text = std::string("Memory ") + (past ? "grew" : "grows") + " by " + bytes_text(growing.bytes) +
+                     " with each " + growing.turn;
+  if (past) text += " until op " + std::to_string(growing.until);
+  text += ": after " + std::to_string(growing.turns) + " of them " + std::to_string(growing.results) +
+          " results, " + bytes_text(growing.total) + (past ? ", were there" : ", are still there") +
+          ", most of " + (line.op ? line.op->name : "a custom gradient");
   if (const std::uint32_t number = location_of(line.location).line)
     text += " in line " + std::to_string(number);
-  if (growing.held_by_tapes * 2 > growing.total) return text + ". Tapes hold them.";
+  if (growing.held_by_tapes * 2 > growing.total)
+    return text + (past ? ". Tapes held them." : ". Tapes hold them.");
   return text + ".";
 }
 
@@ -146,27 +154,29 @@ protocol::MemoryGrowth describe_growth(const Growing& growing) {
   return growth;
 }
 
-}  // namespace
-
-std::vector<protocol::MemoryGrowth> find_growth(const MemoryIndex& index, const Recorder& recorder,
-                                                const CancelFlag* cancel) {
-  const std::vector<AliveStorage> alive = alive_at(index, recorder, 0, cancel);
+/// Calls `visit` with each kind of turn with which something grows; `until`: a record, 0: now.
+template <class Visit>
+void find_growing(const MemoryIndex& index, const Recorder& recorder, std::uint32_t until,
+                  const CancelFlag* cancel, Visit&& visit) {
+  const std::vector<AliveStorage> alive = alive_at(index, recorder, until, cancel);
   const std::vector<Line> lines = lines_of(alive, recorder);
+  const std::uint32_t last = until ? until : index.last();
   std::map<std::string, Growing> found;
   for (const Line& line : lines) {
     check_cancelled(cancel);
     if (is_bounded(line, recorder, index, cancel)) continue;
     const char* turn = "step";
-    std::size_t turns = turns_of(line, index.steps());
-    if (!turns) turn = "gradient", turns = turns_of(line, index.gradients());
-    if (!turns) turn = "run of the cell", turns = turns_of(line, index.cells());
+    std::size_t turns = turns_of(line, index.steps(), last);
+    if (!turns) turn = "gradient", turns = turns_of(line, index.gradients(), last);
+    if (!turns) turn = "run of the cell", turns = turns_of(line, index.cells(), last);
     if (!turns) {
       turn = "run of the line";
-      const std::size_t runs = runs_of(line, recorder, index, cancel);
+      const std::size_t runs = runs_of(line, recorder, last, cancel);
       if (line.storages.size() * 10 < runs * 9) continue;
       turns = runs;
     }
     Growing& growing = found[turn];
+    growing.until = until;
     growing.turn = turn;
     growing.turns = std::max<std::uint64_t>(growing.turns, turns);
     growing.total += line.bytes;
@@ -175,15 +185,65 @@ std::vector<protocol::MemoryGrowth> find_growth(const MemoryIndex& index, const 
     for (const AliveStorage* storage : line.storages)
       if (storage->tape) growing.held_by_tapes += storage->life.bytes;
   }
-  std::vector<protocol::MemoryGrowth> growth;
   for (auto& [turn, growing] : found) {
     if (growing.total < least_growth) continue;
     growing.bytes = growing.total / growing.turns;
-    growth.push_back(describe_growth(growing));
+    visit(growing);
   }
-  std::sort(growth.begin(), growth.end(),
-            [](const auto& a, const auto& b) { return a.bytes * a.turns > b.bytes * b.turns; });
+}
+
+bool grows_more(const protocol::MemoryGrowth& a, const protocol::MemoryGrowth& b) {
+  return a.bytes * a.turns > b.bytes * b.turns;
+}
+
+}  // namespace
+
+std::vector<protocol::MemoryGrowth> find_growth(const MemoryIndex& index, const Recorder& recorder,
+                                                const CancelFlag* cancel) {
+  std::vector<protocol::MemoryGrowth> growth;
+  find_growing(index, recorder, 0, cancel,
+               [&](const Growing& growing) { growth.push_back(describe_growth(growing)); });
+  std::sort(growth.begin(), growth.end(), grows_more);
   return growth;
+}
+
+std::vector<PastGrowth> find_past_growth(const MemoryIndex& index, const Recorder& recorder,
+                                         std::uint32_t record, const CancelFlag* cancel) {
+  std::vector<PastGrowth> past;
+  find_growing(index, recorder, record, cancel, [&](const Growing& growing) {
+    if (growing.total * 10 < index.at(record).sum()) return;
+    PastGrowth one{describe_growth(growing), {}};
+    for (const Line* line : growing.lines)
+      for (const AliveStorage* storage : line->storages) one.lives.push_back(storage->place);
+    past.push_back(std::move(one));
+  });
+  return past;
+}
+
+// The same line may have grown in several runs: it is told of the latest.
+void add_past_growth(const MemoryIndex& index, std::map<std::uint32_t, std::vector<PastGrowth>>& past,
+                     std::vector<protocol::MemoryGrowth>& growth) {
+  const auto is_told = [&](const protocol::MemoryGrowth& one) {
+    return std::ranges::any_of(growth, [&](const protocol::MemoryGrowth& told) {
+      return told.line == one.line && told.op == one.op && told.cell == one.cell && told.file == one.file;
+    });
+  };
+  for (auto run = past.rbegin(); run != past.rend(); ++run) {
+    for (const PastGrowth& one : run->second) {
+      std::size_t gone = 0;
+      std::uint32_t last = 0;
+      for (const std::size_t place : one.lives)
+        if (const std::uint32_t end = index.gone(index.lives()[place])) {
+          ++gone;
+          last = std::max(last, end);
+        }
+      if (gone * 10 < one.lives.size() * 8 || is_told(one.growth)) continue;
+      growth.push_back(one.growth);
+      growth.back().freed = last;
+      growth.back().sentence += " They went after op " + std::to_string(last - 1) + ".";
+    }
+  }
+  if (growth.size() > most_growths) growth.resize(most_growths);
 }
 
 }  // namespace tapedeck::debug

@@ -28,7 +28,7 @@ using protocol::MemoryRow;
 constexpr std::uint32_t most_points = 4000;
 constexpr std::uint32_t most_rows = 1000;
 
-/// What the recorder alone held then, by the samples around it.
+/// What the recording took then, by the samples around it.
 std::uint64_t recorder_at(const std::vector<RecorderSample>& samples, std::uint32_t record) {
   const auto after = std::upper_bound(
       samples.begin(), samples.end(), record,
@@ -238,8 +238,25 @@ protocol::MemoryCurve MemoryReader::curve(const protocol::GetMemoryCurve& reques
     curve.recorder.push_back(static_cast<double>(recorder_at(samples, most)));
     curve.least.push_back(static_cast<double>(least));
   }
-  curve.growth = find_growth(index_, recorder_, cancel);
+  // The newest record is now.
+  if (last == newest && !recorder_.file()) curve.recorder.back() = static_cast<double>(recorder_.bytes());
+  curve.growth = growth(cancel);
   return curve;
+}
+
+std::vector<protocol::MemoryGrowth> MemoryReader::growth(const CancelFlag* cancel) {
+  constexpr std::size_t most_runs = 16;  // of cells
+  std::vector<protocol::MemoryGrowth> growth = find_growth(index_, recorder_, cancel);
+  if (past_first_ != index_.first()) past_.clear();
+  past_first_ = index_.first();
+  const std::vector<std::uint32_t>& ends = index_.cells();
+  const std::size_t from = ends.size() - std::min(ends.size(), most_runs);
+  past_.erase(past_.begin(), past_.lower_bound(from < ends.size() ? ends[from] : UINT32_MAX));
+  for (std::size_t i = from; i < ends.size(); ++i)
+    if (ends[i] >= index_.first() && ends[i] <= index_.last() && !past_.contains(ends[i]))
+      past_[ends[i]] = find_past_growth(index_, recorder_, ends[i], cancel);
+  add_past_growth(index_, past_, growth);
+  return growth;
 }
 
 protocol::MemoryState MemoryReader::state(const protocol::GetMemoryState& request, const CancelFlag* cancel) {
@@ -268,10 +285,11 @@ protocol::MemoryState MemoryReader::state(const protocol::GetMemoryState& reques
                         (tape.ended == 0 || (record != 0 && tape.ended > record));
   // What this process holds says nothing of the session that a file was saved of.
   const bool is_live = record == 0 && !recorder_.file();
-  state.recorder = is_live ? bytes_of_onlookers()
+  state.recorder = is_live ? recorder_.bytes()
                            : recorder_at(recorder_.memory().samples(), record ? record : index_.last());
-  const std::uint64_t told = state.variables + state.tapes + state.program + state.recorder;
+  const std::uint64_t told = state.variables + state.tapes + state.program + bytes_of_onlookers();
   if (is_live) state.elsewhere = in_use - std::min(in_use, told);
+  if (is_live) state.recomputed = recorder_.values().recomputed_bytes();
   state.change = protocol::if_there(change_text(index_, recorder_, record));
   const auto larger = [](const auto& a, const auto& b) { return a.bytes > b.bytes; };
   if (request.group == MemoryGroup::tensor) {

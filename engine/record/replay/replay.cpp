@@ -138,6 +138,9 @@ class Replay {
       stack.push_back({{0, id, made_of}, std::move(inputs)});
       return;
     }
+    if (origin.is_leaf() && origin.lost())
+      refuse("gone", "The value of ", tensor_text(recorder_, id),
+             " is gone: no op made it, and it was let go when that recording ended.");
     if (origin.is_version())
       refuse("gone", "The value of ", tensor_text(recorder_, id),
              " is gone: the record of its assignment was forgotten.");

@@ -7,8 +7,10 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <unordered_map>
 #include <vector>
 
+#include "engine/record/trace/tensor_table.h"
 #include "engine/tensor/tensor.h"
 
 namespace tapedeck {
@@ -36,10 +38,19 @@ struct Asked {
   std::vector<std::uint64_t> sources;  ///< ids, in the order of the record's outputs
 };
 
-/// The newest of each; older ones are forgotten. Any thread may call.
+/// What is kept goes with the records that it belongs to: without an assignment the way back to every older
+/// value of a variable is cut. Of programs that assign and run no ops, the newest. Any thread may call.
 class Handoffs {
  public:
+  explicit Handoffs(std::uint64_t most_bytes = UINT64_MAX) { set_most_bytes(most_bytes); }
+  /// From the next one that comes on; some hundred thousand are kept in any case.
+  void set_most_bytes(std::uint64_t bytes);
+  /// After the table forgot tensors: what belongs to records before that one goes, but for what is said of
+  /// tensors that the table knows, and of what variables have.
+  void forget(std::uint32_t oldest_record, const TensorTable& table);
+  std::uint64_t bytes() const;
   void add(const Assignment& assignment);
+  void variable_gone(std::uint64_t variable);
   void add(const Departure& departure);
   void add(Asked asked);
   std::optional<Assignment> assignment_of(std::uint64_t leaf) const;
@@ -64,12 +75,17 @@ class Handoffs {
   void restore_newest_forgotten(std::uint64_t id);
 
  private:
-  static constexpr std::size_t limit = 1 << 16, assignments_limit = 1 << 18;
+  void drop_assignment();
+  void drop_asked();
+
+  std::size_t assignments_limit_ = 0, departures_limit_ = 0, asked_limit_ = 0;
   mutable std::mutex mutex_;
-  std::deque<Assignment> assignments_;  // by leaf, which is by time
+  std::deque<Assignment> assignments_;                       // by leaf, which is by time
+  std::unordered_map<std::uint64_t, std::uint64_t> newest_;  // leaf by variable
   std::uint64_t newest_forgotten_ = 0;
   std::deque<Departure> departures_;
-  std::deque<Asked> asked_;
+  std::deque<Asked> asked_;         // by playback
+  std::uint64_t source_count_ = 0;  ///< of all that were asked for
 };
 
 }  // namespace tapedeck

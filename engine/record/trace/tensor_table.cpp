@@ -1,10 +1,26 @@
 #include "engine/record/trace/tensor_table.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <new>
 
 #include "engine/record/trace/trace_source.h"
 
 namespace tapedeck {
+namespace {
+
+constexpr std::size_t spares_with_memory = 4;
+
+/// The whole pages of it go back to the system; whoever reads them still finds zeros.
+void give_back(void* block, std::size_t bytes) {
+  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(block) + page - 1) / page * page;
+  const std::uintptr_t end = (reinterpret_cast<std::uintptr_t>(block) + bytes) / page * page;
+  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
+}  // namespace
 
 TensorTable::Block* TensorTable::spare_or_new() {
   if (spare_.empty()) {
@@ -15,6 +31,7 @@ TensorTable::Block* TensorTable::spare_or_new() {
   }
   Block* spare = spare_.back();
   spare_.pop_back();
+  if (spare_.size() >= spares_with_memory) blocks_.fetch_add(1, std::memory_order_relaxed);
   // Only now: whoever still wrote to it when it went has finished long ago.
   for (std::size_t i = 0; i < block_size; ++i) {
     spare->entries[i].store(0, std::memory_order_relaxed);
@@ -27,6 +44,13 @@ TensorTable::Block* TensorTable::spare_or_new() {
   return spare;
 }
 
+void TensorTable::put_aside(Block* block) {
+  spare_.push_back(block);
+  if (spare_.size() <= spares_with_memory) return;
+  give_back(block, sizeof(Block));
+  blocks_.fetch_sub(1, std::memory_order_relaxed);
+}
+
 TensorTable::Block* TensorTable::add_block(std::size_t index) {
   Block* fresh = nullptr;
   {
@@ -36,7 +60,7 @@ TensorTable::Block* TensorTable::add_block(std::size_t index) {
   Block* expected = nullptr;
   if (!directory_[index].compare_exchange_strong(expected, fresh)) {
     const std::lock_guard lock(old_mutex_);
-    spare_.push_back(fresh);
+    put_aside(fresh);
     return expected;
   }
   std::size_t used = used_.load();
@@ -136,7 +160,7 @@ void TensorTable::forget(std::uint64_t below, std::uint32_t oldest_record) {
       continue;
     }
     directory_[index].store(nullptr, std::memory_order_release);
-    spare_.push_back(block);
+    put_aside(block);
   }
 }
 

@@ -191,6 +191,7 @@ class TensorTable {
   /// Tensors with ids from here on are not entered.
   static constexpr std::uint64_t id_limit = std::uint64_t{1} << 38;
 
+  /// Without the blocks whose memory the system has again.
   std::uint64_t bytes() const { return blocks_.load(std::memory_order_relaxed) * sizeof(Block); }
 
  private:
@@ -212,6 +213,7 @@ class TensorTable {
                                              : nullptr;
   }
   Block* spare_or_new();  ///< the mutex is held
+  void put_aside(Block* block);
   Block* add_block(std::size_t index);
   TensorOrigin get_stored(std::uint64_t id) const;
   const Block* block_to_visit(std::uint64_t index) const;
@@ -226,7 +228,9 @@ class TensorTable {
   std::atomic<std::uint64_t> forgotten_below_{0};
   std::mutex old_mutex_;         ///< guards what follows, and all writing of entries below `forgotten_below_`
   std::deque<std::size_t> old_;  ///< indices of blocks of which something is still taken
-  std::vector<Block*> spare_;    ///< never freed while the table lives: somebody may be reading
+  /// Never freed while the table lives: somebody may be reading. All but the first few have no memory, and
+  /// read as zeros.
+  std::vector<Block*> spare_;
 };
 
 }  // namespace tapedeck

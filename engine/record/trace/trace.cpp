@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t most_errors = 10000;      // whose texts are kept
 constexpr std::size_t longest_error = 1 << 12;  // bytes
+constexpr std::uint32_t fewest_chunks = 3;      // are kept, however many bytes they take
 
 Interner<std::string>& names() {
   static Interner<std::string> interner(std::uint64_t{32} << 20, "(names full)");
@@ -84,14 +85,24 @@ Trace::Chunk& Trace::make_chunk(std::uint32_t number) {
     if (!preparer_.joinable()) preparer_ = start_background_thread([this] { prepare_chunks(); });
   }
   spare_wanted_.notify_one();
-  const std::uint64_t count = ++chunk_count_;
-  if (count * Chunk::size >= limit_ + 2 * Chunk::size || (count > 3 && bytes() > most_bytes_))
-    forget_oldest();
+  ++chunk_count_;
+  if (passes_limits()) forget_oldest();
   return *fresh;
+}
+
+bool Trace::passes_limits() const {
+  const std::uint64_t count = chunk_count_.load();
+  return count * Chunk::size >= limit_ + 2 * Chunk::size || (count > fewest_chunks && bytes() > most_bytes_);
+}
+
+void Trace::set_most_bytes(std::uint64_t bytes) {
+  most_bytes_.store(bytes, std::memory_order_relaxed);
+  while (passes_limits()) forget_oldest();
 }
 
 void Trace::forget_oldest() {
   const std::unique_lock lock(reclaim_);
+  if (!passes_limits()) return;  // another thread was quicker
   const std::uint32_t first = oldest_.load();
   Chunk* chunk = chunks_[first / Chunk::size].exchange(nullptr);
   const std::uint32_t next = (first / Chunk::size + 1) * Chunk::size;
@@ -130,7 +141,8 @@ std::uint32_t Trace::begin(RecordHead&& head, std::span<const Tensor> inputs, Re
 
 // A long playback may outlive its own record: a slot that is gone is left alone, one that may go is held.
 std::shared_lock<std::shared_mutex> Trace::hold_if_old(std::uint32_t number) const {
-  return number + limit_ / 2 < newest() ? std::shared_lock(reclaim_) : std::shared_lock<std::shared_mutex>();
+  return number + (fewest_chunks - 2) * Chunk::size < newest() ? std::shared_lock(reclaim_)
+                                                               : std::shared_lock<std::shared_mutex>();
 }
 
 void Trace::set_state(std::uint32_t number, RecordState state) {

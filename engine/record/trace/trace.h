@@ -123,7 +123,8 @@ class Trace {
   /// Records whose GPU has not told yet, and those of which it has.
   std::uint64_t device_times_pending() const { return device_pending_.load(std::memory_order_relaxed); }
   std::uint64_t device_times_told() const { return device_told_.load(std::memory_order_relaxed); }
-  void set_most_bytes(std::uint64_t bytes) { most_bytes_.store(bytes, std::memory_order_relaxed); }
+  /// Where it is less than there is, the oldest records go at once.
+  void set_most_bytes(std::uint64_t bytes);
   std::uint32_t newest() const {
     return std::min(next_.load(std::memory_order_acquire) - 1, newest_possible);
   }
@@ -165,6 +166,7 @@ class Trace {
   void add_extra(Chunk& chunk, std::uint64_t bytes);
   void prepare_chunks();
   void forget_oldest();
+  bool passes_limits() const;
   std::shared_lock<std::shared_mutex> hold_if_old(std::uint32_t number) const;
 
   std::uint64_t limit_;

@@ -106,7 +106,7 @@ void save_memory_log(const Recorder& recorder, SectionOut& out) {
   });
   std::vector<RecorderSample> samples = log.samples();
   std::erase_if(samples, [&](const RecorderSample& sample) { return sample.record >= out.newest_record; });
-  if (out.newest_record > 0) samples.push_back({out.newest_record, bytes_of_onlookers()});
+  if (out.newest_record > 0) samples.push_back({out.newest_record, recorder.bytes()});
   put_items(out, samples, [](PageWriter& page, const RecorderSample& sample) {
     page.byte(static_cast<std::uint8_t>(MemoryItem::sample));
     page.number(sample.record);

@@ -35,8 +35,9 @@ class KeptValue {
   }
 
   explicit operator bool() const { return storage_ != nullptr || bool(body_); }
+  const Storage& storage() const { return storage_ ? *storage_ : *body_.storage().get(); }
   /// Of the whole storage.
-  std::uint64_t bytes() const { return storage_ ? storage_->size() : body_.storage()->size(); }
+  std::uint64_t bytes() const { return storage().size(); }
   /// As the tensor of that id; its body is an onlooker's, too.
   Tensor tensor(std::uint64_t id) const {
     if (!storage_) return body_;

@@ -54,12 +54,29 @@ void Values::add_leaf(const Tensor& tensor, std::uint32_t name) {
   const std::lock_guard lock(mutex_);
   if (!value) {
     ++leaves_dropped_;
-  } else if (const std::uint64_t size = value.bytes();
-             leaves_.try_emplace(tensor.id(), std::move(value)).second) {
-    leaf_order_.push_back(tensor.id());
-    bytes_ += size;
-    enforce(evicted);
+    ++changes_;
+    return;
   }
+  const bool is_view = value.bytes() != tensor.bytes();
+  const auto [place_of, is_new] = leaves_.try_emplace(tensor.id(), std::move(value));
+  if (!is_new) return;
+  leaf_order_.push_back(tensor.id());
+  count_leaf(tensor.id(), place_of->second, is_view);
+  enforce(evicted);
+}
+
+void Values::count_leaf(std::uint64_t id, const KeptValue& leaf, bool is_view) {
+  if (is_view) view_leaves_.insert(id);
+  if (!is_view || viewed_[&leaf.storage()]++ == 0) bytes_ += leaf.bytes();
+}
+
+void Values::uncount_leaf(std::uint64_t id, const KeptValue& leaf) {
+  if (!view_leaves_.empty() && view_leaves_.erase(id) != 0) {
+    const auto views = viewed_.find(&leaf.storage());
+    if (--views->second > 0) return;
+    viewed_.erase(views);
+  }
+  subtract(leaf);
 }
 
 void Values::make_version(const Tensor& tensor, std::uint64_t made_of, std::uint64_t variable,
@@ -73,7 +90,7 @@ void Values::make_version(const Tensor& tensor, std::uint64_t made_of, std::uint
   leaf_order_.erase(std::next(place).base());
   KeptValue value = std::move(leaf->second);
   leaves_.erase(leaf);
-  subtract(value);
+  uncount_leaf(tensor.id(), value);
   table_.set(tensor.id(), table_.get(tensor.id()).with_version());
   versions_.add({tensor.id(), made_of, variable}, std::move(value), now_ns, stays, evicted);
   // The result is the same value.
@@ -105,7 +122,7 @@ void Values::forget(std::uint64_t below) {
   const std::lock_guard lock(mutex_);
   for (const auto& [id, unused] : pinned_) table_.set_user(id, somebody);
   // Those that are still known go to the end, behind newer ones.
-  const auto forget_in = [&](std::deque<std::uint64_t>& order, auto& values, std::uint64_t* sum) {
+  const auto forget_in = [&](std::deque<std::uint64_t>& order, auto& values, auto&& subtract_from_sums) {
     for (std::size_t turns = order.size(); turns > 0 && order.front() < below; --turns) {
       const std::uint64_t id = order.front();
       order.pop_front();
@@ -114,14 +131,17 @@ void Values::forget(std::uint64_t below) {
         continue;
       }
       const auto found = values.find(id);
-      subtract(found->second);
-      if (sum) *sum -= found->second.bytes();
+      subtract_from_sums(id, found->second);
       evicted.push_back(std::move(found->second));
       values.erase(found);
     }
   };
-  forget_in(leaf_order_, leaves_, nullptr);
-  forget_in(checkpoint_order_, checkpoints_, &checkpoint_bytes_);
+  forget_in(leaf_order_, leaves_,
+            [this](std::uint64_t id, const KeptValue& value) { uncount_leaf(id, value); });
+  forget_in(checkpoint_order_, checkpoints_, [this](std::uint64_t, const KeptValue& value) {
+    subtract(value);
+    checkpoint_bytes_ -= value.bytes();
+  });
   versions_.forget(below, table_, evicted);
   while (!everything_.empty() && everything_.front().id < below &&
          !table_.get(everything_.front().id).known())
@@ -154,10 +174,12 @@ void Values::add_result(const Tensor& tensor, bool stepping) {
 void Values::shrink(std::deque<Held>& queue, Evicted& evicted) {
   Held& oldest = queue.front();
   subtract(oldest.value);
-  if (&queue == &window_)
+  if (&queue == &window_) {
     window_bytes_ -= oldest.value.bytes();
-  else
+  } else {
     everything_index_.erase(oldest.id);
+    ++changes_;
+  }
   evicted.push_back(std::move(oldest.value));
   queue.pop_front();
 }
@@ -185,6 +207,7 @@ bool Values::add_checkpoint(const Tensor& tensor, std::int64_t now_ns) {
 
 // Every second one, so that what stays is as far apart everywhere.
 void Values::thin_checkpoints(Evicted& evicted) {
+  ++changes_;
   std::deque<std::uint64_t> kept;
   for (std::size_t i = 0; i < checkpoint_order_.size(); ++i) {
     if (i % 2 == 1) {
@@ -207,10 +230,9 @@ void Values::add_recomputed(std::uint64_t id, const Tensor& value) {
   Evicted evicted;
   const std::lock_guard lock(mutex_);
   const std::uint64_t size = value.storage()->size();
-  if (size > options_.recomputed_bytes || all_bytes() + size > room()) return;
+  if (size > options_.recomputed_bytes || all_bytes() + recomputed_bytes_ + size > room()) return;
   if (!recomputed_.try_emplace(id, kept(id, value)).second) return;
   recomputed_order_.push_back(id);
-  bytes_ += size;
   recomputed_bytes_ += size;
   enforce(evicted);
 }
@@ -224,7 +246,6 @@ void Values::let_recomputed_go() {
 void Values::drop_recomputed(Evicted& evicted) {
   const auto found = recomputed_.find(recomputed_order_.front());
   recomputed_order_.pop_front();
-  subtract(found->second);
   recomputed_bytes_ -= found->second.bytes();
   evicted.push_back(std::move(found->second));
   recomputed_.erase(found);
@@ -240,7 +261,8 @@ std::uint64_t Values::room() const {
 void Values::enforce(Evicted& evicted) {
   const std::uint64_t most = room();
   const auto over = [&] { return all_bytes() > most; };
-  while (!recomputed_order_.empty() && (recomputed_bytes_ > options_.recomputed_bytes || over()))
+  while (!recomputed_order_.empty() &&
+         (recomputed_bytes_ > options_.recomputed_bytes || all_bytes() + recomputed_bytes_ > most))
     drop_recomputed(evicted);
   while (window_.size() > 1 &&
          (window_bytes_ > window_limit() || window_.size() > options_.window_count || over()))
@@ -254,11 +276,18 @@ void Values::enforce(Evicted& evicted) {
   while (over() && !leaf_order_.empty()) drop_oldest_leaf(evicted);
 }
 
+// The memory of what the program has too would not be free: a few of those are passed over.
 void Values::drop_oldest_leaf(Evicted& evicted) {
+  constexpr std::size_t most_passed = 16;
+  for (std::size_t turns = std::min(leaf_order_.size(), most_passed); turns > 0; --turns) {
+    if (leaves_.at(leaf_order_.front()).storage().let_go()) break;
+    leaf_order_.push_back(leaf_order_.front());
+    leaf_order_.pop_front();
+  }
   const std::uint64_t id = leaf_order_.front();
   leaf_order_.pop_front();
   const auto found = leaves_.find(id);
-  subtract(found->second);
+  uncount_leaf(id, found->second);
   if (!pinned_.contains(id)) remember_dropped(id, found->second);
   evicted.push_back(std::move(found->second));
   leaves_.erase(found);
@@ -266,6 +295,7 @@ void Values::drop_oldest_leaf(Evicted& evicted) {
 
 void Values::remember_dropped(std::uint64_t id, const KeptValue& leaf) {
   ++leaves_dropped_;
+  ++changes_;
   dropped_.emplace(id, summarize(leaf.tensor(id), dropped_bins, false));
   dropped_order_.push_back(id);
   if (dropped_order_.size() <= dropped_statistics) return;
@@ -296,7 +326,7 @@ Tensor Values::held(std::uint64_t id) const {
 std::vector<std::uint64_t> Values::held_ids() const {
   std::unordered_set<std::uint64_t> ids;
   const std::lock_guard lock(mutex_);
-  for (const auto* map : {&leaves_, &pinned_, &everything_index_, &checkpoints_, &recomputed_})
+  for (const auto* map : {&leaves_, &pinned_, &everything_index_, &checkpoints_})
     for (const auto& [id, unused] : *map) ids.insert(id);
   for (const Held& entry : window_) ids.insert(entry.id);
   for (const std::uint64_t id : versions_.ids()) ids.insert(id);
@@ -365,6 +395,7 @@ void Values::unpin(std::uint64_t id, std::uint32_t newest_record) {
   released = std::move(found->second);
   pinned_.erase(found);
   subtract(released);
+  ++changes_;
   table_.set_user(id, newest_record + 1);  // one that takes it may begin just now
   // A leaf's time may have come while it was pinned. Small ones are copies: they stay.
   const TensorOrigin origin = table_.get(id);
@@ -395,7 +426,11 @@ void Values::clear() {
   recomputed_order_.clear();
   checkpoint_scale_.store(1);
   next_checkpoint_ns_ = 0;
+  view_leaves_.clear();
+  viewed_.clear();
   bytes_ = window_bytes_ = checkpoint_bytes_ = recomputed_bytes_ = 0;
+  ++cleared_;
+  ++changes_;
 }
 
 void Values::set_budget(std::uint64_t bytes) {
@@ -423,6 +458,29 @@ KeepingOptions Values::options() const {
 std::uint64_t Values::held_bytes() const {
   const std::lock_guard lock(mutex_);
   return all_bytes();
+}
+
+std::uint64_t Values::recomputed_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return recomputed_bytes_;
+}
+
+std::uint64_t Values::lost() const {
+  const std::lock_guard lock(mutex_);
+  return leaves_dropped_ + cleared_;
+}
+
+std::uint64_t Values::changes() const {
+  const std::lock_guard lock(mutex_);
+  return changes_ + versions_.thinned();
+}
+
+std::vector<std::uint64_t> Values::lasting_ids() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::uint64_t> ids = versions_.staying_ids();
+  for (const auto* map : {&leaves_, &pinned_, &everything_index_, &checkpoints_})
+    for (const auto& [id, unused] : *map) ids.push_back(id);
+  return ids;
 }
 
 std::uint64_t Values::small_bytes() const {

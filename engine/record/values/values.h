@@ -4,7 +4,9 @@
 //
 // Held storage cannot be reused by the ops that follow, so the window is short, and a version or a checkpoint
 // is taken only where the way to it took much longer than its memory costs. When the budget is full, both are
-// thinned out; when leaves alone pass it, the oldest go, and their statistics stay.
+// thinned out; when leaves alone pass it, the oldest go, and their statistics stay. Those that the program
+// has too are spared as long as there are others: nothing would be won by them. What was recomputed for a
+// view takes the room that is free, and is no part of the recording.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +17,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/record/trace/tensor_table.h"
@@ -26,7 +29,7 @@
 namespace tapedeck {
 
 struct KeepingOptions {
-  std::uint64_t budget_bytes = std::uint64_t{2} << 30;
+  std::uint64_t budget_bytes = 2'000'000'000;
   /// Of the window of results that are not small. The newest result is held even where it alone is larger. A
   /// window that outgrows a core's own cache makes every op write to cold memory: with 8 MB an op on 64 kB
   /// takes 1.5 times its time without values, with 64 MB 4 times (AMD Zen 5, 32 MB of L3); with 2 MB a
@@ -55,7 +58,7 @@ struct KeepingOptions {
 };
 
 /// All functions may be called from any thread. Held bytes count each value's whole storage, also where
-/// several values share it.
+/// several results share it; what leaves share counts once.
 class Values {
  public:
   Values(KeepingOptions options, TensorTable& table)
@@ -107,16 +110,23 @@ class Values {
   void set_bookkeeping(std::uint64_t bytes) { bookkeeping_.store(bytes, std::memory_order_relaxed); }
   void set_keep_everything(bool on);
   KeepingOptions options() const;
-  std::uint64_t held_bytes() const;
+  std::uint64_t held_bytes() const;        ///< without those that were recomputed
+  std::uint64_t recomputed_bytes() const;  ///< of values that were recomputed, beside the ones held
   /// Of copies of small values, names and statistics of what went; no part of the budget.
   std::uint64_t small_bytes() const;
   std::size_t checkpoint_count() const;
   std::uint64_t leaves_dropped() const;
+  /// How often leaves went that cannot be had again.
+  std::uint64_t lost() const;
+  /// How often something went that others may have been computed from.
+  std::uint64_t changes() const;
+  /// Ids of what is held until changes() is another number: not the window, nor the newest of a variable.
+  std::vector<std::uint64_t> lasting_ids() const;
   /// Of variables' values that are held: what follows from these is quickly had.
   std::vector<std::uint64_t> version_ids() const;
 
   // ---- for trace files
-  /// Ids of what is held, without copies of small values. Each once.
+  /// Ids of what is held, without copies of small values and without what was recomputed. Each once.
   std::vector<std::uint64_t> held_ids() const;
   /// The copy of a small value, where there is one.
   Tensor small_value(std::uint64_t id) const;
@@ -146,6 +156,9 @@ class Values {
   void shrink(std::deque<Held>& queue, Evicted& evicted);
   void thin_checkpoints(Evicted& evicted);
   void drop_recomputed(Evicted& evicted);
+  /// Several leaves may be views of one storage, which counts once.
+  void count_leaf(std::uint64_t id, const KeptValue& leaf, bool is_view);
+  void uncount_leaf(std::uint64_t id, const KeptValue& leaf);
   std::uint64_t all_bytes() const { return bytes_ + versions_.bytes(); }
   void subtract(const KeptValue& value) { bytes_ -= value.bytes(); }
   /// `value` under `tensor`'s id and spec.
@@ -162,7 +175,7 @@ class Values {
   RecentSmallValues recent_;
   SmallLeaves small_leaves_;
   Versions versions_;
-  std::uint64_t bytes_ = 0, window_bytes_ = 0, leaves_dropped_ = 0;
+  std::uint64_t bytes_ = 0, window_bytes_ = 0, leaves_dropped_ = 0, cleared_ = 0, changes_ = 0;
   std::uint64_t checkpoint_bytes_ = 0, recomputed_bytes_ = 0;
   /// Doubles whenever checkpoints are thinned out, so that new ones come as rarely as old ones stand.
   std::atomic<std::uint64_t> checkpoint_scale_{1};
@@ -174,6 +187,8 @@ class Values {
   std::unordered_map<std::uint64_t, KeptValue> everything_index_;
   std::unordered_map<std::uint64_t, KeptValue> leaves_;
   std::deque<std::uint64_t> leaf_order_;
+  std::unordered_set<std::uint64_t> view_leaves_;
+  std::unordered_map<const Storage*, std::uint32_t> viewed_;  ///< by how many of them
   std::unordered_map<std::uint64_t, KeptValue> pinned_;
   std::unordered_map<std::uint64_t, Summary> dropped_;
   std::deque<std::uint64_t> dropped_order_;

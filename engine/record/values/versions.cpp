@@ -98,6 +98,7 @@ bool Versions::thin(Released& released) {
   for (const std::uint64_t id : missed_least->second.ids)
     if (const auto entry = staying_.find(id); entry != staying_.end()) release(entry, released);
   generations_.erase(missed_least);
+  ++thinned_;
   return true;
 }
 
@@ -130,6 +131,15 @@ std::vector<std::uint64_t> Versions::ids() const {
   for (const auto& [variable, owner] : owners_)
     if (owner.newest.value) ids.push_back(owner.newest_id);
   std::ranges::sort(ids);
+  return ids;
+}
+
+std::vector<std::uint64_t> Versions::staying_ids() const {
+  std::vector<std::uint64_t> ids;
+  for (const auto& [id, entry] : staying_) {
+    ids.push_back(id);
+    ids.push_back(entry.made_of);
+  }
   return ids;
 }
 

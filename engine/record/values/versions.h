@@ -47,7 +47,10 @@ class Versions {
   void clear(Released& released);
 
   std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t thinned() const { return thinned_; }  ///< how many generations went
   std::vector<std::uint64_t> ids() const;
+  /// Of those that belong to generations, and of what they were made of.
+  std::vector<std::uint64_t> staying_ids() const;
 
  private:
   struct Entry {
@@ -71,7 +74,7 @@ class Versions {
   Entries::iterator release(Entries::iterator entry, Released& released);
 
   const Pace pace_;
-  std::uint64_t bytes_ = 0;
+  std::uint64_t bytes_ = 0, thinned_ = 0;
   Generations generations_;  ///< those that are kept; the last is the current one
   Entries staying_;          ///< what belongs to generations
   std::unordered_map<std::uint64_t, std::uint64_t> made_of_;  ///< their ids by what they were made of

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "inspector/model/format.h"
+#include "inspector/model/ops/lost_marks.h"
 #include "inspector/model/ops/record_filter.h"
 
 namespace tapedeck::inspector {
@@ -14,6 +15,7 @@ struct RecordsModel::Private {
   RecordsModel* q;
   Session* session;
   RecordFilter* filter;
+  LostMarks* lost;
   QHash<QString, QString> labels;
   int rows = 0;
   RecordNumber pending = 0;
@@ -69,6 +71,11 @@ struct RecordsModel::Private {
 
   QString text(const Record& record, int column) const;
   QString toolTip(const Record& record) const;
+  /// One that was forgotten says so itself.
+  bool isLost(const Record& record) const { return !isForgotten(record) && lost->isLost(record.number); }
+  static bool isForgotten(const Record& record) {
+    return record.state == RecordState::failed && record.op == "forgotten";
+  }
 };
 
 namespace {
@@ -118,7 +125,8 @@ QString RecordsModel::Private::text(const Record& record, int column) const {
     case Name:
       return namesOf(record);
     case Shapes:
-      return shapesOf(record.inputs) + QStringLiteral(" → ") + shapesOf(record.outputs);
+      return shapesOf(record.inputs) + QStringLiteral(" → ") + shapesOf(record.outputs) +
+             (isLost(record) ? QStringLiteral(" · values lost") : QString());
     case DType:
       return firstOf(record, &protocol::TensorInfo::dtype);
     case Device:
@@ -153,12 +161,14 @@ QString RecordsModel::Private::toolTip(const Record& record) const {
     lines << QStringLiteral("VJP: ") + QString::fromStdString(record.vjp_formula);
   if (record.forward) lines << QStringLiteral("of op ") + countText(record.forward);
   if (!record.error.empty()) lines << QStringLiteral("error: ") + QString::fromStdString(record.error);
+  if (isLost(record)) lines << LostMarks::sentence();
   return lines.join(QLatin1Char('\n'));
 }
 
 RecordsModel::RecordsModel(Session* session, QObject* parent)
     : QAbstractTableModel(parent),
-      d_(std::make_unique<Private>(Private{this, session, new RecordFilter(session, this), {}})) {
+      d_(std::make_unique<Private>(
+          Private{this, session, new RecordFilter(session, this), new LostMarks(session, this), {}})) {
   d_->rows = static_cast<int>(session->recordCount());
   d_->pending = d_->pendingNow();
   connect(session, &Session::statusChanged, this, [this] { d_->statusChanged(); });
@@ -174,6 +184,8 @@ RecordsModel::RecordsModel(Session* session, QObject* parent)
     d_->filter->restart();
     d_->reset();
   });
+  connect(d_->lost, &LostMarks::changed, this,
+          [this](RecordNumber first, RecordNumber last) { d_->changed(first, last); });
   connect(d_->filter, &RecordFilter::aboutToInsert, this, [this](int row) { beginInsertRows({}, row, row); });
   connect(d_->filter, &RecordFilter::inserted, this, [this] {
     ++d_->rows;
@@ -219,6 +231,8 @@ QVariant RecordsModel::data(const QModelIndex& index, int role) const {
       const Record* before = above ? d_->session->record(above) : nullptr;
       return record && !(before && before->scope == record->scope);
     }
+    case LostRole:
+      return record && d_->isLost(*record);
     case FailedRole:
       return record && record->state == RecordState::failed;
     case Qt::DisplayRole:

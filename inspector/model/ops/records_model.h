@@ -21,6 +21,7 @@ class RecordsModel : public QAbstractTableModel {
     BackwardRole,               ///< bool
     PendingRole,                ///< bool: waits at the gate
     FailedRole,                 ///< bool
+    LostRole,                   ///< bool: values of it cannot be had again
     ScopeBeginsRole             ///< bool: the row before is of another scope, or not here
   };
 

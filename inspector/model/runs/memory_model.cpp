@@ -312,11 +312,19 @@ QString MemoryModel::summary() const {
       QStringLiteral("%1 in %2 storages: variables %3, tapes %4, the program %5")
           .arg(memoryText(sum), countText(s.storages), memoryText(static_cast<double>(s.variables)),
                memoryText(static_cast<double>(s.tapes)), memoryText(static_cast<double>(s.program)));
-  text += QStringLiteral("; beside them the recorder %1").arg(memoryText(static_cast<double>(s.recorder)));
   if (s.borrowed)
     text += QStringLiteral(", NumPy's arrays %1").arg(memoryText(static_cast<double>(s.borrowed)));
   if (s.elsewhere)
     text += QStringLiteral(", not recorded %1").arg(memoryText(static_cast<double>(s.elsewhere)));
+  text += QStringLiteral(". The recorder %1 %2")
+              .arg(s.record || isFile ? QStringLiteral("took") : QStringLiteral("takes"),
+                   memoryText(static_cast<double>(s.recorder)));
+  if (!s.record && !isFile)
+    text +=
+        QStringLiteral(" of its %1").arg(memoryText(static_cast<double>(session_->status().budget_bytes)));
+  if (s.recomputed)
+    text += QStringLiteral(", beside %1 of values that were computed again for views")
+                .arg(memoryText(static_cast<double>(s.recomputed)));
   text += QLatin1Char('.');
   if (s.change) text += QLatin1Char(' ') + QString::fromStdString(*s.change);
   return text;

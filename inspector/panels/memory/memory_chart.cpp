@@ -28,16 +28,19 @@ struct Layer {
   Qt::BrushStyle pattern;
 };
 
-std::array<Layer, 4> layersOf(const protocol::MemoryCurve& curve, const Theme& theme) {
-  return {
-      {{MemoryHolder::variable, &curve.variables, theme.variable, Qt::SolidPattern},
-       {MemoryHolder::tape, &curve.tapes, theme.backward, Qt::BDiagPattern},
-       {MemoryHolder::program, &curve.program, theme.forward, Qt::Dense5Pattern},
-       {MemoryHolder::recorder, &curve.recorder, {theme.faintText, theme.faintText}, Qt::DiagCrossPattern}}};
+std::array<Layer, 3> layersOf(const protocol::MemoryCurve& curve, const Theme& theme) {
+  return {{{MemoryHolder::variable, &curve.variables, theme.variable, Qt::SolidPattern},
+           {MemoryHolder::tape, &curve.tapes, theme.backward, Qt::BDiagPattern},
+           {MemoryHolder::program, &curve.program, theme.forward, Qt::Dense5Pattern}}};
 }
 
 double sumAt(const protocol::MemoryCurve& curve, std::size_t i) {
-  return curve.variables[i] + curve.tapes[i] + curve.program[i] + curve.recorder[i];
+  return curve.variables[i] + curve.tapes[i] + curve.program[i];
+}
+
+/// Of the line that has a scale of its own.
+QPen recorderPen(const Theme& theme) {
+  return {theme.text, 1.5, Qt::DashLine};
 }
 
 /// 1, 2 or 5 times a power of ten.
@@ -63,25 +66,47 @@ MemoryChart::MemoryChart(MemoryModel* model, QWidget* parent) : QWidget(parent),
   connect(model->session(), &Session::cursorChanged, this, qOverload<>(&QWidget::update));
 }
 
+QString MemoryChart::recorderText(const protocol::MemoryCurve& curve) const {
+  if (!recorderShown_ || curve.recorder.empty()) return {};
+  return QStringLiteral(" The recorder took %1 at the end of what is shown.")
+      .arg(memoryText(curve.recorder.back()));
+}
+
 void MemoryChart::describe() {
   const protocol::MemoryCurve* curve = model_->curve();
   setAccessibleDescription(curve && curve->peak_record
-                               ? QStringLiteral("The peak is %1, at op %2 of %3.")
+                               ? QStringLiteral("The program's peak is %1, at op %2 of %3.%4")
                                      .arg(memoryText(static_cast<double>(curve->peak_bytes)),
-                                          countText(curve->peak_record), countText(curve->total))
+                                          countText(curve->peak_record), countText(curve->total),
+                                          recorderText(*curve))
                                : QStringLiteral("No op has run yet."));
 }
 
 QRectF MemoryChart::plot() const {
   const int line = fontMetrics().height();
-  const int left = fontMetrics().horizontalAdvance(QStringLiteral("99.9 MB")) + 10;
-  return QRectF(rect()).adjusted(left, 2 * line + 8, -10, -line - 4);
+  const int scale = fontMetrics().horizontalAdvance(QStringLiteral("99.9 MB")) + 10;
+  return QRectF(rect()).adjusted(scale, 2 * line + 8, recorderShown_ ? -scale : -10, -line - 4);
+}
+
+void MemoryChart::setRecorderShown(bool shown) {
+  if (recorderShown_ == shown) return;
+  recorderShown_ = shown;
+  model_->setPoints(static_cast<int>(plot().width() / 2));
+  describe();
+  update();
 }
 
 double MemoryChart::most() const {
   const protocol::MemoryCurve* curve = model_->curve();
   double most = 1;
   for (std::size_t i = 0; curve && i < curve->records.size(); ++i) most = std::max(most, sumAt(*curve, i));
+  return most * 1.05;
+}
+
+double MemoryChart::mostOfRecorder() const {
+  const protocol::MemoryCurve* curve = model_->curve();
+  double most = 1;
+  for (std::size_t i = 0; curve && i < curve->records.size(); ++i) most = std::max(most, curve->recorder[i]);
   return most * 1.05;
 }
 
@@ -117,6 +142,7 @@ void MemoryChart::paintEvent(QPaintEvent*) {
   painter.setRenderHint(QPainter::Antialiasing);
   paintAxis(painter, area);
   paintAreas(painter, area);
+  if (recorderShown_) paintRecorder(painter, area);
   paintMarks(painter, area);
   paintLegend(painter, area);
   if (hasFocus()) {
@@ -162,11 +188,26 @@ void MemoryChart::paintAreas(QPainter& painter, const QRectF& area) const {
   }
 }
 
+void MemoryChart::paintRecorder(QPainter& painter, const QRectF& area) const {
+  const protocol::MemoryCurve& curve = *model_->curve();
+  const double scale = area.height() / mostOfRecorder();
+  const std::size_t count = curve.records.size();
+  QPolygonF line;
+  for (std::size_t i = 0; i < count; ++i)
+    for (const std::size_t end : {i, i + 1})
+      line << QPointF(area.left() + area.width() * static_cast<double>(end) / static_cast<double>(count),
+                      area.bottom() - curve.recorder[i] * scale);
+  painter.setPen(recorderPen(Theme::fromPalette(palette())));
+  painter.setBrush(Qt::NoBrush);
+  painter.drawPolyline(line);
+}
+
 void MemoryChart::paintAxis(QPainter& painter, const QRectF& area) const {
   const protocol::MemoryCurve& curve = *model_->curve();
   const Theme theme = Theme::fromPalette(palette());
+  const int parts = std::max(3, static_cast<int>(area.height() / 40));
   const double top = most();
-  const double step = niceStep(top, std::max(3, static_cast<int>(area.height() / 40)));
+  const double step = niceStep(top, parts);
   for (double value = 0; value <= top; value += step) {
     const double y = area.bottom() - value / top * area.height();
     painter.setPen(theme.grid);
@@ -174,6 +215,14 @@ void MemoryChart::paintAxis(QPainter& painter, const QRectF& area) const {
     painter.setPen(theme.faintText);
     painter.drawText(QRectF(0, y - 10, area.left() - 5, 20), Qt::AlignRight | Qt::AlignVCenter,
                      memoryText(value));
+  }
+  const double topOfRecorder = mostOfRecorder();
+  const double stepOfRecorder = niceStep(topOfRecorder, parts);
+  for (double value = 0; recorderShown_ && value <= topOfRecorder; value += stepOfRecorder) {
+    const double y = area.bottom() - value / topOfRecorder * area.height();
+    painter.setPen(theme.text);
+    painter.drawText(QRectF(area.right() + 5, y - 10, width() - area.right() - 5, 20),
+                     Qt::AlignLeft | Qt::AlignVCenter, memoryText(value));
   }
   const QRectF line(area.left(), area.bottom() + 2, area.width(), fontMetrics().height());
   painter.setPen(theme.faintText);
@@ -190,8 +239,8 @@ void MemoryChart::paintMarks(QPainter& painter, const QRectF& area) const {
     painter.setPen(Qt::NoPen);
     painter.setBrush(theme.text);
     painter.drawPolygon(QPolygonF{{x - 5, area.top() - 7}, {x + 5, area.top() - 7}, {x, area.top()}});
-    const QString text = QStringLiteral("peak %1, without the recorder")
-                             .arg(memoryText(static_cast<double>(curve.peak_bytes)));
+    const QString text =
+        QStringLiteral("peak of the program %1").arg(memoryText(static_cast<double>(curve.peak_bytes)));
     const double width = fontMetrics().horizontalAdvance(text);
     const bool toTheLeft = x + 10 + width > area.right();
     painter.setPen(theme.text);
@@ -230,6 +279,15 @@ void MemoryChart::paintLegend(QPainter& painter, const QRectF& area) const {
                      text);
     x += width;
   }
+  if (!recorderShown_) return;
+  const QString text = holderText(MemoryHolder::recorder) + QStringLiteral(" (scale on the right)");
+  if (x + 28 + fontMetrics().horizontalAdvance(text) > width()) return;
+  const double middle = y + fontMetrics().height() / 2.0;
+  painter.setPen(recorderPen(theme));
+  painter.drawLine(QPointF(x, middle), QPointF(x + 18, middle));
+  painter.setPen(theme.faintText);
+  painter.drawText(QRectF(x + 23, y, width() - x - 23, fontMetrics().height()),
+                   Qt::AlignLeft | Qt::AlignVCenter, text);
 }
 
 void MemoryChart::mousePressEvent(QMouseEvent* event) {

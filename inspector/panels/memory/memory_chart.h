@@ -1,4 +1,5 @@
-// The curve of memory over the run: a stacked area for each kind of holder.
+// The curve of memory over the run: a stacked area for each kind of holder in the program, and on a scale of
+// its own, where it is wanted, what the recorder takes.
 #pragma once
 
 #include <QWidget>
@@ -18,8 +19,13 @@ class MemoryChart : public QWidget {
   /// Where a record stands, in the widget's coordinates.
   double xOf(RecordNumber record) const;
   RecordNumber recordAt(double x) const;
+  /// The largest value of the program's scale, in bytes, and of the recorder's.
+  double most() const;
+  double mostOfRecorder() const;
+  bool recorderShown() const { return recorderShown_; }
 
  public slots:
+  void setRecorderShown(bool shown);
   void zoom(double factor, tapedeck::inspector::RecordNumber around);
   void showAll();
 
@@ -34,7 +40,8 @@ class MemoryChart : public QWidget {
 
  private:
   QRectF plot() const;
-  double most() const;
+  QString recorderText(const protocol::MemoryCurve& curve) const;
+  void paintRecorder(QPainter& painter, const QRectF& plot) const;
   void paintAreas(QPainter& painter, const QRectF& plot) const;
   void paintAxis(QPainter& painter, const QRectF& plot) const;
   void paintMarks(QPainter& painter, const QRectF& plot) const;
@@ -42,6 +49,7 @@ class MemoryChart : public QWidget {
   void describe();
 
   MemoryModel* model_;
+  bool recorderShown_ = false;
 };
 
 }  // namespace tapedeck::inspector

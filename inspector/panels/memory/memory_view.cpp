@@ -64,7 +64,7 @@ struct MemoryView::Private {
   QStackedWidget* pages = nullptr;
   QTreeWidget *table = nullptr, *savings = nullptr;
   QAction *peak = nullptr, *grows = nullptr, *groupBy = nullptr, *recompute = nullptr, *spanBegin = nullptr,
-          *spanEnd = nullptr, *scopes = nullptr, *show = nullptr;
+          *spanEnd = nullptr, *scopes = nullptr, *recorder = nullptr, *show = nullptr;
   std::function<QString(const QString&)> cellName;
   bool filling = false;
 
@@ -88,7 +88,7 @@ struct MemoryView::Private {
     peak = addAction(QStringLiteral("Peak"), Qt::Key_P, QStringLiteral("Go to the op with the most memory"),
                      bar);
     grows = addAction(QStringLiteral("Growth"), Qt::Key_G,
-                      QStringLiteral("Go to the newest op of what grows most"), bar);
+                      QStringLiteral("Go to the newest op of what grows most, or grew"), bar);
     groupBy = addAction(groupText(MemoryGroup::holder), Qt::Key_B,
                         QStringLiteral("Group the table by holder, line, scope, or not at all"), bar);
     recompute = addAction(QStringLiteral("Recompute"), Qt::Key_R,
@@ -100,6 +100,10 @@ struct MemoryView::Private {
                         QStringLiteral("Recompute up to the cursor's op"), bar);
     scopes = addAction(QStringLiteral("By scope"), Qt::Key_S,
                        QStringLiteral("Recompute scope by scope, not a span"), bar);
+    recorder = addAction(QStringLiteral("Recorder"), Qt::Key_D,
+                         QStringLiteral("Draw what the recorder takes, on a scale of its own"), bar);
+    recorder->setCheckable(true);
+    QObject::connect(recorder, &QAction::toggled, chart, &MemoryChart::setRecorderShown);
     QObject::connect(peak, &QAction::triggered, model, &MemoryModel::goToPeak);
     QObject::connect(grows, &QAction::triggered, model, &MemoryModel::goToGrowth);
     QObject::connect(groupBy, &QAction::triggered, view, [this] { nextGroup(); });
@@ -277,7 +281,7 @@ struct MemoryView::Private {
     QStringList lines;
     if (curve)
       for (const protocol::MemoryGrowth& one : curve->growth) {
-        QString text = QStringLiteral("▲ ") + model->growthText(one);
+        QString text = (one.freed ? QStringLiteral("△ ") : QStringLiteral("▲ ")) + model->growthText(one);
         const QString where = place(one.cell, one.file, one.line);
         if (!one.cell.empty() || !one.file.empty()) text += QStringLiteral(" (%1)").arg(where);
         lines << text;
@@ -324,8 +328,9 @@ MemoryView::MemoryView(Session& session, QWidget* parent)
   d_->chart = new MemoryChart(d_->model, this);
   d_->growth = d_->makeText("memoryGrowth");
   d_->growth->setCursor(Qt::PointingHandCursor);
-  d_->growth->setToolTip(
-      QStringLiteral("What stays alive from each turn of the loop. A click goes to its newest op."));
+  d_->growth->setToolTip(QStringLiteral(
+      "What stays alive from each turn of the loop (▲), or did until a later cell freed it (△). A "
+      "click goes to its newest op."));
   d_->growth->installEventFilter(this);
   d_->summary = d_->makeText("memorySummary");
   d_->savingsText = d_->makeText("memorySavingsText");
@@ -375,7 +380,8 @@ void MemoryView::showState() {
 }
 
 QList<QAction*> MemoryView::menuActions() const {
-  return {d_->peak, d_->grows, d_->groupBy, d_->recompute, d_->spanBegin, d_->spanEnd, d_->scopes, d_->show};
+  return {d_->peak,    d_->grows,  d_->groupBy,  d_->recompute, d_->spanBegin,
+          d_->spanEnd, d_->scopes, d_->recorder, d_->show};
 }
 
 QList<HandledKeys> MemoryView::handledKeys() const {

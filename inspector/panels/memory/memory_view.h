@@ -15,8 +15,8 @@ namespace tapedeck::inspector {
 class MemoryChart;
 
 /// Keys, with the focus in it: P goes to the peak, G to what grows, B groups the table by the next kind, R
-/// shows what recomputing would save, [ and ] make the cursor the begin and the end of its span, Enter goes
-/// to the op that made a row.
+/// shows what recomputing would save, D draws what the recorder takes, [ and ] make the cursor the begin and
+/// the end of its span, Enter goes to the op that made a row.
 class MemoryView : public SessionPanel {
   Q_OBJECT
  public:

@@ -30,6 +30,7 @@ void TimelineDelegate::initStyleOption(QStyleOptionViewItem* option, const QMode
   }
   // The same scope again says nothing new.
   if (index.column() == RecordsModel::Scope && !is(RecordsModel::ScopeBeginsRole)) ink(theme_.faintText);
+  if (index.column() == RecordsModel::Shapes && is(RecordsModel::LostRole)) ink(theme_.faintText);
   if (is(RecordsModel::FailedRole)) ink(theme_.error.stroke);
   if (is(RecordsModel::PendingRole)) {
     option->font.setBold(true);

@@ -1,6 +1,7 @@
 // Memory, in a real window with a real session process: a loop keeps its tapes in a list; the panel says so,
 // shows the peak, and leads to the line.
 #include <QLabel>
+#include <QRegularExpression>
 #include <QTreeWidget>
 
 #include "app/shell/panels/workspaces.h"
@@ -125,6 +126,58 @@ class TestMemoryPanel : public QObject, SampleWindow {
     session().setCursor(5);
     QTest::mouseClick(memory()->growth(), Qt::LeftButton);
     QTRY_COMPARE(session().cursor(), memory()->model()->curve()->growth[0].record);
+  }
+
+  void whatALaterCellFreedIsStillTold() {
+    run({leak, "history.clear()\nprint(len(history))\ny = tf.square(x)"});
+    press(Qt::Key_Return, Qt::ShiftModifier);
+    QTRY_COMPARE_WITH_TIMEOUT(stateOf(1), CellState::done, patience);
+    showMemory();
+    QTRY_VERIFY2_WITH_TIMEOUT(memory()->growth()->text().contains("Memory grew by"),
+                              qPrintable(memory()->growth()->text()), patience);
+    const QString told = memory()->growth()->text();
+    QVERIFY2(
+        told.contains("with each step until op ") && told.contains("Tapes held them. They went after op "),
+        qPrintable(told));
+    QVERIFY(memory()->menuActions()[1]->isEnabled());
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_G);
+    QTRY_COMPARE(session().cursor(), memory()->model()->curve()->growth[0].record);
+    shots(window_.get(), "memory-grew");
+  }
+
+  void theRecordersNumberIsTheSameEverywhere() {
+    run({leak});
+    const auto held = session().status().held_bytes;
+    showMemory();
+    const auto inStatusBar = [&] {
+      const QRegularExpression words(R"(recording ([\d.]+ \w+) of ([\d.]+ \w+))");
+      const auto match = words.match(window_->findChild<QLabel*>("sessionState")->text());
+      return match.captured(1) + " of its " + match.captured(2);
+    };
+    const auto inSentence = [&] {
+      const QRegularExpression words(R"(The recorder takes ([\d.]+ \w+ of its [\d.]+ \w+))");
+      return words.match(memory()->summary()->text()).captured(1);
+    };
+    const auto inCurve = [&] { return inspector::memoryText(memory()->model()->curve()->recorder.back()); };
+    QTRY_VERIFY2_WITH_TIMEOUT(inSentence().endsWith(" of its 2.00 GB") && inSentence() == inStatusBar() &&
+                                  inSentence().startsWith(inCurve()),
+                              qPrintable(QString("%1 | %2 | %3").arg(inSentence(), inStatusBar(), inCurve())),
+                              patience);
+    // What Analyze looks at is no part of it.
+    QCOMPARE(session().status().held_bytes, held);
+    // The chart shows the program; the recorder has a scale of its own, by key.
+    auto* chart = memory()->chart();
+    const auto peak = static_cast<double>(memory()->model()->curve()->peak_bytes);
+    QVERIFY(chart->most() >= peak && chart->most() < 1.2 * peak);
+    QVERIFY(!chart->recorderShown());
+    shots(window_.get(), "memory-program");
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_D);
+    QVERIFY(chart->recorderShown());
+    QVERIFY(chart->most() < 1.2 * peak);
+    QVERIFY(chart->mostOfRecorder() >= memory()->model()->curve()->recorder.back());
+    shots(window_.get(), "memory-recorder");
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_D);
+    QVERIFY(!chart->recorderShown());
   }
 
   void theTableIsGroupedByKeyAndEnterGoesToTheOp() {

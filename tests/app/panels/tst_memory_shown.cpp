@@ -28,7 +28,7 @@ class TestMemoryShown : public QObject {
     const QStringList units{"bytes", "kB", "MB", "GB"};
     const auto unit = units.indexOf(match.captured(first + 1));
     if (!match.hasMatch() || unit < 0) return -1;
-    return QLocale(QLocale::English).toDouble(match.captured(first)) * std::pow(1024.0, unit - 2.0);
+    return QLocale(QLocale::English).toDouble(match.captured(first)) * std::pow(1000.0, unit - 2.0);
   }
   bool finished(int cell) { return cellStateOf(*window_, cell) == CellState::done; }
 

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <QAbstractButton>
+#include <QInputDialog>
 #include <QLineEdit>
 #include <QTableView>
 
@@ -187,6 +188,41 @@ class TestOpsPanel : public QObject {
     QCOMPARE(stateOf(0), CellState::busy);
     window_->kernel()->interrupt();
     QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::failed, patience);
+  }
+
+  void rowsWhoseValuesAreLostSaySoBeforeAnybodyAsks() {
+    openCells(
+        {"import tapedeck as tf, numpy as np\nx = tf.constant(np.ones([10, 10], np.float32))\n"
+         "for i in range(200): y = tf.square(tf.constant(np.full([50, 1000], i, np.float32)))\n"
+         "z = tf.exp(x)"});
+    runCell(0);
+    QTRY_COMPARE_WITH_TIMEOUT(rows().rowCount(), 201, patience);
+    const auto isMarked = [&](int row) {
+      return cellText(row, RecordsModel::Shapes).endsWith("values lost");
+    };
+    QTableView* table = timeline(*window_)->table();
+    table->setFocus();
+    table->scrollToTop();
+    QTRY_VERIFY_WITH_TIMEOUT(cellText(0, RecordsModel::Op).contains("square"), patience);
+    QVERIFY(!isMarked(0));
+    // 16 MB have no room for 200 batches of 200 kB.
+    QTimer::singleShot(0, this, [] {
+      auto* dialog = qobject_cast<QInputDialog*>(QApplication::activeModalWidget());
+      QVERIFY(dialog);
+      dialog->setDoubleValue(16);
+      QTest::keyClick(dialog, Qt::Key_Return);
+    });
+    QTest::keyClick(window_.get(), Qt::Key_M, Qt::ControlModifier | Qt::ShiftModifier);
+    QTRY_VERIFY2_WITH_TIMEOUT(isMarked(0), qPrintable(cellText(0, RecordsModel::Shapes)), patience);
+    QVERIFY(rows().index(0, 0).data(Qt::ToolTipRole).toString().contains("values lost: they cannot be"));
+    QTRY_VERIFY_WITH_TIMEOUT(!cellText(200, RecordsModel::Op).isEmpty() && !isMarked(200), patience);
+    screenshot(window_.get(), "ops-values-lost");
+    // Who asks all the same is told why.
+    QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(rows().index(0, 1)).center());
+    QTRY_COMPARE(window_->session()->cursor(), 1u);
+    QTRY_VERIFY2_WITH_TIMEOUT(
+        tensor(*window_)->findChild<inspector::TensorCanvas*>()->sentence().contains("had to go"),
+        qPrintable(tensor(*window_)->findChild<inspector::TensorCanvas*>()->sentence()), patience);
   }
 
   void whatWasNotFetchedFromADeadSessionSaysSo() {

@@ -9,6 +9,7 @@
 #include "engine/debug/tile.h"
 #include "engine/ops/core/ops.h"
 #include "engine/optim/apply.h"
+#include "engine/record/replay/replay.h"
 #include "engine/record/trace/scope.h"
 #include "engine/record/trace/source_location.h"
 #include "engine/tape/variable.h"
@@ -144,9 +145,9 @@ class TestMemory : public QObject {
     const Tensor unseen = floats(5000);
     const protocol::MemoryState state = watched.state();
     QCOMPARE(state.program, std::uint64_t{17 * 12000});
-    QVERIFY(state.recorder >= recorders + 12000);  // its window
+    QVERIFY(bytes_of_onlookers() >= recorders + 12000);  // its window
     QCOMPARE(pool_statistics().bytes_in_use - before,
-             state.program + (state.recorder - recorders) + unseen.bytes());
+             state.program + (bytes_of_onlookers() - recorders) + unseen.bytes());
     QVERIFY(state.elsewhere >= unseen.bytes());
     // What the recorder alone has goes when it lets go.
     watched.recorder.values().clear();
@@ -363,6 +364,64 @@ class TestMemory : public QObject {
     QVERIFY2(change.find("+1 tape, +65.5 kB") != std::string::npos, change.c_str());
     tapes.clear();
     QVERIFY(watched.curve().growth.empty());
+  }
+
+  void theRecordersNumberIsTheSameEverywhere() {
+    Watched watched;
+    const Tensor x = floats(16384);
+    std::vector<std::uint64_t> ids;
+    for (int i = 0; i < 300; ++i) ids.push_back(ops::square(x).id());
+    const auto check = [&] {
+      const protocol::Status status = debug::describe_status(watched.recorder);
+      QCOMPARE(status.held_bytes + status.record_bytes, watched.recorder.bytes());
+      QCOMPARE(watched.state().recorder, watched.recorder.bytes());
+      QCOMPARE(watched.curve(20).recorder.back(), static_cast<double>(watched.recorder.bytes()));
+    };
+    check();
+    const std::uint64_t before = watched.recorder.bytes();
+    // A look at the past is no part of it.
+    for (int i = 0; i < 100; ++i) find_value(watched.recorder, ids[static_cast<std::size_t>(i)]);
+    QCOMPARE(watched.recorder.bytes(), before);
+    QCOMPARE(watched.state().recomputed, 100 * x.bytes());
+    check();
+  }
+
+  void whatALaterCellFreedIsStillTold() {
+    Watched watched;
+    const Tensor x = floats(16384);
+    std::vector<Tensor> list;
+    watched.recorder.begin_cell("cell-1");
+    for (int i = 0; i < 20; ++i) {
+      const Line line(6);
+      list.push_back(ops::exp(x));
+    }
+    watched.recorder.end_cell();
+    QCOMPARE(watched.curve().growth.size(), std::size_t{1});
+    QVERIFY(!watched.curve().growth[0].freed);
+    QVERIFY(watched.curve().growth[0].sentence.starts_with("Memory grows by 65.5 kB"));
+    watched.recorder.begin_cell("cell-2");
+    const Tensor first = ops::square(x);
+    list.clear();
+    const Tensor second = ops::square(x), third = ops::square(x);
+    watched.recorder.end_cell();
+    const auto growth = watched.curve().growth;
+    QCOMPARE(growth.size(), std::size_t{1});
+    QCOMPARE(growth[0].record, std::uint64_t{20});
+    QCOMPARE(growth[0].line, std::uint32_t{6});
+    QCOMPARE(growth[0].freed, std::optional<std::uint64_t>(22));
+    QCOMPARE(growth[0].sentence,
+             std::string("Memory grew by 65.5 kB with each run of the line until op 20: after 20 of them 20 "
+                         "results, 1.31 MB, were there, most of exp in line 6. They went after op 21."));
+    // Beside what grows now.
+    watched.recorder.begin_cell("cell-3");
+    for (int i = 0; i < 20; ++i) {
+      const Line line(7);
+      list.push_back(ops::exp(x));
+    }
+    watched.recorder.end_cell();
+    QCOMPARE(watched.curve().growth.size(), std::size_t{2});
+    QCOMPARE(watched.curve().growth[0].line, std::uint32_t{7});
+    QVERIFY(!watched.curve().growth[0].freed && watched.curve().growth[1].freed);
   }
 
   void aRingOfTheNewestDoesNotGrow() {
