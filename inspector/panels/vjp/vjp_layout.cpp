@@ -18,6 +18,7 @@ using protocol::VjpRole;
 constexpr double margin = 10, gap = 5, picture_height = 72, picture_width = 150, smallest_picture = 18;
 constexpr double formula_growth = 1.2;
 constexpr int digits = 4;
+const QString reveal_key = QStringLiteral("Alt+G");
 
 QString text(const std::string& utf8) {
   return QString::fromStdString(utf8);
@@ -237,9 +238,34 @@ class Builder {
     const bool foreseen = parts_.vjp->state == protocol::RecordState::pending;
     heading(foreseen ? QStringLiteral("Will come out") : QStringLiteral("Comes out"));
     if (parts_.problem) paragraph(text(*parts_.problem), SheetTone::faint);
+    if (model_.hidesResults()) return hiddenResults();
     int place = 0;
     for (const protocol::VjpContribution& contribution : parts_.contributions)
       contributionRows(contribution, place++);
+  }
+
+  /// Which gradients there will be, and no value of them.
+  void hiddenResults() {
+    for (const protocol::VjpContribution& contribution : parts_.contributions) {
+      if (!contribution.contribution) continue;
+      double x = margin;
+      if (contribution.symbol) {
+        const FormulaBox label = formulaBox(symbolNode(*contribution.symbol, true), font_);
+        layout_.formulas.push_back(
+            {QPointF(x, y_ + metrics_.ascent() + 1), label, gradientText(*contribution.symbol)});
+        x += std::max(label.width, 1.6 * metrics_.height()) + 6;
+      }
+      addText(about(*contribution.contribution, QStringLiteral("for input %1").arg(contribution.input)),
+              SheetTone::faint, x, width_ - margin - x);
+      y_ += line() + 2;
+    }
+    SheetRow row;
+    row.reveals = true;
+    row.rect = QRectF(margin - 5, y_ - 1, room() + 10, line() + 2);
+    row.spoken = QStringLiteral("Show the values before the step (%1)").arg(reveal_key);
+    addText(row.spoken, SheetTone::link, margin, room());
+    y_ += line() + 2;
+    layout_.rows.push_back(std::move(row));
   }
 
   void contributionRows(const protocol::VjpContribution& contribution, int place) {

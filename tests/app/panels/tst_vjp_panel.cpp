@@ -83,6 +83,13 @@ class TestVjpPanel : public QObject {
     for (const auto& formula : panel()->sheet()->contents().formulas) list << formula.text;
     return list;
   }
+  /// By key, before the step.
+  void showResults() {
+    QTRY_VERIFY(panel()->model()->hidesResults());
+    panel()->sheet()->setFocus();
+    press(Qt::Key_G, Qt::AltModifier);
+    QTRY_VERIFY(!panel()->model()->hidesResults());
+  }
   const SheetRow* contribution(int place) {
     for (const SheetRow& row : panel()->sheet()->contents().rows)
       if (row.contribution == place) return &row;
@@ -122,12 +129,18 @@ class TestVjpPanel : public QObject {
                  qPrintable(panel()->header()->text()));
     QVERIFY2(panel()->header()->toolTip().contains("line 5\n"), qPrintable(panel()->header()->toolTip()));
     QTRY_COMPARE(formulas().value(0), QString("dx = dz·y, dy = dz·x"));
+    // What the step will show is not shown before it, unless the user asks.
+    QStringList expected = {"dz, cotangent · scalar · float32, 1", "x, input 0 · scalar · float32, 3",
+                            "y, input 1 · scalar · float32, 3", "Show the values before the step (Alt+G)"};
+    QTRY_COMPARE(rows(), expected);
+    const SheetRow& reveal = panel()->sheet()->contents().rows.back();
+    screenshot(window_.get(), "vjp-hidden");
+    QTest::mouseClick(panel()->sheet(), Qt::LeftButton, {}, reveal.rect.center().toPoint());
     // Both inputs are x: the two parts add up to 6.
-    const QStringList expected = {
-        "dz, cotangent · scalar · float32, 1",       "x, input 0 · scalar · float32, 3",
-        "y, input 1 · scalar · float32, 3",          "dx, for input 0 · scalar · float32, 3",
-        "dy, for input 1 · scalar · float32, 3",     "sum before, sum before · scalar · float32, 3",
-        "sum after, sum after · scalar · float32, 6"};
+    expected = {"dz, cotangent · scalar · float32, 1",       "x, input 0 · scalar · float32, 3",
+                "y, input 1 · scalar · float32, 3",          "dx, for input 0 · scalar · float32, 3",
+                "dy, for input 1 · scalar · float32, 3",     "sum before, sum before · scalar · float32, 3",
+                "sum after, sum after · scalar · float32, 6"};
     QTRY_COMPARE(rows(), expected);
     screenshot(window_.get(), "vjp-first-gradient");
     clickElement(0, 0);
@@ -154,7 +167,9 @@ class TestVjpPanel : public QObject {
     stepToVjp("matmul");  // of big: the mean comes first
     stepToVjp("sigmoid");
     QTRY_VERIFY(formulas().contains("dx = dz·z·(1 − z)"));
+    QVERIFY(panel()->model()->hidesResults());
     stepToVjp("matmul");
+    showResults();
     QTRY_VERIFY(contribution(0) && contribution(0)->grid && contribution(1) && contribution(1)->grid);
     QVERIFY2(formulas().contains("dA = dC·Bᵀ, dB = Aᵀ·dC"), qPrintable(formulas().join('\n')));
     clickElement(0, 4);
