@@ -8,6 +8,7 @@
 #include "engine/debug/why/vjp_check.h"
 #include "engine/debug/why/why.h"
 #include "engine/record/replay/replay.h"
+#include "engine/record/trace/source_location.h"
 #include "engine/record/trace/tensor_text.h"
 
 namespace tapedeck::debug {
@@ -252,6 +253,44 @@ protocol::Because about_one(Past& past, const VjpCheck& check) {
   return answer;
 }
 
+/// What of the derivative the path leaves out: values that went around the tape, by way of Python or through
+/// an op that stops gradients.
+std::string beside_path(Past& past, const GradientPath& path) {
+  std::string text;
+  std::set<std::uint64_t> leaves;
+  std::set<std::uint32_t> stops;
+  std::uint64_t first = UINT64_MAX;  // that an op on the path made: a print before it is no way around
+  for (const OnPath& on : path.vjps)
+    for (const std::uint64_t output : past.record(on.vjp->head.forward)->outputs)
+      first = std::min(first, output);
+  for (const OnPath& on : path.vjps)
+    for (const std::uint64_t input : past.record(on.vjp->head.forward)->inputs) {
+      if (path.tensors.contains(input)) continue;
+      const RecordView* maker = past.maker(input);
+      if (!maker && !past.assignment(input)) leaves.insert(input);
+      if (maker && maker->head.op && maker->head.op->stops_gradient &&
+          std::any_of(maker->inputs.begin(), maker->inputs.end(),
+                      [&](std::uint64_t id) { return path.tensors.contains(id); }))
+        stops.insert(maker->number);
+    }
+  if (!stops.empty())
+    text += " What goes through " + past.name(*past.record(*stops.begin())) +
+            (stops.size() > 1 ? " and " + counted(stops.size() - 1, "other") : std::string()) +
+            " is no part of this gradient.";
+  if (leaves.empty() || path.tensors.empty()) return text;
+  for (const Departure& departure : past.recorder().handoffs().departures()) {
+    if (departure.newest < first) break;  // the newest come first
+    if (departure.newest >= *leaves.rbegin() || !path.tensors.contains(departure.tensor)) continue;
+    const std::uint32_t line = location_of(departure.location).line;
+    return text + " Python or NumPy read a value on the way" +
+           (line ? " (line " + std::to_string(line) + ")" : std::string()) +
+           ": if what it made of it came back, that is a constant to the tape, and its part of the "
+           "derivative "
+           "is missing here.";
+  }
+  return text;
+}
+
 /// The verdict on a path, from what was found of its VJPs.
 class PathVerdict {
  public:
@@ -364,7 +403,9 @@ protocol::Because about_path(Past& past, const GradientAsked& asked) {
     past.step(aim.done, aim.total);
     checks.push_back(check_vjp(past, *on.vjp, on.slots, aim));
   }
-  return PathVerdict(past, asked, checks, path.forgotten).tell();
+  protocol::Because answer = PathVerdict(past, asked, checks, path.forgotten).tell();
+  answer.sentence += beside_path(past, path);
+  return answer;
 }
 
 }  // namespace

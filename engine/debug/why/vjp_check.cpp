@@ -378,6 +378,7 @@ GradientPath path_from(Past& past, const RecordView& playback, std::set<std::uin
     path.vjps.push_back(std::move(on));
   }
   std::reverse(path.vjps.begin(), path.vjps.end());
+  path.tensors = std::move(tensors);
   return path;
 }
 

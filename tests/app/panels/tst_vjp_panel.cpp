@@ -205,6 +205,36 @@ class TestVjpPanel : public QObject {
     }
   }
 
+  // dx = dz alone would be false: x has fewer elements than z.
+  void aBroadcastInputsGradientIsSaidToBeASum() {
+    show();
+    window_->openNotebook(writeNotebook(folder_, "broadcast.ipynb",
+                                        {"import tapedeck as tf\n"
+                                         "guess = tf.Variable([[1.], [2.], [3.]])\n"
+                                         "label = tf.constant([1., 2., 3.])\n"
+                                         "with tf.GradientTape() as tape:\n"
+                                         "    loss = tf.reduce_mean(tf.square(guess - label))\n"
+                                         "g = tape.gradient(loss, guess)"}));
+    QTRY_VERIFY(window_->notebook()->isVisible());
+    clickInto("import");
+    stepToVjp("square");
+    showResults();
+    QTRY_VERIFY(contribution(0) && contribution(0)->grid);
+    const auto says = [this](const QString& words) {
+      const auto& texts = panel()->sheet()->contents().texts;
+      return std::any_of(texts.begin(), texts.end(),
+                         [&](const auto& one) { return one.text.contains(words); });
+    };
+    QVERIFY(!says("summed over"));
+    stepToVjp("subtract");
+    showResults();
+    QTRY_VERIFY(says("summed over axis 1, along which x was repeated (broadcast)"));
+    QVERIFY(!says("axis 0"));
+    screenshot(window_.get(), "vjp-broadcast");
+    press(Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(isReady(*window_), patience);
+  }
+
   void aCustomGradientShowsItsLinesAndOps() {
     openSample("noisy_square.ipynb");
     window_->notebook()->setCurrentCell(1, false);

@@ -220,7 +220,8 @@ class TestWhyGradientPath : public QObject {
     const Tensor x = floats({1, 2, 3, 4, 5, 6, 7, 8});
     const Tensor alpha = floats({1.5F, 2.5F});
     const Tensors drawn = gradients_at({alpha}, [&] {
-      return ops::reduce_sum(ops::square(testing::called("random_gamma", {alpha}, {{"shape", std::vector<std::int64_t>{3}}})));
+      return ops::reduce_sum(
+          ops::square(testing::called("random_gamma", {alpha}, {{"shape", std::vector<std::int64_t>{3}}})));
     });
     const Because random = asked.ask(Question::check, drawn[0]);
     QVERIFY2(!contains(random.sentence, "is right"), random.sentence.c_str());
@@ -303,6 +304,29 @@ class TestWhyGradientPath : public QObject {
       QVERIFY2(contains(because.sentence, factor == 1 ? "is right" : "×3 in every element"),
                because.sentence.c_str());
       QVERIFY2(contains(because.sentence, "weighed"), because.sentence.c_str());
+    }
+  }
+
+  void what_goes_around_the_path_is_said() {
+    Inquiry asked;
+    const Tensor x = floats({1, 2});
+    Tensors gradients = gradients_at({x}, [&] {
+      const Tensor square = ops::square(x);
+      return ops::reduce_sum(ops::multiply(square, ops::stop_gradient(square)));
+    });
+    const Because stopped = asked.ask(Question::check, gradients[0]);
+    QVERIFY2(contains(stopped.sentence, "is right"), stopped.sentence.c_str());
+    QVERIFY2(contains(stopped.sentence, "What goes through stop_gradient (op "), stopped.sentence.c_str());
+    for (const bool comes_back : {true, false}) {
+      gradients = gradients_at({x}, [&] {
+        const Tensor square = ops::square(x);
+        asked.recorder.left(square);
+        return ops::reduce_sum(ops::multiply(square, comes_back ? floats({3, 4}) : square));
+      });
+      const Because around = asked.ask(Question::check, gradients[0]);
+      QVERIFY2(contains(around.sentence, "is right"), around.sentence.c_str());
+      QVERIFY2(contains(around.sentence, "Python or NumPy read a value") == comes_back,
+               around.sentence.c_str());
     }
   }
 
