@@ -21,11 +21,11 @@ double tolerance_of(DType dtype) {
   return is_narrow(dtype) ? 0.1 : 2e-3;
 }
 
-DType dtype_of(const Past& past, std::uint64_t tensor) {
+DType recorded_dtype(const Past& past, std::uint64_t tensor) {
   return spec_of(past.recorder().trace().tensors().get(tensor).spec()).dtype;
 }
 
-Shape shape_of(const Past& past, std::uint64_t tensor) {
+Shape recorded_shape(const Past& past, std::uint64_t tensor) {
   return spec_of(past.recorder().trace().tensors().get(tensor).spec()).shape;
 }
 
@@ -36,7 +36,7 @@ TensorIds variables_of_slots(Past& past, const RecordView& forward, const Record
   if (forward.head.op || vjp.outputs.size() <= forward.inputs.size()) return variables;
   const TensorIds read = variables_read_inside(past, forward);
   const auto alike = [&](std::uint64_t a, std::uint64_t b) {
-    return shape_of(past, a) == shape_of(past, b) && dtype_of(past, a) == dtype_of(past, b);
+    return recorded_shape(past, a) == recorded_shape(past, b) && recorded_dtype(past, a) == recorded_dtype(past, b);
   };
   for (std::size_t slot = forward.inputs.size(); slot < vjp.outputs.size(); ++slot) {
     const std::uint64_t gradient = vjp.outputs[slot];
@@ -125,7 +125,7 @@ class Check {
   bool has_real_numbers(const RecordView& forward) {
     bool complex = false;
     for (const TensorIds* ids : {&forward.inputs, &forward.outputs})
-      for (const std::uint64_t id : *ids) complex = complex || is_complex(dtype_of(past_, id));
+      for (const std::uint64_t id : *ids) complex = complex || is_complex(recorded_dtype(past_, id));
     if (complex) leave_out("it computes with complex numbers");
     return !complex;
   }
@@ -247,7 +247,7 @@ class Check {
   /// A None stands for zeros of the inputs' own dtype.
   DType narrowest(DType dtype) const {
     for (const std::uint64_t id : check_.forward->inputs) {
-      const DType other = dtype_of(past_, id);
+      const DType other = recorded_dtype(past_, id);
       if (is_floating(other) && other != DType::float64) return other;
     }
     return dtype;
