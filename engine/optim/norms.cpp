@@ -105,7 +105,7 @@ TAPEDECK_OP(global_norm_op) = {
             if (c.wanted[i]) gradients[i] = c.cotangents[0] * divide_no_nan(c.inputs[i], c.outputs[0]);
           return gradients;
         },
-    .vjp_formula = "dxᵢ = dn·xᵢ / n, 0 where the norm n is 0",
+    .vjp_formula = "dxᵢ = dz·xᵢ / z, 0 where the norm z is 0",
     .cost = [](const CostContext& c) -> OpCost {
       return {2 * cost::per_all_inputs(c).flops, cost::traffic(c)};
     },
@@ -160,7 +160,7 @@ TAPEDECK_OP(scale_all_op) = {
           }
           return gradients;
         },
-    .vjp_formula = "d(t_list)ᵢ = scale·dyᵢ, d(scale) = Σ dyᵢ·t_listᵢ",
+    .vjp_formula = "d(t_list)ᵢ = scale·dzᵢ, d(scale) = Σ dzᵢ·t_listᵢ",
     .cost = cost::per_all_inputs,
     .doc =
         "Several tensors times one number; those themselves where that is 1.\n\n"

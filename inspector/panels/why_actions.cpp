@@ -23,7 +23,8 @@ QList<Row> rows() {
           {Question::size, "why.size", Qt::ALT | Qt::SHIFT | Qt::Key_F7,
            "Lists the ops on the way to it by how much each made it larger or smaller"},
           {Question::check, "why.check", Qt::SHIFT | Qt::Key_F8,
-           "Compares the VJP with finite differences in float64, at the values that it had"},
+           "Compares every VJP on the gradient's path with finite differences; of a VJP or an op, that VJP "
+           "alone"},
           {Question::exactness, "why.exactness", Qt::CTRL | Qt::Key_F8,
            "Runs what led here again in float64, and shows where digits were lost"}};
 }

@@ -45,7 +45,8 @@ struct VjpBench {
   Session session;
   VjpModel model{&session};
   bool refuse = false;
-  quint64 extra = 0;  ///< how many inputs more each VJP has, of its own
+  bool foreseen = false;  ///< what a pending VJP will give is known
+  quint64 extra = 0;      ///< how many inputs more each VJP has, of its own
 
   explicit VjpBench(protocol::RecordState vjp = protocol::RecordState::done) {
     source.records[2].state = vjp;
@@ -81,6 +82,7 @@ struct VjpBench {
         contribution.symbol = "A";
         contribution.contribution = info(12, {2, 3, 4});
         contribution.after = contribution.contribution;
+        contribution.foreseen = foreseen && source.records[2].state == protocol::RecordState::pending;
         parts.contributions = {contribution};
       }
       return parts;
@@ -154,6 +156,45 @@ class TestVjpModel : public QObject {
     bench.session.setCursor(1);
     QVERIFY(bench.model.seen());
     QCOMPARE(spy.count(), 1);
+  }
+
+  // "Will come out: 3" would give the answer away.
+  void whatWillComeOutIsFetchedOnRequestAlone() {
+    VjpBench bench(protocol::RecordState::pending);
+    bench.foreseen = true;
+    bench.model.setActive(true);
+    bench.session.setCursor(3);
+    QTRY_VERIFY(bench.model.value(10) && bench.model.value(10)->tile);
+    QVERIFY(bench.model.hidesResults());
+    nothingMayHappenFor(10);
+    QVERIFY(!bench.model.value(12));
+    QSignalSpy changed(&bench.model, &VjpModel::partsChanged);
+    bench.model.showResults();
+    QVERIFY(!bench.model.hidesResults());
+    QCOMPARE(changed.count(), 1);
+    QTRY_VERIFY(bench.model.value(12) && bench.model.value(12)->tile);
+    bench.model.showResults();
+    QCOMPARE(changed.count(), 1);
+  }
+
+  void explainingAnElementOfWhatWillComeOutShowsIt() {
+    VjpBench bench(protocol::RecordState::pending);
+    bench.foreseen = true;
+    bench.model.setActive(true);
+    bench.session.setCursor(3);
+    QTRY_VERIFY(bench.model.hidesResults());
+    bench.model.explain(0, 5);
+    QVERIFY(!bench.model.hidesResults());
+    QTRY_VERIFY(bench.model.terms());
+  }
+
+  void whatCameOutIsNotHidden() {
+    VjpBench bench;
+    bench.foreseen = true;
+    bench.model.setActive(true);
+    bench.session.setCursor(3);
+    QTRY_VERIFY(bench.model.value(12) && bench.model.value(12)->tile);
+    QVERIFY(!bench.model.hidesResults());
   }
 
   void valuesCarryTheirFigures() {

@@ -74,8 +74,8 @@ inline std::vector<protocol::Record> regressionTape() {
   t.add(op, "add", {t.tensor(11, {64, 10}), b}, {t.tensor(12, {64, 10})}).vjp_formula = "dx = dz, dy = dz";
   t.add(op, "subtract", {t.tensor(12, {64, 10}), y}, {t.tensor(13, {64, 10})}).vjp_formula =
       "dx = dz, dy = −dz";
-  t.add(op, "square", {t.tensor(13, {64, 10})}, {t.tensor(14, {64, 10})}).vjp_formula = "dx = 2·x·dy";
-  t.add(op, "reduce_mean", {t.tensor(14, {64, 10})}, {t.tensor(15, {}, "2.53")}).vjp_formula = "dx = dy / n";
+  t.add(op, "square", {t.tensor(13, {64, 10})}, {t.tensor(14, {64, 10})}).vjp_formula = "dx = dz·2x";
+  t.add(op, "reduce_mean", {t.tensor(14, {64, 10})}, {t.tensor(15, {}, "2.53")}).vjp_formula = "dx = dz / n";
   t.add(RecordKind::playback, "gradient", {t.tensor(15, {}, "2.53")},
         {t.tensor(25, {784, 10}), t.tensor(24, {10})});
   const auto back = [&](std::uint64_t forward, const std::string& name, protocol::TensorInfo in,
@@ -98,7 +98,7 @@ inline std::vector<protocol::Record> noisySquareTape() {
   const auto op = RecordKind::op, vjp = RecordKind::vjp;
   const auto x = t.tensor(1, {}, "3");
   t.add(RecordKind::custom, "noisy_square", {x}, {t.tensor(13, {}, "9.02")}).custom_gradient = true;
-  t.add(op, "square", {x}, {t.tensor(11, {}, "9")}, 1).vjp_formula = "dx = 2·x·dy";
+  t.add(op, "square", {x}, {t.tensor(11, {}, "9")}, 1).vjp_formula = "dx = dz·2x";
   t.add(op, "random_normal", {}, {t.tensor(12, {}, "0.02")}, 1).vjp_formula = "none";
   t.add(op, "add", {t.tensor(11, {}, "9"), t.tensor(12, {}, "0.02")}, {t.tensor(13, {}, "9.02")}, 1)
       .vjp_formula = "dx = dz, dy = dz";

@@ -134,7 +134,7 @@ class Binder {
       if (!field && !bound_.helper(name) && !op_.results.fields.empty() && !part_of_output(name))
         bound_.problems.push_back("d" + name + " is the gradient of no output");
     }
-    if (only.empty()) only = is_input("y") || is_input("dy") ? "z" : "y";
+    if (only.empty()) only = "z";
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (i < op_.results.fields.size()) {
         outputs[i] = op_.results.fields[i];
@@ -224,7 +224,7 @@ BoundFormula bind_call(const OpDef* op, std::size_t inputs, std::size_t outputs)
     return count == 1 ? std::string(letter) : letter + std::to_string(i);
   };
   for (std::size_t i = 0; i < inputs; ++i) bound.inputs.push_back(numbered("x", i, inputs));
-  for (std::size_t i = 0; i < outputs; ++i) bound.outputs.push_back(numbered("y", i, outputs));
+  for (std::size_t i = 0; i < outputs; ++i) bound.outputs.push_back(numbered("z", i, outputs));
   bound.subjects = bound.inputs;
   bound.reads_output.resize(outputs);
   return bound;

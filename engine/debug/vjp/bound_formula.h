@@ -9,6 +9,9 @@
 
 namespace tapedeck::debug {
 
+/// A gradient's symbol means one thing in all formulas: dx, dy, d(logits) are gradients of inputs; dz, dC and
+/// d(mean) are cotangents, named after the outputs. The output of an op that gives it no name is z; of matrices
+/// a capital letter.
 struct BoundFormula {
   protocol::Formula formula;
   std::vector<std::string> names;       ///< words that are symbols
@@ -32,7 +35,7 @@ struct BoundFormula {
 /// has no statements, and that problem.
 BoundFormula bind_formula(const OpDef& op, std::size_t inputs, std::size_t outputs);
 /// The same; without an op, which is a function with a custom gradient: symbols alone, x (or x0, x1, …) and
-/// y.
+/// z (or z0, z1, …).
 BoundFormula bind_call(const OpDef* op, std::size_t inputs, std::size_t outputs);
 
 }  // namespace tapedeck::debug

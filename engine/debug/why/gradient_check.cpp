@@ -1,401 +1,436 @@
-// Is this gradient right? The VJP's answer beside central differences in float64, at the record's own inputs.
-// Small inputs: element by element. Large ones: along random directions, and where these differ, by halves
-// down to the element; and the largest elements of the gradient.
+// Is this gradient right? GradientAsked about a gradient: every VJP on its path beside finite differences.
+// GradientAsked about a VJP, or an op with one: that VJP alone, which the answer says.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <functional>
-#include <limits>
-#include <numeric>
-#include <random>
 
 #include "engine/debug/tile.h"
 #include "engine/debug/why/elements.h"
-#include "engine/debug/why/vjp_again.h"
+#include "engine/debug/why/vjp_check.h"
 #include "engine/debug/why/why.h"
-#include "engine/debug/why/wide_run.h"
-#include "engine/ops/core/run_op.h"
 #include "engine/record/replay/replay.h"
+#include "engine/record/trace/source_location.h"
+#include "engine/record/trace/tensor_text.h"
 
 namespace tapedeck::debug {
 namespace {
 
-constexpr std::size_t few_elements = 64, fewest = 6, most = 200;
-constexpr std::chrono::milliseconds time_aim(600);
-constexpr int directions = 3;
-constexpr double check_infinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t most_vjps_listed = 200, most_reasons_told = 3;
+constexpr std::chrono::milliseconds path_time(20'000), shortest_aim(40), longest_aim(600);
 
-using Function = std::function<Tensors(std::span<const Tensor>)>;
-
-double tolerance_of(DType dtype) {
-  if (dtype == DType::float64) return 1e-4;
-  return is_narrow(dtype) ? 0.1 : 2e-3;
-}
-
-/// An element, what the VJP says there, and what differences say.
-struct Look {
-  std::int64_t place = -1;
-  double given = 0, found = 0;
-  double error = -1;  ///< relative; infinite where the VJP alone gives no number; -1: not to be compared
+/// What is asked about: one VJP, or the gradient of a playback with respect to some tensors.
+struct GradientAsked {
+  const RecordView* vjp = nullptr;
+  const RecordView* playback = nullptr;
+  std::set<std::uint64_t> tensors;
+  std::string of;       ///< "w:0"
+  std::string refusal;  ///< why there is nothing to check
 };
 
-/// √(mean of the squares) of what is finite.
-double usual_size(const std::vector<double>& values, double where_none) {
-  double squares = 0;
-  std::size_t count = 0;
-  for (const double value : values)
-    if (std::isfinite(value)) {
-      squares += value * value;
-      ++count;
-    }
-  return count == 0 ? where_none : std::sqrt(squares / static_cast<double>(count));
+bool is_among(const TensorIds& ids, std::uint64_t id) {
+  return id != 0 && std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
-/// Of one VJP: the forward function, the point and the weights of its results.
-class Differences {
- public:
-  Differences(Past& past, Function f, Tensors point, const Tensors& cotangents)
-      : past_(past), f_(std::move(f)), point_(std::move(point)) {
-    for (const Tensor& cotangent : cotangents)
-      weights_.push_back(cotangent ? cotangent.to_vector() : std::vector<double>());
+/// The tensor, or all known values of the variable whose value it is: it may have been assigned to since.
+std::set<std::uint64_t> with_older_values(Past& past, std::uint64_t tensor) {
+  std::set<std::uint64_t> tensors{tensor};
+  if (const auto assignment = past.assignment(tensor))
+    tensors.merge(past.recorder().handoffs().values_of(assignment->variable));
+  return tensors;
+}
+
+GradientAsked about_source(Past& past, const RecordView& playback, std::size_t which) {
+  const std::vector<std::uint64_t> sources = past.recorder().handoffs().sources_of(playback.number);
+  GradientAsked asked;
+  if (which >= sources.size()) {
+    asked.refusal =
+        "What this playback was asked for is no longer known, so the path of its gradient is not.";
+    return asked;
   }
+  asked.playback = &playback;
+  asked.tensors = with_older_values(past, sources[which]);
+  asked.of = tensor_text(past.recorder(), sources[which]);
+  return asked;
+}
 
-  /// The worst element of the gradient with respect to the inputs `slots`, which are one tensor.
-  Look worst(const std::vector<std::size_t>& slots, std::vector<double> gradient, double tolerance) {
-    slots_ = slots;
-    const Tensor here = point_[slots_.front()];
-    values_ = here.to_vector();
-    given_ = std::move(gradient);
-    typical_ = usual_size(given_, 0);
-    scale_ = usual_size(values_, 1);
-    looked_ = 0;
-    Look worst;
-    for (const std::int64_t place : places()) keep_worse(worst, at_element(place));
-    if (given_.size() > few_elements) along_directions(worst, tolerance);
-    for (const std::size_t slot : slots_) point_[slot] = here;
-    return worst;
+/// A tensor that a playback made: one of its gradients, a cotangent on the way, or what one VJP gave.
+GradientAsked about_gradient(Past& past, std::uint64_t tensor, const RecordView& playback) {
+  for (std::size_t i = 0; i < playback.outputs.size(); ++i)
+    if (playback.outputs[i] == tensor) return about_source(past, playback, i);
+  GradientAsked asked;
+  const RecordView* maker = past.maker(tensor);
+  asked.vjp = maker ? past.around(*maker, EventKind::vjp) : nullptr;
+  if (!asked.vjp)
+    asked.refusal =
+        "This is a part of a sum of gradients. Ask at the playback, about the whole gradient, or at a VJP.";
+  return asked;
+}
+
+/// The gradient that came into a VJP: that with respect to its op's output.
+GradientAsked about_cotangent(Past& past, const RecordView& vjp, std::uint64_t tensor) {
+  GradientAsked asked;
+  const RecordView* playback = past.record(vjp.head.parent);
+  const RecordView* forward = past.record(vjp.head.forward);
+  const auto slot =
+      static_cast<std::size_t>(std::find(vjp.inputs.begin(), vjp.inputs.end(), tensor) - vjp.inputs.begin());
+  if (!playback || playback->head.kind != EventKind::playback || !forward ||
+      slot >= forward->outputs.size()) {
+    asked.vjp = &vjp;
+    return asked;
   }
+  asked.playback = playback;
+  asked.tensors = {forward->outputs[slot]};
+  asked.of = tensor_text(past.recorder(), forward->outputs[slot]);
+  return asked;
+}
 
-  std::size_t looked() const { return looked_; }
-  std::size_t kinks() const { return kinks_; }
-  std::size_t not_comparable() const { return not_comparable_; }
+GradientAsked about_forward(Past& past, const RecordView& forward) {
+  GradientAsked asked;
+  asked.vjp = first_vjp_of(past, forward);
+  if (!asked.vjp)
+    asked.refusal = forward.head.tape == 0
+                        ? "No tape recorded " + past.name(forward) + ", so it has no gradient here."
+                        : "No playback has come to " + past.name(forward) +
+                              " yet: there is no gradient of it that could be checked.";
+  return asked;
+}
 
- private:
-  static void keep_worse(Look& worst, const Look& look) {
-    if (look.error > worst.error) worst = look;
-  }
-
-  double sum_at(const std::vector<double>& values) {
-    past_.step(looked_);
-    const Tensor moved = Tensor::from_values<double>(values, point_[slots_.front()].shape());
-    for (const std::size_t slot : slots_) point_[slot] = moved;
-    const Tensors outputs = f_(point_);
-    double sum = 0;
-    for (std::size_t k = 0; k < outputs.size(); ++k) {
-      if (weights_[k].empty()) continue;
-      const std::vector<double> output = outputs[k].to_vector();
-      for (std::size_t i = 0; i < output.size(); ++i)
-        if (weights_[k][i] != 0) sum += weights_[k][i] * output[i];
-    }
-    return sum;
-  }
-
-  /// All of a small input; of a large one as many as there is time for, the gradient's largest and random
-  /// ones.
-  std::vector<std::int64_t> places() {
-    std::vector<std::int64_t> all(given_.size());
-    std::iota(all.begin(), all.end(), 0);
-    if (all.size() <= few_elements) return all;
-    const auto begin = std::chrono::steady_clock::now();
-    sum_at(values_);
-    const auto once = std::chrono::steady_clock::now() - begin;
-    const auto count = static_cast<std::size_t>(std::clamp<std::int64_t>(
-        time_aim / std::max(4 * once, std::chrono::steady_clock::duration(1)), fewest, most));
-    std::vector<std::int64_t> chosen(all);
-    const auto half = chosen.begin() + static_cast<std::ptrdiff_t>(count / 2);
-    const auto size = [&](std::int64_t place) {
-      const double value = given_[static_cast<std::size_t>(place)];
-      return std::isnan(value) ? check_infinity : std::abs(value);
-    };
-    std::partial_sort(chosen.begin(), half, chosen.end(),
-                      [&](std::int64_t a, std::int64_t b) { return size(a) > size(b); });
-    chosen.erase(half, chosen.end());
-    for (std::size_t i = 0; i < count / 2; ++i)
-      chosen.push_back(static_cast<std::int64_t>(random_() % given_.size()));
-    return chosen;
-  }
-
-  Look at_element(std::int64_t place) {
-    ++looked_;
-    const auto at = static_cast<std::size_t>(place);
-    Look look{place, given_[at], 0, -1};
-    const double step = 1e-5 * std::max({std::abs(values_[at]), 0.1 * scale_, 1e-6});
-    const auto moved = [&](double by) {
-      std::vector<double> values = values_;
-      values[at] += by;
-      return sum_at(values);
-    };
-    const auto slope = [&](double by, double& above, double& below) {
-      above = moved(by);
-      below = moved(-by);
-      return (above - below) / (2 * by);
-    };
-    double above = 0, below = 0;
-    look.found = std::isfinite(values_[at]) ? slope(step, above, below) : check_infinity;
-    if (!std::isfinite(look.found)) {
-      ++not_comparable_;
-    } else if (!std::isfinite(look.given)) {
-      look.error = check_infinity;
-      // Where the slope itself has no bound, as that of a root at 0, Inf is what there is to say.
-      double nearer_above = 0, nearer_below = 0;
-      if (std::isinf(look.given) &&
-          std::abs(slope(step / 16, nearer_above, nearer_below)) > 2 * std::abs(look.found)) {
-        look.error = -1;
-        ++not_comparable_;
-      }
-    } else {
-      look.error = relative(look.given, look.found);
-      if (look.error > 1e-3 && is_kink(above, below, step)) {
-        ++kinks_;
-        look.error = 0;
-      }
-    }
-    return look;
-  }
-
-  /// The slopes to the right and to the left differ: no derivative, whatever the VJP says.
-  bool is_kink(double above, double below, double step) {
-    const double here = sum_at(values_);
-    const double right = (above - here) / step, left = (here - below) / step;
-    return !(std::abs(right - left) <= 0.05 * (std::abs(right) + std::abs(left)) + 1e-9);
-  }
-
-  double relative(double given, double found) const {
-    const double size = std::max({std::abs(found), std::abs(given) * 0.5, 0.01 * typical_, 1e-30});
-    return std::abs(given - found) / size;
-  }
-
-  /// What the gradient says of the direction less what differences say.
-  double gap(const std::vector<double>& direction, double& size) {
-    ++looked_;
-    const double step = 1e-5 * std::max(scale_, 1e-6);
-    std::vector<double> above = values_, below = values_;
-    double given = 0;
-    size = 0;
-    for (std::size_t i = 0; i < direction.size(); ++i) {
-      if (direction[i] == 0) continue;
-      above[i] += step * direction[i];
-      below[i] -= step * direction[i];
-      given += given_[i] * direction[i];
-      size += std::abs(given_[i] * direction[i]);
-    }
-    const double found = (sum_at(above) - sum_at(below)) / (2 * step);
-    return found - given;
-  }
-
-  void along_directions(Look& worst, double tolerance) {
-    for (int i = 0; i < directions; ++i) {
-      std::vector<double> direction(given_.size());
-      for (std::size_t k = 0; k < direction.size(); ++k)  // an element that is no number hides the others
-        if (std::isfinite(given_[k]) && std::isfinite(values_[k])) direction[k] = random_() & 1 ? 1 : -1;
-      double size = 0;
-      const double difference = gap(direction, size);
-      const double typical = std::sqrt(static_cast<double>(given_.size())) * typical_;
-      if (!(std::abs(difference) > tolerance * std::max(typical, 1e-3 * size))) continue;
-      return keep_worse(worst, at_element(halve(std::move(direction))));
-    }
-  }
-
-  /// The element at which the direction's gap arises mostly: the half with the larger gap, again and again.
-  std::int64_t halve(std::vector<double> direction) {
-    std::size_t first = 0, last = direction.size();
-    while (last - first > 1) {
-      const std::size_t middle = first + (last - first) / 2;
-      double size = 0;
-      const auto part = [&](std::size_t from, std::size_t to) {
-        std::vector<double> half(direction.size());
-        std::copy(direction.begin() + static_cast<std::ptrdiff_t>(from),
-                  direction.begin() + static_cast<std::ptrdiff_t>(to),
-                  half.begin() + static_cast<std::ptrdiff_t>(from));
-        return std::abs(gap(half, size));
-      };
-      if (part(first, middle) >= part(middle, last))
-        last = middle;
-      else
-        first = middle;
-    }
-    return static_cast<std::int64_t>(first);
-  }
-
-  Past& past_;
-  const Function f_;
-  Tensors point_;
-  std::vector<std::vector<double>> weights_;
-  std::vector<double> values_, given_;
-  std::vector<std::size_t> slots_;
-  std::size_t looked_ = 0, kinks_ = 0, not_comparable_ = 0;
-  double typical_ = 0, scale_ = 1;
-  std::mt19937_64 random_{20180403};
-};
-
-/// The VJP that a subject is about: the record's own, or the one that made the tensor; nullptr: none.
-const RecordView* vjp_of(Past& past, const Subject& subject) {
-  const RecordView* maker = subject.tensor ? past.maker(subject.tensor) : nullptr;
-  if (maker)
-    if (const RecordView* vjp = past.around(*maker, EventKind::vjp)) return vjp;
+GradientAsked about(Past& past, const Subject& subject) {
   const RecordView* record = past.record(subject.record);
-  return record ? past.around(*record, EventKind::vjp) : nullptr;
-}
-
-/// The forward's inputs that can be moved each for itself. Of a custom gradient only what ran inside is
-/// known: which of its arguments an op took can not be told where they are one tensor.
-std::vector<std::vector<std::size_t>> inputs_apart(const RecordView& forward, std::size_t count) {
-  std::vector<std::vector<std::size_t>> groups;
-  for (std::size_t k = 0; k < count; ++k) {
-    const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
-      return !forward.head.op && forward.inputs[group.front()] == forward.inputs[k];
-    });
-    if (same == groups.end())
-      groups.push_back({k});
-    else
-      same->push_back(k);
+  const RecordView* maker = subject.tensor ? past.maker(subject.tensor) : nullptr;
+  const RecordView* vjp = record ? past.around(*record, EventKind::vjp) : nullptr;
+  if (vjp) {
+    const bool of_it = subject.tensor == 0 || is_among(vjp->outputs, subject.tensor) ||
+                       (maker && past.around(*maker, EventKind::vjp) == vjp);
+    GradientAsked asked;
+    if (record == vjp && !of_it && is_among(vjp->inputs, subject.tensor))
+      return about_cotangent(past, *vjp, subject.tensor);
+    if (of_it || (record != vjp && is_among(record->inputs, subject.tensor))) {
+      asked.vjp = vjp;
+      return asked;
+    }
   }
-  return groups;
-}
-
-/// "x"; "argument 0"; "arguments 0 + 1", whose gradients were added.
-std::string name_of_inputs(const RecordView& forward, const std::vector<std::size_t>& slots) {
-  if (forward.head.op)
-    return forward.head.op->inputs[std::min(slots.front(), forward.head.op->inputs.size() - 1)].name;
-  std::string name = slots.size() == 1 ? "argument " : "arguments ";
-  for (const std::size_t slot : slots) name += (slot == slots.front() ? "" : " + ") + std::to_string(slot);
-  return name;
-}
-
-/// What the VJP gave for inputs that are one tensor, added up.
-struct GivenGradient {
-  std::vector<std::size_t> slots;
-  std::string name;
-  std::uint64_t tensor = 0;  ///< the first of them; 0: it gave none
-  Tensor like;
-  std::vector<double> sum;
-};
-
-GivenGradient given_to(Past& past, const RecordView& forward, const RecordView& vjp,
-                       std::vector<std::size_t> slots) {
-  GivenGradient given;
-  given.name = name_of_inputs(forward, slots);
-  for (const std::size_t slot : slots) {
-    if (vjp.outputs[slot] == 0) continue;
-    if (given.tensor == 0) given.tensor = vjp.outputs[slot];
-    given.like = past.value(vjp.outputs[slot]);
-    const std::vector<double> part = given.like.to_vector();
-    given.sum.resize(part.size());
-    std::transform(part.begin(), part.end(), given.sum.begin(), given.sum.begin(), std::plus<>());
+  if (record && record->head.kind == EventKind::playback) {
+    const bool of_it = is_among(record->outputs, subject.tensor);
+    if (of_it || subject.tensor == 0 || is_among(record->inputs, subject.tensor)) {
+      for (std::size_t i = 0; i < record->outputs.size(); ++i)
+        if (of_it ? record->outputs[i] == subject.tensor : record->outputs[i] != 0)
+          return about_source(past, *record, i);
+      GradientAsked asked;
+      asked.refusal = record->state == RecordState::done
+                          ? "This playback gave no gradient: there is none that could be checked."
+                          : "This playback has not ended: its gradients are not there yet.";
+      return asked;
+    }
   }
-  given.slots = std::move(slots);
-  return given;
+  if (maker && maker->head.backward)
+    if (const RecordView* playback = past.around(*maker, EventKind::playback))
+      return about_gradient(past, subject.tensor, *playback);
+  if (subject.tensor && !maker) {
+    // A value that no op made: the newest gradient with respect to it.
+    if (const RecordView* playback = past.record(past.recorder().handoffs().playback_for(subject.tensor))) {
+      const std::vector<std::uint64_t> sources = past.recorder().handoffs().sources_of(playback->number);
+      const auto found = std::find(sources.begin(), sources.end(), subject.tensor);
+      if (found != sources.end())
+        return about_source(past, *playback, static_cast<std::size_t>(found - sources.begin()));
+    }
+  }
+  const RecordView* forward = maker && !(record && is_among(record->inputs, subject.tensor)) ? maker : record;
+  if (forward && (forward->head.kind == EventKind::op || forward->head.kind == EventKind::custom))
+    return about_forward(past, *forward);
+  GradientAsked asked;
+  asked.refusal =
+      "Only gradients can be checked: select a playback, a VJP, an op that a tape recorded, or a gradient.";
+  return asked;
 }
 
-protocol::Reason reason_of(const Past& past, const RecordView& vjp, const GivenGradient& given,
-                           const Look& worst, bool bad, std::size_t looked) {
-  const std::string at = given.name + index_text(given.like.shape(), worst.place);
-  protocol::Reason reason =
-      past.reason(vjp, bad ? "wrong" : "right",
-                  "The worst of " + counted(looked, "look") + " at the gradient of " + given.name + ": at " +
-                      at + " the VJP says " + short_number(worst.given) + ", differences say " +
-                      short_number(worst.found) + ".");
-  reason.tensor = protocol::if_there(past.info(given.tensor));
-  reason.element = protocol::if_there(index_of(given.like.shape(), worst.place));
-  reason.operands = {at + ": VJP " + short_number(worst.given), "differences " + short_number(worst.found)};
-  reason.amount = worst.error;
-  reason.amount_text = short_number(worst.error);
+// ---- what is said
+
+std::string op_name(const Past& past, const VjpCheck& check) {
+  return past.name(check.forward ? *check.forward : *check.vjp);
+}
+
+std::string numbers_at(const CheckedInput& input) {
+  const Look& look = input.compared.worst;
+  if (input.tensor == 0)
+    return "It gave None for " + input.name + ", and finite differences in float64 say " +
+           short_number(look.found) + " at " + input.at() + ".";
+  return "At " + input.at() + " its VJP says " + short_number(look.given) +
+         ", and finite differences in float64 say " + short_number(look.found) + ".";
+}
+
+protocol::Reason reason_of(const Past& past, const VjpCheck& check, const CheckedInput& input) {
+  const Look& look = input.compared.worst;
+  std::string sentence = "The worst of " + counted(input.compared.looks.size(), "compared element") +
+                         " of the gradient of " + input.name + ": at " + input.at() + " the VJP says " +
+                         short_number(look.given) + ", differences say " + short_number(look.found) + ".";
+  if (input.wrong) sentence += " The error: " + input.error_text() + ".";
+  if (input.rounded) sentence += " In float64 the VJP says what differences say: digits were lost.";
+  protocol::Reason reason = past.reason(*check.vjp, input.wrong ? "wrong" : "right", std::move(sentence));
+  if (input.tensor) {
+    reason.tensor = protocol::if_there(past.info(input.tensor));
+    reason.element = protocol::if_there(index_of(input.shape, look.place));
+  }
+  reason.operands = {input.at() + ": VJP " + (input.tensor ? short_number(look.given) : "None"),
+                     "differences " + short_number(look.found)};
+  reason.amount = look.error;
+  reason.amount_text =
+      input.factor ? input.error_text().substr(0, input.error_text().find(' ')) : short_number(look.error);
   return reason;
 }
 
-std::string verdict_on(const std::string& forward, const std::string& at, const Look& worst, bool bad) {
-  if (bad)
-    return "The gradient of " + forward + " is wrong. At " + at + " its VJP says " +
-           short_number(worst.given) + ", and finite differences in float64 say " +
-           short_number(worst.found) + ".";
-  return "The gradient of " + forward +
-         " is right: finite differences in float64 say the same. The largest difference is at " + at + ": " +
-         short_number(worst.given) + " here, " + short_number(worst.found) + " there.";
-}
-
-/// What the answer does not speak of.
-std::string left_out(const Differences& differences) {
+/// What was left out, sampled or added up.
+std::string remarks(const std::vector<VjpCheck>& checks) {
   std::string text;
   const auto add = [&](std::size_t count, const char* one, const char* several) {
     if (count > 0) text += " " + counted(count, "element") + (count == 1 ? one : several);
   };
-  add(differences.kinks(), " lies at a kink, where there is no derivative, and was left out.",
+  std::size_t kinks = 0, not_comparable = 0, compared = 0, elements = 0, sampled = 0;
+  for (const VjpCheck& check : checks) {
+    kinks += check.kinks;
+    not_comparable += check.not_comparable;
+    for (const CheckedInput& input : check.inputs) {
+      if (input.slots > 1)
+        text += " The " + input.name + " are one tensor: the sum of their gradients was compared.";
+      if (input.rounded)
+        text += " At " + input.at() + " rounding costs digits (a relative error of " +
+                short_number(input.compared.worst.error) + "): in float64 the VJP agrees.";
+      if (input.compared.all) continue;
+      ++sampled;
+      compared += input.compared.looks.size();
+      elements += static_cast<std::size_t>(element_count(input.shape));
+    }
+  }
+  if (sampled > 0)
+    text += " Large inputs (" + counted(sampled, "gradient") +
+            ") were sampled: " + counted(compared, "element") + " of " + counted(elements, "element") +
+            " were compared, and sums along random directions.";
+  add(kinks, " lies at a kink, where there is no derivative, and was left out.",
       " lie at kinks, where there is no derivative, and were left out.");
-  add(differences.not_comparable(), " could not be compared: differences are no finite numbers there.",
+  add(not_comparable, " could not be compared: differences are no finite numbers there.",
       " could not be compared: differences are no finite numbers there.");
   return text;
+}
+
+/// "dropout (op 4): it draws random numbers, others in float64"
+std::string unchecked_text(const Past& past, const VjpCheck& check) {
+  std::string text = op_name(past, check) + ": ";
+  if (check.unchecked.empty()) return text + "nothing of it could be compared";
+  for (const std::string& why : check.unchecked) text += (&why == &check.unchecked.front() ? "" : "; ") + why;
+  return text;
+}
+
+const char* const on_purpose =
+    " Its author wrote this gradient; where it differs on purpose, as one that is clipped or reversed does, "
+    "it is no gradient of what the function computes.";
+
+protocol::Because about_one(Past& past, const VjpCheck& check) {
+  protocol::Because answer;
+  for (const CheckedInput& input : check.inputs) answer.reasons.push_back(reason_of(past, check, input));
+  std::stable_sort(answer.reasons.begin(), answer.reasons.end(), [](const auto& a, const auto& b) {
+    if ((a.role == "wrong") != (b.role == "wrong")) return a.role == "wrong";
+    return a.amount > b.amount;
+  });
+  const std::string name = op_name(past, check);
+  if (const CheckedInput* worst = check.worst(); !worst) {
+    answer.sentence = "This VJP gave no gradient that could be checked.";
+  } else if (worst->wrong) {
+    answer.sentence = "The VJP of " + name + " is wrong: " + worst->error_text() + ". " + numbers_at(*worst);
+    if (check.vjp->head.custom_gradient) answer.sentence += on_purpose;
+  } else {
+    answer.sentence = "The VJP of " + name +
+                      " is right: finite differences in float64 say the same. The largest difference is at " +
+                      worst->at() + ": " + short_number(worst->compared.worst.given) + " here, " +
+                      short_number(worst->compared.worst.found) + " there.";
+  }
+  if (!check.unchecked.empty()) {
+    answer.complete = false;
+    answer.sentence += " Not compared: " + unchecked_text(past, check) + ".";
+  }
+  answer.sentence += remarks({check});
+  answer.sentence +=
+      " This covers this VJP alone, given the gradient that came in; ask at the playback about a whole "
+      "gradient.";
+  return answer;
+}
+
+/// What of the derivative the path leaves out: values that went around the tape, by way of Python or through
+/// an op that stops gradients.
+std::string beside_path(Past& past, const GradientPath& path) {
+  std::string text;
+  std::set<std::uint64_t> leaves;
+  std::set<std::uint32_t> stops;
+  std::uint64_t first = UINT64_MAX;  // that an op on the path made: a print before it is no way around
+  for (const OnPath& on : path.vjps)
+    for (const std::uint64_t output : past.record(on.vjp->head.forward)->outputs)
+      first = std::min(first, output);
+  for (const OnPath& on : path.vjps)
+    for (const std::uint64_t input : past.record(on.vjp->head.forward)->inputs) {
+      if (path.tensors.contains(input)) continue;
+      const RecordView* maker = past.maker(input);
+      if (!maker && !past.assignment(input)) leaves.insert(input);
+      if (maker && maker->head.op && maker->head.op->stops_gradient &&
+          std::any_of(maker->inputs.begin(), maker->inputs.end(),
+                      [&](std::uint64_t id) { return path.tensors.contains(id); }))
+        stops.insert(maker->number);
+    }
+  if (!stops.empty())
+    text += " What goes through " + past.name(*past.record(*stops.begin())) +
+            (stops.size() > 1 ? " and " + counted(stops.size() - 1, "other") : std::string()) +
+            " is no part of this gradient.";
+  if (leaves.empty() || path.tensors.empty()) return text;
+  for (const Departure& departure : past.recorder().handoffs().departures()) {
+    if (departure.newest < first) break;  // the newest come first
+    if (departure.newest >= *leaves.rbegin() || !path.tensors.contains(departure.tensor)) continue;
+    const std::uint32_t line = location_of(departure.location).line;
+    return text + " Python or NumPy read a value on the way" +
+           (line ? " (line " + std::to_string(line) + ")" : std::string()) +
+           ": if what it made of it came back, that is a constant to the tape, and its part of the "
+           "derivative "
+           "is missing here.";
+  }
+  return text;
+}
+
+/// The verdict on a path, from what was found of its VJPs.
+class PathVerdict {
+ public:
+  PathVerdict(Past& past, const GradientAsked& asked, const std::vector<VjpCheck>& checks,
+              std::size_t forgotten)
+      : past_(past), asked_(asked), checks_(checks), forgotten_(forgotten) {
+    for (const VjpCheck& check : checks) {
+      if (check.wrong()) wrong_.push_back(&check);
+      if (check.compared() && !check.wrong()) right_.push_back(&check);
+      if (!check.compared() || !check.unchecked.empty()) unchecked_.push_back(&check);
+    }
+  }
+
+  protocol::Because tell() {
+    std::string& sentence = answer_.sentence;
+    if (checks_.empty() && forgotten_ == 0)
+      sentence = "No VJP is on the path of " + gradient() + ": it is what the playback began with, or zeros.";
+    else if (!wrong_.empty())
+      tell_wrong();
+    else if (unchecked_.empty() && forgotten_ == 0)
+      sentence = capital(gradient()) + " is right: " + each() + " agrees with finite differences in float64.";
+    else
+      sentence = "No error was found in " + gradient() +
+                 ", but not all of it could be checked: " + std::to_string(right_.size()) + " of the " +
+                 counted(checks_.size(), "VJP") + " on its path " +
+                 (right_.size() == 1 ? "agrees" : "agree") + " with finite differences in float64.";
+    tell_unchecked();
+    sentence += remarks(checks_);
+    list();
+    return std::move(answer_);
+  }
+
+ private:
+  static std::string capital(std::string text) {
+    text[0] = static_cast<char>(text[0] - 'a' + 'A');
+    return text;
+  }
+
+  std::string gradient() const { return "the gradient with respect to " + asked_.of; }
+
+  std::string each() const {
+    if (checks_.size() == 1) return "the one VJP on its path, that of " + op_name(past_, checks_[0]) + ",";
+    return "each of the " + counted(checks_.size(), "VJP") + " on its path, from " +
+           op_name(past_, checks_.front()) + " back to " + op_name(past_, checks_.back()) + ",";
+  }
+
+  void tell_wrong() {
+    const VjpCheck& first = *wrong_.front();
+    const CheckedInput& worst = *first.worst();
+    std::string& sentence = answer_.sentence;
+    sentence = capital(gradient()) + " is wrong. Of the " + counted(checks_.size(), "VJP") +
+               " on its path the first wrong one in the order of the playback is that of " +
+               op_name(past_, first) + ": " + worst.error_text() + ". " + numbers_at(worst);
+    if (wrong_.size() > 1) {
+      sentence += " " + counted(wrong_.size() - 1, "other") +
+                  (wrong_.size() == 2 ? " is wrong, too: " : " are wrong, too: ");
+      for (std::size_t i = 1; i < std::min(wrong_.size(), 1 + most_reasons_told); ++i)
+        sentence += std::string(i > 1 ? "; " : "") + op_name(past_, *wrong_[i]) + " (" +
+                    wrong_[i]->worst()->error_text() + ")";
+      sentence += wrong_.size() > 1 + most_reasons_told ? "; …" : ".";
+    }
+    if (first.vjp->head.custom_gradient) sentence += on_purpose;
+  }
+
+  void tell_unchecked() {
+    std::string& sentence = answer_.sentence;
+    if (forgotten_ > 0) {
+      answer_.complete = false;
+      sentence += " The forward ops of " + counted(forgotten_, "VJP") +
+                  " of this playback were forgotten: the path may go through them, too.";
+    }
+    if (unchecked_.empty()) return;
+    answer_.complete = false;
+    sentence += " Not checked: ";
+    for (std::size_t i = 0; i < std::min(unchecked_.size(), most_reasons_told); ++i)
+      sentence += std::string(i ? "; " : "") + unchecked_text(past_, *unchecked_[i]);
+    sentence += unchecked_.size() > most_reasons_told
+                    ? "; and " + counted(unchecked_.size() - most_reasons_told, "other") + "."
+                    : ".";
+  }
+
+  void list() {
+    const auto add = [&](const VjpCheck& check) {
+      if (const CheckedInput* worst = check.worst(); worst && answer_.reasons.size() < most_vjps_listed)
+        answer_.reasons.push_back(reason_of(past_, check, *worst));
+    };
+    for (const VjpCheck* check : wrong_) add(*check);
+    for (const VjpCheck* check : unchecked_)
+      if (answer_.reasons.size() < most_vjps_listed)
+        answer_.reasons.push_back(
+            past_.reason(*check->vjp, "not checked", unchecked_text(past_, *check) + "."));
+    for (const VjpCheck* check : right_) add(*check);
+  }
+
+  Past& past_;
+  const GradientAsked& asked_;
+  const std::vector<VjpCheck>& checks_;
+  const std::size_t forgotten_;
+  std::vector<const VjpCheck*> wrong_, right_, unchecked_;
+  protocol::Because answer_;
+};
+
+protocol::Because about_path(Past& past, const GradientAsked& asked) {
+  const GradientPath path = path_from(past, *asked.playback, asked.tensors);
+  std::vector<VjpCheck> checks;
+  for (const OnPath& on : path.vjps) {
+    CompareAim aim{
+        std::clamp(path_time / static_cast<std::int64_t>(path.vjps.size()), shortest_aim, longest_aim),
+        checks.size(), path.vjps.size()};
+    past.step(aim.done, aim.total);
+    checks.push_back(check_vjp(past, *on.vjp, on.slots, aim));
+  }
+  protocol::Because answer = PathVerdict(past, asked, checks, path.forgotten).tell();
+  answer.sentence += beside_path(past, path);
+  return answer;
 }
 
 }  // namespace
 
 protocol::Because is_right(Past& past, const Subject& subject) {
-  protocol::Because answer;
-  answer.question = protocol::Question::check;
-  answer.amount = "error";
   if (subject.tensor == 0 && !past.record(subject.record))
     throw BadRequest("why: there is no record " + std::to_string(subject.record));
-  const RecordView* vjp = vjp_of(past, subject);
-  if (!vjp) {
-    answer.sentence =
-        "Only what one VJP gave can be checked: select a VJP, or its result. This is neither, or a sum of "
-        "several.";
-    return answer;
-  }
-  const RecordView* forward = past.record(vjp->head.forward);
-  if (!forward) throw ValueError("gone", "The forward op of this VJP was forgotten.");
-  Tensors point, cotangents;
-  for (const std::uint64_t id : forward->inputs) point.push_back(to_float64(past.value(id)));
-  for (const std::uint64_t id : vjp->inputs) cotangents.push_back(id ? past.value(id) : Tensor());
-  std::optional<InnerFunction> inner;
-  Function f;
-  if (forward->head.op)
-    f = [&](std::span<const Tensor> inputs) {
-      return replay_op(*forward->head.op, inputs, to_float64(forward->head.attributes));
-    };
-  else
-    f = std::cref(inner.emplace(past, *forward));
-  Differences differences(past, f, point, cotangents);
-  bool wrong = false;
-  Look all;
-  std::string together;
-  for (std::vector<std::size_t>& slots :
-       inputs_apart(*forward, std::min(forward->inputs.size(), vjp->outputs.size()))) {
-    if (!is_floating(point[slots.front()].dtype())) continue;
-    const GivenGradient given = given_to(past, *forward, *vjp, std::move(slots));
-    if (given.tensor == 0) continue;
-    if (given.slots.size() > 1)
-      together += " The " + given.name + " are one tensor: the sum of their gradients was compared.";
-    const double tolerance = tolerance_of(given.like.dtype());
-    const Look worst = differences.worst(given.slots, given.sum, tolerance);
-    if (worst.place < 0) continue;
-    const bool bad = worst.error > tolerance;
-    if (worst.error > all.error) {
-      all = worst;
-      answer.sentence = verdict_on(past.name(*forward),
-                                   given.name + index_text(given.like.shape(), worst.place), worst, bad);
+  const GradientAsked asked = about(past, subject);
+  protocol::Because answer;
+  if (!asked.refusal.empty()) {
+    answer.sentence = asked.refusal;
+  } else if (asked.playback) {
+    answer = about_path(past, asked);
+  } else {
+    const VjpCheck check = check_vjp(past, *asked.vjp, {}, {});
+    answer = about_one(past, check);
+    if (check.wrong() && check.forward->head.kind == EventKind::custom) {
+      answer.reasons.push_back(
+          past.reason(*check.forward, "forward op", "The function whose gradient it is."));
+      if (!check.forward->outputs.empty())
+        answer.reasons.back().tensor = protocol::if_there(past.info(check.forward->outputs[0]));
     }
-    wrong = wrong || bad;
-    answer.reasons.push_back(reason_of(past, *vjp, given, worst, bad, differences.looked()));
   }
-  std::stable_sort(answer.reasons.begin(), answer.reasons.end(),
-                   [](const auto& a, const auto& b) { return a.amount > b.amount; });
-  if (answer.reasons.empty()) answer.sentence = "This VJP gave no gradient that could be checked.";
-  if (wrong && forward->head.kind == EventKind::custom) {
-    answer.reasons.push_back(past.reason(*forward, "forward op", "The function whose gradient it is."));
-    if (!forward->outputs.empty())
-      answer.reasons.back().tensor = protocol::if_there(past.info(forward->outputs[0]));
-  }
-  answer.sentence += together + left_out(differences);
+  answer.question = protocol::Question::check;
+  answer.amount = "error";
   return answer;
 }
 

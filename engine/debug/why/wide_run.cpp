@@ -1,10 +1,10 @@
 #include "engine/debug/why/wide_run.h"
 
 #include <algorithm>
-#include <set>
 
 #include "engine/debug/why/vjp_again.h"
 #include "engine/ops/core/run_op.h"
+#include "engine/record/trace/source_location.h"
 #include "engine/record/trace/tensor_specs.h"
 
 namespace tapedeck::debug {
@@ -23,6 +23,29 @@ Tensors run_as_recorded(const RecordView& record, std::span<const Tensor> inputs
   return widened(replay_op(*record.head.op, narrow, record.head.attributes));
 }
 
+/// The records inside of `custom` that its outputs were made by, in order, from `given` on; `leaf` is called
+/// with what none of them made.
+template <class Leaf>
+std::set<std::uint32_t> records_inside(Past& past, const RecordView& custom,
+                                       const std::set<std::uint64_t>& given, Leaf&& leaf) {
+  std::set<std::uint32_t> numbers;
+  std::vector<std::uint64_t> waiting(custom.outputs.begin(), custom.outputs.end());
+  while (!waiting.empty()) {
+    const std::uint64_t id = waiting.back();
+    waiting.pop_back();
+    if (given.contains(id)) continue;
+    const RecordView* maker = past.maker(id);
+    if (!maker || maker->number <= custom.number) {
+      leaf(id);
+      continue;
+    }
+    if (!numbers.insert(maker->number).second) continue;
+    check_cancelled(past.cancel());
+    waiting.insert(waiting.end(), maker->inputs.begin(), maker->inputs.end());
+  }
+  return numbers;
+}
+
 }  // namespace
 
 Tensors run_wide(const RecordView& record, std::span<const Tensor> inputs,
@@ -36,21 +59,16 @@ Tensors run_wide(const RecordView& record, std::span<const Tensor> inputs,
   return run_as_recorded(record, inputs, original_dtypes);
 }
 
-InnerFunction::InnerFunction(Past& past, const RecordView& custom) : custom_(custom) {
-  const std::set<std::uint64_t> given(custom.inputs.begin(), custom.inputs.end());
-  std::set<std::uint32_t> numbers;
-  std::vector<std::uint64_t> waiting(custom.outputs.begin(), custom.outputs.end());
-  while (!waiting.empty()) {
-    const std::uint64_t id = waiting.back();
-    waiting.pop_back();
-    const RecordView* maker = given.contains(id) ? nullptr : past.maker(id);
-    if (!maker || maker->number <= custom.number || !numbers.insert(maker->number).second) continue;
-    past.step(numbers.size());
-    waiting.insert(waiting.end(), maker->inputs.begin(), maker->inputs.end());
-  }
+InnerFunction::InnerFunction(Past& past, const RecordView& custom, const TensorIds& also)
+    : custom_(custom), inputs_(custom.inputs) {
+  inputs_.insert(inputs_.end(), also.begin(), also.end());
+  const std::set<std::uint64_t> given(inputs_.begin(), inputs_.end());
+  const std::set<std::uint32_t> numbers =
+      records_inside(past, custom, given, [&](std::uint64_t id) { leaves_.insert(id); });
   std::set<std::uint64_t> moving = given;
   for (const std::uint32_t number : numbers) {
     const RecordView& record = *past.record(number);
+    if (first_inside_ == 0 && !record.outputs.empty()) first_inside_ = record.outputs[0];
     if (std::none_of(record.inputs.begin(), record.inputs.end(),
                      [&](std::uint64_t id) { return moving.contains(id); }))
       continue;
@@ -62,13 +80,54 @@ InnerFunction::InnerFunction(Past& past, const RecordView& custom) : custom_(cus
     }
     steps_.push_back(std::move(step));
   }
-  for (const std::uint64_t id : custom.outputs)
-    if (!moving.contains(id)) constants_.emplace(id, to_float64(past.value(id)));
+  for (const std::uint64_t id : custom.outputs) {
+    if (moving.contains(id))
+      depends_ = true;
+    else
+      constants_.emplace(id, to_float64(past.value(id)));
+  }
+  look_for_departure(past, moving);
+}
+
+/// A value that Python read while the function ran, of which something newer came back as a leaf. Before the
+/// first op inside it may have been read outside, by a print: that counts where nothing else explains the
+/// result, or an array came back.
+void InnerFunction::look_for_departure(Past& past, const std::set<std::uint64_t>& moving) {
+  if (leaves_.empty() || custom_.outputs.empty()) return;
+  const std::uint64_t end = *std::max_element(custom_.outputs.begin(), custom_.outputs.end());
+  for (const Departure& departure : past.recorder().handoffs().departures()) {
+    if (departure.newest >= end || !moving.contains(departure.tensor)) continue;
+    const auto came_back = [&](std::uint64_t leaf) {
+      if (leaf <= departure.newest || past.maker(leaf) || past.assignment(leaf)) return false;
+      if (first_inside_ != 0 && departure.newest >= first_inside_) return true;
+      return !depends_ ||
+             element_count(spec_of(past.recorder().trace().tensors().get(leaf).spec()).shape) > 1;
+    };
+    if (std::none_of(leaves_.begin(), leaves_.end(), came_back)) continue;
+    const std::uint32_t line = location_of(departure.location).line;
+    left_ = "Python or NumPy read a value in it" + (line ? " (line " + std::to_string(line) + ")" : "") +
+            ", and what came back is a constant to recorded ops";
+    return;
+  }
+}
+
+TensorIds variables_read_inside(Past& past, const RecordView& custom) {
+  const std::set<std::uint64_t> given(custom.inputs.begin(), custom.inputs.end());
+  std::set<std::uint64_t> leaves;
+  const std::set<std::uint32_t> numbers =
+      records_inside(past, custom, given, [&](std::uint64_t id) { leaves.insert(id); });
+  TensorIds variables;
+  for (const std::uint32_t number : numbers)
+    for (const std::uint64_t id : past.record(number)->inputs)
+      if (leaves.contains(id) && past.assignment(id) &&
+          std::find(variables.begin(), variables.end(), id) == variables.end())
+        variables.push_back(id);
+  return variables;
 }
 
 Tensors InnerFunction::operator()(std::span<const Tensor> inputs) const {
   std::unordered_map<std::uint64_t, Tensor> values = constants_;
-  for (std::size_t k = 0; k < inputs.size(); ++k) values.insert_or_assign(custom_.inputs[k], inputs[k]);
+  for (std::size_t k = 0; k < inputs.size(); ++k) values.insert_or_assign(inputs_[k], inputs[k]);
   for (const Step& step : steps_) {
     Tensors read;
     for (const std::uint64_t id : step.record->inputs) read.push_back(values.at(id));

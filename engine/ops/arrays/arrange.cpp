@@ -74,7 +74,7 @@ TAPEDECK_OP(transpose_op) = {
             inverse[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
           return one(transpose(g, inverse));
         },
-    .vjp_formula = "dx = transpose(dy, inverse of perm)",
+    .vjp_formula = "dx = transpose(dz, inverse of perm)",
     .cost = cost::view,
     .doc =
         "Puts the axes in another order, without a copy: axis i of the result is axis perm[i] of a.\n\n"
@@ -113,7 +113,7 @@ TAPEDECK_OP(broadcast_to_op) = {
         },
     .vjp_reads = VjpReads::shapes,
     .vjp = [](const VjpContext& c) { return one(unbroadcast(c.cotangents[0], c.inputs[0].shape())); },
-    .vjp_formula = "dx = Σ dy over the repeated axes",
+    .vjp_formula = "dx = Σ dz over the repeated axes",
     .cost = cost::view,
     .doc =
         "Repeats a tensor along new axes and axes of extent 1, without a copy.\n\n"
@@ -154,7 +154,7 @@ TAPEDECK_OP(reverse_op) = {
     .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) { return one(reverse(c.cotangents[0], integers_of(c.attribute("axis")))); },
-    .vjp_formula = "dx = reverse(dy, axis)",
+    .vjp_formula = "dx = reverse(dz, axis)",
     .cost = cost::view,
     .doc =
         "Turns axes round, without a copy: the last element comes first.\n\n"
@@ -235,7 +235,7 @@ TAPEDECK_OP(roll_op) = {
                           std::max<std::int64_t>(1, shape[normalize_axis("roll", "axis", axes[i], shape)]));
           return one(run_op1(c.op, {c.cotangents[0]}, {shifts, axes}));
         },
-    .vjp_formula = "dx = roll(dy, −shift, axis)",
+    .vjp_formula = "dx = roll(dz, −shift, axis)",
     .cost = cost::moves,
     .doc =
         "Turns axes: element i goes to i + shift, and what leaves the end comes in at the beginning.\n\n"

@@ -101,7 +101,7 @@ extern const OpDef& depth_to_space_op;
 TAPEDECK_OP(space_to_depth_op, VjpReads::shapes) = block_row(
     "space_to_depth", block_shape<true>, block_forward<true>,
     [](const VjpContext& c) { return one(run_op1(depth_to_space_op, {c.cotangents[0]}, c.attributes)); },
-    "dx = depth_to_space(dy)",
+    "dx = depth_to_space(dz)",
     "Turns each block of pixels into one pixel with all their channels.\n\n"
     "input: any dtype, (batch, height, width, channels), for data_format 'NCHW' (batch, channels, height, "
     "width); block_size: edge of a block.\n"
@@ -111,7 +111,7 @@ TAPEDECK_OP(space_to_depth_op, VjpReads::shapes) = block_row(
 TAPEDECK_OP(depth_to_space_op, VjpReads::shapes) = block_row(
     "depth_to_space", block_shape<false>, block_forward<false>,
     [](const VjpContext& c) { return one(run_op1(space_to_depth_op, {c.cotangents[0]}, c.attributes)); },
-    "dx = space_to_depth(dy)",
+    "dx = space_to_depth(dz)",
     "Spreads the channels of each pixel over a block of pixels.\n\n"
     "input: any dtype, (batch, height, width, channels), for data_format 'NCHW' (batch, channels, height, "
     "width); block_size: edge of a block.\n"

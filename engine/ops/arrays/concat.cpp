@@ -108,7 +108,7 @@ TAPEDECK_OP(concat_op) = {
     .forward = concat_forward,
     .vjp_reads = VjpReads::shapes,
     .vjp = concat_vjp,
-    .vjp_formula = "dxᵢ = the part of dy that xᵢ became",
+    .vjp_formula = "dxᵢ = the part of dz that xᵢ became",
     .cost = cost::moves,
     .doc =
         "Puts tensors behind one another along an axis.\n\n"
@@ -175,7 +175,7 @@ TAPEDECK_OP(stack_op) = {
         [](const VjpContext& c) {
           return unstack(c.cotangents[0], integer_of({c.op, c.inputs, c.attributes, {}}, "axis"));
         },
-    .vjp_formula = "dxᵢ = dy[i] along the axis",
+    .vjp_formula = "dxᵢ = dz[i] along the axis",
     .cost = cost::moves,
     .doc =
         "Puts tensors of one shape together along a new axis.\n\n"
@@ -243,7 +243,7 @@ TAPEDECK_OP(unstack_op) = {
         [](const VjpContext& c) {
           return one(stack(span_of(filled(c)), integer_of({c.op, c.inputs, c.attributes, {}}, "axis")));
         },
-    .vjp_formula = "dx = stack(dy₀, dy₁, …) along the axis",
+    .vjp_formula = "dx = stack(dz₀, dz₁, …) along the axis",
     .cost = cost::view,
     .doc =
         "Takes a tensor apart along an axis, which goes; no copies.\n\n"
@@ -338,7 +338,7 @@ TAPEDECK_OP(split_op) = {
         [](const VjpContext& c) {
           return one(concat(span_of(filled(c)), integer_of({c.op, c.inputs, c.attributes, {}}, "axis")));
         },
-    .vjp_formula = "dx = concat(dy₀, dy₁, …) along the axis",
+    .vjp_formula = "dx = concat(dz₀, dz₁, …) along the axis",
     .cost = cost::view,
     .doc =
         "Cuts a tensor along an axis; no copies.\n\n"

@@ -113,7 +113,7 @@ TAPEDECK_OP(fill_op) = {
         },
     .vjp_reads = VjpReads::shapes,
     .vjp = [](const VjpContext& c) { return one(reduce_sum(c.cotangents[0])); },
-    .vjp_formula = "d(value) = Σ dy",
+    .vjp_formula = "d(value) = Σ dz",
     .cost = cost::moves,
     .doc =
         "A tensor that holds one value everywhere.\n\n"

@@ -145,7 +145,7 @@ TAPEDECK_OP(gather_op) = {
     .form = Form::gather,
     .vjp_reads = VjpReads::inputs,
     .vjp = gather_vjp,
-    .vjp_formula = "d(params) = sums of dy by index",
+    .vjp_formula = "d(params) = sums of dz by index",
     .cost = cost::picks,
     .doc =
         "Takes slices of an axis by number.\n\n"

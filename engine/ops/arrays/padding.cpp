@@ -69,7 +69,7 @@ TAPEDECK_OP(tile_op) = {
           }
           return one(gradient);
         },
-    .vjp_formula = "dx = Σ dy over the repetitions",
+    .vjp_formula = "dx = Σ dz over the repetitions",
     .cost = cost::moves,
     .doc =
         "Repeats a tensor along its axes.\n\n"
@@ -215,7 +215,7 @@ TAPEDECK_OP(pad_op) = {
     .forward = pad_forward,
     .vjp_reads = VjpReads::shapes,
     .vjp = pad_vjp,
-    .vjp_formula = "dx = dy without the border, the border's mirrored part added",
+    .vjp_formula = "dx = dz without the border, the border's mirrored part added",
     .cost = cost::moves,
     .doc =
         "Puts a border around a tensor: one value, or the tensor's own mirrored.\n\n"

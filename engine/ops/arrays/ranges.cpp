@@ -155,7 +155,7 @@ TAPEDECK_OP(linspace_op) = {
           if (c.wanted[1]) gradients[1] = reduce_sum(c.cotangents[0] * part);
           return gradients;
         },
-    .vjp_formula = "d(start) = Σ dyᵢ·(1 − tᵢ), d(stop) = Σ dyᵢ·tᵢ with tᵢ = i / (num − 1)",
+    .vjp_formula = "d(start) = Σ dzᵢ·(1 − tᵢ), d(stop) = Σ dzᵢ·tᵢ with tᵢ = i / (num − 1)",
     .doc =
         "num numbers at equal steps from start to stop, both included.\n\n"
         "start, stop: scalars, any floating dtype, one for both; num: at least 1 (1 gives start).\n"

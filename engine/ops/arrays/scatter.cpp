@@ -82,10 +82,10 @@ TAPEDECK_OP(gather_nd_op) = {
           gradients[0] = scatter_nd(places, c.cotangents[0], c.inputs[0].shape());
           return gradients;
         },
-    .vjp_formula = "d(params) = scatter_nd(indices, dy, shape of params)",
+    .vjp_formula = "d(params) = scatter_nd(indices, dz, shape of params)",
     .cost = cost::picks,
     .doc =
-        "Takes slices by coordinates: y[i, …] = params[indices[i], …].\n\n"
+        "Takes slices by coordinates: z[i, …] = params[indices[i], …].\n\n"
         "params: any dtype; indices: any whole-number dtype, its last axis holds the coordinates of the "
         "first axes "
         "of params; batch_dims: how many first axes both share, so that each batch takes from its own.\n"
@@ -129,7 +129,7 @@ TAPEDECK_OP(scatter_nd_op) = {
           if (c.wanted[1]) gradients[1] = gather_nd(c.cotangents[0], c.inputs[0]);
           return gradients;
         },
-    .vjp_formula = "d(updates) = gather_nd(dy, indices)",
+    .vjp_formula = "d(updates) = gather_nd(dz, indices)",
     .doc =
         "Zeros of a shape, to which slices are added by coordinates; those of one place add up in order, of "
         "bool by 'or'.\n\n"

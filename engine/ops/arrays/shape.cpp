@@ -64,7 +64,7 @@ TAPEDECK_OP(reshape_op) = {
         },
     .vjp_reads = VjpReads::shapes,
     .vjp = reshaped_gradient,
-    .vjp_formula = "dx = reshape(dy, shape of x)",
+    .vjp_formula = "dx = reshape(dz, shape of x)",
     .cost = cost::view,
     .doc =
         "The same values in row-major order with another shape; no copy where the tensor is contiguous.\n\n"
@@ -115,7 +115,7 @@ TAPEDECK_OP(expand_dims_op) = {
         },
     .vjp_reads = VjpReads::shapes,
     .vjp = reshaped_gradient,
-    .vjp_formula = "dx = reshape(dy, shape of x)",
+    .vjp_formula = "dx = reshape(dz, shape of x)",
     .cost = cost::view,
     .doc =
         "Puts in an axis of extent 1, without a copy.\n\n"
@@ -175,7 +175,7 @@ TAPEDECK_OP(squeeze_op) = {
         },
     .vjp_reads = VjpReads::shapes,
     .vjp = reshaped_gradient,
-    .vjp_formula = "dx = reshape(dy, shape of x)",
+    .vjp_formula = "dx = reshape(dz, shape of x)",
     .cost = cost::view,
     .doc =
         "Takes away axes of extent 1, without a copy.\n\n"

@@ -150,7 +150,7 @@ TAPEDECK_OP(strided_slice_op) = {
           for (std::size_t i = 0; i < c.attributes.size(); ++i) values.push_back(c.attributes[i]);
           return one(run_op1(strided_slice_grad_op, {c.cotangents[0]}, Attributes(std::move(values))));
         },
-    .vjp_formula = "dx = dy where the slice reads, else 0",
+    .vjp_formula = "dx = dz where the slice reads, else 0",
     .cost = cost::view,
     .doc =
         "Python's input_[begin:end:strides, …], without a copy.\n\n"
@@ -171,7 +171,7 @@ TAPEDECK_FACTS(strided_slice_op) = {.flat = facts::not_picked};
 TAPEDECK_OP(strided_slice_grad_op) = {
     .name = "strided_slice_grad",
     .python_names = {},
-    .inputs = {{.name = "dy"}},
+    .inputs = {{.name = "g"}},
     .attributes =
         [] {
           std::vector<AttributeSpec> specs = slicing_attributes();
@@ -186,7 +186,7 @@ TAPEDECK_OP(strided_slice_grad_op) = {
           none.resize(shape.rank());
           const Shape read = resolve(c, slicing_of(c), shape, none).shape;
           if (read != c.inputs[0].shape())
-            fail<InvalidArgumentError>("strided_slice_grad: dy ", to_string(c.inputs[0].shape()),
+            fail<InvalidArgumentError>("strided_slice_grad: g ", to_string(c.inputs[0].shape()),
                                        " where the slice of ", to_string(shape), " has shape ",
                                        to_string(read));
           return spec(c.inputs[0].dtype(), shape);
@@ -198,8 +198,8 @@ TAPEDECK_OP(strided_slice_grad_op) = {
           const std::size_t size = item_size(out.dtype());
           backend().fill(size, zero.raw(), out.writable_data<std::byte>(), out.count());
           const Resolved view = resolve(c, slicing_of(c), out.shape(), out.strides());
-          const Tensor& dy = c.inputs[0];
-          backend().copy(size, dy.raw(), dy.strides(),
+          const Tensor& g = c.inputs[0];
+          backend().copy(size, g.raw(), g.strides(),
                          out.writable_data<std::byte>() + view.offset * static_cast<std::int64_t>(size),
                          view.strides, view.shape);
           return one(std::move(out));
@@ -211,13 +211,13 @@ TAPEDECK_OP(strided_slice_grad_op) = {
           for (std::size_t i = 1; i < c.attributes.size(); ++i) values.push_back(c.attributes[i]);
           return one(run_op1(strided_slice_op, {c.cotangents[0]}, Attributes(std::move(values))));
         },
-    .vjp_formula = "d(dy) = the same slice of dz",
+    .vjp_formula = "dg = the same slice of dz",
     .cost = cost::moves,
     .doc =
-        "The VJP of strided_slice: zeros of a shape, with dy where the slice reads.\n\n"
-        "dy: any dtype, the shape of the slice; shape: of the result; the rest as in strided_slice.\n"
-        "Returns: the dtype of dy, shape.\n"
-        "Errors: as in strided_slice; InvalidArgumentError where dy has another shape than the slice.",
+        "The VJP of strided_slice: zeros of a shape, with g where the slice reads.\n\n"
+        "g: any dtype, the shape of the slice; shape: of the result; the rest as in strided_slice.\n"
+        "Returns: the dtype of g, shape.\n"
+        "Errors: as in strided_slice; InvalidArgumentError where g has another shape than the slice.",
     .takes_narrow = true,
 };
 
@@ -256,7 +256,7 @@ TAPEDECK_OP(tensor_strided_slice_update_op) = {
           if (c.wanted[1]) gradients[1] = run_op1(strided_slice_op, {c.cotangents[0]}, c.attributes);
           return gradients;
         },
-    .vjp_formula = "d(tensor) = dy, but 0 where the slice is, d(value) = the same slice of dy",
+    .vjp_formula = "d(tensor) = dz, but 0 where the slice is, d(value) = the same slice of dz",
     .cost = cost::moves,
     .doc =
         "A tensor with a strided slice replaced: what assigning to a slice of a variable does.\n\n"
@@ -321,7 +321,7 @@ TAPEDECK_OP(slice_op) = {
           }
           return one(pad(c.cotangents[0], paddings));
         },
-    .vjp_formula = "dx = dy where the slice reads, else 0",
+    .vjp_formula = "dx = dz where the slice reads, else 0",
     .cost = cost::view,
     .doc =
         "A block of a tensor, without a copy: size[i] elements from begin[i] on along axis i.\n\n"

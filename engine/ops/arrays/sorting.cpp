@@ -105,7 +105,7 @@ TAPEDECK_OP(sort_op) = {
         },
     .vjp_reads = VjpReads::inputs,
     .vjp = sort_vjp,
-    .vjp_formula = "dx = dy put back to where the values came from",
+    .vjp_formula = "dx = dz put back to where the values came from",
     .cost = sorting_cost,
     .doc =
         "The values along an axis in order.\n\n"

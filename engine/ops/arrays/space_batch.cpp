@@ -165,7 +165,7 @@ TAPEDECK_OP(space_to_batch_nd_op, VjpReads::shapes) = space_batch_row(
       return one(batch_to_space_nd(c.cotangents[0], integers_of(c.attribute("block_shape")),
                                    integers_of(c.attribute("paddings"))));
     },
-    "dx = batch_to_space_nd(dy, crops=paddings)",
+    "dx = batch_to_space_nd(dz, crops=paddings)",
     "Cuts images into blocks and makes of each place within a block an image of its own, after a border of "
     "zeros.\n\n"
     "input: any dtype, (batch, axes of the image…, rest…); block_shape: the extents of a block, one for each "
@@ -186,7 +186,7 @@ TAPEDECK_OP(batch_to_space_nd_op, VjpReads::shapes) = space_batch_row(
       return one(space_to_batch_nd(c.cotangents[0], integers_of(c.attribute("block_shape")),
                                    integers_of(c.attribute("crops"))));
     },
-    "dx = space_to_batch_nd(dy, paddings=crops)",
+    "dx = space_to_batch_nd(dz, paddings=crops)",
     "Puts images together that space_to_batch_nd took apart, and cuts off a border.\n\n"
     "input: any dtype, (batch·Π block_shape, axes of the image…, rest…); block_shape: the extents of a "
     "block, "

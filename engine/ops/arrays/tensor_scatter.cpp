@@ -128,8 +128,8 @@ OpDef extreme_row(const std::string& verb, const std::string& comparative) {
       "A tensor whose slices become the " + comparative +
           " of what they are and of the updates of their coordinates; NaN where one is "
           "among them.",
-      "d(tensor) = dy where tensor = y, else 0, d(updates) = gather_nd(dy, indices) where updates = "
-      "gather_nd(y, indices), else 0; both divided by the number of such",
+      "d(tensor) = dz where tensor = z, else 0, d(updates) = gather_nd(dz, indices) where updates = "
+      "gather_nd(z, indices), else 0; both divided by the number of such",
       tensor_scatter_shape<Kind::numeric>, extreme_forward<op>, extreme_vjp);
 }
 
@@ -139,7 +139,7 @@ TAPEDECK_OP(tensor_scatter_nd_update_op, VjpReads::inputs) = tensor_scatter_row(
     "update", Kind::any,
     "A tensor with slices replaced, by coordinates. Of several updates of one place the last one stays, and "
     "has the gradient.",
-    "d(tensor) = dy, but 0 at indices, d(updates) = gather_nd(dy, indices), 0 for what an update "
+    "d(tensor) = dz, but 0 at indices, d(updates) = gather_nd(dz, indices), 0 for what an update "
     "replaced",
     tensor_scatter_shape<Kind::any>, update_forward, [](const VjpContext& c) {
       Tensors gradients(3);
@@ -158,12 +158,12 @@ Tensor tensor_scatter_nd_update(const Tensor& tensor, const Tensor& indices, con
 
 TAPEDECK_OP(tensor_scatter_nd_add_op, VjpReads::inputs) = tensor_scatter_row(
     "add", Kind::numeric, "A tensor to which slices are added by coordinates; those of one place add up.",
-    "d(tensor) = dy, d(updates) = gather_nd(dy, indices)", tensor_scatter_shape<Kind::numeric>,
+    "d(tensor) = dz, d(updates) = gather_nd(dz, indices)", tensor_scatter_shape<Kind::numeric>,
     add_forward<false>, add_vjp<false>);
 
 TAPEDECK_OP(tensor_scatter_nd_sub_op, VjpReads::inputs) =
     tensor_scatter_row("sub", Kind::numeric, "A tensor from which slices are subtracted by coordinates.",
-                       "d(tensor) = dy, d(updates) = −gather_nd(dy, indices)",
+                       "d(tensor) = dz, d(updates) = −gather_nd(dz, indices)",
                        tensor_scatter_shape<Kind::numeric>, add_forward<true>, add_vjp<true>);
 
 TAPEDECK_OP(tensor_scatter_nd_max_op) = extreme_row<kernels::Segment::max>("max", "larger");

@@ -261,7 +261,7 @@ TAPEDECK_OP(copy_to_device_op) = {
         },
     .vjp_reads = VjpReads::shapes,
     .vjp = [](const VjpContext& c) { return one(copy_to(c.cotangents[0], c.inputs[0].device())); },
-    .vjp_formula = "dx = dy, brought to the device of x",
+    .vjp_formula = "dx = dz, brought to the device of x",
     .cost = cost::moves,
     .doc =
         "The same values in the memory of a device.\n\nx: any dtype and shape (strings stay on the CPU); "

@@ -13,7 +13,7 @@ TAPEDECK_OP(log_sigmoid_op, VjpReads::inputs) = unary_op<Unary::log_sigmoid, Kin
     {"log_sigmoid",
      {"log_sigmoid", "math.log_sigmoid", "nn.log_sigmoid"},
      "The logarithm of the sigmoid, computed as −softplus(−x) so that it neither overflows nor loses digits.",
-     "dx = dy·sigmoid(−x)"},
+     "dx = dz·sigmoid(−x)"},
     [](const VjpContext& c) { return one(c.cotangents[0] * sigmoid(-c.inputs[0])); });
 TAPEDECK_FACTS(log_sigmoid_op) = {.flat = facts::saturated};
 
@@ -21,7 +21,7 @@ TAPEDECK_OP(relu6_op, VjpReads::inputs) = unary_op<Unary::relu6, Kind::numeric>(
     {"relu6",
      {"nn.relu6"},
      "The rectifier with a ceiling: min(max(x, 0), 6); NaN stays NaN.",
-     "dx = dy where 0 < x < 6, else 0",
+     "dx = dz where 0 < x < 6, else 0",
      "features"},
     [](const VjpContext& c) {
       const Tensor& x = c.inputs[0];
@@ -36,7 +36,7 @@ TAPEDECK_OP(elu_op) = unary_op<Unary::elu, Kind::floating>(
     {"elu",
      {"nn.elu"},
      "The exponential linear unit: x, but eˣ − 1 where x < 0. (Clevert, Unterthiner, Hochreiter 2015)",
-     "dx = dy, but dy·(y + 1) where x < 0",
+     "dx = dz, but dz·(z + 1) where x < 0",
      "features"},
     [](const VjpContext& c) {
       const Tensor& g = c.cotangents[0];
@@ -50,7 +50,7 @@ TAPEDECK_OP(selu_op) = unary_op<Unary::selu, Kind::floating>(
      {"nn.selu"},
      "The scaled exponential linear unit: λ·x, but λ·α·(eˣ − 1) where x < 0, with λ = 1.0507009873554805 and "
      "α = 1.6732632423543772. (Klambauer, Unterthiner, Mayr, Hochreiter 2017)",
-     "dx = dy·λ, but dy·(y + λ·α) where x < 0",
+     "dx = dz·λ, but dz·(z + λ·α) where x < 0",
      "features"},
     [](const VjpContext& c) {
       constexpr double alpha = 1.67326324235437728481;
@@ -62,7 +62,7 @@ TAPEDECK_OP(selu_op) = unary_op<Unary::selu, Kind::floating>(
 TAPEDECK_FACTS(selu_op) = {.flat = facts::saturated, .activation = Activation::selu};
 
 TAPEDECK_OP(softsign_op, VjpReads::inputs) = unary_op<Unary::softsign, Kind::floating>(
-    {"softsign", {"nn.softsign", "math.softsign"}, "x / (1 + |x|).", "dx = dy / (1 + |x|)²", "features"},
+    {"softsign", {"nn.softsign", "math.softsign"}, "x / (1 + |x|).", "dx = dz / (1 + |x|)²", "features"},
     [](const VjpContext& c) { return one(c.cotangents[0] / square(1.0 + abs(c.inputs[0]))); });
 TAPEDECK_FACTS(softsign_op) = {.flat = facts::saturated};
 
@@ -111,7 +111,7 @@ TAPEDECK_OP(leaky_relu_op) = {
           const Tensor above = greater(c.inputs[0], number(0.0, g.dtype()));
           return one(where(above, g, g * real_of(c.attribute("alpha"))));
         },
-    .vjp_formula = "dx = dy where x > 0, else alpha·dy",
+    .vjp_formula = "dx = dz where x > 0, else alpha·dz",
     .doc = std::string("The rectifier with a slope below 0: x where x > 0, else alpha·x.\n\n"
                        "features: any floating dtype, any shape; alpha: the slope.") +
            activation_doc,
@@ -132,7 +132,7 @@ TAPEDECK_OP(swish_op) = {
           const Tensor part = sigmoid(beta * x);
           return one(c.cotangents[0] * (part + sigmoid_grad(part, beta * x)));
         },
-    .vjp_formula = "dx = dy·(s + beta·x·s·(1 − s)) with s = sigmoid(beta·x)",
+    .vjp_formula = "dx = dz·(s + beta·x·s·(1 − s)) with s = sigmoid(beta·x)",
     .doc = std::string("x·sigmoid(beta·x), also called SiLU. (Ramachandran, Zoph, Le 2017)\n\n"
                        "features: any floating dtype, any shape; beta: the sigmoid's slope.") +
            activation_doc,
@@ -152,7 +152,7 @@ TAPEDECK_OP(gelu_op) = {
     .vjp_reads = VjpReads::inputs,
     .vjp = gelu_vjp,
     .vjp_formula =
-        "dx = dy·(Φ(x) + x·φ(x)) with φ = Φ'; approximate: Φ(x) is sigmoid(√(8/π)·(x + 0.044715·x³))",
+        "dx = dz·(Φ(x) + x·φ(x)) with φ = Φ'; approximate: Φ(x) is sigmoid(√(8/π)·(x + 0.044715·x³))",
     .doc = std::string(
                "The Gaussian error linear unit: x·Φ(x) with Φ the normal distribution. (Hendrycks, Gimpel "
                "2016)\n\n"
@@ -164,11 +164,11 @@ TAPEDECK_OP(gelu_op) = {
 TAPEDECK_OP(gelu_grad_op, VjpReads::inputs) = binary_op<Binary::gelu_grad, Kind::floating>(
     {"gelu_grad",
      {},
-     "The VJP of gelu, where it is not approximate: dy·(Φ(x) + x·φ(x)) at features x, with Φ the normal "
+     "The VJP of gelu, where it is not approximate: g·(Φ(x) + x·φ(x)) at features x, with Φ the normal "
      "distribution and φ its density.",
-     "d(dy) = dz·(Φ(features) + features·φ(features)), d(features) = dz·dy·φ(features)·(2 − features²) with "
+     "dg = dz·(Φ(features) + features·φ(features)), d(features) = dz·g·φ(features)·(2 − features²) with "
      "φ = Φ'",
-     "dy",
+     "g",
      "features"},
     [](const VjpContext& c) {
       const Tensor& x = c.inputs[1];

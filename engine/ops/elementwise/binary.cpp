@@ -305,7 +305,7 @@ TAPEDECK_OP(squared_difference_op, VjpReads::inputs) =
 
 namespace {
 
-/// The gradients of dy·f′(y), the VJP of a function f in terms of its output y: f′ is linear in dy, so the
+/// The gradients of g·f′(y), the VJP of a function f in terms of its output y: it is linear in g, so the
 /// op itself is the second one. `slope(y, w)`: w times the derivative of f′ with respect to y.
 template <auto op, class Slope>
 Tensors output_gradients(const VjpContext& c, Slope slope) {
@@ -319,28 +319,28 @@ template <Binary kernel>
 OpDef output_grad_op(const std::string& function, const std::string& value, const std::string& formula,
                      Vjp vjp) {
   const std::string what = "The VJP of " + function + ", from its output y: " + value + ".";
-  return binary_op<kernel, Kind::inexact>({function + "_grad", {}, what, formula, "y", "dy"}, vjp);
+  return binary_op<kernel, Kind::inexact>({function + "_grad", {}, what, formula, "y", "g"}, vjp);
 }
 
 }  // namespace
 
 TAPEDECK_OP(sigmoid_grad_op, VjpReads::inputs) = output_grad_op<Binary::sigmoid_grad>(
-    "sigmoid", "dy·y·(1 − y)", "d(y) = dz·dy·(1 − 2y), d(dy) = dz·y·(1 − y)", [](const VjpContext& c) {
+    "sigmoid", "g·y·(1 − y)", "dy = dz·g·(1 − 2y), dg = dz·y·(1 − y)", [](const VjpContext& c) {
       return output_gradients<sigmoid_grad>(
           c, [](const Tensor& y, const Tensor& w) { return w * (1.0 - 2.0 * y); });
     });
 
 TAPEDECK_OP(tanh_grad_op, VjpReads::inputs) = output_grad_op<Binary::tanh_grad>(
-    "tanh", "dy·(1 − y²)", "d(y) = −2·dz·dy·y, d(dy) = dz·(1 − y²)", [](const VjpContext& c) {
+    "tanh", "g·(1 − y²)", "dy = −2·dz·g·y, dg = dz·(1 − y²)", [](const VjpContext& c) {
       return output_gradients<tanh_grad>(c, [](const Tensor& y, const Tensor& w) { return -2.0 * (w * y); });
     });
 
 TAPEDECK_OP(relu_grad_op, VjpReads::inputs) = binary_op<Binary::relu_grad, Kind::ordered>(
     {"relu_grad",
      {},
-     "The VJP of relu: dy where features > 0, else 0.",
-     "d(dy) = dz where features > 0, else 0, none for features",
-     "dy",
+     "The VJP of relu: g where features > 0, else 0.",
+     "dg = dz where features > 0, else 0, none for features",
+     "g",
      "features"},
     [](const VjpContext& c) {
       return binary_gradients(

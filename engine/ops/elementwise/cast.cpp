@@ -86,7 +86,7 @@ TAPEDECK_OP(cast_op) = {
             return Tensors(1);
           return one(cast(c.cotangents[0], c.inputs[0].dtype()));
         },
-    .vjp_formula = "dx = cast(dy, dtype of x) between dtypes of real numbers, else none",
+    .vjp_formula = "dx = cast(dz, dtype of x) between dtypes of real numbers, else none",
     .cost = cost::moves,
     .doc =
         "Converts the values to another dtype, as C does.\n\n"

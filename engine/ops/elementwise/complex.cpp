@@ -125,7 +125,7 @@ TAPEDECK_OP(real_op, VjpReads::shapes) = part_row(
     "real", "The real parts, without a copy.",
     [](const OpContext& c) { return one(part_view(c.inputs[0], 0)); },
     [](const VjpContext& c) { return one(complex(c.cotangents[0], zeros_shaped_like(c.cotangents[0]))); },
-    "dx = dy + 0i");
+    "dx = dz + 0i");
 Tensor real(const Tensor& input) {
   return run_op1(real_op, {input});
 }
@@ -134,7 +134,7 @@ TAPEDECK_OP(imag_op, VjpReads::shapes) = part_row(
     "imag", "The imaginary parts, without a copy.",
     [](const OpContext& c) { return one(part_view(c.inputs[0], 1)); },
     [](const VjpContext& c) { return one(complex(zeros_shaped_like(c.cotangents[0]), c.cotangents[0])); },
-    "dx = 0 + i·dy");
+    "dx = 0 + i·dz");
 Tensor imag(const Tensor& input) {
   return run_op1(imag_op, {input});
 }
@@ -150,7 +150,7 @@ TAPEDECK_OP(angle_op, VjpReads::inputs) = part_row(
       const Tensor scale = c.cotangents[0] / (square(x) + square(y));
       return one(complex(-y * scale, x * scale));
     },
-    "dx = dy·(−Im x + i·Re x) / |x|²");
+    "dx = dz·(−Im x + i·Re x) / |x|²");
 
 // ---- conj ----
 TAPEDECK_OP(conj_op) = {
@@ -173,7 +173,7 @@ TAPEDECK_OP(conj_op) = {
         },
     .vjp_reads = VjpReads::shapes,
     .vjp = [](const VjpContext& c) { return one(conj(c.cotangents[0])); },
-    .vjp_formula = "dx = conj(dy)",
+    .vjp_formula = "dx = conj(dz)",
     .doc =
         "The conjugate numbers: the imaginary parts change their sign.\n\n"
         "input: complex64 or complex128, any shape.\nReturns: its dtype and shape.\n"

@@ -58,8 +58,8 @@ TAPEDECK_OP(random_gamma_grad_op) = {
     .forward = slope_forward,
     .vjp = slope_vjp,
     .vjp_formula =
-        "with x sample: d(alpha) = dy·random_gamma_grad(alpha, x, order + 1), "
-        "dx = dy·(ψ(alpha) − ln x − y·((alpha − 1)/x − 1)), differentiated order times",
+        "with x sample: d(alpha) = dz·random_gamma_grad(alpha, x, order + 1), "
+        "dx = dz·(ψ(alpha) − ln x − z·((alpha − 1)/x − 1)), differentiated order times",
     .doc =
         "How a gamma distributed number moves with the distribution's shape parameter: the implicit "
         "derivative "

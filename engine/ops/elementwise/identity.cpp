@@ -25,7 +25,7 @@ TAPEDECK_OP(identity_op) = {
     .forward = same_values,
     .vjp_reads = VjpReads::shapes,
     .vjp = [](const VjpContext& c) { return one(c.cotangents[0]); },
-    .vjp_formula = "dx = dy",
+    .vjp_formula = "dx = dz",
     .cost = cost::view,
     .doc =
         "The same values as a new tensor, without a copy.\n\ninput: any dtype and shape.\nReturns: its dtype "
@@ -130,7 +130,7 @@ TAPEDECK_OP(check_numerics_op) = {
         },
     .vjp_reads = VjpReads::shapes,
     .vjp = [](const VjpContext& c) { return one(run_op1(c.op, {c.cotangents[0]}, {"the gradient"})); },
-    .vjp_formula = "dx = check_numerics(dy)",
+    .vjp_formula = "dx = check_numerics(dz)",
     .doc =
         "The same values, after a check that all of them are finite; its gradient is checked too.\n\n"
         "tensor: any floating dtype, any shape; message: how the error begins.\n"

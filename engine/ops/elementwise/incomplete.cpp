@@ -84,12 +84,12 @@ OpDef gamma_row(const std::string& name, const std::string& doc, const std::stri
 // ---- igamma and igammac ----
 TAPEDECK_OP(igamma_op, VjpReads::inputs) =
     gamma_row("igamma", "The lower regularized incomplete gamma function: P(a, x) = ∫₀ˣ tᵃ⁻¹·e⁻ᵗ dt / Γ(a).",
-              "dx = dy·f, da = −dy·f·random_gamma_grad(a, x), f = xᵃ⁻¹·e⁻ˣ / Γ(a)", gamma_forward<false>,
+              "dx = dz·f, da = −dz·f·random_gamma_grad(a, x), f = xᵃ⁻¹·e⁻ˣ / Γ(a)", gamma_forward<false>,
               gamma_vjp<false>);
 
 TAPEDECK_OP(igammac_op, VjpReads::inputs) = gamma_row(
     "igammac", "The upper regularized incomplete gamma function: Q(a, x) = 1 − P(a, x), see igamma.",
-    "dx = −dy·f, da = dy·f·random_gamma_grad(a, x), f = xᵃ⁻¹·e⁻ˣ / Γ(a)", gamma_forward<true>,
+    "dx = −dz·f, da = dz·f·random_gamma_grad(a, x), f = xᵃ⁻¹·e⁻ˣ / Γ(a)", gamma_forward<true>,
     gamma_vjp<true>);
 
 // ---- betainc ----
@@ -110,7 +110,7 @@ TAPEDECK_OP(betainc_op) = {
           gradients[2] = unbroadcast(c.cotangents[0] * beta_density(a, b, x), x.shape());
           return gradients;
         },
-    .vjp_formula = "none for a and b, dx = dy·xᵃ⁻¹·(1 − x)ᵇ⁻¹ / B(a, b)",
+    .vjp_formula = "none for a and b, dx = dz·xᵃ⁻¹·(1 − x)ᵇ⁻¹ / B(a, b)",
     .doc =
         "The regularized incomplete beta function: I(x; a, b) = ∫₀ˣ tᵃ⁻¹·(1 − t)ᵇ⁻¹ dt / B(a, b).\n\n"
         "a, b, x: any floating dtype, one for all, shapes that broadcast.\n"
@@ -155,7 +155,7 @@ TAPEDECK_OP(gamma_density_op) = {
                 return c.cotangents[0] * where(is_start, at_zero, f * (xdivy(a - 1.0, x) - 1.0));
               });
         },
-    .vjp_formula = "da = dy·y·(ln x − ψ(a)), dx = dy·y·((a − 1)/x − 1)",
+    .vjp_formula = "da = dz·z·(ln x − ψ(a)), dx = dz·z·((a − 1)/x − 1)",
     .doc =
         "The gamma distribution's density of rate 1: f = xᵃ⁻¹·e⁻ˣ / Γ(a), with all its digits where a is "
         "large.\n\n"
@@ -195,7 +195,7 @@ TAPEDECK_OP(beta_density_op) = {
           gradients[2] = unbroadcast(c.cotangents[0] * slope, x.shape());
           return gradients;
         },
-    .vjp_formula = "none for a and b, dx = dy·y·((a − 1)/x − (b − 1)/(1 − x))",
+    .vjp_formula = "none for a and b, dx = dz·z·((a − 1)/x − (b − 1)/(1 − x))",
     .doc =
         "The beta distribution's density: f = xᵃ⁻¹·(1 − x)ᵇ⁻¹ / B(a, b), with all its digits where a or b is "
         "large.\n\n"

@@ -96,8 +96,8 @@ TAPEDECK_OP(clip_by_value_op) = {
           return gradients;
         },
     .vjp_formula =
-        "dt = dy where clip_value_min ≤ t ≤ clip_value_max, else 0, d(clip_value_min) = Σ dy where t < "
-        "clip_value_min, else 0, d(clip_value_max) = Σ dy where t > clip_value_max, else 0",
+        "dt = dz where clip_value_min ≤ t ≤ clip_value_max, else 0, d(clip_value_min) = Σ dz where t < "
+        "clip_value_min, else 0, d(clip_value_max) = Σ dz where t > clip_value_max, else 0",
     .doc =
         "Limits values to a range: min(max(t, clip_value_min), clip_value_max).\n\n"
         "t: any numeric dtype; the bounds have its dtype and broadcast to its shape.\n"

@@ -13,7 +13,7 @@ TAPEDECK_OP(erfc_op, VjpReads::inputs) = unary_op<Unary::erfc, Kind::floating>(
     {"erfc",
      {"erfc", "math.erfc"},
      "The complementary error function: 1 − erf(x), without its loss of digits for large x.",
-     "dx = −dy·2/√π·e^(−x²)"},
+     "dx = −dz·2/√π·e^(−x²)"},
     [](const VjpContext& c) {
       return one(c.cotangents[0] * (-2.0 * std::numbers::inv_sqrtpi * exp(-square(c.inputs[0]))));
     });
@@ -22,7 +22,7 @@ TAPEDECK_OP(erfinv_op, VjpReads::outputs) = unary_op<Unary::erfinv, Kind::floati
     {"erfinv",
      {"math.erfinv"},
      "The inverse of erf: ±∞ at ±1, NaN beyond. By Wichura's Algorithm AS 241 (1988).",
-     "dx = dy·√π/2·e^(y²)"},
+     "dx = dz·√π/2·e^(z²)"},
     [](const VjpContext& c) {
       return one(c.cotangents[0] * (0.5 / std::numbers::inv_sqrtpi * exp(square(c.outputs[0]))));
     });
@@ -32,7 +32,7 @@ TAPEDECK_OP(erfcinv_op, VjpReads::outputs) = unary_op<Unary::erfcinv, Kind::floa
     {"erfcinv",
      {"math.erfcinv"},
      "The inverse of erfc: ∞ at 0, −∞ at 2, NaN outside. By Wichura's Algorithm AS 241 (1988).",
-     "dx = −dy·√π/2·e^(y²)"},
+     "dx = −dz·√π/2·e^(z²)"},
     [](const VjpContext& c) {
       return one(c.cotangents[0] * (-0.5 / std::numbers::inv_sqrtpi * exp(square(c.outputs[0]))));
     });
@@ -43,7 +43,7 @@ TAPEDECK_OP(ndtri_op, VjpReads::outputs) = unary_op<Unary::ndtri, Kind::floating
      "The quantile of the standard normal distribution: −∞ at 0, ∞ at 1, NaN outside. By Wichura's Algorithm "
      "AS 241 "
      "(1988).",
-     "dx = dy·√(2π)·e^(y²/2)"},
+     "dx = dz·√(2π)·e^(z²/2)"},
     [](const VjpContext& c) {
       const double root = std::numbers::sqrt2 / std::numbers::inv_sqrtpi;
       return one(c.cotangents[0] * (root * exp(0.5 * square(c.outputs[0]))));
@@ -53,14 +53,14 @@ TAPEDECK_OP(lgamma_op, VjpReads::inputs) = unary_op<Unary::lgamma, Kind::floatin
     {"lgamma",
      {"lgamma", "math.lgamma"},
      "The logarithm of the gamma function's absolute value: ln |Γ(x)|; ∞ at 0, −1, −2 …",
-     "dx = dy·digamma(x)"},
+     "dx = dz·digamma(x)"},
     [](const VjpContext& c) { return one(c.cotangents[0] * digamma(c.inputs[0])); });
 
 TAPEDECK_OP(digamma_op, VjpReads::inputs) = unary_op<Unary::digamma, Kind::floating>(
     {"digamma",
      {"digamma", "math.digamma"},
      "The derivative of lgamma: ψ(x) = Γ'(x) / Γ(x); ∓∞ at ±0, NaN at −1, −2 … (Abramowitz and Stegun, 6.3)",
-     "dx = dy·polygamma(1, x)"},
+     "dx = dz·polygamma(1, x)"},
     [](const VjpContext& c) {
       return one(c.cotangents[0] * polygamma(number(1.0, c.inputs[0].dtype()), c.inputs[0]));
     });

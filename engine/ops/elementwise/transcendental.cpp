@@ -9,35 +9,35 @@ namespace tapedeck::ops {
 using kernels::Unary;
 
 TAPEDECK_OP(exp_op, VjpReads::outputs) = unary_op<Unary::exp, Kind::inexact>(
-    {"exp", {"exp", "math.exp"}, "The exponential function: eˣ; ∞ where that overflows.", "dx = dy·y"},
+    {"exp", {"exp", "math.exp"}, "The exponential function: eˣ; ∞ where that overflows.", "dx = dz·z"},
     [](const VjpContext& c) { return one(c.cotangents[0] * c.outputs[0]); });
 
 TAPEDECK_OP(expm1_op, VjpReads::inputs) = unary_op<Unary::expm1, Kind::inexact>(
-    {"expm1", {"expm1", "math.expm1"}, "eˣ − 1, accurate for small x too.", "dx = dy·eˣ"},
+    {"expm1", {"expm1", "math.expm1"}, "eˣ − 1, accurate for small x too.", "dx = dz·eˣ"},
     [](const VjpContext& c) { return one(c.cotangents[0] * exp(c.inputs[0])); });
 
 TAPEDECK_OP(log_op, VjpReads::inputs) = unary_op<Unary::log, Kind::inexact>(
-    {"log", {"log", "math.log"}, "The natural logarithm: ln x; −∞ at 0, NaN below.", "dx = dy / x"},
+    {"log", {"log", "math.log"}, "The natural logarithm: ln x; −∞ at 0, NaN below.", "dx = dz / x"},
     [](const VjpContext& c) { return one(c.cotangents[0] / c.inputs[0]); });
 TAPEDECK_FACTS(log_op) = {.outside = [](double a, double) {
   return a == 0 ? "the logarithm of 0 is minus infinity" : facts::negative(a, 0);
 }};
 
 TAPEDECK_OP(log1p_op, VjpReads::inputs) = unary_op<Unary::log1p, Kind::inexact>(
-    {"log1p", {"log1p", "math.log1p"}, "ln(1 + x), accurate for small x too.", "dx = dy / (1 + x)"},
+    {"log1p", {"log1p", "math.log1p"}, "ln(1 + x), accurate for small x too.", "dx = dz / (1 + x)"},
     [](const VjpContext& c) { return one(c.cotangents[0] / (1.0 + c.inputs[0])); });
 TAPEDECK_FACTS(log1p_op) = {.outside = facts::negative};
 
 TAPEDECK_OP(sin_op, VjpReads::inputs) = unary_op<Unary::sin, Kind::inexact>(
-    {"sin", {"sin", "math.sin"}, "The sine; x in radians.", "dx = dy·cos x"},
+    {"sin", {"sin", "math.sin"}, "The sine; x in radians.", "dx = dz·cos x"},
     [](const VjpContext& c) { return one(c.cotangents[0] * cos(c.inputs[0])); });
 
 TAPEDECK_OP(cos_op, VjpReads::inputs) = unary_op<Unary::cos, Kind::inexact>(
-    {"cos", {"cos", "math.cos"}, "The cosine; x in radians.", "dx = −dy·sin x"},
+    {"cos", {"cos", "math.cos"}, "The cosine; x in radians.", "dx = −dz·sin x"},
     [](const VjpContext& c) { return one(-c.cotangents[0] * sin(c.inputs[0])); });
 
 TAPEDECK_OP(tan_op, VjpReads::outputs) = unary_op<Unary::tan, Kind::inexact>(
-    {"tan", {"tan", "math.tan"}, "The tangent; x in radians.", "dx = dy·(1 + y²)"},
+    {"tan", {"tan", "math.tan"}, "The tangent; x in radians.", "dx = dz·(1 + z²)"},
     [](const VjpContext& c) { return one(c.cotangents[0] * (1.0 + square(c.outputs[0]))); });
 
 namespace {
@@ -53,7 +53,7 @@ TAPEDECK_OP(asin_op, VjpReads::inputs) = unary_op<Unary::asin, Kind::inexact>(
     {"asin",
      {"asin", "math.asin"},
      "The inverse sine, in radians; NaN outside [−1, 1].",
-     "dx = dy / √(1 − x²)"},
+     "dx = dz / √(1 − x²)"},
     [](const VjpContext& c) { return one(c.cotangents[0] * rsqrt(one_minus_square(c.inputs[0]))); });
 TAPEDECK_FACTS(asin_op) = {.outside = facts::beyond_one};
 
@@ -61,27 +61,27 @@ TAPEDECK_OP(acos_op, VjpReads::inputs) = unary_op<Unary::acos, Kind::inexact>(
     {"acos",
      {"acos", "math.acos"},
      "The inverse cosine, in radians; NaN outside [−1, 1].",
-     "dx = −dy / √(1 − x²)"},
+     "dx = −dz / √(1 − x²)"},
     [](const VjpContext& c) { return one(-c.cotangents[0] * rsqrt(one_minus_square(c.inputs[0]))); });
 TAPEDECK_FACTS(acos_op) = {.outside = facts::beyond_one};
 
 TAPEDECK_OP(atan_op, VjpReads::inputs) = unary_op<Unary::atan, Kind::inexact>(
-    {"atan", {"atan", "math.atan"}, "The inverse tangent, in radians.", "dx = dy / (1 + x²)"},
+    {"atan", {"atan", "math.atan"}, "The inverse tangent, in radians.", "dx = dz / (1 + x²)"},
     [](const VjpContext& c) { return one(c.cotangents[0] / (1.0 + square(c.inputs[0]))); });
 
 TAPEDECK_OP(sinh_op, VjpReads::inputs) = unary_op<Unary::sinh, Kind::inexact>(
-    {"sinh", {"sinh", "math.sinh"}, "The hyperbolic sine: (eˣ − e⁻ˣ) / 2.", "dx = dy·cosh x"},
+    {"sinh", {"sinh", "math.sinh"}, "The hyperbolic sine: (eˣ − e⁻ˣ) / 2.", "dx = dz·cosh x"},
     [](const VjpContext& c) { return one(c.cotangents[0] * cosh(c.inputs[0])); });
 
 TAPEDECK_OP(cosh_op, VjpReads::inputs) = unary_op<Unary::cosh, Kind::inexact>(
-    {"cosh", {"cosh", "math.cosh"}, "The hyperbolic cosine: (eˣ + e⁻ˣ) / 2.", "dx = dy·sinh x"},
+    {"cosh", {"cosh", "math.cosh"}, "The hyperbolic cosine: (eˣ + e⁻ˣ) / 2.", "dx = dz·sinh x"},
     [](const VjpContext& c) { return one(c.cotangents[0] * sinh(c.inputs[0])); });
 
 TAPEDECK_OP(tanh_op, VjpReads::outputs) = unary_op<Unary::tanh, Kind::inexact>(
     {"tanh",
      {"tanh", "math.tanh", "nn.tanh"},
      "The hyperbolic tangent: (eˣ − e⁻ˣ) / (eˣ + e⁻ˣ).",
-     "dx = dy·(1 − y²)"},
+     "dx = dz·(1 − z²)"},
     [](const VjpContext& c) { return one(tanh_grad(c.outputs[0], c.cotangents[0])); });
 TAPEDECK_FACTS(tanh_op) = {.flat = facts::saturated, .activation = Activation::tanh};
 
@@ -89,7 +89,7 @@ TAPEDECK_OP(sigmoid_op, VjpReads::outputs) = unary_op<Unary::sigmoid, Kind::inex
     {"sigmoid",
      {"sigmoid", "math.sigmoid", "nn.sigmoid"},
      "The logistic function: 1 / (1 + e⁻ˣ).",
-     "dx = dy·y·(1 − y)"},
+     "dx = dz·z·(1 − z)"},
     [](const VjpContext& c) { return one(sigmoid_grad(c.outputs[0], c.cotangents[0])); });
 TAPEDECK_FACTS(sigmoid_op) = {.flat = facts::saturated, .activation = Activation::sigmoid};
 
@@ -97,34 +97,34 @@ TAPEDECK_OP(softplus_op, VjpReads::inputs) = unary_op<Unary::softplus, Kind::flo
     {"softplus",
      {"nn.softplus", "math.softplus"},
      "ln(1 + eˣ), computed as max(x, 0) + ln(1 + e^−|x|) so that it neither overflows nor loses digits.",
-     "dx = dy·sigmoid(x)",
+     "dx = dz·sigmoid(x)",
      "features"},
     [](const VjpContext& c) { return one(c.cotangents[0] * sigmoid(c.inputs[0])); });
 TAPEDECK_FACTS(softplus_op) = {.flat = facts::saturated};
 
 TAPEDECK_OP(erf_op, VjpReads::inputs) = unary_op<Unary::erf, Kind::floating>(
-    {"erf", {"erf", "math.erf"}, "The error function: 2/√π · ∫₀ˣ e^(−t²) dt.", "dx = dy·2/√π·e^(−x²)"},
+    {"erf", {"erf", "math.erf"}, "The error function: 2/√π · ∫₀ˣ e^(−t²) dt.", "dx = dz·2/√π·e^(−x²)"},
     [](const VjpContext& c) {
       return one(c.cotangents[0] * (2.0 * std::numbers::inv_sqrtpi * exp(-square(c.inputs[0]))));
     });
 TAPEDECK_FACTS(erf_op) = {.flat = facts::saturated};
 
 TAPEDECK_OP(asinh_op, VjpReads::outputs) = unary_op<Unary::asinh, Kind::inexact>(
-    {"asinh", {"asinh", "math.asinh"}, "The inverse hyperbolic sine: ln(x + √(x² + 1)).", "dx = dy / cosh y"},
+    {"asinh", {"asinh", "math.asinh"}, "The inverse hyperbolic sine: ln(x + √(x² + 1)).", "dx = dz / cosh z"},
     [](const VjpContext& c) { return one(c.cotangents[0] / cosh(c.outputs[0])); });
 
 TAPEDECK_OP(acosh_op, VjpReads::outputs) = unary_op<Unary::acosh, Kind::inexact>(
     {"acosh",
      {"acosh", "math.acosh"},
      "The inverse hyperbolic cosine: ln(x + √(x² − 1)); NaN below 1.",
-     "dx = dy / sinh y"},
+     "dx = dz / sinh z"},
     [](const VjpContext& c) { return one(c.cotangents[0] / sinh(c.outputs[0])); });
 
 TAPEDECK_OP(atanh_op, VjpReads::inputs) = unary_op<Unary::atanh, Kind::inexact>(
     {"atanh",
      {"atanh", "math.atanh"},
      "The inverse hyperbolic tangent: ½·ln((1 + x) / (1 − x)); ±∞ at ±1, NaN beyond.",
-     "dx = dy / (1 − x²)"},
+     "dx = dz / (1 − x²)"},
     [](const VjpContext& c) { return one(c.cotangents[0] / one_minus_square(c.inputs[0])); });
 TAPEDECK_FACTS(atanh_op) = {.outside = facts::beyond_one};
 

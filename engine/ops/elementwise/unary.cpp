@@ -31,14 +31,14 @@ OpDef unary_row(UnaryText text, Kind kind, bool to_bool, ShapeRule shape_rule, F
 }
 
 TAPEDECK_OP(negative_op, VjpReads::shapes) = unary_op<Unary::negative, Kind::numeric>(
-    {"negative", {"negative", "math.negative"}, "Changes the sign: −x. Integers wrap around.", "dx = −dy"},
+    {"negative", {"negative", "math.negative"}, "Changes the sign: −x. Integers wrap around.", "dx = −dz"},
     [](const VjpContext& c) { return one(-c.cotangents[0]); });
 
 TAPEDECK_OP(abs_op, VjpReads::inputs) = unary_row(
     {"abs",
      {"abs", "math.abs"},
      "Absolute value: |x|, of complex numbers √(Re² + Im²) in the dtype of their parts.",
-     "dx = dy·sign(x)"},
+     "dx = dz·sign(x)"},
     Kind::numeric, false,
     [](const OpContext& c) {
       require_kind(c, 0, Kind::numeric);
@@ -77,19 +77,19 @@ TAPEDECK_OP(sign_op, VjpReads::inputs) = with_complex_vjp(unary_op<Unary::sign, 
 TAPEDECK_FACTS(sign_op) = {.flat = facts::flat_everywhere};
 
 TAPEDECK_OP(square_op, VjpReads::inputs) = unary_op<Unary::square, Kind::numeric>(
-    {"square", {"square", "math.square"}, "The square: x·x.", "dx = dy·2x"},
+    {"square", {"square", "math.square"}, "The square: x·x.", "dx = dz·2x"},
     [](const VjpContext& c) { return one(2.0 * c.cotangents[0] * c.inputs[0]); });
 
 TAPEDECK_OP(sqrt_op, VjpReads::outputs) = unary_op<Unary::sqrt, Kind::inexact>(
     {"sqrt",
      {"sqrt", "math.sqrt"},
      "The square root: √x, correctly rounded; NaN for x < 0.",
-     "dx = dy·½ / √x"},
+     "dx = dz·½ / √x"},
     [](const VjpContext& c) { return one(c.cotangents[0] * 0.5 / c.outputs[0]); });
 TAPEDECK_FACTS(sqrt_op) = {.outside = facts::negative};
 
 TAPEDECK_OP(rsqrt_op, VjpReads::outputs) = unary_op<Unary::rsqrt, Kind::inexact>(
-    {"rsqrt", {"rsqrt", "math.rsqrt"}, "The reciprocal of the square root: 1 / √x.", "dx = dy·(−½)·y³"},
+    {"rsqrt", {"rsqrt", "math.rsqrt"}, "The reciprocal of the square root: 1 / √x.", "dx = dz·(−½)·z³"},
     [](const VjpContext& c) {
       const Tensor& y = c.outputs[0];
       return one(c.cotangents[0] * (-0.5 * (y * square(y))));
@@ -99,7 +99,7 @@ TAPEDECK_FACTS(rsqrt_op) = {.outside = [](double a, double) {
 }};
 
 TAPEDECK_OP(reciprocal_op, VjpReads::outputs) = unary_op<Unary::reciprocal, Kind::inexact>(
-    {"reciprocal", {"reciprocal", "math.reciprocal"}, "The reciprocal: 1 / x.", "dx = −dy·y²"},
+    {"reciprocal", {"reciprocal", "math.reciprocal"}, "The reciprocal: 1 / x.", "dx = −dz·z²"},
     [](const VjpContext& c) { return one(-c.cotangents[0] * square(c.outputs[0])); });
 TAPEDECK_FACTS(reciprocal_op) = {
     .outside = [](double a, double) { return a == 0 ? "1 divided by 0 is infinite" : nullptr; }};
@@ -108,7 +108,7 @@ TAPEDECK_OP(relu_op, VjpReads::inputs) = unary_op<Unary::relu, Kind::numeric>(
     {"relu",
      {"nn.relu"},
      "The rectifier: max(x, 0); NaN stays NaN.",
-     "dx = dy where x > 0, else 0",
+     "dx = dz where x > 0, else 0",
      "features"},
     [](const VjpContext& c) { return one(relu_grad(c.cotangents[0], c.inputs[0])); });
 TAPEDECK_FACTS(relu_op) = {.flat = "its input is not above zero there, and relu is flat below zero",
@@ -151,7 +151,7 @@ TAPEDECK_OP(reciprocal_no_nan_op, VjpReads::outputs) = unary_op<Unary::reciproca
     {"reciprocal_no_nan",
      {"math.reciprocal_no_nan"},
      "The reciprocal 1 / x, but 0 where x is 0.",
-     "dx = −dy·y²"},
+     "dx = −dz·z²"},
     [](const VjpContext& c) { return one(-c.cotangents[0] * square(c.outputs[0])); });
 
 }  // namespace tapedeck::ops

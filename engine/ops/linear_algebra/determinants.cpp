@@ -72,7 +72,7 @@ TAPEDECK_OP(matrix_determinant_op) = {
     .vjp_reads = VjpReads::inputs,
     .vjp =
         [](const VjpContext& c) { return one(per_matrix(c.cotangents[0]) * matrix_cofactor(c.inputs[0])); },
-    .vjp_formula = "dA = dy·cof A, the cofactors: y·A⁻ᵀ where A has an inverse",
+    .vjp_formula = "dA = dz·cof A, the cofactors: z·A⁻ᵀ where A has an inverse",
     .cost = [](const CostContext& c) -> OpCost {
       const cost::Stack a = cost::stack(c.inputs[0]);
       const double n = a.rows;

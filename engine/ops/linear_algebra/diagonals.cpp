@@ -111,7 +111,7 @@ TAPEDECK_OP(matrix_diag_part_op) = {
                                  {integers_of(c.attribute("k")), c.get<std::string>("align")},
                                  x.dim(x.rank() - 2), x.dim(x.rank() - 1)));
         },
-    .vjp_formula = "dx = dy on the diagonals, 0 elsewhere",
+    .vjp_formula = "dx = dz on the diagonals, 0 elsewhere",
     .cost = cost::picks,
     .doc =
         std::string("The diagonals of matrices.\n\ninput: (…, rows, columns), any dtype; ") + diagonals_doc +
@@ -194,7 +194,7 @@ TAPEDECK_OP(matrix_diag_op) = {
           return one(matrix_diag_part(c.cotangents[0],
                                       {integers_of(c.attribute("k")), c.get<std::string>("align")}));
         },
-    .vjp_formula = "d(diagonal) = the diagonals of dy",
+    .vjp_formula = "d(diagonal) = the diagonals of dz",
     .cost = cost::moves,
     .doc =
         std::string("Matrices with given diagonals.\n\ndiagonal: (…, length) for one, (…, diagonals, longest "
@@ -245,7 +245,7 @@ TAPEDECK_OP(matrix_set_diag_op) = {
           if (c.wanted[1]) gradients[1] = matrix_diag_part(c.cotangents[0], d);
           return gradients;
         },
-    .vjp_formula = "d(input) = dy, but 0 on the diagonals, d(diagonal) = the diagonals of dy",
+    .vjp_formula = "d(input) = dz, but 0 on the diagonals, d(diagonal) = the diagonals of dz",
     .cost = cost::moves,
     .doc = std::string("Matrices with some diagonals replaced.\n\ninput: (…, rows, columns), any dtype; "
                        "diagonal: the same dtype, (…, length) for one, (…, diagonals, longest length) for "

@@ -349,7 +349,7 @@ TAPEDECK_OP(einsum_op) = {
     .form = Form::einsum,
     .vjp_reads = VjpReads::inputs,
     .vjp = einsum_vjp,
-    .vjp_formula = "dxᵢ = einsum(dy, the other inputs -> the axes of xᵢ)",
+    .vjp_formula = "dxᵢ = einsum(dz, the other inputs -> the axes of xᵢ)",
     .cost = einsum_cost,
     .doc =
         "Products of tensors, summed over axes: \"ij,jk->ik\" is Σⱼ a[i, j]·b[j, k].\n\n"

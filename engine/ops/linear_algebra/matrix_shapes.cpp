@@ -40,7 +40,7 @@ TAPEDECK_OP(matrix_band_part_op) = {
         },
     .vjp_reads = VjpReads::shapes,
     .vjp = [](const VjpContext& c) { return one(run_op1(c.op, {c.cotangents[0]}, c.attributes)); },
-    .vjp_formula = "dx = the same band of dy",
+    .vjp_formula = "dx = the same band of dz",
     .cost = cost::moves,
     .doc =
         "Matrices with zeros outside a band: x[i, j] stays where i − j ≤ num_lower and j − i ≤ num_upper.\n\n"
@@ -88,7 +88,7 @@ TAPEDECK_OP(trace_op) = {
           const Tensor spread = broadcast_to(per_matrix(c.cotangents[0]), x.shape());
           return one(rows == 0 || columns == 0 ? spread : matrix_band_part(spread, 0, 0));
         },
-    .vjp_formula = "dx = dy·I",
+    .vjp_formula = "dx = dz·I",
     .cost = [](const CostContext& c) -> OpCost {
       const cost::Stack a = cost::stack(c.inputs[0]);
       const double diagonal = a.matrices * std::min(a.rows, a.columns);

@@ -376,8 +376,8 @@ TAPEDECK_OP(attention_op) = {
     .forward = attention_forward,
     .vjp = attention_vjp,
     .vjp_formula =
-        "with Q query, K key, V value: dV = weightsᵀ·d(out), dQ = scale·S·K, dK = scale·Sᵀ·Q, "
-        "S = weights·(P − Σ P·weights), P = d(out)·Vᵀ + d(weights)",
+        "d(value) = weightsᵀ·d(out), d(query) = scale·S·key, d(key) = scale·Sᵀ·query, "
+        "S = weights·(P − Σ P·weights), P = d(out)·valueᵀ + d(weights)",
     .cost = [](const CostContext& c) -> OpCost {
       // Q·Kᵀ and weights·V, and five operations of softmax for each weight.
       const double weights = cost::count(c.outputs.back());

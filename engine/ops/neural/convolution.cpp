@@ -209,10 +209,10 @@ OpDef convolution_row(std::string name, std::vector<std::string> python_names) {
       .forward = convolution_forward<depthwise>,
       .form = depthwise ? Form::depthwise_convolution : Form::convolution,
       .vjp = convolution_vjp<depthwise>,
-      .vjp_formula = "d(input) = dy ⋆ᵀ filter, d(filter) = input ⋆ dy",
+      .vjp_formula = "d(input) = dz ⋆ᵀ filter, d(filter) = input ⋆ dz",
       .cost = convolution_cost<depthwise, Part::output>,
       .doc =
-          "Slides filters over images: y[n, i, j, o] = Σ input[n, i·stride + a·dilation, j·stride + "
+          "Slides filters over images: z[n, i, j, o] = Σ input[n, i·stride + a·dilation, j·stride + "
           "b·dilation, c]·filter[a, b, c, o] (a cross-correlation, as in TensorFlow).\n\ninput: four "
           "axes, as data_format says; filter: " +
           filter_doc<depthwise>() + "; " + dtypes_doc + "; " + window_doc() +
@@ -236,7 +236,7 @@ OpDef input_gradient_row(std::string name, std::vector<std::string> python_names
       .shape_rule = input_gradient_shape<depthwise>,
       .forward = input_gradient_forward<depthwise>,
       .vjp = input_gradient_vjp<depthwise>,
-      .vjp_formula = "d(filter) = dy ⋆ out_backprop, d(out_backprop) = dy ⋆ filter",
+      .vjp_formula = "d(filter) = dz ⋆ out_backprop, d(out_backprop) = dz ⋆ filter",
       .cost = convolution_cost<depthwise, Part::input>,
       .doc =
           "The gradient of a convolution with respect to its images, which is also the transposed "
@@ -259,7 +259,7 @@ OpDef filter_gradient_row(std::string name, std::vector<std::string> python_name
       .shape_rule = filter_gradient_shape<depthwise>,
       .forward = filter_gradient_forward<depthwise>,
       .vjp = filter_gradient_vjp<depthwise>,
-      .vjp_formula = "d(input) = out_backprop ⋆ᵀ dy, d(out_backprop) = input ⋆ dy",
+      .vjp_formula = "d(input) = out_backprop ⋆ᵀ dz, d(out_backprop) = input ⋆ dz",
       .cost = convolution_cost<depthwise, Part::filter>,
       .doc = std::string("The gradient of a convolution with respect to its filter: images times values of "
                          "out_backprop, summed over all windows.\n\ninput: four axes, as data_format says; "

@@ -62,7 +62,7 @@ TAPEDECK_OP(mean_squared_error_op) = {
           if (c.wanted[1]) gradients[1] = axpby(slope, c.inputs[1], -slope, c.inputs[0]);
           return gradients;
         },
-    .vjp_formula = "d(predictions) = dy·2/n·(predictions − labels), d(labels) = −d(predictions)",
+    .vjp_formula = "d(predictions) = dz·2/n·(predictions − labels), d(labels) = −d(predictions)",
     .cost = cost::per_input<3>,
     .doc =
         "The mean of the squared differences, in one pass: Σ (predictions − labels)² / n. NaN for no "
@@ -100,7 +100,7 @@ TAPEDECK_OP(sigmoid_cross_entropy_op) = {
           if (c.wanted[1]) gradients[1] = c.cotangents[0] * (sigmoid(logits) - labels);
           return gradients;
         },
-    .vjp_formula = "d(logits) = dy·(σ(logits) − labels), d(labels) = −dy·logits",
+    .vjp_formula = "d(logits) = dz·(σ(logits) − labels), d(labels) = −dz·logits",
     .cost = cost::per_input<7, 1>,
     .doc =
         "The cross entropy of labels and σ(logits), each element on its own: −z·ln σ(x) − (1 − z)·ln(1 − "
@@ -158,15 +158,14 @@ TAPEDECK_OP(weighted_cross_entropy_op) = {
           return gradients;
         },
     .vjp_formula =
-        "with x logits, z labels, q pos_weight: dx = dy·((1 − z)·σ(x) − q·z·σ(−x)), dz = dy·(q·softplus(−x) "
-        "− "
-        "softplus(x)), dq = Σ dy·z·softplus(−x)",
+        "with x logits, t labels, q pos_weight: dx = dz·((1 − t)·σ(x) − q·t·σ(−x)), dt = dz·(q·softplus(−x) "
+        "− softplus(x)), dq = Σ dz·t·softplus(−x)",
     .cost = cost::per_input<10, 1>,
     .doc =
-        "The cross entropy of labels and σ(logits) with a weight for the positive ones: −q·z·ln σ(x) − (1 − "
-        "z)·ln(1 − σ(x)), computed as (1 − z)·max(x, 0) + q·z·max(−x, 0) + (1 − z + q·z)·ln(1 + e^−|x|), "
+        "The cross entropy of labels and σ(logits) with a weight for the positive ones: −q·t·ln σ(x) − (1 − "
+        "t)·ln(1 − σ(x)), computed as (1 − t)·max(x, 0) + q·t·max(−x, 0) + (1 − t + q·t)·ln(1 + e^−|x|), "
         "which does not overflow.\n\n"
-        "labels: z; logits: x, of one shape; pos_weight: q, which broadcasts to them; any floating dtype, "
+        "labels: t; logits: x, of one shape; pos_weight: q, which broadcasts to them; any floating dtype, "
         "all of one dtype.\n"
         "Returns: dtype and shape of logits.\n"
         "Errors: InvalidArgumentError for shapes that do not fit; TypeMismatchError for other or different "
@@ -233,7 +232,7 @@ TAPEDECK_OP(bias_add_op) = {
           if (c.wanted[1]) gradients[1] = reduce_sum(c.cotangents[0], others);
           return gradients;
         },
-    .vjp_formula = "d(value) = dy, d(bias) = Σ dy over all axes but the channels",
+    .vjp_formula = "d(value) = dz, d(bias) = Σ dz over all axes but the channels",
     .doc =
         "Adds one number to each channel.\n\n"
         "value: at least 2 axes; bias: (channels,); any numeric dtype, one for both; "

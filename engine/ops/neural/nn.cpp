@@ -63,7 +63,7 @@ OpDef softmax_row(const std::string& name, const std::string& what, const std::s
 }  // namespace
 
 TAPEDECK_OP(softmax_op, VjpReads::outputs) =
-    softmax_row("softmax", "Softmax: e^xᵢ / Σⱼ e^xⱼ along an axis.", "dx = y·(dy − Σ dy·y)",
+    softmax_row("softmax", "Softmax: e^xᵢ / Σⱼ e^xⱼ along an axis.", "dx = z·(dz − Σ dz·z)",
                 softmax_forward<&Backend::softmax>, [](const VjpContext& c) {
                   const Tensor& y = c.outputs[0];
                   const Tensor weighted = reduce_sum(c.cotangents[0] * y, Integers{axis_of(c)}, true);
@@ -76,7 +76,7 @@ Tensor softmax(const Tensor& logits, std::int64_t axis) {
 
 TAPEDECK_OP(log_softmax_op, VjpReads::outputs) =
     softmax_row("log_softmax", "The logarithm of softmax: xᵢ − ln Σⱼ e^xⱼ along an axis.",
-                "dx = dy − e^(y)·Σ dy", softmax_forward<&Backend::log_softmax>, [](const VjpContext& c) {
+                "dx = dz − e^(z)·Σ dz", softmax_forward<&Backend::log_softmax>, [](const VjpContext& c) {
                   const Tensor sum = reduce_sum(c.cotangents[0], Integers{axis_of(c)}, true);
                   return one(c.cotangents[0] - exp(c.outputs[0]) * sum);
                 });
@@ -140,7 +140,7 @@ TAPEDECK_OP(softmax_cross_entropy_op) = {
             gradients[1] = g * (softmax(logits, axis) * reduce_sum(labels, Integers{axis}, true) - labels);
           return gradients;
         },
-    .vjp_formula = "d(logits) = dy·(softmax(logits)·Σ labels − labels), d(labels) = −dy·log_softmax(logits)",
+    .vjp_formula = "d(logits) = dz·(softmax(logits)·Σ labels − labels), d(labels) = −dz·log_softmax(logits)",
     .cost = cost::per_input<7, 1>,
     .doc =
         "The cross entropy of labels and softmax(logits): −Σⱼ labelsⱼ·log_softmax(logits)ⱼ along an axis.\n\n"
@@ -198,7 +198,7 @@ TAPEDECK_OP(sparse_softmax_cross_entropy_op) = {
           gradients[1] = expand_dims(c.cotangents[0], -1) * (softmax(logits) - hot);
           return gradients;
         },
-    .vjp_formula = "d(logits) = dy·(softmax(logits) − one_hot(labels))",
+    .vjp_formula = "d(logits) = dz·(softmax(logits) − one_hot(labels))",
     .cost = cost::per_input<5, 1>,
     .doc =
         "The cross entropy of one right class and softmax(logits): −log_softmax(logits)[label] along the "
@@ -232,7 +232,7 @@ TAPEDECK_OP(l2_loss_op) = {
         },
     .vjp_reads = VjpReads::inputs,
     .vjp = [](const VjpContext& c) { return one(c.cotangents[0] * c.inputs[0]); },
-    .vjp_formula = "dt = dy·t",
+    .vjp_formula = "dt = dz·t",
     .cost = cost::per_input<2>,
     .doc =
         "Half the sum of the squares: Σ t² / 2.\n\nt: any floating dtype, any shape.\nReturns: the dtype of "

@@ -70,7 +70,7 @@ TensorSpecs forward_shapes(const OpContext& c) {
   return specs;
 }
 
-/// x, scale, mean, variance, dy.
+/// x, scale, mean, variance, g: the gradient that came in.
 template <bool layers>
 TensorSpecs gradient_shapes(const OpContext& c) {
   const int axis = checked_axis(c, layers);
@@ -214,31 +214,31 @@ constexpr const char* gradient_errors =
 TAPEDECK_OP(batch_norm_grad_op) = {
     .name = "batch_norm_grad",
     .python_names = {},
-    .inputs = {{.name = "x"}, {.name = "scale"}, {.name = "mean"}, {.name = "variance"}, {.name = "dy"}},
+    .inputs = {{.name = "x"}, {.name = "scale"}, {.name = "mean"}, {.name = "variance"}, {.name = "g"}},
     .attributes = attributes(1e-3),
     .shape_rule = gradient_shapes<false>,
     .forward = gradient<false>,
     .vjp_reads = VjpReads::inputs,
     .vjp = normalization_gradient_vjp<false>,
     .vjp_formula =
-        "d(dy) = scale·r·(u − M(u) − n·M(u·n)) + d(dscale)·n + d(doffset), d(x) = r·(d(dscale)·dy − "
+        "dg = scale·r·(u − M(u) − n·M(u·n)) + d(gscale)·n + d(goffset), dx = r·(d(gscale)·g − "
         "r·(u·M(h·n) "
-        "+ h·M(u·n))), d(scale) = Σ dy·r·(u − M(u) − n·M(u·n)), d(mean) = −Σ d(x), d(variance) = −r·r·r·R / "
+        "+ h·M(u·n))), d(scale) = Σ g·r·(u − M(u) − n·M(u·n)), d(mean) = −Σ dx, d(variance) = −r·r·r·R / "
         "2, "
-        "n = (x − mean)·r, r = 1/√(variance + epsilon), h = dy·scale, u: the gradient of dx, M: the mean "
+        "n = (x − mean)·r, r = 1/√(variance + epsilon), h = g·scale, u: the gradient of gx, M: the mean "
         "over the "
         "axes, R: the gradient of r",
     .cost = cost::per_input<10>,
     .doc =
         std::string(
-            "The gradient of batch_norm: with n = (x − mean)·r, r = 1/√(variance + epsilon), dx = "
-            "scale·r·(dy − M(dy) − n·M(dy·n)), dscale = Σ dy·n, doffset = Σ dy; M is the mean over all axes "
+            "The gradient of batch_norm: with n = (x − mean)·r, r = 1/√(variance + epsilon), gx = "
+            "scale·r·(g − M(g) − n·M(g·n)), gscale = Σ g·n, goffset = Σ g; M is the mean over all axes "
             "but `axis`.\n\n"
-            "x, dy: any floating dtype, one shape; scale, mean, variance: (channels,), the same dtype, mean "
+            "x, g: any floating dtype, one shape; scale, mean, variance: (channels,), the same dtype, mean "
             "and variance as batch_norm returned them; axis, epsilon: batch_norm's.\n"
-            "Returns: (dx, dscale, doffset).\n") +
+            "Returns: (gx, gscale, goffset).\n") +
         gradient_errors,
-    .results = {.fields = {"dx", "dscale", "doffset"}},
+    .results = {.fields = {"gx", "gscale", "goffset"}},
 };
 
 TAPEDECK_OP(batch_norm_op) = {
@@ -250,8 +250,8 @@ TAPEDECK_OP(batch_norm_op) = {
     .forward = normalization_forward<false>,
     .vjp = [](const VjpContext& c) { return forward_vjp<false>(c, batch_norm_grad_op); },
     .vjp_formula =
-        "dx = scale·r·(dy − M(dy) − n·M(dy·n)) + d(mean)/N + d(variance)·2(x − mean)/N, d(scale) = Σ "
-        "dy·n, d(offset) = Σ dy, n = (x − mean)·r, r = 1/√(variance + epsilon), M: the mean over the other "
+        "dx = scale·r·(dz − M(dz) − n·M(dz·n)) + d(mean)/N + d(variance)·2(x − mean)/N, d(scale) = Σ "
+        "dz·n, d(offset) = Σ dz, n = (x − mean)·r, r = 1/√(variance + epsilon), M: the mean over the other "
         "axes, N: how many they are",
     .cost = cost::per_input<7>,
     .doc =
@@ -261,42 +261,42 @@ TAPEDECK_OP(batch_norm_op) = {
         "https://arxiv.org/abs/1502.03167).\n\n"
         "x: any floating dtype; scale, offset: (channels,), the same dtype; axis: that of the channels; "
         "epsilon: at least 0.\n"
-        "Returns: (y, mean, variance): the shape of x, and (channels,) twice; the variance has N below. Of "
+        "Returns: (z, mean, variance): the shape of x, and (channels,) twice; the variance has N below. Of "
         "nothing they are NaN.\n"
         "Errors: InvalidArgumentError for an axis out of range, other shapes, and an epsilon below 0; "
         "TypeMismatchError for other or different dtypes.",
-    .results = {.fields = {"y", "mean", "variance"}},
+    .results = {.fields = {"z", "mean", "variance"}},
 };
 
 TAPEDECK_OP(layer_norm_grad_op) = {
     .name = "layer_norm_grad",
     .python_names = {},
-    .inputs = {{.name = "x"}, {.name = "scale"}, {.name = "mean"}, {.name = "variance"}, {.name = "dy"}},
+    .inputs = {{.name = "x"}, {.name = "scale"}, {.name = "mean"}, {.name = "variance"}, {.name = "g"}},
     .attributes = attributes(1e-3),
     .shape_rule = gradient_shapes<true>,
     .forward = gradient<true>,
     .vjp_reads = VjpReads::inputs,
     .vjp = normalization_gradient_vjp<true>,
     .vjp_formula =
-        "d(dy) = scale·r·(u − M(u) − n·M(u·n)) + d(dscale)·n + d(doffset), d(x) = r·(d(dscale)·dy − "
+        "dg = scale·r·(u − M(u) − n·M(u·n)) + d(gscale)·n + d(goffset), dx = r·(d(gscale)·g − "
         "r·(u·M(h·n) "
-        "+ h·M(u·n))), d(scale) = Σ dy·r·(u − M(u) − n·M(u·n)), d(mean) = −Σ d(x), d(variance) = −r·r·r·R / "
+        "+ h·M(u·n))), d(scale) = Σ g·r·(u − M(u) − n·M(u·n)), d(mean) = −Σ dx, d(variance) = −r·r·r·R / "
         "2, "
-        "n = (x − mean)·r, r = 1/√(variance + epsilon), h = dy·scale, u: the gradient of dx, M: the mean "
+        "n = (x − mean)·r, r = 1/√(variance + epsilon), h = g·scale, u: the gradient of gx, M: the mean "
         "over the "
         "axes, R: the gradient of r",
     .cost = cost::per_input<10>,
     .doc = std::string(
                "The gradient of layer_norm: with n = (x − mean)·r, r = 1/√(variance + epsilon), h = "
-               "dy·scale, dx "
-               "= r·(h − M(h) − n·M(h·n)), dscale = Σ dy·n, doffset = Σ dy; M is the mean over the axes from "
+               "g·scale, gx "
+               "= r·(h − M(h) − n·M(h·n)), gscale = Σ g·n, goffset = Σ g; M is the mean over the axes from "
                "`axis` on, Σ runs over those before.\n\n"
-               "x, dy: any floating dtype, one shape; scale: the shape of x from `axis` on; mean, variance: "
+               "x, g: any floating dtype, one shape; scale: the shape of x from `axis` on; mean, variance: "
                "that "
                "before it, as layer_norm returned them; axis, epsilon: layer_norm's.\n"
-               "Returns: (dx, dscale, doffset).\n") +
+               "Returns: (gx, gscale, goffset).\n") +
            gradient_errors,
-    .results = {.fields = {"dx", "dscale", "doffset"}},
+    .results = {.fields = {"gx", "gscale", "goffset"}},
 };
 
 TAPEDECK_OP(layer_norm_op) = {
@@ -308,8 +308,8 @@ TAPEDECK_OP(layer_norm_op) = {
     .forward = normalization_forward<true>,
     .vjp = [](const VjpContext& c) { return forward_vjp<true>(c, layer_norm_grad_op); },
     .vjp_formula =
-        "dx = r·(h − M(h) − n·M(h·n)) + d(mean)/N + d(variance)·2(x − mean)/N, h = dy·scale, d(scale) = "
-        "Σ dy·n, d(offset) = Σ dy, n = (x − mean)·r, r = 1/√(variance + epsilon), M: the mean over the axes, "
+        "dx = r·(h − M(h) − n·M(h·n)) + d(mean)/N + d(variance)·2(x − mean)/N, h = dz·scale, d(scale) = "
+        "Σ dz·n, d(offset) = Σ dz, n = (x − mean)·r, r = 1/√(variance + epsilon), M: the mean over the axes, "
         "N: how many they are",
     .cost = cost::per_input<7>,
     .doc =
@@ -318,11 +318,11 @@ TAPEDECK_OP(layer_norm_op) = {
         "from `axis` on (Ba, Kiros and Hinton 2016, https://arxiv.org/abs/1607.06450).\n\n"
         "x: any floating dtype; scale, offset: the shape of x from `axis` on, the same dtype; epsilon: at "
         "least 0.\n"
-        "Returns: (y, mean, variance): the shape of x, and twice that before `axis`; of nothing mean and "
+        "Returns: (z, mean, variance): the shape of x, and twice that before `axis`; of nothing mean and "
         "variance are NaN.\n"
         "Errors: InvalidArgumentError for an axis out of range, other shapes, and an epsilon below 0; "
         "TypeMismatchError for other or different dtypes.",
-    .results = {.fields = {"y", "mean", "variance"}},
+    .results = {.fields = {"z", "mean", "variance"}},
 };
 
 }  // namespace tapedeck::ops

@@ -135,7 +135,7 @@ TAPEDECK_OP(max_pool_op) = {
         [](const VjpContext& c) {
           return one(run_max_pool_grad(c.inputs[0], c.cotangents[0], c.attributes));
         },
-    .vjp_formula = "dx = each window's dy at its first largest value",
+    .vjp_formula = "dx = each window's dz at its first largest value",
     .cost = pooling_cost<true>,
     .doc =
         "The largest value of each window of images, channel by channel; a NaN counts as largest.\n\n"
@@ -163,7 +163,7 @@ TAPEDECK_OP(max_pool_grad_op) = {
           if (c.wanted[1]) gradients[1] = run_max_pool_grad_grad(c.inputs[0], c.cotangents[0], c.attributes);
           return gradients;
         },
-    .vjp_formula = "d(grad) = dy at each window's first largest value, none for orig_input",
+    .vjp_formula = "d(grad) = dz at each window's first largest value, none for orig_input",
     .cost = pooling_cost<false>,
     .doc =
         "The gradient of max_pool: each window's gradient goes to its first largest value.\n\n"
@@ -188,7 +188,7 @@ TAPEDECK_OP(max_pool_grad_grad_op) = {
           if (c.wanted[1]) gradients[1] = run_max_pool_grad(c.inputs[0], c.cotangents[0], c.attributes);
           return gradients;
         },
-    .vjp_formula = "d(grad) = each window's dy at its first largest value, none for orig_input",
+    .vjp_formula = "d(grad) = each window's dz at its first largest value, none for orig_input",
     .cost = pooling_cost<true>,
     .doc =
         "Picks from grad what stands at each window's first largest value of orig_input: the gradient of "
@@ -238,7 +238,7 @@ TAPEDECK_OP(avg_pool_op) = {
     .vjp_reads = VjpReads::shapes,
     .vjp =
         [](const VjpContext& c) { return one(run_avg_pool_grad(c, c.cotangents[0], c.inputs[0].shape())); },
-    .vjp_formula = "dx = Σ dy / n over the windows that hold x, n: the number of elements in one window",
+    .vjp_formula = "dx = Σ dz / n over the windows that hold x, n: the number of elements in one window",
     .cost = pooling_cost<true>,
     .doc =
         "The mean of each window of images, channel by channel; padding does not count.\n\n"
@@ -276,7 +276,7 @@ TAPEDECK_OP(avg_pool_grad_op) = {
         },
     .vjp_reads = VjpReads::shapes,
     .vjp = [](const VjpContext& c) { return one(run_avg_pool(c, c.cotangents[0])); },
-    .vjp_formula = "d(grad) = avg_pool(dy)",
+    .vjp_formula = "d(grad) = avg_pool(dz)",
     .cost = pooling_cost<false>,
     .doc =
         "The gradient of avg_pool: each window's gradient, divided by the window's size, goes to all of its "

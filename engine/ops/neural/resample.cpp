@@ -87,7 +87,7 @@ TAPEDECK_OP(resample_op) = {
                                              x.dim(static_cast<int>(axis < 0 ? axis + x.rank() : axis)));
           return gradients;
         },
-    .vjp_formula = "dx[e] = Σ weights[j, k]·dy[j] over all j, k with indices[j, k] = e, none for weights",
+    .vjp_formula = "dx[e] = Σ weights[j, k]·dz[j] over all j, k with indices[j, k] = e, none for weights",
     .cost = resample_cost,
     .doc = std::string(
                "Weighted sums of places along an axis: out[j] = Σₖ weights[j, k]·x[indices[j, k]].\n\n"
@@ -102,7 +102,7 @@ TAPEDECK_OP(resample_op) = {
 TAPEDECK_OP(resample_grad_op) = {
     .name = "resample_grad",
     .python_names = {},
-    .inputs = {{.name = "dy"},
+    .inputs = {{.name = "g"},
                {.name = "indices", .group = '\0', .preferred = DType::int64},
                {.name = "weights"}},
     .attributes = {{.name = "axis", .kind = AttributeKind::integer, .fallback = {}, .required = true},
@@ -113,7 +113,7 @@ TAPEDECK_OP(resample_grad_op) = {
           const int axis = axis_of(c);
           const std::int64_t extent = integer_of(c, "extent");
           if (extent < 0 || c.inputs[0].dim(axis) != c.inputs[1].dim(0))
-            fail<InvalidArgumentError>("resample_grad: dy ", to_string(c.inputs[0].shape()), ", indices ",
+            fail<InvalidArgumentError>("resample_grad: g ", to_string(c.inputs[0].shape()), ", indices ",
                                        to_string(c.inputs[1].shape()), " and extent ", extent,
                                        " do not fit one another");
           return spec(c.inputs[0].dtype(), with_extent(c.inputs[0].shape(), axis, extent));
@@ -129,12 +129,12 @@ TAPEDECK_OP(resample_grad_op) = {
                 run_resample(c.cotangents[0], c.inputs[1], c.inputs[2], c.get<std::int64_t>("axis"));
           return gradients;
         },
-    .vjp_formula = "d(dy)[j] = Σₖ weights[j, k]·dz[indices[j, k]], none for weights",
+    .vjp_formula = "dg[j] = Σₖ weights[j, k]·dz[indices[j, k]], none for weights",
     .cost = resample_cost,
-    .doc = std::string("The VJP of resample: sums of weighted places.\n\ndy: any floating dtype; ") +
+    .doc = std::string("The VJP of resample: sums of weighted places.\n\ng: any floating dtype; ") +
            weights_doc +
            "extent: how many places there are along the axis of the result.\n"
-           "Returns: dtype and shape of dy, with that extent.\n"
+           "Returns: dtype and shape of g, with that extent.\n"
            "Errors: OutOfRangeError for an index outside of the extent; InvalidArgumentError for shapes that "
            "do not fit; TypeMismatchError for other or different dtypes.",
 };

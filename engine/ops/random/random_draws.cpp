@@ -156,7 +156,7 @@ TAPEDECK_OP(dropout_op) = {
         },
     .vjp_reads = VjpReads::shapes,
     .vjp = [](const VjpContext& c) { return one(run_op1(dropout_op, {c.cotangents[0]}, c.attributes)); },
-    .vjp_formula = "dx = dropout(dy) by the same choices",
+    .vjp_formula = "dx = dropout(dz) by the same choices",
     .doc = std::string(
                "Sets each element to 0 with probability `rate`, and divides the others by 1 − rate "
                "(Srivastava, Hinton, Krizhevsky, Sutskever and Salakhutdinov 2014).\n\n"
@@ -256,7 +256,7 @@ TAPEDECK_OP(random_gamma_op) = {
           std::iota(drawn.begin(), drawn.end(), 0);
           return one(drawn.empty() ? gradient : reduce_sum(gradient, drawn));
         },
-    .vjp_formula = "d(alpha) = Σ dy·random_gamma_grad(alpha, y) over the axes of shape",
+    .vjp_formula = "d(alpha) = Σ dz·random_gamma_grad(alpha, z) over the axes of shape",
     .doc = std::string("Random numbers of the gamma distribution with shape parameter alpha and scale 1.\n\n"
                        "alpha: any floating dtype, above 0; shape: how many for each alpha; seed: whole "
                        "number or None.\n"

@@ -48,7 +48,7 @@ TAPEDECK_OP(fft_op) = {
     // The matrix of the transform is symmetric: applied to a cotangent it is the transform again.
     .vjp_reads = VjpReads::shapes,
     .vjp = [](const VjpContext& c) { return one(run_op1(c.op, {c.cotangents[0]}, c.attributes)); },
-    .vjp_formula = "dx = conj(fft(conj(dy)))",
+    .vjp_formula = "dx = conj(fft(conj(dz)))",
     .cost = [](const CostContext& c) -> OpCost {
       const TensorSpec& x = c.inputs[0];
       double turns = 0;  // log₂ of the extents
@@ -108,7 +108,7 @@ TAPEDECK_OP(rfft_op) = {
           const Tensor whole = run_op1(fft_op, {pad(dy, paddings)}, {std::int64_t{1}, true});
           return one(real(whole) * static_cast<double>(count));
         },
-    .vjp_formula = "dx = the real part of the inverse transform of dy, not divided",
+    .vjp_formula = "dx = the real part of the inverse transform of dz, not divided",
     .cost = [](const CostContext& c) -> OpCost {
       const TensorSpec& x = c.inputs[0];
       const auto extent = static_cast<double>(x.shape[x.shape.rank() - 1]);

@@ -207,7 +207,7 @@ Tensors mean_forward(const OpContext& c) {
 
 TAPEDECK_OP(reduce_sum_op, VjpReads::shapes) = reduction_row(
     {"reduce_sum", "The sum of the values along axes. Integers wrap around; of nothing it is 0.",
-     "dx = dy, broadcast along the axes"},
+     "dx = dz, broadcast along the axes"},
     Kind::numeric, reduction_shape<Kind::numeric>, reduction_forward<Reduction::sum>, sum_vjp);
 Tensor reduce_sum(const Tensor& input, const Axes& axis, bool keepdims) {
   return run_op1(reduce_sum_op, {input}, {attribute_of(axis), keepdims});
@@ -218,7 +218,7 @@ TAPEDECK_OP(reduce_mean_op, VjpReads::shapes) =
                    "The mean of the values along axes: their sum divided by their number n. Whole numbers "
                    "are divided as such, cut "
                    "towards zero; the mean of nothing is NaN.",
-                   "dx = dy / n, broadcast along the axes"},
+                   "dx = dz / n, broadcast along the axes"},
                   Kind::numeric, reduction_shape<Kind::numeric>, mean_forward, [](const VjpContext& c) {
                     const double count = static_cast<double>(c.inputs[0].count()) /
                                          static_cast<double>(std::max<std::int64_t>(1, c.outputs[0].count()));
@@ -230,13 +230,13 @@ Tensor reduce_mean(const Tensor& input, const Axes& axis, bool keepdims) {
 
 TAPEDECK_OP(reduce_prod_op, VjpReads::inputs) = reduction_row(
     {"reduce_prod", "The product of the values along axes. Integers wrap around; of nothing it is 1.",
-     "dxᵢ = dy·Πⱼ≠ᵢ xⱼ"},
+     "dxᵢ = dz·Πⱼ≠ᵢ xⱼ"},
     Kind::numeric, reduction_shape<Kind::numeric>, reduction_forward<Reduction::prod>, prod_vjp);
 
 TAPEDECK_OP(reduce_max_op) = reduction_row(
     {"reduce_max",
      "The largest value along axes; NaN where one is among them; of nothing it is −∞ or the lowest integer.",
-     "dx = dy where x = y, divided by the number of such x, else 0"},
+     "dx = dz where x = z, divided by the number of such x, else 0"},
     Kind::ordered, reduction_shape<Kind::ordered>, reduction_forward<Reduction::max>, extreme_vjp);
 TAPEDECK_FACTS(reduce_max_op) = {.flat = facts::not_chosen};
 Tensor reduce_max(const Tensor& input, const Axes& axis, bool keepdims) {
@@ -246,7 +246,7 @@ Tensor reduce_max(const Tensor& input, const Axes& axis, bool keepdims) {
 TAPEDECK_OP(reduce_min_op) = reduction_row(
     {"reduce_min",
      "The smallest value along axes; NaN where one is among them; of nothing it is ∞ or the highest integer.",
-     "dx = dy where x = y, divided by the number of such x, else 0"},
+     "dx = dz where x = z, divided by the number of such x, else 0"},
     Kind::ordered, reduction_shape<Kind::ordered>, reduction_forward<Reduction::min>, extreme_vjp);
 TAPEDECK_FACTS(reduce_min_op) = {.flat = facts::not_chosen};
 
@@ -261,7 +261,7 @@ TAPEDECK_OP(reduce_all_op) =
 TAPEDECK_OP(reduce_logsumexp_op) = reduction_row(
     {"reduce_logsumexp",
      "ln Σ eˣ along axes, computed as m + ln Σ e^(x − m) with m the largest x, so that it does not overflow.",
-     "dx = dy·e^(x − y)", cost::per_input<4>},
+     "dx = dz·e^(x − z)", cost::per_input<4>},
     Kind::floating, reduction_shape<Kind::floating>,
     [](const OpContext& c) {
       Tensor out = allocate_output(c);

@@ -169,23 +169,23 @@ Tensors log_sum_vjp(const VjpContext& c) {
 }  // namespace
 
 TAPEDECK_OP(cumsum_op, VjpReads::shapes) = scan_row(
-    "cumsum", "Running sums along an axis: yᵢ = x₀ + … + xᵢ.", "dx = cumsum(dy) in the other direction",
+    "cumsum", "Running sums along an axis: zᵢ = x₀ + … + xᵢ.", "dx = cumsum(dz) in the other direction",
     scan_forward<false>, [](const VjpContext& c) {
       const std::int64_t axis = scan_axis({c.op, c.inputs, c.attributes, {}});
       return one(run_op1(c.op, {c.cotangents[0]}, {axis, c.get<bool>("exclusive"), !c.get<bool>("reverse")}));
     });
 
 TAPEDECK_OP(cumprod_op, VjpReads::inputs) = scan_row("cumprod",
-                                                     "Running products along an axis: yᵢ = x₀·…·xᵢ.",
-                                                     "dxᵢ = Σₖ≥ᵢ dyₖ·Π xⱼ over j ≤ k but i",
+                                                     "Running products along an axis: zᵢ = x₀·…·xᵢ.",
+                                                     "dxᵢ = Σₖ≥ᵢ dzₖ·Π xⱼ over j ≤ k but i",
                                                      scan_forward<true>, cumprod_vjp);
 
 TAPEDECK_OP(cumulative_logsumexp_op) = [] {
   OpDef row = scan_row(
       "cumulative_logsumexp",
-      "Running logarithms of sums of exponentials along an axis: yᵢ = ln(e^x₀ + … + e^xᵢ), without overflow; "
+      "Running logarithms of sums of exponentials along an axis: zᵢ = ln(e^x₀ + … + e^xᵢ), without overflow; "
       "the sum of nothing gives −∞ (TensorFlow: the least finite number).",
-      "dxᵢ = Σₖ≥ᵢ dyₖ·e^(xᵢ − yₖ)", scan_forward<false, &Backend::scan_log_sum_exp>, log_sum_vjp,
+      "dxᵢ = Σₖ≥ᵢ dzₖ·e^(xᵢ − zₖ)", scan_forward<false, &Backend::scan_log_sum_exp>, log_sum_vjp,
       "float16, bfloat16, float32 or float64");
   row.python_names = {"math.cumulative_logsumexp"};
   row.shape_rule = [](const OpContext& c) {

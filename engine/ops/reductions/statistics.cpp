@@ -175,7 +175,7 @@ TAPEDECK_OP(reduce_variance_op, VjpReads::inputs) = reduction_row(
      "The variance of the values along axes: the mean of the squared distances from their mean, Σ (x − "
      "mean)² / n; of "
      "nothing it is NaN. Of complex numbers it is the mean of |x − mean|², in the dtype of their parts.",
-     "dx = dy·2(x − mean) / n", cost::per_input<4>},
+     "dx = dz·2(x − mean) / n", cost::per_input<4>},
     Kind::inexact, spread_shape, [](const OpContext& c) { return one(variance_of(c)); },
     [](const VjpContext& c) {
       return one(beside(with_kept_axes(c, c.cotangents[0] * 2.0), c.inputs[0]) * scaled_deviation(c));
@@ -186,7 +186,7 @@ TAPEDECK_OP(reduce_std_op) = reduction_row(
      "The standard deviation of the values along axes: √(Σ (x − mean)² / n); of nothing it is NaN. Where all "
      "values are "
      "equal the gradient is taken as 0. Of complex numbers as reduce_variance.",
-     "dx = dy·(x − mean) / (n·y)", cost::per_input<4>},
+     "dx = dz·(x − mean) / (n·z)", cost::per_input<4>},
     Kind::inexact, spread_shape, [](const OpContext& c) { return one(root_of(variance_of(c))); },
     [](const VjpContext& c) {
       const Tensor share = divide_no_nan(c.cotangents[0], c.outputs[0]);
@@ -198,7 +198,7 @@ TAPEDECK_OP(reduce_euclidean_norm_op) = with_complex_vjp(reduction_row(
      "The Euclidean length of the values along axes: √(Σ x²); of nothing it is 0. Squares may "
      "overflow and underflow. At length 0 the gradient is taken as 0. Of complex numbers √(Σ |x|²), in their "
      "dtype.",
-     "dx = dy·x / y", cost::per_input<2>},
+     "dx = dz·x / z", cost::per_input<2>},
     Kind::inexact, reduction_shape<Kind::inexact>, [](const OpContext& c) { return one(length_of(c)); },
     [](const VjpContext& c) {
       const Tensor share =

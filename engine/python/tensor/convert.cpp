@@ -258,6 +258,16 @@ std::optional<Device> device_of_tensors(PyObject* const* values, std::size_t cou
   return found;
 }
 
+/// An argument before this one that is the same object and becomes the same dtype: multiply(x, x) of a number
+/// has one input twice, not two that happen to be equal.
+std::optional<std::size_t> earlier_twin(const OpDef& op, PyObject* const* values, std::size_t place) {
+  for (std::size_t i = 0; i < place; ++i)
+    if (values[i] == values[place] && !op.inputs[i].variadic && op.inputs[i].group != '\0' &&
+        op.inputs[i].group == op.inputs[place].group)
+      return i;
+  return std::nullopt;
+}
+
 void append_inputs(const OpDef& op, PyObject* const* values, Tensors& inputs) {
   const std::size_t count = op.inputs.size();
   bool all_tensors = true;
@@ -276,6 +286,7 @@ void append_inputs(const OpDef& op, PyObject* const* values, Tensors& inputs) {
   std::array<py::object, 16> lists;  // what stands for the values that are sequences of other kinds
   std::array<PyObject*, 16> read{};
   Groups groups;
+  const std::size_t begin = inputs.size();
   for (std::size_t i = 0; i < count; ++i) {
     const InputSpec& spec = op.inputs[i];
     read[i] = values[i];
@@ -302,6 +313,8 @@ void append_inputs(const OpDef& op, PyObject* const* values, Tensors& inputs) {
       append_list(read[i], dtype, where, inputs);
     } else if (is_tensor_like(read[i])) {
       inputs.push_back(tensor_like(read[i]));  // the shape rule words a mismatch of two tensors
+    } else if (const auto twin = earlier_twin(op, values, i)) {
+      inputs.push_back(inputs[begin + *twin]);
     } else {
       inputs.push_back(to_tensor(read[i], dtype, where, guesses[i]));
     }

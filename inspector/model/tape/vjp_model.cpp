@@ -65,7 +65,21 @@ struct VjpModel::Private {
   std::optional<Element> element;
   std::optional<protocol::ElementTerms> terms;
   QString termsProblem;
-  BranchLook look;  ///< whose the values are
+  BranchLook look;            ///< whose the values are
+  RecordNumber revealed = 0;  ///< the VJP whose results were asked for before it ran
+
+  bool hidesResults() const {
+    return parts.vjp && parts.vjp->number != revealed &&
+           std::any_of(parts.contributions.begin(), parts.contributions.end(),
+                       [](const auto& each) { return each.foreseen && each.contribution; });
+  }
+
+  void showResults() {
+    if (!hidesResults()) return;
+    revealed = parts.vjp->number;
+    wantValues();
+    emit q->partsChanged();
+  }
 
   void notice() {
     if (seen) return;
@@ -78,7 +92,7 @@ struct VjpModel::Private {
   void clear() {
     values.clear();
     setParts({}, {});
-    asked = 0;
+    asked = revealed = 0;
     if (std::exchange(seen, false)) emit q->seenChanged();
   }
 
@@ -132,7 +146,9 @@ struct VjpModel::Private {
       if (info) shown << &*info;
     };
     for (const protocol::VjpSymbol& symbol : parts.symbols) show(symbol.tensor);
+    const bool hidden = hidesResults();
     for (const protocol::VjpContribution& contribution : parts.contributions) {
+      if (hidden) break;  // what was there before may be the other input's, which is to come, too
       show(contribution.before);
       show(contribution.contribution);
       show(contribution.after);
@@ -334,11 +350,20 @@ void VjpModel::explain(int contribution, qint64 element) {
   if (contribution < 0 || contribution >= static_cast<int>(contributions.size())) return;
   const auto& made = contributions[static_cast<std::size_t>(contribution)].contribution;
   if (element < 0 || element >= elementCount(made ? made->shape : std::vector<std::int64_t>())) return;
+  d_->showResults();
   if (d_->element == Element{contribution, element} && (d_->terms || d_->session->asking(terms_channel)))
     return;
   d_->element = Element{contribution, element};
   d_->terms.reset();
   d_->askTerms();
+}
+
+bool VjpModel::hidesResults() const {
+  return d_->hidesResults();
+}
+
+void VjpModel::showResults() {
+  d_->showResults();
 }
 
 void VjpModel::explainNothing() {

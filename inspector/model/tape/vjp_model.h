@@ -37,6 +37,9 @@ class VjpModel : public QObject {
   /// Without `forward` nothing is there; then problem() says why.
   const protocol::VjpParts& parts() const;
   QString problem() const;
+  /// The VJP has not run, and what will come out of it was not asked to be seen: its values are not fetched,
+  /// so that a user can foresee them alone.
+  bool hidesResults() const;
   /// nullptr: not asked for yet. `tensor`: one of parts().
   const VjpValue* value(TensorId tensor) const;
 
@@ -55,7 +58,9 @@ class VjpModel : public QObject {
   std::optional<qint64> elementAt(int contribution, const QString& index, QString* wrong) const;
 
  public slots:
-  /// Of the contribution in this place of parts(); out of range: ignored.
+  /// What will come out of this VJP, before it runs; the next one hides it again.
+  void showResults();
+  /// Of the contribution in this place of parts(), whose values are shown then, too; out of range: ignored.
   void explain(int contribution, qint64 element);
   void explainNothing();
 

@@ -108,9 +108,13 @@ QString WhyModel::refusalOfCheck(const WhySubject& subject) const {
   const RecordNumber number = subject.tensor.producer ? subject.tensor.producer : subject.record;
   for (const RecordNumber at : {number, subject.record}) {
     const protocol::Record* record = session_->cachedRecord(at);
-    if (!record || record->backward) return {};  // what is not here is the session's to judge
+    // What is not here, and which VJP an op on a tape has, is the session's to judge.
+    if (!record || record->backward || record->tape) return {};
   }
-  return QStringLiteral("This was made in the forward pass: select a VJP, or a gradient that one gave.");
+  return QStringLiteral(
+      "No tape recorded this op, so it has no gradient: select a playback, a VJP, a gradient, or an op that "
+      "a "
+      "tape recorded.");
 }
 
 const WhyAnswer* WhyModel::answer() const {
@@ -171,11 +175,12 @@ void WhyModel::ask(Question question) {
         add(std::move(answer));
       },
       channel,
-      [this](const protocol::Progress& progress) {
+      [this, question](const protocol::Progress& progress) {
+        const QString what = question == Question::check ? QStringLiteral("VJPs") : QStringLiteral("ops");
         progress_ =
             progress.total
-                ? QStringLiteral("%1 of %2 ops").arg(countText(progress.done), countText(progress.total))
-                : QStringLiteral("%1 ops").arg(countText(progress.done));
+                ? QStringLiteral("%1 of %2 %3").arg(countText(progress.done), countText(progress.total), what)
+                : QStringLiteral("%1 %2").arg(countText(progress.done), what);
         emit changed();
       });
   if (!asking_) return;

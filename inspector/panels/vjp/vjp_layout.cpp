@@ -2,6 +2,7 @@
 
 #include <QFontMetricsF>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <tuple>
 
@@ -18,6 +19,7 @@ using protocol::VjpRole;
 constexpr double margin = 10, gap = 5, picture_height = 72, picture_width = 150, smallest_picture = 18;
 constexpr double formula_growth = 1.2;
 constexpr int digits = 4;
+const QString reveal_key = QStringLiteral("Alt+G");
 
 QString text(const std::string& utf8) {
   return QString::fromStdString(utf8);
@@ -237,9 +239,97 @@ class Builder {
     const bool foreseen = parts_.vjp->state == protocol::RecordState::pending;
     heading(foreseen ? QStringLiteral("Will come out") : QStringLiteral("Comes out"));
     if (parts_.problem) paragraph(text(*parts_.problem), SheetTone::faint);
+    if (model_.hidesResults()) return hiddenResults();
     int place = 0;
     for (const protocol::VjpContribution& contribution : parts_.contributions)
       contributionRows(contribution, place++);
+  }
+
+  /// Which gradients there will be, and no value of them.
+  void hiddenResults() {
+    for (const protocol::VjpContribution& contribution : parts_.contributions) {
+      if (!contribution.contribution) continue;
+      double x = margin;
+      if (contribution.symbol) {
+        const FormulaBox label = formulaBox(symbolNode(*contribution.symbol, true), font_);
+        layout_.formulas.push_back(
+            {QPointF(x, y_ + metrics_.ascent() + 1), label, gradientText(*contribution.symbol)});
+        x += std::max(label.width, 1.6 * metrics_.height()) + 6;
+      }
+      addText(about(*contribution.contribution, QStringLiteral("for input %1").arg(contribution.input)),
+              SheetTone::faint, x, width_ - margin - x);
+      y_ += line() + 2;
+    }
+    SheetRow row;
+    row.reveals = true;
+    row.rect = QRectF(margin - 5, y_ - 1, room() + 10, line() + 2);
+    row.spoken = QStringLiteral("Show the values before the step (%1)").arg(reveal_key);
+    addText(row.spoken, SheetTone::link, margin, room());
+    y_ += line() + 2;
+    layout_.rows.push_back(std::move(row));
+  }
+
+  /// What broadcasting adds to the formula, which speaks of elements; empty: nothing.
+  QString summedText(const protocol::VjpContribution& contribution) const {
+    const std::vector<std::int64_t> axes = repeatedAxes(contribution);
+    if (axes.empty()) return {};
+    QStringList words;
+    for (const std::int64_t axis : axes) words << QString::number(axis);
+    return QStringLiteral("summed over %1 %2, along which %3 was repeated (broadcast)")
+        .arg(axes.size() == 1 ? QStringLiteral("axis") : QStringLiteral("axes"),
+             words.join(QStringLiteral(" and ")), text(*contribution.symbol));
+  }
+
+  /// Axes of the result along which the input was repeated: where all inputs together have the result's
+  /// shape by the rule of broadcasting, and the formula is one of elements.
+  std::vector<std::int64_t> repeatedAxes(const protocol::VjpContribution& contribution) const {
+    if (!contribution.symbol || forward_.outputs.size() != 1 || !speaksOfElements(*contribution.symbol))
+      return {};
+    const std::vector<std::int64_t>& to = forward_.outputs[0].shape;
+    std::vector<std::int64_t> widest(to.size(), 1), axes;
+    for (const protocol::TensorInfo& input : forward_.inputs) {
+      if (input.shape.size() > to.size()) return {};
+      for (std::size_t axis = 0; axis < to.size(); ++axis) {
+        const std::int64_t extent = extentAt(input.shape, axis, to.size());
+        if (extent != 1 && extent != to[axis]) return {};
+        if (extent != 1) widest[axis] = extent;
+      }
+    }
+    if (widest != to) return {};
+    for (std::size_t axis = 0; axis < to.size(); ++axis)
+      if (extentAt(contribution.target.shape, axis, to.size()) != to[axis] ||
+          axis + contribution.target.shape.size() < to.size())
+        axes.push_back(static_cast<std::int64_t>(axis));
+    return axes;
+  }
+
+  /// Of the shape with ones before it, as many as it lacks.
+  static std::int64_t extentAt(const std::vector<std::int64_t>& shape, std::size_t axis, std::size_t rank) {
+    const std::size_t before = rank - std::min(rank, shape.size());
+    return axis < before ? 1 : shape[axis - before];
+  }
+
+  /// Whether the statement of that gradient has no sums, transposes, functions and prose but conditions.
+  bool speaksOfElements(const std::string& symbol) const {
+    try {
+      for (const auto& statement : protocol::parse_formula(forward_.vjp_formula, parts_.names).statements)
+        if (statement.kind == protocol::FormulaStatement::Kind::gradient && statement.subject == symbol)
+          return speaksOfElements(statement.right);
+    } catch (const protocol::FormulaError&) {  // from a session of another make
+    }
+    return false;
+  }
+
+  static bool speaksOfElements(const FormulaNode& node) {
+    using Kind = FormulaNode::Kind;
+    constexpr std::array<std::string_view, 5> conditions = {"where", "else", "but", "for", "ln"};
+    if (node.kind == Kind::subscript || node.text == "T" || node.text == "Σ" || node.text == "⋆")
+      return false;
+    if (node.kind == Kind::word &&
+        std::find(conditions.begin(), conditions.end(), node.text) == conditions.end())
+      return false;
+    return std::all_of(node.parts.begin(), node.parts.end(),
+                       [](const FormulaNode& part) { return speaksOfElements(part); });
   }
 
   void contributionRows(const protocol::VjpContribution& contribution, int place) {
@@ -253,6 +343,8 @@ class Builder {
     else
       tensorRow(formulaBox(symbolNode(*contribution.symbol, true), font_), gradientText(*contribution.symbol),
                 *contribution.contribution, place, where);
+    if (const QString summed = summedText(contribution); !summed.isEmpty())
+      paragraph(summed, SheetTone::faint);
     if (model_.element() && model_.element()->contribution == place) terms();
     if (!contribution.before) {
       addText(QStringLiteral("the first one: the sum of this gradient is it"), SheetTone::faint, margin + 4,

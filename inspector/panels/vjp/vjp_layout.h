@@ -25,17 +25,18 @@ struct SheetGrid {
   qint64 elementAt(QPointF point) const;  ///< -1: none
 };
 
-/// What can be chosen: a tensor, or a record that ran inside.
+/// What can be chosen: a tensor, a record that ran inside, or to see what will come out.
 struct SheetRow {
   QRectF rect;
   protocol::TensorInfo info;
   int contribution = -1;  ///< whose elements can be explained; -1: none
   RecordNumber record = 0;
+  bool reveals = false;  ///< choosing it shows what will come out
   std::optional<SheetGrid> grid;
   QString spoken;  ///< for screen readers, and tests
 };
 
-enum class SheetTone { plain, faint, heading, error, code };
+enum class SheetTone { plain, faint, heading, error, code, link };
 
 struct SheetText {
   QRectF rect;

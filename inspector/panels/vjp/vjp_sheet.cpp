@@ -69,6 +69,7 @@ void VjpSheet::paintEvent(QPaintEvent*) {
     painter.setFont(letters);
     painter.setPen(one.tone == SheetTone::faint   ? theme.faintText
                    : one.tone == SheetTone::error ? theme.error.stroke
+                   : one.tone == SheetTone::link  ? theme.accent
                                                   : theme.text);
     const bool single = one.rect.height() < 2 * fontMetrics().height();
     painter.drawText(
@@ -150,7 +151,9 @@ void VjpSheet::setCurrentRow(int row) {
 void VjpSheet::openCurrent() {
   if (current_ < 0) return;
   const SheetRow& row = layout_.rows[static_cast<std::size_t>(current_)];
-  if (row.record)
+  if (row.reveals)
+    model_->showResults();
+  else if (row.record)
     model_->session()->setCursor(row.record);
   else
     model_->session()->pickTensor(row.info);
@@ -231,8 +234,9 @@ bool VjpSheet::event(QEvent* event) {
     words += QStringLiteral("\nElement [%1]: click for the numbers behind it")
                  .arg(indexText(row.info.shape, element));
   else
-    words +=
-        row.record ? QStringLiteral("\nClick to go there") : QStringLiteral("\nClick to see it in Tensor");
+    words += row.reveals  ? QStringLiteral("\nUntil then you can work it out yourself")
+             : row.record ? QStringLiteral("\nClick to go there")
+                          : QStringLiteral("\nClick to see it in Tensor");
   QToolTip::showText(help->globalPos(), plainTip(words), this);
   return true;
 }

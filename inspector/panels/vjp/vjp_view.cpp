@@ -93,6 +93,10 @@ void VjpView::makeActions() {
   auto* show = addKeyedAction(this, QStringLiteral("Show in Tensor"), {QKeySequence(Qt::ALT | Qt::Key_M)},
                               QStringLiteral("Show the chosen value in the panel Tensor"));
   connect(show, &QAction::triggered, sheet_, &VjpSheet::openCurrent);
+  reveal_ = addKeyedAction(
+      this, QStringLiteral("Show what will come out"), {QKeySequence(Qt::ALT | Qt::Key_G)},
+      QStringLiteral("Show the gradients that this VJP will give, before the step that runs it"));
+  connect(reveal_, &QAction::triggered, model_, &VjpModel::showResults);
   element_->setToolTip(explain->toolTip());
 }
 
@@ -155,6 +159,7 @@ void VjpView::refresh() {
       plainTip(parts.forward ? QStringLiteral("%1\nClick to go to the forward op (Alt+Up)").arg(headerText())
                              : model_->problem()));
   element_->setEnabled(!parts.contributions.empty());
+  reveal_->setEnabled(model_->hidesResults());
 }
 
 void VjpView::goToForward() {

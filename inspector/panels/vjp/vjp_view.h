@@ -5,6 +5,7 @@
 
 #include "inspector/panels/panel.h"
 
+class QAction;
 class QLineEdit;
 class QPushButton;
 class QScrollArea;
@@ -56,6 +57,7 @@ class VjpView : public Panel {
   QScrollArea* scroll_;
   QPushButton* header_;
   QLineEdit* element_;
+  QAction* reveal_ = nullptr;
 };
 
 }  // namespace tapedeck::inspector

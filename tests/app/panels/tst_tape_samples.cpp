@@ -83,6 +83,13 @@ class TestTapeSamples : public QObject, TapeOfSample {
     QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ShiftModifier);
     const QString first = window_->document()->cell(cell).id;
     QTRY_VERIFY_WITH_TIMEOUT(window_->notebook()->cellState(first) == CellState::done, patience);
+    // Both inputs are the same x: one leaf.
+    QTRY_COMPARE_WITH_TIMEOUT(session().recordCount(), 1u, patience);
+    QVERIFY(shows(1));
+    QCOMPARE(std::count_if(graph().nodes.begin(), graph().nodes.end(),
+                           [](const GraphNode& node) { return node.kind == NodeKind::constant; }),
+             1);
+    QCOMPARE(graph().edges.size(), std::size_t{2});
     // "Press F10 here and watch the Tape panel: first the multiplication appears, …"
     select("grad(3.)");
     step();

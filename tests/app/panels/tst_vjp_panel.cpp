@@ -83,6 +83,13 @@ class TestVjpPanel : public QObject {
     for (const auto& formula : panel()->sheet()->contents().formulas) list << formula.text;
     return list;
   }
+  /// By key, before the step.
+  void showResults() {
+    QTRY_VERIFY(panel()->model()->hidesResults());
+    panel()->sheet()->setFocus();
+    press(Qt::Key_G, Qt::AltModifier);
+    QTRY_VERIFY(!panel()->model()->hidesResults());
+  }
   const SheetRow* contribution(int place) {
     for (const SheetRow& row : panel()->sheet()->contents().rows)
       if (row.contribution == place) return &row;
@@ -122,12 +129,18 @@ class TestVjpPanel : public QObject {
                  qPrintable(panel()->header()->text()));
     QVERIFY2(panel()->header()->toolTip().contains("line 5\n"), qPrintable(panel()->header()->toolTip()));
     QTRY_COMPARE(formulas().value(0), QString("dx = dz·y, dy = dz·x"));
+    // What the step will show is not shown before it, unless the user asks.
+    QStringList expected = {"dz, cotangent · scalar · float32, 1", "x, input 0 · scalar · float32, 3",
+                            "y, input 1 · scalar · float32, 3", "Show the values before the step (Alt+G)"};
+    QTRY_COMPARE(rows(), expected);
+    const SheetRow& reveal = panel()->sheet()->contents().rows.back();
+    screenshot(window_.get(), "vjp-hidden");
+    QTest::mouseClick(panel()->sheet(), Qt::LeftButton, {}, reveal.rect.center().toPoint());
     // Both inputs are x: the two parts add up to 6.
-    const QStringList expected = {
-        "dz, cotangent · scalar · float32, 1",       "x, input 0 · scalar · float32, 3",
-        "y, input 1 · scalar · float32, 3",          "dx, for input 0 · scalar · float32, 3",
-        "dy, for input 1 · scalar · float32, 3",     "sum before, sum before · scalar · float32, 3",
-        "sum after, sum after · scalar · float32, 6"};
+    expected = {"dz, cotangent · scalar · float32, 1",       "x, input 0 · scalar · float32, 3",
+                "y, input 1 · scalar · float32, 3",          "dx, for input 0 · scalar · float32, 3",
+                "dy, for input 1 · scalar · float32, 3",     "sum before, sum before · scalar · float32, 3",
+                "sum after, sum after · scalar · float32, 6"};
     QTRY_COMPARE(rows(), expected);
     screenshot(window_.get(), "vjp-first-gradient");
     clickElement(0, 0);
@@ -153,8 +166,10 @@ class TestVjpPanel : public QObject {
     clickInto("import");
     stepToVjp("matmul");  // of big: the mean comes first
     stepToVjp("sigmoid");
-    QTRY_VERIFY(formulas().contains("dx = dy·y·(1 − y)"));
+    QTRY_VERIFY(formulas().contains("dx = dz·z·(1 − z)"));
+    QVERIFY(panel()->model()->hidesResults());
     stepToVjp("matmul");
+    showResults();
     QTRY_VERIFY(contribution(0) && contribution(0)->grid && contribution(1) && contribution(1)->grid);
     QVERIFY2(formulas().contains("dA = dC·Bᵀ, dB = Aᵀ·dC"), qPrintable(formulas().join('\n')));
     clickElement(0, 4);
@@ -188,6 +203,36 @@ class TestVjpPanel : public QObject {
       window_->resize(1280, 800);
       screenshot(window_.get(), dark ? "vjp-dark" : "vjp-light");
     }
+  }
+
+  // dx = dz alone would be false: x has fewer elements than z.
+  void aBroadcastInputsGradientIsSaidToBeASum() {
+    show();
+    window_->openNotebook(writeNotebook(folder_, "broadcast.ipynb",
+                                        {"import tapedeck as tf\n"
+                                         "guess = tf.Variable([[1.], [2.], [3.]])\n"
+                                         "label = tf.constant([1., 2., 3.])\n"
+                                         "with tf.GradientTape() as tape:\n"
+                                         "    loss = tf.reduce_mean(tf.square(guess - label))\n"
+                                         "g = tape.gradient(loss, guess)"}));
+    QTRY_VERIFY(window_->notebook()->isVisible());
+    clickInto("import");
+    stepToVjp("square");
+    showResults();
+    QTRY_VERIFY(contribution(0) && contribution(0)->grid);
+    const auto says = [this](const QString& words) {
+      const auto& texts = panel()->sheet()->contents().texts;
+      return std::any_of(texts.begin(), texts.end(),
+                         [&](const auto& one) { return one.text.contains(words); });
+    };
+    QVERIFY(!says("summed over"));
+    stepToVjp("subtract");
+    showResults();
+    QTRY_VERIFY(says("summed over axis 1, along which x was repeated (broadcast)"));
+    QVERIFY(!says("axis 0"));
+    screenshot(window_.get(), "vjp-broadcast");
+    press(Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(isReady(*window_), patience);
   }
 
   void aCustomGradientShowsItsLinesAndOps() {

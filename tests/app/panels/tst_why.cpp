@@ -193,6 +193,87 @@ class TestWhy : public QObject, SampleWindow {
     screenshot(window_.get(), "why-no-reasons");
   }
 
+  // Two functions on the way double their gradient. The VJP that gave the gradient, matmul's, is right.
+  void aGradientThatIsDoubledOnItsPathIsWrong() {
+    run("import tapedeck as tf\n"
+        "@tf.custom_gradient\n"
+        "def twice(x):\n"
+        "    return x * 2., lambda dy: dy * 4.\n"
+        "kernel = tf.Variable([[1., 2.], [3., 4.]], name='kernel')\n"
+        "x = tf.constant([[1., 2.]])\n"
+        "with tf.GradientTape() as tape:\n"
+        "    h = twice(tf.matmul(x, kernel))\n"
+        "    loss = tf.reduce_sum(tf.square(twice(h)))\n"
+        "g = tape.gradient(loss, kernel)");
+    clickOp("gradient");
+    QTRY_VERIFY2_WITH_TIMEOUT(question("why.check")->isEnabled(),
+                              qPrintable(question("why.check")->toolTip()), patience);
+    QTest::keyClick(window_.get(), Qt::Key_F8, Qt::ShiftModifier);
+    QVERIFY2(answered("The gradient with respect to kernel:0"), qPrintable(why()->sentence()->text()));
+    const QString path = why()->sentence()->text();
+    QVERIFY2(path.contains("is wrong"), qPrintable(path));
+    QVERIFY2(path.contains("Of the 5 VJPs on its path"), qPrintable(path));
+    QVERIFY2(path.contains("line 9): ×2 in every element"), qPrintable(path));
+    QVERIFY2(path.contains("1 other is wrong, too: twice (op "), qPrintable(path));
+    QCOMPARE(why()->reasons()->topLevelItemCount(), 5);
+    QVERIFY(why()->reasons()->topLevelItem(0)->text(2).startsWith("wrong"));
+    screenshot(window_.get(), "why-gradient-path");
+    // A click on the first leads to its VJP; there the question is about that VJP alone.
+    QTest::mouseClick(why()->reasons()->viewport(), Qt::LeftButton, {},
+                      why()->reasons()->visualItemRect(why()->reasons()->topLevelItem(0)).center());
+    QTRY_COMPARE(session().cachedRecord(session().cursor())->kind, protocol::RecordKind::vjp);
+    QTRY_VERIFY_WITH_TIMEOUT(question("why.check")->isEnabled(), patience);
+    QTest::keyClick(window_.get(), Qt::Key_F8, Qt::ShiftModifier);
+    QVERIFY2(answered("covers this VJP alone"), qPrintable(why()->sentence()->text()));
+    QVERIFY2(answered("The VJP of twice (op "), qPrintable(why()->sentence()->text()));
+    // And at the function's own row, in the forward pass.
+    const RecordsModel* rows = timeline(*window_)->model();
+    int forward = 0;
+    while (forward < rows->rowCount() &&
+           rows->index(forward, RecordsModel::Op).data().toString().section(' ', -1) != "twice")
+      ++forward;
+    QVERIFY(forward < rows->rowCount());
+    ops()->scrollTo(ops()->model()->index(forward, 0));
+    chooseInNextMenu(question("why.check"));
+    QTest::mouseClick(ops()->viewport(), Qt::LeftButton, {}, placeOf(forward));
+    emit ops()->customContextMenuRequested(placeOf(forward));
+    QVERIFY2(answered("line 8) is wrong: ×2 in every element"), qPrintable(why()->sentence()->text()));
+  }
+
+  void aNaNBehindAWhereIsTheFaultOfItsOp() {
+    run("import tapedeck as tf\n"
+        "x = tf.Variable([0., 4.], name='x')\n"
+        "with tf.GradientTape() as tape:\n"
+        "    loss = tf.reduce_sum(tf.where(x > 1., 1. / x, x))\n"
+        "g = tape.gradient(loss, x)");
+    clickOp("gradient");
+    QTRY_VERIFY_WITH_TIMEOUT(question("why.check")->isEnabled(), patience);
+    QTest::keyClick(window_.get(), Qt::Key_F8, Qt::ShiftModifier);
+    QVERIFY2(answered("first wrong one in the order of the playback is that of divide"),
+             qPrintable(why()->sentence()->text()));
+    QVERIFY2(answered("nan where differences are finite, in 1 element of 2"),
+             qPrintable(why()->sentence()->text()));
+    QTest::keyClick(window_.get(), Qt::Key_F7);
+    QVERIFY2(answered("was born in"), qPrintable(why()->sentence()->text()));
+    screenshot(window_.get(), "why-nan-behind-where");
+  }
+
+  void aValueThatNumPyTookIsMissingInTheGradient() {
+    run("import tapedeck as tf\n"
+        "x = tf.Variable([1., 2.], name='x')\n"
+        "with tf.GradientTape() as tape:\n"
+        "    h = x * x\n"
+        "    scale = 1 / h.numpy().max()\n"
+        "    loss = tf.reduce_sum(h * scale)\n"
+        "g = tape.gradient(loss, x)");
+    clickOp("gradient");
+    QTRY_VERIFY_WITH_TIMEOUT(question("why.check")->isEnabled(), patience);
+    QTest::keyClick(window_.get(), Qt::Key_F8, Qt::ShiftModifier);
+    QVERIFY2(answered("is right"), qPrintable(why()->sentence()->text()));
+    QVERIFY2(answered("Python or NumPy read a value on the way (line 5)"),
+             qPrintable(why()->sentence()->text()));
+  }
+
   void aQuestionThatMakesNoSenseSaysWhy() {
     run("import tapedeck as tf\n"
         "n = tf.constant([1, 2]) + 1");

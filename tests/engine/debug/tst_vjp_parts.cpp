@@ -74,8 +74,8 @@ class TestVjpParts : public QObject {
         },
         {x});
     const VjpParts sigmoid = reading.parts(reading.vjp_of("sigmoid"));
-    QVERIFY(symbol(sigmoid, VjpRole::output, "y"));
-    QCOMPARE(symbol(sigmoid, VjpRole::output, "y")->tensor.value().id, sigmoid.forward.value().outputs[0].id);
+    QVERIFY(symbol(sigmoid, VjpRole::output, "z"));
+    QCOMPARE(symbol(sigmoid, VjpRole::output, "z")->tensor.value().id, sigmoid.forward.value().outputs[0].id);
     const VjpParts leaky = reading.parts(reading.vjp_of("leaky_relu"));
     QVERIFY(symbol(leaky, VjpRole::attribute, "alpha"));
     QCOMPARE(symbol(leaky, VjpRole::attribute, "alpha")->text, std::string("0.25"));
@@ -228,7 +228,7 @@ class TestVjpParts : public QObject {
     QCOMPARE(reading.values(parts.contributions.at(0).contribution.value()), (Numbers{6, 8}));
     // The user's code does not run again: the ops that ran in it do.
     const ElementTerms terms = reading.explain(parts.vjp.value().number, 0, 1);
-    QCOMPARE(texts(terms), std::string("dx[1] = dy[1]·(∂y[1] / ∂x[1]) | dy[1]·(∂y[1] / ∂x[1]) = 1·8"));
+    QCOMPARE(texts(terms), std::string("dx[1] = dz[1]·(∂z[1] / ∂x[1]) | dz[1]·(∂z[1] / ∂x[1]) = 1·8"));
     QCOMPARE(terms.value, 8.0);
     QVERIFY(!terms.remark);
   }

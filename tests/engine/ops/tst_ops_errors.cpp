@@ -195,7 +195,7 @@ class OpsErrorsTest : public QObject {
     EXPECT_ERROR(InvalidArgumentError,
                  called("strided_slice_grad", {f32({2})},
                         {{"shape", Integers{3}}, {"begin", Integers{0}}, {"end", Integers{3}}}),
-                 "strided_slice_grad: dy (2,) where the slice of (3,) has shape (3,)");
+                 "strided_slice_grad: g (2,) where the slice of (3,) has shape (3,)");
     EXPECT_ERROR(InvalidArgumentError,
                  called("tensor_strided_slice_update", {f32({3}), f32({3})},
                         {{"begin", Integers{0}}, {"end", Integers{2}}}),

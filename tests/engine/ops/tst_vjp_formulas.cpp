@@ -1,6 +1,8 @@
 // The formulas of the registry can be read, and say what each of their symbols stands for.
 #include <QtTest>
+#include <map>
 #include <random>
+#include <set>
 
 #include "engine/debug/vjp/bound_formula.h"
 #include "engine/protocol/formula.h"
@@ -27,6 +29,11 @@ std::string tree(const FormulaNode& node) {
 
 std::string tree(std::string_view expression, const std::vector<std::string>& names = {}) {
   return tree(protocol::parse_expression(expression, names));
+}
+
+void collect_gradients(const FormulaNode& node, std::set<std::string>& names) {
+  if (node.kind == Kind::gradient) names.insert(node.text);
+  for (const FormulaNode& part : node.parts) collect_gradients(part, names);
 }
 
 std::string refusal(std::string_view formula) {
@@ -60,6 +67,50 @@ class TestVjpFormulas : public QObject {
     }
     QVERIFY2(wrong.isEmpty(), qPrintable(wrong.join('\n')));
     QVERIFY(read > 100);
+  }
+
+  // dy must not be the gradient of the input y here and what came in for the output y there.
+  void a_gradient_stands_for_an_input_or_an_output_in_all_formulas_alike() {
+    std::map<std::string, std::set<std::string>> of_inputs, of_outputs;
+    QStringList wrong;
+    int cotangents = 0;
+    for (std::size_t i = 0; i < Registry::instance().size(); ++i) {
+      const OpDef& op = Registry::instance().at(static_cast<int>(i));
+      if (op.name.starts_with("test_") || !op.vjp) continue;
+      const std::size_t inputs = std::max<std::size_t>(1, op.inputs.size());
+      const std::size_t outputs = std::max<std::size_t>(1, op.results.fields.size());
+      const debug::BoundFormula bound = debug::bind_formula(op, inputs, outputs);
+      for (std::size_t k = 0; k < inputs; ++k)
+        if (bound.gradient_of(k)) of_inputs[bound.subjects[k]].insert(op.name);
+      std::set<std::string> named;  // cotangents that the formula has
+      for (const FormulaStatement& statement : bound.formula.statements)
+        collect_gradients(statement.right, named);
+      for (const std::string& output : bound.outputs) {
+        const bool declared =
+            std::any_of(op.results.fields.begin(), op.results.fields.end(),
+                        [&](const std::string& field) { return field.size() > 1 && field == output; });
+        if (!declared) of_outputs[output].insert(op.name);  // d(mean) is that of the mean wherever it is
+        cotangents += named.contains(output);
+        const bool capital = output.size() == 1 && output[0] >= 'A' && output[0] <= 'Z';
+        if (op.results.fields.empty() && output != "z" && !capital)
+          wrong << QString::fromStdString(op.name + " calls its output " + output + ": " + op.vjp_formula);
+      }
+      // An input or output that is called as a gradient is.
+      std::vector<std::string> declared = op.results.fields;
+      for (const InputSpec& input : op.inputs) declared.push_back(input.name);
+      for (const std::string& name : declared)
+        if (name[0] == 'd' && (name.size() == 2 ||
+                               std::find(declared.begin(), declared.end(), name.substr(1)) != declared.end()))
+          wrong << QString::fromStdString(op.name + ": " + name + " is called as a gradient");
+    }
+    for (const auto& [symbol, ops] : of_outputs)
+      if (const auto input = of_inputs.find(symbol); input != of_inputs.end())
+        wrong << QString::fromStdString("d" + symbol + " is what comes in at " + *ops.begin() +
+                                        " and the gradient of an input of " + *input->second.begin());
+    QVERIFY2(wrong.isEmpty(), qPrintable(wrong.join('\n')));
+    QVERIFY(cotangents > 100);
+    const debug::BoundFormula custom = debug::bind_call(nullptr, 2, 1);
+    QCOMPARE(custom.outputs, std::vector<std::string>{"z"});
   }
 
   void an_expression_becomes_a_tree() {
