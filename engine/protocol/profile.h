@@ -31,12 +31,17 @@ constexpr auto names(ProfileBound) {
 struct ProfileRun {
   std::optional<std::uint64_t> number;  ///< from 1; absent: all of a program without cells
   std::optional<std::string> cell;      ///< id; absent: no cell
+  std::uint64_t execution = 0;          ///< Jupyter's number of the run; 0: not known
   std::int64_t from_ns = 0, to_ns = 0;
-  bool running = false;  ///< to_ns is now
+  std::int64_t paused_ns = 0;  ///< of that time at the gate: the thread that waited longest
+  std::uint64_t records = 0;   ///< that began in it
+  bool running = false;        ///< to_ns is now
   template <class Visit, class Self = ProfileRun>
   static constexpr auto fields(Visit&& visit) {
-    return visit(field("number", &Self::number), field("cell", &Self::cell), field("from_ns", &Self::from_ns),
-                 field("to_ns", &Self::to_ns), field("running", &Self::running));
+    return visit(field("number", &Self::number), field("cell", &Self::cell),
+                 field("execution", &Self::execution), field("from_ns", &Self::from_ns),
+                 field("to_ns", &Self::to_ns), field("paused_ns", &Self::paused_ns),
+                 field("records", &Self::records), field("running", &Self::running));
   }
 };
 
@@ -99,7 +104,7 @@ struct Profile {
   std::int64_t gate_ns = 0;                          ///< waited there, in all threads
   std::uint64_t steps = 0;                           ///< that ended in the span
   std::int64_t step_median_ns = 0, step_max_ns = 0;  ///< without time at the gate
-  std::optional<std::uint64_t> slowest_step;         ///< its number
+  std::optional<std::uint64_t> slowest_step;         ///< its place among the steps of its run, from 1
   std::vector<ProfileGap> gaps;                      ///< the largest first
   std::vector<ProfileRun> runs;                      ///< in order; the newest 1000
   std::vector<ProfileDevice> devices;                ///< GPUs that did some of the ops, of any thread
@@ -329,7 +334,7 @@ struct GetProfileSteps {
 struct ProfileSteps {
   std::uint64_t indexed = 0, total = 0;
   std::uint64_t steps = 0;             ///< in the span
-  std::vector<std::uint64_t> numbers;  ///< from 1, in the whole recording
+  std::vector<std::uint64_t> numbers;  ///< from 1, among the steps of its run
   std::vector<double> starts, ends;    ///< nanoseconds after from_ns
   std::vector<double> durations;       ///< without time at the gate
   std::vector<double> python;          ///< of it

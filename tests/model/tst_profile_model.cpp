@@ -32,7 +32,7 @@ ProfileGap gap(std::uint32_t from, std::uint32_t to, std::int64_t total, const c
   return one;
 }
 
-QString named(const QString& id) {
+QString named(const QString& id, quint64) {
   return id == "a" ? "cell 3" : "cell 4";
 }
 
@@ -112,7 +112,7 @@ class TestProfileModel : public QObject {
     profile_.indexed = profile_.total = 2;
     profile_.first_ns = 0;
     profile_.last_ns = 9000;
-    profile_.runs = {{1, "a", 100, 4000, false}, {2, "b", 5000, 9000, false}};
+    profile_.runs = {{1, "a", 0, 100, 4000, 0, 3, false}, {2, "b", 0, 5000, 9000, 0, 2, false}};
     session_.setSource(&source_);
     model_ = std::make_unique<ProfileModel>(&session_);
   }
@@ -228,10 +228,10 @@ class TestProfileModel : public QObject {
     profile.step_max_ns = 80'100'000;
     profile.slowest_step = 17;
     profile.gate_ns = 5'000'000'000;
-    QVERIFY(
-        profileSentence(profile, "cell 3", named, "a")
-            .endsWith(QString::fromUtf8(" 120 steps, half of them under 35.0 ms, the slowest (17) 80.1 ms. "
-                                        "Time at the gate (5.00 s) is left out.")));
+    QVERIFY(profileSentence(profile, "cell 3", named, "a")
+                .endsWith(QString::fromUtf8(
+                    " 120 steps, half of them under 35.0 ms, the slowest, step 17, 80.1 ms. "
+                    "Time at the gate (5.00 s) is left out.")));
     QCOMPARE(profileSentence({}, "cell 3", named, "a"), QString("No op ran in cell 3."));
   }
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 #include "engine/debug/profile/chrome_trace.h"
@@ -93,15 +94,33 @@ std::int64_t Profiles::horizon() const {
 
 std::vector<protocol::ProfileRun> Profiles::runs() const {
   std::vector<protocol::ProfileRun> runs;
-  if (cell_runs_.empty() && index_.indexed() > 0) runs.push_back({{}, {}, index_.first(), horizon(), false});
+  const auto paused = [this](std::int64_t from, std::int64_t to) {
+    std::int64_t longest = 0;
+    for (const auto& [thread, waits] : index_.pauses().gate)
+      longest = std::max(longest, waits.within(from, to));
+    return longest;
+  };
+  if (cell_runs_.empty() && index_.indexed() > 0)
+    runs.push_back(
+        {{}, {}, 0, index_.first(), horizon(), paused(index_.first(), horizon()), index_.indexed(), false});
   const std::size_t skip = cell_runs_.size() > most_runs ? cell_runs_.size() - most_runs : 0;
   for (std::size_t i = skip; i < cell_runs_.size(); ++i) {
     const CellRun& run = cell_runs_[i];
     const bool running = run.state == CellRun::State::running;
-    runs.push_back({run.number, protocol::if_there(run.cell), run.start,
-                    running ? std::max(run.start, recorder_.now_ns()) : run.end, running});
+    const std::int64_t end = running ? std::max(run.start, recorder_.now_ns()) : run.end;
+    const std::uint32_t last = running ? events_.newest() : run.last;
+    runs.push_back({run.number, protocol::if_there(run.cell), run.execution, run.start, end,
+                    paused(run.start, end), last >= run.first ? last - run.first + 1 : 0, running});
   }
   return runs;
+}
+
+std::uint64_t Profiles::number_in_run(const StepTime& step) const {
+  const auto run = std::ranges::upper_bound(cell_runs_, step.to, {}, &CellRun::start);
+  const std::int64_t begin = run == cell_runs_.begin() ? INT64_MIN : std::prev(run)->start;
+  const auto& steps = index_.steps();
+  const auto first = std::ranges::find_if(steps, [begin](const StepTime& one) { return one.to > begin; });
+  return first == steps.end() ? step.number : step.number - std::min(first->number, step.number) + 1;
 }
 
 template <class Reply>
@@ -149,13 +168,15 @@ protocol::Reply Profiles::answer(const protocol::GetProfile& asked, const Cancel
   reply.calls = mine.calls;
   for (const auto& [index, waits] : index_.pauses().gate) reply.gate_ns += waits.within(from, to);
   std::vector<std::int64_t> durations;
+  const StepTime* slowest = nullptr;
   for (const StepTime& step : index_.steps()) {
     if (step.to <= from || step.to > to) continue;
     durations.push_back(step.duration);
-    if (step.duration <= reply.step_max_ns && reply.slowest_step) continue;
+    if (step.duration <= reply.step_max_ns && slowest) continue;
     reply.step_max_ns = step.duration;
-    reply.slowest_step = step.number;
+    slowest = &step;
   }
+  if (slowest) reply.slowest_step = number_in_run(*slowest);
   reply.steps = durations.size();
   if (!durations.empty()) {
     const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
@@ -279,12 +300,21 @@ protocol::Reply Profiles::answer(const protocol::GetProfileSteps& asked, const C
   for (const StepTime& step : index_.steps())
     if (step.to > from && step.to <= to) inside.push_back(&step);
   reply.steps = inside.size();
+  const auto run_of = [this](std::int64_t time) {
+    return std::ranges::upper_bound(cell_runs_, time, {}, &CellRun::start) - cell_runs_.begin();
+  };
+  std::ptrdiff_t numbered = -1;
+  std::uint64_t before = 0;  ///< that run
   const std::size_t group = (inside.size() + asked.most - 1) / asked.most;
   for (std::size_t i = 0; i < inside.size(); i += std::max<std::size_t>(1, group)) {
     const StepTime* slowest = inside[i];
     for (std::size_t j = i; j < std::min(inside.size(), i + group); ++j)
       if (inside[j]->duration > slowest->duration) slowest = inside[j];
-    reply.numbers.push_back(slowest->number);
+    if (const std::ptrdiff_t run = run_of(slowest->to); run != numbered) {  // the run's first is looked for
+      numbered = run;
+      before = slowest->number - number_in_run(*slowest);
+    }
+    reply.numbers.push_back(slowest->number - before);
     reply.starts.push_back(static_cast<double>(slowest->from - from));
     reply.ends.push_back(static_cast<double>(slowest->to - from));
     reply.durations.push_back(static_cast<double>(slowest->duration));

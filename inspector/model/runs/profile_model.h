@@ -40,7 +40,8 @@ class ProfileModel : public QObject {
   TimeSpan span() const;
   /// Of the run, or of all.
   TimeSpan whole() const;
-  std::string cell() const;  ///< id of the run's cell; empty: of several, or none
+  std::string cell() const;   ///< id of the run's cell; empty: of several, or none
+  quint64 execution() const;  ///< of that cell, Jupyter's number; 0: not known
 
   // ---- what the session said; nullptr: nothing yet
   /// Whether overview() is of span(), not of one that was looked at before.
@@ -99,6 +100,7 @@ class ProfileModel : public QObject {
   void pageChanged();
 
  private:
+  int newestRun() const;
   void clear();
   void refresh();
   void refreshLater();

@@ -270,7 +270,7 @@ QStringList TrackCanvas::details() {
   const bool by_host = record->work == protocol::WorkTime::host;
   lines
       << QStringLiteral("time\t%1").arg(by_host ? durationText(record->duration_ns) : workSentence(*record));
-  const QString place = placeText(record->cell, record->file, record->line, name_);
+  const QString place = placeText(record->cell, record->file, record->line, record->number, name_);
   if (!place.isEmpty()) lines << QStringLiteral("at\t%1").arg(place);
   if (!record->scope.empty()) lines << QStringLiteral("scope\t%1").arg(QString::fromStdString(record->scope));
   QStringList shapes, results;
