@@ -16,6 +16,7 @@ namespace {
 constexpr std::chrono::milliseconds time_at_once(40);
 constexpr std::int64_t longest_time = std::int64_t{1} << 60;  // nanoseconds
 constexpr std::uint32_t most_pixels = 10'000, most_rows = 1000, most_step_points = 10'000;
+constexpr std::size_t most_pauses = 10'000;
 constexpr std::size_t most_flame_nodes = 2000, most_runs = 1000, most_slowest = 10;
 constexpr std::uint32_t records_a_piece = 4096, records_a_slice = 1 << 14;
 
@@ -167,6 +168,10 @@ protocol::Reply Profiles::answer(const protocol::GetProfile& asked, const Cancel
   }
   reply.calls = mine.calls;
   for (const auto& [index, waits] : index_.pauses().gate) reply.gate_ns += waits.within(from, to);
+  const Intervals& waits = index_.pauses().at_gate(thread);
+  for (auto at = waits.from(from); at != waits.all().end() && at->from < to && reply.pauses.size() < most_pauses;
+       ++at)
+    reply.pauses.push_back({true, thread, std::max(at->from, from), std::min(at->to, to)});
   std::vector<std::int64_t> durations;
   const StepTime* slowest = nullptr;
   for (const StepTime& step : index_.steps()) {
@@ -209,7 +214,10 @@ protocol::Reply Profiles::answer(const protocol::GetProfileTrack& asked, const C
   reply.last_ns = horizon();
   reply.from_ns = from;
   reply.to_ns = to;
-  const double pixel = static_cast<double>(to - from) / asked.pixels;
+  // Time at the gate has no boxes: the pixels are for the rest.
+  std::int64_t paused = 0;
+  for (const auto& [thread, waits] : index_.pauses().gate) paused = std::max(paused, waits.within(from, to));
+  const double pixel = static_cast<double>(to - from - paused) / asked.pixels;
   /// The device's, none for the host, and the key of its lane.
   std::map<std::tuple<std::uint8_t, std::uint16_t, std::uint16_t>, std::vector<LaneBox>> boxes;
   for (const auto& [key, lane] : index_.lanes()) {

@@ -54,6 +54,7 @@ void ProfileModel::clear() {
   view_ = {};
   view_is_users_ = false;
   overview_.reset();
+  running_ = {};
   track_.reset();
   flame_.reset();
   steps_.reset();
@@ -150,6 +151,7 @@ void ProfileModel::setRun(int run) {
   follows_runs_ = run >= 0 && run == newestRun();
   run_ = run;
   selection_.reset();
+  running_ = {};
   view_is_users_ = false;
   view_ = whole();
   overview_fits_ = false;
@@ -282,6 +284,8 @@ void ProfileModel::takeOverview(const protocol::Profile& overview) {
   run_ = run;
   if (another) view_is_users_ = false;
   overview_fits_ = !another;
+  // A selection's pauses are some of its run's.
+  if (!another && !selection_) running_ = RunningTime(overview.pauses);
   noteIndex(overview.indexed, overview.total);
   if (runs_changed || first) emit runsChanged();
   if (!view_is_users_ && !(view_ == whole())) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "inspector/model/runs/running_time.h"
 #include "inspector/model/session/session.h"
 
 namespace tapedeck::inspector {
@@ -40,6 +41,8 @@ class ProfileModel : public QObject {
   TimeSpan span() const;
   /// Of the run, or of all.
   TimeSpan whole() const;
+  /// Of the run: what was last said of its pauses.
+  const RunningTime& running() const { return running_; }
   std::string cell() const;   ///< id of the run's cell; empty: of several, or none
   quint64 execution() const;  ///< of that cell, Jupyter's number; 0: not known
 
@@ -101,6 +104,7 @@ class ProfileModel : public QObject {
 
  private:
   int newestRun() const;
+  RunningTime running_;
   void clear();
   void refresh();
   void refreshLater();
