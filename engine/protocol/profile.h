@@ -112,10 +112,10 @@ struct Profile {
   std::int64_t run_ns = 0;     ///< ops and Python between them; not time at the gate, nor between two cells
   std::int64_t python_ns = 0;  ///< between ops, and in the user's own gradients
   std::int64_t forward_ns = 0, backward_ns = 0, update_ns = 0;
-  std::uint64_t calls = 0;                           ///< ops
-  std::int64_t gate_ns = 0;                          ///< waited there, in all threads
-  std::vector<ProfilePause> pauses;                  ///< of that, by `thread` in the span; at most 10,000, in order
-  std::uint64_t steps = 0;                           ///< that ended in the span
+  std::uint64_t calls = 0;           ///< ops
+  std::int64_t gate_ns = 0;          ///< waited there, in all threads
+  std::vector<ProfilePause> pauses;  ///< of that, by `thread` in the span; at most 10,000, in order
+  std::uint64_t steps = 0;           ///< that ended in the span
   std::int64_t step_median_ns = 0, step_max_ns = 0;  ///< without time at the gate
   std::optional<std::uint64_t> slowest_step;         ///< its place among the steps of its run, from 1
   std::vector<ProfileGap> gaps;                      ///< the largest first
@@ -129,10 +129,11 @@ struct Profile {
         field("last_ns", &Self::last_ns), field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns),
         field("thread", &Self::thread), field("run_ns", &Self::run_ns), field("python_ns", &Self::python_ns),
         field("forward_ns", &Self::forward_ns), field("backward_ns", &Self::backward_ns),
-        field("update_ns", &Self::update_ns), field("calls", &Self::calls), field("gate_ns", &Self::gate_ns), field("pauses", &Self::pauses),
-        field("steps", &Self::steps), field("step_median_ns", &Self::step_median_ns),
-        field("step_max_ns", &Self::step_max_ns), field("slowest_step", &Self::slowest_step),
-        field("gaps", &Self::gaps), field("runs", &Self::runs), field("devices", &Self::devices));
+        field("update_ns", &Self::update_ns), field("calls", &Self::calls), field("gate_ns", &Self::gate_ns),
+        field("pauses", &Self::pauses), field("steps", &Self::steps),
+        field("step_median_ns", &Self::step_median_ns), field("step_max_ns", &Self::step_max_ns),
+        field("slowest_step", &Self::slowest_step), field("gaps", &Self::gaps), field("runs", &Self::runs),
+        field("devices", &Self::devices));
   }
 };
 

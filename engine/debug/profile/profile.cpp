@@ -169,8 +169,8 @@ protocol::Reply Profiles::answer(const protocol::GetProfile& asked, const Cancel
   reply.calls = mine.calls;
   for (const auto& [index, waits] : index_.pauses().gate) reply.gate_ns += waits.within(from, to);
   const Intervals& waits = index_.pauses().at_gate(thread);
-  for (auto at = waits.from(from); at != waits.all().end() && at->from < to && reply.pauses.size() < most_pauses;
-       ++at)
+  for (auto at = waits.from(from);
+       at != waits.all().end() && at->from < to && reply.pauses.size() < most_pauses; ++at)
     reply.pauses.push_back({true, thread, std::max(at->from, from), std::min(at->to, to)});
   std::vector<std::int64_t> durations;
   const StepTime* slowest = nullptr;

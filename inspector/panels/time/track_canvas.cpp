@@ -203,8 +203,9 @@ void TrackCanvas::drawSelection(CanvasPainter& painter) {
   painter.fill(rect, veil);
   painter.line(rect.topLeft(), rect.bottomLeft(), theme.accent, 1.5);
   painter.line(rect.topRight(), rect.bottomRight(), theme.accent, 1.5);
-  const QString text = durationText(static_cast<qint64>(
-      model_->running().of(static_cast<double>(span->to)) - model_->running().of(static_cast<double>(span->from))));
+  const QString text =
+      durationText(static_cast<qint64>(model_->running().of(static_cast<double>(span->to)) -
+                                       model_->running().of(static_cast<double>(span->from))));
   const double width = painter.textWidth(text, 11, FontRole::bold) + 8;
   const QRectF label(
       std::clamp(rect.center().x() - width / 2, 0.0, std::max(0.0, painter.size().width() - width)), 2, width,
@@ -301,10 +302,10 @@ QStringList TrackCanvas::details() {
 void TrackCanvas::describe() {
   const auto [from, to] = runningView();
   const double zero = model_->running().of(static_cast<double>(model_->whole().from));
-  setAccessibleDescription(QStringLiteral("Shows %1 to %2 of the run; the cursor is at op %3.")
-                               .arg(durationText(static_cast<qint64>(from - zero)),
-                                    durationText(static_cast<qint64>(to - zero)))
-                               .arg(model_->session()->cursor()));
+  setAccessibleDescription(
+      QStringLiteral("Shows %1 to %2 of the run; the cursor is at op %3.")
+          .arg(durationText(static_cast<qint64>(from - zero)), durationText(static_cast<qint64>(to - zero)))
+          .arg(model_->session()->cursor()));
 }
 
 // ---- moving

@@ -1,5 +1,5 @@
-// Runs of cells keep their names, curves and pictures: cells are run again by key in a real window with a real
-// session process, and what panels say of the runs before stays as it was.
+// Runs of cells keep their names, curves and pictures: cells are run again by key in a real window with a
+// real session process, and what panels say of the runs before stays as it was.
 #include <QComboBox>
 #include <QLegendMarker>
 #include <QLineEdit>
@@ -62,7 +62,8 @@ class TestRunNames : public QObject, SampleWindow {
   }
 
   void aRecordKeepsTheNameOfItsExecution() {
-    openCells(folder_, {"import tapedeck as tf\ndef double(x):\n    return x + x", "y = double(tf.constant(2.))"});
+    openCells(folder_,
+              {"import tapedeck as tf\ndef double(x):\n    return x + x", "y = double(tf.constant(2.))"});
     run({0, 1, 1, 0, 1});  // [1], [2], [3], [4], [5]
     showAllRecords();
     // The function's line belongs to the execution that defined it.
@@ -132,8 +133,9 @@ class TestRunNames : public QObject, SampleWindow {
     const protocol::ProfileRun& run = time->model()->runs().back();
     QVERIFY(run.paused_ns >= 600'000'000);
     auto* box = window_->findChild<QComboBox*>("timeRuns");
-    QTRY_VERIFY2_WITH_TIMEOUT(box->currentText().contains(" without ") && box->currentText().contains(" at the gate"),
-                              qPrintable(box->currentText()), patience);
+    QTRY_VERIFY2_WITH_TIMEOUT(
+        box->currentText().contains(" without ") && box->currentText().contains(" at the gate"),
+        qPrintable(box->currentText()), patience);
     // The pause takes no room in the track.
     const double width = time->track()->canvasSize().width();
     const auto& pauses = time->model()->overview()->pauses;
@@ -144,7 +146,8 @@ class TestRunNames : public QObject, SampleWindow {
   }
 
   void twoCellsThatWriteOneNameHaveACurveEach() {
-    const QString loop = "for step in range(4):\n    tf.square(1.)\n    tf.summary.scalar('loss', %1 / (step + 1.), step)";
+    const QString loop =
+        "for step in range(4):\n    tf.square(1.)\n    tf.summary.scalar('loss', %1 / (step + 1.), step)";
     openCells(folder_, {"import tapedeck as tf", loop.arg(1), loop.arg(2)});
     run({0, 1, 2});
     showPlots();
@@ -180,8 +183,9 @@ class TestRunNames : public QObject, SampleWindow {
   }
 
   void imagesOfTheNextRunAreNamedAndFollowed() {
-    openCells(folder_, {"import tapedeck as tf", "for step in range(6):\n    x = tf.ones([1, 4, 4, 1]) * (step / 6.)\n"
-                                                 "    tf.summary.image('digits', x, step)"});
+    openCells(folder_, {"import tapedeck as tf",
+                        "for step in range(6):\n    x = tf.ones([1, 4, 4, 1]) * (step / 6.)\n"
+                        "    tf.summary.image('digits', x, step)"});
     run({0, 1});
     showPlots();
     auto* images = plots(*window_)->pictures()->images();
