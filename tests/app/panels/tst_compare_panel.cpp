@@ -179,7 +179,7 @@ class TestComparePanel : public QObject, SampleWindow {
     const protocol::ComparedCurve& curve = model()->curves()[0];
     QVERIFY(curve.left.records[6] != 0 && curve.left.records[6] != curve.right.records[6]);
     for (int i = 0; i < 7; ++i) key(Qt::Key_Right);
-    QVERIFY2(chart->accessibleDescription().startsWith("step 6: left ") &&
+    QVERIFY2(chart->accessibleDescription().startsWith("index 6: left ") &&
                  chart->accessibleDescription().contains(", right − left "),
              qPrintable(chart->accessibleDescription()));
     key(Qt::Key_Return);
@@ -187,7 +187,7 @@ class TestComparePanel : public QObject, SampleWindow {
     key(Qt::Key_Return, Qt::AltModifier);
     QTRY_COMPARE(static_cast<double>(session().cursor()), curve.right.records[6]);
     key(Qt::Key_End);
-    QVERIFY(chart->accessibleDescription().startsWith("step 11: "));
+    QVERIFY(chart->accessibleDescription().startsWith("index 11: "));
     shots(window_.get(), "compare-curves");
     key(Qt::Key_O);
     QTRY_VERIFY(compare()->operands()->isVisible());
