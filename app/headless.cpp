@@ -10,8 +10,10 @@
 #include <QRegularExpression>
 #include <QSaveFile>
 #include <QSocketNotifier>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <iterator>
 
 #include "app/control/batch_run.h"
 #include "app/kernel/jupyter/kernel_session.h"
@@ -112,10 +114,19 @@ class HeadlessRun : public QObject {
       one.data = run_.series().series(name);
       all.push_back(one);
     }
-    if (all.empty()) return clear({"plots.svg", "plots.png"});
-    writePlot("plots", all);
+    const QStringList axes = run_.series().axes();
+    if (axes.isEmpty()) return clear({"plots.svg", "plots.png"});
+    // Curves over different axes are no one picture.
+    for (const QString& axis : axes) {
+      std::vector<plots::ChartSeries> over;
+      std::copy_if(all.begin(), all.end(), std::back_inserter(over), [&](const plots::ChartSeries& one) {
+        return one.data->x == axis && one.data->size() > 0;
+      });
+      writePlot(axis == axes.first() ? QString("plots") : QString("plots-over-" + fileName(axis)), over);
+    }
     if (all.size() > 1)
-      for (const auto& one : all) writePlot("plot-" + fileName(one.data->name), {one});
+      for (const auto& one : all)
+        if (one.data->size() > 0) writePlot("plot-" + fileName(one.data->title()), {one});
   }
 
   void writeHistograms() {
@@ -123,9 +134,9 @@ class HeadlessRun : public QObject {
       plots::HistogramDrawing drawing;
       drawing.setHistograms(run_.pictures().histograms(name));
       if (drawing.shown().empty()) continue;  // a cell that ran again did not write it again
-      const QString file = "histogram-" + fileName(name);
-      writeFile(file + ".svg", plots::svgOf(name, drawing));
-      writePng(file, plots::imageOf(name, drawing));
+      const QString label = run_.pictures().label(name), file = "histogram-" + fileName(label);
+      writeFile(file + ".svg", plots::svgOf(label, drawing));
+      writePng(file, plots::imageOf(label, drawing));
     }
   }
 
@@ -135,7 +146,8 @@ class HeadlessRun : public QObject {
       if (run_.pictures().images(name).empty()) continue;
       const auto decoded = plots::decodeImages(*run_.pictures().images(name).back());
       if (!decoded.problem.isEmpty()) throw std::runtime_error((name + ": " + decoded.problem).toStdString());
-      writePng("images-" + fileName(name), plots::imageOf(decoded, static_cast<int>(decoded.images.size())));
+      writePng("images-" + fileName(run_.pictures().label(name)),
+               plots::imageOf(decoded, static_cast<int>(decoded.images.size())));
     }
   }
 

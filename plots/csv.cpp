@@ -21,9 +21,10 @@ QByteArray number(double value) {
 }  // namespace
 
 QByteArray csvOf(const std::vector<inspector::SeriesData>& curves) {
-  QByteArray text = "curve,step,value,record\r\n";
+  const QString x = curves.empty() ? QStringLiteral("step") : curves.front().x;
+  QByteArray text = "curve," + quoted(x) + ",value,record\r\n";
   for (const inspector::SeriesData& curve : curves) {
-    const QByteArray name = quoted(curve.name);
+    const QByteArray name = quoted(curve.title());
     for (std::size_t i = 0; i < curve.size(); ++i)
       text += name + ',' + number(curve.steps[i]) + ',' + number(curve.values[i]) + ',' +
               QByteArray::number(static_cast<qulonglong>(curve.records[i])) + "\r\n";

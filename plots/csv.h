@@ -10,7 +10,8 @@
 
 namespace tapedeck::plots {
 
-/// A row for each point: curve, step, value, record. On any thread.
+/// A row for each point: curve, step, value, record; curves are of one axis, which names the second column.
+/// On any thread.
 QByteArray csvOf(const std::vector<inspector::SeriesData>& curves);
 
 /// A row for each bin: histogram, step, from, to, count; and one without limits for the values of a step that

@@ -45,6 +45,12 @@ SeriesData withGaps(const SeriesData& series) {
   return result;
 }
 
+/// Whether x only counts on, so that a fall is a new beginning. Over other axes a curve may turn back.
+bool counts(const SeriesData& series) {
+  return series.x == QLatin1String("step") || series.x == QLatin1String("index") ||
+         series.x == QLatin1String("hit");
+}
+
 Curve build(const SeriesData& original, const SeriesData& series, Range steps, int columns,
             bool logarithmic) {
   Curve curve;
@@ -54,7 +60,7 @@ Curve build(const SeriesData& original, const SeriesData& series, Range steps, i
   for (const std::size_t index : visible(series, steps, columns)) {
     const double step = series.steps[index], value = series.values[index];
     // A run that begins again is a line of its own. (A series that only falls is one line.)
-    if (open && rises && step < last) open = false;
+    if (open && rises && step < last && counts(series)) open = false;
     rises = open && step > last;
     last = step;
     if (!std::isfinite(value) || !std::isfinite(step)) {

@@ -24,7 +24,7 @@ bool fail(QString* error, const QString& sentence) {
 
 bool check(const std::vector<ChartSeries>& series, const ExportOptions& options, QString* error) {
   const bool any = std::any_of(series.begin(), series.end(),
-                               [](const ChartSeries& one) { return one.visible && one.data->size() > 0; });
+                               [](const ChartSeries& one) { return one.drawn() && one.data->size() > 0; });
   if (!any) return fail(error, QStringLiteral("There is no curve to write."));
   const double side = std::max(options.size.width(), options.size.height()) * options.scale;
   if (options.size.width() < 100 || options.size.height() < 100 || !(options.scale > 0) || side > max_side)

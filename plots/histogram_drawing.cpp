@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "engine/protocol/record_filter.h"
 #include "inspector/model/format.h"
 #include "inspector/model/tensor/notation.h"
 #include "plots/plot_style.h"
@@ -327,6 +328,8 @@ QString HistogramDrawing::readOut(HistogramPlace place) const {
   if (place.step < 0) return {};
   const Shape& shape = shown_[static_cast<std::size_t>(place.step)];
   QStringList parts{QStringLiteral("step %1").arg(inspector::stepText(shape.histogram->step))};
+  if (shape.histogram->execution)
+    parts << QString::fromStdString(protocol::execution_label(shape.histogram->execution));
   if (place.bin >= 0) {
     const Bin& bin = shape.bins[static_cast<std::size_t>(place.bin)];
     const std::array<double, 2> ends{bin.from, bin.to};

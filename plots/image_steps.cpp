@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/protocol/record_filter.h"
 #include "inspector/model/format.h"
 #include "inspector/model/plain_tip.h"
 #include "inspector/model/tensor/notation.h"
@@ -70,6 +71,11 @@ void ImageSteps::setImages(const inspector::Pictures<StepImages>& images, const 
     newest_ = true;
     zoom_ = 0;
   }
+  // The first one of a run stays as long as the run's do.
+  const bool again =
+      name == name_ && !images_.empty() && (images.empty() || images.front() != images_.front());
+  const auto before = again && wanted_ ? wanted_->record : 0;
+  newest_ = newest_ || again;
   name_ = name;
   images_ = images;
   const int last = static_cast<int>(images_.size()) - 1;
@@ -89,6 +95,7 @@ void ImageSteps::setImages(const inspector::Pictures<StepImages>& images, const 
                      "Plots keeps 64 MB of histograms and images. When that is full, those that take "
                      "most are thinned out evenly; the first and the newest stay."));
   look();
+  if (before) emit beganAgain(before);
 }
 
 int ImageSteps::chosen() const {
@@ -100,6 +107,8 @@ void ImageSteps::choose(int step) {
 }
 
 void ImageSteps::setCursorRecord(inspector::RecordNumber record) {
+  cursor_ = record;
+  tell();
   if (images_.empty() || images_[static_cast<std::size_t>(chosen())]->record == record) return;
   int step = -1;
   for (std::size_t i = 0; i < images_.size(); ++i)
@@ -161,11 +170,13 @@ void ImageSteps::tell() {
 QString ImageSteps::caption() const {
   if (!shown_) return {};
   QStringList parts{QStringLiteral("step %1").arg(inspector::stepText(shown_->step))};
+  if (shown_->execution) parts << QString::fromStdString(protocol::execution_label(shown_->execution));
   if (!pixel_.isEmpty()) return (parts << pixel_).join(QStringLiteral(" · "));
   parts << QStringLiteral("%1×%2").arg(shown_->size.width()).arg(shown_->size.height());
   if (shown_->pngs.size() > 1) parts << QStringLiteral("%1 images").arg(shown_->pngs.size());
   if (const quint64 gone = images_.empty() ? 0 : images_.back()->number + 1 - images_.size())
     parts << QStringLiteral("%1 other steps had to go").arg(inspector::countText(gone));
+  if (cursor_ && shown_->record > cursor_) parts << QStringLiteral("made after the cursor’s op");
   return parts.join(QStringLiteral(" · "));
 }
 

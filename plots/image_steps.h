@@ -24,7 +24,8 @@ class ImageSteps : public QWidget {
 
   /// Follows the newest step until an older one is chosen.
   void setImages(const inspector::Pictures<inspector::StepImages>& images, const QString& name);
-  /// Goes to the newest step of that record or an older one; the session's cursor stays where it is.
+  /// Goes to the newest step of that record or an older one; where there is none, the caption says so. The
+  /// session's cursor stays where it is.
   void setCursorRecord(inspector::RecordNumber record);
   int chosen() const;  ///< which step's are wanted; -1: there is none
   void choose(int step);
@@ -32,12 +33,14 @@ class ImageSteps : public QWidget {
   void zoomOut() { zoomBy(1 / 1.5); }
   void fit();  ///< as large as there is room for
   ImageGrid* grid() const { return grid_; }
-  /// What is shown: "step 30 · 28×28 · 3 images"; with the pixel under the mouse.
+  /// What is shown: "step 30 · cell [4] · 28×28 · 3 images"; with the pixel under the mouse.
   QString caption() const;
   const QString& name() const { return name_; }
 
  signals:
   void stepChosen(quint64 record);
+  /// Another run began to make them: what was shown is gone. `record`: of that.
+  void beganAgain(quint64 record);
   void shown();  ///< other images than before
 
  protected:
@@ -60,6 +63,7 @@ class ImageSteps : public QWidget {
   QString name_, pixel_;
   std::shared_ptr<const inspector::StepImages> wanted_, shown_;
   bool decoding_ = false;
+  inspector::RecordNumber cursor_ = 0;  ///< 0: not told yet
   QScrollArea* scroll_;
   ImageGrid* grid_;
   QSlider* slider_;

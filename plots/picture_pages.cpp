@@ -65,6 +65,10 @@ PicturePages::PicturePages(PictureModel* model, Session* session, QWidget* paren
   const auto go = [session](quint64 record) { session->setCursor(record); };
   connect(ridges_, &HistogramRidges::stepChosen, session, go);
   connect(images_, &ImageSteps::stepChosen, session, go);
+  // A cursor that the slider had moved goes along; one that stands elsewhere stays.
+  connect(images_, &ImageSteps::beganAgain, session, [session](quint64 record) {
+    if (!session->following() && session->cursor() == record) session->follow();
+  });
   ridges_->setCursorRecord(session->cursor());
   fill();
 }
@@ -110,7 +114,11 @@ bool PicturePages::has(Kind kind) const {
 }
 
 QString PicturePages::name() const {
-  return names_->currentText();
+  return names_->currentData().toString();
+}
+
+QString PicturePages::title() const {
+  return model_->label(name());
 }
 
 void PicturePages::showKind(Kind kind) {
@@ -130,14 +138,17 @@ void PicturePages::setShown(bool shown) {
 void PicturePages::fill() {
   const QStringList all = namesOf(kind_);
   QStringList listed;
-  for (int i = 0; i < names_->count(); ++i) listed << names_->itemText(i);
+  for (int i = 0; i < names_->count(); ++i) listed << names_->itemData(i).toString();
   {
     const QSignalBlocker quiet(names_);
     if (listed != all.mid(0, listed.size())) {
       names_->clear();
       listed.clear();
     }
-    names_->addItems(all.mid(listed.size()));
+    for (const QString& key : all.mid(listed.size())) names_->addItem(model_->label(key), key);
+    for (int i = 0; i < all.size(); ++i)
+      if (const QString text = model_->label(all[i]); names_->itemText(i) != text)
+        names_->setItemText(i, text);
     names_->setCurrentIndex(std::max(0, static_cast<int>(all.indexOf(chosen_[static_cast<int>(kind_)]))));
   }
   refresh();
@@ -176,10 +187,10 @@ bool PicturePages::nothing(QString* error) const {
 std::function<QByteArray()> PicturePages::svg(QString* error) const {
   if (nothing(error)) return {};
   if (kind_ == Kind::images)
-    return [name = name(), images = images_->grid()->images(), columns = images_->grid()->columns()] {
+    return [name = title(), images = images_->grid()->images(), columns = images_->grid()->columns()] {
       return svgOf(name, images, columns);
     };
-  return [svg = svgOf(name(), ridges_->drawing())] { return svg; };
+  return [svg = svgOf(title(), ridges_->drawing())] { return svg; };
 }
 
 std::function<QImage()> PicturePages::picture(QString* error) const {
@@ -188,7 +199,7 @@ std::function<QImage()> PicturePages::picture(QString* error) const {
     return [images = images_->grid()->images(), columns = images_->grid()->columns()] {
       return imageOf(images, columns);
     };
-  return [image = imageOf(name(), ridges_->drawing())] { return image; };
+  return [image = imageOf(title(), ridges_->drawing())] { return image; };
 }
 
 std::function<QByteArray()> PicturePages::csv(QString* error) const {
@@ -197,13 +208,13 @@ std::function<QByteArray()> PicturePages::csv(QString* error) const {
     return {};
   }
   if (nothing(error)) return {};
-  return [name = name(), all = model_->histograms(name())] { return csvOf(name, all); };
+  return [name = title(), all = model_->histograms(name())] { return csvOf(name, all); };
 }
 
 QString PicturePages::fileName() const {
   static const QRegularExpression unsafe(QStringLiteral("[^A-Za-z0-9_.-]+"));
   return (kind_ == Kind::histograms ? QStringLiteral("histogram-%1") : QStringLiteral("images-%1"))
-      .arg(name().replace(unsafe, QStringLiteral("_")));
+      .arg(title().replace(unsafe, QStringLiteral("_")));
 }
 
 }  // namespace tapedeck::plots

@@ -54,7 +54,8 @@ class PicturePages : public QWidget {
   void fill();
   void refresh();
   bool nothing(QString* error) const;
-  QString name() const;
+  QString name() const;   ///< the model's key of what is shown
+  QString title() const;  ///< what it is called
   QStringList namesOf(Kind kind) const;
 
   inspector::PictureModel* model_;

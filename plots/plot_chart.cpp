@@ -26,6 +26,7 @@ struct PlotChart::Private {
   QCategoryAxis* stepAxis;
   QCategoryAxis* valueAxis;
   CurvesItem* item;
+  QString axis = QStringLiteral("step");  ///< what x is
   bool logarithmic = false;
   std::optional<Range> zoomSteps, zoomY;
   Range steps, y;
@@ -85,6 +86,7 @@ void PlotChart::Private::styleLegend() {
     }
     entry->setPen(pen);
     for (QLegendMarker* marker : q->legend()->markers(entry)) {
+      marker->setVisible(series[index].listed);
       marker->setLabelBrush(text);
       QFont font = q->legend()->font();
       font.setStrikeOut(!series[index].visible);
@@ -110,14 +112,14 @@ void PlotChart::Private::syncLegend() {
       QObject::connect(marker, &QLegendMarker::clicked, q, [this, index] { emit q->legendClicked(index); });
   }
   for (std::size_t index = 0; index < series.size(); ++index)
-    legendEntries[index]->setName(series[index].data->name.toHtmlEscaped());
+    legendEntries[index]->setName(series[index].data->title().toHtmlEscaped());
   styleLegend();
 }
 
 void PlotChart::Private::computeRanges() {
   std::optional<Range> all;
   for (const ChartSeries& one : series) {
-    const auto range = one.visible ? stepRange(*one.data) : std::nullopt;
+    const auto range = one.drawn() ? stepRange(*one.data) : std::nullopt;
     if (!range) continue;
     if (!all) all = range;
     all->from = std::min(all->from, range->from);
@@ -131,7 +133,7 @@ void PlotChart::Private::computeCurves() {
   curves.assign(series.size(), {});
   std::optional<Range> all;
   for (std::size_t index = 0; index < series.size(); ++index) {
-    if (!series[index].visible) continue;
+    if (!series[index].drawn()) continue;
     curves[index] = makeCurve(*series[index].data, steps, columns, logarithmic);
     const auto& range = curves[index].y;
     if (!range) continue;
@@ -160,7 +162,7 @@ void PlotChart::Private::makeNotice() {
     if (!curve.withoutLogarithm) continue;
     parts << QStringLiteral("%1 of %2 points of “%3” are ≤ 0: a log axis has no place for them.")
                  .arg(inspector::countText(curve.withoutLogarithm), inspector::countText(curve.points),
-                      series[index].data->name);
+                      series[index].data->title());
   }
   notice = parts.join(QLatin1Char('\n'));
 }
@@ -172,7 +174,7 @@ CurvePicture PlotChart::Private::picture() {
   cursorStep.reset();
   quint64 newest = 0;
   for (std::size_t index = 0; index < series.size(); ++index) {
-    if (!series[index].visible) continue;
+    if (!series[index].drawn()) continue;
     const SeriesData& data = *series[index].data;
     CurvePicture::Line line;
     line.series = static_cast<int>(index);
@@ -218,16 +220,17 @@ void PlotChart::Private::addReadOut(CurvePicture* picture) {
     const auto at = static_cast<std::size_t>(index);
     line.hover = place(data, index);
     const bool elsewhere = data.steps[at] != *step;
-    names << data.name;
+    names << data.title();
     values.push_back(data.values[at]);
-    places << (elsewhere ? QStringLiteral(" (step %1)").arg(inspector::stepText(data.steps[at])) : QString());
+    places << (elsewhere ? QStringLiteral(" (%1 %2)").arg(axis, inspector::stepText(data.steps[at]))
+                         : QString());
     picture->readOutSeries.push_back(line.series);
   }
   const auto notation = inspector::Notation::of(values, read_out_digits);
   for (qsizetype row = 0; row < names.size(); ++row)
     readOut << names[row] + QStringLiteral(": ") + notation.text(values[static_cast<std::size_t>(row)]) +
                    places[row];
-  readOut.prepend(QStringLiteral("step %1").arg(inspector::stepText(*step)));
+  readOut.prepend(QStringLiteral("%1 %2").arg(axis, inspector::stepText(*step)));
   picture->readOut = readOut;
   picture->hoverX = q->toScene({*step, y.from}).x();
 }
@@ -240,7 +243,7 @@ PlotChart::PlotChart(QGraphicsItem* parent) : QChart(parent), d_(std::make_uniqu
     axis->setLabelsPosition(QCategoryAxis::AxisLabelsPositionOnValue);
     axis->setTruncateLabels(false);
   }
-  d_->stepAxis->setTitleText(QStringLiteral("step"));
+  d_->stepAxis->setTitleText(d_->axis);
   d_->valueAxis->setTitleText(QStringLiteral("value"));
   addAxis(d_->stepAxis, Qt::AlignBottom);
   addAxis(d_->valueAxis, Qt::AlignLeft);
@@ -276,6 +279,15 @@ const inspector::Theme& PlotChart::theme() const {
 
 void PlotChart::setSeries(std::vector<ChartSeries> series) {
   d_->series = std::move(series);
+  const auto listed =
+      std::find_if(d_->series.begin(), d_->series.end(), [](const ChartSeries& one) { return one.listed; });
+  const QString axis = listed == d_->series.end() ? QStringLiteral("step") : listed->data->x;
+  if (axis != d_->axis) {
+    d_->axis = axis;
+    d_->stepAxis->setTitleText(axis.toHtmlEscaped());
+    d_->zoomSteps.reset();  // its numbers mean something else now
+    d_->zoomY.reset();
+  }
   d_->syncLegend();
   d_->schedule();
 }
@@ -344,6 +356,9 @@ void PlotChart::refresh() {
 const std::vector<Curve>& PlotChart::curves() const {
   return d_->curves;
 }
+QString PlotChart::axis() const {
+  return d_->axis;
+}
 QString PlotChart::notice() const {
   return d_->notice;
 }
@@ -369,7 +384,7 @@ ChartPoint PlotChart::pointNear(QPointF position, double reach) const {
   double least = reach;
   const double step = toAxes(position).x();
   for (std::size_t index = 0; index < d_->series.size(); ++index) {
-    if (!d_->series[index].visible) continue;
+    if (!d_->series[index].drawn()) continue;
     const SeriesData& data = *d_->series[index].data;
     const int near = nearestPoint(data, step);
     if (near < 0) continue;

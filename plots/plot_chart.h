@@ -17,6 +17,8 @@ namespace tapedeck::plots {
 struct ChartSeries {
   const inspector::SeriesData* data = nullptr;  ///< must live until the next setSeries
   bool visible = true;
+  bool listed = true;  ///< false: it is over another axis than the chart's, which neither draws nor names it
+  bool drawn() const { return visible && listed; }
 };
 
 /// A point of a series; series -1: none.
@@ -33,7 +35,7 @@ class PlotChart : public QChart {
 
   void setTheme(const inspector::Theme& theme);
   const inspector::Theme& theme() const;
-  /// Positions in the list decide colours and dashes.
+  /// Positions in the list decide colours and dashes; the first one that is listed names the axis.
   void setSeries(std::vector<ChartSeries> series);
   void setLogarithmic(bool on);
   bool logarithmic() const;
@@ -51,6 +53,7 @@ class PlotChart : public QChart {
   /// Computes what the plot area shows; called by setters through the event loop, and by who draws at once.
   void refresh();
   const std::vector<Curve>& curves() const;  ///< one per series; empty ones for those that are not visible
+  QString axis() const;                      ///< what x is: "step"
   /// A sentence about values without a place on a log axis; empty: none.
   QString notice() const;
   QString hoverText() const;

@@ -37,7 +37,9 @@ struct PlotsView::Private {
   PageChoice* pages = nullptr;
   PicturePages* pictures = nullptr;
   QAction *log = nullptr, *reset = nullptr, *svg = nullptr, *png = nullptr, *csv = nullptr;
-  QAction *chooseCurves = nullptr, *curvesButton = nullptr;
+  QAction *chooseCurves = nullptr, *curvesButton = nullptr, *nextAxis = nullptr;
+  QString chosenAxis, newestAxis;          ///< the user's; that of the curve which began last
+  QHash<QString, std::size_t> drawnSizes;  ///< points of each curve when it was drawn last
   bool empty = true;
   QMenu* curvesMenu = nullptr;
   QHash<QString, QAction*> curveActions;
@@ -58,6 +60,8 @@ struct PlotsView::Private {
   void goToPoint(const QString& name, int index);
   void stepPoint(int delta);
   std::vector<ChartSeries> series() const;
+  void lookAtAxes();
+  QString axis() const;
   ExportOptions options() const;
   std::function<QByteArray()> csvOfCurves(QString* error) const;
   void ask(const QString& format);  ///< for a file name, and writes
@@ -78,6 +82,12 @@ void PlotsView::Private::makeToolBar(QBoxLayout* layout) {
                   QStringLiteral("Logarithmic value axis"));
   log->setCheckable(true);
   QObject::connect(log, &QAction::toggled, q, &PlotsView::setLogarithmic);
+  nextAxis = addAction(bar, QStringLiteral("Next axis"), QKeySequence(Qt::Key_X),
+                       QStringLiteral("Curves over the next axis"));
+  QObject::connect(nextAxis, &QAction::triggered, q, [this] {
+    const QStringList axes = model.axes();
+    if (!axes.isEmpty()) q->setAxis(axes[(axes.indexOf(axis()) + 1) % axes.size()]);
+  });
   reset = addAction(bar, QStringLiteral("Fit"), QKeySequence(Qt::Key_Home),
                     QStringLiteral("Show everything again; also a double click"));
   QObject::connect(reset, &QAction::triggered, q, &PlotsView::resetZoom);
@@ -135,6 +145,7 @@ void PlotsView::Private::showPage() {
   if (!curves && (stack->currentIndex() != place || pictures->kind() != kind)) pictures->showKind(kind);
   pictures->setShown(!curves);
   log->setVisible(curves);
+  nextAxis->setVisible(curves && model.axes().size() > 1);
   chooseCurves->setVisible(curves);
   curvesButton->setVisible(curves);
   reset->setVisible(page != PlotsPage::histograms);
@@ -158,6 +169,7 @@ void PlotsView::Private::connectAll() {
   QObject::connect(&model, &SeriesModel::seriesChanged, q, [this] { changed(); });
   QObject::connect(&model, &SeriesModel::namesChanged, q, [this] {
     // Names that are gone took their data with them: draw before anybody looks at it.
+    if (model.names().isEmpty()) chosenAxis.clear();
     draw();
     fillMenu();
   });
@@ -179,14 +191,54 @@ void PlotsView::Private::changed() {
 void PlotsView::Private::draw() {
   due = false;
   frame.start();
+  lookAtAxes();
   chart->setSeries(series());
   lookAtPages();
 }
 
 std::vector<ChartSeries> PlotsView::Private::series() const {
   std::vector<ChartSeries> result;
-  for (const QString& name : model.names()) result.push_back({model.series(name), !hidden.contains(name)});
+  const QString over = axis();
+  QSet<QString> full;
+  for (const QString& name : model.names())
+    if (const SeriesData* data = model.series(name); data->size() > 0) full << data->name;
+  for (const QString& name : model.names()) {
+    const SeriesData* data = model.series(name);
+    // One that its cell no longer draws has no place beside another cell's of that name.
+    const bool replaced = data->size() == 0 && full.contains(data->name);
+    result.push_back({data, !hidden.contains(name), data->x == over && !replaced});
+  }
   return result;
+}
+
+/// The axis of the curve that began last, until the user chooses one. Breakpoints' points come beside others.
+void PlotsView::Private::lookAtAxes() {
+  for (const QString& name : model.names()) {
+    const SeriesData* data = model.series(name);
+    std::size_t& before = drawnSizes[name];
+    const bool began = data->size() > 0 && (before == 0 || data->size() < before);
+    before = data->size();
+    if (began && data->x != QLatin1String("hit")) newestAxis = data->x;
+  }
+  const QStringList axes = model.axes();
+  if (!axes.contains(chosenAxis)) chosenAxis.clear();
+  QStringList others;
+  for (const QString& name : model.names())
+    if (const SeriesData* data = model.series(name); data->size() > 0 && data->x != axis())
+      others << QStringLiteral("%1 over %2").arg(data->title(), data->x);
+  const QString tip = others.isEmpty() ? QStringLiteral("Curves over the next axis")
+                                       : QStringLiteral("Curves over the next axis. Not shown now: %1")
+                                             .arg(others.join(QStringLiteral("; ")));
+  nextAxis->setIconText(QStringLiteral("Over %1").arg(axis()));
+  if (tip != nextAxis->statusTip()) inspector::setKey(nextAxis, {QKeySequence(Qt::Key_X)}, tip);
+}
+
+QString PlotsView::Private::axis() const {
+  const QStringList axes = model.axes();
+  if (!chosenAxis.isEmpty()) return chosenAxis;
+  if (axes.contains(newestAxis)) return newestAxis;
+  if (!axes.isEmpty()) return axes.first();
+  return model.names().isEmpty() ? QStringLiteral("step") : model.series(model.names().first())->x;
 }
 
 void PlotsView::Private::toggle(int series) {
@@ -198,7 +250,7 @@ void PlotsView::Private::fillMenu() {
   curvesMenu->clear();
   curveActions.clear();
   for (const QString& name : model.names()) {
-    QString text = name;
+    QString text = model.series(name)->title();
     QAction* action = curvesMenu->addAction(text.replace(QLatin1Char('&'), QStringLiteral("&&")));
     action->setCheckable(true);
     action->setChecked(!hidden.contains(name));
@@ -219,7 +271,7 @@ void PlotsView::Private::stepPoint(int delta) {
   inspector::RecordNumber newest = 0;
   for (const QString& name : model.names()) {
     const SeriesData* data = model.series(name);
-    if (hidden.contains(name) || data->size() == 0) continue;
+    if (hidden.contains(name) || data->size() == 0 || data->x != axis()) continue;
     const int at = SeriesModel::pointAt(*data, session.cursor());
     const auto record = at >= 0 ? data->records[static_cast<std::size_t>(at)] : 0;
     if (!best.isEmpty() && record <= newest) continue;
@@ -252,7 +304,7 @@ ExportOptions PlotsView::Private::options() const {
 std::function<QByteArray()> PlotsView::Private::csvOfCurves(QString* error) const {
   std::vector<SeriesData> shown;
   for (const ChartSeries& one : series())
-    if (one.visible && one.data->size() > 0) shown.push_back(*one.data);
+    if (one.drawn() && one.data->size() > 0) shown.push_back(*one.data);
   if (shown.empty()) *error = QStringLiteral("There is no curve to write.");
   return [shown = std::move(shown)] { return csvOf(shown); };
 }
@@ -282,7 +334,8 @@ PlotsView::PlotsView(SeriesModel& series, PictureModel& pictures, Session& sessi
   auto* empty = inspector::plainLabel(
       QStringLiteral("No curves yet.<br><br>A cell draws one with<br>"
                      "<code>tf.summary.scalar(\"loss\", value, step)</code><br>"
-                     "in its loop, or by ending with a list of numbers. What "
+                     "in its loop, by ending with a list of numbers, or over x values of its own with<br>"
+                     "<code>tf.debugging.plot(\"loss\", ys, xs)</code>. What "
                      "<code>tf.summary.histogram</code> and <code>tf.summary.image</code> write shows "
                      "here, too."),
       this);
@@ -337,6 +390,15 @@ PlotCanvas* PlotsView::canvas() const {
 }
 bool PlotsView::seriesVisible(const QString& name) const {
   return !d_->hidden.contains(name);
+}
+
+QString PlotsView::axis() const {
+  return d_->axis();
+}
+void PlotsView::setAxis(const QString& axis) {
+  if (!d_->model.axes().contains(axis)) return;
+  d_->chosenAxis = axis;
+  d_->draw();
 }
 
 PlotsPage PlotsView::page() const {

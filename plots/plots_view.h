@@ -28,12 +28,15 @@ class PlotsView : public inspector::Panel {
   PlotChart* chart() const;
   PlotCanvas* canvas() const;
   bool seriesVisible(const QString& name) const;
+  /// What the curves that are shown are over: "step", "index", "hit", or what the program calls it.
+  QString axis() const;
   PlotsPage page() const;
   PicturePages* pictures() const;
 
  public slots:
   void setPage(PlotsPage page);  ///< as the user chooses it; not one that has nothing
   void setLogarithmic(bool on);
+  void setAxis(const QString& axis);  ///< as the user chooses it; not one that no curve is over
   void setSeriesVisible(const QString& name, bool visible);
   void resetZoom();
   void askSvg();  ///< asks for a file name first

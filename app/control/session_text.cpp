@@ -4,6 +4,7 @@
 #include <QLocale>
 
 #include "app/control/cell_names.h"
+#include "engine/protocol/record_filter.h"
 #include "inspector/model/format.h"
 
 namespace tapedeck::app {
@@ -21,7 +22,10 @@ QString pausedText(const inspector::Session& session, const Document& document) 
     text += "the VJP of " + QString::fromStdString(record->op);
   else
     text += inspector::opText(*record);
-  QString place = cellName(document, QString::fromStdString(status.cell));
+  // The notebook has the number of the run that goes on only when it has ended.
+  QString place = record && record->execution
+                      ? QString::fromStdString(protocol::execution_label(record->execution))
+                      : cellName(document, QString::fromStdString(status.cell));
   if (place.isEmpty() && record) place = QFileInfo(QString::fromStdString(record->file)).fileName();
   if (!place.isEmpty()) text += ", " + place;
   if (status.line > 0) text += QString("%1 line %2").arg(place.isEmpty() ? "," : "").arg(status.line);

@@ -115,6 +115,7 @@ std::optional<protocol::Record> describe(const Recorder& recorder, std::uint32_t
   record.scope = scope_text(head.scope);
   const SourceLocation location = location_of(head.location);
   record.cell = location.cell;
+  if (!record.cell.empty()) record.execution = recorder.cell_runs().execution_of(record.cell, number);
   record.file = location.file;
   record.line = location.line;
   record.thread = head.thread;

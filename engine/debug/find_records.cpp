@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <unordered_map>
 
 #include "engine/debug/describe.h"
@@ -59,8 +60,8 @@ class TermLook {
     const RecordHead& head = record.head;
     if (term.part == FilterPart::is) return verdict_of(protocol::is_state(term, head.backward, record.state));
     return verdict_of(op(term, head) || kind(term, head) || scope(term, head.scope) ||
-                      location(term, head.location) || dtypes(term, record.inputs) ||
-                      dtypes(term, record.outputs) || named(term, FilterPart::reads, record.inputs) ||
+                      location(term, record) || dtypes(term, record.inputs) || dtypes(term, record.outputs) ||
+                      named(term, FilterPart::reads, record.inputs) ||
                       named(term, FilterPart::writes, record.outputs));
   }
   Verdict look(protocol::Flag flag, const RecordGlance& record) {
@@ -138,13 +139,41 @@ class TermLook {
            scopes_.of(number, [&] { return term.finds(FilterPart::scope, scope_text(number)); });
   }
 
-  bool location(const TextTerm& term, std::uint32_t number) {
-    if (!looks_at(term, FilterPart::cell) && !looks_at(term, FilterPart::file)) return false;
-    return locations_.of(number, [&] {
-      const SourceLocation where = location_of(number);
-      return term.finds(FilterPart::cell, protocol::label_of(where.cell, labels_)) ||
-             term.finds(FilterPart::file, where.file);
-    });
+  /// What a term says of a cell's name, which is that of the execution that made a record.
+  struct CellVerdicts {
+    std::vector<std::pair<std::uint32_t, bool>> runs;  ///< each from its first record on
+    bool before = false;                               ///< of records before them
+    bool of(std::uint32_t record) const {
+      if (runs.empty() || record < runs.front().first) return before;
+      if (record >= runs.back().first) return runs.back().second;
+      const auto after = std::ranges::upper_bound(runs, record, {}, &std::pair<std::uint32_t, bool>::first);
+      return std::prev(after)->second;
+    }
+  };
+
+  bool location(const TextTerm& term, const RecordGlance& record) {
+    const std::uint32_t number = record.head.location;
+    if (looks_at(term, FilterPart::file) &&
+        locations_.of(number, [&] { return term.finds(FilterPart::file, location_of(number).file); }))
+      return true;
+    return looks_at(term, FilterPart::cell) && cell(term, number).of(record.number);
+  }
+
+  const CellVerdicts& cell(const TextTerm& term, std::uint32_t location) {
+    if (location >= cells_of_locations_.size()) cells_of_locations_.resize(location + 64, nullptr);
+    const CellVerdicts*& known = cells_of_locations_[location];
+    if (known) return *known;
+    const std::string id = location_of(location).cell;
+    const auto [found, is_new] = cells_.try_emplace(id);
+    if (is_new) {
+      const auto says = [&](std::uint64_t execution) {
+        return term.finds(FilterPart::cell, protocol::label_of(id, execution, labels_));
+      };
+      found->second.before = says(0);
+      for (const auto& [first, execution] : recorder_.cell_runs().executions(id))
+        found->second.runs.emplace_back(first, says(execution));
+    }
+    return *(known = &found->second);
   }
 
   bool dtypes(const TextTerm& term, std::span<const std::uint64_t> tensors) {
@@ -206,6 +235,8 @@ class TermLook {
   const OpDef* last_op_ = nullptr;
   bool last_op_verdict_ = false;
   std::unordered_map<const OpDef*, bool> ops_;
+  std::unordered_map<std::string, CellVerdicts> cells_;  ///< by id; they stay where they are
+  std::vector<const CellVerdicts*> cells_of_locations_;
   Verdicts names_, kinds_, scopes_, locations_, names_of_tensors_, specs_;
 };
 

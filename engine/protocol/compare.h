@@ -15,16 +15,19 @@ constexpr auto names(RunState) {
 struct CellRun {
   std::uint64_t number = 0;               ///< from 1, in the order in which they began
   std::string cell;                       ///< its id
+  std::uint64_t execution = 0;            ///< Jupyter's number of the run; 0: not known
   std::uint64_t first = 1, last = 0;      ///< records [first, last]: an empty span where no op ran
   std::int64_t start_ns = 0, end_ns = 0;  ///< since the session's start; of one that runs, until now
+  std::int64_t paused_ns = 0;             ///< of that time at the gate: the thread that waited longest
   RunState state = RunState::done;
   std::uint64_t forgotten = 0;  ///< how many of its records are no longer kept: the oldest ones
   template <class Visit, class Self = CellRun>
   static constexpr auto fields(Visit&& visit) {
-    return visit(field("number", &Self::number), field("cell", &Self::cell), field("first", &Self::first),
+    return visit(field("number", &Self::number), field("cell", &Self::cell),
+                 field("execution", &Self::execution), field("first", &Self::first),
                  field("last", &Self::last), field("start_ns", &Self::start_ns),
-                 field("end_ns", &Self::end_ns), field("state", &Self::state),
-                 field("forgotten", &Self::forgotten));
+                 field("end_ns", &Self::end_ns), field("paused_ns", &Self::paused_ns),
+                 field("state", &Self::state), field("forgotten", &Self::forgotten));
   }
 };
 
@@ -297,10 +300,11 @@ struct GetComparisonCurves {
 };
 
 struct CurvePart {
+  std::string x;  ///< what its steps are, as in CurveInfo
   std::vector<double> steps, values, records;
   template <class Visit, class Self = CurvePart>
   static constexpr auto fields(Visit&& visit) {
-    return visit(field("steps", &Self::steps), field("values", &Self::values),
+    return visit(field("x", &Self::x), field("steps", &Self::steps), field("values", &Self::values),
                  field("records", &Self::records));
   }
 };

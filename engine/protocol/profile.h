@@ -31,12 +31,17 @@ constexpr auto names(ProfileBound) {
 struct ProfileRun {
   std::optional<std::uint64_t> number;  ///< from 1; absent: all of a program without cells
   std::optional<std::string> cell;      ///< id; absent: no cell
+  std::uint64_t execution = 0;          ///< Jupyter's number of the run; 0: not known
   std::int64_t from_ns = 0, to_ns = 0;
-  bool running = false;  ///< to_ns is now
+  std::int64_t paused_ns = 0;  ///< of that time at the gate: the thread that waited longest
+  std::uint64_t records = 0;   ///< that began in it
+  bool running = false;        ///< to_ns is now
   template <class Visit, class Self = ProfileRun>
   static constexpr auto fields(Visit&& visit) {
-    return visit(field("number", &Self::number), field("cell", &Self::cell), field("from_ns", &Self::from_ns),
-                 field("to_ns", &Self::to_ns), field("running", &Self::running));
+    return visit(field("number", &Self::number), field("cell", &Self::cell),
+                 field("execution", &Self::execution), field("from_ns", &Self::from_ns),
+                 field("to_ns", &Self::to_ns), field("paused_ns", &Self::paused_ns),
+                 field("records", &Self::records), field("running", &Self::running));
   }
 };
 
@@ -75,6 +80,18 @@ struct ProfileDevice {
   }
 };
 
+/// Time in which the program waited for the user.
+struct ProfilePause {
+  bool at_gate = false;  ///< else: between two cells
+  std::uint64_t thread = 0;
+  std::int64_t from_ns = 0, to_ns = 0;
+  template <class Visit, class Self = ProfilePause>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("at_gate", &Self::at_gate), field("thread", &Self::thread),
+                 field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns));
+  }
+};
+
 /// What a span's time went into, the host's: of a GPU's ops it has the calls. Answer: Profile.
 struct GetProfile {
   std::int64_t from_ns = 0;
@@ -95,11 +112,12 @@ struct Profile {
   std::int64_t run_ns = 0;     ///< ops and Python between them; not time at the gate, nor between two cells
   std::int64_t python_ns = 0;  ///< between ops, and in the user's own gradients
   std::int64_t forward_ns = 0, backward_ns = 0, update_ns = 0;
-  std::uint64_t calls = 0;                           ///< ops
-  std::int64_t gate_ns = 0;                          ///< waited there, in all threads
-  std::uint64_t steps = 0;                           ///< that ended in the span
+  std::uint64_t calls = 0;           ///< ops
+  std::int64_t gate_ns = 0;          ///< waited there, in all threads
+  std::vector<ProfilePause> pauses;  ///< of that, by `thread` in the span; at most 10,000, in order
+  std::uint64_t steps = 0;           ///< that ended in the span
   std::int64_t step_median_ns = 0, step_max_ns = 0;  ///< without time at the gate
-  std::optional<std::uint64_t> slowest_step;         ///< its number
+  std::optional<std::uint64_t> slowest_step;         ///< its place among the steps of its run, from 1
   std::vector<ProfileGap> gaps;                      ///< the largest first
   std::vector<ProfileRun> runs;                      ///< in order; the newest 1000
   std::vector<ProfileDevice> devices;                ///< GPUs that did some of the ops, of any thread
@@ -112,9 +130,10 @@ struct Profile {
         field("thread", &Self::thread), field("run_ns", &Self::run_ns), field("python_ns", &Self::python_ns),
         field("forward_ns", &Self::forward_ns), field("backward_ns", &Self::backward_ns),
         field("update_ns", &Self::update_ns), field("calls", &Self::calls), field("gate_ns", &Self::gate_ns),
-        field("steps", &Self::steps), field("step_median_ns", &Self::step_median_ns),
-        field("step_max_ns", &Self::step_max_ns), field("slowest_step", &Self::slowest_step),
-        field("gaps", &Self::gaps), field("runs", &Self::runs), field("devices", &Self::devices));
+        field("pauses", &Self::pauses), field("steps", &Self::steps),
+        field("step_median_ns", &Self::step_median_ns), field("step_max_ns", &Self::step_max_ns),
+        field("slowest_step", &Self::slowest_step), field("gaps", &Self::gaps), field("runs", &Self::runs),
+        field("devices", &Self::devices));
   }
 };
 
@@ -158,18 +177,6 @@ struct ProfileLane {
                  field("starts", &Self::starts), field("ends", &Self::ends), field("busy", &Self::busy),
                  field("records", &Self::records), field("counts", &Self::counts),
                  field("names", &Self::names));
-  }
-};
-
-/// Time in which the program waited for the user.
-struct ProfilePause {
-  bool at_gate = false;  ///< else: between two cells
-  std::uint64_t thread = 0;
-  std::int64_t from_ns = 0, to_ns = 0;
-  template <class Visit, class Self = ProfilePause>
-  static constexpr auto fields(Visit&& visit) {
-    return visit(field("at_gate", &Self::at_gate), field("thread", &Self::thread),
-                 field("from_ns", &Self::from_ns), field("to_ns", &Self::to_ns));
   }
 };
 
@@ -329,7 +336,7 @@ struct GetProfileSteps {
 struct ProfileSteps {
   std::uint64_t indexed = 0, total = 0;
   std::uint64_t steps = 0;             ///< in the span
-  std::vector<std::uint64_t> numbers;  ///< from 1, in the whole recording
+  std::vector<std::uint64_t> numbers;  ///< from 1, among the steps of its run
   std::vector<double> starts, ends;    ///< nanoseconds after from_ns
   std::vector<double> durations;       ///< without time at the gate
   std::vector<double> python;          ///< of it

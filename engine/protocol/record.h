@@ -83,11 +83,12 @@ struct Record {
   std::uint64_t tape = 0;     ///< the innermost tape that recorded it, or is played; 0: none
   std::string scope;          ///< user's name scopes, "outer/inner"
   std::string cell;           ///< id of the cell whose source line ran; empty outside a notebook
-  std::string file;           ///< source file, where no cell
-  std::uint32_t line = 0;     ///< from 1; 0: unknown
-  std::uint64_t thread = 0;   ///< 0 for the first thread seen, then 1, 2, …
-  std::int64_t start_ns = 0;  ///< since the session's start: when the program called it
-  std::int64_t call_ns = 0;   ///< how long the call took
+  std::uint64_t execution = 0;  ///< of that cell: Jupyter's number, however often it ran since; 0: not known
+  std::string file;             ///< source file, where no cell
+  std::uint32_t line = 0;       ///< from 1; 0: unknown
+  std::uint64_t thread = 0;     ///< 0 for the first thread seen, then 1, 2, …
+  std::int64_t start_ns = 0;    ///< since the session's start: when the program called it
+  std::int64_t call_ns = 0;     ///< how long the call took
   WorkTime work = WorkTime::host;
   std::string device;              ///< that did the work; empty: the host, or no op
   std::int64_t work_start_ns = 0;  ///< since the session's start; 0 where it is not known
@@ -104,9 +105,9 @@ struct Record {
                  field("parent", &Self::parent), field("depth", &Self::depth),
                  field("backward", &Self::backward), field("forward", &Self::forward),
                  field("tape", &Self::tape), field("scope", &Self::scope), field("cell", &Self::cell),
-                 field("file", &Self::file), field("line", &Self::line), field("thread", &Self::thread),
-                 field("start_ns", &Self::start_ns), field("call_ns", &Self::call_ns),
-                 field("work", &Self::work), field("device", &Self::device),
+                 field("execution", &Self::execution), field("file", &Self::file), field("line", &Self::line),
+                 field("thread", &Self::thread), field("start_ns", &Self::start_ns),
+                 field("call_ns", &Self::call_ns), field("work", &Self::work), field("device", &Self::device),
                  field("work_start_ns", &Self::work_start_ns), field("duration_ns", &Self::duration_ns),
                  field("attributes", &Self::attributes), field("inputs", &Self::inputs),
                  field("outputs", &Self::outputs), field("vjp_formula", &Self::vjp_formula),

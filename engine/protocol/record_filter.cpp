@@ -98,7 +98,8 @@ class Look {
     return verdict_of(
         finds(FilterPart::op, record_.op) ||
         finds(FilterPart::kind, kind_text(record_.kind, record_.custom_gradient, record_.backward)) ||
-        finds(FilterPart::scope, record_.scope) || finds(FilterPart::cell, label_of(record_.cell, labels_)) ||
+        finds(FilterPart::scope, record_.scope) ||
+        finds(FilterPart::cell, label_of(record_.cell, record_.execution, labels_)) ||
         finds(FilterPart::file, record_.file) || any(record_.inputs, FilterPart::reads) ||
         any(record_.outputs, FilterPart::writes));
   }
@@ -210,7 +211,12 @@ const char* kind_text(RecordKind kind, bool custom_gradient, bool backward) {
   return backward ? "backward op" : "forward op";
 }
 
-const std::string& label_of(const std::string& cell, const std::vector<CellLabel>& labels) {
+std::string execution_label(std::uint64_t execution) {
+  return "cell [" + std::to_string(execution) + "]";
+}
+
+std::string label_of(const std::string& cell, std::uint64_t execution, const std::vector<CellLabel>& labels) {
+  if (execution != 0) return execution_label(execution);
   const auto found =
       std::find_if(labels.begin(), labels.end(), [&](const CellLabel& label) { return label.cell == cell; });
   return found == labels.end() ? cell : found->label;

@@ -26,8 +26,10 @@ bool has_flag(Flag flag, RecordKind kind, bool backward, RecordState state);
 /// "forward op", "VJP (custom gradient)", …
 const char* kind_text(RecordKind kind, bool custom_gradient, bool backward);
 
-/// The cell as the user knows it; where it has no label, its id.
-const std::string& label_of(const std::string& cell, const std::vector<CellLabel>& labels);
+/// What an execution of a cell is called, "cell [3]": the number that Jupyter gave it.
+std::string execution_label(std::uint64_t execution);
+/// The cell as the user knows it: by the execution, where that is not 0; else its label; without one its id.
+std::string label_of(const std::string& cell, std::uint64_t execution, const std::vector<CellLabel>& labels);
 
 bool matches(const Condition& filter, const Record& record, const std::vector<CellLabel>& labels);
 

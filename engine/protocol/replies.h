@@ -204,7 +204,7 @@ struct Statistics {
 
 /// Up to 10,000 in an answer, so that a point has no optional parts.
 struct SeriesPoint {
-  std::string series;  ///< "loss", or "cell 3: loss"
+  std::string series;  ///< of which curve: CurveInfo::series
   double step = 0;
   double value = 0;
   std::uint64_t record = 0;  ///< newest record when the point was made, where the cursor goes; 0: none yet
@@ -215,12 +215,34 @@ struct SeriesPoint {
   }
 };
 
+/// Tells what one cell draws under a name from what others do.
+inline std::string drawn_key(const std::string& name, const std::string& cell) {
+  return cell.empty() ? name : name + '\x1f' + cell;
+}
+
+/// What a curve is, beside its points.
+struct CurveInfo {
+  std::string series;           ///< tells it from all others
+  std::string name;             ///< the program's, "loss": each cell that uses it draws a curve of its own
+  std::string cell;             ///< id of the cell that drew it; empty: no cell
+  std::uint64_t execution = 0;  ///< of the cell, that added to it last; 0: not known
+  std::string x;  ///< what its steps are: "step", "index" of a list, "hit" of a breakpoint, or a name of the
+                  ///< program's
+  template <class Visit, class Self = CurveInfo>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("series", &Self::series), field("name", &Self::name), field("cell", &Self::cell),
+                 field("execution", &Self::execution), field("x", &Self::x));
+  }
+};
+
 /// What a summary shows at a step: how values were spread, or the images of a batch.
 struct Picture {
   std::string name;
+  std::string cell;             ///< id of the cell that made it; empty: no cell
+  std::uint64_t execution = 0;  ///< of the cell; 0: not known
   double step = 0;
   std::optional<std::uint64_t> record;  ///< newest when it was added; absent: there was none yet
-  std::uint64_t number = 0;             ///< how many of that name came before it, also those that had to go
+  std::uint64_t number = 0;             ///< how many of that name and cell came before it, also those gone
   std::vector<double> limits;  ///< of a histogram's bins, rising, one more than counts; empty for images, and
                                ///< where no value was finite
   std::vector<double> counts;
@@ -229,17 +251,18 @@ struct Picture {
   std::vector<std::string> pngs;       ///< images, in base64
   template <class Visit, class Self = Picture>
   static constexpr auto fields(Visit&& visit) {
-    return visit(field("name", &Self::name), field("step", &Self::step), field("record", &Self::record),
-                 field("number", &Self::number), field("limits", &Self::limits),
-                 field("counts", &Self::counts), field("not_finite", &Self::not_finite),
-                 field("width", &Self::width), field("height", &Self::height), field("pngs", &Self::pngs));
+    return visit(field("name", &Self::name), field("cell", &Self::cell), field("execution", &Self::execution),
+                 field("step", &Self::step), field("record", &Self::record), field("number", &Self::number),
+                 field("limits", &Self::limits), field("counts", &Self::counts),
+                 field("not_finite", &Self::not_finite), field("width", &Self::width),
+                 field("height", &Self::height), field("pngs", &Self::pngs));
   }
 };
 
 struct Pictures {
   std::uint64_t next = 0;              ///< ask from here on the next time
   std::vector<Picture> pictures;       ///< about 1 MB an answer, or one that is larger
-  std::vector<std::string> restarted;  ///< names whose older pictures are void
+  std::vector<std::string> restarted;  ///< whose older pictures are void: drawn_key() of name and cell
   static constexpr const char* type = "pictures";
   template <class Visit, class Self = Pictures>
   static constexpr auto fields(Visit&& visit) {
@@ -252,11 +275,12 @@ struct Series {
   std::uint64_t next = 0;              ///< ask from here on the next time
   std::vector<SeriesPoint> points;     ///< at most 10,000 an answer
   std::vector<std::string> restarted;  ///< series whose older points are void: their cell ran again
+  std::vector<CurveInfo> curves;       ///< of the series that `points` are of
   static constexpr const char* type = "series";
   template <class Visit, class Self = Series>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("next", &Self::next), field("points", &Self::points),
-                 field("restarted", &Self::restarted));
+                 field("restarted", &Self::restarted), field("curves", &Self::curves));
   }
 };
 

@@ -75,14 +75,16 @@ class Recorder final : public Observer {
   /// Whoever shows records calls it before.
   void collect_device_times() const;
 
-  /// The cell that runs from now on. Where the gate breaks at cell starts, the cell's first op stops.
-  void begin_cell(const std::string& cell);
+  /// The cell that runs from now on, and Jupyter's number of the run (0: not known). Where the gate breaks at
+  /// cell starts, the cell's first op stops.
+  void begin_cell(const std::string& cell, std::uint32_t execution = 0);
   /// `failed`: it raised an exception, or was interrupted.
   void end_cell(bool failed = false);
   std::string running_cell() const;  ///< empty: none
   std::uint64_t cells_ended() const { return cells_ended_.load(); }
 
-  void add_scalar(const std::string& series, double step, double value);
+  /// `x`: what the steps are, as in protocol::CurveInfo.
+  void add_scalar(const std::string& name, double step, double value, std::string_view x = "step");
   /// A histogram or images of a summary, with the record that is the newest now. False: too large to be kept.
   bool add_picture(protocol::Picture picture);
 

@@ -73,12 +73,14 @@ void Recorder::tape_emptied(std::uint64_t tape) {
   memory_.add({tape, 0, trace_.newest(), MemoryEventKind::tape_emptied});
 }
 
-void Recorder::begin_cell(const std::string& cell) {
+void Recorder::begin_cell(const std::string& cell, std::uint32_t execution) {
   {
     const std::lock_guard lock(cell_mutex_);
     running_cell_ = cell;
   }
-  cell_runs_.begin(cell, trace_.newest() + 1, now_ns());
+  cell_runs_.begin(cell, trace_.newest() + 1, now_ns(), execution);
+  series_.begin_run(cell, execution);
+  pictures_.begin_run(cell, execution);
   breakpoints_.cell_started(cell);
   gate_.cell_started();
 }
@@ -101,8 +103,8 @@ std::string Recorder::running_cell() const {
   return running_cell_;
 }
 
-void Recorder::add_scalar(const std::string& series, double step, double value) {
-  series_.add(series, step, value, trace_.newest());
+void Recorder::add_scalar(const std::string& name, double step, double value, std::string_view x) {
+  series_.add(name, step, value, trace_.newest(), x);
 }
 
 bool Recorder::add_health(const std::string& name, double value) {

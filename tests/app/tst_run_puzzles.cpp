@@ -61,7 +61,7 @@ class TestRunPuzzles : public QObject, SampleWindow {
     QVERIFY2(told("8 ops on the left alone"), qPrintable(compare->sentence()->text()));
     press(Qt::Key_F);
     QVERIFY2(told("The first difference is what op"), qPrintable(compare->sentence()->text()));
-    QVERIFY2(told("adam, cell [3] line 9"), qPrintable(compare->sentence()->text()));
+    QVERIFY2(told("adam, cell [2] line 9"), qPrintable(compare->sentence()->text()));
     QTreeWidget* operands = compare->operands()->table();
     const auto moment = [&] { return operands->findItems("m", Qt::MatchExactly); };
     QTRY_VERIFY_WITH_TIMEOUT(moment().size() == 1 && moment()[0]->text(1).startsWith("W1/Adam"), patience);

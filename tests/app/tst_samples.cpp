@@ -110,6 +110,7 @@ class TestSamples : public QObject, SampleWindow {
     QTRY_COMPARE(curve->size(), std::size_t{41});
     for (std::size_t i = 0; i < 41; ++i) {
       const double x = (static_cast<double>(i) - 20) / 10;
+      QCOMPARE(curve->steps[i], x);
       QVERIFY(std::abs(curve->values[i] - 3 * x * x) < 1e-5);
     }
     // "Drag the slider under the window back to the start. Every panel shows the values of that moment
@@ -177,7 +178,7 @@ class TestSamples : public QObject, SampleWindow {
     press(Qt::Key_F10, Qt::ShiftModifier);
     QTRY_VERIFY(session().cursor() < session().recordCount());
     // "Mending it": the slope is ½ at 0 and 1 at 100, and the curve has no hole.
-    const int mended = cellThatBegins("@tfe.custom_gradient"), slope = cellThatBegins("[float(");
+    const int mended = cellThatBegins("@tfe.custom_gradient"), slope = cellThatBegins("xs = ");
     for (const int cell : {mended, slope}) {
       click(cell);
       runByKey(cell);
@@ -188,6 +189,8 @@ class TestSamples : public QObject, SampleWindow {
     const auto* curve = window_->series()->series(window_->series()->names()[0]);
     QTRY_COMPARE(curve->size(), std::size_t{56});
     for (const double y : curve->values) QVERIFY(y >= 0 && y <= 1);
+    QCOMPARE(curve->steps.front(), -10.);
+    QCOMPARE(curve->steps.back(), 100.);
     screenshot(window_.get(), "sample-nan-mended");
     // "Can you write a forward pass that gives it?" In a cell of one's own, below the last one.
     window_->notebook()->setCurrentCell(document().cellCount() - 1, false);

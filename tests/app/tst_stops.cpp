@@ -326,6 +326,7 @@ class TestStops : public QObject {
       return growth ? growth->size() : std::size_t{0};
     };
     QTRY_COMPARE_WITH_TIMEOUT(points(), std::size_t{3}, patience);
+    QCOMPARE(window_->series()->series("growth")->x, QString("hit"));
   }
 
   void runToTheRecordGoesToTheVjpOfAForwardOp() {

@@ -19,7 +19,8 @@ from jupyter_client.manager import KernelManager
 
 from tapedeck._session import endpoint as session_endpoint
 from tapedeck._session import kernelspec as session_kernelspec
-from tapedeck._session.cells import MOST_POINTS, CellWatch, points_of, series_name
+from tapedeck._session.cells import CellWatch, points_of, series_name
+from tapedeck.summary import curves
 
 TIMEOUT = 60
 
@@ -83,13 +84,14 @@ class Cells(unittest.TestCase):
         return self.debug.calls
 
     def test_the_server_is_told_of_each_cell(self):
-        self.assertEqual(self.run_cell("1", None), [("begin_cell", "the-cell", "/tmp/name.py"), ("end_cell", False)])
+        self.assertEqual(self.run_cell("1", None), [("begin_cell", "the-cell", "/tmp/name.py", 1), ("end_cell", False)])
 
     def test_a_list_at_the_end_becomes_a_curve_that_restarts_with_its_cell(self):
         self.assertEqual(self.run_cell("losses", [3.0, 1.0])[2:],
-                         [("restart_series", "losses"), ("add_scalar", "losses", 0, 3.0), ("add_scalar", "losses", 1, 1.0)])
+                         [("restart_series", "losses"), ("add_scalar", "losses", 0, 3.0, "index"),
+                          ("add_scalar", "losses", 1, 1.0, "index")])
         self.assertEqual(self.run_cell("losses", None),
-                         [("begin_cell", "the-cell", "/tmp/name.py"), ("reopen_series", "losses"), ("end_cell", False),
+                         [("begin_cell", "the-cell", "/tmp/name.py", 1), ("reopen_series", "losses"), ("end_cell", False),
                           ("restart_series", "losses")])
         self.assertEqual(self.run_cell("losses", None)[1:], [("end_cell", False)])
 
@@ -111,16 +113,16 @@ class Cells(unittest.TestCase):
                          [("reopen_series", "loss"), ("end_cell", True), ("reopen_series", "loss", False)])
         self.assertEqual(self.run_cell("train()", None)[1:], [("reopen_series", "loss"), ("end_cell", False), ("restart_series", "loss")])
 
-    def test_what_another_cell_draws_too_stays(self):
+    def test_each_cell_has_its_own_curve_of_a_name(self):
         self.run_cell("train()", None, written=("loss",))
         self.parent["metadata"]["cellId"] = "another"
-        self.run_cell("one_more()", None, written=("loss",))
+        self.assertEqual(self.run_cell("one_more()", None, written=("loss",))[1:], [("end_cell", False)])
         self.assertEqual(self.run_cell("1", None)[1:],
-                         [("reopen_series", "loss"), ("end_cell", False), ("reopen_series", "loss", False)])
+                         [("reopen_series", "loss"), ("end_cell", False), ("restart_series", "loss")])
 
     def test_a_long_list_is_thinned_out(self):
         steps = [call[2] for call in self.run_cell("losses", list(range(50_000))) if call[0] == "add_scalar"]
-        self.assertLessEqual(len(steps), MOST_POINTS)
+        self.assertLessEqual(len(steps), curves.MOST_POINTS)
         self.assertEqual(steps[:3], [0, 3, 6])
 
 

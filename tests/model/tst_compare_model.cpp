@@ -233,7 +233,8 @@ class TestCompareModel : public QObject {
     const auto get = answer<protocol::GetComparisonRows>(page(100, 100));
     QVERIFY(get.comparison == 5 && get.first == 100 && get.count == 100);
     QVERIFY(!asked<protocol::GetComparisonRows>());
-    QCOMPARE(rows.index(120, CompareRows::Sign).data().toString(), QString::fromUtf8("· same op"));
+    QCOMPARE(rows.index(120, CompareRows::Sign).data().toString(),
+             QString::fromUtf8("· same op, values not compared"));
     QCOMPARE(rows.index(120, CompareRows::LeftOp).data().toString(), QString::fromUtf8("▼ matmul · 21"));
     QCOMPARE(rows.index(120, CompareRows::RightPlace).data().toString(), QString("cell 2 line 3"));
     QCOMPARE(rows.index(120, CompareRows::RightShapes).data().toString(),
@@ -251,7 +252,7 @@ class TestCompareModel : public QObject {
   void signsAndWordsSayWhatARowIs() {
     protocol::ComparedRow row;
     const auto text = [&] { return rowSign(row) + ' ' + rowWord(row); };
-    QCOMPARE(text(), QString::fromUtf8("· same op"));
+    QCOMPARE(text(), QString::fromUtf8("· same op, values not compared"));
     row.results = Agreement::agree;
     QCOMPARE(text(), QString("= same values"));
     row.results = Agreement::differ;

@@ -32,7 +32,7 @@ ProfileGap gap(std::uint32_t from, std::uint32_t to, std::int64_t total, const c
   return one;
 }
 
-QString named(const QString& id) {
+QString named(const QString& id, quint64) {
   return id == "a" ? "cell 3" : "cell 4";
 }
 
@@ -112,7 +112,7 @@ class TestProfileModel : public QObject {
     profile_.indexed = profile_.total = 2;
     profile_.first_ns = 0;
     profile_.last_ns = 9000;
-    profile_.runs = {{1, "a", 100, 4000, false}, {2, "b", 5000, 9000, false}};
+    profile_.runs = {{1, "a", 0, 100, 4000, 0, 3, false}, {2, "b", 0, 5000, 9000, 0, 2, false}};
     session_.setSource(&source_);
     model_ = std::make_unique<ProfileModel>(&session_);
   }
@@ -141,7 +141,7 @@ class TestProfileModel : public QObject {
     QCOMPARE(model_->cell(), std::string("b"));
     model_->stepRun(-1);
     QVERIFY((model_->span() == TimeSpan{100, 4000}));
-    profile_.runs.push_back({3, "a", 10000, 12000, false});
+    profile_.runs.push_back({3, "a", 0, 10000, 12000, 0, 1, false});
     profile_.total = profile_.indexed = 3;
     source_.status.records = 3;
     source_.sendStatus();
@@ -228,10 +228,10 @@ class TestProfileModel : public QObject {
     profile.step_max_ns = 80'100'000;
     profile.slowest_step = 17;
     profile.gate_ns = 5'000'000'000;
-    QVERIFY(
-        profileSentence(profile, "cell 3", named, "a")
-            .endsWith(QString::fromUtf8(" 120 steps, half of them under 35.0 ms, the slowest (17) 80.1 ms. "
-                                        "Time at the gate (5.00 s) is left out.")));
+    QVERIFY(profileSentence(profile, "cell 3", named, "a")
+                .endsWith(QString::fromUtf8(
+                    " 120 steps, half of them under 35.0 ms, the slowest, step 17, 80.1 ms. "
+                    "Time at the gate (5.00 s) is left out.")));
     QCOMPARE(profileSentence({}, "cell 3", named, "a"), QString("No op ran in cell 3."));
   }
 
@@ -289,6 +289,30 @@ class TestProfileModel : public QObject {
     ProfileGap file = gap(10, 12, 1, "");
     file.from_file = file.to_file = "/home/me/train.py";
     QCOMPARE(gapText(file, named), QString("between lines 10 and 12 of train.py"));
+  }
+
+  void time_at_the_gate_does_not_count() {
+    const RunningTime running({{true, 0, 100, 300}, {true, 0, 400, 1400}});
+    QCOMPARE(running.of(50), 50.);
+    QCOMPARE(running.of(100), 100.);
+    QCOMPARE(running.of(200), 100.);
+    QCOMPARE(running.of(350), 150.);
+    QCOMPARE(running.of(1500), 300.);
+    for (const double time : {0., 60., 350., 1500., 9000.}) QCOMPARE(running.timeOf(running.of(time)), time);
+    QCOMPARE(running.timeOf(100), 100.);
+    QCOMPARE(running.timeOf(101), 301.);
+    QCOMPARE(RunningTime().timeOf(7), 7.);
+  }
+
+  void the_newest_run_with_ops_is_shown_until_another_is_chosen() {
+    profile_.runs.push_back({3, "b", 9, 9500, 9600, 0, 0, false});
+    model_->setActive(true);
+    QTRY_VERIFY(model_->overviewFits());
+    QCOMPARE(model_->run(), 1);
+    model_->setRun(2);
+    QTRY_VERIFY(model_->overviewFits());
+    QCOMPARE(model_->execution(), quint64{9});
+    QCOMPARE(model_->run(), 2);
   }
 
   void amounts_have_prefixes() {

@@ -18,6 +18,7 @@ class TestSeries : public QObject {
  private slots:
   void pullsNewPointsOnly();
   void clearsASeriesWhoseCellRanAgain();
+  void cellsThatUseOneNameHaveACurveEach();
   void findsThePointOfARecord();
   void keepsThePointsWhenTheSessionDies();
   void doesNotAskAgainForNothing();
@@ -80,6 +81,49 @@ void TestSeries::clearsASeriesWhoseCellRanAgain() {
   QCOMPARE(model.series("loss")->values, std::vector<double>{7});
   QCOMPARE(model.series("other")->values, std::vector<double>{6});
   QCOMPARE(model.names(), (QStringList{"loss", "other"}));
+}
+
+void TestSeries::cellsThatUseOneNameHaveACurveEach() {
+  test::FakeSource source;
+  source.automatic = false;
+  Session session;
+  SeriesModel model(&session);
+  session.setSource(&source);
+  source.answerAll();
+  source.status.series_points = 1;
+  source.sendStatus();
+  const std::string one = protocol::drawn_key("loss", "a"), two = protocol::drawn_key("loss", "b");
+  protocol::Series first;
+  first.next = 1;
+  first.points = {{one, 0, 5, 1}};
+  first.curves = {{one, "loss", "a", 3, "step"}};
+  emit source.received(source.waiting.back().id, first);
+  QCOMPARE(model.names(), (QStringList{"loss"}));
+  QCOMPARE(model.series("loss")->title(), QString("loss"));
+  source.status.series_points = 3;
+  source.sendStatus();
+  QSignalSpy names(&model, &SeriesModel::namesChanged);
+  protocol::Series second;
+  second.next = 3;
+  second.points = {{two, 0, 6, 2}, {"along", 0.5, 7, 2}};
+  second.curves = {{two, "loss", "b", 4, "step"}, {"along", "along", "", 0, "distance"}};
+  emit source.received(source.waiting.back().id, second);
+  QCOMPARE(names.size(), 1);
+  QCOMPARE(model.names().size(), 3);
+  QCOMPARE(model.series("loss")->values, std::vector<double>{5});
+  QCOMPARE(model.series("loss")->title(), QString("loss, cell [3]"));
+  QCOMPARE(model.series(model.names()[1])->title(), QString("loss, cell [4]"));
+  QCOMPARE(model.series("along")->title(), QString("along"));
+  QCOMPARE(model.axes(), (QStringList{"step", "distance"}));
+  // Cell a runs again and no longer draws it: the other one is alone.
+  source.status.series_points = 4;
+  source.sendStatus();
+  protocol::Series third;
+  third.next = 4;
+  third.restarted = {one};
+  emit source.received(source.waiting.back().id, third);
+  QCOMPARE(model.series("loss")->size(), 0u);
+  QCOMPARE(model.series(model.names()[1])->title(), QString("loss"));
 }
 
 void TestSeries::findsThePointOfARecord() {

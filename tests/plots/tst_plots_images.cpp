@@ -49,6 +49,23 @@ class TestPlotsImages : public QObject {
     keep(&window.view, "images_dark");
   }
 
+  void imagesOfAnotherRunAreNamedAndFollowed() {
+    PicturesWindow window;
+    window.show();
+    window.put(images(4));
+    window.images()->setFocus();
+    QTest::keyClick(window.images(), Qt::Key_Left);
+    QTest::keyClick(window.images(), Qt::Key_Left);
+    QVERIFY(!window.session.following());
+    protocol::Picture again = grey("digits", 0);
+    again.execution = 7;
+    again.number = 0;
+    window.source.restarted = {"digits"};
+    window.put({again});
+    QTRY_COMPARE(window.images()->caption(), QStringLiteral("step 0 · cell [7] · 8×4"));
+    QVERIFY(window.session.following());
+  }
+
   void theImagesGoWhereTheSessionsCursorGoes() {
     PicturesWindow window;
     window.show();

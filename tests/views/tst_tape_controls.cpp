@@ -187,7 +187,7 @@ class TapeControlsTest : public QObject {
 
   void theTooltipTellsTheNodesDetails() {
     TapeWindow window(regressionTape());
-    window.view->setCellName([](const QString&) { return QStringLiteral("cell 3"); });
+    window.view->setCellName([](const protocol::Record&) { return QStringLiteral("cell 3"); });
     window.runTo(0);
     QTRY_VERIFY(window.session.cursor());
     window.session.setCursor(11);

@@ -53,6 +53,7 @@ MainWindow::MainWindow(Kernel* kernel, QWidget* parent)
   setAttribute(Qt::WA_DeleteOnClose);
   setDockOptions(AnimatedDocks | AllowNestedDocks | AllowTabbedDocks);
   session_->setSource(kernel_->debugSource());
+  cellNames_->follow(session_);
   new WatchKeeper(document_, watches_, this);
   buildCentre();
   buildPanels();

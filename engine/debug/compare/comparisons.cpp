@@ -8,6 +8,7 @@
 #include "engine/ops/core/ops.h"
 #include "engine/ops/core/placement.h"
 #include "engine/record/replay/replay.h"
+#include "engine/record/trace/clock.h"
 #include "engine/record/trace_file/open.h"
 
 namespace tapedeck::debug {
@@ -65,10 +66,13 @@ protocol::CellRuns describe_cell_runs(const Recorder& recorder, std::uint32_t co
     const bool running = run.state == CellRun::State::running;
     told.number = run.number;
     told.cell = run.cell;
+    told.execution = run.execution;
     told.first = run.first;
     told.last = running ? newest : run.last;
     told.start_ns = run.start;
     told.end_ns = running ? recorder.now_ns() : run.end;
+    told.paused_ns = clock::nanoseconds(
+        recorder.gate_waits().within(clock::ticks_of(told.start_ns), clock::ticks_of(told.end_ns)));
     told.state = run_state(run.state);
     if (told.last >= told.first)
       told.forgotten = std::min(oldest > told.first ? oldest - told.first : 0, told.last - told.first + 1);

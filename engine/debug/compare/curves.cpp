@@ -22,6 +22,7 @@ CurvePart thinned(const CurvePart& all, std::size_t points) {
   const std::size_t count = all.values.size();
   if (count <= std::max<std::size_t>(points, 2)) return all;
   CurvePart few;
+  few.x = all.x;
   const std::size_t parts = std::max<std::size_t>(points / 2, 1);
   for (std::size_t i = 0; i < parts; ++i) {
     const auto begin = all.values.begin() + static_cast<std::ptrdiff_t>(i * count / parts),
@@ -40,9 +41,14 @@ CurvePart thinned(const CurvePart& all, std::size_t points) {
 std::vector<ComparedCurve> curves_of(const Side& side, CurvePart ComparedCurve::*part) {
   std::vector<ComparedCurve> curves;
   std::map<std::string, std::size_t> places;
-  for (const protocol::SeriesPoint& point : side.recorder->series().between(side.first, side.last)) {
+  const SeriesStore& series = side.recorder->series();
+  for (const protocol::SeriesPoint& point : series.between(side.first, side.last)) {
     const auto [found, fresh] = places.try_emplace(point.series, curves.size());
-    if (fresh) curves.emplace_back().name = point.series;
+    if (fresh) {
+      const protocol::CurveInfo info = series.info(point.series).value_or(protocol::CurveInfo{});
+      curves.emplace_back().name = info.name;
+      (curves.back().*part).x = info.x;
+    }
     add_point(curves[found->second].*part, point.step, point.value, static_cast<double>(point.record));
   }
   return curves;
@@ -59,7 +65,8 @@ std::vector<ComparedCurve> compare_curves(const Side& left, const Side& right, s
   std::vector<ComparedCurve> curves = curves_of(left, &ComparedCurve::left);
   for (ComparedCurve& theirs : curves_of(right, &ComparedCurve::right)) {
     const auto alone = [](const ComparedCurve& curve) { return curve.right.values.empty(); };
-    auto mine = std::ranges::find(curves, theirs.name, &ComparedCurve::name);
+    auto mine = std::ranges::find_if(
+        curves, [&](const ComparedCurve& curve) { return alone(curve) && curve.name == theirs.name; });
     if (mine == curves.end())
       mine = std::ranges::find_if(curves, [&](const ComparedCurve& curve) {
         return alone(curve) && without_cell(curve.name) == without_cell(theirs.name);
@@ -67,7 +74,7 @@ std::vector<ComparedCurve> compare_curves(const Side& left, const Side& right, s
     if (mine == curves.end())
       curves.push_back(std::move(theirs));
     else
-      mine->right = std::move(theirs.right);
+      mine->right = std::move(theirs.right);  // of one name several cells may have drawn one each
   }
   if (curves.size() > most_curves) curves.resize(most_curves);
   for (ComparedCurve& curve : curves) {

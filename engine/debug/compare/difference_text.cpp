@@ -25,11 +25,12 @@ std::string value_at_place(const Tensor& tensor, std::int64_t place) {
 
 }  // namespace
 
-std::string DifferenceText::place(std::uint32_t number) const {
+std::string DifferenceText::place(const Side& side, std::uint32_t number, std::uint32_t record) const {
   const SourceLocation location = location_of(number);
   std::string text;
   if (!location.cell.empty())
-    text = protocol::label_of(location.cell, labels_);
+    text = protocol::label_of(location.cell, side.recorder->cell_runs().execution_of(location.cell, record),
+                              labels_);
   else if (!location.file.empty())
     text = location.file.substr(location.file.rfind('/') + 1);
   if (location.line) text += (text.empty() ? "line " : " line ") + std::to_string(location.line);
@@ -41,7 +42,8 @@ std::string DifferenceText::op(const Side& side, std::uint32_t number) const {
   RecordView record;
   if (!side.recorder->trace().read(number, record)) return text;
   text += ", " + std::string(record.head.kind == EventKind::vjp ? "the VJP of " : "") + record.name();
-  if (const std::string where = place(record.head.location); !where.empty()) text += ", " + where;
+  if (const std::string where = place(side, record.head.location, number); !where.empty())
+    text += ", " + where;
   return text;
 }
 
@@ -62,7 +64,9 @@ std::string DifferenceText::name(std::uint64_t left, std::uint64_t right) const 
 
 std::string DifferenceText::set_at(const Side& side, std::uint64_t tensor) const {
   const auto assignment = side.recorder->handoffs().assignment_of(tensor);
-  const std::string where = assignment ? place(assignment->location) : std::string();
+  // An assignment before a run's first op is of that run, whose first record is the next one.
+  const std::string where =
+      assignment ? place(side, assignment->location, assignment->after + 1) : std::string();
   return where.empty() ? where : ", set in " + where + ",";
 }
 

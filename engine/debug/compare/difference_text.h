@@ -28,7 +28,8 @@ class DifferenceText {
   static std::string tolerance(const protocol::FindFirstDifference& request);
 
  private:
-  std::string place(std::uint32_t location) const;
+  /// `record`: that ran there, or the newest then.
+  std::string place(const Side& side, std::uint32_t location, std::uint32_t record) const;
 
   const Comparison& comparison_;
   const std::vector<protocol::CellLabel>& labels_;

@@ -49,6 +49,8 @@ std::string chrome_trace_event(const ProfileEvent& event, std::int64_t from, std
   json details{{"record", event.number}};
   const SourceLocation place = texts.location(of.location);
   if (!place.cell.empty()) details["cell"] = place.cell;
+  if (const std::uint32_t execution = place.cell.empty() ? 0 : texts.execution(place.cell, event.number))
+    details["execution"] = execution;
   if (place.cell.empty() && !place.file.empty()) details["file"] = place.file;
   if (place.line != 0) details["line"] = place.line;
   if (const std::string scope = texts.scope(of.scope); !scope.empty()) details["scope"] = scope;

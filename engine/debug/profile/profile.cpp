@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 #include "engine/debug/profile/chrome_trace.h"
@@ -15,6 +16,7 @@ namespace {
 constexpr std::chrono::milliseconds time_at_once(40);
 constexpr std::int64_t longest_time = std::int64_t{1} << 60;  // nanoseconds
 constexpr std::uint32_t most_pixels = 10'000, most_rows = 1000, most_step_points = 10'000;
+constexpr std::size_t most_pauses = 10'000;
 constexpr std::size_t most_flame_nodes = 2000, most_runs = 1000, most_slowest = 10;
 constexpr std::uint32_t records_a_piece = 4096, records_a_slice = 1 << 14;
 
@@ -93,15 +95,33 @@ std::int64_t Profiles::horizon() const {
 
 std::vector<protocol::ProfileRun> Profiles::runs() const {
   std::vector<protocol::ProfileRun> runs;
-  if (cell_runs_.empty() && index_.indexed() > 0) runs.push_back({{}, {}, index_.first(), horizon(), false});
+  const auto paused = [this](std::int64_t from, std::int64_t to) {
+    std::int64_t longest = 0;
+    for (const auto& [thread, waits] : index_.pauses().gate)
+      longest = std::max(longest, waits.within(from, to));
+    return longest;
+  };
+  if (cell_runs_.empty() && index_.indexed() > 0)
+    runs.push_back(
+        {{}, {}, 0, index_.first(), horizon(), paused(index_.first(), horizon()), index_.indexed(), false});
   const std::size_t skip = cell_runs_.size() > most_runs ? cell_runs_.size() - most_runs : 0;
   for (std::size_t i = skip; i < cell_runs_.size(); ++i) {
     const CellRun& run = cell_runs_[i];
     const bool running = run.state == CellRun::State::running;
-    runs.push_back({run.number, protocol::if_there(run.cell), run.start,
-                    running ? std::max(run.start, recorder_.now_ns()) : run.end, running});
+    const std::int64_t end = running ? std::max(run.start, recorder_.now_ns()) : run.end;
+    const std::uint32_t last = running ? events_.newest() : run.last;
+    runs.push_back({run.number, protocol::if_there(run.cell), run.execution, run.start, end,
+                    paused(run.start, end), last >= run.first ? last - run.first + 1 : 0, running});
   }
   return runs;
+}
+
+std::uint64_t Profiles::number_in_run(const StepTime& step) const {
+  const auto run = std::ranges::upper_bound(cell_runs_, step.to, {}, &CellRun::start);
+  const std::int64_t begin = run == cell_runs_.begin() ? INT64_MIN : std::prev(run)->start;
+  const auto& steps = index_.steps();
+  const auto first = std::ranges::find_if(steps, [begin](const StepTime& one) { return one.to > begin; });
+  return first == steps.end() ? step.number : step.number - std::min(first->number, step.number) + 1;
 }
 
 template <class Reply>
@@ -148,14 +168,20 @@ protocol::Reply Profiles::answer(const protocol::GetProfile& asked, const Cancel
   }
   reply.calls = mine.calls;
   for (const auto& [index, waits] : index_.pauses().gate) reply.gate_ns += waits.within(from, to);
+  const Intervals& waits = index_.pauses().at_gate(thread);
+  for (auto at = waits.from(from);
+       at != waits.all().end() && at->from < to && reply.pauses.size() < most_pauses; ++at)
+    reply.pauses.push_back({true, thread, std::max(at->from, from), std::min(at->to, to)});
   std::vector<std::int64_t> durations;
+  const StepTime* slowest = nullptr;
   for (const StepTime& step : index_.steps()) {
     if (step.to <= from || step.to > to) continue;
     durations.push_back(step.duration);
-    if (step.duration <= reply.step_max_ns && reply.slowest_step) continue;
+    if (step.duration <= reply.step_max_ns && slowest) continue;
     reply.step_max_ns = step.duration;
-    reply.slowest_step = step.number;
+    slowest = &step;
   }
+  if (slowest) reply.slowest_step = number_in_run(*slowest);
   reply.steps = durations.size();
   if (!durations.empty()) {
     const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
@@ -188,7 +214,10 @@ protocol::Reply Profiles::answer(const protocol::GetProfileTrack& asked, const C
   reply.last_ns = horizon();
   reply.from_ns = from;
   reply.to_ns = to;
-  const double pixel = static_cast<double>(to - from) / asked.pixels;
+  // Time at the gate has no boxes: the pixels are for the rest.
+  std::int64_t paused = 0;
+  for (const auto& [thread, waits] : index_.pauses().gate) paused = std::max(paused, waits.within(from, to));
+  const double pixel = static_cast<double>(to - from - paused) / asked.pixels;
   /// The device's, none for the host, and the key of its lane.
   std::map<std::tuple<std::uint8_t, std::uint16_t, std::uint16_t>, std::vector<LaneBox>> boxes;
   for (const auto& [key, lane] : index_.lanes()) {
@@ -279,12 +308,21 @@ protocol::Reply Profiles::answer(const protocol::GetProfileSteps& asked, const C
   for (const StepTime& step : index_.steps())
     if (step.to > from && step.to <= to) inside.push_back(&step);
   reply.steps = inside.size();
+  const auto run_of = [this](std::int64_t time) {
+    return std::ranges::upper_bound(cell_runs_, time, {}, &CellRun::start) - cell_runs_.begin();
+  };
+  std::ptrdiff_t numbered = -1;
+  std::uint64_t before = 0;  ///< that run
   const std::size_t group = (inside.size() + asked.most - 1) / asked.most;
   for (std::size_t i = 0; i < inside.size(); i += std::max<std::size_t>(1, group)) {
     const StepTime* slowest = inside[i];
     for (std::size_t j = i; j < std::min(inside.size(), i + group); ++j)
       if (inside[j]->duration > slowest->duration) slowest = inside[j];
-    reply.numbers.push_back(slowest->number);
+    if (const std::ptrdiff_t run = run_of(slowest->to); run != numbered) {  // the run's first is looked for
+      numbered = run;
+      before = slowest->number - number_in_run(*slowest);
+    }
+    reply.numbers.push_back(slowest->number - before);
     reply.starts.push_back(static_cast<double>(slowest->from - from));
     reply.ends.push_back(static_cast<double>(slowest->to - from));
     reply.durations.push_back(static_cast<double>(slowest->duration));

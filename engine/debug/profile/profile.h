@@ -27,7 +27,11 @@ class Profiles {
         events_(recorder),
         index_(events_),
         steps_(recorder, [this](std::size_t step, std::uint32_t record) { tell_update(step, record); }),
-        peaks_folder_(std::move(peaks)) {}
+        peaks_folder_(std::move(peaks)) {
+    texts_.execution = [&recorder](const std::string& cell, std::uint32_t record) {
+      return recorder.cell_runs().execution_of(cell, record);
+    };
+  }
 
   /// Any thread may ask. Throw Cancelled, and BadRequest for what cannot be.
   protocol::Reply answer(const protocol::GetProfile& asked, const CancelFlag& cancel);
@@ -47,6 +51,8 @@ class Profiles {
   protocol::Peaks peaks() const;
   std::int64_t horizon() const;  ///< behind which nothing begins
   std::vector<protocol::ProfileRun> runs() const;
+  /// Which one of its run's steps it is, from 1.
+  std::uint64_t number_in_run(const StepTime& step) const;
   /// A reply with how far the index is.
   template <class Reply>
   Reply begun();

@@ -4,6 +4,7 @@
 #include <sstream>
 #include <tuple>
 
+#include "engine/protocol/record_filter.h"
 #include "engine/record/trace/scope.h"
 #include "engine/tensor/device.h"
 
@@ -23,11 +24,14 @@ std::string lowered(std::string text) {
 }
 
 /// Whether every word of the filter occurs in what the row shows.
-bool lets_through(const std::vector<std::string>& words, const ProfileRow& row,
+bool lets_through(const std::vector<std::string>& words, const ProfileRow& row, const ProfileTexts& texts,
                   const std::vector<std::string>& labels) {
   if (words.empty()) return true;
   std::string text = lowered(row.name + ' ' + row.file + ' ' + row.cell);
-  for (std::size_t i = 0; i + 1 < labels.size(); i += 2)
+  const std::uint32_t execution =
+      row.cell.empty() ? 0 : texts.execution(row.cell, static_cast<std::uint32_t>(row.slowest));
+  if (execution != 0) text += ' ' + protocol::execution_label(execution);
+  for (std::size_t i = 0; i + 1 < labels.size() && execution == 0; i += 2)
     if (!row.cell.empty() && labels[i] == row.cell) text += ' ' + lowered(labels[i + 1]);
   if (row.line != 0) text += " line " + std::to_string(row.line);
   return std::all_of(words.begin(), words.end(),
@@ -157,7 +161,8 @@ std::string device_text(std::uint8_t gpu) {
   return gpu == 0 ? std::string() : to_string(Device{DeviceKind::gpu, static_cast<std::uint8_t>(gpu - 1)});
 }
 
-ProfileTexts::ProfileTexts() : scope(scope_text) {}
+ProfileTexts::ProfileTexts()
+    : scope(scope_text), execution([](const std::string&, std::uint32_t) { return 0u; }) {}
 
 double Roof::ns() const {
   return std::max(compute_ns, memory_ns);
@@ -224,7 +229,7 @@ std::vector<ProfileRow> profile_rows(const Sums& sums, const ProfileClasses& cla
   for (auto& [key, one] : gathered) {
     one.row.roof_ns = protocol::if_there(one.roof.ns());
     one.row.bound = one.roof.bound();
-    if (lets_through(words, one.row, asked.label_cells)) rows.push_back(std::move(one.row));
+    if (lets_through(words, one.row, texts, asked.label_cells)) rows.push_back(std::move(one.row));
   }
   const bool by_name = asked.order == ProfileOrder::name;
   std::stable_sort(rows.begin(), rows.end(), [&](const ProfileRow& a, const ProfileRow& b) {

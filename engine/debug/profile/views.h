@@ -14,6 +14,8 @@ namespace tapedeck::debug {
 struct ProfileTexts {
   std::function<SourceLocation(std::uint32_t location)> location = location_of;
   std::function<std::string(std::uint32_t scope)> scope;
+  /// Jupyter's number of the cell's execution that the record is of; 0: not known.
+  std::function<std::uint32_t(const std::string& cell, std::uint32_t record)> execution;
   ProfileTexts();
 };
 

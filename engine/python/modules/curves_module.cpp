@@ -50,11 +50,12 @@ bool add_images(Recorder* recorder, const std::string& name, double step, std::i
 void bind_curves(py::module_& debug, Recorder* (*recorder)()) {
   debug.def(
       "add_scalar",
-      [recorder](const std::string& series, double step, double value) {
-        if (Recorder* here = recorder()) here->add_scalar(series, step, value);
+      [recorder](const std::string& series, double step, double value, const std::string& x) {
+        if (Recorder* here = recorder()) here->add_scalar(series, step, value, x);
       },
-      py::arg("series"), py::arg("step"), py::arg("value"),
-      "Adds a point to a curve of the notebook's plots. Without a recorder it does nothing.");
+      py::arg("series"), py::arg("step"), py::arg("value"), py::arg("x") = "step",
+      "Adds a point to a curve of the notebook's plots, which the cell that runs has for itself. x: what the "
+      "steps are, the name of the axis. Without a recorder it does nothing.");
   debug.def(
       "add_health",
       [recorder](const std::string& name, double value) {
@@ -74,7 +75,8 @@ void bind_curves(py::module_& debug, Recorder* (*recorder)()) {
         here->series().restart(series);
         here->pictures().restart(series);
       },
-      py::arg("series"), "The curve's points so far are void, and histograms and images of that name.");
+      py::arg("series"),
+      "The points of the cell's curve so far are void, and its histograms and images of that name.");
   debug.def(
       "reopen_series",
       [recorder](const std::string& series, bool again) {

@@ -131,9 +131,9 @@ void capture_lines(bool on) {
     stop_capturing_lines();
 }
 
-void begin_cell(const std::string& cell, const std::string& filename) {
+void begin_cell(const std::string& cell, const std::string& filename, std::uint32_t execution) {
   name_cell(cell, filename);
-  if (session().recorder) session().recorder->begin_cell(cell);
+  if (session().recorder) session().recorder->begin_cell(cell, execution);
 }
 
 void end_cell(bool failed) {
@@ -247,10 +247,10 @@ void bind_session(py::module_& debug) {
   debug.def(
       "attached", [] { return session().recorder != nullptr; },
       "True between start() or attach() and stop().");
-  debug.def("begin_cell", &begin_cell, py::arg("cell_id"), py::arg("filename"),
-            "A notebook cell begins to run. Code compiled under `filename` is reported with the cell's id "
-            "from now on, "
-            "also when a later cell calls it.");
+  debug.def(
+      "begin_cell", &begin_cell, py::arg("cell_id"), py::arg("filename"), py::arg("execution") = 0,
+      "A notebook cell begins to run, as Jupyter's execution of that number (0: not known). Code compiled "
+      "under `filename` is reported with the cell's id from now on, also when a later cell calls it.");
   debug.def("end_cell", &end_cell, py::arg("failed") = false, "The running cell ended, or failed.");
 }
 

@@ -8,7 +8,7 @@ from tapedeck import (
 from tapedeck._array import blocks, selections, sequences, shaping
 from tapedeck._checkpoint import manager, objects, python_state, reader, saver, state
 from tapedeck._core.public import later, same
-from tapedeck._debugging import assertions
+from tapedeck._debugging import assertions, plots
 from tapedeck._gradients import autodiff, custom, functional, tape
 from tapedeck._graph import collections, control_flow, functions, modules, tensor_array
 from tapedeck._image import changes, colors, fits, images, sizes

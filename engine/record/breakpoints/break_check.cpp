@@ -97,7 +97,7 @@ bool BreakCheck::hit(CompiledBreakpoint& breakpoint, std::optional<BreakStop>& s
   }
   if (breakpoint.source.action == protocol::BreakpointAction::point) {
     if (const auto value = measure_first(breakpoint.text.quantity()))
-      known_.series.add(breakpoint.text.curve(), static_cast<double>(hits), *value, event_.number);
+      known_.series.add(breakpoint.text.curve(), static_cast<double>(hits), *value, event_.number, "hit");
     return false;
   }
   if (breakpoint.source.once && breakpoint.memory->spent.exchange(true)) return false;
@@ -195,7 +195,7 @@ Verdict BreakCheck::look(const TextTerm& term) {
     return Verdict::yes;
   if (looks(FilterPart::cell) || looks(FilterPart::file)) {
     const SourceLocation where = location_of(event_.location);
-    if (term.finds(FilterPart::cell, protocol::label_of(where.cell, set_.labels())) ||
+    if (term.finds(FilterPart::cell, protocol::label_of(where.cell, 0, set_.labels())) ||
         term.finds(FilterPart::file, where.file))
       return Verdict::yes;
   }

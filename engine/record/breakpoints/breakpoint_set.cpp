@@ -326,7 +326,7 @@ BreakpointSet::Mask BreakpointSet::look_at_location(std::uint32_t location) cons
         return protocol::verdict_of(number->holds(where.line));
       const auto* term = std::get_if<TextTerm>(&one.term);
       if (!term) return Verdict::unknown;
-      const Verdict cell = text_verdict(*term, FilterPart::cell, protocol::label_of(where.cell, labels_));
+      const Verdict cell = text_verdict(*term, FilterPart::cell, protocol::label_of(where.cell, 0, labels_));
       const Verdict file = text_verdict(*term, FilterPart::file, where.file);
       return cell == Verdict::yes || file == Verdict::yes ? Verdict::yes : std::min(cell, file);
     };

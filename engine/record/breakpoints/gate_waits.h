@@ -1,9 +1,11 @@
 // When the program waited at the gate: time that belongs to no op, and that nobody's Python took.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <vector>
 
@@ -38,6 +40,19 @@ class GateWaits {
     const std::uint64_t skip = first > gone ? first - gone : 0;
     if (skip >= waits_.size()) return {};
     return {waits_.begin() + static_cast<std::ptrdiff_t>(skip), waits_.end()};
+  }
+
+  /// How long the program waited within [from, to), in ticks: the thread that waited longest.
+  std::int64_t within(std::int64_t from, std::int64_t to) const {
+    const std::lock_guard lock(mutex_);
+    std::map<std::uint16_t, std::int64_t> sums;
+    std::int64_t longest = 0;
+    for (auto at = std::ranges::upper_bound(waits_, from, {}, &GateWait::to); at != waits_.end(); ++at) {
+      const std::int64_t time = std::min(at->to, to) - std::max(at->from, from);
+      if (time > 0) longest = std::max(longest, sums[at->thread] += time);
+      if (at->from >= to) break;  // those that ended later and began before it waited on another thread
+    }
+    return longest;
   }
 
  private:

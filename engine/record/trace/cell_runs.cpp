@@ -1,20 +1,27 @@
 #include "engine/record/trace/cell_runs.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace tapedeck {
 
 void CellRuns::append(CellRun run) {
   run.number = ++total_;
+  if (run.execution != 0) {
+    auto& known = executions_[run.cell];
+    known.emplace_back(run.first, run.execution);
+    if (known.size() > limit_) known.pop_front();
+  }
   runs_.push_back(std::move(run));
   if (runs_.size() > limit_) runs_.pop_front();
 }
 
-void CellRuns::begin(const std::string& cell, std::uint32_t first, std::int64_t now) {
+void CellRuns::begin(const std::string& cell, std::uint32_t first, std::int64_t now,
+                     std::uint32_t execution) {
   end(first - 1, now, true);
   const std::lock_guard lock(mutex_);
-  append({0, cell, first, 0, now, 0, CellRun::State::running});
+  append({0, cell, first, 0, now, 0, CellRun::State::running, execution});
 }
 
 void CellRuns::end(std::uint32_t last, std::int64_t now, bool failed) {
@@ -40,6 +47,22 @@ std::vector<CellRun> CellRuns::newest(std::size_t count) const {
   const std::lock_guard lock(mutex_);
   const std::size_t taken = std::min(count, runs_.size());
   return {runs_.end() - static_cast<std::ptrdiff_t>(taken), runs_.end()};
+}
+
+std::uint32_t CellRuns::execution_of(const std::string& cell, std::uint32_t record) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = executions_.find(cell);
+  if (known == executions_.end()) return 0;
+  const auto after =
+      std::ranges::upper_bound(known->second, record, {}, &std::pair<std::uint32_t, std::uint32_t>::first);
+  return after == known->second.begin() ? 0 : std::prev(after)->second;
+}
+
+std::vector<std::pair<std::uint32_t, std::uint32_t>> CellRuns::executions(const std::string& cell) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = executions_.find(cell);
+  if (known == executions_.end()) return {};
+  return {known->second.begin(), known->second.end()};
 }
 
 }  // namespace tapedeck

@@ -20,12 +20,15 @@ class PictureStore {
  public:
   explicit PictureStore(std::uint64_t most_bytes = std::uint64_t{64} << 20) : most_bytes_(most_bytes) {}
 
-  /// Gives it its number. False, and it is not kept, where it alone would take more than
+  /// What is added from now on is of that execution of the cell, also after its end until another one begins:
+  /// each cell has pictures of its own, also where they have one name.
+  void begin_run(const std::string& cell, std::uint64_t execution);
+  /// Gives it its number, cell and execution. False, and it is not kept, where it alone would take more than
   /// most_picture_bytes().
   bool add(protocol::Picture picture);
   /// One that another store gave out: it keeps its number.
   bool restore(protocol::Picture picture);
-  /// The pictures of that name so far are void.
+  /// The cell's pictures of that name so far are void.
   void restart(const std::string& name);
   /// What makes them runs again. The next one decides: behind the others it goes on with them, else they are
   /// void. `again` false: no longer.
@@ -42,6 +45,7 @@ class PictureStore {
     bool restart = false;  ///< then of the picture the name alone
     protocol::Picture picture;
     std::uint64_t bytes() const;
+    std::string key() const { return protocol::drawn_key(picture.name, picture.cell); }
   };
   struct Name {
     std::uint64_t pictures = 0;  ///< all that there were since the last restart
@@ -50,14 +54,16 @@ class PictureStore {
     bool reopened = false;
   };
   bool keep(protocol::Picture picture, bool keeps_number);
-  void make_void(const std::string& name);
+  void make_void(const std::string& name, const std::string& cell);
   void thin_out();
   void drop_oldest();
 
   const std::uint64_t most_bytes_;
   mutable std::mutex mutex_;
-  std::vector<Entry> entries_;  ///< positions rise
-  std::unordered_map<std::string, Name> names_;
+  std::vector<Entry> entries_;                   ///< positions rise
+  std::unordered_map<std::string, Name> names_;  ///< by key
+  std::string cell_;
+  std::uint64_t execution_ = 0;
   std::uint64_t next_ = 0, bytes_ = 0;
   bool names_lost_ = false;  ///< a name has no picture any more here, but a reader may have some
 };

@@ -12,12 +12,19 @@ constexpr std::uint64_t point_gone = ~std::uint64_t{0};
 
 }  // namespace
 
-std::uint32_t SeriesStore::curve(const std::string& name) {
-  if (const auto found = numbers_.find(name); found != numbers_.end()) return found->second;
-  const std::string known_as = curves_.size() < most_curves_ ? name : "(names full)";
-  const auto [found, is_new] = numbers_.try_emplace(known_as, static_cast<std::uint32_t>(curves_.size()));
-  if (is_new) curves_.push_back({known_as});
+std::uint32_t SeriesStore::curve(const std::string& name, const std::string& cell) {
+  protocol::CurveInfo info{protocol::drawn_key(name, cell), name, cell, 0, {}};
+  if (const auto found = numbers_.find(info.series); found != numbers_.end()) return found->second;
+  if (curves_.size() >= most_curves_) info = {"(names full)", "(names full)", {}, 0, {}};
+  const auto [found, is_new] = numbers_.try_emplace(info.series, static_cast<std::uint32_t>(curves_.size()));
+  if (is_new) curves_.push_back({std::move(info)});
   return found->second;
+}
+
+void SeriesStore::begin_run(const std::string& cell, std::uint64_t execution) {
+  const std::lock_guard lock(mutex_);
+  cell_ = cell;
+  execution_ = execution;
 }
 
 void SeriesStore::append(Entry entry) {
@@ -27,19 +34,47 @@ void SeriesStore::append(Entry entry) {
   entries_.push_back(entry);
 }
 
-void SeriesStore::add(const std::string& series, double step, double value, std::uint64_t record) {
+void SeriesStore::add(const std::string& name, double step, double value, std::uint64_t record,
+                      std::string_view x) {
   const std::lock_guard lock(mutex_);
-  const std::uint32_t number = curve(series);
+  const std::uint32_t number = curve(name, cell_);
   Curve& known = curves_[number];
-  if (std::exchange(known.reopened, false) && known.valid > 0 && !(step > known.last_step)) make_void(number);
+  const bool begins_again =
+      (std::exchange(known.reopened, false) && !(step > known.last_step)) || known.info.x != x;
+  if (known.valid > 0 && begins_again) make_void(number);
+  known.info.x = x;
+  known.info.execution = execution_;
+  add_to(number, step, value, record);
+}
+
+void SeriesStore::add_to(std::uint32_t number, double step, double value, std::uint64_t record) {
+  Curve& known = curves_[number];
   append({0, known.points++, step, value, record, number, false});
   known.last_step = known.valid > 0 ? std::max(known.last_step, step) : step;
   known.trend = {++known.valid > 1 ? next_ : 0, known.trend.newest, value};
 }
 
-void SeriesStore::restart(const std::string& series) {
+void SeriesStore::restore(const protocol::CurveInfo& info, const protocol::SeriesPoint& point, bool restart) {
   const std::lock_guard lock(mutex_);
-  if (const auto found = numbers_.find(series); found != numbers_.end()) make_void(found->second);
+  const std::uint32_t number = curve(info.name, info.cell);
+  curves_[number].info.x = info.x;
+  curves_[number].info.execution = info.execution;
+  if (restart)
+    make_void(number);
+  else
+    add_to(number, point.step, point.value, point.record);
+}
+
+std::optional<protocol::CurveInfo> SeriesStore::info(const std::string& series) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = numbers_.find(series);
+  return found == numbers_.end() ? std::nullopt : std::optional(curves_[found->second].info);
+}
+
+void SeriesStore::restart(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = numbers_.find(protocol::drawn_key(name, cell_)); found != numbers_.end())
+    make_void(found->second);
 }
 
 void SeriesStore::make_void(std::uint32_t number) {
@@ -51,9 +86,9 @@ void SeriesStore::make_void(std::uint32_t number) {
   append({0, 0, 0, 0, 0, number, true});
 }
 
-void SeriesStore::reopen(const std::string& series, bool again) {
+void SeriesStore::reopen(const std::string& name, bool again) {
   const std::lock_guard lock(mutex_);
-  if (const auto found = numbers_.find(series); found != numbers_.end())
+  if (const auto found = numbers_.find(protocol::drawn_key(name, cell_)); found != numbers_.end())
     curves_[found->second].reopened = again;
 }
 
@@ -100,12 +135,15 @@ void SeriesStore::thin_out() {
 
 SeriesStore::Trend SeriesStore::trend(const std::string& name) const {
   const std::lock_guard lock(mutex_);
-  if (const auto found = numbers_.find(name); found != numbers_.end()) return curves_[found->second].trend;
+  if (const auto found = numbers_.find(protocol::drawn_key(name, cell_)); found != numbers_.end())
+    return curves_[found->second].trend;
   Trend newest;
-  for (const Curve& curve : curves_)
-    if (curve.name.size() > name.size() + 1 && curve.name.ends_with(name) &&
-        curve.name[curve.name.size() - name.size() - 1] == ' ' && curve.trend.position > newest.position)
-      newest = curve.trend;
+  for (const Curve& curve : curves_) {
+    const std::string& called = curve.info.name;
+    const bool fits = called == name || (called.size() > name.size() + 1 && called.ends_with(name) &&
+                                         called[called.size() - name.size() - 1] == ' ');
+    if (fits && curve.trend.position > newest.position) newest = curve.trend;
+  }
   return newest;
 }
 
@@ -127,21 +165,27 @@ std::uint64_t SeriesStore::thinned() const {
 std::uint64_t SeriesStore::bytes() const {
   const std::lock_guard lock(mutex_);
   std::uint64_t names = 0;
-  for (const Curve& curve : curves_) names += 2 * curve.name.size() + sizeof(Curve) + 64;
+  for (const Curve& curve : curves_)
+    names += 3 * curve.info.series.size() + curve.info.x.size() + sizeof(Curve) + 64;
   return entries_.capacity() * sizeof(Entry) + names;
 }
 
 protocol::Series SeriesStore::read(std::uint64_t first, std::size_t limit) const {
   const std::lock_guard lock(mutex_);
   protocol::Series answer;
+  std::vector<bool> told(curves_.size(), false);
   auto at = std::ranges::lower_bound(entries_, first, {}, &Entry::position);
   for (; at != entries_.end() && answer.points.size() < limit; ++at) {
     const Curve& curve = curves_[at->series];
     if (at->position < curve.valid_from) continue;
-    if (at->restart)
-      answer.restarted.push_back(curve.name);
-    else
-      answer.points.push_back({curve.name, at->step, at->value, at->record});
+    if (at->restart) {
+      answer.restarted.push_back(curve.info.series);
+      continue;
+    }
+    answer.points.push_back({curve.info.series, at->step, at->value, at->record});
+    if (told[at->series]) continue;
+    told[at->series] = true;
+    answer.curves.push_back(curve.info);
   }
   answer.next = at == entries_.end() ? next_ : at->position;
   return answer;
@@ -152,7 +196,7 @@ std::vector<protocol::SeriesPoint> SeriesStore::between(std::uint64_t first, std
   std::vector<protocol::SeriesPoint> points;
   for (const Entry& entry : entries_)
     if (!entry.restart && entry.record >= first && entry.record <= last)
-      points.push_back({curves_[entry.series].name, entry.step, entry.value, entry.record});
+      points.push_back({curves_[entry.series].info.series, entry.step, entry.value, entry.record});
   return points;
 }
 
@@ -162,7 +206,7 @@ std::vector<SeriesStore::Kept> SeriesStore::kept(std::uint64_t& first, std::uint
   std::vector<Kept> found;
   auto at = std::ranges::lower_bound(entries_, first, {}, &Entry::position);
   for (; at != entries_.end() && at->position < end && found.size() < limit; ++at)
-    found.push_back({{curves_[at->series].name, at->step, at->value, at->record}, at->restart});
+    found.push_back({{curves_[at->series].info.series, at->step, at->value, at->record}, at->restart});
   first = at == entries_.end() ? end : std::min(at->position, end);
   return found;
 }

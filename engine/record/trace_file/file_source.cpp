@@ -58,7 +58,7 @@ FileSource::FileSource(const std::string& path)
 }
 
 // The file says itself how long it is: what was cut off is told before anything is read.
-void FileSource::check_header() const {
+void FileSource::check_header() {
   struct stat facts {};
   if (::stat(path_.c_str(), &facts) != 0) refuse_file(std::strerror(errno));
   if (!S_ISREG(facts.st_mode)) refuse_file("it is no file");
@@ -74,9 +74,11 @@ void FileSource::check_header() const {
   if (static_cast<std::int32_t>(big_endian(header + 68)) != application_id)
     refuse_file("it is a database, but no trace file");
   const std::uint32_t written = big_endian(header + 60);
-  if (written != static_cast<std::uint32_t>(format_version))
-    refuse_file("it has version " + std::to_string(written) + " of the format, this program reads version " +
-                std::to_string(format_version));
+  if (written < static_cast<std::uint32_t>(oldest_readable_version) ||
+      written > static_cast<std::uint32_t>(format_version))
+    refuse_file("it has version " + std::to_string(written) + " of the format, this program reads versions " +
+                std::to_string(oldest_readable_version) + " to " + std::to_string(format_version));
+  version_ = written;
   const unsigned half = header[16] * 256u + header[17];
   const std::uint64_t page = half == 1 ? 65536 : half;
   const std::uint64_t due = page * big_endian(header + 28);
@@ -204,7 +206,7 @@ void FileSource::each_page(const char* section, Read&& read) {
 
 void FileSource::load_sections(Recorder& recorder) {
   recorder_ = &recorder;
-  const SectionIn in{numbers_, facts_.newest, facts_.newest_tensor};
+  const SectionIn in{numbers_, facts_.newest, facts_.newest_tensor, version_};
   for (const Section& section : sections())
     each_page(section.name, [&](PageReader& page) { section.load(recorder, page, in); });
 }

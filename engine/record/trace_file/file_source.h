@@ -55,7 +55,7 @@ class FileSource final : public TraceSource {
   };
   using Pages = std::map<std::uint64_t, Page>;  ///< by number
 
-  void check_header() const;
+  void check_header();
   void check_schema();
   void read_facts();
   void read_index();
@@ -78,6 +78,7 @@ class FileSource final : public TraceSource {
   mutable std::mutex mutex_;
   mutable Database database_;
   FileFacts facts_;
+  std::uint32_t version_ = 0;  ///< of the format that it is written in
   std::map<std::string, Pages> index_;
   ProcessNumbers numbers_;
   TensorCut cut_;

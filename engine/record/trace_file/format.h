@@ -18,8 +18,10 @@
 namespace tapedeck::trace_file {
 
 constexpr std::int32_t application_id = 0x54415045;  // "TAPE"
-/// Raised whenever a file of the one before can no longer be read.
-constexpr std::int32_t format_version = 1;
+/// Raised whenever the program before this one can no longer read what is written. Since 2 curves, pictures
+/// and runs have their cells' executions, and curves what their steps are.
+constexpr std::int32_t format_version = 2;
+constexpr std::int32_t oldest_readable_version = 1;
 
 constexpr const char* tables[] = {
     "CREATE TABLE about(name TEXT PRIMARY KEY, value)",

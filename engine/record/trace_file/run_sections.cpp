@@ -30,6 +30,7 @@ void save_cell_runs(const Recorder& recorder, SectionOut& out) {
     page.signed_number(run.start);
     page.signed_number(ended ? run.end : recorder.now_ns());
     page.byte(static_cast<std::uint8_t>(ended ? run.state : CellRun::State::done));
+    page.number(run.execution);
   });
 }
 
@@ -48,6 +49,8 @@ void load_cell_runs(Recorder& recorder, PageReader& page, const SectionIn& in) {
          state != static_cast<std::uint8_t>(CellRun::State::failed)))
       throw DamagedPage("a run of a cell is none");
     run.state = static_cast<CellRun::State>(state);
+    if (in.version >= 2)
+      run.execution = static_cast<std::uint32_t>(page.number_up_to(UINT32_MAX, "an execution's number"));
     recorder.cell_runs().add(std::move(run));
   }
 }

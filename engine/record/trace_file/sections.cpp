@@ -12,8 +12,26 @@ std::uint64_t tensor_up_to(PageReader& page, const SectionIn& in) {
   return page.number_up_to(in.newest_tensor, "a tensor's id");
 }
 
-// ---- curves: their names in each page, then points and restarts; also points that those made void, which
-// belong to earlier runs of their cells
+// ---- curves: in each page what each of them is, then points and restarts; also points that those made void,
+// which belong to earlier runs of their cells
+
+void write_info(PageWriter& page, const protocol::CurveInfo& curve) {
+  page.text(curve.name);
+  page.text(curve.cell);
+  page.number(curve.execution);
+  page.text(curve.x);
+}
+
+protocol::CurveInfo read_info(PageReader& page, const SectionIn& in) {
+  protocol::CurveInfo curve;
+  curve.name = page.text("a curve's name");
+  curve.x = "step";
+  if (in.version < 2) return curve;
+  curve.cell = page.text("a cell's id");
+  curve.execution = page.number_up_to(UINT32_MAX, "an execution's number");
+  curve.x = page.text("what a curve's steps are");
+  return curve;
+}
 
 void save_series(const Recorder& recorder, SectionOut& out) {
   const SeriesStore& series = recorder.series();
@@ -25,7 +43,7 @@ void save_series(const Recorder& recorder, SectionOut& out) {
     for (const auto& [point, restart] : part) {
       const auto [known, is_new] = names.try_emplace(point.series, names.size());
       page.number(known->second);
-      if (is_new) page.text(point.series);
+      if (is_new) write_info(page, series.info(point.series).value_or(protocol::CurveInfo{}));
       page.byte(restart ? 1 : 0);
       if (restart) continue;
       page.real(point.step);
@@ -38,16 +56,18 @@ void save_series(const Recorder& recorder, SectionOut& out) {
 
 void load_series(Recorder& recorder, PageReader& page, const SectionIn& in) {
   const std::uint64_t thinned = page.number();
-  std::vector<std::string> names;
+  std::vector<protocol::CurveInfo> curves;
   while (page.left() > 0) {
-    const std::uint64_t name = page.number_up_to(names.size(), "a curve");
-    if (name == names.size()) names.emplace_back(page.text("a curve's name"));
-    if (page.number_up_to(1, "whether a curve begins anew") != 0) {
-      recorder.series().restart(names[name]);
-      continue;
+    const std::uint64_t curve = page.number_up_to(curves.size(), "a curve");
+    if (curve == curves.size()) curves.push_back(read_info(page, in));
+    const bool restart = page.number_up_to(1, "whether a curve begins anew") != 0;
+    protocol::SeriesPoint point;
+    if (!restart) {
+      point.step = page.real();
+      point.value = page.real();
+      point.record = record_up_to(page, in);
     }
-    const double step = page.real(), value = page.real();
-    recorder.series().add(names[name], step, value, record_up_to(page, in));
+    recorder.series().restore(curves[curve], point, restart);
   }
   recorder.series().restore_thinned(thinned);
 }
@@ -73,6 +93,8 @@ void save_pictures(const Recorder& recorder, SectionOut& out) {
     at = part.next;
     put_items(out, part.pictures, [&](PageWriter& page, const protocol::Picture& picture) {
       page.text(picture.name);
+      page.text(picture.cell);
+      page.number(picture.execution);
       page.real(picture.step);
       page.number(std::min<std::uint64_t>(picture.record.value_or(0), out.newest_record));
       page.number(picture.number);
@@ -104,6 +126,10 @@ void load_pictures(Recorder& recorder, PageReader& page, const SectionIn& in) {
   while (page.left() > 0) {
     protocol::Picture picture;
     picture.name = page.text("a picture's name");
+    if (in.version >= 2) {
+      picture.cell = page.text("a cell's id");
+      picture.execution = page.number_up_to(UINT32_MAX, "an execution's number");
+    }
     picture.step = page.real();
     picture.record = protocol::if_there(record_up_to(page, in));
     picture.number = page.number();

@@ -23,6 +23,7 @@ struct SectionIn {
   const ProcessNumbers& numbers;
   std::uint32_t newest_record;
   std::uint64_t newest_tensor;
+  std::uint32_t version;  ///< of the format
 };
 
 struct Section {

@@ -26,13 +26,15 @@ CompareChoice CompareModel::choiceOf(const protocol::CellRun& run) const {
     if (other.number == run.number) number = count;
   }
   const QString cell = run.cell.empty() ? QStringLiteral("code outside of cells")
-                                        : cells_->name(QString::fromStdString(run.cell));
+                                        : cells_->nameOf(QString::fromStdString(run.cell), run.execution);
   CompareChoice choice;
   choice.side.first = run.first;
   choice.side.last = run.last;
   choice.run = run.number;
-  choice.brief = count > 1 ? QStringLiteral("%1, run %2").arg(cell).arg(number) : cell;
-  const QString duration = durationText(run.end_ns - run.start_ns);
+  choice.brief = count > 1 && !run.execution ? QStringLiteral("%1, run %2").arg(cell).arg(number) : cell;
+  QString duration = durationText(run.end_ns - run.start_ns - run.paused_ns);
+  if (run.paused_ns > 0)
+    duration += QStringLiteral(" without %1 at the gate").arg(durationText(run.paused_ns));
   choice.title =
       QStringLiteral("%1%2: %3 ops, %4")
           .arg(cell, count > 1 ? QStringLiteral(", run %1 of %2").arg(number).arg(count) : QString(),

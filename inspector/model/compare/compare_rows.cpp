@@ -60,7 +60,7 @@ QString rowWord(const ComparedRow& row) {
   }
   return row.results == Agreement::differ  ? QStringLiteral("values differ")
          : row.results == Agreement::agree ? QStringLiteral("same values")
-                                           : QStringLiteral("same op");
+                                           : QStringLiteral("same op, values not compared");
 }
 
 CompareRows::CompareRows(CompareModel* model, const CellNames* cells, QObject* parent)
@@ -99,7 +99,7 @@ QString CompareRows::text(const ComparedRow& row, int column) const {
     case LeftPlace:
     case RightPlace: {
       QString where = record.cell.empty() ? QString::fromStdString(record.file).section(QLatin1Char('/'), -1)
-                                          : cells_->name(QString::fromStdString(record.cell));
+                                          : cells_->name(record);
       if (record.line)
         where += (where.isEmpty() ? QStringLiteral("line %1") : QStringLiteral(" line %1")).arg(record.line);
       return where;

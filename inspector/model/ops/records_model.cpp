@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/protocol/record_filter.h"
 #include "inspector/model/format.h"
 #include "inspector/model/ops/lost_marks.h"
 #include "inspector/model/ops/record_filter.h"
@@ -65,7 +66,7 @@ struct RecordsModel::Private {
     if (record.cell.empty() && record.file.empty()) return {};
     const QString where = record.cell.empty()
                               ? QString::fromStdString(record.file).section(QLatin1Char('/'), -1)
-                              : q->cellLabel(QString::fromStdString(record.cell));
+                              : q->cellLabel(record);
     return record.line ? where + QLatin1Char(':') + QString::number(record.line) : where;
   }
 
@@ -284,7 +285,9 @@ void RecordsModel::setCellLabels(const QHash<QString, QString>& labels) {
   if (d_->rows) emit dataChanged(index(0, Place), index(d_->rows - 1, Place));
 }
 
-QString RecordsModel::cellLabel(const QString& cell) const {
+QString RecordsModel::cellLabel(const Record& record) const {
+  if (record.execution) return QString::fromStdString(protocol::execution_label(record.execution));
+  const QString cell = QString::fromStdString(record.cell);
   const auto found = d_->labels.find(cell);
   if (found != d_->labels.end()) return *found;
   return cell.startsWith('/') ? cell.section('/', -1)

@@ -40,7 +40,8 @@ class RecordsModel : public QAbstractTableModel {
 
   /// How the notebook calls its cells: id to "[3]"; others are written by the start of their id.
   void setCellLabels(const QHash<QString, QString>& labels);
-  QString cellLabel(const QString& cell) const;
+  /// By the execution that made it; where that is not known, as the cell is called now.
+  QString cellLabel(const protocol::Record& record) const;
 
   /// Words as engine/protocol/record_filter.h explains: every one must occur in op, kind, scope, cell, file
   /// or a tensor's name. The session searches from the first record on; rows appear as they are found.

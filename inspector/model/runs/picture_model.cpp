@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/protocol/record_filter.h"
+
 namespace tapedeck::inspector {
 
 namespace {
@@ -73,6 +75,8 @@ PictureModel::PictureModel(Session* session, QObject* parent, qint64 most_bytes)
     images_.clear();
     histogramNames_.clear();
     imageNames_.clear();
+    keys_.clear();
+    origins_.clear();
     next_ = 0;
     bytes_ = 0;
     emit namesChanged();
@@ -87,6 +91,22 @@ const Pictures<StepHistogram>& PictureModel::histograms(const QString& name) con
 
 const Pictures<StepImages>& PictureModel::images(const QString& name) const {
   return picturesOf(images_, name);
+}
+
+QString PictureModel::keyOf(const QString& there, const QString& name) {
+  if (const auto known = keys_.constFind(there); known != keys_.constEnd()) return *known;
+  return keys_[there] = keys_.values().contains(name) ? there : name;
+}
+
+QString PictureModel::label(const QString& name) const {
+  const Origin origin = origins_.value(name);
+  const auto same = std::count_if(origins_.begin(), origins_.end(),
+                                  [&](const Origin& other) { return other.name == origin.name; });
+  if (same == 0) return name;
+  if (same == 1 || origin.cell.isEmpty()) return origin.name;
+  const QString cell = origin.execution ? QString::fromStdString(protocol::execution_label(origin.execution))
+                                        : origin.cell.section(QLatin1Char('/'), -1);
+  return QStringLiteral("%1, %2").arg(origin.name, cell);
 }
 
 bool PictureModel::loading() const {
@@ -129,13 +149,19 @@ void PictureModel::restart(Rows<Picture>& rows, const QString& name) {
 
 QString PictureModel::takeOne(const protocol::Picture& picture, bool* newName) {
   if (QString problem = problemOf(picture); !problem.isEmpty()) return problem;
-  const QString name = QString::fromStdString(picture.name);
+  const QString called = QString::fromStdString(picture.name);
+  const QString name = keyOf(QString::fromStdString(protocol::drawn_key(picture.name, picture.cell)), called);
+  Origin& origin = origins_[name];
+  // The text of a name changes where a second cell begins to use it, and with the cell's execution.
+  *newName = *newName || origin.execution != picture.execution;
+  origin = {called, QString::fromStdString(picture.cell), picture.execution};
   if (picture.pngs.empty())
     return put(histograms_, histogramNames_, name,
-               StepHistogram{picture.step, picture.record.value_or(0), picture.number, picture.limits,
-                             picture.counts, picture.not_finite},
+               StepHistogram{picture.execution, picture.step, picture.record.value_or(0), picture.number,
+                             picture.limits, picture.counts, picture.not_finite},
                newName);
-  StepImages images{picture.step,
+  StepImages images{picture.execution,
+                    picture.step,
                     picture.record.value_or(0),
                     picture.number,
                     {static_cast<int>(picture.width), static_cast<int>(picture.height)},
@@ -148,8 +174,9 @@ QString PictureModel::takeOne(const protocol::Picture& picture, bool* newName) {
 
 void PictureModel::take(const protocol::Pictures& answer) {
   for (const std::string& name : answer.restarted) {
-    restart(histograms_, QString::fromStdString(name));
-    restart(images_, QString::fromStdString(name));
+    const QString there = QString::fromStdString(name), key = keys_.value(there, there);
+    restart(histograms_, key);
+    restart(images_, key);
   }
   bool newNames = false;
   QString problem;  // the first one; those that follow are of its kind

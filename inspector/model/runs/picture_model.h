@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QByteArray>
+#include <QHash>
 #include <QObject>
 #include <QSize>
 #include <QStringList>
@@ -14,6 +15,7 @@
 namespace tapedeck::inspector {
 
 struct StepHistogram {
+  quint64 execution = 0;  ///< of the cell that made it; 0: not known
   double step = 0;
   RecordNumber record = 0;  ///< where the cursor goes for it; 0: nowhere
   quint64 number = 0;       ///< how many of its name came before it
@@ -25,6 +27,7 @@ struct StepHistogram {
 
 /// The images of one step, all of one size.
 struct StepImages {
+  quint64 execution = 0;
   double step = 0;
   RecordNumber record = 0;
   quint64 number = 0;
@@ -44,11 +47,15 @@ class PictureModel : public QObject {
  public:
   explicit PictureModel(Session* session, QObject* parent = nullptr, qint64 most_bytes = qint64{64} << 20);
 
-  QStringList histogramNames() const { return histogramNames_; }  ///< in order of first appearance
+  /// In order of first appearance; the first cell's of a name go by it, another cell's have a key of their
+  /// own, which label() makes a text of.
+  QStringList histogramNames() const { return histogramNames_; }
   QStringList imageNames() const { return imageNames_; }
   bool isEmpty() const { return histogramNames_.isEmpty() && imageNames_.isEmpty(); }
   const Pictures<StepHistogram>& histograms(const QString& name) const;
   const Pictures<StepImages>& images(const QString& name) const;
+  /// What is shown for a key: the name; where several cells make pictures of that name, also the cell.
+  QString label(const QString& name) const;
   void refresh() { ask(); }  ///< for what is new, where the session said that there is something
   bool loading() const;      ///< an answer is on its way
 
@@ -87,6 +94,13 @@ class PictureModel : public QObject {
   const qint64 mostBytes_;
   qint64 bytes_ = 0;
   quint64 next_ = 0;
+  struct Origin {
+    QString name, cell;
+    quint64 execution = 0;
+  };
+  QString keyOf(const QString& there, const QString& name);
+  QHash<QString, QString> keys_;    ///< here, by what the session calls them
+  QHash<QString, Origin> origins_;  ///< by the key here
   QStringList histogramNames_, imageNames_;
   Rows<StepHistogram> histograms_;
   Rows<StepImages> images_;

@@ -54,6 +54,7 @@ void ProfileModel::clear() {
   view_ = {};
   view_is_users_ = false;
   overview_.reset();
+  running_ = {};
   track_.reset();
   flame_.reset();
   steps_.reset();
@@ -110,6 +111,18 @@ std::string ProfileModel::cell() const {
              : std::string();
 }
 
+quint64 ProfileModel::execution() const {
+  return run_ >= 0 && run_ < static_cast<int>(runs_.size()) ? runs_[static_cast<std::size_t>(run_)].execution
+                                                            : 0;
+}
+
+/// The newest one with ops; where none has any, the newest.
+int ProfileModel::newestRun() const {
+  const auto found =
+      std::find_if(runs_.rbegin(), runs_.rend(), [](const auto& run) { return run.records > 0; });
+  return static_cast<int>((found == runs_.rend() ? runs_.end() : found.base()) - runs_.begin()) - 1;
+}
+
 QString ProfileModel::waitingText() const {
   if (!problem_.isEmpty()) return problem_;
   if (session_->recordCount() == 0)
@@ -135,9 +148,10 @@ void ProfileModel::setPage(ProfilePage page) {
 void ProfileModel::setRun(int run) {
   if (!session_->live()) return emit spanChanged();
   run = std::clamp(run, -1, static_cast<int>(runs_.size()) - 1);
-  follows_runs_ = run >= 0 && run == static_cast<int>(runs_.size()) - 1;
+  follows_runs_ = run >= 0 && run == newestRun();
   run_ = run;
   selection_.reset();
+  running_ = {};
   view_is_users_ = false;
   view_ = whole();
   overview_fits_ = false;
@@ -148,8 +162,7 @@ void ProfileModel::setRun(int run) {
 
 void ProfileModel::stepRun(int by) {
   if (runs_.empty()) return;
-  const int last = static_cast<int>(runs_.size()) - 1;
-  setRun(run_ < 0 ? last : std::clamp(run_ + by, 0, last));
+  setRun(run_ < 0 ? newestRun() : std::clamp(run_ + by, 0, static_cast<int>(runs_.size()) - 1));
 }
 
 void ProfileModel::setSelection(const std::optional<TimeSpan>& selection) {
@@ -252,7 +265,8 @@ void ProfileModel::takeOverview(const protocol::Profile& overview) {
   const bool runs_changed =
       runs_.size() != overview.runs.size() ||
       !std::equal(runs_.begin(), runs_.end(), overview.runs.begin(), [](const auto& a, const auto& b) {
-        return a.number == b.number && a.to_ns == b.to_ns && a.running == b.running;
+        return a.number == b.number && a.to_ns == b.to_ns && a.running == b.running &&
+               a.paused_ns == b.paused_ns && (a.records > 0) == (b.records > 0);
       });
   const quint64 shown = run_ >= 0 ? runs_[static_cast<std::size_t>(run_)].number.value_or(0) : 0;
   const TimeSpan before = whole();
@@ -260,7 +274,7 @@ void ProfileModel::takeOverview(const protocol::Profile& overview) {
   int run = -1;
   if (follows_runs_ && !selection_) {
     // The newest one in which there is something to see.
-    run = static_cast<int>(runs_.size()) - 1;
+    run = newestRun();
   } else if (run_ >= 0) {
     const auto same = std::find_if(runs_.begin(), runs_.end(),
                                    [&](const auto& one) { return one.number.value_or(0) == shown; });
@@ -270,6 +284,8 @@ void ProfileModel::takeOverview(const protocol::Profile& overview) {
   run_ = run;
   if (another) view_is_users_ = false;
   overview_fits_ = !another;
+  // A selection's pauses are some of its run's.
+  if (!another && !selection_) running_ = RunningTime(overview.pauses);
   noteIndex(overview.indexed, overview.total);
   if (runs_changed || first) emit runsChanged();
   if (!view_is_users_ && !(view_ == whole())) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "inspector/model/runs/running_time.h"
 #include "inspector/model/session/session.h"
 
 namespace tapedeck::inspector {
@@ -40,7 +41,10 @@ class ProfileModel : public QObject {
   TimeSpan span() const;
   /// Of the run, or of all.
   TimeSpan whole() const;
-  std::string cell() const;  ///< id of the run's cell; empty: of several, or none
+  /// Of the run: what was last said of its pauses.
+  const RunningTime& running() const { return running_; }
+  std::string cell() const;   ///< id of the run's cell; empty: of several, or none
+  quint64 execution() const;  ///< of that cell, Jupyter's number; 0: not known
 
   // ---- what the session said; nullptr: nothing yet
   /// Whether overview() is of span(), not of one that was looked at before.
@@ -99,6 +103,8 @@ class ProfileModel : public QObject {
   void pageChanged();
 
  private:
+  int newestRun() const;
+  RunningTime running_;
   void clear();
   void refresh();
   void refreshLater();

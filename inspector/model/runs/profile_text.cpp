@@ -91,10 +91,10 @@ QString amountText(double amount, const QString& unit) {
   return scaled(amount, unit);
 }
 
-QString placeText(const std::string& cell, const std::string& file, std::uint32_t line,
+QString placeText(const std::string& cell, const std::string& file, std::uint32_t line, quint64 record,
                   const CellName& name) {
-  QString text =
-      cell.empty() ? QFileInfo(QString::fromStdString(file)).fileName() : name(QString::fromStdString(cell));
+  QString text = cell.empty() ? QFileInfo(QString::fromStdString(file)).fileName()
+                              : name(QString::fromStdString(cell), record);
   if (line != 0) text += (text.isEmpty() ? QStringLiteral("line %1") : QStringLiteral(" line %1")).arg(line);
   return text;
 }
@@ -106,7 +106,8 @@ QString gapText(const protocol::ProfileGap& gap, const CellName& name, const std
   const std::string& from_file = at_begin ? gap.to_file : gap.from_file;
   const std::string& to_file = at_end ? gap.from_file : gap.to_file;
   const auto whole = [&](const std::string& of, const std::string& file, std::uint32_t line) {
-    return placeText(of == cell ? std::string() : of, of.empty() ? file : std::string(), line, name);
+    return placeText(of == cell ? std::string() : of, of.empty() ? file : std::string(), line, gap.record,
+                     name);
   };
   if (at_begin && at_end) return QStringLiteral("outside of any line");
   if (at_begin) return QStringLiteral("before %1").arg(whole(to_cell, to_file, *gap.to_line));
@@ -154,7 +155,7 @@ QString deviceSentence(const protocol::ProfileDevice& device, const protocol::Pr
 }  // namespace
 
 QString profileSentence(const protocol::Profile& profile, const QString& whole, const CellName& name,
-                        const std::string& cell) {
+                        const std::string& cell, bool of_several_runs) {
   if (profile.run_ns <= 0) return QStringLiteral("No op ran in %1.").arg(whole);
   QString text =
       QStringLiteral("Python between ops: %1 of %2’s %3")
@@ -182,10 +183,13 @@ QString profileSentence(const protocol::Profile& profile, const QString& whole, 
   if (profile.steps == 1)
     text += QStringLiteral(" One step, %1.").arg(durationText(profile.step_median_ns));
   else if (profile.steps > 1)
-    text += QStringLiteral(" %1 steps, half of them under %2, the slowest (%3) %4.")
+    text += QStringLiteral(" %1 steps, half of them under %2, the slowest, step %3%4, %5.")
                 .arg(countText(profile.steps), durationText(profile.step_median_ns))
                 .arg(profile.slowest_step.value_or(0))
-                .arg(durationText(profile.step_max_ns));
+                .arg(profile.slowest_step.value_or(0) > profile.steps || of_several_runs
+                         ? QStringLiteral(" of its run")
+                         : QString(),
+                     durationText(profile.step_max_ns));
   if (profile.gate_ns > 0)
     text += QStringLiteral(" Time at the gate (%1) is left out.").arg(durationText(profile.gate_ns));
   return text;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
+
+#include "engine/protocol/record_filter.h"
 
 namespace tapedeck::inspector {
 
@@ -17,6 +20,7 @@ struct SeriesModel::Private {
   Session* session;
   QStringList names;
   std::map<QString, SeriesData> series;
+  QHash<QString, QString> keys = {};  ///< here, by what the session calls them
   quint64 next = 0;
 
   void ask() {
@@ -28,22 +32,55 @@ struct SeriesModel::Private {
   }
 
   void take(const protocol::Series& answer);
+  bool label();
 };
+
+/// Two cells that write "loss" draw two curves.
+bool SeriesModel::Private::label() {
+  bool changed = false;
+  std::map<QString, int> drawn;
+  for (const auto& [key, data] : series)
+    if (data.size() > 0) ++drawn[data.name];
+  for (auto& [key, data] : series) {
+    const QString before = std::exchange(data.label, data.name);
+    const bool alone = drawn[data.name] < 2 || data.cell.isEmpty();
+    const QString cell = data.execution ? QString::fromStdString(protocol::execution_label(data.execution))
+                                        : data.cell.section(QLatin1Char('/'), -1);
+    if (!alone) data.label = QStringLiteral("%1, %2").arg(data.name, cell);
+    changed = changed || data.label != before;
+  }
+  return changed;
+}
 
 void SeriesModel::Private::take(const protocol::Series& answer) {
   std::set<QString> changed;
+  const auto keyOf = [this](const std::string& named) {
+    const QString there = QString::fromStdString(named);
+    return keys.value(there, there);
+  };
   for (const std::string& name : answer.restarted) {
-    const QString key = QString::fromStdString(name);
+    const QString key = keyOf(name);
     const auto found = series.find(key);
     if (found == series.end()) continue;
-    found->second = SeriesData{key, {}, {}, {}};
+    SeriesData& data = found->second;
+    data.steps.clear();
+    data.values.clear();
+    data.records.clear();
+    data.ascending = true;
     changed.insert(key);
+  }
+  // The first curve of a name goes by that.
+  for (const protocol::CurveInfo& curve : answer.curves) {
+    const QString there = QString::fromStdString(curve.series), name = QString::fromStdString(curve.name);
+    if (!keys.contains(there))
+      keys[there] = names.contains(name) || keys.values().contains(name) ? there : name;
   }
   bool newNames = false;
   for (const protocol::SeriesPoint& point : answer.points) {
-    const QString key = QString::fromStdString(point.series);
-    SeriesData& data = series[key];
-    if (data.name.isEmpty() && !names.contains(key)) {
+    const QString key = keyOf(point.series);
+    const auto [found, isNew] = series.try_emplace(key);
+    SeriesData& data = found->second;
+    if (isNew) {
       data.name = key;
       names << key;
       newNames = true;
@@ -54,6 +91,18 @@ void SeriesModel::Private::take(const protocol::Series& answer) {
     data.records.push_back(point.record);
     changed.insert(key);
   }
+  for (const protocol::CurveInfo& curve : answer.curves) {
+    const auto found = series.find(keyOf(curve.series));
+    if (found == series.end()) continue;
+    SeriesData& data = found->second;
+    const QString x = QString::fromStdString(curve.x);
+    newNames = newNames || data.x != x;
+    data.name = QString::fromStdString(curve.name);
+    data.cell = QString::fromStdString(curve.cell);
+    data.execution = curve.execution;
+    data.x = x;
+  }
+  newNames = label() || newNames;
   const bool advanced = answer.next > next;
   next = std::max<quint64>(next, answer.next);
   if (newNames) emit q->namesChanged();
@@ -72,6 +121,7 @@ SeriesModel::SeriesModel(Session* session, QObject* parent)
   connect(session, &Session::cleared, this, [this] {
     d_->series.clear();
     d_->names.clear();
+    d_->keys.clear();
     d_->next = 0;
     emit namesChanged();
   });
@@ -96,6 +146,14 @@ QStringList SeriesModel::names() const {
 const SeriesData* SeriesModel::series(const QString& name) const {
   const auto found = d_->series.find(name);
   return found == d_->series.end() ? nullptr : &found->second;
+}
+
+QStringList SeriesModel::axes() const {
+  QStringList axes;
+  for (const QString& key : d_->names)
+    if (const SeriesData& data = d_->series.at(key); data.size() > 0 && !axes.contains(data.x))
+      axes << data.x;
+  return axes;
 }
 
 int SeriesModel::pointAt(const SeriesData& series, RecordNumber record) {

@@ -11,11 +11,16 @@
 namespace tapedeck::inspector {
 
 struct SeriesData {
-  QString name;
-  std::vector<double> steps, values;  ///< in order of arrival
-  std::vector<RecordNumber> records;  ///< where the cursor goes for that point; 0: nowhere
-  bool ascending = true;              ///< steps never fall
+  QString name;                        ///< the program's
+  QString label;                       ///< the same; with the cell, where several draw curves of that name
+  QString cell;                        ///< id of the cell that draws it; empty: no cell
+  quint64 execution = 0;               ///< of the cell, that added to it last; 0: not known
+  QString x = QStringLiteral("step");  ///< what its steps are, the name of the axis
+  std::vector<double> steps, values;   ///< in order of arrival
+  std::vector<RecordNumber> records;   ///< where the cursor goes for that point; 0: nowhere
+  bool ascending = true;               ///< steps never fall
   std::size_t size() const { return steps.size(); }
+  const QString& title() const { return label.isEmpty() ? name : label; }
 };
 
 class SeriesModel : public QObject {
@@ -23,8 +28,11 @@ class SeriesModel : public QObject {
  public:
   explicit SeriesModel(Session* session, QObject* parent = nullptr);
   ~SeriesModel() override;
-  QStringList names() const;  ///< in order of first appearance
+  /// What tells the curves apart, in order of first appearance: the first of each name goes by its name.
+  QStringList names() const;
   const SeriesData* series(const QString& name) const;
+  /// The axes that curves are over, in order of first appearance: "step", "index", …
+  QStringList axes() const;
   /// How many of the session's points (Status::series_points) have been received.
   quint64 position() const;
   /// Asks for the points that are missing, where that is not under way.

@@ -90,8 +90,9 @@ const protocol::Frame* FramesModel::frame(int row) const {
 }
 
 QString FramesModel::frameText(const protocol::Frame& frame) const {
-  const QString place = frame.cell.empty() ? QFileInfo(QString::fromStdString(frame.file)).fileName()
-                                           : cells_->name(QString::fromStdString(frame.cell));
+  const QString place = frame.cell.empty()
+                            ? QFileInfo(QString::fromStdString(frame.file)).fileName()
+                            : cells_->name(QString::fromStdString(frame.cell), session_->recordCount() + 1);
   const QString name =
       frame.has_locals ? QString::fromStdString(frame.function) : QStringLiteral("the cell itself");
   return QStringLiteral("%1, %2 line %3").arg(name, place).arg(frame.line);

@@ -45,8 +45,19 @@ class CompareCurvesView::Chart : public QWidget {
     setMouseTracking(true);
   }
 
-  void setCurve(int curve) {
-    curve_ = curve;
+  /// Their places in the model's list; -1: none.
+  void setCurves(int left, int right) {
+    const auto& all = model_->curves();
+    shown_.reset();
+    if (left >= 0 && left < static_cast<int>(all.size())) {
+      shown_ = all[static_cast<std::size_t>(left)];
+      rightName_ = QString::fromStdString(shown_->name);
+      if (right >= 0 && right < static_cast<int>(all.size()) && right != left) {
+        const protocol::ComparedCurve& other = all[static_cast<std::size_t>(right)];
+        shown_->right = other.right;
+        rightName_ = QString::fromStdString(other.name);
+      }
+    }
     ChartRange steps, values;
     if (const auto* shown = this->curve())
       for (const auto* part : {&shown->left, &shown->right}) {
@@ -173,13 +184,24 @@ class CompareCurvesView::Chart : public QWidget {
     if (record > 0) model_->session()->setCursor(static_cast<RecordNumber>(record));
   }
 
+  /// "step", or "step left, hit right": what lies side by side may not belong together.
+  QString axis() const {
+    const protocol::ComparedCurve* shown = curve();
+    if (!shown) return {};
+    const QString left = QString::fromStdString(shown->left.x),
+                  right = QString::fromStdString(shown->right.x);
+    if (shown->right.steps.empty() || left == right) return left;
+    if (shown->left.steps.empty()) return right;
+    return QStringLiteral("%1 left, %2 right").arg(left, right);
+  }
+
   /// "step 5: left 1.13, right 1.12, right − left -0.01".
   QString told() const {
     const protocol::ComparedCurve* shown = curve();
     if (!shown || walked_ < 0) return {};
     const auto left = walkedIn(shown->left), right = walkedIn(shown->right);
     const auto number = [](double value) { return QString::number(value, 'g', 5); };
-    QString text = QStringLiteral("step %1: ").arg(number(walk_[static_cast<std::size_t>(walked_)])) +
+    QString text = QStringLiteral("%1 %2: ").arg(axis(), number(walk_[static_cast<std::size_t>(walked_)])) +
                    QStringLiteral("left %1, right %2")
                        .arg(left ? number(shown->left.values[*left]) : QStringLiteral("–"),
                             right ? number(shown->right.values[*right]) : QStringLiteral("–"));
@@ -189,11 +211,7 @@ class CompareCurvesView::Chart : public QWidget {
     return text;
   }
 
-  const protocol::ComparedCurve* curve() const {
-    return curve_ >= 0 && curve_ < static_cast<int>(model_->curves().size())
-               ? &model_->curves()[static_cast<std::size_t>(curve_)]
-               : nullptr;
-  }
+  const protocol::ComparedCurve* curve() const { return shown_ ? &*shown_ : nullptr; }
   QRectF area() const { return QRectF(rect()).adjusted(side_room, top_room, -12, -low_room); }
   QPointF place(double step, double value) const {
     const QRectF room = area();
@@ -221,7 +239,7 @@ class CompareCurvesView::Chart : public QWidget {
     painter.drawText(below, Qt::AlignLeft | Qt::AlignTop, QString::number(steps_.low, 'g', 6));
     painter.drawText(below, Qt::AlignRight | Qt::AlignTop, QString::number(steps_.high, 'g', 6));
     if (walked_ < 0) {
-      painter.drawText(below, Qt::AlignHCenter | Qt::AlignTop, QStringLiteral("step"));
+      painter.drawText(below, Qt::AlignHCenter | Qt::AlignTop, axis());
       return;
     }
     const double x = place(walk_[static_cast<std::size_t>(walked_)], values_.low).x();
@@ -259,17 +277,18 @@ class CompareCurvesView::Chart : public QWidget {
 
   void drawLegend(QPainter& painter, const Theme& theme) {
     double x = side_room;
-    const auto entry = [&](const std::optional<CompareChoice>& choice, const QString& name,
+    const auto entry = [&](const std::optional<CompareChoice>& choice, const QString& name, const QString& of,
                            const QColor& color, Qt::PenStyle style) {
       painter.setPen(QPen(color, 2, style));
       painter.drawLine(QPointF(x, top_room / 2), QPointF(x + 26, top_room / 2));
       painter.setPen(theme.text);
-      const QString text = choice ? QStringLiteral("%1: %2").arg(name, choice->brief) : name;
+      const QString text = choice ? QStringLiteral("%1: %2, %3").arg(name, choice->brief, of) : name;
       painter.drawText(QPointF(x + 32, top_room / 2 + fontMetrics().ascent() / 2.0 - 1), text);
       x += 32 + fontMetrics().horizontalAdvance(text) + 20;
     };
-    entry(model_->left(), QStringLiteral("left"), theme.backward.stroke, Qt::SolidLine);
-    entry(model_->right(), QStringLiteral("right"), theme.forward.stroke, Qt::DashLine);
+    entry(model_->left(), QStringLiteral("left"), QString::fromStdString(curve()->name),
+          theme.backward.stroke, Qt::SolidLine);
+    entry(model_->right(), QStringLiteral("right"), rightName_, theme.forward.stroke, Qt::DashLine);
   }
 
   void describe() {
@@ -280,10 +299,13 @@ class CompareCurvesView::Chart : public QWidget {
                                        .arg(part.values.size())
                                        .arg(part.values.back(), 0, 'g', 4);
     };
-    setAccessibleName(
-        shown ? QStringLiteral("Curve %1: left %2; right %3")
-                    .arg(QString::fromStdString(shown->name), last(shown->left), last(shown->right))
-              : QStringLiteral("No curve"));
+    setAccessibleName(shown ? QStringLiteral("Curve %1: left %2; right %3%4")
+                                  .arg(QString::fromStdString(shown->name), last(shown->left),
+                                       rightName_ == QString::fromStdString(shown->name)
+                                           ? QString()
+                                           : rightName_ + QStringLiteral(", "),
+                                       last(shown->right))
+                            : QStringLiteral("No curve"));
     setToolTip(plainTip(
         shown ? accessibleName() +
                     QStringLiteral("\nA click on a point moves the cursor there. By keyboard: the arrows "
@@ -293,40 +315,67 @@ class CompareCurvesView::Chart : public QWidget {
   }
 
   CompareModel* model_;
-  int curve_ = -1;
+  std::optional<protocol::ComparedCurve> shown_;  ///< the right side's may be of another name
+  QString rightName_;
   ChartRange steps_, values_;
   std::vector<double> walk_;    ///< the steps of both sides
   std::ptrdiff_t walked_ = -1;  ///< which of them is told; -1: none
 };
 
 CompareCurvesView::CompareCurvesView(CompareModel* model, QWidget* parent)
-    : QWidget(parent), model_(model), names_(new QComboBox(this)), chart_(new Chart(model, this)) {
+    : QWidget(parent),
+      model_(model),
+      names_(new QComboBox(this)),
+      rightNames_(new QComboBox(this)),
+      chart_(new Chart(model, this)) {
   names_->setObjectName(QStringLiteral("compareCurve"));
   names_->setAccessibleName(QStringLiteral("Curve"));
   names_->setToolTip(QStringLiteral("Which curve of both sides is shown"));
-  names_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  rightNames_->setObjectName(QStringLiteral("compareRightCurve"));
+  rightNames_->setAccessibleName(QStringLiteral("The right side's curve"));
+  rightNames_->setToolTip(QStringLiteral("Which curve of the right side lies over it"));
+  for (QComboBox* box : {names_, rightNames_}) box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(4, 2, 4, 2);
   layout->setSpacing(2);
-  layout->addWidget(names_, 0, Qt::AlignLeft);
+  auto* choice = new QHBoxLayout;
+  choice->setSpacing(6);
+  choice->addWidget(names_);
+  choice->addWidget(rightNames_);
+  choice->addStretch(1);
+  layout->addLayout(choice);
   layout->addWidget(chart_, 1);
   setFocusProxy(chart_);
-  connect(names_, &QComboBox::currentIndexChanged, this, [this](int at) { chart_->setCurve(at); });
+  connect(names_, &QComboBox::currentIndexChanged, this, [this](int at) {
+    const QSignalBlocker quiet(rightNames_);
+    rightNames_->setCurrentIndex(at);
+    chart_->setCurves(at, at);
+  });
+  connect(rightNames_, &QComboBox::currentIndexChanged, this,
+          [this](int at) { chart_->setCurves(names_->currentIndex(), at); });
   connect(model, &CompareModel::curvesChanged, this, &CompareCurvesView::showNames);
   showNames();
 }
 
 void CompareCurvesView::showNames() {
-  const QString before = names_->currentText();
+  const QString before = names_->currentText(), right = rightNames_->currentText();
   {
-    const QSignalBlocker quiet(names_);
+    const QSignalBlocker quiet(names_), quietRight(rightNames_);
     names_->clear();
-    for (const protocol::ComparedCurve& curve : model_->curves())
-      names_->addItem(QString::fromStdString(curve.name));
+    rightNames_->clear();
+    for (const protocol::ComparedCurve& curve : model_->curves()) {
+      const QString name = QString::fromStdString(curve.name);
+      names_->addItem(name);
+      rightNames_->addItem(QStringLiteral("right: ") + name);
+    }
     names_->setCurrentIndex(std::max(0, names_->findText(before)));
+    const int same = rightNames_->findText(right);
+    rightNames_->setCurrentIndex(
+        same < 0 || right == QStringLiteral("right: ") + before ? names_->currentIndex() : same);
   }
   names_->setVisible(names_->count() > 1);
-  chart_->setCurve(names_->count() ? names_->currentIndex() : -1);
+  rightNames_->setVisible(names_->count() > 1);
+  chart_->setCurves(names_->count() ? names_->currentIndex() : -1, rightNames_->currentIndex());
 }
 
 }  // namespace tapedeck::inspector

@@ -16,10 +16,11 @@ void add(QStringList& lines, const QString& key, const QString& value) {
     lines << key + QLatin1Char('\t') + QString(value).replace(QLatin1Char('\n'), QLatin1Char(' '));
 }
 
-QString source(const protocol::Record& record, const std::function<QString(const QString&)>& cell_name) {
+QString source(const protocol::Record& record,
+               const std::function<QString(const protocol::Record&)>& cell_name) {
   const QString cell = QString::fromStdString(record.cell);
   QString place = cell.isEmpty() ? QFileInfo(QString::fromStdString(record.file)).fileName()
-                  : cell_name    ? cell_name(cell)
+                  : cell_name    ? cell_name(record)
                                  : QStringLiteral("cell %1").arg(cell);
   if (place.isEmpty()) return {};
   if (record.line) place += QStringLiteral(", line %1").arg(record.line);
@@ -40,7 +41,7 @@ void addTensors(QStringList& lines, const QString& word, const std::vector<proto
 
 QStringList nodeDetails(const GraphNode& node, const protocol::Record* record,
                         const protocol::TensorInfo* tensor,
-                        const std::function<QString(const QString&)>& cell_name) {
+                        const std::function<QString(const protocol::Record&)>& cell_name) {
   QStringList lines{nodeText(node).title};
   if (!record) {
     if (node.record) add(lines, QStringLiteral("record"), countText(node.record));

@@ -12,6 +12,6 @@ namespace tapedeck::inspector {
 /// `record` and `tensor` may be null (not fetched); `cell_name` may be empty.
 QStringList nodeDetails(const GraphNode& node, const protocol::Record* record,
                         const protocol::TensorInfo* tensor,
-                        const std::function<QString(const QString&)>& cell_name);
+                        const std::function<QString(const protocol::Record&)>& cell_name);
 
 }  // namespace tapedeck::inspector

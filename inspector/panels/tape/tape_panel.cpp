@@ -17,7 +17,8 @@ PanelDescriptor tapePanel() {
   panel.minimum = QSize(240, 160);
   panel.create = [](const PanelContext& context) {
     auto* view = new TapeView(context.session);
-    view->setCellName([cells = &context.cells](const QString& id) { return cells->name(id); });
+    view->setCellName(
+        [cells = &context.cells](const protocol::Record& record) { return cells->name(record); });
     view->setWhy(context.why);
     return view;
   };

@@ -43,7 +43,7 @@ struct TapeView::Private {
   QLabel* summary = nullptr;
   QTimer* pause = nullptr;
   bool waiting = false;  ///< a change came that was not laid out yet
-  std::function<QString(const QString&)> cell_name;
+  std::function<QString(const protocol::Record&)> cell_name;
 
   QAction* addAction(const QString& text, const QList<QKeySequence>& keys, const QString& tip) {
     QAction* const action = addKeyedAction(view, text, keys, tip);
@@ -182,7 +182,7 @@ TapeCanvas* TapeView::canvas() const {
 TapeGraphModel* TapeView::model() const {
   return d_->model;
 }
-void TapeView::setCellName(std::function<QString(const QString&)> name) {
+void TapeView::setCellName(std::function<QString(const protocol::Record&)> name) {
   d_->cell_name = std::move(name);
 }
 

@@ -30,7 +30,7 @@ class TapeView : public SessionPanel {
   /// Writes the graph to a file, beside the UI thread; `exported` tells the end.
   void exportSvg(const QString& path);
   /// How to call a cell in the tooltips: "cell 3". Without it the cell's id stands there.
-  void setCellName(std::function<QString(const QString& cellId)> name);
+  void setCellName(std::function<QString(const protocol::Record& record)> name);
   /// The questions stand in the context menu of nodes; the records of an answer are marked.
   void setWhy(WhyActions& why);
   QList<QAction*> exportActions() const override;

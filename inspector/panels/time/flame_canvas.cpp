@@ -97,7 +97,8 @@ QString FlameCanvas::label(std::size_t node) const {
   if (!one.name.empty()) return QString::fromStdString(one.name);
   if (one.line == 0) {
     const QString place =
-        placeText(one.cell, one.file, 0, [this](const QString& id) { return cells_->name(id); });
+        placeText(one.cell, one.file, 0, one.slowest,
+                  [this](const QString& id, RecordNumber record) { return cells_->name(id, record); });
     return place.isEmpty() ? QStringLiteral("no line") : place;
   }
   const QString code = one.cell.empty()

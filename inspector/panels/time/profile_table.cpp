@@ -82,7 +82,7 @@ RecordNumber ProfileTable::slowest(int row) const {
 }
 
 QString ProfileTable::nameOf(const protocol::ProfileRow& row) const {
-  const CellName name = [this](const QString& id) { return cells_->name(id); };
+  const CellName name = [this](const QString& id, RecordNumber record) { return cells_->name(id, record); };
   switch (model_->rowsGroup()) {
     case ProfileGroup::op:
       return roleGlyph(row.role) + u' ' + QString::fromStdString(row.name) +
@@ -93,7 +93,7 @@ QString ProfileTable::nameOf(const protocol::ProfileRow& row) const {
     case ProfileGroup::cell:
       break;
   }
-  QString text = placeText(row.cell, row.file, row.line, name);
+  QString text = placeText(row.cell, row.file, row.line, row.slowest, name);
   if (text.isEmpty()) text = QStringLiteral("(no line)");
   const QString code = row.cell.empty() || row.line == 0
                            ? QString()
@@ -151,7 +151,8 @@ QString ProfileTable::rowText(const protocol::ProfileRow& row, int column) const
 QString ProfileTable::gapRowText(const protocol::ProfileGap& gap, int column) const {
   switch (column) {
     case name_column: {
-      QString text = gapText(gap, [this](const QString& id) { return cells_->name(id); });
+      QString text =
+          gapText(gap, [this](const QString& id, RecordNumber record) { return cells_->name(id, record); });
       const QString code =
           gap.to_cell.empty() || !gap.to_line
               ? QString()

@@ -25,12 +25,18 @@ RunsBox::RunsBox(ProfileModel* model, CellNames* cells, QWidget* parent)
 void RunsBox::look() {
   syncing_ = true;
   QStringList texts{QStringLiteral("Everything")};
+  QHash<QString, int> ran;
   for (const protocol::ProfileRun& run : model_->runs()) {
-    const QString name =
-        run.cell ? cells_->name(QString::fromStdString(*run.cell)) : QStringLiteral("program");
-    texts << (run.number ? QStringLiteral("%1, run %2 (%3)").arg(name).arg(*run.number)
-                         : QStringLiteral("%1 (%3)").arg(name))
-                 .arg(run.running ? QStringLiteral("running") : durationText(run.to_ns - run.from_ns));
+    QString name = run.cell ? cells_->nameOf(QString::fromStdString(*run.cell), run.execution)
+                            : QStringLiteral("program");
+    // An execution's number names the run; without one its place among the cell's does.
+    const int nth = ++ran[QString::fromStdString(run.cell.value_or(""))];
+    if (run.number && run.execution == 0 && nth > 1) name += QStringLiteral(", run %1").arg(nth);
+    QString told =
+        run.running ? QStringLiteral("running") : durationText(run.to_ns - run.from_ns - run.paused_ns);
+    if (run.paused_ns > 0) told += QStringLiteral(" without %1 at the gate").arg(durationText(run.paused_ns));
+    if (run.records == 0) told += QStringLiteral(", no ops");
+    texts << QStringLiteral("%1 (%2)").arg(name, told);
   }
   QStringList there;
   for (int i = 0; i < count(); ++i) there << itemText(i);
@@ -61,15 +67,16 @@ QString RunSentence::wholeText() const {
   if (model_->selection()) return QStringLiteral("the selection");
   if (model_->run() < 0) return QStringLiteral("everything");
   const std::string cell = model_->cell();
-  return cell.empty() ? QStringLiteral("the program") : cells_->name(QString::fromStdString(cell));
+  return cell.empty() ? QStringLiteral("the program")
+                      : cells_->nameOf(QString::fromStdString(cell), model_->execution());
 }
 
 void RunSentence::look() {
   const protocol::Profile* overview = model_->overview();
   if (!model_->problem().isEmpty()) return setText(QStringLiteral("✗ ") + model_->problem());
   if (!overview || overview->total == 0 || !model_->overviewFits()) return setText(model_->waitingText());
-  const CellName name = [this](const QString& id) { return cells_->name(id); };
-  const QString text = profileSentence(*overview, wholeText(), name, model_->cell());
+  const CellName name = [this](const QString& id, RecordNumber record) { return cells_->name(id, record); };
+  const QString text = profileSentence(*overview, wholeText(), name, model_->cell(), model_->run() < 0);
   setText(model_->indexed() < 1
               ? QStringLiteral("Looking at the records, %1. ").arg(shareText(model_->indexed())) + text
               : text);

@@ -67,7 +67,7 @@ struct TimeView::Private {
   void enter();
   void askTrace();
   CellName cellName() const {
-    return [names = &cells](const QString& id) { return names->name(id); };
+    return [names = &cells](const QString& id, RecordNumber record) { return names->name(id, record); };
   }
 };
 

@@ -45,16 +45,19 @@ TrackCanvas::TrackCanvas(ProfileModel* model, CellName name, QWidget* parent)
 }
 
 double TrackCanvas::xOf(double time) const {
-  const TimeSpan view = model_->view();
-  return left_edge + (time - static_cast<double>(view.from)) /
-                         static_cast<double>(std::max<qint64>(1, view.length())) *
-                         (canvasWidth(*this) - left_edge);
+  const auto [from, to] = runningView();
+  return left_edge + (model_->running().of(time) - from) / (to - from) * (canvasWidth(*this) - left_edge);
 }
 
 double TrackCanvas::timeAt(double x) const {
+  const auto [from, to] = runningView();
+  return model_->running().timeOf(from + (x - left_edge) / (canvasWidth(*this) - left_edge) * (to - from));
+}
+
+std::pair<double, double> TrackCanvas::runningView() const {
   const TimeSpan view = model_->view();
-  return static_cast<double>(view.from) +
-         (x - left_edge) / (canvasWidth(*this) - left_edge) * static_cast<double>(view.length());
+  const double from = model_->running().of(static_cast<double>(view.from));
+  return {from, std::max(from + 1, model_->running().of(static_cast<double>(view.to)))};
 }
 
 std::vector<TrackCanvas::Row> TrackCanvas::rows() const {
@@ -91,12 +94,11 @@ void TrackCanvas::drawAxis(CanvasPainter& painter) {
   const Theme& theme = painter.theme();
   const double width = painter.size().width();
   painter.fill(QRectF(0, 0, width, axis_height), theme.panel);
-  // Times count from where the run began, which is what a reader compares.
-  const double zero = static_cast<double>(model_->whole().from);
-  const TimeSpan view = model_->view();
-  for (const TimeMark& mark : timeMarks(static_cast<double>(view.from) - zero,
-                                        static_cast<double>(view.to) - zero, width, mark_distance)) {
-    const double x = xOf(mark.at + zero);
+  // Times count from where the run began, which is what a reader compares, and without those at the gate.
+  const double zero = model_->running().of(static_cast<double>(model_->whole().from));
+  const auto [from, to] = runningView();
+  for (const TimeMark& mark : timeMarks(from - zero, to - zero, width, mark_distance)) {
+    const double x = left_edge + (mark.at + zero - from) / (to - from) * (width - left_edge);
     painter.line({x, axis_height - 5}, {x, axis_height}, theme.axis);
     painter.line({x, axis_height}, {x, stepsTop()}, theme.grid);
     painter.text({x + 4, 4}, mark.text, 11, theme.faintText);
@@ -109,7 +111,7 @@ void TrackCanvas::drawPauses(CanvasPainter& painter) {
   for (const protocol::ProfilePause& pause : model_->track()->pauses) {
     const double from = std::max(0.0, xOf(static_cast<double>(pause.from_ns)));
     const double to = std::min(painter.size().width(), xOf(static_cast<double>(pause.to_ns)));
-    if (to <= from) continue;
+    if (to < from || (to <= from && !pause.at_gate)) continue;  // one that is left out has no width
     QRectF rect(from, axis_height, std::max(1.0, to - from), stepsTop() - axis_height);
     if (pause.at_gate) {  // in its thread's rows alone
       double top = 1e9, bottom = 0;
@@ -201,7 +203,9 @@ void TrackCanvas::drawSelection(CanvasPainter& painter) {
   painter.fill(rect, veil);
   painter.line(rect.topLeft(), rect.bottomLeft(), theme.accent, 1.5);
   painter.line(rect.topRight(), rect.bottomRight(), theme.accent, 1.5);
-  const QString text = durationText(span->length());
+  const QString text =
+      durationText(static_cast<qint64>(model_->running().of(static_cast<double>(span->to)) -
+                                       model_->running().of(static_cast<double>(span->from))));
   const double width = painter.textWidth(text, 11, FontRole::bold) + 8;
   const QRectF label(
       std::clamp(rect.center().x() - width / 2, 0.0, std::max(0.0, painter.size().width() - width)), 2, width,
@@ -270,7 +274,7 @@ QStringList TrackCanvas::details() {
   const bool by_host = record->work == protocol::WorkTime::host;
   lines
       << QStringLiteral("time\t%1").arg(by_host ? durationText(record->duration_ns) : workSentence(*record));
-  const QString place = placeText(record->cell, record->file, record->line, name_);
+  const QString place = placeText(record->cell, record->file, record->line, record->number, name_);
   if (!place.isEmpty()) lines << QStringLiteral("at\t%1").arg(place);
   if (!record->scope.empty()) lines << QStringLiteral("scope\t%1").arg(QString::fromStdString(record->scope));
   QStringList shapes, results;
@@ -296,11 +300,12 @@ QStringList TrackCanvas::details() {
 }
 
 void TrackCanvas::describe() {
-  const TimeSpan view = model_->view();
-  const qint64 zero = model_->whole().from;
-  setAccessibleDescription(QStringLiteral("Shows %1 to %2 of the run; the cursor is at op %3.")
-                               .arg(durationText(view.from - zero), durationText(view.to - zero))
-                               .arg(model_->session()->cursor()));
+  const auto [from, to] = runningView();
+  const double zero = model_->running().of(static_cast<double>(model_->whole().from));
+  setAccessibleDescription(
+      QStringLiteral("Shows %1 to %2 of the run; the cursor is at op %3.")
+          .arg(durationText(static_cast<qint64>(from - zero)), durationText(static_cast<qint64>(to - zero)))
+          .arg(model_->session()->cursor()));
 }
 
 // ---- moving
@@ -316,16 +321,20 @@ void TrackCanvas::setView(double from, double to) {
 }
 
 void TrackCanvas::zoom(double factor, double x) {
-  const double at = timeAt(x), length = static_cast<double>(model_->view().length()) / factor;
+  const auto [from, to] = runningView();
+  const double length = (to - from) / factor;
   const double share = (x - left_edge) / (canvasWidth(*this) - left_edge);
   if (length > static_cast<double>(model_->whole().length()) * 8 + 1e6) return;
   const double kept = std::max(length, static_cast<double>(shortest_view));
-  setView(at - share * kept, at + (1 - share) * kept);
+  const double at = from + share * (to - from);
+  const RunningTime& running = model_->running();
+  setView(running.timeOf(at - share * kept), running.timeOf(at + (1 - share) * kept));
 }
 
 void TrackCanvas::pan(double pixels) {
-  const double time = pixels / canvasWidth(*this) * static_cast<double>(model_->view().length());
-  setView(static_cast<double>(model_->view().from) + time, static_cast<double>(model_->view().to) + time);
+  const auto [from, to] = runningView();
+  const double time = pixels / canvasWidth(*this) * (to - from);
+  setView(model_->running().timeOf(from + time), model_->running().timeOf(to + time));
 }
 
 void TrackCanvas::zoomIn() {
@@ -354,9 +363,12 @@ void TrackCanvas::show(TimeSpan span) {
 void TrackCanvas::centreCursor() {
   const protocol::Record* record = model_->session()->cachedRecord(model_->session()->cursor());
   if (!record) return;
-  const double half = static_cast<double>(model_->view().length()) / 2;
-  const double at = static_cast<double>(record->start_ns) + static_cast<double>(record->call_ns) / 2;
-  setView(at - half, at + half);
+  const auto [from, to] = runningView();
+  const double half = (to - from) / 2;
+  const RunningTime& running = model_->running();
+  const double at =
+      running.of(static_cast<double>(record->start_ns) + static_cast<double>(record->call_ns) / 2);
+  setView(running.timeOf(at - half), running.timeOf(at + half));
 }
 
 void TrackCanvas::selectView() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 
 #include "inspector/model/runs/profile_model.h"
 #include "inspector/model/runs/profile_text.h"
@@ -58,6 +59,8 @@ class TrackCanvas : public CanvasWidget {
   };
   std::vector<Row> rows() const;
   double rowsHeight() const;
+  /// What is shown, in time at which the program ran: pauses take no room.
+  std::pair<double, double> runningView() const;
   double stepsTop() const;
   void drawAxis(CanvasPainter& painter);
   void drawPauses(CanvasPainter& painter);

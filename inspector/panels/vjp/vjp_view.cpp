@@ -116,7 +116,7 @@ QString VjpView::placeText() const {
   const protocol::Record& forward = *model_->parts().forward;
   const QString line = forward.line ? QStringLiteral("line %1").arg(forward.line) : QString();
   if (forward.cell.empty()) return line;
-  const QString cell = cells_.name(QString::fromStdString(forward.cell));
+  const QString cell = cells_.name(forward);
   return line.isEmpty() ? cell : QStringLiteral("%1 %2").arg(cell, line);
 }
 

@@ -67,7 +67,8 @@ struct WhatIfView::Private {
   void closeForm();
   void take(const BranchChange& change);
   // ---- what is shown
-  QString where(const std::string& cell, const std::string& file, std::uint32_t line) const;
+  QString where(const std::string& cell, const std::string& file, std::uint32_t line,
+                RecordNumber record) const;
   void showChanges();
   void showAnswer();
   QString sentenceText() const;
@@ -238,10 +239,10 @@ void WhatIfView::Private::take(const BranchChange& change) {
 
 // ---- what is shown
 
-QString WhatIfView::Private::where(const std::string& cell, const std::string& file,
-                                   std::uint32_t line) const {
+QString WhatIfView::Private::where(const std::string& cell, const std::string& file, std::uint32_t line,
+                                   RecordNumber record) const {
   QString text = cell.empty() ? QFileInfo(QString::fromStdString(file)).fileName()
-                              : cells.name(QString::fromStdString(cell));
+                              : cells.name(QString::fromStdString(cell), record);
   if (line) text += (text.isEmpty() ? QStringLiteral("line %1") : QStringLiteral(" line %1")).arg(line);
   return text;
 }
@@ -251,8 +252,8 @@ void WhatIfView::Private::showChanges() {
   changes->clear();
   for (const BranchChange& change : model->changes()) {
     const protocol::Record& op = change.subject.op;
-    auto* item =
-        new QTreeWidgetItem(changes, {change.text, op.number ? where(op.cell, op.file, op.line) : QString()});
+    auto* item = new QTreeWidgetItem(
+        changes, {change.text, op.number ? where(op.cell, op.file, op.line, op.number) : QString()});
     item->setToolTip(change_column,
                      plainTip(QStringLiteral("%1\nF2 edits it, Del removes it.").arg(change.text)));
   }
@@ -299,7 +300,7 @@ void WhatIfView::Private::showAnswer() {
   for (const protocol::Moved& one : answer ? answer->moved : std::vector<protocol::Moved>{}) {
     auto* item = new QTreeWidgetItem(
         moved, {QStringLiteral("%1 · op %2").arg(QString::fromStdString(one.op), countText(one.record)),
-                where(one.cell, one.file, one.line), movementText(one), shareText(one)});
+                where(one.cell, one.file, one.line, one.record), movementText(one), shareText(one)});
     item->setTextAlignment(share_column, Qt::AlignRight | Qt::AlignVCenter);
     const QString tip = QStringLiteral("%1: %2, moved by %3\nA click or Enter shows it.")
                             .arg(tensorText(one.tensor), movementText(one), shareText(one));

@@ -17,7 +17,9 @@ PanelDescriptor whyPanel() {
   panel.minimum = QSize(220, 120);
   panel.create = [](const PanelContext& context) {
     auto* view = new WhyView(*context.why.model());
-    view->setCellName([cells = &context.cells](const QString& id) { return cells->name(id); });
+    view->setCellName([cells = &context.cells](const QString& id, RecordNumber record) {
+      return record ? cells->name(id, record) : cells->name(id);
+    });
     QObject::connect(&context.cells, &CellNames::changed, view, &WhyView::showAnswer);
     return view;
   };

@@ -47,7 +47,7 @@ struct WhyView::Private {
   SentenceArea* sentence = nullptr;
   QTreeWidget* reasons = nullptr;
   QAction *back = nullptr, *forward = nullptr, *cancel = nullptr, *show = nullptr;
-  std::function<QString(const QString&)> cellName;
+  std::function<QString(const QString&, RecordNumber)> cellName;
 
   QAction* addAction(const QString& text, const QKeySequence& key, const QString& tip, QBoxLayout* bar) {
     QAction* action = addKeyedAction(view, tip, {key}, tip);
@@ -110,7 +110,7 @@ struct WhyView::Private {
     QString text;
     if (!reason.cell.empty()) {
       const QString id = QString::fromStdString(reason.cell);
-      text = cellName ? cellName(id) : id;
+      text = cellName ? cellName(id, reason.record.value_or(0)) : id;
     } else if (!reason.file.empty()) {
       text = QFileInfo(QString::fromStdString(reason.file)).fileName();
     }
@@ -164,7 +164,7 @@ QList<QAction*> WhyView::menuActions() const {
   return {d_->back, d_->forward, d_->show, d_->cancel};
 }
 
-void WhyView::setCellName(std::function<QString(const QString&)> name) {
+void WhyView::setCellName(std::function<QString(const QString&, RecordNumber)> name) {
   d_->cellName = std::move(name);
   showAnswer();
 }

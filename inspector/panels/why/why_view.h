@@ -22,7 +22,7 @@ class WhyView : public Panel {
 
   bool isEmpty() const override;
   QList<QAction*> menuActions() const override;
-  void setCellName(std::function<QString(const QString& id)> name);
+  void setCellName(std::function<QString(const QString& id, RecordNumber record)> name);
   QTreeWidget* reasons() const;
   QLabel* sentence() const;
   QLabel* question() const;

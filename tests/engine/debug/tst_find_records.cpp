@@ -91,6 +91,29 @@ class TestFindRecords : public QObject {
   void initTestCase() { set_capture_location(capture); }
   void cleanupTestCase() { set_capture_location(nullptr); }
 
+  void a_cells_name_is_that_of_the_execution() {
+    Recording recording;
+    const auto run = [&](const char* cell, std::uint32_t execution, int ops) {
+      recording.recorder.begin_cell(cell, execution);
+      for (int i = 0; i < ops; ++i) {
+        line_of_ops = intern_location({cell, "", 1});
+        add(scalar(1), scalar(2));
+      }
+      recording.recorder.end_cell();
+    };
+    run("cell-a", 1, 2);
+    run("cell-b", 2, 1);
+    run("cell-a", 3, 2);
+    line_of_ops = 0;
+    const std::vector<CellLabel> labels{{"cell-a", "cell [3]"}, {"cell-b", "cell [2]"}};
+    for (const char* filter : {"cell:1", "cell:2", "cell:3", "cell:[3]", "[1]"})
+      QCOMPARE(found(recording.recorder, filter, labels), by_hand(recording.recorder, filter, labels));
+    QCOMPARE(found(recording.recorder, "cell:[1]", labels), (Numbers{1, 2}));
+    QCOMPARE(found(recording.recorder, "cell:[3]", labels), (Numbers{4, 5}));
+    QCOMPARE(debug::describe(recording.recorder, 2, false)->execution, 1u);
+    QCOMPARE(debug::describe(recording.recorder, 5, false)->execution, 3u);
+  }
+
   void finds_what_one_would_find_by_hand() {
     Recording recording;
     run_a_program(recording.recorder, 3);

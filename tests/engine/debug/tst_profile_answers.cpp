@@ -5,10 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "engine/debug/compare/comparisons.h"
 #include "engine/debug/profile/profile.h"
 #include "engine/debug/tile.h"
 #include "engine/ops/core/ops.h"
 #include "engine/ops/core/run_op.h"
+#include "engine/record/trace/clock.h"
 #include "engine/record/trace/scope.h"
 #include "engine/record/trace/source_location.h"
 #include "engine/tape/tape.h"
@@ -93,6 +95,48 @@ class TestProfileAnswers : public QObject {
     QCOMPARE(steps.steps, std::uint64_t{2});
     QCOMPARE(steps.durations.size(), std::size_t{1});  // the slower of the two
     QVERIFY(steps.python[0] >= 20e6 && steps.python[0] < steps.durations[0]);
+  }
+
+  void steps_are_counted_from_the_begin_of_their_run() {
+    Recorder recorder;
+    recorder.set_recording(true);
+    train(recorder);
+    recorder.begin_cell("cell-b", 7);  // no ops
+    recorder.end_cell();
+    train(recorder);
+    recorder.set_recording(false);
+    Profiles profiles(recorder, {});
+    const auto all = ask<protocol::Profile>(profiles, protocol::GetProfile{0, {}, 0});
+    QCOMPARE(all.runs.size(), std::size_t{3});
+    QVERIFY(all.runs[0].records > 0 && all.runs[1].records == 0 && all.runs[2].records > 0);
+    QCOMPARE(all.runs[1].execution, 7u);
+    QCOMPARE(all.steps, std::uint64_t{4});
+    const auto second =
+        ask<protocol::Profile>(profiles, protocol::GetProfile{all.runs[2].from_ns, all.runs[2].to_ns, 0});
+    QCOMPARE(second.steps, std::uint64_t{2});
+    QVERIFY(second.slowest_step == 1u || second.slowest_step == 2u);
+    const auto steps = ask<protocol::ProfileSteps>(profiles, protocol::GetProfileSteps{0, {}, 10});
+    QCOMPARE(steps.numbers, (std::vector<std::uint64_t>{1, 2, 1, 2}));
+  }
+
+  void time_at_the_gate_is_told_of_each_run() {
+    Recorder recorder;
+    recorder.set_recording(true);
+    train(recorder);
+    recorder.set_recording(false);
+    const CellRun run = recorder.cell_runs().newest(1).front();
+    const std::int64_t middle = (run.start + run.end) / 2;
+    recorder.gate_waits().add({0, 1, clock::ticks_of(run.start - 1000), clock::ticks_of(run.start + 2000)});
+    recorder.gate_waits().add({0, 2, clock::ticks_of(middle), clock::ticks_of(middle + 5000)});
+    Profiles profiles(recorder, {});
+    const auto all = ask<protocol::Profile>(profiles, protocol::GetProfile{run.start, run.end, 0});
+    QCOMPARE(all.runs.size(), std::size_t{1});
+    QVERIFY2(std::abs(all.runs[0].paused_ns - 7000) < 10, std::to_string(all.runs[0].paused_ns).c_str());
+    QCOMPARE(all.pauses.size(), std::size_t{2});
+    QVERIFY(std::abs(all.pauses[1].to_ns - all.pauses[1].from_ns - 5000) < 10);
+    const protocol::CellRuns runs = describe_cell_runs(recorder, 10);
+    QVERIFY2(std::abs(runs.runs.at(0).paused_ns - 7000) < 10,
+             std::to_string(runs.runs.at(0).paused_ns).c_str());
   }
 
   void the_track_has_a_lane_for_each_depth() {

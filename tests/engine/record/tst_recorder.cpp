@@ -364,6 +364,89 @@ class TestRecorder : public QObject {
     }
   }
 
+  void each_cell_draws_curves_of_its_own() {
+    Recording recording;
+    Recorder& recorder = recording.recorder;
+    SeriesStore& series = recorder.series();
+    const auto run = [&](const char* cell, std::uint32_t execution, double step, double value) {
+      recorder.begin_cell(cell, execution);
+      series.reopen("loss");
+      recorder.add_scalar("loss", step, value);
+      recorder.end_cell();
+    };
+    run("a", 1, 0, 10);
+    run("b", 2, 0, 20);
+    run("a", 3, 1, 11);  // goes on with its own
+    auto answer = series.read(0);
+    QCOMPARE(answer.points.size(), 3u);
+    QVERIFY(answer.points[0].series != answer.points[1].series);
+    QCOMPARE(answer.points[2].series, answer.points[0].series);
+    QCOMPARE(answer.curves.size(), 2u);
+    for (const protocol::CurveInfo& curve : answer.curves) {
+      QCOMPARE(curve.name, std::string("loss"));
+      QCOMPARE(curve.execution, curve.cell == "a" ? 3u : 2u);
+      QCOMPARE(curve.x, std::string("step"));
+    }
+    run("b", 4, 0, 21);  // starts over: only its own are void
+    answer = series.read(0);
+    QCOMPARE(answer.points.size(), 3u);
+    QCOMPARE(answer.restarted.size(), 1u);
+    QCOMPARE(answer.points.back().value, 21.);
+    // What a cell draws after its end is its own, too: the list that it ends with.
+    recorder.add_scalar("losses", 0, 1, "index");
+    QCOMPARE(series.info(protocol::drawn_key("losses", "b"))->x, std::string("index"));
+    // Other steps are another axis: the curve begins anew.
+    recorder.add_scalar("losses", -2, 7, "distance");
+    QCOMPARE(series.info(protocol::drawn_key("losses", "b"))->x, std::string("distance"));
+    QCOMPARE(series.read(0).points.back().value, 7.);
+    QCOMPARE(series.read(0).points.size(), 4u);
+    // A condition means the curve of the cell that runs, else the newest of that name.
+    recorder.begin_cell("c", 5);
+    QCOMPARE(series.trend("loss").newest, 11.);
+  }
+
+  void pictures_of_two_cells_are_two() {
+    PictureStore store;
+    const auto add = [&](double step) {
+      protocol::Picture picture;
+      picture.name = "digits";
+      picture.step = step;
+      picture.limits = {0, 1};
+      picture.counts = {1};
+      QVERIFY(store.add(picture));
+    };
+    store.begin_run("a", 1);
+    add(0);
+    store.begin_run("b", 2);
+    add(0);
+    store.restart("digits");
+    add(1);
+    const auto kept = store.read(0);
+    QCOMPARE(kept.pictures.size(), 2u);
+    QCOMPARE(kept.pictures[0].cell, std::string("a"));
+    QCOMPARE(kept.pictures[0].execution, 1u);
+    QCOMPARE(kept.pictures[1].step, 1.);
+    QCOMPARE(kept.restarted, (std::vector<std::string>{protocol::drawn_key("digits", "b")}));
+  }
+
+  void a_record_keeps_the_execution_that_made_it() {
+    CellRuns runs;
+    runs.begin("a", 1, 0, 1);
+    runs.end(3, 1, false);
+    runs.begin("b", 4, 2, 2);  // also calls what "a" defined
+    runs.end(6, 3, false);
+    runs.begin("a", 7, 4, 3);
+    runs.end(6, 5, false);  // no ops
+    runs.begin("b", 7, 6, 4);
+    QCOMPARE(runs.execution_of("a", 3), 1u);
+    QCOMPARE(runs.execution_of("a", 5), 1u);
+    QCOMPARE(runs.execution_of("b", 5), 2u);
+    QCOMPARE(runs.execution_of("a", 7), 3u);
+    QCOMPARE(runs.execution_of("b", 9), 4u);
+    QCOMPARE(runs.execution_of("b", 3), 0u);
+    QCOMPARE(runs.execution_of("never seen", 3), 0u);
+  }
+
   void cells_and_the_curves_points_know_where_they_are() {
     Recording recording;
     recording.recorder.begin_cell("cell-3");

@@ -111,6 +111,43 @@ class TraceFileTest : public QObject {
     }
   }
 
+  void executions_and_axes_come_back() {
+    Saved session;
+    Recorder& recorder = session.recorder;
+    for (const std::uint32_t execution : {3u, 5u}) {
+      recorder.begin_cell(execution == 3 ? "a" : "b", execution);
+      test_ops::multiply(test_ops::scalar(1), test_ops::scalar(2));
+      recorder.add_scalar("loss", execution, 1);
+      recorder.add_scalar("along", 0.5, 1, "distance");
+      protocol::Picture picture;
+      picture.name = "digits";
+      picture.limits = {0, 1};
+      picture.counts = {1};
+      recorder.add_picture(picture);
+      recorder.end_cell();
+    }
+    recorder.set_recording(false);
+    session.save();
+    const auto file = session.open();
+    const auto runs = file->cell_runs().newest(10);
+    QCOMPARE(runs.size(), 2u);
+    QCOMPARE(runs[0].execution, 3u);
+    QCOMPARE(file->cell_runs().execution_of("b", runs[1].first), 5u);
+    const auto curves = file->series().read(0).curves, before = recorder.series().read(0).curves;
+    QCOMPARE(curves.size(), 4u);
+    for (std::size_t i = 0; i < curves.size(); ++i) {
+      QCOMPARE(curves[i].series, before[i].series);
+      QCOMPARE(curves[i].name, before[i].name);
+      QCOMPARE(curves[i].cell, before[i].cell);
+      QCOMPARE(curves[i].execution, before[i].execution);
+      QCOMPARE(curves[i].x, before[i].x);
+    }
+    const auto pictures = file->pictures().read(0).pictures;
+    QCOMPARE(pictures.size(), 2u);
+    QCOMPARE(pictures[1].cell, std::string("b"));
+    QCOMPARE(pictures[1].execution, 5u);
+  }
+
   void curves_pictures_and_assignments_come_back() {
     Saved session;
     train(session.recorder, 5);

@@ -163,7 +163,8 @@ class TraceFileErrorsTest : public QObject {
       database.close();
     };
     changed("PRAGMA user_version=7");
-    EXPECT_ERROR(TraceFileError, open(), "it has version 7 of the format, this program reads version 1");
+    EXPECT_ERROR(TraceFileError, open(),
+                 "it has version 7 of the format, this program reads versions 1 to 2");
     changed("PRAGMA application_id=7");
     EXPECT_ERROR(TraceFileError, open(), "it is a database, but no trace file");
     changed("CREATE VIEW other AS SELECT 1");

@@ -1,6 +1,7 @@
 """Summaries in a session: scalars are points of live curves, histograms and images show in plots."""
 import os
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -8,14 +9,55 @@ import tapedeck as tf
 from summary_files import Files, png_pixels
 from tapedeck import _engine
 from tapedeck.contrib import summary as first
+from tapedeck.summary import curves
+
+
+class Plot(unittest.TestCase):
+    """tf.debugging.plot: curves over x values of the program's."""
+
+    def drawn(self, *arguments, **names):
+        """What reaches the recorder."""
+        calls = []
+        with mock.patch.object(_engine.debug, "add_scalar", lambda *point: calls.append(point)), \
+                mock.patch.object(_engine.debug, "restart_series", calls.append), \
+                mock.patch.object(_engine.debug, "attached", lambda: True):
+            tf.debugging.plot(*arguments, **names)
+        return calls
+
+    def test_a_list_replaces_the_curve_over_its_x(self):
+        self.assertEqual(self.drawn("f", [4., 0., 4.], [-2, 0, 2], x_name="t"),
+                         ["f", ("f", -2., 4., "t"), ("f", 0., 0., "t"), ("f", 2., 4., "t")])
+        self.assertEqual(self.drawn("f", np.float32([1, 2]), tf.constant([.5, .25])), ["f", ("f", .5, 1., "x"), ("f", .25, 2., "x")])
+        self.assertEqual(self.drawn("f", [tf.constant(7.), tf.constant(8.)]), ["f", ("f", 0., 7., "index"), ("f", 1., 8., "index")])
+
+    def test_a_number_is_one_more_point(self):
+        self.assertEqual(self.drawn("loss", tf.constant(3.), .125, x_name="rate"), [("loss", .125, 3., "rate")])
+
+    def test_a_long_list_is_thinned_out_evenly(self):
+        xs = np.linspace(0, 1, 50_001)
+        points = self.drawn("f", xs, xs)[1:]
+        self.assertLessEqual(len(points), curves.MOST_POINTS)
+        self.assertEqual([point[1] for point in points], xs[::3].tolist())
+
+    def test_what_cannot_be_drawn_is_refused(self):
+        for arguments, message in (
+                (("", [1.]), "plot: name is ''; must be a text that is not empty"),
+                (("f", [1., 2.], [1.]), r"plot: x has shape \(1,\) and y \(2,\); must have as many numbers"),
+                (("f", [1., 2.], [1., float("nan")]), r"plot: x\[1\] is nan; must be finite"),
+                (("f", 1.), "plot: y is one number and there is no x to draw it at"),
+                (("f", [[1.]]), "y"),
+                (("f", np.zeros((2, 2))), r"plot: y has shape \(2, 2\); must be numbers in a row, or one number")):
+            with self.subTest(arguments), self.assertRaisesRegex((ValueError, TypeError), message):
+                self.drawn(*arguments)
+
+    def test_without_a_session_nothing_happens(self):
+        self.assertIsNone(tf.debugging.plot("f", [1., 2.], [0., 1.]))
 
 
 class Curves(Files):
     """Scalars are points of live curves, with a writer and without."""
 
     def curves(self, function):
-        from unittest import mock
-
         found = []
         with mock.patch.object(_engine.debug, "add_scalar", lambda *point: found.append(point)):
             function()
@@ -58,8 +100,6 @@ class Plots(Files):
     def shown(self, function, attached=True, kept=True):
         """What add_histogram and add_images of the session got, PNGs as pixels."""
         import base64
-        from unittest import mock
-
         histograms, images = [], []
 
         def add_images(name, step, width, height, pngs):

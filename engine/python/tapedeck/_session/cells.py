@@ -5,8 +5,7 @@ import sys
 
 from tapedeck._gradients.explain import cell_files
 from tapedeck._session import frames as session_frames
-
-MOST_POINTS = 20_000  # of one curve; longer lists are thinned out evenly
+from tapedeck.summary.curves import thinned
 
 
 class CellWatch:
@@ -32,7 +31,7 @@ class CellWatch:
         self._cell = (parent.get("metadata") or {}).get("cellId") or ""
         # The name that the compiled code will have: how the recorder knows a cell's lines.
         filename = self._shell.compile.get_code_name(info.raw_cell, info.raw_cell, self._shell.execution_count)
-        self._debug.begin_cell(self._cell, filename)
+        self._debug.begin_cell(self._cell, filename, self._shell.execution_count)
         cell_files[self._cell] = filename
         self._take_written()
         self._reopened = self._curves.pop(self._cell, set())
@@ -54,19 +53,17 @@ class CellWatch:
             self._curves[self._cell] = names
 
     def _close(self, unwritten, whole_run):
-        """What the cell drew before and not this time goes, unless the run was cut short or another cell draws it, too."""
-        drawn_elsewhere = set().union(*self._curves.values())
+        """What the cell drew before and not this time goes, unless the run was cut short."""
         for name in sorted(unwritten):
-            if whole_run and name not in drawn_elsewhere:
+            if whole_run:
                 self._debug.restart_series(name)
             else:
                 self._debug.reopen_series(name, False)
 
     def _add_curve(self, name, values):
         self._debug.restart_series(name)
-        step = -(-len(values) // MOST_POINTS)
-        for index in range(0, len(values), step):
-            self._debug.add_scalar(name, index, values[index])
+        for index in thinned(len(values)):
+            self._debug.add_scalar(name, index, values[index], "index")
 
 
 def points_of(value):

@@ -7,6 +7,8 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck.summary import values
 
+MOST_POINTS = 20_000  # of a curve that is a list; longer ones are thinned out evenly
+
 _written = set()
 _first_writers = {}  # of each curve: the writer that wrote it first, by id
 
@@ -21,10 +23,27 @@ def curve_name(tag, writer):
     return f"{tag} ({writer.run_name})"
 
 
-def add_point(name, step, value):
-    """Adds the point (step, value) to the curve `name` of the notebook's plots. Without a session it does nothing."""
+def add_point(name, step, value, x="step"):
+    """Adds the point (step, value) to the curve `name` of the notebook's plots. x: what the step is, the name of the axis. Without
+    a session it does nothing."""
     _written.add(name)
-    _engine.debug.add_scalar(name, int(step), float(value))
+    if x == "step":
+        _engine.debug.add_scalar(name, int(step), float(value))
+    else:
+        _engine.debug.add_scalar(name, float(step), float(value), x)
+
+
+def add_curve(name, xs, values, x):
+    """Draws the numbers over xs as the curve `name`, in place of what it was. x: the name of its axis."""
+    _written.add(name)
+    _engine.debug.restart_series(name)
+    for index in thinned(len(values)):
+        _engine.debug.add_scalar(name, float(xs[index]), float(values[index]), x)
+
+
+def thinned(count):
+    """Indices of `count` points, or of MOST_POINTS of them at even distances."""
+    return range(0, count, max(1, -(-count // MOST_POINTS)))
 
 
 def drawing():
