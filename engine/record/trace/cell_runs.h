@@ -17,6 +17,7 @@ struct CellRun {
   std::uint32_t first = 1, last = 0;  ///< records; of a run that goes on `last` is 0
   std::int64_t start = 0, end = 0;    ///< nanoseconds since the recorder began; `end` 0 while it runs
   State state = State::running;
+  std::uint64_t newest_tensor = 0;  ///< id, when it began; 0: not known (files do not say)
 };
 
 /// The newest ones; older ones are forgotten. Any thread may call.
@@ -25,7 +26,7 @@ class CellRuns {
   explicit CellRuns(std::size_t limit = 10'000) : limit_(limit) {}
 
   /// A run that has not ended yet fails: its end was never told. `first`: the next record's number.
-  void begin(const std::string& cell, std::uint32_t first, std::int64_t now);
+  void begin(const std::string& cell, std::uint32_t first, std::int64_t now, std::uint64_t newest_tensor = 0);
   /// Of the run that began last; `last`: the newest record. Does nothing where none runs.
   void end(std::uint32_t last, std::int64_t now, bool failed);
   /// As another process recorded it: numbers go on from the newest.
