@@ -30,7 +30,7 @@ class HealthReader {
     protocol::HealthRun told;
     std::size_t first = 1, last = 0;  ///< of all steps
     std::set<std::size_t> sampled;    ///< of all steps
-    std::uint32_t from = 1, to = 0;   ///< records of it and of its steps
+    std::uint32_t from = 0, to = 0;   ///< records of it and of its steps
     bool open = false;                ///< no run began after it
   };
   /// What Why said of a gradient of None or zeros; it is asked once.

@@ -22,7 +22,6 @@ std::vector<protocol::HealthRun> cell_runs_told(const CellRuns& all) {
   std::map<std::string, std::uint64_t> of_cell;
   std::vector<protocol::HealthRun> told;
   protocol::HealthRun before;
-  before.first = 1;
   before.last = known.empty() ? newest_record : known.front().first - 1;
   told.push_back(before);
   for (std::size_t i = 0; i < known.size(); ++i) {
@@ -62,7 +61,7 @@ std::vector<HealthReader::Run> HealthReader::runs(const CancelFlag* cancel) {
       run.from = std::min(run.from, steps_.at(run.first).first);
     else if (stepless++ >= most_stepless_runs || store.subjects_in(run.from, run.to).empty())
       continue;
-    run.told.cut = steps_.forgotten() >= run.told.first;
+    run.told.cut = steps_.forgotten() != 0 && steps_.forgotten() >= run.told.first;
     all.push_back(std::move(run));
   }
   std::ranges::reverse(all);
