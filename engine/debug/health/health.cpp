@@ -340,7 +340,7 @@ HealthCases HealthReader::cases(const HealthData& data, const Run& run) {
   HealthCases cases;
   cases.steps = run.told.steps;
   cases.sampled = run.told.sampled;
-  cases.first_sample = run.sampled.empty() ? 0 : *run.sampled.begin() - run.first + 1;
+  for (const std::size_t step : run.sampled) cases.sampled_steps.push_back(step - run.first + 1);
   cases.cut = run.told.cut;
   for (const std::uint32_t place : health_order(subjects)) {
     const HealthSubject& subject = subjects[place - 1];

@@ -19,7 +19,12 @@ using protocol::HealthSeverity;
 
 bool HealthCases::sees_begin() const {
   constexpr std::uint64_t share = 20;  // this program's own limit
-  return !cut && first_sample != 0 && first_sample <= std::max<std::uint64_t>(2, steps / share);
+  return !cut && first_sample() != 0 && first_sample() <= std::max<std::uint64_t>(2, steps / share);
+}
+
+std::size_t HealthCases::sampled_between(std::uint64_t from, std::uint64_t to) const {
+  const auto first = std::ranges::lower_bound(sampled_steps, from);
+  return static_cast<std::size_t>(std::upper_bound(first, sampled_steps.end(), to) - first);
 }
 
 namespace rules {
@@ -51,24 +56,25 @@ std::string line_text(const HealthCase& subject) {
 std::string span_text(const HealthCases& cases, const HealthCase& subject, const HealthPoints& points,
                       const Lasting& span) {
   const std::uint64_t from = points[span.first].step, to = points.back().step;
-  const bool to_the_end = to >= cases.steps || (cases.sampled == points.size() && span.first == 0);
   const bool whole = span.count == to - from + 1 && to >= cases.steps;  // no step lies between two samples
+  // Some quantities are not sampled in every step that is.
+  const bool of_steps = whole || cases.sampled_between(from, to) <= span.count;
+  const bool one = span.count == 1;
   std::string text = " in ";
   if (span.holding < span.count)
-    text += std::to_string(span.holding) + " of the " + std::to_string(span.count);
-  else if (whole)
-    text += "every";
+    text += std::to_string(span.holding) + " of the " + std::to_string(span.count) + (whole ? " steps" : "");
   else
-    text += span.count == 1 ? "the one" : "all " + std::to_string(span.count);
-  if (whole)
-    text += span.holding < span.count ? " steps" : " step";
-  else
-    text += span.count == 1 ? " sampled step" : " sampled steps";
-  if (span.first > 0 || from > 1)
-    text += span.count == 1 ? ", step " + std::to_string(from)
-            : to_the_end || to + cases.steps / 20 >= cases.steps
-                ? " from step " + std::to_string(from) + " on"
-                : " from step " + std::to_string(from) + " to " + std::to_string(to);
+    text += whole ? "every step" : one ? "the one" : "all " + std::to_string(span.count);
+  if (!whole) text += of_steps ? (one ? " sampled step" : " sampled steps") : (one ? " sample" : " samples");
+  if (span.first > 0 || from > 1) {
+    if (one && !whole)
+      text += ", step " + std::to_string(from);
+    else
+      text += " from step " + std::to_string(from) +
+              (to >= cases.last_sample() ? " on" : " to " + std::to_string(to));
+  } else if (to < cases.last_sample()) {
+    text += " up to step " + std::to_string(to);
+  }
   if (!whole)
     text += " (" + std::to_string(cases.sampled) + " of " + counted(cases.steps, "step") +
             (cases.sampled == 1 ? " was sampled)" : " were sampled)");
@@ -315,11 +321,11 @@ HealthCases finite_part(HealthCases cases) {
         steps.insert(point.step);
       }
     if (subject.kind == HealthKind::published) continue;
-    for (auto& [quantity, points] : subject.curves) {
-      if (quantity == quantity::not_finite) continue;
-      const bool none_is_nan = quantity == quantity::gradient;
+    for (auto& [name, points] : subject.curves) {
+      if (name == quantity::not_finite) continue;
+      const bool none_is_nan = name == quantity::gradient;
       // Values of older recordings are norms of what is finite.
-      const bool of_broken = subject.kind == HealthKind::activation || quantity == quantity::gradient;
+      const bool of_broken = subject.kind == HealthKind::activation || name == quantity::gradient;
       std::erase_if(points, [&](const HealthPoint& point) {
         const bool leaves = (!std::isfinite(point.value) && !(none_is_nan && std::isnan(point.value))) ||
                             (of_broken && broken.contains(point.record));
@@ -392,7 +398,7 @@ std::vector<std::string> not_seen(const HealthCases& cases) {
                     (cases.sampled == 1 ? " was" : " were") +
                     " sampled: what happened only in the others is not seen.");
   if (!cases.cut && cases.sampled > 0 && !cases.sees_begin())
-    texts.push_back("No step before step " + std::to_string(cases.first_sample) +
+    texts.push_back("No step before step " + std::to_string(cases.first_sample()) +
                     " was sampled: how the run began is not known.");
   if (cases.steps > 0 && cases.sampled < trend_samples)
     texts.push_back("Of a loss's trend nothing is said before " + std::to_string(trend_samples) +

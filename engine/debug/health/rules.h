@@ -34,14 +34,18 @@ struct HealthCase {
 /// One run: its subjects in the layers' order, and how much of it was sampled.
 struct HealthCases {
   std::vector<HealthCase> all;
-  std::uint64_t steps = 0;         ///< that are known
-  std::uint64_t sampled = 0;       ///< of them
-  std::uint64_t first_sample = 0;  ///< the first step of them; 0: none
-  bool cut = false;                ///< steps before the first that is known were forgotten
-  std::uint64_t not_finite = 0;    ///< steps from which samples were left out for that
+  std::uint64_t steps = 0;                   ///< that are known
+  std::uint64_t sampled = 0;                 ///< of them
+  std::vector<std::uint64_t> sampled_steps;  ///< their numbers, which rise
+  bool cut = false;                          ///< steps before the first that is known were forgotten
+  std::uint64_t not_finite = 0;              ///< steps from which samples were left out for that
 
   auto begin() const { return all.begin(); }
   auto end() const { return all.end(); }
+  std::uint64_t first_sample() const { return sampled_steps.empty() ? 0 : sampled_steps.front(); }
+  std::uint64_t last_sample() const { return sampled_steps.empty() ? 0 : sampled_steps.back(); }
+  /// How many steps from `from` to `to` were sampled.
+  std::size_t sampled_between(std::uint64_t from, std::uint64_t to) const;
   /// Whether samples say what was usual when the run began.
   bool sees_begin() const;
 };

@@ -68,7 +68,7 @@ void explosion_of(const HealthCases& cases, const HealthCase& subject, Findings&
     else if (weight > 0 && value > gradient_over_weight * weight)
       each.sentence += ", " + short_number(value / weight) + " times the norm of " + subject.text + " itself";
     if (overflows) each.sentence += "; its square is beyond float32";
-    if (i == 0 && cases.first_sample == points[0].step && !cases.sees_begin())
+    if (i == 0 && cases.first_sample() == points[0].step && !cases.sees_begin())
       each.sentence += "; no earlier step was sampled";
     each.sentence += line_text(subject) + ".";
     each.cure =

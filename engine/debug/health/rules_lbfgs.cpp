@@ -39,7 +39,7 @@ const HealthPoint* partner(const HealthPoints& points, std::size_t i, const Heal
 }
 
 void numbers_that_are_none(const HealthCase& subject, Findings& found) {
-  for (const std::string quantity : {"s·y", "d·g", "step length"}) {
+  for (const char* quantity : {"s·y", "d·g", "step length"}) {
     const HealthPoints& points = curve_of(subject, quantity);
     const auto nan = [](const HealthPoint& point) { return std::isnan(point.value); };
     const auto first = std::ranges::find_if(points, nan);

@@ -85,7 +85,7 @@ inline tapedeck::debug::HealthCases cases_of(const std::string& text) {
         one.op = word;
     }
   }
-  cases.first_sample = steps.empty() ? 0 : *steps.begin();
+  cases.sampled_steps.assign(steps.begin(), steps.end());
   if (!told) {
     cases.steps = steps.empty() ? 0 : *steps.rbegin();
     cases.sampled = steps.size();

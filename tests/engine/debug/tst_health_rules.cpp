@@ -369,6 +369,23 @@ published mine
              all_of(found).c_str());
   }
 
+  // A quantity that fewer steps have, and one that ends before the others.
+  void samples_are_counted_as_what_they_are() {
+    const HealthCases cases = cases_of("run steps 100 sampled 50\nvariable W 4x4\n gradient" +
+                                       points_text(51, 100, [](double) { return 1.0; }) +
+                                       "\n rank 60:8 70:8 80:1 90:1\nvariable V 4\n gradient" +
+                                       points_text(51, 80, [](double) { return 0.0; }));
+    const auto text = [&](std::size_t subject, const char* quantity, rules::Lasting span) {
+      return rules::span_text(cases, cases.all[subject], rules::curve_of(cases.all[subject], quantity), span);
+    };
+    QCOMPARE(text(0, "rank", {2, 2, 2}),
+             std::string(
+                 " in all 2 samples from step 80 to 90 (50 of 100 steps were sampled), not yet at step 70"));
+    QCOMPARE(text(0, "gradient", {0, 50, 50}), std::string(" in every step from step 51 on"));
+    QCOMPARE(text(1, "gradient", {0, 30, 29}),
+             std::string(" in 29 of the 30 sampled steps from step 51 to 80 (50 of 100 steps were sampled)"));
+  }
+
   void the_gravest_come_first() {
     const Findings found = judge(cases_of(R"(
 activation dense relu 32
