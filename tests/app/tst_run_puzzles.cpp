@@ -168,7 +168,8 @@ class TestRunPuzzles : public QObject, SampleWindow {
       return -1;
     };
     const auto model = [&] { return health->model(); };
-    const QRegularExpression dead("^layer1 \\(relu\\): .*100 % of its 8 units are dead in .* from step 122 on");
+    const QRegularExpression dead(
+        "^layer1 \\(relu\\): .*100 % of its 8 units are dead in .* from step 122 on");
     QTRY_VERIFY2_WITH_TIMEOUT(rowLike(dead) >= 0 && !model()->recomputing(), qPrintable(all()), patience);
     QCOMPARE(model()->runs().size(), std::size_t{2});
     QVERIFY(health->runs()->isVisible());
@@ -179,8 +180,9 @@ class TestRunPuzzles : public QObject, SampleWindow {
     for (int i = 0; i < findings->topLevelItemCount(); ++i)
       QCOMPARE(model()->findings()[static_cast<std::size_t>(i)].run, model()->runs()[0].number);
     // What it says of W1's gradient is what the samples are, some small ones among the zeros included.
-    const QRegularExpression still("^W1 gets a gradient of exactly 0 in (?:all )?(\\d+)(?: of the (\\d+))? sampled steps "
-                                   "from step 122 on \\((\\d+) of 300 steps were sampled\\)");
+    const QRegularExpression still(
+        "^W1 gets a gradient of exactly 0 in (?:all )?(\\d+)(?: of the (\\d+))? sampled steps "
+        "from step 122 on \\((\\d+) of 300 steps were sampled\\)");
     QTRY_VERIFY2_WITH_TIMEOUT(rowLike(still) >= 0, qPrintable(all()), patience);
     const int row = rowLike(still);
     QTest::mouseClick(findings->viewport(), Qt::LeftButton, {},
@@ -190,9 +192,9 @@ class TestRunPuzzles : public QObject, SampleWindow {
         if (curve->quantity == "gradient" && curve->run == model()->runs()[0].number) return curve;
       return nullptr;
     };
-    QTRY_VERIFY_WITH_TIMEOUT(model()->shownRun() && model()->shownRun()->number == model()->runs()[0].number &&
-                                 gradients(),
-                             patience);
+    QTRY_VERIFY_WITH_TIMEOUT(
+        model()->shownRun() && model()->shownRun()->number == model()->runs()[0].number && gradients(),
+        patience);
     const auto match = still.match(findings->topLevelItem(row)->text(1));
     int zeros = 0, samples = 0;
     for (std::size_t i = 0; i < gradients()->steps.size(); ++i) {
@@ -208,8 +210,8 @@ class TestRunPuzzles : public QObject, SampleWindow {
     // N: the newest run, which has no findings; P: the one before; E: both again.
     findings->setFocus();
     press(Qt::Key_N);
-    QTRY_VERIFY2_WITH_TIMEOUT(model()->run() == 1 && health->sentence()->text().startsWith("✔"), qPrintable(all()),
-                              patience);
+    QTRY_VERIFY2_WITH_TIMEOUT(model()->run() == 1 && health->sentence()->text().startsWith("✔"),
+                              qPrintable(all()), patience);
     QTRY_VERIFY_WITH_TIMEOUT(model()->shownRun()->number == model()->runs()[1].number, patience);
     QVERIFY2(health->sentence()->text().contains("of 300 steps were sampled"),
              qPrintable(health->sentence()->text()));

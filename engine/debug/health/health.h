@@ -39,7 +39,7 @@ class HealthReader {
     protocol::HealthFinding place;
   };
   std::vector<Run> runs(const CancelFlag* cancel);
-  /// The one of that number, else the newest.
+  /// The one of that number, else the newest with a step.
   static const Run& chosen(const std::vector<Run>& runs, std::optional<std::uint64_t> number);
   /// That one, or the newest of each cell.
   static std::vector<const Run*> asked_for(const std::vector<Run>& runs, std::optional<std::uint64_t> number);

@@ -92,7 +92,10 @@ std::vector<HealthReader::Run> HealthReader::runs(const CancelFlag* cancel) {
 const HealthReader::Run& HealthReader::chosen(const std::vector<Run>& runs,
                                               std::optional<std::uint64_t> number) {
   const auto found = std::ranges::find_if(runs, [&](const Run& run) { return run.told.number == number; });
-  return found == runs.end() ? runs.back() : *found;
+  if (found != runs.end()) return *found;
+  const auto trains = [](const Run& run) { return run.told.steps > 0; };
+  const auto newest = std::find_if(runs.rbegin(), runs.rend(), trains);
+  return newest == runs.rend() ? runs.back() : *newest;
 }
 
 std::vector<const HealthReader::Run*> HealthReader::asked_for(const std::vector<Run>& runs,

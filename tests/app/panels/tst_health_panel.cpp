@@ -96,7 +96,8 @@ class TestHealthPanel : public QObject, SampleWindow {
     openCells(folder_, {network});
     run();
     showHealth();
-    const QString sampled = " in all \\d+ sampled steps from step 120 on \\(\\d+ of 200 steps were sampled\\)";
+    const QString sampled =
+        " in all \\d+ sampled steps from step 120 on \\(\\d+ of 200 steps were sampled\\)";
     const int dead = findingLike("relu after W1: 100 % of its 16 units are dead" + sampled + ", line 14");
     QVERIFY2(dead >= 0, qPrintable(all()));
     const int stopped = findingLike("W1 gets a gradient of exactly 0" + sampled);
@@ -159,10 +160,10 @@ class TestHealthPanel : public QObject, SampleWindow {
     screenshot(window_.get(), "health-1280-dark");
     inspector::applyAppearance(inspector::Appearance::light);
     // M recomputes more.
-    const quint64 sampled = health()->model()->state().sampled;
+    const quint64 sampled = health()->model()->shownRun()->sampled;
     list->setFocus();
     QTest::keyClick(list, Qt::Key_M);
-    QTRY_VERIFY_WITH_TIMEOUT(health()->model()->state().sampled > sampled, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(health()->model()->shownRun()->sampled > sampled, patience);
   }
 
   void shownWhileItRunsItSamplesLive() {
@@ -172,7 +173,8 @@ class TestHealthPanel : public QObject, SampleWindow {
     QTRY_VERIFY_WITH_TIMEOUT(health()->model()->state().every == 1, patience);
     run(1);
     QVERIFY2(findingThat("from step 120 on") >= 0, qPrintable(all()));
-    QTRY_VERIFY_WITH_TIMEOUT(health()->model()->state().sampled > health()->model()->state().recomputed,
+    const auto* model = health()->model();
+    QTRY_VERIFY_WITH_TIMEOUT(model->shownRun() && model->shownRun()->sampled > model->shownRun()->recomputed,
                              patience);
     QTRY_VERIFY2_WITH_TIMEOUT(health()->sampling()->text().contains("live"),
                               qPrintable(health()->sampling()->text()), patience);
@@ -227,8 +229,9 @@ class TestHealthPanel : public QObject, SampleWindow {
     run();
     QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);
     showHealth();
-    QVERIFY2(findingLike("W1: its (gradient|value after the update|gradient and its value after the update) ha(s|ve) "
-                         "\\d+ elements that are NaN or infinite at step \\d+") >= 0,
+    QVERIFY2(findingLike(
+                 "W1: its (gradient|value after the update|gradient and its value after the update) ha(s|ve) "
+                 "\\d+ elements that are NaN or infinite at step \\d+") >= 0,
              qPrintable(all()));
     QVERIFY2(!all().contains("exactly 0") && !all().contains("keeps its value"), qPrintable(all()));
     const auto* rows = health()->table()->rows();
