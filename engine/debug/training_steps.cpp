@@ -62,6 +62,18 @@ bool TrainingSteps::made_by_update(std::uint64_t tensor) const {
   return update;
 }
 
+std::uint64_t TrainingSteps::cell_run_of(const Assignment& assignment) const {
+  constexpr std::size_t first_look = 4;
+  const CellRuns& all = recorder_->cell_runs();
+  for (std::size_t count = first_look;; count *= 8) {
+    const std::vector<CellRun> runs = all.newest(count);
+    for (auto run = runs.rbegin(); run != runs.rend(); ++run)
+      if (run->newest_tensor ? assignment.leaf > run->newest_tensor : assignment.after >= run->first)
+        return run->number;
+    if (runs.size() < count) return 0;
+  }
+}
+
 void TrainingSteps::take_assignments(std::uint32_t before) {
   while (!assignments_.empty() && assignments_.front().after < before) {
     const Assignment assignment = assignments_.front();
@@ -69,15 +81,18 @@ void TrainingSteps::take_assignments(std::uint32_t before) {
     const auto [value, fresh] = values_.try_emplace(assignment.variable, assignment.leaf);
     const std::uint64_t old = fresh ? 0 : std::exchange(value->second, assignment.leaf);
     if (fresh) continue;
-    // The second assignment to a variable after a playback begins at a value that is no source.
+    // The second assignment to a variable after a playback begins at a value that is no source. In the next
+    // cell it is none of the step's: values are set back there.
     std::uint64_t source = sources_.contains(old) ? old : 0;
     if (source == 0 && open_)
       for (const HandUpdate& earlier : hand_updates(steps_.size()))
-        if (earlier.variable == assignment.variable) source = earlier.before;
+        if (earlier.variable == assignment.variable && earlier.cell_run == cell_run_of(assignment))
+          source = earlier.before;
     if (source == 0 || made_by_update(assignment.value)) continue;
     take_update(assignment.after);
     if (open_)
-      by_hand_[steps_.size()].push_back({assignment.variable, source, assignment.leaf, assignment.after});
+      by_hand_[steps_.size()].push_back(
+          {assignment.variable, source, assignment.leaf, assignment.after, cell_run_of(assignment)});
   }
 }
 
@@ -138,10 +153,14 @@ void TrainingSteps::extend(const CancelFlag* cancel, std::uint32_t to) {
   // First, for what is said of the records before it was said when it began.
   const std::uint32_t newest = std::min(trace.newest(), to);
   read_handoffs();
-  next_ = std::max(next_, trace.oldest_kept());
   std::vector<Event> events;
   while (next_ <= newest) {
     check_cancelled(cancel);
+    if (const std::uint32_t oldest = trace.oldest_kept(); oldest > next_) {
+      next_ = oldest;
+      unread_ = oldest - 1;
+      continue;
+    }
     const std::uint32_t after = read_events(std::min(newest, next_ + step_records - 1), events);
     if (after <= next_) break;  // its thread writes it just now
     for (const Event& event : events) take(event);

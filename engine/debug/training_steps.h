@@ -26,6 +26,7 @@ struct TrainingStep {
 struct HandUpdate {
   std::uint64_t variable = 0, before = 0, now = 0;  ///< ids: of the variable, and of its values
   std::uint32_t record = 0;                         ///< the newest one then
+  std::uint64_t cell_run = 0;                       ///< number of the run of a cell; 0: in none
 };
 
 /// Read from the trace as far as it goes, again and again: what was read once is not read anew. Used by one
@@ -45,6 +46,10 @@ class TrainingSteps {
   /// The step that the record belongs to, from 1; that of a record behind all is one more than there are.
   std::size_t step_of(std::uint32_t record) const;
   std::vector<HandUpdate> hand_updates(std::size_t number) const;
+  /// Of the step that has no update yet; 0: there is none.
+  std::uint32_t next_playback() const { return begun_.playback; }
+  /// The newest record that was forgotten before it was read; 0: none was. Steps up to it are not counted.
+  std::uint32_t forgotten() const { return unread_; }
 
  private:
   enum class What : std::uint8_t { playback, update, other };
@@ -61,6 +66,7 @@ class TrainingSteps {
   void take_update(std::uint32_t record);
   void take_assignments(std::uint32_t before);
   bool made_by_update(std::uint64_t tensor) const;
+  std::uint64_t cell_run_of(const Assignment& assignment) const;
 
   const Recorder* recorder_;
   Told told_;
@@ -69,7 +75,7 @@ class TrainingSteps {
   TrainingStep begun_;        ///< what comes behind the last step
   bool plays_ = false;        ///< a playback was seen
   std::uint16_t thread_ = 0;  ///< of the last update op
-  std::uint32_t next_ = 1;
+  std::uint32_t next_ = 1, unread_ = 0;
   std::uint64_t last_leaf_ = 0;
   std::deque<Assignment> assignments_;
   std::uint32_t forgotten_until_ = 0;  ///< of assignments after earlier records some were forgotten

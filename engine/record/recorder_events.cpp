@@ -1,4 +1,6 @@
 // What the recorder hears of beside ops: values, variables and tapes, cells, curves.
+#include <algorithm>
+
 #include "engine/record/recorder.h"
 #include "engine/record/recorder_thread.h"
 #include "engine/record/trace/source_location.h"
@@ -78,7 +80,7 @@ void Recorder::begin_cell(const std::string& cell, std::uint32_t execution) {
     const std::lock_guard lock(cell_mutex_);
     running_cell_ = cell;
   }
-  cell_runs_.begin(cell, trace_.newest() + 1, now_ns(), execution);
+  cell_runs_.begin(cell, trace_.newest() + 1, now_ns(), execution, detail::newest_tensor_id());
   series_.begin_run(cell, execution);
   pictures_.begin_run(cell, execution);
   breakpoints_.cell_started(cell);
@@ -93,7 +95,7 @@ void Recorder::end_cell(bool failed) {
   cell_runs_.end(trace_.newest(), now_ns(), failed);
   ++cells_ended_;
   memory_.add({0, 0, trace_.newest(), MemoryEventKind::cell_ended});
-  if (health_sampler_.on()) health_sampler_.flush();
+  if (health_sampler_.on()) health_sampler_.cell_ended();
   breakpoints_.cell_ended();
   gate_.cell_ended();
 }
@@ -114,7 +116,11 @@ bool Recorder::add_health(const std::string& name, double value) {
   subject.kind = HealthKind::published;
   subject.name = name.substr(0, slash);
   subject.location = capture_location();
-  health_.put(health_.subject(subject), name.substr(slash + 1), {trace_.newest(), value});
+  // Before the first op of a cell it is said in that cell all the same.
+  std::uint32_t record = trace_.newest();
+  for (const CellRun& run : cell_runs_.newest(1))
+    if (run.state == CellRun::State::running) record = std::max(record, run.first);
+  health_.put(health_.subject(subject), name.substr(slash + 1), {record, value});
   return true;
 }
 

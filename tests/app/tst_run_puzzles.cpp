@@ -1,7 +1,10 @@
 // The samples that are puzzles about whole runs: each is opened from the start page, run, and solved with the
 // panel that its text names, by keys and mouse; the answer is the one that the text gives, and its cure
 // helps.
+#include <QAbstractItemView>
+#include <QComboBox>
 #include <QLabel>
+#include <QRegularExpression>
 #include <QTreeWidget>
 
 #include "inspector/panels/compare/compare_view.h"
@@ -124,10 +127,13 @@ class TestRunPuzzles : public QObject, SampleWindow {
       for (int i = 0; i < findings->topLevelItemCount(); ++i) texts << findings->topLevelItem(i)->text(1);
       return texts.join('\n');
     };
-    QTRY_VERIFY2_WITH_TIMEOUT(all().contains("100 % of its 8 units are dead since step 122"),
-                              qPrintable(all()), patience);
-    QTRY_VERIFY2_WITH_TIMEOUT(all().contains("W1 gets a gradient of exactly 0 since step"), qPrintable(all()),
-                              patience);
+    const QRegularExpression dead(
+        "100 % of its 8 units are dead in (all \\d+|\\d+ of the \\d+) sampled steps from step 122 on");
+    QTRY_VERIFY2_WITH_TIMEOUT(all().contains(dead), qPrintable(all()), patience);
+    const QRegularExpression still(
+        "W1 gets a gradient of exactly 0 in (all \\d+|\\d+ of the \\d+) sampled steps from step 122 on "
+        "\\(\\d+ of 300 steps were sampled\\)");
+    QTRY_VERIFY2_WITH_TIMEOUT(all().contains(still), qPrintable(all()), patience);
     int row = 0;
     while (!findings->topLevelItem(row)->text(1).contains("100 % of its 8 units")) ++row;
     QTest::mouseClick(findings->viewport(), Qt::LeftButton, {},
@@ -141,6 +147,85 @@ class TestRunPuzzles : public QObject, SampleWindow {
     const QString mended = "for variable, value in zip(variables, start):";
     runCell(mended);
     QVERIFY2(outputOf(mended).trimmed().toDouble() < 0.3, qPrintable(outputOf(mended)));
+  }
+
+  // All cells ran: the findings of the run that died are its own, and the mended one has none.
+  void aSilentLayerAfterRunAll() {
+    open("silent_layer.ipynb");
+    runAll();
+    auto* health = openBy<inspector::HealthView>(Qt::Key_7);
+    QVERIFY(health);
+    QTreeWidget* findings = health->findings();
+    const auto all = [&] {
+      QStringList texts;
+      for (int i = 0; i < findings->topLevelItemCount(); ++i)
+        texts << findings->topLevelItem(i)->text(0) + ' ' + findings->topLevelItem(i)->text(1);
+      return texts.join('\n');
+    };
+    const auto rowLike = [&](const QRegularExpression& form) {
+      for (int i = 0; i < findings->topLevelItemCount(); ++i)
+        if (findings->topLevelItem(i)->text(1).contains(form)) return i;
+      return -1;
+    };
+    const auto model = [&] { return health->model(); };
+    const QRegularExpression dead(
+        "^layer1 \\(relu\\): .*100 % of its 8 units are dead in .* from step 122 on");
+    QTRY_VERIFY2_WITH_TIMEOUT(rowLike(dead) >= 0 && !model()->recomputing(), qPrintable(all()), patience);
+    QCOMPARE(model()->runs().size(), std::size_t{2});
+    QVERIFY(health->runs()->isVisible());
+    QCOMPARE(health->runs()->count(), 3);
+    // The cause stands first: the step that the batch which was not scaled made.
+    QVERIFY2(findings->topLevelItem(0)->text(1).contains("its gradient's norm is"), qPrintable(all()));
+    QVERIFY2(rowLike(dead) < 4, qPrintable(all()));
+    for (int i = 0; i < findings->topLevelItemCount(); ++i)
+      QCOMPARE(model()->findings()[static_cast<std::size_t>(i)].run, model()->runs()[0].number);
+    // What it says of W1's gradient is what the samples are, some small ones among the zeros included.
+    const QRegularExpression still(
+        "^W1 gets a gradient of exactly 0 in (?:all )?(\\d+)(?: of the (\\d+))? sampled steps "
+        "from step 122 on \\((\\d+) of 300 steps were sampled\\)");
+    QTRY_VERIFY2_WITH_TIMEOUT(rowLike(still) >= 0, qPrintable(all()), patience);
+    const int row = rowLike(still);
+    QTest::mouseClick(findings->viewport(), Qt::LeftButton, {},
+                      findings->visualItemRect(findings->topLevelItem(row)).center());
+    const auto gradients = [&]() -> const protocol::HealthCurve* {
+      for (const protocol::HealthCurve* curve : model()->curves())
+        if (curve->quantity == "gradient" && curve->run == model()->runs()[0].number) return curve;
+      return nullptr;
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(
+        model()->shownRun() && model()->shownRun()->number == model()->runs()[0].number && gradients(),
+        patience);
+    const auto match = still.match(findings->topLevelItem(row)->text(1));
+    int zeros = 0, samples = 0;
+    for (std::size_t i = 0; i < gradients()->steps.size(); ++i) {
+      if (gradients()->steps[i] < 122) continue;
+      ++samples;
+      zeros += gradients()->values[i] == 0;
+    }
+    QCOMPARE(match.captured(1).toInt(), zeros);
+    QCOMPARE(match.captured(2).isEmpty() ? zeros : match.captured(2).toInt(), samples);
+    QCOMPARE(match.captured(3).toULongLong(), model()->runs()[0].sampled);
+    QVERIFY2(health->sampling()->text().contains("of 300 steps"), qPrintable(health->sampling()->text()));
+    screenshot(window_.get(), "puzzle-silent-layer-all");
+    // N: the newest run, which has no findings; P: the one before; E: both again.
+    findings->setFocus();
+    press(Qt::Key_N);
+    QTRY_VERIFY2_WITH_TIMEOUT(model()->run() == 1 && health->sentence()->text().startsWith("✔"),
+                              qPrintable(all()), patience);
+    QTRY_VERIFY_WITH_TIMEOUT(model()->shownRun()->number == model()->runs()[1].number, patience);
+    QVERIFY2(health->sentence()->text().contains("of 300 steps were sampled"),
+             qPrintable(health->sentence()->text()));
+    press(Qt::Key_P);
+    QTRY_VERIFY2_WITH_TIMEOUT(model()->run() == 0 && rowLike(dead) >= 0, qPrintable(all()), patience);
+    press(Qt::Key_E);
+    QTRY_VERIFY_WITH_TIMEOUT(model()->run() == -1 && health->runs()->currentIndex() == 0, patience);
+    // With the mouse.
+    QTest::mouseClick(health->runs(), Qt::LeftButton, {}, health->runs()->rect().center());
+    QTRY_VERIFY(health->runs()->view()->isVisible());
+    const QModelIndex last = health->runs()->model()->index(2, 0);
+    QTest::mouseClick(health->runs()->view()->viewport(), Qt::LeftButton, {},
+                      health->runs()->view()->visualRect(last).center());
+    QTRY_COMPARE_WITH_TIMEOUT(model()->run(), 1, patience);
   }
 };
 

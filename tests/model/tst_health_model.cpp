@@ -15,8 +15,15 @@ namespace {
 protocol::Health tableOf(quint64 steps, quint64 sampled, quint64 recomputed, std::uint32_t every = 0) {
   protocol::Health table;
   table.steps = steps;
-  table.sampled = sampled;
-  table.recomputed = recomputed;
+  table.run = 4;
+  table.runs.resize(1);
+  table.runs[0].number = 4;
+  table.runs[0].cell = "a";
+  table.runs[0].first = 1;
+  table.runs[0].last = 1000;
+  table.runs[0].steps = steps;
+  table.runs[0].sampled = sampled;
+  table.runs[0].recomputed = recomputed;
   table.every = protocol::if_there(every);
   table.version = sampled;
   table.total = 2;
@@ -130,6 +137,7 @@ class TestHealthModel : public QObject {
     QCOMPARE(model_->published().size(), std::size_t{1});
     protocol::HealthCurve curve;
     curve.subject = 7;
+    curve.run = 4;
     curve.quantity = "gradient";
     curve.steps = {1, 2};
     curve.values = {3, 4};
@@ -141,11 +149,59 @@ class TestHealthModel : public QObject {
     QVERIFY(model_->curves().empty());
   }
 
+  void aRunIsChosenAndAFindingOfAnotherShowsItsRows() {
+    protocol::Health table = tableOf(300, 40, 40);
+    table.runs.insert(table.runs.begin(), table.runs[0]);
+    table.runs[0].number = 3;
+    table.runs[0].sampled = 77;
+    table.runs[0].recomputed = 70;
+    model_->setShown(true);
+    QVERIFY(!source_.askedFor<protocol::GetHealth>().back().run);
+    answer<protocol::GetHealth>(table);
+    QCOMPARE(model_->run(), -1);
+    QVERIFY(model_->shownRun() && model_->shownRun()->number == 4);
+    protocol::HealthFindings findings;
+    findings.version = table.version;
+    findings.findings.resize(1);
+    findings.findings[0].run = 3;
+    findings.findings[0].subject = 7;
+    findings.not_seen = {{3, "77 of 300 steps were sampled."}};
+    QVERIFY(!source_.askedFor<protocol::GetHealthFindings>().back().run);
+    answer<protocol::GetHealthFindings>(findings);
+    QCOMPARE(model_->notSeen(3), QString("77 of 300 steps were sampled."));
+    QCOMPARE(model_->notSeen(4), QString());
+    model_->show(0);
+    QCOMPARE(source_.askedFor<protocol::GetHealth>().back().run, std::optional<std::uint64_t>(3));
+    QCOMPARE(model_->run(), -1);  // the findings are those of all still
+    table.run = 3;
+    answer<protocol::GetHealth>(table);
+    QCOMPARE(model_->shownRun()->number, std::uint64_t{3});
+    QVERIFY(model_->howSampled().startsWith("77 of 300 steps: 7 sampled live, 70 recomputed"));
+    QCOMPARE(source_.askedFor<protocol::GetHealthCurve>().back().run, std::optional<std::uint64_t>(3));
+    // A curve of the run that was shown before comes too late.
+    protocol::HealthCurve curve{7, 4, "gradient", {1, 2}, {3, 4}, {1, 2}};
+    answer<protocol::GetHealthCurve>(curve);
+    QVERIFY(model_->curves().empty());
+    model_->stepRun(1);
+    QCOMPARE(model_->run(), 1);
+    QCOMPARE(source_.askedFor<protocol::GetHealth>().back().run, std::optional<std::uint64_t>(4));
+    table.run = 4;
+    answer<protocol::GetHealth>(table);
+    QCOMPARE(source_.askedFor<protocol::GetHealthFindings>().back().run, std::optional<std::uint64_t>(4));
+    answer<protocol::GetHealthFindings>(protocol::HealthFindings{table.version, {}, {}});
+    QVERIFY(model_->findings().empty() && model_->judged());
+    model_->stepRun(-1);
+    QCOMPARE(model_->run(), 0);
+    model_->setRun(-1);
+    QCOMPARE(model_->run(), -1);
+    QVERIFY(!source_.askedFor<protocol::GetHealth>().back().run);
+  }
+
   void noFindingsSayNothingBeforeTheRulesWereAsked() {
     model_->setShown(true);
     answer<protocol::GetHealth>(tableOf(2, 2, 2));
     QVERIFY(model_->findings().empty() && !model_->judged());
-    answer<protocol::GetHealthFindings>(protocol::HealthFindings{2, {}});
+    answer<protocol::GetHealthFindings>(protocol::HealthFindings{2, {}, {}});
     QVERIFY(model_->judged());
   }
 
@@ -154,12 +210,13 @@ class TestHealthModel : public QObject {
     answer<protocol::GetHealth>(tableOf(2, 2, 2));
     protocol::HealthFindings findings;
     findings.findings.resize(1);
+    findings.findings[0].run = 4;
     findings.findings[0].subject = 99;
     findings.findings[0].quantity = "dead";
     answer<protocol::GetHealthFindings>(findings);
     model_->show(0);
     QCOMPARE(source_.askedFor<protocol::GetHealthCurve>().back().subject, std::uint64_t{99});
-    protocol::HealthCurve curve{99, "dead", {1, 2}, {0, 1}, {1}};
+    protocol::HealthCurve curve{99, 4, "dead", {1, 2}, {0, 1}, {1}};
     answer<protocol::GetHealthCurve>(curve);
     QVERIFY(model_->curves().empty());  // its lists do not go together
     model_->select(7);
@@ -192,6 +249,7 @@ class TestHealthModel : public QObject {
     findings.findings.resize(1);
     findings.findings[0].sentence = "W1 is dead.";
     findings.findings[0].record = 2;
+    findings.findings[0].run = 4;
     findings.findings[0].subject = 8;
     findings.findings[0].tensor.emplace().id = 5;
     QSignalSpy picked(&session_, &Session::tensorPicked);

@@ -31,44 +31,54 @@ std::optional<AskedGradient> asked_gradient(const Recorder& recorder, std::uint3
 
 }  // namespace
 
-void HealthReader::explain(protocol::HealthFinding& finding, Past& past) {
-  const std::pair key{finding.subject, finding.since};
+void HealthReader::explain(protocol::HealthFinding& finding, const Run& run, Past& past) {
+  const auto add = [&](const Reason& reason) {
+    finding.sentence += " At step " + std::to_string(finding.since) + ": " + reason.sentence;
+    if (reason.place.record == 0) return;
+    finding.record = reason.place.record;
+    finding.op = reason.place.op;
+    finding.cell = reason.place.cell;
+    finding.file = reason.place.file;
+    finding.line = reason.place.line;
+    if (reason.place.tensor) finding.tensor = reason.place.tensor;
+  };
+  const std::size_t step = run.first + finding.since - 1;
+  const std::pair key{finding.subject, step};
   {
     const std::lock_guard lock(gone_mutex_);
-    if (const auto known = explained_.find(key); known != explained_.end()) {
-      finding = known->second;
-      return;
-    }
+    if (const auto known = explained_.find(key); known != explained_.end()) return add(known->second);
   }
   const auto data = recorder_.health().read({static_cast<std::uint32_t>(finding.subject)});
   std::uint32_t playback = 0;
   {
     const std::lock_guard lock(steps_mutex_);
-    if (finding.since == 0 || finding.since > steps_.size()) return;
-    playback = steps_.at(finding.since).playback;
+    if (finding.since == 0 || step > steps_.size()) return;
+    playback = steps_.at(step).playback;
   }
   if (playback == 0) return;  // the program plays no tape
   const auto asked = data.empty() ? std::nullopt : asked_gradient(recorder_, playback, data[0].subject);
   if (!asked) return;
+  Reason found;
   try {
     const protocol::Because because = asked->gradient ? why_zero(past, {asked->gradient, {}, asked->playback})
                                                       : why_none(past, asked->target, asked->source);
-    finding.sentence += " " + because.sentence;
+    found.sentence = because.sentence;
     for (const protocol::Reason& reason : because.reasons) {
       if (!reason.record) continue;
-      finding.record = *reason.record;
-      finding.op = reason.op;
-      finding.cell = reason.cell;
-      finding.file = reason.file;
-      finding.line = reason.line;
-      if (reason.tensor) finding.tensor = reason.tensor;
+      found.place.record = *reason.record;
+      found.place.op = reason.op;
+      found.place.cell = reason.cell;
+      found.place.file = reason.file;
+      found.place.line = reason.line;
+      found.place.tensor = reason.tensor;
       break;
     }
   } catch (const ValueError&) {  // the values on the way are gone: the finding stands without a reason
   } catch (const BadRequest&) {
   }
+  if (!found.sentence.empty()) add(found);
   const std::lock_guard lock(gone_mutex_);
-  explained_[key] = finding;
+  if (!found.sentence.empty()) explained_[key] = std::move(found);
 }
 
 }  // namespace tapedeck::debug

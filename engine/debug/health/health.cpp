@@ -56,19 +56,6 @@ std::vector<double> strip_of(const HealthPoints& points, std::size_t steps, std:
   return values;
 }
 
-/// Variables and activations in the layers' order; the loss before, what optimisers say behind.
-std::vector<std::uint32_t> in_order(const std::vector<HealthSubject>& subjects) {
-  std::vector<std::uint32_t> numbers(subjects.size());
-  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::uint32_t>(i + 1);
-  const auto key = [&](std::uint32_t number) {
-    const HealthSubject& subject = subjects[number - 1];
-    const int group = subject.kind == HealthKind::loss ? 0 : subject.kind == HealthKind::published ? 2 : 1;
-    return std::tuple(group, subject.order, subject.kind, number);
-  };
-  std::ranges::sort(numbers, {}, key);
-  return numbers;
-}
-
 /// Coarse to fine: 0, 1/2, 1/4, 3/4, … of the places below `count`.
 std::size_t coarse_to_fine(std::size_t i, std::size_t count) {
   const auto bits = static_cast<int>(std::bit_width(count - 1));
@@ -92,6 +79,19 @@ std::size_t nearest(const std::set<std::size_t>& steps, std::size_t step, std::s
 
 }  // namespace
 
+// Variables and activations in the layers' order; the loss before, what optimisers say behind.
+std::vector<std::uint32_t> health_order(const std::vector<HealthSubject>& subjects) {
+  std::vector<std::uint32_t> numbers(subjects.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::uint32_t>(i + 1);
+  const auto key = [&](std::uint32_t number) {
+    const HealthSubject& subject = subjects[number - 1];
+    const int group = subject.kind == HealthKind::loss ? 0 : subject.kind == HealthKind::published ? 2 : 1;
+    return std::tuple(group, subject.order, subject.kind, number);
+  };
+  std::ranges::sort(numbers, {}, key);
+  return numbers;
+}
+
 std::vector<std::string> health_texts(const std::vector<HealthSubject>& subjects) {
   std::map<std::string, int> plain, shaped, given;
   const auto with_shape = [](const HealthSubject& subject) {
@@ -103,7 +103,7 @@ std::vector<std::string> health_texts(const std::vector<HealthSubject>& subjects
     ++shaped[with_shape(subject)];
   }
   std::vector<std::string> texts(subjects.size());
-  for (const std::uint32_t number : in_order(subjects)) {
+  for (const std::uint32_t number : health_order(subjects)) {
     const HealthSubject& subject = subjects[number - 1];
     std::string text = plain_text(subject);
     if (plain[text] > 1) {
@@ -115,42 +115,10 @@ std::vector<std::string> health_texts(const std::vector<HealthSubject>& subjects
   return texts;
 }
 
-std::size_t HealthReader::step_of(std::uint32_t record) {
-  const std::lock_guard lock(steps_mutex_);
-  return steps_.step_of(record);
-}
-
-HealthReader::Run HealthReader::run(const CancelFlag* cancel) {
-  Run run;
-  const std::vector<HealthMark> marks = recorder_.health().marks();
-  const std::lock_guard lock(steps_mutex_);
-  steps_.extend(cancel);
-  run.steps = steps_.size();
-  for (const HealthMark& mark : marks) {
-    const std::size_t step = steps_.step_of(mark.record);
-    if (step > run.steps) continue;
-    if (run.sampled.insert(step).second) run.recomputed += mark.recomputed;
-  }
-  return run;
-}
-
-HealthPoints HealthReader::points_of(const std::vector<HealthSample>& samples) {
-  HealthPoints points;
-  points.reserve(samples.size());
-  const std::lock_guard lock(steps_mutex_);
-  const std::size_t steps = steps_.size();
-  for (const HealthSample& sample : samples) {
-    // Without a step there is no better count than the samples' own.
-    const std::size_t step = steps ? steps_.step_of(sample.record) : points.size() + 1;
-    points.push_back({step, sample.record, sample.value});
-  }
-  return points;
-}
-
 // ---- the table
 
 protocol::HealthRow HealthReader::row(const HealthSubjectData& data, std::uint32_t number,
-                                      const std::string& text, std::size_t steps, std::uint32_t columns) {
+                                      const std::string& text, const Run& run, std::uint32_t columns) {
   const HealthSubject& subject = data.subject;
   const SourceLocation location = location_of(subject.location);
   protocol::HealthRow row;
@@ -164,10 +132,10 @@ protocol::HealthRow HealthReader::row(const HealthSubjectData& data, std::uint32
   row.line = location.line;
   row.shape.assign(subject.shape.begin(), subject.shape.end());
   for (const HealthCurveData& curve : data.curves) {
-    if (curve.samples.empty()) continue;
-    const HealthSample& newest = curve.samples.back();
-    row.strips.push_back({curve.quantity, newest.value, newest.record,
-                          strip_of(points_of(curve.samples), steps, std::max(columns, 1u))});
+    const HealthPoints points = points_of(curve.samples, subject, run);
+    if (points.empty()) continue;
+    row.strips.push_back({curve.quantity, points.back().value, points.back().record,
+                          strip_of(points, run.told.steps, std::max(columns, 1u))});
   }
   return row;
 }
@@ -178,40 +146,44 @@ protocol::Health HealthReader::table(const protocol::GetHealth& request, const C
                      std::to_string(request.columns) + " columns were asked for, the most is " +
                      std::to_string(most_rows) + " of " + std::to_string(most_columns));
   recorder_.health_sampler().watch(std::chrono::milliseconds(request.live_ms));
-  const Run now = run(cancel);
+  const std::vector<Run> all = runs(cancel);
+  const Run& run = chosen(all, request.run);
   const HealthStore& store = recorder_.health();
   protocol::Health answer;
-  answer.steps = now.steps;
-  answer.sampled = now.sampled.size();
-  answer.recomputed = now.recomputed;
+  answer.steps = steps_of_all(all);
+  answer.run = run.told.number;
+  for (const Run& each : all) answer.runs.push_back(each.told);
   if (recorder_.recording()) answer.every = protocol::if_there(recorder_.health_sampler().every());
   answer.version = store.version();
-  {
-    const std::lock_guard lock(gone_mutex_);
-    answer.gone = gone_.size();
-  }
-  const std::vector<HealthSubject> subjects = store.subjects();
+  const std::vector<std::uint32_t> numbers = store.subjects_in(run.from, run.to);
+  const std::vector<HealthSubject> known = store.subjects();
+  std::vector<HealthSubject> subjects;
+  for (const std::uint32_t number : numbers) subjects.push_back(known[number - 1]);
   const std::vector<std::string> texts = health_texts(subjects);
-  const std::vector<std::uint32_t> order = in_order(subjects);
+  const std::vector<std::uint32_t> order = health_order(subjects);
   answer.total = static_cast<std::uint32_t>(order.size());
   answer.first = std::min(request.first, answer.total);
   const std::size_t last = std::min<std::size_t>(answer.total, std::size_t{answer.first} + request.count);
   for (std::size_t i = answer.first; i < last; ++i) {
     check_cancelled(cancel);
-    for (const HealthSubjectData& data : store.read({order[i]}))
-      answer.rows.push_back(row(data, order[i], texts[order[i] - 1], now.steps, request.columns));
+    const std::size_t place = order[i] - 1;
+    for (const HealthSubjectData& data : store.read({numbers[place]}))
+      answer.rows.push_back(row(data, numbers[place], texts[place], run, request.columns));
   }
   return answer;
 }
 
 protocol::HealthCurve HealthReader::curve(const protocol::GetHealthCurve& request, const CancelFlag* cancel) {
-  run(cancel);
+  const std::vector<Run> all = runs(cancel);
+  const Run& run = chosen(all, request.run);
   protocol::HealthCurve answer;
   answer.subject = request.subject;
+  answer.run = run.told.number;
   answer.quantity = request.quantity;
-  const HealthCurveData data =
-      recorder_.health().curve(static_cast<std::uint32_t>(request.subject), request.quantity);
-  const HealthPoints points = points_of(data.samples);
+  HealthPoints points;
+  for (const HealthSubjectData& data : recorder_.health().read({static_cast<std::uint32_t>(request.subject)}))
+    for (const HealthCurveData& curve : data.curves)
+      if (curve.quantity == request.quantity) points = points_of(curve.samples, data.subject, run);
   // Of each bucket the value that is farthest from the one before, so that spikes stay.
   const std::size_t most = std::clamp<std::uint32_t>(request.most, 1, most_points);
   const std::size_t width = (points.size() + most - 1) / most;
@@ -229,7 +201,8 @@ protocol::HealthCurve HealthReader::curve(const protocol::GetHealthCurve& reques
 
 // ---- samples of the past
 
-bool HealthReader::sample_step(std::size_t number, const FindHealthValue& find, const CancelFlag* cancel) {
+bool HealthReader::sample_step(const Run& run, std::size_t number, const FindHealthValue& find,
+                               const CancelFlag* cancel) {
   TrainingStep step;
   std::vector<HandUpdate> by_hand;
   {
@@ -243,7 +216,7 @@ bool HealthReader::sample_step(std::size_t number, const FindHealthValue& find, 
   } catch (const ValueError& error) {
     const std::lock_guard lock(gone_mutex_);
     gone_.insert(number);
-    problem_ = "Step " + std::to_string(number) + " cannot be recomputed. " + error.what();
+    problem_ = "Step " + std::to_string(number - run.first + 1) + " cannot be recomputed. " + error.what();
     return false;
   }
 }
@@ -266,40 +239,42 @@ std::set<std::size_t> HealthReader::quick_steps() {
   return quick;
 }
 
-std::optional<std::size_t> HealthReader::next_of_grid(const Run& now, std::set<std::size_t> quick,
+std::optional<std::size_t> HealthReader::next_of_grid(const Run& run, std::set<std::size_t> quick,
                                                       std::uint32_t wanted, std::size_t& done) {
-  const std::size_t count = std::min<std::size_t>(wanted, now.steps);
+  const std::size_t steps = run.told.steps, count = std::min<std::size_t>(wanted, steps);
   done = 0;
   if (count == 0) return std::nullopt;
   const std::lock_guard lock(gone_mutex_);
-  std::erase_if(quick, [&](std::size_t step) { return gone_.contains(step) || now.sampled.contains(step); });
+  std::erase_if(quick, [&](std::size_t step) {
+    return step < run.first || step > run.last || gone_.contains(step) || run.sampled.contains(step);
+  });
   const std::size_t places = std::bit_ceil(count);
   std::optional<std::size_t> next;
   for (std::size_t i = 0; i < places; ++i) {
     const std::size_t place = places == 1 ? 0 : coarse_to_fine(i, places);
     if (place >= count) continue;
-    const std::size_t step = count == 1 ? now.steps : 1 + place * (now.steps - 1) / (count - 1);
-    const std::size_t reach = (now.steps - 1) / std::max<std::size_t>(2 * count, 1);
-    const auto near = now.sampled.lower_bound(step > reach ? step - reach : 1);
-    const bool sampled = near != now.sampled.end() && *near <= step + reach;
+    const std::size_t step = run.first + (count == 1 ? steps - 1 : place * (steps - 1) / (count - 1));
+    const std::size_t reach = (steps - 1) / std::max<std::size_t>(2 * count, 1);
+    const auto near = run.sampled.lower_bound(step > reach ? step - reach : 1);
+    const bool sampled = near != run.sampled.end() && *near <= step + reach;
     if (sampled || gone_.contains(step))
       ++done;
     else if (!next)
-      next = nearest(quick, step, reach, now.steps);
+      next = nearest(quick, step, reach, run.last);
   }
   return next;
 }
 
 /// The step in the middle of where a finding begins.
-std::optional<std::size_t> HealthReader::next_of_onsets(const Run& now) {
+std::optional<std::size_t> HealthReader::next_of_onsets(const Run& run, const HealthData& data) {
   constexpr std::size_t most_findings = 8;
-  const Findings findings = judge(cases());
+  const Findings findings = judge(cases(data, run));
   const std::lock_guard lock(gone_mutex_);
   for (std::size_t i = 0; i < std::min(findings.size(), most_findings); ++i) {
     const protocol::HealthFinding& finding = findings[i];
-    if (!finding.before || finding.since <= *finding.before + 1 || finding.since > now.steps) continue;
-    const std::size_t middle = (*finding.before + finding.since) / 2;
-    if (!gone_.contains(middle) && !now.sampled.contains(middle)) return middle;
+    if (!finding.before || finding.since <= *finding.before + 1 || finding.since > run.told.steps) continue;
+    const std::size_t middle = run.first - 1 + (*finding.before + finding.since) / 2;
+    if (!gone_.contains(middle) && !run.sampled.contains(middle)) return middle;
   }
   return std::nullopt;
 }
@@ -313,17 +288,34 @@ protocol::HealthSampled HealthReader::sample(const protocol::SampleHealth& reque
   if (!turn) return answer;
   do {
     check_cancelled(cancel);
-    const Run now = run(cancel);
-    std::size_t done = 0;
-    std::optional<std::size_t> next = next_of_grid(now, quick_steps(), request.steps, done);
-    answer.done = done;
-    answer.wanted = std::min<std::size_t>(request.steps, now.steps);
-    if (!next) next = next_of_onsets(now);
+    const std::vector<Run> all = runs(cancel);
+    const std::vector<const Run*> asked = asked_for(all, request.run);
+    const Run* of = nullptr;
+    std::optional<std::size_t> next;
+    const std::set<std::size_t> quick = quick_steps();
+    answer.done = answer.wanted = 0;
+    for (const Run* run : asked) {
+      std::size_t done = 0;
+      const auto here = next_of_grid(*run, quick, request.steps, done);
+      answer.done += done;
+      answer.wanted += std::min<std::size_t>(request.steps, run->told.steps);
+      if (next || !here) continue;
+      next = here;
+      of = run;
+    }
+    if (!next) {
+      const HealthData data = recorder_.health().data();
+      for (const Run* run : asked) {
+        if (next) break;
+        next = next_of_onsets(*run, data);
+        of = run;
+      }
+    }
     if (!next) {
       answer.complete = true;
       break;
     }
-    sample_step(*next, find, cancel);
+    sample_step(*of, *next, find, cancel);
   } while (std::chrono::steady_clock::now() < end);
   const std::lock_guard lock(gone_mutex_);
   answer.problem = protocol::if_there(problem_);
@@ -332,23 +324,40 @@ protocol::HealthSampled HealthReader::sample(const protocol::SampleHealth& reque
 
 // ---- what the rules say
 
-HealthCases HealthReader::cases() {
-  const HealthData data = recorder_.health().data();
+HealthCases HealthReader::cases(const HealthData& data, const Run& run) {
+  std::vector<std::pair<std::uint32_t, std::map<std::string, HealthPoints, std::less<>>>> present;
   std::vector<HealthSubject> subjects;
-  for (const HealthSubjectData& each : data.subjects) subjects.push_back(each.subject);
+  for (std::size_t i = 0; i < data.subjects.size(); ++i) {
+    std::map<std::string, HealthPoints, std::less<>> curves;
+    for (const HealthCurveData& curve : data.subjects[i].curves)
+      if (HealthPoints points = points_of(curve.samples, data.subjects[i].subject, run); !points.empty())
+        curves[curve.quantity] = std::move(points);
+    if (curves.empty()) continue;
+    present.emplace_back(static_cast<std::uint32_t>(i + 1), std::move(curves));
+    subjects.push_back(data.subjects[i].subject);
+  }
   const std::vector<std::string> texts = health_texts(subjects);
   HealthCases cases;
-  for (const std::uint32_t number : in_order(subjects)) {
-    const HealthSubjectData& each = data.subjects[number - 1];
+  cases.steps = run.told.steps;
+  cases.sampled = run.told.sampled;
+  for (const std::size_t step : run.sampled) cases.sampled_steps.push_back(step - run.first + 1);
+  cases.cut = run.told.cut;
+  for (const std::uint32_t place : health_order(subjects)) {
+    const HealthSubject& subject = subjects[place - 1];
     HealthCase one;
-    one.subject = number;
-    one.kind = each.subject.kind;
-    one.text = texts[number - 1];
-    one.op = each.subject.op;
-    one.shape.assign(each.subject.shape.begin(), each.subject.shape.end());
-    one.line = location_of(each.subject.location).line;
-    for (const HealthCurveData& curve : each.curves) one.curves[curve.quantity] = points_of(curve.samples);
-    cases.push_back(std::move(one));
+    one.subject = present[place - 1].first;
+    one.kind = subject.kind;
+    one.text = texts[place - 1];
+    one.op = subject.op;
+    one.shape.assign(subject.shape.begin(), subject.shape.end());
+    one.line = location_of(subject.location).line;
+    one.curves = std::move(present[place - 1].second);
+    if (one.kind == HealthKind::loss)
+      for (const HealthCurveData& curve : data.subjects[one.subject - 1].curves)
+        for (const HealthSample& sample : curve.samples)
+          if (std::isfinite(sample.value))
+            one.largest_loss = std::max(one.largest_loss, std::abs(sample.value));
+    cases.all.push_back(std::move(one));
   }
   return cases;
 }
@@ -373,18 +382,29 @@ void HealthReader::place(protocol::HealthFinding& finding) const {
 protocol::HealthFindings HealthReader::findings(const protocol::GetHealthFindings& request, Past& past) {
   constexpr std::size_t most_told = 100, most_explained = 3;
   protocol::HealthFindings answer;
-  run(past.cancel());
+  const std::vector<Run> all = runs(past.cancel());
   answer.version = recorder_.health().version();
-  answer.findings = judge(cases());
-  if (answer.findings.size() > most_told) answer.findings.resize(most_told);
-  std::size_t explained = 0;
-  for (protocol::HealthFinding& finding : answer.findings) {
-    check_cancelled(past.cancel());
-    place(finding);
-    if (request.explain && finding.rule == "no learning" && finding.quantity == quantity::gradient &&
-        explained++ < most_explained)
-      explain(finding, past);
+  const HealthData data = recorder_.health().data();
+  for (const Run* run : asked_for(all, request.run)) {
+    const HealthCases cases = this->cases(data, *run);
+    Findings found = judge(cases);
+    if (found.size() > most_told) found.resize(most_told);
+    std::size_t explained = 0;
+    for (protocol::HealthFinding& finding : found) {
+      check_cancelled(past.cancel());
+      finding.run = run->told.number;
+      place(finding);
+      const bool still = finding.rule == "no gradient" || finding.rule == "no learning";
+      if (request.explain && still && finding.quantity == quantity::gradient && explained++ < most_explained)
+        explain(finding, *run, past);
+      answer.findings.push_back(std::move(finding));
+    }
+    for (std::string& sentence : not_seen(finite_part(cases)))
+      answer.not_seen.push_back({run->told.number, std::move(sentence)});
   }
+  // Within a run causes stay before what they lead to.
+  std::ranges::stable_sort(answer.findings, std::ranges::greater(), &protocol::HealthFinding::severity);
+  if (answer.findings.size() > most_told) answer.findings.resize(most_told);
   return answer;
 }
 

@@ -25,25 +25,39 @@ class HealthReader {
   protocol::HealthFindings findings(const protocol::GetHealthFindings& request, Past& past);
 
  private:
-  /// Steps as far as the trace goes, and which of them were sampled.
+  /// A run of a cell, and which steps of all are its own.
   struct Run {
-    std::size_t steps = 0;
-    std::set<std::size_t> sampled;
-    std::size_t recomputed = 0;
+    protocol::HealthRun told;
+    std::size_t first = 1, last = 0;  ///< of all steps
+    std::set<std::size_t> sampled;    ///< of all steps
+    std::uint32_t from = 0, to = 0;   ///< records of it and of its steps
+    bool open = false;                ///< no run began after it
   };
-  Run run(const CancelFlag* cancel);
-  std::size_t step_of(std::uint32_t record);
-  HealthPoints points_of(const std::vector<HealthSample>& samples);
-  HealthCases cases();
-  bool sample_step(std::size_t number, const FindHealthValue& find, const CancelFlag* cancel);
+  /// What Why said of a gradient of None or zeros; it is asked once.
+  struct Reason {
+    std::string sentence;
+    protocol::HealthFinding place;
+  };
+  std::vector<Run> runs(const CancelFlag* cancel);
+  /// The one of that number, else the newest with a step.
+  static const Run& chosen(const std::vector<Run>& runs, std::optional<std::uint64_t> number);
+  /// That one, or the newest of each cell.
+  static std::vector<const Run*> asked_for(const std::vector<Run>& runs, std::optional<std::uint64_t> number);
+  static std::size_t steps_of_all(const std::vector<Run>& runs);
+  /// The samples of the run, in its own steps.
+  HealthPoints points_of(const std::vector<HealthSample>& samples, const HealthSubject& subject,
+                         const Run& run);
+  std::size_t published_step(std::uint32_t record, std::uint32_t location) const;  ///< steps_mutex_ is held
+  HealthCases cases(const HealthData& data, const Run& run);
+  bool sample_step(const Run& run, std::size_t number, const FindHealthValue& find, const CancelFlag* cancel);
   std::set<std::size_t> quick_steps();
   std::optional<std::size_t> next_of_grid(const Run& run, std::set<std::size_t> quick, std::uint32_t wanted,
                                           std::size_t& done);
-  std::optional<std::size_t> next_of_onsets(const Run& run);
+  std::optional<std::size_t> next_of_onsets(const Run& run, const HealthData& data);
   protocol::HealthRow row(const HealthSubjectData& data, std::uint32_t number, const std::string& text,
-                          std::size_t steps, std::uint32_t columns);
+                          const Run& run, std::uint32_t columns);
   void place(protocol::HealthFinding& finding) const;
-  void explain(protocol::HealthFinding& finding, Past& past);
+  void explain(protocol::HealthFinding& finding, const Run& run, Past& past);
 
   Recorder& recorder_;
   std::mutex steps_mutex_;  ///< guards steps_
@@ -53,11 +67,13 @@ class HealthReader {
   std::mutex gone_mutex_;  ///< guards what follows
   std::set<std::size_t> gone_;
   std::string problem_;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, protocol::HealthFinding> explained_;
+  std::map<std::pair<std::uint64_t, std::size_t>, Reason> explained_;  ///< by subject, and step of all
 };
 
 /// What sentences and rows call the subjects, in their order: names that stand twice get their shape and a
 /// number.
 std::vector<std::string> health_texts(const std::vector<HealthSubject>& subjects);
+/// The subjects' places, from 1, in the order of the table: the loss, the layers, what optimisers say.
+std::vector<std::uint32_t> health_order(const std::vector<HealthSubject>& subjects);
 
 }  // namespace tapedeck::debug

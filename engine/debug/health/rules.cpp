@@ -1,11 +1,14 @@
 #include "engine/debug/health/rules.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <tuple>
 
 #include "engine/debug/why/elements.h"
-#include "engine/ops/core/op.h"
 #include "engine/record/health/health.h"
 
 namespace tapedeck::debug {
@@ -13,6 +16,16 @@ namespace tapedeck::debug {
 using protocol::HealthFinding;
 using protocol::HealthKind;
 using protocol::HealthSeverity;
+
+bool HealthCases::sees_begin() const {
+  constexpr std::uint64_t share = 20;  // this program's own limit
+  return !cut && first_sample() != 0 && first_sample() <= std::max<std::uint64_t>(2, steps / share);
+}
+
+std::size_t HealthCases::sampled_between(std::uint64_t from, std::uint64_t to) const {
+  const auto first = std::ranges::lower_bound(sampled_steps, from);
+  return static_cast<std::size_t>(std::upper_bound(first, sampled_steps.end(), to) - first);
+}
 
 namespace rules {
 
@@ -36,54 +49,68 @@ const HealthPoints& curve_of(const HealthCase& subject, std::string_view quantit
   return found == subject.curves.end() ? none : found->second;
 }
 
-std::string since_text(const HealthCase& subject, const HealthPoints& points, std::size_t first) {
-  const std::string line = subject.line ? ", line " + std::to_string(subject.line) : "";
-  const std::string step = std::to_string(points[first].step);
-  if (first == 0)
-    return points[0].step <= 1 ? " since the first step" + line
-                               : " since step " + step + ", the first that was looked at" + line;
-  const std::uint64_t before = points[first - 1].step;
-  if (before + 1 >= points[first].step) return " since step " + step + line;
-  return " since step " + step + " or some steps before (not yet at step " + std::to_string(before) + ")" +
-         line;
+std::string line_text(const HealthCase& subject) {
+  return subject.line ? ", line " + std::to_string(subject.line) : "";
+}
+
+std::string span_text(const HealthCases& cases, const HealthCase& subject, const HealthPoints& points,
+                      const Lasting& span) {
+  const std::uint64_t from = points[span.first].step, to = points.back().step;
+  const bool whole = span.count == to - from + 1 && to >= cases.steps;  // no step lies between two samples
+  // Some quantities are not sampled in every step that is.
+  const bool of_steps = whole || cases.sampled_between(from, to) <= span.count;
+  const bool one = span.count == 1;
+  std::string text = " in ";
+  if (span.holding < span.count)
+    text += std::to_string(span.holding) + " of the " + std::to_string(span.count) + (whole ? " steps" : "");
+  else
+    text += whole ? "every step" : one ? "the one" : "all " + std::to_string(span.count);
+  if (!whole) text += of_steps ? (one ? " sampled step" : " sampled steps") : (one ? " sample" : " samples");
+  if (span.first > 0 || from > 1) {
+    if (one && !whole)
+      text += ", step " + std::to_string(from);
+    else
+      text += " from step " + std::to_string(from) +
+              (to >= cases.last_sample() ? " on" : " to " + std::to_string(to));
+  } else if (to < cases.last_sample()) {
+    text += " up to step " + std::to_string(to);
+  }
+  if (!whole)
+    text += " (" + std::to_string(cases.sampled) + " of " + counted(cases.steps, "step") +
+            (cases.sampled == 1 ? " was sampled)" : " were sampled)");
+  if (span.first > 0 && points[span.first - 1].step + 1 < from)
+    text += ", not yet at step " + std::to_string(points[span.first - 1].step);
+  return text + line_text(subject);
 }
 
 HealthFinding finding(const HealthCase& subject, std::string_view quantity, const HealthPoints& points,
                       std::size_t first, const char* rule, HealthSeverity severity) {
+  HealthFinding found = finding_at(subject, quantity, points[first], rule, severity);
+  found.before = first == 0 ? std::nullopt : protocol::if_there(points[first - 1].step);
+  return found;
+}
+
+HealthFinding finding_at(const HealthCase& subject, std::string_view quantity, const HealthPoint& point,
+                         const char* rule, HealthSeverity severity) {
   HealthFinding found;
   found.rule = rule;
   found.severity = severity;
   found.subject = subject.subject;
   found.quantity = quantity;
-  found.since = points[first].step;
-  found.before = first == 0 ? std::nullopt : protocol::if_there(points[first - 1].step);
-  found.record = points[first].record;
+  found.since = point.step;
+  found.before = point.step > 1 ? std::optional(point.step - 1) : std::nullopt;
+  found.record = point.record;
   found.line = subject.line;
   return found;
 }
 
-}  // namespace rules
-
-namespace {
-
-using namespace rules;
-
-/// "As much as 40 % of your network can be 'dead'" is where Stanford's CS231n warns (notes, "Neural networks
-/// 1", on ReLU).
-constexpr double many_dead = 0.4, most_dead = 0.9;
-/// X. Glorot, Y. Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010,
-/// section 3: saturated layers learn slowly. Half of the outputs is this program's own limit.
-constexpr double many_saturated = 0.5;
-/// Gradients of two layers per element: beyond that the same optimiser can hardly serve both (this program's
-/// own limit; float32 has 7 digits).
-constexpr double vanishing_share = 1e-4;
-/// Against what was usual before.
-constexpr double explosion = 100;
-/// "Roughly it should be somewhere on the 1e-3" (CS231n notes, "Neural networks 3"): two orders more, and
-/// three less, are told.
-constexpr double largest_update = 1e-1, smallest_update = 1e-6;
-/// Of an effective rank that was at least `usual_rank` once.
-constexpr double collapsed_rank = 1.5, usual_rank = 3;
+std::string share_range(double least, double most) {
+  const std::string from = share_text(least), to = share_text(most);
+  if (from == to) return to;
+  const bool plain =
+      from.ends_with(" %") && to.ends_with(" %") && std::isdigit(static_cast<unsigned char>(from[0])) != 0;
+  return (plain ? from.substr(0, from.size() - 2) : from) + " to " + to;
+}
 
 bool is_weight(const HealthCase& subject) {
   return subject.kind == HealthKind::variable && subject.shape.size() >= 2;
@@ -95,99 +122,227 @@ double elements_of(const HealthCase& subject) {
   return std::max(count, 1.0);
 }
 
-/// What a rule says: the subject, `what`, since when, `then`.
-struct Saying {
-  const char* rule;
-  HealthSeverity severity;
-  std::string what, then;
-  const char* cure;
-  const char* always = nullptr;  ///< in place of `then`, where it was so in all samples
-};
+}  // namespace rules
 
-/// Of what holds from some sample on to the newest, for `least` samples.
-template <class Holds>
-void add_lasting(Findings& found, const HealthCase& subject, std::string_view quantity, Holds&& holds,
-                 const Saying& saying, std::size_t least = 1) {
-  const HealthPoints& points = curve_of(subject, quantity);
-  const std::size_t first = trailing(points, [&](const HealthPoint& point) { return holds(point.value); });
-  if (points.size() - first < least) return;
-  HealthFinding each = finding(subject, quantity, points, first, saying.rule, saying.severity);
-  each.sentence = subject.text + saying.what + since_text(subject, points, first) +
-                  (first == 0 && saying.always ? saying.always : saying.then);
-  each.cure = saying.cure;
+namespace {
+
+using namespace rules;
+
+/// Beyond it the square is infinite in float32, whose largest number is 3.4e38.
+constexpr double largest_square_root = 1.8e19;
+/// An update of about a thousandth of that is below float32's half unit in the last place, 6e-8 of the
+/// weight.
+constexpr double lost_gradient = 1e-5;
+/// Of the largest loss: what is below is rounding beside it.
+constexpr double no_loss = 1e-7;
+
+/// The value at the sample of that step; NaN: there is none.
+double value_at(const HealthPoints& points, std::uint64_t step) {
+  const auto found = std::ranges::lower_bound(points, step, {}, &HealthPoint::step);
+  return found != points.end() && found->step == step ? found->value
+                                                      : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// Whether every loss of the run is as good as 0 at that step: then nothing is left to learn.
+bool loss_is_gone(const HealthCases& cases, std::uint64_t step) {
+  bool any = false;
+  for (const HealthCase& subject : cases) {
+    if (subject.kind != HealthKind::loss) continue;
+    const double value = value_at(curve_of(subject, quantity::loss), step);
+    if (std::isnan(value)) continue;
+    double largest = subject.largest_loss;
+    for (const HealthPoint& point : curve_of(subject, quantity::loss))
+      largest = std::max(largest, std::abs(point.value));
+    if (std::abs(value) > no_loss * largest) return false;
+    any = true;
+  }
+  return any;
+}
+
+/// Which of a variable's tensors are not finite at that step, as words.
+std::string broken_tensor(const HealthCase& subject, std::uint64_t step) {
+  if (subject.kind != HealthKind::variable) return ": it gives ";
+  const bool gradient = std::isinf(value_at(curve_of(subject, quantity::gradient), step));
+  const bool value = std::isinf(value_at(curve_of(subject, quantity::weight), step));
+  if (gradient && value) return ": its gradient and its value after the update have ";
+  if (gradient) return ": its gradient has ";
+  return value ? ": its value after the update has " : ": its gradient or value has ";
+}
+
+/// "at step 9 (not at step 4, the sample before)".
+std::string first_seen_text(const HealthCases& cases, const HealthPoints& points, std::size_t first) {
+  const std::uint64_t step = points[first].step;
+  std::string text = " at step " + std::to_string(step);
+  if (first > 0 && points[first - 1].step + 1 < step)
+    text += " (not yet at step " + std::to_string(points[first - 1].step) + "; none between was sampled)";
+  else if (first == 0 && (step > 1 || cases.cut))
+    text += ", the first that was sampled";
+  return text;
+}
+
+void broken_elements(const HealthCases& cases, const HealthCase& subject, Findings& found) {
+  const HealthPoints& points = curve_of(subject, quantity::not_finite);
+  const auto bad = std::ranges::find_if(points, [](const HealthPoint& point) { return point.value > 0; });
+  if (bad == points.end()) return;
+  const auto first = static_cast<std::size_t>(bad - points.begin());
+  HealthFinding each =
+      finding(subject, quantity::not_finite, points, first, "not finite", HealthSeverity::error);
+  const auto count = static_cast<std::uint64_t>(bad->value);
+  std::string many = counted(count, "element");
+  each.sentence = subject.text + broken_tensor(subject, bad->step) + many +
+                  (count == 1 ? " that is" : " that are") + " NaN or infinite" +
+                  first_seen_text(cases, points, first) + line_text(subject) + ".";
+  each.cure = "Enter goes to the op; Why (F7) there finds where the first one was born.";
   found.push_back(std::move(each));
+}
+
+void broken_loss(const HealthCases& cases, const HealthCase& subject, Findings& found) {
+  const HealthPoints& losses = curve_of(subject, quantity::loss);
+  const auto worst =
+      std::ranges::find_if(losses, [](const HealthPoint& point) { return !std::isfinite(point.value); });
+  if (worst == losses.end()) return;
+  const auto first = static_cast<std::size_t>(worst - losses.begin());
+  HealthFinding each = finding(subject, quantity::loss, losses, first, "not finite", HealthSeverity::error);
+  each.sentence = std::string("The loss is ") + (std::isnan(worst->value) ? "NaN" : "infinite") +
+                  first_seen_text(cases, losses, first) + line_text(subject) + ".";
+  each.cure = "Enter goes to the playback; Why (F7) on its target finds where the first one was born.";
+  found.push_back(std::move(each));
+}
+
+void no_gradient(const HealthCases& cases, const HealthCase& subject, Findings& found) {
+  const HealthPoints& points = curve_of(subject, quantity::gradient);
+  const auto span = lasting(points, [](double value) { return std::isnan(value); });
+  if (!span) return;
+  HealthFinding each =
+      finding(subject, quantity::gradient, points, span->first, "no gradient", HealthSeverity::error);
+  each.sentence = subject.text + " gets no gradient (None)" + span_text(cases, subject, points, *span) + ".";
+  each.cure = "Nothing that the loss was made of depends on it in a way that the tape could follow.";
+  found.push_back(std::move(each));
+}
+
+void zero_gradient(const HealthCases& cases, const HealthCase& subject, Findings& found) {
+  const HealthPoints& points = curve_of(subject, quantity::gradient);
+  const auto span = lasting(points, [](double value) { return value == 0; });
+  if (!span) return;
+  const std::uint64_t since = points[span->first].step;
+  const bool gone = loss_is_gone(cases, since);
+  HealthFinding each = finding(subject, quantity::gradient, points, span->first, "no learning",
+                               gone              ? HealthSeverity::note
+                               : span->count > 1 ? HealthSeverity::error
+                                                 : HealthSeverity::warning);
+  each.sentence = subject.text + " gets a gradient of exactly 0" + span_text(cases, subject, points, *span);
+  std::size_t moved = 0, seen = 0;
+  for (const HealthPoint& point : curve_of(subject, quantity::update))
+    if (point.step >= since && value_at(points, point.step) == 0) {
+      ++seen;
+      moved += point.value != 0;
+    }
+  if (gone)
+    each.sentence += "; the loss is as good as 0 there, so nothing is left to learn.";
+  else if (moved > 0)
+    each.sentence += "; it changes all the same in " + std::to_string(moved) +
+                     " of these: momentum, decay or an assignment moves it.";
+  else
+    each.sentence += seen > 0 ? ", and keeps its value." : ".";
+  each.cure = gone ? "Nothing, where the loss is what you want it to be."
+                   : "Some op on the way back made zeros; Why is my gradient zero? (Shift+F7) finds it.";
+  found.push_back(std::move(each));
+}
+
+void no_change(const HealthCases& cases, const HealthCase& subject, Findings& found) {
+  const HealthPoints &points = curve_of(subject, quantity::update),
+                     &gradients = curve_of(subject, quantity::gradient),
+                     &weights = curve_of(subject, quantity::weight);
+  const auto span = lasting(points, [](double value) { return value == 0; });
+  if (!span || span->count < 2) return;
+  std::vector<double> sizes;
+  for (const HealthPoint& point : gradients)
+    if (point.step >= points[span->first].step && point.value > 0) sizes.push_back(point.value);
+  if (sizes.empty()) return;  // zeros, or none: another rule's
+  const double gradient = median(std::move(sizes));
+  const double weight = median_of(weights, 0, weights.size());
+  const bool overflows = gradient > largest_square_root, tiny = gradient < lost_gradient * weight;
+  HealthFinding each = finding(subject, quantity::update, points, span->first, "no learning",
+                               overflows ? HealthSeverity::error
+                               : tiny    ? HealthSeverity::note
+                                         : HealthSeverity::warning);
+  each.sentence = subject.text + " keeps its value" + span_text(cases, subject, points, *span) +
+                  ", although its gradient's norm is about " + short_number(gradient);
+  if (overflows) {
+    each.sentence += ": the square of such a gradient is beyond float32.";
+    each.cure =
+        "Adam, RMSProp and Adagrad divide by the root of that square, infinity: look for what makes the "
+        "gradient "
+        "so large, or clip it by its global norm (tf.clip_by_global_norm).";
+  } else if (tiny) {
+    each.sentence += ", beside a norm of " + short_number(weight) +
+                     " of its value: an update may be below the digits of its dtype.";
+    each.cure = "It may have converged; float64, or a larger learning rate, shows whether it has.";
+  } else {
+    each.sentence += ".";
+    each.cure =
+        "The samples do not say why: a learning rate of 0, a mask or a clip, or an update below the digits "
+        "of the "
+        "dtype. Enter goes to the update; look at what it was made of.";
+  }
+  found.push_back(std::move(each));
+}
+
+/// What may be the cause of what: a rule's place from the causes on.
+int cause_rank(const HealthFinding& finding) {
+  static constexpr std::array<std::string_view, 16> order = {
+      "rho not 1 / s·y", "no descent direction", "exploding gradient", "large updates",
+      "not finite",      "no gradient",          "dead units",         "saturated units",
+      "no learning",     "rank collapse",        "vanishing gradient", "s·y not positive",
+      "rho huge",        "tiny steps",           "small updates",      "loss"};
+  return static_cast<int>(std::ranges::find(order, finding.rule) - order.begin());
+}
+
+/// Whether the one may have led to the other: of kinds for which that is known, and not later.
+bool may_cause(const HealthFinding& cause, const HealthFinding& effect) {
+  if (cause.since > effect.since) return false;
+  const std::string &from = cause.rule, &to = effect.rule;
+  if (from == "exploding gradient" || from == "large updates")
+    return to == "not finite" || to == "dead units" || to == "saturated units" || to == "loss";
+  if (from == "dead units" || from == "saturated units") return to == "no learning";
+  if (from == "rho not 1 / s·y") return to == "no descent direction" || to == "s·y not positive";
+  return from == "no descent direction" && to == "s·y not positive";
 }
 
 }  // namespace
 
+HealthCases finite_part(HealthCases cases) {
+  std::set<std::uint64_t> steps;
+  for (HealthCase& subject : cases.all) {
+    std::set<std::uint64_t> broken;  // records
+    for (const HealthPoint& point : curve_of(subject, quantity::not_finite))
+      if (point.value > 0) {
+        broken.insert(point.record);
+        steps.insert(point.step);
+      }
+    if (subject.kind == HealthKind::published) continue;
+    for (auto& [name, points] : subject.curves) {
+      if (name == quantity::not_finite) continue;
+      const bool none_is_nan = name == quantity::gradient;
+      // Values of older recordings are norms of what is finite.
+      const bool of_broken = subject.kind == HealthKind::activation || name == quantity::gradient;
+      std::erase_if(points, [&](const HealthPoint& point) {
+        const bool leaves = (!std::isfinite(point.value) && !(none_is_nan && std::isnan(point.value))) ||
+                            (of_broken && broken.contains(point.record));
+        if (leaves) steps.insert(point.step);
+        return leaves;
+      });
+    }
+  }
+  cases.not_finite = steps.size();
+  return cases;
+}
+
 Findings not_finite_values(const HealthCases& cases) {
   Findings found;
   for (const HealthCase& subject : cases) {
-    const HealthPoints& points = curve_of(subject, quantity::not_finite);
-    const auto bad = std::ranges::find_if(points, [](const HealthPoint& point) { return point.value > 0; });
-    if (bad != points.end()) {
-      const auto first = static_cast<std::size_t>(bad - points.begin());
-      HealthFinding each =
-          finding(subject, quantity::not_finite, points, first, "not finite", HealthSeverity::error);
-      const auto count = static_cast<std::uint64_t>(bad->value);
-      each.sentence =
-          subject.text +
-          (subject.kind == HealthKind::variable ? ": its gradient or value has " : ": it gives ") +
-          counted(count, "NaN or infinity") + since_text(subject, points, first) + ".";
-      if (count != 1) each.sentence.replace(each.sentence.find("NaN or infinitys"), 16, "NaN or infinities");
-      each.cure = "Enter goes to the op; Why (F7) there finds where the first one was born.";
-      found.push_back(std::move(each));
-    }
-    const HealthPoints& losses = curve_of(subject, quantity::loss);
-    const auto worst =
-        std::ranges::find_if(losses, [](const HealthPoint& point) { return !std::isfinite(point.value); });
-    if (worst == losses.end()) continue;
-    const auto first = static_cast<std::size_t>(worst - losses.begin());
-    HealthFinding each = finding(subject, quantity::loss, losses, first, "not finite", HealthSeverity::error);
-    each.sentence = "The loss is NaN or infinite" + since_text(subject, losses, first) + ".";
-    each.cure = "Enter goes to the playback; Why (F7) on its target finds where the first one was born.";
-    found.push_back(std::move(each));
-  }
-  return found;
-}
-
-Findings dead_units(const HealthCases& cases) {
-  Findings found;
-  for (const HealthCase& subject : cases) {
-    const HealthPoints& points = curve_of(subject, quantity::dead);
-    if (points.empty() || points.back().value < many_dead) continue;
-    const double share = points.back().value;
-    const double limit = std::max(many_dead / 2, 0.6 * share);  // it may come in several steps
-    const std::string units =
-        subject.shape.empty() ? "units" : counted(static_cast<std::uint64_t>(subject.shape.back()), "unit");
-    add_lasting(found, subject, quantity::dead, [&](double value) { return value >= limit; },
-                {"dead units", share >= most_dead ? HealthSeverity::error : HealthSeverity::warning,
-                 ": " + share_text(share) + " of its " + units + " are dead",
-                 ". They give 0 for every example, so no gradient reaches their weights.",
-                 "A smaller learning rate, He initialisation, biases that begin a little above 0, or "
-                 "leaky_relu in its place keep units alive; look at the update just before that step."});
-  }
-  return found;
-}
-
-/// Softmax decides: its results are meant to lie near 0 and 1.
-bool decides(const HealthCase& subject) {
-  const OpDef* op = Registry::instance().find(subject.op);
-  return op && op->facts.activation == Activation::softmax;
-}
-
-Findings saturated_units(const HealthCases& cases) {
-  Findings found;
-  for (const HealthCase& subject : cases) {
-    const HealthPoints& points = curve_of(subject, quantity::saturated);
-    if (points.empty() || decides(subject) || points.back().value < many_saturated) continue;
-    add_lasting(
-        found, subject, quantity::saturated, [](double value) { return value >= 0.8 * many_saturated; },
-        {"saturated units", HealthSeverity::warning,
-         ": " + share_text(points.back().value) + " of its outputs are at a flat end of " + subject.op,
-         ", where hardly any gradient gets through.",
-         "Smaller initial weights, normalised inputs (or batch normalisation before it), or a smaller "
-         "learning rate."});
+    broken_elements(cases, subject, found);
+    broken_loss(cases, subject, found);
   }
   return found;
 }
@@ -196,165 +351,62 @@ Findings no_learning(const HealthCases& cases) {
   Findings found;
   for (const HealthCase& subject : cases) {
     if (subject.kind != HealthKind::variable) continue;
-    const HealthPoints& gradients = curve_of(subject, quantity::gradient);
-    if (gradients.empty()) continue;
-    const auto is_none = [](double value) { return std::isnan(value); };
-    const auto is_zero = [](double value) { return value == 0; };
-    if (is_none(gradients.back().value))
-      add_lasting(
-          found, subject, quantity::gradient, is_none,
-          {"no learning", HealthSeverity::error, " gets no gradient (None)", ": it has stopped learning.",
-           "Nothing that the loss was made of depends on it in a way that the tape could follow.",
-           ": it does not learn."});
-    else if (is_zero(gradients.back().value))
-      add_lasting(found, subject, quantity::gradient, is_zero,
-                  {"no learning", HealthSeverity::error, " gets a gradient of exactly 0",
-                   ": it has stopped learning.",
-                   "Some op on the way back made zeros; Why is my gradient zero? (Shift+F7) finds it.",
-                   ": it does not learn."});
-    else
-      add_lasting(
-          found, subject, quantity::update, is_zero,
-          {"no learning", HealthSeverity::warning, " does not change", ", although its gradient is not 0.",
-           "The learning rate may have fallen to 0, or the updates are too small for the dtype of the "
-           "weights."},
-          2);
-  }
-  return found;
-}
-
-Findings vanishing_gradients(const HealthCases& cases) {
-  const HealthCase* largest = nullptr;
-  double most = 0;
-  const auto usual = [](const HealthCase& subject) {
-    const HealthPoints& points = curve_of(subject, quantity::gradient);
-    return median_of(points, points.size() - points.size() / 4 - 1, points.size()) /
-           std::sqrt(elements_of(subject));
-  };
-  for (const HealthCase& subject : cases) {
-    if (!is_weight(subject) || curve_of(subject, quantity::gradient).empty()) continue;
-    const double here = usual(subject);
-    if (!(here > most)) continue;
-    most = here;
-    largest = &subject;
-  }
-  Findings found;
-  for (const HealthCase& subject : cases) {
-    const HealthPoints& points = curve_of(subject, quantity::gradient);
-    if (!largest || !is_weight(subject) || points.empty()) continue;
-    const double here = usual(subject), limit = vanishing_share * most;
-    if (!(here > 0 && here < limit)) continue;
-    const double scale = std::sqrt(elements_of(subject));
-    add_lasting(found, subject, quantity::gradient, [&](double value) { return value / scale < 2 * limit; },
-                {"vanishing gradient", HealthSeverity::warning,
-                 ": an element of its gradient is about " + short_number(here) + ", one of " + largest->text +
-                     " " + short_number(most),
-                 ": it learns " + short_number(most / here) + " times more slowly.",
-                 "Initialisation that fits the activation (Glorot, He), relu in place of sigmoid or tanh, "
-                 "normalisation, or shortcuts."});
-  }
-  return found;
-}
-
-Findings exploding_gradients(const HealthCases& cases) {
-  Findings found;
-  constexpr std::size_t least_before = 5;
-  for (const HealthCase& subject : cases) {
-    if (subject.kind != HealthKind::variable) continue;
-    const HealthPoints& points = curve_of(subject, quantity::gradient);
-    for (std::size_t i = least_before; i < points.size(); ++i) {
-      const double usual = median_of(points, i > 50 ? i - 50 : 0, i);
-      if (!(points[i].value > 1 && usual > 0 && points[i].value > explosion * usual)) continue;
-      HealthFinding each =
-          finding(subject, quantity::gradient, points, i, "exploding gradient", HealthSeverity::warning);
-      each.sentence = subject.text + ": its gradient's norm is " + short_number(points[i].value) +
-                      " at step " + std::to_string(points[i].step) + ", " +
-                      short_number(points[i].value / usual) + " times what it was before" +
-                      (subject.line ? ", line " + std::to_string(subject.line) : "") + ".";
-      each.cure = "A smaller learning rate, or clipping by the global norm (tf.clip_by_global_norm).";
-      found.push_back(std::move(each));
-      break;
-    }
-  }
-  return found;
-}
-
-Findings updates_out_of_range(const HealthCases& cases) {
-  Findings found;
-  for (const HealthCase& subject : cases) {
-    const HealthPoints& points = curve_of(subject, quantity::update);
-    if (!is_weight(subject) || points.size() < 4) continue;
-    const double usual = median_of(points, points.size() / 2, points.size());
-    const bool large = usual > largest_update;
-    if (!large && !(usual > 0 && usual < smallest_update)) continue;
-    add_lasting(
-        found, subject, quantity::update,
-        [large](double value) { return large ? value > largest_update / 2 : value < 2 * smallest_update; },
-        {large ? "large updates" : "small updates", large ? HealthSeverity::warning : HealthSeverity::note,
-         ": each step changes it by about " + short_number(usual) + " of its size", "; about 0.001 is usual.",
-         large ? "A smaller learning rate; the weights forget what they learned."
-               : "A larger learning rate, or one of its own for this variable."});
-  }
-  return found;
-}
-
-Findings collapsed_ranks(const HealthCases& cases) {
-  Findings found;
-  for (const HealthCase& subject : cases) {
-    const HealthPoints& points = curve_of(subject, quantity::rank);
-    if (points.size() < 4 || points.back().value > collapsed_rank) continue;
-    const double usual = median_of(points, 0, std::max<std::size_t>(2, points.size() / 4));
-    if (usual < usual_rank) continue;
-    add_lasting(
-        found, subject, quantity::rank, [](double value) { return value <= 1.2 * collapsed_rank; },
-        {"rank collapse", HealthSeverity::warning,
-         ": the effective rank of its gradient is " + short_number(points.back().value),
-         "; it was " + short_number(usual) + " at the beginning. All its units are pushed the same way.",
-         "Look at whether the examples of a batch, or the units, have become alike: dead units, one class "
-         "alone, a loss that one example rules."});
-  }
-  return found;
-}
-
-Findings losses_that_do_not_fall(const HealthCases& cases) {
-  Findings found;
-  constexpr std::size_t least_points = 20;
-  for (const HealthCase& subject : cases) {
-    const HealthPoints& points = curve_of(subject, quantity::loss);
-    if (points.size() < least_points) continue;
-    const double early = median_of(points, 0, points.size() / 4);
-    const double late = median_of(points, points.size() - points.size() / 4, points.size());
-    if (!(late > early - 0.01 * std::abs(early))) continue;
-    const std::size_t first = points.size() / 4;
-    const bool rises = late > early + 0.5 * std::abs(early);
-    HealthFinding each = finding(subject, quantity::loss, points, first, "loss",
-                                 rises ? HealthSeverity::error : HealthSeverity::warning);
-    each.before =
-        each.since > 1 ? std::optional(each.since - 1) : std::nullopt;  // no moment at which it began
-    each.sentence =
-        std::string(rises ? "The loss rises: it was about " : "The loss does not fall: it was about ") +
-        short_number(early) + " in the first quarter of the steps and is " + short_number(late) +
-        " in the last" + (subject.line ? ", line " + std::to_string(subject.line) : "") + ".";
-    each.cure = rises ? "A smaller learning rate; does the update go downhill (assign_sub of the gradient)?"
-                      : "The other findings may say why; else another learning rate, or labels that do not "
-                        "belong to the inputs.";
-    found.push_back(std::move(each));
+    no_gradient(cases, subject, found);
+    zero_gradient(cases, subject, found);
+    no_change(cases, subject, found);
   }
   return found;
 }
 
 Findings judge(const HealthCases& cases) {
-  Findings all;
+  const HealthCases finite = finite_part(cases);
+  Findings all = not_finite_values(cases);
   for (const auto rule :
-       {not_finite_values, no_learning, dead_units, saturated_units, vanishing_gradients, exploding_gradients,
+       {no_learning, dead_units, saturated_units, vanishing_gradients, exploding_gradients,
         updates_out_of_range, collapsed_ranks, losses_that_do_not_fall, quasi_newton_trouble}) {
-    Findings found = rule(cases);
+    Findings found = rule(finite);
     all.insert(all.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
   }
-  std::stable_sort(all.begin(), all.end(), [](const HealthFinding& a, const HealthFinding& b) {
-    return a.severity != b.severity ? a.severity > b.severity : a.since < b.since;
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (HealthFinding& cause : all)
+      for (const HealthFinding& effect : all)
+        if (effect.severity > cause.severity && may_cause(cause, effect)) {
+          cause.severity = effect.severity;
+          grew = true;
+        }
+  }
+  std::ranges::stable_sort(all, [](const HealthFinding& a, const HealthFinding& b) {
+    const auto key = [](const HealthFinding& each) {
+      return std::tuple(-static_cast<int>(each.severity), cause_rank(each), each.since, each.record);
+    };
+    return key(a) < key(b);
   });
   return all;
+}
+
+std::vector<std::string> not_seen(const HealthCases& cases) {
+  constexpr std::uint64_t trend_samples = 20;
+  std::vector<std::string> texts;
+  if (cases.cut)
+    texts.push_back(
+        "Steps of this run were forgotten before Health counted them: steps count from the first that is "
+        "known, and "
+        "how the run began is not.");
+  if (cases.sampled < cases.steps)
+    texts.push_back(std::to_string(cases.sampled) + " of " + counted(cases.steps, "step") +
+                    (cases.sampled == 1 ? " was" : " were") +
+                    " sampled: what happened only in the others is not seen.");
+  if (!cases.cut && cases.sampled > 0 && !cases.sees_begin())
+    texts.push_back("No step before step " + std::to_string(cases.first_sample()) +
+                    " was sampled: how the run began is not known.");
+  if (cases.steps > 0 && cases.sampled < trend_samples)
+    texts.push_back("Of a loss's trend nothing is said before " + std::to_string(trend_samples) +
+                    " steps were sampled.");
+  if (cases.not_finite > 0)
+    texts.push_back("The samples of " + counted(cases.not_finite, "step") +
+                    " have NaN or infinite values, which the other rules leave out.");
+  return texts;
 }
 
 }  // namespace tapedeck::debug

@@ -1,7 +1,11 @@
-// What the samples say, in plain sentences: a small pure function for each rule.
+// What the samples of one run say, in plain sentences: a small pure function for each rule.
+//
+// A sentence covers what was sampled and says so: over how many samples, of how many steps. What a rule
+// cannot see (steps without a sample, forgotten ones, values that are not finite) it does not judge.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,7 +14,7 @@
 namespace tapedeck::debug {
 
 struct HealthPoint {
-  std::uint64_t step = 0, record = 0;
+  std::uint64_t step = 0, record = 0;  ///< the step counts from 1 within the run
   double value = 0;
 };
 using HealthPoints = std::vector<HealthPoint>;
@@ -22,46 +26,120 @@ struct HealthCase {
   std::string text;  ///< what sentences call it: "W1", "dense (relu)", "relu after W1"
   std::string op;    ///< of an activation
   std::vector<std::int64_t> shape;
-  std::uint32_t line = 0;  ///< 0: unknown
+  std::uint32_t line = 0;   ///< 0: unknown
+  double largest_loss = 0;  ///< of a loss: the largest finite size in any run
   std::map<std::string, HealthPoints, std::less<>> curves;
 };
-using HealthCases = std::vector<HealthCase>;
+
+/// One run: its subjects in the layers' order, and how much of it was sampled.
+struct HealthCases {
+  std::vector<HealthCase> all;
+  std::uint64_t steps = 0;                   ///< that are known
+  std::uint64_t sampled = 0;                 ///< of them
+  std::vector<std::uint64_t> sampled_steps;  ///< their numbers, which rise
+  bool cut = false;                          ///< steps before the first that is known were forgotten
+  std::uint64_t not_finite = 0;              ///< steps from which samples were left out for that
+
+  auto begin() const { return all.begin(); }
+  auto end() const { return all.end(); }
+  std::uint64_t first_sample() const { return sampled_steps.empty() ? 0 : sampled_steps.front(); }
+  std::uint64_t last_sample() const { return sampled_steps.empty() ? 0 : sampled_steps.back(); }
+  /// How many steps from `from` to `to` were sampled.
+  std::size_t sampled_between(std::uint64_t from, std::uint64_t to) const;
+  /// Whether samples say what was usual when the run began.
+  bool sees_begin() const;
+};
 /// Place, op and tensor are left to whoever knows the records.
 using Findings = std::vector<protocol::HealthFinding>;
 
-// Each returns what it finds, in the cases' order.
+// Each returns what it finds, in the cases' order. All but the first take finite_part of the cases.
 Findings not_finite_values(const HealthCases& cases);
+Findings no_learning(const HealthCases& cases);
 Findings dead_units(const HealthCases& cases);
 Findings saturated_units(const HealthCases& cases);
-Findings no_learning(const HealthCases& cases);
 Findings vanishing_gradients(const HealthCases& cases);
 Findings exploding_gradients(const HealthCases& cases);
 Findings updates_out_of_range(const HealthCases& cases);
 Findings collapsed_ranks(const HealthCases& cases);
 Findings losses_that_do_not_fall(const HealthCases& cases);
-Findings quasi_newton_trouble(const HealthCases& cases);  ///< L-BFGS (rules_lbfgs.cpp)
+Findings quasi_newton_trouble(const HealthCases& cases);  ///< L-BFGS
 
-/// All of them: the gravest first, those that began earlier before others.
+/// The same without the samples that are NaN or infinite, and without those of a gradient or an activation
+/// that has such elements. A gradient's NaN stays: there was none (None).
+HealthCases finite_part(HealthCases cases);
+
+/// All of them, the gravest first. What may have caused a graver finding in the same step or later is as
+/// grave, and comes before it.
 Findings judge(const HealthCases& cases);
+
+/// What the rules could not see of the run, a sentence each.
+std::vector<std::string> not_seen(const HealthCases& cases);
 
 // What the rules' files share.
 namespace rules {
-/// The points from which on all to the end hold; its size where the last one does not.
+
+/// A condition that holds from the point `first` on to the newest, but for a few.
+struct Lasting {
+  std::size_t first = 0;
+  std::size_t count = 0;    ///< of the points from there on
+  std::size_t holding = 0;  ///< of them
+};
+
+/// The split that puts most points on their right side, where at least nine of ten from there on hold.
 template <class Holds>
-std::size_t trailing(const HealthPoints& points, Holds&& holds) {
-  std::size_t first = points.size();
-  while (first > 0 && holds(points[first - 1])) --first;
-  return first;
+std::optional<Lasting> lasting(const HealthPoints& points, Holds&& holds) {
+  std::size_t wrong = 0;  // of a split before all points: those that do not hold
+  for (const HealthPoint& point : points) wrong += !holds(point.value);
+  std::size_t least = wrong, first = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    wrong = holds(points[i].value) ? wrong + 1 : wrong - 1;
+    if (wrong >= least) continue;
+    least = wrong;
+    first = i + 1;
+  }
+  if (first >= points.size()) return std::nullopt;
+  std::size_t missing = 0;
+  for (std::size_t i = first; i < points.size(); ++i) missing += !holds(points[i].value);
+  const std::size_t count = points.size() - first;
+  if (10 * missing > count) return std::nullopt;
+  return Lasting{first, count, count - missing};
 }
+
 double median(std::vector<double> values);
 /// Of the points from `first` to before `last` that are finite.
 double median_of(const HealthPoints& points, std::size_t first, std::size_t last);
 const HealthPoints& curve_of(const HealthCase& subject, std::string_view quantity);  ///< empty: there is none
-/// " since step 120", " in all steps that were looked at", with ", line 14" where that is known.
-std::string since_text(const HealthCase& subject, const HealthPoints& points, std::size_t first);
+/// ", line 14"; nothing where it is not known.
+std::string line_text(const HealthCase& subject);
+/// " in every step", " in all 41 sampled steps from step 122 on (77 of 300 steps were sampled)",
+/// " in 40 of the 41 sampled steps from step 122 to 250", with the line.
+std::string span_text(const HealthCases& cases, const HealthCase& subject, const HealthPoints& points,
+                      const Lasting& span);
 protocol::HealthFinding finding(const HealthCase& subject, std::string_view quantity,
                                 const HealthPoints& points, std::size_t first, const char* rule,
                                 protocol::HealthSeverity severity);
+/// The same for what began at no one step: nobody looks for the step between two samples.
+protocol::HealthFinding finding_at(const HealthCase& subject, std::string_view quantity,
+                                   const HealthPoint& point, const char* rule,
+                                   protocol::HealthSeverity severity);
+/// "70 to 83 %" of the shares in the span that hold; "83 %" where they are alike.
+template <class Holds>
+std::string shares_text(const HealthPoints& points, const Lasting& span, Holds&& holds);
+std::string share_range(double least, double most);
+double elements_of(const HealthCase& subject);
+bool is_weight(const HealthCase& subject);  ///< a variable of two axes or more
+
 }  // namespace rules
+
+template <class Holds>
+std::string rules::shares_text(const HealthPoints& points, const Lasting& span, Holds&& holds) {
+  double least = points[span.first].value, most = least;
+  for (std::size_t i = span.first; i < points.size(); ++i) {
+    if (!holds(points[i].value)) continue;
+    least = points[i].value < least ? points[i].value : least;
+    most = points[i].value > most ? points[i].value : most;
+  }
+  return share_range(least, most);
+}
 
 }  // namespace tapedeck::debug

@@ -12,7 +12,7 @@ namespace {
 
 using protocol::FormulaNode;
 using Kind = FormulaNode::Kind;
-using Parts = std::span<const FormulaNode>;
+using FormulaParts = std::span<const FormulaNode>;
 
 /// Thrown by what is no arithmetic.
 struct NoNumber {};
@@ -49,38 +49,38 @@ class Evaluator {
  public:
   Evaluator(const BoundFormula& formula, const SymbolValue& value) : formula_(formula), value_(value) {}
 
-  double row(Parts parts) {
+  double row(FormulaParts parts) {
     const auto where =
         std::find_if(parts.begin(), parts.end(), [](const auto& part) { return is_word(part, "where"); });
     if (where == parts.end()) return with_exception(parts);
-    const Parts before(parts.begin(), where), after(where + 1, parts.end());
+    const FormulaParts before(parts.begin(), where), after(where + 1, parts.end());
     const auto comma =
         std::find_if(after.begin(), after.end(), [](const auto& part) { return is_sign(part, ","); });
-    const bool holds = condition(Parts(after.begin(), comma));
+    const bool holds = condition(FormulaParts(after.begin(), comma));
     // "a, but b where c"
     for (std::size_t i = 0; i + 1 < before.size(); ++i)
       if (is_sign(before[i], ",") && is_word(before[i + 1], "but"))
         return holds ? sum(before.subspan(i + 2)) : sum(before.first(i));
     if (comma == after.end() || comma + 1 == after.end() || !is_word(comma[1], "else")) throw NoNumber();
-    return holds ? sum(before) : sum(Parts(comma + 2, after.end()));
+    return holds ? sum(before) : sum(FormulaParts(comma + 2, after.end()));
   }
 
  private:
   /// "a (b where c)".
-  double with_exception(Parts parts) {
+  double with_exception(FormulaParts parts) {
     if (parts.size() > 1 && parts.back().kind == Kind::group && parts.back().spaced) {
-      const Parts inside = parts.back().parts[0].parts;
+      const FormulaParts inside = parts.back().parts[0].parts;
       const auto where =
           std::find_if(inside.begin(), inside.end(), [](const auto& part) { return is_word(part, "where"); });
       if (where != inside.end()) {
-        if (condition(Parts(where + 1, inside.end()))) return sum(Parts(inside.begin(), where));
+        if (condition(FormulaParts(where + 1, inside.end()))) return sum(FormulaParts(inside.begin(), where));
         return sum(parts.first(parts.size() - 1));
       }
     }
     return sum(parts);
   }
 
-  bool condition(Parts parts) {
+  bool condition(FormulaParts parts) {
     if (parts.size() == 1) return factor(parts[0]) != 0;
     bool holds = true, compared = false;
     std::size_t start = 0;
@@ -109,7 +109,7 @@ class Evaluator {
     return holds;
   }
 
-  double sum(Parts parts) {
+  double sum(FormulaParts parts) {
     if (parts.empty()) throw NoNumber();
     double total = 0;
     std::size_t start = 0;
@@ -125,7 +125,7 @@ class Evaluator {
     return total;
   }
 
-  double product(Parts parts) {
+  double product(FormulaParts parts) {
     if (parts.empty()) throw NoNumber();
     double total = 1;
     for (const FormulaNode& part : parts) {
@@ -175,7 +175,7 @@ class Evaluator {
   }
 
   double power(const FormulaNode& node) {
-    const Parts script = node.parts[1].parts;
+    const FormulaParts script = node.parts[1].parts;
     if (script.size() == 1 && (script[0].text == "T" || script[0].text == "H")) throw NoNumber();
     return std::pow(factor(node.parts[0]), sum(script));
   }

@@ -50,10 +50,14 @@ py::dict health(Recorder& recorder, std::uint32_t live_ms) {
     return read->table({live_ms, 0, rows_at_once, 64}, nullptr);
   }();
   py::dict result;
-  result["steps"] = table.steps;
-  result["sampled"] = table.sampled;
-  result["recomputed"] = table.recomputed;
-  result["gone"] = table.gone;
+  for (const protocol::HealthRun& run : table.runs) {
+    if (run.number != table.run) continue;
+    result["steps"] = run.steps;
+    result["sampled"] = run.sampled;
+    result["recomputed"] = run.recomputed;
+    result["gone"] = run.gone;
+  }
+  result["run"] = table.run;
   result["every"] = table.every;
   result["rows"] = rows_of(table);
   return result;
@@ -87,6 +91,7 @@ py::list findings(Recorder& recorder, std::uint32_t steps) {
         std::string(protocol::names(finding.severity).at(static_cast<std::size_t>(finding.severity)));
     entry["sentence"] = finding.sentence;
     entry["cure"] = finding.cure;
+    entry["run"] = finding.run;
     entry["since"] = finding.since;
     entry["record"] = finding.record;
     entry["op"] = finding.op;
@@ -102,8 +107,10 @@ void bind_health(py::module_& debug, Recorder& (*recorder)()) {
   debug.def(
       "health", [recorder](std::uint32_t live_ms) { return health(recorder(), live_ms); },
       py::arg("live_ms") = 0,
-      "How gradients, weights and activations stand: a dict of the numbers of steps that ran and that were "
-      "sampled, and rows with the newest samples. live_ms: steps are sampled while they run for so long.");
+      "How gradients, weights and activations of the newest run stand: a dict of the numbers of steps that "
+      "ran "
+      "and that were sampled, and rows with the newest samples. live_ms: steps are sampled while they run "
+      "for so long.");
   debug.def(
       "health_findings", [recorder](std::uint32_t steps) { return findings(recorder(), steps); },
       py::arg("steps") = 40,

@@ -123,6 +123,18 @@ std::vector<HealthSubject> HealthStore::subjects() const {
   return subjects;
 }
 
+std::vector<std::uint32_t> HealthStore::subjects_in(std::uint32_t first, std::uint32_t last) const {
+  const auto has = [&](const HealthCurveData& curve) {
+    const auto at = std::ranges::lower_bound(curve.samples, first, {}, &HealthSample::record);
+    return at != curve.samples.end() && at->record <= last;
+  };
+  const std::lock_guard lock(mutex_);
+  std::vector<std::uint32_t> numbers;
+  for (std::size_t i = 0; i < subjects_.size(); ++i)
+    if (std::ranges::any_of(subjects_[i].curves, has)) numbers.push_back(static_cast<std::uint32_t>(i + 1));
+  return numbers;
+}
+
 HealthCurveData HealthStore::curve(std::uint32_t subject, std::string_view quantity) const {
   const std::lock_guard lock(mutex_);
   if (subject > 0 && subject <= subjects_.size())

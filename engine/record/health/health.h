@@ -16,6 +16,7 @@ using protocol::HealthKind;
 
 // The quantities that are sampled; published ones have names of their own.
 namespace quantity {
+// Norms are infinite where an element is NaN or infinite; those of older trace files are of the finite ones.
 inline constexpr std::string_view gradient = "gradient";  ///< 2-norm; NaN: there was none
 inline constexpr std::string_view weight = "weight";      ///< 2-norm, after the update
 inline constexpr std::string_view update =
@@ -90,6 +91,8 @@ class HealthStore {
   std::vector<HealthSubjectData> read(const std::vector<std::uint32_t>& numbers) const;
   /// All subjects, without curves: their numbers are their places, from 1.
   std::vector<HealthSubject> subjects() const;
+  /// The numbers of those with samples of records from `first` to `last`.
+  std::vector<std::uint32_t> subjects_in(std::uint32_t first, std::uint32_t last) const;
   HealthCurveData curve(std::uint32_t subject, std::string_view quantity) const;
 
   HealthData data() const;

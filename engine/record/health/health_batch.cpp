@@ -21,6 +21,11 @@ std::string variable_text(std::uint32_t name) {
   return text;
 }
 
+/// A norm of the finite elements alone would call a gradient of NaN zero.
+double health_norm(const NormGauge& gauge) {
+  return gauge.not_finite ? HUGE_VAL : gauge.norm;
+}
+
 /// The variables that the activation's input was made of, back to the layer before.
 struct LayerWeights {
   std::optional<HealthSubject> weight;  ///< the nearest one of two axes or more
@@ -130,11 +135,16 @@ void HealthBatch::gradient(const HealthSubject& subject, std::uint32_t playback,
                            const Tensor& gradient, bool with_rank) {
   if (playback_ == 0) playback_ = playback;
   const std::uint32_t number = store_.subject(subject);
-  if (!gradient) return add(number, quantity::gradient, {playback, std::numeric_limits<double>::quiet_NaN()});
+  if (!gradient) {
+    // Of two playbacks in a step the one that gave it a gradient counts.
+    if (!samples_.contains({number, quantity::gradient}))
+      add(number, quantity::gradient, {playback, std::numeric_limits<double>::quiet_NaN()});
+    return;
+  }
   const std::uint32_t maker = past_.trace.tensors().get(id).producer();
   const std::uint32_t record = maker ? maker : playback;
   const NormGauge gauge = norm_gauge(gradient);
-  add(number, quantity::gradient, {record, gauge.norm});
+  add(number, quantity::gradient, {record, health_norm(gauge)});
   not_finite(number, record, gauge.not_finite);
   if (!with_rank || gauge.not_finite != 0) return;
   if (const auto rank = rank_gauge(gradient)) add(number, quantity::rank, {record, *rank});
@@ -144,7 +154,7 @@ void HealthBatch::given_gradient(const HealthSubject& subject, std::uint32_t rec
   const std::uint32_t number = store_.subject(subject);
   if (samples_.contains({number, quantity::gradient})) return;
   const NormGauge gauge = norm_gauge(gradient);
-  add(number, quantity::gradient, {record, gauge.norm});
+  add(number, quantity::gradient, {record, health_norm(gauge)});
   not_finite(number, record, gauge.not_finite);
 }
 
@@ -152,8 +162,8 @@ void HealthBatch::update(const HealthSubject& subject, std::uint32_t record, con
                          const Tensor& now) {
   const std::uint32_t number = store_.subject(subject);
   const NormGauge gauge = norm_gauge(now);
-  add(number, quantity::weight, {record, gauge.norm});
-  add(number, quantity::update, {record, update_gauge(before, now)});
+  add(number, quantity::weight, {record, health_norm(gauge)});
+  add(number, quantity::update, {record, gauge.not_finite ? HUGE_VAL : update_gauge(before, now)});
   not_finite(number, record, gauge.not_finite);
 }
 

@@ -52,6 +52,7 @@ void HealthSampler::watch(std::chrono::milliseconds time) {
   began_ = clock::ticks();
   spent_ = 0;
   updated_ = false;
+  ++step_;
   sampling_ = true;
   on_ = true;
 }
@@ -59,6 +60,12 @@ void HealthSampler::watch(std::chrono::milliseconds time) {
 void HealthSampler::flush() {
   const std::lock_guard lock(mutex_);
   if (sampling_ && !batch_.empty()) batch_.write(whole_ && updated_, false);
+}
+
+void HealthSampler::cell_ended() {
+  flush();
+  const std::lock_guard lock(mutex_);
+  if (updated_) ++step_;
 }
 
 void HealthSampler::adapt(std::int64_t length) {
@@ -80,6 +87,7 @@ void HealthSampler::begin_step() {
   if (sampling_) batch_.write(whole_, false);
   adapt(now - began_);
   began_ = now;
+  ++step_;
   spent_ = 0;
   updated_ = false;
   whole_ = true;
@@ -143,7 +151,7 @@ void HealthSampler::playback_ended(std::uint32_t record, std::span<const Tensor>
   for (std::size_t i = 0; i < std::min(sources.size(), gradients.size()); ++i) {
     const auto subject = variable_subject(past_, sources[i]);
     if (!subject) continue;
-    sources_[subject->variable] = sources[i];
+    sources_[subject->variable] = {sources[i], step_};
     const bool with_rank = (samples_seen_ + i) % samples_between_ranks == 0;
     batch_.gradient(*subject, record, gradients[i] ? gradients[i].id() : 0, gradients[i], with_rank);
   }
@@ -155,8 +163,8 @@ void HealthSampler::assigned(const Tensor& leaf, const Tensor& value, std::uint6
   const auto source = sources_.find(variable);
   if (source == sources_.end()) return;
   updated_ = true;
-  if (!sampling_ || made_by_updates_.contains(value.id())) return;
-  const Tensor before = past_.values.held(source->second);
+  if (!sampling_ || source->second.step != step_ || made_by_updates_.contains(value.id())) return;
+  const Tensor before = past_.values.held(source->second.value);
   const auto subject = variable_subject(past_, leaf.id(), variable);
   if (before && subject) batch_.update(*subject, record, before, leaf);
 }

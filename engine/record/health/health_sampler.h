@@ -30,6 +30,8 @@ class HealthSampler {
   std::uint32_t every() const { return on() ? every_.load(std::memory_order_relaxed) : 0; }
   /// What is there of a step that goes on goes to the store.
   void flush();
+  /// A cell has ended: what is assigned after a step's updates is no update of it any more.
+  void cell_ended();
 
   // ---- by the thread that runs the op, where it is on
   enum class Wants : std::uint8_t { nothing, activation, update };
@@ -60,8 +62,13 @@ class HealthSampler {
   std::int64_t began_ = 0, spent_ = 0;  ///< ticks
   double cost_ = 0, plain_ = 0;         ///< of a sampled step's samples, and of a step without; ticks
   std::uint32_t samples_seen_ = 0;
-  std::map<std::uint64_t, std::uint64_t> sources_;  ///< variable → the value that its gradient was asked at
-  std::set<std::uint64_t> made_by_updates_;         ///< values that the step's update ops made
+  /// Where a variable's gradient was asked for: the value, and the step of that sample.
+  struct Source {
+    std::uint64_t value = 0, step = 0;
+  };
+  std::uint64_t step_ = 0;                   ///< counts those that began, and the ends of cells
+  std::map<std::uint64_t, Source> sources_;  ///< by variable
+  std::set<std::uint64_t> made_by_updates_;  ///< values that the step's update ops made
 };
 
 }  // namespace tapedeck

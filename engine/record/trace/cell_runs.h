@@ -20,6 +20,7 @@ struct CellRun {
   std::int64_t start = 0, end = 0;    ///< nanoseconds since the recorder began; `end` 0 while it runs
   State state = State::running;
   std::uint32_t execution = 0;  ///< Jupyter's number of it, "[3]" beside the cell; 0: not known
+  std::uint64_t newest_tensor = 0;  ///< id, when it began; 0: not known (files do not say)
 };
 
 /// The newest ones; older ones are forgotten. Any thread may call.
@@ -28,7 +29,8 @@ class CellRuns {
   explicit CellRuns(std::size_t limit = 10'000) : limit_(limit) {}
 
   /// A run that has not ended yet fails: its end was never told. `first`: the next record's number.
-  void begin(const std::string& cell, std::uint32_t first, std::int64_t now, std::uint32_t execution = 0);
+  void begin(const std::string& cell, std::uint32_t first, std::int64_t now, std::uint32_t execution = 0,
+             std::uint64_t newest_tensor = 0);
   /// Of the run that began last; `last`: the newest record. Does nothing where none runs.
   void end(std::uint32_t last, std::int64_t now, bool failed);
   /// As another process recorded it: numbers go on from the newest.

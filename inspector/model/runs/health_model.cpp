@@ -44,6 +44,10 @@ void HealthModel::clear() {
   ranges_.clear();
   shownQuantity_.clear();
   findings_.clear();
+  notSeen_.clear();
+  run_.reset();
+  wantedRun_.reset();
+  stale_ = false;
   curves_.clear();
   findingsVersion_ = curvesVersion_ = completeAt_ = never;
   explained_ = recomputing_ = cancelled_ = false;
@@ -98,6 +102,7 @@ void HealthModel::refresh() {
   request.first = static_cast<std::uint32_t>(firstVisible_);
   request.count = std::clamp(static_cast<std::uint32_t>(visibleCount_), least_rows, most_rows);
   request.columns = strip_columns;
+  request.run = wantedRun_;
   session_->request<protocol::Health>(
       request, this, [this](const protocol::Health& table) { take(table); },
       [this](const protocol::Failure& failure) { fail(failure); }, table_channel);
@@ -114,20 +119,29 @@ void HealthModel::take(const protocol::Health& table) {
   if (!shown_) return;
   failure_.clear();
   const bool moved = table.version != state_.version || table.steps != state_.steps;
+  // A run that has begun is what is looked at next.
+  const bool begun =
+      !table.runs.empty() && !state_.runs.empty() && table.runs.back().number != state_.runs.back().number;
+  if (begun && !run_) wantedRun_.reset();
+  if (table.run != state_.run) {
+    rows_.clear();
+    curves_.clear();
+    curvesVersion_ = never;
+  }
   state_ = table;
   state_.rows.clear();
   rows_.resize(table.total);
   for (std::size_t i = 0; i < table.rows.size(); ++i)
     if (table.first + i < rows_.size()) rows_[table.first + i] = table.rows[i];
   takeRanges();
-  if (selected_ == 0)
+  if (selected_ == 0 || (rows_.size() == table.rows.size() && !rowOf(selected_)))
     for (const auto& row : rows_)
       if (row && row->kind != protocol::HealthKind::loss && row->kind != protocol::HealthKind::published) {
         select(row->subject);
         break;
       }
   emit changed();
-  if (moved || !explained_ || findingsVersion_ != state_.version) askFindings();
+  if (moved || stale_ || !explained_ || findingsVersion_ != state_.version) askFindings();
   const protocol::HealthRow* chosen = rowOf(selected_);
   const bool moreCurves = chosen && static_cast<int>(chosen->strips.size()) != curveChannels_;
   if (curvesVersion_ != state_.version || moreCurves) askCurves();
@@ -176,29 +190,81 @@ std::vector<const protocol::HealthRow*> HealthModel::published() const {
 QString HealthModel::howSampled() const {
   if (recomputing_)
     return QStringLiteral("Recomputing: %1 of %2 steps").arg(countText(done_), countText(toDo_));
-  if (state_.steps == 0) {
+  const protocol::HealthRun* run = shownRun();
+  if (!run || run->steps == 0) {
     if (!published().empty())
       return QStringLiteral("No training step yet; what the optimiser says is shown.");
     return QStringLiteral(
         "No training step was recorded yet: one ends with an optimiser's update after a gradient.");
   }
-  const quint64 live = state_.sampled - state_.recomputed;
+  const quint64 live = run->sampled - std::min(run->recomputed, run->sampled);
   QString text;
   if (live == 0)
-    text = QStringLiteral("%1 of %2 steps, recomputed")
-               .arg(countText(state_.recomputed), countText(state_.steps));
-  else if (state_.recomputed == 0)
-    text = QStringLiteral("%1 of %2 steps, sampled live").arg(countText(live), countText(state_.steps));
+    text =
+        QStringLiteral("%1 of %2 steps, recomputed").arg(countText(run->recomputed), countText(run->steps));
+  else if (run->recomputed == 0)
+    text = QStringLiteral("%1 of %2 steps, sampled live").arg(countText(live), countText(run->steps));
   else
-    text = QStringLiteral("%1 of %2 steps: %3 sampled live, %4 recomputed")
-               .arg(countText(state_.sampled), countText(state_.steps), countText(live),
-                    countText(state_.recomputed));
-  if (state_.gone > 0) text += QStringLiteral("; %1 could not be had").arg(countText(state_.gone));
+    text =
+        QStringLiteral("%1 of %2 steps: %3 sampled live, %4 recomputed")
+            .arg(countText(run->sampled), countText(run->steps), countText(live), countText(run->recomputed));
+  if (run->gone > 0) text += QStringLiteral("; %1 could not be had").arg(countText(run->gone));
+  if (run->cut) text += QStringLiteral("; earlier steps were forgotten");
   if (state_.every == 1)
     text += QStringLiteral(" · every step, live");
   else if (state_.every)
     text += QStringLiteral(" · one of every %1 steps, live").arg(countText(*state_.every));
   return text;
+}
+
+// ---- runs
+
+const protocol::HealthRun* HealthModel::runOf(quint64 number) const {
+  for (const protocol::HealthRun& run : state_.runs)
+    if (run.number == number) return &run;
+  return nullptr;
+}
+
+int HealthModel::run() const {
+  if (run_)
+    for (std::size_t i = 0; i < state_.runs.size(); ++i)
+      if (state_.runs[i].number == *run_) return static_cast<int>(i);
+  return -1;
+}
+
+void HealthModel::setRun(int run) {
+  if (!session_->live()) return emit changed();
+  const int last = static_cast<int>(state_.runs.size()) - 1;
+  run = std::clamp(run, -1, last);
+  if (run == this->run()) return;
+  run_.reset();
+  if (run >= 0) run_ = state_.runs[static_cast<std::size_t>(run)].number;
+  stale_ = true;
+  completeAt_ = never;
+  cancelled_ = recomputing_ = false;
+  for (const QString& channel : {findings_channel, sample_channel}) session_->drop(channel);
+  showRun(run_);
+  emit changed();
+}
+
+void HealthModel::stepRun(int by) {
+  const int last = static_cast<int>(state_.runs.size()) - 1;
+  if (last < 0) return;
+  setRun(run() < 0 ? last : std::clamp(run() + by, 0, last));
+}
+
+void HealthModel::showRun(std::optional<quint64> number) {
+  wantedRun_ = number;
+  session_->drop(table_channel);
+  firstVisible_ = 0;
+  refresh();
+}
+
+QString HealthModel::notSeen(quint64 run) const {
+  QStringList sentences;
+  for (const protocol::HealthNotSeen& each : notSeen_)
+    if (each.run == run) sentences << QString::fromStdString(each.sentence);
+  return sentences.join(QLatin1Char(' '));
 }
 
 // ---- findings
@@ -207,16 +273,19 @@ void HealthModel::askFindings() {
   if (session_->asking(findings_channel)) return;  // asked anew with the next table
   // Why takes long: when all that is wanted is here.
   const bool explain = idle() && (completeAt_ == state_.steps || cancelled_);
-  if (findingsVersion_ == state_.version && explained_ == explain) return;
+  if (!stale_ && findingsVersion_ == state_.version && explained_ == explain) return;
   // The program has the machine while it runs; the next table asks.
-  if (!idle() && judged_.isValid() && judged_.elapsed() < judging_ms) return;
+  if (!stale_ && !idle() && judged_.isValid() && judged_.elapsed() < judging_ms) return;
   judged_.start();
   session_->request<protocol::HealthFindings>(
-      protocol::GetHealthFindings{explain}, this,
-      [this, explain](const protocol::HealthFindings& answer) {
+      protocol::GetHealthFindings{explain, run_}, this,
+      [this, explain, of = run_](const protocol::HealthFindings& answer) {
+        if (of != run_) return;  // of the run that was chosen before
         findingsVersion_ = answer.version;
         explained_ = explain;
+        stale_ = false;
         findings_ = answer.findings;
+        notSeen_ = answer.not_seen;
         emit findingsChanged();
       },
       [this](const protocol::Failure& failure) { fail(failure); }, findings_channel);
@@ -226,6 +295,7 @@ void HealthModel::show(int finding) {
   if (finding < 0 || finding >= static_cast<int>(findings_.size())) return;
   const protocol::HealthFinding chosen = findings_[static_cast<std::size_t>(finding)];
   shownQuantity_ = chosen.quantity;
+  if (chosen.run != state_.run) showRun(chosen.run);
   if (chosen.subject) select(chosen.subject);
   if (chosen.record) session_->setCursor(chosen.record);
   if (chosen.tensor) session_->pickTensor(*chosen.tensor);
@@ -243,7 +313,7 @@ void HealthModel::sample() {
     return;
   const quint64 steps = state_.steps;
   recomputing_ = session_->request<protocol::HealthSampled>(
-      protocol::SampleHealth{wanted_, slice_ms}, this,
+      protocol::SampleHealth{wanted_, slice_ms, run_}, this,
       [this, steps](const protocol::HealthSampled& answer) {
         done_ = answer.done;
         toDo_ = answer.wanted;
@@ -283,6 +353,12 @@ void HealthModel::cancel() {
 
 // ---- curves
 
+/// The run whose curves are asked for: the one that the rows are about, or are to be.
+std::optional<quint64> HealthModel::curveRun() const {
+  if (wantedRun_) return wantedRun_;
+  return state_.runs.empty() ? std::nullopt : std::optional<quint64>(state_.run);
+}
+
 void HealthModel::select(HealthSubjectId subject) {
   if (subject == selected_) return;
   selected_ = subject;
@@ -307,9 +383,10 @@ void HealthModel::askCurves() {
   curvesVersion_ = state_.version;
   for (const std::string& quantity : quantities)
     session_->request<protocol::HealthCurve>(
-        protocol::GetHealthCurve{selected_, quantity, most_curve_points}, this,
+        protocol::GetHealthCurve{selected_, quantity, most_curve_points, curveRun()}, this,
         [this](const protocol::HealthCurve& curve) {
           if (curve.subject != selected_ || !wellFormed(curve)) return;
+          if (curveRun() && curve.run != *curveRun()) return;  // of the run that was shown before
           curves_[curve.quantity] = curve;
           emit curvesChanged();
         },

@@ -28,8 +28,17 @@ class HealthModel : public QObject {
   /// Which rows of the table are in sight; the others come when they are.
   void setVisibleRows(int first, int count);
 
-  /// Without rows: how many steps there are, and how they were sampled.
+  /// Without rows: how many steps there are, the runs, and how steps are sampled.
   const protocol::Health& state() const { return state_; }
+
+  const std::vector<protocol::HealthRun>& runs() const { return state_.runs; }
+  /// Place of the chosen run; -1: all, of which findings are shown for the newest of each cell.
+  int run() const;
+  /// The run that rows and curves are about: the chosen one, that of the finding shown last, or the newest.
+  const protocol::HealthRun* shownRun() const { return runOf(state_.run); }
+  const protocol::HealthRun* runOf(quint64 number) const;
+  void setRun(int run);
+  void stepRun(int by);
   int rowCount() const { return static_cast<int>(rows_.size()); }
   /// nullptr: it is not here yet.
   const protocol::HealthRow* row(int row) const;
@@ -40,9 +49,11 @@ class HealthModel : public QObject {
   std::vector<const protocol::HealthRow*> published() const;
 
   const std::vector<protocol::HealthFinding>& findings() const { return findings_; }
+  /// What the rules could not see of that run, sentences.
+  QString notSeen(quint64 run) const;
   /// Whether the rules were asked: that there are no findings says something only then.
   bool judged() const { return findingsVersion_ != never; }
-  /// "40 of 2,000 steps, recomputed".
+  /// Of the shown run: "40 of 2,000 steps, recomputed".
   QString howSampled() const;
   bool recomputing() const { return recomputing_; }
   /// Why the last request gave nothing, or why a step could not be recomputed.
@@ -64,7 +75,7 @@ class HealthModel : public QObject {
   void cancel();
 
  signals:
-  void changed();  ///< state, rows, howSampled() or recomputing()
+  void changed();  ///< state, runs, rows, howSampled() or recomputing()
   void findingsChanged();
   void selectionChanged();
   void curvesChanged();
@@ -74,11 +85,13 @@ class HealthModel : public QObject {
   void schedule();
   void refresh();
   void take(const protocol::Health& table);
+  void showRun(std::optional<quint64> number);
   void takeRanges();
   void fail(const protocol::Failure& failure);
   void askFindings();
   void sample();
   void askCurves();
+  std::optional<quint64> curveRun() const;
   void dropCurves();
   bool idle() const;  ///< no cell computes, so that replay disturbs nobody
 
@@ -90,9 +103,12 @@ class HealthModel : public QObject {
   std::vector<std::optional<protocol::HealthRow>> rows_;
   std::map<std::string, std::pair<double, double>> ranges_;  ///< by quantity
   int firstVisible_ = 0, visibleCount_ = 60;
+  std::optional<quint64> run_, wantedRun_;  ///< numbers: what is chosen, and whose rows are asked for
   std::vector<protocol::HealthFinding> findings_;
+  std::vector<protocol::HealthNotSeen> notSeen_;
   quint64 findingsVersion_ = never, curvesVersion_ = never;
   QElapsedTimer judged_;    ///< since the findings were asked for
+  bool stale_ = false;      ///< another run was chosen: the findings are those of the one before
   bool explained_ = false;  ///< the findings are those of a program that rests
   std::uint32_t wanted_ = 0;
   bool recomputing_ = false, cancelled_ = false;

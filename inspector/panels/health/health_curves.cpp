@@ -42,7 +42,8 @@ HealthCurves::HealthCurves(HealthModel* model, QWidget* parent) : QWidget(parent
 }
 
 double HealthCurves::lastStep() const {
-  double last = static_cast<double>(std::max<quint64>(model_->state().steps, 1));
+  const protocol::HealthRun* run = model_->shownRun();
+  double last = static_cast<double>(std::max<quint64>(run ? run->steps : 0, 1));
   for (const protocol::HealthCurve* curve : model_->curves())
     if (!curve->steps.empty()) last = std::max(last, curve->steps.back());
   return last;
@@ -112,8 +113,11 @@ QPointF HealthCurves::placeOf(const std::string& quantity, int sample) const {
   return {};
 }
 
+/// -1: the cursor is before the first sample, or in another run.
 int HealthCurves::sampleAtCursor(const protocol::HealthCurve& curve) const {
-  const auto after = std::ranges::upper_bound(curve.records, model_->session()->cursor());
+  const RecordNumber cursor = model_->session()->cursor();
+  if (const protocol::HealthRun* run = model_->shownRun(); run && cursor > run->last) return -1;
+  const auto after = std::ranges::upper_bound(curve.records, cursor);
   return static_cast<int>(after - curve.records.begin()) - 1;
 }
 

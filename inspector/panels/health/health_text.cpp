@@ -6,6 +6,8 @@ namespace tapedeck::inspector {
 
 QString healthValueText(const std::string& quantity, double value) {
   if (std::isnan(value)) return quantity == "gradient" ? QStringLiteral("None") : QStringLiteral("NaN");
+  if (std::isinf(value) && (quantity == "gradient" || quantity == "weight" || quantity == "update"))
+    return QStringLiteral("NaN/inf");  // a norm of elements that are not all finite
   if (std::isinf(value)) return value > 0 ? QStringLiteral("∞") : QStringLiteral("−∞");
   if (quantity == "dead" || quantity == "saturated")
     return QStringLiteral("%1 %").arg(100 * value, 0, 'f', value > 0 && value < 0.1 ? 1 : 0);
@@ -35,6 +37,8 @@ QString healthQuantityTip(const std::string& quantity) {
   if (quantity == "s·y")
     return QStringLiteral("The step s times the change y of the gradient: above 0 where the loss curves up");
   if (quantity == "rho") return QStringLiteral("1 / s·y");
+  if (quantity == "d·g" || quantity == "g·d")
+    return QStringLiteral("The direction d times the gradient g: below 0 where d goes downhill");
   if (quantity == "curvature") return QStringLiteral("s·y / s·s: the loss's curvature along the step");
   return {};
 }

@@ -8,7 +8,8 @@
 
 namespace tapedeck::inspector {
 
-/// Short: "0.0123", "1.2e-05", "83 %" of shares, "None" of a gradient that there was none of.
+/// Short: "0.0123", "1.2e-05", "83 %" of shares, "None" of a gradient that there was none of,
+/// "NaN/inf" of a norm that is not finite.
 QString healthValueText(const std::string& quantity, double value);
 /// As the table's head has it: "update / weight".
 QString healthQuantityText(const std::string& quantity);

@@ -14,6 +14,7 @@
 #include "inspector/model/session/cell_names.h"
 #include "inspector/panels/health/health_curves.h"
 #include "inspector/panels/health/health_pairs.h"
+#include "inspector/panels/health/health_runs.h"
 #include "inspector/panels/health/health_table.h"
 #include "inspector/panels/health/health_text.h"
 #include "inspector/ui/eliding_label.h"
@@ -26,7 +27,7 @@ namespace tapedeck::inspector {
 
 namespace {
 
-enum FindingColumn { severity_column, finding_column, where_column, finding_columns };
+enum FindingColumn { severity_column, finding_column, run_column, where_column, finding_columns };
 
 constexpr int most_listed_rows = 4, most_sentence_lines = 4;
 
@@ -38,6 +39,7 @@ struct HealthView::Private {
   HealthView* view;
   CellNames& cells;
   HealthModel* model = nullptr;
+  HealthRunsBox* runs = nullptr;
   ElidingLabel* sampling = nullptr;
   SentenceArea* sentence = nullptr;
   QTreeWidget* findings = nullptr;
@@ -48,7 +50,8 @@ struct HealthView::Private {
   HealthCurves* curves = nullptr;
   QSplitter* splitter = nullptr;
   QWidget* pageButtons = nullptr;
-  QAction *show = nullptr, *layers = nullptr, *optimiser = nullptr, *more = nullptr, *cancel = nullptr;
+  QAction *show = nullptr, *layers = nullptr, *optimiser = nullptr, *more = nullptr, *cancel = nullptr,
+          *next = nullptr, *previous = nullptr, *everyRun = nullptr;
 
   // ---- made once
   void makeActions();
@@ -58,6 +61,8 @@ struct HealthView::Private {
   void connectAll();
   // ---- what is shown
   QString where(const protocol::HealthFinding& finding) const;
+  QString runText(quint64 number) const;
+  QString nothingFound() const;
   void showState();
   void showFindings();
   void showSentence();
@@ -81,6 +86,12 @@ void HealthView::Private::makeActions() {
                         QStringLiteral("Recompute twice as many of the steps that ran"));
   cancel = addKeyedAction(view, QStringLiteral("Stop recomputing"), {Qt::Key_Escape},
                           QStringLiteral("Recompute no further steps"));
+  next =
+      addKeyedAction(view, QStringLiteral("Next run"), {Qt::Key_N}, QStringLiteral("The next run of a cell"));
+  previous = addKeyedAction(view, QStringLiteral("Previous run"), {Qt::Key_P},
+                            QStringLiteral("The previous run of a cell"));
+  everyRun = addKeyedAction(view, QStringLiteral("Newest runs"), {Qt::Key_E},
+                            QStringLiteral("The findings of the newest run of each cell"));
   layers->setCheckable(true);
   optimiser->setCheckable(true);
   layers->setChecked(true);
@@ -90,6 +101,8 @@ QLayout* HealthView::Private::makeBar() {
   auto* bar = new QHBoxLayout;
   bar->setContentsMargins(6, 2, 4, 0);
   bar->setSpacing(4);
+  runs = new HealthRunsBox(model, &cells, view);
+  bar->addWidget(runs);
   sampling = new ElidingLabel(Qt::ElideRight, view);
   sampling->setObjectName(QStringLiteral("healthSampling"));
   sampling->setAccessibleName(QStringLiteral("How Health samples"));
@@ -110,8 +123,9 @@ QLayout* HealthView::Private::makeBar() {
 }
 
 void HealthView::Private::makeFindings() {
-  findings = makeRowList(view, QStringLiteral("healthFindings"), QStringLiteral("What is wrong"),
-                         {QStringLiteral("Kind"), QStringLiteral("Finding"), QStringLiteral("Where")});
+  findings = makeRowList(
+      view, QStringLiteral("healthFindings"), QStringLiteral("What is wrong"),
+      {QStringLiteral("Kind"), QStringLiteral("Finding"), QStringLiteral("Run"), QStringLiteral("Where")});
   findings->setFrameShape(QFrame::NoFrame);
   stretchColumn(findings, finding_column);
   findings->addAction(show);
@@ -149,6 +163,9 @@ void HealthView::Private::connectAll() {
   QObject::connect(optimiser, &QAction::triggered, view, [this] { showPage(true); });
   QObject::connect(more, &QAction::triggered, model, &HealthModel::sampleMore);
   QObject::connect(cancel, &QAction::triggered, model, &HealthModel::cancel);
+  QObject::connect(next, &QAction::triggered, view, [this] { model->stepRun(1); });
+  QObject::connect(previous, &QAction::triggered, view, [this] { model->stepRun(-1); });
+  QObject::connect(everyRun, &QAction::triggered, view, [this] { model->setRun(-1); });
   const auto goToPair = [this](const QModelIndex& index) {
     model->showRecord(pairRows->recordAt(index.row()));
   };
@@ -172,16 +189,36 @@ QString HealthView::Private::where(const protocol::HealthFinding& finding) const
   return text;
 }
 
+QString HealthView::Private::runText(quint64 number) const {
+  const protocol::HealthRun* run = model->runOf(number);
+  return run ? healthRunText(*run, cells) : QString();
+}
+
+QString HealthView::Private::nothingFound() const {
+  QString text = QStringLiteral("✔ None of the rules found anything wrong in the steps that were sampled.");
+  const protocol::HealthRun* run = model->shownRun();
+  if (run && model->run() >= 0)
+    text = QStringLiteral("✔ None of the rules found anything wrong in the steps of %1 that were sampled.")
+               .arg(healthRunText(*run, cells));
+  const QString unseen = run ? model->notSeen(run->number) : QString();
+  return unseen.isEmpty() ? text : text + QLatin1Char('\n') + unseen;
+}
+
 void HealthView::Private::showState() {
   QString text = model->howSampled();
+  const protocol::HealthRun* run = model->shownRun();
+  const bool several = model->runs().size() > 1;
+  if (several && run) text = healthRunText(*run, cells) + QStringLiteral(": ") + text;
   if (!model->problem().isEmpty()) text += QStringLiteral(" · ") + model->problem();
   sampling->setText(text);
   const bool published = !model->published().empty();
   pageButtons->setVisible(published);
   optimiser->setEnabled(published);
   if (!published && pages->currentIndex() == 1) showPage(false);
-  const protocol::Health& state = model->state();
-  more->setEnabled(!model->recomputing() && state.steps > state.sampled + state.gone);
+  more->setEnabled(!model->recomputing() && run && run->steps > run->sampled + run->gone);
+  for (QAction* action : {next, previous, everyRun}) action->setEnabled(several);
+  findings->setColumnHidden(run_column, !several);
+  if (findings->topLevelItemCount() == 0) showSentence();
   cancel->setEnabled(model->recomputing());
 }
 
@@ -192,7 +229,8 @@ void HealthView::Private::showFindings() {
   findings->clear();
   for (const protocol::HealthFinding& finding : model->findings()) {
     const QString text = QString::fromStdString(finding.sentence);
-    auto* item = new QTreeWidgetItem(findings, {severityText(finding.severity), text, where(finding)});
+    auto* item = new QTreeWidgetItem(
+        findings, {severityText(finding.severity), text, runText(finding.run), where(finding)});
     const QString tip = text + QLatin1Char('\n') + QString::fromStdString(finding.cure) +
                         QStringLiteral("\nEnter or a click goes to the op.");
     for (int column = 0; column < finding_columns; ++column) item->setToolTip(column, plainTip(tip));
@@ -211,8 +249,10 @@ void HealthView::Private::showSentence() {
     const protocol::HealthFinding& finding = model->findings()[static_cast<std::size_t>(chosen)];
     text = QString::fromStdString(finding.sentence) + QStringLiteral("\n→ ") +
            QString::fromStdString(finding.cure);
-  } else if (model->judged() && model->state().sampled > 0) {
-    text = QStringLiteral("✔ None of the rules found anything wrong in the steps that were sampled.");
+    if (const QString unseen = model->notSeen(finding.run); !unseen.isEmpty())
+      text += QLatin1Char('\n') + unseen;
+  } else if (const protocol::HealthRun* run = model->shownRun(); model->judged() && run && run->sampled > 0) {
+    text = nothingFound();
   }
   sentence->setText(text);
   sentence->setVisible(!text.isEmpty());
@@ -280,7 +320,7 @@ HealthView::HealthView(Session& session, CellNames& cells, QWidget* parent)
 HealthView::~HealthView() = default;
 
 QList<QAction*> HealthView::menuActions() const {
-  return {d_->show, d_->layers, d_->optimiser, d_->more, d_->cancel};
+  return {d_->show, d_->layers, d_->optimiser, d_->more, d_->cancel, d_->next, d_->previous, d_->everyRun};
 }
 
 QList<HandledKeys> HealthView::handledKeys() const {
@@ -288,6 +328,9 @@ QList<HandledKeys> HealthView::handledKeys() const {
            QStringLiteral("In the curves: the sample before, the next one")}};
 }
 
+QComboBox* HealthView::runs() const {
+  return d_->runs;
+}
 HealthModel* HealthView::model() const {
   return d_->model;
 }

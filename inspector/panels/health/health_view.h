@@ -6,6 +6,7 @@
 #include "inspector/model/runs/health_model.h"
 #include "inspector/panels/panel.h"
 
+class QComboBox;
 class QLabel;
 class QTableView;
 class QTreeWidget;
@@ -16,7 +17,7 @@ class HealthCurves;
 class HealthTable;
 
 /// Keys: Enter in the list of findings goes to the op; V and B choose the page, M recomputes more steps, Esc
-/// stops that.
+/// stops that. N, P and E choose the run.
 class HealthView : public SessionPanel {
   Q_OBJECT
  public:
@@ -26,6 +27,7 @@ class HealthView : public SessionPanel {
   QList<QAction*> menuActions() const override;
   QList<HandledKeys> handledKeys() const override;
   HealthModel* model() const;
+  QComboBox* runs() const;
   QTreeWidget* findings() const;
   QLabel* sentence() const;  ///< of the selected finding, with its cure
   QLabel* sampling() const;  ///< how it samples

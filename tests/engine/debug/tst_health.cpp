@@ -84,6 +84,7 @@ std::vector<double> values_of(const HealthStore& store, HealthKind kind, const s
 
 /// Answers of Health without a server.
 struct Examined : Inquiry {
+  using Inquiry::Inquiry;
   protocol::HealthSampled sample(std::uint32_t steps) {
     protocol::HealthSampled answer;
     do
@@ -92,11 +93,19 @@ struct Examined : Inquiry {
     while (!answer.complete);
     return answer;
   }
-  protocol::Health table(std::uint32_t live_ms = 0) { return reader.table({live_ms, 0, 100, 64}, &cancel); }
-  protocol::HealthFindings findings() {
+  protocol::Health table(std::uint32_t live_ms = 0, std::optional<std::uint64_t> run = {}) {
+    return reader.table({live_ms, 0, 100, 64, run}, &cancel);
+  }
+  /// What is told of the newest run.
+  protocol::HealthRun newest_run(std::uint32_t live_ms = 0) { return table(live_ms).runs.back(); }
+  protocol::HealthFindings findings(std::optional<std::uint64_t> run = {}) {
     debug::Past past(recorder, [this](std::uint64_t id) { return find_value(recorder, id).value; }, &cancel,
                      {});
-    return reader.findings({true}, past);
+    return reader.findings({true, run}, past);
+  }
+  protocol::HealthCurve curve(HealthKind kind, const std::string& name, const std::string& quantity,
+                              std::optional<std::uint64_t> run = {}) {
+    return reader.curve({subject_named(recorder.health(), kind, name), quantity, 1000, run}, &cancel);
   }
   debug::HealthReader reader{recorder};
 };
@@ -232,7 +241,7 @@ class TestHealth : public QObject {
     QCOMPARE(run.recorder.health().subject_count(), std::size_t{0});
     const protocol::Health table = run.table();
     QCOMPARE(table.steps, std::uint64_t{2});
-    QCOMPARE(table.sampled, std::uint64_t{0});
+    QCOMPARE(table.runs.back().sampled, std::uint64_t{0});
     QVERIFY(!table.every);
   }
 
@@ -246,7 +255,7 @@ class TestHealth : public QObject {
         run.table(60000);
         for (int step = 0; step < 6; ++step) network.step(by_hand);
         run.recorder.health_sampler().flush();
-        sampled = run.table(60000).sampled;
+        sampled = run.newest_run(60000).sampled;
         live = run.recorder.health().data();
       }
       QVERIFY(sampled >= 2);
@@ -257,7 +266,7 @@ class TestHealth : public QObject {
         const protocol::HealthSampled done = run.sample(6);
         QVERIFY2(!done.problem, done.problem.value_or("").c_str());
         QCOMPARE(done.done, std::uint64_t{6});
-        QCOMPARE(run.table().recomputed, std::uint64_t{6});
+        QCOMPARE(run.newest_run().recomputed, std::uint64_t{6});
         later = run.recorder.health().data();
       }
       QCOMPARE(live.subjects.size(), later.subjects.size());
@@ -288,21 +297,24 @@ class TestHealth : public QObject {
     for (int step = 0; step < 100; ++step) network.step();
     run.sample(8);
     // Not all steps were looked at.
-    QVERIFY2(run.table().sampled < 20, std::to_string(run.table().sampled).c_str());
+    const std::uint64_t sampled = run.newest_run().sampled;
+    QVERIFY2(sampled < 20, std::to_string(sampled).c_str());
     const protocol::HealthFindings found = run.findings();
     const auto dead =
         std::ranges::find(found.findings, std::string("dead units"), &protocol::HealthFinding::rule);
     QVERIFY(dead != found.findings.end());
     QCOMPARE(dead->since, std::uint64_t{47});
-    QVERIFY2(dead->sentence.starts_with("relu after w1: 100 % of its 8 units are dead since step 47"),
+    QVERIFY2(dead->sentence.starts_with("relu after w1: 100 % of its 8 units are dead in all "),
+             dead->sentence.c_str());
+    QVERIFY2(contains(dead->sentence, " sampled steps from step 47 on (" + std::to_string(sampled) +
+                                          " of 100 steps were sampled)"),
              dead->sentence.c_str());
     QCOMPARE(dead->op, std::string("relu"));
     QVERIFY(dead->tensor);
     const auto stopped =
         std::ranges::find(found.findings, std::string("no learning"), &protocol::HealthFinding::rule);
     QVERIFY(stopped != found.findings.end());
-    QVERIFY2(stopped->sentence.find("since step 47: it has stopped learning") != std::string::npos,
-             stopped->sentence.c_str());
+    QVERIFY2(contains(stopped->sentence, " sampled steps from step 47 on"), stopped->sentence.c_str());
     // Why says which op made the zeros.
     QVERIFY2(stopped->sentence.find("relu is flat below zero") != std::string::npos,
              stopped->sentence.c_str());
@@ -317,7 +329,7 @@ class TestHealth : public QObject {
     run.sample(8);
     const protocol::Health table = run.table();
     QCOMPARE(table.steps, std::uint64_t{23000});
-    QCOMPARE(table.gone, std::uint64_t{0});
+    QCOMPARE(table.runs.back().gone, std::uint64_t{0});
     QStringList names;
     for (const auto& row : table.rows) names << QString::fromStdString(row.name);
     QCOMPARE(names, (QStringList{"loss", "w1", "b1", "relu after w1", "w2"}));
@@ -366,7 +378,7 @@ class TestHealth : public QObject {
     run.sample(2);  // comes to an end
     const protocol::Health table = run.table();
     QCOMPARE(table.steps, std::uint64_t{2});
-    QCOMPARE(table.sampled, std::uint64_t{2});
+    QCOMPARE(table.runs.back().sampled, std::uint64_t{2});
     QVERIFY(table.rows.empty());
   }
 
@@ -385,7 +397,7 @@ class TestHealth : public QObject {
     while (!answer.complete);
     const std::string problem = answer.problem.value_or("");
     QVERIFY2(problem.find("cannot be recomputed") != std::string::npos, problem.c_str());
-    QCOMPARE(reader.table({0, 0, 10, 10}, &cancel).gone, std::uint64_t{3});
+    QCOMPARE(reader.table({0, 0, 10, 10}, &cancel).runs.back().gone, std::uint64_t{3});
     cancel = true;
     QVERIFY_THROWS_EXCEPTION(Cancelled, reader.sample({3, 1000}, {}, &cancel));
   }
@@ -425,6 +437,159 @@ class TestHealth : public QObject {
     QCOMPARE(curve.values, (std::vector<double>{2, -1}));
     QCOMPARE(curve.steps, (std::vector<double>{1, 2}));  // without training steps their own count
     QCOMPARE(run.findings().findings.size(), std::size_t{1});
+  }
+
+  // Each cell's run has its own steps, samples and findings.
+  void findings_belong_to_a_run() {
+    for (const bool live : {false, true}) {
+      Examined run;
+      Network network(21);
+      const Tensor w1 = network.w1.read(), b1 = network.b1.read(), w2 = network.w2.read();
+      if (live) run.table(60000);
+      run.recorder.begin_cell("dies");
+      for (int step = 0; step < 40; ++step) network.step(true);
+      run.recorder.end_cell(false);
+      run.recorder.begin_cell("mended");
+      network.w1.assign(w1);  // no op runs: the newest record is the other cell's
+      network.b1.assign(b1);
+      network.w2.assign(w2);
+      for (int step = 0; step < 30; ++step) network.step(true);
+      run.recorder.end_cell(false);
+      run.sample(40);
+      const protocol::Health newest = run.table(live ? 60000 : 0);
+      QCOMPARE(newest.runs.size(), std::size_t{2});
+      QCOMPARE(newest.run, std::uint64_t{2});
+      QCOMPARE(newest.steps, std::uint64_t{70});
+      QCOMPARE(newest.runs[0].cell.value_or(""), std::string("dies"));
+      QCOMPARE(newest.runs[0].steps, std::uint64_t{40});
+      QCOMPARE(newest.runs[0].sampled, std::uint64_t{40});
+      QCOMPARE(newest.runs[1].steps, std::uint64_t{30});
+      QVERIFY(newest.runs[0].newest && newest.runs[1].newest);
+      const protocol::HealthFindings found = run.findings();
+      const auto dead =
+          std::ranges::find(found.findings, std::string("dead units"), &protocol::HealthFinding::rule);
+      QVERIFY(dead != found.findings.end());
+      QCOMPARE(dead->run, std::uint64_t{1});
+      QVERIFY2(contains(dead->sentence, "are dead in every step from step 21 on"), dead->sentence.c_str());
+      QVERIFY(std::ranges::none_of(found.findings,
+                                   [](const protocol::HealthFinding& each) { return each.run == 2; }));
+      QVERIFY(run.findings(2).findings.empty());
+      // That the values are set back is no update of the step before.
+      const protocol::HealthCurve updates = run.curve(HealthKind::variable, "b1", "update", 1);
+      QCOMPARE(updates.run, std::uint64_t{1});
+      QCOMPARE(updates.steps.back(), 40.0);
+      QVERIFY2(updates.values.back() < 0.01, std::to_string(updates.values.back()).c_str());
+      const protocol::HealthCurve after = run.curve(HealthKind::variable, "w1", "gradient");
+      QCOMPARE(after.steps.front(), 1.0);
+      QCOMPARE(after.steps.back(), 30.0);
+      QCOMPARE(run.curve(HealthKind::variable, "w1", "gradient", 1).steps.size(), std::size_t{40});
+      // What a cell did before is told where it is asked for.
+      run.recorder.begin_cell("dies");
+      for (int step = 0; step < 10; ++step) network.step(true);
+      run.recorder.end_cell(false);
+      run.sample(40);
+      QVERIFY(run.findings().findings.empty());
+      QVERIFY(!run.findings(1).findings.empty());
+      const protocol::Health again = run.table();
+      QCOMPARE(again.runs[2].of_cell, std::uint64_t{2});
+      QVERIFY(!again.runs[0].newest && again.runs[2].newest);
+    }
+  }
+
+  // Behind an update, and before the next forward pass, it is of the step that has ended.
+  void what_is_published_is_of_the_step_that_it_is_about() {
+    Examined run;
+    Variable w{floats({1, 2}), "w"};
+    for (int step = 1; step <= 4; ++step) {
+      Tape tape;
+      tape.start();
+      const Tensor source = w.read();
+      tape.watch(source);
+      const Tensor squares = ops::square(source);
+      run.recorder.add_health("mine/forward", step);
+      const Tensor loss = ops::reduce_sum(squares);
+      tape.stop();
+      const Tensor gradient = tape.gradient(std::span(&loss, 1), std::span(&source, 1))[0];
+      run.recorder.add_health("mine/before", step);
+      w.update([&](const Tensor& value) {
+        return ops::subtract(value, ops::multiply(gradient, Tensor::scalar(0.1)));
+      });
+      run.recorder.add_health("mine/at once", step);
+      ops::reduce_sum(ops::multiply(gradient, gradient));
+      run.recorder.add_health("mine/after", step);
+    }
+    QCOMPARE(run.table().steps, std::uint64_t{4});
+    for (const char* quantity : {"forward", "before", "at once", "after"}) {
+      const protocol::HealthCurve curve = run.curve(HealthKind::published, "mine", quantity);
+      QCOMPARE(curve.values, (std::vector<double>{1, 2, 3, 4}));
+      QVERIFY2(curve.steps == curve.values, quantity);
+    }
+  }
+
+  void a_norm_of_what_is_not_finite_is_not_finite() {
+    for (const bool live : {false, true}) {
+      Examined run;
+      Network network;
+      if (live) run.table(60000);
+      network.step();
+      network.w2.assign(ops::fill({8, 3}, Tensor::scalar(std::nan(""))));
+      network.step();
+      network.step();
+      run.recorder.health_sampler().flush();
+      if (!live) run.sample(3);
+      const std::vector<double> gradients =
+          values_of(run.recorder.health(), HealthKind::variable, "w1", quantity::gradient);
+      QVERIFY(std::isfinite(gradients.front()));
+      QVERIFY(std::isinf(gradients.back()));
+      const protocol::HealthFindings found = run.findings();
+      QVERIFY(!found.findings.empty());
+      for (const protocol::HealthFinding& each : found.findings)
+        QVERIFY2(each.rule == "not finite", (each.rule + ": " + each.sentence).c_str());
+    }
+  }
+
+  // Of two playbacks in a step one gives the variable no gradient.
+  void a_gradient_counts_though_another_playback_has_none() {
+    Examined run;
+    Variable w{floats({1, 2}), "w"};
+    for (int step = 0; step < 2; ++step) {
+      Tape tape(true);
+      tape.start();
+      const Tensor source = w.read();
+      tape.watch(source);
+      const Tensor loss = ops::reduce_sum(ops::square(source)),
+                   other = ops::reduce_sum(ops::square(floats({3})));
+      tape.stop();
+      const Tensor gradient = tape.gradient(std::span(&loss, 1), std::span(&source, 1))[0];
+      tape.gradient(std::span(&other, 1), std::span(&source, 1));
+      w.update([&](const Tensor& value) {
+        return ops::subtract(value, ops::multiply(gradient, Tensor::scalar(0.1)));
+      });
+    }
+    run.sample(2);
+    const auto gradients = values_of(run.recorder.health(), HealthKind::variable, "w", quantity::gradient);
+    QCOMPARE(gradients.size(), std::size_t{2});
+    QVERIFY(std::ranges::all_of(gradients, [](double value) { return value > 0; }));
+  }
+
+  void steps_that_were_forgotten_are_not_taken_for_the_beginning() {
+    RecorderOptions options;
+    options.record_limit = 1;
+    Examined run(options);
+    Network network;
+    for (int step = 0; step < 4000; ++step) network.step();
+    const protocol::HealthRun told = run.newest_run();
+    QVERIFY(told.cut);
+    QVERIFY2(told.steps > 100 && told.steps < 4000, std::to_string(told.steps).c_str());
+    run.sample(4);
+    const protocol::HealthFindings found = run.findings();
+    QVERIFY(!found.not_seen.empty());
+    QVERIFY2(contains(found.not_seen[0].sentence, "were forgotten before Health counted them"),
+             found.not_seen[0].sentence.c_str());
+    Examined whole;
+    Network short_one;
+    short_one.step();
+    QVERIFY(!whole.newest_run().cut);
   }
 
   void the_store_is_bounded_and_keeps_spikes() {

@@ -348,8 +348,10 @@ def health(name, value):
 
         tf.debugging.health("L-BFGS/s·y", tf.tensordot(step, change, 1))
 
-    name: a group and a quantity, "L-BFGS/step length". Each quantity is a curve, each group a table. Of "s·y", "rho", "step length"
-    and "curvature" the panel's rules say what is wrong. value: a number or a tensor of one element.
+    name: a group and a quantity, "L-BFGS/step length". Each quantity is a curve, each group a table. Of "s·y", "rho" (1 / s·y), "d·g"
+    (the direction times the gradient), "step length" and "curvature" (s·y / s·s) the panel's rules say what is wrong. value: a number
+    or a tensor of one element.
+    It is of the step that goes on; between a step's last update and the next forward pass, of the step that has ended.
     Where nobody records, nothing is read and it returns at once.
     Errors: ValueError for a name without a group.
     """

@@ -1,0 +1,188 @@
+// Sizes of gradients and of updates, and in how many directions a gradient goes.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/debug/health/rules.h"
+#include "engine/debug/why/elements.h"
+#include "engine/record/health/health.h"
+
+namespace tapedeck::debug {
+namespace {
+
+using protocol::HealthFinding;
+using protocol::HealthKind;
+using protocol::HealthSeverity;
+using namespace rules;
+
+/// Gradients of two layers per element: beyond that the same learning rate can hardly serve both (this
+/// program's own limit; float32 has 7 digits).
+constexpr double vanishing_share = 1e-4;
+/// Against what was usual before.
+constexpr double explosion = 100;
+constexpr std::size_t least_before = 3, most_before = 50;
+/// Gradients of that many times their weight's norm, or of a square beyond float32, explode from the start.
+constexpr double gradient_over_weight = 1e6, float_square_root = 1.8e19;
+/// "Roughly it should be somewhere on the 1e-3" (CS231n notes, "Neural networks 3"): two orders more, and
+/// three less, are told.
+constexpr double largest_update = 1e-1, smallest_update = 1e-6;
+constexpr std::size_t least_updates = 3;
+/// Of an effective rank that was at least `usual_rank` once.
+constexpr double collapsed_rank = 1.5, usual_rank = 3;
+/// A gradient that fell so far since the run began is that of a run that comes to its end.
+constexpr double converged_share = 1e-3;
+
+/// Of the newest quarter of the samples.
+double newest_of(const HealthPoints& points) {
+  return points.empty() ? std::nan("")
+                        : median_of(points, points.size() - points.size() / 4 - 1, points.size());
+}
+double oldest_of(const HealthPoints& points) {
+  return median_of(points, 0, std::max<std::size_t>(1, points.size() / 4));
+}
+
+bool gradient_fell(const HealthCase& subject) {
+  const HealthPoints& points = curve_of(subject, quantity::gradient);
+  return newest_of(points) < converged_share * oldest_of(points);
+}
+
+/// The one that is far beyond those before; the first that is far beyond its weight.
+void explosion_of(const HealthCases& cases, const HealthCase& subject, Findings& found) {
+  const HealthPoints &points = curve_of(subject, quantity::gradient),
+                     &weights = curve_of(subject, quantity::weight);
+  const double weight = median_of(weights, 0, std::min<std::size_t>(weights.size(), 5));
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const double value = points[i].value;
+    const std::size_t from = i > most_before ? i - most_before : 0;
+    const double usual = i < least_before ? std::nan("") : median_of(points, from, i);
+    const bool grew = value > 1 && usual > 0 && value > explosion * usual;
+    const bool overflows = value > float_square_root;
+    if (!grew && !overflows && !(weight > 0 && value > gradient_over_weight * weight)) continue;
+    HealthFinding each = finding_at(subject, quantity::gradient, points[i], "exploding gradient",
+                                    overflows ? HealthSeverity::error : HealthSeverity::warning);
+    if (i > 0) each.before = points[i - 1].step;
+    each.sentence = subject.text + ": its gradient's norm is " + short_number(value) + " at step " +
+                    std::to_string(points[i].step);
+    if (grew)
+      each.sentence += ", " + short_number(value / usual) + " times the median of the " +
+                       std::to_string(i - from) + " samples before";
+    else if (weight > 0 && value > gradient_over_weight * weight)
+      each.sentence += ", " + short_number(value / weight) + " times the norm of " + subject.text + " itself";
+    if (overflows) each.sentence += "; its square is beyond float32";
+    if (i == 0 && cases.first_sample() == points[0].step && !cases.sees_begin())
+      each.sentence += "; no earlier step was sampled";
+    each.sentence += line_text(subject) + ".";
+    each.cure =
+        "Look at that step's batch and at the update before it. A smaller learning rate, smaller initial "
+        "weights of "
+        "what is applied again and again, or clipping by the global norm (tf.clip_by_global_norm) bound it.";
+    found.push_back(std::move(each));
+    return;
+  }
+}
+
+}  // namespace
+
+Findings vanishing_gradients(const HealthCases& cases) {
+  const HealthCase* largest = nullptr;
+  double most = 0;
+  const auto usual = [](const HealthCase& subject) {
+    return newest_of(curve_of(subject, quantity::gradient)) / std::sqrt(elements_of(subject));
+  };
+  for (const HealthCase& subject : cases) {
+    if (!is_weight(subject) || !(usual(subject) > most)) continue;
+    most = usual(subject);
+    largest = &subject;
+  }
+  Findings found;
+  for (const HealthCase& subject : cases) {
+    if (!largest || !is_weight(subject)) continue;
+    const HealthPoints& points = curve_of(subject, quantity::gradient);
+    const double here = usual(subject), limit = vanishing_share * most;
+    if (!(here > 0 && here < limit)) continue;
+    const double scale = std::sqrt(elements_of(subject));
+    const auto span = lasting(points, [&](double value) { return value / scale < 2 * limit; });
+    if (!span) continue;
+    // Adam and its like divide by the gradient's own size: then it moves as much as the others.
+    const double moves = newest_of(curve_of(subject, quantity::update)),
+                 others = newest_of(curve_of(*largest, quantity::update));
+    const bool made_up = moves > 0 && moves > 0.01 * others;
+    HealthFinding each = finding(subject, quantity::gradient, points, span->first, "vanishing gradient",
+                                 made_up ? HealthSeverity::note : HealthSeverity::warning);
+    each.sentence = subject.text + ": an element of its gradient is about " + short_number(here) +
+                    ", one of " + largest->text + "'s " + short_number(most) +
+                    span_text(cases, subject, points, *span);
+    if (made_up)
+      each.sentence += ". The optimiser makes up for it: a step changes it by about " + short_number(moves) +
+                       " of its size, " + largest->text + " by " + short_number(others);
+    else if (moves >= 0 && others > 0)
+      each.sentence += ". A step changes it by about " + short_number(moves) + " of its size, " +
+                       largest->text + " by " + short_number(others);
+    each.sentence += ".";
+    each.cure =
+        "Initialisation that fits the activation (Glorot, He), relu in place of sigmoid or tanh, "
+        "normalisation, or "
+        "shortcuts.";
+    found.push_back(std::move(each));
+  }
+  return found;
+}
+
+Findings exploding_gradients(const HealthCases& cases) {
+  Findings found;
+  for (const HealthCase& subject : cases)
+    if (subject.kind == HealthKind::variable) explosion_of(cases, subject, found);
+  return found;
+}
+
+Findings updates_out_of_range(const HealthCases& cases) {
+  Findings found;
+  for (const HealthCase& subject : cases) {
+    const HealthPoints& points = curve_of(subject, quantity::update);
+    if (!is_weight(subject) || points.size() < 4) continue;
+    const double usual = median_of(points, points.size() / 2, points.size());
+    const bool large = usual > largest_update;
+    if (!large && !(usual > 0 && usual < smallest_update)) continue;
+    const auto span = lasting(points, [large](double value) {
+      return large ? value > largest_update / 2 : value < 2 * smallest_update;
+    });
+    if (!span || span->count < least_updates) continue;
+    // Updates that became small are those of a run that converges, or of a learning rate that was to fall.
+    if (!large && (span->first > 0 || !cases.sees_begin())) continue;
+    HealthFinding each =
+        finding(subject, quantity::update, points, span->first, large ? "large updates" : "small updates",
+                large ? HealthSeverity::warning : HealthSeverity::note);
+    each.sentence = subject.text + ": a step changes it by about " + short_number(usual) +
+                    " of its size (the median)" + span_text(cases, subject, points, *span) +
+                    "; about 0.001 is usual.";
+    each.cure =
+        large ? "A smaller learning rate, or a look at what makes the gradient large."
+              : "A larger learning rate, or one of its own for this variable, unless it is meant to rest.";
+    found.push_back(std::move(each));
+  }
+  return found;
+}
+
+Findings collapsed_ranks(const HealthCases& cases) {
+  Findings found;
+  for (const HealthCase& subject : cases) {
+    const HealthPoints& points = curve_of(subject, quantity::rank);
+    if (points.size() < 4 || !cases.sees_begin() || gradient_fell(subject)) continue;
+    const double usual = median_of(points, 0, std::max<std::size_t>(2, points.size() / 4));
+    if (usual < usual_rank || newest_of(points) > collapsed_rank) continue;
+    const auto span = lasting(points, [](double value) { return value <= 1.2 * collapsed_rank; });
+    if (!span) continue;
+    HealthFinding each =
+        finding(subject, quantity::rank, points, span->first, "rank collapse", HealthSeverity::warning);
+    each.sentence = subject.text + ": the effective rank of its gradient is about " +
+                    short_number(newest_of(points)) + span_text(cases, subject, points, *span) +
+                    "; at the beginning it was about " + short_number(usual) + ".";
+    each.cure =
+        "The gradient goes nearly in one direction. Look at whether the examples of a batch, or the units, "
+        "have become "
+        "alike: dead units, one class alone, a loss that one example rules.";
+    found.push_back(std::move(each));
+  }
+  return found;
+}
+
+}  // namespace tapedeck::debug

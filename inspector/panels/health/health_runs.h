@@ -1,0 +1,29 @@
+// Which run Health is about: the list that it is chosen from.
+#pragma once
+
+#include <QComboBox>
+
+#include "inspector/model/runs/health_model.h"
+#include "inspector/model/session/cell_names.h"
+
+namespace tapedeck::inspector {
+
+/// "cell [2]", "cell [2], run 3" where it is not the cell's first; "program" without cells.
+QString healthRunText(const protocol::HealthRun& run, const CellNames& cells);
+
+/// The newest run of each cell first, then each run. It chooses in the model, and shows what was chosen
+/// there. Hidden where there is nothing to choose.
+class HealthRunsBox : public QComboBox {
+  Q_OBJECT
+ public:
+  HealthRunsBox(HealthModel* model, CellNames* cells, QWidget* parent = nullptr);
+
+ private:
+  void look();
+
+  HealthModel* model_;
+  CellNames* cells_;
+  bool syncing_ = false;
+};
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,168 @@
+"""Programs with a fault each, trained, and what Health says of them: what is there, and nothing that is not."""
+import os
+import unittest
+
+import numpy as np
+
+import tapedeck as tf
+from tapedeck import _engine
+
+
+class Program:
+    """A small classifier of two layers; each fault is a change of one of its lines."""
+
+    def __init__(self, seed=0):
+        random = np.random.RandomState(seed)
+        self.x = random.randn(64, 8).astype(np.float32)
+        self.labels = (self.x[:, 0] + self.x[:, 1] > 0).astype(np.int32)
+        self.w1 = tf.Variable((0.4 * random.randn(8, 16)).astype(np.float32), name="w1")
+        self.w2 = tf.Variable((0.4 * random.randn(16, 2)).astype(np.float32), name="w2")
+        self.random = random
+
+    def logits(self):
+        return tf.matmul(tf.nn.relu(tf.matmul(tf.constant(self.x), self.w1)), self.w2)
+
+    def loss(self):
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=self.labels, logits=self.logits()))
+
+    def train(self, steps=60, rate=lambda step: 0.1, loss=None, variables=None):
+        variables = variables or [self.w1, self.w2]
+        for step in range(steps):
+            with tf.GradientTape() as tape:
+                value = (loss or self.loss)()
+            for variable, gradient in zip(variables, tape.gradient(value, variables)):
+                if gradient is not None:
+                    variable.assign_sub(rate(step) * gradient)
+        return float(value)
+
+
+class HealthOfFaultsTest(unittest.TestCase):
+    def setUp(self):
+        _engine.debug.attach()
+        self.addCleanup(_engine.debug.stop)
+
+    def findings(self, steps=60):
+        found = _engine.debug.health_findings(steps)
+        if os.environ.get("TAPEDECK_SHOW"):
+            print("----", self.id().rsplit(".", 1)[1])
+            for each in found:
+                print("   ", each["severity"], each["rule"], "|", each["sentence"], "->", each["cure"])
+        return found
+
+    def test_all(self):
+        pass
+
+    def test_a_healthy_program_has_no_findings(self):
+        program = Program()
+        program.train(80)
+        self.findings()
+
+    def test_softmax_twice(self):
+        program = Program()
+        program.train(loss=lambda: tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(
+            labels=program.labels, logits=tf.nn.softmax(program.logits()))))
+        self.findings()
+
+    def test_labels_shuffled(self):
+        program = Program()
+
+        def loss():
+            labels = program.random.permutation(program.labels)
+            return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=program.logits()))
+        program.train(loss=loss)
+        self.findings()
+
+    def test_a_broadcast_from_both_sides(self):
+        program = Program()
+        target = tf.constant(program.x[:, 0])  # (64,) against (64, 1)
+
+        def loss():
+            return tf.reduce_mean(tf.square(program.logits()[:, :1] - target))
+        program.train(loss=loss)
+        self.findings()
+
+    def test_nan_behind_where(self):
+        program = Program()
+        x = tf.constant(np.concatenate([[0.], np.linspace(-1, 1, 63)]).astype(np.float32))
+        scale = tf.Variable(1., name="scale")
+
+        def loss():
+            inner = x * scale
+            return tf.reduce_mean(tf.where(inner > 0., tf.sqrt(inner), tf.zeros_like(inner)))
+        program.train(20, loss=loss, variables=[scale])
+        self.findings()
+
+    def test_a_growing_learning_rate(self):
+        program = Program()
+        program.train(60, rate=lambda step: 0.05 * 1.25 ** step)
+        self.findings()
+
+    def test_a_value_that_numpy_took(self):
+        program = Program()
+        scale = tf.Variable(1., name="scale")
+
+        def loss():
+            return program.loss() * scale.numpy()
+        program.train(30, loss=loss, variables=[program.w1, program.w2, scale])
+        self.findings()
+
+    def recurrent(self, update):
+        random = np.random.RandomState(0)
+        w = tf.Variable(random.randn(16, 16).astype(np.float32), name="recurrent")
+        u = tf.Variable((0.3 * random.randn(4, 16)).astype(np.float32), name="input")
+        x, y = random.randn(40, 8, 4).astype(np.float32), random.randn(8, 16).astype(np.float32)
+        for _ in range(12):
+            with tf.GradientTape() as tape:
+                h = tf.zeros([8, 16])
+                for t in range(40):
+                    h = tf.matmul(h, w) + tf.matmul(x[t], u)
+                loss = tf.reduce_mean(tf.square(h - y))
+            update(zip(tape.gradient(loss, [w, u]), [w, u]))
+
+    def test_an_exploding_recurrence(self):
+        self.recurrent(tf.train.GradientDescentOptimizer(1e-3).apply_gradients)
+        self.findings()
+
+    def test_an_exploding_recurrence_with_adam(self):
+        self.recurrent(tf.train.AdamOptimizer(1e-3).apply_gradients)
+        self.findings()
+
+    def test_a_wrong_custom_gradient(self):
+        @tf.custom_gradient
+        def double(x):
+            return x * 1., lambda upstream: upstream * 2.
+        program = Program()
+        program.train(loss=lambda: tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(
+            labels=program.labels, logits=double(program.logits()))))
+        self.findings()
+
+    def test_l_bfgs_with_a_wrong_sign(self):
+        w = tf.Variable(tf.constant([3., -2., 1.], tf.float64), name="w")
+        scale = tf.constant([1., 10., 4.], tf.float64)
+
+        def evaluate():
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(w * w * scale)
+            return tape.gradient(loss, w)
+        gradient, pairs = evaluate(), []
+        for _ in range(6):
+            q = tf.identity(gradient)
+            for s, y, rho in reversed(pairs):
+                q = q - rho * tf.tensordot(s, q, 1) * y
+            direction = -q
+            tf.debugging.health("mine/d·g", tf.tensordot(direction, gradient, 1))
+            step = 0.02 * direction
+            w.assign_add(step)
+            new = evaluate()
+            change = new - gradient
+            product = tf.tensordot(step, change, 1)
+            rho = -1. / product  # the fault
+            tf.debugging.health("mine/s·y", product)
+            tf.debugging.health("mine/rho", rho)
+            pairs.append((step, change, rho))
+            gradient = new
+        self.findings()
+
+
+if __name__ == "__main__":
+    unittest.main()
