@@ -84,6 +84,7 @@ void Recorder::set_recording(bool on) {
   if (on) set_storage_listener(&lives_);
   set_observer(on ? this : nullptr);
   if (!on) gate_.command(GateCommand::run);
+  note_news();
 }
 
 std::vector<std::pair<std::int64_t, std::int64_t>> Recorder::unrecorded(std::size_t known) const {
@@ -95,6 +96,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> Recorder::unrecorded(std::siz
 void Recorder::let_values_go() {
   trace_.tensors().lose();
   values_.clear();
+  note_news();
 }
 
 std::int64_t Recorder::now() const {
@@ -104,10 +106,23 @@ std::int64_t Recorder::now() const {
 void Recorder::set_budget(std::uint64_t bytes) {
   trace_.set_most_bytes(record_room(bytes));
   values_.set_budget(bytes);
+  note_news();
+}
+
+void Recorder::set_news_listener(std::function<void()> listener) {
+  const std::lock_guard lock(listener_mutex_);
+  news_listener_ = std::move(listener);
+}
+
+void Recorder::tell_news() {
+  if (!awaited_.exchange(false)) return;
+  const std::lock_guard lock(listener_mutex_);
+  if (news_listener_) news_listener_();
 }
 
 void Recorder::set_replay_on_cpu(bool on) {
   if (replay_on_cpu_.exchange(on) != on) values_.let_recomputed_go();
+  note_news();
 }
 
 std::uint64_t Recorder::bookkeeping_bytes() const {
@@ -257,6 +272,7 @@ std::uint64_t Recorder::begin(const Event& event) {
   if (event.kind == EventKind::op) {
     const std::uint32_t number =
         trace_.begin(std::move(head), event.inputs, asks ? RecordState::pending : RecordState::running);
+    note_news();
     thread.began = number;
     thread.began_at = start;
     if (number >= next_count_.load(std::memory_order_relaxed)) [[unlikely]]
@@ -274,6 +290,7 @@ std::uint64_t Recorder::begin(const Event& event) {
   open.hides_ops = (parent && parent->hides_ops) || (event.kind == EventKind::vjp && !event.custom_gradient);
   open.number =
       trace_.begin(std::move(head), event.inputs, asks ? RecordState::pending : RecordState::running);
+  note_news();
   if (event.kind == EventKind::playback) {
     handoffs_.add(Asked{open.number, {event.sources.begin(), event.sources.end()}});
     if (health_sampler_.on()) health_sampler_.playback_begins(open.number, location, event.inputs);
@@ -319,6 +336,7 @@ void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const 
     if (keep_values_) keep_result(output, replay_ns);
   }
   trace_.end(number, outputs, error, ended, waited);
+  note_news();
   const bool samples = is_op && thread.began == number && thread.sampled != HealthSampler::Wants::nothing;
   if ((samples || (is_playback && health_sampler_.on())) && is_recorded && !error) [[unlikely]]
     sample_after(thread, number, outputs, is_playback);
