@@ -69,7 +69,7 @@ StartPage::StartPage(QWidget* parent) : QScrollArea(parent) {
   buttons->addWidget(create);
   buttons->addWidget(browse);
   auto* attach = new QPushButton("Attach to program…");
-  attach->setToolTip("Look into a program that runs by itself (Ctrl+Alt+T)");
+  attach->setToolTip("Look into a program that runs by itself (Ctrl+Shift+A)");
   connect(attach, &QPushButton::clicked, this, &StartPage::attachRequested);
   buttons->addWidget(attach);
   buttons->addStretch(1);
