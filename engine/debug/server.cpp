@@ -424,7 +424,8 @@ void DebugServer::Private::send_status() {
   next_status_ = now + status_interval;
   const bool probe = now < probe_until_ && now >= next_probe_;
   if (probe) next_probe_ = now + probe_interval;
-  // Asked for before the look: what happens after it is heard of, or seen by the next look, which is the last.
+  // Asked for before the look: what happens after it is heard of, or seen by the next look, which is the
+  // last.
   if (looks_ == looks_before_awaiting) recorder_.await_news();
   const Told told = tell_status(probe);
   looks_ = told.anything || told.unsettled || now < probe_until_ ? 0 : looks_ + 1;

@@ -6,8 +6,8 @@
 
 namespace tapedeck::inspector {
 
-/// What a desktop does with the first of the keys: "KDE Plasma shows windows or desktops"; empty: no desktop in
-/// common use has it by default.
+/// What a desktop does with the first of the keys: "KDE Plasma shows windows or desktops"; empty: no desktop
+/// in common use has it by default.
 QString reservedFor(const QKeySequence& keys);
 
 }  // namespace tapedeck::inspector

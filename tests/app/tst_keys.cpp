@@ -182,11 +182,12 @@ class TestKeys : public QObject {
   }
 
   void theKeysOfTheDesktopsAreKnown() {
-    for (const char* keys : {"Ctrl+Alt+T", "Ctrl+Alt+D", "Ctrl+Alt+L", "Ctrl+Alt+F2", "Ctrl+Alt+Left", "Alt+F4",
-                             "Alt+F9", "Alt+F10", "Ctrl+F1", "Ctrl+F7", "Ctrl+F8", "Ctrl+F9", "Ctrl+F10",
-                             "Ctrl+F11", "Ctrl+F12", "Alt+Shift+F12", "Alt+Tab", "Meta+E"})
+    for (const char* keys : {"Ctrl+Alt+T", "Ctrl+Alt+D", "Ctrl+Alt+L", "Ctrl+Alt+F2", "Ctrl+Alt+Left",
+                             "Alt+F4", "Alt+F9", "Alt+F10", "Ctrl+F1", "Ctrl+F7", "Ctrl+F8", "Ctrl+F9",
+                             "Ctrl+F10", "Ctrl+F11", "Ctrl+F12", "Alt+Shift+F12", "Alt+Tab", "Meta+E"})
       QVERIFY2(!inspector::reservedFor(QKeySequence(keys)).isEmpty(), keys);
-    for (const char* keys : {"F9", "Shift+F9", "Ctrl+Shift+F9", "Alt+Shift+F9", "Ctrl+Alt+1", "Ctrl+T", "Alt+5"})
+    for (const char* keys :
+         {"F9", "Shift+F9", "Ctrl+Shift+F9", "Alt+Shift+F9", "Ctrl+Alt+1", "Ctrl+T", "Alt+5"})
       QVERIFY2(inspector::reservedFor(QKeySequence(keys)).isEmpty(), keys);
   }
 

@@ -33,7 +33,8 @@ std::uint64_t turns_in_a_while(const Served& served) {
 template <class Condition>
 bool is_told(RawClient& client, Condition&& condition) {
   while (const auto reply = client.receive(milliseconds(20000)))
-    if (const auto* status = protocol::get_if<Status>(&reply->message); status && condition(*status)) return true;
+    if (const auto* status = protocol::get_if<Status>(&reply->message); status && condition(*status))
+      return true;
   return false;
 }
 
@@ -75,7 +76,8 @@ class TestServerSleep : public QObject {
     client.ask<Status>(GetStatus{});
     QVERIFY(falls_asleep(served));
     // One for the question, one for each of the looks that follow, and what ZeroMQ itself signals.
-    QVERIFY2(served.server->turns() - before <= 8, qPrintable(QString::number(served.server->turns() - before)));
+    QVERIFY2(served.server->turns() - before <= 8,
+             qPrintable(QString::number(served.server->turns() - before)));
   }
 
   void an_op_wakes_it() {
