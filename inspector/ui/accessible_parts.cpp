@@ -36,9 +36,7 @@ class PartInterface : public QAccessibleInterface {
   QString text(QAccessible::Text kind) const override {
     if (!isValid()) return {};
     const AccessiblePart part = partsOf(widget_)->accessiblePart(index_);
-    return kind == QAccessible::Name    ? part.name
-           : kind == QAccessible::Value ? part.value
-                                        : QString();
+    return kind == QAccessible::Name ? part.name : kind == QAccessible::Value ? part.value : QString();
   }
   void setText(QAccessible::Text, const QString&) override {}
   QRect rect() const override {

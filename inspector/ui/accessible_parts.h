@@ -1,4 +1,5 @@
-// What a picture shows, as elements that screen readers find one by one: the cells of a heat map, curves, lanes.
+// What a picture shows, as elements that screen readers find one by one: the cells of a heat map, curves,
+// lanes.
 #pragma once
 
 #include <QAccessible>
@@ -16,8 +17,8 @@ struct AccessiblePart {
   QAccessible::Role role = QAccessible::ListItem;
 };
 
-/// A widget that draws its contents inherits from it, and calls exposeParts in its constructor. What it answers is
-/// asked for as it is needed, for each question anew: nothing is made while no screen reader runs.
+/// A widget that draws its contents inherits from it, and calls exposeParts in its constructor. What it
+/// answers is asked for as it is needed, for each question anew: nothing is made while no screen reader runs.
 class AccessibleParts {
  public:
   virtual ~AccessibleParts() = default;
@@ -28,8 +29,8 @@ class AccessibleParts {
   virtual int currentAccessiblePart() const { return -1; }
 };
 
-/// From now on widgets that inherit from AccessibleParts have them as children for screen readers, before those that
-/// are widgets themselves.
+/// From now on widgets that inherit from AccessibleParts have them as children for screen readers, before
+/// those that are widgets themselves.
 void exposeParts();
 
 /// Screen readers say the part that keys act on now. Call it when that changed.

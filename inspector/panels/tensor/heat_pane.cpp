@@ -191,7 +191,9 @@ HeatPane::InSight HeatPane::inSight() const {
   if (!tile || model_->images() || area_.isEmpty()) return {};
   const QRectF visible = QRectF(toWorld(plot().topLeft()), toWorld(plot().bottomRight()));
   const auto along = [](double from, double to, std::int64_t first, std::int64_t step, std::int64_t count) {
-    const auto cell = [&](double at) { return std::floor((at - static_cast<double>(first)) / static_cast<double>(step)); };
+    const auto cell = [&](double at) {
+      return std::floor((at - static_cast<double>(first)) / static_cast<double>(step));
+    };
     const auto begin = std::clamp<std::int64_t>(static_cast<std::int64_t>(cell(from)), 0, count);
     const auto end = std::clamp<std::int64_t>(static_cast<std::int64_t>(cell(to)) + 1, begin, count);
     return std::pair(begin, end - begin);
@@ -218,8 +220,8 @@ AccessiblePart HeatPane::part(int index) const {
   const std::int64_t row = tile.row + r * tile.row_step, column = tile.column + c * tile.column_step;
   const QString number = readout_format_.text(tile.values[static_cast<std::size_t>(r * tile.columns + c)]);
   const bool mean = tile.row_step > 1 || tile.column_step > 1;
-  const QRectF world(static_cast<double>(column), static_cast<double>(row), static_cast<double>(tile.column_step),
-                     static_cast<double>(tile.row_step));
+  const QRectF world(static_cast<double>(column), static_cast<double>(row),
+                     static_cast<double>(tile.column_step), static_cast<double>(tile.row_step));
   return {indexText(*model_, row, column, tile.row_step, tile.column_step),
           mean ? QStringLiteral("mean ") + number : number,
           toWidget(world.intersected(QRectF(QPointF(), worldSize()))).intersected(plot()), QAccessible::Cell};

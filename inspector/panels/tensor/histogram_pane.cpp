@@ -125,8 +125,8 @@ QString HistogramPane::rangeOf(int bin) const {
 QString HistogramPane::countIn(int bin) const {
   const protocol::Statistics& statistics = *model_->statistics();
   const std::uint64_t count = statistics.histogram[static_cast<std::size_t>(bin)];
-  const double share = 100.0 * static_cast<double>(count) /
-                       static_cast<double>(std::max<std::uint64_t>(statistics.finite, 1));
+  const double share =
+      100.0 * static_cast<double>(count) / static_cast<double>(std::max<std::uint64_t>(statistics.finite, 1));
   return QStringLiteral("%1 values, %2 %").arg(countText(count)).arg(share, 0, 'f', 1);
 }
 
