@@ -1,6 +1,10 @@
 #include "plots/plot_canvas.h"
 
 #include <QtWidgets>
+#include <algorithm>
+#include <cmath>
+
+#include "inspector/model/format.h"
 
 namespace tapedeck::plots {
 
@@ -8,6 +12,28 @@ namespace {
 
 constexpr double reach = 14;      ///< pixels from a point that still mean it
 constexpr double least_band = 8;  ///< smaller drags are clicks of an unsteady hand
+constexpr int spoken_digits = 6;
+
+QString spoken(double value) {
+  if (std::isnan(value)) return QStringLiteral("NaN");
+  if (std::isinf(value)) return value > 0 ? QStringLiteral("infinity") : QStringLiteral("minus infinity");
+  return QString::number(value, 'g', spoken_digits);
+}
+
+/// "120 points, steps 1 to 120, from 2.3 to 0.41, the newest 0.42".
+QString spokenCurve(const inspector::SeriesData& data) {
+  if (data.size() == 0) return QStringLiteral("no points");
+  QStringList parts{data.size() == 1 ? QStringLiteral("1 point")
+                                     : QStringLiteral("%1 points").arg(inspector::countText(data.size()))};
+  if (const auto range = stepRange(data))
+    parts << QStringLiteral("steps %1 to %2").arg(spoken(range->from), spoken(range->to));
+  double low = HUGE_VAL, high = -HUGE_VAL;
+  for (const double value : data.values)
+    if (std::isfinite(value)) low = std::min(low, value), high = std::max(high, value);
+  if (low <= high) parts << QStringLiteral("between %1 and %2").arg(spoken(low), spoken(high));
+  parts << QStringLiteral("the newest %1").arg(spoken(data.values.back()));
+  return parts.join(QStringLiteral(", "));
+}
 
 }  // namespace
 
@@ -18,7 +44,40 @@ PlotCanvas::PlotCanvas(PlotChart* chart, QWidget* parent)
   setFocusPolicy(Qt::StrongFocus);
   setFrameShape(NoFrame);
   setMinimumSize(160, 100);
+  inspector::exposeParts();
   setAccessibleName(QStringLiteral("Curves of the session"));
+  connect(chart, &PlotChart::refreshed, this, [this] { inspector::tellPartsChanged(this); });
+}
+
+std::vector<int> PlotCanvas::shownCurves() const {
+  std::vector<int> shown;
+  for (std::size_t i = 0; i < chart_->series().size(); ++i)
+    if (chart_->series()[i].visible && chart_->series()[i].data) shown.push_back(static_cast<int>(i));
+  return shown;
+}
+
+int PlotCanvas::accessiblePartCount() const {
+  return static_cast<int>(shownCurves().size());
+}
+
+inspector::AccessiblePart PlotCanvas::accessiblePart(int index) const {
+  const auto curve = static_cast<std::size_t>(shownCurves()[static_cast<std::size_t>(index)]);
+  const inspector::SeriesData& data = *chart_->series()[curve].data;
+  const auto& curves = chart_->curves();
+  return {data.name, spokenCurve(data), curve < curves.size() ? rectOf(curves[curve]) : QRectF(),
+          QAccessible::ListItem};
+}
+
+/// The part of the plot that its points take, or the whole where it has none in sight.
+QRectF PlotCanvas::rectOf(const Curve& curve) const {
+  QRectF rect;
+  for (const auto& run : curve.runs)
+    for (const QPointF& point : run) {
+      const QPointF at = chart_->toScene(point);
+      rect = rect.united(QRectF(at - QPointF(1, 1), QSizeF(2, 2)));
+    }
+  rect = rect.isEmpty() ? chart_->plotArea() : rect & chart_->plotArea();
+  return QRectF(mapFromScene(chart_->mapToScene(rect)).boundingRect());
 }
 
 QPointF PlotCanvas::inChart(QPointF position) const {

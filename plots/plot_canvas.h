@@ -3,15 +3,20 @@
 
 #include <QChartView>
 
+#include "inspector/ui/accessible_parts.h"
 #include "plots/plot_chart.h"
 
 namespace tapedeck::plots {
 
-class PlotCanvas : public QChartView {
+class PlotCanvas : public QChartView, public inspector::AccessibleParts {
   Q_OBJECT
  public:
   explicit PlotCanvas(PlotChart* chart, QWidget* parent = nullptr);
   PlotChart* plotChart() const { return chart_; }
+
+  /// The curves that are not hidden.
+  int accessiblePartCount() const override;
+  inspector::AccessiblePart accessiblePart(int index) const override;
 
  public slots:
   void zoomIn();
@@ -34,6 +39,8 @@ class PlotCanvas : public QChartView {
 
  private:
   enum class Drag { none, pressed, band, pan };
+  std::vector<int> shownCurves() const;
+  QRectF rectOf(const Curve& curve) const;
   QPointF inChart(QPointF position) const;
   bool inPlot(QPointF position) const;
   void zoomAround(QPointF center, double factor, bool steps, bool values);

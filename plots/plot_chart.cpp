@@ -277,6 +277,10 @@ const inspector::Theme& PlotChart::theme() const {
   return d_->theme;
 }
 
+const std::vector<ChartSeries>& PlotChart::series() const {
+  return d_->series;
+}
+
 void PlotChart::setSeries(std::vector<ChartSeries> series) {
   d_->series = std::move(series);
   const auto listed =

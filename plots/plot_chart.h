@@ -37,6 +37,7 @@ class PlotChart : public QChart {
   const inspector::Theme& theme() const;
   /// Positions in the list decide colours and dashes; the first one that is listed names the axis.
   void setSeries(std::vector<ChartSeries> series);
+  const std::vector<ChartSeries>& series() const;
   void setLogarithmic(bool on);
   bool logarithmic() const;
   /// The part that is shown, y in axis coordinates; none: everything.

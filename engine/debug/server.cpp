@@ -29,6 +29,10 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr auto status_interval = milliseconds(34);  // at most 30 a second
+/// So many looks in a row at a status that stays the same, the last one after news were awaited, and the
+/// thread sleeps until something happens.
+constexpr int calm_looks = 6;
+constexpr int looks_before_awaiting = calm_looks - 2;
 constexpr auto probe_interval = milliseconds(100);
 constexpr auto probe_time = milliseconds(1500);
 constexpr int messages_at_once = 64;
@@ -100,6 +104,7 @@ class DebugServer::Private {
     jobs_ = std::make_unique<Jobs>(worker_count, [wake = wake_] { wake->set(); });
     recorder_.gate().set_attended(false);
     recorder_.gate().set_listener([wake = wake_] { wake->set(); });
+    recorder_.set_news_listener([wake = wake_] { wake->set(); });
     thread_ = std::thread([this] { run(); });
   }
 
@@ -108,6 +113,7 @@ class DebugServer::Private {
     wake_->set();
     thread_.join();
     recorder_.gate().set_listener({});
+    recorder_.set_news_listener({});
     recorder_.gate().set_attended(false);
     jobs_.reset();
     router_.close();
@@ -130,6 +136,7 @@ class DebugServer::Private {
 
   std::size_t clients() const { return client_count_; }
   bool had_clients() const { return had_clients_; }
+  std::uint64_t turns() const { return turns_; }
 
  private:
   struct Client {
@@ -150,7 +157,12 @@ class DebugServer::Private {
   void reply(const std::string& client, std::uint64_t request, const protocol::Reply& message);
   void send_answers();
   void send_status();
-  void tell_status(bool to_all);
+  struct Told {
+    bool anything = false;   ///< to anybody
+    bool unsettled = false;  ///< it will change by itself
+  };
+  Told tell_status(bool to_all);
+  bool sleeps() const { return clients_.empty() || looks_ >= calm_looks; }
   void send_news();
   void forget(const std::string& client);
   void attend(bool attended);
@@ -172,6 +184,8 @@ class DebugServer::Private {
   std::vector<std::string> news_;
   std::tuple<GateState, std::uint32_t, bool> last_stop_{};
   Clock::time_point next_status_{}, next_probe_{}, probe_until_{};
+  int looks_ = 0;  ///< in a row, at a status that stayed the same
+  std::atomic<std::uint64_t> turns_{0};
   std::atomic<bool> stopping_{false};
   std::atomic<std::size_t> client_count_{0};
   std::atomic<bool> had_clients_{false};
@@ -224,6 +238,7 @@ void DebugServer::Private::serve() {
     }
     wake_->wait(std::min(longest_pause, milliseconds(1 << std::min(failures, 10))));
     wake_->clear();  // what it told is looked at in every turn
+    looks_ = 0;      // and no turn may sleep over it
   }
 }
 
@@ -232,6 +247,9 @@ void DebugServer::Private::turn() {
                              {monitor_.handle(), 0, ZMQ_POLLIN, 0},
                              {nullptr, wake_->descriptor(), ZMQ_POLLIN, 0}};
   zmq::poll(items, std::size(items), patience());
+  ++turns_;
+  if (std::ranges::any_of(items, [](const zmq::pollitem_t& item) { return item.revents != 0; }))
+    looks_ = std::min(looks_, looks_before_awaiting);
   if (items[2].revents != 0) wake_->clear();
   if (items[1].revents != 0) receive_monitor();
   if (items[0].revents != 0) receive();
@@ -261,7 +279,7 @@ void DebugServer::Private::attend(bool attended) {
 }
 
 milliseconds DebugServer::Private::patience() const {
-  if (clients_.empty()) return milliseconds(-1);
+  if (sleeps()) return milliseconds(-1);
   const auto left = std::chrono::ceil<milliseconds>(next_status_ - Clock::now());
   return std::clamp(left, milliseconds(0), milliseconds(status_interval));
 }
@@ -395,29 +413,39 @@ void DebugServer::Private::send_news() {
   }
 }
 
-// Somebody waits for what the gate does: that is told at once.
+// Somebody waits for what the gate does: that is told at once. What neither an op nor a message brings about,
+// such as memory that Python's collector frees, the clients ask for by themselves now and then.
 void DebugServer::Private::send_status() {
   const auto now = Clock::now();
   const GateStatus gate = recorder_.gate().status();
   const auto stop = std::tuple(gate.state, gate.stopped_before, gate.stopped_after);
-  if (clients_.empty() || (now < next_status_ && stop == last_stop_)) return;
+  if (sleeps() || (now < next_status_ && stop == last_stop_)) return;
   last_stop_ = stop;
   next_status_ = now + status_interval;
   const bool probe = now < probe_until_ && now >= next_probe_;
   if (probe) next_probe_ = now + probe_interval;
-  tell_status(probe);
+  // Asked for before the look: what happens after it is heard of, or seen by the next look, which is the
+  // last.
+  if (looks_ == looks_before_awaiting) recorder_.await_news();
+  const Told told = tell_status(probe);
+  looks_ = told.anything || told.unsettled || now < probe_until_ ? 0 : looks_ + 1;
 }
 
 // To those that have not got it yet; or also to the others, which shows who is gone.
-void DebugServer::Private::tell_status(bool to_all) {
-  const protocol::Bytes status = protocol::encode(0, protocol::Reply(describe_status(recorder_)));
+DebugServer::Private::Told DebugServer::Private::tell_status(bool to_all) {
+  protocol::Status now = describe_status(recorder_);
+  Told told;
+  told.unsettled = now.device_times_pending > 0;
+  const protocol::Bytes status = protocol::encode(0, protocol::Reply(std::move(now)));
   std::vector<std::string> gone;
   for (auto& [id, client] : clients_) {
     if (!to_all && client.last_status == status) continue;
     if (!send(id, status)) gone.push_back(id);
     client.last_status = status;
+    told.anything = true;
   }
   for (const std::string& id : gone) forget(id);
+  return told;
 }
 
 DebugServer::DebugServer(Recorder& recorder, const std::string& endpoint, std::string key,
@@ -440,6 +468,10 @@ std::size_t DebugServer::clients() const {
 
 bool DebugServer::had_clients() const {
   return d_->had_clients();
+}
+
+std::uint64_t DebugServer::turns() const {
+  return d_->turns();
 }
 
 }  // namespace tapedeck::debug

@@ -2,6 +2,7 @@
 // Python.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -42,6 +43,10 @@ class DebugServer {
   /// Clients that were welcomed and are still there; and whether there ever was one. From any thread.
   std::size_t clients() const;
   bool had_clients() const;
+
+  /// How often its thread has woken up and looked around. While nothing happens this stays as it is. From any
+  /// thread.
+  std::uint64_t turns() const;
 
  private:
   class Private;

@@ -89,6 +89,7 @@ void Recorder::set_recording(bool on) {
   if (on) set_storage_listener(&lives_);
   set_observer(on ? this : nullptr);
   if (!on) gate_.command(GateCommand::run);
+  note_news();
 }
 
 std::vector<std::pair<std::int64_t, std::int64_t>> Recorder::unrecorded(std::size_t known) const {
@@ -100,6 +101,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> Recorder::unrecorded(std::siz
 void Recorder::let_values_go() {
   trace_.tensors().lose();
   values_.clear();
+  note_news();
 }
 
 std::uint64_t Recorder::values_lost() const {
@@ -119,10 +121,23 @@ void Recorder::set_budget(std::uint64_t bytes) {
   values_.set_bookkeeping(bookkeeping_bytes());
   values_.set_budget(bytes);
   next_count_.store(0);  // what belongs to the records that went goes with the next op
+  note_news();
+}
+
+void Recorder::set_news_listener(std::function<void()> listener) {
+  const std::lock_guard lock(listener_mutex_);
+  news_listener_ = std::move(listener);
+}
+
+void Recorder::tell_news() {
+  if (!awaited_.exchange(false)) return;
+  const std::lock_guard lock(listener_mutex_);
+  if (news_listener_) news_listener_();
 }
 
 void Recorder::set_replay_on_cpu(bool on) {
   if (replay_on_cpu_.exchange(on) != on) values_.let_recomputed_go();
+  note_news();
 }
 
 std::uint64_t Recorder::bookkeeping_bytes() const {
@@ -284,6 +299,7 @@ std::uint64_t Recorder::begin(const Event& event) {
   if (event.kind == EventKind::op) {
     const std::uint32_t number =
         trace_.begin(std::move(head), event.inputs, asks ? RecordState::pending : RecordState::running);
+    note_news();
     thread.began = number;
     thread.began_at = start;
     if (number >= next_count_.load(std::memory_order_relaxed)) [[unlikely]]
@@ -301,6 +317,7 @@ std::uint64_t Recorder::begin(const Event& event) {
   open.hides_ops = (parent && parent->hides_ops) || (event.kind == EventKind::vjp && !event.custom_gradient);
   open.number =
       trace_.begin(std::move(head), event.inputs, asks ? RecordState::pending : RecordState::running);
+  note_news();
   if (event.kind == EventKind::playback) {
     handoffs_.add(Asked{open.number, {event.sources.begin(), event.sources.end()}});
     if (health_sampler_.on()) health_sampler_.playback_begins(open.number, location, event.inputs);
@@ -346,6 +363,7 @@ void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const 
     if (keep_values_) keep_result(output, replay_ns);
   }
   trace_.end(number, outputs, error, ended, waited);
+  note_news();
   const bool samples = is_op && thread.began == number && thread.sampled != HealthSampler::Wants::nothing;
   if ((samples || (is_playback && health_sampler_.on())) && is_recorded && !error) [[unlikely]]
     sample_after(thread, number, outputs, is_playback);

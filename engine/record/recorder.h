@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -143,6 +144,12 @@ class Recorder final : public Observer {
   std::int64_t started_unix_ms() const { return started_unix_ms_; }
   std::int64_t now_ns() const;  ///< since the recorder began
 
+  /// Called, from any thread that runs ops, when something happens after await_news(): once for each call of
+  /// that. It must neither wait nor throw. It may still be called for a moment after another one was set.
+  void set_news_listener(std::function<void()> listener);
+  /// What happens at the same moment may go unnoticed: look again a little later before you rely on it.
+  void await_news() { awaited_.store(true); }
+
  private:
   struct Thread;
   struct Open;
@@ -164,6 +171,12 @@ class Recorder final : public Observer {
   void stop_after(Thread& thread, std::uint32_t number, std::span<const Tensor> outputs, const char* error);
   void note_wait(const Thread& thread, std::uint32_t number, std::int64_t from, std::int64_t to);
   void wait_after(Thread& thread, const BreakEvent& event, const BreakStop& stop);
+  /// One relaxed load where nothing is awaited.
+  void note_news() {
+    if (awaited_.load(std::memory_order_relaxed)) [[unlikely]]
+      tell_news();
+  }
+  void tell_news();
   void begin_device_work(Thread& thread, std::uint32_t number, Device device);
   void end_device_work(Thread& thread, std::uint32_t number);
 
@@ -201,6 +214,9 @@ class Recorder final : public Observer {
   Breakpoints breakpoints_;
   mutable std::mutex cell_mutex_;
   std::string running_cell_;
+  std::atomic<bool> awaited_{false};
+  std::mutex listener_mutex_;
+  std::function<void()> news_listener_;
 };
 
 }  // namespace tapedeck

@@ -9,6 +9,7 @@ namespace tapedeck {
 
 void Recorder::leaf(const Tensor& tensor, std::string_view name) {
   if (keep_values_ && tensor) add_leaf(tensor, name.empty() ? 0 : intern_name(name));
+  note_news();
 }
 
 void Recorder::assigned(const Tensor& tensor, const Tensor& value, std::uint64_t variable,
@@ -18,6 +19,7 @@ void Recorder::assigned(const Tensor& tensor, const Tensor& value, std::uint64_t
   memory_.add({tensor.id(), variable, trace_.newest(), MemoryEventKind::assigned});
   if (health_sampler_.on()) health_sampler_.assigned(tensor, value, variable, trace_.newest());
   if (keep_values_) make_version(tensor, value, variable);
+  note_news();
   if (!breakpoints_.any()) return;
   BreakEvent event;
   event.location = location;
@@ -61,6 +63,7 @@ void Recorder::variable_gone(std::uint64_t variable) {
   values_.variable_gone(variable);
   handoffs_.variable_gone(variable);
   memory_.add({variable, 0, trace_.newest(), MemoryEventKind::variable_gone});
+  note_news();
 }
 
 void Recorder::taped(std::uint64_t record, std::uint64_t tape) {
@@ -85,6 +88,7 @@ void Recorder::begin_cell(const std::string& cell, std::uint32_t execution) {
   pictures_.begin_run(cell, execution);
   breakpoints_.cell_started(cell);
   gate_.cell_started();
+  note_news();
 }
 
 void Recorder::end_cell(bool failed) {
@@ -98,6 +102,7 @@ void Recorder::end_cell(bool failed) {
   if (health_sampler_.on()) health_sampler_.cell_ended();
   breakpoints_.cell_ended();
   gate_.cell_ended();
+  note_news();
 }
 
 std::string Recorder::running_cell() const {
@@ -107,6 +112,7 @@ std::string Recorder::running_cell() const {
 
 void Recorder::add_scalar(const std::string& name, double step, double value, std::string_view x) {
   series_.add(name, step, value, trace_.newest(), x);
+  note_news();
 }
 
 bool Recorder::add_health(const std::string& name, double value) {
@@ -126,7 +132,9 @@ bool Recorder::add_health(const std::string& name, double value) {
 
 bool Recorder::add_picture(protocol::Picture picture) {
   picture.record = protocol::if_there(trace_.newest());
-  return pictures_.add(std::move(picture));
+  const bool kept = pictures_.add(std::move(picture));
+  note_news();
+  return kept;
 }
 
 }  // namespace tapedeck

@@ -20,7 +20,7 @@ WhatIfActions::WhatIfActions(WhatIfModel* model, WhyModel* why, QObject* parent)
   takeOver_ = add("what_if.take_over", QStringLiteral("&Take over into the session"),
                   Qt::CTRL | Qt::SHIFT | Qt::Key_F12,
                   QStringLiteral("The variable that Tensor shows gets this value as it is in the branch"));
-  forget_ = add("what_if.forget", QStringLiteral("&Drop the branch"), Qt::ALT | Qt::Key_F12,
+  forget_ = add("what_if.forget", QStringLiteral("&Drop the branch"), Qt::CTRL | Qt::SHIFT | Qt::Key_K,
                 QStringLiteral("Back to the original alone; the list of changes stays"));
   connect(ask_, &QAction::triggered, this, &WhatIfActions::asked);
   connect(replay_, &QAction::triggered, model, &WhatIfModel::replay);
@@ -65,7 +65,7 @@ void WhatIfActions::addLooks() {
       {Beside::branch, "what_if.branch", "branch", QStringLiteral("Show the &branch"),
        Qt::SHIFT | Qt::Key_F12, QStringLiteral("Ops, Tape, Tensor and VJP show the values of the branch")},
       {Beside::difference, "what_if.difference", "difference", QStringLiteral("Show the di&fference"),
-       Qt::CTRL | Qt::Key_F12,
+       Qt::CTRL | Qt::SHIFT | Qt::Key_F11,
        QStringLiteral("Ops, Tape, Tensor and VJP show the branch less the original")}};
   auto* group = new QActionGroup(this);
   for (const auto& row : rows) {

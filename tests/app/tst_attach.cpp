@@ -139,7 +139,7 @@ class TestAttach : public QObject {
     // Detached it goes on, and what was fetched stays.
     const auto records = window->session()->recordCount();
     const int stepsThen = steps();
-    QTest::keyClick(window, Qt::Key_D, Qt::ControlModifier | Qt::AltModifier);
+    QTest::keyClick(window, Qt::Key_L, Qt::ControlModifier | Qt::ShiftModifier);
     QTRY_VERIFY(state(window).contains("detached, it goes on"));
     QTRY_VERIFY_WITH_TIMEOUT(steps() > stepsThen + 50, patience);
     QVERIFY(window->session()->recordCount() >= records);
@@ -372,7 +372,7 @@ class TestAttach : public QObject {
       QTRY_VERIFY_WITH_TIMEOUT(dialog->chosen(), patience);
       QTest::keyClick(dialog->list(), Qt::Key_Return);
     });
-    QTest::keyClick(from, Qt::Key_T, Qt::ControlModifier | Qt::AltModifier);
+    QTest::keyClick(from, Qt::Key_A, Qt::ControlModifier | Qt::ShiftModifier);
     return shown();
   }
 

@@ -5,12 +5,14 @@
 #include <QLineEdit>
 #include <QMenu>
 #include <QMenuBar>
+#include <QRegularExpression>
 #include <QShortcut>
 #include <QTreeWidget>
 
 #include "app/notebook/view/notebook_keys.h"
 #include "app/shell/panels/panel_docks.h"
 #include "inspector/panels/tensor/tensor_canvas.h"
+#include "inspector/ui/reserved_keys.h"
 #include "tests/app/window_fixture.h"
 #include "tests/test_program.h"
 
@@ -163,6 +165,53 @@ class TestKeys : public QObject {
     addHandled(*window, &bindings);
     QVERIFY(bindings.size() > 80);
     QVERIFY2(ambiguous(bindings).isEmpty(), qPrintable(ambiguous(bindings).join('\n')));
+  }
+
+  // Whoever presses it gets a terminal, or the window goes.
+  void noKeyIsOneOfTheDesktops() {
+    const auto window = open({"1"});
+    QList<Binding> bindings;
+    addActions(*window, &bindings);
+    addShortcuts(*window, &bindings);
+    addHandled(*window, &bindings);
+    QStringList taken;
+    for (const Binding& binding : bindings)
+      if (const QString why = inspector::reservedFor(binding.key); !why.isEmpty())
+        taken << QString("%1 (%2): %3").arg(binding.key.toString(), binding.what, why);
+    QVERIFY2(taken.isEmpty(), qPrintable(taken.join('\n')));
+  }
+
+  void theKeysOfTheDesktopsAreKnown() {
+    for (const char* keys : {"Ctrl+Alt+T", "Ctrl+Alt+D", "Ctrl+Alt+L", "Ctrl+Alt+F2", "Ctrl+Alt+Left",
+                             "Alt+F4", "Alt+F9", "Alt+F10", "Ctrl+F1", "Ctrl+F7", "Ctrl+F8", "Ctrl+F9",
+                             "Ctrl+F10", "Ctrl+F11", "Ctrl+F12", "Alt+Shift+F12", "Alt+Tab", "Meta+E"})
+      QVERIFY2(!inspector::reservedFor(QKeySequence(keys)).isEmpty(), keys);
+    for (const char* keys :
+         {"F9", "Shift+F9", "Ctrl+Shift+F9", "Alt+Shift+F9", "Ctrl+Alt+1", "Ctrl+T", "Alt+5"})
+      QVERIFY2(inspector::reservedFor(QKeySequence(keys)).isEmpty(), keys);
+  }
+
+  void theGuideNamesTheKeysThatTheMenusHave() {
+    const auto window = open({"1"});
+    QFile guide(QString(TAPEDECK_SOURCE_DIR) + "/resources/guide/keys.md");
+    QVERIFY(guide.open(QIODevice::ReadOnly));
+    static const QRegularExpression row("^\\| ([^|]+) \\| ([^|]+) \\|[^|]*\\|$",
+                                        QRegularExpression::MultilineOption);
+    const QString text = QString::fromUtf8(guide.readAll()).section("## Running and stepping", 1);
+    int rows = 0;
+    QStringList wrong;
+    for (auto it = row.globalMatch(text); it.hasNext();) {
+      const auto match = it.next();
+      if (match.captured(1) == "key" || match.captured(1).startsWith("---")) continue;
+      ++rows;
+      bool found = false;
+      for (const QAction* action : window->findChildren<QAction*>())
+        found = found || (QString(action->text()).remove('&').remove("…") == match.captured(2) &&
+                          action->shortcut() == QKeySequence(match.captured(1)));
+      if (!found) wrong << match.captured(1) + ": " + match.captured(2);
+    }
+    QVERIFY(rows > 20);
+    QVERIFY2(wrong.isEmpty(), qPrintable(wrong.join('\n')));
   }
 
   void aKeyThatIsBoundTwiceIsFound() {

@@ -205,7 +205,7 @@ class TestPuzzles : public QObject, SampleWindow {
     open("lost_digits.ipynb");
     runCells({"import numpy"});
     QTRY_VERIFY_WITH_TIMEOUT(newestIsSelected(), patience);
-    ask(Qt::Key_F8, Qt::ControlModifier);
+    ask(Qt::Key_F8, Qt::AltModifier | Qt::ShiftModifier);
     QVERIFY2((sentence() + reasons()).contains("subtract"), qPrintable(sentence() + "\n" + reasons()));
     screenshot(window_.get(), "puzzle-digits");
     const int mended = cellThatBegins("def variance(x):\n    return tf.reduce_mean(tf.square");

@@ -128,10 +128,10 @@ class TestStops : public QObject {
     clickLine(0, 3);
     press(Qt::Key_F9, Qt::ShiftModifier);
     QCOMPARE(all.at(0).breakpoint.enabled, true);
-    press(Qt::Key_F9, Qt::ControlModifier);
+    press(Qt::Key_F9, Qt::AltModifier | Qt::ShiftModifier);
     QCOMPARE(all.size(), std::size_t{2});
     QCOMPARE(all.at(1).breakpoint.kind, protocol::BreakpointKind::cell);
-    press(Qt::Key_F9, Qt::AltModifier);
+    press(Qt::Key_Delete, Qt::AltModifier | Qt::ShiftModifier);
     QVERIFY(all.empty());
     QVERIFY(!marked(0, 3));
   }
@@ -184,11 +184,11 @@ class TestStops : public QObject {
     openCells("cursor.ipynb", {"import tapedeck as tf\nx = tf.constant([1., 2.])\nfor i in range(3):\n"
                                "    x = x + x\n    x = tf.exp(-x)\nz = x * x"});
     clickLine(0, 5);
-    press(Qt::Key_F10, Qt::ControlModifier);
+    press(Qt::Key_F10, Qt::ControlModifier | Qt::ShiftModifier);
     QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
     QCOMPARE(status().line, 5u);
     clickLine(0, 6);
-    press(Qt::Key_F10, Qt::ControlModifier);
+    press(Qt::Key_F10, Qt::ControlModifier | Qt::ShiftModifier);
     QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && status().line == 6, patience);
     QTRY_VERIFY(window_->breakpoints()->all().empty());
     QTest::keyClick(window_.get(), Qt::Key_F5);
@@ -199,7 +199,7 @@ class TestStops : public QObject {
     openCells("unreached.ipynb", {"import tapedeck as tf\nx = tf.constant([1., 2.])\nif False:\n"
                                   "    x = tf.exp(x)\ny = x + x"});
     clickLine(0, 4);
-    press(Qt::Key_F10, Qt::ControlModifier);
+    press(Qt::Key_F10, Qt::ControlModifier | Qt::ShiftModifier);
     QCOMPARE(lines(), QList<int>{4});
     QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
     QTRY_VERIFY(window_->breakpoints()->all().empty());
@@ -213,7 +213,7 @@ class TestStops : public QObject {
     window_->notebook()->runAll();
     QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
     clickLine(2, 1);
-    press(Qt::Key_F10, Qt::ControlModifier);
+    press(Qt::Key_F10, Qt::ControlModifier | Qt::ShiftModifier);
     const std::string later = window_->document()->cell(2).id.toStdString();
     QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && status().cell == later, patience);
     QCOMPARE(lines(), QList<int>{3});
@@ -349,7 +349,7 @@ class TestStops : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(find(), patience);
     window_->session()->setCursor(sine);
     QTRY_VERIFY(window_->session()->cachedRecord(status().stopped_before.value_or(0)));
-    QTest::keyClick(window_.get(), Qt::Key_F10, Qt::AltModifier);
+    QTest::keyClick(window_.get(), Qt::Key_F10, Qt::AltModifier | Qt::ShiftModifier);
     const auto atItsVjp = [&] {
       const auto* record = window_->session()->record(status().stopped_before.value_or(0));
       return isStopped(*window_) && record && record->kind == protocol::RecordKind::vjp &&

@@ -2,6 +2,7 @@
 
 #include <QMessageAuthenticationCode>
 #include <QtGlobal>
+#include <algorithm>
 #include <cstring>
 
 #include "app/kernel/signature.h"
@@ -13,6 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr auto askEvery = milliseconds(1000);
+constexpr auto askWhenIdleEvery = milliseconds(5000);
 
 }  // namespace
 
@@ -104,18 +106,24 @@ void DebugWorker::broken(const std::string& what) {
 
 // ---- time ----------------------------------------------------------------------------------------
 
+// Where nothing runs, all that may have changed is memory that the program let go: the server tells the rest.
+Clock::duration DebugWorker::askInterval() const {
+  if (!connected_ || !idle_) return askEvery;
+  return std::clamp<Clock::duration>(silenceLimit_ / 4, askEvery, askWhenIdleEvery);
+}
+
 Clock::time_point DebugWorker::tick(Clock::time_point now) {
   if (socket_ && again_ && now >= *again_) connectAgain();
   if (!socket_ || !linked_) return again_.value_or(now + std::chrono::hours(1));
   if (connected_ && now - heard_ > silenceLimit_) setConnected(false);
-  if (now - asked_ >= askEvery) {
+  if (now - asked_ >= askInterval()) {
     asked_ = now;
     if (connected_)
       transmit(ownRequest + 1, protocol::GetStatus{});
     else
       transmit(ownRequest, protocol::Hello{protocol::version, "Tapedeck"});
   }
-  return asked_ + askEvery;
+  return asked_ + askInterval();
 }
 
 // ---- what comes in -------------------------------------------------------------------------------
@@ -179,10 +187,13 @@ void DebugWorker::handle(protocol::IncomingReply incoming) {
     const bool again = connected_;
     setConnected(true);
     asked_ = {};
+    idle_ = false;
     if (again) return;
   } else if (!connected_) {
     return;  // of a conversation before this one
   }
+  if (const auto* status = protocol::get_if<protocol::Status>(&incoming.message))
+    idle_ = status->gate == protocol::GateState::open && !status->running_cell;
   if (incoming.request & ownRequest)
     incoming.request = 0;  // the heartbeat's Status is as good as one sent unasked
   deliver_(number_, std::move(incoming));

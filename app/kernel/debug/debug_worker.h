@@ -40,6 +40,7 @@ class DebugWorker : public SocketDriver {
   void stop() override { close(); }
 
  private:
+  Clock::duration askInterval() const;
   void transmit(std::uint64_t request, const protocol::Request& message);
   void readMonitor();
   void connectAgain();
@@ -57,6 +58,7 @@ class DebugWorker : public SocketDriver {
   bool linked_ = false;                     ///< the socket has a peer
   std::optional<Clock::time_point> again_;  ///< when a connection that ended is made again
   bool connected_ = false;                  ///< the peer said Welcome
+  bool idle_ = false;                       ///< as the newest status says: nothing runs there
   Clock::time_point asked_{}, heard_{};     ///< last Hello or GetStatus sent; last message received
   /// A machine that has much else to do may take a while.
   Clock::duration silenceLimit_ = std::chrono::seconds(20);

@@ -4,6 +4,7 @@
 #include <QLocale>
 #include <QUuid>
 #include <QtGlobal>
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -17,6 +18,8 @@ using std::chrono::milliseconds;
 constexpr auto infoAgain = milliseconds(2000);
 constexpr auto subscriptionAgain = milliseconds(50);
 constexpr auto beatEvery = milliseconds(1000);
+constexpr auto idleBeatEvery = milliseconds(5000);  // where nothing runs, and nobody waits
+constexpr auto nothingToDo = std::chrono::hours(1);
 constexpr auto drainQuiet = milliseconds(60);  // after the process's end, without any message
 constexpr auto drainLimit = milliseconds(500);
 
@@ -294,20 +297,29 @@ void JupyterWorker::becomeReady() {
   startNext();
 }
 
-void JupyterWorker::heartbeat(Clock::time_point now) {
-  const bool late = beatUnderway_ && now - beatSent_ > limits_.silence;
-  if (late && answering_) {
+// An idle session is silent no longer unnoticed than its limit allows for.
+Clock::duration JupyterWorker::beatInterval() const {
+  if (running_ || !queue_.empty() || !answering_) return beatEvery;
+  return std::clamp<Clock::duration>(limits_.silence / 2, beatEvery, idleBeatEvery);
+}
+
+Clock::time_point JupyterWorker::heartbeat(Clock::time_point now) {
+  if (beatUnderway_ && answering_ && now - beatSent_ > limits_.silence) {
     answering_ = false;
     outbox_.push(Answering{false});
   }
-  if (beatUnderway_ || now - beatSent_ < beatEvery) return;
-  beatSent_ = now;
-  beatUnderway_ = sendFrames(sockets_[static_cast<std::size_t>(Channel::heartbeat)], {"", "beat"});
+  if (!beatUnderway_ && now - beatSent_ >= beatInterval()) {
+    beatSent_ = now;
+    beatUnderway_ = sendFrames(sockets_[static_cast<std::size_t>(Channel::heartbeat)], {"", "beat"});
+  }
+  if (!beatUnderway_) return std::max(beatSent_ + beatInterval(), now + milliseconds(1));
+  // Its answer wakes the thread.
+  return answering_ ? beatSent_ + limits_.silence + milliseconds(1) : now + nothingToDo;
 }
 
 Clock::time_point JupyterWorker::tick(Clock::time_point now) {
   now_ = now;
-  Clock::time_point next = now + beatEvery;
+  Clock::time_point next = now + nothingToDo;
   if (closing_) {
     if (now >= *closing_ || now >= closingLimit_) finishClosing();
     next = std::min(next, now + milliseconds(20));
@@ -315,7 +327,7 @@ Clock::time_point JupyterWorker::tick(Clock::time_point now) {
     if (now - infoSent_ >= (info_.is_null() ? infoAgain : subscriptionAgain)) sendInfoRequest(now);
     next = std::min(next, now + subscriptionAgain);
   } else if (open_) {
-    heartbeat(now);
+    next = heartbeat(now);
   }
   for (std::size_t i = 0; open_ && !closing_ && i < again_.size(); ++i) {
     if (again_[i] && now >= *again_[i]) connectAgain(i);

@@ -85,7 +85,9 @@ class JupyterWorker : public SocketDriver {
   void askHeld();
   void sendInfoRequest(Clock::time_point now);
   void becomeReady();
-  void heartbeat(Clock::time_point now);
+  /// Beats where it is time to; returns when to look again.
+  Clock::time_point heartbeat(Clock::time_point now);
+  Clock::duration beatInterval() const;
   void finishClosing();
 
   void handle(Channel channel, const JupyterMessage& message);

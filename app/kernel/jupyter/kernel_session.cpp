@@ -83,6 +83,7 @@ void KernelSession::Private::post(std::function<void(JupyterWorker&)> work) {
 void KernelSession::Private::setState(KernelState to, const QString& sentence) {
   if (state == to && sentence.isEmpty()) return;
   state = to;
+  if (process) process->setWorking(to != KernelState::idle);
   emit q->stateChanged(to, sentence);
 }
 

@@ -24,7 +24,7 @@ QString deathSentence(const ProcessEnd& end);
 class MemoryWatch {
  public:
   void begin(qint64 processId);
-  /// Call about once a second: notes the process's memory and the number of OOM kills so far.
+  /// Call about once a second while it works: notes the process's memory and the number of OOM kills so far.
   void sample();
   /// True where the OOM killer acted since the sample before the last one.
   bool killedByOutOfMemory() const;

@@ -13,7 +13,7 @@ namespace {
 Q_LOGGING_CATEGORY(logSession, "tapedeck.session", QtWarningMsg)
 
 constexpr int keptErrors = 16 * 1024;
-constexpr int sampleMs = 1000;
+constexpr int sampleMs = 1000, idleSampleMs = 10000;
 constexpr int lastWaitMs = 300;
 
 }  // namespace
@@ -82,6 +82,15 @@ void SessionProcess::start(const QString& program, const QStringList& arguments,
     if (::getppid() != parent) ::_exit(1);
   });
   process_->start(QIODevice::ReadOnly);
+}
+
+void SessionProcess::setWorking(bool working) {
+  const int interval = working ? sampleMs : idleSampleMs;
+  if (sampling_.interval() == interval) return;
+  if (sampling_.isActive()) memory_.sample();
+  // Those of all windows fire at the same moment then: the program wakes once.
+  sampling_.setTimerType(working ? Qt::CoarseTimer : Qt::VeryCoarseTimer);
+  sampling_.setInterval(interval);
 }
 
 void SessionProcess::readErrors() {

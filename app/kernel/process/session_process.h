@@ -28,6 +28,8 @@ class SessionProcess : public QObject {
   /// SIGINT to the process and what it started.
   void interrupt();
   bool running() const { return process_->state() != QProcess::NotRunning; }
+  /// While it works its memory is looked at every second, else every ten. It begins working.
+  void setWorking(bool working);
   /// After it was asked to end: SIGTERM after one grace, SIGKILL after two. Until then the program does not
   /// quit by itself, also where its last window was closed.
   void endWithin(int graceMs);

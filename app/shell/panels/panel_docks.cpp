@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "app/shell/panels/dock_shares.h"
+#include "app/shell/panels/panel_escape.h"
 #include "app/shell/panels/panel_frame.h"
+#include "app/shell/window/tab_order.h"
 #include "app/shell/window/typing_watch.h"
 #include "inspector/model/plain_tip.h"
 #include "inspector/ui/keyed_action.h"
@@ -93,6 +95,7 @@ PanelDocks::PanelDocks(QMainWindow* window, const QList<PanelDescriptor>& panels
     docks << entries_.last().dock;
   }
   shares_ = new DockShares(window, docks);
+  connect(new PanelEscape(docks, this), &PanelEscape::escaped, this, &PanelDocks::left);
   connect(typing, &TypingWatch::ended, this, &PanelDocks::showWhatIsWanted);
 }
 
@@ -122,13 +125,22 @@ PanelDocks::Entry PanelDocks::makeEntry(const PanelDescriptor& descriptor,
     keyless_.clear();
     if (!std::exchange(byKey_, false) || !(on || stays)) return;
     panel->setFocus(Qt::ShortcutFocusReason);
-    if (!panel->isAncestorOf(QApplication::focusWidget())) keyless_ = id;
+    const auto inside = [panel] {
+      const QWidget* focus = QApplication::focusWidget();
+      return focus == panel || panel->isAncestorOf(focus);
+    };
+    if (QWidget* first = inside() ? nullptr : firstByTab(panel)) first->setFocus(Qt::ShortcutFocusReason);
+    if (!inside()) keyless_ = id;
   });
   connect(dock, &QDockWidget::visibilityChanged, this, [this, dock, id = descriptor.id](bool visible) {
     if (visible && behind_.remove(id) && !placing_) chosen_ << id;
     if (visible) return;
     chosen_.remove(id);
-    if (!dock->isHidden()) behind_ << id;
+    if (dock->isHidden()) return;
+    behind_ << id;
+    // What is typed must not go where nobody sees it.
+    if (window_->isVisible() && isBehind(dock) && dock->isAncestorOf(QApplication::focusWidget()))
+      emit left();
   });
   window_->addActions(panel->exportActions());
   connect(panel, &inspector::Panel::emptyChanged, this, [this] {
@@ -184,6 +196,22 @@ void PanelDocks::ask(const QStringList& ids) {
     for (const Entry& entry : entries_)
       if (entry.descriptor.id == id) entry.dock->raise();
   placing_ = outer;
+}
+
+bool PanelDocks::hasFocus(const Entry& entry) {
+  const QWidget* focus = QApplication::focusWidget();
+  return focus == entry.panel || entry.panel->isAncestorOf(focus);
+}
+
+// Docks with tabs lie outside of the window while another one is in front.
+bool PanelDocks::isBehind(const QDockWidget* dock) const {
+  return !dock->isFloating() && !window_->rect().intersects(dock->geometry());
+}
+
+bool PanelDocks::inSight(const QWidget* widget) const {
+  return std::none_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return entry.dock->isAncestorOf(widget) && isBehind(entry.dock);
+  });
 }
 
 void PanelDocks::setEnabled(bool enabled) {
@@ -249,10 +277,8 @@ bool PanelDocks::eventFilter(QObject* object, QEvent* event) {
     // Whoever presses the key of a panel that is behind another wants to see it. (One that came there was
     // never in sight, and nobody told that it no longer is.) And of one in sight, to work in it: only where
     // the keyboard is in it already, the key hides it.
-    const bool behind = !entry.dock->isFloating() && !window_->rect().intersects(entry.dock->geometry());
-    const bool elsewhere =
-        byKey_ && keyless_ != entry.descriptor.id && !entry.panel->isAncestorOf(QApplication::focusWidget());
-    if ((behind || elsewhere) && window_->isVisible()) {
+    const bool elsewhere = byKey_ && keyless_ != entry.descriptor.id && !hasFocus(entry);
+    if ((isBehind(entry.dock) || elsewhere) && window_->isVisible()) {
       event->ignore();
       entry.dock->raise();
       entry.dock->toggleViewAction()->setChecked(true);
@@ -260,6 +286,7 @@ bool PanelDocks::eventFilter(QObject* object, QEvent* event) {
       return true;
     }
     toggled(entry.descriptor.id, false);
+    if (hasFocus(entry)) emit left();
   }
   return false;
 }

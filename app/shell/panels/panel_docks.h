@@ -53,10 +53,15 @@ class PanelDocks : public QObject {
   /// False: `layout` is none that layout() gave, and nothing changed.
   bool restore(const PanelLayout& layout);
 
+  /// False for what lies in a panel that is behind the tab of another: it is there, but nobody sees it.
+  bool inSight(const QWidget* widget) const;
+
   /// A menu for each panel: an entry that shows it, and its actions.
   void fillMenu(QMenu* menu) const;
 
  signals:
+  /// The user left the panel with the focus by Esc, or it went out of sight: the focus belongs elsewhere.
+  void left();
   void done(const QString& sentence);
   void failed(const QString& sentence);
 
@@ -71,6 +76,8 @@ class PanelDocks : public QObject {
   };
   Entry makeEntry(const inspector::PanelDescriptor& descriptor, const inspector::PanelContext& context);
   void toggled(const QString& id, bool on);
+  static bool hasFocus(const Entry& entry);
+  bool isBehind(const QDockWidget* dock) const;
   void place(const QString& workspace, inspector::PanelPlace::Area area);
   void showWhatIsWanted();
   bool keepsItsPlace(const Entry& seen, const Entry& come) const;

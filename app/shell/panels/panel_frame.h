@@ -12,6 +12,9 @@ class PanelFrame : public QWidget {
   PanelFrame(QWidget* panel, QSize minimum);
   QSize minimumSizeHint() const override { return minimum_; }
   QSize sizeHint() const override { return minimum_; }
+  /// False while its dock is behind the tab of another one: Qt puts it outside of the window then. Screen
+  /// readers find nothing in it.
+  bool inSight() const;
 
  protected:
   void resizeEvent(QResizeEvent* event) override;

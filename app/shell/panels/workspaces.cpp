@@ -86,7 +86,7 @@ void Workspaces::enter(const QString& id) {
   const QStringList asked = docks_->asked();
   change(id);
   docks_->ask(asked);
-  if (focus && focus->isVisible()) focus->setFocus();
+  if (focus && focus->isVisible() && docks_->inSight(focus)) focus->setFocus();
 }
 
 void Workspaces::change(const QString& id) {

@@ -19,7 +19,7 @@ struct Row {
 };
 
 // The keys of stepping are those that debuggers share. Keys of the notebook's command mode (A, B, DD …)
-// belong to it.
+// belong to it, and those of inspector/ui/reserved_keys.h to the desktop.
 constexpr Row rows[] = {
     {"file.new", "&New notebook", "Ctrl+N", "Open a window with an empty notebook", "new"},
     {"file.open", "&Open…", "Ctrl+O", "Open a notebook, a program or a trace", "open"},
@@ -63,9 +63,9 @@ constexpr Row rows[] = {
      "Keep a record of every op. Off: ops run without one, and can't be stepped", "record", true},
     {"session.break_at_cell", "&Break at cell start", "Ctrl+Shift+B",
      "Pause before the first op of every cell that runs", nullptr, true},
-    {"session.attach", "&Attach to program…", "Ctrl+Alt+T",
+    {"session.attach", "&Attach to program…", "Ctrl+Shift+A",
      "Look into a program that runs by itself: pause it, step it, and let it go again", nullptr},
-    {"session.detach", "&Detach", "Ctrl+Alt+D", "Let the program go, which runs on; what was fetched stays",
+    {"session.detach", "&Detach", "Ctrl+Shift+L", "Let the program go, which runs on; what was fetched stays",
      nullptr},
     {"session.budget", "&Memory for values…", "Ctrl+Shift+M",
      "How much memory the recorder may hold for values", nullptr},
@@ -87,19 +87,20 @@ constexpr Row rows[] = {
      "Stop before the first op of this line, or no longer; a click in the margin does the same", nullptr},
     {"step.breakpoint_enabled", "Switch breakpoint &on or off", "Shift+F9",
      "The breakpoint of this line stays where it is, and stops nothing while it is off", nullptr},
-    {"step.breakpoint_cell", "Breakpoint at the &cell's start", "Ctrl+F9",
+    {"step.breakpoint_cell", "Breakpoint at the &cell's start", "Alt+Shift+F9",
      "Stop before the first op that this cell runs, or no longer", nullptr},
-    {"step.run_to", "Run &to the cursor", "Ctrl+F10",
+    {"step.run_to", "Run &to the cursor", "Ctrl+Shift+F10",
      "Run until the line with the text cursor comes; with nothing paused: run the current cell until then",
      nullptr},
-    {"step.run_to_record", "Run to the &record's line", "Alt+F10",
+    {"step.run_to_record", "Run to the &record's line", "Alt+Shift+F10",
      "Run until the line of the record at the cursor comes again; in a playback: until the VJP of that op",
      nullptr},
     {"step.stop_nan", "Stop at N&aN or infinity", "Ctrl+Shift+F9",
      "Stop after each op whose result has a NaN or an infinity", nullptr, true},
     {"step.stop_exceptions", "Stop at e&xceptions", "Ctrl+Shift+F8",
      "Stop at an op that fails, before the program hears of it", nullptr, true},
-    {"step.remove_breakpoints", "Remove all b&reakpoints", "Alt+F9", "Take all breakpoints away", nullptr},
+    {"step.remove_breakpoints", "Remove all b&reakpoints", "Alt+Shift+Delete", "Take all breakpoints away",
+     nullptr},
     {"step.first", "&First record", "Alt+Home", "Show the session's first record", "first"},
     {"step.previous", "P&revious record", "Alt+Left", "Show the record before", "previous"},
     {"step.next", "&Next record", "Alt+Right", "Show the record after", "next"},
@@ -122,7 +123,7 @@ constexpr Row rows[] = {
     {"help.start_page", "&Start page", "Ctrl+Shift+N",
      "Samples and recent notebooks, in a window of their own", nullptr},
     {"help.shortcuts", "&Keys", "F1", "All keys, to be searched", nullptr},
-    {"help.about", "&About Tapedeck", "Ctrl+F1", "Version and licences", nullptr},
+    {"help.about", "&About Tapedeck", "Shift+F1", "Version and licences", nullptr},
 };
 
 }  // namespace

@@ -34,6 +34,16 @@ void addMenu(const QMenu& menu, const QString& title, QList<KeyGroup>* groups) {
   }
 }
 
+/// What no action does: the system's own way about, and the window's.
+KeyGroup everywhereGroup() {
+  return {QStringLiteral("Everywhere"),
+          {{QStringLiteral("Tab"), QStringLiteral("To the next place that takes keys, of those in sight")},
+           {keyText({QKeySequence(Qt::SHIFT | Qt::Key_Tab)}), QStringLiteral("To the one before")},
+           {keyText({QKeySequence(Qt::Key_Escape)}), QStringLiteral("From a panel back to the notebook")},
+           {keyText({QKeySequence(Qt::Key_Return)}),
+            QStringLiteral("On the start page: open what has the focus")}}};
+}
+
 KeyGroup notebookGroup(const QString& title, const QList<KeyHelp>& keys) {
   KeyGroup group{title, {}};
   for (const KeyHelp& key : keys) group.lines << KeyLine{key.keys, key.text};
@@ -52,6 +62,7 @@ QList<KeyGroup> keyGroups(const QMenuBar& menus, const PanelDocks& docks) {
         for (const inspector::HandledKeys& handled : docks.panel(descriptor.id)->handledKeys())
           group.lines << KeyLine{keyText(handled.keys), handled.text};
   groups.removeIf([](const KeyGroup& group) { return group.lines.isEmpty(); });
+  groups.prepend(everywhereGroup());
   groups << notebookGroup("Notebook, no text cursor in a cell (Esc)", commandModeKeys());
   groups << notebookGroup("Text of a cell (Enter)", editorKeys());
   return groups;

@@ -3,6 +3,7 @@
 #include <QApplication>
 #include <QCloseEvent>
 #include <QDockWidget>
+#include <QKeyEvent>
 #include <QSettings>
 #include <QStackedWidget>
 #include <QStatusBar>
@@ -19,8 +20,10 @@
 #include "app/shell/panels/panel_docks.h"
 #include "app/shell/panels/workspace_menu.h"
 #include "app/shell/panels/workspaces.h"
+#include "app/shell/window/focus_ring.h"
 #include "app/shell/window/playback_bar.h"
 #include "app/shell/window/start_page.h"
+#include "app/shell/window/tab_order.h"
 #include "app/shell/window/typing_watch.h"
 #include "app/shell/window/window_placement.h"
 
@@ -60,6 +63,7 @@ MainWindow::MainWindow(Kernel* kernel, QWidget* parent)
   buildWorkspaces();
   buildMenus();
   buildStatusBar();
+  new FocusRing(this);
   connectFiles();
   connectActions();
   connectCellActions();
@@ -210,6 +214,26 @@ void MainWindow::enterNotebook() {
   const bool fresh = document_->cellCount() == 1 && document_->cell(0).source.isEmpty();
   notebook_->setCurrentCell(0, fresh);
   if (!fresh) notebook_->setFocus();
+}
+
+/// To the cell or the text that had the focus last.
+void MainWindow::backToNotebook() {
+  if (onStartPage_) return;
+  if (!isActiveWindow()) activateWindow();  // from a panel that floats
+  QWidget* last = notebook_->focusWidget();
+  (last && last->isVisible() ? last : notebook_)->setFocus(Qt::OtherFocusReason);
+}
+
+bool MainWindow::focusNextPrevChild(bool next) {
+  QWidget* to =
+      nextByTab(this, next, [this](const QWidget* widget) { return !docks_ || docks_->inSight(widget); });
+  if (to) to->setFocus(next ? Qt::TabFocusReason : Qt::BacktabFocusReason);
+  return to;
+}
+
+void MainWindow::keyPressEvent(QKeyEvent* event) {
+  if (event->key() == Qt::Key_Escape && event->modifiers() == Qt::NoModifier) return backToNotebook();
+  QMainWindow::keyPressEvent(event);
 }
 
 void MainWindow::tell(const QString& sentence) {

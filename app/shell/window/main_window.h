@@ -71,6 +71,8 @@ class MainWindow : public QMainWindow {
 
  protected:
   bool event(QEvent* event) override;
+  bool focusNextPrevChild(bool next) override;
+  void keyPressEvent(QKeyEvent* event) override;
   void closeEvent(QCloseEvent* event) override;
 
  private:
@@ -87,6 +89,7 @@ class MainWindow : public QMainWindow {
   void showWorkspace();
   void showNotebook();
   void enterNotebook();
+  void backToNotebook();
   void connectFiles();
   void connectGuest();
   MainWindow* openGuest(Kernel* kernel);

@@ -62,7 +62,8 @@ MessageRow::MessageRow(MessageBar::Kind kind, const QString& sentence,
   }
   for (const MessageBar::Choice& choice : choices) {
     auto* button = new QPushButton(choice.text);
-    button->setToolTip(inspector::plainTip(QString("%1 (F8, then Space)").arg(choice.text)));
+    button->setToolTip(inspector::plainTip(QString("%1 (F8, then Enter)").arg(choice.text)));
+    button->setAutoDefault(true);
     if (!first_) first_ = button;
     connect(button, &QPushButton::clicked, this, [this, act = choice.act] {
       emit closed();

@@ -69,9 +69,10 @@ StartPage::StartPage(QWidget* parent) : QScrollArea(parent) {
   buttons->addWidget(create);
   buttons->addWidget(browse);
   auto* attach = new QPushButton("Attach to program…");
-  attach->setToolTip("Look into a program that runs by itself (Ctrl+Alt+T)");
+  attach->setToolTip("Look into a program that runs by itself (Ctrl+Shift+A)");
   connect(attach, &QPushButton::clicked, this, &StartPage::attachRequested);
   buttons->addWidget(attach);
+  for (QPushButton* button : {create, browse, attach}) button->setAutoDefault(true);
   buttons->addStretch(1);
   rows->addLayout(buttons);
 
@@ -110,6 +111,7 @@ void StartPage::addCard(QVBoxLayout* column, const QString& title, const QString
   card->setAccessibleDescription(text);
   card->setIcon(inspector::icon("continue"));
   card->setIconSize({18, 18});
+  card->setAutoDefault(true);  // Enter presses it, too
   connect(card, &QCommandLinkButton::clicked, this, [this, path] { emit openRequested(path); });
   column->addWidget(card);
 }

@@ -10,7 +10,9 @@
 
 namespace tapedeck {
 
-constexpr std::chrono::milliseconds interrupt_interval(30);
+// How soon a thread that waits looks whether it was interrupted: who has just stopped may step on or give up
+// at once; who looks at the values for an hour must not be woken thirty times a second.
+constexpr std::chrono::milliseconds first_interrupt_look(30), longest_interrupt_look(250);
 
 bool Gate::pass(const GatePoint& point) {
   {
@@ -70,8 +72,8 @@ void Gate::wait(const GatePoint& point, const BreakStop* why) {
   lock.unlock();
   notify();
   lock.lock();
-  while (waits(ticket)) {
-    if (changed_.wait_for(lock, interrupt_interval) == std::cv_status::no_timeout) continue;
+  for (auto look = first_interrupt_look; waits(ticket); look = std::min(2 * look, longest_interrupt_look)) {
+    if (changed_.wait_for(lock, look) == std::cv_status::no_timeout) continue;
     if (!host_hooks().interrupted || !waits(ticket)) continue;
     lock.unlock();
     const bool interrupted = host_hooks().interrupted();

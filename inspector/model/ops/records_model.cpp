@@ -244,7 +244,18 @@ QVariant RecordsModel::data(const QModelIndex& index, int role) const {
     case Qt::ToolTipRole:  // as it is: TimelineDelegate makes a plain tip of more than this
       if (record) return d_->toolTip(d_->session->looked(*record));
       return d_->session->live() ? QVariant() : notFetchedText(number);
-    case Qt::AccessibleTextRole:
+    case Qt::AccessibleTextRole: {
+      // Its own: what the whole row says is the description.
+      const QString title = headerData(index.column(), Qt::Horizontal, Qt::DisplayRole).toString();
+      if (index.column() == Number) return QStringLiteral("op %1").arg(countText(number));
+      if (!record)
+        return d_->session->live() ? QStringLiteral("%1: loading").arg(title)
+                                   : QStringLiteral("%1: not fetched").arg(title);
+      const QString text =
+          index.column() == Op ? opText(*record) : d_->text(*record, index.column()).simplified();
+      return QStringLiteral("%1: %2").arg(title, text.isEmpty() ? QStringLiteral("none") : text);
+    }
+    case Qt::AccessibleDescriptionRole:
       if (record) return d_->toolTip(d_->session->looked(*record));
       return d_->session->live() ? QStringLiteral("op %1, loading").arg(countText(number))
                                  : notFetchedText(number);

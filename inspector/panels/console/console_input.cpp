@@ -27,6 +27,7 @@ ConsoleInput::ConsoleInput(QWidget* parent)
   connect(this, &QPlainTextEdit::textChanged, this, [this] { fit(); });
   connect(this, &QPlainTextEdit::textChanged, completer_->popup(), &QWidget::hide);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  setTabChangesFocus(true);  // where focusNextPrevChild does not keep it here
   fit();
 }
 
@@ -56,7 +57,7 @@ bool ConsoleInput::recall(int by) {
   return true;
 }
 
-// At the start of a line a tab is a tab.
+// Before the text of a line a tab is a tab.
 bool ConsoleInput::tab() {
   QTextCursor cursor = textCursor();
   const QString before = cursor.block().text().left(cursor.positionInBlock());
@@ -98,7 +99,8 @@ void ConsoleInput::complete(const QString& match) {
 }
 
 bool ConsoleInput::focusNextPrevChild(bool next) {
-  return next ? false : QPlainTextEdit::focusNextPrevChild(next);
+  if (next && !textCursor().block().text().isEmpty()) return false;
+  return QPlainTextEdit::focusNextPrevChild(next);
 }
 
 void ConsoleInput::keyPressEvent(QKeyEvent* event) {
@@ -121,7 +123,8 @@ void ConsoleInput::keyPressEvent(QKeyEvent* event) {
   if (key == Qt::Key_Up && plain && textCursor().blockNumber() == 0 && recall(-1)) return;
   if (key == Qt::Key_Down && plain && textCursor().blockNumber() == blockCount() - 1 && recall(1)) return;
   if (key == Qt::Key_Tab && plain && tab()) return;
-  if (key == Qt::Key_Escape) return emit stopWanted();
+  if (key == Qt::Key_Escape && running_) return emit stopWanted();
+  if (key == Qt::Key_Escape) return event->ignore();
   QPlainTextEdit::keyPressEvent(event);
 }
 

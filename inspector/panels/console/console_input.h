@@ -9,7 +9,7 @@ class QStringListModel;
 namespace tapedeck::inspector {
 
 /// Enter gives the code away where it is whole, else begins a line. Up and Down at its edge go through what
-/// was typed before. Tab completes.
+/// was typed before. Tab completes; in an empty line it goes on.
 class ConsoleInput : public QPlainTextEdit {
   Q_OBJECT
  public:
@@ -17,6 +17,8 @@ class ConsoleInput : public QPlainTextEdit {
 
   void setHistory(const QStringList& history);
   void showCompletions(int start, int position, const QStringList& matches);
+  /// While code runs Esc stops it; else Esc is left to what the field lies in.
+  void setRunning(bool running) { running_ = running; }
 
  signals:
   void entered(const QString& code);
@@ -39,6 +41,7 @@ class ConsoleInput : public QPlainTextEdit {
   QCompleter* completer_;
   QStringListModel* matches_;
   int start_ = 0;  ///< where the completion begins
+  bool running_ = false;
 };
 
 }  // namespace tapedeck::inspector

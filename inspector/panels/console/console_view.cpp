@@ -69,6 +69,7 @@ ConsoleView::ConsoleView(Session& session, FramesModel& frames, QWidget* parent)
   connect(model_, &ConsoleModel::said, this, &ConsoleView::say);
   connect(model_, &ConsoleModel::runningChanged, this, [this, stop] {
     stop->setEnabled(model_->running());
+    input_->setRunning(model_->running());
     look();
   });
   connect(&frames, &FramesModel::placeChanged, this, &ConsoleView::look);
@@ -79,8 +80,8 @@ ConsoleView::ConsoleView(Session& session, FramesModel& frames, QWidget* parent)
 QList<HandledKeys> ConsoleView::handledKeys() const {
   return {{{Qt::Key_Return}, QStringLiteral("Run the code; where it is not whole, another line")},
           {{Qt::Key_Up, Qt::Key_Down}, QStringLiteral("What was typed before")},
-          {{Qt::Key_Tab}, QStringLiteral("Complete the name")},
-          {{Qt::Key_Escape}, QStringLiteral("Stop the code")}};
+          {{Qt::Key_Tab}, QStringLiteral("Complete the name; in an empty line: to the next place")},
+          {{Qt::Key_Escape}, QStringLiteral("While code runs: stop it")}};
 }
 
 void ConsoleView::enter(const QString& code) {

@@ -28,12 +28,14 @@ double exponentOf(double value) {
 }  // namespace
 
 HealthCurves::HealthCurves(HealthModel* model, QWidget* parent) : QWidget(parent), model_(model) {
+  exposeParts();
   setObjectName(QStringLiteral("healthCurves"));
   setAccessibleName(QStringLiteral("Curves of the selected row"));
   setFocusPolicy(Qt::StrongFocus);
   setMouseTracking(true);
   const auto look = [this] {
     setAccessibleDescription(description());
+    tellPartsChanged(this);
     update();
   };
   connect(model, &HealthModel::curvesChanged, this, look);
@@ -268,6 +270,20 @@ void HealthCurves::keyPressEvent(QKeyEvent* event) {
     go(1);
   else
     QWidget::keyPressEvent(event);
+}
+
+AccessiblePart HealthCurves::accessiblePart(int index) const {
+  const Chart chart = charts()[static_cast<std::size_t>(index)];
+  const protocol::HealthCurve& curve = *chart.curve;
+  QString value =
+      QStringLiteral("%1 samples, from %2 to %3")
+          .arg(countText(curve.steps.size()), healthValueText(curve.quantity, curve.values.front()),
+               healthValueText(curve.quantity, curve.values.back()));
+  if (const int at = sampleAtCursor(curve); at >= 0)
+    value += QStringLiteral(", at step %1: %2")
+                 .arg(countText(static_cast<quint64>(curve.steps[static_cast<std::size_t>(at)])),
+                      healthValueText(curve.quantity, curve.values[static_cast<std::size_t>(at)]));
+  return {healthQuantityText(curve.quantity), value, chart.area, QAccessible::ListItem};
 }
 
 QString HealthCurves::description() const {

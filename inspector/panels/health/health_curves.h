@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "inspector/model/runs/health_model.h"
+#include "inspector/ui/accessible_parts.h"
 
 namespace tapedeck::inspector {
 
 /// A click, or Left and Right with the focus in it, goes to a sample's record. The cursor's step is marked.
-class HealthCurves : public QWidget {
+class HealthCurves : public QWidget, public AccessibleParts {
   Q_OBJECT
  public:
   explicit HealthCurves(HealthModel* model, QWidget* parent = nullptr);
@@ -19,6 +20,9 @@ class HealthCurves : public QWidget {
   QPointF placeOf(const std::string& quantity, int sample) const;
   /// What it shows as one sentence, for those who do not see it.
   QString description() const;
+
+  int accessiblePartCount() const override { return static_cast<int>(charts().size()); }
+  AccessiblePart accessiblePart(int index) const override;
 
  protected:
   void paintEvent(QPaintEvent* event) override;

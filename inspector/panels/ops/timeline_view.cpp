@@ -9,6 +9,7 @@
 #include "inspector/panels/ops/timeline_columns.h"
 #include "inspector/panels/ops/timeline_delegate.h"
 #include "inspector/panels/why_actions.h"
+#include "inspector/ui/clear_by_escape.h"
 #include "inspector/ui/keyed_action.h"
 #include "inspector/ui/plain_text.h"
 #include "inspector/ui/row_table.h"
@@ -139,8 +140,7 @@ void TimelineView::Private::makeActions() {
   QObject::connect(follow, &QAction::triggered, &session, &Session::follow);
   find = addKeyedAction(q, QStringLiteral("Filter"), {QKeySequence::Find}, QStringLiteral("Type a filter"));
   QObject::connect(find, &QAction::triggered, q, &TimelineView::focusFilter);
-  auto* escape = new QShortcut(QKeySequence(Qt::Key_Escape), filter, nullptr, nullptr, Qt::WidgetShortcut);
-  QObject::connect(escape, &QShortcut::activated, q, [this] {
+  clearByEscape(filter, q, [this] {
     filter->clear();
     applyFilter();
     table->setFocus();

@@ -20,6 +20,7 @@ constexpr double drag_threshold = 4;
 }  // namespace
 
 TapeCanvas::TapeCanvas(QWidget* parent) : CanvasWidget(parent) {
+  exposeParts();
   setAccessibleName(QStringLiteral("Tape graph"));
   setAccessibleDescription(empty_sentence_);
 }
@@ -371,7 +372,27 @@ void TapeCanvas::pick(int node) {
     emit tensorPicked(picked.leaf);
 }
 
+int TapeCanvas::accessiblePartCount() const {
+  return laid_ ? static_cast<int>(laid_->graph.nodes.size() + laid_->layout.lanes.size()) : 0;
+}
+
+AccessiblePart TapeCanvas::accessiblePart(int index) const {
+  const auto scaled = [this](const QRectF& rect) {
+    return QRectF(rect.topLeft() * letters(), rect.size() * letters());
+  };
+  const auto place = static_cast<std::size_t>(index);
+  const std::size_t nodes = laid_->graph.nodes.size();
+  if (place < nodes)
+    return {spokenNode(laid_->graph.nodes[place]), {}, scaled(nodeRect(index)), QAccessible::ListItem};
+  const GraphLayout::Lane& lane = laid_->layout.lanes[place - nodes];
+  int inside = 0;
+  for (std::size_t i = 0; i < nodes; ++i) inside += lane.rect.contains(laid_->layout.nodes[i].center());
+  return {QStringLiteral("scope %1").arg(lane.scope), QStringLiteral("%1 nodes").arg(inside),
+          scaled(camera_.toWidget(lane.rect)), QAccessible::Grouping};
+}
+
 void TapeCanvas::describe() {
+  tellCurrentPart(this);
   const int node = walked_ >= 0 ? walked_ : currentNode();
   setAccessibleDescription(node >= 0 ? spokenNode(laid_->graph.nodes[node]) : empty_sentence_);
 }

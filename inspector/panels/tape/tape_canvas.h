@@ -5,12 +5,13 @@
 #include <memory>
 
 #include "inspector/panels/tape/layout_worker.h"
+#include "inspector/ui/accessible_parts.h"
 #include "inspector/ui/canvas/camera.h"
 #include "inspector/ui/canvas/canvas_widget.h"
 
 namespace tapedeck::inspector {
 
-class TapeCanvas : public CanvasWidget {
+class TapeCanvas : public CanvasWidget, public AccessibleParts {
   Q_OBJECT
  public:
   explicit TapeCanvas(QWidget* parent = nullptr);
@@ -37,6 +38,11 @@ class TapeCanvas : public CanvasWidget {
   bool legendShown() const { return legend_; }
 
   QSize sizeHint() const override { return {640, 480}; }
+
+  /// The nodes, then the lanes of the scopes.
+  int accessiblePartCount() const override;
+  AccessiblePart accessiblePart(int index) const override;
+  int currentAccessiblePart() const override { return laid_ ? walked_ : -1; }
 
  public slots:
   void fit();

@@ -15,6 +15,7 @@ constexpr double most_scale = 64;  ///< pixels for an element
 constexpr double figure_size = 11, figure_height = 20;
 constexpr int readout_digits = 6, figure_digits = 4;
 constexpr int most_marks = 4000;  ///< cells that are looked at for hatching
+constexpr std::int64_t most_parts = 20'000;
 
 double finiteLow(const std::vector<double>& values) {
   double low = std::numeric_limits<double>::infinity();
@@ -183,6 +184,47 @@ const double* HeatPane::valueAt(std::int64_t row, std::int64_t column) const {
   const std::int64_t r = (row - tile->row) / tile->row_step, c = (column - tile->column) / tile->column_step;
   if (row < tile->row || column < tile->column || r >= tile->rows || c >= tile->columns) return nullptr;
   return &tile->values[static_cast<std::size_t>(r * tile->columns + c)];
+}
+
+HeatPane::InSight HeatPane::inSight() const {
+  const protocol::Tile* tile = model_->tile();
+  if (!tile || model_->images() || area_.isEmpty()) return {};
+  const QRectF visible = QRectF(toWorld(plot().topLeft()), toWorld(plot().bottomRight()));
+  const auto along = [](double from, double to, std::int64_t first, std::int64_t step, std::int64_t count) {
+    const auto cell = [&](double at) {
+      return std::floor((at - static_cast<double>(first)) / static_cast<double>(step));
+    };
+    const auto begin = std::clamp<std::int64_t>(static_cast<std::int64_t>(cell(from)), 0, count);
+    const auto end = std::clamp<std::int64_t>(static_cast<std::int64_t>(cell(to)) + 1, begin, count);
+    return std::pair(begin, end - begin);
+  };
+  const auto [row, rows] = along(visible.top(), visible.bottom(), tile->row, tile->row_step, tile->rows);
+  const auto [column, columns] =
+      along(visible.left(), visible.right(), tile->column, tile->column_step, tile->columns);
+  return {row, column, rows, columns};
+}
+
+int HeatPane::partCount() const {
+  const InSight cells = inSight();
+  return cells.rows * cells.columns > most_parts ? 1 : static_cast<int>(cells.rows * cells.columns);
+}
+
+AccessiblePart HeatPane::part(int index) const {
+  const InSight cells = inSight();
+  if (cells.rows * cells.columns > most_parts)
+    return {QStringLiteral("%1 × %2 cells").arg(cells.rows).arg(cells.columns),
+            QStringLiteral("too many to be told one by one: zoom in with the key +"), plot(),
+            QAccessible::StaticText};
+  const protocol::Tile& tile = *model_->tile();
+  const std::int64_t r = cells.row + index / cells.columns, c = cells.column + index % cells.columns;
+  const std::int64_t row = tile.row + r * tile.row_step, column = tile.column + c * tile.column_step;
+  const QString number = readout_format_.text(tile.values[static_cast<std::size_t>(r * tile.columns + c)]);
+  const bool mean = tile.row_step > 1 || tile.column_step > 1;
+  const QRectF world(static_cast<double>(column), static_cast<double>(row),
+                     static_cast<double>(tile.column_step), static_cast<double>(tile.row_step));
+  return {indexText(*model_, row, column, tile.row_step, tile.column_step),
+          mean ? QStringLiteral("mean ") + number : number,
+          toWidget(world.intersected(QRectF(QPointF(), worldSize()))).intersected(plot()), QAccessible::Cell};
 }
 
 /// Large cells carry their number; NaN and infinities are hatched as soon as a hatch can be seen.

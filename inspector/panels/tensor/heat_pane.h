@@ -15,6 +15,9 @@ class HeatPane : public TensorPane {
   void askForValues(QSizeF area) override;
   void layoutChanged() override;
   QString readout() const override;
+  /// Of cells too many to be walked through there is one part, which says so.
+  int partCount() const override;
+  AccessiblePart part(int index) const override;
   bool mousePress(QMouseEvent* event) override;
   bool mouseMove(QMouseEvent* event) override;
   bool mouseRelease(QMouseEvent* event) override;
@@ -43,6 +46,11 @@ class HeatPane : public TensorPane {
   void zoom(double factor, QPointF at);
   void keepInside();
   const double* valueAt(std::int64_t row, std::int64_t column) const;
+  /// The cells of the tile that are in sight: where the first is, and how many there are.
+  struct InSight {
+    std::int64_t row = 0, column = 0, rows = 0, columns = 0;
+  };
+  InSight inSight() const;
 
   ColorScale scale_ = ColorScale::automatic;
   NumberFormat readout_format_, figures_format_;  ///< of all values that are here

@@ -117,16 +117,32 @@ int HistogramPane::binAt(QPointF at) const {
   return std::min(bins - 1, static_cast<int>((at.x() - view.left()) / view.width() * bins));
 }
 
+QString HistogramPane::rangeOf(int bin) const {
+  const Notation numbers = notation();
+  return QStringLiteral("%1 to %2").arg(numbers.text(edge(bin)), numbers.text(edge(bin + 1)));
+}
+
+QString HistogramPane::countIn(int bin) const {
+  const protocol::Statistics& statistics = *model_->statistics();
+  const std::uint64_t count = statistics.histogram[static_cast<std::size_t>(bin)];
+  const double share =
+      100.0 * static_cast<double>(count) / static_cast<double>(std::max<std::uint64_t>(statistics.finite, 1));
+  return QStringLiteral("%1 values, %2 %").arg(countText(count)).arg(share, 0, 'f', 1);
+}
+
 QString HistogramPane::readout() const {
   const protocol::Statistics* statistics = model_->statistics();
   if (!statistics || hovered_ < 0 || hovered_ >= static_cast<int>(statistics->histogram.size())) return {};
-  const std::uint64_t count = statistics->histogram[static_cast<std::size_t>(hovered_)];
-  const double share = 100.0 * static_cast<double>(count) /
-                       static_cast<double>(std::max<std::uint64_t>(statistics->finite, 1));
-  const Notation numbers = notation();
-  return QStringLiteral("%1 to %2: %3 values, %4 %")
-      .arg(numbers.text(edge(hovered_)), numbers.text(edge(hovered_ + 1)), countText(count))
-      .arg(share, 0, 'f', 1);
+  return rangeOf(hovered_) + QStringLiteral(": ") + countIn(hovered_);
+}
+
+int HistogramPane::partCount() const {
+  const protocol::Statistics* statistics = model_->statistics();
+  return statistics && statistics->finite > 0 ? static_cast<int>(statistics->histogram.size()) : 0;
+}
+
+AccessiblePart HistogramPane::part(int index) const {
+  return {rangeOf(index), countIn(index), barRect(index), QAccessible::ListItem};
 }
 
 bool HistogramPane::mouseMove(QMouseEvent* event) {

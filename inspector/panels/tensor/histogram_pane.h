@@ -13,6 +13,9 @@ class HistogramPane : public TensorPane {
   void paint(CanvasPainter& painter, QSizeF area) override;
   void askForValues(QSizeF) override {}
   QString readout() const override;
+  int partCount() const override;
+  AccessiblePart part(int index) const override;
+  int currentPart() const override { return hovered_; }
   bool mouseMove(QMouseEvent* event) override;
   bool key(QKeyEvent* event) override;
   void leave() override;
@@ -25,6 +28,8 @@ class HistogramPane : public TensorPane {
   QRectF plot() const;
   double heightOf(std::uint64_t count) const;
   int binAt(QPointF at) const;
+  QString countIn(int bin) const;
+  QString rangeOf(int bin) const;
   double edge(int bin) const;
   Notation notation() const;
   void drawAxes(CanvasPainter& painter);

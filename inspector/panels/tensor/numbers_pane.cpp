@@ -223,6 +223,19 @@ void NumbersPane::drawScrollBars(CanvasPainter& painter) {
   }
 }
 
+AccessiblePart NumbersPane::part(int index) const {
+  const NumberCell& cell = cells_[static_cast<std::size_t>(index)];
+  return {indexText(*model_, cell.row, cell.column),
+          cell.text.isEmpty() ? QStringLiteral("on its way") : cell.text, cell.rect, QAccessible::Cell};
+}
+
+int NumbersPane::currentPart() const {
+  const auto current = std::find_if(cells_.begin(), cells_.end(), [this](const NumberCell& cell) {
+    return has_selection_ && cell.row == row_ && cell.column == column_;
+  });
+  return current == cells_.end() ? -1 : static_cast<int>(current - cells_.begin());
+}
+
 QString NumbersPane::readout() const {
   std::int64_t row = hovered_row_, column = hovered_column_;
   if (row < 0 && has_selection_) row = row_, column = column_;

@@ -36,6 +36,9 @@ class NumbersPane : public TensorPane {
   void askForValues(QSizeF area) override;
   void layoutChanged() override;
   QString readout() const override;
+  int partCount() const override { return static_cast<int>(cells_.size()); }
+  AccessiblePart part(int index) const override;
+  int currentPart() const override;
   bool mousePress(QMouseEvent* event) override;
   bool mouseMove(QMouseEvent* event) override;
   bool mouseRelease(QMouseEvent* event) override;

@@ -39,6 +39,7 @@ TensorCanvas::TensorCanvas(TensorModel* model, QWidget* parent)
                }),
       heat_(model, [this] { requestFrame(); }),
       histogram_(model, [this] { requestFrame(); }) {
+  exposeParts();
   setAccessibleName(QStringLiteral("Tensor values"));
   connect(model, &TensorModel::layoutChanged, this, &TensorCanvas::layoutChanged);
   connect(model, &TensorModel::tileChanged, this, &TensorCanvas::valuesChanged);
@@ -126,6 +127,23 @@ QString TensorCanvas::sentence() const {
 QString TensorCanvas::sourceText() const {
   const protocol::Tile* tile = model_->tile();
   return tile && tile->source != "held" ? QString::fromStdString(tile->source) : QString();
+}
+
+int TensorCanvas::accessiblePartCount() const {
+  if (!sentence().isEmpty()) return 0;
+  return showsScalar() ? 1 : pane().partCount();
+}
+
+AccessiblePart TensorCanvas::accessiblePart(int index) const {
+  if (showsScalar())
+    return {QStringLiteral("scalar"), scalarText(), QRectF(QPointF(), QSizeF(size())), QAccessible::Cell};
+  AccessiblePart part = pane().part(index);
+  part.rect = QRectF(part.rect.topLeft() * letters(), part.rect.size() * letters());
+  return part;
+}
+
+int TensorCanvas::currentAccessiblePart() const {
+  return sentence().isEmpty() && !showsScalar() ? pane().currentPart() : -1;
 }
 
 QString TensorCanvas::readout() const {
@@ -242,6 +260,7 @@ void TensorCanvas::keyPressEvent(QKeyEvent* event) {
   if (event->matches(QKeySequence::Copy)) return copy();
   if (!sentence().isEmpty() || !pane().key(event)) return CanvasWidget::keyPressEvent(event);
   setAccessibleDescription(readout());
+  tellCurrentPart(this);
 }
 
 void TensorCanvas::leaveEvent(QEvent* event) {

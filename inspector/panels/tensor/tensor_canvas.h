@@ -11,7 +11,7 @@ namespace tapedeck::inspector {
 
 enum class TensorMode { numbers, heatMap, histogram };
 
-class TensorCanvas : public CanvasWidget {
+class TensorCanvas : public CanvasWidget, public AccessibleParts {
   Q_OBJECT
  public:
   explicit TensorCanvas(TensorModel* model, QWidget* parent = nullptr);
@@ -29,6 +29,11 @@ class TensorCanvas : public CanvasWidget {
   QString readout() const;
   /// Where the values come from, at its right; empty where they are held.
   QString sourceText() const;
+
+  /// The numbers, cells or bars that are in sight.
+  int accessiblePartCount() const override;
+  AccessiblePart accessiblePart(int index) const override;
+  int currentAccessiblePart() const override;
 
  public slots:
   void setMode(tapedeck::inspector::TensorMode mode);

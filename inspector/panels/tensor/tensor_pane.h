@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "inspector/model/tensor/tensor_model.h"
+#include "inspector/ui/accessible_parts.h"
 #include "inspector/ui/canvas/canvas_painter.h"
 
 namespace tapedeck::inspector {
@@ -26,6 +27,10 @@ class TensorPane {
   virtual void layoutChanged() {}
   /// What the pointer is on, as a line of text.
   virtual QString readout() const { return {}; }
+  /// What is in sight, for screen readers; `rect` in the canvas.
+  virtual int partCount() const { return 0; }
+  virtual AccessiblePart part(int) const { return {}; }
+  virtual int currentPart() const { return -1; }
 
   virtual bool mousePress(QMouseEvent*) { return false; }
   virtual bool mouseMove(QMouseEvent*) { return false; }

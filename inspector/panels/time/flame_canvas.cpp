@@ -19,6 +19,7 @@ constexpr int wheel_row = 40;  // eighths of a degree: three rows a notch, as in
 
 FlameCanvas::FlameCanvas(ProfileModel* model, CellNames* cells, QWidget* parent)
     : CanvasWidget(parent), model_(model), cells_(cells), bar_(Qt::Vertical, this) {
+  exposeParts();
   setAccessibleName(QStringLiteral("Flame of the ops' time"));
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
@@ -51,6 +52,7 @@ void FlameCanvas::take() {
     });
   zoomed_ = find(zoomed);
   walked_ = find(walked);
+  boxes_.clear();  // they are of the flame before
   hovered_ = -1;
   fitBar();
   describe();
@@ -319,7 +321,22 @@ void FlameCanvas::walkTo(std::size_t node) {
   requestFrame();
 }
 
+AccessiblePart FlameCanvas::accessiblePart(int index) const {
+  const Box& box = boxes_[static_cast<std::size_t>(index)];
+  const protocol::ProfileNode& node = at(box.node);
+  return {label(box.node),
+          QStringLiteral("%1, %2 calls").arg(durationText(node.total_ns), countText(node.calls)),
+          QRectF(box.rect.topLeft() * letters(), box.rect.size() * letters()), QAccessible::TreeItem};
+}
+
+int FlameCanvas::currentAccessiblePart() const {
+  const auto walked =
+      std::find_if(boxes_.begin(), boxes_.end(), [this](const Box& box) { return box.node == walked_; });
+  return walked == boxes_.end() ? -1 : static_cast<int>(walked - boxes_.begin());
+}
+
 void FlameCanvas::describe() {
+  tellCurrentPart(this);
   setAccessibleDescription(nodes_.empty() ? QString()
                                           : QStringLiteral("%1, %2, %3 calls")
                                                 .arg(label(walked_), durationText(at(walked_).total_ns),

@@ -6,6 +6,7 @@
 
 #include "inspector/model/runs/profile_model.h"
 #include "inspector/model/session/cell_names.h"
+#include "inspector/ui/accessible_parts.h"
 #include "inspector/ui/canvas/canvas_widget.h"
 
 namespace tapedeck::inspector {
@@ -13,7 +14,7 @@ namespace tapedeck::inspector {
 /// A click zooms to a box; a double click, or Enter, goes to its slowest op; Backspace zooms out. Arrows
 /// walk: down to the largest part, up to the whole, left and right to the neighbours. What is higher than the
 /// canvas scrolls: by the wheel, the bar, Page Up and Page Down, and with the box that is walked to.
-class FlameCanvas : public CanvasWidget {
+class FlameCanvas : public CanvasWidget, public AccessibleParts {
   Q_OBJECT
  public:
   FlameCanvas(ProfileModel* model, CellNames* cells, QWidget* parent = nullptr);
@@ -28,6 +29,11 @@ class FlameCanvas : public CanvasWidget {
   QString label(std::size_t node) const;
   const QScrollBar* bar() const { return &bar_; }
   QSize sizeHint() const override { return {640, 240}; }
+
+  /// The boxes that the last frame drew.
+  int accessiblePartCount() const override { return static_cast<int>(boxes_.size()); }
+  AccessiblePart accessiblePart(int index) const override;
+  int currentAccessiblePart() const override;
 
  public slots:
   void zoomOut();

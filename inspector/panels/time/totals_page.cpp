@@ -3,11 +3,11 @@
 #include <QButtonGroup>
 #include <QHeaderView>
 #include <QLineEdit>
-#include <QShortcut>
 #include <QTableView>
 #include <QVBoxLayout>
 
 #include "inspector/panels/time/profile_table.h"
+#include "inspector/ui/clear_by_escape.h"
 #include "inspector/ui/segment_button.h"
 #include "inspector/ui/wrapping_layout.h"
 
@@ -28,8 +28,7 @@ TotalsPage::TotalsPage(ProfileModel* model, CellNames* cells, QWidget* parent)
   makeTable();
   layout->addWidget(table_, 1);
   setFocusProxy(table_);
-  auto* escape = new QShortcut(QKeySequence(Qt::Key_Escape), filter_, nullptr, nullptr, Qt::WidgetShortcut);
-  connect(escape, &QShortcut::activated, this, [this] {
+  clearByEscape(filter_, this, [this] {
     filter_->clear();
     table_->setFocus();
   });

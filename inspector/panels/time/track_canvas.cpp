@@ -24,6 +24,7 @@ double canvasWidth(const CanvasWidget& canvas) {
 
 TrackCanvas::TrackCanvas(ProfileModel* model, CellName name, QWidget* parent)
     : CanvasWidget(parent), model_(model), name_(std::move(name)) {
+  exposeParts();
   setAccessibleName(QStringLiteral("Track of the ops over time"));
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
@@ -76,6 +77,35 @@ std::vector<TrackCanvas::Row> TrackCanvas::rows() const {
     top += row_height;
   }
   return rows;
+}
+
+/// Of its thread.
+QString TrackCanvas::nameOf(const Row& row) const {
+  return row.device.isEmpty() ? QStringLiteral("thread %1").arg(row.thread)
+                              : QStringLiteral("%1, what thread %2 called").arg(row.device).arg(row.thread);
+}
+
+std::vector<TrackCanvas::Row> TrackCanvas::lanes() const {
+  std::vector<Row> all = rows();
+  std::erase_if(all, [](const Row& row) { return row.lane < 0; });
+  return all;
+}
+
+int TrackCanvas::accessiblePartCount() const {
+  return model_->view().length() > 0 ? static_cast<int>(lanes().size()) : 0;
+}
+
+AccessiblePart TrackCanvas::accessiblePart(int index) const {
+  const Row row = lanes()[static_cast<std::size_t>(index)];
+  const protocol::ProfileLane& lane = model_->track()->lanes[static_cast<std::size_t>(row.lane)];
+  quint64 count = 0;
+  double busy = 0;
+  for (const std::uint64_t ops : lane.counts) count += ops;
+  for (const double time : lane.busy) busy += time;
+  const QString value = QStringLiteral("%1 ops in this part of the run, %2 of work")
+                            .arg(countText(count), durationText(static_cast<qint64>(busy)));
+  const QRectF rect(0, row.top * letters(), width(), row_height * letters());
+  return {QStringLiteral("%1, depth %2").arg(nameOf(row)).arg(row.depth), value, rect, QAccessible::ListItem};
 }
 
 double TrackCanvas::rowsHeight() const {
@@ -240,11 +270,7 @@ void TrackCanvas::paintCanvas(CanvasPainter& painter) {
     if (row.lane >= 0)
       drawLane(painter, row);
     else
-      painter.text({6, row.top + 2},
-                   row.device.isEmpty()
-                       ? QStringLiteral("thread %1").arg(row.thread)
-                       : QStringLiteral("%1, what thread %2 called").arg(row.device).arg(row.thread),
-                   11, theme.faintText, FontRole::bold);
+      painter.text({6, row.top + 2}, nameOf(row), 11, theme.faintText, FontRole::bold);
   }
   painter.unclip();
   drawSteps(painter);
@@ -302,6 +328,7 @@ QStringList TrackCanvas::details() {
 void TrackCanvas::describe() {
   const auto [from, to] = runningView();
   const double zero = model_->running().of(static_cast<double>(model_->whole().from));
+  tellPartsChanged(this);
   setAccessibleDescription(
       QStringLiteral("Shows %1 to %2 of the run; the cursor is at op %3.")
           .arg(durationText(static_cast<qint64>(from - zero)), durationText(static_cast<qint64>(to - zero)))

@@ -6,12 +6,13 @@
 
 #include "inspector/model/runs/profile_model.h"
 #include "inspector/model/runs/profile_text.h"
+#include "inspector/ui/accessible_parts.h"
 #include "inspector/ui/canvas/canvas_widget.h"
 
 namespace tapedeck::inspector {
 
 /// A wheel zooms, dragging moves, Shift and dragging selects; a click goes to the op.
-class TrackCanvas : public CanvasWidget {
+class TrackCanvas : public CanvasWidget, public AccessibleParts {
   Q_OBJECT
  public:
   TrackCanvas(ProfileModel* model, CellName name, QWidget* parent = nullptr);
@@ -29,6 +30,10 @@ class TrackCanvas : public CanvasWidget {
   double xOf(double time) const;
   double timeAt(double x) const;
   QSize sizeHint() const override { return {640, 240}; }
+
+  /// The lanes: one for each thread and depth.
+  int accessiblePartCount() const override;
+  AccessiblePart accessiblePart(int index) const override;
 
  public slots:
   void zoomIn();
@@ -58,6 +63,8 @@ class TrackCanvas : public CanvasWidget {
     int lane = -1;  ///< -1: a thread's title
   };
   std::vector<Row> rows() const;
+  std::vector<Row> lanes() const;
+  QString nameOf(const Row& row) const;
   double rowsHeight() const;
   /// What is shown, in time at which the program ran: pauses take no room.
   std::pair<double, double> runningView() const;

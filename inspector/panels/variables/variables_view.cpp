@@ -7,7 +7,6 @@
 #include <QListView>
 #include <QPushButton>
 #include <QScrollBar>
-#include <QShortcut>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -15,6 +14,7 @@
 #include "inspector/model/variables/variables_model.h"
 #include "inspector/model/variables/watch_model.h"
 #include "inspector/panels/variables/value_view.h"
+#include "inspector/ui/clear_by_escape.h"
 #include "inspector/ui/eliding_label.h"
 #include "inspector/ui/keyed_action.h"
 #include "inspector/ui/plain_text.h"
@@ -242,8 +242,7 @@ void VariablesView::makeActions() {
   addPanelAction(this, QStringLiteral("Frame that was called"), Qt::ALT | Qt::Key_PageUp,
                  QStringLiteral("One frame in, in the call stack"), [this] { moveFrame(-1); });
   makeValueActions();
-  auto* escape = new QShortcut(QKeySequence(Qt::Key_Escape), filter_, nullptr, nullptr, Qt::WidgetShortcut);
-  connect(escape, &QShortcut::activated, this, [this] {
+  clearByEscape(filter_, this, [this] {
     filter_->clear();
     table_->setFocus();
   });

@@ -316,6 +316,7 @@ void WhatIfView::Private::showAnswer() {
 /// The room among the parts: where it is little the form has it alone.
 void WhatIfView::Private::share() {
   const bool filling = !formArea->isHidden();
+  cancel->setEnabled(filling || model->replaying());  // else Esc leaves the panel
   const bool crowded = filling && view->height() < height_for_all;
   const int count = changes->topLevelItemCount();
   const int row = std::max(changes->sizeHintForRow(0), view->fontMetrics().height() + 2);

@@ -137,7 +137,7 @@ class TestWhy : public QObject, SampleWindow {
     run("import tapedeck as tf\nx = tf.constant([1., 20., 3.])\ntf.reduce_sum(x * x)");
     clickOp("reduce_sum");
     QTRY_VERIFY_WITH_TIMEOUT(question("why.contributions")->isEnabled(), patience);
-    QTest::keyClick(window_.get(), Qt::Key_F7, Qt::ControlModifier);
+    QTest::keyClick(window_.get(), Qt::Key_F7, Qt::ControlModifier | Qt::ShiftModifier);
     QVERIFY2(answered("was made by reduce_sum"), qPrintable(why()->sentence()->text()));
     QVERIFY2(why()->sentence()->text().contains("400"), qPrintable(why()->sentence()->text()));
   }

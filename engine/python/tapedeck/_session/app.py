@@ -1,6 +1,7 @@
 """ipykernel's program, with the debug server started in it and told of each cell."""
 
 import atexit
+import ctypes
 import faulthandler
 import gc
 import os
@@ -22,6 +23,14 @@ from tapedeck.summary import curves
 
 CONNECTED_WITHIN = 10  # seconds
 LONGEST_MESSAGE = 1 << 30  # bytes: the window's limit too (engine/protocol/limits.h); it refuses to send longer ones, and says so
+
+
+def _ends_with_its_parent():
+    """Whether the system ends this process with the one that started it, as the window has it: prctl(PR_GET_PDEATHSIG)."""
+    signal_number = ctypes.c_int(0)
+    get_parent_death_signal = 2
+    prctl = getattr(ctypes.CDLL(None), "prctl", None)
+    return prctl is not None and prctl(get_parent_death_signal, ctypes.byref(signal_number)) == 0 and signal_number.value != 0
 
 
 def _says_nothing_of_debugpy(record):
@@ -74,6 +83,11 @@ class SessionApp(kernelapp.IPKernelApp):
         # What the start made lives as long as the process. Collections, the last one at the end above all, pass it over.
         gc.freeze()
         gc.enable()
+
+    def init_poller(self):
+        """Jupyter's servers leave it to the kernel to see that they are gone, and ipykernel looks once a second."""
+        if not _ends_with_its_parent():
+            super().init_poller()
 
     def _bind_socket(self, socket, port):
         socket.setsockopt(zmq.MAXMSGSIZE, LONGEST_MESSAGE)
