@@ -21,7 +21,7 @@ namespace tapedeck::protocol {
 using Request =
     OneOf<Hello, GetStatus, GetRecords, GetTape, GetTile, GetStatistics, SetGate, SetOptions, Pin, GetSeries,
           GetPictures, FindRecords, Why, GetVjp, ExplainElement, GetFrames, GetVariables, Evaluate, Assign,
-          Complete, HoldValue, SummarizeValue, SetBreakpoints, MakeBranch, GetBranchTile, GetBranchStatistics,
+          Complete, HoldValue, GetVersion, SummarizeValue, SetBreakpoints, MakeBranch, GetBranchTile, GetBranchStatistics,
           GetBranchPreviews, TakeOver, DropBranch, SaveTrace, GetTraceFile, GetSource, GetMemoryCurve,
           GetMemoryState, FindNames, GetRecomputeSavings, GetProfile, GetProfileTrack, GetProfileTotals,
           GetProfileFlame, GetProfileSteps, GetProfileCost, GetPeaks, GetChromeTrace, GetCellRuns,

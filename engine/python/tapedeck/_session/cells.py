@@ -5,6 +5,7 @@ import sys
 
 from tapedeck._gradients.explain import cell_files
 from tapedeck._session import frames as session_frames
+from tapedeck._session import moments
 
 MOST_POINTS = 20_000  # of one curve; longer lists are thinned out evenly
 
@@ -34,6 +35,7 @@ class CellWatch:
         filename = self._shell.compile.get_code_name(info.raw_cell, info.raw_cell, self._shell.execution_count)
         self._debug.begin_cell(self._cell, filename)
         cell_files[self._cell] = filename
+        moments.note_cell(self._cell)
         self._take_written()
         self._reopened = self._curves.pop(self._cell, set())
         for name in sorted(self._reopened):
