@@ -25,7 +25,7 @@ struct ValuePlace {
   std::optional<std::string> name;  ///< absent: the scope itself, whose items are its variables
   std::vector<std::uint64_t> path;  ///< positions: the item of the item of the variable
   /// A record: the values are those before it ran, as far as they are known. Absent: as they are now.
-  std::optional<std::uint64_t> moment;
+  std::optional<std::uint64_t> moment = {};
   template <class Visit, class Self = ValuePlace>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("stop", &Self::stop), field("frame", &Self::frame), field("scope", &Self::scope),
@@ -57,7 +57,7 @@ struct ValueInfo {
   std::optional<std::string> edit;                 ///< Python text that makes the value, where it is small
   std::optional<std::string> problem;  ///< why there is no text: its repr raised, or took too long
   /// Which moment's it is, where that is not the one that the scope is of: "now", "at op 217".
-  std::optional<std::string> as_of;
+  std::optional<std::string> as_of = {};
   template <class Visit, class Self = ValueInfo>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("name", &Self::name), field("item", &Self::item), field("kind", &Self::kind),
@@ -69,11 +69,12 @@ struct ValueInfo {
 };
 
 /// The frames of the thread that waits at the gate, libraries' left out; with a `moment` those of
-/// the nearest stop before it. What Python's names have at a stop is noted with its first page. Answer: Frames.
+/// the nearest stop before it. What Python's names have at a stop is noted with its first page. Answer:
+/// Frames.
 struct GetFrames {
-  std::optional<std::uint64_t> stop;     ///< as in ValuePlace
-  std::uint32_t first = 0, count = 0;    ///< from the innermost; at most 500
-  std::optional<std::uint64_t> moment;   ///< as in ValuePlace
+  std::optional<std::uint64_t> stop;         ///< as in ValuePlace
+  std::uint32_t first = 0, count = 0;        ///< from the innermost; at most 500
+  std::optional<std::uint64_t> moment = {};  ///< as in ValuePlace
   static constexpr const char* type = "get_frames";
   template <class Visit, class Self = GetFrames>
   static constexpr auto fields(Visit&& visit) {
@@ -103,7 +104,7 @@ struct Evaluate {
   bool statements = false;
   std::optional<std::uint32_t> limit_ms;  ///< it is ended after that time; absent: only by Cancel
   /// As in ValuePlace: names have that record's values where these are known, and nothing is assigned.
-  std::optional<std::uint64_t> moment;
+  std::optional<std::uint64_t> moment = {};
   static constexpr const char* type = "evaluate";
   template <class Visit, class Self = Evaluate>
   static constexpr auto fields(Visit&& visit) {
@@ -152,8 +153,8 @@ struct HoldValue {
 /// The value that a variable has, or had before a record ran. Answer: HeldValue; its tensor has no id where
 /// the variable came later.
 struct GetVersion {
-  std::uint64_t tensor = 0;             ///< id of any value that the variable had
-  std::optional<std::uint64_t> moment;  ///< absent: now
+  std::uint64_t tensor = 0;                  ///< id of any value that the variable had
+  std::optional<std::uint64_t> moment = {};  ///< absent: now
   static constexpr const char* type = "get_version";
   template <class Visit, class Self = GetVersion>
   static constexpr auto fields(Visit&& visit) {
@@ -161,7 +162,8 @@ struct GetVersion {
   }
 };
 
-/// Statistics of a tensor, variable or array as it is now, or at the place's moment; at most 4096 bins. Answer: Statistics.
+/// Statistics of a tensor, variable or array as it is now, or at the place's moment; at most 4096 bins.
+/// Answer: Statistics.
 struct SummarizeValue {
   ValuePlace place;
   std::uint32_t bins = 16;
@@ -186,23 +188,24 @@ struct Frame {
 };
 
 struct Frames {
-  std::uint64_t stop = 0;               ///< 0: it was asked for none
-  std::optional<std::uint64_t> moment;  ///< as it was asked for
-  /// With a moment: the record that the nearest earlier stop was before, or after. Absent: there was none.
-  std::optional<std::uint64_t> noted;
-  bool noted_after = false;
-  std::optional<std::string> noted_cell;  ///< its begin was nearer: `noted` is the first record from then on
+  std::uint64_t stop = 0;   ///< 0: it was asked for none
   std::string thread;       ///< its name in Python
   std::uint32_t total = 0;  ///< how many there are
   std::uint32_t first = 0;
   std::vector<Frame> frames;
+  std::optional<std::uint64_t> moment = {};  ///< as it was asked for
+  /// With a moment: the record that the nearest earlier stop was before, or after. Absent: there was none.
+  std::optional<std::uint64_t> noted = {};
+  bool noted_after = false;
+  /// The cell whose beginning was nearer; `noted` is the first record from then on.
+  std::optional<std::string> noted_cell = {};
   static constexpr const char* type = "frames";
   template <class Visit, class Self = Frames>
   static constexpr auto fields(Visit&& visit) {
-    return visit(field("stop", &Self::stop), field("moment", &Self::moment), field("noted", &Self::noted),
-                 field("noted_after", &Self::noted_after), field("noted_cell", &Self::noted_cell),
-                 field("thread", &Self::thread), field("total", &Self::total), field("first", &Self::first),
-                 field("frames", &Self::frames));
+    return visit(field("stop", &Self::stop), field("thread", &Self::thread), field("total", &Self::total),
+                 field("first", &Self::first), field("frames", &Self::frames), field("moment", &Self::moment),
+                 field("noted", &Self::noted), field("noted_after", &Self::noted_after),
+                 field("noted_cell", &Self::noted_cell));
   }
 };
 
@@ -226,7 +229,7 @@ struct Evaluation {
   std::optional<std::string> error;      ///< last line of the traceback: "NameError: name 'y' is not defined"
   std::optional<std::string> traceback;  ///< whole; absent where there is no error
   std::optional<std::string> note;       ///< what the user should know: where an assignment has no effect
-  std::optional<std::string> moment;     ///< which moment's it is; absent: none was asked for
+  std::optional<std::string> moment = {};  ///< which moment's it is; absent: none was asked for
   static constexpr const char* type = "evaluation";
   template <class Visit, class Self = Evaluation>
   static constexpr auto fields(Visit&& visit) {

@@ -21,13 +21,13 @@ namespace tapedeck::protocol {
 using Request =
     OneOf<Hello, GetStatus, GetRecords, GetTape, GetTile, GetStatistics, SetGate, SetOptions, Pin, GetSeries,
           GetPictures, FindRecords, Why, GetVjp, ExplainElement, GetFrames, GetVariables, Evaluate, Assign,
-          Complete, HoldValue, GetVersion, SummarizeValue, SetBreakpoints, MakeBranch, GetBranchTile, GetBranchStatistics,
-          GetBranchPreviews, TakeOver, DropBranch, SaveTrace, GetTraceFile, GetSource, GetMemoryCurve,
-          GetMemoryState, FindNames, GetRecomputeSavings, GetProfile, GetProfileTrack, GetProfileTotals,
-          GetProfileFlame, GetProfileSteps, GetProfileCost, GetPeaks, GetChromeTrace, GetCellRuns,
-          MakeComparison, GetComparisonRows, FindComparisonRow, CompareOperands, FindFirstDifference,
-          GetComparisonTile, GetComparisonCurves, DropComparison, GetHealth, GetHealthCurve, SampleHealth,
-          GetHealthFindings, Cancel>;
+          Complete, HoldValue, GetVersion, SummarizeValue, SetBreakpoints, MakeBranch, GetBranchTile,
+          GetBranchStatistics, GetBranchPreviews, TakeOver, DropBranch, SaveTrace, GetTraceFile, GetSource,
+          GetMemoryCurve, GetMemoryState, FindNames, GetRecomputeSavings, GetProfile, GetProfileTrack,
+          GetProfileTotals, GetProfileFlame, GetProfileSteps, GetProfileCost, GetPeaks, GetChromeTrace,
+          GetCellRuns, MakeComparison, GetComparisonRows, FindComparisonRow, CompareOperands,
+          FindFirstDifference, GetComparisonTile, GetComparisonCurves, DropComparison, GetHealth,
+          GetHealthCurve, SampleHealth, GetHealthFindings, Cancel>;
 using Reply = OneOf<Welcome, Refused, Status, Records, TapeRecords, Tile, Statistics, Series, Pictures,
                     FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation, Completions,
                     HeldValue, Breakpoints, Branched, BranchPreviews, TakenOver, TraceSaved, TraceFileInfo,

@@ -261,7 +261,8 @@ std::optional<std::uint64_t> version_before(const Recorder& recorder, std::uint6
 void bind_inspector(py::module_& debug, Recorder& (*recorder)()) {
   debug.def(
       "_value_of", [recorder](std::uint64_t id) { return value_of(recorder(), id); }, py::arg("tensor"),
-      "The value of a tensor that records know, computed again where it is not held. LookupError where it can "
+      "The value of a tensor that records know, computed again where it is not held. LookupError where it "
+      "can "
       "not be had.");
   debug.def(
       "_version_before",

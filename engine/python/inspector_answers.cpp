@@ -96,8 +96,9 @@ struct TensorAt {
 /// A tensor, variable or array as a tensor.
 TensorAt tensor_at(const Recorder& recorder, const ValuePlace& place) {
   const QuietScope quiet;
-  const py::tuple found = place.moment ? py::tuple(past_place(recorder, place).attr("value")())
-                                       : py::tuple(part("frames").attr("value_at")(place_of(recorder, place)));
+  const py::tuple found = place.moment
+                              ? py::tuple(past_place(recorder, place).attr("value")())
+                              : py::tuple(part("frames").attr("value_at")(place_of(recorder, place)));
   const py::object value = found[0];
   const auto text = py::cast<std::string>(found[1]);
   if (is_tensor(value.ptr())) return {tensor_of(value.ptr()), text};
@@ -123,8 +124,8 @@ struct Answering {
   Reply operator()(const GetFrames& get) const {
     const QuietScope quiet;
     const py::tuple found = part("moments").attr("frames")(
-        python_stop(get.stop), recorder.gate().status().stopped_after, waiting_thread(recorder, get.stop), get.first,
-        get.count, get.moment.value_or(0));
+        python_stop(get.stop), recorder.gate().status().stopped_after, waiting_thread(recorder, get.stop),
+        get.first, get.count, get.moment.value_or(0));
     Frames answer;
     answer.stop = get.stop.value_or(0);
     answer.moment = get.moment;
@@ -159,10 +160,9 @@ struct Answering {
 
   Reply operator()(const Evaluate& evaluate) const {
     const QuietScope quiet;
-    return evaluation(part("console").attr("evaluate")(python_stop(evaluate.stop),
-                                                       waiting_thread(recorder, evaluate.stop),
-                                                       evaluate.frame, evaluate.code, evaluate.statements,
-                                                       evaluate.moment.value_or(0)));
+    return evaluation(part("console").attr("evaluate")(
+        python_stop(evaluate.stop), waiting_thread(recorder, evaluate.stop), evaluate.frame, evaluate.code,
+        evaluate.statements, evaluate.moment.value_or(0)));
   }
 
   // The observer is passed by, for a breakpoint on the variable would make the debugger wait for itself.

@@ -101,7 +101,8 @@ class Session : public QObject {
   void stepCursor(int delta);
   /// The user wants to see this tensor, whatever the cursor's record reads or makes: a view tells the others.
   void pickTensor(const tapedeck::protocol::TensorInfo& tensor);
-  /// The same of what the user's program calls by its name. `variable`: other moments have other values of it.
+  /// The same of what the user's program calls by its name. `variable`: other moments have other values of
+  /// it.
   void pickNamed(const tapedeck::protocol::TensorInfo& tensor, bool variable);
   /// As pickTensor(), and this element of it: one index per axis; empty: none.
   void pickElement(const tapedeck::protocol::TensorInfo& tensor, const std::vector<std::int64_t>& element);

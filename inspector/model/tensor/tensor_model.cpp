@@ -135,12 +135,14 @@ void TensorModel::Private::followNamed() {
         [this](const protocol::Failure&) { takeVersion({}); }, QStringLiteral("tensor/version"));
     return;
   }
-  const RecordNumber now = moment ? moment : session->stoppedBefore() ? session->stoppedBefore()
-                                                                     : session->recordCount() + 1;
+  const RecordNumber now = moment                     ? moment
+                           : session->stoppedBefore() ? session->stoppedBefore()
+                                                      : session->recordCount() + 1;
   const QString name = QString::fromStdString(extra->info.name);
-  extra->label = now == named->at                      ? name
-                 : named->at > session->recordCount()  ? QStringLiteral("%1 · now").arg(name)
-                                                       : QStringLiteral("%1 · at op %2").arg(name, countText(named->at));
+  extra->label = now == named->at ? name
+                 : named->at > session->recordCount()
+                     ? QStringLiteral("%1 · now").arg(name)
+                     : QStringLiteral("%1 · at op %2").arg(name, countText(named->at));
   showExtra();
 }
 

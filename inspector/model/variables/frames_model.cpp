@@ -125,7 +125,8 @@ QString FramesModel::placeText() const {
     const QString when = QStringLiteral("At op %1, in the past").arg(countText(moment_));
     const protocol::Frame* one = currentFrame();
     if (!known()) return when;
-    if (!noted_.noted) return QStringLiteral("%1: no stop was earlier, so Python's own values are those of now").arg(when);
+    if (!noted_.noted)
+      return QStringLiteral("%1: no stop was earlier, so Python's own values are those of now").arg(when);
     return QStringLiteral("%1: Python's own values are %2%3")
         .arg(when, notedText(), one ? QStringLiteral(", in ") + frameText(*one) : QString());
   }
@@ -143,9 +144,11 @@ QString FramesModel::notedText() const {
   if (!noted_.noted) return QStringLiteral("as now");
   if (!noted_.noted_cell)
     return QStringLiteral("as of the stop %1 op %2")
-        .arg(noted_.noted_after ? QStringLiteral("after") : QStringLiteral("before"), countText(*noted_.noted));
+        .arg(noted_.noted_after ? QStringLiteral("after") : QStringLiteral("before"),
+             countText(*noted_.noted));
   const QString cell = QString::fromStdString(*noted_.noted_cell).trimmed();
-  return QStringLiteral("as of the beginning of %1").arg(cell.isEmpty() ? QStringLiteral("a cell") : cells_->name(cell));
+  return QStringLiteral("as of the beginning of %1")
+      .arg(cell.isEmpty() ? QStringLiteral("a cell") : cells_->name(cell));
 }
 
 void FramesModel::setProblem(const QString& sentence) {

@@ -320,9 +320,10 @@ bool ValueTree::setData(const QModelIndex& index, const QVariant& value, int rol
 void ValueTree::tellNotEdited(const QModelIndex& index) {
   const Node* node = nodeOf(index);
   if (!frames_->moment() || !index.isValid() || node->kind == Group || node->kind == More) return;
-  emit failed(QStringLiteral("%1 is shown as it was at op %2, and the past is not edited: Alt+End goes to the newest "
-                             "op. What if (F4) changes a copy of the past.")
-                  .arg(expressionOf(node), countText(frames_->moment())));
+  emit failed(
+      QStringLiteral("%1 is shown as it was at op %2, and the past is not edited: Alt+End goes to the newest "
+                     "op. What if (F4) changes a copy of the past.")
+          .arg(expressionOf(node), countText(frames_->moment())));
 }
 
 void ValueTree::show(const QModelIndex& index) {

@@ -21,7 +21,7 @@ MOST_TRACEBACK = 20_000
 MOST_MATCHES = 200
 FILENAME = "<console>"
 
-SEEN = "The program goes on with the new value."
+SEEN = "What comes after sees the new value."
 SEEN_OF_ITEM = "What the lines that wait have read of it already stays; what comes after sees the new value."
 
 
