@@ -131,6 +131,7 @@ Answers::Answer Answers::reply_or_work(const protocol::Request& request) {
             comparisons_.drop(drop.comparison);
             return Reply(describe_status(recorder_));
           },
+          [&](const GetVersion& get) -> Answer { return version(get); },
           [&](const Pin& pin) -> Answer {
             if (pin.pinned) return own(&Answers::pin)(pin);
             recorder_.values().unpin(pin.tensor, recorder_.trace().newest());
@@ -286,6 +287,18 @@ protocol::Reply Answers::set_gate(const protocol::SetGate& request) {
                              "bad_request"};
   recorder_.gate().command(request.command);
   return describe_status(recorder_);
+}
+
+protocol::Reply Answers::version(const protocol::GetVersion& request) const {
+  const auto assignment = recorder_.handoffs().assignment_of(request.tensor);
+  if (!assignment) return protocol::HeldValue{tensor_info(recorder_, request.tensor, true), false};
+  const auto id =
+      recorder_.handoffs().value_before(assignment->variable, request.moment.value_or(UINT64_MAX));
+  if (!id)
+    return protocol::Failure{"Which value " + tensor_text(recorder_, request.tensor) +
+                                 "'s variable had then is not known any longer.",
+                             "gone"};
+  return protocol::HeldValue{tensor_info(recorder_, *id, true), true};
 }
 
 protocol::Reply Answers::set_options(const protocol::SetOptions& request) {

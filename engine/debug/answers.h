@@ -55,6 +55,7 @@ class Answers {
   FindTensor finder(const CancelFlag& cancel, const Jobs::Report& report);
   /// The same without bringing values to the host.
   FindTensor finder_there(const CancelFlag& cancel, const Jobs::Report& report);
+  protocol::Reply version(const protocol::GetVersion& request) const;
   protocol::Reply ask_host(const HostRequest& request, const CancelFlag& cancel);
   protocol::Reply take_over(const protocol::TakeOver& request, const CancelFlag& cancel,
                             const Jobs::Report& report);

@@ -24,10 +24,12 @@ struct ValuePlace {
   ValueScope scope = ValueScope::globals;
   std::optional<std::string> name;  ///< absent: the scope itself, whose items are its variables
   std::vector<std::uint64_t> path;  ///< positions: the item of the item of the variable
+  /// A record: the values are those before it ran, as far as they are known. Absent: as they are now.
+  std::optional<std::uint64_t> moment = {};
   template <class Visit, class Self = ValuePlace>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("stop", &Self::stop), field("frame", &Self::frame), field("scope", &Self::scope),
-                 field("name", &Self::name), field("path", &Self::path));
+                 field("name", &Self::name), field("path", &Self::path), field("moment", &Self::moment));
   }
 };
 
@@ -54,24 +56,30 @@ struct ValueInfo {
   std::optional<std::uint64_t> tensor;             ///< id of a tensor's or variable's value
   std::optional<std::string> edit;                 ///< Python text that makes the value, where it is small
   std::optional<std::string> problem;  ///< why there is no text: its repr raised, or took too long
+  /// Which moment's it is, where that is not the one that the scope is of: "now", "at op 217".
+  std::optional<std::string> as_of = {};
   template <class Visit, class Self = ValueInfo>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("name", &Self::name), field("item", &Self::item), field("kind", &Self::kind),
                  field("type", &Self::type), field("text", &Self::text), field("shape", &Self::shape),
                  field("dtype", &Self::dtype), field("device", &Self::device), field("bytes", &Self::bytes),
                  field("items", &Self::items), field("tensor", &Self::tensor), field("edit", &Self::edit),
-                 field("problem", &Self::problem));
+                 field("problem", &Self::problem), field("as_of", &Self::as_of));
   }
 };
 
-/// The frames of the thread that waits at the gate, libraries' left out. Answer: Frames.
+/// The frames of the thread that waits at the gate, libraries' left out; with a `moment` those of
+/// the nearest stop before it. What Python's names have at a stop is noted with its first page. Answer:
+/// Frames.
 struct GetFrames {
-  std::uint64_t stop = 0;
-  std::uint32_t first = 0, count = 0;  ///< from the innermost; at most 500
+  std::optional<std::uint64_t> stop;         ///< as in ValuePlace
+  std::uint32_t first = 0, count = 0;        ///< from the innermost; at most 500
+  std::optional<std::uint64_t> moment = {};  ///< as in ValuePlace
   static constexpr const char* type = "get_frames";
   template <class Visit, class Self = GetFrames>
   static constexpr auto fields(Visit&& visit) {
-    return visit(field("stop", &Self::stop), field("first", &Self::first), field("count", &Self::count));
+    return visit(field("stop", &Self::stop), field("first", &Self::first), field("count", &Self::count),
+                 field("moment", &Self::moment));
   }
 };
 
@@ -95,11 +103,14 @@ struct Evaluate {
   std::string code;
   bool statements = false;
   std::optional<std::uint32_t> limit_ms;  ///< it is ended after that time; absent: only by Cancel
+  /// As in ValuePlace: names have that record's values where these are known, and nothing is assigned.
+  std::optional<std::uint64_t> moment = {};
   static constexpr const char* type = "evaluate";
   template <class Visit, class Self = Evaluate>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("stop", &Self::stop), field("frame", &Self::frame), field("code", &Self::code),
-                 field("statements", &Self::statements), field("limit_ms", &Self::limit_ms));
+                 field("statements", &Self::statements), field("limit_ms", &Self::limit_ms),
+                 field("moment", &Self::moment));
   }
 };
 
@@ -139,7 +150,20 @@ struct HoldValue {
   }
 };
 
-/// Statistics of a tensor, variable or array as it is now; at most 4096 bins. Answer: Statistics.
+/// The value that a variable has, or had before a record ran. Answer: HeldValue; its tensor has no id where
+/// the variable came later.
+struct GetVersion {
+  std::uint64_t tensor = 0;                  ///< id of any value that the variable had
+  std::optional<std::uint64_t> moment = {};  ///< absent: now
+  static constexpr const char* type = "get_version";
+  template <class Visit, class Self = GetVersion>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("tensor", &Self::tensor), field("moment", &Self::moment));
+  }
+};
+
+/// Statistics of a tensor, variable or array as it is now, or at the place's moment; at most 4096 bins.
+/// Answer: Statistics.
 struct SummarizeValue {
   ValuePlace place;
   std::uint32_t bins = 16;
@@ -164,16 +188,24 @@ struct Frame {
 };
 
 struct Frames {
-  std::uint64_t stop = 0;
+  std::uint64_t stop = 0;   ///< 0: it was asked for none
   std::string thread;       ///< its name in Python
   std::uint32_t total = 0;  ///< how many there are
   std::uint32_t first = 0;
   std::vector<Frame> frames;
+  std::optional<std::uint64_t> moment = {};  ///< as it was asked for
+  /// With a moment: the record that the nearest earlier stop was before, or after. Absent: there was none.
+  std::optional<std::uint64_t> noted = {};
+  bool noted_after = false;
+  /// The cell whose beginning was nearer; `noted` is the first record from then on.
+  std::optional<std::string> noted_cell = {};
   static constexpr const char* type = "frames";
   template <class Visit, class Self = Frames>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("stop", &Self::stop), field("thread", &Self::thread), field("total", &Self::total),
-                 field("first", &Self::first), field("frames", &Self::frames));
+                 field("first", &Self::first), field("frames", &Self::frames), field("moment", &Self::moment),
+                 field("noted", &Self::noted), field("noted_after", &Self::noted_after),
+                 field("noted_cell", &Self::noted_cell));
   }
 };
 
@@ -197,12 +229,14 @@ struct Evaluation {
   std::optional<std::string> error;      ///< last line of the traceback: "NameError: name 'y' is not defined"
   std::optional<std::string> traceback;  ///< whole; absent where there is no error
   std::optional<std::string> note;       ///< what the user should know: where an assignment has no effect
+  std::optional<std::string> moment = {};  ///< which moment's it is; absent: none was asked for
   static constexpr const char* type = "evaluation";
   template <class Visit, class Self = Evaluation>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("value", &Self::value), field("result", &Self::result),
                  field("printed", &Self::printed), field("text", &Self::text), field("error", &Self::error),
-                 field("traceback", &Self::traceback), field("note", &Self::note));
+                 field("traceback", &Self::traceback), field("note", &Self::note),
+                 field("moment", &Self::moment));
   }
 };
 
@@ -218,10 +252,11 @@ struct Completions {
 
 struct HeldValue {
   TensorInfo tensor;
+  bool variable = false;  ///< its value: GetVersion has those of other moments
   static constexpr const char* type = "held_value";
   template <class Visit, class Self = HeldValue>
   static constexpr auto fields(Visit&& visit) {
-    return visit(field("tensor", &Self::tensor));
+    return visit(field("tensor", &Self::tensor), field("variable", &Self::variable));
   }
 };
 

@@ -21,11 +21,11 @@ namespace tapedeck::protocol {
 using Request =
     OneOf<Hello, GetStatus, GetRecords, GetLostRecords, GetTape, GetTile, GetStatistics, SetGate, SetOptions,
           Pin, GetSeries, GetPictures, FindRecords, Why, GetVjp, ExplainElement, GetFrames, GetVariables,
-          Evaluate, Assign, Complete, HoldValue, SummarizeValue, SetBreakpoints, MakeBranch, GetBranchTile,
-          GetBranchStatistics, GetBranchPreviews, TakeOver, DropBranch, SaveTrace, GetTraceFile, GetSource,
-          GetMemoryCurve, GetMemoryState, FindNames, GetRecomputeSavings, GetProfile, GetProfileTrack,
-          GetProfileTotals, GetProfileFlame, GetProfileSteps, GetProfileCost, GetPeaks, GetChromeTrace,
-          GetCellRuns, MakeComparison, GetComparisonRows, FindComparisonRow, CompareOperands,
+          Evaluate, Assign, Complete, HoldValue, GetVersion, SummarizeValue, SetBreakpoints, MakeBranch,
+          GetBranchTile, GetBranchStatistics, GetBranchPreviews, TakeOver, DropBranch, SaveTrace,
+          GetTraceFile, GetSource, GetMemoryCurve, GetMemoryState, FindNames, GetRecomputeSavings, GetProfile,
+          GetProfileTrack, GetProfileTotals, GetProfileFlame, GetProfileSteps, GetProfileCost, GetPeaks,
+          GetChromeTrace, GetCellRuns, MakeComparison, GetComparisonRows, FindComparisonRow, CompareOperands,
           FindFirstDifference, GetComparisonTile, GetComparisonCurves, DropComparison, GetHealth,
           GetHealthCurve, SampleHealth, GetHealthFindings, Cancel>;
 using Reply =

@@ -1,5 +1,7 @@
 #include "engine/python/inspector.h"
 
+#include <pybind11/stl.h>
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -14,6 +16,7 @@
 #include "engine/python/tensor/convert.h"
 #include "engine/python/tensor/tensor_object.h"
 #include "engine/record/background_thread.h"
+#include "engine/record/replay/replay.h"
 
 namespace tapedeck::python {
 namespace {
@@ -34,6 +37,8 @@ milliseconds limit_of(const debug::HostRequest& request) {
 }
 
 std::atomic<Clock::rep> value_began{0};  ///< 0: no value is looked at
+/// Of the task that is performed: values are not computed for it any longer. nullptr: there is none.
+std::atomic<const CancelFlag*> computing_ends{nullptr};
 
 bool value_takes_long() {
   const Clock::rep began = value_began.load();
@@ -45,6 +50,7 @@ bool value_takes_long() {
 struct Inspector::Task {
   debug::HostRequest request;
   CancelFlag cancel{false};
+  CancelFlag ends{false};  ///< cancelled, or late
   std::optional<protocol::Reply> reply;
   bool begun = false, done = false, abandoned = false;
   Clock::time_point began{};
@@ -96,9 +102,11 @@ void Inspector::State::perform(const std::shared_ptr<Task>& task) {
     task->began = Clock::now();
   }
   PyThreadState_SetAsyncExc(thread, nullptr);  // what came too late for the one before
+  computing_ends = &task->ends;
   protocol::Reply reply = answer_from_python(recorder, task->request, task->cancel);
   const std::lock_guard lock(mutex);
   value_began = 0;
+  computing_ends = nullptr;
   current.reset();
   task->reply = std::move(reply);
 }
@@ -120,7 +128,7 @@ void Inspector::State::watch(const std::shared_ptr<Task>& task, const CancelFlag
                              std::unique_lock<std::mutex>& lock) {
   const milliseconds limit = limit_of(task->request);
   while (!changed.wait_for(lock, look_again, [&] { return task->done; })) {
-    if (cancel) task->cancel = true;
+    if (cancel) task->cancel = task->ends = true;
     const auto now = Clock::now();
     if (!task->begun) {
       if (!task->cancel) continue;
@@ -132,6 +140,7 @@ void Inspector::State::watch(const std::shared_ptr<Task>& task, const CancelFlag
       task->abandoned = true;
       return;
     }
+    if (task->cancel || late) task->ends = true;
     const char* exception = task->cancel ? "Cancelled" : late ? "TimeUp" : "ValueTimeUp";
     if (!task->cancel && !late && !value_takes_long()) continue;
     if (now - task->last_interrupt < between_interrupts) continue;
@@ -212,7 +221,55 @@ void set_frame_local(const py::handle object, const py::str& name, const py::han
 
 }  // namespace
 
-void bind_inspector(py::module_& debug) {
+namespace {
+
+/// Without Python's lock. What cannot be had is a LookupError, with the reason.
+py::object value_of(Recorder& recorder, std::uint64_t id) {
+  std::optional<std::string> problem;
+  Tensor value;
+  bool ended = false;
+  {
+    const QuietScope quiet;
+    const py::gil_scoped_release unlocked;
+    try {
+      value = find_value(recorder, id, {}, computing_ends).value;
+    } catch (const Cancelled&) {
+      ended = true;
+    } catch (const ValueError& error) {
+      problem = error.what();
+    }
+  }
+  if (ended) {
+    PyErr_SetNone(py::module_::import("tapedeck._session.values").attr("TimeUp").ptr());
+    throw py::error_already_set();
+  }
+  if (problem) {
+    PyErr_SetString(PyExc_LookupError, problem->c_str());
+    throw py::error_already_set();
+  }
+  return py::reinterpret_steal<py::object>(wrap(std::move(value)));
+}
+
+std::optional<std::uint64_t> version_before(const Recorder& recorder, std::uint64_t id,
+                                            std::uint64_t record) {
+  const auto assignment = recorder.handoffs().assignment_of(id);
+  return assignment ? recorder.handoffs().value_before(assignment->variable, record) : std::nullopt;
+}
+
+}  // namespace
+
+void bind_inspector(py::module_& debug, Recorder& (*recorder)()) {
+  debug.def(
+      "_value_of", [recorder](std::uint64_t id) { return value_of(recorder(), id); }, py::arg("tensor"),
+      "The value of a tensor that records know, computed again where it is not held. LookupError where it "
+      "can "
+      "not be had.");
+  debug.def(
+      "_version_before",
+      [recorder](std::uint64_t id, std::uint64_t record) { return version_before(recorder(), id, record); },
+      py::arg("tensor"), py::arg("record"),
+      "Id of the value that the variable with that value had before the record; 0: it was made later. None: "
+      "that is not known.");
   debug.def(
       "_value_begins", [] { value_began = Clock::now().time_since_epoch().count(); },
       "Code of a value's class is called from now on, which has a limit of time.");

@@ -26,7 +26,8 @@ class Inspector final : public debug::HostInspector {
   std::shared_ptr<State> state_;
 };
 
-/// What tapedeck/_session/values.py and frames.py need of C++.
-void bind_inspector(py::module_& debug);
+/// What tapedeck/_session/values.py, frames.py and moments.py need of C++. `recorder`: throws where there is
+/// none.
+void bind_inspector(py::module_& debug, Recorder& (*recorder)());
 
 }  // namespace tapedeck::python

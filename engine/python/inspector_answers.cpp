@@ -42,6 +42,12 @@ py::tuple place_of(const Recorder& recorder, const ValuePlace& place) {
                         place.name.value_or(""), place.path);
 }
 
+/// moments.PastPlace; only where the place has a moment.
+py::object past_place(const Recorder& recorder, const ValuePlace& place) {
+  const py::tuple now = place_of(recorder, place);
+  return part("moments").attr("PastPlace")(now[0], now[1], now[2], now[3], now[4], now[5], *place.moment);
+}
+
 template <class T>
 void read_value(const py::handle& value, T& member) {
   member = py::cast<T>(value);
@@ -81,14 +87,22 @@ Evaluation evaluation(const py::dict& outcome) {
   return answer;
 }
 
-/// A tensor, variable or array as a tensor, with its name for the user.
-std::pair<Tensor, std::string> tensor_at(const Recorder& recorder, const ValuePlace& place) {
+struct TensorAt {
+  Tensor tensor;
+  std::string text;  ///< its name for the user
+  bool variable = false;
+};
+
+/// A tensor, variable or array as a tensor.
+TensorAt tensor_at(const Recorder& recorder, const ValuePlace& place) {
   const QuietScope quiet;
-  const py::tuple found = part("frames").attr("value_at")(place_of(recorder, place));
+  const py::tuple found = place.moment
+                              ? py::tuple(past_place(recorder, place).attr("value")())
+                              : py::tuple(part("frames").attr("value_at")(place_of(recorder, place)));
   const py::object value = found[0];
   const auto text = py::cast<std::string>(found[1]);
   if (is_tensor(value.ptr())) return {tensor_of(value.ptr()), text};
-  if (is_variable(value.ptr())) return {variable_of(value.ptr()).peek(), text};
+  if (is_variable(value.ptr())) return {variable_of(value.ptr()).peek(), text, true};
   if (is_numpy_array(value.ptr())) return {tensor_from_numpy(value.ptr(), {}, {nullptr, nullptr}), text};
   throw ValueError("bad_request",
                    text + " is no tensor: " + py::cast<std::string>(py::str(py::type::of(value))));
@@ -109,10 +123,15 @@ struct Answering {
 
   Reply operator()(const GetFrames& get) const {
     const QuietScope quiet;
-    const py::tuple found =
-        part("frames").attr("frames")(waiting_thread(recorder, get.stop), get.first, get.count);
+    const py::tuple found = part("moments").attr("frames")(
+        python_stop(get.stop), recorder.gate().status().stopped_after, waiting_thread(recorder, get.stop),
+        get.first, get.count, get.moment.value_or(0));
     Frames answer;
-    answer.stop = get.stop;
+    answer.stop = get.stop.value_or(0);
+    answer.moment = get.moment;
+    answer.noted = if_there(py::cast<std::uint64_t>(found[3]));
+    answer.noted_after = py::cast<bool>(found[4]);
+    answer.noted_cell = if_there(py::cast<std::string>(found[5]));
     answer.first = get.first;
     answer.thread = py::cast<std::string>(found[0]);
     answer.total = py::cast<std::uint32_t>(found[1]);
@@ -127,7 +146,10 @@ struct Answering {
 
   Reply operator()(const GetVariables& get) const {
     const QuietScope quiet;
-    const py::tuple found = part("frames").attr("page")(place_of(recorder, get.place), get.first, get.count);
+    const py::tuple found =
+        get.place.moment
+            ? py::tuple(past_place(recorder, get.place).attr("page")(get.first, get.count))
+            : py::tuple(part("frames").attr("page")(place_of(recorder, get.place), get.first, get.count));
     Variables answer;
     answer.first = get.first;
     answer.total = py::cast<std::uint64_t>(found[0]);
@@ -138,9 +160,9 @@ struct Answering {
 
   Reply operator()(const Evaluate& evaluate) const {
     const QuietScope quiet;
-    return evaluation(part("console").attr("evaluate")(python_stop(evaluate.stop),
-                                                       waiting_thread(recorder, evaluate.stop),
-                                                       evaluate.frame, evaluate.code, evaluate.statements));
+    return evaluation(part("console").attr("evaluate")(
+        python_stop(evaluate.stop), waiting_thread(recorder, evaluate.stop), evaluate.frame, evaluate.code,
+        evaluate.statements, evaluate.moment.value_or(0)));
   }
 
   // The observer is passed by, for a breakpoint on the variable would make the debugger wait for itself.
@@ -174,7 +196,17 @@ struct Answering {
   }
 
   Reply operator()(const HoldValue& hold) const {
-    const auto [tensor, name] = tensor_at(recorder, hold.place);
+    if (hold.place.moment) {
+      const QuietScope quiet;
+      const py::tuple found = past_place(recorder, hold.place).attr("held")();
+      // What a record has needs no holding.
+      if (const auto id = py::cast<std::uint64_t>(found[0])) {
+        HeldValue past{debug::tensor_info(recorder, id, true), py::cast<bool>(found[2])};
+        past.tensor.name = py::cast<std::string>(found[1]);
+        return past;
+      }
+    }
+    const auto [tensor, name, variable] = tensor_at(recorder, hold.place);
     const std::uint64_t id = tensor.id();
     Values& values = recorder.values();
     const TensorOrigin origin = recorder.trace().tensors().get(id);
@@ -182,7 +214,7 @@ struct Answering {
       recorder.leaf(tensor, {});
     else if (!values.held(id))
       values.add_recomputed(id, tensor);
-    HeldValue answer{debug::tensor_info(recorder, id, true)};
+    HeldValue answer{debug::tensor_info(recorder, id, true), variable};
     answer.tensor.name = name;
     return answer;
   }
@@ -212,7 +244,7 @@ struct Answering {
       return Failure{"summarize_value: " + std::to_string(summarize.bins) +
                          " bins were asked for, the most is " + std::to_string(most_bins),
                      "bad_request"};
-    const Tensor tensor = tensor_at(recorder, summarize.place).first;
+    const Tensor tensor = tensor_at(recorder, summarize.place).tensor;
     const QuietScope quiet;
     const py::gil_scoped_release unlocked;
     return debug::describe_summary(tensor.id(), tapedeck::summarize(tensor, summarize.bins, true, &cancel),

@@ -369,7 +369,7 @@ void bind_debug(py::module_& module) {
   bind_records(debug);
   bind_curves(debug, [] { return session().recorder.get(); });
   bind_health(debug, &recorder);
-  bind_inspector(debug);
+  bind_inspector(debug, &recorder);
   bind_trace(debug, &recorder);
   debug.attr("PROTOCOL_VERSION") = protocol::version;
   py::module_::import("atexit").attr("register")(debug.attr("stop"));

@@ -119,6 +119,15 @@ std::set<std::uint64_t> Handoffs::values_of(std::uint64_t variable) const {
   return values;
 }
 
+std::optional<std::uint64_t> Handoffs::value_before(std::uint64_t variable, std::uint64_t record) const {
+  const std::lock_guard lock(mutex_);
+  auto one = std::ranges::partition_point(
+      assignments_, [&](const Assignment& assignment) { return assignment.after < record; });
+  while (one != assignments_.begin())
+    if ((--one)->variable == variable) return one->leaf;
+  return newest_forgotten_ == 0 ? std::optional<std::uint64_t>(0) : std::nullopt;
+}
+
 std::vector<Departure> Handoffs::departures() const {
   const std::lock_guard lock(mutex_);
   return {departures_.rbegin(), departures_.rend()};

@@ -58,6 +58,9 @@ class Handoffs {
   std::uint64_t newest_forgotten() const;
   /// Every value of the variable that is known.
   std::set<std::uint64_t> values_of(std::uint64_t variable) const;
+  /// The value that the variable had before that record began; 0: it came later. Nothing: its assignment was
+  /// forgotten.
+  std::optional<std::uint64_t> value_before(std::uint64_t variable, std::uint64_t record) const;
   /// The newest first.
   std::vector<Departure> departures() const;
   /// Empty: it is not known.

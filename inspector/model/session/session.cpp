@@ -140,9 +140,15 @@ void Session::Private::takeStatusNow(const protocol::Status& next) {
   if (news) emit q->recordsChanged(news->first, news->second);
   timesTold = timesTold || status.device_times != before.device_times;
   refreshOpen();
+  const bool stops =
+      next.stopped_before != before.stopped_before || next.stopped_after != before.stopped_after;
+  // Wherever the user looked: who stops is to be seen.
+  if (stops && next.stopped_before) {
+    following = true;
+    candidate = 0;
+  }
   followStatus(false);
-  if (next.stopped_before != before.stopped_before || next.stopped_after != before.stopped_after)
-    emit q->stopped(next.stopped_before.value_or(0));
+  if (stops) emit q->stopped(next.stopped_before.value_or(0));
 }
 
 void Session::Private::setLive(bool on) {
@@ -243,6 +249,9 @@ RecordNumber Session::cursor() const {
 bool Session::following() const {
   return d_->following;
 }
+RecordNumber Session::moment() const {
+  return d_->following || d_->cursor == stoppedBefore() ? 0 : d_->cursor;
+}
 RecordNumber Session::stoppedBefore() const {
   return d_->status.stopped_before.value_or(0);
 }
@@ -259,6 +268,7 @@ void Session::setCursor(RecordNumber number) {
   // Where the user put it is where it stays until the session moves on.
   d_->candidate = d_->status.stopped_before.value_or(d_->status.finished);
   d_->moveCursor(number);
+  emit cursorChosen();
 }
 
 void Session::follow() {
@@ -269,6 +279,10 @@ void Session::follow() {
 
 void Session::pickTensor(const protocol::TensorInfo& tensor) {
   if (tensor.id) emit tensorPicked(tensor);
+}
+
+void Session::pickNamed(const protocol::TensorInfo& tensor, bool variable) {
+  if (tensor.id) emit namedPicked(tensor, variable);
 }
 
 void Session::pickElement(const protocol::TensorInfo& tensor, const std::vector<std::int64_t>& element) {

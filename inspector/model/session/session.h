@@ -37,6 +37,8 @@ class Session : public QObject {
   /// second, and of the ops inside a VJP or custom gradient it is that VJP or custom gradient.
   RecordNumber cursor() const;
   bool following() const;
+  /// The record before which the views' values are: the cursor, where it is in the past. 0: now.
+  RecordNumber moment() const;
   RecordNumber recordCount() const;
 
   /// A record that was fetched (valid until control returns to the event loop); nullptr where it is not here
@@ -92,13 +94,17 @@ class Session : public QObject {
   int cachedCount() const;
 
  public slots:
-  /// Moves the cursor (clamped to 1 … recordCount) and stops following, unless it is the newest record.
+  /// Moves the cursor (clamped to 1 … recordCount) and stops following, unless it is the newest record. The
+  /// next stop moves it there.
   void setCursor(tapedeck::inspector::RecordNumber number);
   void follow();
   void stepCursor(int delta);
   /// The user wants to see this tensor, whatever the cursor's record reads or makes: a view tells the others.
   void pickTensor(const tapedeck::protocol::TensorInfo& tensor);
-  /// The same, and this element of it: one index per axis; empty: none.
+  /// The same of what the user's program calls by its name. `variable`: other moments have other values of
+  /// it.
+  void pickNamed(const tapedeck::protocol::TensorInfo& tensor, bool variable);
+  /// As pickTensor(), and this element of it: one index per axis; empty: none.
   void pickElement(const tapedeck::protocol::TensorInfo& tensor, const std::vector<std::int64_t>& element);
   /// Views fetch their values anew. A branch ends with its session.
   void setLook(const tapedeck::inspector::BranchLook& look);
@@ -110,6 +116,8 @@ class Session : public QObject {
   void statusChanged();
   void liveChanged(bool live);
   void cursorChanged(tapedeck::inspector::RecordNumber number);
+  /// The user chose the cursor's record, which may have been the cursor's before; after cursorChanged.
+  void cursorChosen();
   /// Records [first, last] arrived or changed state.
   void recordsChanged(tapedeck::inspector::RecordNumber first, tapedeck::inspector::RecordNumber last);
   /// The gate stopped before `number`, or opened (0).
@@ -119,6 +127,7 @@ class Session : public QObject {
   void previewsChanged();
   void failed(const QString& reason);
   void tensorPicked(const tapedeck::protocol::TensorInfo& tensor);
+  void namedPicked(const tapedeck::protocol::TensorInfo& tensor, bool variable);
   /// After tensorPicked.
   void elementPicked(const tapedeck::protocol::TensorInfo& tensor, const std::vector<std::int64_t>& element);
 

@@ -79,6 +79,8 @@ QString unavailableText(const TensorChip& chip, const Record* record) {
   if (chip.info.id != 0)
     return QStringLiteral("The session gave the shape %1, which no tensor has.")
         .arg(shapeText(chip.info.shape));
+  if (chip.role == TensorRole::chosen)
+    return QStringLiteral("%1 had no value yet.").arg(QString::fromStdString(chip.info.name));
   const QString op = record ? QString::fromStdString(record->op) : QStringLiteral("the op");
   if (record && record->state == RecordState::pending)
     return chip.role == TensorRole::output ? QStringLiteral("Not made yet: %1 waits at the gate.").arg(op)

@@ -63,6 +63,7 @@ void TensorModel::Private::update() {
     const TensorChip& chip = next[static_cast<std::size_t>(known)];
     sticky = ChipChoice{chip.role, chip.slot};
     extra.reset();
+    named.reset();
   }
   pickedAt = 0;
   if (extra) next.push_back(*extra);
@@ -99,6 +100,69 @@ void TensorModel::Private::pick(const protocol::TensorInfo& tensor) {
                                  : QStringLiteral("constant");
   q->showTensor(chip);
   pickedAt = session->cursor();  // its record may still be on its way
+}
+
+void TensorModel::Private::pickNamed(const protocol::TensorInfo& tensor, bool variable) {
+  TensorChip chip;
+  chip.info = tensor;
+  chip.label = QString::fromStdString(tensor.name);
+  q->showTensor(chip);
+  const RecordNumber moment = session->moment() ? session->moment() : session->stoppedBefore();
+  named = Named{variable, moment ? moment : session->recordCount() + 1, tensor.id};
+  followNamed();
+}
+
+void TensorModel::Private::choose(const TensorChip& chip) {
+  if (!sticky || sticky->role != TensorRole::chosen) stickyBefore = sticky;
+  sticky = ChipChoice{chip.role, chip.slot};
+}
+
+void TensorModel::Private::letExtraGo() {
+  if (!sticky || sticky->role != TensorRole::chosen) return;
+  sticky = stickyBefore;
+  pickedAt = 0;
+}
+
+/// What a name in the program means goes with the moment: a variable's tab shows the value that it had then,
+/// any other one says when it had the name.
+void TensorModel::Private::followNamed() {
+  if (!named || !extra) return;
+  const RecordNumber moment = session->moment();
+  if (named->variable) {
+    session->request<protocol::HeldValue>(
+        protocol::GetVersion{named->version, protocol::if_there(moment)}, q,
+        [this](const protocol::HeldValue& held) { takeVersion(held); },
+        [this](const protocol::Failure&) { takeVersion({}); }, QStringLiteral("tensor/version"));
+    return;
+  }
+  const RecordNumber now = moment                     ? moment
+                           : session->stoppedBefore() ? session->stoppedBefore()
+                                                      : session->recordCount() + 1;
+  const QString name = QString::fromStdString(extra->info.name);
+  extra->label = now == named->at ? name
+                 : named->at > session->recordCount()
+                     ? QStringLiteral("%1 · now").arg(name)
+                     : QStringLiteral("%1 · at op %2").arg(name, countText(named->at));
+  showExtra();
+}
+
+void TensorModel::Private::takeVersion(const protocol::HeldValue& held) {
+  if (!named || !extra || !named->variable) return;
+  const std::string name = extra->info.name;
+  extra->info = held.tensor;
+  extra->info.name = name;
+  extra->available = held.tensor.id != 0 && elementCount(held.tensor.shape) >= 0;
+  const RecordNumber moment = session->moment();
+  extra->label = QString::fromStdString(name);
+  if (moment) extra->label += QStringLiteral(" · at op %1").arg(countText(moment));
+  showExtra();
+}
+
+void TensorModel::Private::showExtra() {
+  if (chips.empty() || chips.back().role != TensorRole::chosen) return;
+  chips.back() = *extra;
+  if (current == static_cast<int>(chips.size()) - 1) return showChip(current);
+  emit q->chipsChanged();
 }
 
 void TensorModel::Private::showChip(int index) {
@@ -188,10 +252,24 @@ TensorModel::TensorModel(Session* session, QObject* parent)
   d_->timer.setSingleShot(true);
   d_->timer.setInterval(0);
   connect(&d_->timer, &QTimer::timeout, this, [this] { d_->ask(); });
-  connect(session, &Session::cursorChanged, this, [this] { d_->update(); });
+  connect(session, &Session::cursorChanged, this, [this](RecordNumber cursor) {
+    if (cursor == d_->session->stoppedBefore()) d_->letExtraGo();
+    d_->update();
+    d_->followNamed();
+  });
+  connect(session, &Session::cursorChosen, this, [this] {
+    d_->letExtraGo();
+    d_->update();
+  });
+  connect(session, &Session::namedPicked, this,
+          [this](const protocol::TensorInfo& tensor, bool variable) { d_->pickNamed(tensor, variable); });
   connect(session, &Session::tensorPicked, this,
           [this](const protocol::TensorInfo& tensor) { d_->pick(tensor); });
-  connect(session, &Session::stopped, this, [this] { d_->update(); });
+  connect(session, &Session::stopped, this, [this](RecordNumber record) {
+    if (record) d_->letExtraGo();
+    d_->update();
+    d_->followNamed();
+  });
   connect(session, &Session::recordsChanged, this, [this](RecordNumber first, RecordNumber last) {
     for (const RecordNumber number : {d_->session->cursor(), d_->awaited, d_->shownRecord}) {
       if (number < first || number > last) continue;
@@ -209,6 +287,7 @@ TensorModel::TensorModel(Session* session, QObject* parent)
   connect(session, &Session::cleared, this, [this] {
     d_->chips.clear();
     d_->extra.reset();
+    d_->named.reset();
     d_->showChip(-1);
   });
   d_->update();
@@ -280,21 +359,19 @@ QString TensorModel::problem() const {
 void TensorModel::selectChip(int index) {
   if (index < 0 || index >= static_cast<int>(d_->chips.size())) return;
   const TensorChip& chip = d_->chips[static_cast<std::size_t>(index)];
-  d_->sticky = ChipChoice{chip.role, chip.slot};
-  if (d_->extra && chip.role != TensorRole::chosen) {
-    d_->extra.reset();
-    d_->chips.pop_back();
-  }
+  d_->choose(chip);
   d_->showChip(index);
 }
 
 void TensorModel::showTensor(const TensorChip& chip) {
-  if (d_->extra) d_->chips.pop_back();
+  if (d_->extra && !d_->chips.empty() && d_->chips.back().role == TensorRole::chosen) d_->chips.pop_back();
+  d_->named.reset();
+  d_->session->drop(QStringLiteral("tensor/version"));
   d_->extra = chip;
   d_->extra->role = TensorRole::chosen;
   d_->extra->slot = 0;
   d_->extra->available = chip.info.id != 0 && elementCount(chip.info.shape) >= 0;
-  d_->sticky = ChipChoice{TensorRole::chosen, 0};
+  d_->choose(*d_->extra);
   d_->chips.push_back(*d_->extra);
   d_->showChip(static_cast<int>(d_->chips.size()) - 1);
 }

@@ -17,7 +17,7 @@ enum class TensorRole {
   justRan,  ///< output of the record that ran just before the gate stopped
   input,
   output,
-  chosen  ///< whatever the cursor shows: the user asked for this tensor
+  chosen  ///< the user asked for this tensor, of whatever record
 };
 
 /// One entry of the strip above the values.
@@ -81,8 +81,8 @@ class TensorModel : public QObject {
   /// Also keeps that role and slot for the next cursor positions, until another is picked or the role is not
   /// there.
   void selectChip(int index);
-  /// Shows a tensor of any record, at the end of the strip, wherever the cursor goes, until another is
-  /// picked.
+  /// Shows a tensor of any record, at the end of the strip. It is shown until another is picked, the user
+  /// chooses a record or the program stops; its tab stays until another tensor takes it.
   void showTensor(const tapedeck::inspector::TensorChip& chip);
   void setReshapeText(const QString& text);
   /// Which index of an axis that is not shown; clamped.

@@ -24,7 +24,15 @@ struct TensorModel::Private {
   std::vector<TensorChip> chips;
   int current = -1;
   std::optional<ChipChoice> sticky;
-  std::optional<TensorChip> extra;  ///< what showTensor() was given, while it is shown
+  std::optional<ChipChoice> stickyBefore;  ///< before the user asked for `extra`
+  std::optional<TensorChip> extra;         ///< what showTensor() was given
+  /// That `extra` has a name in the user's program, and of which moment it is.
+  struct Named {
+    bool variable = false;  ///< whose value the tab shows at whatever moment the cursor stands
+    RecordNumber at = 0;    ///< before that record it had the name
+    TensorId version = 0;   ///< any of the variable's values
+  };
+  std::optional<Named> named;
 
   protocol::TensorInfo shown;  ///< id 0: nothing
   RecordNumber shownRecord = 0;
@@ -50,6 +58,13 @@ struct TensorModel::Private {
   const protocol::Record* find(RecordNumber number);
   void showChip(int index);
   void pick(const protocol::TensorInfo& tensor);
+  void pickNamed(const protocol::TensorInfo& tensor, bool variable);
+  void choose(const TensorChip& chip);
+  /// Another record was chosen since `extra` was: its tab stays beside the record's.
+  void letExtraGo();
+  void followNamed();
+  void takeVersion(const protocol::HeldValue& held);
+  void showExtra();
   int chipOf(const std::vector<TensorChip>& among, const protocol::TensorInfo& tensor) const;
   RecordNumber pickedAt = 0;  ///< the cursor when the user wanted `extra`, until its record is here
   // ---- its layout

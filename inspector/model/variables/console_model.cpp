@@ -68,7 +68,8 @@ bool ConsoleModel::evaluate(const QString& code) {
                          static_cast<std::uint32_t>(frames_->current()),
                          text.toStdString(),
                          true,
-                         {}},
+                         {},
+                         protocol::if_there(frames_->moment())},
       this, [this](const protocol::Evaluation& answer) { take(answer); },
       [this](const protocol::Failure& failure) {
         setRunning(false);
@@ -87,6 +88,7 @@ void ConsoleModel::take(const protocol::Evaluation& answer) {
   say(Part::value, answer.text);
   say(Part::error, answer.traceback);
   say(Part::note, answer.note);
+  say(Part::note, answer.moment);
   frames_->touch();  // it may have assigned
 }
 

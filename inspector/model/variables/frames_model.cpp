@@ -3,6 +3,7 @@
 #include <QFileInfo>
 #include <utility>
 
+#include "inspector/model/format.h"
 #include "inspector/model/plain_tip.h"
 
 namespace tapedeck::inspector {
@@ -18,6 +19,7 @@ FramesModel::FramesModel(Session* session, CellNames* cells, QObject* parent)
     : QAbstractListModel(parent), session_(session), cells_(cells) {
   connect(session, &Session::statusChanged, this, &FramesModel::look);
   connect(session, &Session::liveChanged, this, &FramesModel::look);
+  connect(session, &Session::cursorChanged, this, &FramesModel::look);
   connect(session, &Session::cleared, this, [this] {
     cellsEnded_.reset();
     look();
@@ -38,16 +40,21 @@ bool FramesModel::readable() const {
 void FramesModel::look() {
   const protocol::Status& status = session_->status();
   bool news = false;
-  if (const RecordNumber now = session_->live() ? session_->stoppedBefore() : 0; now != stop_) {
-    stop_ = now;
+  const RecordNumber stop = session_->live() ? session_->stoppedBefore() : 0;
+  const RecordNumber moment = session_->live() && !status.trace_file ? session_->moment() : 0;
+  if (stop != stop_ || moment != moment_) {
+    news = stop != 0 || moment != 0 || moment != moment_;
+    stop_ = stop;
+    moment_ = moment;
     current_ = 0;
-    if (now) fetch(0);
-    news = now != 0;
+    session_->drop(frames_channel);
+    if (readable() && (stop_ || moment_)) fetch(0);
   }
-  if (!stop_ && readable() && !frames_.empty()) take(protocol::Frames());
+  if (!stop_ && !moment_ && readable() && !frames_.empty()) take(protocol::Frames());
   if (readable() && cellsEnded_ != status.cells_ended) {
     cellsEnded_ = status.cells_ended;
     news = true;
+    if (moment_ && !known()) fetch(0);
   }
   if (const QString text = placeText(); text != place_) {
     place_ = text;
@@ -58,9 +65,11 @@ void FramesModel::look() {
 
 void FramesModel::fetch(int first) {
   session_->request<protocol::Frames>(
-      protocol::GetFrames{stop_, static_cast<std::uint32_t>(first), frames_at_once}, this,
+      protocol::GetFrames{protocol::if_there(stop_), static_cast<std::uint32_t>(first), frames_at_once,
+                          protocol::if_there(moment_)},
+      this,
       [this](const protocol::Frames& answer) {
-        if (answer.stop == stop_) take(answer);
+        if (answer.stop == stop_ && answer.moment.value_or(0) == moment_) take(answer);
       },
       [](const protocol::Failure&) {},  // the program went on: the next stop has other frames
       frames_channel);
@@ -71,14 +80,16 @@ void FramesModel::take(const protocol::Frames& answer) {
   frames_.resize(std::min<std::size_t>(frames_.size(), answer.first));
   frames_.insert(frames_.end(), answer.frames.begin(), answer.frames.end());
   total_ = static_cast<int>(answer.total);
-  framesOf_ = answer.stop;
+  framesOf_ = {answer.stop, answer.moment.value_or(0)};
+  noted_ = answer;
+  noted_.frames.clear();
   endResetModel();
   place_ = placeText();
   emit placeChanged();
 }
 
 void FramesModel::fetchMoreFrames() {
-  if (stop_ && known() && rowCount() < total_) fetch(rowCount());
+  if ((stop_ || moment_) && known() && rowCount() < total_) fetch(rowCount());
 }
 
 int FramesModel::rowCount(const QModelIndex& parent) const {
@@ -111,6 +122,15 @@ QString FramesModel::placeText() const {
   if (!problem_.isEmpty()) return problem_;
   if (!session_->live())
     return cellsEnded_ ? QStringLiteral("The session has ended: values as they were last") : QString();
+  if (moment_ && readable()) {
+    const QString when = QStringLiteral("At op %1, in the past").arg(countText(moment_));
+    const protocol::Frame* one = currentFrame();
+    if (!known()) return when;
+    if (!noted_.noted)
+      return QStringLiteral("%1: no stop was earlier, so Python's own values are those of now").arg(when);
+    return QStringLiteral("%1: Python's own values are %2%3")
+        .arg(when, notedText(), one ? QStringLiteral(", in ") + frameText(*one) : QString());
+  }
   if (stop_) {
     const protocol::Frame* one = currentFrame();
     return one ? QStringLiteral("Paused in %1").arg(frameText(*one)) : QStringLiteral("Paused");
@@ -118,6 +138,18 @@ QString FramesModel::placeText() const {
   if (session_->status().trace_file)
     return QStringLiteral("A trace file: no Python runs whose variables these were");
   return readable() ? QStringLiteral("No cell runs") : QStringLiteral("Running: values as they were before");
+}
+
+QString FramesModel::notedText() const {
+  if (!moment_ || !known()) return {};
+  if (!noted_.noted) return QStringLiteral("as now");
+  if (!noted_.noted_cell)
+    return QStringLiteral("as of the stop %1 op %2")
+        .arg(noted_.noted_after ? QStringLiteral("after") : QStringLiteral("before"),
+             countText(*noted_.noted));
+  const QString cell = QString::fromStdString(*noted_.noted_cell).trimmed();
+  return QStringLiteral("as of the beginning of %1")
+      .arg(cell.isEmpty() ? QStringLiteral("a cell") : cells_->name(cell));
 }
 
 void FramesModel::setProblem(const QString& sentence) {

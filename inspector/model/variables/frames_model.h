@@ -22,15 +22,21 @@ class FramesModel : public QAbstractListModel {
 
   /// The record that the gate is stopped before; 0: none.
   RecordNumber stop() const { return stop_; }
+  /// The record before which the values are, where the cursor is in the past; 0: now.
+  RecordNumber moment() const { return moment_; }
+  /// Of which time Python's own values are then: "as of the stop before op 210", "now". Empty: it is now.
+  QString notedText() const;
   /// Variables can be asked for: the program is stopped, or no cell runs.
   bool readable() const;
   int current() const { return current_; }
   /// nullptr: not here (yet).
   const protocol::Frame* frame(int row) const;
-  /// nullptr also while nothing is stopped.
-  const protocol::Frame* currentFrame() const { return stop_ && known() ? frame(current_) : nullptr; }
-  /// The frames of this stop are here.
-  bool known() const { return framesOf_ == stop_; }
+  /// nullptr also while nothing is stopped, and was not before the cursor.
+  const protocol::Frame* currentFrame() const {
+    return (stop_ || moment_) && known() ? frame(current_) : nullptr;
+  }
+  /// The frames of this stop, or this moment, are here.
+  bool known() const { return framesOf_ == std::pair(stop_, moment_); }
   /// How many the session has; more than rows where some are not fetched.
   int total() const { return total_; }
   /// What the values are of, for the user: "Paused in step, cell [3] line 4".
@@ -46,7 +52,7 @@ class FramesModel : public QAbstractListModel {
   void touch() { emit moved(); }
 
  signals:
-  void moved();           ///< values may be others: another stop, or the end of a cell
+  void moved();           ///< values may be others: another stop or moment, or the end of a cell
   void currentChanged();  ///< another frame of the same stop
   void placeChanged();    ///< placeText(), problem() or readable()
 
@@ -58,10 +64,11 @@ class FramesModel : public QAbstractListModel {
 
   Session* session_;
   CellNames* cells_;
-  RecordNumber stop_ = 0;
+  RecordNumber stop_ = 0, moment_ = 0;
   std::optional<std::uint64_t> cellsEnded_;  ///< when the values were announced last
   std::vector<protocol::Frame> frames_;
-  RecordNumber framesOf_ = 0;  ///< the stop that they are of: while it runs they stay
+  std::pair<RecordNumber, RecordNumber> framesOf_;  ///< their stop and moment: while it runs they stay
+  protocol::Frames noted_;                          ///< what was told of the nearest earlier stop
   int total_ = 0;
   int current_ = 0;
   QString problem_;

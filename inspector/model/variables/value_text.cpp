@@ -27,7 +27,8 @@ QString valueText(const protocol::ValueInfo& value, ValueColumn column) {
     case ValueColumn::name:
       return QString::fromStdString(value.name);
     case ValueColumn::value:
-      return QString::fromStdString(value.problem ? "(" + *value.problem + ")" : value.text);
+      return QString::fromStdString((value.problem ? "(" + *value.problem + ")" : value.text) +
+                                    (value.as_of ? " · " + *value.as_of : ""));
     case ValueColumn::type:
       return QString::fromStdString(value.type);
     case ValueColumn::shape:

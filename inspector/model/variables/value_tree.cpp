@@ -116,6 +116,7 @@ protocol::ValuePlace ValueTree::placeOf(const Node* node) const {
   protocol::ValuePlace place;
   place.stop = protocol::if_there(frames_->stop());
   place.frame = static_cast<std::uint32_t>(frames_->current());
+  place.moment = protocol::if_there(frames_->moment());
   std::vector<std::uint64_t> path;
   // A group's variables are found by their names, what is below them by position.
   const Node* at = node;
@@ -305,14 +306,24 @@ bool ValueTree::setData(const QModelIndex& index, const QVariant& value, int rol
   };
   const bool asked = session_->request<protocol::Evaluation>(
       protocol::Assign{placeOf(node), text.toStdString()}, this,
-      [this, refuse](const protocol::Evaluation& answer) {
+      [this, refuse, place = QPersistentModelIndex(index)](const protocol::Evaluation& answer) {
         if (answer.error) return refuse(QString::fromStdString(*answer.error));
         if (answer.note) emit told(QString::fromStdString(*answer.note));
         frames_->touch();
+        if (place.isValid()) show(place);
       },
       [refuse](const protocol::Failure& failure) { refuse(QString::fromStdString(failure.reason)); });
   if (!asked) refuse(QStringLiteral("there is no session."));
   return asked;
+}
+
+void ValueTree::tellNotEdited(const QModelIndex& index) {
+  const Node* node = nodeOf(index);
+  if (!frames_->moment() || !index.isValid() || node->kind == Group || node->kind == More) return;
+  emit failed(
+      QStringLiteral("%1 is shown as it was at op %2, and the past is not edited: Alt+End goes to the newest "
+                     "op. What if (F4) changes a copy of the past.")
+          .arg(expressionOf(node), countText(frames_->moment())));
 }
 
 void ValueTree::show(const QModelIndex& index) {
@@ -320,7 +331,7 @@ void ValueTree::show(const QModelIndex& index) {
   if (!showable(node->info)) return;
   session_->request<protocol::HeldValue>(
       protocol::HoldValue{placeOf(node)}, this,
-      [this](const protocol::HeldValue& held) { session_->pickTensor(held.tensor); },
+      [this](const protocol::HeldValue& held) { session_->pickNamed(held.tensor, held.variable); },
       [this](const protocol::Failure& failure) {
         if (failure.code != "cancelled") emit failed(QString::fromStdString(failure.reason));
       },
@@ -379,7 +390,8 @@ Qt::ItemFlags ValueTree::flags(const QModelIndex& index) const {
   if (!index.isValid()) return {};
   Qt::ItemFlags flags = Qt::ItemIsEnabled | Qt::ItemIsSelectable;
   const Node* node = nodeOf(index);
-  if (index.column() == Value && node->info.edit && frames_->readable() && node->kind != Group)
+  if (index.column() == Value && node->info.edit && frames_->readable() && !frames_->moment() &&
+      node->kind != Group)
     flags |= Qt::ItemIsEditable;
   return flags;
 }

@@ -55,6 +55,8 @@ class ValueTree : public QAbstractItemModel {
   void loadMore(const QModelIndex& index);
   /// Has the session keep the row's tensor or array, and shows it in the panels.
   void show(const QModelIndex& index);
+  /// Says why the row's value can not be edited, where that is because of the cursor's moment.
+  void tellNotEdited(const QModelIndex& index);
 
  signals:
   void failed(const QString& sentence);

@@ -35,7 +35,9 @@ void VariablesModel::name(Node* group, const QString& title) {
 
 // While the frames of a new stop are on their way the groups stay as they were.
 void VariablesModel::showGroups() {
-  if (!frames()->readable() || (frames()->stop() && !frames()->known())) return;
+  if (!frames()->readable() || ((frames()->stop() || frames()->moment()) && !frames()->known())) return;
+  const QString noted = frames()->notedText();
+  const QString when = noted.isEmpty() ? QString() : QStringLiteral(" · %1").arg(noted);
   const protocol::Frame* frame = frames()->currentFrame();
   Node* locals = group(ValueScope::locals);
   const bool wanted = frame && frame->has_locals;
@@ -43,14 +45,14 @@ void VariablesModel::showGroups() {
   if (wanted) {
     const bool added = !locals;
     if (added) locals = addGroup(ValueScope::locals, 0);
-    name(locals, QStringLiteral("Locals of %1").arg(QString::fromStdString(frame->function)));
+    name(locals, QStringLiteral("Locals of %1%2").arg(QString::fromStdString(frame->function), when));
     if (added) fetch(locals, 0);
   }
   Node* globals = group(ValueScope::globals);
-  if (globals) return;
-  globals = addGroup(ValueScope::globals, rowCount());
-  name(globals, QStringLiteral("Globals"));
-  fetch(globals, 0);
+  const bool known = globals;
+  if (!known) globals = addGroup(ValueScope::globals, rowCount());
+  name(globals, QStringLiteral("Globals%1").arg(when));
+  if (!known) fetch(globals, 0);
 }
 
 void VariablesModel::refresh() {

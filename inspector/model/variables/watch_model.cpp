@@ -105,7 +105,7 @@ void WatchModel::evaluateFrom(int row) {
   session()->request<protocol::Evaluation>(
       protocol::Evaluate{protocol::if_there(frames()->stop()),
                          static_cast<std::uint32_t>(frames()->current()), expressions_[row].toStdString(),
-                         false, time_limit_ms},
+                         false, time_limit_ms, protocol::if_there(frames()->moment())},
       this,
       [this, row](const protocol::Evaluation& answer) {
         take(row, answer);
@@ -126,9 +126,12 @@ QString WatchModel::evaluateChannel() const {
 void WatchModel::take(int row, const protocol::Evaluation& answer) {
   if (row >= rowCount()) return;
   Node* node = nodeOf(index(row, 0));
-  if (!answer.value) return updateError(node, QString::fromStdString(answer.error.value_or("")));
+  if (!answer.value)
+    return updateError(node, QString::fromStdString(answer.error.value_or("") +
+                                                    (answer.moment ? " · " + *answer.moment : "")));
   protocol::ValueInfo info = *answer.value;
   info.name = node->info.name;
+  info.as_of = answer.moment;
   info.edit.reset();  // an expression is no place that a value could be put into
   node->name = std::to_string(answer.result.value_or(0));
   update(node, info);

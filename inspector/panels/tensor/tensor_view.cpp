@@ -143,7 +143,8 @@ struct TensorView::Private {
     const TensorChip* chip = model->chip();
     if (!chip) return {};
     QStringList parts;
-    if (!chip->info.name.empty()) parts << QString::fromStdString(chip->info.name);
+    if (!chip->info.name.empty())
+      parts << (chip->role == TensorRole::chosen ? chip->label : QString::fromStdString(chip->info.name));
     const protocol::Record* record = model->session()->cachedRecord(chip->record);
     const QString op = record ? opText(*record) : QString();
     if (chip->role == TensorRole::chosen) {

@@ -54,6 +54,7 @@ void ValueView::editCurrent() {
     const QModelIndex index = current.siblingAtColumn(column);
     if (index.flags() & Qt::ItemIsEditable) return edit(index);
   }
+  tree_->tellNotEdited(inTree(current));
 }
 
 void ValueView::copyValue() {
@@ -74,7 +75,8 @@ void ValueView::open(const QModelIndex& index) {
   if (index.column() == ValueTree::Name && (index.flags() & Qt::ItemIsEditable)) return edit(index);
   if (value.flags() & Qt::ItemIsEditable) return edit(value);
   const QModelIndex first = index.siblingAtColumn(ValueTree::Name);
-  if (model()->hasChildren(first)) setExpanded(first, !isExpanded(first));
+  if (model()->hasChildren(first)) return setExpanded(first, !isExpanded(first));
+  tree_->tellNotEdited(inTree(index));
 }
 
 void ValueView::keyPressEvent(QKeyEvent* event) {

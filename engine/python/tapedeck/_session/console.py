@@ -11,7 +11,9 @@ import traceback
 import numpy as np
 
 from tapedeck import _engine
-from tapedeck._session.frames import Place, scope_at, session
+from tapedeck._session import moments
+from tapedeck._session.frames import frames_of, has_locals, Place, scope_at, session
+from tapedeck._session.reads import readers
 from tapedeck._session.values import bounded_repr, Cancelled, clean, describe, guarded, is_a, Stopped, TimeUp
 
 MOST_PRINTED = 100_000  # characters
@@ -19,7 +21,8 @@ MOST_TRACEBACK = 20_000
 MOST_MATCHES = 200
 FILENAME = "<console>"
 
-WAITING_OP = "The op that waits has its inputs already; what comes after it sees the new value."
+SEEN = "What comes after sees the new value."
+SEEN_OF_ITEM = "What the lines that wait have read of it already stays; what comes after sees the new value."
 
 
 class Kept:
@@ -62,14 +65,16 @@ class Printed(io.TextIOBase):
         return getattr(self._original, name)
 
 
-def evaluate(stop, thread, frame, code, statements):
-    """Runs the code; returns a dict with the fields of the protocol's Evaluation."""
+def evaluate(stop, thread, frame, code, statements, moment=0):
+    """Runs the code; returns a dict with the fields of the protocol's Evaluation. `moment`: with the values before that
+    record; 0: of now."""
     kept = Kept()
     out, error = sys.stdout, sys.stderr
     ours = Printed(out, kept), Printed(error, kept)
     sys.stdout, sys.stderr = ours
     try:
-        answer = _evaluate(stop, thread, frame, code, statements)
+        answer = evaluate_past(moments.Past(stop, thread, frame, moment), code, statements) if moment \
+            else _evaluate(stop, thread, frame, code, statements)
     finally:
         if sys.stdout is ours[0]:
             sys.stdout = out
@@ -89,6 +94,32 @@ def _evaluate(stop, thread, frame, code, statements):
         return {**result_of(code, value), "text": text, "note": " ".join(notes)}
     except BaseException as error:
         return failure(error)
+
+
+def evaluate_past(past, code, statements):
+    """What the code assigns goes into no namespace of the program's."""
+    try:
+        tree = ast.parse(code.strip(), FILENAME, "exec" if statements else "eval")
+        names, text = moments.names_of(tree, past)
+        answer = {"moment": text}
+    except BaseException as error:
+        return failure(error)
+    try:
+        before = set(_with_builtins(names))
+        last = tree if not statements else None
+        if statements and tree.body and isinstance(tree.body[-1], ast.Expr):
+            last = ast.Expression(tree.body.pop().value)
+        if statements:
+            exec(compile(tree, FILENAME, "exec"), names)
+        value = eval(compile(last, FILENAME, "eval"), names) if last is not None else None
+        if set(names) != before or any(isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+                                       for node in ast.walk(tree)) and statements:
+            answer["note"] = "The past is only looked at: what was assigned here is not kept."
+        if statements and value is None:
+            return answer
+        return {**answer, **result_of(code, value), "text": displayed(value) if statements else ""}
+    except BaseException as error:
+        return {**failure(error), "moment": text}
 
 
 def result_of(name, value):
@@ -183,8 +214,20 @@ def assign(place, code):
 
 def assigned(place, note=""):
     there = Place(*place)
-    notes = [note, WAITING_OP if there.scope.frame is not None and not note else ""]
+    notes = [note, seen_by(there) if there.scope.frame is not None and not note else ""]
     return {"value": describe(there.text(), there.value()), "note": " ".join(filter(None, notes))}
+
+
+def seen_by(place):
+    """Who goes on with the new value of a place at a stop, and who does not."""
+    if place.path:
+        return SEEN_OF_ITEM
+    waiting = readers(frames_of(place.thread), place.scope.index, place.name, place.kind == "globals")
+    if not waiting:
+        return SEEN
+    lines = [f"line {frame.f_lineno}" + (f" of {frame.f_code.co_name}" if has_locals(frame) else "") for frame in waiting]
+    return (f"{' and '.join(lines).capitalize()} {'has' if len(lines) == 1 else 'have'} read {place.name} already, and "
+            f"{'goes' if len(lines) == 1 else 'go'} on with what it was; what comes after sees the new value.")
 
 
 def _like(old, new):

@@ -71,7 +71,7 @@ class Scope:
         self.frame = frame
         self.index = index
         self.globals = session_globals() if frame is None else frame.f_globals
-        self.locals = _debug._frame_locals(frame) if frame is not None and has_locals(frame) else None
+        self.locals = locals_of(frame) if frame is not None and has_locals(frame) else None
         self.extra = session.extra(index) if self.locals is not None else None
 
     def names(self):
@@ -85,6 +85,9 @@ class Scope:
         if self.locals is None:
             self.globals[name] = value
             return ""
+        if not is_optimized(self.frame):  # a class that is being made
+            self.frame.f_locals[name] = self.locals[name] = value
+            return ""
         if name in self.frame.f_code.co_varnames + self.frame.f_code.co_cellvars + self.frame.f_code.co_freevars:
             _debug._set_frame_local(self.frame, name, value)
             self.locals[name] = value
@@ -96,12 +99,34 @@ class Scope:
         return f"{self.frame.f_code.co_name} has no variable {name}: only the console sees it, until the program goes on."
 
 
+def is_ours(name):
+    return _OURS.fullmatch(name) is not None
+
+
+def is_hidden(scope, name):
+    """IPython put it there, and not the user."""
+    if is_ours(name):
+        return True
+    return scope is session.namespace and name in session.hidden and session.hidden[name] is scope.get(name)
+
+
+def locals_of(frame):
+    """A frame's own variables, as a dict of its own."""
+    if is_optimized(frame):
+        return _debug._frame_locals(frame)
+    return {name: value for name, value in frame.f_locals.items() if not str(name).startswith("__")}
+
+
 def session_globals():
     return session.namespace if session.namespace is not None else sys.modules["__main__"].__dict__
 
 
-def has_locals(frame):
+def is_optimized(frame):
     return bool(frame.f_code.co_flags & 1)  # CO_OPTIMIZED: a function's; those of a module or class are a dict
+
+
+def has_locals(frame):
+    return is_optimized(frame) or frame.f_locals is not frame.f_globals
 
 
 def cell_of(filename):
@@ -162,6 +187,7 @@ class Place:
 
     def __init__(self, stop, thread, frame, kind, name, path):
         self.scope = scope_at(stop, thread, frame)
+        self.thread = thread
         self.kind = kind
         self.name = name
         self.path = path
@@ -169,9 +195,8 @@ class Place:
     def _variables(self):
         """(name, value) of the scope's own, without what IPython put there."""
         if self.kind == "globals":
-            hidden = session.hidden if self.scope.globals is session.namespace else {}
             return [(name, value) for name, value in list(self.scope.globals.items())
-                    if not _OURS.fullmatch(name) and not (name in hidden and hidden[name] is value)]
+                    if not is_hidden(self.scope.globals, name)]
         return [(name, value) for name, value in {**self.scope.extra, **self.scope.locals}.items() if name.isidentifier()] \
             if self.scope.locals is not None else []
 

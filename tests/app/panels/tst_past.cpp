@@ -1,0 +1,255 @@
+// What the panels show while the cursor is in the past, which moment they name, and what moves the cursor.
+#include <QLabel>
+#include <QPlainTextEdit>
+#include <QStatusBar>
+#include <QTabBar>
+
+#include "app/control/session_text.h"
+#include "inspector/model/variables/variables_model.h"
+#include "inspector/panels/console/console_input.h"
+#include "inspector/panels/console/console_view.h"
+#include "inspector/panels/variables/value_view.h"
+#include "inspector/panels/variables/variables_view.h"
+#include "tests/app/panels/what_if_window.h"
+#include "tests/test_program.h"
+
+using namespace tapedeck;
+using namespace tapedeck::app;
+using inspector::TensorRole;
+using inspector::ValueTree;
+
+namespace {
+
+const QString training =
+    "import tapedeck as tf\nw = tf.Variable([1., 2.], name='w')\nfor step in range(4):\n"
+    "    w.assign(w * .5)\n";
+const QString calls =
+    "def f(h, k):\n    a = h * 2.\n    b = a + 1.\n    return b * a\n\n"
+    "import tapedeck as tf\nout = f(tf.constant([1., 2.]), 3)\n";
+
+}  // namespace
+
+class TestPast : public QObject, WhatIfWindow {
+  Q_OBJECT
+
+  inspector::VariablesView* panel() { return window_->findChild<inspector::VariablesView*>(); }
+  inspector::ConsoleView* console() { return window_->findChild<inspector::ConsoleView*>(); }
+  const inspector::TensorModel& shownTensor() { return *tensor(*window_)->model(); }
+  QString place() { return window_->findChild<QLabel*>("variablesPlace")->text(); }
+
+  /// F10 in the current cell, until the gate stops elsewhere.
+  void step() {
+    const auto before = session().stoppedBefore();
+    QTest::keyClick(window_.get(), Qt::Key_F10);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && session().stoppedBefore() != before, patience);
+    QTRY_COMPARE_WITH_TIMEOUT(session().cursor(), session().stoppedBefore(), patience);
+  }
+  /// Shift+F10, until the cursor is there.
+  void back(inspector::RecordNumber record) {
+    for (int i = 0; i < 100 && session().cursor() > record; ++i)
+      QTest::keyClick(window_.get(), Qt::Key_F10, Qt::ShiftModifier);
+    QCOMPARE(session().cursor(), record);
+  }
+  /// The `which`th record of the op, from 0 on.
+  inspector::RecordNumber numberOf(const std::string& op, int which) {
+    inspector::RecordNumber found = 0;
+    const auto look = [&] {
+      int left = which;
+      for (inspector::RecordNumber number = 1; number <= session().recordCount(); ++number) {
+        const auto* record = window_->session()->record(number);
+        if (!record) return false;
+        if (record->op == op && left-- == 0) return found = number, true;
+      }
+      return false;
+    };
+    return waitFor(look, patience) ? found : 0;
+  }
+  void showPanel(const QString& title, Qt::Key key, QWidget* shown) {
+    for (QTabBar* bar : window_->findChildren<QTabBar*>())
+      for (int tab = 0; tab < bar->count(); ++tab)
+        if (bar->isVisible() && bar->tabText(tab) == title)
+          QTest::mouseClick(bar, Qt::LeftButton, {}, bar->tabRect(tab).center());
+    if (!shown->isVisible()) QTest::keyClick(window_.get(), key, Qt::ControlModifier);
+    QTRY_VERIFY(shown->isVisible() && !shown->visibleRegion().isEmpty());
+  }
+  void showVariables() { showPanel("Variables", Qt::Key_7, panel()); }
+
+  QModelIndex row(const QString& name, const QString& group = {}) {
+    const QAbstractItemModel* model = panel()->table()->model();
+    for (int g = 0; g < model->rowCount(); ++g) {
+      const QModelIndex top = model->index(g, 0);
+      if (!top.data().toString().startsWith(group)) continue;
+      for (int r = 0; r < model->rowCount(top); ++r)
+        if (model->index(r, 0, top).data().toString() == name) return model->index(r, 0, top);
+    }
+    return {};
+  }
+  QString shown(const QString& name) { return row(name).siblingAtColumn(ValueTree::Value).data().toString(); }
+  void clickRow(const QString& name, int column = ValueTree::Name) {
+    auto* table = panel()->table();
+    const QModelIndex at = row(name).siblingAtColumn(column);
+    table->scrollTo(at);
+    QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(at).center());
+  }
+  void edit(const QString& name, const QString& text) {
+    clickRow(name, ValueTree::Value);
+    QTest::mouseDClick(panel()->table()->viewport(), Qt::LeftButton, {},
+                       panel()->table()->visualRect(row(name).siblingAtColumn(ValueTree::Value)).center());
+    QTRY_VERIFY(qobject_cast<QLineEdit*>(QApplication::focusWidget()));
+    auto* editor = qobject_cast<QLineEdit*>(QApplication::focusWidget());
+    editor->selectAll();
+    QTest::keyClicks(editor, text);
+    QTest::keyClick(editor, Qt::Key_Return);
+  }
+  QString lastTab() { return shownTensor().chips().empty() ? QString() : shownTensor().chips().back().label; }
+  void watch(const QString& expression) {
+    panel()->watchEdit()->setFocus();
+    QTest::keyClicks(panel()->watchEdit(), expression);
+    QTest::keyClick(panel()->watchEdit(), Qt::Key_Return);
+  }
+  QString watched(int row) {
+    return panel()->watchTable()->model()->index(row, ValueTree::Value).data().toString();
+  }
+  void goOn() {
+    QTest::keyClick(window_.get(), Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(isReady(*window_), patience);
+  }
+
+ private slots:
+  void initTestCase() { useOwnSettingsAndCache(); }
+  void cleanup() { window_.reset(); }
+
+  void variablesWatchesAndConsoleHaveTheValuesOfTheCursorsMoment() {
+    run({training});
+    showVariables();
+    QTRY_COMPARE_WITH_TIMEOUT(shown("w"), QString("[0.0625, 0.125 ]"), patience);
+    watch("float(w[1])");
+    watch("step");
+    QTRY_COMPARE_WITH_TIMEOUT(watched(1), QString("3"), patience);
+    const auto second = numberOf("multiply", 1);
+    QVERIFY(second != 0);
+    back(second);
+    QTRY_COMPARE_WITH_TIMEOUT(shown("w"), QString("[0.5, 1. ]"), patience);
+    QCOMPARE(shown("step"), QString("3 · now"));
+    QTRY_VERIFY2(place().startsWith(QString("At op %1, in the past: ").arg(second)) &&
+                     place().contains("as of the beginning of cell [1]"),
+                 qPrintable(place()));
+    QTRY_COMPARE_WITH_TIMEOUT(watched(0), QString("1.0 · at op %1").arg(second), patience);
+    QTRY_COMPARE_WITH_TIMEOUT(watched(1), QString("3 · now"), patience);
+    screenshot(window_.get(), "variables-in-the-past");
+    // A click shows the value of that moment, and its tab goes along with the cursor.
+    clickRow("w");
+    QTRY_COMPARE_WITH_TIMEOUT(lastTab(), QString("w · at op %1").arg(second), patience);
+    QCOMPARE(values(), (std::vector<double>{.5, 1.}));
+    showPanel("Console", Qt::Key_8, console());
+    auto* input = console()->input();
+    input->setFocus();
+    QTest::keyClicks(input, "float(w[0]) + 1.");
+    QTest::keyClick(input, Qt::Key_Return);
+    QTRY_VERIFY_WITH_TIMEOUT(
+        console()->output()->toPlainText().endsWith(QString("1.5\nat op %1").arg(second)), patience);
+    QTest::keyClicks(input, "step = 77");
+    QTest::keyClick(input, Qt::Key_Return);
+    QTRY_VERIFY_WITH_TIMEOUT(console()->output()->toPlainText().contains("is not kept"), patience);
+    showVariables();
+    QTest::keyClick(window_.get(), Qt::Key_End, Qt::AltModifier);
+    QTRY_COMPARE_WITH_TIMEOUT(shown("w"), QString("[0.0625, 0.125 ]"), patience);
+    QCOMPARE(shown("step"), QString("3"));
+    QTRY_COMPARE_WITH_TIMEOUT(watched(0), QString("0.125"), patience);
+    QTRY_COMPARE_WITH_TIMEOUT(lastTab(), QString("w"), patience);
+  }
+
+  void localsAreThoseOfTheNearestEarlierStopAndAreNotEdited() {
+    openCells(folder_, {calls});
+    click(0);
+    step();
+    step();
+    step();  // b * a
+    showVariables();
+    QTRY_VERIFY_WITH_TIMEOUT(row("b", "Locals").isValid(), patience);
+    const auto sum = session().stoppedBefore() - 1;
+    back(sum);
+    QTRY_COMPARE_WITH_TIMEOUT(panel()->table()->model()->index(0, 0).data().toString(),
+                              QString("Locals of f · as of the stop before op %1").arg(sum), patience);
+    QTRY_VERIFY_WITH_TIMEOUT(!row("b", "Locals").isValid() && row("a", "Locals").isValid(), patience);
+    QTRY_COMPARE_WITH_TIMEOUT(shown("a"), QString("[2., 4.]"), patience);
+    QCOMPARE(shown("k"), QString("3"));
+    clickRow("k", ValueTree::Value);
+    QTest::keyClick(panel()->table(), Qt::Key_F2);
+    QTRY_VERIFY_WITH_TIMEOUT(window_->messages()->text().contains("the past is not edited"), patience);
+    goOn();
+  }
+
+  void aStopMovesTheCursorFromWhereverItWas() {
+    openCells(folder_, {"import tapedeck as tf\nx = tf.constant([1., 2.])\ny = x * x + x",
+                        "a = tf.constant([1., 0.])\nb = tf.math.log(a)\nc = b * 2."});
+    QTest::keyClick(window_.get(), Qt::Key_F9, Qt::ControlModifier | Qt::ShiftModifier);
+    click(0);
+    runByKey(0);
+    QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(session().recordCount() > 1, patience);
+    QTest::keyClick(window_.get(), Qt::Key_Home, Qt::AltModifier);
+    QCOMPARE(session().cursor(), 1ull);
+    QVERIFY(!session().following());
+    click(1);
+    runByKey(1);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    QTRY_COMPARE_WITH_TIMEOUT(session().cursor(), session().stoppedBefore(), patience);
+    QTRY_COMPARE(editorOf(1)->markedLine(), 2);
+    const auto stopped = session().stoppedBefore();
+    QTRY_VERIFY_WITH_TIMEOUT(shownTensor().chip() && shownTensor().chip()->record == stopped, patience);
+    // The next key steps the program, and not through the old run.
+    QTest::keyClick(window_.get(), Qt::Key_F10);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && session().stoppedBefore() > stopped, patience);
+    QTRY_COMPARE_WITH_TIMEOUT(session().cursor(), session().stoppedBefore(), patience);
+    // A step's stop does, too, from the first record.
+    QTest::keyClick(window_.get(), Qt::Key_Home, Qt::AltModifier);
+    QCOMPARE(session().cursor(), 1ull);
+    QTest::keyClick(window_.get(), Qt::Key_F5);
+    QTRY_COMPARE_WITH_TIMEOUT(stateOf(1), CellState::done, patience);
+  }
+
+  void anotherRecordIsShownWhateverVariableWasBefore() {
+    run({training});
+    showVariables();
+    QTRY_VERIFY_WITH_TIMEOUT(row("w").isValid(), patience);
+    clickRow("w");
+    QTRY_VERIFY_WITH_TIMEOUT(shownTensor().chip() && shownTensor().chip()->role == TensorRole::chosen,
+                             patience);
+    goTo("op:multiply and record < " + QString::number(numberOf("multiply", 1)));
+    const auto first = numberOf("multiply", 0);
+    QTRY_COMPARE(session().cursor(), first);
+    QTRY_VERIFY_WITH_TIMEOUT(shownTensor().chip() && shownTensor().chip()->record == first, patience);
+    QCOMPARE(shownTensor().chip()->role, TensorRole::output);
+    // What F4 changes is that record's, and the variable is a click away, as it was before that op.
+    QTRY_COMPARE_WITH_TIMEOUT(lastTab(), QString("w · at op %1").arg(first), patience);
+    QTabBar* tabs = tensor(*window_)->chips();
+    QTest::mouseClick(tabs, Qt::LeftButton, {}, tabs->tabRect(tabs->count() - 1).center());
+    QTRY_COMPARE(shownTensor().chip()->role, TensorRole::chosen);
+    QCOMPARE(values(), (std::vector<double>{1., 2.}));
+  }
+
+  void anEditSaysWhoHasReadTheVariableAndTensorShowsItAtOnce() {
+    openCells(folder_, {"import tapedeck as tf\n"
+                        "def f(x, k):\n    y = tf.subtract(x, tf.square(x))\n    return y * k\n"
+                        "print(f(tf.constant(2.), tf.constant(1.)).numpy())"});
+    click(0);
+    step();
+    showVariables();
+    QTRY_COMPARE_WITH_TIMEOUT(shown("x"), QString("2."), patience);
+    edit("x", "3.");
+    QTRY_COMPARE_WITH_TIMEOUT(shown("x"), QString("3."), patience);
+    QTRY_VERIFY2(window_->statusBar()->currentMessage().startsWith("Line 3 of f has read x already"),
+                 qPrintable(window_->statusBar()->currentMessage()));
+    QTRY_VERIFY_WITH_TIMEOUT(shownTensor().chip() && shownTensor().chip()->label == "x", patience);
+    QTRY_COMPARE_WITH_TIMEOUT(values(), (std::vector<double>{3.}), patience);
+    edit("k", "10.");
+    QTRY_COMPARE_WITH_TIMEOUT(shown("k"), QString("10."), patience);
+    QTRY_COMPARE(window_->statusBar()->currentMessage(), QString("What comes after sees the new value."));
+    goOn();
+    QTRY_COMPARE_WITH_TIMEOUT(outputText(*window_, 0), QString("-20.0\n"), patience);
+  }
+};
+
+TAPEDECK_TEST(TestPast)
+#include "tst_past.moc"
