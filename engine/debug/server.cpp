@@ -170,7 +170,7 @@ class DebugServer::Private {
   bool kept_ = false;  ///< recorded also while nobody is there; guarded by the mutex
   std::mutex news_mutex_;
   std::vector<std::string> news_;
-  std::tuple<GateState, std::uint32_t, bool> last_stop_{};
+  std::tuple<GateState, std::uint64_t, bool> last_stop_{};
   Clock::time_point next_status_{}, next_probe_{}, probe_until_{};
   std::atomic<bool> stopping_{false};
   std::atomic<std::size_t> client_count_{0};
@@ -399,7 +399,7 @@ void DebugServer::Private::send_news() {
 void DebugServer::Private::send_status() {
   const auto now = Clock::now();
   const GateStatus gate = recorder_.gate().status();
-  const auto stop = std::tuple(gate.state, gate.stopped_before, gate.stopped_after);
+  const auto stop = std::tuple(gate.state, gate.stop, gate.stopped_after);
   if (clients_.empty() || (now < next_status_ && stop == last_stop_)) return;
   last_stop_ = stop;
   next_status_ = now + status_interval;

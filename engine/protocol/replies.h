@@ -57,6 +57,8 @@ struct Status {
   GateState gate = GateState::open;
   std::optional<std::uint64_t> stopped_before;  ///< the record at the gate, pending; absent: not stopped
   bool stopped_after = false;  ///< that record has ended: its outputs, or its error, made it stop
+  /// Stopped before a line, where no record waits: which stop it is, above all records' numbers.
+  std::optional<std::uint64_t> stopped_at_line;
   /// The one that it was stopped before until the last step; absent after a run.
   std::optional<std::uint64_t> stepped_over;
   /// Where stopped: the pending record, last, and before it what ran since the step began; at most 32.
@@ -96,6 +98,7 @@ struct Status {
     return visit(
         field("records", &Self::records), field("gate", &Self::gate),
         field("stopped_before", &Self::stopped_before), field("stopped_after", &Self::stopped_after),
+        field("stopped_at_line", &Self::stopped_at_line),
         field("stop_breakpoints", &Self::stop_breakpoints), field("hits", &Self::hits),
         field("stepped_over", &Self::stepped_over), field("stop", &Self::stop), field("ended", &Self::ended),
         field("finished", &Self::finished), field("stop_reason", &Self::stop_reason),
@@ -113,6 +116,11 @@ struct Status {
         field("device_times_pending", &Self::device_times_pending));
   }
 };
+
+/// By which requests name the stop where the program is; absent: it is not stopped.
+inline std::optional<std::uint64_t> stop_id(const Status& status) {
+  return status.stopped_before ? status.stopped_before : status.stopped_at_line;
+}
 
 struct Records {
   std::uint64_t total = 0;

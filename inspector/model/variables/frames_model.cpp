@@ -38,7 +38,7 @@ bool FramesModel::readable() const {
 void FramesModel::look() {
   const protocol::Status& status = session_->status();
   bool news = false;
-  if (const RecordNumber now = session_->live() ? session_->stoppedBefore() : 0; now != stop_) {
+  if (const RecordNumber now = session_->live() ? session_->stop() : 0; now != stop_) {
     stop_ = now;
     current_ = 0;
     if (now) fetch(0);

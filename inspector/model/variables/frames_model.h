@@ -20,7 +20,7 @@ class FramesModel : public QAbstractListModel {
   int rowCount(const QModelIndex& parent = {}) const override;
   QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
 
-  /// The record that the gate is stopped before; 0: none.
+  /// Where the program is stopped (Session::stop); 0: it is not.
   RecordNumber stop() const { return stop_; }
   /// Variables can be asked for: the program is stopped, or no cell runs.
   bool readable() const;
