@@ -17,7 +17,7 @@ QString pausedText(const inspector::Session& session, const Document& document) 
   const auto* record = session.cachedRecord(session.stoppedBefore());
   QString text = status.stopped_after ? "paused after " : "paused before ";
   if (!record)
-    text += "an op";
+    text += status.stopped_at_line ? "" : "an op";
   else if (record->kind == protocol::RecordKind::vjp)
     text += "the VJP of " + QString::fromStdString(record->op);
   else
@@ -27,7 +27,7 @@ QString pausedText(const inspector::Session& session, const Document& document) 
                       ? QString::fromStdString(protocol::execution_label(record->execution))
                       : cellName(document, QString::fromStdString(status.cell));
   if (place.isEmpty() && record) place = QFileInfo(QString::fromStdString(record->file)).fileName();
-  if (!place.isEmpty()) text += ", " + place;
+  if (!place.isEmpty()) text += (status.stopped_at_line ? "" : ", ") + place;
   if (status.line > 0) text += QString("%1 line %2").arg(place.isEmpty() ? "," : "").arg(status.line);
   if (!status.stop_breakpoints.empty())
     text += " · " + QString::fromStdString(status.stop_reason.value_or(""));
@@ -106,7 +106,7 @@ MarkedLine markedLine(const inspector::Session& session, const inspector::Frames
     return {QString::fromStdString(frame->cell), static_cast<int>(frame->line), false, session.cursor()};
   const bool stopped = session.live() && status.gate == GateState::stopped;
   const auto cursor = session.cursor();
-  if (stopped && cursor == status.stopped_before)
+  if (stopped && (cursor == status.stopped_before || (status.stopped_at_line && session.following())))
     return {QString::fromStdString(status.cell), static_cast<int>(status.line), true, cursor};
   const auto* record = session.cachedRecord(cursor);
   // A trace has the files of a program beside the cells of a notebook.

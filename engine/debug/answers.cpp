@@ -273,9 +273,9 @@ protocol::Reply Answers::ask_host(const HostRequest& request, const CancelFlag& 
     return protocol::Failure{"This session has no Python whose variables could be shown.", "bad_request"};
   const auto stop = std::visit([](const auto& message) { return stop_of(message); }, request);
   const GateStatus gate = recorder_.gate().status();
-  if (stop && (*stop == 0 || *stop != gate.stopped_before))
+  if (stop && (*stop == 0 || *stop != gate.stop))
     return protocol::Failure{"The program has gone on since.", "gone"};
-  if (!stop && gate.stopped_before == 0 && !recorder_.running_cell().empty())
+  if (!stop && gate.state != GateState::stopped && !recorder_.running_cell().empty())
     return protocol::Failure{"A cell is running: variables are shown when it stops or ends.", "running"};
   const DeviceScope as_the_program(std::nullopt);
   return host_->answer(request, cancel);
@@ -384,7 +384,7 @@ protocol::Reply Answers::comparison_tile(const protocol::GetComparisonTile& requ
 // While the program computes, what it reads of a variable must not depend on when somebody clicked.
 protocol::Reply Answers::take_over(const protocol::TakeOver& request, const CancelFlag& cancel,
                                    const Jobs::Report& report) {
-  if (recorder_.gate().status().stopped_before == 0 && !recorder_.running_cell().empty())
+  if (recorder_.gate().status().state != GateState::stopped && !recorder_.running_cell().empty())
     return protocol::Failure{"A cell is running: a variable takes a value when it stops or ends.", "running"};
   return branches_.take_over(request, finder(cancel, report), cancel);
 }

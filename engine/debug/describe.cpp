@@ -161,6 +161,7 @@ protocol::Status describe_status(const Recorder& recorder) {
   status.gate = gate.state;
   status.stopped_before = protocol::if_there(gate.stopped_before);
   status.stopped_after = gate.stopped_after;
+  if (gate.at_line()) status.stopped_at_line = gate.stop;
   status.stop_breakpoints = gate.breakpoints;
   status.hits = recorder.breakpoints().hits();
   status.stepped_over = protocol::if_there(gate.stepped_over);

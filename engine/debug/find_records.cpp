@@ -113,6 +113,7 @@ class TermLook {
     return evaluate(term, op);
   }
   Verdict look(const protocol::SeriesTerm&, const RecordGlance&) { return Verdict::unknown; }
+  Verdict look(const protocol::NameTerm&, const RecordGlance&) { return Verdict::unknown; }
 
   bool op(const TextTerm& term, const RecordHead& head) {
     if (!looks_at(term, FilterPart::op)) return false;

@@ -182,7 +182,7 @@ class DebugServer::Private {
   bool kept_ = false;  ///< recorded also while nobody is there; guarded by the mutex
   std::mutex news_mutex_;
   std::vector<std::string> news_;
-  std::tuple<GateState, std::uint32_t, bool> last_stop_{};
+  std::tuple<GateState, std::uint64_t, bool> last_stop_{};
   Clock::time_point next_status_{}, next_probe_{}, probe_until_{};
   int looks_ = 0;  ///< in a row, at a status that stayed the same
   std::atomic<std::uint64_t> turns_{0};
@@ -418,7 +418,7 @@ void DebugServer::Private::send_news() {
 void DebugServer::Private::send_status() {
   const auto now = Clock::now();
   const GateStatus gate = recorder_.gate().status();
-  const auto stop = std::tuple(gate.state, gate.stopped_before, gate.stopped_after);
+  const auto stop = std::tuple(gate.state, gate.stop, gate.stopped_after);
   if (sleeps() || (now < next_status_ && stop == last_stop_)) return;
   last_stop_ = stop;
   next_status_ = now + status_interval;

@@ -19,7 +19,7 @@ constexpr auto names(ValueScope) {
 
 /// A variable, or an item of what it holds.
 struct ValuePlace {
-  std::optional<std::uint64_t> stop;  ///< the record that the gate is stopped before; absent: no cell runs
+  std::optional<std::uint64_t> stop;  ///< where the program is stopped (stop_id); absent: no cell runs
   std::uint32_t frame = 0;            ///< of that stop's Frames, 0 the innermost; without a stop no matter
   ValueScope scope = ValueScope::globals;
   std::optional<std::string> name;  ///< absent: the scope itself, whose items are its variables

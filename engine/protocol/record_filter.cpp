@@ -55,15 +55,27 @@ Condition parse_words(std::string_view text) {
   return all;
 }
 
+/// The Python name that a term asks for.
+const std::string* name_in(const Term& term) {
+  if (const auto* named = std::get_if<NameTerm>(&term)) return &named->name;
+  const auto* value = std::get_if<ValueTerm>(&term);
+  const auto* right = value ? std::get_if<PythonName>(&value->right) : nullptr;
+  return right ? &right->name : nullptr;
+}
+
 std::string value_term_of(const Condition& condition) {
   std::string sentence;
   for_each_term(condition, [&](const Condition& leaf) {
     const auto* value = std::get_if<ValueTerm>(&leaf.term);
     const auto* other = value ? std::get_if<Quantity>(&value->right) : nullptr;
-    if (value && (reads_values(value->left.measure) || (other && reads_values(other->measure))))
+    if (!name_in(leaf.term) && value && (reads_values(value->left.measure) || (other && reads_values(other->measure))))
       sentence =
           "What looks at values is for breakpoints: a filter knows what was recorded of each op, such "
           "as names, shapes and times.";
+    else if (const std::string* name = name_in(leaf.term))
+      sentence = "\"" + *name +
+                 "\" is taken for a name of the Python program, and what that held is not recorded: Python names "
+                 "are for breakpoints. Quotes make a word of it.";
     else if (std::holds_alternative<SeriesTerm>(leaf.term))
       sentence = "What looks at curves is for breakpoints: a filter knows what was recorded of each op.";
   });
@@ -131,6 +143,7 @@ class Look {
     return evaluate(term, op);
   }
   Verdict look(const SeriesTerm&) const { return Verdict::unknown; }
+  Verdict look(const NameTerm&) const { return Verdict::unknown; }
 
   double number(Number number) const {
     switch (number) {

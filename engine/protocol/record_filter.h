@@ -16,7 +16,7 @@ namespace tapedeck::protocol {
 Condition parse_filter(std::string_view text);
 
 /// Why a filter does not do what its text seems to say, as a sentence: it is no condition and is taken as
-/// words, or it asks for values, which only breakpoints look at. Empty: it does.
+/// words, or it asks for values or Python names, which only breakpoints look at. Empty: it does.
 std::string filter_problem(std::string_view text);
 
 /// For terms of the part `is`.

@@ -36,6 +36,8 @@ milliseconds limit_of(const debug::HostRequest& request) {
   return evaluate ? milliseconds(evaluate->limit_ms.value_or(0)) : page_limit;
 }
 
+std::atomic<bool> putting_back{false};
+
 std::atomic<Clock::rep> value_began{0};  ///< 0: no value is looked at
 /// Of the task that is performed: values are not computed for it any longer. nullptr: there is none.
 std::atomic<const CancelFlag*> computing_ends{nullptr};
@@ -116,7 +118,7 @@ bool Inspector::State::interrupt(const std::shared_ptr<Task>& task, const char* 
   const py::gil_scoped_acquire locked;
   const py::object type = py::module_::import("tapedeck._session.values").attr(exception);
   const std::lock_guard lock(mutex);
-  if (current.get() != task.get()) return false;
+  if (current.get() != task.get() || putting_back) return false;
   if (std::string_view(exception) == "ValueTimeUp" && !value_takes_long()) return false;
   PyThreadState_SetAsyncExc(thread, type.ptr());
   return true;
@@ -184,10 +186,16 @@ protocol::Reply Inspector::answer(const debug::HostRequest& request, const Cance
   return std::move(*task->reply);
 }
 
-namespace {
+PuttingBack::PuttingBack() {
+  putting_back = true;
+  PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), nullptr);
+}
+PuttingBack::~PuttingBack() {
+  putting_back = false;
+}
 
 #if PY_VERSION_HEX >= 0x030D0000
-/// The function's own variables as a new dict. What Python gives is a view onto the frame (PEP 667): nothing
+// What Python gives is a view onto the frame (PEP 667): nothing
 /// of it stays behind.
 py::dict frame_locals(const py::handle frame) {
   const py::object view = checked(PyFrame_GetLocals(reinterpret_cast<PyFrameObject*>(frame.ptr())));
@@ -196,12 +204,12 @@ py::dict frame_locals(const py::handle frame) {
   return copy;
 }
 
-void set_frame_local(const py::handle frame, const py::str& name, const py::handle value) {
+static void set_frame_local(const py::handle frame, const py::str& name, const py::handle value) {
   const py::object view = checked(PyFrame_GetLocals(reinterpret_cast<PyFrameObject*>(frame.ptr())));
   checked(PyObject_SetItem(view.ptr(), name.ptr(), value.ptr()));
 }
 #else
-/// The function's own variables as a new dict. Python's own way, frame.f_locals, would leave a dict behind
+// Python's own way, frame.f_locals, would leave a dict behind
 /// that holds every value until the function returns.
 py::dict frame_locals(const py::handle frame) {
   const py::object snapshot = checked(PyFrame_GetLocals(reinterpret_cast<PyFrameObject*>(frame.ptr())));
@@ -210,7 +218,7 @@ py::dict frame_locals(const py::handle frame) {
   return py::reinterpret_steal<py::dict>(copy.release());
 }
 
-void set_frame_local(const py::handle object, const py::str& name, const py::handle value) {
+static void set_frame_local(const py::handle object, const py::str& name, const py::handle value) {
   auto* frame = reinterpret_cast<PyFrameObject*>(object.ptr());
   const py::object snapshot = checked(PyFrame_GetLocals(frame));
   checked(PyDict_SetItem(snapshot.ptr(), name.ptr(), value.ptr()));
@@ -218,8 +226,6 @@ void set_frame_local(const py::handle object, const py::str& name, const py::han
   if (Py_REFCNT(snapshot.ptr()) == 2) PyDict_Clear(snapshot.ptr());
 }
 #endif
-
-}  // namespace
 
 namespace {
 

@@ -26,6 +26,18 @@ class Inspector final : public debug::HostInspector {
   std::shared_ptr<State> state_;
 };
 
+/// The function's own variables as a new dict; the frame keeps nothing of it.
+py::dict frame_locals(py::handle frame);
+
+/// While it lives, code on this thread is not ended from outside, and what came too late is dropped: what was
+/// changed is being put back. Needs Python's lock.
+class PuttingBack {
+ public:
+  PuttingBack();
+  ~PuttingBack();
+  PuttingBack(const PuttingBack&) = delete;
+};
+
 /// What tapedeck/_session/values.py, frames.py and moments.py need of C++. `recorder`: throws where there is
 /// none.
 void bind_inspector(py::module_& debug, Recorder& (*recorder)());

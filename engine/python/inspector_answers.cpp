@@ -4,11 +4,14 @@
 
 #include "engine/debug/describe.h"
 #include "engine/ops/core/observer.h"
+#include "engine/ops/random/random_state.h"
 #include "engine/python/errors.h"
+#include "engine/python/inspector.h"
 #include "engine/python/tensor/convert.h"
 #include "engine/python/tensor/tensor_object.h"
 #include "engine/record/replay/replay.h"
 #include "engine/record/values/summary.h"
+#include "engine/tape/tape.h"
 
 namespace tapedeck::python {
 namespace {
@@ -28,7 +31,7 @@ py::module_ part(const char* name) {
 std::uint64_t waiting_thread(const Recorder& recorder, std::optional<std::uint64_t> stop) {
   if (!stop) return 0;
   const GateStatus gate = recorder.gate().status();
-  if (gate.stopped_before != *stop) throw Gone();
+  if (gate.stop != *stop) throw Gone();
   return gate.thread;
 }
 /// As tapedeck/_session/*.py have it: 0 between two cells.
@@ -108,6 +111,36 @@ TensorAt tensor_at(const Recorder& recorder, const ValuePlace& place) {
                    text + " is no tensor: " + py::cast<std::string>(py::str(py::type::of(value))));
 }
 
+/// The user's code at a stop: tapes work in it, with none of the program's among them, its ops are no
+/// records, and it draws from a copy of the random sequences.
+struct EvaluationScope {
+  EvaluationScope() = default;
+  EvaluationScope(const EvaluationScope&) = delete;
+  ~EvaluationScope() { Tape::stop_all_here(); }
+  const UnobservedScope unobserved;
+  const RandomCopyScope random;
+};
+
+/// Runs `evaluate`, and puts back what _session/isolation.py keeps of the program: `watch`, also what only
+/// its own code could put back. Whatever the evaluation raises, and however it was ended.
+template <class Function>
+py::dict isolated(const py::tuple& place, const std::string& watch, Function&& evaluate) {
+  const EvaluationScope scope;
+  const py::object kept = part("isolation").attr("keep")(place, watch);
+  const auto put_back = [&] {
+    const PuttingBack undisturbed;
+    kept.attr("put_back")();
+  };
+  try {
+    py::dict outcome = evaluate();
+    put_back();
+    return outcome;
+  } catch (py::error_already_set&) {
+    put_back();
+    throw;
+  }
+}
+
 /// What tapedeck/_session/*.py raise has a sentence for the user.
 Failure failure_of(const py::error_already_set& error) {
   if (error.matches(part("values").attr("TimeUp")))
@@ -159,17 +192,21 @@ struct Answering {
   }
 
   Reply operator()(const Evaluate& evaluate) const {
-    const QuietScope quiet;
-    return evaluation(part("console").attr("evaluate")(
-        python_stop(evaluate.stop), waiting_thread(recorder, evaluate.stop), evaluate.frame, evaluate.code,
-        evaluate.statements, evaluate.moment.value_or(0)));
+    const auto stop = python_stop(evaluate.stop);
+    const auto thread = waiting_thread(recorder, evaluate.stop);
+    const py::tuple place = py::make_tuple(stop, thread, evaluate.frame);
+    return evaluation(isolated(place, evaluate.statements ? "" : evaluate.code, [&] {
+      return py::dict(part("console").attr("evaluate")(stop, thread, evaluate.frame, evaluate.code,
+                                                       evaluate.statements, evaluate.moment.value_or(0)));
+    }));
   }
 
   // The observer is passed by, for a breakpoint on the variable would make the debugger wait for itself.
   Reply operator()(const Assign& assign) const {
     const QuietScope quiet;
     const py::tuple place = place_of(recorder, assign.place);
-    py::dict outcome = part("console").attr("assign")(place, assign.code);
+    py::dict outcome = isolated(py::make_tuple(place[0], place[1], place[2]), "",
+                                [&] { return py::dict(part("console").attr("assign")(place, assign.code)); });
     if (outcome.contains("variable")) {
       Variable variable = variable_of(py::object(outcome["variable"]).ptr());
       const Tensor value = tensor_of(py::object(outcome["tensor"]).ptr());

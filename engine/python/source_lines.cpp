@@ -141,6 +141,18 @@ void name_cell(const std::string& cell, const std::string& filename) {
   if (first) lines().places.fill({});
 }
 
+const std::string& cell_of_code(PyCodeObject* code) {
+  return code_of(code).cell;
+}
+
+std::uint32_t location_in_code(PyCodeObject* code, int instruction) {
+  return location_in(code, code_of(code), instruction);
+}
+
+bool is_users(PyCodeObject* code) {
+  return code_of(code).owner != Owner::package;
+}
+
 std::string cell_of(const std::string& filename) {
   const auto found = lines().cells.find(filename);
   return found == lines().cells.end() ? std::string() : found->second;

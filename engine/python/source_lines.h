@@ -1,7 +1,10 @@
 // Which line of the user's Python program an op comes from.
 #pragma once
 
+#include <cstdint>
 #include <string>
+
+#include "engine/python/python.h"
 
 namespace tapedeck::python {
 
@@ -16,6 +19,14 @@ void stop_capturing_lines();
 
 /// Code compiled under `filename` from now on belongs to the notebook cell `cell`, wherever it runs later.
 void name_cell(const std::string& cell, const std::string& filename);
+
+/// What breakpoints call the cell of the code: the cell's id, or the file where files are cells. The code is kept
+/// until stop_capturing_lines().
+const std::string& cell_of_code(PyCodeObject* code);
+/// The location of an instruction, by its offset in bytes.
+std::uint32_t location_in_code(PyCodeObject* code, int instruction);
+/// Code of the user's, in cells or files: none of the package's.
+bool is_users(PyCodeObject* code);
 
 /// Id of the cell that was compiled under that name; empty: none.
 std::string cell_of(const std::string& filename);

@@ -57,6 +57,9 @@ class Recorder final : public Observer {
 
   std::uint64_t begin(const Event& event) override;
   void end(std::uint64_t record, std::span<const Tensor> outputs, const char* error) override;
+  /// The host's program is about to run a line, on this thread: stops where a breakpoint waits for it. Throws
+  /// Interrupted.
+  void at_line(std::uint32_t location);
   /// Leaves a failed record where a breakpoint waits for failures, and stops there.
   void refused(const Event& event, const char* error) override;
   void leaf(const Tensor& tensor, std::string_view name) override;
@@ -171,6 +174,8 @@ class Recorder final : public Observer {
   void stop_after(Thread& thread, std::uint32_t number, std::span<const Tensor> outputs, const char* error);
   void note_wait(const Thread& thread, std::uint32_t number, std::int64_t from, std::int64_t to);
   void wait_after(Thread& thread, const BreakEvent& event, const BreakStop& stop);
+  /// The user may have changed what the host is to tell of.
+  static void went_on();
   /// One relaxed load where nothing is awaited.
   void note_news() {
     if (awaited_.load(std::memory_order_relaxed)) [[unlikely]]

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/ops/core/observer.h"
+#include "engine/record/breakpoints/host_program.h"
 #include "engine/record/recorder.h"
 #include "engine/record/recorder_thread.h"
 #include "engine/record/trace/clock.h"
@@ -42,6 +44,7 @@ void Recorder::ask_gate(Thread& thread, const Event& event, const GatePoint& poi
     throw;
   }
   breakpoints_.stood(thread.breaks, point.location, point.enclosing, last_place());
+  went_on();
   thread.last_waited = point.number;
   thread.last_wait = now() - before;
   thread.waited += thread.last_wait;
@@ -79,10 +82,35 @@ void Recorder::stop_after(Thread& thread, std::uint32_t number, std::span<const 
   }
 }
 
+void Recorder::went_on() {
+  if (const auto goes_on = host_program().goes_on) goes_on();
+}
+
+void Recorder::at_line(std::uint32_t location) {
+  if (current_observer() == nullptr || !recording()) return;
+  Thread& thread = this_thread();
+  const Open* parent = thread.open.empty() ? nullptr : &thread.open.back();
+  if (parent && parent->hides_ops) return;
+  BreakEvent event;
+  event.location = location;
+  event.thread = thread.index;
+  event.depth = static_cast<std::uint16_t>(thread.open.size());
+  event.enclosing = parent ? parent->enclosing : 0;
+  const std::optional<BreakStop> stop = breakpoints_.at_line(event);
+  if (!stop) return;
+  const std::int64_t before = now();
+  gate_.stop({0, location, event.enclosing}, *stop);
+  const std::int64_t after = now();
+  thread.waited += after - before;
+  note_wait(thread, trace_.newest(), before, after);
+  went_on();
+}
+
 void Recorder::wait_after(Thread& thread, const BreakEvent& event, const BreakStop& stop) {
   const std::int64_t before = now();
   gate_.stop({event.number, event.location, event.enclosing}, stop);
   breakpoints_.stood(thread.breaks, event.location, event.enclosing, event.place);
+  went_on();
   const std::int64_t after = now();
   thread.waited += after - before;
   note_wait(thread, event.number, before, after);

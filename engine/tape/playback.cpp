@@ -345,6 +345,24 @@ Tensors Playback::run() {
   return gradients_of_sources();
 }
 
+/// The program's tape, played by the debugger's code, keeps its records.
+class Borrowed {
+ public:
+  explicit Borrowed(Tape::State& tape) : tape_(tape), persistent_(tape.persistent) {
+    if (!tape.is_borrowed()) return;
+    check_not_used_up(tape);
+    tape.persistent = true;
+  }
+  ~Borrowed() {
+    if (tape_.is_borrowed()) tape_.persistent = persistent_;
+  }
+  Borrowed(const Borrowed&) = delete;
+
+ private:
+  Tape::State& tape_;
+  const bool persistent_;
+};
+
 /// A tape that is not persistent stops recording when it is played: it could not keep the ops of its own
 /// VJPs.
 void use_up(Tape::State& tape) {
@@ -373,6 +391,7 @@ Tensors play_back(Tape::State& tape, const GradientRequest& request) {
   if (!tape.started)
     fail<FailedPreconditionError>(
         "gradient: the tape recorded nothing, as it was never entered: `with tf.GradientTape() as tape:`");
+  const Borrowed borrowed(tape);
   use_up(tape);
   Event event;
   event.kind = EventKind::playback;

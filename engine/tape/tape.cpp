@@ -5,6 +5,16 @@
 
 namespace tapedeck {
 
+namespace {
+
+void check_not_borrowed(const Tape::State& tape, const char* what) {
+  if (tape.is_borrowed())
+    fail<FailedPreconditionError>(what, ": the tape is the program's, which code at a stop can play and not change; "
+                                        "make a tape of your own");
+}
+
+}  // namespace
+
 Tape::Tape(bool persistent, bool watch_accessed_variables)
     : state_(std::make_shared<State>(persistent, watch_accessed_variables)) {}
 
@@ -18,6 +28,7 @@ Tape::~Tape() {
 }
 
 void Tape::start() {
+  check_not_borrowed(*state_, "start");
   if (active()) fail<FailedPreconditionError>("the tape is active already: it records until it is stopped");
   if (state_->used_up) {
     state_->clear();
@@ -36,16 +47,26 @@ void Tape::stop() {
   stack->remove(*state_);
 }
 
+void Tape::stop_all_here() {
+  detail::TapeStack* stack = detail::TapeStack::if_any();
+  while (stack && !stack->tapes.empty()) {
+    const std::shared_ptr<State> innermost = stack->tapes.back();
+    stack->remove(*innermost);
+  }
+}
+
 bool Tape::active() const {
   return state_->stack.load() != nullptr;
 }
 
 void Tape::watch(const Tensor& tensor) {
   if (!tensor) fail<InvalidArgumentError>("watch: the tensor is undefined");
+  check_not_borrowed(*state_, "watch");
   state_->watch(tensor);
 }
 
 void Tape::watch(const Variable& variable) {
+  check_not_borrowed(*state_, "watch");
   state_->watch(variable, variable.peek());
 }
 
@@ -53,11 +74,12 @@ Tensor Tape::as_target(const Variable& variable) {
   Tensor value = variable.read();
   const bool watches =
       state_->watches(variable) || (state_->watch_accessed_variables && variable.trainable());
-  if (watches && !state_->used_up) state_->watch(variable, value);
+  if (watches && !state_->used_up && !state_->is_borrowed()) state_->watch(variable, value);
   return value;
 }
 
 void Tape::reset() {
+  check_not_borrowed(*state_, "reset");
   if (state_->playing > 0) fail<FailedPreconditionError>("the tape cannot be reset while it is played back");
   state_->clear();
   state_->used_up = false;
@@ -104,6 +126,7 @@ Tensors Tape::gradient(std::span<const Tensor> targets, std::span<const Source> 
 
 void Tape::begin_many() {
   detail::check_not_used_up(*state_);
+  if (state_->is_borrowed()) return;  // it keeps its records in any case
   many_ = !state_->persistent;
   state_->persistent = true;
 }

@@ -27,6 +27,8 @@ enum class Unconnected : std::uint8_t { none, zero };
 bool has_gradients(DType dtype);
 void set_integer_gradients(bool given);
 
+/// Inside of an UnobservedScope a tape that was made outside of it can be played, and stays as it is; whatever would
+/// change it throws FailedPreconditionError.
 class Tape {
  public:
   explicit Tape(bool persistent = false, bool watch_accessed_variables = true);
@@ -73,6 +75,9 @@ class Tape {
   Tensors gradient(std::span<const Tensor> targets, std::span<const Source> sources,
                    std::span<const Tensor> output_gradients, Unconnected unconnected,
                    std::vector<RowGradient>& rows);
+
+  /// Takes every tape off this thread's stack.
+  static void stop_all_here();
 
   /// Between the two a tape that is not persistent can be played many times, as a Jacobian needs; the second
   /// uses it up. begin_many throws FailedPreconditionError where the tape was used up before.

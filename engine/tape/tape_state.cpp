@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "engine/ops/core/observer.h"
+#include "engine/ops/core/programs_work.h"
 #include "engine/tape/large_value.h"
 #include "engine/tensor/block_pool.h"
 
@@ -39,13 +40,20 @@ void set_integer_gradients(bool given) {
 }
 
 Tape::State::State(bool is_persistent, bool watches_accessed_variables)
-    : id(next_tape_id()), persistent(is_persistent), watch_accessed_variables(watches_accessed_variables) {}
+    : id(next_tape_id()),
+      persistent(is_persistent),
+      watch_accessed_variables(watches_accessed_variables),
+      of_program(is_programs_work()) {}
+
+bool Tape::State::is_borrowed() const {
+  return of_program && detail::thread_state.unobserved != 0;
+}
 
 namespace {
 
 /// Before what it kept goes.
 void tell_emptied(const Tape::State& tape) {
-  if (tape.nodes.empty()) return;
+  if (tape.nodes.empty() || !tape.of_program) return;
   if (Observer* observer = detail::observer.load(std::memory_order_acquire)) observer->tape_emptied(tape.id);
 }
 

@@ -70,6 +70,10 @@ struct Tape::State {
   int playing = 0;                                 // playbacks that read the nodes now
   bool used_up = false;
   bool started = false;  ///< once at least
+  const bool of_program;  ///< not made by code that the debugger runs
+
+  /// It is the program's, and code that the debugger runs at a stop looks at it: it must stay as it is.
+  bool is_borrowed() const;
 
   detail::IdMap slots;                               // tensor id → slot; floating-point tensors only
   std::vector<std::int32_t> producers;               // slot → node, or -1 for a watched tensor

@@ -9,6 +9,7 @@
 #include "engine/ops/core/floating.h"
 #include "engine/ops/core/observer.h"
 #include "engine/ops/core/placement.h"
+#include "engine/ops/core/programs_work.h"
 #include "engine/tape/tape_state.h"
 
 namespace tapedeck {
@@ -25,6 +26,7 @@ struct Variable::Body {
   Shape shape;  ///< the first value's
   std::optional<OpenShape> open;
   bool trainable = true;
+  bool of_program = true;  ///< not made by code that the debugger runs
   std::uint64_t id = 0;
 };
 
@@ -43,6 +45,7 @@ Variable::Body::~Body() {
     const std::lock_guard lock(living.mutex);
     living.bodies.erase(id);
   }
+  if (!of_program) return;
   if (Observer* observer = detail::observer.load(std::memory_order_acquire)) observer->variable_gone(id);
 }
 
@@ -94,6 +97,7 @@ Variable::Variable(const Tensor& initial, std::string name, bool trainable, std:
   body_->shape = initial.shape();
   body_->open = std::move(open);
   body_->trainable = trainable;
+  body_->of_program = is_programs_work();
   body_->id = last_id.fetch_add(1, std::memory_order_relaxed) + 1;
   const Tensor leaf = leaf_of(in_scope_dtype(initial), body_->name);
   body_->value = leaf;
@@ -152,6 +156,12 @@ void Variable::assign(const Tensor& value) {
     std::swap(body_->value, replaced);
   }
   tell_assigned(leaf, value, body_->id, value.id());
+}
+
+void Variable::put_back(const Tensor& value) {
+  Tensor replaced = value;  // what it had goes when the lock is open again
+  const std::lock_guard lock(body_->mutex);
+  std::swap(body_->value, replaced);
 }
 
 void Variable::update(const std::function<Tensor(const Tensor&)>& change) {

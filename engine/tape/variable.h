@@ -35,6 +35,8 @@ class Variable {
   /// Replaces the value; one on another device is copied. Throws InvalidArgumentError, naming the variable,
   /// where dtype or shape differ.
   void assign(const Tensor& value);
+  /// For what is to have changed nothing: the very value that it had before. Nobody is told.
+  void put_back(const Tensor& value);
   /// Replaces the value by `change` of it; again where another thread assigned meanwhile, so that no change
   /// is lost. The shape stays also where it may change.
   void update(const std::function<Tensor(const Tensor&)>& change);

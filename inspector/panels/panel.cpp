@@ -21,7 +21,7 @@ SessionPanel::SessionPanel(Session& session, QWidget* parent) : Panel(parent), s
 }
 
 void SessionPanel::look() {
-  const bool empty = session_.recordCount() == 0 && !session_.status().stopped_before;
+  const bool empty = session_.recordCount() == 0 && !session_.stop();
   if (std::exchange(empty_, empty) != empty) emit emptyChanged();
 }
 

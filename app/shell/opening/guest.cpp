@@ -46,7 +46,7 @@ void Guest::lookAt(AttachedProgram& program) {
     const auto& status = parts_.session->status();
     sources->show(QString::fromStdString(status.cell));
     // While ops fly past, no line is marked.
-    const bool atRest = !parts_.session->live() || status.stopped_before || !parts_.session->following();
+    const bool atRest = !parts_.session->live() || parts_.session->stop() || !parts_.session->following();
     if (const auto* record = parts_.session->cachedRecord(parts_.session->cursor()); record && atRest)
       sources->show(QString::fromStdString(record->cell));
     if (const auto* frame = parts_.frames->currentFrame()) sources->show(QString::fromStdString(frame->cell));

@@ -1,6 +1,7 @@
 #include "engine/ops/random/random_state.h"
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
 #include <random>
 
@@ -41,6 +42,21 @@ State& all_sequences() {
   return *instance;
 }
 
+thread_local constinit bool copies = false;  ///< a RandomCopyScope is open
+thread_local std::unique_ptr<State> copy_here;
+
+State& sequences_here() {
+  if (!copies) return all_sequences();
+  if (!copy_here) {
+    auto copy = std::make_unique<State>();
+    State& all = all_sequences();
+    const std::lock_guard lock(all.mutex);
+    static_cast<RandomState&>(*copy) = all;
+    copy_here = std::move(copy);
+  }
+  return *copy_here;
+}
+
 thread_local std::optional<std::pair<std::int64_t, std::int64_t>> random_place;
 
 /// At most how many values the op draws; nothing where the shape rule will refuse the call.
@@ -66,8 +82,16 @@ std::optional<std::int64_t> values_drawn(const OpDef& op, const std::vector<Attr
 
 }  // namespace
 
+RandomCopyScope::RandomCopyScope() {
+  copies = true;
+}
+RandomCopyScope::~RandomCopyScope() {
+  copies = false;
+  copy_here.reset();
+}
+
 void set_random_seed(std::optional<std::int64_t> seed) {
-  State& s = all_sequences();
+  State& s = sequences_here();
   const std::lock_guard lock(s.mutex);
   s.global = seed;
   s.shared_counter = 0;
@@ -76,20 +100,20 @@ void set_random_seed(std::optional<std::int64_t> seed) {
 }
 
 RandomState random_state() {
-  State& s = all_sequences();
+  State& s = sequences_here();
   const std::lock_guard lock(s.mutex);
   return s;
 }
 
 void set_random_state(const RandomState& state) {
-  State& s = all_sequences();
+  State& s = sequences_here();
   const std::lock_guard lock(s.mutex);
   static_cast<RandomState&>(s) = state;
 }
 
 std::pair<std::int64_t, std::int64_t> next_random_key(std::optional<std::int64_t> op_seed,
                                                       std::int64_t count) {
-  State& s = all_sequences();
+  State& s = sequences_here();
   const std::lock_guard lock(s.mutex);
   const std::uint64_t key = s.key(op_seed);
   std::uint64_t& counter = op_seed ? s.counters[*op_seed] : s.shared_counter;
@@ -100,7 +124,7 @@ std::pair<std::int64_t, std::int64_t> next_random_key(std::optional<std::int64_t
 }
 
 std::int64_t random_key(std::optional<std::int64_t> op_seed) {
-  State& s = all_sequences();
+  State& s = sequences_here();
   const std::lock_guard lock(s.mutex);
   return static_cast<std::int64_t>(s.key(op_seed));
 }

@@ -43,6 +43,15 @@ struct RandomState {
 RandomState random_state();
 void set_random_state(const RandomState& state);
 
+/// While it lives, this thread draws from a copy of all sequences, made at its first draw, and what it sets is set in
+/// the copy: the others see nothing of it.
+class RandomCopyScope {
+ public:
+  RandomCopyScope();
+  ~RandomCopyScope();
+  RandomCopyScope(const RandomCopyScope&) = delete;
+};
+
 /// (key, counter) for the next `count` random values; the same call never gets the same numbers again.
 std::pair<std::int64_t, std::int64_t> next_random_key(std::optional<std::int64_t> op_seed,
                                                       std::int64_t count);

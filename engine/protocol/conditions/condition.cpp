@@ -77,6 +77,24 @@ bool same_text(const TensorFacts& left, const TensorFacts& right, Measure measur
   return measure == Measure::shape ? equal_extents(left.shape, right.shape) : left.dtype == right.dtype;
 }
 
+/// A boolean is 0 or 1, as in Python.
+std::optional<double> as_number(const NameValue& value) {
+  if (const auto* number = std::get_if<double>(&value)) return *number;
+  if (const auto* truth = std::get_if<bool>(&value)) return *truth ? 1 : 0;
+  return std::nullopt;
+}
+
+double number_held(const std::string& name, const NameValue& value) {
+  if (const auto number = as_number(value)) return *number;
+  throw NameError("The Python name \"" + name + "\" holds a string, which no number is compared with.");
+}
+
+/// As Python's %: of the modulus' sign.
+double remainder(double value, double modulus) {
+  const double rest = std::fmod(value, modulus);
+  return rest != 0 && (rest < 0) != (modulus < 0) ? rest + modulus : rest;
+}
+
 class Comparer {
  public:
   Comparer(const ValueTerm& term, const OpFacts& op) : term_(term), op_(op) {}
@@ -109,6 +127,11 @@ class Comparer {
       return term_.left.measure == Measure::zeros ? size > 0 && *value == size : *value > 0;
     if (const auto* share = std::get_if<Share>(&term_.right))
       return size > 0 && compare(*value / size * 100, term_.comparison, share->percent);
+    if (const auto* name = std::get_if<PythonName>(&term_.right)) {
+      if (op_.name) return compare(*value, term_.comparison, number_held(name->name, op_.name(name->name)));
+      missing_ = true;
+      return false;
+    }
     return compare(*value, term_.comparison, std::get<double>(term_.right));
   }
 
@@ -218,6 +241,28 @@ bool compare(double left, Comparison comparison, double right) {
 
 bool NumberTerm::holds(double actual) const {
   return last ? actual >= value && actual <= *last : compare(actual, comparison, value);
+}
+
+bool holds(const NameTerm& term, const NameLookup& lookup) {
+  NameValue left = lookup(term.name);
+  if (term.modulus) left = remainder(number_held(term.name, left), *term.modulus);
+  const auto* other = std::get_if<PythonName>(&term.right);
+  const NameValue right = std::visit(
+      [&]<class Value>(const Value& value) -> NameValue {
+        if constexpr (std::is_same_v<Value, PythonName>)
+          return lookup(value.name);
+        else
+          return value;
+      },
+      term.right);
+  const auto a = as_number(left), b = as_number(right);
+  if (a && b) return compare(*a, term.comparison, *b);
+  const bool equality = term.comparison == Comparison::equal || term.comparison == Comparison::not_equal;
+  if (!equality)
+    throw NameError("The Python name \"" + (a && other ? other->name : term.name) + "\" holds a " +
+                    (a && !other ? "number" : "string") + ": strings are compared with == and != alone.");
+  const bool same = !a && !b && std::get<std::string>(left) == std::get<std::string>(right);
+  return same == (term.comparison == Comparison::equal);
 }
 
 Verdict evaluate(const ValueTerm& term, const OpFacts& op) {

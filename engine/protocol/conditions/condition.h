@@ -14,10 +14,17 @@
 //   max(abs(out)) > 1e3  norm(grad) < 1e-8         also min, mean, sum, deviation; 2*max(in0)
 //   out.shape != in0.shape  out.dtype == float64  out.rank > 2  in.size, in.bytes
 //   loss rose  "cell 3: loss" fell                 the newest point of a curve, against the one before
+//   step == 30  mode != "train"  warm == True      a name of the Python program, where the op runs, that holds a
+//                                                  number, a scalar tensor, a string or a boolean; step > start
+//   step % 100 == 0  max(abs(grad)) > limit        its remainder; a name beside a quantity
 //   and  or  not  ( )                              one after the other means and
 //
 // Tensors are out, out0, out1 …, in, in0 …, grad, grad0 … (what a VJP or a playback gives), any. Where there
 // are several, one that holds is enough. A comparison with NaN does not hold.
+//
+// A Python name is looked for in the user's innermost function that runs, then in its module, then in what called
+// it. Where there is none, or where it holds something else, evaluation throws NameError, and the program stops with
+// that sentence. What the language itself has a meaning for (op, line, out, forward, …) is no Python name.
 #pragma once
 
 #include <algorithm>
@@ -122,9 +129,15 @@ struct Share {
   double percent = 0;  ///< of the elements
   bool operator==(const Share&) const = default;
 };
+/// A name of the Python program.
+struct PythonName {
+  std::string name;
+  bool operator==(const PythonName&) const = default;
+};
 /// What a quantity is compared with: a number, a share of the elements, another quantity, a shape, a dtype's
-/// name; nothing: nan and inf hold where there is one, zeros where all are.
-using Operand = std::variant<std::monostate, double, Share, Quantity, std::vector<std::int64_t>, std::string>;
+/// name, a Python name; nothing: nan and inf hold where there is one, zeros where all are.
+using Operand = std::variant<std::monostate, double, Share, Quantity, std::vector<std::int64_t>, std::string,
+                             PythonName>;
 
 struct ValueTerm {
   Quantity left;
@@ -140,7 +153,27 @@ struct SeriesTerm {
   bool operator==(const SeriesTerm&) const = default;
 };
 
-using Term = std::variant<TextTerm, Flag, ShapeTerm, NumberTerm, ValueTerm, SeriesTerm>;
+/// What a Python name holds.
+using NameValue = std::variant<double, bool, std::string>;
+/// A name is missing, or holds what can't be compared: a sentence.
+struct NameError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+/// Throws NameError.
+using NameLookup = std::function<NameValue(const std::string& name)>;
+
+/// A Python name, or its remainder, against a value or another name.
+struct NameTerm {
+  std::string name;
+  std::optional<double> modulus;  ///< not 0
+  Comparison comparison = Comparison::equal;
+  std::variant<double, bool, std::string, PythonName> right;
+  bool operator==(const NameTerm&) const = default;
+};
+/// Numbers and booleans are compared as Python does, strings with == and != alone. Throws NameError.
+bool holds(const NameTerm& term, const NameLookup& lookup);
+
+using Term = std::variant<TextTerm, Flag, ShapeTerm, NumberTerm, ValueTerm, SeriesTerm, NameTerm>;
 
 struct Condition {
   enum class Kind : std::uint8_t { all, any, negation, term };
@@ -214,7 +247,9 @@ struct OpFacts {
   bool gives_gradients = false;  ///< a VJP or a playback
   /// One quantity of one tensor; nothing where its value is not at hand.
   std::function<std::optional<double>(bool output, std::size_t index, const Quantity&)> measure;
+  NameLookup name;  ///< empty: no Python program runs, and terms with a name are unknown
 };
+/// Throws what `op.name` throws, and NameError where the name holds no number.
 Verdict evaluate(const ValueTerm& term, const OpFacts& op);
 
 /// What may be written in a condition, for completion and for error messages.

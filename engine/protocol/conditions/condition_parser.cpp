@@ -18,6 +18,18 @@ Condition joined(Condition::Kind kind, std::vector<Condition> conditions) {
   return condition;
 }
 
+bool compares_at(std::string_view text, std::size_t at) {
+  const char sign = at < text.size() ? text[at] : '\0';
+  return sign == '<' || sign == '>' || sign == '=' || (sign == '!' && text.substr(at, 2) == "!=");
+}
+
+/// "% 100 ==": a % alone belongs to a word.
+bool takes_remainder(std::string_view text, std::size_t at) {
+  if (at >= text.size() || text[at] != '%') return false;
+  for (++at; at < text.size() && is_space(text[at]);) ++at;
+  return at < text.size() && (is_digit(text[at]) || text[at] == '-');
+}
+
 }  // namespace
 
 Condition ConditionParser::whole() {
@@ -119,6 +131,8 @@ Condition ConditionParser::primary() {
       ++after;
     while (after < text_.size() && is_space(text_[after])) ++after;
     if (after < text_.size() && text_[after] == '*') return value_term(from);
+    if (compares_at(text_, after))
+      fail(from, "A comparison begins with a name or a quantity: step == 30, max(out) > 10.");
     return word_term(from);
   }
   const std::string_view name = identifier_at(at_);
@@ -154,18 +168,15 @@ Condition ConditionParser::named(std::size_t from, std::string_view name) {
          "A tensor has no \"" + std::string(property) + "\"; it has " + listed(property_names()) + ".");
   }
   while (after < text_.size() && is_space(text_[after])) ++after;
-  const char sign = after < text_.size() ? text_[after] : '\0';
-  const bool compares = sign == '<' || sign == '>' || sign == '=' ||
-                        (sign == '!' && after + 1 < text_.size() && text_[after + 1] == '=');
-  if (compares) {
-    if (const auto number = place_of(number_names(), known)) {
+  if (compares_at(text_, after) || takes_remainder(text_, after)) {
+    if (const auto number = place_of(number_names(), known); number && text_[after] != '%') {
       at_ = from + name.size();
       return number_term(from, static_cast<Number>(*number));
     }
     if (place_of(function_names(), known) || target_named(name))
       fail(from, "A value is written with a function or a property: max(" +
                      std::string(target_named(name) ? name : "out") + ") or out.shape.");
-    fail(from, "There is no number \"" + std::string(name) + "\"; there are " + listed(number_names()) + ".");
+    return name_term(from, name);
   }
   if (const auto flag = place_of(flag_names(), known);
       flag && (next == '\0' || is_space(next) || next == ')')) {

@@ -28,6 +28,8 @@ class ConditionParser : private ConditionReader {
   Condition shape_term(std::size_t from);
   Condition line_term(std::size_t from);
   Condition number_term(std::size_t from, Number number);
+  Condition name_term(std::size_t from, std::string_view name);
+  void check_name(std::size_t from, std::string_view name) const;
   std::vector<std::int64_t> shape();
   double number_with_unit(Number number);
 

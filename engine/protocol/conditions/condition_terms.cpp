@@ -148,4 +148,77 @@ Condition ConditionParser::number_term(std::size_t from, Number number) {
   return term_of(term, from);
 }
 
+/// What the language has a meaning for is none.
+void ConditionParser::check_name(std::size_t from, std::string_view name) const {
+  const std::string known = folded(name);
+  const bool is_part = place_of(part_names(), known).has_value();
+  const bool keyword = known == "and" || known == "or" || known == "not";
+  if (name == "True" || name == "False" || name == "None")
+    fail(from, std::string(name) + " is no name of a variable: a comparison begins with one, warm == True.");
+  if (is_part || keyword || place_of(flag_names(), known) || place_of(number_names(), known) ||
+      place_of(function_names(), known) || target_named(name))
+    fail(from, "\"" + std::string(name) + "\" has a meaning of its own in conditions" +
+                   (is_part ? ", without spaces: " + known + ":… or " + known + "=…" : std::string()) +
+                   "; a Python variable of that name can't be asked for.");
+}
+
+Condition ConditionParser::name_term(std::size_t from, std::string_view name) {
+  check_name(from, name);
+  NameTerm term;
+  term.name = name;
+  at_ = from + name.size();
+  skip_spaces();
+  if (here() == '%') {
+    ++at_;
+    term.modulus = number();
+    if (*term.modulus == 0) fail(from, "The remainder of a division by 0.");
+  }
+  const auto sign = comparison();
+  if (!sign) missing("A comparison is missing: " + std::string(name) + " % 100 == 0.");
+  term.comparison = *sign;
+  skip_spaces();
+  const std::size_t place = at_;
+  const std::string_view other = identifier_at(at_);
+  if (here() == '"' || here() == '\'') {
+    const char quote = here();
+    std::string text;
+    for (++at_; !over() && here() != quote; ++at_) text += here();
+    if (!over())
+      ++at_;
+    else
+      missing("A closing quote is missing.");
+    if (term.comparison != Comparison::equal && term.comparison != Comparison::not_equal)
+      fail(from, "Strings are compared with == and != alone.");
+    if (term.modulus) fail(from, "A remainder is compared with a number.");
+    term.right = std::move(text);
+  } else if (other == "True" || other == "False") {
+    at_ += other.size();
+    term.right = other == "True";
+  } else if (other.empty() || folded(other) == "inf" || folded(other) == "infinity") {
+    term.right = number();
+    if (!over() && !is_space(here()) && here() != ')') fail(at_, "A space is missing after the number.");
+  } else if (const char next = at_ + other.size() < text_.size() ? text_[at_ + other.size()] : '\0';
+             next == '(' || (next == '.' && target_named(other))) {
+    // limit < max(out): the quantity is what is compared.
+    if (term.modulus) fail(from, "A remainder is compared with a number.");
+    constexpr std::array<Comparison, 6> mirrored{Comparison::greater,   Comparison::greater_equal,
+                                                 Comparison::equal,     Comparison::not_equal,
+                                                 Comparison::less_equal, Comparison::less};
+    ValueTerm value;
+    value.left = quantity();
+    if (value.left.measure == Measure::shape || value.left.measure == Measure::dtype)
+      fail(place, "A Python name is compared with a number.");
+    value.comparison = mirrored[static_cast<std::size_t>(term.comparison)];
+    value.right = PythonName{term.name};
+    return term_of(std::move(value), from);
+  } else {
+    check_name(place, other);
+    at_ += other.size();
+    if (!over() && !is_space(here()) && here() != ')')
+      fail(at_, "What a Python name is compared with is a number, a string, True, False, a name or a quantity.");
+    term.right = PythonName{std::string(other)};
+  }
+  return term_of(std::move(term), from);
+}
+
 }  // namespace tapedeck::protocol::detail

@@ -111,7 +111,15 @@ Operand ConditionParser::operand(const Quantity& left) {
   const std::string_view name = identifier_at(at_);
   const bool infinity =
       (folded(name) == "inf" && text_.substr(at_ + name.size(), 1) != "(") || negative_infinity;
-  if (!infinity && !name.empty()) return quantity();
+  if (!infinity && !name.empty()) {
+    const char next = at_ + name.size() < text_.size() ? text_[at_ + name.size()] : '\0';
+    const bool numbers = left.measure != Measure::shape && left.measure != Measure::dtype;
+    if (!numbers || next == '(' || next == '.' || target_named(name) || place_of(function_names(), folded(name)))
+      return quantity();
+    check_name(at_, name);
+    at_ += name.size();
+    return PythonName{std::string(name)};
+  }
   const std::size_t before = at_;
   const double value = number();
   if (here() == '%') {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/ops/core/programs_work.h"
+
 namespace tapedeck::python {
 namespace {
 
@@ -20,7 +22,7 @@ bool add_histogram(Recorder* recorder, const std::string& name, double step, std
       throw py::value_error("add_histogram: limits[" + std::to_string(i) + "] is " +
                             std::to_string(limits[i]) + " after " + std::to_string(limits[i - 1]) +
                             "; must rise, and be finite");
-  if (!recorder) return true;
+  if (!recorder || !is_programs_work()) return true;
   protocol::Picture picture;
   picture.name = name;
   picture.step = step;
@@ -35,7 +37,7 @@ bool add_images(Recorder* recorder, const std::string& name, double step, std::i
   if (width < 1 || height < 1)
     throw py::value_error("add_images: width is " + std::to_string(width) + " and height " +
                           std::to_string(height) + "; must be at least 1");
-  if (!recorder) return true;
+  if (!recorder || !is_programs_work()) return true;
   protocol::Picture picture;
   picture.name = name;
   picture.step = step;
@@ -51,7 +53,8 @@ void bind_curves(py::module_& debug, Recorder* (*recorder)()) {
   debug.def(
       "add_scalar",
       [recorder](const std::string& series, double step, double value, const std::string& x) {
-        if (Recorder* here = recorder()) here->add_scalar(series, step, value, x);
+        Recorder* here = recorder();
+        if (here && is_programs_work()) here->add_scalar(series, step, value, x);
       },
       py::arg("series"), py::arg("step"), py::arg("value"), py::arg("x") = "step",
       "Adds a point to a curve of the notebook's plots, which the cell that runs has for itself. x: what the "
@@ -60,7 +63,7 @@ void bind_curves(py::module_& debug, Recorder* (*recorder)()) {
       "add_health",
       [recorder](const std::string& name, double value) {
         Recorder* here = recorder();
-        if (here && !here->add_health(name, value))
+        if (here && is_programs_work() && !here->add_health(name, value))
           throw py::value_error("debug.add_health: the name is '" + name +
                                 "'; it is GROUP/QUANTITY, such as 'L-BFGS/step length'");
       },
@@ -71,7 +74,7 @@ void bind_curves(py::module_& debug, Recorder* (*recorder)()) {
       "restart_series",
       [recorder](const std::string& series) {
         Recorder* here = recorder();
-        if (!here) return;
+        if (!here || !is_programs_work()) return;
         here->series().restart(series);
         here->pictures().restart(series);
       },
@@ -81,7 +84,7 @@ void bind_curves(py::module_& debug, Recorder* (*recorder)()) {
       "reopen_series",
       [recorder](const std::string& series, bool again) {
         Recorder* here = recorder();
-        if (!here) return;
+        if (!here || !is_programs_work()) return;
         here->series().reopen(series, again);
         here->pictures().reopen(series, again);
       },

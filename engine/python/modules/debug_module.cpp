@@ -14,6 +14,7 @@
 #include "engine/ops/core/front_observer.h"
 #include "engine/protocol/codec.h"
 #include "engine/python/inspector.h"
+#include "engine/python/line_stops.h"
 #include "engine/python/modules/curves_module.h"
 #include "engine/python/modules/health_module.h"
 #include "engine/python/modules/trace_module.h"
@@ -63,11 +64,13 @@ void attach(std::uint64_t budget_bytes, bool keep_values, bool recording = true)
   start_capturing_lines(package_folder());
   session().recorder = std::make_unique<Recorder>(options);
   session().recorder->set_recording(recording);
+  watch_program(*session().recorder);
 }
 
 void stop() {
   if (!session().recorder) return;
   forget_health();
+  leave_program();
   auto server = std::move(session().server);
   auto inspector = std::move(session().inspector);
   auto retiring = std::move(session().recorder);
@@ -115,6 +118,7 @@ void tell_of_fork() {
 void forget_in_child() {
   forget_observers();
   set_capture_location(nullptr);
+  leave_program();
   if (!session().socket.empty()) debug::close_inherited(session().socket);
   forget_health();
   [[maybe_unused]] auto* server = session().server.release();
@@ -133,6 +137,7 @@ void capture_lines(bool on) {
 
 void begin_cell(const std::string& cell, const std::string& filename, std::uint32_t execution) {
   name_cell(cell, filename);
+  look_for_line_stops();
   if (session().recorder) session().recorder->begin_cell(cell, execution);
 }
 
@@ -179,6 +184,7 @@ py::list set_breakpoints(const py::list& wanted) {
   py::list problems;
   for (const protocol::BreakpointState& state : recorder().breakpoints().set(request))
     problems.append(state.problem ? py::object(py::str(*state.problem)) : py::object(py::none()));
+  look_for_line_stops();
   return problems;
 }
 
@@ -205,6 +211,9 @@ py::dict status() {
   result["records"] = now.records;
   result["gate"] = std::string(protocol::names(now.gate).at(static_cast<std::size_t>(now.gate)));
   result["stopped_before"] = now.stopped_before.value_or(0);
+  result["stopped_at_line"] = now.stopped_at_line.has_value();
+  result["line"] = now.line;
+  result["stop_reason"] = now.stop_reason.value_or("");
   result["finished"] = now.finished;
   result["running_cell"] = now.running_cell.value_or("");
   result["recording"] = now.recording;

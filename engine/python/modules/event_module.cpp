@@ -8,6 +8,7 @@
 #include "engine/data/event_message.h"
 #include "engine/data/image_codec.h"
 #include "engine/ops/core/placement.h"
+#include "engine/ops/core/programs_work.h"
 #include "engine/python/tensor/convert.h"
 
 namespace tapedeck::python {
@@ -24,7 +25,9 @@ double wall_time(const std::optional<double>& given) {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+/// Code that the debugger runs at a stop writes nothing into the program's files.
 void add(data::EventFile& file, std::string event) {
+  if (!is_programs_work()) return;
   const py::gil_scoped_release unlocked;
   file.add(std::move(event));
 }

@@ -375,6 +375,10 @@ py::list living_variables() {
   return all;
 }
 
+void put_back(const py::handle variable, const py::handle value) {
+  variable_of(variable.ptr()).put_back(tensor_of(value.ptr()));
+}
+
 /// `log`: the list in which new variables are noted from now on, or None.
 void log_creations(const py::handle log) {
   Py_XDECREF(std::exchange(creation_log, log.is_none() ? nullptr : log.inc_ref().ptr()));
@@ -432,6 +436,7 @@ void bind_variable(py::module_& module) {
   module.def("_update_variable", &update_variable, py::arg("variable"), py::arg("change"));
   module.def("_set_creation_hook", &set_creation_hook, py::arg("hook"));
   module.def("_living_variables", &living_variables);
+  module.def("_put_back", &put_back, py::arg("variable"), py::arg("value"));
   module.def("_log_creations", &log_creations, py::arg("log"));
   module.def("_add_variable_methods", &add_variable_methods, py::arg("methods"));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/protocol/record_filter.h"
+#include "engine/record/breakpoints/host_program.h"
 #include "engine/record/trace/scope.h"
 #include "engine/record/trace/source_location.h"
 #include "engine/record/trace/trace.h"
@@ -82,12 +83,23 @@ Verdict BreakCheck::verdict(const CompiledBreakpoint& breakpoint) {
     return Verdict::no;
   if (breakpoint.forward != 0 && event_.forward != breakpoint.forward) return Verdict::no;
   current_ = &breakpoint;
-  return evaluate(breakpoint.condition, [this](const Condition& one) {
-    return std::visit([this](const auto& term) { return look(term); }, one.term);
-  });
+  name_problem_.clear();
+  try {
+    return evaluate(breakpoint.condition, [this](const Condition& one) {
+      return std::visit([this](const auto& term) { return look(term); }, one.term);
+    });
+  } catch (const protocol::NameError& error) {
+    name_problem_ = error.what();
+    return Verdict::yes;
+  }
 }
 
 bool BreakCheck::hit(CompiledBreakpoint& breakpoint, std::optional<BreakStop>& stop) {
+  if (!name_problem_.empty()) {
+    if (breakpoint.memory->spent.load(std::memory_order_relaxed)) return false;
+    add_to(stop, breakpoint);
+    return true;
+  }
   if (breakpoint.memory->spent.load(std::memory_order_relaxed) || seen(breakpoint)) return false;
   const std::uint64_t hits = breakpoint.memory->hits.fetch_add(1) + 1;
   if (hits < breakpoint.source.from_hit) return false;
@@ -101,11 +113,15 @@ bool BreakCheck::hit(CompiledBreakpoint& breakpoint, std::optional<BreakStop>& s
     return false;
   }
   if (breakpoint.source.once && breakpoint.memory->spent.exchange(true)) return false;
+  add_to(stop, breakpoint);
+  return true;
+}
+
+void BreakCheck::add_to(std::optional<BreakStop>& stop, const CompiledBreakpoint& breakpoint) {
   if (!stop) stop.emplace();
   stop->after = event_.ended;
   stop->breakpoints.push_back(breakpoint.source.id);
   stop->reason += (stop->reason.empty() ? "" : "; ") + reason(breakpoint);
-  return true;
 }
 
 void BreakCheck::gather() {
@@ -129,6 +145,7 @@ void BreakCheck::gather() {
   facts_.outputs = {outputs_.data(), outputs_.size()};
   facts_.outputs_known = event_.ended || !event_.specs.empty();
   facts_.gives_gradients = event_.kind == EventKind::vjp || event_.kind == EventKind::playback;
+  if (const auto name = host_program().name) facts_.name = name;
   facts_.measure = [this](bool output, std::size_t index, const Quantity& quantity) {
     return measure(output, index, quantity);
   };
@@ -272,6 +289,13 @@ Verdict BreakCheck::look(const protocol::SeriesTerm& term) {
   return verdict_of(term.rose ? trend.newest > trend.before : trend.newest < trend.before);
 }
 
+// Where no Python program runs there are no names: such a breakpoint says so once it is asked.
+Verdict BreakCheck::look(const protocol::NameTerm& term) {
+  const auto lookup = host_program().name;
+  if (!lookup) throw protocol::NameError("There is no Python program that has a name \"" + term.name + "\".");
+  return verdict_of(protocol::holds(term, lookup));
+}
+
 /// A function with a custom gradient gives the results of its last op once more, a playback the gradients of
 /// its last VJP; and a curve's point is one point, however many ops follow.
 bool BreakCheck::seen(CompiledBreakpoint& breakpoint) {
@@ -290,6 +314,7 @@ bool BreakCheck::seen(CompiledBreakpoint& breakpoint) {
 
 std::string BreakCheck::reason(const CompiledBreakpoint& breakpoint) {
   std::string text = title(breakpoint, event_);
+  if (!name_problem_.empty()) return text + ": " + name_problem_;
   if (!measured_) return text;
   const auto& quantity = measured_quantity_;
   if (quantity.measure <= protocol::Measure::zeros)

@@ -29,8 +29,10 @@ class BreakCheck {
   BreakCheck(const BreakSources& known, const BreakpointSet& set, const BreakEvent& event)
       : known_(known), set_(set), event_(event) {}
 
+  /// "Yes" also where a Python name of the condition is missing.
   protocol::Verdict verdict(const CompiledBreakpoint& breakpoint);
-  /// Counts the hit, and does what is to be done; true where the program stops.
+  /// Counts the hit, and does what is to be done; true where the program stops. It stops in any case where the
+  /// condition asks for a Python name that there is not: the reason says so.
   bool hit(CompiledBreakpoint& breakpoint, std::optional<BreakStop>& stop);
 
  private:
@@ -40,12 +42,14 @@ class BreakCheck {
   protocol::Verdict look(const protocol::NumberTerm& term);
   protocol::Verdict look(const protocol::ValueTerm& term);
   protocol::Verdict look(const protocol::SeriesTerm& term);
+  protocol::Verdict look(const protocol::NameTerm& term);
   protocol::Verdict reads(const protocol::TextTerm& term) const;
   void gather();
   std::optional<double> measure(bool output, std::size_t index, const protocol::Quantity& quantity);
   std::optional<double> measure_first(const protocol::Quantity& quantity);
   bool seen(CompiledBreakpoint& breakpoint);
   std::string reason(const CompiledBreakpoint& breakpoint);
+  void add_to(std::optional<BreakStop>& stop, const CompiledBreakpoint& breakpoint);
   std::string write(const CompiledBreakpoint& breakpoint, std::uint64_t hits);
   std::optional<std::string> fact(std::string_view name, std::uint64_t hits);
 
@@ -58,6 +62,7 @@ class BreakCheck {
   boost::container::small_vector<protocol::TensorFacts, 4> inputs_, outputs_;
   boost::container::small_vector<const Tensor*, 4> input_tensors_, output_tensors_;
   bool gathered_ = false;
+  std::string name_problem_;  ///< of the present breakpoint
   std::uint64_t series_position_ = 0;
   // What the present breakpoint's last value term looked at.
   const Tensor* measured_ = nullptr;

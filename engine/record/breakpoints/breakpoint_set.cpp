@@ -98,6 +98,7 @@ Verdict known_before(const Condition& one) {
                  : Verdict::unknown;
     }
     Verdict operator()(const protocol::SeriesTerm&) const { return Verdict::yes; }
+    Verdict operator()(const protocol::NameTerm&) const { return Verdict::yes; }
     static bool before(const protocol::Quantity& quantity) {
       const bool inputs =
           quantity.target.role == protocol::Role::input || quantity.target.role == protocol::Role::any;
@@ -116,6 +117,18 @@ Verdict possible_before(const Condition& condition) {
   for (const Condition& part : condition.parts)
     verdict = all ? std::min(verdict, possible_before(part)) : std::max(verdict, possible_before(part));
   return verdict;
+}
+
+/// Python names, curves and the line itself are there without an op.
+bool looks_at_ops(const Condition& condition) {
+  bool found = false;
+  for_each_term(condition, [&](const Condition& one) {
+    const auto* number = std::get_if<NumberTerm>(&one.term);
+    const bool line = number && number->number == protocol::Number::line;
+    found = found || !(line || std::holds_alternative<protocol::NameTerm>(one.term) ||
+                       std::holds_alternative<protocol::SeriesTerm>(one.term));
+  });
+  return found;
 }
 
 std::uint64_t number_of(const std::string& target) {
@@ -283,6 +296,8 @@ void BreakpointSet::add(const protocol::Breakpoint& breakpoint, const Breakpoint
     cells_ |= bit;
   else
     enabled_ |= bit;
+  compiled->before_line = breakpoint.kind == BreakpointKind::line && !looks_at_ops(compiled->condition) &&
+                          !compiled->text.looks_at_ops();
   compiled->needs_end = possible_before(compiled->condition) != Verdict::yes || compiled->text.needs_end();
   compiled_.push_back(std::move(compiled));
 }
@@ -349,6 +364,14 @@ BreakpointSet::Mask BreakpointSet::of_cell(const std::string& cell) const {
   for (std::size_t i = 0; i < compiled_.size(); ++i)
     if ((cells_ >> i & 1) != 0 && compiled_[i]->source.cell == cell) mask |= Mask{1} << i;
   return mask;
+}
+
+std::vector<std::pair<std::string, std::uint32_t>> BreakpointSet::lines() const {
+  std::vector<std::pair<std::string, std::uint32_t>> lines;
+  for (const auto& compiled : compiled_)
+    if (compiled->before_line && !compiled->memory->spent.load())
+      lines.emplace_back(compiled->source.cell, compiled->source.line);
+  return lines;
 }
 
 std::uint64_t BreakpointSet::bytes() const {

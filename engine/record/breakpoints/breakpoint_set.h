@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/protocol/breakpoints.h"
@@ -34,6 +35,8 @@ struct CompiledBreakpoint {
   std::uint32_t forward = 0;      ///< vjp "#12"
   LogText text;                   ///< of logs and points
   bool needs_end = false;         ///< before the event has ended it can not be decided
+  /// Of a line, and nothing in it looks at an op: where the host tells of lines it stops before the line.
+  bool before_line = false;
   /// The same for all sets in which the breakpoint stands unchanged: what began under an older one may end
   /// under a newer one.
   std::shared_ptr<BreakpointMemory> memory;
@@ -64,6 +67,8 @@ class BreakpointSet {
   /// Of all breakpoints, those without a place in the masks included.
   std::vector<protocol::BreakpointHits> hits() const;
   std::uint64_t bytes() const;  ///< texts apart
+  /// Lines that the host is to tell of.
+  std::vector<std::pair<std::string, std::uint32_t>> lines() const;
 
  private:
   static std::shared_ptr<BreakpointMemory> memory_of(const protocol::Breakpoint& breakpoint,

@@ -1,6 +1,7 @@
 #include "engine/record/breakpoints/breakpoints.h"
 
 #include "engine/record/breakpoints/break_check.h"
+#include "engine/record/breakpoints/host_program.h"
 #include "engine/record/trace/source_location.h"
 
 namespace tapedeck {
@@ -69,7 +70,7 @@ std::optional<BreakStop> Breakpoints::before(BreakThread& thread, const BreakEve
     CompiledBreakpoint& breakpoint = set->at(i);
     const bool line = breakpoint.source.kind == BreakpointKind::line;
     if (line) {
-      if (!stands) continue;
+      if (!stands || (breakpoint.before_line && lines_are_told())) continue;
       BreakThread::Pass& pass = thread.passes[i];
       const bool again = is_vjp(event) ? pass.enclosing != event.enclosing
                                        : came_from != event.location || pass.enclosing != event.enclosing ||
@@ -98,6 +99,21 @@ std::optional<BreakStop> Breakpoints::after(const BreakEvent& event, const Break
   return stop;
 }
 
+std::optional<BreakStop> Breakpoints::at_line(const BreakEvent& event) {
+  const BreakpointSet* set = set_.load(std::memory_order_acquire);
+  if (!set) return std::nullopt;
+  std::optional<BreakStop> stop;
+  BreakCheck check({values_, tensors_, series_}, *set, event);
+  const SourceLocation here = location_of(event.location);
+  for (std::size_t i = 0; i < set->size(); ++i) {
+    CompiledBreakpoint& breakpoint = set->at(i);
+    const protocol::Breakpoint& source = breakpoint.source;
+    if (!breakpoint.before_line || source.line != here.line || source.cell != here.cell) continue;
+    if (check.verdict(breakpoint) == Verdict::yes) check.hit(breakpoint, stop);
+  }
+  return stop;
+}
+
 std::optional<BreakStop> Breakpoints::assigned(const BreakEvent& event) {
   const BreakpointSet* set = set_.load(std::memory_order_acquire);
   if (!set || set->writers() == 0) return std::nullopt;
@@ -119,6 +135,13 @@ BreakWait Breakpoints::refused(const BreakEvent& event) const {
 // ---- by the user ----
 
 std::vector<protocol::BreakpointState> Breakpoints::set(const protocol::SetBreakpoints& wanted) {
+  std::vector<protocol::BreakpointState> states = set_here(wanted);
+  lines_version_.fetch_add(1, std::memory_order_release);
+  if (const auto changed = host_program().lines_changed) changed();
+  return states;
+}
+
+std::vector<protocol::BreakpointState> Breakpoints::set_here(const protocol::SetBreakpoints& wanted) {
   const std::lock_guard lock(mutex_);
   std::vector<protocol::BreakpointState> states;
   const BreakpointSet* before = sets_.empty() ? nullptr : sets_.back().get();
@@ -127,6 +150,12 @@ std::vector<protocol::BreakpointState> Breakpoints::set(const protocol::SetBreak
   set_.store(fresh->size() > 0 ? fresh.get() : nullptr, std::memory_order_release);
   sets_.push_back(std::move(fresh));
   return states;
+}
+
+std::vector<std::pair<std::string, std::uint32_t>> Breakpoints::lines() const {
+  const std::lock_guard lock(mutex_);
+  if (sets_.empty()) return {};
+  return sets_.back()->lines();
 }
 
 std::vector<protocol::BreakpointHits> Breakpoints::hits() const {

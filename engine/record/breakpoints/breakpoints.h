@@ -56,6 +56,10 @@ class Breakpoints {
   bool watches_failures() const;
   std::vector<protocol::BreakpointHits> hits() const;
   std::uint64_t bytes() const;
+  /// (cell, line) of those that stop before a line, whatever it runs.
+  std::vector<std::pair<std::string, std::uint32_t>> lines() const;
+  /// Another number whenever lines() may have changed.
+  std::uint64_t lines_version() const { return lines_version_.load(std::memory_order_acquire); }
   void cell_started(const std::string& cell);
   /// Where no op ran in the cell, its breakpoint waits no longer.
   void cell_ended() { cells_pending_.store(0); }
@@ -70,15 +74,20 @@ class Breakpoints {
   /// The thread stood at an event, and the user may have set breakpoints meanwhile: one of that very line
   /// counts from the line's next pass on.
   void stood(BreakThread& thread, std::uint32_t location, std::uint32_t enclosing, std::uint64_t place);
+  /// The host is about to run a line that lines() names.
+  std::optional<BreakStop> at_line(const BreakEvent& event);
   /// A variable got a value.
   std::optional<BreakStop> assigned(const BreakEvent& event);
 
  private:
+  std::vector<protocol::BreakpointState> set_here(const protocol::SetBreakpoints& wanted);
+
   const Values& values_;
   const TensorTable& tensors_;
   SeriesStore& series_;
   std::atomic<BreakpointSet*> set_{nullptr};
   std::atomic<BreakpointSet::Mask> cells_pending_{0};
+  std::atomic<std::uint64_t> lines_version_{0};
   mutable std::mutex mutex_;
   /// All that there were, the present one last: a thread may still look at an older one, so that none is
   /// freed. One for each change that the user makes; some 50 kB, most of it by op and by line.

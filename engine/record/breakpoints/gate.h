@@ -21,9 +21,9 @@ namespace tapedeck {
 using protocol::GateCommand;
 using protocol::GateState;
 
-/// A record that comes to the gate.
+/// A record that comes to the gate, or a line of the host's program.
 struct GatePoint {
-  std::uint32_t number = 0;
+  std::uint32_t number = 0;     ///< 0: a line
   std::uint32_t location = 0;   ///< from intern_location
   std::uint32_t enclosing = 0;  ///< the innermost playback or custom gradient that it runs inside of; 0: none
   std::uint64_t thread = 0;     ///< of the system that waits; the gate enters it
@@ -45,10 +45,14 @@ struct GateStatus {
   std::uint64_t thread = 0;        ///< pthread_self() of the one that waits before `stopped_before`
   bool stopped_after = false;      ///< that record has ended
   std::vector<std::uint64_t> breakpoints = {};  ///< those that stopped it
+  std::uint64_t stop = 0;  ///< which stop this is: the record's number, or of a line one above all records'
+  bool at_line() const { return state == GateState::stopped && stopped_before == 0; }
 };
 
 class Gate {
  public:
+  static constexpr std::uint64_t first_line_stop = std::uint64_t{1} << 32;
+
   /// Called, from any thread and without a lock held, when a thread stopped or was let go. It may
   /// still be called for a moment after another one was set.
   void set_listener(std::function<void()> listener);

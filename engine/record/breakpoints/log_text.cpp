@@ -72,6 +72,13 @@ bool LogText::needs_end() const {
   });
 }
 
+bool LogText::looks_at_ops() const {
+  return std::any_of(pieces_.begin(), pieces_.end(), [](const auto& piece) {
+    const auto* known = std::get_if<Fact>(&piece);
+    return known ? known->name != "line" && known->name != "hits" : !std::holds_alternative<std::string>(piece);
+  });
+}
+
 std::string LogText::write(const LogFact& fact, const LogMeasure& measure) const {
   std::string text;
   for (const auto& piece : pieces_) {

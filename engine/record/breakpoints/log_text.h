@@ -27,6 +27,8 @@ class LogText {
 
   /// Something in it is there only when the op has ended.
   bool needs_end() const;
+  /// Something in it is there only where an op is: not its line, nor how often it was hit.
+  bool looks_at_ops() const;
   std::string write(const LogFact& fact, const LogMeasure& measure) const;
   const std::string& curve() const { return curve_; }
   const protocol::Quantity& quantity() const { return std::get<protocol::Quantity>(pieces_.front()); }

@@ -308,7 +308,7 @@ void BreakpointsModel::takeStatus() {
       news = true;
     }
   const quint64 stop = status.gate == protocol::GateState::stopped
-                           ? 2 * session_->stoppedBefore() + (status.stopped_after ? 1 : 0)
+                           ? 2 * session_->stop() + (status.stopped_after ? 1 : 0)
                            : 0;
   const bool another = stop != std::exchange(stoppedAt_, stop);
   // Wherever it stopped: nobody waits for the passing one any longer.

@@ -214,7 +214,7 @@ void MemoryModel::askForNames(bool ofMoreRows) {
   const bool stopped = status.gate == protocol::GateState::stopped;
   if (!stopped && status.running_cell) return;
   protocol::FindNames find;
-  if (stopped) find.stop = status.stopped_before;
+  if (stopped) find.stop = protocol::stop_id(status);
   const auto want = [](std::vector<std::uint64_t>& list, std::uint64_t id) {
     if (id != 0 && list.size() < mostNamed && std::find(list.begin(), list.end(), id) == list.end())
       list.push_back(id);

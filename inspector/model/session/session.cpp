@@ -79,9 +79,9 @@ void Session::Private::moveCursor(RecordNumber number) {
 void Session::Private::followStatus(bool now) {
   if (!following) return;
   const RecordNumber target = status.stopped_before.value_or(status.finished);
-  const bool idle = !status.stopped_before && !status.running_cell;
+  const bool idle = !protocol::stop_id(status) && !status.running_cell;
   if (target == 0 || (target == candidate && idle == aimedIdle)) return;
-  const bool running = !status.stopped_before && live;
+  const bool running = !protocol::stop_id(status) && live;
   if (running && !now && sinceFollowed.isValid() && sinceFollowed.elapsed() < follow_interval_ms) {
     if (!followTimer.isActive())
       followTimer.start(follow_interval_ms - static_cast<int>(sinceFollowed.elapsed()));
@@ -119,7 +119,7 @@ void Session::Private::aim() {
 }
 
 void Session::Private::takeStatus(const protocol::Status& next) {
-  if (stepping && !next.stopped_before) {
+  if (stepping && !protocol::stop_id(next)) {
     between = next;
     return;
   }
@@ -141,14 +141,14 @@ void Session::Private::takeStatusNow(const protocol::Status& next) {
   timesTold = timesTold || status.device_times != before.device_times;
   refreshOpen();
   const bool stops =
-      next.stopped_before != before.stopped_before || next.stopped_after != before.stopped_after;
+      protocol::stop_id(next) != protocol::stop_id(before) || next.stopped_after != before.stopped_after;
   // Wherever the user looked: who stops is to be seen.
-  if (stops && next.stopped_before) {
+  if (stops && protocol::stop_id(next)) {
     following = true;
     candidate = 0;
   }
   followStatus(false);
-  if (stops) emit q->stopped(next.stopped_before.value_or(0));
+  if (stops) emit q->stopped(q->stop());
 }
 
 void Session::Private::setLive(bool on) {
@@ -162,9 +162,10 @@ void Session::Private::setLive(bool on) {
     stale.clear();
     followTimer.stop();
     setLook({});
-    const bool wasStopped = status.stopped_before.has_value();
+    const bool wasStopped = protocol::stop_id(status).has_value();
     status.gate = GateState::open;
     status.stopped_before.reset();
+    status.stopped_at_line.reset();
     status.running_cell.reset();
     if (aiming) {
       aiming = false;
@@ -256,6 +257,10 @@ RecordNumber Session::stoppedBefore() const {
   return d_->status.stopped_before.value_or(0);
 }
 
+quint64 Session::stop() const {
+  return protocol::stop_id(d_->status).value_or(0);
+}
+
 RecordNumber Session::recordCount() const {
   return d_->status.records;
 }
@@ -306,7 +311,7 @@ void Session::sendGate(protocol::GateCommand command) {
   d_->following = true;
   d_->candidate = 0;
   const bool steps = command != protocol::GateCommand::run && command != protocol::GateCommand::pause;
-  d_->stepping = steps && d_->status.stopped_before;
+  d_->stepping = steps && protocol::stop_id(d_->status);
   if (d_->stepping) d_->betweenTimer.start();
 }
 

@@ -30,7 +30,8 @@ class Session : public QObject {
   bool live() const;  ///< a source is there and connected
 
   const protocol::Status& status() const;
-  RecordNumber stoppedBefore() const;  ///< the record at the gate; 0: it is not stopped
+  RecordNumber stoppedBefore() const;  ///< the record at the gate; 0: none, or it is stopped before a line
+  quint64 stop() const;                ///< where it is stopped (protocol::stop_id); 0: it is not
 
   /// The record that all views show; 0: none. While it follows, it is the newest interesting record: the
   /// pending one at the gate, else the last that finished. While a cell runs it moves at most ten times a

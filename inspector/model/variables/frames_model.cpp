@@ -40,7 +40,7 @@ bool FramesModel::readable() const {
 void FramesModel::look() {
   const protocol::Status& status = session_->status();
   bool news = false;
-  const RecordNumber stop = session_->live() ? session_->stoppedBefore() : 0;
+  const RecordNumber stop = session_->live() ? session_->stop() : 0;
   const RecordNumber moment = session_->live() && !status.trace_file ? session_->moment() : 0;
   if (stop != stop_ || moment != moment_) {
     news = stop != 0 || moment != 0 || moment != moment_;

@@ -20,7 +20,7 @@ class FramesModel : public QAbstractListModel {
   int rowCount(const QModelIndex& parent = {}) const override;
   QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
 
-  /// The record that the gate is stopped before; 0: none.
+  /// Where the program is stopped (Session::stop); 0: it is not.
   RecordNumber stop() const { return stop_; }
   /// The record before which the values are, where the cursor is in the past; 0: now.
   RecordNumber moment() const { return moment_; }

@@ -174,7 +174,7 @@ QString WhatIfModel::takeOverRefusal() const {
     return QStringLiteral(
         "Show a variable's value in Tensor first: a variable can take what it is in the branch.");
   const protocol::Status& status = session_->status();
-  if (status.running_cell && !status.stopped_before)
+  if (status.running_cell && !protocol::stop_id(status))
     return QStringLiteral("A cell is running: pause it, or wait until it ends.");
   return {};
 }

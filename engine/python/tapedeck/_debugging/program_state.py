@@ -51,14 +51,21 @@ def _is_same(one, other):
     return np.array_equal(np.asarray(one), np.asarray(other))
 
 
-class _Containers:
-    """Containers with what they held, each once."""
+def _is_as_it_was(container, contents):
+    if isinstance(container, dict):
+        return len(container) == len(contents) and all(
+            key is was and container[key] is value for key, (was, value) in zip(container, contents.items()))
+    return list(map(id, container)) == list(map(id, contents))
 
-    def __init__(self):
-        self._held = {}
+
+class Containers:
+    """Containers with what they held, each once. most: longer ones are left out."""
+
+    def __init__(self, most=None):
+        self._held, self._most = {}, most
 
     def add(self, container, depth=_DEPTH):
-        if id(container) in self._held:
+        if id(container) in self._held or (self._most is not None and len(container) > self._most):
             return
         contents = _contents(container)
         self._held[id(container)] = (container, contents)
@@ -75,24 +82,18 @@ class _Containers:
 
     def put_back(self):
         for container, contents in self._held.values():
-            if isinstance(container, dict) or list(map(id, container)) != list(map(id, contents)):
+            if not _is_as_it_was(container, contents):
                 _refill(container, contents)
 
 
-class ProgramState:
-    """As it is when this is made. put_back() may be called often; close() does it a last time."""
+class ObjectsState:
+    """What layers, optimizers, metrics, iterators and other objects that hold state had when this was made."""
 
     def __init__(self):
-        self._random = _engine.random_state(), random.getstate(), np.random.get_state()
-        self._variables = _engine._living_variables()
-        self._ids = [value._id for _, value in self._variables]
-        self._containers, self._own = _Containers(), []
-        gc.unfreeze()  # get_objects leaves out what a session's start froze
+        self._containers, self._own = Containers(), []
         for each in gc.get_objects():
             if not isinstance(each, type) and _is_stateful(each):
                 self._add(each)
-        self._made = []  # (weak reference, first value) of variables since then
-        _engine._log_creations(self._made)
 
     def _add(self, each):
         if isinstance(getattr(each, "__dict__", None), dict):
@@ -105,6 +106,25 @@ class ProgramState:
                 self._own.append((each, each._own_state()))
             except Exception:  # an iterator that cannot be saved goes on where it is
                 pass
+
+    def put_back(self):
+        self._containers.put_back()
+        for each, state in self._own:
+            if not _is_same(each._own_state(), state):
+                each._set_own_state(state)
+
+
+class ProgramState:
+    """As it is when this is made. put_back() may be called often; close() does it a last time."""
+
+    def __init__(self):
+        self._random = _engine.random_state(), random.getstate(), np.random.get_state()
+        self._variables = _engine._living_variables()
+        self._ids = [value._id for _, value in self._variables]
+        gc.unfreeze()  # get_objects leaves out what a session's start froze
+        self._objects = ObjectsState()
+        self._made = []  # (weak reference, first value) of variables since then
+        _engine._log_creations(self._made)
 
     def assign_floating(self):
         """Lets the variables take the dtype that things are computed in from now on."""
@@ -127,10 +147,7 @@ class ProgramState:
         _engine.set_random_state(self._random[0])
         random.setstate(self._random[1])
         np.random.set_state(self._random[2])
-        self._containers.put_back()
-        for each, state in self._own:
-            if not _is_same(each._own_state(), state):
-                each._set_own_state(state)
+        self._objects.put_back()
         for place, (variable, value) in enumerate(self._variables):
             if variable._id != self._ids[place]:
                 _engine.Variable.assign(variable, value)

@@ -2,6 +2,7 @@
 import contextlib
 import os
 import threading
+import weakref
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from tapedeck._random import distributions as random
 
 _WORD = 2**64
 _MOST = 2**20  # generators of one split; more are a mistake, and would take the machine's memory
+living = weakref.WeakSet()  # all Generators
 _places = threading.local()  # now: where the thread's random ops begin, or None
 
 
@@ -208,6 +210,7 @@ class Generator(Trackable):
             raise _engine.TypeMismatchError(f"Generator: copy_from is {copy_from!r}; needs a tf.random.Generator")
         self._key, self._counter = _state("Generator", copy_from.state if state is None else state)
         self._drawing = threading.RLock()  # what a shape does to become one may draw, too
+        living.add(self)
 
     @classmethod
     def _made(cls, key, counter=0):

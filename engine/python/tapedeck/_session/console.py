@@ -160,7 +160,8 @@ def failure(error):
 
 
 def run_expression(scope, code):
-    return eval(compile(code.strip(), FILENAME, "eval"), _with_builtins(scope.names()))
+    names = dict(scope.names())  # what := names is not the program's
+    return eval(compile(code.strip(), FILENAME, "eval"), _with_builtins(names))
 
 
 def _with_builtins(names):
