@@ -6,7 +6,7 @@ namespace tapedeck::inspector {
 
 QString healthRunText(const protocol::HealthRun& run, const CellNames& cells) {
   if (!run.cell) return run.number ? QStringLiteral("run %1").arg(run.number) : QStringLiteral("program");
-  const QString name = cells.name(QString::fromStdString(*run.cell));
+  const QString name = cells.name(QString::fromStdString(*run.cell), run.first);
   return run.of_cell > 1 ? QStringLiteral("%1, run %2").arg(name).arg(run.of_cell) : name;
 }
 

@@ -181,7 +181,7 @@ void HealthView::Private::connectAll() {
 QString HealthView::Private::where(const protocol::HealthFinding& finding) const {
   QString text;
   if (!finding.cell.empty())
-    text = cells.name(QString::fromStdString(finding.cell));
+    text = cells.name(QString::fromStdString(finding.cell), finding.record);
   else if (!finding.file.empty())
     text = QFileInfo(QString::fromStdString(finding.file)).fileName();
   if (finding.line)
