@@ -6,7 +6,7 @@
 namespace tapedeck::protocol {
 
 enum class BreakpointKind : std::uint8_t {
-  line,       ///< the first op of a line, each time the line runs
+  line,       ///< before a line runs, each time; where the condition looks at ops, at the first that fulfils it
   op,         ///< an op by name, or by a pattern with *
   read,       ///< what reads a variable, or the tensor of a number
   write,      ///< an assignment to a variable

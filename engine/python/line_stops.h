@@ -12,7 +12,8 @@ namespace tapedeck::python {
 void watch_program(Recorder& recorder);
 /// No longer; also in a forked child, where the recorder is gone.
 void leave_program();
-/// Looks whether breakpoints wait for other lines now. One comparison where they don't.
-void look_for_line_stops();
+/// Looks whether breakpoints wait for other lines now. One comparison where they don't. `cells`: there may be a new
+/// cell, of which they wait for lines.
+void look_for_line_stops(bool cells = false);
 
 }  // namespace tapedeck::python
