@@ -97,8 +97,8 @@ std::pair<Tensor, std::string> tensor_at(const Recorder& recorder, const ValuePl
                    text + " is no tensor: " + py::cast<std::string>(py::str(py::type::of(value))));
 }
 
-/// The user's code at a stop: tapes work in it, with none of the program's among them, its ops are no records, and it
-/// draws from a copy of the random sequences.
+/// The user's code at a stop: tapes work in it, with none of the program's among them, its ops are no
+/// records, and it draws from a copy of the random sequences.
 struct EvaluationScope {
   EvaluationScope() = default;
   EvaluationScope(const EvaluationScope&) = delete;
@@ -107,8 +107,8 @@ struct EvaluationScope {
   const RandomCopyScope random;
 };
 
-/// Runs `evaluate`, and puts back what _session/isolation.py keeps of the program: `watch`, also what only its
-/// own code could put back. Whatever the evaluation raises, and however it was ended.
+/// Runs `evaluate`, and puts back what _session/isolation.py keeps of the program: `watch`, also what only
+/// its own code could put back. Whatever the evaluation raises, and however it was ended.
 template <class Function>
 py::dict isolated(const py::tuple& place, const std::string& watch, Function&& evaluate) {
   const EvaluationScope scope;
@@ -174,8 +174,8 @@ struct Answering {
     const auto thread = waiting_thread(recorder, evaluate.stop);
     const py::tuple place = py::make_tuple(stop, thread, evaluate.frame);
     return evaluation(isolated(place, evaluate.statements ? "" : evaluate.code, [&] {
-      return py::dict(part("console").attr("evaluate")(stop, thread, evaluate.frame, evaluate.code,
-                                                       evaluate.statements));
+      return py::dict(
+          part("console").attr("evaluate")(stop, thread, evaluate.frame, evaluate.code, evaluate.statements));
     }));
   }
 
@@ -183,9 +183,8 @@ struct Answering {
   Reply operator()(const Assign& assign) const {
     const QuietScope quiet;
     const py::tuple place = place_of(recorder, assign.place);
-    py::dict outcome =
-        isolated(py::make_tuple(place[0], place[1], place[2]), "",
-                 [&] { return py::dict(part("console").attr("assign")(place, assign.code)); });
+    py::dict outcome = isolated(py::make_tuple(place[0], place[1], place[2]), "",
+                                [&] { return py::dict(part("console").attr("assign")(place, assign.code)); });
     if (outcome.contains("variable")) {
       Variable variable = variable_of(py::object(outcome["variable"]).ptr());
       const Tensor value = tensor_of(py::object(outcome["tensor"]).ptr());

@@ -32,7 +32,8 @@ struct LineWatch {
   std::uint64_t version = 0;  ///< of the breakpoints' lines that are here
   bool tracing = false;
   std::unordered_map<std::string, LineNumbers> lines;  ///< by cell
-  /// nullptr: none of its lines is waited for. source_lines.h holds the code, so that its address stays its own.
+  /// nullptr: none of its lines is waited for. source_lines.h holds the code, so that its address stays its
+  /// own.
   std::unordered_map<PyCodeObject*, const LineNumbers*> codes;
   PyCodeObject* last_code = nullptr;
   const LineNumbers* last_lines = nullptr;
@@ -155,7 +156,8 @@ void set_line_stops(std::vector<std::pair<std::string, std::uint32_t>> wanted) {
   for (auto& [cell, line] : wanted) here.lines[cell].push_back(line);
   const bool traced = here.tracing;
   // A cell that has not run yet has no code that could be watched.
-  here.tracing = std::any_of(here.lines.begin(), here.lines.end(), [](const auto& one) { return has_cell(one.first); });
+  here.tracing =
+      std::any_of(here.lines.begin(), here.lines.end(), [](const auto& one) { return has_cell(one.first); });
   if (!traced && !here.tracing) return;
   if (!here.tracing) set_lines_are_told(false);
   trace_threads(here.tracing);
@@ -193,9 +195,8 @@ py::object local_value(PyFrameObject* frame, PyCodeObject* code, const py::str& 
   if (function && !lists_name(PyCode_GetVarnames(code), name.ptr()) &&
       !lists_name(PyCode_GetCellvars(code), name.ptr()) && !lists_name(PyCode_GetFreevars(code), name.ptr()))
     return {};
-  const py::object locals =
-      function ? frame_locals(py::handle(reinterpret_cast<PyObject*>(frame)))
-               : py::reinterpret_steal<py::object>(PyFrame_GetLocals(frame));
+  const py::object locals = function ? frame_locals(py::handle(reinterpret_cast<PyObject*>(frame)))
+                                     : py::reinterpret_steal<py::object>(PyFrame_GetLocals(frame));
   if (!locals || !PyDict_Check(locals.ptr())) return {};
   return py::reinterpret_borrow<py::object>(PyDict_GetItemWithError(locals.ptr(), name.ptr()));
 }
@@ -252,7 +253,7 @@ NameValue name_value(const std::string& name, const py::handle value, bool once 
   }
   if (!once && is_scalar_of_numpy(value)) return name_value(name, value.attr("item")(), true);
   refuse_name(name, value.is_none() ? std::string("None")
-                               : "a value of type " + std::string(Py_TYPE(object)->tp_name));
+                                    : "a value of type " + std::string(Py_TYPE(object)->tp_name));
 }
 
 NameValue read_name(const std::string& name) {

@@ -147,17 +147,20 @@ class TestStops : public QObject {
     auto* problem = window_->findChild<QLabel*>("breakpointProblem");
     // Refused when it is entered: no session runs yet.
     type(part<QLineEdit>("breakpointCondition"), "step ==");
-    QTRY_VERIFY2(problem->isVisible() && problem->text().contains("A number is missing."), qPrintable(problem->text()));
+    QTRY_VERIFY2(problem->isVisible() && problem->text().contains("A number is missing."),
+                 qPrintable(problem->text()));
     type(part<QLineEdit>("breakpointCondition"), "step == 30 and max(abs(out)) > 10");
     QTRY_VERIFY(!problem->isVisible());
     clickLine(0, 1);
     press(Qt::Key_Return, Qt::ControlModifier);
-    QTRY_VERIFY2_WITH_TIMEOUT(isStopped(*window_) && state().contains("it is 60"), qPrintable(state()), patience);
+    QTRY_VERIFY2_WITH_TIMEOUT(isStopped(*window_) && state().contains("it is 60"), qPrintable(state()),
+                              patience);
     showPanel();
     type(part<QLineEdit>("breakpointCondition"), "stp == 30");
     QTest::keyClick(window_.get(), Qt::Key_F5);
-    QTRY_VERIFY2_WITH_TIMEOUT(isStopped(*window_) && state().contains("There is no Python name \"stp\" here."),
-                              qPrintable(state()), patience);
+    QTRY_VERIFY2_WITH_TIMEOUT(
+        isStopped(*window_) && state().contains("There is no Python name \"stp\" here."), qPrintable(state()),
+        patience);
     QTest::keyClick(window_.get(), Qt::Key_F9, Qt::AltModifier);  // all of them off
     QTest::keyClick(window_.get(), Qt::Key_F5);
     QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);

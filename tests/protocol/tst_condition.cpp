@@ -103,12 +103,14 @@ class TestCondition : public QObject {
          "There is no part \"opp\"; there are op, kind, scope, cell, file, name, is, dtype, reads, writes, "
          "shape and line. Quotes make a word of it."},
         {"op == 3", 0,
-         "\"op\" has a meaning of its own in conditions, without spaces: op:… or op=…; a Python variable of that "
+         "\"op\" has a meaning of its own in conditions, without spaces: op:… or op=…; a Python variable of "
+         "that "
          "name can't be asked for."},
         {"step ==", 7, "A number is missing."},
         {"step == 3x", 9, "A space is missing after the number."},
         {"step == forward", 8,
-         "\"forward\" has a meaning of its own in conditions; a Python variable of that name can't be asked for."},
+         "\"forward\" has a meaning of its own in conditions; a Python variable of that name can't be asked "
+         "for."},
         {"step == a.b", 9,
          "What a Python name is compared with is a number, a string, True, False, a name or a quantity."},
         {"mode < \"a\"", 0, "Strings are compared with == and != alone."},
@@ -169,13 +171,13 @@ class TestCondition : public QObject {
         return verdict_of(holds(std::get<NameTerm>(leaf.term), lookup));
       });
     };
-    for (const char* text : {"step == 30", "step=30", "step % 7 == 2", "step != 3", "warm == True", "warm == 1",
-                             "mode == \"train\"", "mode == 'train'", "mode != 'test'", "mode != 3", "step > warm",
-                             "loss != loss", "not loss > 1", "step % -7 == -5", "step == 30 and mode == 'train'",
-                             "step == 3 or warm == True", "step < inf"})
+    for (const char* text : {"step == 30", "step=30", "step % 7 == 2", "step != 3", "warm == True",
+                             "warm == 1", "mode == \"train\"", "mode == 'train'", "mode != 'test'",
+                             "mode != 3", "step > warm", "loss != loss", "not loss > 1", "step % -7 == -5",
+                             "step == 30 and mode == 'train'", "step == 3 or warm == True", "step < inf"})
       QVERIFY2(verdict(text) == Verdict::yes, text);
-    for (const char* text : {"step == 3", "step % 10 == 1", "warm == False", "mode == 'Train'", "loss > 1", "mode == step",
-                             "step == 3 and nothing == 1"})
+    for (const char* text : {"step == 3", "step % 10 == 1", "warm == False", "mode == 'Train'", "loss > 1",
+                             "mode == step", "step == 3 and nothing == 1"})
       QVERIFY2(verdict(text) == Verdict::no, text);
     const auto error = [&](const char* text) {
       try {
@@ -187,8 +189,9 @@ class TestCondition : public QObject {
     };
     QCOMPARE(error("stp == 3"), std::string("There is no Python name \"stp\" here."));
     QCOMPARE(error("step == 30 and stp == 3"), std::string("There is no Python name \"stp\" here."));
-    QCOMPARE(error("mode < 3"),
-             std::string("The Python name \"mode\" holds a string: strings are compared with == and != alone."));
+    QCOMPARE(
+        error("mode < 3"),
+        std::string("The Python name \"mode\" holds a string: strings are compared with == and != alone."));
     QCOMPARE(error("mode % 3 == 1"),
              std::string("The Python name \"mode\" holds a string, which no number is compared with."));
     // A quantity beside a name, on either side.

@@ -324,9 +324,8 @@ void BreakpointsModel::takeStatus() {
       one->hits = counted.hits;
       news = true;
     }
-  const quint64 stop = status.gate == protocol::GateState::stopped
-                           ? 2 * session_->stop() + (status.stopped_after ? 1 : 0)
-                           : 0;
+  const quint64 stop =
+      status.gate == protocol::GateState::stopped ? 2 * session_->stop() + (status.stopped_after ? 1 : 0) : 0;
   const bool another = stop != std::exchange(stoppedAt_, stop);
   // Wherever it stopped: nobody waits for the passing one any longer.
   if (another && stop != 0) dropPassing();
