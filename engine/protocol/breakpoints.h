@@ -6,11 +6,11 @@
 namespace tapedeck::protocol {
 
 enum class BreakpointKind : std::uint8_t {
-  line,       ///< the first op of a line, each time the line runs
-  op,         ///< an op by name, or by a pattern with *
-  read,       ///< what reads a variable, or the tensor of a number
-  write,      ///< an assignment to a variable
-  cell,       ///< the first op that a cell runs
+  line,   ///< before a line runs, each time; where the condition looks at ops, at the first that fulfils it
+  op,     ///< an op by name, or by a pattern with *
+  read,   ///< what reads a variable, or the tensor of a number
+  write,  ///< an assignment to a variable
+  cell,   ///< the first op that a cell runs
   exception,  ///< an op that fails: stops at it, before the program hears of the error
   playback,   ///< the begin of a playback
   vjp,        ///< a VJP, by its op's name or pattern, or that of the record of a number

@@ -96,7 +96,8 @@ struct GetVariables {
 };
 
 /// Runs Python code where the place's scope is: an expression, or statements where `statements` is set. Its
-/// ops are neither recorded nor stopped. Answer: Evaluation.
+/// ops are neither recorded nor stopped, and tapes that are its own work. Random state, counters and curves
+/// stay as they were; of an expression also variables and names. Answer: Evaluation.
 struct Evaluate {
   std::optional<std::uint64_t> stop;  ///< as in ValuePlace
   std::uint32_t frame = 0;

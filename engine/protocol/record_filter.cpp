@@ -68,14 +68,16 @@ std::string value_term_of(const Condition& condition) {
   for_each_term(condition, [&](const Condition& leaf) {
     const auto* value = std::get_if<ValueTerm>(&leaf.term);
     const auto* other = value ? std::get_if<Quantity>(&value->right) : nullptr;
-    if (!name_in(leaf.term) && value && (reads_values(value->left.measure) || (other && reads_values(other->measure))))
+    if (!name_in(leaf.term) && value &&
+        (reads_values(value->left.measure) || (other && reads_values(other->measure))))
       sentence =
           "What looks at values is for breakpoints: a filter knows what was recorded of each op, such "
           "as names, shapes and times.";
     else if (const std::string* name = name_in(leaf.term))
-      sentence = "\"" + *name +
-                 "\" is taken for a name of the Python program, and what that held is not recorded: Python names "
-                 "are for breakpoints. Quotes make a word of it.";
+      sentence =
+          "\"" + *name +
+          "\" is taken for a name of the Python program, and what that held is not recorded: Python names "
+          "are for breakpoints. Quotes make a word of it.";
     else if (std::holds_alternative<SeriesTerm>(leaf.term))
       sentence = "What looks at curves is for breakpoints: a filter knows what was recorded of each op.";
   });

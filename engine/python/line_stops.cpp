@@ -154,8 +154,11 @@ void set_line_stops(std::vector<std::pair<std::string, std::uint32_t>> wanted) {
   here.lines.clear();
   std::sort(wanted.begin(), wanted.end());
   for (auto& [cell, line] : wanted) here.lines[cell].push_back(line);
-  if (here.lines.empty() && !here.tracing) return;
-  here.tracing = !here.lines.empty();
+  const bool traced = here.tracing;
+  // A cell that has not run yet has no code that could be watched.
+  here.tracing =
+      std::any_of(here.lines.begin(), here.lines.end(), [](const auto& one) { return has_cell(one.first); });
+  if (!traced && !here.tracing) return;
   if (!here.tracing) set_lines_are_told(false);
   trace_threads(here.tracing);
 }
@@ -279,11 +282,11 @@ void leave_program() {
   set_line_stops({});
 }
 
-void look_for_line_stops() {
+void look_for_line_stops(bool cells) {
   LineWatch& here = line_watch();
   if (!here.recorder) return;
   const std::uint64_t version = here.recorder->breakpoints().lines_version();
-  if (version == here.version) return;
+  if (version == here.version && (!cells || here.lines.empty())) return;
   here.version = version;
   set_line_stops(here.recorder->breakpoints().lines());
 }

@@ -6,13 +6,14 @@
 
 namespace tapedeck::python {
 
-/// From now on this recorder's breakpoints learn of lines and names. Needs Python's lock, as all functions here.
-/// Python tells of lines only while a breakpoint waits for one; a thread that another tool traces (a debugger,
-/// a coverage tool) is left to that.
+/// From now on this recorder's breakpoints learn of lines and names. Needs Python's lock, as all functions
+/// here. Python tells of lines only while a breakpoint waits for one; a thread that another tool traces (a
+/// debugger, a coverage tool) is left to that.
 void watch_program(Recorder& recorder);
 /// No longer; also in a forked child, where the recorder is gone.
 void leave_program();
-/// Looks whether breakpoints wait for other lines now. One comparison where they don't.
-void look_for_line_stops();
+/// Looks whether breakpoints wait for other lines now. One comparison where they don't. `cells`: there may be
+/// a new cell, of which they wait for lines.
+void look_for_line_stops(bool cells = false);
 
 }  // namespace tapedeck::python

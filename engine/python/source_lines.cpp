@@ -1,5 +1,6 @@
 #include "engine/python/source_lines.h"
 
+#include <algorithm>
 #include <array>
 #include <unordered_map>
 
@@ -143,6 +144,11 @@ void name_cell(const std::string& cell, const std::string& filename) {
 
 const std::string& cell_of_code(PyCodeObject* code) {
   return code_of(code).cell;
+}
+
+bool has_cell(const std::string& cell) {
+  return lines().files_are_cells || std::any_of(lines().cells.begin(), lines().cells.end(),
+                                                [&](const auto& known) { return known.second == cell; });
 }
 
 std::uint32_t location_in_code(PyCodeObject* code, int instruction) {

@@ -20,9 +20,11 @@ void stop_capturing_lines();
 /// Code compiled under `filename` from now on belongs to the notebook cell `cell`, wherever it runs later.
 void name_cell(const std::string& cell, const std::string& filename);
 
-/// What breakpoints call the cell of the code: the cell's id, or the file where files are cells. The code is kept
-/// until stop_capturing_lines().
+/// What breakpoints call the cell of the code: the cell's id, or the file where files are cells. The code is
+/// kept until stop_capturing_lines().
 const std::string& cell_of_code(PyCodeObject* code);
+/// Whether there may be code that cell_of_code() says this of.
+bool has_cell(const std::string& cell);
 /// The location of an instruction, by its offset in bytes.
 std::uint32_t location_in_code(PyCodeObject* code, int instruction);
 /// Code of the user's, in cells or files: none of the package's.

@@ -9,8 +9,10 @@ namespace {
 
 void check_not_borrowed(const Tape::State& tape, const char* what) {
   if (tape.is_borrowed())
-    fail<FailedPreconditionError>(what, ": the tape is the program's, which code at a stop can play and not change; "
-                                        "make a tape of your own");
+    fail<FailedPreconditionError>(
+        what,
+        ": the tape is the program's, which code at a stop can play and not change; "
+        "make a tape of your own");
 }
 
 }  // namespace

@@ -27,8 +27,8 @@ enum class Unconnected : std::uint8_t { none, zero };
 bool has_gradients(DType dtype);
 void set_integer_gradients(bool given);
 
-/// Inside of an UnobservedScope a tape that was made outside of it can be played, and stays as it is; whatever would
-/// change it throws FailedPreconditionError.
+/// Inside of an UnobservedScope a tape that was made outside of it can be played, and stays as it is;
+/// whatever would change it throws FailedPreconditionError.
 class Tape {
  public:
   explicit Tape(bool persistent = false, bool watch_accessed_variables = true);

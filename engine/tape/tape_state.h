@@ -69,7 +69,7 @@ struct Tape::State {
   int suspended = 0;                               // open StopRecordings over it
   int playing = 0;                                 // playbacks that read the nodes now
   bool used_up = false;
-  bool started = false;  ///< once at least
+  bool started = false;   ///< once at least
   const bool of_program;  ///< not made by code that the debugger runs
 
   /// It is the program's, and code that the debugger runs at a stop looks at it: it must stay as it is.

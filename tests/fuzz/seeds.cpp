@@ -105,6 +105,8 @@ const std::multimap<std::string, std::string> texts = {
     {"conditions", "nan(out) > 10 or max(abs(out0)) > 1e3 and norm(grad) < 2*min(in0) or zeros(out) > 90%"},
     {"conditions",
      "shape:(*,784) line:7-12 record>100 duration>1ms bytes>1M out.shape != in0.shape out.dtype == float64"},
+    {"conditions", "step == 30 and max(abs(grad)) > 10 or mode != 'train' and warm == True"},
+    {"conditions", "step % 100 == -1 and limit < 2*norm(grad0) or max(out) >= limit and loss > best"},
     {"conditions", "\"cell 3: loss\" fell (op=add forward) kind:op* out.rank > 2 in.bytes"},
     {"conditions", R"({"a": [1, [2, {"b": "\"[{"}]], "c": null})"},
     {"strings", "[a-c]+(x)?\nabc 1.5e-3"},

@@ -23,6 +23,9 @@ const std::vector<std::string> samples{
     "(shape:784 or shape:(10000,784)) duration>1.5ms bytes>1M record>100",
     "reads:W writes:\"my b\" op=add op:*pool* scope:layer is:failed",
     "vjp or failed or (forward and (backward or not not vjp))",
+    "step == 30 and max(abs(grad)) > 10",
+    "mode != \"a b\" or warm == True or (step % 100 == -1 not loss > best)",
+    "limit < 2*norm(grad0) and max(out) >= limit",
 };
 
 struct Problem {
@@ -99,8 +102,23 @@ class TestCondition : public QObject {
         {"opp:matmul", 0,
          "There is no part \"opp\"; there are op, kind, scope, cell, file, name, is, dtype, reads, writes, "
          "shape and line. Quotes make a word of it."},
-        {"height>3", 0,
-         "There is no number \"height\"; there are record, line, duration, bytes, thread and depth."},
+        {"op == 3", 0,
+         "\"op\" has a meaning of its own in conditions, without spaces: op:… or op=…; a Python variable of "
+         "that "
+         "name can't be asked for."},
+        {"step ==", 7, "A number is missing."},
+        {"step == 3x", 9, "A space is missing after the number."},
+        {"step == forward", 8,
+         "\"forward\" has a meaning of its own in conditions; a Python variable of that name can't be asked "
+         "for."},
+        {"step == a.b", 9,
+         "What a Python name is compared with is a number, a string, True, False, a name or a quantity."},
+        {"mode < \"a\"", 0, "Strings are compared with == and != alone."},
+        {"mode == \"a", 10, "A closing quote is missing."},
+        {"step % 0 == 1", 0, "The remainder of a division by 0."},
+        {"step % 3", 8, "A comparison is missing: step % 100 == 0."},
+        {"30 == step", 0, "A comparison begins with a name or a quantity: step == 30, max(out) > 10."},
+        {"True == warm", 0, "True is no name of a variable: a comparison begins with one, warm == True."},
         {"duration>3", 10, "A duration needs its unit: ns, us, ms or s."},
         {"duration>3min", 10, "A duration's unit is ns, us, ms or s."},
         {"line:12-7", 0, "The last line comes before the first one."},
@@ -138,6 +156,49 @@ class TestCondition : public QObject {
     QCOMPARE(of_values("nan(out) or nan(in0)", {nan}, false), Verdict::yes);
     QCOMPARE(of_values("nan(out) and nan(in0)", {1}, false), Verdict::no);
     QCOMPARE(of_values("not nan(out)", {1}, false), Verdict::unknown);
+  }
+
+  void names_hold_numbers_booleans_and_strings() {
+    const NameLookup lookup = [](const std::string& name) -> NameValue {
+      if (name == "step") return 30.0;
+      if (name == "loss") return std::numeric_limits<double>::quiet_NaN();
+      if (name == "warm") return true;
+      if (name == "mode") return std::string("train");
+      throw NameError("There is no Python name \"" + name + "\" here.");
+    };
+    const auto verdict = [&](const char* text) {
+      return evaluate(parse_condition(text), [&](const Condition& leaf) {
+        return verdict_of(holds(std::get<NameTerm>(leaf.term), lookup));
+      });
+    };
+    for (const char* text : {"step == 30", "step=30", "step % 7 == 2", "step != 3", "warm == True",
+                             "warm == 1", "mode == \"train\"", "mode == 'train'", "mode != 'test'",
+                             "mode != 3", "step > warm", "loss != loss", "not loss > 1", "step % -7 == -5",
+                             "step == 30 and mode == 'train'", "step == 3 or warm == True", "step < inf"})
+      QVERIFY2(verdict(text) == Verdict::yes, text);
+    for (const char* text : {"step == 3", "step % 10 == 1", "warm == False", "mode == 'Train'", "loss > 1",
+                             "mode == step", "step == 3 and nothing == 1"})
+      QVERIFY2(verdict(text) == Verdict::no, text);
+    const auto error = [&](const char* text) {
+      try {
+        verdict(text);
+      } catch (const NameError& error) {
+        return std::string(error.what());
+      }
+      return std::string();
+    };
+    QCOMPARE(error("stp == 3"), std::string("There is no Python name \"stp\" here."));
+    QCOMPARE(error("step == 30 and stp == 3"), std::string("There is no Python name \"stp\" here."));
+    QCOMPARE(
+        error("mode < 3"),
+        std::string("The Python name \"mode\" holds a string: strings are compared with == and != alone."));
+    QCOMPARE(error("mode % 3 == 1"),
+             std::string("The Python name \"mode\" holds a string, which no number is compared with."));
+    // A quantity beside a name, on either side.
+    const Condition condition = parse_condition("limit < max(abs(out))");
+    const auto& term = std::get<ValueTerm>(condition.term);
+    QVERIFY(term.comparison == Comparison::greater && std::get<PythonName>(term.right).name == "limit");
+    QVERIFY(condition == parse_condition("max(abs(out)) > limit"));
   }
 
   void patterns() {

@@ -121,6 +121,13 @@ class TestRecordFilter : public QObject {
          {"nan(out)", "op:add max(in0) > 3", "out.rank > 2 or loss rose", "out.size > 2*max(in0)"})
       QVERIFY2(filter_problem(text).find("breakpoints") != std::string::npos, text);
     QVERIFY(filter_problem("out.rank > 2").empty());
+    for (const char* text :
+         {"step == 30", "matmul and mode != 'train'", "max(out) > limit", "step % 3 == 1 or relu"}) {
+      QVERIFY2(filter_problem(text).find("Python names are for breakpoints") != std::string::npos, text);
+      QVERIFY2(filter_problem(text).find("is not recorded") != std::string::npos, text);
+    }
+    QVERIFY(!finds("step == 30"));
+    QVERIFY(!finds("not step == 30"));
     Record record = a_record();
     record.outputs[0].dtype = "float32";
     QVERIFY(!finds("nan(out)", record));

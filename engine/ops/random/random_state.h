@@ -43,8 +43,8 @@ struct RandomState {
 RandomState random_state();
 void set_random_state(const RandomState& state);
 
-/// While it lives, this thread draws from a copy of all sequences, made at its first draw, and what it sets is set in
-/// the copy: the others see nothing of it.
+/// While it lives, this thread draws from a copy of all sequences, made at its first draw, and what it sets
+/// is set in the copy: the others see nothing of it.
 class RandomCopyScope {
  public:
   RandomCopyScope();

@@ -14,17 +14,20 @@
 //   max(abs(out)) > 1e3  norm(grad) < 1e-8         also min, mean, sum, deviation; 2*max(in0)
 //   out.shape != in0.shape  out.dtype == float64  out.rank > 2  in.size, in.bytes
 //   loss rose  "cell 3: loss" fell                 the newest point of a curve, against the one before
-//   step == 30  mode != "train"  warm == True      a name of the Python program, where the op runs, that holds a
-//                                                  number, a scalar tensor, a string or a boolean; step > start
+//   step == 30  mode != "train"  warm == True      a name of the Python program, where the op runs, that
+//   holds a
+//                                                  number, a scalar tensor, a string or a boolean; step >
+//                                                  start
 //   step % 100 == 0  max(abs(grad)) > limit        its remainder; a name beside a quantity
 //   and  or  not  ( )                              one after the other means and
 //
 // Tensors are out, out0, out1 …, in, in0 …, grad, grad0 … (what a VJP or a playback gives), any. Where there
 // are several, one that holds is enough. A comparison with NaN does not hold.
 //
-// A Python name is looked for in the user's innermost function that runs, then in its module, then in what called
-// it. Where there is none, or where it holds something else, evaluation throws NameError, and the program stops with
-// that sentence. What the language itself has a meaning for (op, line, out, forward, …) is no Python name.
+// A Python name is looked for in the user's innermost function that runs, then in its module, then in what
+// called it. Where there is none, or where it holds something else, evaluation throws NameError, and the
+// program stops with that sentence. What the language itself has a meaning for (op, line, out, forward, …) is
+// no Python name.
 #pragma once
 
 #include <algorithm>
@@ -136,8 +139,8 @@ struct PythonName {
 };
 /// What a quantity is compared with: a number, a share of the elements, another quantity, a shape, a dtype's
 /// name, a Python name; nothing: nan and inf hold where there is one, zeros where all are.
-using Operand = std::variant<std::monostate, double, Share, Quantity, std::vector<std::int64_t>, std::string,
-                             PythonName>;
+using Operand =
+    std::variant<std::monostate, double, Share, Quantity, std::vector<std::int64_t>, std::string, PythonName>;
 
 struct ValueTerm {
   Quantity left;

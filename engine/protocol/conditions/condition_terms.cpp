@@ -201,8 +201,8 @@ Condition ConditionParser::name_term(std::size_t from, std::string_view name) {
              next == '(' || (next == '.' && target_named(other))) {
     // limit < max(out): the quantity is what is compared.
     if (term.modulus) fail(from, "A remainder is compared with a number.");
-    constexpr std::array<Comparison, 6> mirrored{Comparison::greater,   Comparison::greater_equal,
-                                                 Comparison::equal,     Comparison::not_equal,
+    constexpr std::array<Comparison, 6> mirrored{Comparison::greater,    Comparison::greater_equal,
+                                                 Comparison::equal,      Comparison::not_equal,
                                                  Comparison::less_equal, Comparison::less};
     ValueTerm value;
     value.left = quantity();
@@ -215,7 +215,8 @@ Condition ConditionParser::name_term(std::size_t from, std::string_view name) {
     check_name(place, other);
     at_ += other.size();
     if (!over() && !is_space(here()) && here() != ')')
-      fail(at_, "What a Python name is compared with is a number, a string, True, False, a name or a quantity.");
+      fail(at_,
+           "What a Python name is compared with is a number, a string, True, False, a name or a quantity.");
     term.right = PythonName{std::string(other)};
   }
   return term_of(std::move(term), from);

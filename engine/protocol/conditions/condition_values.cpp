@@ -114,7 +114,8 @@ Operand ConditionParser::operand(const Quantity& left) {
   if (!infinity && !name.empty()) {
     const char next = at_ + name.size() < text_.size() ? text_[at_ + name.size()] : '\0';
     const bool numbers = left.measure != Measure::shape && left.measure != Measure::dtype;
-    if (!numbers || next == '(' || next == '.' || target_named(name) || place_of(function_names(), folded(name)))
+    if (!numbers || next == '(' || next == '.' || target_named(name) ||
+        place_of(function_names(), folded(name)))
       return quantity();
     check_name(at_, name);
     at_ += name.size();

@@ -137,7 +137,7 @@ void capture_lines(bool on) {
 
 void begin_cell(const std::string& cell, const std::string& filename, std::uint32_t execution) {
   name_cell(cell, filename);
-  look_for_line_stops();
+  look_for_line_stops(true);
   if (session().recorder) session().recorder->begin_cell(cell, execution);
 }
 

@@ -31,8 +31,8 @@ class BreakCheck {
 
   /// "Yes" also where a Python name of the condition is missing.
   protocol::Verdict verdict(const CompiledBreakpoint& breakpoint);
-  /// Counts the hit, and does what is to be done; true where the program stops. It stops in any case where the
-  /// condition asks for a Python name that there is not: the reason says so.
+  /// Counts the hit, and does what is to be done; true where the program stops. It stops in any case where
+  /// the condition asks for a Python name that there is not: the reason says so.
   bool hit(CompiledBreakpoint& breakpoint, std::optional<BreakStop>& stop);
 
  private:

@@ -199,8 +199,14 @@ GateStatus Gate::status() const {
   const std::lock_guard lock(mutex_);
   if (!waiting_.empty()) {
     const auto& [point, why, ticket] = waiting_.front();
-    return {GateState::stopped, point.number, point.location, why.reason.empty() ? reason_ : why.reason,
-            stepped_over_,      point.thread, why.after,      why.breakpoints,
+    return {GateState::stopped,
+            point.number,
+            point.location,
+            why.reason.empty() ? reason_ : why.reason,
+            stepped_over_,
+            point.thread,
+            why.after,
+            why.breakpoints,
             point.number != 0 ? point.number : first_line_stop + ticket};
   }
   return {mode_ == Mode::run && !cell_pending_ ? GateState::open : GateState::will_stop,

@@ -1,4 +1,5 @@
-// What breakpoints ask of the host's program, where there is one: what its names hold, and to be told of lines.
+// What breakpoints ask of the host's program, where there is one: what its names hold, and to be told of
+// lines.
 #pragma once
 
 #include "engine/protocol/conditions/condition.h"

@@ -75,7 +75,8 @@ bool LogText::needs_end() const {
 bool LogText::looks_at_ops() const {
   return std::any_of(pieces_.begin(), pieces_.end(), [](const auto& piece) {
     const auto* known = std::get_if<Fact>(&piece);
-    return known ? known->name != "line" && known->name != "hits" : !std::holds_alternative<std::string>(piece);
+    return known ? known->name != "line" && known->name != "hits"
+                 : !std::holds_alternative<std::string>(piece);
   });
 }
 

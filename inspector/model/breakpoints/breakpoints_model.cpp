@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/protocol/conditions/condition.h"
+
 namespace tapedeck::inspector {
 
 using protocol::Breakpoint;
@@ -25,6 +27,18 @@ bool watchesExceptions(const Breakpoint& breakpoint) {
 int unitsOf(const std::string& text, std::uint64_t bytes) {
   const auto count = std::min<std::size_t>(text.size(), bytes);
   return static_cast<int>(QString::fromUtf8(text.data(), static_cast<qsizetype>(count)).size());
+}
+
+/// What is no condition is refused when it is entered, session or not.
+void checkCondition(BreakpointEntry& one) {
+  one.problem.clear();
+  try {
+    protocol::parse_condition(one.breakpoint.condition);
+  } catch (const protocol::ConditionError& error) {
+    one.problem = QString::fromStdString(error.what());
+    one.part = QStringLiteral("condition");
+    one.position = unitsOf(one.breakpoint.condition, error.position);
+  }
 }
 
 }  // namespace
@@ -78,6 +92,7 @@ quint64 BreakpointsModel::add(Breakpoint breakpoint) {
   breakpoint.id = ++lastId_;
   BreakpointEntry fresh;
   fresh.breakpoint = std::move(breakpoint);
+  checkCondition(fresh);
   entries_.push_back(std::move(fresh));
   wasEdited();
   return lastId_;
@@ -89,6 +104,7 @@ void BreakpointsModel::addAll(std::vector<Breakpoint> breakpoints) {
     breakpoint.id = ++lastId_;
     BreakpointEntry fresh;
     fresh.breakpoint = std::move(breakpoint);
+    checkCondition(fresh);
     entries_.push_back(std::move(fresh));
   }
   wasEdited();
@@ -116,7 +132,7 @@ void BreakpointsModel::change(const Breakpoint& breakpoint) {
   BreakpointEntry* const one = entry(breakpoint.id);
   if (!one) return;
   one->breakpoint = breakpoint;
-  one->problem.clear();
+  checkCondition(*one);
   one->note = placeNotes_.value(breakpoint.id);
   wasEdited();
 }
@@ -194,6 +210,7 @@ void BreakpointsModel::restore(std::vector<Breakpoint> breakpoints) {
     BreakpointEntry fresh;
     breakpoint.id = ++lastId_;
     fresh.breakpoint = std::move(breakpoint);
+    checkCondition(fresh);
     entries_.push_back(std::move(fresh));
   }
   send();
@@ -307,9 +324,8 @@ void BreakpointsModel::takeStatus() {
       one->hits = counted.hits;
       news = true;
     }
-  const quint64 stop = status.gate == protocol::GateState::stopped
-                           ? 2 * session_->stop() + (status.stopped_after ? 1 : 0)
-                           : 0;
+  const quint64 stop =
+      status.gate == protocol::GateState::stopped ? 2 * session_->stop() + (status.stopped_after ? 1 : 0) : 0;
   const bool another = stop != std::exchange(stoppedAt_, stop);
   // Wherever it stopped: nobody waits for the passing one any longer.
   if (another && stop != 0) dropPassing();

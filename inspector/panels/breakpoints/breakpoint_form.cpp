@@ -65,7 +65,8 @@ BreakpointForm::BreakpointForm(BreakpointsModel& breakpoints, Session& session, 
   condition_->setToolTip(
       QStringLiteral("It stops where this holds as well, for example\n"
                      "nan(out) or inf(any)     max(abs(out)) > 1e3     norm(grad) < 1e-8\n"
-                     "out.shape != in0.shape     op:matmul and not backward     loss rose"));
+                     "out.shape != in0.shape     op:matmul and not backward     loss rose\n"
+                     "step == 30 and max(abs(grad)) > 10: step is a name of the program"));
   layout->addRow(QStringLiteral("Condition:"), condition_);
   fromHit_->setObjectName(QStringLiteral("breakpointFromHit"));
   fromHit_->setRange(1, 1'000'000'000);
