@@ -174,10 +174,17 @@ void TestTensorChips::aPickedTensorIsWhatTheCursorsRecordMakesOrReads() {
   QCOMPARE(shown().label, QStringLiteral("neg, op 2"));
   QCOMPARE(bench.shownName(), QStringLiteral("z"));
   QCOMPARE(bench.model.chips().size(), 3u);
-  // It stays while the cursor moves over records that read it.
+  // Another record that the user chooses is shown in its place; its tab stays beside that one's.
   bench.session.setCursor(2);
-  QTRY_COMPARE(bench.model.chips().size(), 3u);
+  QTRY_COMPARE(shown().role, TensorRole::output);
+  QCOMPARE(shown().record, 2ull);
+  QCOMPARE(bench.model.chips().size(), 3u);
+  QCOMPARE(bench.model.chips().back().label, QStringLiteral("neg, op 2"));
+  // The same record once more is chosen, too.
+  bench.model.selectChip(2);
   QCOMPARE(shown().role, TensorRole::chosen);
+  bench.session.setCursor(2);
+  QCOMPARE(shown().role, TensorRole::output);
 }
 
 void TestTensorChips::aPickBeforeItsRecordIsHereIsShownInItsPlace() {

@@ -98,9 +98,11 @@ class TensorControlsTest : public QObject {
     QVERIFY(window.settled());
     QCOMPARE(window.view->title(), QStringLiteral("W:0 · matmul · op 1 · 4×4 · float32 · /cpu:0"));
     screenshot(*window.view, "pins-shown");
+    // A record that the user chooses is shown; the pin's tab stays beside it.
     window.session.setCursor(1);
     window.session.setCursor(2);
-    QTRY_COMPARE(window.model()->tensor()->id, std::uint64_t(1));  // it is still what the user asked for
+    QTRY_COMPARE(window.model()->tensor()->id, std::uint64_t(3));
+    QCOMPARE(window.model()->chips().back().info.id, std::uint64_t(1));
 
     QTest::keyClick(window.canvas(), Qt::Key_P, Qt::AltModifier | Qt::ShiftModifier);
     QTRY_VERIFY(list->isVisible());

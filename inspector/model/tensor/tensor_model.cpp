@@ -252,8 +252,7 @@ TensorModel::TensorModel(Session* session, QObject* parent)
   d_->timer.setSingleShot(true);
   d_->timer.setInterval(0);
   connect(&d_->timer, &QTimer::timeout, this, [this] { d_->ask(); });
-  connect(session, &Session::cursorChanged, this, [this](RecordNumber cursor) {
-    if (cursor == d_->session->stoppedBefore()) d_->letExtraGo();
+  connect(session, &Session::cursorChanged, this, [this] {
     d_->update();
     d_->followNamed();
   });
@@ -266,7 +265,9 @@ TensorModel::TensorModel(Session* session, QObject* parent)
   connect(session, &Session::tensorPicked, this,
           [this](const protocol::TensorInfo& tensor) { d_->pick(tensor); });
   connect(session, &Session::stopped, this, [this](RecordNumber record) {
-    if (record) d_->letExtraGo();
+    // Steps follow what the user asked for; what stops by itself wants to be seen.
+    const auto& reason = d_->session->status().stop_reason;
+    if (record && reason != "step" && reason != "step out") d_->letExtraGo();
     d_->update();
     d_->followNamed();
   });

@@ -82,7 +82,7 @@ class TensorModel : public QObject {
   /// there.
   void selectChip(int index);
   /// Shows a tensor of any record, at the end of the strip. It is shown until another is picked, the user
-  /// chooses a record or the program stops; its tab stays until another tensor takes it.
+  /// chooses a record, or the program stops by itself; its tab stays until another tensor takes it.
   void showTensor(const tapedeck::inspector::TensorChip& chip);
   void setReshapeText(const QString& text);
   /// Which index of an axis that is not shown; clamped.
