@@ -143,6 +143,12 @@ QString FramesModel::placeText() const {
 QString FramesModel::notedText() const {
   if (!moment_ || !known()) return {};
   if (!noted_.noted) return QStringLiteral("as now");
+  // Above all records' numbers it is a stop before a line: that of its innermost frame.
+  if (!noted_.noted_cell && *noted_.noted >> 32 != 0) {
+    const protocol::Frame* at = frame(0);
+    return at ? QStringLiteral("as of the stop at line %1").arg(at->line)
+              : QStringLiteral("as of the stop at a line");
+  }
   if (!noted_.noted_cell)
     return QStringLiteral("as of the stop %1 op %2")
         .arg(noted_.noted_after ? QStringLiteral("after") : QStringLiteral("before"),

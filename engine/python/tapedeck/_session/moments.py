@@ -20,6 +20,7 @@ MOST_ENTRIES = 100_000  # of all notes
 MOST_TEXT = 2000  # characters
 MOST_ITEMS = 16  # of a list that is noted itself
 PAGE_SECONDS = 2.0  # in which the values of a page of rows are computed again
+FIRST_LINE_STOP = 1 << 32  # stops before lines have numbers from here on, above all records' (engine/record/breakpoints/gate.h)
 
 _debug = _engine.debug
 _NUMBERS = (bool, int, float, complex, type(None))
@@ -97,6 +98,8 @@ class Note:
     def text(self):
         if self.cell is not None:
             return "the beginning of the cell"
+        if self.stop >= FIRST_LINE_STOP:
+            return f"the stop at line {self.rows[0][3]}" if self.rows else "the stop at a line"
         return f"the stop {'after' if self.after else 'before'} op {self.stop:,}"
 
 
@@ -136,7 +139,8 @@ notes = Notes()
 
 def note_stop(stop, after, thread):
     """`after`: the record has run, and is what stopped the program."""
-    note = Note(stop + 1 if after else stop, stop, after, None)
+    before = _debug.record_count() + 1 if stop >= FIRST_LINE_STOP else stop + 1 if after else stop
+    note = Note(before, stop, after, None)
     note.thread, _, note.rows = session_frames.frames(thread, 0, MOST_FRAMES)
     globals_of = {}
     for frame in session_frames.frames_of(thread)[:MOST_FRAMES]:
