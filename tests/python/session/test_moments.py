@@ -186,6 +186,8 @@ class Moments(unittest.TestCase):
             self.assertEqual((rows["step"]["text"], rows["step"]["as_of"]), ("3", "now"))
             self.assertNotIn("edit", rows["step"])
             self.assertEqual(rows["late"]["problem"], "late was made later")
+        # No stop was earlier, but the cell's beginning was.
+        self.assertEqual(moments.frames(0, False, 0, 0, 100, products[0]), ("", 0, [], 1, False, "cell-1"))
         tensor, text, variable = moments.PastPlace(0, 0, 0, "globals", "w", [], products[2]).held()
         self.assertEqual((text, variable), ("w", True))
         self.assertEqual(list(np.asarray(debug._value_of(tensor))), [.5, 1.])
@@ -225,13 +227,13 @@ class Moments(unittest.TestCase):
         self.assertEqual((rows["big"]["shape"], rows["big"]["problem"]), ([1000], "only its type and shape are known"))
         self.assertNotIn("bent", self.rows(two, "locals"))
         self.assertEqual(list(self.rows(three, "locals", 1)), ["x", "y"])
-        answer = self.evaluate("float(bent[0]) + factor", three)
+        answer = self.evaluate("factor + 1 if bent is not None else 0", three)
         self.assertEqual((answer["value"]["text"], answer["moment"]),
-                         ("9.0", f"at op {three}; bent, factor as of the stop before op {three}"))
+                         ("4", f"at op {three}; factor, bent as of the stop before op {three}"))
+        self.assertEqual(self.evaluate("bent", three)["value"]["text"], "[6., 9.]")
         self.assertEqual(self.evaluate("big", three)["error"],
                          f"LookupError: of big only its type and shape are known at op {three}")
-        # Before the first stop the cell's beginning is the nearest.
-        self.assertEqual(moments.frames(self.stop, False, self.thread.ident, 0, 100, one - 1 or 1)[3:6][1], False)
+        self.assertEqual(moments.frames(self.stop, False, self.thread.ident, 0, 100, one)[3], one)
 
     def test_after_a_stop_after_an_op_the_note_holds_from_the_next_op_on(self):
         self.start(CALLS, 2)

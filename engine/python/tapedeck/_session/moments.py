@@ -228,7 +228,7 @@ class Past:
             if noted and name in noted:
                 return self._noted(name, noted[name], live)
             if live and name in live:
-                return self.now(live[name])
+                return self.now(live[name], name)
         raise LookupError(f"there is no variable {name}")
 
     def _noted(self, name, entry, live):
@@ -239,12 +239,12 @@ class Past:
         if entry.kind == "variable":
             return Found("moment", tensor=self.version(entry.value, name), entry=entry)
         if live and name in live:
-            return self.now(live[name])
+            return self.now(live[name], name)
         return Found("gone", entry=entry)
 
-    def now(self, value):
+    def now(self, value, name):
         if is_a(value, _engine.Variable):
-            return Found("moment", tensor=self.version(value._id, "it"), entry=Entry(value))
+            return Found("moment", tensor=self.version(value._id, name), entry=Entry(value))
         return Found("now", value)
 
     def version(self, tensor, name):
@@ -314,8 +314,8 @@ class PastPlace:
         else:
             found = self.past.find(self.name, self.kind)
         for position in self.path:
-            item = Items(found.get()).at(position)[1]
-            found = self.past.now(item) if found.source == "now" else Found(found.source, item)
+            name, item = Items(found.get()).at(position)
+            found = self.past.now(item, name) if found.source == "now" else Found(found.source, item)
         return found
 
     def _text(self):
@@ -354,9 +354,9 @@ class PastPlace:
         found = self._found()
         items = Items(found.get())
 
-        def of(item):
-            return past.now(item) if found.source == "now" else Found(found.source, item)
-        return items.total, [past.row(name, lambda item=item: of(item), position, until)
+        def of(item, name):
+            return past.now(item, name) if found.source == "now" else Found(found.source, item)
+        return items.total, [past.row(name, lambda item=item, name=name: of(item, name), position, until)
                              for position, (name, item) in enumerate(items.page(first, count), first)]
 
 
