@@ -267,6 +267,9 @@ void VariablesView::showPlace() {
   look();
   place_->setText(frames_.placeText());
   place_->setVisible(!place_->text().isEmpty());
+  const QString noted = frames_.notedText();
+  stackTitle_->setText(noted.isEmpty() ? QStringLiteral("Call stack")
+                                       : QStringLiteral("Call stack · %1").arg(noted));
   const int more = frames_.total() - frames_.rowCount();
   moreFrames_->setVisible(more > 0);
   moreFrames_->setText(

@@ -229,7 +229,7 @@ class Moments(unittest.TestCase):
         self.assertEqual(list(self.rows(three, "locals", 1)), ["x", "y"])
         answer = self.evaluate("factor + 1 if bent is not None else 0", three)
         self.assertEqual((answer["value"]["text"], answer["moment"]),
-                         ("4", f"at op {three}; factor, bent as of the stop before op {three}"))
+                         ("4", f"at op {three}; bent, factor as of the stop before op {three}"))
         self.assertEqual(self.evaluate("bent", three)["value"]["text"], "[6., 9.]")
         self.assertEqual(self.evaluate("big", three)["error"],
                          f"LookupError: of big only its type and shape are known at op {three}")
