@@ -6,7 +6,7 @@
 namespace tapedeck::debug {
 namespace {
 
-constexpr std::uint32_t stride = 4096;
+constexpr std::uint32_t records_at_once = 4096;
 
 /// A VJP, or a sum, that the playback itself ran.
 struct Child {
@@ -21,9 +21,9 @@ std::vector<Child> children_of(const Recorder& recorder, const RecordView& vjp, 
   const std::uint32_t playback = vjp.head.parent, newest = trace.newest();
   std::vector<Child> children;
   bool beyond = false;
-  for (std::uint32_t first = playback + 1; first <= newest && !beyond; first += stride) {
+  for (std::uint32_t first = playback + 1; first <= newest && !beyond; first += records_at_once) {
     check_cancelled(cancel);
-    trace.glance(first, std::min(newest, first + stride - 1), [&](const RecordGlance& glance) {
+    trace.glance(first, std::min(newest, first + records_at_once - 1), [&](const RecordGlance& glance) {
       if (beyond || glance.head.parent != playback) return;
       const bool is_vjp = glance.head.kind == EventKind::vjp;
       beyond = is_vjp && glance.number > vjp.number;
