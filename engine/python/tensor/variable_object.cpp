@@ -376,7 +376,8 @@ py::list living_variables() {
 }
 
 void put_back(const py::handle variable, const py::handle value) {
-  variable_of(variable.ptr()).put_back(tensor_of(value.ptr()));
+  Variable shared = variable_of(variable.ptr());
+  shared.put_back(tensor_of(value.ptr()));
 }
 
 /// `log`: the list in which new variables are noted from now on, or None.
