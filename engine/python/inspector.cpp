@@ -224,7 +224,7 @@ void set_frame_local(const py::handle object, const py::str& name, const py::han
 namespace {
 
 /// Without Python's lock. What cannot be had is a LookupError, with the reason.
-py::object value_of(Recorder& recorder, std::uint64_t id) {
+py::object recorded_value(Recorder& recorder, std::uint64_t id) {
   std::optional<std::string> problem;
   Tensor value;
   bool ended = false;
@@ -260,7 +260,7 @@ std::optional<std::uint64_t> version_before(const Recorder& recorder, std::uint6
 
 void bind_inspector(py::module_& debug, Recorder& (*recorder)()) {
   debug.def(
-      "_value_of", [recorder](std::uint64_t id) { return value_of(recorder(), id); }, py::arg("tensor"),
+      "_value_of", [recorder](std::uint64_t id) { return recorded_value(recorder(), id); }, py::arg("tensor"),
       "The value of a tensor that records know, computed again where it is not held. LookupError where it "
       "can "
       "not be had.");

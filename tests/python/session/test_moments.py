@@ -1,5 +1,6 @@
 """What names had in the past, and what an edit at a stop comes too late for."""
 import gc
+import json
 import linecache
 import threading
 import time
@@ -40,6 +41,58 @@ def outer(x):
 
 result = outer(tf.constant([1., 2.]))
 """
+
+
+EDITED = [  # where, the code, the variable that is set to 5 at the first stop, and what comes out: the op that waits has 2
+    ("a function",
+     "def f(x):\n"
+     "    y = x + 1.\n"
+     "    return x * y\n"
+     "out = f(tf.constant(2.))\n", "x", 15.0),
+    ("a cell",
+     "x = tf.constant(2.)\n"
+     "y = x + 1.\n"
+     "out = x * y\n", "x", 15.0),
+    ("a closure",
+     "def f(x):\n"
+     "    def g():\n"
+     "        y = x + 1.\n"
+     "        return x * y\n"
+     "    return g()\n"
+     "out = f(tf.constant(2.))\n", "x", 15.0),
+    ("a captured variable",
+     "def f(x):\n"
+     "    g = lambda: x\n"
+     "    y = g() + 1.\n"
+     "    return x * y\n"
+     "out = f(tf.constant(2.))\n", "x", 15.0),
+    ("a comprehension",
+     "out = [(v + 1.) * v for v in [tf.constant(2.)]][0]\n", "v", 15.0),
+    ("a method",
+     "class A:\n"
+     "    def m(self, x):\n"
+     "        y = x + 1.\n"
+     "        return x * y\n"
+     "out = A().m(tf.constant(2.))\n", "x", 15.0),
+    ("a generator",
+     "def g(x):\n"
+     "    y = x + 1.\n"
+     "    yield x * y\n"
+     "out = next(g(tf.constant(2.)))\n", "x", 15.0),
+    ("a class",
+     "class A:\n"
+     "    x = tf.constant(2.)\n"
+     "    y = x + 1.\n"
+     "    z = x * y\n"
+     "out = A.z\n", "x", 15.0),
+    ("a loop",
+     "def f(xs):\n"
+     "    for x in xs:\n"
+     "        y = x + 1.\n"
+     "        t = x * y\n"
+     "    return t\n"
+     "out = f([tf.constant(2.)])\n", "x", 15.0),
+]
 
 
 class Moments(unittest.TestCase):
@@ -118,7 +171,6 @@ class Moments(unittest.TestCase):
 
     def numbers(self, op):
         """Of the records of that op."""
-        import json
         return [record["number"] for record in json.loads(debug.records_json()) if record["op"] == op]
 
     # ---- the past
@@ -176,7 +228,8 @@ class Moments(unittest.TestCase):
         answer = self.evaluate("float(bent[0]) + factor", three)
         self.assertEqual((answer["value"]["text"], answer["moment"]),
                          ("9.0", f"at op {three}; bent, factor as of the stop before op {three}"))
-        self.assertEqual(self.evaluate("big", three)["error"], f"LookupError: of big only its type and shape are known at op {three}")
+        self.assertEqual(self.evaluate("big", three)["error"],
+                         f"LookupError: of big only its type and shape are known at op {three}")
         # Before the first stop the cell's beginning is the nearest.
         self.assertEqual(moments.frames(self.stop, False, self.thread.ident, 0, 100, one - 1 or 1)[3:6][1], False)
 
@@ -252,16 +305,7 @@ class Moments(unittest.TestCase):
         self.assertEqual(float(self.names["out"]), -7.)
 
     def test_edits_take_effect_wherever_code_has_variables_of_its_own(self):
-        for title, code, name, value in [
-                ("a function", "def f(x):\n    y = x + 1.\n    return x * y\nout = f(tf.constant(2.))\n", "x", 15.),
-                ("a cell", "x = tf.constant(2.)\ny = x + 1.\nout = x * y\n", "x", 15.),
-                ("a closure", "def f(x):\n    def g():\n        y = x + 1.\n        return x * y\n    return g()\nout = f(tf.constant(2.))\n", "x", 15.),
-                ("a captured variable", "def f(x):\n    g = lambda: x\n    y = g() + 1.\n    return x * y\nout = f(tf.constant(2.))\n", "x", 15.),
-                ("a comprehension", "out = [(v + 1.) * v for v in [tf.constant(2.)]][0]\n", "v", 15.),
-                ("a method", "class A:\n    def m(self, x):\n        y = x + 1.\n        return x * y\nout = A().m(tf.constant(2.))\n", "x", 15.),
-                ("a generator", "def g(x):\n    y = x + 1.\n    yield x * y\nout = next(g(tf.constant(2.)))\n", "x", 15.),
-                ("a class", "class A:\n    x = tf.constant(2.)\n    y = x + 1.\n    z = x * y\nout = A.z\n", "x", 15.),
-                ("a loop", "def f(xs):\n    for x in xs:\n        y = x + 1.\n        t = x * y\n    return t\nout = f([tf.constant(2.)])\n", "x", 15.)]:
+        for title, code, name, value in EDITED:
             with self.subTest(title):
                 try:
                     self.start(code, 1)
