@@ -177,11 +177,11 @@ g = tape.gradient(z, x)
         given = {}
 
         def look(client, stop):
-            for text in ("float(tfe.gradients_function(square)(tf.constant(3.))[0])", "tape.gradient(y, x)", "tape.watch(y)", "tape.reset()",
-                         "tape.__enter__()"):
+            for text in ("float(tfe.gradients_function(square)(tf.constant(3.))[0])", "tape.gradient(y, x)", "tape.watch(y)",
+                         "tape.reset()", "tape.__enter__()"):
                 given[text] = self.evaluate(client, stop, text)
-            given["console"] = self.evaluate(client, stop, "with tf.GradientTape() as t:\n    t.watch(x)\n    v = x * x * x\nt.gradient(v, x)",
-                                             statements=True)
+            lines = "with tf.GradientTape() as t:\n    t.watch(x)\n    v = x * x * x\nt.gradient(v, x)"
+            given["console"] = self.evaluate(client, stop, lines, statements=True)
         # The second op: y is there, and the tape is the program's, active on its own thread.
         seen = []
 

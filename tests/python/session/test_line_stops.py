@@ -266,7 +266,8 @@ train(tf.constant([1., 2.]))
             "mode == 3": 'The Python name "mode" holds a value of type list: a condition compares numbers, strings and booleans.',
             "x == 3": 'The Python name "x" holds a tensor of shape (2,): a condition compares numbers, strings and booleans.',
         }.items():
-            for number, one in enumerate((breakpoint(1, kind="op", condition=condition, target="add"), breakpoint(2, 4, condition=condition))):
+            both = breakpoint(1, kind="op", condition=condition, target="add"), breakpoint(2, 4, condition=condition)
+            for number, one in enumerate(both):
                 with self.subTest(condition, number=number):
                     self.client.status = None
                     self.run_cell(code, [one])
