@@ -1,7 +1,5 @@
 #include "engine/python/line_stops.h"
 
-#include <opcode.h>
-
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -37,6 +35,7 @@ struct LineWatch {
   std::unordered_map<PyCodeObject*, const LineNumbers*> codes;
   PyCodeObject* last_code = nullptr;
   const LineNumbers* last_lines = nullptr;
+  int next_turn = -1;  ///< the instruction that a `for` begins each turn with
 };
 
 LineWatch& line_watch() {
@@ -68,22 +67,48 @@ bool continues_line(PyCodeObject* code, int instruction, int line, int line_befo
     PyErr_Clear();
     return true;
   }
-  return static_cast<unsigned char>(PyBytes_AS_STRING(bytes.ptr())[instruction]) != FOR_ITER;
+  return static_cast<unsigned char>(PyBytes_AS_STRING(bytes.ptr())[instruction]) != line_watch().next_turn;
 }
 
-/// Python's line events. Nothing else is asked for.
+/// Where this thread is in the functions whose lines are waited for, the innermost last.
+struct FrameLine {
+  PyFrameObject* frame = nullptr;
+  int line = 0;
+};
+std::vector<FrameLine>& frame_lines() {
+  static thread_local std::vector<FrameLine> lines;
+  return lines;
+}
+
+/// The line before in this frame; 0: there was none.
+int exchange_line(PyFrameObject* frame, int line) {
+  auto& lines = frame_lines();
+  for (std::size_t i = lines.size(); i-- > 0;) {
+    if (lines[i].frame != frame) continue;
+    lines.resize(i + 1);
+    return std::exchange(lines[i].line, line);
+  }
+  lines.push_back({frame, line});
+  return 0;
+}
+
+/// Another frame may have its address later.
+void forget_frame(PyFrameObject* frame) {
+  auto& lines = frame_lines();
+  while (!lines.empty() && lines.back().frame == frame) lines.pop_back();
+}
+
+/// Python's line events, and the ends of functions.
 int hear_line(PyObject*, PyFrameObject* frame, int what, PyObject*) {
   set_lines_are_told(true);
+  if (what == PyTrace_RETURN) forget_frame(frame);
   if (what != PyTrace_LINE) return 0;
   PyCodeObject* code = PyFrame_GetCode(frame);
   Py_DECREF(code);  // the frame holds it
   const LineNumbers* wanted = waited_for_in(code);
   if (!wanted) return 0;
-  static thread_local PyFrameObject* frame_before = nullptr;
-  static thread_local int line_before = 0;
   const int line = PyFrame_GetLineNumber(frame);
-  const int before = std::exchange(frame_before, frame) == frame ? line_before : 0;
-  line_before = line;
+  const int before = exchange_line(frame, line);
   if (line <= 0 || !std::binary_search(wanted->begin(), wanted->end(), static_cast<std::uint32_t>(line)))
     return 0;
   const int instruction = PyFrame_GetLasti(frame);
@@ -133,7 +158,7 @@ void trace_threads(bool on) {
        thread = PyThreadState_Next(thread)) {
     all_ours = all_ours && ours(thread);
 #if PY_VERSION_HEX < 0x030C0000
-    if (ours(thread)) _PyEval_SetTrace(thread, on ? &hear_line : nullptr, nullptr);
+    if (ours(thread) && _PyEval_SetTrace(thread, on ? &hear_line : nullptr, nullptr) < 0) PyErr_Clear();
 #endif
   }
 #if PY_VERSION_HEX >= 0x030C0000
@@ -160,7 +185,20 @@ void set_line_stops(std::vector<std::pair<std::string, std::uint32_t>> wanted) {
       std::any_of(here.lines.begin(), here.lines.end(), [](const auto& one) { return has_cell(one.first); });
   if (!traced && !here.tracing) return;
   if (!here.tracing) set_lines_are_told(false);
+  if (here.tracing && here.next_turn < 0)
+    here.next_turn = py::cast<int>(py::module_::import("opcode").attr("opmap")["FOR_ITER"]);
   trace_threads(here.tracing);
+}
+
+/// Whatever another tool's audit of sys.settrace says, the program goes on.
+void look_here() {
+  if (!Py_IsInitialized() || !PyGILState_Check()) return;
+  const py::error_scope raised_before;
+  try {
+    look_for_line_stops();
+  } catch (py::error_already_set& error) {
+    error.discard_as_unraisable("tapedeck: breakpoints on lines");
+  }
 }
 
 /// The server's threads must not wait for Python's lock.
@@ -169,15 +207,11 @@ void look_soon() {
   start_background_thread([] {
     try {
       const py::gil_scoped_acquire locked;
-      look_for_line_stops();
+      look_here();
     } catch (const abi::__forced_unwind&) {
       wait_for_exit();
     }
   }).detach();
-}
-
-void look_here() {
-  if (Py_IsInitialized() && PyGILState_Check()) look_for_line_stops();
 }
 
 bool lists_name(PyObject* names, PyObject* name) {
@@ -264,7 +298,10 @@ NameValue read_name(const std::string& name) {
   try {
     return name_value(name, held_by_name(name));
   } catch (const py::error_already_set& error) {
-    throw NameError("The Python name \"" + name + "\" can't be read: " + error.what());
+    throw NameError("The Python name \"" + name + "\" can't be read: " + error.what() + ".");
+  } catch (const ForeignException&) {
+    PyErr_Clear();
+    throw NameError("The Python name \"" + name + "\" can't be read.");
   }
 }
 

@@ -90,7 +90,7 @@ double number_held(const std::string& name, const NameValue& value) {
 }
 
 /// As Python's %: of the modulus' sign.
-double remainder(double value, double modulus) {
+double rest_of(double value, double modulus) {
   const double rest = std::fmod(value, modulus);
   return rest != 0 && (rest < 0) != (modulus < 0) ? rest + modulus : rest;
 }
@@ -245,7 +245,7 @@ bool NumberTerm::holds(double actual) const {
 
 bool holds(const NameTerm& term, const NameLookup& lookup) {
   NameValue left = lookup(term.name);
-  if (term.modulus) left = remainder(number_held(term.name, left), *term.modulus);
+  if (term.modulus) left = rest_of(number_held(term.name, left), *term.modulus);
   const auto* other = std::get_if<PythonName>(&term.right);
   const NameValue right = std::visit(
       [&]<class Value>(const Value& value) -> NameValue {

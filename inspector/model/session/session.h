@@ -121,7 +121,7 @@ class Session : public QObject {
   void cursorChosen();
   /// Records [first, last] arrived or changed state.
   void recordsChanged(tapedeck::inspector::RecordNumber first, tapedeck::inspector::RecordNumber last);
-  /// The gate stopped before `number`, or opened (0).
+  /// The program stopped: the record at the gate, or stop() before a line, above all records. 0: it goes on.
   void stopped(tapedeck::inspector::RecordNumber number);
   void cleared();
   void lookChanged();
