@@ -17,7 +17,7 @@ import numpy as np
 from tapedeck import _engine
 from tapedeck._debugging.program_state import Containers, ObjectsState
 from tapedeck._random import streams
-from tapedeck._session.frames import frames_of, scope_at
+from tapedeck._session.frames import frames_of, has_locals, locals_of, scope_at, session_globals
 
 MOST_ITEMS = 10_000  # of a list or dict that is put back
 DEPTH = 3
@@ -45,25 +45,32 @@ class Kept:
         for module, names in _loaded(_COUNTS):
             for name in names:
                 self._containers.add(getattr(module, name), 1)
-        self._variables, self._objects = [], None
+        self._variables, self._objects, self._namespace = [], None, None
         if watch:
             self._keep_all(place, watch)
 
     def _keep_all(self, place, watch):
         stop, thread, frame = place
-        scope = scope_at(stop, thread, frame)
+        try:
+            scope = scope_at(stop, thread, frame)
+            names, namespace = scope.names(), scope.globals
+        except LookupError:  # a frame of the past, or the program went on: whoever evaluates says so
+            names = namespace = session_globals()
         self._variables = [(variable, value, value._id) for variable, value in _engine._living_variables()]
         for module, names in _loaded(_SETTINGS):
             for name in names:
                 self._containers.add(getattr(module, name), 0)
-        changes_more = calls_what_may_change(watch, scope.names())
-        self._containers.add(scope.globals, DEPTH if changes_more else 0)
+        changes_more = calls_what_may_change(watch, names)
+        self._namespace = Containers()
+        self._namespace.add(namespace, 0)
+        if changes_more:
+            self._containers.add(dict(namespace), DEPTH)
         if not changes_more:
             return
         self._objects = ObjectsState()
         for each in frames_of(thread) if thread else ():
-            for value in _engine.debug._frame_locals(each).values():
-                self._containers.add_value(value, DEPTH)
+            if has_locals(each):
+                self._containers.add(locals_of(each), DEPTH)
 
     def put_back(self):
         if random.getstate() != self._random:
@@ -77,6 +84,8 @@ class Kept:
         if self._objects is not None:
             self._objects.put_back()
         self._containers.put_back()
+        if self._namespace is not None:  # however many names it has
+            self._namespace.put_back()
         for variable, value, number in self._variables:
             if variable._id != number:
                 _engine._put_back(variable, value)
