@@ -267,6 +267,48 @@ class TestVariables : public QObject {
              QString("x keeps its value: NameError: name 'wrong' is not defined"));
   }
 
+  void withTheCursorInThePastTheValuesAreThatMomentsAndAreNotEdited() {
+    VariablesModel model(&world_->session, &world_->frames);
+    protocol::Frame f{"f", "c", "", 3, true};
+    world_->stack = {f};
+    world_->places["globals/"] = {value("x", "1")};
+    world_->places["locals/"] = {value("k", "7")};
+    model.setActive(true);
+    world_->stopAt(5);
+    QCOMPARE(text(model), QString("Locals of f\n  k = 7\nGlobals\n  x = 1\n"));
+    ValueInfo now = value("x", "2");
+    now.as_of = "now";
+    world_->places["globals/"] = {now};
+    world_->noted = 2;
+    world_->session.setCursor(3);
+    world_->settle();
+    QCOMPARE(text(model), QString("Locals of f · as of the stop before op 2\n  k = 7\n"
+                                  "Globals · as of the stop before op 2\n  x = 2 · now\n"));
+    QCOMPARE(world_->source.askedFor<protocol::GetVariables>().back().place.moment.value_or(0), 3ull);
+    QVERIFY(world_->frames.placeText().startsWith("At op 3, in the past: "));
+    const QModelIndex x = model.index(0, ValueTree::Value, model.index(1, 0));
+    QVERIFY(!(x.flags() & Qt::ItemIsEditable));
+    QSignalSpy failed(&model, &ValueTree::failed);
+    model.tellNotEdited(x);
+    QVERIFY(failed.value(0).value(0).toString().startsWith("x is shown as it was at op 3"));
+    // A stop before a line has a number above all records'.
+    world_->noted = (std::uint64_t{1} << 32) + 1;
+    world_->session.setCursor(4);
+    world_->settle();
+    QCOMPARE(world_->frames.notedText(), QString("as of the stop at line 3"));
+    world_->noted = 0;
+    world_->session.setCursor(2);
+    world_->settle();
+    QCOMPARE(model.index(1, 0).data().toString(), QString("Globals · as now"));
+    // Back at the stop it is now.
+    world_->session.setCursor(5);
+    world_->settle();
+    QCOMPARE(model.index(1, 0).data().toString(), QString("Globals"));
+    QCOMPARE(world_->source.askedFor<protocol::GetVariables>().back().place.moment.value_or(0), 0ull);
+    model.tellNotEdited(x);
+    QCOMPARE(failed.size(), 1);
+  }
+
   void histogramsAreAskedForOnceATensorAndOnlyWhereTheyAreLookedAt() {
     VariablesModel model(&world_->session, &world_->frames);
     world_->places["globals/"] = {tensorValue("a", 4, 9), tensorValue("b", 5, 9), value("n", "1")};
@@ -291,7 +333,7 @@ class TestVariables : public QObject {
     world_->places["globals/"] = {tensorValue("a", 4, 9)};
     model.setActive(true);
     world_->endCell();
-    QSignalSpy picked(&world_->session, &Session::tensorPicked);
+    QSignalSpy picked(&world_->session, &Session::namedPicked);
     model.show(model.index(0, 0, model.index(0, 0)));
     world_->settle();
     QCOMPARE(picked.size(), 1);

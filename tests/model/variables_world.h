@@ -45,9 +45,11 @@ struct World {
   }
 
   protocol::Reply answer(const protocol::Request& request) {
-    if (protocol::holds_alternative<protocol::GetFrames>(request)) {
+    if (const auto* get = protocol::get_if<protocol::GetFrames>(&request)) {
       protocol::Frames frames{source.status.stopped_before.value_or(0), "MainThread", 0, 0, stack};
       frames.total = static_cast<std::uint32_t>(stack.size());
+      frames.moment = get->moment;
+      if (get->moment) frames.noted = protocol::if_there(noted);
       return frames;
     }
     if (const auto* get = protocol::get_if<protocol::GetVariables>(&request)) {
@@ -104,6 +106,7 @@ struct World {
   inspector::CellNames cells;
   inspector::FramesModel frames{&session, &cells};
   std::vector<protocol::Frame> stack;
+  std::uint64_t noted = 0;  ///< of which stop a moment's frames are; 0: there was none
   std::map<std::string, std::vector<ValueInfo>> places;
   std::map<std::string, protocol::Evaluation> evaluations;
 };

@@ -311,7 +311,7 @@ work(tf.constant(1.))
         self.start(NESTED, 3)
         answer = session_console.assign(self.place(1, "locals", "z"), "[10., 20.]")
         self.assertEqual(answer["value"]["text"], "[10., 20.]")
-        self.assertIn("has read z already", answer["note"])
+        self.assertIn("have read z already", answer["note"])
         self.go_on()
         # z * 0 waited with the old z in its frame, the list comprehension; the variable is a cell of both.
         self.assertEqual([list(np.asarray(t)) for t in self.names["result"]], [[0., 0.], [10., 20.]])
