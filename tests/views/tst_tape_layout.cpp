@@ -370,10 +370,9 @@ class TapeLayoutTest : public QObject {
     const std::vector<protocol::Record> records = regressionTape();
     const TapeGraph graph = graphOf(records);
     const int node = graph.nodeOf(1);
-    const QStringList lines = nodeDetails(graph.nodes[node], &records[0], nullptr,
-                                          [](const protocol::Record& record) {
-                                            return "cell of " + QString::fromStdString(record.source->cell);
-                                          });
+    const QStringList lines = nodeDetails(
+        graph.nodes[node], &records[0], nullptr,
+        [](const protocol::Record& record) { return "cell of " + QString::fromStdString(record.cell); });
     QCOMPARE(lines.first(), QStringLiteral("matmul"));
     for (const char* line : {"transpose_a\tFalse", "VJP\tdA = dC·Bᵀ, dB = Aᵀ·dC",
                              "source\tcell of a1b2c3, line 1", "took\t2.50 µs"})
