@@ -160,10 +160,10 @@ class TestHealthPanel : public QObject, SampleWindow {
     screenshot(window_.get(), "health-1280-dark");
     inspector::applyAppearance(inspector::Appearance::light);
     // M recomputes more.
-    const quint64 sampled = health()->model()->shownRun()->sampled;
+    const quint64 known = health()->model()->shownRun()->sampled;
     list->setFocus();
     QTest::keyClick(list, Qt::Key_M);
-    QTRY_VERIFY_WITH_TIMEOUT(health()->model()->shownRun()->sampled > sampled, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(health()->model()->shownRun()->sampled > known, patience);
   }
 
   void shownWhileItRunsItSamplesLive() {

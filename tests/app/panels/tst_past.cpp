@@ -20,7 +20,7 @@ using inspector::ValueTree;
 
 namespace {
 
-const QString training =
+const QString run_of_training =
     "import tapedeck as tf\nw = tf.Variable([1., 2.], name='w')\nfor step in range(4):\n"
     "    w.assign(w * .5)\n";
 const QString calls =
@@ -120,7 +120,7 @@ class TestPast : public QObject, WhatIfWindow {
   void cleanup() { window_.reset(); }
 
   void variablesWatchesAndConsoleHaveTheValuesOfTheCursorsMoment() {
-    run({training});
+    run({run_of_training});
     showVariables();
     QTRY_COMPARE_WITH_TIMEOUT(shown("w"), QString("[0.0625, 0.125 ]"), patience);
     watch("float(w[1])");
@@ -210,7 +210,7 @@ class TestPast : public QObject, WhatIfWindow {
   }
 
   void anotherRecordIsShownWhateverVariableWasBefore() {
-    run({training});
+    run({run_of_training});
     showVariables();
     QTRY_VERIFY_WITH_TIMEOUT(row("w").isValid(), patience);
     clickRow("w");

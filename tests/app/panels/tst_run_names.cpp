@@ -39,7 +39,7 @@ class TestRunNames : public QObject, SampleWindow {
   }
   QStringList legend() const {
     QStringList names;
-    for (const QLegendMarker* marker : plots(*window_)->chart()->legend()->markers())
+    for (const QLegendMarker* marker : app::plots(*window_)->chart()->legend()->markers())
       if (marker->isVisible()) names << marker->label();
     return names;
   }
@@ -51,7 +51,7 @@ class TestRunNames : public QObject, SampleWindow {
   }
   void showPlots() {
     QTest::keyClick(window_.get(), Qt::Key_3, Qt::ControlModifier | Qt::AltModifier);
-    QTRY_VERIFY_WITH_TIMEOUT(plots(*window_) && plots(*window_)->isVisible(), patience);
+    QTRY_VERIFY_WITH_TIMEOUT(app::plots(*window_) && app::plots(*window_)->isVisible(), patience);
   }
 
  private slots:
@@ -152,7 +152,7 @@ class TestRunNames : public QObject, SampleWindow {
     run({0, 1, 2});
     showPlots();
     QTRY_COMPARE_WITH_TIMEOUT(legend(), QStringList({"loss, cell [2]", "loss, cell [3]"}), patience);
-    const auto markers = plots(*window_)->chart()->legend()->markers();
+    const auto markers = app::plots(*window_)->chart()->legend()->markers();
     QVERIFY(markers[0]->pen() != markers[1]->pen() || markers[0]->brush() != markers[1]->brush());
     // Its name is that of the run that drew it.
     run({1});
@@ -167,17 +167,17 @@ class TestRunNames : public QObject, SampleWindow {
                         "for step in range(10):\n    tf.summary.scalar('loss', 1. / (step + 1), step)"});
     run({0});
     showPlots();
-    QTRY_COMPARE_WITH_TIMEOUT(plots(*window_)->chart()->axis(), QString("t"), patience);
-    QTRY_COMPARE(plots(*window_)->chart()->stepsShown().from, -2.);
-    QCOMPARE(plots(*window_)->chart()->stepsShown().to, 2.);
+    QTRY_COMPARE_WITH_TIMEOUT(app::plots(*window_)->chart()->axis(), QString("t"), patience);
+    QTRY_COMPARE(app::plots(*window_)->chart()->stepsShown().from, -2.);
+    QCOMPARE(app::plots(*window_)->chart()->stepsShown().to, 2.);
     run({1});
-    QTRY_COMPARE_WITH_TIMEOUT(plots(*window_)->chart()->axis(), QString("index"), patience);
+    QTRY_COMPARE_WITH_TIMEOUT(app::plots(*window_)->chart()->axis(), QString("index"), patience);
     run({2});  // the curve that began last decides which axis is shown
-    QTRY_COMPARE_WITH_TIMEOUT(plots(*window_)->chart()->axis(), QString("step"), patience);
+    QTRY_COMPARE_WITH_TIMEOUT(app::plots(*window_)->chart()->axis(), QString("step"), patience);
     QTRY_COMPARE_WITH_TIMEOUT(legend(), QStringList({"loss"}), patience);
-    QTest::mouseClick(plots(*window_)->canvas()->viewport(), Qt::LeftButton);
+    QTest::mouseClick(app::plots(*window_)->canvas()->viewport(), Qt::LeftButton);
     QTest::keyClick(QApplication::focusWidget(), Qt::Key_X);
-    QTRY_COMPARE(plots(*window_)->chart()->axis(), QString("t"));
+    QTRY_COMPARE(app::plots(*window_)->chart()->axis(), QString("t"));
     QTRY_COMPARE(legend(), QStringList({"along"}));
     screenshot(window_.get(), "plots-over-t");
   }
@@ -188,7 +188,7 @@ class TestRunNames : public QObject, SampleWindow {
                         "    tf.summary.image('digits', x, step)"});
     run({0, 1});
     showPlots();
-    auto* images = plots(*window_)->pictures()->images();
+    auto* images = app::plots(*window_)->pictures()->images();
     QTRY_COMPARE_WITH_TIMEOUT(images->caption(), QString("step 5 · cell [2] · 4×4"), patience);
     QTest::mouseClick(images, Qt::LeftButton, {}, images->rect().center());
     for (int i = 0; i < 3; ++i) QTest::keyClick(QApplication::focusWidget(), Qt::Key_Left);

@@ -17,7 +17,7 @@ using inspector::ValueTree;
 
 namespace {
 
-const QStringList training = {
+const QStringList watched_program = {
     "import tapedeck as tf\nimport numpy as np\nimport random\ntfe = tf.contrib.eager\n\n"
     "def square(x):\n    return x * x",
     "tf.random.set_seed(3); random.seed(3); np.random.seed(3)\nw = tf.Variable([1., 2., 3.], name='w')\n"
@@ -56,7 +56,7 @@ class TestWatchesApart : public QObject, SampleWindow {
   QStringList run(const QStringList& expressions) {
     QStringList all;
     [&] {
-      openCells(folder_, training);
+      openCells(folder_, watched_program);
       click(0);
       runByKey(0);
       showPart(variables(), Qt::Key_7);
@@ -103,7 +103,7 @@ class TestWatchesApart : public QObject, SampleWindow {
   }
 
   void gradientsWorkInConsole() {
-    openCells(folder_, training);
+    openCells(folder_, watched_program);
     click(0);
     runByKey(0);
     click(1);

@@ -59,7 +59,8 @@ class TestRunOp : public QObject {
   }
 
   void an_op_computes() {
-    QCOMPARE(multiply(vector_of({1, 2}), vector_of({3, 4})).to_vector(), (std::vector<double>{3, 8}));
+    QCOMPARE(test_ops::multiply(vector_of({1, 2}), vector_of({3, 4})).to_vector(),
+             (std::vector<double>{3, 8}));
   }
 
   void a_wrong_call_is_refused_by_name() {
@@ -96,7 +97,7 @@ class TestRunOp : public QObject {
   void an_observer_sees_begin_and_end() {
     const Tensor a = vector_of({1, 2}), b = vector_of({3, 4});
     EventLog log;
-    const Tensor product = multiply(a, b);
+    const Tensor product = test_ops::multiply(a, b);
     QCOMPARE(log.lines, (Lines{"begin 1 op test_multiply", "end 1"}));
     QCOMPARE(log.events[0].op, &multiply_op());
     QCOMPARE(log.events[0].tape, std::uint64_t{0});
@@ -116,7 +117,7 @@ class TestRunOp : public QObject {
 
   void a_call_that_fails_its_checks_is_not_recorded() {
     EventLog log;
-    EXPECT_ERROR(InvalidArgumentError, multiply(vector_of({1}), vector_of({1, 2})),
+    EXPECT_ERROR(InvalidArgumentError, test_ops::multiply(vector_of({1}), vector_of({1, 2})),
                  "test_multiply: shapes (1,) and (2,) differ");
     QVERIFY(log.lines.empty());
   }
@@ -140,7 +141,7 @@ class TestRunOp : public QObject {
   void the_gate_can_abandon_an_op() {
     EventLog log;
     log.gate = [](const Event&) { throw Interrupted(); };
-    QVERIFY_EXCEPTION_THROWN(multiply(scalar(1), scalar(2)), Interrupted);
+    QVERIFY_EXCEPTION_THROWN(test_ops::multiply(scalar(1), scalar(2)), Interrupted);
     QVERIFY(log.lines.empty());
   }
 
@@ -162,7 +163,7 @@ class TestRunOp : public QObject {
     {
       const QuietScope quiet;
       QCOMPARE(current_observer(), nullptr);
-      y = multiply(x, x);
+      y = test_ops::multiply(x, x);
     }
     QVERIFY(log.lines.empty());
     QVERIFY(!is_taped(std::span(&y, 1)));
@@ -188,7 +189,7 @@ class TestRunOp : public QObject {
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t)
       threads.emplace_back([] {
-        for (int i = 0; i < 100; ++i) multiply(scalar(i), scalar(2));
+        for (int i = 0; i < 100; ++i) test_ops::multiply(scalar(i), scalar(2));
       });
     for (std::thread& thread : threads) thread.join();
     QCOMPARE(log.lines.size(), std::size_t{800});
