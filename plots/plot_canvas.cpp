@@ -20,13 +20,13 @@ QString spoken(double value) {
   return QString::number(value, 'g', spoken_digits);
 }
 
-/// "120 points, steps 1 to 120, from 2.3 to 0.41, the newest 0.42".
+/// "120 points, step 1 to 120, between 0.41 and 2.3, the newest 0.42".
 QString spokenCurve(const inspector::SeriesData& data) {
   if (data.size() == 0) return QStringLiteral("no points");
   QStringList parts{data.size() == 1 ? QStringLiteral("1 point")
                                      : QStringLiteral("%1 points").arg(inspector::countText(data.size()))};
   if (const auto range = stepRange(data))
-    parts << QStringLiteral("steps %1 to %2").arg(spoken(range->from), spoken(range->to));
+    parts << QStringLiteral("%1 %2 to %3").arg(data.x, spoken(range->from), spoken(range->to));
   double low = HUGE_VAL, high = -HUGE_VAL;
   for (const double value : data.values)
     if (std::isfinite(value)) low = std::min(low, value), high = std::max(high, value);
@@ -64,7 +64,7 @@ inspector::AccessiblePart PlotCanvas::accessiblePart(int index) const {
   const auto curve = static_cast<std::size_t>(shownCurves()[static_cast<std::size_t>(index)]);
   const inspector::SeriesData& data = *chart_->series()[curve].data;
   const auto& curves = chart_->curves();
-  return {data.name, spokenCurve(data), curve < curves.size() ? rectOf(curves[curve]) : QRectF(),
+  return {data.title(), spokenCurve(data), curve < curves.size() ? rectOf(curves[curve]) : QRectF(),
           QAccessible::ListItem};
 }
 

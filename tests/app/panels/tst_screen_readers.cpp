@@ -113,7 +113,7 @@ class TestScreenReaders : public QObject, private SampleWindow {
     QTRY_VERIFY_WITH_TIMEOUT(namesIn(canvas).contains("losses"), patience);
     QAccessibleInterface* curve =
         readerOf(canvas)->child(static_cast<int>(namesIn(canvas).indexOf("losses")));
-    QTRY_VERIFY2(curve->text(QAccessible::Value).startsWith("3 points, steps "),
+    QTRY_VERIFY2(curve->text(QAccessible::Value).startsWith("3 points, index 0 to 2, "),
                  qPrintable(curve->text(QAccessible::Value)));
     QVERIFY(curve->text(QAccessible::Value).endsWith("between 0.5 and 2.5, the newest 0.5"));
     QTRY_VERIFY(!curve->rect().isEmpty() && onScreen(canvas).contains(curve->rect()));
