@@ -130,6 +130,27 @@ class TestWhyModel : public QObject {
     }
   }
 
+  // The forward record of an op on a tape stands for its VJP.
+  void aCheckTakesOpsOfTapesAndCountsVjps() {
+    protocol::Record taped = recordOf(1, protocol::RecordKind::custom, 10, 11);
+    taped.tape = 1;
+    source_.records = {taped, recordOf(2, protocol::RecordKind::op, 10, 12)};
+    source_.automatic = true;
+    session_.setSource(nullptr);
+    session_.setSource(&source_);
+    session_.record(1);
+    QTRY_VERIFY(session_.cachedRecord(1) && session_.cachedRecord(2));
+    source_.automatic = false;
+    QVERIFY(model_->refusal(Question::check, {2, tensorOf(12, "float32"), {}}).contains("No tape recorded"));
+    const WhySubject taken{1, tensorOf(11, "float32"), {}};
+    QCOMPARE(model_->refusal(Question::check, taken), QString());
+    model_->setSubject(taken);
+    model_->ask(Question::check);
+    emit source_.received(source_.waiting.back().id, protocol::Progress{3, 12});
+    QCOMPARE(model_->progress(), QString("3 of 12 VJPs"));
+    answer(answerOf("It is right."));
+  }
+
   void whatMakesNoSenseSaysWhy() {
     QVERIFY(!model_->refusal(Question::birth, {}).isEmpty());
     QVERIFY(model_->refusal(Question::birth, subject("int32")).contains("int32"));
