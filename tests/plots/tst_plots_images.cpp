@@ -43,7 +43,7 @@ class TestPlotsImages : public QObject {
     QCOMPARE(window.images()->chosen(), 2);
     QTest::keyClick(window.images(), Qt::Key_End);
     window.put({grey("digits", 6)});
-    QCOMPARE(window.caption(), QStringLiteral("step 6 · 8×4"));
+    QCOMPARE(window.caption(), QStringLiteral("step 6 · 8×4 · made after the cursor’s op"));
     keep(&window.view, "images_light");
     window.view.setPalette(darkPalette());
     keep(&window.view, "images_dark");
@@ -61,7 +61,9 @@ class TestPlotsImages : public QObject {
     again.execution = 7;
     again.number = 0;
     window.source.restarted = {"digits"};
-    window.put({again});
+    window.source.pictures.push_back(again);
+    ++window.source.status.pictures;
+    window.source.sendStatus();
     QTRY_COMPARE(window.images()->caption(), QStringLiteral("step 0 · cell [7] · 8×4"));
     QVERIFY(window.session.following());
   }

@@ -74,11 +74,12 @@ class FileSource final : public TraceSource {
   const std::string path_;
   std::string title_;
   std::uint64_t bytes_ = 0;
+  // Before the database: the header is read first.
+  std::uint32_t version_ = 0;  ///< of the format that it is written in
   // One look into the database at a time.
   mutable std::mutex mutex_;
   mutable Database database_;
   FileFacts facts_;
-  std::uint32_t version_ = 0;  ///< of the format that it is written in
   std::map<std::string, Pages> index_;
   ProcessNumbers numbers_;
   TensorCut cut_;
