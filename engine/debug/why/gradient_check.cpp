@@ -134,7 +134,14 @@ GradientAsked about(Past& past, const Subject& subject) {
         return about_source(past, *playback, static_cast<std::size_t>(found - sources.begin()));
     }
   }
-  const RecordView* forward = maker && !(record && is_among(record->inputs, subject.tensor)) ? maker : record;
+  const bool of_record =
+      record && (is_among(record->inputs, subject.tensor) || is_among(record->outputs, subject.tensor));
+  const RecordView* forward = maker && !of_record ? maker : record;
+  // What came out of a function with a custom gradient was made by an op inside, which no tape has.
+  if (forward && !of_record && forward->head.tape == 0)
+    if (const RecordView* custom = past.around(*forward, EventKind::custom);
+        custom && is_among(custom->outputs, subject.tensor))
+      forward = custom;
   if (forward && (forward->head.kind == EventKind::op || forward->head.kind == EventKind::custom))
     return about_forward(past, *forward);
   GradientAsked asked;

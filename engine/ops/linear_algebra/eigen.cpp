@@ -112,7 +112,7 @@ TAPEDECK_OP(self_adjoint_eigvals_op) = {
           const auto [e, v] = self_adjoint_eig(c.inputs[0]);
           return one(eigen_gradient(e, v, c.cotangents[0], {}));
         },
-    .vjp_formula = "dA = V·diag(de)·Vᵀ, V: the eigenvectors of A",
+    .vjp_formula = "dA = V·diag(dz)·Vᵀ, V: the eigenvectors of A",
     .cost = [](const CostContext& c) -> OpCost {
       const cost::Stack a = cost::stack(c.inputs[0]);
       const double n = a.rows;
@@ -237,7 +237,7 @@ TAPEDECK_OP(eigvals_op) = {
           const auto [e, v] = run_op2(eig_op, c.inputs[0]);
           return one(eig_gradient(e, v, c.cotangents[0], {}, c.inputs[0].dtype()));
         },
-    .vjp_formula = "dA = V⁻ᴴ·diag(de)·Vᴴ, V: the eigenvectors of A",
+    .vjp_formula = "dA = V⁻ᴴ·diag(dz)·Vᴴ, V: the eigenvectors of A",
     .cost = [](const CostContext& c) -> OpCost {
       const cost::Stack a = cost::stack(c.inputs[0]);
       const double n = a.rows;

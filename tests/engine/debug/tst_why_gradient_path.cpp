@@ -169,7 +169,8 @@ class TestWhyGradientPath : public QObject {
     gradients_at({x}, [&] { return ops::reduce_sum(tripled(ops::square(x), 2)); });
     const std::uint32_t vjp = asked.newest("square", RecordKind::vjp);
     const Because because = asked.ask_about(Question::check, asked.at(vjp).inputs[0].id, {}, vjp);
-    QVERIFY2(contains(because.sentence, "with respect to square, op 1"), because.sentence.c_str());
+    QVERIFY2(contains(because.sentence, "with respect to the output of square, op 1"),
+             because.sentence.c_str());
     QVERIFY2(contains(because.sentence, "2 VJPs on its path"), because.sentence.c_str());
     QVERIFY2(contains(because.sentence, "is that of tripled"), because.sentence.c_str());
   }
