@@ -137,7 +137,8 @@ GradientAsked about(Past& past, const Subject& subject) {
   const bool of_record =
       record && (is_among(record->inputs, subject.tensor) || is_among(record->outputs, subject.tensor));
   const RecordView* forward = maker && !of_record ? maker : record;
-  // What came out of a function with a custom gradient was made by an op inside, whose own VJP is no part of it.
+  // What came out of a function with a custom gradient was made by an op inside, whose own VJP is no part of
+  // it.
   if (forward && !of_record)
     if (const RecordView* custom = past.around(*forward, EventKind::custom);
         custom && is_among(custom->outputs, subject.tensor))
