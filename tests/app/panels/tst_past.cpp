@@ -192,7 +192,7 @@ class TestPast : public QObject, WhatIfWindow {
     QCOMPARE(session().cursor(), 1ull);
     QVERIFY(!session().following());
     click(1);
-    runByKey(1);
+    press(Qt::Key_Return, Qt::ControlModifier);
     QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
     QTRY_COMPARE_WITH_TIMEOUT(session().cursor(), session().stoppedBefore(), patience);
     QTRY_COMPARE(editorOf(1)->markedLine(), 2);
@@ -202,9 +202,14 @@ class TestPast : public QObject, WhatIfWindow {
     QTest::keyClick(window_.get(), Qt::Key_F10);
     QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && session().stoppedBefore() > stopped, patience);
     QTRY_COMPARE_WITH_TIMEOUT(session().cursor(), session().stoppedBefore(), patience);
-    // A step's stop does, too, from the first record.
+    // The next infinity does so again, from the first record.
+    const auto waiting = session().stoppedBefore();
     QTest::keyClick(window_.get(), Qt::Key_Home, Qt::AltModifier);
     QCOMPARE(session().cursor(), 1ull);
+    QTest::keyClick(window_.get(), Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(session().status().stopped_after, patience);
+    QTRY_COMPARE_WITH_TIMEOUT(session().cursor(), waiting, patience);
+    QTest::keyClick(window_.get(), Qt::Key_F9, Qt::ControlModifier | Qt::ShiftModifier);
     QTest::keyClick(window_.get(), Qt::Key_F5);
     QTRY_COMPARE_WITH_TIMEOUT(stateOf(1), CellState::done, patience);
   }
