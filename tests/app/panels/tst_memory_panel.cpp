@@ -147,6 +147,8 @@ class TestMemoryPanel : public QObject, SampleWindow {
 
   void theRecordersNumberIsTheSameEverywhere() {
     run({leak});
+    QTRY_VERIFY_WITH_TIMEOUT(session().recordCount() > 0 && knowsAllRecords(*window_), patience);
+    QTRY_VERIFY_WITH_TIMEOUT(session().status().held_bytes > 0, patience);
     const auto held = session().status().held_bytes;
     showMemory();
     const auto inStatusBar = [&] {
