@@ -57,8 +57,8 @@ class Kept:
         except LookupError:  # a frame of the past, or the program went on: whoever evaluates says so
             names = namespace = session_globals()
         self._variables = [(variable, value, value._id) for variable, value in _engine._living_variables()]
-        for module, names in _loaded(_SETTINGS):
-            for name in names:
+        for module, settings in _loaded(_SETTINGS):
+            for name in settings:
                 self._containers.add(getattr(module, name), 0)
         changes_more = calls_what_may_change(watch, names)
         self._namespace = Containers()
