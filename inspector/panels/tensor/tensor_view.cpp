@@ -144,7 +144,8 @@ struct TensorView::Private {
     if (!chip) return {};
     QStringList parts;
     if (!chip->info.name.empty())
-      parts << (chip->role == TensorRole::chosen ? chip->label : QString::fromStdString(chip->info.name));
+      parts << (chip->role == TensorRole::chosen && !chip->record ? chip->label
+                                                                  : QString::fromStdString(chip->info.name));
     const protocol::Record* record = model->session()->cachedRecord(chip->record);
     const QString op = record ? opText(*record) : QString();
     if (chip->role == TensorRole::chosen) {
