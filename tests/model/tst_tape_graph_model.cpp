@@ -188,6 +188,7 @@ void TestTapeGraphModel::everyOpAndVjpOfALongTapeCanBeReached() {
   for (const quint64 cursor :
        {2 * count + 1, quint64(25'000), quint64(33'333), quint64(7'000), quint64(1), count}) {
     session.setCursor(cursor);
+    QVERIFY(model.loading());  // from now on: what is not here yet is not said to be nothing
     QTRY_VERIFY2(shows(cursor) && !model.loading(), qPrintable(QString::number(cursor)));
     QVERIFY(nodeOf(model.graph(), cursor).current);
     QCOMPARE(model.graph().tape, 1u);

@@ -106,7 +106,7 @@ class TapeGraphModel : public QObject {
   ~TapeGraphModel() override;
   const TapeGraph& graph() const;
   Session* session() const;
-  bool loading() const;     ///< an answer is on its way
+  bool loading() const;     ///< the graph at the cursor is on its way
   QString problem() const;  ///< a sentence where the session could not tell; else empty
   /// Of a long tape: the part around that record, until the cursor moves.
   void showAround(RecordNumber record);

@@ -304,7 +304,9 @@ Session* TapeGraphModel::session() const {
   return d_->session;
 }
 bool TapeGraphModel::loading() const {
-  return d_->session->asking(tape_channel);
+  const RecordNumber cursor = d_->session->cursor();
+  const bool record_comes = d_->session->live() && cursor && !d_->session->cachedRecord(cursor);
+  return d_->timer.isActive() || record_comes || d_->session->asking(tape_channel);
 }
 void TapeGraphModel::showAround(RecordNumber record) {
   d_->page = record;

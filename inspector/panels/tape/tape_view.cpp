@@ -111,7 +111,8 @@ struct TapeView::Private {
 
   QString emptySentence() const {
     if (!model->problem().isEmpty()) return model->problem();
-    if (model->loading()) return QStringLiteral("Fetching the tape …");
+    // Also while it is being laid out.
+    if (model->loading() || !model->graph().empty()) return QStringLiteral("Fetching the tape …");
     if (session.recordCount() == 0)
       return QStringLiteral("No op has run yet. Run a cell, or step into one with F10.");
     return QStringLiteral("Nothing is on the tape here.");
@@ -168,6 +169,9 @@ TapeView::TapeView(Session& session, QWidget* parent)
   connect(d_->canvas, &TapeCanvas::morePicked, d_->model, &TapeGraphModel::showAround);
   connect(d_->canvas, &TapeCanvas::tensorPicked, &session, &Session::pickTensor);
   connect(&session, &Session::cleared, this, [this] { d_->graphChanged(); });
+  connect(&session, &Session::cursorChanged, this, [this] {
+    if (isVisible()) d_->canvas->setEmptySentence(d_->emptySentence());
+  });
   connect(&session, &Session::statusChanged, this, [this] {
     if (isVisible()) d_->canvas->setEmptySentence(d_->emptySentence());
   });
