@@ -122,7 +122,6 @@ PanelDocks::Entry PanelDocks::makeEntry(const PanelDescriptor& descriptor,
     const bool stays = std::exchange(stays_, QString()) == id;
     if (!stays) toggled(id, on);
     if (on) dock->raise();  // it may come beside others that have tabs
-    keyless_.clear();
     if (!std::exchange(byKey_, false) || !(on || stays)) return;
     panel->setFocus(Qt::ShortcutFocusReason);
     const auto inside = [panel] {
@@ -130,7 +129,8 @@ PanelDocks::Entry PanelDocks::makeEntry(const PanelDescriptor& descriptor,
       return focus == panel || panel->isAncestorOf(focus);
     };
     if (QWidget* first = inside() ? nullptr : firstByTab(panel)) first->setFocus(Qt::ShortcutFocusReason);
-    if (!inside()) keyless_ = id;
+    // Nothing in it could take the keyboard: its frame does, for Esc and for the panel's own keys.
+    if (!inside()) dock->setFocus(Qt::ShortcutFocusReason);
   });
   connect(dock, &QDockWidget::visibilityChanged, this, [this, dock, id = descriptor.id](bool visible) {
     if (visible && behind_.remove(id) && !placing_) chosen_ << id;
@@ -200,7 +200,7 @@ void PanelDocks::ask(const QStringList& ids) {
 
 bool PanelDocks::hasFocus(const Entry& entry) {
   const QWidget* focus = QApplication::focusWidget();
-  return focus == entry.panel || entry.panel->isAncestorOf(focus);
+  return focus == entry.dock || entry.dock->isAncestorOf(focus);
 }
 
 // Docks with tabs lie outside of the window while another one is in front.
@@ -277,7 +277,7 @@ bool PanelDocks::eventFilter(QObject* object, QEvent* event) {
     // Whoever presses the key of a panel that is behind another wants to see it. (One that came there was
     // never in sight, and nobody told that it no longer is.) And of one in sight, to work in it: only where
     // the keyboard is in it already, the key hides it.
-    const bool elsewhere = byKey_ && keyless_ != entry.descriptor.id && !hasFocus(entry);
+    const bool elsewhere = byKey_ && !hasFocus(entry);
     if ((isBehind(entry.dock) || elsewhere) && window_->isVisible()) {
       event->ignore();
       entry.dock->raise();

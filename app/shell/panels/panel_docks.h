@@ -92,7 +92,6 @@ class PanelDocks : public QObject {
   QString stays_;         ///< was to be closed, and came to the front instead
   QSet<QString> chosen_;  ///< in front because the user pressed its tab
   bool byKey_ = false;    ///< the key of a panel was pressed, and is being followed
-  QString keyless_;       ///< was pressed last, and has nothing that could take the keyboard
   bool placing_ = false;  ///< panels come to the front by the program's doing
   bool enabled_ = true;
 };

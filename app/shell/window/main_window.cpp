@@ -225,8 +225,12 @@ void MainWindow::backToNotebook() {
 }
 
 bool MainWindow::focusNextPrevChild(bool next) {
-  QWidget* to =
-      nextByTab(this, next, [this](const QWidget* widget) { return !docks_ || docks_->inSight(widget); });
+  const auto inSight = [this](const QWidget* widget) {
+    // Bars of tabs that no panels have just now are kept outside of the window.
+    const bool outside = widget->parentWidget() == this && !rect().contains(widget->geometry().center());
+    return !outside && (!docks_ || docks_->inSight(widget));
+  };
+  QWidget* to = nextByTab(this, next, inSight);
   if (to) to->setFocus(next ? Qt::TabFocusReason : Qt::BacktabFocusReason);
   return to;
 }

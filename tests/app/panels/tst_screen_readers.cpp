@@ -146,7 +146,7 @@ class TestScreenReaders : public QObject, private SampleWindow {
     QCOMPARE(names.size(), qsizetype{RecordsModel::ColumnCount});
     QCOMPARE(cells->cellAt(row, RecordsModel::Op)->text(QAccessible::Name), QString("Op: add"));
     QCOMPARE(cells->cellAt(row, RecordsModel::Shapes)->text(QAccessible::Name),
-             QString("Shapes: (2, 2), (2, 2) → (2, 2)"));
+             QString("Shapes: 2×2, 2×2 → 2×2"));
     QVERIFY(cells->cellAt(row, RecordsModel::Op)->text(QAccessible::Description).contains("forward op"));
   }
 };
