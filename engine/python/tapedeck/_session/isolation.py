@@ -61,12 +61,10 @@ class Kept:
             for name in settings:
                 self._containers.add(getattr(module, name), 0)
         changes_more = calls_what_may_change(watch, names)
-        self._namespace = Containers()
-        self._namespace.add(namespace, 0)
-        if changes_more:
-            self._containers.add(dict(namespace), DEPTH)
+        self._namespace = namespace, dict(namespace)
         if not changes_more:
             return
+        self._containers.add(self._namespace[1], DEPTH)
         self._objects = ObjectsState()
         for each in frames_of(thread) if thread else ():
             if has_locals(each):
@@ -84,8 +82,13 @@ class Kept:
         if self._objects is not None:
             self._objects.put_back()
         self._containers.put_back()
-        if self._namespace is not None:  # however many names it has
-            self._namespace.put_back()
+        if self._namespace is not None:  # name by name: other threads look names up meanwhile
+            now, before = self._namespace
+            for name in [name for name in list(now) if name not in before]:
+                now.pop(name, None)
+            for name, value in before.items():
+                if name not in now or now[name] is not value:
+                    now[name] = value
         for variable, value, number in self._variables:
             if variable._id != number:
                 _engine._put_back(variable, value)
