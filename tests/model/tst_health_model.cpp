@@ -176,6 +176,7 @@ class TestHealthModel : public QObject {
     table.run = 3;
     answer<protocol::GetHealth>(table);
     QCOMPARE(model_->shownRun()->number, std::uint64_t{3});
+    answer<protocol::SampleHealth>(protocol::HealthSampled{80, 80, true, {}});
     QVERIFY(model_->howSampled().startsWith("77 of 300 steps: 7 sampled live, 70 recomputed"));
     QCOMPARE(source_.askedFor<protocol::GetHealthCurve>().back().run, std::optional<std::uint64_t>(3));
     // A curve of the run that was shown before comes too late.

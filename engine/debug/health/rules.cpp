@@ -312,29 +312,35 @@ bool may_cause(const HealthFinding& cause, const HealthFinding& effect) {
 }  // namespace
 
 HealthCases finite_part(HealthCases cases) {
-  std::set<std::uint64_t> steps;
+  std::set<std::uint64_t>
+      steps;  // whose forward pass was not finite: relu makes zeros of NaN on the way back
+  for (const HealthCase& subject : cases) {
+    for (const HealthPoint& point : curve_of(subject, quantity::loss))
+      if (!std::isfinite(point.value)) steps.insert(point.step);
+    if (subject.kind != HealthKind::activation) continue;
+    for (const HealthPoint& point : curve_of(subject, quantity::not_finite))
+      if (point.value > 0) steps.insert(point.step);
+  }
+  std::set<std::uint64_t> touched = steps;
   for (HealthCase& subject : cases.all) {
+    if (subject.kind == HealthKind::published) continue;
     std::set<std::uint64_t> broken;  // records
     for (const HealthPoint& point : curve_of(subject, quantity::not_finite))
-      if (point.value > 0) {
-        broken.insert(point.record);
-        steps.insert(point.step);
-      }
-    if (subject.kind == HealthKind::published) continue;
+      if (point.value > 0) broken.insert(point.record);
     for (auto& [name, points] : subject.curves) {
       if (name == quantity::not_finite) continue;
-      const bool none_is_nan = name == quantity::gradient;
-      // Values of older recordings are norms of what is finite.
-      const bool of_broken = subject.kind == HealthKind::activation || name == quantity::gradient;
+      const bool of_gradient = name == quantity::gradient;
       std::erase_if(points, [&](const HealthPoint& point) {
-        const bool leaves = (!std::isfinite(point.value) && !(none_is_nan && std::isnan(point.value))) ||
-                            (of_broken && broken.contains(point.record));
-        if (leaves) steps.insert(point.step);
+        if (of_gradient && std::isnan(point.value)) return false;  // None
+        // Gradients of older recordings are norms of what is finite.
+        const bool leaves = !std::isfinite(point.value) || steps.contains(point.step) ||
+                            (of_gradient && broken.contains(point.record));
+        if (leaves) touched.insert(point.step);
         return leaves;
       });
     }
   }
-  cases.not_finite = steps.size();
+  cases.not_finite = touched.size();
   return cases;
 }
 
@@ -378,7 +384,9 @@ Findings judge(const HealthCases& cases) {
   }
   std::ranges::stable_sort(all, [](const HealthFinding& a, const HealthFinding& b) {
     const auto key = [](const HealthFinding& each) {
-      return std::tuple(-static_cast<int>(each.severity), cause_rank(each), each.since, each.record);
+      // Of what is not finite the first op is the one to look at; else the layers' order stays.
+      const std::uint64_t record = each.rule == "not finite" ? each.record : 0;
+      return std::tuple(-static_cast<int>(each.severity), cause_rank(each), each.since, record);
     };
     return key(a) < key(b);
   });

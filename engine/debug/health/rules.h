@@ -64,8 +64,8 @@ Findings collapsed_ranks(const HealthCases& cases);
 Findings losses_that_do_not_fall(const HealthCases& cases);
 Findings quasi_newton_trouble(const HealthCases& cases);  ///< L-BFGS
 
-/// The same without the samples that are NaN or infinite, and without those of a gradient or an activation
-/// that has such elements. A gradient's NaN stays: there was none (None).
+/// The same without the samples that are NaN or infinite, and without those of steps whose loss or
+/// activations have such elements. A gradient's NaN stays: there was none (None).
 HealthCases finite_part(HealthCases cases);
 
 /// All of them, the gravest first. What may have caused a graver finding in the same step or later is as

@@ -1,6 +1,7 @@
 // Sizes of gradients and of updates, and in how many directions a gradient goes.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "engine/debug/health/rules.h"
 #include "engine/debug/why/elements.h"
@@ -45,39 +46,48 @@ bool gradient_fell(const HealthCase& subject) {
   return newest_of(points) < converged_share * oldest_of(points);
 }
 
-/// The one that is far beyond those before; the first that is far beyond its weight.
-void explosion_of(const HealthCases& cases, const HealthCase& subject, Findings& found) {
+/// A gradient that is far beyond those before it, or beyond its weight.
+struct Explosion {
+  const HealthCase* subject = nullptr;
+  std::size_t at = 0, before = 0;  ///< of the gradient's samples: which, and how many before it are compared
+  double value = 0, usual = 0, weight = 0;
+  bool grew = false, exceeds = false;  ///< against those before, against its weight
+  const HealthPoint& point() const { return curve_of(*subject, quantity::gradient)[at]; }
+  bool overflows() const { return value > float_square_root; }
+  double times() const { return grew ? value / usual : exceeds ? value / weight : 0; }
+};
+
+/// The first one of the subject.
+std::optional<Explosion> explosion_of(const HealthCase& subject) {
   const HealthPoints &points = curve_of(subject, quantity::gradient),
                      &weights = curve_of(subject, quantity::weight);
-  const double weight = median_of(weights, 0, std::min<std::size_t>(weights.size(), 5));
+  Explosion found{&subject};
+  found.weight = median_of(weights, 0, std::min<std::size_t>(weights.size(), 5));
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const double value = points[i].value;
-    const std::size_t from = i > most_before ? i - most_before : 0;
-    const double usual = i < least_before ? std::nan("") : median_of(points, from, i);
-    const bool grew = value > 1 && usual > 0 && value > explosion * usual;
-    const bool overflows = value > float_square_root;
-    if (!grew && !overflows && !(weight > 0 && value > gradient_over_weight * weight)) continue;
-    HealthFinding each = finding_at(subject, quantity::gradient, points[i], "exploding gradient",
-                                    overflows ? HealthSeverity::error : HealthSeverity::warning);
-    if (i > 0) each.before = points[i - 1].step;
-    each.sentence = subject.text + ": its gradient's norm is " + short_number(value) + " at step " +
-                    std::to_string(points[i].step);
-    if (grew)
-      each.sentence += ", " + short_number(value / usual) + " times the median of the " +
-                       std::to_string(i - from) + " samples before";
-    else if (weight > 0 && value > gradient_over_weight * weight)
-      each.sentence += ", " + short_number(value / weight) + " times the norm of " + subject.text + " itself";
-    if (overflows) each.sentence += "; its square is beyond float32";
-    if (i == 0 && cases.first_sample() == points[0].step && !cases.sees_begin())
-      each.sentence += "; no earlier step was sampled";
-    each.sentence += line_text(subject) + ".";
-    each.cure =
-        "Look at that step's batch and at the update before it. A smaller learning rate, smaller initial "
-        "weights of "
-        "what is applied again and again, or clipping by the global norm (tf.clip_by_global_norm) bound it.";
-    found.push_back(std::move(each));
-    return;
+    found.at = i;
+    found.before = std::min(i, most_before);
+    found.value = points[i].value;
+    found.usual = i < least_before ? std::nan("") : median_of(points, i - found.before, i);
+    found.grew = found.value > 1 && found.usual > 0 && found.value > explosion * found.usual;
+    found.exceeds = found.weight > 0 && found.value > gradient_over_weight * found.weight;
+    if (found.grew || found.exceeds || found.overflows()) return found;
   }
+  return std::nullopt;
+}
+
+std::string explosion_text(const HealthCases& cases, const Explosion& one) {
+  const std::string& name = one.subject->text;
+  std::string text = name + ": its gradient's norm is " + short_number(one.value) + " at step " +
+                     std::to_string(one.point().step);
+  if (one.grew)
+    text += ", " + short_number(one.times()) + " times the median of the " + std::to_string(one.before) +
+            " samples before";
+  else if (one.exceeds)
+    text += ", " + short_number(one.times()) + " times the norm of " + name + " itself";
+  if (one.overflows()) text += "; its square is beyond float32";
+  if (one.at == 0 && cases.first_sample() == one.point().step && !cases.sees_begin())
+    text += "; no earlier step was sampled";
+  return text + line_text(*one.subject) + ".";
 }
 
 }  // namespace
@@ -127,11 +137,35 @@ Findings vanishing_gradients(const HealthCases& cases) {
   return found;
 }
 
+// One finding: where one gradient explodes, the others do in that step or soon.
 Findings exploding_gradients(const HealthCases& cases) {
-  Findings found;
+  std::vector<Explosion> all;
   for (const HealthCase& subject : cases)
-    if (subject.kind == HealthKind::variable) explosion_of(cases, subject, found);
-  return found;
+    if (subject.kind == HealthKind::variable)
+      if (const auto one = explosion_of(subject)) all.push_back(*one);
+  if (all.empty()) return {};
+  std::ranges::stable_sort(all, [](const Explosion& a, const Explosion& b) {
+    const std::uint64_t left = a.point().step, right = b.point().step;
+    return left != right ? left < right : a.times() > b.times();
+  });
+  const Explosion& first = all.front();
+  const bool overflows = std::ranges::any_of(all, &Explosion::overflows);
+  HealthFinding each = finding_at(*first.subject, quantity::gradient, first.point(), "exploding gradient",
+                                  overflows ? HealthSeverity::error : HealthSeverity::warning);
+  if (first.at > 0) each.before = curve_of(*first.subject, quantity::gradient)[first.at - 1].step;
+  each.sentence = explosion_text(cases, first);
+  constexpr std::size_t most_named = 5;
+  std::string others;
+  for (std::size_t i = 1; i < std::min(all.size(), most_named); ++i)
+    others += (others.empty() ? "" : ", ") + all[i].subject->text + " (" + short_number(all[i].value) +
+              " at step " + std::to_string(all[i].point().step) + ")";
+  if (all.size() > most_named) others += " and " + std::to_string(all.size() - most_named) + " more";
+  if (!others.empty()) each.sentence += " Large as well: those of " + others + ".";
+  each.cure =
+      "Look at that step's batch and at the update before it. A smaller learning rate, smaller initial "
+      "weights "
+      "of what is applied again and again, or clipping by the global norm (tf.clip_by_global_norm) bound it.";
+  return {each};
 }
 
 Findings updates_out_of_range(const HealthCases& cases) {

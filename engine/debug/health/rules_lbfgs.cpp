@@ -77,7 +77,7 @@ void reciprocals(const HealthCase& subject, Findings& found) {
   each.cure =
       "Look at how rho is computed: from the same s and y, with the sign of their product. A pair with such "
       "a rho "
-      "turns the direction away from downhill.";
+      "can turn the direction away from downhill.";
   found.push_back(std::move(each));
 }
 

@@ -66,7 +66,11 @@ void look_at_loss(const HealthCases& cases, const HealthCase& subject, Findings&
   const double rounding = rounding_share * largest;
   const bool rises = trend.late > trend.start + std::max(large_rise * std::abs(trend.start), rounding);
   const std::string sampled = " (" + std::to_string(cases.sampled) + " of " + counted(cases.steps, "step") +
-                              " were sampled)" + line_text(subject) + ".";
+                              " were sampled" +
+                              (points.back().step < cases.last_sample()
+                                   ? "; these are finite up to step " + std::to_string(points.back().step)
+                                   : std::string()) +
+                              ")" + line_text(subject) + ".";
   const std::string ends = window_text(trend.start, "first", trend.first_window) + " and " +
                            window_text(trend.late, "last", trend.window);
   if (!cases.sees_begin()) {

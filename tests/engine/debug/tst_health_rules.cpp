@@ -416,6 +416,33 @@ variable W2 4x4
     QCOMPARE(found[0].severity, HealthSeverity::error);  // as grave as what came of it
   }
 
+  void explosions_of_several_layers_are_one_finding() {
+    const Findings found = exploding_gradients(cases_of(R"(
+variable W1 4x4
+  gradient 1:1 2:1 3:1 4:1 5:500
+variable W2 4x4
+  gradient 1:1 2:1 3:1 4:1 5:900
+variable b 4
+  gradient 1:1 2:1 3:1 4:1 5:1 6:200)"));
+    check(found, 1,
+          "W2: its gradient's norm is 900 at step 5, 900 times the median of the 4 samples before. Large as "
+          "well: those "
+          "of W1 (500 at step 5), b (200 at step 6).",
+          5);
+  }
+
+  // relu makes zeros of NaN on the way back: they are no zeros of a layer that is flat.
+  void zeros_behind_a_nan_are_not_judged() {
+    const Findings found = judge(cases_of(R"(
+variable W1 4x4
+  gradient 1:1 2:1 3:0 4:0 5:0
+  weight 1:1 2:inf 3:inf 4:inf 5:inf
+  not finite 1:0 2:16 3:16 4:16 5:16
+loss loss
+  loss 1:1 2:1 3:none 4:none 5:none)"));
+    QVERIFY2(!says(found, "exactly 0") && found.size() == 2, all_of(found).c_str());
+  }
+
   void an_explosion_comes_before_the_nan_that_it_ends_in() {
     const Findings found = judge(cases_of(R"(
 variable W 8x8
