@@ -1,6 +1,8 @@
 // Is this gradient right? Of a gradient: every VJP on its path, the first wrong one with its error, and what
 // could not be checked. Of a VJP or an op: that VJP alone, which the answer says.
 #include <QtTest>
+#include <chrono>
+#include <thread>
 
 #include "engine/ops/neural/neural.h"
 #include "tests/engine/debug/inquiry.h"
@@ -361,7 +363,7 @@ class TestWhyGradientPath : public QObject {
         asked.recorder,
         [&](std::uint64_t id) {
           if (!told.empty()) cancel = true;
-          if (told.empty()) QTest::qSleep(250);  // a report is due after 200
+          if (told.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(250));  // a report is due after 200
           return find_value(asked.recorder, id).value;
         },
         &cancel, [&](const protocol::Progress& progress) { told.push_back(progress); });

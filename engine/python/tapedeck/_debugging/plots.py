@@ -19,23 +19,24 @@ def plot(name, y, x=None, x_name=None):
     is added to it. x: as many numbers, finite; without it a list is drawn over its indices, 0 to n - 1. x_name: what x is, the
     title of the axis: "x" unless you say otherwise, "index" where there is no x.
     Without a session it does nothing.
-    Errors: ValueError where x and y are not as many, an x is not finite, one number has no x, or a name is no text.
+    Errors: InvalidArgumentError (a ValueError) where x and y are not as many, an x is not finite, one number has no x, or a
+    name is no text.
     """
     for argument, value in (("name", name), ("x_name", "x" if x_name is None else x_name)):
         if not isinstance(value, str) or not value:
-            raise ValueError(f"plot: {argument} is {value!r}; must be a text that is not empty")
+            raise _engine.InvalidArgumentError(f"plot: {argument} is {value!r}; must be a text that is not empty")
     if not _engine.debug.attached():
         return
     values = _numbers(y, "y")
     if x is None and not values.shape:
-        raise ValueError("plot: y is one number and there is no x to draw it at; "
-                         "tf.summary.scalar(name, y, step) adds points over steps")
+        raise _engine.InvalidArgumentError("plot: y is one number and there is no x to draw it at; "
+                                           "tf.summary.scalar(name, y, step) adds points over steps")
     xs = np.arange(float(values.size)) if x is None else _numbers(x, "x")
     if xs.shape != values.shape:
-        raise ValueError(f"plot: x has shape {xs.shape} and y {values.shape}; must have as many numbers")
+        raise _engine.InvalidArgumentError(f"plot: x has shape {xs.shape} and y {values.shape}; must have as many numbers")
     if not np.isfinite(xs).all():
         place = int(np.flatnonzero(~np.isfinite(xs.reshape(-1)))[0])
-        raise ValueError(f"plot: x[{place}] is {xs.reshape(-1)[place]}; must be finite")
+        raise _engine.InvalidArgumentError(f"plot: x[{place}] is {xs.reshape(-1)[place]}; must be finite")
     axis = x_name or ("index" if x is None else "x")
     if values.shape:
         curves.add_curve(name, xs, values, axis)
@@ -49,5 +50,5 @@ def _numbers(value, argument):
         value = [number(item, argument) for item in value]  # also tensors of one element
     numbers = array(value, argument, np.float64)
     if numbers.ndim > 1:
-        raise ValueError(f"plot: {argument} has shape {numbers.shape}; must be numbers in a row, or one number")
+        raise _engine.InvalidArgumentError(f"plot: {argument} has shape {numbers.shape}; must be numbers in a row, or one number")
     return numbers
