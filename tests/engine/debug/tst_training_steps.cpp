@@ -175,9 +175,11 @@ class TestTrainingSteps : public QObject {
     QCOMPARE(program.steps().size(), std::size_t{1});
   }
 
-  // Assignments are remembered up to a number: the steps before are unknown, and of none that is known.
+  // Without room assignments are remembered up to a number: the steps before are unknown, and of none that is
+  // known.
   void steps_whose_assignments_were_forgotten_make_no_long_one() {
     Program program;
+    program.recorder.handoffs().set_most_bytes(0);
     const auto step = [&] {
       const Tensors slopes = gradients_of_bias(program);
       for (int again = 0; again < 200; ++again) program.b.assign(slopes[0]);
