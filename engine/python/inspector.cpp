@@ -42,6 +42,17 @@ std::atomic<Clock::rep> value_began{0};  ///< 0: no value is looked at
 /// Of the task that is performed: values are not computed for it any longer. nullptr: there is none.
 std::atomic<const CancelFlag*> computing_ends{nullptr};
 
+/// An exception that came too late for what it was to end. It has to be raised and caught: to set it to
+/// nothing (PyThreadState_SetAsyncExc) would leave Python's mark of it, at which a thread whose lines are
+/// told of goes round in circles when it begins a function.
+void drop_late_exception() {
+  if (PyThreadState_Get()->async_exc == nullptr) return;
+  const py::dict names;
+  const auto raised =
+      py::reinterpret_steal<py::object>(PyRun_String("0", Py_eval_input, names.ptr(), names.ptr()));
+  if (!raised) PyErr_Clear();
+}
+
 bool value_takes_long() {
   const Clock::rep began = value_began.load();
   return began != 0 && Clock::now().time_since_epoch() - Clock::duration(began) > value_limit;
@@ -103,7 +114,7 @@ void Inspector::State::perform(const std::shared_ptr<Task>& task) {
     task->begun = true;
     task->began = Clock::now();
   }
-  PyThreadState_SetAsyncExc(thread, nullptr);  // what came too late for the one before
+  drop_late_exception();  // of the one before
   computing_ends = &task->ends;
   protocol::Reply reply = answer_from_python(recorder, task->request, task->cancel);
   const std::lock_guard lock(mutex);
@@ -188,7 +199,7 @@ protocol::Reply Inspector::answer(const debug::HostRequest& request, const Cance
 
 PuttingBack::PuttingBack() {
   putting_back = true;
-  PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), nullptr);
+  drop_late_exception();
 }
 PuttingBack::~PuttingBack() {
   putting_back = false;

@@ -57,8 +57,9 @@ void Tape::stop_all_here() {
   }
 }
 
+// The program's, on its own thread, is none of the debugger's code.
 bool Tape::active() const {
-  return state_->stack.load() != nullptr;
+  return state_->stack.load() != nullptr && !state_->is_borrowed();
 }
 
 void Tape::watch(const Tensor& tensor) {

@@ -179,6 +179,14 @@ Condition ConditionParser::name_term(std::size_t from, std::string_view name) {
   skip_spaces();
   const std::size_t place = at_;
   const std::string_view other = identifier_at(at_);
+  bool multiplied = false;  // 2*max(out)
+  if (is_digit(here()) || here() == '-' || here() == '.') {
+    std::size_t after = place;
+    while (after < text_.size() && (is_digit(text_[after]) || text_[after] == '.' || text_[after] == '-'))
+      ++after;
+    while (after < text_.size() && is_space(text_[after])) ++after;
+    multiplied = after < text_.size() && text_[after] == '*';
+  }
   if (here() == '"' || here() == '\'') {
     const char quote = here();
     std::string text;
@@ -194,11 +202,11 @@ Condition ConditionParser::name_term(std::size_t from, std::string_view name) {
   } else if (other == "True" || other == "False") {
     at_ += other.size();
     term.right = other == "True";
-  } else if (other.empty() || folded(other) == "inf" || folded(other) == "infinity") {
+  } else if (!multiplied && (other.empty() || folded(other) == "inf" || folded(other) == "infinity")) {
     term.right = number();
     if (!over() && !is_space(here()) && here() != ')') fail(at_, "A space is missing after the number.");
   } else if (const char next = at_ + other.size() < text_.size() ? text_[at_ + other.size()] : '\0';
-             next == '(' || (next == '.' && target_named(other))) {
+             multiplied || next == '(' || (next == '.' && target_named(other))) {
     // limit < max(out): the quantity is what is compared.
     if (term.modulus) fail(from, "A remainder is compared with a number.");
     constexpr std::array<Comparison, 6> mirrored{Comparison::greater,    Comparison::greater_equal,

@@ -115,7 +115,7 @@ class Isolation(unittest.TestCase):
         return names, records, points
 
     def evaluate(self, client, stop, code, statements=False, frame=0):
-        answer = client.ask("evaluate", stop=stop, frame=frame, code=code, statements=statements, limit_ms=None)
+        answer = client.ask("evaluate", stop=stop, frame=frame, code=code, statements=statements, limit_ms=None, moment=None)
         self.answers.append((code, answer))
         return answer
 
@@ -159,7 +159,7 @@ class Isolation(unittest.TestCase):
         self.assertEqual((changed[0]["extra"], changed[0]["wide"].numpy().tolist()), (5, [4.]))
 
     def outermost(self, client, stop):
-        return client.ask("get_frames", stop=stop, first=0, count=50)["total"] - 1
+        return client.ask("get_frames", stop=stop, first=0, count=50, moment=None)["total"] - 1
 
     def test_gradients_work_at_a_stop(self):
         code = """
@@ -202,7 +202,7 @@ g = tape.gradient(z, x)
         plain = self.run_program(lambda client, stop: None, steps=2)
 
         def look(client, stop):
-            answer = client.ask("evaluate", stop=stop, frame=0, statements=False, limit_ms=300,
+            answer = client.ask("evaluate", stop=stop, frame=0, statements=False, limit_ms=300, moment=None,
                                 code="[tf.random.uniform(()) + random.random() + len(str(touch())) for _ in iter(int, 1)]")
             self.assertIn("longer than it may", answer["error"])
         self.compare(plain, self.run_program(look, steps=2))

@@ -94,7 +94,7 @@ class Stops(unittest.TestCase):
         return found
 
     def evaluate(self, code):
-        answer = self.client.ask("evaluate", stop=self.stop, frame=0, code=code, statements=False, limit_ms=None)
+        answer = self.client.ask("evaluate", stop=self.stop, frame=0, code=code, statements=False, limit_ms=None, moment=None)
         return answer["error"] or answer["value"]["text"]
 
     def test_calls_returns_and_plain_python_stop_before_the_line(self):
@@ -121,7 +121,7 @@ print("", end="")
         self.assertEqual(self.evaluate("count"), "0")
         self.go_on()
         self.assertEqual(self.next_stop()[:2], (8, False))
-        frames = self.client.ask("get_frames", stop=self.stop, first=0, count=10)["frames"]
+        frames = self.client.ask("get_frames", stop=self.stop, first=0, count=10, moment=None)["frames"]
         self.assertEqual([(f["function"], f["line"]) for f in frames], [("__call__", 8), ("<module>", 12)])
         self.assertEqual(self.evaluate("x * 3."), "[3., 6.]")
         self.go_on()
@@ -243,10 +243,10 @@ train(tf.constant([1., 2.]))
                 self.run_cell(code, [breakpoint(number, kind="condition", condition=condition)],
                               {"tf": tf, "np": np, "step": -1, "mode": "", "limit": 1e9, "rate": 1.0})
                 self.assertIn(f"breakpoint {number}: {condition}", self.next_stop()[2])
-                frame = self.client.ask("get_frames", stop=self.stop, first=0, count=10)
+                frame = self.client.ask("get_frames", stop=self.stop, first=0, count=10, moment=None)
                 places = [f["function"] for f in frame["frames"]]
                 answer = self.client.ask("evaluate", stop=self.stop, frame=places.index("train"), code="step", statements=False,
-                                         limit_ms=None)
+                                         limit_ms=None, moment=None)
                 self.assertEqual(answer["value"]["text"], str(step))
                 self.end()
                 self.client.ask("set_breakpoints", breakpoints=[], labels=[])
