@@ -150,7 +150,7 @@ void TestSessionDebug::aListAtTheEndOfACellIsASeries() {
   const auto series = ask<protocol::Series>(protocol::GetSeries{before});
   QCOMPARE(series.points.size(), std::size_t{3});
   for (std::size_t i = 0; i < 3; ++i) {
-    QCOMPARE(series.points[i].series, std::string("losses"));
+    QCOMPARE(series.points[i].series, protocol::drawn_key("losses", "curve"));
     QCOMPARE(series.points[i].step, double(i));
     QCOMPARE(series.points[i].value, 4. / double(1 << i));
   }
@@ -162,13 +162,14 @@ void TestSessionDebug::seriesOfACellRestartWithIt() {
   const auto before = ask<protocol::Series>(protocol::GetSeries{0}).next;
   QCOMPARE(run(*probe_, "scalars", code), QString("ok"));
   const auto series = ask<protocol::Series>(protocol::GetSeries{before});
-  QVERIFY(std::find(series.restarted.begin(), series.restarted.end(), "loss") != series.restarted.end());
+  const std::string loss = protocol::drawn_key("loss", "scalars");
+  QVERIFY(std::find(series.restarted.begin(), series.restarted.end(), loss) != series.restarted.end());
   QCOMPARE(series.points.size(), std::size_t{3});
   // One that draws it no more takes it away, one that fails does not.
-  const auto steps = [this] {
+  const auto steps = [this, &loss] {
     std::vector<double> found;
     for (const auto& point : ask<protocol::Series>(protocol::GetSeries{0}).points)
-      if (point.series == "loss") found.push_back(point.step);
+      if (point.series == loss) found.push_back(point.step);
     return found;
   };
   QCOMPARE(run(*probe_, "scalars", "raise ValueError"), QString("error"));
