@@ -38,10 +38,8 @@ class TestMenus : public QObject, WhatIfWindow {
 
   /// Waits for a stop that is another one than before.
   quint64 stopAfter(quint64 before) {
-    const auto elsewhere = [&] {
-      return isStopped(*window_) && status().stopped_before.value_or(0) != before;
-    };
-    return waitFor(elsewhere, patience) ? status().stopped_before.value_or(0) : 0;
+    const auto elsewhere = [&] { return isStopped(*window_) && session().stop() != before; };
+    return waitFor(elsewhere, patience) ? session().stop() : 0;
   }
   inspector::WhyView* why() { return window_->findChild<inspector::WhyView*>(); }
   bool answered(const QString& part) {
@@ -138,13 +136,20 @@ class TestMenus : public QObject, WhatIfWindow {
     QCOMPARE(status().line, 5u);
     CHOOSE("step.remove_breakpoints");
     QVERIFY(breakpoints().empty());
-    // Line 5 has run a product and will run a sum: it comes again in the next round.
+    // From its first op on, line 5 comes again in the next round.
+    CHOOSE("step.op");
+    const quint64 op = stopAfter(second);
+    QTRY_VERIFY(session().record(op));
+    QCOMPARE(session().record(op)->op, std::string("multiply"));
     CHOOSE("step.run_to_record");
-    const quint64 third = stopAfter(second);
-    QVERIFY(third > second + 1);
+    const quint64 third = stopAfter(op);
+    QVERIFY(third != 0 && !status().stopped_before);
     QCOMPARE(status().line, 5u);
-    QTRY_VERIFY(session().record(third));
-    QCOMPARE(session().record(third)->op, std::string("multiply"));
+    CHOOSE("step.op");
+    const quint64 again = stopAfter(third);
+    QVERIFY(again > op + 1);
+    QTRY_VERIFY(session().record(again));
+    QCOMPARE(session().record(again)->op, std::string("multiply"));
     CHOOSE("step.continue");
     QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);
     CHOOSE("step.breakpoint_cell");
