@@ -119,10 +119,11 @@ class TensorControlsTest : public QObject {
     QTRY_COMPARE(window.source.pins_asked.size(), std::size_t(4));
     QTest::keyClick(list, Qt::Key_Escape);
     QTRY_VERIFY(!list->isVisible());
-    // Another tensor of the strip takes over again.
+    // Another tensor of the strip takes over again; the tab of the one before stays beside it.
     clickTab(window, 0);
     QTRY_COMPARE(window.model()->tensor()->id, std::uint64_t(3));
-    QCOMPARE(window.view->chips()->count(), 1);
+    QCOMPARE(window.view->chips()->count(), 2);
+    QCOMPARE(window.model()->chips().back().info.id, std::uint64_t(2));
   }
 
   void aValueThatCannotBeKeptIsNotShownAsPinned() {
