@@ -363,7 +363,8 @@ class TestWhyGradientPath : public QObject {
         asked.recorder,
         [&](std::uint64_t id) {
           if (!told.empty()) cancel = true;
-          if (told.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(250));  // a report is due after 200
+          if (told.empty())
+            std::this_thread::sleep_for(std::chrono::milliseconds(250));  // a report is due after 200
           return find_value(asked.recorder, id).value;
         },
         &cancel, [&](const protocol::Progress& progress) { told.push_back(progress); });
