@@ -67,10 +67,15 @@ void NotebookView::setCellState(const QString& cellId, CellState state) {
     cell->setState(state);
     if (input && cell->inputLine() == nullptr) d_->leaveInput();
   }
-  const bool busy = std::any_of(d_->states.begin(), d_->states.end(),
+  d_->turnOrRest();
+}
+
+// Nothing turns beside a cell that waits at its marked line: it does not run, and each turn is painted.
+void NotebookView::Private::turnOrRest() {
+  const bool busy = std::any_of(states.begin(), states.end(),
                                 [](CellState cell_state) { return cell_state == CellState::busy; });
-  if (busy && !d_->spinner.isActive()) d_->spinner.start();
-  if (!busy) d_->spinner.stop();
+  if (!busy || markPending) return spinner.stop();
+  if (!spinner.isActive()) spinner.start();
 }
 
 CellState NotebookView::cellState(const QString& cellId) const {
@@ -86,6 +91,7 @@ void NotebookView::setPausedLine(const QString& cellId, int line, bool pending) 
   d_->markedCell = cellId;
   d_->markedLine = line;
   d_->markPending = pending;
+  d_->turnOrRest();
   d_->applyMark();
   CellWidget* cell = d_->widgetOf(cellId);
   if (cell == nullptr || line < 1) return;

@@ -36,6 +36,7 @@ struct NotebookView::Private {
   QString hovered;
   QHash<QString, CellState> states;
   QTimer spinner;
+  void turnOrRest();
   int angle = 0;
   QPointer<QWidget> focusBeforeInput;  ///< who gets the focus back when the program's question is answered
   QElapsedTimer deleteKey;             ///< since the first D of two

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "app/control/stepper.h"
 #include "tests/app/window_fixture.h"
 #include "tests/wakeups.h"
 
@@ -84,9 +85,8 @@ int main(int argc, char** argv) {
   }
   measure("idle_sessions", windows);
   for (const auto& window : windows) {
-    window->activateWindow();
     window->notebook()->setCurrentCell(1, false);
-    QTest::keyClick(window.get(), Qt::Key_F10);
+    window->stepper()->stepOp();
     await([&] { return isStopped(*window); });
   }
   measure("sessions_stopped_at_an_op", windows);
