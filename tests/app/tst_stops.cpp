@@ -161,7 +161,7 @@ class TestStops : public QObject {
     QTRY_VERIFY2_WITH_TIMEOUT(
         isStopped(*window_) && state().contains("There is no Python name \"stp\" here."), qPrintable(state()),
         patience);
-    QTest::keyClick(window_.get(), Qt::Key_F9, Qt::AltModifier | Qt::ShiftModifier);  // none is left
+    QTest::keyClick(window_.get(), Qt::Key_Delete, Qt::AltModifier | Qt::ShiftModifier);  // none is left
     QTest::keyClick(window_.get(), Qt::Key_F5);
     QTRY_VERIFY_WITH_TIMEOUT(stateOf(0) == CellState::done, patience);
   }

@@ -63,7 +63,7 @@ MainWindow::MainWindow(Kernel* kernel, QWidget* parent)
   buildWorkspaces();
   buildMenus();
   buildStatusBar();
-  new FocusRing(this);
+  focusRing_ = new FocusRing(this);
   connectFiles();
   connectActions();
   connectCellActions();
@@ -87,6 +87,8 @@ MainWindow::~MainWindow() {
     sender->disconnect(this);
   kernel_->disconnect();
   session_->setSource(nullptr);
+  // A view that goes hands the focus on: nowhere, for the docks are half gone then.
+  delete focusRing_;
   // Views before the models that they read.
   delete std::exchange(docks_, nullptr);
   delete takeCentralWidget();
@@ -225,10 +227,11 @@ void MainWindow::backToNotebook() {
 }
 
 bool MainWindow::focusNextPrevChild(bool next) {
+  if (!docks_) return false;
   const auto inSight = [this](const QWidget* widget) {
     // Bars of tabs that no panels have just now are kept outside of the window.
     const bool outside = widget->parentWidget() == this && !rect().contains(widget->geometry().center());
-    return !outside && (!docks_ || docks_->inSight(widget));
+    return !outside && docks_->inSight(widget);
   };
   QWidget* to = nextByTab(this, next, inSight);
   if (to) to->setFocus(next ? Qt::TabFocusReason : Qt::BacktabFocusReason);

@@ -134,6 +134,7 @@ class MainWindow : public QMainWindow {
   QToolBar* toolBar_ = nullptr;
   QLabel* state_ = nullptr;
   PanelDocks* docks_ = nullptr;
+  QWidget* focusRing_ = nullptr;
   TypingWatch* typing_ = nullptr;
   Workspaces* workspaces_ = nullptr;
   WorkspaceMenu* workspaceMenu_ = nullptr;

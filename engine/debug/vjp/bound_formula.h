@@ -10,8 +10,8 @@
 namespace tapedeck::debug {
 
 /// A gradient's symbol means one thing in all formulas: dx, dy, d(logits) are gradients of inputs; dz, dC and
-/// d(mean) are cotangents, named after the outputs. The output of an op that gives it no name is z; of matrices
-/// a capital letter.
+/// d(mean) are cotangents, named after the outputs. The output of an op that gives it no name is z; of
+/// matrices a capital letter.
 struct BoundFormula {
   protocol::Formula formula;
   std::vector<std::string> names;       ///< words that are symbols

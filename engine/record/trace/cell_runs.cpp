@@ -17,8 +17,8 @@ void CellRuns::append(CellRun run) {
   if (runs_.size() > limit_) runs_.pop_front();
 }
 
-void CellRuns::begin(const std::string& cell, std::uint32_t first, std::int64_t now,
-                     std::uint32_t execution, std::uint64_t newest_tensor) {
+void CellRuns::begin(const std::string& cell, std::uint32_t first, std::int64_t now, std::uint32_t execution,
+                     std::uint64_t newest_tensor) {
   end(first - 1, now, true);
   const std::lock_guard lock(mutex_);
   append({0, cell, first, 0, now, 0, CellRun::State::running, execution, newest_tensor});

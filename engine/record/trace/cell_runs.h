@@ -19,7 +19,7 @@ struct CellRun {
   std::uint32_t first = 1, last = 0;  ///< records; of a run that goes on `last` is 0
   std::int64_t start = 0, end = 0;    ///< nanoseconds since the recorder began; `end` 0 while it runs
   State state = State::running;
-  std::uint32_t execution = 0;  ///< Jupyter's number of it, "[3]" beside the cell; 0: not known
+  std::uint32_t execution = 0;      ///< Jupyter's number of it, "[3]" beside the cell; 0: not known
   std::uint64_t newest_tensor = 0;  ///< id, when it began; 0: not known (files do not say)
 };
 

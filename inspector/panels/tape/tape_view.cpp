@@ -111,10 +111,10 @@ struct TapeView::Private {
 
   QString emptySentence() const {
     if (!model->problem().isEmpty()) return model->problem();
-    // Also while it is being laid out.
-    if (model->loading() || !model->graph().empty()) return QStringLiteral("Fetching the tape …");
     if (session.recordCount() == 0)
       return QStringLiteral("No op has run yet. Run a cell, or step into one with F10.");
+    // Also while it is being laid out.
+    if (model->loading() || !model->graph().empty()) return QStringLiteral("Fetching the tape …");
     return QStringLiteral("Nothing is on the tape here.");
   }
 
