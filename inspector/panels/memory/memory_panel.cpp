@@ -17,7 +17,8 @@ PanelDescriptor memoryPanel() {
   panel.minimum = QSize(260, 200);
   panel.create = [](const PanelContext& context) {
     auto* view = new MemoryView(context.session);
-    view->setCellName([cells = &context.cells](const QString& id) { return cells->name(id); });
+    view->setCellName(
+        [cells = &context.cells](const QString& id, RecordNumber record) { return cells->name(id, record); });
     QObject::connect(&context.cells, &CellNames::changed, view, &MemoryView::showState);
     return view;
   };

@@ -65,7 +65,7 @@ struct MemoryView::Private {
   QTreeWidget *table = nullptr, *savings = nullptr;
   QAction *peak = nullptr, *grows = nullptr, *groupBy = nullptr, *recompute = nullptr, *spanBegin = nullptr,
           *spanEnd = nullptr, *scopes = nullptr, *recorder = nullptr, *show = nullptr;
-  std::function<QString(const QString&)> cellName;
+  std::function<QString(const QString&, RecordNumber)> cellName;
   bool filling = false;
 
   QAction* addAction(const QString& text, const QKeySequence& key, const QString& tip, QLayout* bar) {
@@ -185,11 +185,13 @@ struct MemoryView::Private {
     recompute->setChecked(true);
   }
 
-  QString place(const std::string& cell, const std::string& file, std::uint32_t line) const {
+  /// `record`: that the line ran; 0: none.
+  QString place(const std::string& cell, const std::string& file, std::uint32_t line,
+                RecordNumber record) const {
     QString text;
     if (!cell.empty()) {
       const QString id = QString::fromStdString(cell);
-      text = cellName ? cellName(id) : id;
+      text = cellName ? cellName(id, record) : id;
     } else if (!file.empty()) {
       text = QFileInfo(QString::fromStdString(file)).fileName();
     }
@@ -200,7 +202,7 @@ struct MemoryView::Private {
   QString whatText(const protocol::MemoryRow& row) const {
     QString text = QString::fromStdString(row.name);
     if (model->stateGroup() == MemoryGroup::line && text.isEmpty())
-      text = place(row.cell, row.file, row.line);
+      text = place(row.cell, row.file, row.line, row.record.value_or(0));
     if (text.isEmpty()) return tensorText(row.tensor);
     return row.count > 1 ? QStringLiteral("%1 (%2 storages)").arg(text, countText(row.count)) : text;
   }
@@ -225,7 +227,7 @@ struct MemoryView::Private {
               row.record
                   ? QStringLiteral("%1 · op %2").arg(QString::fromStdString(row.op), countText(*row.record))
                   : QStringLiteral("no op"));
-      setCell(item, whereColumn, place(row.cell, row.file, row.line));
+      setCell(item, whereColumn, place(row.cell, row.file, row.line, row.record.value_or(0)));
       setCell(item, holderColumn, model->holderOf(row));
       item->setTextAlignment(bytesColumn, Qt::AlignRight | Qt::AlignVCenter);
       item->setData(0, recordRole, QVariant::fromValue<qulonglong>(row.record.value_or(0)));
@@ -282,7 +284,7 @@ struct MemoryView::Private {
     if (curve)
       for (const protocol::MemoryGrowth& one : curve->growth) {
         QString text = (one.freed ? QStringLiteral("△ ") : QStringLiteral("▲ ")) + model->growthText(one);
-        const QString where = place(one.cell, one.file, one.line);
+        const QString where = place(one.cell, one.file, one.line, one.record);
         if (!one.cell.empty() || !one.file.empty()) text += QStringLiteral(" (%1)").arg(where);
         lines << text;
       }
@@ -391,7 +393,7 @@ QList<HandledKeys> MemoryView::handledKeys() const {
        QStringLiteral("In Memory's curve: zoom in, out, show the whole run")}};
 }
 
-void MemoryView::setCellName(std::function<QString(const QString&)> name) {
+void MemoryView::setCellName(std::function<QString(const QString&, RecordNumber)> name) {
   d_->cellName = std::move(name);
   showState();
 }

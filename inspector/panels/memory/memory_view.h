@@ -25,7 +25,7 @@ class MemoryView : public SessionPanel {
 
   QList<QAction*> menuActions() const override;
   QList<HandledKeys> handledKeys() const override;
-  void setCellName(std::function<QString(const QString& id)> name);
+  void setCellName(std::function<QString(const QString& id, RecordNumber record)> name);
   MemoryModel* model() const;
   MemoryChart* chart() const;
   QTreeWidget* table() const;
