@@ -30,6 +30,7 @@ struct Loops {
     if (rank == 0) {
       rank = 1;
       extent[0] = 1;
+      for (std::size_t k = 0; k < N; ++k) stride[k][0] = 1;
     }
   }
 

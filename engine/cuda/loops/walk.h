@@ -35,7 +35,7 @@ struct Walk {
   int rank = 1;
   std::uint32_t count = 0;  ///< elements
   Divisor extent[walk_rank];
-  std::int64_t stride[walk_rank][N] = {};
+  std::int64_t stride[walk_rank][N];
   std::uint32_t steps = 0;
   int width = 1;                   ///< elements of a step, which lie along the innermost axis
   std::int64_t element_stride[N];  ///< within a step
