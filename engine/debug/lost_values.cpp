@@ -30,7 +30,7 @@ bool TensorSet::contains(std::uint64_t id) const {
   return block != blocks_.end() && block->second->test(id % block_size);
 }
 
-/// A copy: what is asked about its tensors may wait, and nobody may forget records meanwhile.
+/// A copy: questions about its tensors may block, and the trace must stay free to forget records meanwhile.
 struct LostValues::Seen {
   std::uint32_t number = 0;
   bool is_op = false, runs = false;

@@ -35,7 +35,7 @@ class Variable {
   /// Replaces the value; one on another device is copied. Throws InvalidArgumentError, naming the variable,
   /// where dtype or shape differ.
   void assign(const Tensor& value);
-  /// For what is to have changed nothing: the very value that it had before. Nobody is told.
+  /// For what is to have changed nothing: the very value that it had before. No observer is notified.
   void put_back(const Tensor& value);
   /// Replaces the value by `change` of it; again where another thread assigned meanwhile, so that no change
   /// is lost. The shape stays also where it may change.

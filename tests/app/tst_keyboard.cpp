@@ -99,7 +99,7 @@ class TestKeyboard : public QObject, private SampleWindow {
     }
   }
 
-  // Four presses from Ops, and the code ran where nobody saw it.
+  // Four presses from Ops used to run code in a hidden Console.
   void whatIsTypedRunsInNoHiddenConsole() {
     pauseInOps();
     for (int i = 0; i < 4; ++i) press(Qt::Key_Tab);

@@ -230,7 +230,7 @@ void TestRecords::rowsWhoseValuesAreLostSaySo() {
     QVERIFY(model.index(2, 0).data(role).toString().contains("values lost: they cannot be computed again"));
     QVERIFY(!model.index(1, 0).data(role).toString().contains("lost"));
   }
-  // Nobody asks about rows that nobody looks at; those that are looked at are asked about again.
+  // Only visible rows are asked about, and those again after a change.
   std::size_t most = 0;
   for (const auto& get : source.askedFor<protocol::GetLostRecords>())
     most = std::max(most, get.records.size());

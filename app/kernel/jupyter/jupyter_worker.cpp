@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 constexpr auto infoAgain = milliseconds(2000);
 constexpr auto subscriptionAgain = milliseconds(50);
 constexpr auto beatEvery = milliseconds(1000);
-constexpr auto idleBeatEvery = milliseconds(5000);  // where nothing runs, and nobody waits
+constexpr auto idleBeatEvery = milliseconds(5000);  // while no request is pending
 constexpr auto nothingToDo = std::chrono::hours(1);
 constexpr auto drainQuiet = milliseconds(60);  // after the process's end, without any message
 constexpr auto drainLimit = milliseconds(500);

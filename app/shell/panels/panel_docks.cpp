@@ -138,7 +138,7 @@ PanelDocks::Entry PanelDocks::makeEntry(const PanelDescriptor& descriptor,
     chosen_.remove(id);
     if (dock->isHidden()) return;
     behind_ << id;
-    // What is typed must not go where nobody sees it.
+    // Keystrokes must not reach a hidden widget.
     if (window_->isVisible() && isBehind(dock) && dock->isAncestorOf(QApplication::focusWidget()))
       emit left();
   });

@@ -53,7 +53,7 @@ class PanelDocks : public QObject {
   /// False: `layout` is none that layout() gave, and nothing changed.
   bool restore(const PanelLayout& layout);
 
-  /// False for what lies in a panel that is behind the tab of another: it is there, but nobody sees it.
+  /// False for a widget in a panel that another tab covers.
   bool inSight(const QWidget* widget) const;
 
   /// A menu for each panel: an entry that shows it, and its actions.

@@ -174,7 +174,7 @@ void MainWindow::updateState() {
   QStringList parts{sessionText(*stepper_, *kernel_, *session_, *runner_)};
   if (session_->live()) {
     const QLocale locale(QLocale::English);
-    // As Memory has them: the same number stands in both.
+    // As the Memory panel formats them, so that both show the same number.
     const auto size = [](quint64 bytes) { return inspector::memoryText(static_cast<double>(bytes)); };
     parts << "cpu";
     for (const auto& gpu : status.gpus)

@@ -118,7 +118,7 @@ std::string span_text(const HealthCases& cases, const HealthCase& subject, const
 protocol::HealthFinding finding(const HealthCase& subject, std::string_view quantity,
                                 const HealthPoints& points, std::size_t first, const char* rule,
                                 protocol::HealthSeverity severity);
-/// The same for what began at no one step: nobody looks for the step between two samples.
+/// The same for a finding without a first step: no search between two samples follows.
 protocol::HealthFinding finding_at(const HealthCase& subject, std::string_view quantity,
                                    const HealthPoint& point, const char* rule,
                                    protocol::HealthSeverity severity);

@@ -23,8 +23,8 @@ constexpr double explosion = 100;
 constexpr std::size_t least_before = 3, most_before = 50;
 /// Gradients of that many times their weight's norm, or of a square beyond float32, explode from the start.
 constexpr double gradient_over_weight = 1e6, float_square_root = 1.8e19;
-/// "Roughly it should be somewhere on the 1e-3" (CS231n notes, "Neural networks 3"): two orders more, and
-/// three less, are told.
+/// "Roughly it should be somewhere on the 1e-3" (CS231n notes, "Neural networks 3"): findings start two
+/// orders of magnitude above it and three below.
 constexpr double largest_update = 1e-1, smallest_update = 1e-6;
 constexpr std::size_t least_updates = 3;
 /// Of an effective rank that was at least `usual_rank` once.

@@ -220,7 +220,7 @@ std::vector<PastGrowth> find_past_growth(const MemoryIndex& index, const Recorde
   return past;
 }
 
-// The same line may have grown in several runs: it is told of the latest.
+// The same line may have grown in several runs: report the latest.
 void add_past_growth(const MemoryIndex& index, std::map<std::uint32_t, std::vector<PastGrowth>>& past,
                      std::vector<protocol::MemoryGrowth>& growth) {
   const auto is_told = [&](const protocol::MemoryGrowth& one) {

@@ -16,7 +16,7 @@ struct HostProgram {
   void (*goes_on)() = nullptr;
 };
 
-/// Empty again: nobody is asked. Thread-safe.
+/// An empty function removes it. Thread-safe.
 void set_host_program(const HostProgram& program);
 HostProgram host_program();
 

@@ -222,7 +222,7 @@ class TestOpsPanel : public QObject {
     QVERIFY(rows().index(0, 0).data(Qt::ToolTipRole).toString().contains("values lost: they cannot be"));
     QTRY_VERIFY_WITH_TIMEOUT(!cellText(200, RecordsModel::Op).isEmpty() && !isMarked(200), patience);
     screenshot(window_.get(), "ops-values-lost");
-    // Who asks all the same is told why.
+    // A request that comes all the same gets the reason.
     QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(rows().index(0, 1)).center());
     QTRY_COMPARE(window_->session()->cursor(), 1u);
     QTRY_VERIFY2_WITH_TIMEOUT(

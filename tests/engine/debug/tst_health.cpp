@@ -96,7 +96,7 @@ struct Examined : Inquiry {
   protocol::Health table(std::uint32_t live_ms = 0, std::optional<std::uint64_t> run = {}) {
     return reader.table({live_ms, 0, 100, 64, run}, &cancel);
   }
-  /// What is told of the newest run.
+  /// What the panel says of the newest run.
   protocol::HealthRun newest_run(std::uint32_t live_ms = 0) { return table(live_ms).runs.back(); }
   protocol::HealthFindings findings(std::optional<std::uint64_t> run = {}) {
     debug::Past past(recorder, [this](std::uint64_t id) { return find_value(recorder, id).value; }, &cancel,
@@ -483,7 +483,7 @@ class TestHealth : public QObject {
       QCOMPARE(after.steps.front(), 1.0);
       QCOMPARE(after.steps.back(), 30.0);
       QCOMPARE(run.curve(HealthKind::variable, "w1", "gradient", 1).steps.size(), std::size_t{40});
-      // What a cell did before is told where it is asked for.
+      // What a cell did before appears on request.
       run.recorder.begin_cell("dies");
       for (int step = 0; step < 10; ++step) network.step(true);
       run.recorder.end_cell(false);

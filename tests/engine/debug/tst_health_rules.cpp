@@ -254,7 +254,7 @@ variable b 4
           "W1: a step changes it by about 0.5 of its size (the median) in every step from step 2 on", 2);
     QCOMPARE(found[1].severity, HealthSeverity::note);
     QCOMPARE(found[1].rule, std::string("small updates"));
-    // Without the beginning nobody knows whether they were ever larger.
+    // Without the beginning it is unknown whether they were ever larger.
     QVERIFY(updates_out_of_range(
                 cases_of("run steps 9000 sampled 4 cut\nvariable W 4x4\n update 8990:1e-8 8991:1e-8 "
                          "8992:1e-8 8993:1e-8"))

@@ -171,7 +171,7 @@ class TestLostValues : public QObject {
     const Looked all = look_at(recorder, program, some_records(recorder, records.count(), random));
     QVERIFY2(all.wrong.empty() && all.lost == 0, all.wrong.c_str());
     QVERIFY(all.compared > static_cast<int>(records.count()) / 4);
-    // With less room leaves go, then records; what is lost is told, and nothing else is.
+    // With less room leaves go, then records; only what is lost is marked.
     const std::uint64_t held = recorder.values().held_bytes();
     for (const std::uint64_t budget : {held / 2, held / 4, held / 16}) {
       recorder.set_budget(budget);
