@@ -52,7 +52,7 @@ class VectorFunctions(unittest.TestCase):
         with np.errstate(all="ignore"):
             self.assert_digits(tf.math.erf, x, scipy.special.erf(wide), 2.6)
             self.assert_digits(tf.math.erfc, x, scipy.special.erfc(wide), 6)
-            self.assert_digits(tf.nn.gelu, x, wide * scipy.special.ndtr(wide), 7)
+            self.assert_digits(tf.nn.gelu, x, wide * scipy.special.ndtr(wide), 9)  # 7 where the processor fuses products with sums
             x = np.concatenate([x, np.linspace(-1, 1, 100_001).astype(np.float32), 1 - np.float32(2)**-np.arange(1, 25, dtype=np.float32)])
             self.assert_digits(tf.math.erfinv, x, np.copysign(scipy.special.erfinv(x.astype(np.float64)), x), 4)  # SciPy loses -0's sign
 
