@@ -1,6 +1,8 @@
 // Pictures that would take the memory or the time of the program: what is decoded, what is offered, what is
 // drawn where.
 #include <QBuffer>
+#include <QClipboard>
+#include <QGuiApplication>
 #include <QImageWriter>
 #include <QRegularExpression>
 #include <QSvgRenderer>
@@ -190,7 +192,24 @@ class TestPictureBounds : public QObject {
     }
     QTRY_VERIFY(image->told().isEmpty() && !image->showButton());
     QTRY_COMPARE(image->height(), image->shownSize().height() + 8);
-    QCOMPARE(image->grab().toImage().pixelColor(20, 20), QColor(Qt::black));
+    QTRY_COMPARE(image->grab().toImage().pixelColor(20, 20), QColor(Qt::black));
+  }
+
+  void aPictureDecodedElsewhereIsCopiedWholeAndPaintedAgainAfterAResize() {
+    Window window(cellWith({display({{"image/png", largePicture(3000, 2000)}})}));
+    auto* image = window.output<ImageOutput>();
+    const auto black = [&] { return image->grab().toImage().pixelColor(20, 20) == QColor(Qt::black); };
+    QTRY_VERIFY(black());
+    QVERIFY(image->held());
+    const int before = image->shownSize().width();
+    window.view.resize(window.view.width() - 200, window.view.height());
+    QTRY_VERIFY(image->shownSize().width() < before);
+    QTRY_VERIFY(black());
+    QTest::mouseClick(image, Qt::LeftButton, Qt::NoModifier, QPoint(10, 10));
+    image->setFocus();
+    QGuiApplication::clipboard()->clear();
+    QTest::keyClick(image, Qt::Key_C, Qt::ControlModifier);
+    QTRY_COMPARE(QGuiApplication::clipboard()->image().size(), QSize(3000, 2000));
   }
 
   void aNarrowPictureIsNotMadeLongerThanPicturesMayBe() {
@@ -211,12 +230,16 @@ class TestPictureBounds : public QObject {
     for (int i = 0; i < 90; ++i) outputs.push_back(display({{"image/png", largePicture(1000, 1000)}}));
     Window window(cellWith(outputs));
     int held = 0;
-    for (int i = 0; i < 90; ++i) held += window.output<ImageOutput>(i)->held();
+    for (int i = 0; i < 90; ++i) {
+      auto* output = window.output<ImageOutput>(i);
+      QTRY_COMPARE(output->grab().toImage().pixelColor(20, 20), QColor(Qt::black));
+      held += output->held();
+    }
     QCOMPARE(held, int(ImageOutput::most_held_pixels / 1'000'000));
     // What is not held is decoded when it is painted.
     auto* last = window.output<ImageOutput>(89);
     QVERIFY(!last->held() && last->told().isEmpty());
-    QCOMPARE(last->grab().toImage().pixelColor(20, 20), QColor(Qt::black));
+    QTRY_COMPARE(last->grab().toImage().pixelColor(20, 20), QColor(Qt::black));
     QVERIFY(!last->held());
   }
 

@@ -1,10 +1,8 @@
 #include "app/notebook/output/image_output.h"
 
 #include <QApplication>
-#include <QBuffer>
 #include <QClipboard>
 #include <QContextMenuEvent>
-#include <QFileInfo>
 #include <QKeyEvent>
 #include <QLocale>
 #include <QMenu>
@@ -74,9 +72,13 @@ void ImageOutput::setBitmap(const QByteArray& bytes) {
 }
 
 void ImageOutput::showBitmap() {
-  // Beyond what is held it is decoded when it is painted.
-  const qint64 pixels = std::min(pixelsOf(bitmapSize(bitmap_)), most_decoded_pixels);
-  if (held_pixels + pixels <= most_held_pixels) hold(decoded());
+  const QSize size = bitmapSize(bitmap_);
+  if (pixelsOf(size) <= most_pixels_at_once && mayHold(size)) {
+    QString reason;
+    const QImage image = decodePicture(bitmap_, &reason);
+    if (image.isNull()) return fail("picture", reason);
+    hold(image);
+  }
   contentsChanged();
   update();
 }
@@ -86,12 +88,44 @@ void ImageOutput::hold(const QImage& image) {
   image_ = image;
 }
 
-QImage ImageOutput::decoded() {
-  if (!image_.isNull()) return image_;
-  QString reason;
-  const QImage image = decodePicture(bitmap_, &reason);
-  if (image.isNull()) fail("picture", reason);
-  return image;
+bool ImageOutput::mayHold(QSize size) const {
+  return held_pixels - pixelsOf(image_.size()) + std::min(pixelsOf(size), most_decoded_pixels) <=
+         most_held_pixels;
+}
+
+/// Of a bitmap, what is painted in so many pixels.
+void ImageOutput::prepare(QSize pixels) {
+  const QSize size = image_.isNull() ? bitmapSize(bitmap_) : image_.size();
+  if (pixelsOf(size) <= most_pixels_at_once) return take(preparePicture(bitmap_, image_, pixels));
+  if (preparing_.running() && preparedFor_ == pixels) return;
+  preparedFor_ = pixels;
+  preparing_.start(
+      this, [bytes = bitmap_, whole = image_, pixels] { return preparePicture(bytes, whole, pixels); },
+      [this](const PreparedPicture& made) {
+        take(made);
+        update();
+      });
+}
+
+void ImageOutput::take(const PreparedPicture& made) {
+  if (made.whole.isNull()) {
+    // Not while it is painted: its height changes.
+    QMetaObject::invokeMethod(
+        this, [this, reason = made.error] { fail("picture", reason); }, Qt::QueuedConnection);
+    return;
+  }
+  if (image_.isNull() && mayHold(made.whole.size())) hold(made.whole);
+  cache_ = QPixmap::fromImage(made.painted);
+}
+
+/// `use` gets it at once, or later from another thread's hands; not at all if it can't be decoded.
+void ImageOutput::withBitmap(std::function<void(const QImage&)> use) {
+  if (!image_.isNull()) return use(image_);
+  using_.start(
+      this, [bytes = bitmap_] { return preparePicture(bytes, {}, QSize(1, 1)); },
+      [this, use = std::move(use)](const PreparedPicture& made) {
+        made.whole.isNull() ? fail("picture", made.error) : use(made.whole);
+      });
 }
 
 void ImageOutput::setNaturalSize(QSize size) {
@@ -186,15 +220,7 @@ void ImageOutput::paintEvent(QPaintEvent*) {
       drawSvg(width());
     }
   } else if (isShown() && cache_.size() != pixels) {
-    QString reason;
-    const QImage image = image_.isNull() ? decodePicture(bitmap_, &reason) : image_;
-    if (image.isNull())  // not while it is painted: its height changes
-      QMetaObject::invokeMethod(
-          this, [this, reason] { fail("picture", reason); }, Qt::QueuedConnection);
-    else
-      cache_ = QPixmap::fromImage(
-          pixels == image.size() ? image
-                                 : image.scaled(pixels, Qt::IgnoreAspectRatio, Qt::SmoothTransformation));
+    prepare(pixels);
   }
   if (!told().isEmpty()) {
     painter.setPen(error_.isEmpty() ? faint_ : text_);
@@ -202,6 +228,11 @@ void ImageOutput::paintEvent(QPaintEvent*) {
     return;
   }
   if (natural_.isEmpty()) return;
+  if (cache_.isNull()) {
+    painter.setPen(faint_);
+    painter.drawText(area, Qt::AlignCenter | Qt::TextWordWrap, "Decoding the picture …");
+    return;
+  }
   // Plots are drawn in black for paper: where they are transparent a dark page would swallow them.
   if (background_.isValid() && cache_.hasAlphaChannel()) painter.fillRect(area, background_);
   painter.drawPixmap(area, cache_);
@@ -211,6 +242,7 @@ void ImageOutput::hideEvent(QHideEvent* event) {
   Block::hideEvent(event);
   painted_ = false;
   cache_ = {};
+  preparing_.cancel();
 }
 
 void ImageOutput::contextMenuEvent(QContextMenuEvent* event) {
@@ -243,7 +275,7 @@ void ImageOutput::keyPressEvent(QKeyEvent* event) {
 }
 
 void ImageOutput::copy() {
-  if (!isSvg()) return QGuiApplication::clipboard()->setImage(decoded());
+  if (!isSvg()) return withBitmap([](const QImage& image) { QGuiApplication::clipboard()->setImage(image); });
   // In its own size, and sharp enough for paper.
   SvgDrawer::draw({svg_, largest_side, 2}, this, [this](const SvgAnswer& answer) {
     if (!answer.image.isNull()) return QGuiApplication::clipboard()->setImage(answer.image);
@@ -256,18 +288,18 @@ void ImageOutput::save() {
   const QString filter = isSvg() ? "SVG (*.svg)" : "PNG (*.png);;JPEG (*.jpg)";
   const QString path = inspector::askForPath(this, "Save picture", name, filter);
   if (path.isEmpty()) return;
-  QByteArray bytes = svg_;
-  if (!isSvg()) {
-    QBuffer buffer(&bytes);
-    const QByteArray kind = QFileInfo(path).suffix().toUtf8();
-    if (!buffer.open(QIODevice::WriteOnly) || !decoded().save(&buffer, kind.constData())) {
-      inspector::warn(this, "Save picture",
-                      QString("A picture can't be saved as “.%1”.").arg(QString::fromUtf8(kind)));
-      return;
-    }
+  if (isSvg()) {
+    if (QString error; !inspector::replaceFile(path, svg_, &error))
+      inspector::warn(this, "Save picture", error);
+    return;
   }
-  if (QString error; !inspector::replaceFile(path, bytes, &error))
-    inspector::warn(this, "Save picture", error);
+  withBitmap([this, path](const QImage& image) {
+    using_.start(
+        this, [image, path] { return savePicture(image, path); },
+        [this](const QString& error) {
+          if (!error.isEmpty()) inspector::warn(this, "Save picture", error);
+        });
+  });
 }
 
 }  // namespace tapedeck::app

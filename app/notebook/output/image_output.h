@@ -3,19 +3,21 @@
 
 #include <QImage>
 #include <QSize>
+#include <functional>
 
 #include "app/notebook/output/block.h"
 #include "app/notebook/output/notebook_theme.h"
+#include "app/notebook/output/picture_jobs.h"
 #include "app/notebook/output/svg_drawing.h"
 
 class QToolButton;
 
 namespace tapedeck::app {
 
-/// A bitmap is decoded at once as long as those that are shown together have no more than most_held_pixels;
-/// else each time that it is painted in another size. One with more than most_decoded_pixels is shown when
-/// its button is pressed. Another process draws SVG (SvgDrawer); until its picture arrives the output shows
-/// a sentence.
+/// A small bitmap is decoded at once, a larger one in another thread when it is painted first; it is held as
+/// long as those that are shown together have no more than most_held_pixels, else it is decoded each time
+/// that it is painted in another size. One with more than most_decoded_pixels is shown when its button is
+/// pressed. Another process draws SVG (SvgDrawer); until its picture arrives the output shows a sentence.
 class ImageOutput : public Block {
   Q_OBJECT
  public:
@@ -57,7 +59,10 @@ class ImageOutput : public Block {
   void fail(const QString& kind, const QString& reason);
   void showBitmap();
   void hold(const QImage& image);
-  QImage decoded();
+  bool mayHold(QSize size) const;
+  void prepare(QSize pixels);
+  void take(const PreparedPicture& made);
+  void withBitmap(std::function<void(const QImage&)> use);
   void drawSvg(int width);
   void takeSvg(const SvgAnswer& answer);
   void copy();
@@ -79,6 +84,9 @@ class ImageOutput : public Block {
   QColor faint_;
   QColor background_;
   QPixmap cache_;  ///< as it was painted last
+  PictureJob preparing_;
+  QSize preparedFor_;  ///< what the job makes
+  PictureJob using_;   ///< for the clipboard or a file
 };
 
 }  // namespace tapedeck::app
