@@ -1,8 +1,10 @@
 // What made this element? Its largest contributions, from op to op backwards. Of a gradient:
 // gradient_parts.cpp.
 #include <algorithm>
+#include <limits>
 
 #include "engine/debug/why/elements.h"
+#include "engine/debug/why/not_finite.h"
 #include "engine/debug/why/vjp_again.h"
 #include "engine/debug/why/why.h"
 #include "engine/ops/core/run_op.h"
@@ -19,6 +21,10 @@ struct Part {
   std::int64_t place = 0;
   double amount = 0;  ///< derivative times value: exact for sums and products
   std::string text;   ///< of a product: "a[0, 3] · b[3, 1]"
+  /// For sorting: what is NaN or infinite made the whole so.
+  double size() const {
+    return std::isfinite(amount) ? std::abs(amount) : std::numeric_limits<double>::infinity();
+  }
 };
 
 std::string input_name(const RecordView& record, std::size_t input) {
@@ -99,8 +105,10 @@ class Contributions {
       return std::move(answer_);
     }
     std::int64_t place = subject.element.empty() ? largest(value) : place_of(value.shape(), subject.element);
-    answer_.sentence =
-        subject.element.empty() && value.count() > 1 ? "The largest element, " : "This element, ";
+    const bool chosen = subject.element.empty() && value.count() > 1;
+    answer_.sentence = !chosen                             ? "This element, "
+                       : std::isnan(element(value, place)) ? "The first NaN, "
+                                                           : "The largest element, ";
     answer_.sentence += element_text(value, place) +
                         (value.count() > 1 ? " at " + index_text(value.shape(), place) : "") + ", ";
     std::uint64_t tensor = subject.tensor;
@@ -116,7 +124,9 @@ class Contributions {
   }
 
  private:
+  /// Or the first NaN.
   static std::int64_t largest(const Tensor& value) {
+    if (const auto nan = first_of(value, NotFinite::nan, std::nullopt)) return *nan;
     const std::vector<double> values = value.to_vector();
     std::int64_t place = 0;
     for (std::size_t i = 0; i < values.size(); ++i)
@@ -147,12 +157,17 @@ class Contributions {
     const std::size_t count = parts.size();
     const std::size_t told = std::min(count, level == 0 ? most_of_first : most_of_others);
     std::partial_sort(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(told), parts.end(),
-                      [](const Part& a, const Part& b) { return std::abs(a.amount) > std::abs(b.amount); });
+                      [](const Part& a, const Part& b) { return a.size() > b.size(); });
     for (std::size_t i = 0; i < told; ++i) add(*record, inputs, parts[i], sum);
-    if (level == 0)
-      answer_.sentence += "was made by " + past_.name(*record) + " of " + counted(count, "contribution") +
-                          "; the largest is " + answer_.reasons[0].operands[0] + " (" +
-                          answer_.reasons[0].amount_text.value_or("") + " of all, without signs)";
+    if (level == 0) {
+      const std::string& first = answer_.reasons[0].operands[0];
+      answer_.sentence +=
+          "was made by " + past_.name(*record) + " of " + counted(count, "contribution") + "; ";
+      answer_.sentence +=
+          std::isfinite(sum)
+              ? "the largest is " + first + " (" + *answer_.reasons[0].amount_text + " of all, without signs)"
+              : first + " is the first that is not finite, and of such there " + "are no shares";
+    }
     tensor = record->inputs[parts[0].input];
     place = parts[0].place;
     return true;
@@ -181,15 +196,17 @@ class Contributions {
 
   void add(const RecordView& record, const Tensors& inputs, const Part& part, double sum) {
     const std::string text = part.text.empty() ? part_text(record, inputs, part) : part.text;
-    const double share = sum > 0 ? std::abs(part.amount) / sum : 0;
+    const double share = sum > 0 && std::isfinite(sum) ? std::abs(part.amount) / sum : 0;
     protocol::Reason reason =
         past_.reason(record, "contribution", text + " contributes " + short_number(part.amount) + ".");
     reason.tensor = protocol::if_there(past_.info(record.inputs[part.input]));
     reason.element = protocol::if_there(index_of(inputs[part.input].shape(), part.place));
     reason.operands = {text};
     reason.value = short_number(part.amount);
-    reason.amount = share;
-    reason.amount_text = share_text(share);
+    if (std::isfinite(sum)) {
+      reason.amount = share;
+      reason.amount_text = share_text(share);
+    }
     answer_.reasons.push_back(std::move(reason));
   }
 

@@ -20,17 +20,31 @@ namespace {
 constexpr std::size_t most_compared = 2000, most_losses_told = 30;
 constexpr std::uint64_t most_bytes = std::uint64_t{2} << 30;
 
-/// ‖value − exact‖ / ‖exact‖ over the elements that are finite in both; 0 for equal ones.
-double relative_error(const Tensor& value, const Tensor& exact) {
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+struct Difference {
+  double error = 0;  ///< ‖value − exact‖ / ‖exact‖; 0 for equal ones, infinite where `overflowed`
+  std::uint64_t overflowed = 0;  ///< elements that are not finite, but are in float64
+  std::uint64_t uncompared = 0;  ///< elements that are not finite in float64, either
+};
+
+Difference difference_of(const Tensor& value, const Tensor& exact) {
   const std::vector<double> a = value.to_vector(), b = exact.to_vector();
   double error = 0, size = 0;
+  Difference result;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) continue;
-    error += (a[i] - b[i]) * (a[i] - b[i]);
-    size += b[i] * b[i];
+    if (!std::isfinite(b[i])) {
+      ++result.uncompared;
+    } else if (!std::isfinite(a[i])) {
+      ++result.overflowed;
+    } else {
+      error += (a[i] - b[i]) * (a[i] - b[i]);
+      size += b[i] * b[i];
+    }
   }
-  if (error == 0) return 0;
-  return size > 0 ? std::sqrt(error / size) : std::numeric_limits<double>::infinity();
+  if (error > 0) result.error = size > 0 ? std::sqrt(error / size) : infinity;
+  if (result.overflowed > 0) result.error = infinity;
+  return result;
 }
 
 struct Loss {
@@ -40,7 +54,8 @@ struct Loss {
   double own = 0;        ///< of the op alone, on the inputs that it had
   double error = 0;
   double least = 0;  ///< of what has no error: the dtype's rounding
-  double growth() const { return error / std::max(inherited, least); }
+  std::uint64_t overflowed = 0;
+  double growth() const { return inherited == infinity ? 1 : error / std::max(inherited, least); }
 };
 
 class Exactness {
@@ -108,8 +123,10 @@ class Exactness {
       if (!uses_.contains(id)) continue;
       const Tensor value = past_.value(id);
       if (outputs[k].shape() != value.shape()) continue;
-      const double error = relative_error(value, outputs[k]);
+      const Difference difference = difference_of(value, outputs[k]);
+      const double error = difference.error;
       errors_[id] = error;
+      if (id == tensor_) result_ = difference;
       exact_.insert_or_assign(id, outputs[k]);
       bytes_ += outputs[k].bytes();
       if (bytes_ > most_bytes)
@@ -117,7 +134,8 @@ class Exactness {
       if (!is_floating(value.dtype()) || error < loss.error) continue;
       loss.output = id;
       loss.error = error;
-      loss.own = relative_error(value, alone[k]);
+      loss.overflowed = difference.overflowed;
+      loss.own = difference_of(value, alone[k]).error;
       loss.least = value.dtype() == DType::float64    ? 1.1e-16
                    : value.dtype() == DType::float16  ? 4.9e-4
                    : value.dtype() == DType::bfloat16 ? 3.9e-3
@@ -144,10 +162,23 @@ class Exactness {
   }
 
   void finish(const Tensor& value) {
-    const double error = errors_.contains(tensor_) ? errors_.at(tensor_) : 0;
+    const double error = result_.error;
+    const auto count = static_cast<std::uint64_t>(value.count());
     std::string& sentence = answer_.sentence;
-    sentence = "Beside the same ops in float64, " + digits_text(error) + " (relative error " +
-               short_number(error) + ").";
+    if (result_.uncompared > 0 && result_.uncompared == count)
+      sentence = std::string(count == 1 ? "It is" : "All of its elements are") +
+                 " NaN or infinite in float64, too: there are no digits to compare.";
+    else if (result_.overflowed > 0)
+      sentence = std::to_string(result_.overflowed) + " of " + counted(count, "element") +
+                 (result_.overflowed == 1 ? " is" : " are") + " NaN or infinite; in float64 " +
+                 (result_.overflowed == 1 ? "it is" : "they are") + " finite.";
+    else
+      sentence = "Beside the same ops in float64, " + digits_text(error) + " (relative error " +
+                 short_number(error) + ").";
+    if (result_.uncompared > 0 && result_.uncompared < count)
+      sentence += " " + std::to_string(result_.uncompared) + " of " + counted(count, "element") +
+                  (result_.uncompared == 1 ? " is" : " are") +
+                  " NaN or infinite in float64, too, and not compared.";
     if (value.dtype() == DType::float64)
       sentence = "It is computed in float64 already: there is nothing more exact here to compare it with.";
     std::stable_sort(losses_.begin(), losses_.end(),
@@ -165,6 +196,9 @@ class Exactness {
   }
 
   static std::string cause(const Loss& loss) {
+    if (loss.overflowed > 0 && loss.own == infinity)
+      return "Its result is too large for its dtype, in " + counted(loss.overflowed, "element") + ".";
+    if (loss.inherited == infinity) return "What it was given is wrong already.";
     if (loss.own < 0.1 * loss.error && loss.record->head.op->facts.sums)
       return "It takes nearly equal numbers from each other: their leading digits cancel, and the rounding "
              "errors "
@@ -194,6 +228,7 @@ class Exactness {
   std::unordered_map<std::uint64_t, Tensor> exact_;
   std::unordered_map<std::uint64_t, double> errors_;
   std::vector<Loss> losses_;
+  Difference result_;
   std::uint64_t bytes_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "engine/debug/why/elements.h"
+#include "engine/debug/why/not_finite.h"
 #include "engine/debug/why/why.h"
 #include "engine/record/replay/replay.h"
 
@@ -48,7 +49,10 @@ class Gains {
   protocol::Because explain(std::uint64_t tensor) {
     answer_.question = protocol::Question::size;
     answer_.amount = "gain";
-    const double norm = norm_of(past_.value(tensor));
+    const Tensor value = past_.value(tensor);
+    const double norm = norm_of(value);
+    count_ = static_cast<std::uint64_t>(value.count());
+    not_finite_ = count_not_finite(value);
     try {
       walk(tensor, norm);
     } catch (const ValueError& error) {
@@ -104,20 +108,49 @@ class Gains {
     return std::isnan(gain) ? std::string() : "×" + short_number(gain);
   }
 
+  /// Before the rest, where there are numbers without a size.
+  std::string not_finite_text() const {
+    if (not_finite_ == 0) return {};
+    if (count_ == 1) return "It is NaN or infinite. ";
+    if (not_finite_ == count_) return "All of its " + counted(count_, "element") + " are NaN or infinite. ";
+    return std::to_string(not_finite_) + " of its " + counted(count_, "element") +
+           (not_finite_ == 1 ? " is" : " are") + " NaN or infinite; norms are those of the others. ";
+  }
+
+  /// The newest norm on the way that is one of numbers, and of how many ops it comes behind.
+  std::pair<double, std::size_t> newest_norm(double norm) const {
+    if (not_finite_ < count_ || not_finite_ == 0) return {norm, steps_.size()};
+    for (std::size_t i = 0; i < steps_.size(); ++i)
+      if (steps_[i].before > 0) return {steps_[i].before, steps_.size() - i - 1};
+    return {0, 0};
+  }
+
   void finish(double norm) {
     std::string& sentence = answer_.sentence;
+    if (not_finite_ > 0 && not_finite_ == count_) {
+      const auto [newest, ops] = newest_norm(norm);
+      if (ops == 0) {
+        sentence = not_finite_text() + "Ask where it was born.";
+        if (!missing_.empty()) sentence += " " + missing_;
+        return;
+      }
+      steps_.erase(steps_.begin(), steps_.end() - static_cast<std::ptrdiff_t>(ops));
+      norm = newest;
+    }
     if (steps_.empty()) {
       sentence = "Its norm is " + short_number(norm) + ", and no op made it: it came like this from Python.";
       if (!missing_.empty()) sentence = "Its norm is " + short_number(norm) + ". " + missing_;
+      sentence.insert(0, not_finite_text());
       return;
     }
     double start = 0;  // of the first input that is not zero
     for (const Step& step : steps_)
       if (step.before > 0) start = step.before;
     const bool grew = norm >= start;
-    sentence = "On the way to it the norm " + std::string(grew ? "grew" : "shrank") + " from " +
-               short_number(start) + " to " + short_number(norm) + " over " + counted(steps_.size(), "op") +
-               ".";
+    sentence = not_finite_text() + "On the way to it the norm " + std::string(grew ? "grew" : "shrank") +
+               " from " + short_number(start) + " to " + short_number(norm) + " over " +
+               counted(steps_.size(), "op") +
+               (not_finite_ > 0 && not_finite_ == count_ ? ", before what is not finite." : ".");
     std::vector<Step> sorted = steps_;
     const auto counts = [&](const Step& step) { return grew == (step.gain() >= 1) ? step.weight() : 0; };
     std::stable_sort(sorted.begin(), sorted.end(),
@@ -147,7 +180,8 @@ class Gains {
 
   Past& past_;
   protocol::Because answer_;
-  std::vector<Step> steps_;
+  std::vector<Step> steps_;  ///< the newest first
+  std::uint64_t count_ = 0, not_finite_ = 0;
   std::string missing_;
 };
 

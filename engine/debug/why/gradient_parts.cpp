@@ -20,13 +20,15 @@ struct Contribution {
   std::size_t slot = 0;
   std::uint64_t tensor = 0;
   double share = 0;
+  bool finite = true;
   std::size_t step = 0;  ///< of the uses, in the order of the forward pass; from 1
 };
 
 double inner(const Tensor& a, const Tensor& b) {
   const std::vector<double> x = a.to_vector(), y = b.to_vector();
   double sum = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (y[i] != 0) sum += x[i] * y[i];  // of what is NaN there nothing lies along it
   return sum;
 }
 
@@ -53,7 +55,8 @@ class Parts {
     for (Contribution& part : parts_) {
       past_.step(done_++, parts_.size());
       const double along = inner(past_.value(part.tensor), direction_);
-      part.share = total_ != 0 ? along / total_ : 0;
+      part.finite = std::isfinite(along);
+      part.share = total_ != 0 && std::isfinite(total_) && part.finite ? along / total_ : 0;
     }
     finish();
     return std::move(answer_);
@@ -88,21 +91,25 @@ class Parts {
 
   void finish() {
     std::stable_sort(parts_.begin(), parts_.end(), [](const Contribution& a, const Contribution& b) {
-      return std::abs(a.share) > std::abs(b.share);
+      return a.finite != b.finite ? !a.finite : std::abs(a.share) > std::abs(b.share);
     });
+    const bool finite = std::isfinite(total_);
     std::string& sentence = answer_.sentence;
     sentence = place_ ? "This element of the gradient" : "This gradient";
     if (total_ == 0) sentence += " is zero, and";
-    sentence += parts_.size() == 1 ? " comes from one use of the value, in "
-                                   : " is the sum of " + counted(parts_.size(), "contribution") +
-                                         ", one for each use of the value. The largest comes from ";
+    sentence += parts_.size() == 1
+                    ? " comes from one use of the value, in "
+                    : " is the sum of " + counted(parts_.size(), "contribution") +
+                          ", one for each use of the value. " +
+                          (finite ? "The largest comes from " : "The first that is not finite comes from ");
     const Contribution& first = parts_.front();
     const RecordView* forward = past_.record(first.vjp->head.forward);
     sentence += past_.name(forward ? *forward : *first.vjp);
     if (parts_.size() > 1)
-      sentence += ", use " + std::to_string(first.step) + " of " + std::to_string(parts_.size()) + " (" +
-                  share_text(std::abs(first.share)) + ")";
+      sentence += ", use " + std::to_string(first.step) + " of " + std::to_string(parts_.size()) +
+                  (finite ? " (" + share_text(std::abs(first.share)) + ")" : "");
     sentence += ".";
+    if (!finite) sentence += " It holds NaN or infinite numbers: of these there are no shares.";
     for (std::size_t i = 0; i < std::min(parts_.size(), most_parts_told); ++i) tell(parts_[i]);
     for (std::size_t i = 0; i < std::min(parts_.size(), most_split); ++i) try {
         split(parts_[i]);
@@ -134,8 +141,10 @@ class Parts {
       reason.file = line.file;
       reason.line = line.line;
     }
-    reason.amount = part.share;
-    reason.amount_text = (part.share < 0 ? "−" : "") + share_text(std::abs(part.share));
+    if (std::isfinite(total_)) {
+      reason.amount = part.share;
+      reason.amount_text = (part.share < 0 ? "−" : "") + share_text(std::abs(part.share));
+    }
     answer_.reasons.push_back(std::move(reason));
   }
 
@@ -143,7 +152,7 @@ class Parts {
   /// moves by what that example contributes: c·(J·d) is (Jᵀ·c)·d.
   void split(const Contribution& part) {
     const std::optional<PastVjp> call = vjp_call(past_, *part.vjp);
-    if (!call || call->outputs.size() != 1 || total_ == 0) return;
+    if (!call || call->outputs.size() != 1 || total_ == 0 || !std::isfinite(total_)) return;
     const Tensor& cotangent = call->cotangents[0];
     const Tensor& input = call->inputs[part.slot];
     if (!cotangent || cotangent.rank() == 0 || cotangent.dim(0) < 2) return;

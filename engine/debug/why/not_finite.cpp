@@ -42,6 +42,16 @@ std::optional<std::int64_t> first_of(const Tensor& tensor, NotFinite kind, const
   return found;
 }
 
+std::uint64_t count_not_finite(const Tensor& tensor) {
+  if (!is_floating(tensor.dtype())) return 0;
+  std::uint64_t found = 0;
+  visit_elements(tensor, [&](const auto* values, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i)
+      if (!std::isfinite(static_cast<double>(values[i]))) ++found;
+  });
+  return found;
+}
+
 Places farthest_from_zero(const Tensor& tensor, const ReadPlaces& places, std::int64_t count) {
   const std::vector<double> values = tensor.to_vector();
   Places all;

@@ -12,6 +12,9 @@ const char* kind_text(NotFinite kind);
 /// The first element of that kind, of all or of those at `places`.
 std::optional<std::int64_t> first_of(const Tensor& tensor, NotFinite kind, const ReadPlaces& places);
 
+/// How many elements are NaN or infinite.
+std::uint64_t count_not_finite(const Tensor& tensor);
+
 /// `count` places of elements that are NaN or largest without their sign, of all or of those at `places`.
 Places farthest_from_zero(const Tensor& tensor, const ReadPlaces& places, std::int64_t count);
 

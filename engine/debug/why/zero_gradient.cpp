@@ -80,8 +80,18 @@ class Zeros {
     }
     const std::uint64_t zeros = count_zeros(value);
     if (zeros > 0) return true;
-    answer_.sentence = "The gradient is there, and none of its " +
-                       counted(static_cast<std::uint64_t>(value.count()), "element") + " is zero.";
+    const auto count = static_cast<std::uint64_t>(value.count());
+    const std::uint64_t not_finite = count_not_finite(value);
+    std::string& sentence = answer_.sentence;
+    if (count == 1) {
+      sentence = "The gradient is there; it is " + element_text(value, 0) + ", not zero.";
+      return false;
+    }
+    sentence = "The gradient is there, and none of its " + counted(count, "element") + " is zero";
+    if (not_finite > 0)
+      sentence += "; " + (not_finite == count ? "all" : std::to_string(not_finite) + " of them") +
+                  (not_finite == 1 ? " is" : " are") + " NaN or infinite";
+    sentence += ".";
     return false;
   }
 
@@ -195,6 +205,9 @@ class Zeros {
       what = "the number is too small for " + gradient.dtype + " and became zero (underflow)";
     else if (const OpDef* op = found.vjp->head.op)
       what = fact_text(op->facts.flat, *op, *dtype_from_name(gradient.dtype));
+    if (!small && forward && found.example >= 0 && found.slot < forward->inputs.size() &&
+        std::isnan(element(past_.value(forward->inputs[found.slot]), found.example)))
+      what += "; the input is NaN there";
     protocol::Reason reason = past_.reason(forward ? *forward : *found.vjp, "swallowed",
                                            counted(found.swallowed + found.too_small, "element") + " of " +
                                                std::to_string(found.count) + " became zero in the VJP of " +

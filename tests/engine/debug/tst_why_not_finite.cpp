@@ -1,0 +1,119 @@
+// What is said of tensors that hold NaN or infinite numbers: nothing that is true of numbers alone.
+#include <QtTest>
+
+#include "engine/ops/neural/neural.h"
+#include "tests/engine/debug/inquiry.h"
+#include "tests/test_program.h"
+
+using namespace tapedeck;
+using protocol::Because;
+using protocol::Question;
+
+namespace {
+
+const float nan = std::numeric_limits<float>::quiet_NaN();
+const float infinity = std::numeric_limits<float>::infinity();
+
+void compare(const Because& because, const char* sentence) {
+  QVERIFY2(contains(because.sentence, sentence), because.sentence.c_str());
+}
+
+}  // namespace
+
+class TestWhyNotFinite : public QObject {
+  Q_OBJECT
+ private slots:
+  void what_is_not_finite_has_no_norm() {
+    Inquiry asked;
+    const Tensor x = floats({1, 2}), all = ops::multiply(x, floats({nan, infinity}));
+    compare(asked.ask(Question::size, all), "All of its 2 elements are NaN or infinite.");
+    const Tensor some = ops::multiply(x, floats({nan, 3}));
+    compare(asked.ask(Question::size, some),
+            "1 of its 2 elements is NaN or infinite; norms are those of the others. On the way to it the "
+            "norm grew");
+    const Because single = asked.ask(Question::size, ops::multiply(floats({0}), floats({infinity})));
+    QCOMPARE(single.sentence, std::string("It is NaN or infinite. Ask where it was born."));
+  }
+
+  void where_it_grew_is_told_up_to_the_overflow() {
+    Inquiry asked;
+    Tensor x = floats({1e30F, 2e30F});
+    x = ops::multiply(x, floats({1e6F, 1e6F}));
+    x = ops::multiply(x, floats({1e6F, 1e6F}));
+    const Because because = asked.ask(Question::size, x);
+    compare(because,
+            "All of its 2 elements are NaN or infinite. On the way to it the norm grew from 2.24e+30 to "
+            "2.24e+36 over 1 op, before what is not finite.");
+    QCOMPARE(because.reasons.size(), std::size_t{1});
+  }
+
+  void a_gradient_that_is_nan_is_not_just_not_zero() {
+    Inquiry asked;
+    const Tensor x = floats({0, 4});
+    const auto of = [&](const Tensor& at) {
+      return gradients_at({at}, [&] {
+        return ops::reduce_sum(ops::where(ops::greater(at, floats({0})), ops::sqrt(at), ops::zeros_like(at)));
+      })[0];
+    };
+    compare(asked.ask(Question::gradient, of(x)),
+            "none of its 2 elements is zero; 1 of them is NaN or infinite.");
+    QCOMPARE(asked.ask(Question::gradient, of(floats({0}))).sentence,
+             std::string("The gradient is there; it is nan, not zero."));
+  }
+
+  void relu_says_that_its_input_is_nan() {
+    Inquiry asked;
+    const Tensor x = floats({nan, -1});
+    const Tensors gradients = gradients_at({x}, [&] { return ops::reduce_sum(ops::relu(x)); });
+    compare(asked.ask(Question::gradient, gradients[0]), "the input is NaN there");
+    const Tensor y = floats({-2, -1});
+    const Because flat =
+        asked.ask(Question::gradient, gradients_at({y}, [&] { return ops::reduce_sum(ops::relu(y)); })[0]);
+    QVERIFY2(!contains(flat.sentence, "NaN"), flat.sentence.c_str());
+  }
+
+  void of_nan_there_are_no_shares() {
+    Inquiry asked;
+    const Tensor product = ops::multiply(floats({2, nan}), floats({3, 5}));
+    const Because element = asked.ask(Question::contributions, product);
+    compare(element, "The first NaN, nan at [1], was made by multiply");
+    compare(element, "x[1] = nan is the first that is not finite, and of such there are no shares.");
+    for (const protocol::Reason& reason : element.reasons) QVERIFY(!reason.amount_text);
+    // An element that is a number has shares, whatever stands beside it.
+    compare(asked.ask(Question::contributions, product, {0}), "50 % of all");
+
+    const Tensor w = floats({1, 0, 0, 1}, {2, 2}), x = floats({1, 1, infinity, 1, 3, 1}, {3, 2});
+    const Tensor gradient = gradients_at({w}, [&] {
+      const Tensor first = ops::matmul(x, w);
+      return ops::add(ops::reduce_sum(ops::matmul(floats({1, 2}, {1, 2}), w)), ops::reduce_sum(first));
+    })[0];
+    const Because together = asked.ask(Question::contributions, gradient);
+    compare(together,
+            "is the sum of 2 contributions, one for each use of the value. The first that is not finite "
+            "comes from matmul");
+    compare(together, "of these there are no shares.");
+    QVERIFY2(!contains(together.sentence, "%"), together.sentence.c_str());
+    for (const protocol::Reason& reason : together.reasons) QVERIFY(!reason.amount_text);
+    // Of one of its elements that is a number there are.
+    const Because one = asked.ask(Question::contributions, gradient, {1, 0});
+    QVERIFY2(contains(one.sentence, "%"), one.sentence.c_str());
+  }
+
+  void digits_are_told_of_numbers_alone() {
+    Inquiry asked;
+    const Tensor all = ops::multiply(floats({nan, infinity}), floats({1, 1}));
+    QCOMPARE(asked.ask(Question::exactness, all).sentence,
+             std::string(
+                 "All of its elements are NaN or infinite in float64, too: there are no digits to compare."));
+    const Tensor some = ops::multiply(floats({nan, 3}), floats({1, 1}));
+    compare(asked.ask(Question::exactness, some),
+            "1 of 2 elements is NaN or infinite in float64, too, and not compared.");
+    // Beyond float32, but a number.
+    const Because beyond = asked.ask(Question::exactness, ops::exp(floats({100, 1})));
+    compare(beyond, "1 of 2 elements is NaN or infinite; in float64 it is finite.");
+    compare(beyond, "Its result is too large for its dtype, in 1 element.");
+  }
+};
+
+TAPEDECK_TEST(TestWhyNotFinite)
+#include "tst_why_not_finite.moc"
