@@ -6,7 +6,7 @@ namespace tapedeck::app {
 
 using nlohmann::ordered_json;
 
-void showTrace(const protocol::TraceFileInfo& info, const QString& name, Document& document) {
+NotebookData traceNotebook(const protocol::TraceFileInfo& info, const QString& name) {
   NotebookData notebook =
       info.notebook ? readNotebook(QByteArray::fromStdString(*info.notebook), name) : emptyNotebook();
   const auto has = [&](const QString& id) {
@@ -24,6 +24,11 @@ void showTrace(const protocol::TraceFileInfo& info, const QString& name, Documen
   }
   if (notebook.cells.empty())
     notebook.cells.push_back(makeCell(CellType::markdown, QStringLiteral("The trace has no sources.")));
+  return notebook;
+}
+
+void showTrace(const protocol::TraceFileInfo& info, const QString& name, Document& document) {
+  NotebookData notebook = traceNotebook(info, name);
   document.lock();
   document.take(std::move(notebook), {}, {});
 }

@@ -6,9 +6,10 @@
 
 namespace tapedeck::app {
 
-/// What the file says of it, as the document shows it: the notebook as it was when the trace was saved;
-/// behind it what else records come from. Locked. Throws NotebookError where the notebook in the file is
-/// none.
+/// What the file says of it: the notebook as it was when the trace was saved; behind it what else records
+/// come from. Throws NotebookError where the notebook in the file is none. Callable in any thread.
+NotebookData traceNotebook(const protocol::TraceFileInfo& info, const QString& name);
+/// The same in a document, which is locked.
 void showTrace(const protocol::TraceFileInfo& info, const QString& name, Document& document);
 
 /// The notebook's JSON with the ids by which records know its cells: a file of an older format has none.

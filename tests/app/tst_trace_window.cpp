@@ -174,6 +174,28 @@ class TestTraceWindow : public QObject {
     QVERIFY(shown());
   }
 
+  void aTraceWithALargeNotebookShowsAllOfIt() {
+    QPointer<MainWindow> window = ran();
+    QVERIFY(window);
+    const QString large =
+        "# " + QString("of many words ").repeated(200'000);  // 2.8 MB: read in another thread
+    window->document()->append("large", large);
+    const QString path = folder_.filePath("large.tapetrace");
+    window->traces()->saveTo(path);
+    QTRY_VERIFY_WITH_TIMEOUT(!window->traces()->saving(), patience);
+    delete window;
+    auto* start = new MainWindow;
+    QVERIFY(showActive(start));
+    start->openNotebook(path);
+    MainWindow* trace = shown();
+    QVERIFY(trace);
+    QTRY_COMPARE(trace->document()->cellCount(), 3);
+    QCOMPARE(trace->document()->cell(2).source, large);
+    QVERIFY(trace->document()->locked());
+    QVERIFY(!trace->document()->modified());
+    QTRY_VERIFY2(!trace->messages()->text().contains("Reading"), qPrintable(trace->messages()->text()));
+  }
+
   void aWindowThatIsClosedWaitsForTheTraceThatItSaves() {
     QPointer<MainWindow> window = ran();
     QVERIFY(window);

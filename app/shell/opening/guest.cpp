@@ -1,10 +1,15 @@
 #include "app/shell/opening/guest.h"
 
+#include <QCoreApplication>
+#include <QPointer>
+#include <QThreadPool>
+#include <memory>
 #include <utility>
 
 #include "app/control/pause_watch.h"
 #include "app/control/program_sources.h"
 #include "app/control/trace_document.h"
+#include "app/notebook/document/nbformat.h"
 #include "app/shell/window/actions.h"
 #include "inspector/model/plain_tip.h"
 #include "inspector/model/session/session.h"
@@ -16,6 +21,9 @@ namespace {
 
 constexpr char about_pause[] = "pause";
 constexpr char about_sources[] = "sources";
+
+/// So many bytes of a notebook are read within a frame.
+constexpr std::size_t read_at_once = 1 << 20;
 
 }  // namespace
 
@@ -72,14 +80,42 @@ void Guest::lookAt(AttachedProgram& program) {
 }
 
 void Guest::lookAt(const TraceSession& trace) {
-  try {
-    showTrace(trace.info(), trace.title(), *parts_.document);
-  } catch (const NotebookError& error) {
-    parts_.messages->show(MessageBar::Kind::error, QString::fromUtf8(error.what()), {}, about_sources);
-    parts_.document->lock();
+  parts_.document->lock();
+  const protocol::TraceFileInfo& info = trace.info();
+  if (!info.notebook || info.notebook->size() <= read_at_once) {
+    try {
+      showTrace(info, trace.title(), *parts_.document);
+    } catch (const NotebookError& error) {
+      tellUnread(QString::fromUtf8(error.what()));
+    }
+  } else {
+    // Outputs make it large: it is read in another thread.
+    parts_.messages->show(MessageBar::Kind::information, "Reading the trace's notebook …", {}, about_sources);
+    QThreadPool::globalInstance()->start([guest = QPointer(this), info, name = trace.title()] {
+      std::shared_ptr<NotebookData> notebook;
+      QString problem;
+      try {
+        notebook = std::make_shared<NotebookData>(traceNotebook(info, name));
+      } catch (const NotebookError& error) {
+        problem = QString::fromUtf8(error.what());
+      }
+      QMetaObject::invokeMethod(
+          QCoreApplication::instance(),
+          [guest, notebook, problem] {
+            if (!guest) return;
+            guest->parts_.messages->dismiss(about_sources);
+            notebook ? guest->parts_.document->take(std::move(*notebook), {}, {})
+                     : guest->tellUnread(problem);
+          },
+          Qt::QueuedConnection);
+    });
   }
   if (const auto& problem = trace.info().problem)
     parts_.messages->show(MessageBar::Kind::warning, QString::fromStdString(*problem));
+}
+
+void Guest::tellUnread(const QString& problem) {
+  parts_.messages->show(MessageBar::Kind::error, problem, {}, about_sources);
 }
 
 void Guest::disableActions() {

@@ -27,6 +27,7 @@ class Guest : public QObject {
  private:
   void lookAt(AttachedProgram& program);
   void lookAt(const TraceSession& trace);
+  void tellUnread(const QString& problem);
 
   WindowParts parts_;
   QString doubt_;  ///< told last: that files are newer than the program
