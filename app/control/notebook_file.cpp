@@ -119,9 +119,9 @@ void NotebookFile::Loaded::run(const Progress& progress) {
       return [&progress, begin](double share) { return progress(begin + share / 2); };
     };
     bytes = readWholeFile(file, &state, half(0));
-    if (recovered.isValid()) bytes = withoutHeader(bytes);
     if (recovered.isValid())  // work is kept as a notebook, whatever its file is
-      notebook = readNotebook(bytes, name.isEmpty() ? QString("The recovery file") : name, half(0.5));
+      notebook =
+          recoveredNotebook(file, bytes, name.isEmpty() ? QString("The recovery file") : name, half(0.5));
     else
       notebook = readDocument(bytes, name, half(0.5));
   } catch (const NotebookError& error) {
