@@ -158,10 +158,8 @@ RecoveryWriter::RecoveryWriter(Document* document, QObject* parent)
     const bool whole = timer == &d_->wholePause || timer == &d_->wholeLatest;
     connect(timer, &QTimer::timeout, this, whole ? &RecoveryWriter::writeWhole : &RecoveryWriter::writeText);
   }
-  d_->pause.setInterval(default_pause);
-  d_->latest.setInterval(default_latest);
-  d_->wholePause.setInterval(default_whole_pause);
-  d_->wholeLatest.setInterval(default_whole_latest);
+  setDelays(default_pause, default_latest);
+  setWholeDelays(default_whole_pause, default_whole_latest);
   if (document->modified()) wholeChanged();
   const auto typed = [this](int index) {
     d_->dirty.insert(d_->document->cell(index).id);
@@ -199,8 +197,13 @@ RecoveryWriter::~RecoveryWriter() {
 }
 
 void RecoveryWriter::setDelays(int pause, int latest) {
-  for (QTimer* timer : {&d_->pause, &d_->wholePause}) timer->setInterval(pause);
-  for (QTimer* timer : {&d_->latest, &d_->wholeLatest}) timer->setInterval(latest);
+  d_->pause.setInterval(pause);
+  d_->latest.setInterval(latest);
+}
+
+void RecoveryWriter::setWholeDelays(int pause, int latest) {
+  d_->wholePause.setInterval(pause);
+  d_->wholeLatest.setInterval(latest);
 }
 
 bool RecoveryWriter::adopt(const RecoveryEntry& entry) {

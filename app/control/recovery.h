@@ -39,8 +39,8 @@ class RecoveryWriter : public QObject {
   explicit RecoveryWriter(Document* document, QObject* parent = nullptr);
   ~RecoveryWriter() override;
 
-  /// Of the journal and of the whole notebook.
-  void setDelays(int pause, int latest);
+  void setDelays(int pause, int latest);       ///< of the journal
+  void setWholeDelays(int pause, int latest);  ///< of the notebook
   /// Writes the whole notebook at once where something changed since it was written; written() or failed()
   /// follows.
   void writeNow();

@@ -13,6 +13,7 @@
 #include <csignal>
 
 #include "app/control/recovery.h"
+#include "app/control/recovery_journal.h"
 #include "app/notebook/view/notebook_view.h"
 #include "app/shell/opening/file_control.h"
 #include "app/shell/opening/recoveries.h"
@@ -49,7 +50,7 @@ QStringList recoveryFiles() {
 
 bool isKept(const QByteArray& text) {
   for (const QString& file : recoveryFiles())
-    if (contents(file).contains(text)) return true;
+    if (contents(file).contains(text) || contents(journalOf(file)).contains(text)) return true;
   return false;
 }
 
@@ -100,7 +101,8 @@ class TestRecovery : public QObject {
     QApplication::setQuitOnLastWindowClosed(false);
     QApplication::setAttribute(Qt::AA_DontUseNativeDialogs);
     tapedeck::inspector::applyAppearance(tapedeck::inspector::Appearance::light);
-    QVERIFY(RecoveryWriter::default_pause <= 5000 && RecoveryWriter::default_latest <= 30000);
+    QVERIFY(RecoveryWriter::default_pause <= 1000 && RecoveryWriter::default_latest <= 4000);
+    QVERIFY(RecoveryWriter::default_whole_pause <= 5000 && RecoveryWriter::default_whole_latest <= 30000);
   }
   void cleanup() {
     QList<MainWindow*> windows;

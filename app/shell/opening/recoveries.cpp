@@ -10,6 +10,7 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <utility>
 
 #include "app/shell/opening/file_control.h"
 #include "inspector/model/plain_tip.h"
@@ -47,11 +48,16 @@ Recoveries::Recoveries(Document* document, MessageBar* messages, FileControl* fi
       first_(all_recoveries.isEmpty()) {
   all_recoveries << this;
   connect(&writer_, &RecoveryWriter::failed, this, [this](const QString& sentence) {
+    // It is tried again all the time, and told once.
+    if (std::exchange(failure_, sentence) == sentence) return;
     messages_->show(MessageBar::Kind::warning,
                     "What is not saved would be lost if the program ended now: " + sentence, {},
                     about_writing);
   });
-  connect(&writer_, &RecoveryWriter::written, this, [this] { messages_->dismiss(about_writing); });
+  connect(&writer_, &RecoveryWriter::written, this, [this] {
+    failure_.clear();
+    messages_->dismiss(about_writing);
+  });
 }
 
 Recoveries::~Recoveries() {
