@@ -26,6 +26,8 @@
 #include "app/shell/window/tab_order.h"
 #include "app/shell/window/typing_watch.h"
 #include "app/shell/window/window_placement.h"
+#include "inspector/model/plain_tip.h"
+#include "inspector/ui/plain_text.h"
 
 namespace tapedeck::app {
 namespace {
@@ -202,8 +204,25 @@ void MainWindow::connectFiles() {
   on("file.open", &FileControl::browse);
   on("file.save", &FileControl::save);
   on("file.save_as", &FileControl::saveAs);
+  on("file.autosave_interval", &FileControl::askAutosaveInterval);
+  connectAutosave();
   connect((*actions_)["file.recovered"], &QAction::triggered, files_->recoveries(), &Recoveries::showAll);
   connect((*actions_)["file.quit"], &QAction::triggered, qApp, &FileControl::quit);
+}
+
+void MainWindow::connectAutosave() {
+  QAction* autosave = (*actions_)["file.autosave"];
+  autosave->setChecked(Autosave::on());
+  connect(autosave, &QAction::triggered, files_, &Autosave::setOn);
+  connect(files_->autosave(), &Autosave::switched, autosave, &QAction::setChecked);  // from any window
+  auto* when = inspector::plainLabel();
+  when->setObjectName("savedAt");
+  when->setAccessibleName("When the notebook was saved");
+  statusBar()->addPermanentWidget(when);
+  connect(files_, &FileControl::savedAtChanged, when, [this, when] {
+    when->setText(files_->savedAt());
+    when->setToolTip(inspector::plainTip(document_->path()));
+  });
 }
 
 // From the start page to the panels. The session starts with the first run: opening a file runs nothing.
