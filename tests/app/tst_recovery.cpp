@@ -126,7 +126,10 @@ class TestRecovery : public QObject {
              qPrintable(window_->document()->cell(0).source));
     QCOMPARE(window_->document()->path(), path);
     QVERIFY(window_->document()->modified());
-    // The only copy stays until it is saved.
+    // The only copy stays until it is saved, which nobody but its user does.
+    window_->files()->autosave()->setInterval(30);
+    nothingMayHappenFor(200);
+    QVERIFY(!contents(path).contains("typed_before_the_kill"));
     QVERIFY(isKept("typed_before_the_kill"));
     QTest::keyClick(window_, Qt::Key_S, Qt::ControlModifier);
     QTRY_VERIFY(!window_->document()->modified());
@@ -226,6 +229,58 @@ class TestRecovery : public QObject {
     QVERIFY(window_->windowTitle().startsWith("Noisy square (copy)"));
     QCOMPARE(window_->document()->folder(), QFileInfo(sample("noisy_square.ipynb")).absolutePath());
     QVERIFY(window_->document()->path().isEmpty());
+  }
+
+  void returnPressesTheButtonThatHasTheKeyboard() {
+    const QString folder =
+        QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + "/recovery/keys";
+    QVERIFY(QDir().mkpath(folder));
+    const QString path = writeNotebook(folder_, "keys.ipynb", {"old"});
+    const auto keep = [&] {
+      QVERIFY(QDir().mkpath(folder));
+      write(folder + "/lock", {});
+      write(folder + "/one.recovery",
+            QString("{\"path\": \"%1\", \"time\": \"2024-01-01T10:00:00.000Z\"}\n").arg(path).toUtf8() +
+                contents(path).replace("old", "kept"));
+    };
+    const auto focused = [] { return qobject_cast<QPushButton*>(QApplication::focusWidget()); };
+    for (const int key : {Qt::Key_Return, Qt::Key_Enter}) {
+      keep();
+      show();
+      window_->openNotebook(path);
+      QTest::keyClick(window_, Qt::Key_F8);
+      QTRY_VERIFY(focused() && focused()->text() == "Restore it");
+      QTest::keyClick(focused(), static_cast<Qt::Key>(key));
+      QTRY_COMPARE(window_->document()->cell(0).source, QString("kept"));
+      // The message that is left is closed by its own button.
+      QTest::keyClick(window_, Qt::Key_F8);
+      auto* close = qobject_cast<QToolButton*>(QApplication::focusWidget());
+      QVERIFY(close);
+      QTest::keyClick(close, static_cast<Qt::Key>(key));
+      QTRY_VERIFY2(messages().isEmpty(), qPrintable(messages()));
+      delete window_;
+    }
+    // The second button asks; so does it in the list, where Return restores what is chosen.
+    keep();
+    show();
+    window_->openNotebook(path);
+    QTest::keyClick(window_, Qt::Key_F8);
+    QTRY_VERIFY(focused());
+    QTest::keyClick(focused(), Qt::Key_Tab);
+    QCOMPARE(focused()->text(), QString("Throw it away"));
+    QString question;
+    answerQuestion(QMessageBox::No, &question);
+    QTest::keyClick(focused(), Qt::Key_Return);
+    QVERIFY2(question.contains("keys.ipynb"), qPrintable(question));
+    QVERIFY(showActive(window_));
+    QTest::keyClick(window_, Qt::Key_W, Qt::ControlModifier | Qt::AltModifier);
+    QDialog* dialog = nullptr;
+    QTRY_VERIFY((dialog = window_->findChild<QDialog*>("recoveredWork")) && dialog->isVisible());
+    QVERIFY(showActive(dialog));
+    auto* list = dialog->findChild<QListWidget*>();
+    list->setFocus();
+    QTest::keyClick(list, Qt::Key_Return);
+    QTRY_COMPARE(window_->document()->cell(0).source, QString("kept"));
   }
 
   void workOnManyNotebooksLeavesRoomForTheOneThatIsOpened() {

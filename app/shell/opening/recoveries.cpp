@@ -168,6 +168,7 @@ void Recoveries::showAll() {
     const auto add = [&](const QString& text, const QString& tip, const auto& act) {
       QPushButton* button = buttons->addButton(text, QDialogButtonBox::ActionRole);
       button->setToolTip(inspector::plainTip(tip));
+      button->setDefault(buttons->buttons().size() == 2);  // the first beside "Close": Return in the list
       connect(button, &QPushButton::clicked, this, [dialog, list, entries, act] {
         const RecoveryEntry entry = entries.value(list->currentRow());
         dialog->close();

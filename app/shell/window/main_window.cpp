@@ -22,6 +22,7 @@
 #include "app/shell/panels/workspaces.h"
 #include "app/shell/window/focus_ring.h"
 #include "app/shell/window/playback_bar.h"
+#include "app/shell/window/return_presses.h"
 #include "app/shell/window/start_page.h"
 #include "app/shell/window/tab_order.h"
 #include "app/shell/window/typing_watch.h"
@@ -56,6 +57,7 @@ MainWindow::MainWindow(Kernel* kernel, QWidget* parent)
       actions_(new Actions(this)) {
   kernel_->setParent(this);
   setAttribute(Qt::WA_DeleteOnClose);
+  letReturnPressButtons();
   setDockOptions(AnimatedDocks | AllowNestedDocks | AllowTabbedDocks);
   session_->setSource(kernel_->debugSource());
   cellNames_->follow(session_);
