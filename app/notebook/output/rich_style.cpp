@@ -5,6 +5,8 @@
 #include <QTextFrame>
 #include <QTextTable>
 
+#include "app/notebook/output/html/code_colours.h"
+
 namespace tapedeck::app {
 namespace {
 
@@ -124,6 +126,16 @@ QString richStyleSheet(const NotebookTheme& theme, bool markdown) {
                  "blockquote { margin-left: 18px; margin-right: 8px; color: %1; font-style: italic; }"
                  "code, kbd, samp, tt { background-color: %2; }")
                  .arg(theme.faintText.name(), theme.codeBackground.name());
+    const std::pair<CodeColour, QColor> colours[] = {
+        {CodeColour::keyword, theme.keyword},    {CodeColour::builtin, theme.builtin},
+        {CodeColour::string, theme.string},      {CodeColour::number, theme.number},
+        {CodeColour::comment, theme.comment},    {CodeColour::definition, theme.definition},
+        {CodeColour::decorator, theme.decorator}};
+    for (const auto& [colour, shown] : colours)
+      sheet += QString(".%1 { color: %2; }").arg(classOf(colour), shown.name());
+    // As in the editor, so that colour is not all.
+    sheet += QString(".%1 { font-weight: 600; } .%2 { font-style: italic; }")
+                 .arg(classOf(CodeColour::keyword), classOf(CodeColour::comment));
   } else {
     sheet += QString(
                  "table { border-collapse: collapse; border-width: 0px; border-color: %1; } .dataframe td, "

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "app/notebook/output/html/code_colours.h"
 #include "app/notebook/output/html/maths.h"
 
 namespace tapedeck::app {
@@ -163,6 +165,10 @@ class MarkdownWriter {
       if (align == MD_ALIGN_LEFT) attributes = " align=\"left\"";
     }
     writer_.open(name, attributes);
+    if (type == MD_BLOCK_CODE) {
+      language_ = attribute(static_cast<const MD_BLOCK_CODE_DETAIL*>(detail)->lang);
+      if (!isKnownCode(language_)) language_.clear();
+    }
     if (type == MD_BLOCK_LI) {
       const auto* item = static_cast<const MD_BLOCK_LI_DETAIL*>(detail);
       if (item->is_task != 0) writer_.text(item->task_mark == ' ' ? u"☐ " : u"☑ ");
@@ -174,6 +180,7 @@ class MarkdownWriter {
     flushHtml();
     const QString name = blocks_.empty() ? QString() : blocks_.back();
     heldBreak_ = false;
+    addColoured();
     if (!blocks_.empty()) blocks_.pop_back();
     if (!name.isEmpty() && !cleaner_.hides()) writer_.close(name);
     return 0;
@@ -250,7 +257,10 @@ class MarkdownWriter {
         writer_.text(text);
         break;
       case MD_TEXT_CODE:
-        addCode(restoreFormulas(text, formulas_).replace('&', "&amp;"));
+        if (!language_.isEmpty())
+          code_ += restoreFormulas(text, formulas_);
+        else
+          addCode(restoreFormulas(text, formulas_).replace('&', "&amp;"));
         break;
       default:
         addText(QString(text).replace('&', "&amp;"));
@@ -266,6 +276,22 @@ class MarkdownWriter {
       if (heldBreak_) code.chop(1);
     }
     if (!code.isEmpty()) writer_.text(code);
+  }
+
+  /// A code block in a language that is known.
+  void addColoured() {
+    const QString language = std::exchange(language_, {});
+    QString code = std::exchange(code_, {});
+    if (language.isEmpty()) return;
+    if (code.endsWith('\n')) code.chop(1);
+    qsizetype at = 0;
+    for (const CodePiece& piece : colourCode(code, language)) {
+      const QString name = classOf(piece.colour);
+      if (!name.isEmpty()) writer_.open("span", QString(" class=\"%1\"").arg(name));
+      writer_.text(code.mid(at, piece.length).replace('&', "&amp;"));
+      if (!name.isEmpty()) writer_.close("span");
+      at += piece.length;
+    }
   }
 
   /// Entities stay; marks become formulas.
@@ -312,8 +338,9 @@ class MarkdownWriter {
   std::vector<QString> blocks_;  ///< elements that were opened for them
   QString html_;
   bool heldBreak_ = false;
-  qint64 addresses_ = 0;  ///< their characters
-  int pictures_ = 0;      ///< open ones: a picture's description may hold pictures
+  QString language_, code_;  ///< of the code block that is open, where its language is known
+  qint64 addresses_ = 0;     ///< their characters
+  int pictures_ = 0;         ///< open ones: a picture's description may hold pictures
   QString source_, description_;
 };
 
