@@ -119,9 +119,9 @@ void NotebookFile::Loaded::run(const Progress& progress) {
       return [&progress, begin](double share) { return progress(begin + share / 2); };
     };
     bytes = readWholeFile(file, &state, half(0));
-    if (recovered.isValid()) bytes = withoutHeader(bytes);
     if (recovered.isValid())  // work is kept as a notebook, whatever its file is
-      notebook = readNotebook(bytes, name.isEmpty() ? QString("The recovery file") : name, half(0.5));
+      notebook =
+          recoveredNotebook(file, bytes, name.isEmpty() ? QString("The recovery file") : name, half(0.5));
     else
       notebook = readDocument(bytes, name, half(0.5));
   } catch (const NotebookError& error) {
@@ -168,6 +168,7 @@ void NotebookFile::finishLoad(Loaded& loaded) {
   else
     document_->take(std::move(loaded.notebook), loaded.bytes, loaded.path);
   if (loaded.path.isEmpty()) document_->setOrigin(loaded.name, loaded.folder);
+  restored_ = loaded.recovered.isValid();
   knownBytes_ = !loaded.recovered.isValid();
   if (loaded.recovered.isValid())
     belongsTo(loaded.recovered);
@@ -181,17 +182,25 @@ void NotebookFile::save(const QString& path) {
     waitingSave_ = path;
     return;
   }
-  startSave(path);
+  startSave(path, false);
 }
 
-void NotebookFile::startSave(const QString& path) {
+void NotebookFile::saveAutomatically() {
+  if (work_ == Work::none && !document_->path().isEmpty() && mayReplaceUnasked())
+    startSave(document_->path(), true);
+}
+
+void NotebookFile::startSave(const QString& path, bool automatic) {
+  automatic_ = automatic;
   snapshot_ = document_->snapshot(path);
   const auto result = std::make_shared<Written>();
   // A place that the user has just chosen was asked about there.
   const bool own = !document_->path().isEmpty() && QFileInfo(path).absoluteFilePath() == document_->path();
-  const auto check = [path, result, known = known_, bytes = document_->fileBytes(), trusted = knownBytes_] {
-    // Where there is no file any more nothing can be lost.
-    if (!fileState(path).exists || isSame(path, known, trusted ? &bytes : nullptr)) return;
+  const auto check = [path, result, automatic, known = known_, bytes = document_->fileBytes(),
+                      trusted = knownBytes_] {
+    // Where there is no file any more nothing can be lost; but who removed it wants none that comes back by
+    // itself.
+    if (!fileState(path).exists ? !automatic : isSame(path, known, trusted ? &bytes : nullptr)) return;
     result->another = true;
     throw Stopped();
   };
@@ -223,7 +232,7 @@ void NotebookFile::finishSave(const QString& path, const Written& written) {
   if (written.another) {
     told_ = fileState(path);
     toldAny_ = true;
-    emit changedOutside(Outside::changed, true);
+    emit changedOutside(told_.exists ? Outside::changed : Outside::removed, true);
   } else if (written.stopped) {
     emit stopped();
   } else if (!written.failure.isEmpty()) {
@@ -231,6 +240,7 @@ void NotebookFile::finishSave(const QString& path, const Written& written) {
   } else {
     document_->wasSaved(snapshot_, written.bytes, path);
     knownBytes_ = true;
+    restored_ = false;
     setKnown(written.state);
     emit saved(path);
   }
@@ -325,7 +335,7 @@ void NotebookFile::finishCheck(bool same, const FileState& found) {
 void NotebookFile::next() {
   if (work_ != Work::none) return;
   if (!waitingSave_.isEmpty()) {
-    startSave(std::exchange(waitingSave_, QString()));
+    startSave(std::exchange(waitingSave_, QString()), false);
   } else if (std::exchange(waitingCheck_, false)) {
     check();
   }

@@ -36,6 +36,14 @@ class NotebookFile : public QObject {
   /// changedOutside() where the document's own file is not the one that was read or written here last. A
   /// second save waits for the first.
   void save(const QString& path);
+  /// The same to the document's own file, unasked: nothing where something else runs. A file that is gone is
+  /// not made again; changedOutside() tells of it.
+  void saveAutomatically();
+  /// The save that runs, or has just ended, is such a one.
+  bool automatic() const { return automatic_; }
+  /// The file may be written unasked: nobody else touched it, and what is here was not restored after a
+  /// crash, which its user decides on.
+  bool mayReplaceUnasked() const { return !toldAny_ && !restored_; }
   /// Gives up what runs now; a file on disk is as it was.
   void stop();
   bool stopping() const { return (work_ == Work::load || work_ == Work::save) && *stop_; }
@@ -71,7 +79,7 @@ class NotebookFile : public QObject {
   void read(const std::shared_ptr<Loaded>& loaded);
   void finishLoad(Loaded& loaded);
   void finishSave(const QString& path, const Written& written);
-  void startSave(const QString& path);
+  void startSave(const QString& path, bool automatic);
   void finishCheck(bool same, const FileState& found);
   void setKnown(const FileState& state);
   void belongsTo(const QDateTime& time);
@@ -88,6 +96,8 @@ class NotebookFile : public QObject {
   Document::Snapshot snapshot_;  ///< of the save that runs; here, so that it is destroyed on this thread
   QString waitingSave_;
   bool waitingCheck_ = false;
+  bool automatic_ = false;
+  bool restored_ = false;
   quint64 edits_ = 0;        ///< of the user, in the document
   FileState known_;          ///< the document's file when it was read or written here
   bool knownBytes_ = false;  ///< and it holds the document's fileBytes()

@@ -1,29 +1,52 @@
 #include "app/control/recovery.h"
 
 #include <QDir>
+#include <QElapsedTimer>
 #include <QFile>
 #include <QFileInfo>
+#include <QSet>
 #include <QThreadPool>
 #include <QTimer>
 #include <QUuid>
+#include <algorithm>
 #include <atomic>
 
 #include "app/control/recovery_folder.h"
+#include "app/control/recovery_journal.h"
 #include "app/notebook/document/file_io.h"
 #include "engine/protocol/json_check.h"
 
 namespace tapedeck::app {
 namespace {
 
-constexpr qint64 longest_header = 64 * 1024;
+constexpr qint64 longest_header = 16 << 20;
+/// A longer journal is replaced by the notebook.
+constexpr qint64 longest_journal = 4 << 20;
+/// The notebook is written again after this many times the time that it took.
+constexpr qint64 rest_per_write = 20;
 
-/// First a line of JSON with path and time, then the notebook.
-QByteArray headerLine(const Document& document, const QDateTime& time) {
-  const nlohmann::json header = {{"tapedeck_recovery", 1},
-                                 {"path", document.path().toStdString()},
-                                 {"name", document.name().toStdString()},
-                                 {"folder", document.folder().toStdString()},
-                                 {"time", time.toUTC().toString(Qt::ISODateWithMs).toStdString()}};
+QStringList idsOf(const Document& document) {
+  QStringList ids;
+  for (int i = 0; i < document.cellCount(); ++i) ids << document.cell(i).id;
+  return ids;
+}
+
+nlohmann::json placeOf(const Document& document) {
+  return {{"path", document.path().toStdString()},
+          {"name", document.name().toStdString()},
+          {"folder", document.folder().toStdString()}};
+}
+
+/// First a line of JSON with path, time and what the journal needs to know, then the notebook.
+QByteArray headerLine(const Document& document, const QDateTime& time, const QString& writer,
+                      quint64 number) {
+  nlohmann::json header = placeOf(document);
+  header["tapedeck_recovery"] = 1;
+  header["time"] = time.toUTC().toString(Qt::ISODateWithMs).toStdString();
+  header["writer"] = writer.toStdString();
+  header["number"] = number;
+  header["cells"] = nlohmann::json::array();
+  for (const QString& id : idsOf(document)) header["cells"].push_back(id.toStdString());
   return QByteArray::fromStdString(header.dump()) + '\n';
 }
 
@@ -34,15 +57,20 @@ QString member(const nlohmann::json& header, const char* key) {
                                                      : QString();
 }
 
+nlohmann::json parsedHeader(const QByteArray& line) {
+  constexpr int nested = 2;  // one object, the list of its cells, and what later versions may add
+  if (!line.endsWith('\n') ||
+      protocol::json_nesting({line.constData(), static_cast<std::size_t>(line.size())}) > nested)
+    return nullptr;
+  return nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
+}
+
 bool readHeader(const QString& file, RecoveryEntry& entry) {
   QFile input(file);
   if (!input.open(QIODevice::ReadOnly)) return false;
   const QByteArray line = input.readLine(longest_header);
-  constexpr int nested = 2;  // one object, and what later versions may add
-  if (protocol::json_nesting({line.constData(), static_cast<std::size_t>(line.size())}) > nested)
-    return false;
-  const nlohmann::json header = nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
-  if (!header.is_object() || !line.endsWith('\n')) return false;
+  const nlohmann::json header = parsedHeader(line);
+  if (!header.is_object()) return false;
   if (!header.contains("path") || !header["path"].is_string()) return false;
   entry.file = file;
   entry.path = member(header, "path");
@@ -50,26 +78,71 @@ bool readHeader(const QString& file, RecoveryEntry& entry) {
   entry.folder = member(header, "folder");
   entry.time = QDateTime::fromString(member(header, "time"), Qt::ISODateWithMs);
   entry.size = input.size() - line.size();
-  return entry.time.isValid() && entry.size > 0;
+  if (!entry.time.isValid() || entry.size <= 0) return false;
+  const QFileInfo journal(journalOf(file));
+  if (journal.size() > 0) entry.time = std::max(entry.time, journal.lastModified().toUTC());
+  return true;
+}
+
+void removeWithJournal(const QString& file) {
+  QFile::remove(file);
+  QFile::remove(journalOf(file));
+}
+
+/// Into the folder of this process. At no moment is the file without its journal.
+bool moveHere(const QString& from, const QString& to) {
+  const QString journal = journalOf(from);
+  const bool has = QFile::exists(journal);
+  if (has && !QFile::copy(journal, journalOf(to))) return false;
+  if (!QFile::rename(from, to)) {
+    QFile::remove(journalOf(to));
+    return false;
+  }
+  if (has) QFile::remove(journal);
+  return true;
 }
 
 }  // namespace
 
 struct RecoveryWriter::Private {
   Document* document = nullptr;
-  QTimer pause;
-  QTimer latest;
-  QThreadPool pool;
+  QTimer pause, latest;            ///< of the journal
+  QTimer wholePause, wholeLatest;  ///< of the notebook
+  QThreadPool pool, journalPool;   ///< of a thread each
+  const QString writer = QUuid::createUuid().toString(QUuid::Id128);
   QString file;
-  bool changed = false;                  ///< since the last write began
+  bool changed = false;                  ///< since the last write of the notebook began
   bool wanted = false;                   ///< the file of the write under way is still of use
   std::atomic<bool> givenUp = false;     ///< nobody needs the write under way
   std::function<QByteArray()> inFlight;  ///< kept here, so that it is destroyed on this thread
+  QElapsedTimer clock;                   ///< since the last write of the notebook began
+  qint64 took = 0;                       ///< milliseconds, that write
+
+  bool based = false;  ///< `file` is this writer's: the journal may continue it
+  nlohmann::json place;
+  QSet<QString> dirty;     ///< cells that no record has as they are
+  bool reordered = false;  ///< nor their order
+  bool appending = false;
+  QSet<QString> sent;  ///< in the record under way
+  bool sentOrder = false;
+  quint64 number = 0;       ///< of the newest record
+  quint64 wholeNumber = 0;  ///< of the newest one that the notebook under way has, too
+  qint64 journalBytes = 0;
+
+  void stopTimers() {
+    for (QTimer* timer : {&pause, &latest, &wholePause, &wholeLatest}) timer->stop();
+  }
+
+  void removeJournal() {
+    journalBytes = 0;
+    if (!file.isEmpty()) journalPool.start([journal = journalOf(file)] { QFile::remove(journal); });
+  }
 
   void discard() {
-    wanted = false;
-    pause.stop();
-    latest.stop();
+    wanted = based = reordered = false;
+    dirty.clear();
+    stopTimers();
+    removeJournal();
     if (!inFlight && !file.isEmpty()) QFile::remove(file);
     if (!inFlight) file.clear();
   }
@@ -79,26 +152,39 @@ RecoveryWriter::RecoveryWriter(Document* document, QObject* parent)
     : QObject(parent), d_(std::make_unique<Private>()) {
   d_->document = document;
   d_->pool.setMaxThreadCount(1);
-  for (QTimer* timer : {&d_->pause, &d_->latest}) {
+  d_->journalPool.setMaxThreadCount(1);
+  for (QTimer* timer : {&d_->pause, &d_->latest, &d_->wholePause, &d_->wholeLatest}) {
     timer->setSingleShot(true);
-    connect(timer, &QTimer::timeout, this, &RecoveryWriter::writeNow);
+    const bool whole = timer == &d_->wholePause || timer == &d_->wholeLatest;
+    connect(timer, &QTimer::timeout, this, whole ? &RecoveryWriter::writeWhole : &RecoveryWriter::writeText);
   }
   setDelays(default_pause, default_latest);
-  const auto changed = [this] {
-    d_->changed = true;
-    d_->pause.start();
-    if (!d_->latest.isActive()) d_->latest.start();
+  setWholeDelays(default_whole_pause, default_whole_latest);
+  if (document->modified()) wholeChanged();
+  const auto typed = [this](int index) {
+    d_->dirty.insert(d_->document->cell(index).id);
+    textChanged();
   };
-  if (document->modified()) changed();
-  connect(document, &Document::reset, this, changed);
-  connect(document, &Document::cellInserted, this, changed);
-  connect(document, &Document::cellRemoved, this, changed);
-  connect(document, &Document::cellMoved, this, changed);
-  connect(document, &Document::cellChanged, this, changed);
-  connect(document, &Document::outputsChanged, this, changed);
-  connect(document, &Document::modifiedChanged, this, [this](bool modified) {
-    if (!modified) d_->discard();
+  const auto reordered = [this] {
+    d_->reordered = true;
+    textChanged();
+    wholeChanged();
+  };
+  connect(document, &Document::cellChanged, this, typed);
+  connect(document, &Document::cellInserted, this, [typed, reordered](int index) {
+    typed(index);
+    reordered();
   });
+  connect(document, &Document::cellRemoved, this, reordered);
+  connect(document, &Document::cellMoved, this, reordered);
+  connect(document, &Document::outputsChanged, this, &RecoveryWriter::wholeChanged);
+  connect(document, &Document::reset, this, [this] {
+    d_->based = d_->reordered = false;
+    d_->dirty.clear();
+    wholeChanged();
+  });
+  connect(document, &Document::modifiedChanged, this,
+          [this](bool modified) { modified ? wholeChanged() : d_->discard(); });
 }
 
 RecoveryWriter::~RecoveryWriter() {
@@ -107,6 +193,7 @@ RecoveryWriter::~RecoveryWriter() {
   d_->pool.waitForDone();
   d_->inFlight = nullptr;
   d_->discard();
+  d_->journalPool.waitForDone();
 }
 
 void RecoveryWriter::setDelays(int pause, int latest) {
@@ -114,14 +201,20 @@ void RecoveryWriter::setDelays(int pause, int latest) {
   d_->latest.setInterval(latest);
 }
 
+void RecoveryWriter::setWholeDelays(int pause, int latest) {
+  d_->wholePause.setInterval(pause);
+  d_->wholeLatest.setInterval(latest);
+}
+
 bool RecoveryWriter::adopt(const RecoveryEntry& entry) {
   if (d_->inFlight) return false;
   try {
     const QString own = ownRecoveryFolder() + "/" + QFileInfo(entry.file).fileName();
     const QString before = d_->file;
-    if (!QFile::rename(entry.file, own)) return false;
-    if (!before.isEmpty()) QFile::remove(before);
+    if (!moveHere(entry.file, own)) return false;
+    if (!before.isEmpty()) removeWithJournal(before);
     d_->file = own;
+    d_->based = false;  // the journal there is another writer's
   } catch (const NotebookError& error) {
     emit failed(QString::fromUtf8(error.what()));
     return false;
@@ -135,12 +228,83 @@ QString RecoveryWriter::file() const {
   return d_->file;
 }
 
-void RecoveryWriter::writeNow() {
-  if (!d_->changed || !d_->document->modified()) return;
+// ---- what is typed ----
+
+void RecoveryWriter::textChanged() {
+  d_->changed = true;
+  d_->pause.start();
+  if (!d_->latest.isActive()) d_->latest.start();
+}
+
+void RecoveryWriter::writeText() {
   d_->pause.stop();
   d_->latest.stop();
+  if (!d_->document->modified() || (d_->dirty.isEmpty() && !d_->reordered)) return;
+  const bool startsAnew = !d_->based || d_->place != placeOf(*d_->document);
+  if (startsAnew && !d_->inFlight) return writeNow();
+  if (d_->appending || !d_->wanted) return d_->pause.start();
+  JournalRecord record;
+  record.writer = d_->writer;
+  record.number = ++d_->number;
+  record.ordered = d_->sentOrder = std::exchange(d_->reordered, false);
+  if (record.ordered) record.order = idsOf(*d_->document);
+  d_->sent = std::exchange(d_->dirty, {});
+  for (int i = 0; i < d_->document->cellCount(); ++i)
+    if (const Cell& cell = d_->document->cell(i); d_->sent.contains(cell.id))
+      record.cells << JournalCell{cell.id, cell.type, cell.source};
+  d_->appending = true;
+  d_->journalPool.start([this, record, journal = journalOf(d_->file)] {
+    qint64 bytes = 0;
+    QString failure;
+    try {
+      bytes = appendToJournal(journal, record);
+    } catch (const std::exception& error) {
+      failure = QString::fromUtf8(error.what());
+    }
+    QMetaObject::invokeMethod(
+        this, [this, bytes, failure] { appended(bytes, failure); }, Qt::QueuedConnection);
+  });
+}
+
+void RecoveryWriter::appended(qint64 bytes, const QString& failure) {
+  d_->appending = false;
+  if (!d_->wanted) return d_->removeJournal();
+  if (!failure.isEmpty()) {
+    d_->dirty.unite(d_->sent);
+    d_->reordered |= d_->sentOrder;
+    d_->latest.start();
+    emit failed(failure);
+    return;
+  }
+  d_->journalBytes += bytes;
+  if (d_->journalBytes > longest_journal) wholeChanged();
+  emit written(d_->file);
+}
+
+// ---- the notebook ----
+
+void RecoveryWriter::wholeChanged() {
+  d_->changed = true;
+  d_->wholePause.start();
+  if (!d_->wholeLatest.isActive()) d_->wholeLatest.start();
+}
+
+void RecoveryWriter::writeWhole() {
+  const qint64 rest = d_->clock.isValid() ? rest_per_write * d_->took - d_->clock.elapsed() : 0;
+  if (rest <= 0 || !d_->based) return writeNow();
+  d_->wholePause.stop();
+  d_->wholeLatest.stop();
+  QTimer::singleShot(rest, this, [this] {
+    if (d_->changed && !d_->wholeLatest.isActive()) d_->wholeLatest.start();
+  });
+}
+
+void RecoveryWriter::writeNow() {
+  if (!d_->changed || !d_->document->modified()) return;
+  d_->wholePause.stop();
+  d_->wholeLatest.stop();
   if (d_->inFlight) {
-    d_->pause.start();
+    d_->wholePause.start();
     return;
   }
   try {
@@ -148,14 +312,23 @@ void RecoveryWriter::writeNow() {
       d_->file = ownRecoveryFolder() + "/" + QUuid::createUuid().toString(QUuid::Id128) + ".recovery";
     }
   } catch (const NotebookError& error) {
-    d_->latest.start();
+    d_->wholeLatest.start();
     emit failed(QString::fromUtf8(error.what()));
     return;
   }
   d_->changed = false;
   d_->wanted = true;
+  d_->wholeNumber = d_->number;
+  d_->place = placeOf(*d_->document);
+  // Until there is a file that the journal could continue, it need not have what this one brings.
+  if (!d_->based) {
+    d_->dirty.clear();
+    d_->reordered = false;
+  }
+  d_->clock.start();
   d_->inFlight = d_->document->snapshot({}).bytes;
-  const QByteArray header = headerLine(*d_->document, QDateTime::currentDateTimeUtc());
+  const QByteArray header =
+      headerLine(*d_->document, QDateTime::currentDateTimeUtc(), d_->writer, d_->wholeNumber);
   d_->pool.start([this, header, file = d_->file] {
     QString failure;
     try {
@@ -166,22 +339,27 @@ void RecoveryWriter::writeNow() {
       failure = QString::fromUtf8(error.what());
     }
     QMetaObject::invokeMethod(
-        this,
-        [this, failure] {
-          d_->inFlight = nullptr;
-          if (!d_->wanted) {
-            d_->discard();
-          } else if (failure.isEmpty()) {
-            emit written(d_->file);
-          } else {
-            d_->changed = true;
-            d_->latest.start();
-            emit failed(failure);
-          }
-        },
-        Qt::QueuedConnection);
+        this, [this, failure] { wroteWhole(failure); }, Qt::QueuedConnection);
   });
 }
+
+void RecoveryWriter::wroteWhole(const QString& failure) {
+  d_->inFlight = nullptr;
+  d_->took = d_->clock.elapsed();
+  if (!d_->wanted) {
+    d_->discard();
+  } else if (failure.isEmpty()) {
+    d_->based = true;
+    if (d_->number == d_->wholeNumber && !d_->appending) d_->removeJournal();
+    emit written(d_->file);
+  } else {
+    d_->changed = true;
+    d_->wholeLatest.start();
+    emit failed(failure);
+  }
+}
+
+// ---- what earlier processes left ----
 
 QList<RecoveryEntry> pendingRecoveries() {
   QList<RecoveryEntry> entries;
@@ -201,12 +379,40 @@ QByteArray withoutHeader(const QByteArray& file) {
   return file.mid(file.indexOf('\n') + 1);
 }
 
+namespace {
+
+/// What the journal has for the notebook in these bytes.
+std::vector<JournalRecord> recordsFor(const QString& file, const QByteArray& bytes, QStringList& ids) {
+  const nlohmann::json header = parsedHeader(bytes.left(bytes.indexOf('\n') + 1));
+  if (!header.is_object()) return {};
+  const auto number = header.find("number"), cells = header.find("cells");
+  if (number == header.end() || !number->is_number_unsigned()) return {};
+  if (cells == header.end() || !cells->is_array()) return {};
+  for (const auto& id : *cells)
+    ids << (id.is_string() ? QString::fromStdString(id.get_ref<const std::string&>()) : QString());
+  return readJournal(journalOf(file), member(header, "writer"), number->get<quint64>());
+}
+
+}  // namespace
+
+NotebookData recoveredNotebook(const QString& file, const QByteArray& bytes, const QString& name,
+                               const Progress& progress) {
+  NotebookData notebook = readNotebook(withoutHeader(bytes), name, progress);
+  QStringList ids;
+  const auto records = recordsFor(file, bytes, ids);
+  if (!records.empty()) applyJournal(notebook, ids, records);
+  return notebook;
+}
+
 QByteArray readRecovery(const RecoveryEntry& entry) {
-  return withoutHeader(readWholeFile(entry.file));
+  const QByteArray bytes = readWholeFile(entry.file);
+  QStringList ids;
+  if (recordsFor(entry.file, bytes, ids).empty()) return withoutHeader(bytes);
+  return writeNotebook(recoveredNotebook(entry.file, bytes, "The recovery file"));
 }
 
 void discardRecovery(const RecoveryEntry& entry) {
-  QFile::remove(entry.file);
+  removeWithJournal(entry.file);
   removeIfEmpty(QFileInfo(entry.file).absolutePath());
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "app/notebook/document/document.h"
+#include "app/notebook/document/file_io.h"
 
 namespace tapedeck::app {
 
@@ -20,21 +21,28 @@ struct RecoveryEntry {
   qint64 size = 0;
 };
 
-/// Keeps a recovery file of one document while it is modified: written on a thread of its own in the first
-/// pause of its changes, and while they go on at the latest every 30 s; below the user's application data,
-/// for the user alone (0600). Removed when the document is saved and when this is destroyed, so only what a
-/// crash left behind stays.
+/// Keeps a recovery file of one document while it is modified, below the user's application data, for the
+/// user alone (0600). What is typed goes into a journal beside it, in the first short pause and at the latest
+/// after two seconds. Outputs and the order of cells come with the whole notebook, which is written in a
+/// pause, at the latest after ten seconds, and never for more than a twentieth of the time. All of it is
+/// written on threads of their own, and removed when the document is saved and when this is destroyed, so
+/// only what a crash left behind stays.
 class RecoveryWriter : public QObject {
   Q_OBJECT
  public:
-  static constexpr int default_pause = 2'000;  // milliseconds
-  static constexpr int default_latest = 30'000;
+  // Milliseconds.
+  static constexpr int default_pause = 700;
+  static constexpr int default_latest = 2'000;
+  static constexpr int default_whole_pause = 2'000;
+  static constexpr int default_whole_latest = 10'000;
 
   explicit RecoveryWriter(Document* document, QObject* parent = nullptr);
   ~RecoveryWriter() override;
 
-  void setDelays(int pause, int latest);
-  /// Starts a write at once where something changed since the last; written() or failed() follows.
+  void setDelays(int pause, int latest);       ///< of the journal
+  void setWholeDelays(int pause, int latest);  ///< of the notebook
+  /// Writes the whole notebook at once where something changed since it was written; written() or failed()
+  /// follows.
   void writeNow();
   /// Makes the file of an earlier process this document's own, so that it is there until the document is
   /// saved, or written here again. False where it can't be had: another process restores it.
@@ -42,18 +50,29 @@ class RecoveryWriter : public QObject {
   QString file() const;  ///< empty while there is none
 
  signals:
-  void written(const QString& file);
+  void written(const QString& file);  ///< or its journal
   void failed(const QString& sentence);
 
  private:
   struct Private;
+  void textChanged();
+  void wholeChanged();
+  void writeText();
+  void writeWhole();
+  void appended(qint64 bytes, const QString& failure);
+  void wroteWhole(const QString& failure);
+
   std::unique_ptr<Private> d_;
 };
 
 /// Those of dead processes, the newest first. Files that are damaged are not listed.
 QList<RecoveryEntry> pendingRecoveries();
-/// The notebook in the bytes of a recovery file.
+/// The notebook in the bytes of a recovery file, as it was before what its journal has.
 QByteArray withoutHeader(const QByteArray& file);
+/// The notebook in the bytes of that recovery file, with what its journal has. `name` stands in errors.
+/// Throws NotebookError and Stopped.
+NotebookData recoveredNotebook(const QString& file, const QByteArray& bytes, const QString& name,
+                               const Progress& progress = {});
 /// The notebook's bytes, for Document::recover(). Throws NotebookError.
 QByteArray readRecovery(const RecoveryEntry& entry);
 void discardRecovery(const RecoveryEntry& entry);

@@ -34,6 +34,12 @@ int lock(const QString& folder, int flags) {
   return -1;
 }
 
+/// Journals whose recovery file is gone.
+void removeJournals(const QString& folder) {
+  for (const QString& name : QDir(folder).entryList({"*.journal"}, QDir::Files))
+    QFile::remove(folder + "/" + name);
+}
+
 class OwnFolder {
  public:
   OwnFolder() {
@@ -49,6 +55,7 @@ class OwnFolder {
   ~OwnFolder() {
     if (path_.isEmpty()) return;
     if (QDir(path_).entryList({"*.recovery"}, QDir::Files).isEmpty()) {
+      removeJournals(path_);
       ::unlink(lockName(path_).constData());
       ::rmdir(QFile::encodeName(path_).constData());
     }
@@ -91,6 +98,7 @@ QStringList abandonedRecoveryFolders() {
 
 void removeIfEmpty(const QString& folder) {
   if (!QDir(folder).entryList({"*.recovery"}, QDir::Files).isEmpty()) return;
+  removeJournals(folder);
   ::unlink(lockName(folder).constData());
   ::rmdir(QFile::encodeName(folder).constData());
 }

@@ -13,6 +13,7 @@
 #include <csignal>
 
 #include "app/control/recovery.h"
+#include "app/control/recovery_journal.h"
 #include "app/notebook/view/notebook_view.h"
 #include "app/shell/opening/file_control.h"
 #include "app/shell/opening/recoveries.h"
@@ -49,7 +50,7 @@ QStringList recoveryFiles() {
 
 bool isKept(const QByteArray& text) {
   for (const QString& file : recoveryFiles())
-    if (contents(file).contains(text)) return true;
+    if (contents(file).contains(text) || contents(journalOf(file)).contains(text)) return true;
   return false;
 }
 
@@ -100,7 +101,8 @@ class TestRecovery : public QObject {
     QApplication::setQuitOnLastWindowClosed(false);
     QApplication::setAttribute(Qt::AA_DontUseNativeDialogs);
     tapedeck::inspector::applyAppearance(tapedeck::inspector::Appearance::light);
-    QVERIFY(RecoveryWriter::default_pause <= 5000 && RecoveryWriter::default_latest <= 30000);
+    QVERIFY(RecoveryWriter::default_pause <= 1000 && RecoveryWriter::default_latest <= 4000);
+    QVERIFY(RecoveryWriter::default_whole_pause <= 5000 && RecoveryWriter::default_whole_latest <= 30000);
   }
   void cleanup() {
     QList<MainWindow*> windows;
@@ -124,7 +126,10 @@ class TestRecovery : public QObject {
              qPrintable(window_->document()->cell(0).source));
     QCOMPARE(window_->document()->path(), path);
     QVERIFY(window_->document()->modified());
-    // The only copy stays until it is saved.
+    // The only copy stays until it is saved, which nobody but its user does.
+    window_->files()->autosave()->setInterval(30);
+    nothingMayHappenFor(200);
+    QVERIFY(!contents(path).contains("typed_before_the_kill"));
     QVERIFY(isKept("typed_before_the_kill"));
     QTest::keyClick(window_, Qt::Key_S, Qt::ControlModifier);
     QTRY_VERIFY(!window_->document()->modified());
@@ -224,6 +229,58 @@ class TestRecovery : public QObject {
     QVERIFY(window_->windowTitle().startsWith("Noisy square (copy)"));
     QCOMPARE(window_->document()->folder(), QFileInfo(sample("noisy_square.ipynb")).absolutePath());
     QVERIFY(window_->document()->path().isEmpty());
+  }
+
+  void returnPressesTheButtonThatHasTheKeyboard() {
+    const QString folder =
+        QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + "/recovery/keys";
+    QVERIFY(QDir().mkpath(folder));
+    const QString path = writeNotebook(folder_, "keys.ipynb", {"old"});
+    const auto keep = [&] {
+      QVERIFY(QDir().mkpath(folder));
+      write(folder + "/lock", {});
+      write(folder + "/one.recovery",
+            QString("{\"path\": \"%1\", \"time\": \"2024-01-01T10:00:00.000Z\"}\n").arg(path).toUtf8() +
+                contents(path).replace("old", "kept"));
+    };
+    const auto focused = [] { return qobject_cast<QPushButton*>(QApplication::focusWidget()); };
+    for (const int key : {Qt::Key_Return, Qt::Key_Enter}) {
+      keep();
+      show();
+      window_->openNotebook(path);
+      QTest::keyClick(window_, Qt::Key_F8);
+      QTRY_VERIFY(focused() && focused()->text() == "Restore it");
+      QTest::keyClick(focused(), static_cast<Qt::Key>(key));
+      QTRY_COMPARE(window_->document()->cell(0).source, QString("kept"));
+      // The message that is left is closed by its own button.
+      QTest::keyClick(window_, Qt::Key_F8);
+      auto* close = qobject_cast<QToolButton*>(QApplication::focusWidget());
+      QVERIFY(close);
+      QTest::keyClick(close, static_cast<Qt::Key>(key));
+      QTRY_VERIFY2(messages().isEmpty(), qPrintable(messages()));
+      delete window_;
+    }
+    // The second button asks; so does it in the list, where Return restores what is chosen.
+    keep();
+    show();
+    window_->openNotebook(path);
+    QTest::keyClick(window_, Qt::Key_F8);
+    QTRY_VERIFY(focused());
+    QTest::keyClick(focused(), Qt::Key_Tab);
+    QCOMPARE(focused()->text(), QString("Throw it away"));
+    QString question;
+    answerQuestion(QMessageBox::No, &question);
+    QTest::keyClick(focused(), Qt::Key_Return);
+    QVERIFY2(question.contains("keys.ipynb"), qPrintable(question));
+    QVERIFY(showActive(window_));
+    QTest::keyClick(window_, Qt::Key_W, Qt::ControlModifier | Qt::AltModifier);
+    QDialog* dialog = nullptr;
+    QTRY_VERIFY((dialog = window_->findChild<QDialog*>("recoveredWork")) && dialog->isVisible());
+    QVERIFY(showActive(dialog));
+    auto* list = dialog->findChild<QListWidget*>();
+    list->setFocus();
+    QTest::keyClick(list, Qt::Key_Return);
+    QTRY_COMPARE(window_->document()->cell(0).source, QString("kept"));
   }
 
   void workOnManyNotebooksLeavesRoomForTheOneThatIsOpened() {

@@ -7,6 +7,7 @@
 #include <QFile>
 #include <QStandardPaths>
 #include <QTemporaryDir>
+#include <algorithm>
 
 #include "app/control/recovery.h"
 #include "app/kernel/debug/program_list.h"
@@ -54,6 +55,12 @@ void fuzz::parse(Bytes bytes) {
   QDir().mkpath(folders.recovery);
   write(folders.recovery + "/lock", {});
   write(folders.recovery + "/a.recovery", bytes);
+  // A journal of what stands behind the notebook's line, or of all of it.
+  const auto* const begin = bytes.data();
+  const auto* const end = begin + bytes.size();
+  const auto* const line = std::find(begin, end, static_cast<std::uint8_t>('\n'));
+  const auto* const rest = line == end ? end : std::find(line + 1, end, static_cast<std::uint8_t>('\n'));
+  write(folders.recovery + "/a.journal", rest == end ? bytes : Bytes(rest + 1, end));
   for (const RecoveryEntry& entry : pendingRecoveries())
     may_refuse<NotebookError>([&] { readNotebook(readRecovery(entry), "lost"); });
   write(folders.program + "/program.json", bytes);

@@ -99,6 +99,12 @@ const std::multimap<std::string, std::string> texts = {
     {"recoveries", R"({"path": "/a/b.ipynb", "name": "", "folder": "/a", "time": "2024-05-06T07:08:09.123Z"})"
                    "\n{\"nbformat\": 4, \"nbformat_minor\": 5, \"metadata\": {}, \"cells\": []}\n"},
     {"recoveries",
+     R"({"path": "", "name": "Untitled1", "folder": "/a", "time": "2024-05-06T07:08:09.123Z", "writer": "w", "number": 1, "cells": ["a"]})"
+     "\n{\"nbformat\": 4, \"nbformat_minor\": 5, \"metadata\": {}, \"cells\": [{\"cell_type\": \"raw\", "
+     "\"id\": \"a\", \"metadata\": {}, \"source\": \"x\"}]}\n"
+     R"({"writer": "w", "number": 2, "order": ["b", "a"], "cells": [{"id": "b", "type": "code", "source": "y"}]})"
+     "\n"},
+    {"recoveries",
      R"({"pid": 12, "started_ticks": 34, "started": 1700000000.5, "file": "/a/b.py", "program": ["b.py", "-x"],
 "folder": "/a", "endpoint": "ipc:///x", "key": "k", "protocol_version": 9})"},
     {"conditions", "op:matmul or \"my scope\" and not is:failed"},

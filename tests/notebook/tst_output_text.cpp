@@ -101,8 +101,8 @@ class TestOutputText : public QObject {
   void scriptsAndAddressesAreLeftOut_data() {
     QTest::addColumn<QString>("html");
     QTest::addColumn<QString>("clean");
-    const auto row = [](const char* name, const char* html, const char* clean) {
-      QTest::newRow(name) << QString::fromUtf8(html) << QString::fromUtf8(clean);
+    const auto row = [](const char* name, const char* html, const QString& clean) {
+      QTest::newRow(name) << QString::fromUtf8(html) << clean;
     };
     row("script", "a<script>alert('<b>')</script>b", "ab");
     row("script upper", "a<SCRIPT src=//x>1</ScRiPt >b", "ab");
@@ -141,7 +141,39 @@ class TestOutputText : public QObject {
     row("cell of no table", "<td>a</td><td>b</td>", "a b");
     row("spans", "<table><tr><td colspan=30000 rowspan=2>a</table>",
         "<table><tr><td colspan=\"50\" rowspan=\"2\">a</td></tr></table>");
-    row("details", "<details><summary>a</summary>b</details>", "<div><div><b>a</b></div>b</div>");
+    const QString fold =
+        "<div><div><a href=\"tapedeck-fold:%1\" title=\"%2 what belongs to it (Enter)\">%3\u00a0"
+        "<b>%4</b></a></div>";
+    const QString folded = fold.arg(0).arg("Show", "\u25b8", "a") + "</div>";
+    const QString body = "<div style=\"margin-left:18px\">";
+    row("details", "<details><summary>a</summary>b<p>b</p></details>c", folded + "c");
+    row("open details", "<details open><summary>a</summary>b</details>c",
+        fold.arg(0).arg("Hide", "\u25be", "a") + body + "b</div></div>c");
+    row("details in details",
+        "<details open><summary>a</summary><details><summary>b</summary>x</details>c</details>d",
+        fold.arg(0).arg("Hide", "\u25be", "a") + body + fold.arg(1).arg("Show", "\u25b8", "b") +
+            "</div>c</div></div>d");
+    row("details in what is folded", "<details><summary>a</summary><details>x</details>y</details>z",
+        folded + "z");
+    row("details without a summary", "<details>x</details>y",
+        fold.arg(0).arg("Show", "\u25b8", "Details") + "</div>y");
+    row("details that do not end", "<details><summary>a</summary>b", folded);
+    row("a link in a summary", "<details><summary><a href='http://h'>a</a></summary>b</details>", folded);
+    row("an end in details", "<div><details open><summary>a</summary></div>b</details>c</div>d",
+        "<div>" + fold.arg(0).arg("Hide", "\u25be", "a") + body + "b</div></div>c</div>d");
+    row("an end without details", "a</details></summary>b", "ab");
+    row("a summary alone", "<summary>a</summary>b", "<div><b>a</b></div>b");
+    row("a link like a fold's", "<a href='tapedeck-fold:0'>a</a>", "<a>a</a>");
+    const QString box =
+        "<table width=\"100%\" border=\"0\"><tr><td valign=\"top\"><a name=\"tapedeck-alert-%1\">"
+        "%2</a></td><td>%3</td></tr></table>";
+    row("alert", "<div class='alert alert-warning' role=alert>a<p>b</p></div>c",
+        box.arg("warning", "\u26a0", "a<p>b</p>") + "c");
+    row("alert of old", "<div class=\"alert alert-block alert-error\">a</div>",
+        box.arg("danger", "\u2716", "a"));
+    row("divisions in an alert", "<div class='alert alert-info'><div>a</div>b</div>c",
+        box.arg("info", "\u2139", "<div>a</div>b") + "c");
+    row("a name like an alert's", "<a name='tapedeck-alert-info'>a</a>", "<a>a</a>");
     row("choice", "<select><option>a<option>b</select>", "<div>a<div>b</div></div>");
     row("video", "<video src=http://v/x>a</video>b", "<i>[video not shown from v]</i>a b");
     row("picture in words", "<svg><style>s</style><text>a</text></svg>b", "ab");

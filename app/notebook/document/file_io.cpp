@@ -23,28 +23,6 @@ namespace {
   throw NotebookError(sentence.toStdString());
 }
 
-QString reason(int error) {
-  switch (error) {
-    case ENOSPC:
-      return "the disk is full";
-    case EDQUOT:
-      return "your disk quota is used up";
-    case EFBIG:
-      return "the file would be larger than this process may write";
-    case EROFS:
-      return "the file system is read-only";
-    case EACCES:
-    case EPERM:
-      return "you have no permission";
-    case ENOENT:
-      return "there is no such file or folder";
-    case ENAMETOOLONG:
-      return "its name is too long";
-    default:
-      return QString::fromLocal8Bit(std::strerror(error));
-  }
-}
-
 FileState stateOf(const struct stat& status) {
   return {true, status.st_dev, status.st_ino, status.st_size,
           qint64(status.st_mtim.tv_sec) * 1'000'000'000 + status.st_mtim.tv_nsec};
@@ -112,6 +90,28 @@ void syncFolder(const QByteArray& folder) {
 
 }  // namespace
 
+QString reasonOf(int error) {
+  switch (error) {
+    case ENOSPC:
+      return "the disk is full";
+    case EDQUOT:
+      return "your disk quota is used up";
+    case EFBIG:
+      return "the file would be larger than this process may write";
+    case EROFS:
+      return "the file system is read-only";
+    case EACCES:
+    case EPERM:
+      return "you have no permission";
+    case ENOENT:
+      return "there is no such file or folder";
+    case ENAMETOOLONG:
+      return "its name is too long";
+    default:
+      return QString::fromLocal8Bit(std::strerror(error));
+  }
+}
+
 FileState fileState(const QString& path) {
   struct stat status;
   return ::stat(QFile::encodeName(path).constData(), &status) == 0 ? stateOf(status) : FileState();
@@ -132,7 +132,7 @@ QByteArray readWholeFile(const QString& path, FileState* state, const Progress& 
   }
   QFile file(path);
   if (!file.open(QIODevice::ReadOnly)) {
-    fail(QString("%1 can't be opened: %2.").arg(path, reason(errno)));
+    fail(QString("%1 can't be opened: %2.").arg(path, reasonOf(errno)));
   }
   struct stat status;
   if (state && ::fstat(file.handle(), &status) == 0) *state = stateOf(status);
@@ -174,7 +174,7 @@ FileState writeFileAtomically(const QString& path, const QByteArray& bytes, cons
   TemporaryFile file(QFile::encodeName(temporary), options.mode);
   if (!file.isOpen()) {
     fail(QString("%1 can't be saved: nothing can be written in the folder %2, %3.")
-             .arg(path, folder, reason(errno)));
+             .arg(path, folder, reasonOf(errno)));
   }
   struct stat old;
   int error = 0;
@@ -185,7 +185,7 @@ FileState writeFileAtomically(const QString& path, const QByteArray& bytes, cons
   if (error == 0 && options.beforeReplacing) options.beforeReplacing();
   if (error == 0) error = file.renameTo(QFile::encodeName(target));
   if (error != 0) {
-    fail(QString("%1 can't be saved: %2. The file on disk is as it was.").arg(path, reason(error)));
+    fail(QString("%1 can't be saved: %2. The file on disk is as it was.").arg(path, reasonOf(error)));
   }
   syncFolder(QFile::encodeName(folder));
   return written;

@@ -41,6 +41,9 @@ struct WriteOptions {
 /// link, the file that it leads to is replaced. Returns what the file is now.
 FileState writeFileAtomically(const QString& path, const QByteArray& bytes, const WriteOptions& options = {});
 
+/// For the end of a sentence: "the disk is full". Of an errno.
+QString reasonOf(int error);
+
 /// The file is there and must not or can not be written (also where root could).
 bool isReadOnly(const QString& path);
 

@@ -6,6 +6,7 @@
 #include <QTextLayout>
 #include <QThread>
 
+#include "app/notebook/output/alert_boxes.h"
 #include "app/notebook/output/html/html_sanitizer.h"
 #include "app/notebook/output/html/markdown_html.h"
 #include "app/notebook/output/rich_style.h"
@@ -60,6 +61,7 @@ RichDocument makeRichDocument(const RichText& text, const RichLook& look, const 
     document.addResource(QTextDocument::ImageResource, QUrl(it.key()), it.value());
   document.setHtml(html);
   if (markdown) styleMarkdown(document, theme);
+  styleAlerts(document, theme);
   fitPictures(document, look.width);
   document.setTextWidth(look.width);
   document.documentLayout()->documentSize();  // all of it, not only what is seen first

@@ -4,6 +4,7 @@
 #include <QLabel>
 #include <QLocale>
 #include <QToolButton>
+#include <utility>
 
 #include "app/notebook/output/html/html_sanitizer.h"
 #include "app/notebook/output/text/static_text.h"
@@ -25,6 +26,7 @@ RichOutput::RichOutput(const NotebookTheme& theme, QWidget* parent)
   view_->setScrollsSideways(true);
   connect(view_, &StaticText::internalLink, this, [this](const QUrl& link) {
     if (const int number = wantedPicture(link); number >= 0) showPicture(number);
+    if (const int number = wantedFold(link); number >= 0) toggleFold(number);
   });
   setTheme(theme);
 }
@@ -48,7 +50,9 @@ void RichOutput::setText(const RichText& text) {
   view_->setAccessibleName(text.kind == RichText::Kind::markdown ? "Markdown output" : "HTML output");
   text_ = text;
   note_.clear();
+  const QSet<int> toggled = bounds_.toggled;
   bounds_ = TextBounds();
+  bounds_.toggled = toggled;
   const int known = std::exchange(width_, -1);
   filled_ = false;
   if (known > 0 && text.source.size() <= shown_at_once) prepare(known);
@@ -92,6 +96,7 @@ void RichOutput::take(RichDocument made, int width) {
   cut_ = made.cut;
   notes_ = made.notes;
   view_->setDocument(std::move(made.document));
+  if (!chosenAfter_.isEmpty()) view_->chooseLink(std::exchange(chosenAfter_, {}));
   updateBar();
 }
 
@@ -189,6 +194,13 @@ void RichOutput::showMore() {
 
 void RichOutput::showPicture(int number) {
   bounds_.wanted.insert(number);
+  prepare(width_);
+  contentsChanged();
+}
+
+void RichOutput::toggleFold(int number) {
+  if (!bounds_.toggled.remove(number)) bounds_.toggled.insert(number);
+  chosenAfter_ = view_->chosenLink();
   prepare(width_);
   contentsChanged();
 }

@@ -35,6 +35,10 @@ class RichOutput : public Block {
   void showMore();
   void showPicture(int number);  ///< one that is more than the bounds allow
   void showSource();
+  /// The <details> that its user folded or unfolded, by their places in the text.
+  const QSet<int>& toggledFolds() const { return bounds_.toggled; }
+  void setToggledFolds(const QSet<int>& toggled) { bounds_.toggled = toggled; }
+  void toggleFold(int number);
 
  protected:
   int computeHeight(int width) override;
@@ -56,6 +60,7 @@ class RichOutput : public Block {
   quint64 job_ = 0;
   bool filled_ = false;  ///< the view shows a document, not the beginning of its source
   bool cut_ = false;
+  QString chosenAfter_;  ///< the link that gets the keyboard when the document has come
   QStringList notes_;
   QWidget* bar_ = nullptr;
   QLabel* told_ = nullptr;

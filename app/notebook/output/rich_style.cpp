@@ -5,6 +5,9 @@
 #include <QTextFrame>
 #include <QTextTable>
 
+#include "app/notebook/output/alert_boxes.h"
+#include "app/notebook/output/html/code_colours.h"
+
 namespace tapedeck::app {
 namespace {
 
@@ -48,7 +51,8 @@ void styleBlock(QTextBlock block, const NotebookTheme& theme) {
     format.setBottomMargin(5);
     static constexpr double scales[] = {1.8, 1.45, 1.2, 1.08, 1.0, 0.95};
     enlarge(block, theme.textFont.pointSizeF() * scales[std::clamp(heading, 1, 6) - 1]);
-  } else if (QTextCursor(block).currentTable() == nullptr) {
+  } else if (const QTextTable* table = QTextCursor(block).currentTable();
+             table == nullptr || alertOfTable(table)) {
     const bool item = block.textList() != nullptr;
     format.setTopMargin(item ? 1 : 3);
     format.setBottomMargin(item ? 1 : 5);
@@ -69,11 +73,11 @@ void styleFragments(const QTextBlock& block, const NotebookTheme& theme) {
   std::vector<Piece> pieces;
   for (auto it = block.begin(); !it.atEnd(); ++it) {
     const QTextCharFormat format = it.fragment().charFormat();
-    if (format.isAnchor()) {
+    if (!format.anchorHref().isEmpty()) {
       QTextCharFormat link;
       link.setForeground(theme.link);
       link.setFontUnderline(true);
-      link.setToolTip(format.anchorHref());
+      if (format.toolTip().isEmpty()) link.setToolTip(format.anchorHref());
       pieces.push_back({it.fragment().position(), it.fragment().length(), link});
     }
   }
@@ -87,7 +91,7 @@ void styleFragments(const QTextBlock& block, const NotebookTheme& theme) {
 
 void styleTables(QTextFrame* frame, const NotebookTheme& theme) {
   for (QTextFrame* child : frame->childFrames()) {
-    if (auto* table = qobject_cast<QTextTable*>(child)) {
+    if (auto* table = qobject_cast<QTextTable*>(child); table && !alertOfTable(table)) {
       QTextTableFormat format = table->format();
       format.setBorderCollapse(true);
       format.setBorder(1);
@@ -124,6 +128,16 @@ QString richStyleSheet(const NotebookTheme& theme, bool markdown) {
                  "blockquote { margin-left: 18px; margin-right: 8px; color: %1; font-style: italic; }"
                  "code, kbd, samp, tt { background-color: %2; }")
                  .arg(theme.faintText.name(), theme.codeBackground.name());
+    const std::pair<CodeColour, QColor> colours[] = {
+        {CodeColour::keyword, theme.keyword},    {CodeColour::builtin, theme.builtin},
+        {CodeColour::string, theme.string},      {CodeColour::number, theme.number},
+        {CodeColour::comment, theme.comment},    {CodeColour::definition, theme.definition},
+        {CodeColour::decorator, theme.decorator}};
+    for (const auto& [colour, shown] : colours)
+      sheet += QString(".%1 { color: %2; }").arg(classOf(colour), shown.name());
+    // As in the editor, so that colour is not all.
+    sheet += QString(".%1 { font-weight: 600; } .%2 { font-style: italic; }")
+                 .arg(classOf(CodeColour::keyword), classOf(CodeColour::comment));
   } else {
     sheet += QString(
                  "table { border-collapse: collapse; border-width: 0px; border-color: %1; } .dataframe td, "

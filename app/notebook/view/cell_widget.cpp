@@ -112,6 +112,7 @@ void CellWidget::showWhole() {
 void CellWidget::makeRendered() {
   rendered_ = new RichOutput(theme_, this);
   rendered_->setWrap(QTextOption::WrapAtWordBoundaryOrAnywhere);
+  rendered_->setToggledFolds(folds_);
   connect(rendered_->view(), &StaticText::doubleClicked, this, &CellWidget::editRequested);
   fillRendered();
   updateAccessibleName();
@@ -135,6 +136,7 @@ StaticText* CellWidget::rendered() const {
 }
 
 void CellWidget::dropSourceWidgets() {
+  if (rendered_ != nullptr) folds_ = rendered_->toggledFolds();
   for (QWidget* widget : {static_cast<QWidget*>(editor_), static_cast<QWidget*>(rendered_)}) {
     if (widget == nullptr) continue;
     widget->disconnect(this);

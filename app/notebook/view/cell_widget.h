@@ -1,6 +1,8 @@
 // One cell: prompt and state at the left, source or rendered Markdown, outputs, and a line for input.
 #pragma once
 
+#include <QSet>
+
 #include "app/notebook/output/block.h"
 #include "app/notebook/output/notebook_theme.h"
 #include "app/notebook/output/output_news.h"
@@ -106,6 +108,7 @@ class CellWidget : public Block {
   bool realized_ = false;
   bool stale_ = false;     ///< editor and outputs have an older theme
   bool rendering_ = true;  ///< a Markdown cell shows the result, not its source
+  QSet<int> folds_;        ///< of the result, which were folded or unfolded, while the source is shown
   bool current_ = false;
   bool editing_ = false;
   bool whole_ = false;    ///< the editor has all of a source that is too large for colours

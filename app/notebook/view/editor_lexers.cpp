@@ -3,6 +3,8 @@
 #include <Qsci/qscilexermarkdown.h>
 #include <Qsci/qscilexerpython.h>
 
+#include "app/notebook/output/html/code_colours.h"
+
 namespace tapedeck::app {
 namespace {
 
@@ -12,22 +14,8 @@ class PythonLexer : public QsciLexerPython {
  public:
   using QsciLexerPython::QsciLexerPython;
   const char* keywords(int set) const override {
-    if (set == 1) {
-      return "False None True and as assert async await break class continue def del elif else except "
-             "finally for from "
-             "global if import in is lambda nonlocal not or pass raise return try while with yield match "
-             "case";
-    }
-    if (set == 2) {
-      return "self cls print len range enumerate zip map filter sum min max abs all any sorted reversed open "
-             "input "
-             "int float str bool list dict set tuple bytes object type super isinstance issubclass hasattr "
-             "getattr "
-             "setattr property staticmethod classmethod repr round id iter next format divmod pow "
-             "Exception ValueError TypeError KeyError IndexError RuntimeError StopIteration "
-             "NotImplementedError "
-             "ZeroDivisionError AttributeError ImportError OSError";
-    }
+    if (set == 1) return python_keywords;
+    if (set == 2) return python_builtins;
     return nullptr;
   }
 };

@@ -4,6 +4,7 @@
 #include <QDropEvent>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QInputDialog>
 #include <QWidget>
 
 #include "app/shell/opening/file_paths.h"
@@ -22,6 +23,7 @@ constexpr char all_kinds[] = "Notebooks, Python programs and traces (*.ipynb *.p
 constexpr char about_file[] = "file";
 constexpr char about_progress[] = "file.progress";
 constexpr char about_others[] = "file.others";
+constexpr char about_autosave[] = "file.autosave";
 constexpr int patience = 300;  // milliseconds
 
 QList<FileControl*> all;
@@ -36,6 +38,7 @@ FileControl::FileControl(Document* document, Kernel* kernel, MessageBar* message
       messages_(messages),
       window_(window),
       file_(document),
+      autosave_(document, &file_),
       recoveries_(std::make_unique<Recoveries>(document, messages, this)) {
   all << this;
   window_->installEventFilter(this);
@@ -185,6 +188,10 @@ void FileControl::loaded() {
   fresh_ = false;
   messages_->dismiss();
   messages_->dismiss(about_file);
+  messages_->dismiss(about_autosave);
+  autosaveFailure_.clear();
+  lastSave_ = {};
+  setSavedAt({});
   markOpen();
   std::exchange(afterLoad_, nullptr)();
   emit nameChanged();
@@ -290,11 +297,11 @@ bool FileControl::saveOrAsk() {
 
 void FileControl::write(const QString& path) {
   if (isSample(path)) {
-    saveFailed(QString("%1 is a sample that comes with the program: it stays as it is.").arg(path));
+    refuse(QString("%1 is a sample that comes with the program: it stays as it is.").arg(path));
     return;
   }
   if (const FileControl* holder = holderOf(path); holder && holder != this) {
-    saveFailed(QString("%1 is open in another window: it would lose its file.").arg(path));
+    refuse(QString("%1 is open in another window: it would lose its file.").arg(path));
     return;
   }
   patience_.start();
@@ -305,15 +312,47 @@ void FileControl::saved(const QString& path) {
   endProgress();
   fresh_ = false;
   messages_->dismiss(about_file);
-  addRecentNotebook(path);
-  markOpen();
+  messages_->dismiss(about_autosave);
+  autosaveFailure_.clear();
+  lastSave_ = QTime::currentTime();
+  setSavedAt("saved " + lastSave_.toString("HH:mm"));
+  if (!file_.automatic()) {
+    addRecentNotebook(path);
+    markOpen();
+    emit told(QString("Saved %1").arg(path));
+  }
   emit nameChanged();
-  emit told(QString("Saved %1").arg(path));
   if (std::exchange(closing_, false)) goOnClosing(true);
+}
+
+void FileControl::setSavedAt(const QString& sentence) {
+  savedAt_ = sentence;
+  emit savedAtChanged();
+}
+
+/// Said once, however often it is tried.
+void FileControl::autosaveFailed(const QString& sentence) {
+  setSavedAt(lastSave_.isValid() ? "not saved since " + lastSave_.toString("HH:mm") : QString("not saved"));
+  if (std::exchange(autosaveFailure_, sentence) == sentence) return;
+  messages_->show(MessageBar::Kind::warning, QString("Autosave failed and will try again. %1").arg(sentence),
+                  {{"Save as…", [this] { saveAs(); }}}, about_autosave);
+}
+
+void FileControl::askAutosaveInterval() {
+  bool given = false;
+  const int seconds = QInputDialog::getInt(
+      window_, "Autosave interval", "Seconds between two automatic saves of a notebook that has changes.",
+      Autosave::seconds(), Autosave::least_seconds, Autosave::most_seconds, 1, &given);
+  if (given) Autosave::setSeconds(seconds);
 }
 
 void FileControl::saveFailed(const QString& sentence) {
   endProgress();
+  if (file_.automatic() && !closing_) return autosaveFailed(sentence);
+  refuse(sentence);
+}
+
+void FileControl::refuse(const QString& sentence) {
   closing_ = quitting = false;
   messages_->show(MessageBar::Kind::error, sentence, {{"Save as…", [this] { saveAs(); }}});
 }

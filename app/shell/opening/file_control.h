@@ -2,10 +2,12 @@
 #pragma once
 
 #include <QObject>
+#include <QTime>
 #include <QTimer>
 #include <functional>
 #include <memory>
 
+#include "app/control/autosave.h"
 #include "app/control/notebook_file.h"
 #include "app/control/open_mark.h"
 #include "app/kernel/kernel.h"
@@ -33,6 +35,8 @@ class FileControl : public QObject {
   void browse();
   void save();
   void saveAs();
+  /// Asks for the seconds between two automatic saves.
+  void askAutosaveInterval();
   /// Asks about changes that are not saved. False: the window stays, for good or until they are saved; then
   /// it closes by itself.
   bool mayClose();
@@ -49,6 +53,9 @@ class FileControl : public QObject {
   bool empty() const { return empty_; }
   /// The notebook's name for people: its file's, or "Untitled2".
   QString name() const;
+  Autosave* autosave() { return &autosave_; }
+  /// For people: "saved 10:41", "not saved since 10:41"; empty before the first save.
+  const QString& savedAt() const { return savedAt_; }
   Recoveries* recoveries() const { return recoveries_.get(); }
   /// The window shows what is no file of the user's to be edited, called `name`: there is nothing to save,
   /// and other files open elsewhere. `path`: of what it shows, if that is a file.
@@ -62,6 +69,7 @@ class FileControl : public QObject {
   /// The first notebook came, or another one.
   void entered();
   void nameChanged();
+  void savedAtChanged();
   /// Something went well: for the status bar.
   void told(const QString& sentence);
   /// To be done with a window of its own.
@@ -86,6 +94,9 @@ class FileControl : public QObject {
   void saved(const QString& path);
   void loadFailed(const QString& sentence);
   void saveFailed(const QString& sentence);
+  void refuse(const QString& sentence);
+  void autosaveFailed(const QString& sentence);
+  void setSavedAt(const QString& sentence);
   void stopped();
   void showProgress();
   void endProgress();
@@ -97,6 +108,7 @@ class FileControl : public QObject {
   MessageBar* messages_;
   QWidget* window_;
   NotebookFile file_;
+  Autosave autosave_;
   OpenMark mark_;
   std::unique_ptr<Recoveries> recoveries_;
   std::function<void()> afterLoad_;
@@ -105,6 +117,9 @@ class FileControl : public QObject {
   QString again_;    ///< asked for while it was given up
   QTimer patience_;  ///< what is done before it ends needs no progress
   double share_ = 0;
+  QString savedAt_;
+  QTime lastSave_;
+  QString autosaveFailure_;  ///< that was told
   bool empty_ = true;
   bool fresh_ = false;  ///< made here, and nothing in it
   bool closing_ = false;

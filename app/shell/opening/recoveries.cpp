@@ -10,6 +10,7 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <utility>
 
 #include "app/shell/opening/file_control.h"
 #include "inspector/model/plain_tip.h"
@@ -47,11 +48,16 @@ Recoveries::Recoveries(Document* document, MessageBar* messages, FileControl* fi
       first_(all_recoveries.isEmpty()) {
   all_recoveries << this;
   connect(&writer_, &RecoveryWriter::failed, this, [this](const QString& sentence) {
+    // It is tried again all the time, and told once.
+    if (std::exchange(failure_, sentence) == sentence) return;
     messages_->show(MessageBar::Kind::warning,
                     "What is not saved would be lost if the program ended now: " + sentence, {},
                     about_writing);
   });
-  connect(&writer_, &RecoveryWriter::written, this, [this] { messages_->dismiss(about_writing); });
+  connect(&writer_, &RecoveryWriter::written, this, [this] {
+    failure_.clear();
+    messages_->dismiss(about_writing);
+  });
 }
 
 Recoveries::~Recoveries() {
@@ -162,6 +168,7 @@ void Recoveries::showAll() {
     const auto add = [&](const QString& text, const QString& tip, const auto& act) {
       QPushButton* button = buttons->addButton(text, QDialogButtonBox::ActionRole);
       button->setToolTip(inspector::plainTip(tip));
+      button->setDefault(buttons->buttons().size() == 2);  // the first beside "Close": Return in the list
       connect(button, &QPushButton::clicked, this, [dialog, list, entries, act] {
         const RecoveryEntry entry = entries.value(list->currentRow());
         dialog->close();

@@ -40,6 +40,7 @@ class Recoveries : public QObject {
   MessageBar* messages_;
   FileControl* files_;
   RecoveryWriter writer_;
+  QString failure_;  ///< of writing, that was told
   bool first_;
 };
 

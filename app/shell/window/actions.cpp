@@ -25,6 +25,10 @@ constexpr Row rows[] = {
     {"file.open", "&Open…", "Ctrl+O", "Open a notebook, a program or a trace", "open"},
     {"file.save", "&Save", "Ctrl+S", "Save the notebook", "save"},
     {"file.save_as", "Save &as…", "Ctrl+Shift+S", "Save the notebook under another name", nullptr},
+    {"file.autosave", "A&utosave", "Alt+Shift+S",
+     "Save notebooks that have a file from time to time. Off: only when you say so", nullptr, true},
+    {"file.autosave_interval", "Autosave &interval…", "Alt+Shift+I",
+     "How many seconds pass between two automatic saves", nullptr},
     {"file.save_trace", "Save &trace…", "Ctrl+Alt+E",
      "Save the records of this session, with their values and the notebook, as one file that can be opened "
      "again",

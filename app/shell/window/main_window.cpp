@@ -22,10 +22,13 @@
 #include "app/shell/panels/workspaces.h"
 #include "app/shell/window/focus_ring.h"
 #include "app/shell/window/playback_bar.h"
+#include "app/shell/window/return_presses.h"
 #include "app/shell/window/start_page.h"
 #include "app/shell/window/tab_order.h"
 #include "app/shell/window/typing_watch.h"
 #include "app/shell/window/window_placement.h"
+#include "inspector/model/plain_tip.h"
+#include "inspector/ui/plain_text.h"
 
 namespace tapedeck::app {
 namespace {
@@ -54,6 +57,7 @@ MainWindow::MainWindow(Kernel* kernel, QWidget* parent)
       actions_(new Actions(this)) {
   kernel_->setParent(this);
   setAttribute(Qt::WA_DeleteOnClose);
+  letReturnPressButtons();
   setDockOptions(AnimatedDocks | AllowNestedDocks | AllowTabbedDocks);
   session_->setSource(kernel_->debugSource());
   cellNames_->follow(session_);
@@ -202,8 +206,25 @@ void MainWindow::connectFiles() {
   on("file.open", &FileControl::browse);
   on("file.save", &FileControl::save);
   on("file.save_as", &FileControl::saveAs);
+  on("file.autosave_interval", &FileControl::askAutosaveInterval);
+  connectAutosave();
   connect((*actions_)["file.recovered"], &QAction::triggered, files_->recoveries(), &Recoveries::showAll);
   connect((*actions_)["file.quit"], &QAction::triggered, qApp, &FileControl::quit);
+}
+
+void MainWindow::connectAutosave() {
+  QAction* autosave = (*actions_)["file.autosave"];
+  autosave->setChecked(Autosave::on());
+  connect(autosave, &QAction::triggered, files_, &Autosave::setOn);
+  connect(files_->autosave(), &Autosave::switched, autosave, &QAction::setChecked);  // from any window
+  auto* when = inspector::plainLabel();
+  when->setObjectName("savedAt");
+  when->setAccessibleName("When the notebook was saved");
+  statusBar()->addPermanentWidget(when);
+  connect(files_, &FileControl::savedAtChanged, when, [this, when] {
+    when->setText(files_->savedAt());
+    when->setToolTip(inspector::plainTip(document_->path()));
+  });
 }
 
 // From the start page to the panels. The session starts with the first run: opening a file runs nothing.

@@ -91,6 +91,7 @@ class MainWindow : public QMainWindow {
   void enterNotebook();
   void backToNotebook();
   void connectFiles();
+  void connectAutosave();
   void connectGuest();
   MainWindow* openGuest(Kernel* kernel);
   MainWindow* openWindow() const;

@@ -1,6 +1,7 @@
-// Contents that once froze the window while a notebook with them was opened, one JSON line each: milliseconds
-// from the call that opens the file to the first paint of the notebook, to the text's arrival, and the
-// longest time in between in which the window could not answer. Run it on a display (xvfb-run).
+// Large notebooks (1,000 cells; 50 MB), and contents that once froze the window while a notebook with them
+// was opened, one JSON line each: milliseconds from the call that opens the file to the first paint of the
+// notebook, to the arrival of all that is in sight, and the longest time in between in which the window could
+// not answer. Run it on a display (xvfb-run).
 #include <QAbstractScrollArea>
 #include <QElapsedTimer>
 #include <QTimer>
@@ -38,7 +39,7 @@ class PaintWatch : public QObject {
 bool arrived(const MainWindow& window) {
   for (const CellWidget* cell : window.notebook()->findChildren<CellWidget*>()) {
     // Cells of the notebook before wait hidden for their deletion.
-    if (cell->isHidden()) continue;
+    if (cell->isHidden() || cell->visibleRegion().isEmpty()) continue;
     if (!cell->realized()) return false;
     for (const RichOutput* text : cell->findChildren<RichOutput*>()) {
       if (!text->ready()) return false;
@@ -48,10 +49,40 @@ bool arrived(const MainWindow& window) {
   return true;
 }
 
-void measure(const QString& folder, const HeavyContent& content) {
+/// Half of them text, half of them code with some output.
+QByteArray manyCells() {
+  nlohmann::json cells = nlohmann::json::array();
+  for (int i = 0; i < 1000; ++i) {
+    const std::string number = std::to_string(i);
+    if (i % 2 == 0)
+      cells.push_back(markdownCell("m" + number, "## Part " + number + "\n\nA line of **text** and `code`."));
+    else
+      cells.push_back(codeCell("c" + number, "x = " + number + "\nprint(x)",
+                               nlohmann::json::array({stream(number + "\n")}), i));
+  }
+  return notebookOf(cells);
+}
+
+/// Most of them logs, some pictures.
+QByteArray fiftyMegabytes() {
+  nlohmann::json cells = nlohmann::json::array();
+  std::string log;
+  for (int line = 0; log.size() < 400'000; ++line) log += "step " + std::to_string(line) + " loss 0.123456\n";
+  for (int i = 0; i < 100; ++i) {
+    const std::string number = std::to_string(i);
+    cells.push_back(
+        codeCell("c" + number, "train(" + number + ")",
+                 nlohmann::json::array({stream(log), display({{"image/png", picture(400, 300, "PNG")}}),
+                                        display({{"text/plain", std::string(80'000, 'x')}})}),
+                 i + 1));
+  }
+  return notebookOf(cells);
+}
+
+void measure(const QString& folder, const char* name, const QByteArray& bytes) {
   QFile file(QDir(folder).filePath("heavy.ipynb"));
   if (!file.open(QIODevice::WriteOnly)) qFatal("cannot write");
-  file.write(notebookOf(content.cell));
+  file.write(bytes);
   file.close();
 
   MainWindow window;
@@ -84,8 +115,8 @@ void measure(const QString& folder, const HeavyContent& content) {
   }
   std::printf(
       "{\"case\": \"open_%s\", \"call_ms\": %.1f, \"first_paint_ms\": %.1f, \"text_ms\": %.1f, "
-      "\"longest_stall_ms\": %.1f}\n",
-      content.name, call, paint.first, text, stall);
+      "\"longest_stall_ms\": %.1f, \"megabytes\": %.1f}\n",
+      name, call, paint.first, text, stall, static_cast<double>(bytes.size()) / 1e6);
   std::fflush(stdout);
   window.kernel()->shutdown();
 }
@@ -100,8 +131,10 @@ int main(int argc, char** argv) {
   std::vector<HeavyContent> contents = heavyContents();
   contents.push_back({"code_line_5mb", codeCell("c", "x = '" + std::string(5'000'000, 'x') + "'"), "", ""});
   contents.insert(contents.begin(), {"nothing_heavy", codeCell("c", "x = 1"), "", ""});
-  for (const HeavyContent& content : contents) {
-    if (argc < 2 || QString(content.name).contains(argv[1])) measure(folder.path(), content);
-  }
+  const auto chosen = [&](const char* name) { return argc < 2 || QString(name).contains(argv[1]); };
+  if (chosen("1000_cells")) measure(folder.path(), "1000_cells", manyCells());
+  if (chosen("50_mb")) measure(folder.path(), "50_mb", fiftyMegabytes());
+  for (const HeavyContent& content : contents)
+    if (chosen(content.name)) measure(folder.path(), content.name, notebookOf(content.cell));
   return 0;
 }

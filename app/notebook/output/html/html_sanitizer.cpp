@@ -2,6 +2,8 @@
 
 #include <QLocale>
 
+#include "app/notebook/output/alert_boxes.h"
+
 namespace tapedeck::app {
 namespace {
 
@@ -10,6 +12,7 @@ constexpr qint64 most_bytes = 256 << 20;  ///< of pictures that are looked at
 constexpr int widest_span = 50;
 /// No text can have such a link of its own: of its addresses only those of the web stay.
 constexpr char wanted_link[] = "tapedeck-picture:";
+constexpr char fold_link[] = "tapedeck-fold:";
 
 const QSet<QString> shown_elements = {
     "a",   "address", "b",     "big",   "blockquote", "br",     "center", "cite", "code",  "dd",
@@ -20,14 +23,12 @@ const QSet<QString> shown_elements = {
 
 /// Shown by an element of the same looks.
 const QHash<QString, QString> shown_as = {
-    {"article", "div"},  {"aside", "div"},  {"details", "div"},  {"dialog", "div"},
-    {"fieldset", "div"}, {"figure", "div"}, {"footer", "div"},   {"form", "div"},
-    {"header", "div"},   {"hgroup", "div"}, {"main", "div"},     {"nav", "div"},
-    {"section", "div"},  {"body", "div"},   {"search", "div"},   {"legend", "div"},
-    {"optgroup", "div"}, {"option", "div"}, {"menu", "ul"},      {"dir", "ul"},
-    {"del", "s"},        {"ins", "u"},      {"textarea", "pre"}, {"listing", "pre"},
-    {"xmp", "pre"},      {"mark", "b"},     {"q", "i"},          {"figcaption", "center"},
-    {"noscript", "div"}};
+    {"article", "div"},  {"aside", "div"},         {"dialog", "div"},  {"fieldset", "div"}, {"figure", "div"},
+    {"footer", "div"},   {"form", "div"},          {"header", "div"},  {"hgroup", "div"},   {"main", "div"},
+    {"nav", "div"},      {"section", "div"},       {"body", "div"},    {"search", "div"},   {"legend", "div"},
+    {"optgroup", "div"}, {"option", "div"},        {"menu", "ul"},     {"dir", "ul"},       {"del", "s"},
+    {"ins", "u"},        {"textarea", "pre"},      {"listing", "pre"}, {"xmp", "pre"},      {"mark", "b"},
+    {"q", "i"},          {"figcaption", "center"}, {"noscript", "div"}};
 
 /// Their content is never text for a reader.
 const QSet<QString> hidden_elements = {"script", "style",    "template",   "title",
@@ -105,10 +106,11 @@ QString HtmlCleaner::attribute(const HtmlTag& tag, const char* name) const {
 }
 
 void HtmlCleaner::tag(HtmlTokens& tokens, const HtmlTag& tag) {
-  if (hides()) {
+  if (!hidden_.isEmpty()) {
     if (tag.closing && tag.name == hidden_) hidden_.clear();
     return;
   }
+  if (folded_ > 0) return passTag(tokens, tag);
   if (active_elements.contains(tag.name)) scripts_ = true;
   if (hidden_elements.contains(tag.name)) {
     // One that never ends hides nothing: what follows is shown as what it is.
@@ -118,8 +120,13 @@ void HtmlCleaner::tag(HtmlTokens& tokens, const HtmlTag& tag) {
   const QString name = shown_as.value(tag.name, tag.name);
   if (tag.closing) {
     if (tag.name == "summary") {
-      writer_.close("b");
-      writer_.close("div");
+      endSummary();
+    } else if (tag.name == "details") {
+      closeFold();
+    } else if (name == "div") {
+      closeDivision();
+    } else if (name == "a" && !openFolds_.empty() && openFolds_.back().summary == Fold::Summary::inside) {
+      // Its link was left out, too.
     } else if (name == "br") {
       writer_.single("br");
     } else if (shown_elements.contains(name)) {
@@ -137,15 +144,102 @@ void HtmlCleaner::tag(HtmlTokens& tokens, const HtmlTag& tag) {
   } else if (tag.name == "input" || tag.name == "button" || tag.name == "wbr") {
     form(tag);
   } else if (tag.name == "summary") {
-    writer_.open("div");
-    writer_.open("b");
+    beginSummary();
+  } else if (tag.name == "details") {
+    openFold(tokens, tag);
+  } else if (name == "div") {
+    openDivision(tag);
   } else if (name == "br" || name == "hr") {
     writer_.single(name);
   } else if (name == "a") {
-    link(attribute(tag, "href"));
+    // A summary is a link itself.
+    if (openFolds_.empty() || openFolds_.back().summary != Fold::Summary::inside)
+      link(attribute(tag, "href"));
   } else if (shown_elements.contains(name)) {
     const int span = std::clamp(tag.value(QLatin1String("colspan")).left(9).toInt(), 1, widest_span);
     writer_.open(name, attributes(tag), span);
+  }
+}
+
+// ---- boxes, and what can be folded ----
+
+void HtmlCleaner::openDivision(const HtmlTag& tag) {
+  const auto alert = alertOfClasses(tag.value(QLatin1String("class")));
+  divisions_.push_back(alert ? Division::alert : Division::plain);
+  alert ? openAlert(writer_, *alert) : writer_.open("div", attributes(tag));
+}
+
+/// An end in what can be folded, or in its summary, never reaches what is around it.
+void HtmlCleaner::closeDivision() {
+  if (divisions_.empty()) return writer_.close("div");
+  if (divisions_.back() == Division::fold) return;
+  divisions_.back() == Division::alert ? closeAlert(writer_) : writer_.close("div");
+  divisions_.pop_back();
+}
+
+void HtmlCleaner::openFold(HtmlTokens& tokens, const HtmlTag& tag) {
+  const int number = folds_++;
+  bool open = false;
+  for (const auto& [name, value] : tag.attributes) open |= name == "open";
+  if (writer_.bounds().toggled.contains(number)) open = !open;
+  openFolds_.push_back({number, open});
+  divisions_.push_back(Division::fold);
+  writer_.open("div");
+  if (tokens.followedBy(QLatin1String("summary"))) return;
+  beginSummary();
+  writer_.text(u"Details");
+  endSummary();
+}
+
+void HtmlCleaner::beginSummary() {
+  writer_.open("div");
+  if (!openFolds_.empty() && openFolds_.back().summary == Fold::Summary::awaited) {
+    Fold& fold = openFolds_.back();
+    fold.summary = Fold::Summary::inside;
+    writer_.open("a", QString(" href=\"%1%2\" title=\"%3 (Enter)\"")
+                          .arg(fold_link)
+                          .arg(fold.number)
+                          .arg(fold.open ? "Hide what belongs to it" : "Show what belongs to it"));
+    writer_.text(fold.open ? u"\u25be\u00a0" : u"\u25b8\u00a0");
+  }
+  writer_.open("b");
+}
+
+void HtmlCleaner::endSummary() {
+  writer_.close("b");
+  const bool own = !openFolds_.empty() && openFolds_.back().summary == Fold::Summary::inside;
+  if (own) writer_.close("a");
+  writer_.close("div");
+  if (!own) return;
+  openFolds_.back().summary = Fold::Summary::done;
+  if (openFolds_.back().open)
+    writer_.open("div", " style=\"margin-left:18px\"");
+  else
+    folded_ = 1;
+}
+
+void HtmlCleaner::closeFold() {
+  if (openFolds_.empty()) return writer_.close("div");
+  if (openFolds_.back().summary == Fold::Summary::inside) endSummary();
+  while (divisions_.back() != Division::fold) closeDivision();
+  divisions_.pop_back();
+  folded_ = 0;
+  if (openFolds_.back().open) writer_.close("div");
+  writer_.close("div");
+  openFolds_.pop_back();
+}
+
+/// What is in a fold is not shown, but counted.
+void HtmlCleaner::passTag(HtmlTokens& tokens, const HtmlTag& tag) {
+  if (tag.name == "details") {
+    folded_ += tag.closing ? -1 : 1;
+    if (!tag.closing) ++folds_;
+    if (folded_ == 0) closeFold();
+  } else if (!tag.closing && (tag.name == "img" || tag.name == "image")) {
+    passPicture();
+  } else if (!tag.closing && hidden_elements.contains(tag.name)) {
+    if (active_elements.contains(tag.name)) scripts_ = true;
+    tokens.skipPast(tag.name);
   }
 }
 
@@ -249,11 +343,23 @@ void HtmlCleaner::picture(const QString& source, const QString& description, int
        (description.isEmpty() ? QString() : ": " + description) + "]");
 }
 
-int wantedPicture(const QUrl& link) {
+namespace {
+
+int numberBehind(QLatin1String begin, const QUrl& link) {
   const QString address = link.toString();
-  bool number = false;
-  const int picture = address.mid(QLatin1String(wanted_link).size()).toInt(&number);
-  return address.startsWith(QLatin1String(wanted_link)) && number ? picture : -1;
+  bool is_number = false;
+  const int number = address.mid(begin.size()).toInt(&is_number);
+  return address.startsWith(begin) && is_number ? number : -1;
+}
+
+}  // namespace
+
+int wantedPicture(const QUrl& link) {
+  return numberBehind(QLatin1String(wanted_link), link);
+}
+
+int wantedFold(const QUrl& link) {
+  return numberBehind(QLatin1String(fold_link), link);
 }
 
 SanitizedHtml sanitizeHtml(const QString& html) {

@@ -35,8 +35,10 @@ class HtmlCleaner {
   /// `source` and `description` are plain text; sizes: 0 where none is wanted.
   void picture(const QString& source, const QString& description, int width = 0, int height = 0);
   void link(const QString& address);  ///< opens an <a>
-  /// Inside an element whose text is never shown.
-  bool hides() const { return !hidden_.isEmpty(); }
+  /// Inside an element whose text is not shown: never, or until its user unfolds it.
+  bool hides() const { return !hidden_.isEmpty() || folded_ > 0; }
+  /// A picture is in what is folded: it keeps its place.
+  void passPicture() { ++asked_; }
 
   bool scripts() const { return scripts_; }  ///< scripts or embedded pages were left out
   int pictureCount() const { return static_cast<int>(shown_.size()); }
@@ -45,6 +47,13 @@ class HtmlCleaner {
 
  private:
   void tag(HtmlTokens& tokens, const HtmlTag& tag);
+  void passTag(HtmlTokens& tokens, const HtmlTag& tag);
+  void openFold(HtmlTokens& tokens, const HtmlTag& tag);
+  void closeFold();
+  void beginSummary();
+  void endSummary();
+  void openDivision(const HtmlTag& tag);
+  void closeDivision();
   void replaced(HtmlTokens& tokens, const HtmlTag& tag);
   void form(const HtmlTag& tag);
   QString attributes(const HtmlTag& tag) const;
@@ -62,11 +71,23 @@ class HtmlCleaner {
   qint64 bytes_ = 0;   ///< that were looked at
   qint64 pixels_ = 0;  ///< of those that are shown, but for wanted ones
   QString hidden_;     ///< the element whose end is awaited
+  int folded_ = 0;     ///< <details> that are open in the HTML from the outermost closed one on
+  int folds_ = 0;      ///< <details> that were met
+  struct Fold {
+    int number;
+    bool open;
+    enum class Summary { awaited, inside, done } summary = Summary::awaited;
+  };
+  enum class Division { plain, alert, fold };
+  std::vector<Fold> openFolds_;
+  std::vector<Division> divisions_;  ///< whose end is awaited
   bool scripts_ = false;
 };
 
 /// The link in place of a picture: which one it asks for; -1: it is another link.
 int wantedPicture(const QUrl& link);
+/// The link of a <summary>: which <details> it folds or unfolds; -1: it is another link.
+int wantedFold(const QUrl& link);
 
 struct SanitizedHtml {
   QString html;

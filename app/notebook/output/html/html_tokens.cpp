@@ -54,6 +54,15 @@ bool HtmlTokens::skipMarkup(QStringView begin, QStringView end) {
   return true;
 }
 
+bool HtmlTokens::followedBy(QLatin1String name) const {
+  qsizetype at = position_;
+  while (at < html_.size() && html_[at].isSpace()) ++at;
+  const QStringView rest = html_.mid(at);
+  const qsizetype end = 1 + name.size();
+  return rest.size() > end && rest[0] == u'<' && !rest[end].isLetterOrNumber() &&
+         rest.mid(1, name.size()).compare(name, Qt::CaseInsensitive) == 0;
+}
+
 bool HtmlTokens::skipPast(const QString& name) {
   const QString key = "</" + name;
   if (missing_.contains(key)) return false;

@@ -27,6 +27,8 @@ class HtmlTokens {
   Kind next();
   QStringView text() const { return text_; }  ///< entities are not resolved, "<" may stand in it
   const HtmlTag& tag() const { return tag_; }
+  /// The next thing but spaces is such a tag.
+  bool followedBy(QLatin1String name) const;
   /// Goes behind the next </name>. False where there is none: nothing was skipped.
   bool skipPast(const QString& name);
 

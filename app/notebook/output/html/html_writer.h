@@ -19,8 +19,11 @@ struct TextBounds {
   qint64 pixels = 50'000'000;  ///< of all pictures together
   QSet<int> wanted =
       {};  ///< pictures that are shown whatever their size, by their places in the text, from 0
+  QSet<int> toggled = {};  ///< <details> that are not as their author left them, likewise
 
-  TextBounds enlarged() const { return {characters * 4, rows * 4, cells * 4, blocks * 4, pixels, wanted}; }
+  TextBounds enlarged() const {
+    return {characters * 4, rows * 4, cells * 4, blocks * 4, pixels, wanted, toggled};
+  }
 };
 
 class HtmlWriter {

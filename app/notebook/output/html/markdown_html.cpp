@@ -4,12 +4,17 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "app/notebook/output/alert_boxes.h"
+#include "app/notebook/output/html/code_colours.h"
 #include "app/notebook/output/html/maths.h"
 
 namespace tapedeck::app {
 namespace {
 
+/// In place of "blockquote".
+constexpr char alert_block[] = "alert";
 constexpr qsizetype longest_formula = 20'000;
 
 /// md4c looks through a paragraph's lines for each bracket in it, goes through all columns of a table for
@@ -149,8 +154,18 @@ class MarkdownWriter {
     flushHtml();
     if (type == MD_BLOCK_HR) writer_.single("hr");
     const QString name = element(type, detail);
+    if (quote_ == Quote::begun && type == MD_BLOCK_P) {
+      quote_ = Quote::inFirstLine;
+      blocks_.push_back(name);
+      return 0;
+    }
+    openQuote();
     blocks_.push_back(name);
     if (name.isEmpty() || cleaner_.hides()) return 0;
+    if (type == MD_BLOCK_QUOTE) {
+      quote_ = Quote::begun;
+      return 0;
+    }
     QString attributes;
     if (type == MD_BLOCK_OL) {
       const auto* list = static_cast<const MD_BLOCK_OL_DETAIL*>(detail);
@@ -163,6 +178,10 @@ class MarkdownWriter {
       if (align == MD_ALIGN_LEFT) attributes = " align=\"left\"";
     }
     writer_.open(name, attributes);
+    if (type == MD_BLOCK_CODE) {
+      language_ = attribute(static_cast<const MD_BLOCK_CODE_DETAIL*>(detail)->lang);
+      if (!isKnownCode(language_)) language_.clear();
+    }
     if (type == MD_BLOCK_LI) {
       const auto* item = static_cast<const MD_BLOCK_LI_DETAIL*>(detail);
       if (item->is_task != 0) writer_.text(item->task_mark == ' ' ? u"☐ " : u"☑ ");
@@ -172,10 +191,19 @@ class MarkdownWriter {
 
   int leaveBlock(MD_BLOCKTYPE) {
     flushHtml();
+    if (endOfMark()) {
+      blocks_.pop_back();  // the mark's paragraph, which was never opened
+      return 0;
+    }
+    openQuote();
     const QString name = blocks_.empty() ? QString() : blocks_.back();
     heldBreak_ = false;
+    addColoured();
     if (!blocks_.empty()) blocks_.pop_back();
-    if (!name.isEmpty() && !cleaner_.hides()) writer_.close(name);
+    if (name == alert_block) {
+      if (!cleaner_.hides()) closeAlert(writer_);
+    } else if (!name.isEmpty() && !cleaner_.hides())
+      writer_.close(name);
     return 0;
   }
 
@@ -196,8 +224,33 @@ class MarkdownWriter {
     }
   }
 
+  // ---- quotes: GitHub's boxes begin as such ----
+
+  /// What was held back because a mark might have come.
+  void openQuote() {
+    const Quote was = std::exchange(quote_, Quote::none);
+    const QString held = std::exchange(mark_, {});
+    if (was == Quote::none) return;
+    writer_.open("blockquote");
+    if (was == Quote::begun) return;
+    writer_.open("p");
+    if (!held.isEmpty()) addText(QString(held).replace('&', "&amp;"));
+  }
+
+  /// The first line of a quote is over. True: it was a mark, and a box is open in place of the quote.
+  bool endOfMark() {
+    const auto alert = quote_ == Quote::inFirstLine ? alertOfMark(mark_) : std::nullopt;
+    if (!alert) return false;
+    quote_ = Quote::none;
+    mark_.clear();
+    blocks_[blocks_.size() - 2] = alert_block;
+    openAlert(writer_, alert->kind, alert->title);
+    return true;
+  }
+
   int enterSpan(MD_SPANTYPE type, const void* detail) {
     flushHtml();
+    openQuote();
     if (type == MD_SPAN_IMG && pictures_++ == 0) {
       source_ = address(static_cast<const MD_SPAN_IMG_DETAIL*>(detail)->src, text_.size());
       description_.clear();
@@ -216,7 +269,8 @@ class MarkdownWriter {
   int leaveSpan(MD_SPANTYPE type) {
     flushHtml();
     if (type == MD_SPAN_IMG) {
-      if (--pictures_ == 0 && !cleaner_.hides()) cleaner_.picture(source_, description_.trimmed());
+      if (--pictures_ == 0)
+        cleaner_.hides() ? cleaner_.passPicture() : cleaner_.picture(source_, description_.trimmed());
       return 0;
     }
     const char* name = element(type);
@@ -225,6 +279,18 @@ class MarkdownWriter {
   }
 
   int text(MD_TEXTTYPE type, const QString& text) {
+    if (quote_ == Quote::inFirstLine) {
+      const bool breaks = type == MD_TEXT_SOFTBR || type == MD_TEXT_BR;
+      if (breaks && endOfMark()) {
+        writer_.open("p");
+        return 0;
+      }
+      if (type == MD_TEXT_NORMAL && beginsAlertMark(mark_ + text)) {
+        mark_ += text;
+        return 0;
+      }
+    }
+    openQuote();
     if (type == MD_TEXT_HTML) {
       html_ += text;
       return 0;
@@ -250,7 +316,10 @@ class MarkdownWriter {
         writer_.text(text);
         break;
       case MD_TEXT_CODE:
-        addCode(restoreFormulas(text, formulas_).replace('&', "&amp;"));
+        if (!language_.isEmpty())
+          code_ += restoreFormulas(text, formulas_);
+        else
+          addCode(restoreFormulas(text, formulas_).replace('&', "&amp;"));
         break;
       default:
         addText(QString(text).replace('&', "&amp;"));
@@ -266,6 +335,22 @@ class MarkdownWriter {
       if (heldBreak_) code.chop(1);
     }
     if (!code.isEmpty()) writer_.text(code);
+  }
+
+  /// A code block in a language that is known.
+  void addColoured() {
+    const QString language = std::exchange(language_, {});
+    QString code = std::exchange(code_, {});
+    if (language.isEmpty()) return;
+    if (code.endsWith('\n')) code.chop(1);
+    qsizetype at = 0;
+    for (const CodePiece& piece : colourCode(code, language)) {
+      const QString name = classOf(piece.colour);
+      if (!name.isEmpty()) writer_.open("span", QString(" class=\"%1\"").arg(name));
+      writer_.text(code.mid(at, piece.length).replace('&', "&amp;"));
+      if (!name.isEmpty()) writer_.close("span");
+      at += piece.length;
+    }
   }
 
   /// Entities stay; marks become formulas.
@@ -311,9 +396,12 @@ class MarkdownWriter {
   QHash<QString, bool> ends_;
   std::vector<QString> blocks_;  ///< elements that were opened for them
   QString html_;
+  enum class Quote { none, begun, inFirstLine } quote_ = Quote::none;  ///< one that is not opened yet
+  QString mark_;                                                       ///< its text so far
   bool heldBreak_ = false;
-  qint64 addresses_ = 0;  ///< their characters
-  int pictures_ = 0;      ///< open ones: a picture's description may hold pictures
+  QString language_, code_;  ///< of the code block that is open, where its language is known
+  qint64 addresses_ = 0;     ///< their characters
+  int pictures_ = 0;         ///< open ones: a picture's description may hold pictures
   QString source_, description_;
 };
 

@@ -18,6 +18,7 @@
 #include <QToolTip>
 #include <QUrl>
 #include <optional>
+#include <vector>
 
 #include "app/notebook/output/wheel.h"
 #include "inspector/model/plain_tip.h"
@@ -34,17 +35,29 @@ QString addressText(const QString& address) {
   return text.size() <= longest ? text : text.left(longest) + "…";
 }
 
+/// The links of a paragraph, each whole whatever else its letters are.
+std::vector<QTextCursor> linksOf(QTextDocument* document, const QTextBlock& block) {
+  std::vector<QTextCursor> links;
+  QString last;
+  for (auto it = block.begin(); !it.atEnd(); ++it) {
+    const QTextFragment part = it.fragment();
+    const QString address = part.charFormat().anchorHref();
+    if (!address.isEmpty() && address != last) {
+      links.emplace_back(document);
+      links.back().setPosition(part.position());
+    }
+    if (!address.isEmpty())
+      links.back().setPosition(part.position() + part.length(), QTextCursor::KeepAnchor);
+    last = address;
+  }
+  return links;
+}
+
 /// The next link behind `from`, or the one before it; none: there is none.
 std::optional<QTextCursor> linkFrom(QTextDocument* document, const QTextCursor& from, bool forward) {
   std::optional<QTextCursor> found;
   for (QTextBlock block = document->begin(); block.isValid(); block = block.next()) {
-    for (auto it = block.begin(); !it.atEnd(); ++it) {
-      const QTextFragment part = it.fragment();
-      const QString address = part.charFormat().anchorHref();
-      if (address.isEmpty()) continue;
-      QTextCursor link(document);
-      link.setPosition(part.position());
-      link.setPosition(part.position() + part.length(), QTextCursor::KeepAnchor);
+    for (const QTextCursor& link : linksOf(document, block)) {
       if (forward && link.selectionStart() >= from.selectionEnd()) return link;
       if (!forward && link.selectionEnd() <= from.selectionStart()) found = link;
     }
@@ -231,6 +244,8 @@ void StaticText::keyPressEvent(QKeyEvent* event) {
   } else if (!chosenLink_.isEmpty() && (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) &&
              event->modifiers() == Qt::NoModifier) {
     openLink(chosenLink_);
+  } else if (!chosenLink_.isEmpty() && addressText(chosenLink_).isEmpty() && event->key() == Qt::Key_Space) {
+    openLink(chosenLink_);  // what can be folded is a button rather than a link
   } else {
     event->ignore();
   }
@@ -280,6 +295,12 @@ bool StaticText::focusNextPrevChild(bool next) {
   return true;
 }
 
+void StaticText::chooseLink(const QString& address) {
+  QTextCursor from(document_.get());
+  for (auto link = linkFrom(document_.get(), from, true); link; link = linkFrom(document_.get(), *link, true))
+    if (link->charFormat().anchorHref() == address) return chooseLink(*link);
+}
+
 void StaticText::chooseLink(const QTextCursor& link) {
   setTextCursor(link);
   chosenLink_ = QTextCursor(link).charFormat().anchorHref();
@@ -287,8 +308,10 @@ void StaticText::chooseLink(const QTextCursor& link) {
   begin.setPosition(link.selectionStart());
   tellLink(chosenLink_);
   const QPoint below = viewport()->mapToGlobal(cursorRect(begin).bottomLeft());
-  QToolTip::showText(below, inspector::plainTip(addressText(chosenLink_)), viewport());
-  setAccessibleDescription(addressText(chosenLink_));
+  const QString address = addressText(chosenLink_);
+  const QString tip = address.isEmpty() ? QTextCursor(link).charFormat().toolTip() : address;
+  QToolTip::showText(below, inspector::plainTip(tip), viewport());
+  setAccessibleDescription(tip);
 }
 
 /// Tab begins with the first link, Shift+Tab with the last one, each time that it comes here.
@@ -323,6 +346,7 @@ void StaticText::openLink(const QString& address) {
 }
 
 void StaticText::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (!anchorAt(event->pos()).isEmpty()) return mousePressEvent(event);
   if (receivers(SIGNAL(doubleClicked())) > 0) {
     emit doubleClicked();
     return;

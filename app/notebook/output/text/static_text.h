@@ -38,6 +38,8 @@ class StaticText : public QAbstractScrollArea {
   QString anchorAt(QPoint point) const;
   /// Of the link that Tab chose; empty: none.
   QString chosenLink() const { return chosenLink_; }
+  /// As Tab does. Nothing where it has no such link.
+  void chooseLink(const QString& address);
 
  signals:
   void doubleClicked();

@@ -1,0 +1,202 @@
+// The window's process is killed while somebody types, runs a cell that prints, and saves: what the next one
+// restores is what was typed, up to a moment before the kill.
+#include <QJsonDocument>
+#include <QProcess>
+#include <QPushButton>
+#include <QStandardPaths>
+#include <QTimer>
+#include <chrono>
+#include <csignal>
+
+#include "app/control/recovery.h"
+#include "app/control/recovery_journal.h"
+#include "app/shell/opening/file_control.h"
+#include "tests/app/window_fixture.h"
+#include "tests/campaign.h"
+#include "tests/files.h"
+#include "tests/test_program.h"
+
+using namespace tapedeck::app;
+using namespace tapedeck::test;
+using tapedeck::Campaign;
+
+namespace {
+
+constexpr int between_keys = 30;  // milliseconds: a fast typist
+
+/// The same clock in all processes.
+qint64 now() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// The text that is typed: key number `i`, the same whoever asks.
+QChar keyAt(qsizetype i) {
+  static const QString words = "loss rate layer step ";
+  return words[i % words.size()];
+}
+
+QString typedText(qsizetype keys) {
+  QString text;
+  for (qsizetype i = 0; i < keys; ++i) text += keyAt(i);
+  return text;
+}
+
+/// How many keys of it the source begins with.
+qsizetype keysIn(const QString& source) {
+  qsizetype keys = 0;
+  while (keys < source.size() && source[keys] == keyAt(keys)) ++keys;
+  return keys;
+}
+
+/// A program of its own with a window of its own: types for ever, and says each key.
+int typeForEver(int argc, char** argv) {
+  QApplication application(argc, argv);
+  QCoreApplication::setOrganizationName("tapedeck-test");
+  QCoreApplication::setApplicationName("Tapedeck");
+  const QByteArray doing = argv[2];
+  const QString notebook = QString::fromLocal8Bit(argv[3]);
+  auto* window = new MainWindow;
+  if (!showActive(window)) return 1;
+  window->openNotebook(notebook);
+  if (!window->notebook()->findChild<QWidget*>()) return 1;
+  if (doing == "running") {
+    window->notebook()->setCurrentCell(1, false);
+    window->notebook()->runCurrent();
+    if (!waitFor([&] { return outputText(*window, 1).contains("line 3"); })) return 1;
+    window->notebook()->setCurrentCell(0, false);
+  }
+  if (doing == "saving") window->files()->autosave()->setInterval(250);
+  window->notebook()->setFocus();
+  QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
+  qsizetype keys = 0;
+  QTimer typist;
+  QObject::connect(&typist, &QTimer::timeout, &typist, [&] {
+    QTest::keyClick(QApplication::focusWidget(), keyAt(keys).toLatin1());
+    ++keys;
+    std::printf("%lld %lld\n", static_cast<long long>(keys), static_cast<long long>(now()));
+    std::fflush(stdout);
+    if (doing == "saving" && keys % 40 == 0)
+      QTest::keyClick(QApplication::focusWidget(), Qt::Key_S, Qt::ControlModifier);
+  });
+  typist.start(between_keys);
+  return application.exec();
+}
+
+}  // namespace
+
+class TestWindowKills : public QObject {
+  Q_OBJECT
+
+  QTemporaryDir folder_;
+
+  /// When each key was typed, by its number from 1.
+  static QList<qint64> timesIn(const QByteArray& said) {
+    QList<qint64> times;
+    for (const QByteArray& line : said.left(said.lastIndexOf('\n') + 1).split('\n'))
+      if (const QList<QByteArray> words = line.split(' '); words.size() == 2) times << words[1].toLongLong();
+    return times;
+  }
+
+  static QStringList recoveryFiles() {
+    const QString root = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + "/recovery";
+    QStringList files;
+    for (const QString& name : QDir(root).entryList(QDir::Dirs | QDir::NoDotAndDotDot))
+      for (const QString& file : QDir(root + "/" + name).entryList({"*.recovery"}, QDir::Files))
+        files << root + "/" + name + "/" + file;
+    return files;
+  }
+
+  /// What can be had again now, whatever happens to the process.
+  static qsizetype keptKeys(const QString& notebook) {
+    qsizetype keys = 0;
+    const auto look = [&](const QByteArray& bytes) {
+      Document document;
+      document.recover(bytes, {});
+      if (document.cellCount() > 0) keys = std::max(keys, keysIn(document.cell(0).source));
+    };
+    look(contents(notebook));
+    for (const QString& file : recoveryFiles()) {
+      RecoveryEntry entry;
+      entry.file = file;
+      try {
+        look(readRecovery(entry));
+      } catch (const NotebookError&) {
+        // It was removed meanwhile: the notebook was saved.
+      }
+    }
+    return keys;
+  }
+
+  /// Opens the notebook as its user does, and takes what is offered.
+  static QString restored(const QString& path) {
+    const auto window = newWindow();
+    window->openNotebook(path);
+    for (QPushButton* button : window->messages()->findChildren<QPushButton*>())
+      if (button->text() == "Restore it" && button->isVisible()) {
+        QTest::keyClick(window.get(), Qt::Key_F8);
+        QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
+        if (!waitFor([&] { return window->messages()->text().contains("Restored"); })) return "not restored";
+        break;
+      }
+    return window->document()->cell(0).source;
+  }
+
+ private slots:
+  void initTestCase() {
+    useOwnSettingsAndCache();
+    QApplication::setQuitOnLastWindowClosed(false);
+  }
+
+  void whatWasTypedIsThereAfterAKill() {
+    const Campaign kills{"window_kills", "kills of the window's process", 3, 50, "further random moments"};
+    auto random = kills.random();
+    const char* const doings[] = {"typing", "running", "saving"};
+    for (std::uint64_t round = 0; round < kills.count(); ++round) {
+      const char* const doing = doings[round % 3];
+      const QString path = writeNotebook(
+          folder_, QString("kill%1.ipynb").arg(round),
+          {"", "import time\nfor i in range(10**6):\n    print('line', i)\n    time.sleep(0.002)"});
+      QProcess program;
+      program.setProcessChannelMode(QProcess::ForwardedErrorChannel);
+      program.start(QCoreApplication::applicationFilePath(), {"--type-for-ever", doing, path});
+      QByteArray said;
+      const auto typed = [&] {
+        program.waitForReadyRead(20);
+        said += program.readAllStandardOutput();
+        return timesIn(said).size();
+      };
+      QTRY_VERIFY_WITH_TIMEOUT(typed() > 0 && keptKeys(path) > 0, patience);
+      const qint64 moment = now() + random() % (kills.is_whole() ? 6'000 : 2'500);
+      while (now() < moment) typed();
+      const qsizetype keptBefore = keptKeys(path);
+      ::kill(static_cast<pid_t>(program.processId()), SIGKILL);
+      const qint64 end = now();
+      QVERIFY(program.waitForFinished(patience));
+      said += program.readAllStandardOutput();
+      const QList<qint64> times = timesIn(said);
+      // The file is whole, as it was or as it was saved.
+      QVERIFY(QJsonDocument::fromJson(contents(path)).isObject());
+
+      const QString source = restored(path);
+      const qsizetype keys = keysIn(source);
+      const qint64 lost = keys >= times.size() ? 0 : end - times[keys];
+      std::printf(
+          "{\"kill\": %d, \"doing\": \"%s\", \"typed_keys\": %d, \"lost_keys\": %d, \"lost_ms\": %d}\n",
+          static_cast<int>(round), doing, static_cast<int>(times.size()),
+          static_cast<int>(std::max<qsizetype>(0, times.size() - keys)), static_cast<int>(lost));
+      std::fflush(stdout);
+      QCOMPARE(source, typedText(keys));  // nothing but what was typed
+      QVERIFY2(keys >= keptBefore, qPrintable(QString("%1 of %2").arg(keys).arg(keptBefore)));
+      for (const QString& file : recoveryFiles()) {
+        QFile::remove(journalOf(file));
+        QFile::remove(file);
+      }
+    }
+  }
+};
+
+TAPEDECK_TEST_PROCESS("--type-for-ever", typeForEver)
+TAPEDECK_TEST(TestWindowKills)
+#include "tst_window_kills.moc"
