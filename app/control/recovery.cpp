@@ -154,7 +154,7 @@ void RecoveryWriter::writeNow() {
   }
   d_->changed = false;
   d_->wanted = true;
-  d_->inFlight = d_->document->snapshot({}).bytes;
+  d_->inFlight = d_->document->snapshot({}, recovery_output_limit).bytes;
   const QByteArray header = headerLine(*d_->document, QDateTime::currentDateTimeUtc());
   d_->pool.start([this, header, file = d_->file] {
     QString failure;
