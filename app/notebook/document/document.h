@@ -22,13 +22,15 @@ struct NotebookError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+using PrintedTexts = std::map<std::size_t, PrintedText>;
+
 struct Cell {
   QString id;
   CellType type = CellType::code;
   QString source;
   nlohmann::ordered_json outputs = nlohmann::ordered_json::array();  ///< nbformat outputs
   /// By their place in `outputs`: streams that are longer than what those have of them, their beginning.
-  std::map<std::size_t, PrintedText> printed;
+  PrintedTexts printed;
   int executionCount = 0;  ///< 0: null
 };
 
