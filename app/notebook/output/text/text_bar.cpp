@@ -58,6 +58,10 @@ void TextBar::setAmount(const QString& text) {
   amount_->setText(text);
 }
 
+QString TextBar::amount() const {
+  return amount_->text();
+}
+
 void TextBar::tell(const QString& text) {
   amount_->setText(text.isEmpty() ? amountText_ : amountText_ + " · " + text);
 }

@@ -15,6 +15,7 @@ class TextBar : public QWidget {
   explicit TextBar(QWidget* parent);
 
   void setAmount(const QString& text);
+  QString amount() const;
   /// What of it is stored where, in words; empty: there is nothing to say.
   void setNote(const QString& sentence);
   QString note() const;
