@@ -119,7 +119,7 @@ void Document::appendOutput(const QString& cellId, const nlohmann::json& output)
       data.displayIds += QString();
       print(data.cell, outputs.size() - 1, text);
     }
-  } else if (outputs.size() >= most_outputs + (error ? 1 : 0)) {
+  } else if (outputs.size() >= most_outputs + (error ? 2 : 0)) {  // how it failed, behind the note
     return addLeftOut(cellId, 1);
   } else {
     ordered_json own(output);
