@@ -20,11 +20,10 @@ struct RecoveryEntry {
   qint64 size = 0;
 };
 
-/// Of each printed text it has up to recovery_output_limit, and says what is missing. Keeps a recovery file
-/// of one document while it is modified: written on a thread of its own in the first pause of its changes,
-/// and while they go on at the latest every 30 s; below the user's application data, for the user alone
-/// (0600). Removed when the document is saved and when this is destroyed, so only what a crash left behind
-/// stays.
+/// Keeps a recovery file of one document while it is modified: written on a thread of its own in the first
+/// pause of its changes, and while they go on at the latest every 30 s; below the user's application data,
+/// for the user alone (0600). Removed when the document is saved and when this is destroyed, so only what a
+/// crash left behind stays.
 class RecoveryWriter : public QObject {
   Q_OBJECT
  public:

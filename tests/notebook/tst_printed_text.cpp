@@ -191,10 +191,12 @@ class TestPrintedText : public QObject {
     const QString trouble = QString::fromStdString(text.trouble());
     QVERIFY2(trouble.contains("are left out: the temporary file"), qPrintable(trouble));
     QVERIFY2(trouble.contains("File too large"), qPrintable(trouble));
+    // The saved file says so too, at the place.
+    QVERIFY(text.stored(0).ends_with(" are missing here: there was no room for them …]\n"));
     // What comes when there is room again is kept, and what was lost is not forgotten.
     disk.makeRoom();
     text.append("afterwards\n");
-    QVERIFY(text.all().ends_with("afterwards\n"));
+    QVERIFY(text.all().ends_with(" are missing here: there was no room for them …]\nafterwards\n"));
     QVERIFY(QString::fromStdString(text.trouble()).contains(" lines, "));
   }
 

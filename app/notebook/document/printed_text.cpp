@@ -91,15 +91,19 @@ std::size_t PrintedText::append(const std::string& text) {
   if (size() >= most_bytes || (!failure_.empty() && tail_.size() >= most_without_file)) {
     spill();  // there may be room again
     if (size() >= most_bytes || tail_.size() >= most_without_file) {
+      const auto breaks = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
       leftOutBytes_ += text.size();
-      leftOutLines_ += static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+      leftOutLines_ += breaks;
+      gapBytes_ += text.size();
+      gapLines_ += breaks;
       return size();
     }
   }
   // Finished rows stay as they are: a carriage return takes back what is behind them.
   std::string open = tail_.substr(indexed_ - inFile_);
   tail_.resize(indexed_ - inFile_);
-  const std::size_t kept = indexed_ + appendStreamText(open, text);
+  const std::size_t kept = indexed_ + appendStreamText(open, gapNote() + text);
+  gapBytes_ = gapLines_ = 0;
   tail_ += open;
   index();
   spill();
@@ -340,12 +344,19 @@ std::size_t PrintedText::linesNotStored(std::size_t limit) const {
 
 std::string PrintedText::stored(std::size_t limit) const {
   const Parts kept = parts(limit);
-  if (kept.headEnd == kept.tailBegin) return all();
+  if (kept.headEnd == kept.tailBegin) return all() + gapNote();
   std::string text = bytes(0, kept.headEnd);
   if (!text.ends_with('\n')) text += '\n';
   text += "[… " + linesText(kept.left) + ", " + sizeText(kept.tailBegin - kept.headEnd) +
           ", of this output are not stored here: up to " + sizeText(limit) + " of an output are …]\n";
-  return text + bytes(kept.tailBegin, size());
+  return text + bytes(kept.tailBegin, size()) + gapNote();
+}
+
+/// Where something is missing the text says so itself.
+std::string PrintedText::gapNote() const {
+  if (gapBytes_ == 0) return {};
+  return "\n[… " + linesText(gapLines_) + ", " + sizeText(gapBytes_) +
+         ", of this output are missing here: there was no room for them …]\n";
 }
 
 std::string PrintedText::trouble() const {

@@ -79,7 +79,7 @@ class PrintedText {
   void findOpenRows();
   void spill();
   bool writeOut(std::string_view text);
-  void leaveOut(std::size_t newSize);
+  std::string gapNote() const;
   Parts parts(std::size_t limit) const;
   std::size_t lineBreaks(std::size_t begin, std::size_t end) const;
 
@@ -93,7 +93,8 @@ class PrintedText {
   std::string style_;                  ///< in force behind them
   std::vector<std::size_t> openRows_;  ///< where the rows of the unfinished line begin
   std::string failure_;                ///< of the file
-  std::size_t leftOutBytes_ = 0, leftOutLines_ = 0;
+  /// All in all, and since something was kept last.
+  std::size_t leftOutBytes_ = 0, leftOutLines_ = 0, gapBytes_ = 0, gapLines_ = 0;
 };
 
 /// Where the row that begins at `begin` ends in `line`: row_bytes further on, between two characters.
