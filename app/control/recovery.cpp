@@ -326,7 +326,7 @@ void RecoveryWriter::writeNow() {
     d_->reordered = false;
   }
   d_->clock.start();
-  d_->inFlight = d_->document->snapshot({}).bytes;
+  d_->inFlight = d_->document->snapshot({}, recovery_output_limit).bytes;
   const QByteArray header =
       headerLine(*d_->document, QDateTime::currentDateTimeUtc(), d_->writer, d_->wholeNumber);
   d_->pool.start([this, header, file = d_->file] {

@@ -13,10 +13,8 @@ using namespace events;
 
 constexpr auto interval = std::chrono::milliseconds(33);
 constexpr int mostUnderway = 2;
-constexpr std::size_t keptText = std::size_t{512} * 1024;  // of the beginning, and of the end
-constexpr double burst = 1024.0 * 1024;
-constexpr double refillPerSecond = 128.0 * 1024;
-constexpr std::size_t leastText = 4096;
+constexpr std::size_t keptText = std::size_t{32} << 20;  // of the beginning, and of the end
+constexpr std::size_t deliveredText = std::size_t{2} << 20;
 constexpr std::size_t mostSeparateItems = 256;
 
 bool continues(char byte) {
@@ -57,20 +55,22 @@ void StreamText::append(const std::string& text) {
 }
 
 std::string StreamText::take(std::size_t limit) {
-  if (leftOut_ == 0 && head_.size() + tail_.size() <= limit) return std::move(head_) + tail_;
-  if (leftOut_ == 0) {
-    tail_ = head_ + tail_;
-    head_.clear();
-  }
-  std::string& first = head_.empty() ? tail_ : head_;
-  const std::string beginning = first.substr(0, boundary(first, std::min(limit / 2, first.size())));
-  std::size_t from = boundary(tail_, tail_.size() - std::min(limit / 2, tail_.size()));
-  if (head_.empty()) from = std::max(from, beginning.size());
-  const std::size_t left =
-      leftOut_ + (head_.empty() ? from - beginning.size() : head_.size() - beginning.size() + from);
-  const std::string note = "\n[… " + QLocale(QLocale::English).toString(qulonglong(left)).toStdString() +
-                           " bytes of output left out: more than can be shown …]\n";
-  return beginning + note + tail_.substr(from);
+  if (head_.empty()) refill();
+  std::size_t cut = boundary(head_, std::min(limit, head_.size()));
+  if (cut == 0) cut = std::min(std::max(limit, std::size_t{4}), head_.size());
+  std::string piece = head_.substr(0, cut);
+  head_.erase(0, cut);
+  if (head_.empty()) refill();
+  return piece;
+}
+
+void StreamText::refill() {
+  if (leftOut_ > 0)
+    head_ = "\n[… " + QLocale(QLocale::English).toString(qulonglong(leftOut_)).toStdString() +
+            " bytes of output left out: more came at once than the window could take …]\n";
+  leftOut_ = 0;
+  head_ += tail_;
+  tail_.clear();
 }
 
 void EventOutbox::push(Event event) {
@@ -177,32 +177,37 @@ void EventOutbox::taken() {
   underway_ = std::max(0, underway_ - 1);
 }
 
-std::size_t EventOutbox::allowance(Clock::time_point now) {
-  const double seconds = std::chrono::duration<double>(now - refilled_).count();
-  refilled_ = now;
-  tokens_ = std::min(burst, tokens_ + seconds * refillPerSecond);
-  return std::max(leastText, std::size_t(std::max(0.0, tokens_)));
-}
-
 Clock::time_point EventOutbox::flush(Clock::time_point now) {
   constexpr auto never = std::chrono::hours(1);
   if (items_.empty() || underway_ >= mostUnderway) return now + never;
   if (now - last_ < interval) return last_ + interval;
   last_ = now;
   std::vector<Event> batch;
-  for (Item& item : items_) {
+  std::size_t room = deliveredText;
+  while (!items_.empty() && room > 0) {
+    Item& item = items_.front();
     if (item.stream) {
-      std::string text = item.text.take(allowance(now));
-      tokens_ -= double(text.size());
+      std::string text = item.text.take(room);
+      room -= std::min(room, text.size());
       std::get<Output>(item.event).output["text"] = std::move(text);
+      if (!item.text.empty()) {
+        batch.push_back(item.event);
+        break;
+      }
     }
     batch.push_back(std::move(item.event));
+    items_.pop_front();
   }
-  items_.clear();
-  clearsOnNextOutput_.clear();  // what a later output clears has been sent
+  // What a later output clears has been sent.
+  std::erase_if(clearsOnNextOutput_, [this](const std::string& cell) {
+    return std::none_of(items_.begin(), items_.end(), [&](const Item& item) {
+      const auto* cleared = std::get_if<Cleared>(&item.event);
+      return cleared != nullptr && cleared->cell == cell;
+    });
+  });
   ++underway_;
   deliver_(std::move(batch));
-  return now + never;
+  return items_.empty() ? now + never : now + interval;
 }
 
 }  // namespace tapedeck::app

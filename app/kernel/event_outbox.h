@@ -13,22 +13,25 @@
 
 namespace tapedeck::app {
 
-/// Text of one stream between two deliveries: all of it, or its beginning and its end.
+/// Text of one stream that waits for its delivery. Tens of megabytes wait whole; of more, which come only
+/// where nobody takes them for long, the middle is left out, and a line says how much that was.
 class StreamText {
  public:
   void append(const std::string& text);
-  /// Takes it, cut down to about `limit` bytes, with a line that says how much was left out.
+  /// The next piece, of at most `limit` bytes unless a character is longer.
   std::string take(std::size_t limit);
+  bool empty() const { return head_.empty() && tail_.empty() && leftOut_ == 0; }
 
  private:
+  void refill();
   std::string head_, tail_;
   std::size_t leftOut_ = 0;
 };
 
 /// Used on the socket thread. Delivers at most 30 times a second, and only while the UI has taken what it got
-/// before. Neighbouring stream texts of a cell are joined; a cell may send 1 MiB at once and some 128 KiB a
-/// second for long, of more than that the middle is left out; outputs that a clear_output takes away again
-/// are not sent at all. Of outputs that are no streams a cell gets as many as it keeps (see
+/// before. Neighbouring stream texts of a cell are joined; a delivery has at most 2 MiB of text, so that none
+/// holds up the window, and the rest waits for the next; outputs that a clear_output takes away again are not
+/// sent at all. Of outputs that are no streams a cell gets as many as it keeps (see
 /// protocol::max_cell_outputs), one error more, and the number of those that were left out.
 class EventOutbox {
  public:
@@ -63,7 +66,6 @@ class EventOutbox {
   void leaveOut(const std::string& cell);
   void eraseOutputsBeforeClear(const std::string& cell);
   Item* joinableStream(const std::string& cell, const std::string& name);
-  std::size_t allowance(Clock::time_point now);
 
   Deliver deliver_;
   std::deque<Item> items_;
@@ -71,8 +73,6 @@ class EventOutbox {
   std::map<std::string, Room> rooms_;
   int underway_ = 0;
   Clock::time_point last_{};
-  double tokens_ = 0;
-  Clock::time_point refilled_{};
 };
 
 }  // namespace tapedeck::app

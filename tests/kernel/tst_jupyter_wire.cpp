@@ -42,7 +42,9 @@ class TestJupyterWire : public QObject {
   void malformedFramesAreNamed();
   void truncatedAndMutatedFramesThrowOrUnpack();
   void mimeBundlesAreJoined();
-  void streamTextKeepsBeginningAndEnd();
+  void streamTextComesWholeInPieces();
+  void ofTextThatNobodyTakesTheMiddleIsLeftOut();
+  void aDeliveryHasABoundedPieceAndTheRestFollows();
   void streamTextIsCutBetweenCharacters();
   void neighbouringStreamsAreJoinedInOrder();
   void clearDropsWhatItTakesAway();
@@ -158,40 +160,92 @@ void TestJupyterWire::mimeBundlesAreJoined() {
   QVERIFY(!output.contains("transient"));
 }
 
-void TestJupyterWire::streamTextKeepsBeginningAndEnd() {
+void TestJupyterWire::streamTextComesWholeInPieces() {
   StreamText small;
   small.append("all ");
   small.append("of it");
   QCOMPARE(small.take(100), std::string("all of it"));
+  QVERIFY(small.empty());
 
   StreamText big;
-  std::size_t written = 0;
-  for (int i = 0; i < 50000; ++i) {
+  std::string written, taken;
+  for (int i = 0; i < 400'000; ++i) {
     const std::string line = "line " + std::to_string(i) + std::string(100, '.') + "\n";
-    written += line.size();
+    written += line;
     big.append(line);
   }
-  const std::string text = big.take(20000);
-  QVERIFY(text.starts_with("line 0."));
-  QVERIFY(text.ends_with("\n"));
-  QVERIFY(text.find("line 49999.") != std::string::npos);
-  QVERIFY(text.size() < 21000);
-  const auto note =
-      QRegularExpression("\\[… ([\\d,]+) bytes of output left out").match(QString::fromStdString(text));
+  QVERIFY(written.size() > 40'000'000);
+  while (!big.empty()) {
+    const std::string piece = big.take(1'000'000);
+    QVERIFY(!piece.empty() && piece.size() <= 1'000'000);
+    taken += piece;
+  }
+  QVERIFY(taken == written);
+}
+
+void TestJupyterWire::ofTextThatNobodyTakesTheMiddleIsLeftOut() {
+  StreamText text;
+  std::size_t written = 0;
+  for (int i = 0; i < 250; ++i) {
+    const std::string piece = "piece " + std::to_string(i) + std::string(1'000'000, '.') + "\n";
+    written += piece.size();
+    text.append(piece);
+  }
+  std::string taken;
+  while (!text.empty()) taken += text.take(10'000'000);
+  QVERIFY(taken.starts_with("piece 0."));
+  QVERIFY(taken.find("piece 249.") != std::string::npos);
+  const std::size_t at = taken.find("[… ");
+  QVERIFY(at != std::string::npos);
+  const auto note = QRegularExpression(
+                        "\\[… ([\\d,]+) bytes of output left out: more came at once than the "
+                        "window could take …\\]\n")
+                        .match(QString::fromStdString(taken.substr(at, 200)));
   QVERIFY(note.hasMatch());
-  const std::size_t noteSize = std::string("\n[… ").size() + std::size_t(note.captured(1).size()) +
-                               std::string(" bytes of output left out: more than can be shown …]\n").size();
-  QCOMPARE(note.captured(1).remove(',').toULongLong() + text.size() - noteSize, written);
+  QCOMPARE(note.captured(1).remove(',').toULongLong() + taken.size() - 1 -
+               std::size_t(note.captured(0).toUtf8().size()),
+           written);
 }
 
 void TestJupyterWire::streamTextIsCutBetweenCharacters() {
-  for (std::size_t limit = 100; limit < 120; ++limit) {
+  for (std::size_t limit = 1; limit < 20; ++limit) {
     StreamText text;
+    std::string taken;
     for (int i = 0; i < 1000; ++i) text.append("🦉é");
-    const std::string cut = text.take(limit);
-    QVERIFY(!QString::fromStdString(cut).contains(QChar::ReplacementCharacter));
-    QVERIFY(cut.size() < 250);
+    while (!text.empty()) {
+      const std::string piece = text.take(limit);
+      QVERIFY(!piece.empty() && piece.size() <= std::max<std::size_t>(limit, 4));
+      if (limit >= 4) QVERIFY(!QString::fromStdString(piece).contains(QChar::ReplacementCharacter));
+      taken += piece;
+    }
+    QCOMPARE(QString::fromStdString(taken), QString("🦉é").repeated(1000));
   }
+}
+
+void TestJupyterWire::aDeliveryHasABoundedPieceAndTheRestFollows() {
+  std::vector<std::vector<events::Event>> deliveries;
+  EventOutbox outbox([&](std::vector<events::Event> batch) { deliveries.push_back(std::move(batch)); });
+  outbox.pushOutput("a", stream(std::string(5'000'000, 'x')));
+  outbox.push(events::Finished{"a", "ok", 1});
+  Clock::time_point now = Clock::now();
+  std::string text;
+  for (int i = 0;
+       i < 10 && (deliveries.empty() || !std::holds_alternative<events::Finished>(deliveries.back().back()));
+       ++i) {
+    const auto next = outbox.flush(now);
+    QVERIFY(next <= now + std::chrono::hours(1));
+    now += std::chrono::milliseconds(40);
+    outbox.taken();
+  }
+  QVERIFY(deliveries.size() >= 3);
+  for (const auto& batch : deliveries)
+    for (const events::Event& event : batch)
+      if (const auto* output = std::get_if<events::Output>(&event)) {
+        const auto piece = output->output["text"].get<std::string>();
+        QVERIFY(piece.size() <= (std::size_t{2} << 20));
+        text += piece;
+      }
+  QCOMPARE(text.size(), std::size_t{5'000'000});
 }
 
 void TestJupyterWire::neighbouringStreamsAreJoinedInOrder() {

@@ -179,6 +179,72 @@ class TestDocumentOutputs : public QObject {
     QCOMPARE(document.cell(0).outputs.size(), std::size_t{1});
   }
 
+  void streamsThatTakeTurnsEndInOneOutputEach() {
+    Document document;
+    const QString id = document.cell(0).id;
+    for (int i = 0; i < 5'000; ++i) {
+      document.appendOutput(id, stream("out " + std::to_string(i) + "\n"));
+      document.appendOutput(id, stream("err " + std::to_string(i) + "\n", "stderr"));
+    }
+    const nlohmann::ordered_json& outputs = document.cell(0).outputs;
+    QCOMPARE(outputs.size(), std::size_t{1'003});
+    QCOMPARE(
+        QString::fromStdString(outputs[1'000]["text"].get<std::string>()),
+        QString("[… this cell has more than 1,000 outputs: from here on, what each stream prints is gathered "
+                "in one output, whatever comes between …]\n"));
+    // Nothing of them is lost.
+    std::string out, err, expected_out, expected_err;
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      if (i != 1'000) (outputs[i]["name"] == "stdout" ? out : err) += outputs[i]["text"].get<std::string>();
+    for (int i = 0; i < 5'000; ++i) {
+      expected_out += "out " + std::to_string(i) + "\n";
+      expected_err += "err " + std::to_string(i) + "\n";
+    }
+    QVERIFY(out == expected_out);
+    QVERIFY(err == expected_err);
+    document.clearOutputs(id);
+    document.appendOutput(id, stream("again\n"));
+    document.appendOutput(id, stream("again\n", "stderr"));
+    QCOMPARE(document.cell(0).outputs.size(), std::size_t{2});
+  }
+
+  void whateverASessionSendsTheOutputsOfACellEnd() {
+    Document document;
+    const QString id = document.cell(0).id;
+    for (int i = 0; i < 12'000; ++i) {
+      nlohmann::json shown = display({{"text/plain", std::to_string(i)}});
+      shown["transient"] = {{"display_id", "d" + std::to_string(i)}};
+      document.appendOutput(id, shown);
+    }
+    document.appendOutput(id,
+                          {{"output_type", "error"}, {"ename", "E"}, {"evalue", "v"}, {"traceback", {"E"}}});
+    const nlohmann::ordered_json& outputs = document.cell(0).outputs;
+    QVERIFY(outputs.size() < 11'100);
+    const QString note = QString::fromStdString(outputs[outputs.size() - 2]["text"].get<std::string>());
+    QVERIFY2(note.contains("more outputs were left out"), qPrintable(note));
+    QCOMPARE(outputs.back()["output_type"].get<std::string>(), std::string("error"));
+  }
+
+  void ofALongStreamTheFileStoresUpToTheLimit() {
+    Document document;
+    const QString id = document.cell(0).id;
+    for (int i = 0; i < 100'000; ++i)
+      document.appendOutput(id, stream("line " + std::to_string(i) + " of a log\n"));
+    const Cell& cell = document.cell(0);
+    QCOMPARE(cell.printed.size(), std::size_t{1});
+    QVERIFY(cell.outputs[0]["text"].get_ref<const std::string&>().size() <= (std::size_t{1} << 20));
+    // A snapshot has what there was, whatever is printed while it is written.
+    const Document::Snapshot snapshot = document.snapshot({});
+    const std::size_t before = cell.printed.at(0).size();
+    for (int i = 0; i < 20'000; ++i) document.appendOutput(id, stream("later\n"));
+    Document read;
+    read.parse(snapshot.bytes(), "file");
+    QCOMPARE(read.cell(0).outputs[0]["text"].get_ref<const std::string&>().size(), before);
+    QVERIFY(document.cell(0).printed.at(0).all().ends_with("later\n"));
+    read.parse(document.snapshot({}, 100'000).bytes(), "file");
+    QVERIFY(read.cell(0).outputs[0]["text"].get_ref<const std::string&>().size() < 100'400);
+  }
+
   /// A file may have anything where nbformat has text, and so may a session.
   void membersOfOtherTypesDoNotDisturb() {
     const nlohmann::json odd = {{"output_type", "stream"}, {"name", 7}, {"text", "odd"}};

@@ -91,7 +91,7 @@ class TestNotebookLarge : public QObject {
     QCOMPARE(window.cell()->outputs()->row(0), picture);
     QCOMPARE(window.cell()->outputs()->row(1), static_cast<Block*>(log));
     QVERIFY(log->shownText().contains("19999"));
-    QVERIFY(log->shortened());
+    QVERIFY(log->folded());
   }
 
   void manyOutputsAreOfferedAndThenAllShown() {

@@ -145,8 +145,7 @@ class TestOpening : public QObject {
     QTest::mouseClick(button(text, "Open whole as text"), Qt::LeftButton);
     auto* whole = text->findChild<TextOutput*>();
     QVERIFY(whole != nullptr);
-    QTRY_VERIFY_WITH_TIMEOUT(whole->complete(), 60000);
-    QVERIFY(whole->shownText().contains("row2999"));
+    QVERIFY(whole->text().find("row2999") != std::string::npos);
     QTRY_VERIFY(text->height() < 2000);
     QTest::mouseClick(button(text, "Back"), Qt::LeftButton);
     QTRY_VERIFY(text->view()->isVisible());

@@ -2,50 +2,14 @@
 
 #include <QDir>
 #include <QFileInfo>
-#include <QLocale>
 
 #include "app/notebook/document/document_private.h"
 #include "app/notebook/document/file_io.h"
 #include "app/notebook/document/script.h"
-#include "app/notebook/document/stream_text.h"
-#include "engine/protocol/limits.h"
 
 namespace tapedeck::app {
 
 using nlohmann::ordered_json;
-
-namespace {
-
-/// A text member. A file and a session may have anything there: `otherwise` for another type, and for none.
-template <class Json>
-std::string textMember(const Json& object, const char* name, const char* otherwise = "") {
-  const auto found = object.find(name);
-  if (found == object.end() || !found->is_string()) return otherwise;
-  return found->template get_ref<const std::string&>();
-}
-
-std::string leftOutNote(quint64 count) {
-  const QLocale english(QLocale::English);
-  return QString(
-             "[… %1 more %2 left out: a cell keeps at most %3 outputs beside what it prints, and %4 MB of "
-             "them …]\n")
-      .arg(english.toString(count), count == 1 ? "output was" : "outputs were",
-           english.toString(qulonglong{protocol::max_cell_outputs}),
-           QString::number(protocol::max_cell_output_bytes >> 20))
-      .toStdString();
-}
-
-/// The text of the last output, which what else is printed under that name continues; null: there is none.
-/// Outputs of a file may lack members, or have others than strings.
-std::string* lastStreamText(ordered_json& outputs, const std::string& name) {
-  if (outputs.empty()) return nullptr;
-  ordered_json& last = outputs.back();
-  if (textMember(last, "output_type") != "stream" || textMember(last, "name") != name) return nullptr;
-  const auto text = last.find("text");
-  return text != last.end() && text->is_string() ? text->get_ptr<std::string*>() : nullptr;
-}
-
-}  // namespace
 
 Document::Document(QObject* parent) : QObject(parent), d_(std::make_unique<Private>()) {
   d_->notebook = emptyNotebook();
@@ -85,7 +49,7 @@ QByteArray Document::serialize() const {
   return snapshot(d_->path).bytes();
 }
 
-Document::Snapshot Document::snapshot(const QString& path) const {
+Document::Snapshot Document::snapshot(const QString& path, std::size_t limit) const {
   if (!modified() && !d_->fileBytes.isEmpty() && isScript(path) == isScript(d_->path))
     return {[bytes = d_->fileBytes] { return bytes; }, d_->saved};
   auto notebook = std::make_shared<NotebookData>(d_->notebook);
@@ -100,7 +64,7 @@ Document::Snapshot Document::snapshot(const QString& path) const {
   if (!d_->languageInfo.is_null() && says) metadata["language_info"] = d_->languageInfo;
   if (!d_->kernelSpec.is_null() && !others && !metadata.contains("kernelspec"))
     metadata["kernelspec"] = d_->kernelSpec;
-  return {[notebook] { return writeNotebook(*notebook); }, d_->state()};
+  return {[notebook, limit] { return writeNotebook(*notebook, limit); }, d_->state()};
 }
 
 void Document::save(const QString& path) {
@@ -259,64 +223,10 @@ void Document::clearOutputs(const QString& cellId) {
   if (index < 0 || cell(index).type != CellType::code) return;
   if (cell(index).outputs.empty() && cell(index).executionCount == 0) return;
   CellData& data = d_->editResults(index);
-  data.cell.outputs = ordered_json::array();
-  data.displayIds.clear();
-  data.leftOut = 0;
-  data.leftOutNote.reset();
+  dropOutputs(data);
   data.cell.executionCount = 0;
   data.members["execution_count"] = nullptr;
   d_->announceOutput(this, index, {});
-  d_->announceModified(this);
-}
-
-void Document::appendOutput(const QString& cellId, const nlohmann::json& output) {
-  const int index = indexOf(cellId);
-  if (index < 0 || cell(index).type != CellType::code || !output.is_object()) return;
-  CellData& data = d_->editResults(index);
-  ordered_json& outputs = data.cell.outputs;
-  OutputChange change{OutputChange::Kind::output, outputs.size(), 0};
-  if (textMember(output, "output_type") == "stream" && output.contains("text")) {
-    const std::string text = joinedText(ordered_json(output["text"]));
-    const std::string name = textMember(output, "name", "stdout");
-    const bool noted = data.leftOutNote && *data.leftOutNote + 1 == outputs.size();
-    if (std::string* last = noted ? nullptr : lastStreamText(outputs, name)) {
-      change = {OutputChange::Kind::text, outputs.size() - 1, appendStreamText(*last, text)};
-    } else {
-      std::string own;
-      appendStreamText(own, text);
-      outputs.push_back({{"name", name}, {"output_type", "stream"}, {"text", own}});
-      data.displayIds += QString();
-    }
-  } else {
-    ordered_json own(output);
-    QString displayId;
-    if (own.contains("transient") && own["transient"].is_object()) {
-      displayId = QString::fromStdString(textMember(own["transient"], "display_id"));
-    }
-    own.erase("transient");
-    outputs.push_back(std::move(own));
-    data.displayIds += displayId;
-  }
-  d_->announceOutput(this, index, change);
-  d_->announceModified(this);
-}
-
-void Document::addLeftOut(const QString& cellId, quint64 count) {
-  const int index = indexOf(cellId);
-  if (index < 0 || cell(index).type != CellType::code || count == 0) return;
-  CellData& data = d_->editResults(index);
-  ordered_json& outputs = data.cell.outputs;
-  data.leftOut += count;
-  const ordered_json note = {
-      {"name", "stderr"}, {"output_type", "stream"}, {"text", leftOutNote(data.leftOut)}};
-  if (data.leftOutNote) {
-    outputs[*data.leftOutNote] = note;
-  } else {
-    data.leftOutNote = outputs.size();
-    outputs.push_back(note);
-    data.displayIds += QString();
-  }
-  d_->announceOutput(this, index, {OutputChange::Kind::output, *data.leftOutNote, 0});
   d_->announceModified(this);
 }
 

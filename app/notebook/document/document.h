@@ -5,9 +5,13 @@
 #include <QObject>
 #include <QString>
 #include <functional>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+
+#include "app/notebook/document/output_limit.h"
+#include "app/notebook/document/printed_text.h"
 
 namespace tapedeck::app {
 
@@ -18,12 +22,16 @@ struct NotebookError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+using PrintedTexts = std::map<std::size_t, PrintedText>;
+
 struct Cell {
   QString id;
   CellType type = CellType::code;
   QString source;
   nlohmann::ordered_json outputs = nlohmann::ordered_json::array();  ///< nbformat outputs
-  int executionCount = 0;                                            ///< 0: null
+  /// By their place in `outputs`: streams that are longer than what those have of them, their beginning.
+  PrintedTexts printed;
+  int executionCount = 0;  ///< 0: null
 };
 
 struct NotebookData;
@@ -67,7 +75,8 @@ class Document : public QObject {
   QByteArray serialize() const;
   /// For a file of that name: a Python program where it is called so, else a notebook, as work to be
   /// recovered is (an empty name).
-  Snapshot snapshot(const QString& path) const;
+  /// `limit`: bytes that it has of each printed text, see PrintedText::stored().
+  Snapshot snapshot(const QString& path, std::size_t limit = storedOutputLimit()) const;
   /// Replace the contents by those of a recovery file; modified until saved to `path`, that of the file that
   /// was lost.
   void recover(const QByteArray& bytes, const QString& path);
@@ -121,7 +130,9 @@ class Document : public QObject {
 
   // Results of running; a `cellId` that is gone is ignored.
   void clearOutputs(const QString& cellId);
-  /// Joins neighbouring streams. A "transient" member is not kept, but names the output for updateDisplay().
+  /// Joins neighbouring streams, and beyond some number of outputs all of a stream. Of other outputs a cell
+  /// keeps as many as protocol::max_cell_outputs and some for its streams. A "transient" member is not kept,
+  /// but names the output for updateDisplay().
   void appendOutput(const QString& cellId, const nlohmann::json& output);
   /// The session sent `count` outputs more than a cell keeps (see protocol::max_cell_outputs): one note says
   /// how many there were, at the place of the first.

@@ -51,10 +51,12 @@ struct CellData {
   /// All members of the file's cell but id, source and outputs, unknown ones too.
   nlohmann::ordered_json members = nlohmann::ordered_json::object();
   nlohmann::ordered_json
-      stashedAttachments;                    ///< a code cell can have none: kept for the way back to Markdown
-  QStringList displayIds;                    ///< of the outputs, where they have one
-  quint64 leftOut = 0;                       ///< outputs that the session sent beyond the most that are kept
-  std::optional<std::size_t> leftOutNote;    ///< which of the outputs says so
+      stashedAttachments;                  ///< a code cell can have none: kept for the way back to Markdown
+  QStringList displayIds;                  ///< of the outputs, where they have one
+  quint64 leftOut = 0;                     ///< outputs that the session sent beyond the most that are kept
+  std::optional<std::size_t> leftOutNote;  ///< which of the outputs says so
+  /// Once a cell has many outputs: where what each stream prints is gathered, whatever comes between.
+  std::optional<std::map<std::string, std::size_t>> gathered;
   quint64 revision = 0;                      ///< another one for other outputs or members; 0: as read
   std::shared_ptr<const CellText> text;      ///< none: a cell made here
   std::shared_ptr<const ScriptText> script;  ///< of a cell that was read from a program
@@ -96,10 +98,15 @@ NotebookData readNotebook(const QByteArray& bytes, const QString& name, const Pr
 /// Either of them, as the name says: readScript (script.h) or readNotebook.
 NotebookData readDocument(const QByteArray& bytes, const QString& name, const Progress& progress = {});
 
-/// Cells and header that say what they said in the file keep its bytes; what is new is laid out as the file
-/// is, or, in a new notebook, as Jupyter's nbformat.write does. The format's minor version stays: only cell
-/// ids would need 4.5, and files that have none do not get them.
-QByteArray writeNotebook(const NotebookData& notebook);
+/// `limit`: see storedOutputs(). Cells and header that say what they said in the file keep its bytes; what is
+/// new is laid out as the file is, or, in a new notebook, as Jupyter's nbformat.write does. The format's
+/// minor version stays: only cell ids would need 4.5, and files that have none do not get them.
+QByteArray writeNotebook(const NotebookData& notebook, std::size_t limit = 0);
+
+/// The outputs as a file has them: of what was printed up to `limit` bytes each (PrintedText::stored()).
+nlohmann::ordered_json storedOutputs(const Cell& cell, std::size_t limit);
+/// Takes all of them away, with what belongs to them.
+void dropOutputs(CellData& data);
 
 /// Of the file's bytes, `cells` their list as it was read.
 NotebookStyle styleOf(std::string_view text, const nlohmann::ordered_json& top, const JsonWatch& cells);

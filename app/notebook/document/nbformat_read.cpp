@@ -311,14 +311,20 @@ void convertCell(CellData& data, CellType type) {
   }
   members.erase("execution_count");
   data.cell.executionCount = 0;
-  data.cell.outputs = ordered_json::array();
-  data.displayIds.clear();
-  data.leftOut = 0;
-  data.leftOutNote.reset();
+  dropOutputs(data);
   if (!data.stashedAttachments.is_null()) {
     members["attachments"] = std::move(data.stashedAttachments);
     data.stashedAttachments = nullptr;
   }
+}
+
+void dropOutputs(CellData& data) {
+  data.cell.outputs = ordered_json::array();
+  data.cell.printed.clear();
+  data.displayIds.clear();
+  data.leftOut = 0;
+  data.leftOutNote.reset();
+  data.gathered.reset();
 }
 
 NotebookData emptyNotebook() {

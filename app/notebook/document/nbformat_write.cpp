@@ -108,7 +108,8 @@ bool saysTheSame(const ordered_json& a, const ordered_json& b) {
 
 class NotebookWriter {
  public:
-  explicit NotebookWriter(const NotebookData& notebook) : notebook_(notebook), style_(notebook.style) {
+  NotebookWriter(const NotebookData& notebook, std::size_t limit)
+      : notebook_(notebook), style_(notebook.style), limit_(limit) {
     const auto minor = notebook.header.find("nbformat_minor");
     idsNeeded_ = minor == notebook.header.end() || !minor->is_number_integer() || minor->get<int>() >= 5;
   }
@@ -178,7 +179,7 @@ class NotebookWriter {
     const std::string source = sourceText(data.cell.source);
     cell["source"] = style_.textAsLines ? splitLines(source) : ordered_json(source);
     if (cell.contains("metadata")) cell["metadata"].erase("trusted");
-    if (data.cell.type == CellType::code) cell["outputs"] = data.cell.outputs;
+    if (data.cell.type == CellType::code) cell["outputs"] = storedOutputs(data.cell, limit_);
     if (style_.textAsLines) {
       if (cell.contains("attachments"))
         for (auto& attachment : cell["attachments"]) splitBundle(attachment);
@@ -202,14 +203,21 @@ class NotebookWriter {
 
   const NotebookData& notebook_;
   const NotebookStyle& style_;
+  std::size_t limit_;
   std::string out_;
   bool idsNeeded_ = true;
 };
 
 }  // namespace
 
-QByteArray writeNotebook(const NotebookData& notebook) {
-  const std::string text = NotebookWriter(notebook).write();
+ordered_json storedOutputs(const Cell& cell, std::size_t limit) {
+  ordered_json outputs = cell.outputs;
+  for (const auto& [at, text] : cell.printed) outputs[at]["text"] = text.stored(limit);
+  return outputs;
+}
+
+QByteArray writeNotebook(const NotebookData& notebook, std::size_t limit) {
+  const std::string text = NotebookWriter(notebook, limit).write();
   return QByteArray(text.data(), static_cast<qsizetype>(text.size()));
 }
 

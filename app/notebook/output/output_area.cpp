@@ -52,9 +52,14 @@ QString promptOf(const ordered_json& output) {
   return QString("Out[%1]").arg(count->get<std::int64_t>());
 }
 
-/// Lines that a stream will be shown with; long ones are shortened in the middle.
+const PrintedText* printedAt(const PrintedTexts& printed, std::size_t index) {
+  const auto found = printed.find(index);
+  return found == printed.end() ? nullptr : &found->second;
+}
+
+/// Lines that a stream will be shown with; long ones fold.
 int streamLines(const ordered_json& output) {
-  constexpr int most_lines = 300;
+  constexpr int most_lines = 35;
   const auto found = output.find("text");
   if (found == output.end() || !found->is_string()) return 1;
   const std::string& text = found->get_ref<const std::string&>();
@@ -73,12 +78,13 @@ int gutterWidth(const NotebookTheme& theme) {
 
 OutputArea::OutputArea(const NotebookTheme& theme, QWidget* parent) : Block(parent), theme_(theme) {}
 
-OutputArea::Row OutputArea::makeRow(const ordered_json& output) {
+OutputArea::Row OutputArea::makeRow(const ordered_json& output, const PrintedText* printed) {
   Row row{0, kindOf(output), promptOf(output), makeOutputBlock(output, theme_, this)};
   // A stream knows its text itself.
   if (!row.kind.starts_with("stream")) row.signature = signatureOf(output);
   if (auto* text = qobject_cast<TextOutput*>(row.block)) {
     connect(text, &TextOutput::placeClicked, this, &OutputArea::placeClicked);
+    if (printed != nullptr) text->setPrinted(*printed, 0);
   }
   row.block->show();
   return row;
@@ -94,27 +100,29 @@ std::size_t OutputArea::shownCount(const ordered_json& outputs) const {
   return showAll_ ? outputs.size() : std::min(outputs.size(), most_rows);
 }
 
-void OutputArea::replaceRow(std::size_t index, const ordered_json& output) {
+void OutputArea::replaceRow(std::size_t index, const ordered_json& output, const PrintedText* printed) {
   discard(rows_[index]);
-  rows_[index] = makeRow(output);
+  rows_[index] = makeRow(output, printed);
 }
 
-void OutputArea::setOutputs(const ordered_json& outputs) {
+void OutputArea::setOutputs(const ordered_json& outputs, const PrintedTexts& printed) {
   const std::size_t count = shownCount(outputs);
   for (std::size_t i = 0; i < count; ++i) {
     const ordered_json& output = outputs[i];
+    const PrintedText* text = printedAt(printed, i);
     if (i >= rows_.size()) {
-      rows_.push_back(makeRow(output));
+      rows_.push_back(makeRow(output, text));
       continue;
     }
     Row& row = rows_[i];
     if (row.kind == kindOf(output) && row.kind.starts_with("stream")) {
-      static_cast<TextOutput*>(row.block)->setText(streamText(output));
+      auto* block = static_cast<TextOutput*>(row.block);
+      text != nullptr ? block->setPrinted(*text, 0) : block->setText(streamText(output));
       continue;
     }
     const std::size_t signature = signatureOf(output);
     if (row.signature == signature) continue;
-    replaceRow(i, output);
+    replaceRow(i, output, text);
   }
   while (rows_.size() > count) {
     discard(rows_.back());
@@ -124,8 +132,8 @@ void OutputArea::setOutputs(const ordered_json& outputs) {
   contentsChanged();
 }
 
-void OutputArea::update(const ordered_json& outputs, const OutputNews& news) {
-  if (news.all) return setOutputs(outputs);
+void OutputArea::update(const ordered_json& outputs, const OutputNews& news, const PrintedTexts& printed) {
+  if (news.all) return setOutputs(outputs, printed);
   const std::size_t count = shownCount(outputs);
   for (const auto& [index, kept] : news.kept) {
     if (index >= std::min(count, rows_.size())) break;
@@ -133,15 +141,34 @@ void OutputArea::update(const ordered_json& outputs, const OutputNews& news) {
     auto* text =
         rows_[index].kind == kindOf(output) ? qobject_cast<TextOutput*>(rows_[index].block) : nullptr;
     const auto found = output.find("text");
-    if (text != nullptr && kept > 0 && found != output.end() && found->is_string()) {
+    const PrintedText* whole = printedAt(printed, index);
+    if (text != nullptr && whole != nullptr) {
+      text->setPrinted(*whole, kept);
+    } else if (text != nullptr && kept > 0 && found != output.end() && found->is_string()) {
       text->replaceFrom(kept, std::string_view(found->get_ref<const std::string&>()).substr(kept));
     } else {
-      replaceRow(index, output);
+      replaceRow(index, output, whole);
     }
   }
-  while (rows_.size() < count) rows_.push_back(makeRow(outputs[rows_.size()]));
+  for (std::size_t i = rows_.size(); i < count; ++i)
+    rows_.push_back(makeRow(outputs[i], printedAt(printed, i)));
   offerMore(outputs.size() - count);
   contentsChanged();
+}
+
+QList<TextOutput*> OutputArea::foldingTexts() const {
+  QList<TextOutput*> texts;
+  for (const Row& row : rows_)
+    if (auto* text = qobject_cast<TextOutput*>(row.block); text != nullptr && text->folds()) texts += text;
+  return texts;
+}
+
+TextOutput* OutputArea::longestText() const {
+  TextOutput* longest = nullptr;
+  for (const Row& row : rows_)
+    if (auto* text = qobject_cast<TextOutput*>(row.block))
+      if (longest == nullptr || text->size() > longest->size()) longest = text;
+  return longest;
 }
 
 void OutputArea::offerMore(std::size_t hidden) {

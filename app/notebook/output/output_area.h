@@ -12,6 +12,8 @@ class QToolButton;
 
 namespace tapedeck::app {
 
+class TextOutput;
+
 /// Keeps the widgets of outputs that did not change: a growing stream is appended to, the pictures above it
 /// stay.
 class OutputArea : public Block {
@@ -19,13 +21,19 @@ class OutputArea : public Block {
  public:
   explicit OutputArea(const NotebookTheme& theme, QWidget* parent);
 
-  void setOutputs(const nlohmann::ordered_json& outputs);
+  /// `printed`: see Cell.
+  void setOutputs(const nlohmann::ordered_json& outputs, const PrintedTexts& printed = {});
   /// Looks only at what changed: costs what is new, however much is there.
-  void update(const nlohmann::ordered_json& outputs, const OutputNews& news);
+  void update(const nlohmann::ordered_json& outputs, const OutputNews& news,
+              const PrintedTexts& printed = {});
   using QWidget::update;
   void setTheme(const NotebookTheme& theme);
   int count() const { return static_cast<int>(rows_.size()); }
   Block* row(int index) const { return rows_[static_cast<std::size_t>(index)].block; }
+
+  /// Texts that are taller than a screenful, and the longest text of all; null: there is none.
+  QList<TextOutput*> foldingTexts() const;
+  TextOutput* longestText() const;
 
   /// A guess at the height, before anything is made.
   static int estimate(const nlohmann::ordered_json& outputs, const NotebookTheme& theme);
@@ -46,10 +54,10 @@ class OutputArea : public Block {
     QString prompt;    ///< "Out[3]"
     Block* block = nullptr;
   };
-  Row makeRow(const nlohmann::ordered_json& output);
+  Row makeRow(const nlohmann::ordered_json& output, const PrintedText* printed);
   static void discard(const Row& row);
   std::size_t shownCount(const nlohmann::ordered_json& outputs) const;
-  void replaceRow(std::size_t index, const nlohmann::ordered_json& output);
+  void replaceRow(std::size_t index, const nlohmann::ordered_json& output, const PrintedText* printed);
   void offerMore(std::size_t hidden);
 
   NotebookTheme theme_;

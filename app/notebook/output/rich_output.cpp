@@ -209,7 +209,6 @@ void RichOutput::showSource() {
   if (source_ == nullptr) {
     source_ = new TextOutput(TextOutput::Kind::plain, theme_, this);
     source_->setText(text_.source.toStdString());
-    source_->showAll();
     source_->show();
     view_->hide();
   } else {

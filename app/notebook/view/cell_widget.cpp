@@ -175,13 +175,14 @@ void CellWidget::outputsChanged(const OutputNews& news) {
   const nlohmann::ordered_json& outputs = cell().outputs;
   if (outputs_ == nullptr && outputs.empty()) return;
   if (outputs_ == nullptr) makeOutputs();
-  outputs_->update(outputs, news);
+  outputs_->update(outputs, news, cell().printed);
 }
 
 void CellWidget::makeOutputs() {
   outputs_ = new OutputArea(theme_, this);
   connect(outputs_, &OutputArea::placeClicked, this, &CellWidget::placeClicked);
-  connect(outputs_, &OutputArea::allWanted, this, [this] { outputs_->setOutputs(cell().outputs); });
+  connect(outputs_, &OutputArea::allWanted, this,
+          [this] { outputs_->setOutputs(cell().outputs, cell().printed); });
   outputs_->show();
 }
 
@@ -200,7 +201,7 @@ void CellWidget::restyle() {
   if (rendered_ != nullptr) rendered_->setTheme(theme_);
   if (outputs_ != nullptr) {
     outputs_->setTheme(theme_);
-    outputs_->setOutputs(cell().outputs);
+    outputs_->setOutputs(cell().outputs, cell().printed);
   }
   contentsChanged();
 }

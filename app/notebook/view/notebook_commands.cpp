@@ -69,6 +69,12 @@ bool NotebookView::Private::goByKey(NotebookCommand command) {
       placeToolbar();
       toolbar->enter();
       return true;
+    case NotebookCommand::foldOutput:
+      view->foldOutput();
+      return true;
+    case NotebookCommand::enterOutput:
+      view->enterOutput();
+      return true;
     case NotebookCommand::leave:
       view->setFocus();
       return true;

@@ -45,6 +45,8 @@ const QList<Row<NotebookCommand>>& notebookRows() {
       {C::undo, {Qt::Key_Z}, "Undo adding, deleting, moving or changing the type of a cell"},
       {C::redo, {Qt::ShiftModifier | Qt::Key_Z}, "Do again what was undone"},
       {C::tools, {Qt::Key_T}, "To the cell's tools: Left and Right choose, Enter presses"},
+      {C::foldOutput, {Qt::ShiftModifier | Qt::Key_O}, "Fold a long output, or unfold it"},
+      {C::enterOutput, {Qt::Key_E}, "To the output: arrows and Page Up and Down scroll it, / finds"},
       {C::leave, {Qt::Key_Escape}, "From the outputs and tools back to the cell"},
   };
   return rows;

@@ -38,6 +38,8 @@ enum class NotebookCommand {
   undo,
   redo,
   tools,
+  foldOutput,
+  enterOutput,
   leave,
 };
 

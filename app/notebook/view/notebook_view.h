@@ -53,6 +53,9 @@ class NotebookView : public QScrollArea {
   void makeCode();
   void makeMarkdown();
   void clearAllOutputs();
+  void foldOutput();   ///< or unfolds it
+  void enterOutput();  ///< the keyboard goes to the longest text of its outputs
+  void openOutput();   ///< that text, in an editor
   void zoomIn();
   void zoomOut();
 

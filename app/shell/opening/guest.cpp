@@ -122,7 +122,8 @@ void Guest::disableActions() {
   const QString why = parts_.kernel->whyNoCells();
   const bool program = parts_.kernel->runs() == Runs::program;
   for (const QString& id : parts_.actions->ids()) {
-    const bool changes = id.startsWith("cell.") || id.startsWith("edit.") || id == "file.save" ||
+    const bool looks = id.endsWith("_output") || id == "cell.output_limit";
+    const bool changes = (id.startsWith("cell.") && !looks) || id.startsWith("edit.") || id == "file.save" ||
                          id == "file.save_as" || id == "session.interrupt" || id == "session.restart" ||
                          id == "session.break_at_cell";
     const bool runs = id == "session.recording" || id == "session.detach" || id == "file.save_trace" ||

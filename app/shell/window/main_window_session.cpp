@@ -14,6 +14,7 @@
 #include "app/shell/window/breakpoint_control.h"
 #include "app/shell/window/keys_window.h"
 #include "app/shell/window/main_window.h"
+#include "app/shell/window/output_limit_dialog.h"
 #include "inspector/model/runs/memory_model.h"
 #include "inspector/ui/appearance.h"
 
@@ -31,6 +32,7 @@ void MainWindow::connectActions() {
   on("session.break_at_cell", [this](bool stop) { options_->setBreakAtCellStart(stop); });
   on("session.replay_on_cpu", [this](bool here) { options_->setReplayOnCpu(here); });
   on("session.budget", [this] { askBudget(); });
+  on("cell.output_limit", [this] { askOutputLimit(this); });
 
   on("step.continue", [this] { stepper_->resume(); });
   on("step.pause", [this] { stepper_->pause(); });
@@ -78,7 +80,10 @@ void MainWindow::connectCellActions() {
               {"cell.move_down", &NotebookView::moveDown},
               {"cell.to_code", &NotebookView::makeCode},
               {"cell.to_markdown", &NotebookView::makeMarkdown},
-              {"cell.clear_outputs", &NotebookView::clearAllOutputs}};
+              {"cell.clear_outputs", &NotebookView::clearAllOutputs},
+              {"cell.fold_output", &NotebookView::foldOutput},
+              {"cell.enter_output", &NotebookView::enterOutput},
+              {"cell.open_output", &NotebookView::openOutput}};
   for (const auto& row : rows) connect((*actions_)[row.id], &QAction::triggered, notebook_, row.slot);
   connect((*actions_)["edit.undo_cell"], &QAction::triggered, document_, &Document::undoStructure);
   connect((*actions_)["edit.redo_cell"], &QAction::triggered, document_, &Document::redoStructure);

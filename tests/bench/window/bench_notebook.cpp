@@ -1,10 +1,12 @@
-// How long the notebook keeps the window busy, one JSON line per case: 10^5 printed lines in one cell, a
-// notebook of 1,000 cells and 10 MB opened and walked to its end, a code line of 5 MB. Run it on a display
-// (xvfb-run).
+// How long the notebook keeps the window busy, one JSON line per case: 10^5 and 10^6 printed lines in one
+// cell and ways through them, a notebook of 1,000 cells and 10 MB opened and walked to its end, a code line
+// of 5 MB. Run it on a display (xvfb-run).
 #include <QElapsedTimer>
 #include <QScrollBar>
 #include <cstdio>
 
+#include "app/notebook/output/text/long_text.h"
+#include "app/notebook/output/text/text_output.h"
 #include "tests/notebook/notebook_window.h"
 
 using namespace tapedeck::app;
@@ -52,6 +54,49 @@ void log(int lines) {
   }
   settle(busy);
   busy.report(lines == 100'000 ? "log_of_100000_lines" : "log_of_10000_lines");
+}
+
+/// A million lines that come in the pieces of a session's deliveries, and what a user does in them.
+void millionLines() {
+  Window window({codeCell("a", "for i in range(1_000_000): print(i, 'some words of a log line')")});
+  Busy busy;
+  std::string piece;
+  for (int i = 0; i < 1'000'000; ++i) {
+    piece += std::to_string(i) + " some words of a log line\n";
+    if (piece.size() < 1'000'000 && i != 999'999) continue;
+    busy.measure([&] { window.document.appendOutput("a", stream(std::exchange(piece, {}))); });
+    busy.measure([] { QCoreApplication::processEvents(); });
+  }
+  settle(busy);
+  busy.report("log_of_1000000_lines");
+  LongText* text = window.output<TextOutput>()->scrolling();
+  Busy scroll;
+  QScrollBar* bar = text->verticalScrollBar();
+  for (int i = 0; i < 200; ++i) {
+    scroll.measure([&] {
+      bar->setValue(static_cast<int>(static_cast<qint64>(bar->maximum()) * (i * 37 % 200) / 200));
+      text->viewport()->repaint();
+    });
+  }
+  scroll.report("jump_in_1000000_lines_200_times");
+  Busy find;
+  bool found = false;
+  QObject::connect(text, &LongText::found, text, [&] { found = true; });
+  text->scrollToStart();
+  find.measure([&] { text->find("no such words", true); });
+  while (!found) find.measure([] { QCoreApplication::processEvents(); });
+  find.report("search_all_of_1000000_lines");
+  Busy copying;
+  bool copied = false;
+  QObject::connect(text, &LongText::copied, text, [&] { copied = true; });
+  text->selectAll();
+  copying.measure([&] { text->copy(); });
+  while (!copied) copying.measure([] { QCoreApplication::processEvents(); });
+  copying.report("copy_all_of_1000000_lines");
+  Busy snapshot;
+  snapshot.measure([&] { window.document.snapshot({}); });
+  snapshot.measure([&] { window.document.appendOutput("a", stream("one more\n")); });
+  snapshot.report("snapshot_and_print_on_after_1000000_lines");
 }
 
 void manyCells() {
@@ -114,6 +159,7 @@ int main(int argc, char** argv) {
   QApplication application(argc, argv);
   log(10'000);
   log(100'000);
+  millionLines();
   manyCells();
   hugeLine();
   return 0;

@@ -1,54 +1,33 @@
 #include "app/notebook/output/text/text_output.h"
 
-#include <QClipboard>
-#include <QGuiApplication>
-#include <QHBoxLayout>
-#include <QLabel>
-#include <QLocale>
 #include <QPainter>
-#include <QPlainTextEdit>
 #include <QRegularExpression>
-#include <QTimer>
-#include <QToolButton>
 
+#include "app/notebook/document/output_limit.h"
+#include "app/notebook/output/text/long_text.h"
 #include "app/notebook/output/text/static_text.h"
-#include "app/notebook/output/wheel.h"
-#include "inspector/ui/plain_text.h"
+#include "app/notebook/output/text/text_bar.h"
+#include "app/notebook/output/text/text_file.h"
 
 namespace tapedeck::app {
 namespace {
 
+// What is laid out as a whole at most.
 constexpr std::size_t whole_bytes = 60'000;
 constexpr std::ptrdiff_t whole_lines = 800;
-constexpr std::size_t part_bytes = 16'000;
-constexpr std::ptrdiff_t part_lines = 150;
-constexpr std::size_t fill_bytes = 100'000;
-constexpr qsizetype longest_line = 10'000;
 constexpr int side = 6;
+constexpr int least_lines = 12;       ///< of a screenful
+constexpr std::size_t columns = 100;  ///< of a line that is not wrapped, roughly
 
-/// The length of the first `lines` lines, at most `bytes`, ending between characters.
-std::size_t headLength(const std::string& text, std::ptrdiff_t lines, std::size_t bytes) {
-  std::size_t end = 0;
-  while (lines-- > 0 && end < text.size()) {
-    const std::size_t next = text.find('\n', end);
-    end = next == std::string::npos ? text.size() : next + 1;
-    if (end > bytes) break;
-  }
-  end = std::min({end, bytes, text.size()});
-  while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return end;
+bool fits(std::string_view text) {
+  return text.size() <= whole_bytes && std::count(text.begin(), text.end(), '\n') <= whole_lines;
 }
 
-std::size_t tailStart(const std::string& text, std::ptrdiff_t lines, std::size_t bytes) {
-  const std::size_t lowest = text.size() > bytes ? text.size() - bytes : 0;
-  std::size_t start = text.size();
-  while (lines-- > 0 && start > lowest && start > 0) {
-    const std::size_t previous = start < 2 ? std::string::npos : text.rfind('\n', start - 2);
-    start = previous == std::string::npos ? 0 : previous + 1;
-  }
-  start = std::max(start, lowest);
-  while (start < text.size() && (static_cast<unsigned char>(text[start]) & 0xc0) == 0x80) ++start;
-  return start;
+// "Cell In [3], line 4" and "Input In [3], in <cell line: 4>": IPython's names of a place in a cell.
+const QRegularExpression& placePattern() {
+  static const QRegularExpression pattern(
+      R"((?:Cell|Input) In ?\[(\d+)\](?:, line (\d+)|, in <cell line: (\d+)>))");
+  return pattern;
 }
 
 }  // namespace
@@ -70,76 +49,167 @@ TextOutput::TextOutput(Kind kind, const NotebookTheme& theme, QWidget* parent)
   });
 }
 
+// ---- the text ----
+
 void TextOutput::setText(const std::string& text) {
-  if (!text_.empty() && text.size() >= text_.size() && text.compare(0, text_.size(), text_) == 0) {
-    replaceFrom(text_.size(), std::string_view(text).substr(text_.size()));
-    return;
-  }
-  text_ = text;
-  lines_ = std::count(text_.begin(), text_.end(), '\n');
-  rebuild();
+  const bool continues = size() > 0 && text.size() >= size() && text.starts_with(this->text());
+  if (continues) return replaceFrom(size(), std::string_view(text).substr(size()));
+  partly_ = false;
+  fits_ = fits(text);
+  text_ = fits_ ? text : std::string();
+  printed_ = fits_ ? PrintedText() : PrintedText(text);
+  changed(0, false);
 }
 
 void TextOutput::replaceFrom(std::size_t keep, std::string_view rest) {
-  keep = std::min(keep, text_.size());
-  if (keep == text_.size() && rest.empty()) return;
-  const auto end = text_.begin() + static_cast<std::ptrdiff_t>(keep);
-  lines_ += std::count(rest.begin(), rest.end(), '\n') - std::count(end, text_.end(), '\n');
-  text_.resize(keep);
-  text_ += rest;
-  const bool shown_head_stays = keep >= shown_.markedLength();
-  if (fits() == shortened_ || !shown_head_stays || kind_ == Kind::traceback) {
-    rebuild();
-    return;
+  keep = std::min(keep, size());
+  if (keep == size() && rest.empty()) return;
+  partly_ = false;
+  if (fits_) {
+    text_.resize(keep);
+    text_ += rest;
+    if (!fits(text_)) {
+      fits_ = false;
+      printed_ = PrintedText(std::exchange(text_, {}));
+    }
+  } else {
+    printed_.replaceFrom(keep, rest);
+    if (printed_.size() <= whole_bytes && printed_.lines() <= std::size_t{whole_lines}) {
+      fits_ = true;
+      text_ = std::exchange(printed_, {}).all();
+    }
   }
-  shortened_ ? showTail() : extend(keep);
-  fillFrom(keep);
+  changed(keep, true);
+}
+
+void TextOutput::setPrinted(const PrintedText& text, std::size_t keep) {
+  const bool grows = size() > 0;
+  partly_ = true;
+  fits_ = false;
+  text_.clear();
+  printed_ = text;
+  changed(keep, grows);
+}
+
+std::size_t TextOutput::lineCount() const {
+  if (!fits_) return printed_.lines();
+  return static_cast<std::size_t>(std::count(text_.begin(), text_.end(), '\n')) +
+         (text_.empty() || text_.ends_with('\n') ? 0 : 1);
+}
+
+// ---- how it is shown ----
+
+int TextOutput::screenful() const {
+  const int line = QFontMetrics(theme_.codeFont).lineSpacing();
+  return std::max(least_lines * line, window()->height() * 7 / 10);
+}
+
+/// Taller than a screenful, with a guess at how its lines are wrapped.
+bool TextOutput::tall() const {
+  if (!fits_) return true;
+  if (kind_ == Kind::traceback) return false;  // its places are links, and its end is what counts
+  const auto most = static_cast<std::size_t>(screenful() / QFontMetrics(theme_.codeFont).lineSpacing());
+  std::size_t rows = 0;
+  for (std::size_t begin = 0; begin < text_.size() && rows <= most;) {
+    const std::size_t end = std::min(text_.find('\n', begin), text_.size());
+    rows += 1 + (end - begin) / columns;
+    begin = end + 1;
+  }
+  return rows > most;
+}
+
+void TextOutput::changed(std::size_t keep, bool grows) {
+  folds_ = tall();
+  if (!folds_) unfolded_ = false;
+  if (folds_ && (!unfolded_ || !fits_)) {
+    showScrolling(keep, grows);
+  } else {
+    showWhole(keep);
+  }
+  updateBar();
   contentsChanged();
 }
 
-bool TextOutput::fits() const {
-  return text_.size() <= whole_bytes && lines_ <= whole_lines;
-}
-
-void TextOutput::extend(std::size_t keep) {
+void TextOutput::showWhole(std::size_t keep) {
+  if (long_ != nullptr) {
+    long_->hide();
+    long_->deleteLater();
+    long_ = nullptr;
+    keep = 0;
+    view_->show();
+  }
+  if (keep < shown_.markedLength() || kind_ == Kind::traceback || shown_.length() == 0) {
+    shown_.clear();
+    keep = 0;
+  }
   // What takes characters back, or was taken back itself, is shown anew from the begin of its line.
   const std::string_view line = std::string_view(text_).substr(shown_.markedLength());
   if (keep < shown_.length() || line.find_first_of("\r\b") != std::string_view::npos) shown_.cutToMark();
   shown_.append(std::string_view(text_).substr(shown_.length()));
-}
-
-void TextOutput::showTail() {
-  shown_.cutToMark();
-  const std::size_t tail = std::max(headLength_, tailStart(text_, part_lines, part_bytes));
-  const bool line_ended = headLength_ > 0 && text_[headLength_ - 1] == '\n';
-  shown_.appendUnmarked((line_ended ? "" : "\n") + std::string("\x1b[0;2m  ⋮\x1b[0m\n") + text_.substr(tail));
-  updateBar();
-}
-
-void TextOutput::rebuild() {
-  shortened_ = !fits();
-  shown_.clear();
-  if (shortened_) {
-    headLength_ = headLength(text_, part_lines, part_bytes);
-    shown_.append(std::string_view(text_).substr(0, headLength_));
-    shown_.setMark();
-    showTail();
-  } else {
-    extend(0);
-  }
   if (kind_ == Kind::traceback) linkPlaces();
-  updateBar();
-  fillFrom(0);
-  contentsChanged();
 }
+
+void TextOutput::showScrolling(std::size_t keep, bool grows) {
+  if (long_ != nullptr) return long_->setText(whole(), keep);
+  makeBar();
+  long_ = new LongText(theme_, this);
+  long_->setAccessibleName(view_->accessibleName() + ", scrolls");
+  connect(long_, &LongText::searchWanted, bar_, &TextBar::search);
+  connect(long_, &LongText::found, bar_,
+          [this](bool any) { bar_->tell(any ? QString() : QString("not found")); });
+  connect(long_, &LongText::copied, bar_, [this](qsizetype characters) {
+    bar_->tell(QString("copied %1").arg(QString::fromStdString(sizeText(std::size_t(characters)))));
+  });
+  connect(long_, &LongText::clicked, this, &TextOutput::goToPlace);
+  const bool focused = view_->hasFocus();
+  shown_.clear();
+  view_->hide();
+  long_->setVisible(true);
+  long_->setText(whole(), 0);
+  // What is being printed stays in sight; of a traceback the end says what went wrong.
+  followEnd_ = grows || kind_ == Kind::traceback;
+  if (focused) long_->setFocus();
+}
+
+void TextOutput::toggleFold() {
+  if (!folds_) return;
+  unfolded_ = !unfolded_;
+  if (long_ != nullptr && fits_) {
+    // Where the keyboard was it stays.
+    const bool focused = long_->hasFocus();
+    changed(0, false);
+    if (focused) view_->setFocus();
+  } else {
+    const bool focused = view_->hasFocus();
+    changed(fits_ ? 0 : size(), false);
+    if (focused && long_ != nullptr) long_->setFocus();
+  }
+}
+
+void TextOutput::enter() {
+  if (long_ != nullptr) {
+    long_->setFocus(Qt::ShortcutFocusReason);
+  } else {
+    view_->setFocus(Qt::ShortcutFocusReason);
+  }
+}
+
+void TextOutput::openInEditor() {
+  makeBar();
+  app::openInEditor(whole(), this, [this](const QString& sentence) { bar_->tell(sentence); });
+}
+
+QString TextOutput::shownText() const {
+  return long_ != nullptr ? long_->textInSight() : view_->toPlainText();
+}
+
+// ---- places in a traceback ----
 
 void TextOutput::linkPlaces() {
-  // "Cell In [3], line 4" and "Input In [3], in <cell line: 4>": IPython's names of a place in a cell.
-  static const QRegularExpression place(
-      R"((?:Cell|Input) In ?\[(\d+)\](?:, line (\d+)|, in <cell line: (\d+)>))");
   QTextDocument* document = view_->document();
-  for (QTextCursor found = document->find(place); !found.isNull(); found = document->find(place, found)) {
-    const QRegularExpressionMatch match = place.match(found.selectedText());
+  for (QTextCursor found = document->find(placePattern()); !found.isNull();
+       found = document->find(placePattern(), found)) {
+    const QRegularExpressionMatch match = placePattern().match(found.selectedText());
     const QString line = match.captured(2).isEmpty() ? match.captured(3) : match.captured(2);
     QTextCharFormat format;
     format.setAnchor(true);
@@ -150,106 +220,76 @@ void TextOutput::linkPlaces() {
   }
 }
 
+void TextOutput::goToPlace(const QString& line) {
+  if (kind_ != Kind::traceback) return;
+  const QRegularExpressionMatch match = placePattern().match(line);
+  if (!match.hasMatch()) return;
+  const QString number = match.captured(2).isEmpty() ? match.captured(3) : match.captured(2);
+  emit placeClicked(match.captured(1).toInt(), number.toInt());
+}
+
+// ---- the line above ----
+
+void TextOutput::makeBar() {
+  if (bar_ != nullptr) return;
+  bar_ = new TextBar(this);
+  connect(bar_, &TextBar::foldToggled, this, &TextOutput::toggleFold);
+  connect(bar_, &TextBar::editorWanted, this, &TextOutput::openInEditor);
+  connect(bar_, &TextBar::copyWanted, this, [this] {
+    if (long_ == nullptr) {
+      view_->selectAll();
+      return view_->copy();
+    }
+    long_->selectAll();
+    long_->copy();
+  });
+  connect(bar_, &TextBar::findWanted, this, [this](const QString& words, bool forward) {
+    if (long_ != nullptr) long_->find(words, forward);
+  });
+  connect(bar_, &TextBar::searchLeft, this, &TextOutput::enter);
+  connect(OutputLimitNotice::instance(), &OutputLimitNotice::changed, this, [this] {
+    updateBar();
+    contentsChanged();
+  });
+}
+
 void TextOutput::updateBar() {
-  if (!shortened_) {
-    if (bar_ != nullptr) bar_->hide();
-    return;
-  }
-  if (bar_ == nullptr) {
-    bar_ = new QWidget(this);
-    auto* layout = new QHBoxLayout(bar_);
-    layout->setContentsMargins(4, 2, 4, 2);
-    barText_ = inspector::plainLabel(bar_);
-    allButton_ = new QToolButton(bar_);
-    allButton_->setText("Show all");
-    allButton_->setToolTip("Show the whole text in a view that scrolls by itself");
-    connect(allButton_, &QToolButton::clicked, this, &TextOutput::showAll);
-    auto* copy = new QToolButton(bar_);
-    copy->setText("Copy all");
-    copy->setToolTip("Copy the whole text to the clipboard");
-    connect(copy, &QToolButton::clicked, this,
-            [this] { QGuiApplication::clipboard()->setText(terminalString(text_)); });
-    layout->addWidget(allButton_);
-    layout->addWidget(copy);
-    layout->addWidget(barText_, 1);
-  }
-  const auto lines = lines_ + (text_.ends_with('\n') ? 0 : 1);
-  const QLocale locale(QLocale::English);
-  barText_->setText(QString("%1 lines, %2; the middle is left out")
-                        .arg(locale.toString(static_cast<qlonglong>(lines)),
-                             locale.formattedDataSize(static_cast<qint64>(text_.size()), 1,
-                                                      QLocale::DataSizeTraditionalFormat)));
-  barText_->setVisible(full_ == nullptr);
-  allButton_->setVisible(full_ == nullptr);
-  bar_->show();
-}
-
-void TextOutput::showAll() {
-  if (full_ != nullptr || !shortened_) return;
-  full_ = new QPlainTextEdit(this);
-  full_->setReadOnly(true);
-  full_->setUndoRedoEnabled(false);
-  full_->setFont(theme_.codeFont);
-  full_->setWordWrapMode(QTextOption::WrapAnywhere);
-  full_->setAccessibleName("Text output, all of it");
-  passWheelOn(full_);
-  filled_ = std::make_unique<TerminalText>(full_->document(), theme_, longest_line);
-  full_->show();
-  full_->setFocus();
-  view_->hide();
-  updateBar();
-  contentsChanged();
-  fillMore();
-}
-
-bool TextOutput::complete() const {
-  return full_ == nullptr ? !shortened_ : filled_->length() == text_.size();
-}
-
-void TextOutput::fillFrom(std::size_t keep) {
-  if (full_ == nullptr) return;
-  if (keep < filled_->markedLength()) {
-    filled_->clear();
-  } else if (keep < filled_->length()) {
-    filled_->cutToMark();
-  }
-  if (!filling_) fillMore();
-}
-
-void TextOutput::fillMore() {
-  filling_ = false;
-  const std::size_t start = filled_->length();
-  if (start >= text_.size()) return;
-  std::size_t end = std::min(text_.size(), start + fill_bytes);
-  if (end < text_.size()) {
-    const std::size_t line = text_.rfind('\n', end - 1);
-    if (line != std::string::npos && line >= start) end = line + 1;
-  }
-  while (end < text_.size() && (static_cast<unsigned char>(text_[end]) & 0xc0) == 0x80) ++end;
-  filled_->append(std::string_view(text_).substr(start, end - start));
-  if (end == text_.size()) return;
-  filling_ = true;
-  QTimer::singleShot(0, this, &TextOutput::fillMore);
-}
-
-QString TextOutput::shownText() const {
-  return full_ != nullptr ? full_->toPlainText() : view_->toPlainText();
+  if (folds_) makeBar();
+  if (bar_ == nullptr) return;
+  bar_->setVisible(folds_);
+  if (!folds_) return;
+  bar_->setAmount(QString::fromStdString(linesText(lineCount()) + ", " + sizeText(size())));
+  bar_->setFold(!unfolded_, unfolded_ ? "Fold to a screenful (Shift+O in the notebook)"
+                            : fits_   ? "Show it at its full height (Shift+O in the notebook)"
+                                      : "Give it the height of the window (Shift+O in the notebook)");
+  bar_->setSearchable(long_ != nullptr);
+  QStringList sentences;
+  const std::string trouble = fits_ ? std::string() : printed_.trouble();
+  if (!trouble.empty()) sentences += QString::fromStdString(trouble);
+  const std::size_t limit = storedOutputLimit();
+  if (partly_ && size() > limit)
+    sentences += QString(
+                     "All of it is here until the notebook is closed. The notebook's file stores %1 of its "
+                     "%2, the beginning "
+                     "and the end (Cell ▸ Limit of stored output).")
+                     .arg(QString::fromStdString(sizeText(limit)), QString::fromStdString(sizeText(size())));
+  bar_->setNote(sentences.join(' '));
 }
 
 int TextOutput::computeHeight(int width) {
   const int inset = kind_ == Kind::plain ? 0 : side;
-  int height = full_ != nullptr ? 30 * QFontMetrics(theme_.codeFont).lineSpacing()
-                                : view_->heightForText(width - inset);
-  if (shortened_) height += bar_->sizeHint().height();
-  return height;
+  const int bar = folds_ ? bar_->heightFor(width - inset) : 0;
+  if (long_ == nullptr) return bar + view_->heightForText(width - inset);
+  return bar + (unfolded_ ? std::max(screenful(), window()->height() * 9 / 10) : screenful());
 }
 
 void TextOutput::place() {
   const int inset = kind_ == Kind::plain ? 0 : side;
-  const int bar = shortened_ ? bar_->sizeHint().height() : 0;
-  QWidget* text = full_ != nullptr ? static_cast<QWidget*>(full_) : view_;
-  text->setGeometry(inset, 0, width() - inset, height() - bar);
-  if (shortened_) bar_->setGeometry(inset, height() - bar, width() - inset, bar);
+  const int bar = folds_ ? bar_->heightFor(width() - inset) : 0;
+  if (folds_) bar_->setGeometry(inset, 0, width() - inset, bar);
+  QWidget* text = long_ != nullptr ? static_cast<QWidget*>(long_) : view_;
+  text->setGeometry(inset, bar, width() - inset, height() - bar);
+  if (std::exchange(followEnd_, false) && long_ != nullptr) long_->scrollToEnd();
 }
 
 void TextOutput::paintEvent(QPaintEvent*) {

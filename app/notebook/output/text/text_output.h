@@ -4,19 +4,19 @@
 #include <QUrl>
 #include <memory>
 
+#include "app/notebook/document/printed_text.h"
 #include "app/notebook/output/block.h"
 #include "app/notebook/output/text/terminal_text.h"
 
-class QLabel;
-class QPlainTextEdit;
-class QToolButton;
-
 namespace tapedeck::app {
 
+class LongText;
 class StaticText;
+class TextBar;
 
-/// Shows long text shortened in the middle, with a button for all of it; that is then filled piece by piece
-/// into a view that scrolls by itself, so no length of text holds up the window.
+/// A text up to a screenful is shown as it is. A longer one folds: it scrolls by itself at the height of a
+/// screenful, below a line that says how much it is. Unfolded it has all its height where it is of some
+/// hundred lines, else the height of the window.
 class TextOutput : public Block {
   Q_OBJECT
  public:
@@ -29,12 +29,24 @@ class TextOutput : public Block {
   /// For a stream that grows: its first `keep` bytes stay, `rest` comes behind them. Costs what the rest and
   /// the last line cost, however long the text is.
   void replaceFrom(std::size_t keep, std::string_view rest);
-  void append(std::string_view rest) { replaceFrom(text_.size(), rest); }
-  const std::string& text() const { return text_; }
+  void append(std::string_view rest) { replaceFrom(size(), rest); }
+  /// A long text of the document, of which a notebook's file stores a part. The first `keep` bytes are those
+  /// of the text before.
+  void setPrinted(const PrintedText& text, std::size_t keep);
+
+  std::size_t size() const { return fits_ ? text_.size() : printed_.size(); }
+  std::string text() const { return fits_ ? text_ : printed_.all(); }
+  /// Of a text that scrolls by itself: what is in sight.
   QString shownText() const;
-  bool shortened() const { return shortened_; }
-  void showAll();
-  bool complete() const;  ///< nothing is left to be filled in
+  /// It is taller than a screenful.
+  bool folds() const { return folds_; }
+  bool folded() const { return folds_ && !unfolded_; }
+  void toggleFold();
+  /// The keyboard goes to the text, to scroll, search and select in it.
+  void enter();
+  void openInEditor();
+  LongText* scrolling() const { return long_; }  ///< null where the text is shown as it is
+  TextBar* bar() const { return bar_; }
 
  signals:
   /// A place in a traceback was clicked; `execution` is the number in In [n].
@@ -46,29 +58,31 @@ class TextOutput : public Block {
   void paintEvent(QPaintEvent* event) override;
 
  private:
-  bool fits() const;
-  void rebuild();
-  void extend(std::size_t keep);
-  void showTail();
+  int screenful() const;
+  bool tall() const;
+  void changed(std::size_t keep, bool grows);
+  void showWhole(std::size_t keep);
+  void showScrolling(std::size_t keep, bool grows);
+  void makeBar();
   void linkPlaces();
+  void goToPlace(const QString& line);
   void updateBar();
-  void fillFrom(std::size_t keep);
-  void fillMore();
+  PrintedText whole() const { return fits_ ? PrintedText(text_) : printed_; }
+  std::size_t lineCount() const;
 
   Kind kind_;
   NotebookTheme theme_;
+  bool fits_ = true;     ///< in text_, else in printed_
+  bool partly_ = false;  ///< a file stores a part where it is long
   std::string text_;
-  std::ptrdiff_t lines_ = 0;  ///< line breaks in it
+  PrintedText printed_;
   StaticText* view_;
   TerminalText shown_;
-  std::size_t headLength_ = 0;  ///< of shortened text
-  QWidget* bar_ = nullptr;      ///< below shortened text
-  QLabel* barText_ = nullptr;
-  QToolButton* allButton_ = nullptr;
-  QPlainTextEdit* full_ = nullptr;
-  std::unique_ptr<TerminalText> filled_;  ///< what `full_` has so far
-  bool filling_ = false;                  ///< more is to come at the next turn of the event loop
-  bool shortened_ = false;
+  LongText* long_ = nullptr;
+  TextBar* bar_ = nullptr;
+  bool folds_ = false;
+  bool unfolded_ = false;
+  bool followEnd_ = false;  ///< once it has its place
 };
 
 }  // namespace tapedeck::app

@@ -1,0 +1,104 @@
+// A text of any length, of which what is in sight alone is laid out.
+#pragma once
+
+#include <QAbstractScrollArea>
+#include <QBasicTimer>
+#include <QHash>
+#include <QScrollBar>
+#include <QTextLayout>
+#include <memory>
+#include <optional>
+
+#include "app/notebook/document/printed_text.h"
+#include "app/notebook/output/notebook_theme.h"
+
+namespace tapedeck::app {
+
+/// Scrolls by lines, wraps at its width, follows the end of a text that grows while the end is in sight.
+/// Copying and searching go through the text piece by piece, between the events of the window.
+class LongText : public QAbstractScrollArea {
+  Q_OBJECT
+ public:
+  LongText(const NotebookTheme& theme, QWidget* parent);
+
+  /// The first `kept` bytes are those of the text before.
+  void setText(const PrintedText& text, std::size_t kept);
+  const PrintedText& text() const { return text_; }
+  void scrollToStart() { verticalScrollBar()->setValue(0); }
+  void scrollToEnd();
+  bool atEnd() const { return verticalScrollBar()->value() == verticalScrollBar()->maximum(); }
+  /// The first row in sight, and what is in sight.
+  std::size_t topRow() const { return static_cast<std::size_t>(verticalScrollBar()->value()); }
+  QString textInSight() const;
+
+  void selectAll();
+  bool hasSelection() const { return anchor_ != cursor_; }
+  /// Puts what is selected into the clipboard; copied() follows.
+  void copy();
+  /// Selects the next place of `words`, or the one before, whatever their case; found() follows.
+  void find(const QString& words, bool forward);
+
+ signals:
+  void copied(qsizetype characters);
+  void found(bool any);
+  void searchWanted();  ///< by key
+  /// A click that selected nothing.
+  void clicked(const QString& line);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void scrollContentsBy(int dx, int dy) override;
+  void changeEvent(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
+  void timerEvent(QTimerEvent* event) override;
+  void focusInEvent(QFocusEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
+
+ private:
+  struct Place {
+    std::size_t row = 0;
+    int column = 0;
+    auto operator<=>(const Place&) const = default;
+  };
+  struct Search {
+    QString words;
+    bool forward = true;
+    Place from;
+    std::size_t row = 0;   ///< to be looked at next
+    std::size_t left = 0;  ///< rows
+  };
+  struct Copying {
+    QString text;
+    Place next, end;
+  };
+
+  const QTextLayout& layoutOf(std::size_t row) const;
+  static QString plain(const PrintedText::Row& row);
+  double heightOf(std::size_t row) const;
+  double origin() const;
+  void updateScrollBar();
+  Place placeAt(QPoint point) const;
+  void selectTo(QPoint point);
+  void bringIntoSight(const Place& place);
+  void searchOn();
+  void finishSearch(bool any);
+  void copyOn();
+
+  PrintedText text_;
+  NotebookTheme theme_;
+  mutable QHash<std::size_t, std::shared_ptr<QTextLayout>> layouts_;
+  Place anchor_, cursor_;
+  bool selecting_ = false;
+  QPoint mouse_;
+  QBasicTimer autoScroll_;
+  std::optional<Search> search_;
+  std::optional<Copying> copying_;
+};
+
+}  // namespace tapedeck::app
