@@ -5,6 +5,7 @@
 #include <QLocale>
 
 #include "app/notebook/document/document_private.h"
+#include "app/notebook/document/execution_times.h"
 #include "app/notebook/document/file_io.h"
 #include "app/notebook/document/script.h"
 #include "app/notebook/document/stream_text.h"
@@ -183,10 +184,7 @@ const ordered_json& Document::cellMembers(int index) const {
 }
 
 int Document::indexOf(const QString& id) const {
-  for (int i = 0; i < cellCount(); ++i) {
-    if (cell(i).id == id) return i;
-  }
-  return -1;
+  return d_->placeOf(id);
 }
 
 QString Document::insertCell(int index, CellType type, const QString& source) {
@@ -257,8 +255,10 @@ void Document::clearOutputs(const QString& cellId) {
   if (d_->locked) return;
   const int index = indexOf(cellId);
   if (index < 0 || cell(index).type != CellType::code) return;
-  if (cell(index).outputs.empty() && cell(index).executionCount == 0) return;
+  if (cell(index).outputs.empty() && cell(index).executionCount == 0 && !executionTimes(cellMembers(index)))
+    return;
   CellData& data = d_->editResults(index);
+  eraseExecutionTimes(data.members);
   data.cell.outputs = ordered_json::array();
   data.displayIds.clear();
   data.leftOut = 0;
