@@ -87,8 +87,8 @@ void Guest::disableActions() {
   const bool program = parts_.kernel->runs() == Runs::program;
   for (const QString& id : parts_.actions->ids()) {
     const bool changes = id.startsWith("cell.") || id.startsWith("edit.") || id == "file.save" ||
-                         id == "file.save_as" || id == "session.interrupt" || id == "session.restart" ||
-                         id == "session.break_at_cell";
+                         id == "file.save_as" || id == "session.interrupt" ||
+                         id.startsWith("session.restart") || id == "session.break_at_cell";
     const bool runs = id == "session.recording" || id == "session.detach" || id == "file.save_trace" ||
                       id == "session.budget" || id == "step.pause" || id == "step.continue" ||
                       id == "step.out";
