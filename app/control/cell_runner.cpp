@@ -1,11 +1,14 @@
 #include "app/control/cell_runner.h"
 
+#include <utility>
+
 namespace tapedeck::app {
 
 CellRunner::CellRunner(Document* document, Kernel* kernel, QObject* parent)
     : QObject(parent), document_(document), kernel_(kernel) {
   connect(kernel_, &Kernel::executionStarted, this, [this](const QString& cellId, int count) {
     running_ = cellId;
+    error_.clear();
     document_->setExecutionCount(cellId, count);
     emit cellStateChanged(cellId, CellState::busy);
   });
@@ -21,6 +24,7 @@ CellRunner::CellRunner(Document* document, Kernel* kernel, QObject* parent)
       document_->clearOutputs(cellId);
   });
   connect(kernel_, &Kernel::displayUpdated, document_, &Document::updateDisplay);
+  connect(kernel_, &Kernel::executionTimed, document_, &Document::setExecutionTimes);
   connect(kernel_, &Kernel::executionFinished, this, &CellRunner::finish);
   connect(kernel_, &Kernel::ready, this, [this](const nlohmann::json& info) {
     document_->setLanguageInfo(info);
@@ -41,6 +45,7 @@ QString CellRunner::folder() const {
 }
 
 void CellRunner::run(const QStringList& cellIds) {
+  const qsizetype before = waiting_.size();
   for (const QString& cellId : cellIds) {
     const int index = document_->indexOf(cellId);
     if (index < 0 || document_->cell(index).type != CellType::code || unfinished_.contains(cellId)) continue;
@@ -48,6 +53,8 @@ void CellRunner::run(const QStringList& cellIds) {
     waiting_ << cellId;
     emit cellStateChanged(cellId, CellState::queued);
   }
+  if (waiting_.size() - before > 1)
+    for (qsizetype i = before; i < waiting_.size(); ++i) together_.insert(waiting_[i]);
   const KernelState state = kernel_->state();
   if (state == KernelState::stopped || state == KernelState::dead) {
     if (!waiting_.isEmpty()) kernel_->start(folder());
@@ -86,18 +93,23 @@ void CellRunner::start(const QString& cellId) {
   document_->clearOutputs(cellId);
   document_->setExecutionCount(cellId, 0);
   clearOnNext_.remove(cellId);
+  emit sent(cellId, document_->cell(index).source);
   kernel_->execute(cellId, document_->cell(index).source);
 }
 
 void CellRunner::receive(const QString& cellId, const nlohmann::json& output) {
   if (clearOnNext_.remove(cellId)) document_->clearOutputs(cellId);
   document_->appendOutput(cellId, output);
-  if (output.value("output_type", "") == "error") emit cellFailed(cellId, output);
+  const bool error = output.value("output_type", "") == "error";
+  if (error && cellId == running_) error_ = QString::fromStdString(output.value("ename", ""));
+  if (error) emit cellFailed(cellId, output);
 }
 
 void CellRunner::finish(const QString& cellId, const QString& status, int executionCount) {
   if (!unfinished_.remove(cellId)) return;
   if (running_ == cellId) running_.clear();
+  noteStop(cellId, status);
+  together_.remove(cellId);
   if (executionCount > 0) document_->setExecutionCount(cellId, executionCount);
   const bool killed = status == "ended";
   if (killed) {
@@ -112,6 +124,38 @@ void CellRunner::finish(const QString& cellId, const QString& status, int execut
                                 : status == "error" ? CellState::failed
                                                     : CellState::idle);
   if (unfinished_.isEmpty()) emit finished();
+}
+
+void CellRunner::noteStop(const QString& cellId, const QString& status) {
+  if (status == "aborted") {
+    stop_.skipped << cellId;
+  } else if (status == "error" || status == "ended") {
+    stop_.cell = cellId;
+    stop_.error = error_;
+    stop_.together = together_.contains(cellId);
+    stop_.why = status == "ended"               ? RunStop::Why::ended
+                : error_ == "KeyboardInterrupt" ? RunStop::Why::interrupted
+                                                : RunStop::Why::failed;
+  } else if (!unfinished_.isEmpty() || stop_ == RunStop()) {
+    return;
+  }
+  // Those that it takes along come one by one.
+  if (!std::exchange(stopping_, true))
+    QMetaObject::invokeMethod(
+        this, [this] { tellStop(); }, Qt::QueuedConnection);
+}
+
+void CellRunner::tellStop() {
+  stopping_ = false;
+  // An interrupt drops those that wait before it reaches the one that runs.
+  if (stop_.cell.isEmpty() && !running_.isEmpty()) return;
+  RunStop stop = std::exchange(stop_, {});
+  const KernelState state = kernel_->state();
+  // Asked for by the user, who knows.
+  if (state == KernelState::starting || state == KernelState::stopped) return;
+  if (stop.cell.isEmpty())
+    stop.why = state == KernelState::dead ? RunStop::Why::ended : RunStop::Why::interrupted;
+  emit stopped(stop);
 }
 
 }  // namespace tapedeck::app

@@ -13,6 +13,18 @@
 
 namespace tapedeck::app {
 
+/// Why cells that were queued did not run.
+struct RunStop {
+  enum class Why { failed, interrupted, ended /* the session */ };
+  Why why = Why::failed;
+  QString cell;   ///< at which it stopped; empty: before the first of them
+  QString error;  ///< the exception's name
+  QStringList skipped;
+  bool together = false;  ///< the cell was started with others, by one command
+
+  bool operator==(const RunStop&) const = default;
+};
+
 class CellRunner : public QObject {
   Q_OBJECT
  public:
@@ -29,6 +41,8 @@ class CellRunner : public QObject {
   /// Cells queued or running.
   bool busy() const { return !unfinished_.isEmpty(); }
   QString runningCell() const { return running_; }
+  /// Cells that wait behind the one that runs.
+  int waitingCells() const { return static_cast<int>(unfinished_.size()) - (running_.isEmpty() ? 0 : 1); }
   const Document* document() const { return document_; }
   /// Where the session process is started: the notebook's folder, or the home folder for one never saved.
   QString folder() const;
@@ -37,6 +51,10 @@ class CellRunner : public QObject {
   void cellStateChanged(const QString& cellId, tapedeck::app::CellState state);
   /// A cell's error output (nbformat: ename, evalue, traceback).
   void cellFailed(const QString& cellId, const nlohmann::json& error);
+  /// What was sent to the session: the cell's text may be changed before it runs, and while it does.
+  void sent(const QString& cellId, const QString& source);
+  /// A cell failed, or the queue was given up. Not where the user ended the session.
+  void stopped(const tapedeck::app::RunStop& stop);
   /// The queue is empty.
   void finished();
 
@@ -45,6 +63,8 @@ class CellRunner : public QObject {
   void sendWaiting();
   void receive(const QString& cellId, const nlohmann::json& output);
   void finish(const QString& cellId, const QString& status, int executionCount);
+  void noteStop(const QString& cellId, const QString& status);
+  void tellStop();
 
   Document* document_;
   Kernel* kernel_;
@@ -53,7 +73,11 @@ class CellRunner : public QObject {
   QSet<QString> unfinished_;   ///< waiting, queued or running
   QSet<QString> clearOnNext_;  ///< clear_output(wait=True)
   QString running_;
-  QString death_;  ///< why the process is dead
+  QString death_;           ///< why the process is dead
+  QSet<QString> together_;  ///< unfinished, and started with others
+  QString error_;           ///< the name of the running cell's exception
+  RunStop stop_;            ///< what is known of it until it is told
+  bool stopping_ = false;
 };
 
 }  // namespace tapedeck::app

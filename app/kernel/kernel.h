@@ -83,6 +83,9 @@ class Kernel : public QObject {
   /// kernel_info_reply's content; also `language_info` for the notebook's metadata.
   void ready(const nlohmann::json& info);
   void executionStarted(const QString& cellId, int executionCount);
+  /// When it ran, by the clock of the process, as JupyterLab keeps it ("iopub.execute_input",
+  /// "shell.execute_reply", …; ISO 8601). Comes before executionFinished; not where the process ended.
+  void executionTimed(const QString& cellId, const nlohmann::json& times);
   /// An nbformat output (output_type stream, display_data, execute_result, error), multi-line text as one
   /// string. One that can be updated has `transient.display_id`, which is no part of nbformat.
   void outputReceived(const QString& cellId, const nlohmann::json& output);

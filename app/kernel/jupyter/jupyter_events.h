@@ -16,6 +16,10 @@ struct Started {
   std::string cell;
   int count = 0;
 };
+struct Timed {
+  std::string cell;
+  nlohmann::json times;
+};
 struct Output {
   std::string cell;
   nlohmann::json output;
@@ -64,7 +68,8 @@ struct Closed {  ///< all that the process sent has been told
   std::uint64_t connection = 0;
 };
 
-using Event = std::variant<Ready, Started, Output, LeftOut, Cleared, DisplayUpdated, Finished, ExitAsked,
-                           InputRequested, Completed, Inspected, BusyForOthers, Answering, Broken, Closed>;
+using Event =
+    std::variant<Ready, Started, Timed, Output, LeftOut, Cleared, DisplayUpdated, Finished, ExitAsked,
+                 InputRequested, Completed, Inspected, BusyForOthers, Answering, Broken, Closed>;
 
 }  // namespace tapedeck::app::events

@@ -69,6 +69,9 @@ void JupyterWorker::handleExecuteReply(const JupyterMessage& message) {
   running_->status = status == "ok" || status == "error" ? status : "aborted";
   running_->count = intAt(message.content, "execution_count", running_->count);
   running_->giveUp = now_ + idleLimit;
+  if (std::string began = stringAt(message.metadata, "started"); !began.empty())
+    running_->times["shell.execute_reply.started"] = std::move(began);
+  running_->note("shell.execute_reply", message);
   forEachPayload(message.content, [&](const json& payload) {
     const std::string source = stringAt(payload, "source");
     if (source == "ask_exit" && !boolAt(payload, "keepkernel")) {
@@ -107,7 +110,10 @@ void JupyterWorker::handlePublished(const JupyterMessage& message) {
   if (!cell) return;  // another program's cell
   if (type == "execute_input") {
     const int count = intAt(message.content, "execution_count");
-    if (running_ && running_->message == message.parentId()) running_->count = count;
+    if (running_ && running_->message == message.parentId()) {
+      running_->count = count;
+      running_->note("iopub.execute_input", message);
+    }
     outbox_.push(Started{*cell, count});
   } else if (type == "clear_output") {
     outbox_.pushCleared(*cell, boolAt(message.content, "wait"));
@@ -119,6 +125,8 @@ void JupyterWorker::handlePublished(const JupyterMessage& message) {
 void JupyterWorker::handleStatus(const JupyterMessage& message) {
   const std::string state = stringAt(message.content, "execution_state");
   if (running_ && message.parentId() == running_->message) {
+    if (state == "busy") running_->note("iopub.status.busy", message);
+    if (state == "idle") running_->note("iopub.status.idle", message);
     if (state == "idle") running_->idle = true;
     if (running_->endsWithoutReply()) running_->giveUp = now_ + replyPatience;
     return finishIfDone();

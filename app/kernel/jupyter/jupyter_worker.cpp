@@ -190,7 +190,7 @@ void JupyterWorker::startNext() {
                                                {"allow_stdin", true},
                                                {"stop_on_error", false}},
                                               json::object(), {{"cellId", next.cell}});
-  running_ = Running{message.id(), next.cell, {}, 0, false, {}};
+  running_ = Running{message.id(), next.cell, {}, 0, false, {}, {}, nlohmann::json::object()};
   remember(message.id(), next.cell);
   outbox_.begin(next.cell);
   if (send(Channel::shell, message)) return;
@@ -226,6 +226,8 @@ void JupyterWorker::finish(std::string status) {
   const Running done = std::move(*running_);
   running_.reset();
   inputParent_.reset();
+  if (done.times.contains("iopub.execute_input") && done.times.contains("shell.execute_reply"))
+    outbox_.push(Timed{done.cell, done.times});
   outbox_.push(Finished{done.cell, status, done.count});
   if (status != "ok" || exiting_) abortQueue();
   askHeld();

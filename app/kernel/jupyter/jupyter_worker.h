@@ -62,6 +62,10 @@ class JupyterWorker : public SocketDriver {
     /// It has ended in the process, and the reply that says how need not come.
     bool endsWithoutReply() const { return replyMayBeLost && idle && status.empty(); }
     Clock::time_point giveUp{};
+    nlohmann::json times = nlohmann::json::object();  ///< of its messages, by JupyterLab's names
+    void note(const char* name, const JupyterMessage& message) {
+      if (std::string time = stringAt(message.header, "date"); !time.empty()) times[name] = std::move(time);
+    }
   };
   struct Question {  ///< complete or inspect
     std::uint64_t request = 0;

@@ -67,6 +67,10 @@ void KernelSession::Private::take(events::Started& event) {
   emit q->executionStarted(text(event.cell), event.count);
 }
 
+void KernelSession::Private::take(events::Timed& event) {
+  emit q->executionTimed(text(event.cell), event.times);
+}
+
 void KernelSession::Private::take(events::Output& event) {
   emit q->outputReceived(text(event.cell), event.output);
 }

@@ -52,6 +52,7 @@ struct KernelSession::Private {
   void lookForEngine(const nlohmann::json& info);
   void tellReady();
   void take(events::Started& event);
+  void take(events::Timed& event);
   void take(events::Output& event);
   void take(events::LeftOut& event);
   void take(events::Cleared& event);

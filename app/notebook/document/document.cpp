@@ -4,6 +4,7 @@
 #include <QFileInfo>
 
 #include "app/notebook/document/document_private.h"
+#include "app/notebook/document/execution_times.h"
 #include "app/notebook/document/file_io.h"
 #include "app/notebook/document/script.h"
 
@@ -147,10 +148,7 @@ const ordered_json& Document::cellMembers(int index) const {
 }
 
 int Document::indexOf(const QString& id) const {
-  for (int i = 0; i < cellCount(); ++i) {
-    if (cell(i).id == id) return i;
-  }
-  return -1;
+  return d_->placeOf(id);
 }
 
 QString Document::insertCell(int index, CellType type, const QString& source) {
@@ -221,8 +219,10 @@ void Document::clearOutputs(const QString& cellId) {
   if (d_->locked) return;
   const int index = indexOf(cellId);
   if (index < 0 || cell(index).type != CellType::code) return;
-  if (cell(index).outputs.empty() && cell(index).executionCount == 0) return;
+  if (cell(index).outputs.empty() && cell(index).executionCount == 0 && !executionTimes(cellMembers(index)))
+    return;
   CellData& data = d_->editResults(index);
+  eraseExecutionTimes(data.members);
   dropOutputs(data);
   data.cell.executionCount = 0;
   data.members["execution_count"] = nullptr;

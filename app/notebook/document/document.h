@@ -139,6 +139,10 @@ class Document : public QObject {
   void addLeftOut(const QString& cellId, quint64 count);
   void updateDisplay(const QString& displayId, const nlohmann::json& data, const nlohmann::json& metadata);
   void setExecutionCount(const QString& cellId, int count);
+  /// When it ran, as JupyterLab keeps it: member `execution` of the cell's metadata, "iopub.execute_input",
+  /// "shell.execute_reply" and others, each with an ISO 8601 time. Null takes them away, as clearOutputs
+  /// does.
+  void setExecutionTimes(const QString& cellId, const nlohmann::json& times);
   /// What this program keeps with the notebook, by name: in the file's metadata, under "tapedeck". Null:
   /// nothing.
   nlohmann::ordered_json kept(const std::string& name) const;

@@ -4,6 +4,17 @@
 
 namespace tapedeck::app {
 
+int Document::Private::placeOf(const QString& id) const {
+  if (!placesKnown) {
+    places.clear();
+    places.reserve(static_cast<qsizetype>(notebook.cells.size()));
+    for (std::size_t i = notebook.cells.size(); i-- > 0;)
+      places.insert(notebook.cells[i]->cell.id, static_cast<int>(i));
+    placesKnown = true;
+  }
+  return places.value(id, -1);
+}
+
 CellData& Document::Private::edit(int index) {
   CellPointer& cell = notebook.cells.at(static_cast<std::size_t>(index));
   if (cell.use_count() > 1) cell = std::make_shared<CellData>(*cell);
@@ -19,6 +30,7 @@ CellData& Document::Private::editResults(int index) {
 
 void Document::Private::replace(NotebookData data, const QByteArray& bytes, const QString& file) {
   notebook = std::move(data);
+  placesKnown = false;
   fileBytes = bytes;
   path = file;
   originName.clear();
@@ -54,7 +66,9 @@ bool Document::Private::differs(std::size_t index) const {
   const CellData& data = *notebook.cells[index];
   const SavedCell& old = saved->cells[index];
   return data.cell.id != old.id || data.cell.type != old.type ||
-         (!isScript(path) && data.revision != old.revision) || data.cell.source != old.source;
+         (!isScript(path) && data.revision != old.revision) ||
+         // Most cells share their text with what was saved: a long one is then compared in no time.
+         (data.cell.source.constData() != old.source.constData() && data.cell.source != old.source);
 }
 
 void Document::Private::compareWithSaved(int index) {
@@ -129,6 +143,7 @@ void Document::Private::revert(Document* document, Change& change) {
 
 void Document::Private::insert(Document* document, int index, const CellPointer& cell) {
   notebook.cells.insert(notebook.cells.begin() + index, cell);
+  placesKnown = false;
   compareAll();
   emit document->cellInserted(index);
 }
@@ -136,6 +151,7 @@ void Document::Private::insert(Document* document, int index, const CellPointer&
 CellPointer Document::Private::remove(Document* document, int index) {
   CellPointer cell = std::move(notebook.cells.at(static_cast<std::size_t>(index)));
   notebook.cells.erase(notebook.cells.begin() + index);
+  placesKnown = false;
   compareAll();
   emit document->cellRemoved(index);
   return cell;
@@ -144,6 +160,7 @@ CellPointer Document::Private::remove(Document* document, int index) {
 void Document::Private::move(Document* document, int from, int to) {
   CellPointer cell = std::move(notebook.cells.at(static_cast<std::size_t>(from)));
   notebook.cells.erase(notebook.cells.begin() + from);
+  placesKnown = false;
   notebook.cells.insert(notebook.cells.begin() + to, std::move(cell));
   compareAll();
   emit document->cellMoved(from, to);

@@ -46,6 +46,11 @@ struct Document::Private {
   std::vector<Change> redo;
 
   std::shared_ptr<const SavedState> saved;
+  /// Cell ids to places, made when a place is asked for; of two cells with one id, the first.
+  mutable QHash<QString, int> places;
+  mutable bool placesKnown = false;
+  int placeOf(const QString& id) const;
+
   std::vector<bool> changed;  ///< per cell, against the saved one at the same place
   int changedCount = 0;
   bool announced = false;

@@ -112,24 +112,6 @@ void CellWidget::place() {
 
 // ---- painting ----
 
-QString CellWidget::stateWord() const {
-  switch (state_) {
-    case CellState::idle:
-      return {};
-    case CellState::queued:
-      return "queued";
-    case CellState::busy:
-      return input_ != nullptr ? "waits for input" : "running";
-    case CellState::done:
-      return "done";
-    case CellState::failed:
-      return "failed";
-    case CellState::killed:
-      return "killed";
-  }
-  return {};
-}
-
 void CellWidget::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
@@ -178,11 +160,11 @@ void CellWidget::paintGutter(QPainter& painter) const {
                    prompt);
   y += code.lineSpacing() + 1;
 
-  QString word = state_ == CellState::busy && input_ != nullptr ? QString("input") : stateWord();
+  const QString word = gutterWord();
   QColor color = theme_.faintText;
   if (state_ == CellState::busy) color = theme_.busy;
-  if (state_ == CellState::done) color = theme_.success;
-  if (state_ == CellState::failed || state_ == CellState::killed) color = theme_.failure;
+  if (state_ == CellState::done && !showsMark()) color = theme_.success;
+  if ((state_ == CellState::failed || state_ == CellState::killed) && !showsMark()) color = theme_.failure;
   if (word.isEmpty()) return;
   const QFont small = smallFont(theme_);
   const QFontMetrics metrics(small);
@@ -198,11 +180,7 @@ void CellWidget::paintGutter(QPainter& painter) const {
     painter.drawArc(QRectF(mark).adjusted(1, 1, -1, -1), -spinner_ * 16, 270 * 16);
     return;
   }
-  const char* const icon = state_ == CellState::done     ? "tick"
-                           : state_ == CellState::failed ? "cross"
-                           : state_ == CellState::killed ? "warning"
-                                                         : "queued";
-  painter.drawPixmap(mark.topLeft(), inspector::iconPixmap(icon, color, size, devicePixelRatioF()));
+  painter.drawPixmap(mark.topLeft(), inspector::iconPixmap(stateIcon(), color, size, devicePixelRatioF()));
 }
 
 // ---- mouse ----
@@ -233,32 +211,8 @@ void CellWidget::leaveEvent(QEvent* event) {
 bool CellWidget::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return Block::event(event);
   auto* help = static_cast<QHelpEvent*>(event);
-  QString text;
-  if (help->pos().x() < gutterWidth(theme_) && shownType_ == CellType::code) {
-    switch (state_) {
-      case CellState::idle:
-        text = cell().executionCount > 0
-                   ? QString("Was run as number %1 of its session").arg(cell().executionCount)
-                   : "Not run yet";
-        break;
-      case CellState::queued:
-        text = "Waits for the cells before it";
-        break;
-      case CellState::busy:
-        text = input_ != nullptr ? "The program waits for a line of input" : "Is running";
-        break;
-      case CellState::done:
-        text = "Finished";
-        break;
-      case CellState::failed:
-        text = "Ended with an error, or was interrupted";
-        break;
-      case CellState::killed:
-        text = "The session ended while it ran";
-        break;
-    }
-  }
-  QToolTip::showText(help->globalPos(), inspector::plainTip(text), this);
+  const bool told = help->pos().x() < gutterWidth(theme_) && shownType_ == CellType::code;
+  QToolTip::showText(help->globalPos(), inspector::plainTip(told ? stateTip() : QString()), this);
   return true;
 }
 

@@ -23,6 +23,7 @@ CellWidget::CellWidget(Document* document, const QString& id, const NotebookThem
   shownType_ = cell().type;
   // An empty Markdown cell would render as nothing to click at.
   rendering_ = !cell().source.trimmed().isEmpty();
+  findTimes();
   updateAccessibleName();
 }
 
@@ -168,6 +169,7 @@ void CellWidget::sourceChanged() {
 }
 
 void CellWidget::outputsChanged(const OutputNews& news) {
+  findTimes();
   update();
   updateAccessibleName();
   if (news.none()) return;
@@ -282,6 +284,7 @@ void CellWidget::endInput() {
 void CellWidget::setState(CellState state) {
   if (state != CellState::busy && state != CellState::queued) endInput();
   state_ = state;
+  findTimes();
   updateAccessibleName();
   update();
 }
@@ -313,6 +316,7 @@ void CellWidget::updateAccessibleName() {
   QString name = QString("%1 %2").arg(kind).arg(number_);
   if (!stateWord().isEmpty()) name += ", " + stateWord();
   setAccessibleName(name);
+  setAccessibleDescription(showsMark() ? whyNotFresh_ : QString());
   if (editor_ != nullptr)
     editor_->setAccessibleName(QString("Source of %1 %2").arg(kind.toLower()).arg(number_));
   if (rendered_ != nullptr) rendered_->view()->setAccessibleName(QString("Markdown of cell %1").arg(number_));

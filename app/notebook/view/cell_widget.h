@@ -37,6 +37,8 @@ class CellWidget : public Block {
   void setTheme(const NotebookTheme& theme);
   void setState(CellState state);
   CellState state() const { return state_; }
+  /// `why`: a sentence for the tooltip and screen readers.
+  void setFreshness(CellMark mark, const QString& why);
   void setCurrent(bool current, bool editing);
   /// `angle` of the busy mark.
   void turnSpinner(int angle);
@@ -92,7 +94,14 @@ class CellWidget : public Block {
   int sourceHeight(int width);
   QRect sourceArea() const;
   void paintGutter(QPainter& painter) const;
+  /// What screen readers say of it: "done in 1.3 s", "edited since it ran".
   QString stateWord() const;
+  /// The same as short as the gutter is narrow: "1.3 s", "edited".
+  QString gutterWord() const;
+  bool showsMark() const;
+  const char* stateIcon() const;
+  QString stateTip() const;
+  void findTimes();
   void updateAccessibleName();
 
   Document* document_;
@@ -105,6 +114,9 @@ class CellWidget : public Block {
   InputLine* input_ = nullptr;
   ExcerptBar* excerpt_ = nullptr;  ///< below a source of which the editor has the beginning alone
   CellState state_ = CellState::idle;
+  CellMark freshness_ = CellMark::none;
+  QString whyNotFresh_;
+  QString duration_;  ///< of the run that its outputs are of; empty: not known
   bool realized_ = false;
   bool stale_ = false;     ///< editor and outputs have an older theme
   bool rendering_ = true;  ///< a Markdown cell shows the result, not its source

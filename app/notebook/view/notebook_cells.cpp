@@ -32,7 +32,8 @@ NotebookView::Private::Private(NotebookView* notebook_view, Document* notebook)
   spinner.setInterval(spinner_interval);
   QObject::connect(&spinner, &QTimer::timeout, view, [this] {
     angle = (angle + 24) % 360;
-    for (CellWidget* cell : column->cells) cell->turnSpinner(angle);
+    for (const QString& id : std::as_const(busy))
+      if (CellWidget* cell = widgetOf(id)) cell->turnSpinner(angle);
   });
 }
 
@@ -77,6 +78,8 @@ CellWidget* NotebookView::Private::makeCellWidget(int index) {
   QObject::connect(cell, &CellWidget::editorMade, view,
                    [this, cell](CodeEditor* editor) { connectEditor(cell, editor); });
   cell->setState(states.value(id, CellState::idle));
+  if (const auto mark = marks.constFind(id); mark != marks.constEnd())
+    cell->setFreshness(mark->mark, mark->why);
   if (id == markedCell) cell->setMark(markedLine, markPending);
   cell->setBreakpoints(breakpoints.value(id));
   cell->show();
@@ -108,6 +111,8 @@ void NotebookView::Private::rebuild() {
   }
   column->cells.clear();
   states.clear();
+  busy.clear();
+  marks.clear();
   spinner.stop();
   outputUpdates.clear();
   markedCell.clear();
@@ -157,6 +162,7 @@ void NotebookView::Private::removed(int index) {
     editing = false;
   }
   states.remove(cell->id());
+  busy.remove(cell->id());
   if (hovered == cell->id()) hovered.clear();
   // The focus goes first: hiding its holder would hand it to whatever comes next.
   if (had_focus) view->setFocus();

@@ -62,6 +62,10 @@ void NotebookView::setCurrentCell(int index, bool editing) {
 
 void NotebookView::setCellState(const QString& cellId, CellState state) {
   d_->states[cellId] = state;
+  if (state == CellState::busy)
+    d_->busy.insert(cellId);
+  else
+    d_->busy.remove(cellId);
   if (CellWidget* cell = d_->widgetOf(cellId)) {
     const bool input = cell->inputLine() != nullptr && cell->isAncestorOf(QApplication::focusWidget());
     cell->setState(state);
@@ -72,9 +76,7 @@ void NotebookView::setCellState(const QString& cellId, CellState state) {
 
 // Nothing turns beside a cell that waits at its marked line: it does not run, and each turn is painted.
 void NotebookView::Private::turnOrRest() {
-  const bool busy = std::any_of(states.begin(), states.end(),
-                                [](CellState cell_state) { return cell_state == CellState::busy; });
-  if (!busy || markPending) return spinner.stop();
+  if (busy.isEmpty() || markPending) return spinner.stop();
   if (!spinner.isActive()) spinner.start();
 }
 
@@ -173,16 +175,6 @@ void NotebookView::runCurrentAndAdvance() {
   } else {
     setCurrentCell(index + 1, false);
   }
-}
-
-void NotebookView::runAll() {
-  QStringList ids;
-  for (int i = 0; i < d_->document->cellCount(); ++i) {
-    const Cell& cell = d_->document->cell(i);
-    if (cell.type == CellType::markdown) d_->widgetAt(i)->renderMarkdown();
-    if (cell.type == CellType::code && !cell.source.trimmed().isEmpty()) ids += cell.id;
-  }
-  if (!ids.isEmpty()) emit runRequested(ids);
 }
 
 void NotebookView::insertAbove() {

@@ -24,6 +24,11 @@ class NotebookView : public QScrollArea {
   void showHeading(int index, const QString& text);
   void setCellState(const QString& cellId, CellState state);
   CellState cellState(const QString& cellId) const;
+  /// Why what a cell shows may not hold any more; a sentence that its tooltip and screen readers have.
+  void setCellMark(const QString& cellId, CellMark mark, const QString& why);
+  CellMark cellMark(const QString& cellId) const;
+  /// The cells that commands for several cells act on, from the top.
+  QList<int> selectedCells() const;
   /// Marks the line (from 1) at which the session is paused; scrolls it into sight where it is another than
   /// before. `pending`: the gate waits there now; else it is where the cursor's record ran. An empty id
   /// clears the mark.
@@ -45,6 +50,10 @@ class NotebookView : public QScrollArea {
   void runCurrent();            ///< Ctrl+Enter
   void runCurrentAndAdvance();  ///< Shift+Enter; appends a cell after the last
   void runAll();
+  void runAbove();     ///< all above the current one
+  void runToHere();    ///< and the current one
+  void runFromHere();  ///< the current one and all below
+  void runSelected();
   void insertAbove();
   void insertBelow();
   void deleteCurrent();

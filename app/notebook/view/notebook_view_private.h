@@ -4,6 +4,7 @@
 #include <QElapsedTimer>
 #include <QHash>
 #include <QPointer>
+#include <QSet>
 #include <QTimer>
 
 #include "app/notebook/output/notebook_theme.h"
@@ -35,6 +36,12 @@ struct NotebookView::Private {
   int lastInserted = -1;  ///< what an undo brought back becomes the current cell
   QString hovered;
   QHash<QString, CellState> states;
+  QSet<QString> busy;  ///< the cells of that state
+  struct Mark {
+    CellMark mark = CellMark::none;
+    QString why;
+  };
+  QHash<QString, Mark> marks;
   QTimer spinner;
   void turnOrRest();
   int angle = 0;
@@ -84,6 +91,9 @@ struct NotebookView::Private {
   void select(int index, bool edit);  ///< marks it, without moving the focus
   void focusChanged(QWidget* now);
   void runCell(int index);
+  /// Runs the code and renders the texts among these.
+  void runCells(const QList<int>& indices);
+  void runRange(int begin, int end);
   void runAndInsert();
   void leave(CellWidget* cell, int direction);
   void toolTriggered(const QString& cellId, CellAction action);

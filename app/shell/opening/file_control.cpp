@@ -8,6 +8,7 @@
 #include <QWidget>
 
 #include "app/shell/opening/file_paths.h"
+#include "app/shell/opening/kept_windows.h"
 #include "app/shell/opening/recoveries.h"
 #include "app/shell/window/samples.h"
 #include "inspector/ui/file_dialogs.h"
@@ -96,6 +97,7 @@ FileControl* FileControl::holderOf(const QString& path) {
 
 void FileControl::raise() {
   window_->setWindowState(window_->windowState() & ~Qt::WindowMinimized);
+  window_->show();
   window_->raise();
   window_->activateWindow();
 }
@@ -289,10 +291,20 @@ void FileControl::saveAs() {
 
 /// False: the user does not want to.
 bool FileControl::saveOrAsk() {
-  QString path = document_->path();
-  if (path.isEmpty()) path = inspector::askForPath(window_, "Save notebook", name() + ".ipynb", notebooks);
+  const QString path = pathToSave();
   if (!path.isEmpty()) write(path);
   return !path.isEmpty();
+}
+
+QString FileControl::pathToSave() {
+  const QString path = document_->path();
+  return path.isEmpty() ? inspector::askForPath(window_, "Save notebook", name() + ".ipynb", notebooks)
+                        : path;
+}
+
+void FileControl::saveAndClose(const QString& path) {
+  closing_ = true;
+  write(path);
 }
 
 void FileControl::write(const QString& path) {
@@ -435,8 +447,18 @@ void FileControl::goOnClosing(bool done) {
   if (quitting) quit();
 }
 
+bool FileControl::isQuitting() {
+  return quitting;
+}
+
+void FileControl::stopQuitting() {
+  quitting = false;
+}
+
 void FileControl::quit() {
   quitting = true;
+  // Those that are kept running are asked about where they can be seen.
+  showKeptWindows();
   qApp->closeAllWindows();
   if (all.isEmpty()) quitting = false;
 }

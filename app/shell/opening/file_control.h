@@ -42,8 +42,16 @@ class FileControl : public QObject {
   bool mayClose();
   /// What else the window waited for before it closes is done; or (false) was given up.
   void goOnClosing(bool done);
-  /// Closes all windows; goes on when one that must save first has done so.
+  /// Where it is saved; asks for a notebook that has no file. Empty: the user does not want to.
+  QString pathToSave();
+  /// The window closes when it is saved there.
+  void saveAndClose(const QString& path);
+  /// Closes all windows, those that are hidden too; goes on when one that must save first has done so.
   static void quit();
+  static bool isQuitting();
+  static void stopQuitting();
+  /// Brings the window to the front, also one that was closed while its session goes on.
+  void raise();
 
   /// Something is read or written.
   bool busy() const { return file_.loading() || file_.saving(); }
@@ -80,7 +88,6 @@ class FileControl : public QObject {
 
  private:
   static FileControl* holderOf(const QString& path);
-  void raise();
   bool hasNothingToLose() const;
   bool mayLoseChanges(const QString& question);
   void load(const QString& path);

@@ -13,8 +13,10 @@
 #include "app/notebook/document/script.h"
 #include "app/notebook/view/notebook_view.h"
 #include "app/shell/opening/attach_control.h"
+#include "app/shell/opening/closing_question.h"
 #include "app/shell/opening/file_control.h"
 #include "app/shell/opening/guest.h"
+#include "app/shell/opening/kept_windows.h"
 #include "app/shell/opening/recoveries.h"
 #include "app/shell/opening/trace_control.h"
 #include "app/shell/panels/panel_docks.h"
@@ -134,8 +136,9 @@ void MainWindow::showNotebook() {
   playback_->parentWidget()->setVisible(!onStartPage_);
   for (const QString& id : actions_->ids())
     if (id.startsWith("cell.") || id.startsWith("edit.") ||
-        (id.startsWith("session.") && id != "session.attach") || id.startsWith("step.") ||
-        id.startsWith("view.zoom") || id.startsWith("view.reset") || id.startsWith("file.save"))
+        (id.startsWith("session.") && id != "session.attach" && id != "session.kept") ||
+        id.startsWith("step.") || id.startsWith("view.zoom") || id.startsWith("view.reset") ||
+        id.startsWith("file.save"))
       (*actions_)[id]->setEnabled(!onStartPage_);
 }
 
@@ -274,8 +277,49 @@ bool MainWindow::event(QEvent* event) {
   return QMainWindow::event(event);
 }
 
+/// False: the window stays, or closes by itself later.
+bool MainWindow::mayEndSession() {
+  const QString running = onStartPage_ ? QString() : runningSentence(*runner_, *kernel_);
+  if (running.isEmpty()) return files_->mayClose();
+  switch (askClosing(this, {files_->name(), running, document_->modified(), FileControl::isQuitting()})) {
+    case ClosingAnswer::stay:
+      FileControl::stopQuitting();
+      return false;
+    case ClosingAnswer::keepRunning:
+      keepRunning(this);
+      return false;
+    case ClosingAnswer::end:
+      return true;
+    case ClosingAnswer::save:
+      break;
+  }
+  const QString path = files_->pathToSave();
+  if (path.isEmpty()) {
+    FileControl::stopQuitting();
+    return false;
+  }
+  // What the session's end leaves in the cells is saved, too.
+  if (!runner_->busy()) {
+    files_->saveAndClose(path);
+    return false;
+  }
+  auto* once = new QObject(this);
+  connect(runner_, &CellRunner::finished, once, [this, once, path] {
+    once->deleteLater();
+    files_->saveAndClose(path);
+  });
+  kernel_->shutdown();
+  return false;
+}
+
 void MainWindow::closeEvent(QCloseEvent* event) {
-  if (!traces_->mayClose() || !files_->mayClose()) {
+  // The program ends with the last window in sight, and so do the sessions of those that are not.
+  if (!FileControl::isQuitting() && !otherWindow(this) && !keptWindows().isEmpty()) {
+    event->ignore();
+    QMetaObject::invokeMethod(qApp, &FileControl::quit, Qt::QueuedConnection);
+    return;
+  }
+  if (!traces_->mayClose() || !mayEndSession()) {
     event->ignore();
     return;
   }
@@ -284,6 +328,11 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   if (!onStartPage_) workspaces_->keep();
   kernel_->shutdown();
   event->accept();
+}
+
+void MainWindow::showEvent(QShowEvent* event) {
+  QMainWindow::showEvent(event);
+  noLongerKept(this);
 }
 
 void MainWindow::updateTitle() {

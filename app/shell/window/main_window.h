@@ -3,6 +3,8 @@
 
 #include <QDeadlineTimer>
 #include <QMainWindow>
+#include <QSet>
+#include <QTimer>
 
 #include "app/control/session_notices.h"
 #include "app/control/session_options.h"
@@ -33,6 +35,7 @@ class AttachControl;
 class FileControl;
 class NotebookView;
 class PanelDocks;
+class RunControl;
 class TraceControl;
 class TypingWatch;
 class WorkspaceMenu;
@@ -64,6 +67,7 @@ class MainWindow : public QMainWindow {
   inspector::BreakpointsModel* breakpoints() const { return breakpoints_; }
   MessageBar* messages() const { return messages_; }
   Stepper* stepper() const { return stepper_; }
+  CellRunner* runner() const { return runner_; }
   FileControl* files() const { return files_; }
   TraceControl* traces() const { return traces_; }
   PanelDocks* panels() const { return docks_; }
@@ -74,6 +78,7 @@ class MainWindow : public QMainWindow {
   bool focusNextPrevChild(bool next) override;
   void keyPressEvent(QKeyEvent* event) override;
   void closeEvent(QCloseEvent* event) override;
+  void showEvent(QShowEvent* event) override;
 
  private:
   void buildCentre();
@@ -102,6 +107,8 @@ class MainWindow : public QMainWindow {
   void updateState();
   void updatePausedLine();
   void updateCellLabels();
+  void labelLater(int cell);
+  bool mayEndSession();
   QString codeOfLine(const QString& cell, int line) const;
   void showNotice(SessionNotices::Kind kind, const QString& sentence, bool restart);
   /// In the status bar, for a while in which the tips of what is under the mouse do not take its place.
@@ -127,6 +134,10 @@ class MainWindow : public QMainWindow {
   FileControl* files_ = nullptr;
   AttachControl* attaching_ = nullptr;
   TraceControl* traces_ = nullptr;
+  RunControl* runs_ = nullptr;
+  QTimer labelling_, stateSoon_;  ///< what is shown anew once for many cells
+  QSet<QString> unlabelled_;      ///< cells that may have another name by now
+  bool allUnlabelled_ = true;
 
   QStackedWidget* pages_ = nullptr;
   NotebookView* notebook_ = nullptr;

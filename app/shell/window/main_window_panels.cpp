@@ -1,10 +1,12 @@
 // The window's furniture: panels, menus, tool bar, status bar.
 #include <QLabel>
+#include <QMenu>
 #include <QMenuBar>
 #include <QStatusBar>
 #include <QToolBar>
 
 #include "app/kernel/debug/trace_file_reader.h"
+#include "app/shell/opening/kept_windows.h"
 #include "app/shell/panels/outline_panel.h"
 #include "app/shell/panels/panel_docks.h"
 #include "app/shell/panels/panel_list.h"
@@ -80,6 +82,13 @@ void MainWindow::showWorkspace() {
 }
 
 void MainWindow::buildMenus() {
+  QAction* kept = (*actions_)["session.kept"];
+  kept->setMenu(new QMenu(this));
+  listKeptWindows(kept->menu());
+  connect(kept, &QAction::triggered, this, [this, kept] {
+    kept->menu()->popup(mapToGlobal(rect().center()) - QPoint(kept->menu()->sizeHint().width() / 2, 0));
+    kept->menu()->setActiveAction(kept->menu()->actions().value(0));
+  });
   fillMenuBar(menuBar(), *actions_, *docks_, *workspaceMenu_, why_->questions() + whatIf_->actions(),
               [this](const QString& path) { openNotebook(path); });
   toolBar_ = addToolBar("Main");

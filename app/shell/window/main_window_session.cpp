@@ -15,10 +15,17 @@
 #include "app/shell/window/keys_window.h"
 #include "app/shell/window/main_window.h"
 #include "app/shell/window/output_limit_dialog.h"
+#include "app/shell/window/run_control.h"
 #include "inspector/model/runs/memory_model.h"
 #include "inspector/ui/appearance.h"
 
 namespace tapedeck::app {
+namespace {
+
+/// Numbers beside cells come with their runs; the panels' names for them follow at most that often.
+constexpr int labelling_pause = 30;  // milliseconds
+
+}  // namespace
 
 void MainWindow::connectActions() {
   const auto on = [this](const char* id, auto&& act) {
@@ -26,8 +33,6 @@ void MainWindow::connectActions() {
   };
   on("file.close", [this] { close(); });
 
-  on("session.interrupt", [this] { kernel_->interrupt(); });
-  on("session.restart", [this] { kernel_->restart(); });
   on("session.recording", [this](bool recording) { options_->setRecording(recording); });
   on("session.break_at_cell", [this](bool stop) { options_->setBreakAtCellStart(stop); });
   on("session.replay_on_cpu", [this](bool here) { options_->setReplayOnCpu(here); });
@@ -112,14 +117,36 @@ void MainWindow::connectCellActions() {
 }
 
 void MainWindow::connectSession() {
-  for (const auto signal : {&Document::cellInserted, &Document::cellRemoved, &Document::outputsChanged})
-    connect(document_, signal, this, &MainWindow::updateCellLabels);
-  connect(document_, &Document::cellMoved, this, &MainWindow::updateCellLabels);
-  connect(document_, &Document::reset, this, &MainWindow::updateCellLabels);
+  labelling_.setSingleShot(true);
+  labelling_.setInterval(labelling_pause);
+  connect(&labelling_, &QTimer::timeout, this, &MainWindow::updateCellLabels);
+  for (const auto signal : {&Document::cellInserted, &Document::cellRemoved})
+    connect(document_, signal, this, [this] { labelLater(-1); });
+  connect(document_, &Document::cellMoved, this, [this] { labelLater(-1); });
+  connect(document_, &Document::outputEdited, this, [this](int cell, const OutputChange& change) {
+    // A line that is printed gives no cell another number.
+    if (change.kind == OutputChange::Kind::all || change.kind == OutputChange::Kind::execution)
+      labelLater(cell);
+  });
+  connect(document_, &Document::reset, this, [this] {
+    allUnlabelled_ = true;
+    updateCellLabels();
+  });
   connect(notices_, &SessionNotices::told, this, &MainWindow::showNotice);
   connect(notices_, &SessionNotices::withdrawn, this, [this] { messages_->dismiss("session"); });
   connect(kernel_, &Kernel::stateChanged, this, &MainWindow::updateState);
-  connect(runner_, &CellRunner::cellStateChanged, this, &MainWindow::updateState);
+  stateSoon_.setSingleShot(true);
+  stateSoon_.setInterval(0);
+  connect(&stateSoon_, &QTimer::timeout, this, &MainWindow::updateState);
+  connect(runner_, &CellRunner::cellStateChanged, this, [this](const QString&, CellState state) {
+    // Hundreds are queued, or given up, at once.
+    if (state == CellState::queued || state == CellState::idle)
+      stateSoon_.start();
+    else
+      updateState();
+  });
+  runs_ = new RunControl({kernel_, runner_, document_, notebook_, messages_, actions_}, this);
+  connect(runs_, &RunControl::told, this, &MainWindow::tell);
   connect(stepper_, &Stepper::stateChanged, this, &MainWindow::updateState);
   connect(options_, &SessionOptions::changed, this, &MainWindow::updateState);
   for (const auto signal : {&inspector::Session::statusChanged, &inspector::Session::cleared}) {
@@ -152,12 +179,20 @@ void MainWindow::connectBreakpoints() {
 }
 
 // Records name cells by their ids; people know them by the number beside them.
+void MainWindow::labelLater(int cell) {
+  if (cell < 0)
+    allUnlabelled_ = true;
+  else
+    unlabelled_.insert(document_->cell(cell).id);
+  if (!labelling_.isActive()) labelling_.start();
+}
+
 void MainWindow::updateCellLabels() {
   QHash<QString, QString> labels;
-  for (int i = 0; i < document_->cellCount(); ++i) {
-    const QString id = document_->cell(i).id;
-    labels[id] = cellName(*document_, id);
-  }
+  if (!std::exchange(allUnlabelled_, false)) labels = cellNames_->all();
+  if (labels.isEmpty())
+    for (int i = 0; i < document_->cellCount(); ++i) unlabelled_.insert(document_->cell(i).id);
+  for (const QString& id : std::exchange(unlabelled_, {})) labels[id] = cellName(*document_, id);
   if (labels != cellNames_->all()) cellNames_->set(labels);
 }
 
@@ -169,7 +204,7 @@ QString MainWindow::codeOfLine(const QString& cell, int line) const {
 void MainWindow::showNotice(SessionNotices::Kind kind, const QString& sentence, bool restart) {
   QList<MessageBar::Choice> choices;
   if (restart && kernel_->runs() == Runs::cells)
-    choices << MessageBar::Choice{"Start a new session", [this] { kernel_->restart(); }};
+    choices << MessageBar::Choice{"Start a new session", [this] { runs_->restart(); }};
   messages_->show(kind == SessionNotices::Kind::error ? MessageBar::Kind::error : MessageBar::Kind::warning,
                   sentence, choices, "session");
 }

@@ -1,0 +1,97 @@
+#include "app/shell/opening/closing_question.h"
+
+#include <QMessageBox>
+#include <QPushButton>
+
+#include "app/control/cell_names.h"
+#include "app/control/cell_runner.h"
+
+namespace tapedeck::app {
+namespace {
+
+QPushButton* addButton(QMessageBox& box, const char* name, const QString& text, QMessageBox::ButtonRole role,
+                       const QString& tip) {
+  QPushButton* button = box.addButton(text, role);
+  button->setObjectName(name);
+  button->setToolTip(tip);
+  return button;
+}
+
+QString capital(QString sentence) {
+  if (!sentence.isEmpty()) sentence[0] = sentence[0].toUpper();
+  return sentence;
+}
+
+}  // namespace
+
+QString runningSentence(const CellRunner& runner, const Kernel& kernel) {
+  if (kernel.runs() != Runs::cells) return {};
+  const int waiting = runner.waitingCells();
+  const QString cell = cellName(*runner.document(), runner.runningCell());
+  QString sentence;
+  if (!runner.busy())
+    sentence = kernel.state() == KernelState::busy ? "its session runs a cell of another program" : "";
+  else if (cell.isEmpty())
+    sentence = waiting == 1 ? QString("a cell waits to run") : QString("%1 cells wait to run").arg(waiting);
+  else
+    sentence = cell + " is running";
+  if (!cell.isEmpty() && waiting > 0)
+    sentence += waiting == 1 ? QString(", and a cell waits behind it")
+                             : QString(", and %1 cells wait behind it").arg(waiting);
+  return sentence;
+}
+
+ClosingAnswer askClosing(QWidget* window, const ClosingFacts& facts) {
+  QMessageBox box(window);
+  box.setTextFormat(Qt::PlainText);
+  box.setIcon(QMessageBox::Question);
+  box.setWindowTitle(facts.quitting ? "Quit while a cell runs" : "Close while a cell runs");
+  box.setText(QString("In %1 %2. %3 ends its session.%4")
+                  .arg(facts.name, facts.running, facts.quitting ? "Quitting" : "Closing",
+                       facts.modified ? " The notebook has changes that are not saved." : ""));
+  QPushButton* keep = nullptr;
+  if (!facts.quitting) {
+    box.setInformativeText(
+        "Kept running, it goes on without a window until Tapedeck quits. Open the file again, or choose it "
+        "in "
+        "Session › Kept running, to see what it printed meanwhile.");
+    keep = addButton(box, "keepRunning", "&Keep it running", QMessageBox::AcceptRole,
+                     "Close the window; the session goes on");
+  }
+  QPushButton* save = nullptr;
+  if (facts.modified)
+    save = addButton(box, "saveAndEnd", "&Save and end it", QMessageBox::YesRole,
+                     "End the session, save the notebook, and close");
+  QPushButton* end = addButton(box, "endSession", facts.modified ? "&End it without saving" : "&End it",
+                               QMessageBox::DestructiveRole, "End the session, and close");
+  QPushButton* cancel = box.addButton(QMessageBox::Cancel);
+  box.setDefaultButton(keep ? keep : cancel);
+  box.setEscapeButton(cancel);
+  box.exec();
+  const QAbstractButton* clicked = box.clickedButton();
+  if (!clicked || clicked == cancel) return ClosingAnswer::stay;
+  return clicked == keep   ? ClosingAnswer::keepRunning
+         : clicked == save ? ClosingAnswer::save
+         : clicked == end  ? ClosingAnswer::end
+                           : ClosingAnswer::stay;
+}
+
+bool askRestart(QWidget* window, const QString& running) {
+  if (running.isEmpty()) return true;
+  QMessageBox box(window);
+  box.setTextFormat(Qt::PlainText);
+  box.setIcon(QMessageBox::Question);
+  box.setWindowTitle("Restart while a cell runs");
+  box.setText(
+      capital(running) +
+      ". A restart ends it, and what the session computed is lost. The notebook and its outputs stay.");
+  QPushButton* restart = addButton(box, "restartSession", "&Restart", QMessageBox::DestructiveRole,
+                                   "End what runs, and start a fresh session");
+  QPushButton* cancel = box.addButton(QMessageBox::Cancel);
+  box.setDefaultButton(cancel);
+  box.setEscapeButton(cancel);
+  box.exec();
+  return box.clickedButton() == restart;
+}
+
+}  // namespace tapedeck::app

@@ -1,0 +1,54 @@
+// What the window does around the running of cells: commands that run several, restarts, and what it says
+// when they stop.
+#pragma once
+
+#include <QObject>
+
+#include "app/control/cell_freshness.h"
+#include "app/control/interrupt_watch.h"
+
+class QWidget;
+
+namespace tapedeck::app {
+
+class Actions;
+class MessageBar;
+class NotebookView;
+
+class RunControl : public QObject {
+  Q_OBJECT
+ public:
+  struct Parts {
+    Kernel* kernel;
+    CellRunner* runner;
+    Document* document;
+    NotebookView* notebook;
+    MessageBar* messages;
+    Actions* actions;
+  };
+  RunControl(const Parts& parts, QWidget* window);
+
+  const CellFreshness& freshness() const { return freshness_; }
+  /// Asks where something runs.
+  void restart();
+  void restartAndRunAll();
+  /// All cells that are marked as edited, of an earlier session, or maybe out of date.
+  void runMarked();
+
+ signals:
+  /// For the status bar.
+  void told(const QString& sentence);
+
+ private:
+  void showStop(const RunStop& stop);
+  void showIgnored(const QString& cellId);
+  void goTo(const QString& cellId);
+
+  Parts parts_;
+  QWidget* window_;
+  CellFreshness freshness_;
+  InterruptWatch interrupts_;
+  QMetaObject::Connection afterRestart_;
+};
+
+}  // namespace tapedeck::app
