@@ -6,9 +6,11 @@
 #include <QTextLayout>
 #include <QThread>
 
+#include "app/notebook/output/formula_text.h"
 #include "app/notebook/output/html/html_sanitizer.h"
 #include "app/notebook/output/html/markdown_html.h"
 #include "app/notebook/output/rich_style.h"
+#include "inspector/ui/math/katex.h"
 
 namespace tapedeck::app {
 namespace {
@@ -39,7 +41,9 @@ RichDocument makeRichDocument(const RichText& text, const RichLook& look, const 
   HtmlWriter writer(bounds);
   HtmlCleaner cleaner(writer, text.pictures);
   const bool markdown = text.kind == RichText::Kind::markdown;
-  markdown ? writeMarkdown(text.source, writer, cleaner) : cleaner.html(text.source);
+  std::vector<Formula> formulas;
+  markdown ? writeMarkdown(text.source, writer, cleaner, formulas)
+           : writeHtml(text.source, writer, cleaner, formulas);
   QString html = writer.finish();
   if (!markdown && !writer.visible() && !text.plain.isEmpty()) {
     html = "<pre>" + text.plain.left(bounds.characters).toHtmlEscaped() + "</pre>";
@@ -60,6 +64,11 @@ RichDocument makeRichDocument(const RichText& text, const RichLook& look, const 
     document.addResource(QTextDocument::ImageResource, QUrl(it.key()), it.value());
   document.setHtml(html);
   if (markdown) styleMarkdown(document, theme);
+  result.unset = placeFormulas(document, formulas, text.formulas, theme);
+  if (const QString missing = inspector::Katex::missing(); !missing.isEmpty() && !formulas.empty()) {
+    result.notes += missing;
+    result.unset.clear();
+  }
   fitPictures(document, look.width);
   document.setTextWidth(look.width);
   document.documentLayout()->documentSize();  // all of it, not only what is seen first
