@@ -10,6 +10,7 @@ engine_packages=(
 run_packages=(
   "${engine_packages[@]}" ccache lld
   qt6-base-dev libqt6opengl6-dev qt6-svg-dev qt6-charts-dev libqscintilla2-qt6-dev libmd4c-dev
+  qt6-declarative-dev libjs-katex fonts-katex
   libimgui-dev libstb-dev libgl1-mesa-dri fonts-dejavu-core fonts-noto-color-emoji
   python3-dev pybind11-dev python3-ipykernel python3-numpy python3-matplotlib python3-absl dataset-fashion-mnist
 )

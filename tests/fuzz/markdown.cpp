@@ -1,6 +1,8 @@
 // Markdown with HTML and formulas in it: laid out as a notebook shows it.
 #include "app/notebook/output/html/maths.h"
 #include "app/notebook/output/rich_document.h"
+#include "inspector/ui/math/formula_layout.h"
+#include "inspector/ui/math/katex.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/window.h"
 
@@ -13,8 +15,22 @@ void fuzz::parse(Bytes bytes) {
   const QString extracted = extractFormulas(markdown, formulas);
   QString marksRemoved = markdown;
   marksRemoved.remove(QChar(0xe000)).remove(QChar(0xe001));
+  // KaTeX alone takes its time for each; what it returns is laid out whatever it is.
+  static tapedeck::inspector::Katex katex;
+  tapedeck::inspector::SetFormulas set;
+  constexpr std::size_t most_formulas = 8;
+  for (const Formula& formula : formulas) {
+    if (set.size() >= static_cast<qsizetype>(most_formulas)) break;
+    const auto answer = katex.set(formula.tex, formula.display);
+    expect(answer.error.isEmpty() != answer.markup.isEmpty(), "a formula has boxes or an error");
+    auto layout = tapedeck::inspector::layOutFormula(answer.markup, formula.display);
+    if (answer.error.isEmpty())
+      set[{formula.tex, formula.display}] =
+          std::make_shared<const tapedeck::inspector::SetFormula>(std::move(layout));
+  }
+  tapedeck::inspector::layOutFormula(markdown, true);
   expect(restoreFormulas(extracted, formulas) == marksRemoved, "formulas come back to their places");
   const RichDocument shown =
-      makeRichDocument({RichText::Kind::markdown, markdown, {}, {}}, {theme(), 600}, {});
+      makeRichDocument({RichText::Kind::markdown, markdown, {}, {}, set}, {theme(), 600}, {});
   expect(shown.document != nullptr, "Markdown becomes a document");
 }

@@ -2,6 +2,7 @@
 
 #include "app/notebook/document/json_text.h"
 #include "app/notebook/document/nbformat.h"
+#include "app/notebook/output/html/maths.h"
 #include "app/notebook/output/image_output.h"
 #include "app/notebook/output/rich_output.h"
 #include "app/notebook/output/text/text_output.h"
@@ -84,6 +85,16 @@ Block* html(const QString& text, const ordered_json& bundle, const NotebookTheme
   return block;
 }
 
+/// As MathJax shows it: text with formulas between their marks; without marks all of it is one formula.
+Block* latex(const QString& source, const NotebookTheme& theme, QWidget* parent) {
+  auto* block = new RichOutput(theme, parent);
+  std::vector<Formula> formulas;
+  extractHtmlFormulas(source, formulas);
+  const QString marked = formulas.empty() ? "$$" + source + "$$" : source;
+  block->setText({RichText::Kind::html, "<p>" + marked.toHtmlEscaped() + "</p>", source, {}});
+  return block;
+}
+
 Block* makeBundleBlock(const ordered_json& output, const NotebookTheme& theme, QWidget* parent) {
   static const ordered_json nothing = ordered_json::object();
   const auto found = output.find("data");
@@ -94,6 +105,7 @@ Block* makeBundleBlock(const ordered_json& output, const NotebookTheme& theme, Q
     block->setMarkdown(toText(bundle["text/markdown"]));
     return block;
   }
+  if (bundle.contains("text/latex")) return latex(toText(bundle["text/latex"]).trimmed(), theme, parent);
   if (bundle.contains("image/svg+xml")) {
     auto* block = new ImageOutput(theme, parent);
     block->setSvg(QByteArray::fromStdString(joinedText(bundle["image/svg+xml"])));
@@ -101,13 +113,6 @@ Block* makeBundleBlock(const ordered_json& output, const NotebookTheme& theme, Q
   }
   for (const char* mime : {"image/png", "image/jpeg", "image/gif", "image/bmp"}) {
     if (bundle.contains(mime)) return bitmap(output, mime, bundle[mime], theme, parent);
-  }
-  if (bundle.contains("text/latex")) {
-    QString latex = toText(bundle["text/latex"]).trimmed();
-    if (!latex.startsWith('$')) latex = "$$" + latex + "$$";
-    auto* block = new RichOutput(theme, parent);
-    block->setMarkdown(latex);
-    return block;
   }
   if (bundle.contains("application/json")) {
     std::string text;

@@ -7,9 +7,11 @@
 #include <QThread>
 
 #include "app/notebook/output/alert_boxes.h"
+#include "app/notebook/output/formula_text.h"
 #include "app/notebook/output/html/html_sanitizer.h"
 #include "app/notebook/output/html/markdown_html.h"
 #include "app/notebook/output/rich_style.h"
+#include "inspector/ui/math/katex.h"
 
 namespace tapedeck::app {
 namespace {
@@ -40,7 +42,9 @@ RichDocument makeRichDocument(const RichText& text, const RichLook& look, const 
   HtmlWriter writer(bounds);
   HtmlCleaner cleaner(writer, text.pictures);
   const bool markdown = text.kind == RichText::Kind::markdown;
-  markdown ? writeMarkdown(text.source, writer, cleaner) : cleaner.html(text.source);
+  std::vector<Formula> formulas;
+  markdown ? writeMarkdown(text.source, writer, cleaner, formulas)
+           : writeHtml(text.source, writer, cleaner, formulas);
   QString html = writer.finish();
   if (!markdown && !writer.visible() && !text.plain.isEmpty()) {
     html = "<pre>" + text.plain.left(bounds.characters).toHtmlEscaped() + "</pre>";
@@ -62,6 +66,11 @@ RichDocument makeRichDocument(const RichText& text, const RichLook& look, const 
   document.setHtml(html);
   if (markdown) styleMarkdown(document, theme);
   styleAlerts(document, theme);
+  result.unset = placeFormulas(document, formulas, text.formulas, theme);
+  if (const QString missing = inspector::Katex::missing(); !missing.isEmpty() && !formulas.empty()) {
+    result.notes += missing;
+    result.unset.clear();
+  }
   fitPictures(document, look.width);
   document.setTextWidth(look.width);
   document.documentLayout()->documentSize();  // all of it, not only what is seen first

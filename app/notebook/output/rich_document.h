@@ -10,6 +10,7 @@
 #include "app/notebook/output/html/html_writer.h"
 #include "app/notebook/output/notebook_theme.h"
 #include "app/notebook/output/picture_source.h"
+#include "inspector/ui/math/formula_setter.h"
 
 namespace tapedeck::app {
 
@@ -20,6 +21,7 @@ struct RichText {
   /// Shown instead of HTML that has nothing to see without its scripts.
   QString plain;
   PictureSource pictures;
+  inspector::SetFormulas formulas = {};  ///< those of it that are set
 };
 
 /// A document may be let go by another thread than its own, whose event loop deletes it then.
@@ -33,6 +35,8 @@ struct RichDocument {
   std::unique_ptr<QTextDocument, DeleteLater> document;
   bool cut = false;   ///< there is more than the bounds allow
   QStringList notes;  ///< what was left out, in sentences
+  /// Formulas that stand there as they were written until somebody sets them.
+  std::vector<inspector::FormulaSource> unset = {};
 };
 
 struct RichLook {

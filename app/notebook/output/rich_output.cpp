@@ -32,7 +32,13 @@ RichOutput::RichOutput(const NotebookTheme& theme, QWidget* parent)
 }
 
 RichOutput::~RichOutput() {
+  cancelJobs();
+}
+
+void RichOutput::cancelJobs() {
   if (job_ != 0) TextPreparer::cancel(job_);
+  if (formulaJob_ != 0) inspector::FormulaSetter::cancel(formulaJob_);
+  job_ = formulaJob_ = 0;
 }
 
 void RichOutput::setTheme(const NotebookTheme& theme) {
@@ -48,6 +54,7 @@ void RichOutput::setTheme(const NotebookTheme& theme) {
 
 void RichOutput::setText(const RichText& text) {
   view_->setAccessibleName(text.kind == RichText::Kind::markdown ? "Markdown output" : "HTML output");
+  cancelJobs();
   text_ = text;
   note_.clear();
   const QSet<int> toggled = bounds_.toggled;
@@ -72,8 +79,7 @@ void RichOutput::setNote(const QString& sentence) {
 
 void RichOutput::prepare(int width) {
   width_ = width;
-  if (job_ != 0) TextPreparer::cancel(job_);
-  job_ = 0;
+  cancelJobs();
   const RichLook look = {theme_, width, wrap_};
   if (text_.source.size() <= shown_at_once) {
     take(makeRichDocument(text_, look, bounds_), width);
@@ -98,6 +104,20 @@ void RichOutput::take(RichDocument made, int width) {
   view_->setDocument(std::move(made.document));
   if (!chosenAfter_.isEmpty()) view_->chooseLink(std::exchange(chosenAfter_, {}));
   updateBar();
+  if (!made.unset.empty()) setFormulas(std::move(made.unset));
+}
+
+/// The text stays as it is until all of its formulas are there, and changes once.
+void RichOutput::setFormulas(std::vector<inspector::FormulaSource> formulas) {
+  const auto number = std::make_shared<quint64>(0);
+  formulaJob_ = *number =
+      inspector::FormulaSetter::set(std::move(formulas), this, [this, number](inspector::SetFormulas set) {
+        if (formulaJob_ != *number) return;
+        formulaJob_ = 0;
+        text_.formulas.insert(set);
+        prepare(width_);
+        contentsChanged();
+      });
 }
 
 void RichOutput::showPlaceholder() {

@@ -29,8 +29,8 @@ class RichOutput : public Block {
   void setWrap(QTextOption::WrapMode wrap) { wrap_ = wrap; }
 
   StaticText* view() const { return view_; }
-  bool ready() const { return job_ == 0; }  ///< nothing is being prepared
-  QString told() const;                     ///< what is said about what is not shown
+  bool ready() const { return job_ == 0 && formulaJob_ == 0; }  ///< nothing is being prepared
+  QString told() const;                                         ///< what is said about what is not shown
   bool cut() const { return cut_; }
   void showMore();
   void showPicture(int number);  ///< one that is more than the bounds allow
@@ -47,6 +47,8 @@ class RichOutput : public Block {
  private:
   void prepare(int width);
   void take(RichDocument document, int width);
+  void setFormulas(std::vector<inspector::FormulaSource> formulas);
+  void cancelJobs();
   void showPlaceholder();
   void updateBar();
 
@@ -58,6 +60,7 @@ class RichOutput : public Block {
   QTextOption::WrapMode wrap_ = QTextOption::WordWrap;
   int width_ = -1;  ///< that the document was made for, or is being made for
   quint64 job_ = 0;
+  quint64 formulaJob_ = 0;
   bool filled_ = false;  ///< the view shows a document, not the beginning of its source
   bool cut_ = false;
   QString chosenAfter_;  ///< the link that gets the keyboard when the document has come

@@ -117,12 +117,8 @@ void styleTables(QTextFrame* frame, const NotebookTheme& theme) {
 }  // namespace
 
 QString richStyleSheet(const NotebookTheme& theme, bool markdown) {
-  QString sheet = QString(
-                      "a { color: %1; } pre, code, kbd, samp, tt { font-family: '%2'; }"
-                      ".formula, .display { font-family: 'STIX Two Math', 'Latin Modern Math', "
-                      "'DejaVu Serif', serif; } .display { font-size: %3pt; }")
-                      .arg(theme.link.name(), theme.codeFont.family())
-                      .arg(theme.textFont.pointSizeF() * 1.15);
+  QString sheet = QString("a { color: %1; } pre, code, kbd, samp, tt { font-family: '%2'; }")
+                      .arg(theme.link.name(), theme.codeFont.family());
   if (markdown) {
     sheet += QString(
                  "blockquote { margin-left: 18px; margin-right: 8px; color: %1; font-style: italic; }"

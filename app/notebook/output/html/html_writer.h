@@ -38,6 +38,7 @@ class HtmlWriter {
   /// Entities stay entities; "<" and ">" are text.
   void text(QStringView html);
 
+  bool isOpen(const QString& name) const { return open_.value(name) > 0; }
   /// Closes everything.
   QString finish();
   bool visible() const { return visible_; }  ///< it has text or pictures

@@ -15,7 +15,6 @@ namespace {
 
 /// In place of "blockquote".
 constexpr char alert_block[] = "alert";
-constexpr qsizetype longest_formula = 20'000;
 
 /// md4c looks through a paragraph's lines for each bracket in it, goes through all columns of a table for
 /// each of its lines, and through an address for each link that names its definition. What it may do of this.
@@ -52,11 +51,34 @@ bool takesTooLong(const QByteArray& text) {
   return longestWord * allBrackets > most_address_steps && text.contains("]:");
 }
 
+/// A formula's place: on a line of its own where it is displayed.
+void writeFormula(const Formula& formula, std::size_t index, HtmlWriter& writer) {
+  if (formula.display) writer.open("div", " align=\"center\"");
+  writer.single("img", QString(" src=\"%1\"").arg(formulaPicture(index)));
+  if (formula.display) writer.close("div");
+}
+
+/// Entities stay; marks become formulas.
+void writeText(QStringView text, const std::vector<Formula>& formulas, HtmlWriter& writer) {
+  qsizetype done = 0;
+  for (FoundMark mark = findFormulaMark(text, 0, formulas.size()); mark.length > 0;
+       mark = findFormulaMark(text, done, formulas.size())) {
+    if (mark.position > done) writer.text(text.mid(done, mark.position - done));
+    writeFormula(formulas[mark.index], mark.index, writer);
+    done = mark.position + mark.length;
+  }
+  if (done < text.size()) writer.text(text.mid(done));
+}
+
 class MarkdownWriter {
  public:
-  MarkdownWriter(const QString& markdown, HtmlWriter& writer, HtmlCleaner& cleaner)
-      : writer_(writer), cleaner_(cleaner), text_(extractFormulas(markdown, formulas_).toUtf8()) {
-    cleaner_.onText = [this](QStringView text) { addText(text); };
+  MarkdownWriter(const QString& markdown, HtmlWriter& writer, HtmlCleaner& cleaner,
+                 std::vector<Formula>& formulas)
+      : writer_(writer),
+        cleaner_(cleaner),
+        formulas_(formulas),
+        text_(extractFormulas(markdown, formulas_).toUtf8()) {
+    cleaner_.onText = [this](QStringView text) { writeText(text, formulas_, writer_); };
     cleaner_.onAttribute = [this](const QString& value) { return restoreFormulas(value, formulas_); };
     cleaner_.endFollows = [this](const QString& name) {
       const auto known = ends_.constFind(name);
@@ -322,7 +344,7 @@ class MarkdownWriter {
           addCode(restoreFormulas(text, formulas_).replace('&', "&amp;"));
         break;
       default:
-        addText(QString(text).replace('&', "&amp;"));
+        writeText(QString(text).replace('&', "&amp;"), formulas_, writer_);
     }
     return 0;
   }
@@ -353,45 +375,9 @@ class MarkdownWriter {
     }
   }
 
-  /// Entities stay; marks become formulas.
-  void addText(QStringView text) {
-    qsizetype done = 0;
-    for (FoundMark mark = findFormulaMark(text, 0, formulas_.size()); mark.length > 0;
-         mark = findFormulaMark(text, done, formulas_.size())) {
-      if (mark.position > done) writer_.text(text.mid(done, mark.position - done));
-      addFormula(formulas_[mark.index]);
-      done = mark.position + mark.length;
-    }
-    if (done < text.size()) writer_.text(text.mid(done));
-  }
-
-  void addFormula(const Formula& formula) {
-    if (formula.tex.size() > longest_formula) {
-      writer_.text(QString(formula.source).replace('&', "&amp;"));
-      return;
-    }
-    if (formula.display) writer_.open("div", " align=\"center\" class=\"formula\"");
-    writer_.open("span", formula.display ? " class=\"display\"" : " class=\"formula\"");
-    for (const MathRun& run : formatMath(formula.tex)) {
-      if (run.level != 0) writer_.open(run.level > 0 ? "sup" : "sub");
-      if (run.italic) writer_.open("i");
-      QString text = run.text;
-      text.replace('&', "&amp;");
-      const QStringList lines = text.split('\n');
-      for (qsizetype i = 0; i < lines.size(); ++i) {
-        if (i > 0) writer_.single("br");
-        writer_.text(lines[i]);
-      }
-      if (run.italic) writer_.close("i");
-      if (run.level != 0) writer_.close(run.level > 0 ? "sup" : "sub");
-    }
-    writer_.close("span");
-    if (formula.display) writer_.close("div");
-  }
-
   HtmlWriter& writer_;
   HtmlCleaner& cleaner_;
-  std::vector<Formula> formulas_;
+  std::vector<Formula>& formulas_;
   QByteArray text_;
   QHash<QString, bool> ends_;
   std::vector<QString> blocks_;  ///< elements that were opened for them
@@ -407,8 +393,25 @@ class MarkdownWriter {
 
 }  // namespace
 
-void writeMarkdown(const QString& markdown, HtmlWriter& writer, HtmlCleaner& cleaner) {
-  MarkdownWriter(markdown, writer, cleaner).run();
+void writeMarkdown(const QString& markdown, HtmlWriter& writer, HtmlCleaner& cleaner,
+                   std::vector<Formula>& formulas) {
+  MarkdownWriter(markdown, writer, cleaner, formulas).run();
+}
+
+void writeHtml(const QString& html, HtmlWriter& writer, HtmlCleaner& cleaner,
+               std::vector<Formula>& formulas) {
+  cleaner.onText = [&](QStringView text) {
+    const bool literal = writer.isOpen("pre") || writer.isOpen("code");
+    if (literal || (!text.contains('$') && !text.contains('\\'))) return writer.text(text);
+    std::size_t first = formulas.size();
+    const QString marked = extractHtmlFormulas(text, formulas);
+    for (; first < formulas.size(); ++first) {
+      formulas[first].tex = decodeEntities(formulas[first].tex);
+      formulas[first].source = decodeEntities(formulas[first].source);
+    }
+    writeText(marked, formulas, writer);
+  };
+  cleaner.html(html);
 }
 
 }  // namespace tapedeck::app

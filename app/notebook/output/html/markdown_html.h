@@ -2,11 +2,16 @@
 #pragma once
 
 #include "app/notebook/output/html/html_sanitizer.h"
+#include "app/notebook/output/html/maths.h"
 
 namespace tapedeck::app {
 
 /// Writes it into `writer`; HTML in it goes through `cleaner`, which writes into the same. Its time grows
-/// with the text's length alone.
-void writeMarkdown(const QString& markdown, HtmlWriter& writer, HtmlCleaner& cleaner);
+/// with the text's length alone. In a formula's place there is a picture of the name formulaPicture(its
+/// index).
+void writeMarkdown(const QString& markdown, HtmlWriter& writer, HtmlCleaner& cleaner,
+                   std::vector<Formula>& formulas);
+/// Cleaned HTML; formulas in its texts, but for those in pre and code, likewise.
+void writeHtml(const QString& html, HtmlWriter& writer, HtmlCleaner& cleaner, std::vector<Formula>& formulas);
 
 }  // namespace tapedeck::app

@@ -3,6 +3,7 @@
 #include <QHash>
 #include <QRegularExpression>
 #include <algorithm>
+#include <functional>
 
 #include "app/notebook/output/html/math_symbols.h"
 
@@ -31,6 +32,12 @@ QString accent(const QString& name) {
       {"dot", "\u0307"},      {"ddot", "\u0308"},    {"vec", "\u20d7"}};
   return marks.value(name);
 }
+
+struct MathRun {
+  QString text;
+  bool italic = false;
+  int level = 0;  ///< 1: superscript, -1: subscript
+};
 
 class MathFormatter {
  public:
@@ -255,16 +262,12 @@ qsizetype behindFence(const QString& text, qsizetype i) {
 
 }  // namespace
 
-std::vector<MathRun> formatMath(const QString& tex) {
-  return MathFormatter(tex).run();
-}
-
 QString plainMath(const QString& tex) {
   static const QString signs = "0123456789+−=()abcdefghijklmnoprstuvwxyz";
   static const QString raised = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ";
   static const QString lowered = "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐ   ₑ   ᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥ ₓ  ";
   QString plain;
-  for (const MathRun& run : formatMath(tex))
+  for (const MathRun& run : MathFormatter(tex).run())
     for (const QChar c : run.text) {
       const qsizetype at = run.level == 0 ? -1 : signs.indexOf(c);
       const QChar sign = at < 0 ? QChar(' ') : (run.level > 0 ? raised : lowered)[at];
@@ -301,43 +304,95 @@ QString restoreFormulas(const QString& text, const std::vector<Formula>& formula
   return out;
 }
 
-QString extractFormulas(const QString& markdown, std::vector<Formula>& formulas) {
-  QString text = markdown;
-  text.remove(QChar(0xe000)).remove(QChar(0xe001));
-  const CodeSpans spans(text);
+QString formulaPicture(std::size_t index) {
+  return QString("formula:%1").arg(index);
+}
+
+std::size_t formulaOfPicture(const QString& name) {
+  constexpr auto none = static_cast<std::size_t>(-1);
+  static const QString prefix = "formula:";
+  bool number = false;
+  const qulonglong index = name.mid(prefix.size()).toULongLong(&number);
+  return name.startsWith(prefix) && number ? index : none;
+}
+
+namespace {
+
+/// A formula in a text and what follows it: nothing where `end` is where it was looked for.
+struct FoundFormula {
+  QStringView tex;
+  bool display = false;
+  qsizetype end = -1;
+};
+
+FoundFormula dollarFormula(const QString& text, qsizetype i) {
+  const bool display = QStringView(text).mid(i, 2) == u"$$";
+  const qsizetype start = i + (display ? 2 : 1);
+  const bool opens = start < text.size() && (display || !text[start].isSpace());
+  const qsizetype close = opens ? closingDollar(text, start, display) : -1;
+  if (close < 0) return {};
+  return {QStringView(text).mid(start, close - start), display, close + (display ? 2 : 1)};
+}
+
+/// Between `slashes` backslashes with a bracket and as many with the closing one.
+FoundFormula bracketFormula(const QString& text, qsizetype i, qsizetype slashes) {
+  const QString before(slashes, '\\');
+  const QStringView rest = QStringView(text).mid(i);
+  const bool round = rest.startsWith(QString(before + '('));
+  if (!round && !rest.startsWith(QString(before + '['))) return {};
+  const qsizetype start = i + slashes + 1;
+  constexpr qsizetype longest = 20'000;
+  const qsizetype length =
+      QStringView(text).mid(start, longest).indexOf(QString(before + (round ? ')' : ']')));
+  if (length <= 0) return {};
+  return {QStringView(text).mid(start, length), !round, start + length + slashes + 1};
+}
+
+FoundFormula formulaAt(const QString& text, qsizetype i, qsizetype slashes) {
+  if (text[i] == '$') return dollarFormula(text, i);
+  if (text[i] != '\\') return {};
+  if (const qsizetype length = environmentLength(text, i); length > 0)
+    return {QStringView(text).mid(i, length), true, i + length};
+  return bracketFormula(text, i, slashes);
+}
+
+QString withMarks(QString text, std::vector<Formula>& formulas, qsizetype slashes,
+                  const std::function<qsizetype(const QString&, qsizetype)>& behindCode) {
   QString out;
-  const auto add = [&](const QString& tex, bool display, qsizetype from, qsizetype to) {
-    out += formulaMark(formulas.size());
-    formulas.push_back({tex, display, text.mid(from, to - from)});
-    return to;
-  };
   for (qsizetype i = 0; i < text.size();) {
-    const QChar c = text[i];
-    qsizetype end = i + 1;
-    if (c == '\\') {
-      if (const qsizetype length = environmentLength(text, i); length > 0) {
-        i = add(text.mid(i, length), true, i, i + length);
-        continue;
-      }
-      end = std::min(i + 2, text.size());
-    } else if (c == '`') {
-      end = spans.behind(i);
-    } else if (c == '~' && QStringView(text).mid(i, 3) == u"~~~") {
-      end = behindFence(text, i);
-    } else if (c == '$') {
-      const bool display = QStringView(text).mid(i, 2) == u"$$";
-      const qsizetype start = i + (display ? 2 : 1);
-      const bool opens = start < text.size() && (display || !text[start].isSpace());
-      const qsizetype close = opens ? closingDollar(text, start, display) : -1;
-      if (close >= 0) {
-        i = add(text.mid(start, close - start), display, i, close + (display ? 2 : 1));
-        continue;
-      }
+    const FoundFormula found = formulaAt(text, i, slashes);
+    if (found.end > i) {
+      out += formulaMark(formulas.size());
+      formulas.push_back({found.tex.toString(), found.display, text.mid(i, found.end - i)});
+      i = found.end;
+      continue;
     }
+    const qsizetype end = text[i] == '\\' ? std::min(i + 2, text.size()) : behindCode(text, i);
     out += QStringView(text).mid(i, end - i);
     i = end;
   }
   return out;
+}
+
+QString withoutForeignMarks(QString text) {
+  return text.remove(QChar(0xe000)).remove(QChar(0xe001));
+}
+
+}  // namespace
+
+QString extractFormulas(const QString& markdown, std::vector<Formula>& formulas) {
+  const QString text = withoutForeignMarks(markdown);
+  const CodeSpans spans(text);
+  return withMarks(text, formulas, 2, [&](const QString& whole, qsizetype i) {
+    if (whole[i] == '`') return spans.behind(i);
+    if (whole[i] == '~' && QStringView(whole).mid(i, 3) == u"~~~") return behindFence(whole, i);
+    return i + 1;
+  });
+}
+
+QString extractHtmlFormulas(QStringView text, std::vector<Formula>& formulas) {
+  return withMarks(withoutForeignMarks(text.toString()), formulas, 1,
+                   [](const QString&, qsizetype i) { return i + 1; });
 }
 
 }  // namespace tapedeck::app

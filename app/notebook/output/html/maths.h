@@ -1,4 +1,4 @@
-// TeX formulas as plain text with superscripts and subscripts: legible, not typeset.
+// Where formulas stand in a text, and what they look like in a line of plain text.
 #pragma once
 
 #include <QString>
@@ -6,17 +6,8 @@
 
 namespace tapedeck::app {
 
-struct MathRun {
-  QString text;
-  bool italic = false;
-  int level = 0;  ///< 1: superscript, -1: subscript
-  bool operator==(const MathRun&) const = default;
-};
-
-/// `tex`: what stands between the dollars. Commands that are not known keep their name.
-std::vector<MathRun> formatMath(const QString& tex);
-
-/// The same as plain text: Unicode's raised and lowered signs where it has them.
+/// `tex`: what stands between the dollars. For lists of headings and the like: Unicode's signs and its raised
+/// and lowered letters where it has them; commands that are not known keep their name.
 QString plainMath(const QString& tex);
 
 struct Formula {
@@ -26,8 +17,11 @@ struct Formula {
 };
 
 /// Markdown with each formula outside code replaced by a mark that Markdown leaves alone: formulaMark(index).
-/// Besides the dollars, \begin{…} and \end{…} of TeX's environments for formulas delimit one.
+/// Besides the dollars, \begin{…} and \end{…} of TeX's environments for formulas delimit one, and \\( and
+/// \\).
 QString extractFormulas(const QString& markdown, std::vector<Formula>& formulas);
+/// The same of the text of HTML: there are no marks of code in it, and \( and \) have one backslash.
+QString extractHtmlFormulas(QStringView text, std::vector<Formula>& formulas);
 QString formulaMark(std::size_t index);
 /// The mark that `text` has at or behind `from`: its position and length, and the formula's index. Length 0:
 /// none.
@@ -37,6 +31,10 @@ struct FoundMark {
   std::size_t index = 0;
 };
 FoundMark findFormulaMark(QStringView text, qsizetype from, std::size_t formulas);
+/// The name of the picture that stands for a formula until it is placed, and the index that such a name has;
+/// -1 as a number of its type: another picture's name.
+QString formulaPicture(std::size_t index);
+std::size_t formulaOfPicture(const QString& name);
 /// With the formulas' sources in the marks' places.
 QString restoreFormulas(const QString& text, const std::vector<Formula>& formulas);
 

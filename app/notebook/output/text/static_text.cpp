@@ -20,6 +20,7 @@
 #include <optional>
 #include <vector>
 
+#include "app/notebook/output/formula_text.h"
 #include "app/notebook/output/wheel.h"
 #include "inspector/model/plain_tip.h"
 
@@ -72,7 +73,10 @@ class AccessibleText : public QAccessibleWidget {
   QString text(QAccessible::Text kind) const override {
     constexpr qsizetype longest = 20'000;
     const auto* view = static_cast<StaticText*>(widget());
-    return kind == QAccessible::Value ? view->toPlainText().left(longest) : QAccessibleWidget::text(kind);
+    if (kind != QAccessible::Value) return QAccessibleWidget::text(kind);
+    QTextCursor all(view->document());
+    all.select(QTextCursor::Document);
+    return plainTextOf(all, true).left(longest);
   }
 };
 
@@ -137,6 +141,12 @@ void StaticText::setDocument(std::unique_ptr<QTextDocument, DeleteLater> documen
 void StaticText::setPlainText(const QString& text) {
   document_->setPlainText(text);
   cursor_ = QTextCursor(document_.get());
+}
+
+QString StaticText::toPlainText() const {
+  QTextCursor all(document_.get());
+  all.select(QTextCursor::Document);
+  return plainTextOf(all);
 }
 
 // ---- layout ----
@@ -232,7 +242,7 @@ void StaticText::selectAll() {
 
 void StaticText::copy() const {
   if (!cursor_.hasSelection()) return;
-  QGuiApplication::clipboard()->setText(cursor_.selection().toPlainText());
+  QGuiApplication::clipboard()->setText(plainTextOf(cursor_));
 }
 
 void StaticText::keyPressEvent(QKeyEvent* event) {

@@ -21,7 +21,8 @@ class StaticText : public QAbstractScrollArea {
   QTextDocument* document() const { return document_.get(); }
   void setDocument(std::unique_ptr<QTextDocument, DeleteLater> document);
   void setPlainText(const QString& text);
-  QString toPlainText() const { return document_->toPlainText(); }
+  /// With formulas as they were written.
+  QString toPlainText() const;
   void clear() { document_->clear(); }
 
   /// Lays out for this width where it was another one.

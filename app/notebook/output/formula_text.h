@@ -1,0 +1,39 @@
+// Formulas in a text document: each stands in its line as one thing that is painted, and is its TeX where it
+// is copied.
+#pragma once
+
+#include <QObject>
+#include <QTextCursor>
+#include <QTextObjectInterface>
+#include <vector>
+
+#include "app/notebook/output/html/maths.h"
+#include "app/notebook/output/notebook_theme.h"
+#include "inspector/ui/math/formula_setter.h"
+
+namespace tapedeck::app {
+
+/// What of the formulas has no boxes yet. Those that can't be set stand as they were written, underlined,
+/// with the error as their tooltip.
+std::vector<inspector::FormulaSource> placeFormulas(QTextDocument& document,
+                                                    const std::vector<Formula>& formulas,
+                                                    const inspector::SetFormulas& set,
+                                                    const NotebookTheme& theme);
+
+/// The selection as text, with each formula in it as it was written. `errors`: behind a formula that can't be
+/// set it says why.
+QString plainTextOf(const QTextCursor& selection, bool errors = false);
+
+/// Paints the formulas of the document that owns it, and tells how much room they need.
+class FormulaObject : public QObject, public QTextObjectInterface {
+  Q_OBJECT
+  Q_INTERFACES(QTextObjectInterface)
+ public:
+  explicit FormulaObject(QTextDocument* document);
+
+  QSizeF intrinsicSize(QTextDocument* document, int position, const QTextFormat& format) override;
+  void drawObject(QPainter* painter, const QRectF& rect, QTextDocument* document, int position,
+                  const QTextFormat& format) override;
+};
+
+}  // namespace tapedeck::app

@@ -1,0 +1,83 @@
+// A formula as it was set: glyphs, rules and outlines around its baseline, ready to be painted at any size.
+#pragma once
+
+#include <QColor>
+#include <QHashFunctions>
+#include <QPainterPath>
+#include <QPointF>
+#include <QRectF>
+#include <QString>
+#include <memory>
+#include <variant>
+#include <vector>
+
+class QPainter;
+
+namespace tapedeck::inspector {
+
+/// What was written: the TeX between the dollars, on a line of its own or in a line of text.
+struct FormulaSource {
+  QString tex;
+  bool display = false;
+  bool operator==(const FormulaSource&) const = default;
+};
+inline size_t qHash(const FormulaSource& source, size_t seed = 0) {
+  return qHashMulti(seed, source.tex, source.display);
+}
+
+/// Letters of one font, side by side. All lengths here are in the formula's em; y counts downwards from its
+/// baseline.
+struct FormulaGlyphs {
+  QPointF at;  ///< left end of the baseline
+  QString text;
+  int face = -1;  ///< of formula_fonts.h; -1: none of KaTeX's fonts has it, the text's own font does
+  double size = 1;
+  std::vector<quint32> indexes;
+  std::vector<double> offsets;  ///< of each glyph from `at`
+  QColor color;                 ///< not valid: the text's
+};
+
+struct FormulaRule {
+  QRectF rect;
+  QColor color;
+  bool dashed = false;
+};
+
+/// An outline that is filled; of long ones only what is in the clip is seen.
+struct FormulaOutline {
+  QPainterPath path;
+  QRectF clip;
+  QColor color;
+};
+
+using FormulaInk = std::variant<FormulaGlyphs, FormulaRule, FormulaOutline>;
+void moveInk(FormulaInk& ink, QPointF by);
+
+/// What is never broken across lines, around the left end of its baseline.
+struct FormulaBox {
+  double width = 0, ascent = 0, descent = 0;
+  std::vector<FormulaInk> ink;
+
+  double height() const { return ascent + descent; }
+  void add(const FormulaBox& other, QPointF offset);
+  /// `em`: the length of the formula's em in the painter's units; `color`: of what has none of its own.
+  void paint(QPainter& painter, QPointF baseline, double em, const QColor& color) const;
+};
+
+struct SetFormula {
+  /// Lines of boxes; a line may be broken between two of them.
+  std::vector<std::vector<FormulaBox>> lines;
+  FormulaBox tag;  ///< at the right end of the line; empty: none
+  QString error;   ///< why it could not be set, in a sentence; then there are no lines
+
+  bool hasTag() const { return !tag.ink.empty(); }
+  /// All of it as one box; with a tag as wide as `line` where that has room for both.
+  FormulaBox whole(double line) const;
+};
+using SharedFormula = std::shared_ptr<const SetFormula>;
+
+/// KaTeX's fonts are small beside others of the same size: a formula's em in a text with letters of that
+/// size.
+constexpr double formula_scale = 1.21;
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,55 @@
+// KaTeX, run by Qt's JavaScript engine: TeX to KaTeX's markup. It sees no file, no network and nothing of a
+// notebook.
+#pragma once
+
+#include <QString>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace tapedeck::inspector {
+
+/// Belongs to the thread that makes it. Loading takes a fifth of a second.
+class Katex {
+ public:
+  /// A longer formula is not tried; a longer time is not given to one.
+  static constexpr qsizetype longest_tex = 20'000;
+  static constexpr std::chrono::milliseconds longest_time{3'000};
+
+  Katex();
+  ~Katex();
+
+  struct Answer {
+    QString markup;
+    QString error;  ///< a sentence; empty: there is markup
+  };
+  Answer set(const QString& tex, bool display, std::chrono::milliseconds time = longest_time);
+
+  /// Ends what runs now, and what would run later; from any thread.
+  void interrupt();
+
+  /// The packages that are not installed and needed for formulas, in a sentence; empty: all are there.
+  static QString missing();
+
+ private:
+  void load();
+  void watch();
+  void startClock(std::chrono::milliseconds time);
+  bool stopClock();  ///< whether the time was up
+
+  struct Engine;
+  std::unique_ptr<Engine> engine_;
+  QString broken_;  ///< why KaTeX itself does not run
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
+  bool interrupted_ = false;
+  bool ends_ = false;
+  bool refuses_ = false;
+  std::thread watchdog_;
+};
+
+}  // namespace tapedeck::inspector
