@@ -7,6 +7,11 @@ CellRunner::CellRunner(Document* document, Kernel* kernel, QObject* parent)
   connect(kernel_, &Kernel::executionStarted, this, [this](const QString& cellId, int count) {
     running_ = cellId;
     document_->setExecutionCount(cellId, count);
+    if (const auto sent = sent_.constFind(cellId); sent != sent_.constEnd()) {
+      const QString code = sent.value();
+      sent_.erase(sent);
+      emit began(cellId, count, code);
+    }
     emit cellStateChanged(cellId, CellState::busy);
   });
   connect(kernel_, &Kernel::outputReceived, this, &CellRunner::receive);
@@ -86,7 +91,9 @@ void CellRunner::start(const QString& cellId) {
   document_->clearOutputs(cellId);
   document_->setExecutionCount(cellId, 0);
   clearOnNext_.remove(cellId);
-  kernel_->execute(cellId, document_->cell(index).source);
+  const QString code = document_->cell(index).source;
+  sent_[cellId] = code;
+  kernel_->execute(cellId, code);
 }
 
 void CellRunner::receive(const QString& cellId, const nlohmann::json& output) {
@@ -97,6 +104,7 @@ void CellRunner::receive(const QString& cellId, const nlohmann::json& output) {
 
 void CellRunner::finish(const QString& cellId, const QString& status, int executionCount) {
   if (!unfinished_.remove(cellId)) return;
+  sent_.remove(cellId);
   if (running_ == cellId) running_.clear();
   if (executionCount > 0) document_->setExecutionCount(cellId, executionCount);
   const bool killed = status == "ended";

@@ -74,6 +74,10 @@ void Guest::lookAt(AttachedProgram& program) {
 void Guest::lookAt(const TraceSession& trace) {
   try {
     showTrace(trace.info(), trace.title(), *parts_.document);
+    for (const protocol::SourceText& source : trace.info().sources)
+      if (!source.cell.empty())
+        parts_.cells->noteNewestCode(QString::fromStdString(source.cell),
+                                     QString::fromStdString(source.text));
   } catch (const NotebookError& error) {
     parts_.messages->show(MessageBar::Kind::error, QString::fromUtf8(error.what()), {}, about_sources);
     parts_.document->lock();

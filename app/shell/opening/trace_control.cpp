@@ -117,7 +117,8 @@ void TraceControl::send(const std::string& notebook) {
   request.notebook = protocol::if_there(notebook);
   for (auto label = parts_.cells->all().cbegin(); label != parts_.cells->all().cend(); ++label)
     request.labels.push_back({label.key().toStdString(), label.value().toStdString()});
-  request.sources = cellSources(*parts_.document);
+  request.sources =
+      cellSources(*parts_.document, [this](const QString& cell) { return parts_.cells->newestCode(cell); });
   const bool asked = parts_.session->request<protocol::TraceSaved>(
       request, this,
       [this](const protocol::TraceSaved& saved) {
