@@ -153,7 +153,9 @@ void ImageSteps::decode() {
 void ImageSteps::take(std::shared_ptr<const StepImages> images, DecodedImages decoded) {
   shown_ = std::move(images);
   pixel_.clear();
-  grid_->setImages(std::move(decoded));
+  const QString of =
+      shown_ ? QStringLiteral("%1, step %2").arg(name_, inspector::stepText(shown_->step)) : QString();
+  grid_->setImages(std::move(decoded), of);
   lay();
   tell();
   emit shown();
