@@ -92,7 +92,7 @@ bool HistogramRidges::event(QEvent* event) {
         help->globalPos(),
         inspector::plainTip(
             QStringLiteral(
-                "%1.\nPlots keeps 64 MB of histograms and images. When that is full, those that take "
+                "%1.\nPlots keeps 64 MiB of histograms and images. When that is full, those that take "
                 "most are thinned out evenly; the first and the newest stay.")
                 .arg(drawing_.summary())),
         this);

@@ -130,7 +130,7 @@ void TraceControl::send(const std::string& notebook) {
                            locale.toString(static_cast<qulonglong>(saved.first.value_or(0))),
                            locale.toString(static_cast<qulonglong>(saved.last.value_or(0))),
                            locale.formattedDataSize(static_cast<qint64>(saved.bytes), 1,
-                                                    QLocale::DataSizeTraditionalFormat)));
+                                                    QLocale::DataSizeSIFormat)));
       },
       [this](const protocol::Failure& failure) {
         const QString path = target_;

@@ -85,7 +85,7 @@ class TestAccessibleCharts : public QObject, TapeOfSample {
     QTRY_VERIFY_WITH_TIMEOUT(readIn(chart).contains("peak of the program"), patience);
     QCOMPARE(readerOf(chart)->childCount(), 5);  // three holders, the peak, the cursor
     const QString variables = valueOf(chart, readIn(chart).first());
-    QVERIFY2(variables.startsWith("ops 1 to ") && variables.endsWith("at the end 4 kB"),
+    QVERIFY2(variables.startsWith("ops 1 to ") && variables.endsWith("at the end 4.00 kB"),
              qPrintable(variables));
     QVERIFY(valueOf(chart, "peak of the program").contains(", at op "));
     QVERIFY(partsAreInside(chart, 5));
@@ -95,7 +95,7 @@ class TestAccessibleCharts : public QObject, TapeOfSample {
     QTRY_VERIFY(readerOf(chart)->focusChild());
     const QString before = readerOf(chart)->focusChild()->text(QAccessible::Name);
     QVERIFY2(before.startsWith("around op "), qPrintable(before));
-    QVERIFY(readerOf(chart)->focusChild()->text(QAccessible::Value).startsWith("variables 4 kB, tapes "));
+    QVERIFY(readerOf(chart)->focusChild()->text(QAccessible::Value).startsWith("variables 4.00 kB, tapes "));
     press(Qt::Key_Left);
     QTRY_VERIFY(readerOf(chart)->focusChild()->text(QAccessible::Name) != before);
   }

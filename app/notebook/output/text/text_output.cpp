@@ -175,10 +175,10 @@ void TextOutput::updateBar() {
   }
   const auto lines = lines_ + (text_.ends_with('\n') ? 0 : 1);
   const QLocale locale(QLocale::English);
-  barText_->setText(QString("%1 lines, %2; the middle is left out")
-                        .arg(locale.toString(static_cast<qlonglong>(lines)),
-                             locale.formattedDataSize(static_cast<qint64>(text_.size()), 1,
-                                                      QLocale::DataSizeTraditionalFormat)));
+  barText_->setText(
+      QString("%1 lines, %2; the middle is left out")
+          .arg(locale.toString(static_cast<qlonglong>(lines)),
+               locale.formattedDataSize(static_cast<qint64>(text_.size()), 1, QLocale::DataSizeSIFormat)));
   barText_->setVisible(full_ == nullptr);
   allButton_->setVisible(full_ == nullptr);
   bar_->show();
