@@ -173,6 +173,11 @@ QPolygonF HistogramDrawing::outline(std::size_t step) const {
   return line;
 }
 
+QRectF HistogramDrawing::rectOf(int step) const {
+  const auto at = static_cast<std::size_t>(step);
+  return form_ == HistogramForm::heat || shown_[at].bins.empty() ? row(at) : outline(at).boundingRect();
+}
+
 /// 1: the newest.
 double HistogramDrawing::nearness(std::size_t step) const {
   return shown_.size() > 1 ? static_cast<double>(step) / static_cast<double>(shown_.size() - 1) : 1;

@@ -44,6 +44,7 @@ class HistogramDrawing {
   };
   const std::vector<Shape>& shown() const { return shown_; }
   QRectF area() const { return area_; }  ///< of baselines and ridges
+  QRectF rectOf(int step) const;         ///< of a step that is shown
 
   HistogramPlace placeAt(QPointF position) const;
   QPointF positionOf(HistogramPlace place) const;  ///< of the bin's top; heat: its middle

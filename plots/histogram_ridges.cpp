@@ -6,7 +6,9 @@
 #include <QToolTip>
 #include <algorithm>
 
+#include "inspector/model/format.h"
 #include "inspector/model/plain_tip.h"
+#include "inspector/model/tensor/notation.h"
 
 namespace tapedeck::plots {
 
@@ -16,6 +18,7 @@ HistogramRidges::HistogramRidges(QWidget* parent) : QWidget(parent) {
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   setMinimumSize(120, 40);
+  inspector::exposeParts();
   setAccessibleName(QStringLiteral("Histograms over steps"));
 }
 
@@ -52,7 +55,32 @@ void HistogramRidges::changed() {
                std::min(place_.bin, static_cast<int>(found->bins.size()) - 1)};
   }
   choose(place);
+  inspector::tellPartsChanged(this);
   update();
+}
+
+inspector::AccessiblePart HistogramRidges::accessiblePart(int index) const {
+  const HistogramDrawing::Shape& shape = drawing_.shown()[static_cast<std::size_t>(index)];
+  inspector::AccessiblePart part;
+  part.name = QStringLiteral("%1, step %2").arg(name_, inspector::stepText(shape.histogram->step));
+  part.rect = drawing_.rectOf(index);
+  if (shape.bins.empty()) {
+    part.value = QStringLiteral("no value is finite");
+    return part;
+  }
+  const auto most = std::ranges::max_element(shape.bins, {}, &HistogramDrawing::Bin::height);
+  const HistogramPlace place{index, static_cast<int>(most - shape.bins.begin())};
+  const auto number = [](double value) { return QString::number(value, 'g', 4); };
+  // Of the fullest bin, what the read-out says behind the step.
+  part.value =
+      QStringLiteral("%1 values from %2 to %3, most in %4")
+          .arg(inspector::countText(static_cast<quint64>(shape.values)), number(shape.bins.front().from),
+               number(shape.bins.back().to), drawing_.readOut(place).section(QStringLiteral(" · "), 1));
+  return part;
+}
+
+int HistogramRidges::currentAccessiblePart() const {
+  return place_.step < 0 ? cursorPlace().step : place_.step;
 }
 
 bool HistogramRidges::event(QEvent* event) {
@@ -64,7 +92,7 @@ bool HistogramRidges::event(QEvent* event) {
         help->globalPos(),
         inspector::plainTip(
             QStringLiteral(
-                "%1.\nPlots keeps 64 MB of histograms and images. When that is full, those that take "
+                "%1.\nPlots keeps 64 MiB of histograms and images. When that is full, those that take "
                 "most are thinned out evenly; the first and the newest stay.")
                 .arg(drawing_.summary())),
         this);
@@ -154,6 +182,7 @@ void HistogramRidges::keyPressEvent(QKeyEvent* event) {
   const int lastBin = static_cast<int>(shown[static_cast<std::size_t>(next.step)].bins.size()) - 1;
   next.bin = std::min(from.bin < 0 ? lastBin / 2 : std::max(0, from.bin + bins), lastBin);
   choose(next);
+  inspector::tellCurrentPart(this);
   if (steps && placed_->record) emit stepChosen(placed_->record);
 }
 

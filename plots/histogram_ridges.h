@@ -4,11 +4,12 @@
 #include <QWidget>
 #include <optional>
 
+#include "inspector/ui/accessible_parts.h"
 #include "plots/histogram_drawing.h"
 
 namespace tapedeck::plots {
 
-class HistogramRidges : public QWidget {
+class HistogramRidges : public QWidget, public inspector::AccessibleParts {
   Q_OBJECT
  public:
   explicit HistogramRidges(QWidget* parent = nullptr);
@@ -22,6 +23,11 @@ class HistogramRidges : public QWidget {
   QString readOut() const { return drawing_.readOut(place_); }
   const HistogramDrawing& drawing() const { return drawing_; }
   const QString& name() const { return name_; }
+
+  /// The steps that are drawn, the oldest first.
+  int accessiblePartCount() const override { return static_cast<int>(drawing_.shown().size()); }
+  inspector::AccessiblePart accessiblePart(int index) const override;
+  int currentAccessiblePart() const override;
 
  signals:
   void stepChosen(quint64 record);

@@ -71,12 +71,29 @@ DecodedImages decodeImages(const inspector::StepImages& images) {
 }
 
 ImageGrid::ImageGrid(QWidget* parent) : QWidget(parent) {
+  inspector::exposeParts();
   setMouseTracking(true);
 }
 
-void ImageGrid::setImages(DecodedImages images) {
+void ImageGrid::setImages(DecodedImages images, const QString& name) {
   images_ = std::move(images);
+  name_ = name;
+  setAccessibleName(images_.problem.isEmpty() ? name : images_.problem);
+  inspector::tellPartsChanged(this);
   update();
+}
+
+inspector::AccessiblePart ImageGrid::accessiblePart(int index) const {
+  const auto at = static_cast<std::size_t>(index);
+  const QImage& image = images_.images[at].levels.front();
+  const QString name =
+      images_.images.size() == 1 ? name_ : QStringLiteral("%1, image %2").arg(name_).arg(index);
+  return {name,
+          QStringLiteral("%1 × %2 pixels, %3")
+              .arg(image.width())
+              .arg(image.height())
+              .arg(image.isGrayscale() ? QStringLiteral("grey") : QStringLiteral("colour")),
+          place(at), QAccessible::Graphic};
 }
 
 QSizeF ImageGrid::imageSize() const {

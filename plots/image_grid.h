@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "inspector/model/runs/picture_model.h"
+#include "inspector/ui/accessible_parts.h"
 
 namespace tapedeck::plots {
 
@@ -20,12 +21,13 @@ struct DecodedImages {
 /// On any thread.
 DecodedImages decodeImages(const inspector::StepImages& images);
 
-class ImageGrid : public QWidget {
+class ImageGrid : public QWidget, public inspector::AccessibleParts {
   Q_OBJECT
  public:
   explicit ImageGrid(QWidget* parent = nullptr);
 
-  void setImages(DecodedImages images);
+  /// `name`: of what they are, for screen readers: "digits, step 30".
+  void setImages(DecodedImages images, const QString& name = {});
   const DecodedImages& images() const { return images_; }
   /// `zoom`: pixels of the screen for one of the image; 0: as large as there is room for in `room`.
   void layOut(double zoom, const QSizeF& room);
@@ -34,6 +36,10 @@ class ImageGrid : public QWidget {
   /// "[1] row 3, column 5: 128"; empty where there is no image.
   QString pixelText(QPointF position) const;
   int columns() const { return columns_; }
+
+  /// The images, by name and step.
+  int accessiblePartCount() const override { return static_cast<int>(images_.images.size()); }
+  inspector::AccessiblePart accessiblePart(int index) const override;
 
  signals:
   void hovered(const QString& pixel);
@@ -50,6 +56,7 @@ class ImageGrid : public QWidget {
   void drawImage(QPainter& painter, std::size_t image, const QRectF& clip) const;
 
   DecodedImages images_;
+  QString name_;
   double scale_ = 1;
   int columns_ = 1;
 };

@@ -92,7 +92,7 @@ void ImageSteps::setImages(const inspector::Pictures<StepImages>& images, const 
   slider_->setValue(std::max(0, next));
   slider_->setToolTip(
       QStringLiteral("The step whose images are shown (Left, Right; End: the newest).\n"
-                     "Plots keeps 64 MB of histograms and images. When that is full, those that take "
+                     "Plots keeps 64 MiB of histograms and images. When that is full, those that take "
                      "most are thinned out evenly; the first and the newest stay."));
   look();
   if (before) emit beganAgain(before);
@@ -153,7 +153,9 @@ void ImageSteps::decode() {
 void ImageSteps::take(std::shared_ptr<const StepImages> images, DecodedImages decoded) {
   shown_ = std::move(images);
   pixel_.clear();
-  grid_->setImages(std::move(decoded));
+  const QString of =
+      shown_ ? QStringLiteral("%1, step %2").arg(name_, inspector::stepText(shown_->step)) : QString();
+  grid_->setImages(std::move(decoded), of);
   lay();
   tell();
   emit shown();

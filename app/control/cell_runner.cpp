@@ -10,6 +10,11 @@ CellRunner::CellRunner(Document* document, Kernel* kernel, QObject* parent)
     running_ = cellId;
     error_.clear();
     document_->setExecutionCount(cellId, count);
+    if (const auto sent = sent_.constFind(cellId); sent != sent_.constEnd()) {
+      const QString code = sent.value();
+      sent_.erase(sent);
+      emit began(cellId, count, code);
+    }
     emit cellStateChanged(cellId, CellState::busy);
   });
   connect(kernel_, &Kernel::outputReceived, this, &CellRunner::receive);
@@ -93,8 +98,10 @@ void CellRunner::start(const QString& cellId) {
   document_->clearOutputs(cellId);
   document_->setExecutionCount(cellId, 0);
   clearOnNext_.remove(cellId);
-  emit sent(cellId, document_->cell(index).source);
-  kernel_->execute(cellId, document_->cell(index).source);
+  const QString code = document_->cell(index).source;
+  emit sent(cellId, code);
+  sent_[cellId] = code;
+  kernel_->execute(cellId, code);
 }
 
 void CellRunner::receive(const QString& cellId, const nlohmann::json& output) {
@@ -107,6 +114,7 @@ void CellRunner::receive(const QString& cellId, const nlohmann::json& output) {
 
 void CellRunner::finish(const QString& cellId, const QString& status, int executionCount) {
   if (!unfinished_.remove(cellId)) return;
+  sent_.remove(cellId);
   if (running_ == cellId) running_.clear();
   noteStop(cellId, status);
   together_.remove(cellId);

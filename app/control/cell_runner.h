@@ -48,6 +48,8 @@ class CellRunner : public QObject {
   QString folder() const;
 
  signals:
+  /// `code` is what runs, whatever the cell says by now.
+  void began(const QString& cellId, int executionCount, const QString& code);
   void cellStateChanged(const QString& cellId, tapedeck::app::CellState state);
   /// A cell's error output (nbformat: ename, evalue, traceback).
   void cellFailed(const QString& cellId, const nlohmann::json& error);
@@ -69,9 +71,10 @@ class CellRunner : public QObject {
   Document* document_;
   Kernel* kernel_;
   std::function<bool()> holds_;
-  QStringList waiting_;        ///< until the session process is ready, and nothing holds them back
-  QSet<QString> unfinished_;   ///< waiting, queued or running
-  QSet<QString> clearOnNext_;  ///< clear_output(wait=True)
+  QStringList waiting_;           ///< until the session process is ready, and nothing holds them back
+  QSet<QString> unfinished_;      ///< waiting, queued or running
+  QHash<QString, QString> sent_;  ///< code, of cells that have not begun yet
+  QSet<QString> clearOnNext_;     ///< clear_output(wait=True)
   QString running_;
   QString death_;           ///< why the process is dead
   QSet<QString> together_;  ///< unfinished, and started with others

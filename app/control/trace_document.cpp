@@ -46,12 +46,15 @@ std::string withCellIds(const QByteArray& notebook, const QStringList& ids) {
   return text;
 }
 
-std::vector<protocol::SourceText> cellSources(const Document& document) {
+std::vector<protocol::SourceText> cellSources(const Document& document,
+                                              const std::function<QString(const QString& cell)>& ran) {
   std::vector<protocol::SourceText> sources;
   for (int i = 0; i < document.cellCount(); ++i) {
     const Cell& cell = document.cell(i);
-    if (cell.type == CellType::code && !cell.source.trimmed().isEmpty())
-      sources.push_back({cell.id.toStdString(), {}, cell.source.toStdString()});
+    if (cell.type != CellType::code) continue;
+    const QString before = ran(cell.id);
+    const QString& source = before.isEmpty() ? cell.source : before;
+    if (!source.trimmed().isEmpty()) sources.push_back({cell.id.toStdString(), {}, source.toStdString()});
   }
   return sources;
 }

@@ -1,6 +1,8 @@
 // A notebook, or a program, and the trace file that it goes into and comes out of.
 #pragma once
 
+#include <functional>
+
 #include "app/notebook/document/document.h"
 #include "engine/protocol/messages.h"
 
@@ -16,6 +18,7 @@ void showTrace(const protocol::TraceFileInfo& info, const QString& name, Documen
 std::string withCellIds(const QByteArray& notebook, const QStringList& ids);
 
 /// The texts of the cells with code.
-std::vector<protocol::SourceText> cellSources(const Document& document);
+std::vector<protocol::SourceText> cellSources(const Document& document,
+                                              const std::function<QString(const QString& cell)>& ran);
 
 }  // namespace tapedeck::app

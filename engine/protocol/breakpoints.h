@@ -62,7 +62,9 @@ struct Breakpoint {
 /// Breakpoints.
 struct SetBreakpoints {
   std::vector<Breakpoint> breakpoints;
-  std::vector<CellLabel> labels = {};  ///< what `cell:3` in a condition means
+  /// What `cell:3` in a condition means for cells whose executions the session does not know; else it is the
+  /// execution's number, as in a filter.
+  std::vector<CellLabel> labels = {};
   static constexpr const char* type = "set_breakpoints";
   template <class Visit, class Self = SetBreakpoints>
   static constexpr auto fields(Visit&& visit) {

@@ -104,7 +104,7 @@ enum class GateCommand : std::uint8_t {
   run,        ///< open
   pause,      ///< stop before the next op
   step_op,    ///< stop before the next op, or VJP of a playback; enters custom gradients
-  step_line,  ///< stop before the first op of another source line
+  step_line,  ///< stop before another source line, where the host tells of lines; else before its first op
   step_out    ///< stop after the playback or custom gradient that it is in
 };
 constexpr auto names(GateCommand) {

@@ -15,6 +15,7 @@
 #include "engine/python/tensor/tensor_object.h"
 #include "engine/record/background_thread.h"
 #include "engine/record/breakpoints/host_program.h"
+#include "engine/record/trace/source_location.h"
 
 namespace tapedeck::python {
 namespace {
@@ -24,17 +25,22 @@ using protocol::NameValue;
 
 using LineNumbers = std::vector<std::uint32_t>;  // sorted
 
+struct WatchedCode {
+  const LineNumbers* lines = nullptr;  ///< nullptr: no breakpoint waits for one
+  bool users = false;                  ///< steps stop in it
+};
+
 /// All of it is guarded by Python's lock.
 struct LineWatch {
   Recorder* recorder = nullptr;
   std::uint64_t version = 0;  ///< of the breakpoints' lines that are here
   bool tracing = false;
+  bool stepping = false;                               ///< to another line
   std::unordered_map<std::string, LineNumbers> lines;  ///< by cell
-  /// nullptr: none of its lines is waited for. source_lines.h holds the code, so that its address stays its
-  /// own.
-  std::unordered_map<PyCodeObject*, const LineNumbers*> codes;
+  /// source_lines.h holds the code, so that its address stays its own.
+  std::unordered_map<PyCodeObject*, WatchedCode> codes;
   PyCodeObject* last_code = nullptr;
-  const LineNumbers* last_lines = nullptr;
+  WatchedCode last_watched;
   int next_turn = -1;  ///< the instruction that a `for` begins each turn with
 };
 
@@ -43,16 +49,18 @@ LineWatch& line_watch() {
   return *one;
 }
 
-const LineNumbers* waited_for_in(PyCodeObject* code) {
+WatchedCode watched_in(PyCodeObject* code) {
   LineWatch& here = line_watch();
-  if (code == here.last_code) return here.last_lines;
-  const auto [known, is_new] = here.codes.try_emplace(code, nullptr);
+  if (code == here.last_code) return here.last_watched;
+  const auto [known, is_new] = here.codes.try_emplace(code);
   if (is_new) {
-    const auto found = here.lines.find(cell_of_code(code));
-    if (found != here.lines.end()) known->second = &found->second;
+    const std::string& cell = cell_of_code(code);
+    const auto found = here.lines.find(cell);
+    if (found != here.lines.end()) known->second.lines = &found->second;
+    known->second.users = !cell.empty();
   }
   here.last_code = code;
-  return here.last_lines = known->second;
+  return here.last_watched = known->second;
 }
 
 /// Python comes back to a statement's first line when the lines below it have made the arguments, and when a
@@ -105,16 +113,23 @@ int hear_line(PyObject*, PyFrameObject* frame, int what, PyObject*) {
   if (what != PyTrace_LINE) return 0;
   PyCodeObject* code = PyFrame_GetCode(frame);
   Py_DECREF(code);  // the frame holds it
-  const LineNumbers* wanted = waited_for_in(code);
-  if (!wanted) return 0;
-  const int line = PyFrame_GetLineNumber(frame);
-  const int before = exchange_line(frame, line);
-  if (line <= 0 || !std::binary_search(wanted->begin(), wanted->end(), static_cast<std::uint32_t>(line)))
-    return 0;
-  const int instruction = PyFrame_GetLasti(frame);
-  if (continues_line(code, instruction, line, before)) return 0;
   Recorder* const recorder = line_watch().recorder;
   if (!recorder) return 0;
+  const WatchedCode watched = watched_in(code);
+  const std::uint32_t left = watched.users ? recorder->gate().left_line() : 0;
+  if (!watched.lines && left == 0) return 0;
+  const int line = PyFrame_GetLineNumber(frame);
+  int before = exchange_line(frame, line);
+  if (line <= 0) return 0;
+  const bool waited_for = watched.lines && std::binary_search(watched.lines->begin(), watched.lines->end(),
+                                                              static_cast<std::uint32_t>(line));
+  if (!waited_for && left == 0) return 0;
+  // The step began within a statement of this function, before Python told of lines.
+  if (before == 0 && left != 0)
+    if (const SourceLocation from = location_of(left); from.cell == cell_of_code(code))
+      before = static_cast<int>(from.line);
+  const int instruction = PyFrame_GetLasti(frame);
+  if (continues_line(code, instruction, line, before)) return 0;
   try {
     recorder->at_line(location_in_code(code, instruction));
     return 0;
@@ -171,18 +186,19 @@ void trace_threads(bool on) {
   trace_new_threads(on);
 }
 
-void set_line_stops(std::vector<std::pair<std::string, std::uint32_t>> wanted) {
+void set_line_stops(std::vector<std::pair<std::string, std::uint32_t>> wanted, bool stepping) {
   LineWatch& here = line_watch();
+  here.stepping = stepping;
   here.codes.clear();
   here.last_code = nullptr;
-  here.last_lines = nullptr;
+  here.last_watched = {};
   here.lines.clear();
   std::sort(wanted.begin(), wanted.end());
   for (auto& [cell, line] : wanted) here.lines[cell].push_back(line);
   const bool traced = here.tracing;
   // A cell that has not run yet has no code that could be watched.
-  here.tracing =
-      std::any_of(here.lines.begin(), here.lines.end(), [](const auto& one) { return has_cell(one.first); });
+  here.tracing = stepping || std::any_of(here.lines.begin(), here.lines.end(),
+                                         [](const auto& one) { return has_cell(one.first); });
   if (!traced && !here.tracing) return;
   if (!here.tracing) set_lines_are_told(false);
   if (here.tracing && here.next_turn < 0)
@@ -316,16 +332,17 @@ void watch_program(Recorder& recorder) {
 void leave_program() {
   set_host_program({});
   line_watch().recorder = nullptr;
-  set_line_stops({});
+  set_line_stops({}, false);
 }
 
 void look_for_line_stops(bool cells) {
   LineWatch& here = line_watch();
   if (!here.recorder) return;
   const std::uint64_t version = here.recorder->breakpoints().lines_version();
-  if (version == here.version && (!cells || here.lines.empty())) return;
+  const bool stepping = here.recorder->gate().left_line() != 0;
+  if (version == here.version && stepping == here.stepping && (!cells || here.lines.empty())) return;
   here.version = version;
-  set_line_stops(here.recorder->breakpoints().lines());
+  set_line_stops(here.recorder->breakpoints().lines(), stepping);
 }
 
 }  // namespace tapedeck::python

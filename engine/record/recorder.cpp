@@ -67,7 +67,7 @@ Recorder::Recorder(const RecorderOptions& options, std::unique_ptr<TraceSource> 
       // What a file has is kept, whatever the budget was.
       handoffs_(file_ ? UINT64_MAX : record_room(options.keeping.budget_bytes)),
       health_sampler_({trace_, values_, handoffs_}, health_),
-      breakpoints_(values_, trace_.tensors(), series_) {
+      breakpoints_(values_, trace_.tensors(), series_, cell_runs_) {
   bookkeeping_bytes();
 }
 

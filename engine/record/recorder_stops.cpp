@@ -97,9 +97,10 @@ void Recorder::at_line(std::uint32_t location) {
   event.depth = static_cast<std::uint16_t>(thread.open.size());
   event.enclosing = parent ? parent->enclosing : 0;
   const std::optional<BreakStop> stop = breakpoints_.at_line(event);
-  if (!stop) return;
+  if (!stop && gate_.left_line() == 0) return;
   const std::int64_t before = now();
-  gate_.stop({0, location, event.enclosing}, *stop);
+  const GatePoint point{0, location, event.enclosing};
+  if (!(stop ? gate_.stop(point, *stop) : gate_.pass(point))) return;
   const std::int64_t after = now();
   thread.waited += after - before;
   note_wait(thread, trace_.newest(), before, after);

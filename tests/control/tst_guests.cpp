@@ -169,7 +169,7 @@ class TestGuests : public QObject {
     const QString id = document.cell(1).id;
     protocol::TraceFileInfo info;
     info.notebook = withCellIds(document.serialize(), {document.cell(0).id, id});
-    info.sources = cellSources(document);
+    info.sources = cellSources(document, [](const QString&) { return QString(); });
     QCOMPARE(info.sources.size(), std::size_t{1});
     info.sources.push_back({"gone", "", "y = 2\n"});
     info.sources.push_back({"", "/home/user/model.py", "def f(): pass\n"});
@@ -182,6 +182,10 @@ class TestGuests : public QObject {
     QCOMPARE(shown.cell(3).id, QString("/home/user/model.py"));
     QCOMPARE(shown.cell(3).source, QString("def f(): pass"));
     QVERIFY(shown.locked() && !shown.modified());
+    // A cell that changed since it ran: its records come from what ran.
+    const auto ran =
+        cellSources(document, [&](const QString& cell) { return cell == id ? "x = 0" : QString(); });
+    QCOMPARE(ran[0].text, std::string("x = 0"));
     info.notebook = "no JSON";
     QVERIFY_EXCEPTION_THROWN(showTrace(info, "old.tapetrace", shown), NotebookError);
   }

@@ -52,6 +52,23 @@ class TestRuns : public QObject {
   }
 
  private slots:
+  void whatRunsIsToldAsItWasSent() {
+    ControlWorld world;
+    world.connectEngine();
+    QStringList began;
+    connect(&world.runner, &CellRunner::began, this,
+            [&](const QString& cell, int count, const QString& code) {
+              began << QString("%1 [%2] %3").arg(cell).arg(count).arg(code);
+            });
+    world.runner.run({"a"});
+    world.document.setSource(world.document.indexOf("a"), "x = f(3)");  // typed while it waits
+    emit world.kernel.executionStarted("a", 4);
+    QCOMPARE(began, QStringList("a [4] x = f(1)"));
+    emit world.kernel.executionFinished("a", "ok", 4);
+    emit world.kernel.executionStarted("b", 5);  // that was not sent from here
+    QCOMPARE(began.size(), 1);
+  }
+
   void whatASessionLeavesOutIsNotedInItsCell() {
     ControlWorld world;
     emit world.kernel.outputsLeftOut("a", 3);

@@ -343,6 +343,9 @@ class TestVariables : public QObject {
   void textsOfColumns() {
     const ValueInfo tensor = tensorValue("w", 3, 784);
     QCOMPARE(valueText(tensor, ValueColumn::bytes), QString("3.1 kB"));
+    QCOMPARE(bytesText(999), QString("999 bytes"));  // 1 kB is 1,000 bytes, as everywhere
+    QCOMPARE(bytesText(1'500), QString("1.5 kB"));
+    QCOMPARE(bytesText(20'000'000), QString("20.0 MB"));
     QCOMPARE(valueText(tensor, ValueColumn::shape), QString("784"));
     ValueInfo list = value("l", "[]", "list");
     list.items = 1200;

@@ -158,7 +158,7 @@ class TestDocumentOutputs : public QObject {
     };
     QCOMPARE(text(1),
              QString("[… 1 more output was left out: a cell keeps at most 10,000 outputs beside what it "
-                     "prints, and 256 MB of them …]\n"));
+                     "prints, and 256 MiB of them …]\n"));
     // What is printed to the same stream is no part of the note, which stays at its place.
     document.appendOutput(id, stream("printed\n", "stderr"));
     std::vector<std::size_t> edited;

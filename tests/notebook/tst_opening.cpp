@@ -88,7 +88,7 @@ class TestOpening : public QObject {
     // Without a turn of the event loop nothing can have come yet.
     QVERIFY(!output.ready());
     const QString waiting = output.view()->toPlainText();
-    QVERIFY2(waiting.startsWith("Preparing 63.5 kB of text …"), qPrintable(waiting.left(80)));
+    QVERIFY2(waiting.startsWith("Preparing 65.0 kB of text …"), qPrintable(waiting.left(80)));
     QVERIFY(waiting.contains("*some* words *some*"));
     QTRY_VERIFY_WITH_TIMEOUT(output.ready(), 60000);
     QVERIFY(output.view()->toPlainText().startsWith("some words some"));

@@ -156,6 +156,7 @@ class TestRecordFilter : public QObject {
                 {"duration > 3 or duration<1s", true},
                 {"duration>2001us", false},
                 {"bytes>7M", true},
+                {"bytes>7.6M", true},
                 {"bytes>8M", false},
                 {"shape:784", true},
                 {"shape:785", false},

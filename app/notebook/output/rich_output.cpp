@@ -124,7 +124,7 @@ void RichOutput::showPlaceholder() {
   QTextDocument* document = view_->document();
   document->setDefaultFont(theme_.textFont);
   const QString size =
-      QLocale(QLocale::English).formattedDataSize(text_.source.size(), 1, QLocale::DataSizeTraditionalFormat);
+      QLocale(QLocale::English).formattedDataSize(text_.source.size(), 1, QLocale::DataSizeSIFormat);
   // Of HTML, tags and styles come first: its plain text says more.
   const QString begin = text_.kind == RichText::Kind::markdown ? text_.source : text_.plain;
   const QString sentence = QString("Preparing %1 of text …").arg(size);

@@ -82,6 +82,9 @@ void Guest::lookAt(AttachedProgram& program) {
 void Guest::lookAt(const TraceSession& trace) {
   parts_.document->lock();
   const protocol::TraceFileInfo& info = trace.info();
+  for (const protocol::SourceText& source : info.sources)
+    if (!source.cell.empty())
+      parts_.cells->noteNewestCode(QString::fromStdString(source.cell), QString::fromStdString(source.text));
   if (!info.notebook || info.notebook->size() <= read_at_once) {
     try {
       showTrace(info, trace.title(), *parts_.document);

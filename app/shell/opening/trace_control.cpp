@@ -117,7 +117,8 @@ void TraceControl::send(const std::string& notebook) {
   request.notebook = protocol::if_there(notebook);
   for (auto label = parts_.cells->all().cbegin(); label != parts_.cells->all().cend(); ++label)
     request.labels.push_back({label.key().toStdString(), label.value().toStdString()});
-  request.sources = cellSources(*parts_.document);
+  request.sources =
+      cellSources(*parts_.document, [this](const QString& cell) { return parts_.cells->newestCode(cell); });
   const bool asked = parts_.session->request<protocol::TraceSaved>(
       request, this,
       [this](const protocol::TraceSaved& saved) {
@@ -129,7 +130,7 @@ void TraceControl::send(const std::string& notebook) {
                            locale.toString(static_cast<qulonglong>(saved.first.value_or(0))),
                            locale.toString(static_cast<qulonglong>(saved.last.value_or(0))),
                            locale.formattedDataSize(static_cast<qint64>(saved.bytes), 1,
-                                                    QLocale::DataSizeTraditionalFormat)));
+                                                    QLocale::DataSizeSIFormat)));
       },
       [this](const protocol::Failure& failure) {
         const QString path = target_;

@@ -109,7 +109,7 @@ constexpr Row rows[] = {
      "Run one op, or one VJP of a playback; with nothing running: start the current cell and pause before "
      "its first op",
      "step-op"},
-    {"step.line", "Step &line", "F11", "Run to the next source line that runs an op", "step-line"},
+    {"step.line", "Step &line", "F11", "Run to the next line of the program, also into functions", "step-line"},
     {"step.out", "Step &out", "Shift+F11", "Run to the end of the playback or custom gradient", "step-out"},
     {"step.back", "Step &back", "Shift+F10", "Show the record before: looks back, runs nothing", "step-back"},
     {"step.breakpoint", "Toggle &breakpoint", "F9",

@@ -109,7 +109,7 @@ class MainWindow : public QMainWindow {
   void updateCellLabels();
   void labelLater(int cell);
   bool mayEndSession();
-  QString codeOfLine(const QString& cell, int line) const;
+  QString codeOf(const QString& cell) const;
   void showNotice(SessionNotices::Kind kind, const QString& sentence, bool restart);
   /// In the status bar, for a while in which the tips of what is under the mouse do not take its place.
   void tell(const QString& sentence);

@@ -33,7 +33,7 @@ void MainWindow::buildPanels() {
   typing_ = new TypingWatch(this);
   why_ = new inspector::WhyActions(new inspector::WhyModel(session_, this), this);
   buildWhatIf();
-  cellNames_->setCode([this](const QString& cell, int line) { return codeOfLine(cell, line); });
+  cellNames_->setCode([this](const QString& cell) { return codeOf(cell); });
   docks_ = new PanelDocks(this, panelList() << outlinePanel(notebook_, document_),
                           {*session_, *series_, *pictures_, *cellNames_, *why_, *frames_, *watches_,
                            *breakpoints_, *whatIf_, &makeTraceReader},

@@ -110,6 +110,10 @@ void MainWindow::connectCellActions() {
   connect(kernel_, &Kernel::inspected, notebook_, &NotebookView::showHelp);
   connect(kernel_, &Kernel::inputRequested, notebook_, &NotebookView::askInput);
   connect(runner_, &CellRunner::cellStateChanged, notebook_, &NotebookView::setCellState);
+  connect(runner_, &CellRunner::began, cellNames_,
+          [this](const QString& cell, int count, const QString& code) {
+            cellNames_->noteCode(cell, static_cast<quint64>(count), code);
+          });
   stepper_->setCurrentCell([this] { return notebook_->currentCell(); });
   connect(stepper_, &Stepper::cellChosen, this,
           [this](const QString& cell) { notebook_->setCurrentCell(document_->indexOf(cell), false); });
@@ -196,9 +200,9 @@ void MainWindow::updateCellLabels() {
   if (labels != cellNames_->all()) cellNames_->set(labels);
 }
 
-QString MainWindow::codeOfLine(const QString& cell, int line) const {
+QString MainWindow::codeOf(const QString& cell) const {
   const int at = document_->indexOf(cell);
-  return at < 0 ? QString() : document_->cell(at).source.section(QLatin1Char('\n'), line - 1, line - 1);
+  return at < 0 ? QString() : document_->cell(at).source;
 }
 
 void MainWindow::showNotice(SessionNotices::Kind kind, const QString& sentence, bool restart) {

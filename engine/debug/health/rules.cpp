@@ -13,10 +13,6 @@
 
 namespace tapedeck::debug {
 
-using protocol::HealthFinding;
-using protocol::HealthKind;
-using protocol::HealthSeverity;
-
 bool HealthCases::sees_begin() const {
   constexpr std::uint64_t share = 20;  // this program's own limit
   return !cut && first_sample() != 0 && first_sample() <= std::max<std::uint64_t>(2, steps / share);

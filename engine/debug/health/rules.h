@@ -78,6 +78,10 @@ std::vector<std::string> not_seen(const HealthCases& cases);
 // What the rules' files share.
 namespace rules {
 
+using protocol::HealthFinding;
+using protocol::HealthKind;
+using protocol::HealthSeverity;
+
 /// A condition that holds from the point `first` on to the newest, but for a few.
 struct Lasting {
   std::size_t first = 0;

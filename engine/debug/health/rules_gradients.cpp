@@ -10,9 +10,6 @@
 namespace tapedeck::debug {
 namespace {
 
-using protocol::HealthFinding;
-using protocol::HealthKind;
-using protocol::HealthSeverity;
 using namespace rules;
 
 /// Gradients of two layers per element: beyond that the same learning rate can hardly serve both (this

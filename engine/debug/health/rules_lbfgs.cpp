@@ -9,8 +9,6 @@
 namespace tapedeck::debug {
 namespace {
 
-using protocol::HealthFinding;
-using protocol::HealthSeverity;
 using namespace rules;
 
 /// Against the median of the pairs.

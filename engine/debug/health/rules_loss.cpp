@@ -9,9 +9,6 @@
 namespace tapedeck::debug {
 namespace {
 
-using protocol::HealthFinding;
-using protocol::HealthKind;
-using protocol::HealthSeverity;
 using namespace rules;
 
 constexpr std::size_t least_losses = 20, least_window = 3;

@@ -9,9 +9,6 @@
 namespace tapedeck::debug {
 namespace {
 
-using protocol::HealthFinding;
-using protocol::HealthKind;
-using protocol::HealthSeverity;
 using namespace rules;
 
 /// "As much as 40 % of your network can be 'dead'" is where Stanford's CS231n warns (notes, "Neural networks

@@ -130,7 +130,8 @@ class Exactness {
       exact_.insert_or_assign(id, outputs[k]);
       bytes_ += outputs[k].bytes();
       if (bytes_ > most_bytes)
-        throw ValueError("too_expensive", "Running what led here again in float64 takes more than 2048 MB.");
+        throw ValueError("too_expensive",
+                         "Running what led here again in float64 takes more than 2 GiB of memory.");
       if (!is_floating(value.dtype()) || error < loss.error) continue;
       loss.output = id;
       loss.error = error;

@@ -119,7 +119,7 @@ double ConditionParser::number_with_unit(Number number) {
     std::string_view name;
     double factor;
   };
-  constexpr double kilo = 1024;
+  constexpr double kilo = 1000;  // as everywhere in the window
   static constexpr std::array<Unit, 11> units{{{Number::duration, "ns", 1},
                                                {Number::duration, "us", 1e3},
                                                {Number::duration, "\xc2\xb5s", 1e3},

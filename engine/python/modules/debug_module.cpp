@@ -143,6 +143,7 @@ void begin_cell(const std::string& cell, const std::string& filename, std::uint3
 
 void end_cell(bool failed) {
   if (session().recorder) session().recorder->end_cell(failed);
+  look_for_line_stops();
 }
 
 GateCommand command_named(const std::string& name) {

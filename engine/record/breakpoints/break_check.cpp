@@ -212,8 +212,7 @@ Verdict BreakCheck::look(const TextTerm& term) {
     return Verdict::yes;
   if (looks(FilterPart::cell) || looks(FilterPart::file)) {
     const SourceLocation where = location_of(event_.location);
-    if (term.finds(FilterPart::cell, protocol::label_of(where.cell, 0, set_.labels())) ||
-        term.finds(FilterPart::file, where.file))
+    if (term.finds(FilterPart::cell, set_.cell_name(where.cell)) || term.finds(FilterPart::file, where.file))
       return Verdict::yes;
   }
   if (looks(FilterPart::name) || term.part == FilterPart::reads)

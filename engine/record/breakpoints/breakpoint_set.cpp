@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "engine/protocol/conditions/contradiction.h"
 #include "engine/protocol/record_filter.h"
@@ -197,9 +198,10 @@ std::size_t variant(EventKind kind, bool custom, bool backward) {
 
 }  // namespace
 
-BreakpointSet::BreakpointSet(const protocol::SetBreakpoints& wanted, const BreakpointSet* before,
-                             std::uint64_t series_position, std::vector<protocol::BreakpointState>& states)
-    : labels_(wanted.labels) {
+BreakpointSet::BreakpointSet(const protocol::SetBreakpoints& wanted, const CellRuns& runs,
+                             const BreakpointSet* before, std::uint64_t series_position,
+                             std::vector<protocol::BreakpointState>& states)
+    : labels_(wanted.labels), runs_(runs) {
   for (const protocol::Breakpoint& breakpoint : wanted.breakpoints) {
     protocol::BreakpointState state;
     state.id = breakpoint.id;
@@ -317,19 +319,18 @@ BreakpointSet::Mask BreakpointSet::of_op(const OpDef* op, EventKind kind, bool c
 
 BreakpointSet::Mask BreakpointSet::look_at_location(std::uint32_t location) const {
   if (location >= chunk_size * chunk_count) return enabled_;
+  // Held to the end: what an execution before named is not written behind forget_locations().
+  const std::lock_guard lock(chunks_mutex_);
   std::atomic<Chunk*>& place = by_location_[location / chunk_size];
   Chunk* chunk = place.load(std::memory_order_acquire);
   if (!chunk) {
-    const std::lock_guard lock(chunks_mutex_);
-    chunk = place.load(std::memory_order_acquire);
-    if (!chunk) {
-      chunks_.push_back(std::make_unique<Chunk>());
-      chunk = chunks_.back().get();
-      place.store(chunk, std::memory_order_release);
-    }
+    chunks_.push_back(std::make_unique<Chunk>());
+    chunk = chunks_.back().get();
+    place.store(chunk, std::memory_order_release);
   }
   std::atomic<Mask>& entry = (*chunk)[location % chunk_size];
   const SourceLocation where = location_of(location);
+  const std::string cell = cell_name(where.cell);
   Mask mask = 0;
   for (std::size_t i = 0; i < compiled_.size(); ++i) {
     const protocol::Breakpoint& source = compiled_[i]->source;
@@ -341,9 +342,9 @@ BreakpointSet::Mask BreakpointSet::look_at_location(std::uint32_t location) cons
         return protocol::verdict_of(number->holds(where.line));
       const auto* term = std::get_if<TextTerm>(&one.term);
       if (!term) return Verdict::unknown;
-      const Verdict cell = text_verdict(*term, FilterPart::cell, protocol::label_of(where.cell, 0, labels_));
-      const Verdict file = text_verdict(*term, FilterPart::file, where.file);
-      return cell == Verdict::yes || file == Verdict::yes ? Verdict::yes : std::min(cell, file);
+      const Verdict in_cell = text_verdict(*term, FilterPart::cell, cell);
+      const Verdict in_file = text_verdict(*term, FilterPart::file, where.file);
+      return in_cell == Verdict::yes || in_file == Verdict::yes ? Verdict::yes : std::min(in_cell, in_file);
     };
     if (evaluate(compiled_[i]->condition, look) != Verdict::no) mask |= Mask{1} << i;
   }
@@ -357,6 +358,18 @@ BreakpointSet::Mask BreakpointSet::of_kind(EventKind kind, const OpDef* op, bool
     return of_op(nullptr, kind, custom, backward);
   const std::size_t place = static_cast<std::size_t>(op->index) * variants + variant(kind, custom, backward);
   return place < by_op_.size() ? by_op_[place] : of_op(op, kind, custom, backward);
+}
+
+std::string BreakpointSet::cell_name(const std::string& cell) const {
+  if (cell.empty()) return {};
+  return protocol::label_of(cell, runs_.execution_of(cell, std::numeric_limits<std::uint32_t>::max()),
+                            labels_);
+}
+
+void BreakpointSet::forget_locations() {
+  const std::lock_guard lock(chunks_mutex_);
+  for (const auto& chunk : chunks_)
+    for (std::atomic<Mask>& entry : *chunk) entry.store(0, std::memory_order_relaxed);
 }
 
 BreakpointSet::Mask BreakpointSet::of_cell(const std::string& cell) const {

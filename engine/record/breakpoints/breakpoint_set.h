@@ -16,6 +16,7 @@
 #include "engine/protocol/conditions/condition.h"
 #include "engine/record/breakpoints/break_event.h"
 #include "engine/record/breakpoints/log_text.h"
+#include "engine/record/trace/cell_runs.h"
 
 namespace tapedeck {
 
@@ -49,7 +50,8 @@ class BreakpointSet {
 
   /// Tells of each breakpoint, in the same order, what is wrong with it. Those of `before` that are the same
   /// go on counting; new ones look at points of curves behind `series_position` alone.
-  BreakpointSet(const protocol::SetBreakpoints& wanted, const BreakpointSet* before,
+  /// `runs` outlives the set.
+  BreakpointSet(const protocol::SetBreakpoints& wanted, const CellRuns& runs, const BreakpointSet* before,
                 std::uint64_t series_position, std::vector<protocol::BreakpointState>& states);
 
   /// Those that may be hit by what runs, from what it is and where. Some nanoseconds where it was here
@@ -63,7 +65,10 @@ class BreakpointSet {
   Mask of_cell(const std::string& cell) const;
   std::size_t size() const { return compiled_.size(); }
   CompiledBreakpoint& at(std::size_t index) const { return *compiled_[index]; }
-  const std::vector<protocol::CellLabel>& labels() const { return labels_; }
+  /// What Ops names a record of the cell's present code: by the execution that defined it.
+  std::string cell_name(const std::string& cell) const;
+  /// A cell runs again, and its code has another name.
+  void forget_locations();
   /// Of all breakpoints, those without a place in the masks included.
   std::vector<protocol::BreakpointHits> hits() const;
   std::uint64_t bytes() const;  ///< texts apart
@@ -96,6 +101,7 @@ class BreakpointSet {
   std::vector<std::unique_ptr<CompiledBreakpoint>> compiled_;  ///< by their bits
   std::vector<protocol::BreakpointHits> others_;               ///< that do not count
   std::vector<protocol::CellLabel> labels_;
+  const CellRuns& runs_;
   Mask enabled_ = 0, writers_ = 0, failures_ = 0, cells_ = 0;
   std::vector<Mask> by_op_;  ///< by op, kind and direction
   mutable std::array<std::atomic<Chunk*>, chunk_count> by_location_{};

@@ -145,7 +145,7 @@ std::vector<protocol::BreakpointState> Breakpoints::set_here(const protocol::Set
   const std::lock_guard lock(mutex_);
   std::vector<protocol::BreakpointState> states;
   const BreakpointSet* before = sets_.empty() ? nullptr : sets_.back().get();
-  auto fresh = std::make_unique<BreakpointSet>(wanted, before, series_.size(), states);
+  auto fresh = std::make_unique<BreakpointSet>(wanted, runs_, before, series_.size(), states);
   cells_pending_.store(0);  // bits of the set before
   set_.store(fresh->size() > 0 ? fresh.get() : nullptr, std::memory_order_release);
   sets_.push_back(std::move(fresh));
@@ -171,8 +171,9 @@ std::uint64_t Breakpoints::bytes() const {
 }
 
 void Breakpoints::cell_started(const std::string& cell) {
-  const BreakpointSet* set = set_.load(std::memory_order_acquire);
+  BreakpointSet* set = set_.load(std::memory_order_acquire);
   cells_pending_.store(set ? set->of_cell(cell) : 0);
+  if (set) set->forget_locations();
 }
 
 }  // namespace tapedeck

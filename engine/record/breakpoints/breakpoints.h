@@ -36,8 +36,8 @@ struct BreakWait {
 
 class Breakpoints {
  public:
-  Breakpoints(const Values& values, const TensorTable& tensors, SeriesStore& series)
-      : values_(values), tensors_(tensors), series_(series) {}
+  Breakpoints(const Values& values, const TensorTable& tensors, SeriesStore& series, const CellRuns& runs)
+      : values_(values), tensors_(tensors), series_(series), runs_(runs) {}
 
   std::vector<protocol::BreakpointState> set(const protocol::SetBreakpoints& wanted);
   bool any() const { return set_.load(std::memory_order_acquire) != nullptr; }
@@ -60,6 +60,7 @@ class Breakpoints {
   std::vector<std::pair<std::string, std::uint32_t>> lines() const;
   /// Another number whenever lines() may have changed.
   std::uint64_t lines_version() const { return lines_version_.load(std::memory_order_acquire); }
+  /// The run is among the recorder's: `cell:` in conditions means its execution from now on.
   void cell_started(const std::string& cell);
   /// Where no op ran in the cell, its breakpoint waits no longer.
   void cell_ended() { cells_pending_.store(0); }
@@ -85,6 +86,7 @@ class Breakpoints {
   const Values& values_;
   const TensorTable& tensors_;
   SeriesStore& series_;
+  const CellRuns& runs_;
   std::atomic<BreakpointSet*> set_{nullptr};
   std::atomic<BreakpointSet::Mask> cells_pending_{0};
   std::atomic<std::uint64_t> lines_version_{0};

@@ -192,6 +192,7 @@ void Gate::cell_started() {
 void Gate::cell_ended() {
   const std::lock_guard lock(mutex_);
   cell_pending_ = false;
+  if (mode_ == Mode::other_line) mode_ = Mode::stop;  // the next op is on another line
   update_armed();
 }
 
@@ -219,6 +220,7 @@ GateStatus Gate::status() const {
 
 void Gate::update_armed() {
   armed_.store(mode_ != Mode::run || cell_pending_, std::memory_order_relaxed);
+  left_line_.store(mode_ == Mode::other_line ? line_from_ : 0, std::memory_order_relaxed);
 }
 
 void Gate::set_listener(std::function<void()> listener) {

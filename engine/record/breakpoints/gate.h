@@ -59,6 +59,9 @@ class Gate {
 
   /// One relaxed load: false where nothing can stop.
   bool armed() const { return armed_.load(std::memory_order_relaxed); }
+  /// While a step to another line is under way, the location that it leaves; else 0. The host may then tell
+  /// of its lines, which stop as ops do.
+  std::uint32_t left_line() const { return left_line_.load(std::memory_order_relaxed); }
   /// Waits where the gate is shut for `point`; returns whether it waited. Throws Interrupted where the user
   /// interrupted; the gate is open then.
   bool pass(const GatePoint& point);
@@ -89,6 +92,7 @@ class Gate {
   void notify();
 
   std::atomic<bool> armed_{false};
+  std::atomic<std::uint32_t> left_line_{0};
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::function<void()> listener_;

@@ -1,6 +1,8 @@
 #include "engine/record/replay/branch.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <sstream>
 #include <unordered_set>
 #include <utility>
@@ -10,6 +12,7 @@
 #include "engine/ops/random/random_state.h"
 #include "engine/record/trace/tensor_specs.h"
 #include "engine/record/trace/tensor_text.h"
+#include "engine/tensor/block_pool.h"
 
 namespace tapedeck {
 namespace {
@@ -29,15 +32,42 @@ Tensor with_element(const Tensor& tensor, std::int64_t place, double number) {
                     ops::cast(Tensor::scalar(number, DType::float64), tensor.dtype()), tensor);
 }
 
-/// In float64 or complex128, so that half of a whole number is not nothing times it.
+constexpr double exact_in_float64 = 9007199254740992;  // 2^53: whole numbers up to it
+
+/// Whole numbers by a whole number, in their own dtype: nothing where that does not have the amount.
+std::optional<Tensor> resized_whole(const Change& change, const Tensor& result) {
+  // A clipped whole number is one: ±2.5 and ±2 leave the same.
+  const double amount = change.instead == Instead::clip ? std::floor(change.amount) : change.amount;
+  if (!is_integer(result.dtype()) || std::trunc(amount) != amount || std::abs(amount) > exact_in_float64)
+    return std::nullopt;
+  const auto scalar = [&](double value) {
+    return ops::cast(Tensor::scalar(value, DType::float64), result.dtype());
+  };
+  const auto has = [&](double value) { return ops::cast(scalar(value), DType::float64).item() == value; };
+  if (!has(amount)) return std::nullopt;
+  if (change.instead == Instead::scale) return ops::multiply(result, scalar(amount));
+  const Tensor low =
+      has(-amount) ? ops::maximum(result, scalar(-amount)) : result;  // unsigned: none is below
+  return ops::minimum(low, scalar(amount));
+}
+
+/// Else in float64 or complex128, so that half of a whole number is not nothing times it.
 Tensor resized(const Change& change, const RecordView& record, const Tensor& result) {
   const bool complex = is_complex(result.dtype());
   if (complex && change.instead == Instead::clip)
     throw BranchError(record.number, true,
                       "Op " + std::to_string(record.number) + " (" + record.name() +
                           ") cannot be clipped: its result is complex, and complex numbers have no order.");
+  if (std::optional<Tensor> whole = resized_whole(change, result)) return *whole;
   const DType dtype = complex ? DType::complex128 : DType::float64;
   const Tensor wide = ops::cast(result, dtype);
+  if (is_integer(result.dtype()) && result.count() > 0 &&
+      ops::reduce_max(ops::abs(wide)).item() > exact_in_float64)
+    throw BranchError(
+        record.number, true,
+        "Op " + std::to_string(record.number) + " (" + record.name() +
+            ") cannot be scaled by what is no whole number: its result has whole numbers beyond "
+            "2^53, which float64 would round.");
   const Tensor amount = ops::cast(Tensor::scalar(change.amount, DType::float64), dtype);
   const Tensor made = change.instead == Instead::scale
                           ? ops::multiply(wide, amount)
@@ -262,7 +292,7 @@ void Branch::run(const std::vector<Visit>& plan, const Find& original, const Can
     forget();
     if (bytes_ > limits_.bytes)
       refuse_branch("too_expensive", "Running the branch up to ", tensor_text(recorder_, plan.back().tensor),
-                    " takes more than ", limits_.bytes >> 20, " MB of memory.");
+                    " takes more than ", detail::readable_bytes(limits_.bytes), " of memory.");
   }
 }
 

@@ -11,6 +11,7 @@
 #include "engine/ops/core/run_op.h"
 #include "engine/record/trace/tensor_specs.h"
 #include "engine/record/trace/tensor_text.h"
+#include "engine/tensor/block_pool.h"
 
 namespace tapedeck {
 namespace {
@@ -216,7 +217,7 @@ class Replay {
     for (const std::uint64_t id : record.inputs) release(id);
     if (bytes_ > limits_.bytes)
       refuse("too_expensive", "Recomputing ", tensor_text(recorder_, target_), " takes more than ",
-             limits_.bytes >> 20, " MB of memory.");
+             detail::readable_bytes(limits_.bytes), " of memory.");
   }
 
   void release(std::uint64_t id) {
@@ -270,7 +271,7 @@ TensorSpecs check_result_size(const RecordView& record, std::span<const Tensor> 
              item_size(spec.dtype);
   if (bytes > most_bytes)
     refuse("too_expensive", "The results of op ", record.number, " (", record.name(), ") take more than ",
-           most_bytes >> 20, " MB of memory.");
+           detail::readable_bytes(most_bytes), " of memory.");
   return specs;
 }
 

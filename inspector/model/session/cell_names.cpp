@@ -1,6 +1,7 @@
 #include "inspector/model/session/cell_names.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "engine/protocol/record_filter.h"
 
@@ -10,6 +11,10 @@ namespace {
 
 const QString names_channel = QStringLiteral("cell names");
 constexpr quint64 most_runs = 1000;
+
+QString lineOf(const QString& code, int line) {
+  return code.section(QLatin1Char('\n'), line - 1, line - 1).trimmed();
+}
 
 }  // namespace
 
@@ -64,6 +69,43 @@ void CellNames::take(const protocol::CellRuns& answer) {
     known = run.execution;
   }
   if (fresh) emit changed();
+}
+
+void CellNames::noteCode(const QString& id, quint64 execution, const QString& code) {
+  if (execution <= newestExecution_) ran_.clear();
+  newestExecution_ = execution;
+  std::map<quint64, QString>& known = ran_[id];
+  if (!known.empty() && known.rbegin()->second == code)
+    return;  // one text for a cell that runs a thousand times
+  known[execution] = code;
+  emit changed();
+}
+
+void CellNames::noteNewestCode(const QString& id, const QString& code) {
+  ran_[id] = {{0, code}};
+  emit changed();
+}
+
+QString CellNames::newestCode(const QString& id) const {
+  const auto ran = ran_.constFind(id);
+  return ran == ran_.constEnd() || ran->empty() ? QString() : ran->rbegin()->second;
+}
+
+QString CellNames::code(const QString& id, int line, RecordNumber record) const {
+  const auto runs = executions_.constFind(id);
+  quint64 execution = 0, newest = 0;  // 0: no run of the cell is known
+  if (runs != executions_.constEnd() && !runs->empty()) {
+    newest = runs->rbegin()->second;
+    const auto after = runs->upper_bound(record);
+    if (after != runs->begin()) execution = std::prev(after)->second;
+  }
+  const auto ran = ran_.constFind(id);
+  if (ran == ran_.constEnd())  // a program's file, or a notebook that is only looked at
+    return execution == newest && code_ ? lineOf(code_(id), line) : QString();
+  const auto after = ran->upper_bound(newest == 0 ? std::numeric_limits<quint64>::max() : execution);
+  if (after == ran->begin()) return {};
+  const auto& [first, text] = *std::prev(after);
+  return first != 0 || execution == newest ? lineOf(text, line) : QString();
 }
 
 QString CellNames::nameOf(const QString& id, quint64 execution) const {

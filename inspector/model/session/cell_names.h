@@ -31,11 +31,20 @@ class CellNames : public QObject {
   QString name(const protocol::Record& record) const;
   /// The name of an execution; of 0, whose number is not known, the name that the cell has now.
   QString nameOf(const QString& id, quint64 execution) const;
-  /// How to find the code of a line, from 1, as the cell has it now.
-  using Code = std::function<QString(const QString& id, int line)>;
+
+  /// How to find the whole code of a cell as it is now.
+  using Code = std::function<QString(const QString& id)>;
   void setCode(Code code) { code_ = std::move(code); }
-  /// Without the spaces around it; empty where there is no such line.
-  QString code(const QString& id, int line) const { return code_ ? code_(id, line).trimmed() : QString(); }
+  /// The cell began to run as `code`. Executions of a session count up: a lower number is another session's,
+  /// whose codes take the place of all others.
+  void noteCode(const QString& id, quint64 execution, const QString& code);
+  /// Of a session that is over, where only the code of the cell's newest run is known.
+  void noteNewestCode(const QString& id, const QString& code);
+  /// Of the cell's newest run; empty where it is not known.
+  QString newestCode(const QString& id) const;
+  /// The line, from 1, of the execution that made the record, without the spaces around it. Empty where there
+  /// is no such line, or where only what later executions ran is known.
+  QString code(const QString& id, int line, RecordNumber record) const;
 
  signals:
   void changed();
@@ -52,6 +61,9 @@ class CellNames : public QObject {
   QHash<QString, std::map<RecordNumber, quint64>> executions_;
   QHash<QString, QString> names_;
   Code code_;
+  /// Of each cell, by execution; 0: the newest. An execution that is not there ran what the one before did.
+  QHash<QString, std::map<quint64, QString>> ran_;
+  quint64 newestExecution_ = 0;  ///< of those whose code is known
 };
 
 }  // namespace tapedeck::inspector

@@ -11,8 +11,7 @@ namespace tapedeck::inspector {
 
 QString bytesText(quint64 bytes) {
   return QLocale(QLocale::English)
-      .formattedDataSize(static_cast<qint64>(bytes), bytes < 1024 ? 0 : 1,
-                         QLocale::DataSizeTraditionalFormat);
+      .formattedDataSize(static_cast<qint64>(bytes), bytes < 1000 ? 0 : 1, QLocale::DataSizeSIFormat);
 }
 
 bool showable(const protocol::ValueInfo& value) {

@@ -14,6 +14,7 @@
 
 #include "inspector/model/format.h"
 #include "inspector/model/plain_tip.h"
+#include "inspector/ui/accessible_parts.h"
 #include "inspector/ui/theme.h"
 
 namespace tapedeck::inspector {
@@ -25,7 +26,7 @@ constexpr std::size_t most_marks = 60;  // with more points a line says as much
 
 }  // namespace
 
-class CompareCurvesView::Chart : public QWidget {
+class CompareCurvesView::Chart : public QWidget, public AccessibleParts {
  public:
   struct ChartRange {
     double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
@@ -39,6 +40,7 @@ class CompareCurvesView::Chart : public QWidget {
   };
 
   Chart(CompareModel* model, QWidget* parent) : QWidget(parent), model_(model) {
+    exposeParts();
     setObjectName(QStringLiteral("compareChart"));
     setMinimumHeight(60);
     setFocusPolicy(Qt::StrongFocus);
@@ -68,8 +70,26 @@ class CompareCurvesView::Chart : public QWidget {
     values_ = values;
     fillWalk();
     describe();
+    tellPartsChanged(this);
     update();
   }
+
+  /// The two curves, and the step that keys or mouse walked to.
+  int accessiblePartCount() const override { return !curve() ? 0 : walked_ < 0 ? 2 : 3; }
+  AccessiblePart accessiblePart(int index) const override {
+    const protocol::ComparedCurve* shown = curve();
+    if (index == 2) {
+      const double x = place(walk_[static_cast<std::size_t>(walked_)], values_.low).x();
+      const QString text = told();
+      return {text.section(QStringLiteral(": "), 0, 0), text.section(QStringLiteral(": "), 1),
+              QRectF(x - 4, area().top(), 8, area().height()), QAccessible::ListItem};
+    }
+    const protocol::CurvePart& part = index == 0 ? shown->left : shown->right;
+    const QString name = index == 0 ? QStringLiteral("left: ") + QString::fromStdString(shown->name)
+                                    : QStringLiteral("right: ") + rightName_;
+    return {name, spoken(part), rectOf(part), QAccessible::ListItem};
+  }
+  int currentAccessiblePart() const override { return curve() && walked_ >= 0 ? 2 : -1; }
 
  protected:
   void paintEvent(QPaintEvent*) override {
@@ -159,7 +179,38 @@ class CompareCurvesView::Chart : public QWidget {
     if (at == walked_) return;
     walked_ = at;
     setAccessibleDescription(told());
+    tellCurrentPart(this);
     update();
+  }
+
+  /// "120 points, step 1 to 120, between 0.4 and 2.3, the last 0.4".
+  static QString spoken(const protocol::CurvePart& part) {
+    const std::size_t count = std::min(part.steps.size(), part.values.size());
+    if (count == 0) return QStringLiteral("no points");
+    const auto number = [](double value) { return QString::number(value, 'g', 4); };
+    ChartRange steps, values;
+    for (std::size_t i = 0; i < count; ++i) {
+      steps.take(part.steps[i]);
+      values.take(part.values[i]);
+    }
+    QStringList texts{count == 1 ? QStringLiteral("1 point")
+                                 : QStringLiteral("%1 points").arg(countText(count))};
+    if (!steps.empty())
+      texts << QStringLiteral("%1 %2 to %3")
+                   .arg(QString::fromStdString(part.x), number(steps.low), number(steps.high));
+    if (!values.empty())
+      texts << QStringLiteral("between %1 and %2").arg(number(values.low), number(values.high));
+    return (texts << QStringLiteral("the last %1").arg(number(part.values[count - 1])))
+        .join(QStringLiteral(", "));
+  }
+
+  /// The part of the chart that its points take; of one without points the whole.
+  QRectF rectOf(const protocol::CurvePart& part) const {
+    QRectF rect;
+    for (std::size_t i = 0; i < std::min(part.steps.size(), part.values.size()); ++i)
+      if (std::isfinite(part.steps[i]) && std::isfinite(part.values[i]))
+        rect = rect.united(QRectF(place(part.steps[i], part.values[i]) - QPointF(2, 2), QSizeF(4, 4)));
+    return rect.isEmpty() ? area() : rect;
   }
 
   /// Where the side's part has the step walked to.

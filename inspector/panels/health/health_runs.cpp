@@ -11,37 +11,26 @@ QString healthRunText(const protocol::HealthRun& run, const CellNames& cells) {
 }
 
 HealthRunsBox::HealthRunsBox(HealthModel* model, CellNames* cells, QWidget* parent)
-    : QComboBox(parent), model_(model), cells_(cells) {
-  setObjectName(QStringLiteral("healthRuns"));
-  setAccessibleName(QStringLiteral("Which run the findings are about"));
-  setToolTip(QStringLiteral(
-      "Which run of a cell the findings are about (N next, P previous, E the newest run of each "
-      "cell)"));
-  setSizeAdjustPolicy(QComboBox::AdjustToContents);
-  setFocusPolicy(Qt::TabFocus);
-  connect(this, &QComboBox::activated, this, [this](int at) {
-    if (!syncing_) model_->setRun(at - 1);
-  });
+    : RunBox(QStringLiteral("healthRuns"), QStringLiteral("Which run the findings are about"),
+             QStringLiteral(
+                 "Which run of a cell the findings are about (N next, P previous, E the newest run of "
+                 "each cell)"),
+             parent),
+      model_(model),
+      cells_(cells) {
+  connect(this, &RunBox::runChosen, model, [model](int run) { model->setRun(run); });
   connect(model, &HealthModel::changed, this, &HealthRunsBox::look);
   connect(cells, &CellNames::changed, this, &HealthRunsBox::look);
   look();
 }
 
 void HealthRunsBox::look() {
-  syncing_ = true;
   QStringList texts{QStringLiteral("Newest run of each cell")};
   for (const protocol::HealthRun& run : model_->runs())
     texts << (run.steps == 1 ? QStringLiteral("%1 (%2 step)") : QStringLiteral("%1 (%2 steps)"))
                  .arg(healthRunText(run, *cells_), countText(run.steps));
-  QStringList there;
-  for (int i = 0; i < count(); ++i) there << itemText(i);
-  if (there != texts) {
-    clear();
-    addItems(texts);
-  }
-  setCurrentIndex(model_->run() + 1);
+  showRuns(texts, model_->run());
   setVisible(model_->runs().size() > 1);
-  syncing_ = false;
 }
 
 }  // namespace tapedeck::inspector

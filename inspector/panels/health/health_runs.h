@@ -1,10 +1,9 @@
 // Which run Health is about: the list that it is chosen from.
 #pragma once
 
-#include <QComboBox>
-
 #include "inspector/model/runs/health_model.h"
 #include "inspector/model/session/cell_names.h"
+#include "inspector/panels/run_box.h"
 
 namespace tapedeck::inspector {
 
@@ -13,7 +12,7 @@ QString healthRunText(const protocol::HealthRun& run, const CellNames& cells);
 
 /// The newest run of each cell first, then each run. It chooses in the model, and shows what was chosen
 /// there. Hidden where there is nothing to choose.
-class HealthRunsBox : public QComboBox {
+class HealthRunsBox : public RunBox {
   Q_OBJECT
  public:
   HealthRunsBox(HealthModel* model, CellNames* cells, QWidget* parent = nullptr);
@@ -23,7 +22,6 @@ class HealthRunsBox : public QComboBox {
 
   HealthModel* model_;
   CellNames* cells_;
-  bool syncing_ = false;
 };
 
 }  // namespace tapedeck::inspector

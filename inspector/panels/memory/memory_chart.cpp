@@ -55,15 +55,20 @@ double niceStep(double range, int parts) {
 }  // namespace
 
 MemoryChart::MemoryChart(MemoryModel* model, QWidget* parent) : QWidget(parent), model_(model) {
+  exposeParts();
   setObjectName(QStringLiteral("memoryChart"));
   setAccessibleName(QStringLiteral("Memory over the run"));
   setFocusPolicy(Qt::StrongFocus);
   setMinimumHeight(120);
   connect(model, &MemoryModel::curveChanged, this, [this] {
     describe();
+    tellPartsChanged(this);
     update();
   });
-  connect(model->session(), &Session::cursorChanged, this, qOverload<>(&QWidget::update));
+  connect(model->session(), &Session::cursorChanged, this, [this] {
+    tellCurrentPart(this);
+    update();
+  });
 }
 
 QString MemoryChart::recorderText(const protocol::MemoryCurve& curve) const {
@@ -80,6 +85,77 @@ void MemoryChart::describe() {
                                           countText(curve->peak_record), countText(curve->total),
                                           recorderText(*curve))
                                : QStringLiteral("No op has run yet."));
+}
+
+std::vector<MemoryChart::Part> MemoryChart::parts() const {
+  const protocol::MemoryCurve* curve = model_->curve();
+  if (!curve || curve->records.empty()) return {};
+  std::vector<Part> parts{Part::variables, Part::tapes, Part::program};
+  if (recorderShown_) parts.push_back(Part::recorder);
+  const auto inside = [&](RecordNumber record) { return record >= curve->first && record <= curve->last; };
+  if (curve->peak_record && inside(curve->peak_record)) parts.push_back(Part::peak);
+  if (inside(model_->session()->cursor())) parts.push_back(Part::cursor);
+  return parts;
+}
+
+int MemoryChart::currentAccessiblePart() const {
+  const std::vector<Part> shown = parts();  // the cursor's is the last
+  return !shown.empty() && shown.back() == Part::cursor ? static_cast<int>(shown.size()) - 1 : -1;
+}
+
+/// Which piece of the curve holds the record: all are as long.
+std::size_t MemoryChart::pieceOf(RecordNumber record) const {
+  const protocol::MemoryCurve& curve = *model_->curve();
+  const double share =
+      static_cast<double>(record - curve.first) / static_cast<double>(curve.last - curve.first + 1);
+  const auto count = curve.records.size();
+  return std::min(static_cast<std::size_t>(share * static_cast<double>(count)), count - 1);
+}
+
+QString MemoryChart::pieceText(std::size_t piece) const {
+  const protocol::MemoryCurve& curve = *model_->curve();
+  return QStringLiteral("variables %1, tapes %2, the program %3, the recorder %4")
+      .arg(memoryText(curve.variables[piece]), memoryText(curve.tapes[piece]),
+           memoryText(curve.program[piece]), memoryText(curve.recorder[piece]));
+}
+
+AccessiblePart MemoryChart::curvePart(Part part) const {
+  const protocol::MemoryCurve& curve = *model_->curve();
+  const auto [holder, values] = [&]() -> std::pair<MemoryHolder, const std::vector<double>*> {
+    switch (part) {
+      case Part::variables:
+        return {MemoryHolder::variable, &curve.variables};
+      case Part::tapes:
+        return {MemoryHolder::tape, &curve.tapes};
+      case Part::program:
+        return {MemoryHolder::program, &curve.program};
+      default:
+        return {MemoryHolder::recorder, &curve.recorder};
+    }
+  }();
+  const auto [low, high] = std::ranges::minmax(*values);
+  return {holderText(holder),
+          QStringLiteral("ops %1 to %2, between %3 and %4, at the end %5")
+              .arg(countText(curve.first), countText(curve.last), memoryText(low), memoryText(high),
+                   memoryText(values->back())),
+          plot(), QAccessible::ListItem};
+}
+
+AccessiblePart MemoryChart::accessiblePart(int index) const {
+  const protocol::MemoryCurve& curve = *model_->curve();
+  const Part part = parts()[static_cast<std::size_t>(index)];
+  const QRectF area = plot();
+  if (part == Part::peak)
+    return {QStringLiteral("peak of the program"),
+            QStringLiteral("%1, at op %2")
+                .arg(memoryText(static_cast<double>(curve.peak_bytes)), countText(curve.peak_record)),
+            QRectF(xOf(curve.peak_record) - 5, area.top() - 7, 10, 7), QAccessible::ListItem};
+  if (part != Part::cursor) return curvePart(part);
+  const RecordNumber cursor = model_->session()->cursor();
+  const std::size_t piece = pieceOf(cursor);
+  return {QStringLiteral("around op %1: at op %2")
+              .arg(countText(cursor), countText(static_cast<quint64>(curve.records[piece]))),
+          pieceText(piece), QRectF(xOf(cursor) - 2, area.top(), 4, area.height()), QAccessible::ListItem};
 }
 
 QRectF MemoryChart::plot() const {
@@ -358,12 +434,11 @@ bool MemoryChart::event(QEvent* event) {
   const double share = (help->pos().x() - plot().left()) / std::max(1.0, plot().width());
   const auto count = static_cast<double>(curve->records.size());
   const auto i = static_cast<std::size_t>(std::clamp(share * count, 0.0, count - 1));
-  QToolTip::showText(help->globalPos(),
-                     plainTip(QStringLiteral("op %1: variables %2, tapes %3, the program %4, the recorder %5")
-                                  .arg(countText(static_cast<quint64>(curve->records[i])),
-                                       memoryText(curve->variables[i]), memoryText(curve->tapes[i]),
-                                       memoryText(curve->program[i]), memoryText(curve->recorder[i]))),
-                     this);
+  QToolTip::showText(
+      help->globalPos(),
+      plainTip(
+          QStringLiteral("op %1: %2").arg(countText(static_cast<quint64>(curve->records[i])), pieceText(i))),
+      this);
   return true;
 }
 

@@ -5,12 +5,13 @@
 #include <QWidget>
 
 #include "inspector/model/runs/memory_model.h"
+#include "inspector/ui/accessible_parts.h"
 
 namespace tapedeck::inspector {
 
 /// A click moves the cursor; the wheel zooms around the mouse. Keys, with the focus in it: Left and Right by
 /// a piece, + and − zoom around the cursor, 0 shows the whole run.
-class MemoryChart : public QWidget {
+class MemoryChart : public QWidget, public AccessibleParts {
   Q_OBJECT
  public:
   explicit MemoryChart(MemoryModel* model, QWidget* parent = nullptr);
@@ -23,6 +24,10 @@ class MemoryChart : public QWidget {
   double most() const;
   double mostOfRecorder() const;
   bool recorderShown() const { return recorderShown_; }
+  /// The curves of all holders that are shown, the peak, and what there was at the cursor.
+  int accessiblePartCount() const override { return static_cast<int>(parts().size()); }
+  AccessiblePart accessiblePart(int index) const override;
+  int currentAccessiblePart() const override;
 
  public slots:
   void setRecorderShown(bool shown);
@@ -39,6 +44,11 @@ class MemoryChart : public QWidget {
   bool event(QEvent* event) override;
 
  private:
+  enum class Part { variables, tapes, program, recorder, peak, cursor };
+  std::vector<Part> parts() const;
+  AccessiblePart curvePart(Part part) const;
+  std::size_t pieceOf(RecordNumber record) const;
+  QString pieceText(std::size_t piece) const;
   QRectF plot() const;
   QString recorderText(const protocol::MemoryCurve& curve) const;
   void paintRecorder(QPainter& painter, const QRectF& plot) const;

@@ -74,15 +74,30 @@ bool HeatPane::wheel(QWheelEvent* event) {
   return true;
 }
 
+void HeatPane::pan(QPointF by) {
+  offset_ += by;
+  fitted_ = false;
+  keepInside();
+  askForValues(area_);
+  changed_();
+}
+
 bool HeatPane::key(QKeyEvent* event) {
-  QPointF by;
+  const bool shift = event->modifiers().testFlag(Qt::ShiftModifier);
+  const auto arrow = [&](std::int64_t rows, std::int64_t columns) {
+    if (shift)
+      pan({-key_pan * static_cast<double>(columns), -key_pan * static_cast<double>(rows)});
+    else
+      moveCursor(rows, columns);
+    return true;
+  };
   switch (event->key()) {
     case Qt::Key_Plus:
     case Qt::Key_Equal:
-      zoom(1.25, plot().center());
+      zoom(1.25, cursor_ && !hovering_ ? cursorRect().center() : plot().center());
       return true;
     case Qt::Key_Minus:
-      zoom(0.8, plot().center());
+      zoom(0.8, cursor_ && !hovering_ ? cursorRect().center() : plot().center());
       return true;
     case Qt::Key_F:
       fit();
@@ -90,31 +105,87 @@ bool HeatPane::key(QKeyEvent* event) {
       changed_();
       return true;
     case Qt::Key_Left:
-      by = {key_pan, 0};
-      break;
+      return arrow(0, -1);
     case Qt::Key_Right:
-      by = {-key_pan, 0};
-      break;
+      return arrow(0, 1);
     case Qt::Key_Up:
-      by = {0, key_pan};
-      break;
+      return arrow(-1, 0);
     case Qt::Key_Down:
-      by = {0, -key_pan};
-      break;
+      return arrow(1, 0);
     default:
       return false;
   }
-  offset_ += by;
-  fitted_ = false;
-  keepInside();
-  askForValues(area_);
+}
+
+HeatPane::Cell HeatPane::steps() const {
+  const protocol::Tile* tile = model_->images() ? nullptr : model_->tile();
+  return tile ? Cell{tile->row_step, tile->column_step} : Cell{1, 1};
+}
+
+/// The first key chooses a cell that is in sight; the others go on from there.
+void HeatPane::moveCursor(std::int64_t rows, std::int64_t columns) {
+  const QSizeF world = worldSize();
+  if (world.isEmpty()) return;
+  const Cell step = steps();
+  const Cell last{static_cast<std::int64_t>(world.height()) - 1,
+                  static_cast<std::int64_t>(world.width()) - 1};
+  const auto at = [](std::int64_t place, std::int64_t size, std::int64_t end) {
+    return std::clamp<std::int64_t>(place, 0, end) / size * size;
+  };
+  const auto cellAt = [&](QPointF where) {
+    return Cell{at(static_cast<std::int64_t>(std::floor(where.y())), step.row, last.row),
+                at(static_cast<std::int64_t>(std::floor(where.x())), step.column, last.column)};
+  };
+  const auto shows = [&](const Cell& cell) {
+    std::int64_t image = 0, row = 0, column = 0;
+    const QPointF middle(static_cast<double>(cell.column) + 0.5, static_cast<double>(cell.row) + 0.5);
+    return !model_->images() || sheet_.pixelAt(middle, image, row, column);
+  };
+  if (!cursor_ || hovering_) {
+    cursor_ = cellAt(toWorld(hovering_ ? last_ : plot().topLeft()));
+  } else {
+    Cell next = *cursor_;
+    do {  // over what lies between images
+      next.row += rows * step.row;
+      next.column += columns * step.column;
+      if (next.row < 0 || next.column < 0 || next.row > last.row || next.column > last.column) break;
+    } while (!shows(next));
+    next = {at(next.row, step.row, last.row), at(next.column, step.column, last.column)};
+    if (shows(next)) cursor_ = next;
+  }
+  hovering_ = false;
+  bringIntoSight(*cursor_);
   changed_();
-  return true;
+}
+
+QRectF HeatPane::cursorRect() const {
+  const Cell step = steps();
+  return toWidget(QRectF(static_cast<double>(cursor_->column), static_cast<double>(cursor_->row),
+                         static_cast<double>(step.column), static_cast<double>(step.row))
+                      .intersected(QRectF(QPointF(), worldSize())));
+}
+
+void HeatPane::bringIntoSight(const Cell& cell) {
+  const QRectF where = cellRect(cell.row, cell.column), view = plot();
+  QPointF by;
+  if (where.left() < view.left())
+    by.setX(view.left() - where.left());
+  else if (where.right() > view.right())
+    by.setX(std::max(view.right() - where.right(), view.left() - where.left()));
+  if (where.top() < view.top())
+    by.setY(view.top() - where.top());
+  else if (where.bottom() > view.bottom())
+    by.setY(std::max(view.bottom() - where.bottom(), view.top() - where.top()));
+  if (std::abs(by.x()) > 0.5 || std::abs(by.y()) > 0.5) pan(by);
 }
 
 QString HeatPane::readout() const {
-  if (!hovering_) return {};
-  const QPointF world = toWorld(last_);
+  if (hovering_) return textAt(toWorld(last_));
+  if (!cursor_) return {};
+  return textAt({static_cast<double>(cursor_->column) + 0.5, static_cast<double>(cursor_->row) + 0.5});
+}
+
+QString HeatPane::textAt(QPointF world) const {
   if (const std::optional<ImageGrid> images = model_->images()) {
     std::int64_t image = 0, row = 0, column = 0;
     if (!sheet_.pixelAt(world, image, row, column)) return {};

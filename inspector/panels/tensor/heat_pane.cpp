@@ -41,6 +41,7 @@ void HeatPane::layoutChanged() {
   fitted_ = true;
   picture_ = {};
   made_ = {};
+  cursor_.reset();
 }
 
 void HeatPane::setScale(ColorScale scale) {
@@ -172,6 +173,7 @@ void HeatPane::paint(CanvasPainter& painter, QSizeF area) {
     painter.image(toWidget(picture_.world), picture_.image, model_->loading() ? 0.55 : 1);
     drawMarks(painter);
     painter.unclip();
+    if (cursor_ && !hovering_) drawCursor(painter);
   }
   if (!model_->images()) painter.outline(whole.adjusted(-1, -1, 0, 0), painter.theme().border);
   painter.unclip();
@@ -206,12 +208,33 @@ HeatPane::InSight HeatPane::inSight() const {
 
 int HeatPane::partCount() const {
   const InSight cells = inSight();
-  return cells.rows * cells.columns > most_parts ? 1 : static_cast<int>(cells.rows * cells.columns);
+  if (cells.rows * cells.columns <= most_parts) return static_cast<int>(cells.rows * cells.columns);
+  return cursor_ ? 2 : 1;
+}
+
+int HeatPane::currentPart() const {
+  const InSight cells = inSight();
+  if (!cursor_ || cells.rows == 0 || cells.columns == 0) return -1;
+  if (cells.rows * cells.columns > most_parts) return 1;
+  const protocol::Tile& tile = *model_->tile();
+  const std::int64_t row = (cursor_->row - tile.row) / tile.row_step - cells.row;
+  const std::int64_t column = (cursor_->column - tile.column) / tile.column_step - cells.column;
+  const bool seen = row >= 0 && column >= 0 && row < cells.rows && column < cells.columns;
+  return seen ? static_cast<int>(row * cells.columns + column) : -1;
 }
 
 AccessiblePart HeatPane::part(int index) const {
   const InSight cells = inSight();
-  if (cells.rows * cells.columns > most_parts)
+  const bool too_many = cells.rows * cells.columns > most_parts;
+  if (too_many && index == 1 && cursor_) {
+    const QString text =
+        textAt({static_cast<double>(cursor_->column) + 0.5, static_cast<double>(cursor_->row) + 0.5});
+    const qsizetype end = text.indexOf(u']') + 1;
+    QString value = text.mid(end).trimmed();
+    if (value.startsWith(u'=')) value = value.mid(1).trimmed();
+    return {text.left(end), value, cursorRect().intersected(plot()), QAccessible::Cell};
+  }
+  if (too_many)
     return {QStringLiteral("%1 × %2 cells").arg(cells.rows).arg(cells.columns),
             QStringLiteral("too many to be told one by one: zoom in with the key +"), plot(),
             QAccessible::StaticText};
@@ -251,6 +274,13 @@ void HeatPane::drawMarks(CanvasPainter& painter) {
       if (figures) drawFigures(painter, cell, *value);
     }
   }
+}
+
+/// Two lines, one of which is seen on any colour.
+void HeatPane::drawCursor(CanvasPainter& painter) {
+  const QRectF cell = cursorRect();
+  painter.outline(cell.adjusted(-2, -2, 2, 2), painter.theme().background, 4);
+  painter.outline(cell.adjusted(-2, -2, 2, 2), painter.theme().accent, 2);
 }
 
 void HeatPane::drawFigures(CanvasPainter& painter, const QRectF& cell, double value) {

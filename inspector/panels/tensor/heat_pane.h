@@ -1,6 +1,8 @@
 // The values as colours, over any size of tensor; and matrices as sheets of images.
 #pragma once
 
+#include <optional>
+
 #include "inspector/model/tensor/number_format.h"
 #include "inspector/panels/heat_picture.h"
 #include "inspector/panels/tensor/tensor_pane.h"
@@ -18,6 +20,7 @@ class HeatPane : public TensorPane {
   /// Of cells too many to be walked through there is one part, which says so.
   int partCount() const override;
   AccessiblePart part(int index) const override;
+  int currentPart() const override;
   bool mousePress(QMouseEvent* event) override;
   bool mouseMove(QMouseEvent* event) override;
   bool mouseRelease(QMouseEvent* event) override;
@@ -32,6 +35,13 @@ class HeatPane : public TensorPane {
   /// Where an element (of the shown rows and columns; in image mode: a pixel of the sheet) is in the canvas.
   QRectF cellRect(std::int64_t row, std::int64_t column) const;
   const ImageSheet& sheet() const { return sheet_; }
+  /// A cell: shown row and column, in image mode of the sheet; of cells drawn as one the first.
+  struct Cell {
+    std::int64_t row = 0, column = 0;
+    bool operator==(const Cell&) const = default;
+  };
+  /// The one that the arrow keys chose.
+  const std::optional<Cell>& cursor() const { return cursor_; }
 
  private:
   QSizeF worldSize() const;
@@ -43,8 +53,16 @@ class HeatPane : public TensorPane {
   void drawMarks(CanvasPainter& painter);
   void drawColorBar(CanvasPainter& painter);
   void drawFigures(CanvasPainter& painter, const QRectF& cell, double value);
+  void drawCursor(CanvasPainter& painter);
   void zoom(double factor, QPointF at);
+  void pan(QPointF by);
   void keepInside();
+  /// How many rows and columns are drawn as one cell.
+  Cell steps() const;
+  void moveCursor(std::int64_t rows, std::int64_t columns);
+  void bringIntoSight(const Cell& cell);
+  QRectF cursorRect() const;
+  QString textAt(QPointF world) const;
   const double* valueAt(std::int64_t row, std::int64_t column) const;
   /// The cells of the tile that are in sight: where the first is, and how many there are.
   struct InSight {
@@ -64,7 +82,8 @@ class HeatPane : public TensorPane {
   QPointF offset_;                    ///< of element (0, 0)
   bool dragging_ = false;
   QPointF last_;
-  bool hovering_ = false;
+  bool hovering_ = false;  ///< the pointer was used last, not a key
+  std::optional<Cell> cursor_;
   /// What picture_ was made of, to make it again only when that changed.
   struct Made {
     const void* tile = nullptr;

@@ -234,9 +234,9 @@ QList<QAction*> TensorView::menuActions() const {
 QList<HandledKeys> TensorView::handledKeys() const {
   const auto control = Qt::CTRL, shift = Qt::SHIFT;
   return {{{Qt::Key_Left, Qt::Key_Right, Qt::Key_Up, Qt::Key_Down},
-           QStringLiteral("Numbers: another element; heat map: move it; histogram: another bar")},
+           QStringLiteral("Numbers: another element; heat map: another cell; histogram: another bar")},
           {{shift | Qt::Key_Left, shift | Qt::Key_Right, shift | Qt::Key_Up, shift | Qt::Key_Down},
-           QStringLiteral("Numbers: select more")},
+           QStringLiteral("Numbers: select more; heat map: move it")},
           {{control | Qt::Key_Left, control | Qt::Key_Right, control | Qt::Key_Up, control | Qt::Key_Down},
            QStringLiteral("Numbers: to the edge")},
           {{control | shift | Qt::Key_Left, control | shift | Qt::Key_Right, control | shift | Qt::Key_Up,

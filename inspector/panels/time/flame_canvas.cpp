@@ -103,9 +103,9 @@ QString FlameCanvas::label(std::size_t node) const {
                   [this](const QString& id, RecordNumber record) { return cells_->name(id, record); });
     return place.isEmpty() ? QStringLiteral("no line") : place;
   }
-  const QString code = one.cell.empty()
-                           ? QString()
-                           : cells_->code(QString::fromStdString(one.cell), static_cast<int>(one.line));
+  const QString code = one.cell.empty() ? QString()
+                                        : cells_->code(QString::fromStdString(one.cell),
+                                                       static_cast<int>(one.line), one.slowest);
   return QStringLiteral("line %1").arg(one.line) + (code.isEmpty() ? QString() : QStringLiteral(": ") + code);
 }
 

@@ -95,9 +95,10 @@ QString ProfileTable::nameOf(const protocol::ProfileRow& row) const {
   }
   QString text = placeText(row.cell, row.file, row.line, row.slowest, name);
   if (text.isEmpty()) text = QStringLiteral("(no line)");
-  const QString code = row.cell.empty() || row.line == 0
-                           ? QString()
-                           : cells_->code(QString::fromStdString(row.cell), static_cast<int>(row.line));
+  const QString code =
+      row.cell.empty() || row.line == 0
+          ? QString()
+          : cells_->code(QString::fromStdString(row.cell), static_cast<int>(row.line), row.slowest);
   return code.isEmpty() ? text : text + QStringLiteral(": ") + code;
 }
 
@@ -156,7 +157,7 @@ QString ProfileTable::gapRowText(const protocol::ProfileGap& gap, int column) co
       const QString code =
           gap.to_cell.empty() || !gap.to_line
               ? QString()
-              : cells_->code(QString::fromStdString(gap.to_cell), static_cast<int>(*gap.to_line));
+              : cells_->code(QString::fromStdString(gap.to_cell), static_cast<int>(*gap.to_line), gap.record);
       if (!code.isEmpty()) text += QStringLiteral(" → ") + code;
       return QStringLiteral("○ ") + text;
     }

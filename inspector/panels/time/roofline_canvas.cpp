@@ -38,12 +38,14 @@ QString powerText(double value) {
 }  // namespace
 
 RooflineCanvas::RooflineCanvas(ProfileModel* model, QWidget* parent) : CanvasWidget(parent), model_(model) {
+  exposeParts();
   setAccessibleName(QStringLiteral("Roofline of the ops"));
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   for (const auto signal : {&ProfileModel::totalsChanged, &ProfileModel::peaksChanged})
     connect(model, signal, this, [this] {
       hovered_ = -1;
+      tellPartsChanged(this);
       requestFrame();
     });
 }
@@ -346,7 +348,39 @@ void RooflineCanvas::keyPressEvent(QKeyEvent* event) {
   walked_ = std::clamp(walked_ + (on ? 1 : -1), 0, static_cast<int>(points_.size()) - 1);
   if (const protocol::ProfileRow* row = rowOf(walked_))
     setAccessibleDescription(details(*row).join(QStringLiteral(", ")).replace(u'\t', u' '));
+  tellCurrentPart(this);
   requestFrame();
+}
+
+int RooflineCanvas::accessiblePartCount() const {
+  return static_cast<int>(points_.size() + (hasRoofs(model_->peaks()) ? 4 : 0));
+}
+
+AccessiblePart RooflineCanvas::accessiblePart(int index) const {
+  const auto at = [this](const QRectF& place) {
+    return QRectF(place.topLeft() * letters(), place.size() * letters());
+  };
+  if (const protocol::ProfileRow* row = rowOf(index)) {
+    QStringList lines = details(*row);
+    const QString name = lines.takeFirst();
+    return {name, lines.join(QStringLiteral(", ")).replace(u'\t', u' '),
+            at(discOf(points_[static_cast<std::size_t>(index)])), QAccessible::ListItem};
+  }
+  const protocol::Peaks* peaks = model_->peaks();
+  const std::size_t roof = static_cast<std::size_t>(index) - points_.size();
+  if (!hasRoofs(peaks) || roof > 3) return {};
+  struct Roof {
+    const char* name;
+    double rate;
+    const char* unit;
+  };
+  const Roof roofs[] = {{"Roof: arithmetic in float32", peaks->float32_gflops, "FLOP"},
+                        {"Roof: arithmetic in float64", peaks->float64_gflops, "FLOP"},
+                        {"Roof: memory", peaks->memory_gbytes, "B"},
+                        {"Roof: cache", peaks->cache_gbytes, "B"}};
+  return {QString::fromUtf8(roofs[roof].name),
+          rateText(roofs[roof].rate, QString::fromUtf8(roofs[roof].unit)), QRectF(QPointF(), QSizeF(size())),
+          QAccessible::StaticText};
 }
 
 void RooflineCanvas::leaveEvent(QEvent* event) {

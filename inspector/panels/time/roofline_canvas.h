@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "inspector/model/runs/profile_model.h"
+#include "inspector/ui/accessible_parts.h"
 #include "inspector/ui/canvas/canvas_widget.h"
 
 namespace tapedeck::inspector {
 
 /// A click goes to an op's slowest call; arrows walk from the op that took the most time on, Enter goes to
 /// it.
-class RooflineCanvas : public CanvasWidget {
+class RooflineCanvas : public CanvasWidget, public AccessibleParts {
   Q_OBJECT
  public:
   explicit RooflineCanvas(ProfileModel* model, QWidget* parent = nullptr);
@@ -26,6 +27,11 @@ class RooflineCanvas : public CanvasWidget {
   const std::vector<QRectF>& words() const { return words_; }  ///< of the plot, where they stand
   int walked() const { return walked_; }
   QSize sizeHint() const override { return {640, 300}; }
+
+  /// The ops, that which took the most time first, and behind them what the machine can do at its best.
+  int accessiblePartCount() const override;
+  AccessiblePart accessiblePart(int index) const override;
+  int currentAccessiblePart() const override { return walked_; }
 
  public slots:
   void goToSlowest();

@@ -6,15 +6,12 @@
 namespace tapedeck::inspector {
 
 RunsBox::RunsBox(ProfileModel* model, CellNames* cells, QWidget* parent)
-    : QComboBox(parent), model_(model), cells_(cells) {
-  setObjectName(QStringLiteral("timeRuns"));
-  setAccessibleName(QStringLiteral("Which run the panel is about"));
-  setToolTip(QStringLiteral("Which run of a cell the panel is about (N next, P previous, E everything)"));
-  setSizeAdjustPolicy(QComboBox::AdjustToContents);
-  setFocusPolicy(Qt::TabFocus);
-  connect(this, &QComboBox::activated, this, [this](int at) {
-    if (!syncing_) model_->setRun(at - 1);
-  });
+    : RunBox(QStringLiteral("timeRuns"), QStringLiteral("Which run the panel is about"),
+             QStringLiteral("Which run of a cell the panel is about (N next, P previous, E everything)"),
+             parent),
+      model_(model),
+      cells_(cells) {
+  connect(this, &RunBox::runChosen, model, [model](int run) { model->setRun(run); });
   for (const auto signal :
        {&ProfileModel::overviewChanged, &ProfileModel::spanChanged, &ProfileModel::runsChanged})
     connect(model, signal, this, &RunsBox::look);
@@ -23,7 +20,6 @@ RunsBox::RunsBox(ProfileModel* model, CellNames* cells, QWidget* parent)
 }
 
 void RunsBox::look() {
-  syncing_ = true;
   QStringList texts{QStringLiteral("Everything")};
   QHash<QString, int> ran;
   for (const protocol::ProfileRun& run : model_->runs()) {
@@ -38,14 +34,7 @@ void RunsBox::look() {
     if (run.records == 0) told += QStringLiteral(", no ops");
     texts << QStringLiteral("%1 (%2)").arg(name, told);
   }
-  QStringList there;
-  for (int i = 0; i < count(); ++i) there << itemText(i);
-  if (there != texts) {
-    clear();
-    addItems(texts);
-  }
-  setCurrentIndex(model_->run() + 1);
-  syncing_ = false;
+  showRuns(texts, model_->run());
 }
 
 RunSentence::RunSentence(ProfileModel* model, CellNames* cells, QWidget* parent)

@@ -55,6 +55,8 @@ class TrackCanvas : public CanvasWidget, public AccessibleParts {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
+  static constexpr double axis_height = 22, left_edge = 0;
+  double trackWidth() const;
   struct Row {
     QString device;  ///< a GPU's; empty: the host's
     quint64 thread = 0;

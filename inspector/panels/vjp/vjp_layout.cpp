@@ -419,10 +419,10 @@ class Builder {
     }
   }
 
-  /// The line that ran, as the cell has it.
+  /// The line as it ran, whatever the cell says by now.
   void codeLine(const protocol::Record& record) {
     if (!cells_ || !record.line || record.cell.empty()) return;
-    const QString code = cells_->code(text(record.cell), static_cast<int>(record.line));
+    const QString code = cells_->code(text(record.cell), static_cast<int>(record.line), record.number);
     if (code.isEmpty()) return;
     y_ += 2;
     addText(QStringLiteral("%1   %2").arg(record.line).arg(code), SheetTone::code, margin, room());

@@ -10,6 +10,7 @@
 #include "inspector/panels/compare/compare_bar.h"
 #include "inspector/panels/compare/compare_view.h"
 #include "inspector/panels/compare/curves_view.h"
+#include "inspector/panels/time/profile_table.h"
 #include "inspector/panels/time/run_choice.h"
 #include "inspector/panels/time/time_view.h"
 #include "inspector/panels/time/track_canvas.h"
@@ -115,6 +116,26 @@ class TestRunNames : public QObject, SampleWindow {
     QTest::keyClick(right, Qt::Key_Down);
     QTRY_VERIFY2(chart->accessibleName().contains("; right weight, 3 points"),
                  qPrintable(chart->accessibleName()));
+  }
+
+  void timeShowsTheLinesAsTheyRan() {
+    openCells(folder_, {"import tapedeck as tf", "y = tf.exp(2.)"});
+    run({0, 1});
+    QTRY_COMPARE_WITH_TIMEOUT(stateOf(1), CellState::done, patience);
+    click(1);
+    QTest::keyClick(editorOf(1), Qt::Key_A, Qt::ControlModifier);
+    type("z = 'nothing of before'");
+    QTRY_VERIFY(document().cell(1).source.startsWith("z = "));
+    QTest::keyClick(window_.get(), Qt::Key_5, Qt::ControlModifier | Qt::AltModifier);
+    auto* time = window_->findChild<inspector::TimeView*>();
+    QTRY_VERIFY_WITH_TIMEOUT(time && time->isVisible() && time->model()->overview(), patience);
+    time->setFocus();
+    press(Qt::Key_O);
+    auto* rows = qobject_cast<inspector::ProfileTable*>(time->table()->model());
+    QTRY_VERIFY_WITH_TIMEOUT(time->table()->isVisible() && rows->rowCount() > 0, patience);
+    QTest::keyClick(time->table(), Qt::Key_G);
+    QTRY_VERIFY2_WITH_TIMEOUT(rows->text(0).endsWith("1: y = tf.exp(2.)"), qPrintable(rows->text(0)),
+                              patience);
   }
 
   void timeAtTheGateIsNoPartOfARunsDuration() {

@@ -6,30 +6,15 @@
 #include "inspector/panels/tensor/tensor_canvas.h"
 #include "inspector/panels/time/track_canvas.h"
 #include "plots/plot_canvas.h"
+#include "tests/app/panels/reader.h"
 #include "tests/app/sample_window.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
 using namespace tapedeck::app;
-
-namespace {
-
-QAccessibleInterface* readerOf(QWidget* widget) {
-  return QAccessible::queryAccessibleInterface(widget);
-}
-
-QStringList namesIn(QWidget* widget) {
-  QStringList names;
-  QAccessibleInterface* whole = readerOf(widget);
-  for (int i = 0; i < whole->childCount(); ++i) names << whole->child(i)->text(QAccessible::Name);
-  return names;
-}
-
-QRect onScreen(const QWidget* widget) {
-  return {widget->mapToGlobal(QPoint()), widget->size()};
-}
-
-}  // namespace
+using test::onScreen;
+using test::readerOf;
+using test::readIn;
 
 class TestScreenReaders : public QObject, private SampleWindow {
   Q_OBJECT
@@ -61,7 +46,7 @@ class TestScreenReaders : public QObject, private SampleWindow {
     auto* canvas = tensor(*window_)->canvas();
     QAccessibleInterface* picture = readerOf(canvas);
     QTRY_COMPARE(picture->childCount(), 4);
-    QCOMPARE(namesIn(canvas), QStringList({"[0, 0]", "[0, 1]", "[1, 0]", "[1, 1]"}));
+    QCOMPARE(readIn(canvas), QStringList({"[0, 0]", "[0, 1]", "[1, 0]", "[1, 1]"}));
     QList<double> values;
     QList<QRect> rects;
     for (int i = 0; i < 4; ++i) {
@@ -77,6 +62,39 @@ class TestScreenReaders : public QObject, private SampleWindow {
     }
     QCOMPARE(values, QList<double>({2, 4, 6, 8}));
     QVERIFY(rects[0].center().x() < rects[1].center().x() && rects[0].center().y() < rects[2].center().y());
+  }
+
+  void arrowsMoveACellCursorInTheHeatMap() {
+    showTensor(Qt::Key_2);
+    auto* canvas = tensor(*window_)->canvas();
+    QAccessibleInterface* picture = readerOf(canvas);
+    QTRY_COMPARE(picture->childCount(), 4);
+    canvas->setFocus();
+    QVERIFY(!picture->focusChild());
+    press(Qt::Key_Right);  // the first key chooses a cell in sight
+    QCOMPARE(canvas->readout(), QString("[0, 0] = 2"));
+    press(Qt::Key_Right);
+    press(Qt::Key_Down);
+    QCOMPARE(canvas->readout(), QString("[1, 1] = 8"));
+    QVERIFY(picture->focusChild());
+    QCOMPARE(picture->focusChild()->text(QAccessible::Name), QString("[1, 1]"));
+    QCOMPARE(picture->focusChild()->text(QAccessible::Value).toDouble(), 8.0);
+    QVERIFY(picture->focusChild()->state().focused);
+    QCOMPARE(picture->text(QAccessible::Description), QString("[1, 1] = 8"));
+    press(Qt::Key_Down);  // the last row stays
+    QCOMPARE(canvas->readout(), QString("[1, 1] = 8"));
+    waitForFrames(window_.get());
+    screenshot(window_.get(), "tensor-heat-cursor");
+    // Zoomed in, the map follows the cursor; Shift moves the map alone.
+    for (int i = 0; i < 12; ++i) press(Qt::Key_Plus);
+    press(Qt::Key_Left);
+    press(Qt::Key_Up);
+    QCOMPARE(canvas->readout(), QString("[0, 0] = 2"));
+    const QRectF cell = canvas->heatMap().cellRect(0, 0);
+    QVERIFY(QRectF(canvas->rect()).contains(cell.center()));
+    press(Qt::Key_Right, Qt::ShiftModifier);
+    QCOMPARE(canvas->readout(), QString("[0, 0] = 2"));
+    QVERIFY(canvas->heatMap().cellRect(0, 0).left() < cell.left());
   }
 
   void theNumbersAreElementsAndTheSelectedOneHasTheFocus() {
@@ -110,9 +128,8 @@ class TestScreenReaders : public QObject, private SampleWindow {
     QTest::keyClick(window_.get(), Qt::Key_4, Qt::ControlModifier);
     auto* canvas = window_->findChild<plots::PlotCanvas*>();
     QTRY_VERIFY_WITH_TIMEOUT(canvas->isVisible() && readerOf(canvas)->childCount() > 0, patience);
-    QTRY_VERIFY_WITH_TIMEOUT(namesIn(canvas).contains("losses"), patience);
-    QAccessibleInterface* curve =
-        readerOf(canvas)->child(static_cast<int>(namesIn(canvas).indexOf("losses")));
+    QTRY_VERIFY_WITH_TIMEOUT(readIn(canvas).contains("losses"), patience);
+    QAccessibleInterface* curve = readerOf(canvas)->child(static_cast<int>(readIn(canvas).indexOf("losses")));
     QTRY_VERIFY2(curve->text(QAccessible::Value).startsWith("3 points, index 0 to 2, "),
                  qPrintable(curve->text(QAccessible::Value)));
     QVERIFY(curve->text(QAccessible::Value).endsWith("between 0.5 and 2.5, the newest 0.5"));

@@ -128,6 +128,21 @@ class TestWhatIf : public QObject {
     QCOMPARE(world.value(branch, y, true), (std::vector<double>{0, 2}));
     QCOMPARE(world.value(world.make({op_becomes(ChangeKind::scale, 2, {0.5})}), half),
              (std::vector<double>{-1, -4}));
+    // Scaled and clipped in their own dtype: 2^60 + 1 has more digits than float64.
+    const auto changed = [&](ChangeKind kind, double number) {
+      const Branched other = world.make({op_becomes(kind, 1, {number})});
+      const QuietScope quiet;
+      const Tensor value = world.branches.value(other.branch, y.id(), false, world.original, world.cancel);
+      return std::vector<std::int64_t>{value.data<std::int64_t>()[0], value.data<std::int64_t>()[1]};
+    };
+    QCOMPARE(changed(ChangeKind::scale, -3), (std::vector<std::int64_t>{-3 * large, -21}));
+    QCOMPARE(changed(ChangeKind::clip, 5.5), (std::vector<std::int64_t>{5, 5}));
+    try {
+      changed(ChangeKind::scale, 0.5);
+      QFAIL("rounded numbers were given");
+    } catch (const std::exception& error) {
+      QVERIFY2(QString(error.what()).contains("beyond 2^53"), error.what());
+    }
     try {
       world.make({element_becomes(n, {0}, 5.5)});
       QFAIL("half a number was taken");
@@ -309,7 +324,7 @@ class TestWhatIf : public QObject {
       QFAIL("twenty values were held at one moment");
     } catch (const ValueError& error) {
       QCOMPARE(error.code, std::string("too_expensive"));
-      QVERIFY2(QString(error.what()).contains("takes more than 1 MB of memory"), error.what());
+      QVERIFY2(QString(error.what()).contains("takes more than 1.0 MiB of memory"), error.what());
     }
     QCOMPARE(narrow.value(chain[19].id(), world.original).to_vector()[0], -7.0);
     Branch wide(world.recorder, {change}, {0, 16 * megabyte});

@@ -60,6 +60,25 @@ class TestBreakpointConditions : public QObject {
     QCOMPARE(session.next().op, std::string());
   }
 
+  void a_cells_name_is_that_of_the_execution_that_runs() {
+    BreakpointSession session({when("op:add"), when("cell:[3] and op:multiply")}, [] {
+      at_line(1);
+      for (int run = 0; run < 3; ++run) {
+        add(scalar(1), scalar(2));
+        multiply(scalar(1), scalar(2));
+      }
+    });
+    QCOMPARE(session.stop().op, std::string("add"));
+    session.recorder.begin_cell("cell", 2);
+    QCOMPARE(session.next().op, std::string("add"));
+    session.recorder.begin_cell("cell", 3);  // the same line has another name
+    QCOMPARE(session.next().op, std::string("multiply"));
+    QCOMPARE(session.next().op, std::string("add"));
+    session.recorder.begin_cell("cell", 4);
+    QCOMPARE(session.next().op, std::string());
+    QCOMPARE(session.hits(1), std::uint64_t{1});
+  }
+
   void an_interrupt_while_a_condition_looks_ends_the_record() {
     const int threads = cpu::thread_count();
     cpu::set_thread_count(1);  // this thread looks, and asks

@@ -99,12 +99,14 @@ class Isolation(unittest.TestCase):
             client.ask("set_gate", command="pause")
             program.start()
             stop = 0
+            def stop_of(status):
+                return status["stopped_before"] or status["stopped_at_line"]
             for _ in range(steps):
-                stop = client.wait_for(lambda status, stop=stop: status["stopped_before"] not in (None, stop))["stopped_before"]
+                stop = stop_of(client.wait_for(lambda status, stop=stop: stop_of(status) not in (None, 0, stop)))
                 at_stop(client, stop)
                 client.status = None
                 client.ask("set_gate", command=between)
-            client.wait_for(lambda status: status["stopped_before"] not in (None, stop))
+            client.wait_for(lambda status: stop_of(status) not in (None, 0, stop))
             client.ask("set_gate", command="run")
             program.join(120)
         self.assertEqual(self.failed, [])

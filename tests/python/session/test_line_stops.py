@@ -141,9 +141,52 @@ print("", end="")
         self.go_on("step_op")
         self.assertEqual(self.next_stop(), (2, True, "step"))
         self.go_on("step_line")
+        self.assertEqual(self.next_stop(), (3, False, "step"))
+        self.go_on("step_op")
         self.assertEqual(self.next_stop(), (3, True, "step"))
         self.go_on("step_line")
-        self.assertEqual(self.next_stop(), (4, True, "step"))
+        self.assertEqual(self.next_stop(), (4, False, "step"))
+        self.go_on()
+        self.assertIsNone(self.next_stop())
+
+    def test_a_step_to_another_line_stops_at_plain_python(self):
+        code = """
+x = tf.constant(2.)
+y = x * x
+a = 1
+def f(z):
+    c = 3
+    return z + c
+w = f(y)
+for i in range(2):
+    a = a + i
+u = tf.stack([x,
+              tf.exp(w)])
+print("", end="")
+"""
+        self.run_cell(code, [breakpoint(1, kind="op", cell="", target="multiply")])  # no line has a breakpoint
+        self.assertEqual(self.next_stop()[:2], (3, True))
+        found = []
+        self.go_on("step_line")
+        while (stop := self.next_stop()) is not None:
+            found.append(stop[0])
+            if found == [4, 5, 8]:
+                self.assertIn("not defined", self.evaluate("w"))
+            if found == [4, 5, 8, 6]:
+                self.assertEqual(self.evaluate("float(z)"), "4.0")
+            self.go_on("step_line")
+        self.assertEqual(found[:10], [4, 5, 8, 6, 7, 9, 10, 9, 10, 9])
+        self.assertEqual(found[-1], 13)
+        self.assertEqual(self.failed, [])
+        self.assertIsNone(threading.gettrace())  # Python tells of no lines any longer
+
+    def test_steps_over_ops_alone_trace_nothing(self):
+        seen = []
+        self.run_cell("seen.append(1)\nx = tf.constant(1.) + 1.\ny = x * x\n", [breakpoint(1, kind="op", cell="", target="add")],
+                      {"tf": tf, "seen": seen})
+        self.assertEqual(self.next_stop()[:2], (2, True))
+        self.go_on("step_op")
+        self.assertEqual(self.next_stop()[:2], (3, True))
         self.go_on()
         self.assertIsNone(self.next_stop())
 

@@ -214,7 +214,7 @@ QSize svgSize(const QByteArray& svg) {
 
 QByteArray sanitizeSvg(const QByteArray& svg, QString* error) {
   if (svg.size() > largest) {
-    *error = QString("it has %1 MB, more than %2").arg(svg.size() >> 20).arg(largest >> 20);
+    *error = QString("it has %1 MiB, more than %2").arg(svg.size() >> 20).arg(largest >> 20);
     return {};
   }
   return SvgSanitizer(svg).run(error);

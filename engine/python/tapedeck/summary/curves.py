@@ -77,7 +77,7 @@ def add_images(name, step, width, height, pngs):
 
 
 def _left_out(function, name, step):
-    warnings.warn(f"{function}: what {name!r} has at step {step} is too large for Plots, which keeps at most 4 MB of one step; "
+    warnings.warn(f"{function}: what {name!r} has at step {step} is too large for Plots, which keeps at most 4 MiB of one step; "
                   f"files get it", stacklevel=4)
 
 

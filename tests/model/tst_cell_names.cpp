@@ -1,0 +1,80 @@
+// What records are called and which code they ran, while cells change and run again.
+#include "inspector/model/session/cell_names.h"
+#include "tests/model/fake_source.h"
+#include "tests/test_program.h"
+
+using namespace tapedeck;
+using namespace tapedeck::inspector;
+
+namespace {
+
+/// Runs of cell "a": (first record, execution).
+struct Runs {
+  test::FakeSource source;
+  Session session;
+  CellNames names;
+
+  explicit Runs(std::vector<std::pair<quint64, quint64>> runs) {
+    source.tensors = [runs](const protocol::Request&) -> protocol::Reply {
+      protocol::CellRuns answer;
+      for (const auto& [first, execution] : runs) {
+        protocol::CellRun run;
+        run.cell = "a";
+        run.first = first;
+        run.execution = execution;
+        answer.runs.push_back(run);
+      }
+      return answer;
+    };
+    session.setSource(&source);
+    source.sendStatus();
+    QSignalSpy known(&names, &CellNames::changed);
+    names.follow(&session);
+    if (!runs.empty()) [&] { QTRY_VERIFY(known.size() > 0); }();
+    names.setCode([](const QString& id) { return id + " now\n  second"; });
+  }
+};
+
+}  // namespace
+
+class TestCellNames : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void aRecordHasTheCodeOfItsExecution() {
+    Runs runs({{1, 2}, {10, 3}, {20, 5}});
+    runs.names.noteCode("a", 2, "first = 1\n  old()");
+    runs.names.noteCode("a", 3, "first = 1\n  old()");  // as it was
+    runs.names.noteCode("b", 4, "other");
+    runs.names.noteCode("a", 5, "first = 2\n  new()");
+    QCOMPARE(runs.names.code("a", 2, 1), QString("old()"));
+    QCOMPARE(runs.names.code("a", 2, 9), QString("old()"));
+    QCOMPARE(runs.names.code("a", 1, 19), QString("first = 1"));
+    QCOMPARE(runs.names.code("a", 2, 20), QString("new()"));
+    QCOMPARE(runs.names.code("a", 3, 20), QString());
+    QCOMPARE(runs.names.newestCode("a"), QString("first = 2\n  new()"));
+  }
+
+  void aSessionThatBeginsAgainForgetsTheCodesOfTheOther() {
+    Runs runs({});
+    runs.names.noteCode("a", 1, "x");
+    runs.names.noteCode("b", 2, "y");
+    QCOMPARE(runs.names.code("b", 1, 7), QString("y"));
+    runs.names.noteCode("a", 1, "z");
+    QCOMPARE(runs.names.code("a", 1, 7), QString("z"));
+    QCOMPARE(runs.names.newestCode("b"), QString());
+  }
+
+  void withoutNotesOnlyTheNewestRunHasTheCodeThatIsThere() {
+    Runs runs({{1, 2}, {10, 3}});
+    QCOMPARE(runs.names.code("a", 2, 12), QString("second"));
+    QCOMPARE(runs.names.code("a", 2, 5), QString());  // the cell may have changed since
+    QCOMPARE(runs.names.code("/home/user/model.py", 2, 5), QString("second"));
+    runs.names.noteNewestCode("a", "as it ran");
+    QCOMPARE(runs.names.code("a", 1, 12), QString("as it ran"));
+    QCOMPARE(runs.names.code("a", 1, 5), QString());
+  }
+};
+
+TAPEDECK_TEST(TestCellNames)
+#include "tst_cell_names.moc"
