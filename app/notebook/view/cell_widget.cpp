@@ -291,6 +291,13 @@ void CellWidget::setCurrent(bool current, bool editing) {
   update();
 }
 
+void CellWidget::setSelected(bool selected) {
+  if (selected == selected_) return;
+  selected_ = selected;
+  updateAccessibleName();
+  update();
+}
+
 void CellWidget::turnSpinner(int angle) {
   if (state_ != CellState::busy) return;
   spinner_ = angle;
@@ -309,6 +316,7 @@ void CellWidget::updateAccessibleName() {
                                                           : "Raw cell";
   QString name = QString("%1 %2").arg(kind).arg(number_);
   if (!stateWord().isEmpty()) name += ", " + stateWord();
+  if (selected_) name += ", selected";
   setAccessibleName(name);
   if (editor_ != nullptr)
     editor_->setAccessibleName(QString("Source of %1 %2").arg(kind.toLower()).arg(number_));

@@ -36,6 +36,7 @@ class CellWidget : public Block {
   void setState(CellState state);
   CellState state() const { return state_; }
   void setCurrent(bool current, bool editing);
+  void setSelected(bool selected);  ///< together with others
   /// `angle` of the busy mark.
   void turnSpinner(int angle);
   void setNumber(int number);  ///< from 1, for screen readers
@@ -90,6 +91,7 @@ class CellWidget : public Block {
   int sourceHeight(int width);
   QRect sourceArea() const;
   void paintGutter(QPainter& painter) const;
+  void paintSelected(QPainter& painter) const;
   QString stateWord() const;
   void updateAccessibleName();
 
@@ -108,6 +110,7 @@ class CellWidget : public Block {
   bool rendering_ = true;  ///< a Markdown cell shows the result, not its source
   bool current_ = false;
   bool editing_ = false;
+  bool selected_ = false;
   bool whole_ = false;    ///< the editor has all of a source that is too large for colours
   bool filling_ = false;  ///< the editor is filled from the document
   int spinner_ = 0;

@@ -50,6 +50,8 @@ class CodeEditor : public QsciScintilla {
 
   /// In code points from the start, as Jupyter counts.
   int cursorPosition() const;
+  /// In UTF-16 units, as QString counts: of what is selected; where nothing is, twice the cursor's place.
+  std::pair<int, int> selectedRange() const;
   void replaceRange(int start, int end, const QString& text);
   QString textInRange(int start, int end) const;
   QPoint cursorPoint() const;  ///< global; below the cursor

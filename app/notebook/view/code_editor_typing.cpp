@@ -20,6 +20,13 @@ int CodeEditor::byteOffset(int codePoints) const {
   return byte == 0 ? static_cast<int>(SendScintilla(SCI_GETLENGTH)) : byte;
 }
 
+std::pair<int, int> CodeEditor::selectedRange() const {
+  const auto units = [this](int message) {
+    return static_cast<int>(text(0, static_cast<int>(SendScintilla(static_cast<unsigned>(message)))).size());
+  };
+  return {units(SCI_GETSELECTIONSTART), units(SCI_GETSELECTIONEND)};
+}
+
 QString CodeEditor::textInRange(int start, int end) const {
   return start >= end ? QString() : text(byteOffset(start), byteOffset(end));
 }

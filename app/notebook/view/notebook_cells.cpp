@@ -64,6 +64,7 @@ CellWidget* NotebookView::Private::makeCellWidget(int index) {
     if (at >= 0) document->setSource(at, source);
   });
   QObject::connect(cell, &CellWidget::pressed, view, [this, cell] {
+    anchor = nullptr;
     select(indexOf(cell), false);
     view->setFocus();
   });

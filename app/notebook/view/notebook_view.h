@@ -20,6 +20,9 @@ class NotebookView : public QScrollArea {
 
   int currentCell() const;  ///< -1 in an empty notebook
   void setCurrentCell(int index, bool editing);
+  /// What commands act on: the current cell and those selected with it, from the top; empty in an empty
+  /// notebook.
+  QList<int> selectedCells() const;
   /// Scrolls so that this heading of a Markdown cell stands at the top.
   void showHeading(int index, const QString& text);
   void setCellState(const QString& cellId, CellState state);
@@ -41,7 +44,7 @@ class NotebookView : public QScrollArea {
   void showHelp(quint64 request, const QString& text);
 
  public slots:
-  // The menu's actions, on the current cell.
+  // The menu's actions, on the selected cells; what adds one, or steps, on the current one.
   void runCurrent();            ///< Ctrl+Enter
   void runCurrentAndAdvance();  ///< Shift+Enter; appends a cell after the last
   void runAll();
@@ -52,7 +55,14 @@ class NotebookView : public QScrollArea {
   void moveDown();
   void makeCode();
   void makeMarkdown();
+  void clearOutputs();
   void clearAllOutputs();
+  void selectAllCells();
+  void cutCells();
+  void copyCells();
+  void pasteCells();
+  void splitCurrent();   ///< at the text cursor
+  void mergeSelected();  ///< one alone: with the one below
   void zoomIn();
   void zoomOut();
 
@@ -64,6 +74,7 @@ class NotebookView : public QScrollArea {
   void inputGiven(const QString& text);
   void completionRequested(quint64 request, const QString& code, int cursorPosition);
   void helpRequested(quint64 request, const QString& code, int cursorPosition);
+  void told(const QString& sentence);  ///< why a command did nothing, or less
 
  protected:
   bool event(QEvent* event) override;
