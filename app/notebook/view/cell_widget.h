@@ -46,6 +46,8 @@ class CellWidget : public Block {
   /// Shows the source (of Markdown too) and gives it the focus.
   void edit();
   bool showsSource() const;
+  void showSource();       ///< of Markdown too, without the focus
+  void showWholeSource();  ///< where its beginning alone is shown
   void renderMarkdown();
   CodeEditor* editor() const { return editor_; }
   StaticText* rendered() const;  ///< the Markdown's result; null where the source is shown
@@ -112,6 +114,7 @@ class CellWidget : public Block {
   bool editing_ = false;
   bool selected_ = false;
   bool whole_ = false;    ///< the editor has all of a source that is too large for colours
+  bool filled_ = false;   ///< the editor has all of a source, and its undo what was done to it
   bool filling_ = false;  ///< the editor is filled from the document
   int spinner_ = 0;
   int sourceHeight_ = 0;  ///< at the width measured last

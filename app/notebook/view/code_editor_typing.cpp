@@ -180,6 +180,8 @@ bool CodeEditor::handleKey(const QKeyEvent& event) {
 
 void CodeEditor::keyPressEvent(QKeyEvent* event) {
   if (keyFilter && keyFilter(event)) return;
+  const bool redo = event->matches(QKeySequence::Redo);
+  if ((redo || event->matches(QKeySequence::Undo)) && undoFilter && undoFilter(redo)) return;
   if (handleKey(*event)) return;
   QsciScintilla::keyPressEvent(event);
   emit typed();

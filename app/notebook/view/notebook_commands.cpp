@@ -79,6 +79,12 @@ bool NotebookView::Private::goByKey(NotebookCommand command) {
       toolbar->enter();
       return true;
     case NotebookCommand::leave:
+      if (view->hasFocus() && selectionShown) {
+        anchor = nullptr;
+        showSelection();
+      } else if (view->hasFocus()) {
+        emit view->escaped();
+      }
       view->setFocus();
       return true;
     default:

@@ -7,6 +7,7 @@
 
 #include "app/notebook/document/cell_state.h"
 #include "app/notebook/document/document.h"
+#include "app/notebook/view/text_hits.h"
 
 namespace tapedeck::app {
 
@@ -37,6 +38,15 @@ class NotebookView : public QScrollArea {
   std::pair<QString, int> currentLine() const;
   /// Puts the text cursor there.
   void goToLine(const QString& cellId, int line);
+  /// Marks what a search found in the source of a cell.
+  void setHits(const QString& cellId, const SourceHits& hits);
+  /// Scrolls there; a Markdown cell shows its source until another hit is shown. `enter`: the keyboard goes
+  /// to it, and it is selected.
+  void showSourceHit(const QString& cellId, const TextHit& hit, bool enter);
+  /// `text`: what is there, which is selected where the output shows it.
+  void showOutputHit(const QString& cellId, int output, const TextHit& hit, const QString& text);
+  /// No hit is shown any more: what was opened for it is closed.
+  void endHits();
   /// Asks for a line of input below the running cell (Python's input()).
   void askInput(const QString& cellId, const QString& prompt, bool password);
   /// `start`, `end` and the signals' `cursorPosition` count code points, as Jupyter's messages do.
@@ -74,6 +84,7 @@ class NotebookView : public QScrollArea {
   void inputGiven(const QString& text);
   void completionRequested(quint64 request, const QString& code, int cursorPosition);
   void helpRequested(quint64 request, const QString& code, int cursorPosition);
+  void escaped();                      ///< Esc where there is nothing to be left
   void told(const QString& sentence);  ///< why a command did nothing, or less
 
  protected:

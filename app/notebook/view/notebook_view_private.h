@@ -54,6 +54,9 @@ struct NotebookView::Private {
   QPointer<CellWidget> anchor;
   bool selectionShown = false;
 
+  QHash<QString, SourceHits> hits;
+  QString openedForHit;  ///< the Markdown cell that shows its source for the hit in it
+
   // Cells.
   void connectDocument();
   void rebuild();
