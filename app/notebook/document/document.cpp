@@ -156,22 +156,20 @@ QString Document::insertCell(int index, CellType type, const QString& source) {
   CellPointer data = makeCell(type, source);
   while (indexOf(data->cell.id) >= 0) data->cell.id = randomCellId();
   const QString id = data->cell.id;
-  d_->push({Change::Kind::insert, std::clamp(index, 0, cellCount()), 0, std::move(data), nullptr});
-  d_->apply(this, d_->undo.back());
+  d_->make(this, {Change::Kind::insert, std::clamp(index, 0, cellCount()), 0, std::move(data), nullptr});
   return id;
 }
 
 void Document::removeCell(int index) {
   if (d_->locked) return;
-  d_->push({Change::Kind::remove, index, 0, d_->notebook.cells.at(static_cast<std::size_t>(index)), nullptr});
-  d_->apply(this, d_->undo.back());
+  d_->make(this,
+           {Change::Kind::remove, index, 0, d_->notebook.cells.at(static_cast<std::size_t>(index)), nullptr});
 }
 
 void Document::moveCell(int from, int to) {
   to = std::clamp(to, 0, cellCount() - 1);
   if (from == to || d_->locked) return;
-  d_->push({Change::Kind::move, from, to, nullptr, nullptr});
-  d_->apply(this, d_->undo.back());
+  d_->make(this, {Change::Kind::move, from, to, nullptr, nullptr});
 }
 
 void Document::setCellType(int index, CellType type) {
@@ -180,8 +178,7 @@ void Document::setCellType(int index, CellType type) {
   auto after = std::make_shared<CellData>(*before);
   convertCell(*after, type);
   after->revision = d_->nextRevision();
-  d_->push({Change::Kind::convert, index, 0, after, before});
-  d_->apply(this, d_->undo.back());
+  d_->make(this, {Change::Kind::convert, index, 0, after, before});
 }
 
 void Document::setSource(int index, const QString& source) {
@@ -190,27 +187,6 @@ void Document::setSource(int index, const QString& source) {
   d_->compareWithSaved(index);
   emit cellChanged(index);
   d_->announceModified(this);
-}
-
-bool Document::canUndoStructure() const {
-  return !d_->undo.empty();
-}
-bool Document::canRedoStructure() const {
-  return !d_->redo.empty();
-}
-
-void Document::undoStructure() {
-  if (d_->undo.empty()) return;
-  d_->redo.push_back(std::move(d_->undo.back()));
-  d_->undo.pop_back();
-  d_->revert(this, d_->redo.back());
-}
-
-void Document::redoStructure() {
-  if (d_->redo.empty()) return;
-  d_->undo.push_back(std::move(d_->redo.back()));
-  d_->redo.pop_back();
-  d_->apply(this, d_->undo.back());
 }
 
 // ---- results of running ----

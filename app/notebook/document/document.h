@@ -9,6 +9,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "app/notebook/document/output_limit.h"
 #include "app/notebook/document/printed_text.h"
@@ -36,6 +38,9 @@ struct Cell {
 
 struct NotebookData;
 struct SavedState;
+struct CellData;
+/// A cell with all that belongs to it, as it was at one moment.
+using SharedCell = std::shared_ptr<const CellData>;
 
 /// What a change of a cell's outputs leaves as it was, so that a view of a long log need not look at all of
 /// it.
@@ -123,7 +128,23 @@ class Document : public QObject {
   /// there is none. Setting null takes it away; what was there before leaves the file as it was.
   nlohmann::ordered_json ownMetadata(int index) const;
   void setOwnMetadata(int index, const nlohmann::ordered_json& value);
-  bool canUndoStructure() const;  ///< insert, remove, move, change of type
+  /// At `at`, in UTF-16 units of its source. The first part keeps the id, the second gets the outputs.
+  void splitCell(int index, qsizetype at);
+  /// The cells from `first` to `last` become the first, with its type; outputs go.
+  void mergeCells(int first, int last);
+  /// What a replacement in many cells changes: unlike setSource(), undoStructure() takes it back.
+  void replaceSources(const QList<std::pair<int, QString>>& sources);
+  /// Of these cells, with the numbers of their executions: clearOutputs() that undoStructure() takes back. A
+  /// cell that has run since keeps its new outputs then.
+  void removeOutputs(const QList<int>& indexes);
+  /// For the clipboard; no copies are made before the document changes them.
+  std::vector<SharedCell> shareCells(const QList<int>& indexes) const;
+  /// Copies of them, with ids of their own where theirs are taken; returns the ids.
+  QStringList insertCells(int index, const std::vector<SharedCell>& cells);
+  /// Whether undoStructure() (`redo`: redoStructure()) changes the source of this cell, which is what the
+  /// last replaceSources() made of it.
+  bool undoesText(int index, bool redo) const;
+  bool canUndoStructure() const;  ///< all of these, and insert, remove, move, change of type
   void undoStructure();
   bool canRedoStructure() const;
   void redoStructure();
@@ -165,8 +186,21 @@ class Document : public QObject {
   void keptChanged(const std::string& name);
 
  private:
+  friend class UndoStep;
   struct Private;
   std::unique_ptr<Private> d_;
+};
+
+/// All that changes while it lives is taken back by one undoStructure().
+class UndoStep {
+ public:
+  explicit UndoStep(Document* document);
+  ~UndoStep();
+  UndoStep(const UndoStep&) = delete;
+  UndoStep& operator=(const UndoStep&) = delete;
+
+ private:
+  Document* document_;
 };
 
 }  // namespace tapedeck::app

@@ -99,9 +99,19 @@ void Document::Private::announceOutput(Document* document, int index, const Outp
 
 void Document::Private::push(Change change) {
   constexpr std::size_t history = 200;
-  if (undo.size() >= history) undo.erase(undo.begin());
-  undo.push_back(std::move(change));
   redo.clear();
+  if (openSteps > 0 && stepBegun) {
+    undo.back().push_back(std::move(change));
+    return;
+  }
+  if (undo.size() >= history) undo.erase(undo.begin());
+  undo.emplace_back().push_back(std::move(change));
+  stepBegun = openSteps > 0;
+}
+
+void Document::Private::make(Document* document, Change change) {
+  push(std::move(change));
+  apply(document, undo.back().back());
 }
 
 void Document::Private::apply(Document* document, Change& change) {
@@ -117,6 +127,15 @@ void Document::Private::apply(Document* document, Change& change) {
       break;
     case Change::Kind::convert:
       convert(document, change.index, change.cell);
+      break;
+    case Change::Kind::exchange:
+      exchange(document, change);
+      break;
+    case Change::Kind::text:
+      exchangeText(document, change);
+      break;
+    case Change::Kind::results:
+      document->clearOutputs(at(change.index).cell.id);
       break;
   }
   announceModified(document);
@@ -136,6 +155,16 @@ void Document::Private::revert(Document* document, Change& change) {
       break;
     case Change::Kind::convert:
       convert(document, change.index, change.before);
+      break;
+    case Change::Kind::exchange:
+      exchange(document, change);
+      break;
+    case Change::Kind::text:
+      exchangeText(document, change);
+      break;
+    case Change::Kind::results:
+      if (const Cell& now = at(change.index).cell; now.outputs.empty() && now.executionCount == 0)
+        convert(document, change.index, change.before);
       break;
   }
   announceModified(document);
@@ -177,6 +206,22 @@ void Document::Private::convert(Document* document, int index, const CellPointer
   document->setOwnMetadata(index, own);
   emit document->cellChanged(index);
   announceOutput(document, index, {});
+}
+
+// What was typed since, or came out, is kept for the way back.
+void Document::Private::exchange(Document* document, Change& change) {
+  std::swap(notebook.cells.at(static_cast<std::size_t>(change.index)), change.cell);
+  compareAll();
+  emit document->cellChanged(change.index);
+  announceOutput(document, change.index, {});
+}
+
+void Document::Private::exchangeText(Document* document, Change& change) {
+  QString& source = edit(change.index).cell.source;
+  std::swap(source, change.other);
+  change.made = source;
+  compareWithSaved(change.index);
+  emit document->cellChanged(change.index);
 }
 
 }  // namespace tapedeck::app

@@ -9,15 +9,18 @@
 
 namespace tapedeck::app {
 
-/// One step that undoStructure() takes back.
+/// What undoStructure() takes back, alone or with others.
 struct Change {
-  enum class Kind { insert, remove, move, convert };
+  enum class Kind { insert, remove, move, convert, exchange, text, results };
   Kind kind;
   int index = 0;
   int to = 0;          ///< move
-  CellPointer cell;    ///< insert, remove: the cell; convert: as it is afterwards
-  CellPointer before;  ///< convert: as it was
+  CellPointer cell;    ///< insert, remove: the cell; convert: as it is afterwards; exchange: the other one
+  CellPointer before;  ///< convert, results: as it was
+  QString other = {};  ///< text: what undo, or redo, brings
+  QString made = {};   ///< text: what the change made of the source
 };
+using ChangeStep = std::vector<Change>;
 
 /// What the file on disk has of a cell, to tell whether it changed.
 struct SavedCell {
@@ -42,8 +45,10 @@ struct Document::Private {
   nlohmann::ordered_json kernelSpec;
   bool detached = false;  ///< recovered, or its file is gone: differs from the file on disk until saved
 
-  std::vector<Change> undo;
-  std::vector<Change> redo;
+  std::vector<ChangeStep> undo;
+  std::vector<ChangeStep> redo;
+  int openSteps = 0;       ///< UndoSteps that live
+  bool stepBegun = false;  ///< the last of `undo` is theirs
 
   std::shared_ptr<const SavedState> saved;
   /// Cell ids to places, made when a place is asked for; of two cells with one id, the first.
@@ -81,12 +86,15 @@ struct Document::Private {
   void announceOutput(Document* document, int index, const OutputChange& change);
 
   void push(Change change);
+  void make(Document* document, Change change);  ///< pushes and applies it
   void apply(Document* document, Change& change);
   void revert(Document* document, Change& change);
   void insert(Document* document, int index, const CellPointer& cell);
   CellPointer remove(Document* document, int index);
   void move(Document* document, int from, int to);
   void convert(Document* document, int index, const CellPointer& cell);
+  void exchange(Document* document, Change& change);
+  void exchangeText(Document* document, Change& change);
 
  private:
   bool differs(std::size_t index) const;

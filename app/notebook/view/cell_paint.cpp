@@ -115,7 +115,7 @@ void CellWidget::place() {
 void CellWidget::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
-  if (current_) {
+  if (current_ || selected_) {
     const QColor color = editing_ ? theme_.editing : theme_.accent;
     painter.setPen(Qt::NoPen);
     painter.setBrush(color);
@@ -123,6 +123,7 @@ void CellWidget::paintEvent(QPaintEvent*) {
                                    height() - metrics::above - metrics::below),
                             2, 2);
   }
+  if (selected_) paintSelected(painter);
   const QRectF area = QRectF(sourceArea()).adjusted(0.5, 0.5, -0.5, -0.5);
   if (showsSource()) {
     QColor line = theme_.border;
@@ -136,6 +137,13 @@ void CellWidget::paintEvent(QPaintEvent*) {
     painter.drawRoundedRect(area, 4, 4);
   }
   paintGutter(painter);
+}
+
+/// A ground around the whole cell, outputs and all, within a broken line: told from the current cell by form.
+void CellWidget::paintSelected(QPainter& painter) const {
+  painter.setBrush(inspector::mix(theme_.background, theme_.accent, 0.1));
+  painter.setPen(QPen(theme_.accent, 1.0, Qt::DashLine));
+  painter.drawRect(QRectF(rect()).adjusted(metrics::bar_left + metrics::bar_width + 1.5, 0.5, -0.5, -0.5));
 }
 
 void CellWidget::paintGutter(QPainter& painter) const {

@@ -58,6 +58,7 @@ void CellWidget::makeEditor() {
                         : shownType_ == CellType::markdown ? CodeEditor::Language::markdown
                                                            : CodeEditor::Language::none;
   editor_ = new CodeEditor(language, theme_, this);
+  filled_ = false;
   fillEditor();
   editor_->SendScintilla(QsciScintillaBase::SCI_EMPTYUNDOBUFFER);
   connect(editor_, &CodeEditor::heightChanged, this, &Block::contentsChanged);
@@ -85,7 +86,11 @@ void CellWidget::fillEditor() {
   const auto excerpt = whole_ ? std::nullopt : excerptOf(source);
   if (whole_) editor_->setPlain();
   editor_->setReadOnly(false);
-  editor_->showSource(excerpt ? excerpt->text : source);
+  if (excerpt || !filled_)
+    editor_->showSource(excerpt ? excerpt->text : source);
+  else
+    editor_->changeSource(source);
+  filled_ = !excerpt.has_value();
   editor_->setReadOnly(excerpt.has_value() || document_->locked());
   if (!excerpt) {
     delete std::exchange(excerpt_, nullptr);
@@ -103,10 +108,15 @@ void CellWidget::fillEditor() {
 
 void CellWidget::showWhole() {
   if (excerpt_ == nullptr) return;
+  showWholeSource();
+  editor_->setFocus();
+}
+
+void CellWidget::showWholeSource() {
+  if (excerpt_ == nullptr) return;
   whole_ = true;
   fillEditor();
   editor_->SendScintilla(QsciScintillaBase::SCI_EMPTYUNDOBUFFER);
-  editor_->setFocus();
   contentsChanged();
 }
 
@@ -211,14 +221,17 @@ void CellWidget::restyle() {
 // ---- editing ----
 
 void CellWidget::edit() {
-  realize();
-  if (editor_ == nullptr) {
-    rendering_ = false;
-    dropSourceWidgets();
-    makeEditor();
-    contentsChanged();
-  }
+  showSource();
   editor_->setFocus();
+}
+
+void CellWidget::showSource() {
+  realize();
+  if (editor_ != nullptr) return;
+  rendering_ = false;
+  dropSourceWidgets();
+  makeEditor();
+  contentsChanged();
 }
 
 void CellWidget::renderMarkdown() {
@@ -297,6 +310,13 @@ void CellWidget::setCurrent(bool current, bool editing) {
   update();
 }
 
+void CellWidget::setSelected(bool selected) {
+  if (selected == selected_) return;
+  selected_ = selected;
+  updateAccessibleName();
+  update();
+}
+
 void CellWidget::turnSpinner(int angle) {
   if (state_ != CellState::busy) return;
   spinner_ = angle;
@@ -315,6 +335,7 @@ void CellWidget::updateAccessibleName() {
                                                           : "Raw cell";
   QString name = QString("%1 %2").arg(kind).arg(number_);
   if (!stateWord().isEmpty()) name += ", " + stateWord();
+  if (selected_) name += ", selected";
   setAccessibleName(name);
   setAccessibleDescription(showsMark() ? whyNotFresh_ : QString());
   if (editor_ != nullptr)

@@ -40,6 +40,7 @@ class CellWidget : public Block {
   /// `why`: a sentence for the tooltip and screen readers.
   void setFreshness(CellMark mark, const QString& why);
   void setCurrent(bool current, bool editing);
+  void setSelected(bool selected);  ///< together with others
   /// `angle` of the busy mark.
   void turnSpinner(int angle);
   void setNumber(int number);  ///< from 1, for screen readers
@@ -49,6 +50,8 @@ class CellWidget : public Block {
   /// Shows the source (of Markdown too) and gives it the focus.
   void edit();
   bool showsSource() const;
+  void showSource();       ///< of Markdown too, without the focus
+  void showWholeSource();  ///< where its beginning alone is shown
   void renderMarkdown();
   CodeEditor* editor() const { return editor_; }
   StaticText* rendered() const;  ///< the Markdown's result; null where the source is shown
@@ -94,6 +97,7 @@ class CellWidget : public Block {
   int sourceHeight(int width);
   QRect sourceArea() const;
   void paintGutter(QPainter& painter) const;
+  void paintSelected(QPainter& painter) const;
   /// What screen readers say of it: "done in 1.3 s", "edited since it ran".
   QString stateWord() const;
   /// The same as short as the gutter is narrow: "1.3 s", "edited".
@@ -123,7 +127,9 @@ class CellWidget : public Block {
   QSet<int> folds_;        ///< of the result, which were folded or unfolded, while the source is shown
   bool current_ = false;
   bool editing_ = false;
+  bool selected_ = false;
   bool whole_ = false;    ///< the editor has all of a source that is too large for colours
+  bool filled_ = false;   ///< the editor has all of a source, and its undo what was done to it
   bool filling_ = false;  ///< the editor is filled from the document
   int spinner_ = 0;
   int sourceHeight_ = 0;  ///< at the width measured last

@@ -126,6 +126,7 @@ void CodeEditor::setTheme(const NotebookTheme& theme) {
   setMarkerBackgroundColor(theme.editor, cursor_arrow);
   setMarkerBackgroundColor(theme.cursorLine, cursor_line);
   if (markHandle_ >= 0) setMark(markedLine(), markPending_);
+  setUpHits();
   checkHeight();
 }
 

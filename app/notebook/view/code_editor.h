@@ -7,6 +7,7 @@
 
 #include "app/notebook/output/notebook_theme.h"
 #include "app/notebook/view/notebook_keys.h"
+#include "app/notebook/view/text_hits.h"
 
 class QLabel;
 
@@ -48,8 +49,19 @@ class CodeEditor : public QsciScintilla {
   int yOfLine(int line) const;
   int lineHeight() const;
 
+  /// Marks what a search found.
+  void setHits(const SourceHits& hits);
+  /// Scrolls sideways to it; returns its top in this widget's coordinates.
+  int showHit(const TextHit& hit);
+  void selectHit(const TextHit& hit);
+  /// As showSource(), and the editor's undo takes it back where the lines are as many as before; what undo or
+  /// redo gives at once is taken from there.
+  void changeSource(const QString& source);
+
   /// In code points from the start, as Jupyter counts.
   int cursorPosition() const;
+  /// In UTF-16 units, as QString counts: of what is selected; where nothing is, twice the cursor's place.
+  std::pair<int, int> selectedRange() const;
   void replaceRange(int start, int end, const QString& text);
   QString textInRange(int start, int end) const;
   QPoint cursorPoint() const;  ///< global; below the cursor
@@ -67,6 +79,8 @@ class CodeEditor : public QsciScintilla {
  public:
   /// A popup that sees keys first; returns whether it took the key.
   std::function<bool(QKeyEvent*)> keyFilter;
+  /// Undo and redo of the notebook come first where they change this text; returns whether they did.
+  std::function<bool(bool redo)> undoFilter;
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
@@ -85,6 +99,9 @@ class CodeEditor : public QsciScintilla {
   void newLine();
   void checkHeight();
   void placeMarkLabel();
+  void setUpHits();
+  bool undoGives(const QString& source);
+  void replaceLine(int line, const QString& text);
   int byteOffset(int codePoints) const;
 
   Language language_;

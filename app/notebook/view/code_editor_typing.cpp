@@ -20,6 +20,13 @@ int CodeEditor::byteOffset(int codePoints) const {
   return byte == 0 ? static_cast<int>(SendScintilla(SCI_GETLENGTH)) : byte;
 }
 
+std::pair<int, int> CodeEditor::selectedRange() const {
+  const auto units = [this](int message) {
+    return static_cast<int>(text(0, static_cast<int>(SendScintilla(static_cast<unsigned>(message)))).size());
+  };
+  return {units(SCI_GETSELECTIONSTART), units(SCI_GETSELECTIONEND)};
+}
+
 QString CodeEditor::textInRange(int start, int end) const {
   return start >= end ? QString() : text(byteOffset(start), byteOffset(end));
 }
@@ -173,6 +180,8 @@ bool CodeEditor::handleKey(const QKeyEvent& event) {
 
 void CodeEditor::keyPressEvent(QKeyEvent* event) {
   if (keyFilter && keyFilter(event)) return;
+  const bool redo = event->matches(QKeySequence::Redo);
+  if ((redo || event->matches(QKeySequence::Undo)) && undoFilter && undoFilter(redo)) return;
   if (handleKey(*event)) return;
   QsciScintilla::keyPressEvent(event);
   emit typed();

@@ -12,10 +12,13 @@ namespace tapedeck::app {
 void NotebookView::Private::select(int index, bool edit) {
   if (index < 0 || index >= column->cells.size()) return;
   const bool other = index != current;
+  // The focus that comes to the notebook leaves the selection as it is.
+  if (other || edit) anchor = nullptr;
   if (other && widgetAt(current) != nullptr) widgetAt(current)->setCurrent(false, false);
   current = index;
   editing = edit;
   widgetAt(index)->setCurrent(true, edit);
+  if (anchor == nullptr && selectionShown) showSelection();
   placeToolbar();
   if (other) emit view->currentCellChanged(index);
 }
@@ -82,13 +85,6 @@ void NotebookView::Private::insert(int index, CellType type, bool edit) {
   view->setCurrentCell(index, edit);
 }
 
-void NotebookView::Private::remove(int index) {
-  if (index < 0 || index >= document->cellCount() || document->locked()) return;
-  document->removeCell(index);
-  view->setFocus();
-  showCurrent();
-}
-
 void NotebookView::Private::toolTriggered(const QString& cellId, CellAction action) {
   const int index = document->indexOf(cellId);
   if (index < 0) return;
@@ -111,17 +107,9 @@ void NotebookView::Private::toolTriggered(const QString& cellId, CellAction acti
       document->cell(index).type == CellType::code ? view->makeMarkdown() : view->makeCode();
       break;
     case CellAction::remove:
-      remove(index);
+      removeSelected();
       break;
   }
-}
-
-void NotebookView::Private::copyCell(bool cut) {
-  if (current < 0) return;
-  clipboardFull = true;
-  clipboardType = document->cell(current).type;
-  clipboardSource = document->cell(current).source;
-  if (cut) remove(current);
 }
 
 void NotebookView::Private::goTo(int execution, int line) {

@@ -65,6 +65,7 @@ CellWidget* NotebookView::Private::makeCellWidget(int index) {
     if (at >= 0) document->setSource(at, source);
   });
   QObject::connect(cell, &CellWidget::pressed, view, [this, cell] {
+    anchor = nullptr;
     select(indexOf(cell), false);
     view->setFocus();
   });
@@ -101,6 +102,13 @@ void NotebookView::Private::connectEditor(CellWidget* cell, CodeEditor* editor) 
     const int top = editor->mapTo(column, QPoint(0, editor->yOfLine(line + 1))).y();
     showRange(top, top + editor->lineHeight(), 12);
   });
+  editor->setHits(hits.value(id));
+  editor->undoFilter = [this, cell](bool redo) {
+    const int index = indexOf(cell);
+    if (index < 0 || !document->undoesText(index, redo)) return false;
+    redo ? document->redoStructure() : document->undoStructure();
+    return true;
+  };
   editor->keyFilter = [this](QKeyEvent* event) { return assistant->handleKey(event); };
 }
 

@@ -31,7 +31,7 @@ void NotebookView::Private::removeByKey(bool autoRepeat) {
   if (autoRepeat) return;
   if (deleteKey.isValid() && deleteKey.elapsed() < double_key_ms) {
     deleteKey.invalidate();
-    remove(current);
+    removeSelected();
   } else {
     deleteKey.start();
   }
@@ -51,6 +51,15 @@ bool NotebookView::Private::goByKey(NotebookCommand command) {
       return true;
     case NotebookCommand::lastCell:
       view->setCurrentCell(document->cellCount() - 1, false);
+      return true;
+    case NotebookCommand::selectUp:
+      selectTo(current - 1);
+      return true;
+    case NotebookCommand::selectDown:
+      selectTo(current + 1);
+      return true;
+    case NotebookCommand::selectAll:
+      view->selectAllCells();
       return true;
     case NotebookCommand::pageUp:
       bar->setValue(bar->value() - bar->pageStep());
@@ -76,6 +85,12 @@ bool NotebookView::Private::goByKey(NotebookCommand command) {
       view->enterOutput();
       return true;
     case NotebookCommand::leave:
+      if (view->hasFocus() && selectionShown) {
+        anchor = nullptr;
+        showSelection();
+      } else if (view->hasFocus()) {
+        emit view->escaped();
+      }
       view->setFocus();
       return true;
     default:
@@ -108,16 +123,15 @@ void NotebookView::Private::changeByKey(NotebookCommand command) {
     case NotebookCommand::toCode:
       return view->makeCode();
     case NotebookCommand::toRaw:
-      if (current >= 0) document->setCellType(current, CellType::raw);
-      return;
+      return convertSelected(CellType::raw);
+    case NotebookCommand::merge:
+      return view->mergeSelected();
     case NotebookCommand::cut:
-      return copyCell(true);
+      return copySelected(true);
     case NotebookCommand::copy:
-      return copyCell(false);
+      return copySelected(false);
     case NotebookCommand::paste:
-      if (!clipboardFull || document->locked()) return;
-      document->insertCell(current + 1, clipboardType, clipboardSource);
-      return view->setCurrentCell(current + 1, false);
+      return paste();
     case NotebookCommand::undo:
       lastInserted = -1;
       document->undoStructure();

@@ -12,6 +12,7 @@
 #include "app/notebook/view/code_editor.h"
 #include "app/notebook/view/editor_assistant.h"
 #include "app/notebook/view/notebook_view_private.h"
+#include "app/notebook/view/select_by_mouse.h"
 
 namespace tapedeck::app {
 
@@ -36,6 +37,16 @@ NotebookView::NotebookView(Document* document, QWidget* parent)
   connect(verticalScrollBar(), &QScrollBar::valueChanged, this, [this] {
     if (!d_->arranging) d_->arrange();
   });
+  new SelectByMouse(this, [this](QPoint point) {
+    for (int i = 0; i < d_->column->cells.size(); ++i) {
+      if (!d_->column->cells[i]->geometry().contains(point)) continue;
+      // In the text that is being edited it selects text.
+      if (i == d_->current && d_->editing) return false;
+      d_->selectTo(i);
+      return true;
+    }
+    return false;
+  });
   connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, QWidget* now) { d_->focusChanged(now); });
   d_->connectDocument();
   d_->rebuild();
@@ -50,6 +61,7 @@ int NotebookView::currentCell() const {
 void NotebookView::setCurrentCell(int index, bool editing) {
   if (index < 0 || index >= d_->document->cellCount()) return;
   const bool had_focus = isAncestorOf(QApplication::focusWidget()) || hasFocus();
+  d_->anchor = nullptr;
   d_->select(index, editing);
   if (editing) {
     d_->widgetAt(index)->edit();
@@ -161,14 +173,16 @@ void NotebookView::showHeading(int index, const QString& text) {
 // ---- the menu's actions ----
 
 void NotebookView::runCurrent() {
+  if (d_->runSelected()) return;
   const int index = d_->current;
   d_->runCell(index);
   if (index >= 0 && index < d_->document->cellCount()) setCurrentCell(index, false);
 }
 
 void NotebookView::runCurrentAndAdvance() {
-  const int index = d_->current;
-  d_->runCell(index);
+  const QList<int> selected = selectedCells();
+  const int index = selected.isEmpty() ? -1 : selected.last();
+  if (!d_->runSelected()) d_->runCell(index);
   if (index + 1 >= d_->document->cellCount()) {
     if (isScript(d_->document->path())) return;  // running a program changes nothing in its file
     d_->insert(d_->document->cellCount(), CellType::code, true);
@@ -183,38 +197,6 @@ void NotebookView::insertAbove() {
 void NotebookView::insertBelow() {
   d_->insert(d_->current + 1, CellType::code, false);
 }
-void NotebookView::deleteCurrent() {
-  d_->remove(d_->current);
-}
-
-void NotebookView::moveUp() {
-  if (d_->current > 0) d_->document->moveCell(d_->current, d_->current - 1);
-  d_->showCurrent();
-}
-
-void NotebookView::moveDown() {
-  if (d_->current >= 0 && d_->current + 1 < d_->document->cellCount()) {
-    d_->document->moveCell(d_->current, d_->current + 1);
-  }
-  d_->showCurrent();
-}
-
-void NotebookView::makeCode() {
-  if (d_->current >= 0) d_->document->setCellType(d_->current, CellType::code);
-}
-
-void NotebookView::makeMarkdown() {
-  if (d_->current >= 0) d_->document->setCellType(d_->current, CellType::markdown);
-}
-
-void NotebookView::clearAllOutputs() {
-  for (int i = 0; i < d_->document->cellCount(); ++i) d_->document->clearOutputs(d_->document->cell(i).id);
-  for (const QString& id : d_->states.keys()) {
-    const CellState state = d_->states.value(id);
-    if (state != CellState::busy && state != CellState::queued) setCellState(id, CellState::idle);
-  }
-}
-
 void NotebookView::zoomIn() {
   d_->zoom = std::min(d_->zoom + 1, 20);
   d_->retheme();

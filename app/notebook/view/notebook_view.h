@@ -7,6 +7,7 @@
 
 #include "app/notebook/document/cell_state.h"
 #include "app/notebook/document/document.h"
+#include "app/notebook/view/text_hits.h"
 
 namespace tapedeck::app {
 
@@ -20,6 +21,9 @@ class NotebookView : public QScrollArea {
 
   int currentCell() const;  ///< -1 in an empty notebook
   void setCurrentCell(int index, bool editing);
+  /// What commands act on: the current cell and those selected with it, from the top; empty in an empty
+  /// notebook.
+  QList<int> selectedCells() const;
   /// Scrolls so that this heading of a Markdown cell stands at the top.
   void showHeading(int index, const QString& text);
   void setCellState(const QString& cellId, CellState state);
@@ -39,6 +43,15 @@ class NotebookView : public QScrollArea {
   std::pair<QString, int> currentLine() const;
   /// Puts the text cursor there.
   void goToLine(const QString& cellId, int line);
+  /// Marks what a search found in the source of a cell.
+  void setHits(const QString& cellId, const SourceHits& hits);
+  /// Scrolls there; a Markdown cell shows its source until another hit is shown. `enter`: the keyboard goes
+  /// to it, and it is selected.
+  void showSourceHit(const QString& cellId, const TextHit& hit, bool enter);
+  /// `text`: what is there, which is selected where the output shows it.
+  void showOutputHit(const QString& cellId, int output, const TextHit& hit, const QString& text);
+  /// No hit is shown any more: what was opened for it is closed.
+  void endHits();
   /// Asks for a line of input below the running cell (Python's input()).
   void askInput(const QString& cellId, const QString& prompt, bool password);
   /// `start`, `end` and the signals' `cursorPosition` count code points, as Jupyter's messages do.
@@ -46,7 +59,7 @@ class NotebookView : public QScrollArea {
   void showHelp(quint64 request, const QString& text);
 
  public slots:
-  // The menu's actions, on the current cell.
+  // The menu's actions, on the selected cells; what adds one, or steps, on the current one.
   void runCurrent();            ///< Ctrl+Enter
   void runCurrentAndAdvance();  ///< Shift+Enter; appends a cell after the last
   void runAll();
@@ -61,10 +74,17 @@ class NotebookView : public QScrollArea {
   void moveDown();
   void makeCode();
   void makeMarkdown();
+  void clearOutputs();
   void clearAllOutputs();
   void foldOutput();   ///< or unfolds it
   void enterOutput();  ///< the keyboard goes to the longest text of its outputs
   void openOutput();   ///< that text, in an editor
+  void selectAllCells();
+  void cutCells();
+  void copyCells();
+  void pasteCells();
+  void splitCurrent();   ///< at the text cursor
+  void mergeSelected();  ///< one alone: with the one below
   void zoomIn();
   void zoomOut();
 
@@ -76,6 +96,8 @@ class NotebookView : public QScrollArea {
   void inputGiven(const QString& text);
   void completionRequested(quint64 request, const QString& code, int cursorPosition);
   void helpRequested(quint64 request, const QString& code, int cursorPosition);
+  void escaped();                      ///< Esc where there is nothing to be left
+  void told(const QString& sentence);  ///< why a command did nothing, or less
 
  protected:
   bool event(QEvent* event) override;

@@ -57,9 +57,12 @@ struct NotebookView::Private {
   bool arrangeWanted = false;
   OutputUpdates outputUpdates;
 
-  bool clipboardFull = false;
-  CellType clipboardType = CellType::code;
-  QString clipboardSource;
+  /// Where the selection begins that ends with the current cell; null: that one alone is selected.
+  QPointer<CellWidget> anchor;
+  bool selectionShown = false;
+
+  QHash<QString, SourceHits> hits;
+  QString openedForHit;  ///< the Markdown cell that shows its source for the hit in it
 
   // Cells.
   void connectDocument();
@@ -89,6 +92,17 @@ struct NotebookView::Private {
 
   // What the user does.
   void select(int index, bool edit);  ///< marks it, without moving the focus
+  // The selection (notebook_selection.cpp).
+  void selectTo(int index);  ///< all from where the selection began
+  void selectRange(int first, int last);
+  void showSelection();
+  void removeSelected();
+  void moveSelected(int direction);
+  void convertSelected(CellType type);
+  void copySelected(bool cut);
+  void paste();
+  bool runSelected();  ///< false: one alone is selected
+  void forgetStates(const QList<int>& indexes);
   void focusChanged(QWidget* now);
   void runCell(int index);
   /// Runs the code and renders the texts among these.
@@ -98,14 +112,12 @@ struct NotebookView::Private {
   void leave(CellWidget* cell, int direction);
   void toolTriggered(const QString& cellId, CellAction action);
   void insert(int index, CellType type, bool edit);
-  void remove(int index);
   void goTo(int execution, int line);
   bool commandKey(const QKeyEvent& event);
   void removeByKey(bool autoRepeat);
   bool goByKey(NotebookCommand command);
   void changeByKey(NotebookCommand command);
   void editorKey(CellWidget* cell, EditorCommand command);
-  void copyCell(bool cut);
   void giveInput(CellWidget* cell, const QString& text);
   void leaveInput();
 };

@@ -256,7 +256,7 @@ class MarkdownWriter {
     writer_.open("blockquote");
     if (was == Quote::begun) return;
     writer_.open("p");
-    if (!held.isEmpty()) addText(QString(held).replace('&', "&amp;"));
+    if (!held.isEmpty()) writeText(QString(held).replace('&', "&amp;"), formulas_, writer_);
   }
 
   /// The first line of a quote is over. True: it was a mark, and a box is open in place of the quote.

@@ -1,0 +1,62 @@
+// Find and replace, at the top of the notebook.
+#pragma once
+
+#include <QFrame>
+#include <QPointer>
+
+#include "app/notebook/find/notebook_finder.h"
+
+class QCheckBox;
+class QLabel;
+class QLineEdit;
+class QToolButton;
+
+namespace tapedeck::app {
+
+/// Enter goes to the next hit, Shift+Enter to the one before, Ctrl+Enter into the text at the hit; Esc closes
+/// the bar and goes back to where one was.
+class FindBar : public QFrame {
+  Q_OBJECT
+ public:
+  FindBar(Document* document, NotebookView* view, QWidget* parent = nullptr);
+
+  /// Comes with the keyboard, and searches for what is selected in the text where one is.
+  void open(bool replace);
+  void close();
+  /// Also where the bar is closed: by what was searched for last. In the notebook's text the cursor goes
+  /// along.
+  void step(int steps);
+  NotebookFinder* finder() const { return finder_; }
+
+ protected:
+  bool eventFilter(QObject* object, QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+
+ private:
+  QToolButton* addToggle(QLayout* bar, const QString& text, const QString& name, const QString& tip);
+  QToolButton* addButton(QLayout* bar, const QString& text, const QString& name, const QString& tip);
+  void build();
+  void rememberPlace();
+  void search();
+  void update();
+  void replaceAll();
+  bool fieldKey(QLineEdit* field, const QKeyEvent& event);
+
+  Document* document_;
+  NotebookView* view_;
+  NotebookFinder* finder_;
+  QLineEdit* field_ = nullptr;
+  QLineEdit* by_ = nullptr;
+  QToolButton *case_ = nullptr, *word_ = nullptr, *expression_ = nullptr;
+  QCheckBox* outputs_ = nullptr;
+  QToolButton *previous_ = nullptr, *next_ = nullptr, *close_ = nullptr;
+  QToolButton *replace_ = nullptr, *replaceAll_ = nullptr;
+  QLabel* summary_ = nullptr;
+  QWidget* replaceRow_ = nullptr;
+  QString done_;  ///< what Replace all did, until something else is searched for
+  // Where one was.
+  QPointer<QWidget> focus_;
+  int scrolled_ = 0;
+};
+
+}  // namespace tapedeck::app

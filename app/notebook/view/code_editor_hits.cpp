@@ -1,0 +1,131 @@
+// What a search found in the editor's text, and what a replacement changes in it.
+#include "app/notebook/view/code_editor.h"
+
+namespace tapedeck::app {
+namespace {
+
+constexpr unsigned long hit_indicator = 20;
+constexpr unsigned long current_indicator = 21;
+/// More than these are not marked: each costs when the text is painted.
+constexpr qsizetype most_marked = 5'000;
+
+/// Bytes of the text up to places in it that come in order.
+class ByteCounter {
+ public:
+  explicit ByteCounter(const QString& text) : text_(text) {}
+  long at(qsizetype unit) {
+    unit = std::min(unit, text_.size());
+    if (unit < unit_) unit_ = 0, bytes_ = 0;
+    bytes_ += QStringView(text_).mid(unit_, unit - unit_).toUtf8().size();
+    unit_ = unit;
+    return static_cast<long>(bytes_);
+  }
+
+ private:
+  QString text_;
+  qsizetype unit_ = 0;
+  qsizetype bytes_ = 0;
+};
+
+/// Scintilla's colours: blue, green, red from the top.
+long colorOf(const QColor& color) {
+  return color.red() | color.green() << 8 | color.blue() << 16;
+}
+
+}  // namespace
+
+void CodeEditor::setUpHits() {
+  const long color = colorOf(theme_.warning.stroke);
+  SendScintilla(SCI_INDICSETSTYLE, hit_indicator, static_cast<long>(INDIC_STRAIGHTBOX));
+  SendScintilla(SCI_INDICSETFORE, hit_indicator, color);
+  SendScintilla(SCI_INDICSETALPHA, hit_indicator, 50L);
+  SendScintilla(SCI_INDICSETOUTLINEALPHA, hit_indicator, 60L);
+  // Told from the others by its frame as well.
+  SendScintilla(SCI_INDICSETSTYLE, current_indicator, static_cast<long>(INDIC_FULLBOX));
+  SendScintilla(SCI_INDICSETFORE, current_indicator, color);
+  SendScintilla(SCI_INDICSETALPHA, current_indicator, 110L);
+  SendScintilla(SCI_INDICSETOUTLINEALPHA, current_indicator, 255L);
+  for (const unsigned long indicator : {hit_indicator, current_indicator})
+    SendScintilla(SCI_INDICSETUNDER, indicator, 1L);
+}
+
+void CodeEditor::setHits(const SourceHits& hits) {
+  const long length = SendScintilla(SCI_GETLENGTH);
+  for (const unsigned long indicator : {hit_indicator, current_indicator}) {
+    SendScintilla(SCI_SETINDICATORCURRENT, indicator);
+    SendScintilla(SCI_INDICATORCLEARRANGE, 0UL, length);
+  }
+  if (hits.hits.isEmpty()) return;
+  const QString text = source();
+  ByteCounter bytes(text);
+  // The one that the search stands at is among those that are marked.
+  const qsizetype first = std::max<qsizetype>(0, hits.current - most_marked / 2);
+  const qsizetype last = std::min(hits.hits.size(), first + most_marked);
+  for (qsizetype i = first; i < last; ++i) {
+    const TextHit& hit = hits.hits[i];
+    if (hit.start + hit.length > text.size()) break;  // of a text that is shown in part
+    SendScintilla(SCI_SETINDICATORCURRENT, i == hits.current ? current_indicator : hit_indicator);
+    const long start = bytes.at(hit.start);
+    SendScintilla(SCI_INDICATORFILLRANGE, static_cast<unsigned long>(start),
+                  bytes.at(hit.start + hit.length) - start);
+  }
+}
+
+int CodeEditor::showHit(const TextHit& hit) {
+  ByteCounter bytes(source());
+  const long start = bytes.at(hit.start);
+  const long end = bytes.at(hit.start + hit.length);
+  SendScintilla(SCI_SCROLLRANGE, static_cast<unsigned long>(end), start);
+  return static_cast<int>(SendScintilla(SCI_POINTYFROMPOSITION, 0UL, start));
+}
+
+void CodeEditor::selectHit(const TextHit& hit) {
+  ByteCounter bytes(source());
+  const long start = bytes.at(hit.start);
+  SendScintilla(SCI_SETSEL, static_cast<unsigned long>(start), bytes.at(hit.start + hit.length));
+}
+
+void CodeEditor::replaceLine(int line, const QString& text) {
+  const long start = SendScintilla(SCI_POSITIONFROMLINE, static_cast<unsigned long>(line));
+  const long end = SendScintilla(SCI_GETLINEENDPOSITION, static_cast<unsigned long>(line));
+  const QByteArray bytes = text.toUtf8();
+  SendScintilla(SCI_SETTARGETRANGE, static_cast<unsigned long>(start), end);
+  SendScintilla(SCI_REPLACETARGET, static_cast<uintptr_t>(bytes.size()), bytes.constData());
+}
+
+/// Leaves the text as it was where neither undo nor redo gives `source`.
+bool CodeEditor::undoGives(const QString& source) {
+  const QSignalBlocker quiet(this);
+  bool tried = false;
+  bool gives = false;
+  if (SendScintilla(SCI_CANUNDO) != 0) {
+    tried = true;
+    undo();
+    gives = this->source() == source;
+    if (!gives) redo();
+  }
+  if (!gives && SendScintilla(SCI_CANREDO) != 0) {
+    tried = true;
+    redo();
+    gives = this->source() == source;
+    if (!gives) undo();
+  }
+  // Lines that came and went took their marks along.
+  if (tried) markBreakpoints();
+  return gives;
+}
+
+void CodeEditor::changeSource(const QString& source) {
+  if (this->source() == source) return;
+  if (undoGives(source)) return checkHeight();
+  const QStringList before = this->source().split(u'\n');
+  const QStringList after = source.split(u'\n');
+  if (before.size() != after.size() || source.contains(QChar(0))) return showSource(source);
+  // Lines that stay keep what is marked in them.
+  beginUndoAction();
+  for (qsizetype line = 0; line < after.size(); ++line)
+    if (before[line] != after[line]) replaceLine(static_cast<int>(line), after[line]);
+  endUndoAction();
+}
+
+}  // namespace tapedeck::app
