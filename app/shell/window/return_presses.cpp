@@ -2,6 +2,7 @@
 
 #include <QApplication>
 #include <QKeyEvent>
+#include <QPointer>
 #include <QPushButton>
 #include <QToolButton>
 
@@ -41,12 +42,10 @@ class ReturnPresses : public QObject {
 }  // namespace
 
 void letReturnPressButtons() {
-  static QObject* const installed = [] {
-    auto* presses = new ReturnPresses(qApp);
-    qApp->installEventFilter(presses);
-    return presses;
-  }();
-  Q_UNUSED(installed);
+  static QPointer<QObject> installed;
+  if (installed) return;
+  installed = new ReturnPresses(qApp);
+  qApp->installEventFilter(installed);
 }
 
 }  // namespace tapedeck::app

@@ -6,6 +6,7 @@
 #include <QLineEdit>
 #include <QToolButton>
 
+#include "inspector/model/plain_tip.h"
 #include "inspector/ui/plain_text.h"
 
 namespace tapedeck::app {
@@ -21,7 +22,7 @@ TextBar::TextBar(QWidget* parent)
   layout->setContentsMargins(4, 2, 4, 2);
   const auto button = [this](QToolButton* tool, const QString& text, const QString& tip) {
     tool->setText(text);
-    tool->setToolTip(tip);
+    tool->setToolTip(inspector::plainTip(tip));
     tool->setAccessibleDescription(tip);
     return tool;
   };
@@ -77,7 +78,7 @@ QString TextBar::note() const {
 
 void TextBar::setFold(bool folded, const QString& tip) {
   fold_->setText(folded ? "Unfold" : "Fold");
-  fold_->setToolTip(tip);
+  fold_->setToolTip(inspector::plainTip(tip));
   fold_->setAccessibleDescription(tip);
 }
 
