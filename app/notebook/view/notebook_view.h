@@ -52,6 +52,8 @@ class NotebookView : public QScrollArea {
   /// `start`, `end` and the signals' `cursorPosition` count code points, as Jupyter's messages do.
   void showCompletions(quint64 request, const QStringList& matches, int start, int end);
   void showHelp(quint64 request, const QString& text);
+  void setClosesBrackets(bool on);
+  void setCompletesWhileTyping(bool on);
 
  public slots:
   // The menu's actions, on the selected cells; what adds one, or steps, on the current one.
@@ -83,6 +85,8 @@ class NotebookView : public QScrollArea {
   void breakpointsMoved(const QHash<quint64, int>& lines);  ///< with the text around them
   void inputGiven(const QString& text);
   void completionRequested(quint64 request, const QString& code, int cursorPosition);
+  /// Unasked, and worth nothing when the answer comes late.
+  void completionWhileTyping(quint64 request, const QString& code, int cursorPosition);
   void helpRequested(quint64 request, const QString& code, int cursorPosition);
   void escaped();                      ///< Esc where there is nothing to be left
   void told(const QString& sentence);  ///< why a command did nothing, or less
