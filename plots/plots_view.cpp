@@ -118,7 +118,7 @@ void PlotsView::Private::makeExports(QToolBar* bar) {
   png = new QAction(QStringLiteral("Export plots as P&NG…"), q);
   png->setObjectName(QStringLiteral("file.export_plots_png"));
   png->setIconText(QStringLiteral("PNG…"));
-  inspector::setKey(png, {Qt::CTRL | Qt::SHIFT | Qt::Key_P}, QStringLiteral("Write what Plots shows as PNG"));
+  inspector::setKey(png, {Qt::CTRL | Qt::SHIFT | Qt::Key_G}, QStringLiteral("Write what Plots shows as PNG"));
   QObject::connect(png, &QAction::triggered, q, &PlotsView::askPng);
   csv = new QAction(QStringLiteral("Export plots as &CSV…"), q);
   csv->setObjectName(QStringLiteral("file.export_plots_csv"));

@@ -24,7 +24,7 @@ std::size_t sizeOf(const nlohmann::ordered_json& value) {
   return bytes;
 }
 
-QByteArray notebookOf(const std::vector<SharedCell>& cells) {
+QByteArray clipboardNotebook(const std::vector<SharedCell>& cells) {
   NotebookData notebook = emptyNotebook();
   std::size_t bytes = 0;
   for (const SharedCell& cell : cells) {
@@ -67,7 +67,7 @@ bool CopiedCells::hasFormat(const QString& type) const {
 }
 
 QVariant CopiedCells::retrieveData(const QString& type, QMetaType) const {
-  if (type == QLatin1String(cells_mime_type)) return notebookOf(cells_);
+  if (type == QLatin1String(cells_mime_type)) return clipboardNotebook(cells_);
   if (type == QLatin1String("text/plain")) return sourcesOf(cells_);
   return {};
 }

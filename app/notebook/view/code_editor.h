@@ -66,6 +66,9 @@ class CodeEditor : public QsciScintilla {
   QString textInRange(int start, int end) const;
   QPoint cursorPoint() const;  ///< global; below the cursor
   void toggleComment();
+  /// Brackets and quotes of Python close by themselves; on at first.
+  void setClosesBrackets(bool on) { closesBrackets_ = on; }
+  Language language() const { return language_; }
 
  signals:
   void heightChanged();
@@ -74,7 +77,8 @@ class CodeEditor : public QsciScintilla {
   void breakpointsMoved(const QHash<quint64, int>& lines);
   void commandGiven(tapedeck::app::EditorCommand command);  ///< one that is not the editor's own
   void wholeWanted();                                       ///< Enter in a source that can only be read
-  void typed();                                             ///< after any key that reached the text
+  void lettersTyped();  ///< after a key that may be followed by completions
+  void typed();         ///< after any key that reached the text
 
  public:
   /// A popup that sees keys first; returns whether it took the key.
@@ -100,6 +104,14 @@ class CodeEditor : public QsciScintilla {
   void checkHeight();
   void placeMarkLabel();
   void setUpHits();
+  bool handlePair(const QKeyEvent& event);
+  static bool roomAt(const QString& text, qsizetype at);
+  void insertPair(const QString& open, const QString& close);
+  bool wrapSelection(QChar open);
+  bool typeOver(QChar close);
+  void stepOver();
+  bool typeQuote(QChar quote);
+  bool deletePair();
   bool undoGives(const QString& source);
   void replaceLine(int line, const QString& text);
   int byteOffset(int codePoints) const;
@@ -113,6 +125,7 @@ class CodeEditor : public QsciScintilla {
   int markHandle_ = -1;
   bool markPending_ = false;
   bool plain_ = false;
+  bool closesBrackets_ = true;
   int reportedHeight_ = -1;
 };
 

@@ -183,8 +183,11 @@ void CodeEditor::keyPressEvent(QKeyEvent* event) {
   const bool redo = event->matches(QKeySequence::Redo);
   if ((redo || event->matches(QKeySequence::Undo)) && undoFilter && undoFilter(redo)) return;
   if (handleKey(*event)) return;
-  QsciScintilla::keyPressEvent(event);
+  if (!handlePair(*event)) QsciScintilla::keyPressEvent(event);
   emit typed();
+  const QString text = event->text();
+  const bool plain = (event->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier)) == 0;
+  if (plain && !text.isEmpty() && text[0].isPrint()) emit lettersTyped();
 }
 
 }  // namespace tapedeck::app

@@ -28,6 +28,14 @@ NotebookView::Private::Private(NotebookView* notebook_view, Document* notebook)
   assistant = new EditorAssistant(theme, view);
   QObject::connect(assistant, &EditorAssistant::completionRequested, view,
                    &NotebookView::completionRequested);
+  QObject::connect(assistant, &EditorAssistant::completionWhileTyping, view,
+                   &NotebookView::completionWhileTyping);
+  assistant->sources = [this] {
+    QStringList sources;
+    for (int i = 0; i < document->cellCount(); ++i)
+      if (document->cell(i).type == CellType::code) sources << document->cell(i).source;
+    return sources;
+  };
   QObject::connect(assistant, &EditorAssistant::helpRequested, view, &NotebookView::helpRequested);
   spinner.setInterval(spinner_interval);
   QObject::connect(&spinner, &QTimer::timeout, view, [this] {
@@ -102,6 +110,9 @@ void NotebookView::Private::connectEditor(CellWidget* cell, CodeEditor* editor) 
     const int top = editor->mapTo(column, QPoint(0, editor->yOfLine(line + 1))).y();
     showRange(top, top + editor->lineHeight(), 12);
   });
+  QObject::connect(editor, &CodeEditor::lettersTyped, view,
+                   [this, editor] { assistant->lettersTyped(editor); });
+  editor->setClosesBrackets(closesBrackets);
   editor->setHits(hits.value(id));
   editor->undoFilter = [this, cell](bool redo) {
     const int index = indexOf(cell);

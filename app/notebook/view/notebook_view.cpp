@@ -162,6 +162,16 @@ void NotebookView::showHelp(quint64 request, const QString& text) {
   d_->assistant->showHelp(request, text);
 }
 
+void NotebookView::setClosesBrackets(bool on) {
+  d_->closesBrackets = on;
+  for (CellWidget* cell : std::as_const(d_->column->cells))
+    if (cell->editor() != nullptr) cell->editor()->setClosesBrackets(on);
+}
+
+void NotebookView::setCompletesWhileTyping(bool on) {
+  d_->assistant->setCompletesWhileTyping(on);
+}
+
 void NotebookView::showHeading(int index, const QString& text) {
   CellWidget* cell = d_->widgetAt(index);
   if (cell == nullptr) return;

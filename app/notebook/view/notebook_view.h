@@ -31,8 +31,6 @@ class NotebookView : public QScrollArea {
   /// Why what a cell shows may not hold any more; a sentence that its tooltip and screen readers have.
   void setCellMark(const QString& cellId, CellMark mark, const QString& why);
   CellMark cellMark(const QString& cellId) const;
-  /// The cells that commands for several cells act on, from the top.
-  QList<int> selectedCells() const;
   /// Marks the line (from 1) at which the session is paused; scrolls it into sight where it is another than
   /// before. `pending`: the gate waits there now; else it is where the cursor's record ran. An empty id
   /// clears the mark.
@@ -57,6 +55,8 @@ class NotebookView : public QScrollArea {
   /// `start`, `end` and the signals' `cursorPosition` count code points, as Jupyter's messages do.
   void showCompletions(quint64 request, const QStringList& matches, int start, int end);
   void showHelp(quint64 request, const QString& text);
+  void setClosesBrackets(bool on);
+  void setCompletesWhileTyping(bool on);
 
  public slots:
   // The menu's actions, on the selected cells; what adds one, or steps, on the current one.
@@ -95,6 +95,8 @@ class NotebookView : public QScrollArea {
   void breakpointsMoved(const QHash<quint64, int>& lines);  ///< with the text around them
   void inputGiven(const QString& text);
   void completionRequested(quint64 request, const QString& code, int cursorPosition);
+  /// Unasked, and worth nothing when the answer comes late.
+  void completionWhileTyping(quint64 request, const QString& code, int cursorPosition);
   void helpRequested(quint64 request, const QString& code, int cursorPosition);
   void escaped();                      ///< Esc where there is nothing to be left
   void told(const QString& sentence);  ///< why a command did nothing, or less

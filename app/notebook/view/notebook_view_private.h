@@ -61,6 +61,7 @@ struct NotebookView::Private {
   QPointer<CellWidget> anchor;
   bool selectionShown = false;
 
+  bool closesBrackets = true;
   QHash<QString, SourceHits> hits;
   QString openedForHit;  ///< the Markdown cell that shows its source for the hit in it
 

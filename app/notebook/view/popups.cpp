@@ -57,8 +57,18 @@ void CompletionPopup::open(CodeEditor* editor, const QStringList& matches, int s
   matches_ = matches;
   start_ = start;
   after_ = after;
+  offered_ = false;
   filter();
   if (list_->count() == 1) accept();
+}
+
+void CompletionPopup::offer(CodeEditor* editor, const QStringList& matches, int start) {
+  editor_ = editor;
+  matches_ = matches;
+  start_ = start;
+  after_ = 0;
+  offered_ = true;
+  filter();
 }
 
 void CompletionPopup::filter() {
@@ -67,6 +77,7 @@ void CompletionPopup::filter() {
   list_->clear();
   for (const QString& match : matches_) {
     // Matches may replace more than they share with what stands there: those are offered as they come.
+    if (offered_ && (!match.startsWith(typed) || match == typed)) continue;
     if (match.startsWith(typed) || (cursor >= start_ && match.contains(typed, Qt::CaseInsensitive))) {
       list_->addItem(match);
     }
@@ -75,7 +86,7 @@ void CompletionPopup::filter() {
     hide();
     return;
   }
-  list_->setCurrentRow(0);
+  list_->setCurrentRow(offered_ ? -1 : 0);
   const int rows = std::min(list_->count(), 10);
   const int width = std::clamp(list_->sizeHintForColumn(0) + 34, 160, 480);
   resize(width, rows * list_->sizeHintForRow(0) + 6);
@@ -86,6 +97,7 @@ void CompletionPopup::filter() {
 
 void CompletionPopup::accept() {
   const QListWidgetItem* item = list_->currentItem();
+  if (item == nullptr && offered_) item = list_->item(0);
   hide();
   if (item != nullptr) editor_->replaceRange(start_, editor_->cursorPosition() + after_, item->text());
 }
@@ -93,6 +105,13 @@ void CompletionPopup::accept() {
 bool CompletionPopup::handleKey(QKeyEvent* event) {
   if (!isVisible()) return false;
   const int rows = list_->count();
+  const bool unchosen = offered_ && list_->currentRow() < 0;
+  if (unchosen &&
+      (event->key() == Qt::Key_Up || event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter ||
+       event->key() == Qt::Key_PageUp || event->key() == Qt::Key_PageDown)) {
+    hide();
+    return false;
+  }
   switch (event->key()) {
     case Qt::Key_Escape:
       hide();

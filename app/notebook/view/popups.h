@@ -21,6 +21,8 @@ class CompletionPopup : public QFrame {
 
   /// A match replaces what stands from `start` to `after` behind the text cursor, in code points.
   void open(CodeEditor* editor, const QStringList& matches, int start, int after);
+  /// Unasked: nothing is accepted by itself, and Enter is a new line until one has chosen with Down.
+  void offer(CodeEditor* editor, const QStringList& matches, int start);
   bool handleKey(QKeyEvent* event);
   void setTheme(const NotebookTheme& theme);
   QStringList shown() const;
@@ -34,6 +36,7 @@ class CompletionPopup : public QFrame {
   QStringList matches_;
   int start_ = 0;
   int after_ = 0;
+  bool offered_ = false;
 };
 
 class HelpPopup : public QFrame {

@@ -136,7 +136,11 @@ PanelDocks::Entry PanelDocks::makeEntry(const PanelDescriptor& descriptor,
     if (visible && behind_.remove(id) && !placing_) chosen_ << id;
     if (visible) return;
     chosen_.remove(id);
-    if (dock->isHidden()) return;
+    if (dock->isHidden()) {
+      // However it was hidden: keys must not reach nothing.
+      QMetaObject::invokeMethod(this, &PanelDocks::keepFocus, Qt::QueuedConnection);
+      return;
+    }
     behind_ << id;
     // Keystrokes must not reach a hidden widget.
     if (window_->isVisible() && isBehind(dock) && dock->isAncestorOf(QApplication::focusWidget()))
@@ -149,6 +153,11 @@ PanelDocks::Entry PanelDocks::makeEntry(const PanelDescriptor& descriptor,
   connect(panel, &inspector::Panel::done, this, &PanelDocks::done);
   connect(panel, &inspector::Panel::failed, this, &PanelDocks::failed);
   return {descriptor, panel, dock};
+}
+
+void PanelDocks::keepFocus() {
+  const QWidget* focus = QApplication::focusWidget();
+  if (window_->isActiveWindow() && (focus == nullptr || focus == window_ || !focus->isVisible())) emit left();
 }
 
 QList<inspector::Panel*> PanelDocks::panels() const {

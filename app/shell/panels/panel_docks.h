@@ -77,6 +77,7 @@ class PanelDocks : public QObject {
   Entry makeEntry(const inspector::PanelDescriptor& descriptor, const inspector::PanelContext& context);
   void toggled(const QString& id, bool on);
   static bool hasFocus(const Entry& entry);
+  void keepFocus();
   bool isBehind(const QDockWidget* dock) const;
   void place(const QString& workspace, inspector::PanelPlace::Area area);
   void showWhatIsWanted();

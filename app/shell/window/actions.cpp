@@ -2,6 +2,7 @@
 
 #include <QKeySequence>
 #include <QWidget>
+#include <string_view>
 
 #include "inspector/ui/icons.h"
 #include "inspector/ui/keyed_action.h"
@@ -40,9 +41,26 @@ constexpr Row rows[] = {
     {"file.quit", "&Quit", "Ctrl+Q", "Close all notebooks and end the program", nullptr},
 
     {"edit.undo_cell", "&Undo cell operation", "Ctrl+Alt+Z",
-     "Take back adding, deleting, moving or changing the type of a cell", nullptr},
+     "Take back adding, deleting, moving or changing the type of cells, and the like", nullptr},
     {"edit.redo_cell", "&Redo cell operation", "Ctrl+Alt+Y", "Do again what Undo cell operation took back",
      nullptr},
+
+    {"edit.cut_cells", "Cu&t cells", "Ctrl+Alt+Shift+X", "Cut the selected cells, for this or another window",
+     nullptr},
+    {"edit.copy_cells", "&Copy cells", "Ctrl+Alt+Shift+C", "Copy the selected cells, with their outputs",
+     nullptr},
+    {"edit.paste_cells", "&Paste cells", "Ctrl+Alt+Shift+V", "Paste cells, or text as a cell, below",
+     nullptr},
+    {"edit.select_all_cells", "Select &all cells", "Ctrl+Alt+Shift+A",
+     "Commands act on all cells then; Shift and the arrow keys select some", nullptr},
+    {"edit.find", "&Find…", "Ctrl+F", "Find in the whole notebook", nullptr},
+    {"edit.find_next", "Find &next", "F3", "To the next hit of what was searched for", nullptr},
+    {"edit.find_previous", "Find pre&vious", "Shift+F3", "To the hit before", nullptr},
+    {"edit.replace", "R&eplace…", "Ctrl+H", "Find and replace in the whole notebook", nullptr},
+    {"edit.close_brackets", "Close &brackets and quotes", "Ctrl+Alt+Shift+B",
+     "What opens one brings the closing one", nullptr, true},
+    {"edit.complete_typing", "Complete &while typing", "Ctrl+Alt+Shift+W",
+     "Offer names while you type, not only by Tab", nullptr, true},
 
     {"cell.run", "&Run cell", "Ctrl+Return", "Run the current cell", nullptr},
     {"cell.run_advance", "Run cell and &advance", "Shift+Return", "Run the current cell and go to the next",
@@ -66,10 +84,16 @@ constexpr Row rows[] = {
      "Delete the current cell (Undo cell operation brings it back)", nullptr},
     {"cell.move_up", "Move cell &up", "Ctrl+Shift+Up", "Move the current cell up", nullptr},
     {"cell.move_down", "Move cell dow&n", "Ctrl+Shift+Down", "Move the current cell down", nullptr},
+    {"cell.split", "&Split cell", "Ctrl+Shift+-", "Make two cells of one, at the text cursor", nullptr},
+    {"cell.merge", "Mer&ge cells", "Ctrl+Shift+J", "Make one of the selected cells, or of this and the next",
+     nullptr},
     {"cell.to_code", "Make it &code", "Ctrl+Alt+C", "Turn the current cell into a code cell", nullptr},
     {"cell.to_markdown", "Make it &Markdown", "Ctrl+Alt+M", "Turn the current cell into a text cell",
      nullptr},
-    {"cell.clear_outputs", "Clear all &outputs", "Ctrl+Alt+X", "Remove the outputs of all cells", nullptr},
+    {"cell.clear_selected", "Clear outpu&ts", "Ctrl+Alt+O", "Remove the outputs of the selected cells",
+     nullptr},
+    {"cell.clear_outputs", "Clear all &outputs", "Ctrl+Alt+X",
+     "Remove the outputs of all cells (Undo cell operation brings them back)", nullptr},
     {"cell.fold_output", "&Fold or unfold output", "Alt+Shift+U",
      "Show a long output of the current cell at a screenful, or at its full height", nullptr},
     {"cell.enter_output", "&Go to the output", "Alt+Shift+G",
@@ -109,7 +133,8 @@ constexpr Row rows[] = {
      "Run one op, or one VJP of a playback; with nothing running: start the current cell and pause before "
      "its first op",
      "step-op"},
-    {"step.line", "Step &line", "F11", "Run to the next line of the program, also into functions", "step-line"},
+    {"step.line", "Step &line", "F11", "Run to the next line of the program, also into functions",
+     "step-line"},
     {"step.out", "Step &out", "Shift+F11", "Run to the end of the playback or custom gradient", "step-out"},
     {"step.back", "Step &back", "Shift+F10", "Show the record before: looks back, runs nothing", "step-back"},
     {"step.breakpoint", "Toggle &breakpoint", "F9",
@@ -145,6 +170,8 @@ constexpr Row rows[] = {
      nullptr},
     {"view.delete_workspace", "&Delete workspace", "Ctrl+Alt+K", "Delete the workspace that you saved",
      nullptr},
+    {"view.palette", "Command &palette…", "Ctrl+Shift+P", "All commands, to be found by a few letters",
+     nullptr},
     {"view.message", "Go to the &message", "F8", "The keyboard goes to the newest message's buttons",
      nullptr},
     {"view.close_message", "&Close the message", "Ctrl+Shift+W", "Close the newest message", nullptr},
@@ -162,6 +189,9 @@ Actions::Actions(QWidget* window) : QObject(window) {
     auto* action = new QAction(QString::fromUtf8(row.text), window);
     action->setObjectName(row.id);
     inspector::setKey(action, {QKeySequence(QString::fromUtf8(row.key))}, QString::fromUtf8(row.tip));
+    // With Shift the key has another name on most keyboards.
+    if (row.id == std::string_view("cell.split"))
+      action->setShortcuts({action->shortcut(), QKeySequence("Ctrl+Shift+_"), QKeySequence("Ctrl+_")});
     action->setCheckable(row.checkable);
     if (row.icon) action->setIcon(inspector::icon(row.icon));
     window->addAction(action);

@@ -11,6 +11,7 @@
 
 #include "app/control/watch_keeper.h"
 #include "app/notebook/document/script.h"
+#include "app/notebook/find/find_bar.h"
 #include "app/notebook/view/notebook_view.h"
 #include "app/shell/opening/attach_control.h"
 #include "app/shell/opening/closing_question.h"
@@ -73,6 +74,7 @@ MainWindow::MainWindow(Kernel* kernel, QWidget* parent)
   connectFiles();
   connectActions();
   connectCellActions();
+  connectEditing();
   connectSession();
   connectBreakpoints();
 
@@ -123,7 +125,14 @@ void MainWindow::buildCentre() {
   traces_ = new TraceControl({kernel_, document_, session_, frames_, cellNames_, messages_, actions_}, this);
   pages_->addWidget(start);
   notebook_ = new NotebookView(document_);
-  pages_->addWidget(notebook_);
+  find_ = new FindBar(document_, notebook_);
+  notebookPage_ = new QWidget;
+  auto* page = new QVBoxLayout(notebookPage_);
+  page->setContentsMargins(0, 0, 0, 0);
+  page->setSpacing(0);
+  page->addWidget(find_);
+  page->addWidget(notebook_, 1);
+  pages_->addWidget(notebookPage_);
   centre->setMinimumWidth(320);
   setCentralWidget(centre);
 }
@@ -264,6 +273,8 @@ bool MainWindow::focusNextPrevChild(bool next) {
 
 void MainWindow::keyPressEvent(QKeyEvent* event) {
   if (event->key() == Qt::Key_Escape && event->modifiers() == Qt::NoModifier) return backToNotebook();
+  // Panels that have a key of their own for it take it first.
+  if (event->matches(QKeySequence::Find) && !onStartPage_) return find_->open(false);
   QMainWindow::keyPressEvent(event);
 }
 

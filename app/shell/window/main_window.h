@@ -32,7 +32,9 @@ class WhyActions;
 namespace tapedeck::app {
 
 class AttachControl;
+class CommandPalette;
 class FileControl;
+class FindBar;
 class NotebookView;
 class PanelDocks;
 class RunControl;
@@ -89,6 +91,7 @@ class MainWindow : public QMainWindow {
   void buildStatusBar();
   void connectActions();
   void connectCellActions();
+  void connectEditing();
   void connectSession();
   void connectBreakpoints();
   void showWorkspace();
@@ -141,6 +144,9 @@ class MainWindow : public QMainWindow {
 
   QStackedWidget* pages_ = nullptr;
   NotebookView* notebook_ = nullptr;
+  QWidget* notebookPage_ = nullptr;  ///< the notebook, and the bar that searches it
+  FindBar* find_ = nullptr;
+  CommandPalette* palette_ = nullptr;
   MessageBar* messages_ = nullptr;
   QWidget* playback_ = nullptr;
   QToolBar* toolBar_ = nullptr;

@@ -63,6 +63,7 @@ void MainWindow::connectCellActions() {
   // In the notebook their keys are Jupyter's, which show a text rendered; from the tool bar and the menu they
   // run code, also where the current cell is none.
   const auto onCodeCell = [this] {
+    if (notebook_->selectedCells().size() > 1) return true;
     const int index = codeCellFrom(*document_, notebook_->currentCell());
     if (index < 0) tell(noCodeCell(*document_));
     if (index >= 0 && index != notebook_->currentCell()) notebook_->setCurrentCell(index, false);
@@ -85,10 +86,17 @@ void MainWindow::connectCellActions() {
               {"cell.move_down", &NotebookView::moveDown},
               {"cell.to_code", &NotebookView::makeCode},
               {"cell.to_markdown", &NotebookView::makeMarkdown},
-              {"cell.clear_outputs", &NotebookView::clearAllOutputs},
               {"cell.fold_output", &NotebookView::foldOutput},
               {"cell.enter_output", &NotebookView::enterOutput},
-              {"cell.open_output", &NotebookView::openOutput}};
+              {"cell.open_output", &NotebookView::openOutput},
+              {"cell.split", &NotebookView::splitCurrent},
+              {"cell.merge", &NotebookView::mergeSelected},
+              {"cell.clear_selected", &NotebookView::clearOutputs},
+              {"cell.clear_outputs", &NotebookView::clearAllOutputs},
+              {"edit.cut_cells", &NotebookView::cutCells},
+              {"edit.copy_cells", &NotebookView::copyCells},
+              {"edit.paste_cells", &NotebookView::pasteCells},
+              {"edit.select_all_cells", &NotebookView::selectAllCells}};
   for (const auto& row : rows) connect((*actions_)[row.id], &QAction::triggered, notebook_, row.slot);
   connect((*actions_)["edit.undo_cell"], &QAction::triggered, document_, &Document::undoStructure);
   connect((*actions_)["edit.redo_cell"], &QAction::triggered, document_, &Document::redoStructure);

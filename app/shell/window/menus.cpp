@@ -80,10 +80,11 @@ void fillMenuBar(QMenuBar* bar, const Actions& actions, const PanelDocks& docks,
   }
   const QStringList in_workspace_menu = {"view.reset_layout", "view.save_workspace", "view.rename_workspace",
                                          "view.delete_workspace"};
-  const QStringList separated = {"file.close",         "cell.insert_above", "cell.to_code",
-                                 "cell.clear_outputs", "session.recording", "session.attach",
-                                 "session.budget",     "step.breakpoint",   "step.first",
-                                 "view.message",       "help.about"};
+  const QStringList separated = {"file.close",          "edit.cut_cells",    "edit.find",
+                                 "edit.close_brackets", "cell.insert_above", "cell.to_code",
+                                 "cell.clear_selected", "session.recording", "session.attach",
+                                 "session.budget",      "step.breakpoint",   "step.first",
+                                 "view.message",        "help.about"};
   for (const QString& id : actions.ids()) {
     if (in_workspace_menu.contains(id)) continue;
     QMenu* menu = menus[id.section('.', 0, 0)];
