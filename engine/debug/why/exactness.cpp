@@ -22,16 +22,16 @@ constexpr std::uint64_t most_bytes = std::uint64_t{2} << 30;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-struct Difference {
+struct DigitsOff {
   double error = 0;  ///< ‖value − exact‖ / ‖exact‖; 0 for equal ones, infinite where `overflowed`
   std::uint64_t overflowed = 0;  ///< elements that are not finite, but are in float64
   std::uint64_t uncompared = 0;  ///< elements that are not finite in float64, either
 };
 
-Difference difference_of(const Tensor& value, const Tensor& exact) {
+DigitsOff digits_off(const Tensor& value, const Tensor& exact) {
   const std::vector<double> a = value.to_vector(), b = exact.to_vector();
   double error = 0, size = 0;
-  Difference result;
+  DigitsOff result;
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (!std::isfinite(b[i])) {
       ++result.uncompared;
@@ -123,7 +123,7 @@ class Exactness {
       if (!uses_.contains(id)) continue;
       const Tensor value = past_.value(id);
       if (outputs[k].shape() != value.shape()) continue;
-      const Difference difference = difference_of(value, outputs[k]);
+      const DigitsOff difference = digits_off(value, outputs[k]);
       const double error = difference.error;
       errors_[id] = error;
       if (id == tensor_) result_ = difference;
@@ -136,7 +136,7 @@ class Exactness {
       loss.output = id;
       loss.error = error;
       loss.overflowed = difference.overflowed;
-      loss.own = difference_of(value, alone[k]).error;
+      loss.own = digits_off(value, alone[k]).error;
       loss.least = value.dtype() == DType::float64    ? 1.1e-16
                    : value.dtype() == DType::float16  ? 4.9e-4
                    : value.dtype() == DType::bfloat16 ? 3.9e-3
@@ -229,7 +229,7 @@ class Exactness {
   std::unordered_map<std::uint64_t, Tensor> exact_;
   std::unordered_map<std::uint64_t, double> errors_;
   std::vector<Loss> losses_;
-  Difference result_;
+  DigitsOff result_;
   std::uint64_t bytes_ = 0;
 };
 
