@@ -36,9 +36,9 @@ struct Placed {
 };
 
 Placed placed(const SetFormula& set, bool display) {
-  const FormulaBox box = set.whole(recorded_line);
+  const MathBox box = set.whole(recorded_line);
   double first = 0;
-  for (const FormulaBox& part : set.lines.front()) first += part.width;
+  for (const MathBox& part : set.lines.front()) first += part.width;
   const QPointF left(display ? (box.width - first) / 2 : 0, 0);
   Placed result;
   for (const FormulaInk& ink : box.ink) {

@@ -14,14 +14,14 @@
 
 namespace tapedeck::app {
 
-using inspector::FormulaBox;
 using inspector::FormulaSource;
+using inspector::MathBox;
 using inspector::SharedFormula;
 
 /// A box of a formula in a document.
 struct PlacedFormula {
   SharedFormula set;
-  FormulaBox box;    ///< all of the formula, or a part that is not broken
+  MathBox box;       ///< all of the formula, or a part that is not broken
   bool tag = false;  ///< `box` depends on the line's width
   double em = 0;     ///< pixels
 };
@@ -41,7 +41,7 @@ SharedPlaced placedOf(const QTextFormat& format) {
 }
 
 /// With a tag: as wide as the text, if nothing narrower is around it.
-FormulaBox boxFor(const PlacedFormula& placed, const QTextDocument& document, int position) {
+MathBox boxFor(const PlacedFormula& placed, const QTextDocument& document, int position) {
   if (!placed.tag) return placed.box;
   const QTextBlock block = document.findBlock(position);
   const QTextCursor cursor(block);
@@ -55,7 +55,7 @@ FormulaBox boxFor(const PlacedFormula& placed, const QTextDocument& document, in
 
 /// Qt places an object in the middle between the baseline and the height of an x above it, in the font of the
 /// object's format. This font makes it leave as much room above and below the baseline as the box needs.
-int fontFor(const FormulaBox& box, double em, const QFont& text) {
+int fontFor(const MathBox& box, double em, const QFont& text) {
   const double wanted = 2 * (box.ascent - box.descent) * em;
   QFont large = text;
   constexpr int pixels = 100;
@@ -131,7 +131,7 @@ void placeBoxes(QTextDocument& document, const FormulaMark& mark, const Formula&
   if (formula.display || set->lines.size() != 1 || set->hasTag()) {
     parts.push_back({set, set->whole(0), set->hasTag(), em});
   } else {
-    for (const FormulaBox& box : set->lines.front()) parts.push_back({set, box, false, em});
+    for (const MathBox& box : set->lines.front()) parts.push_back({set, box, false, em});
   }
   QTextCursor cursor(&document);
   cursor.setPosition(mark.position);
@@ -227,7 +227,7 @@ FormulaObject::FormulaObject(QTextDocument* document) : QObject(document) {}
 QSizeF FormulaObject::intrinsicSize(QTextDocument* document, int position, const QTextFormat& format) {
   const SharedPlaced placed = placedOf(format);
   if (placed == nullptr) return {};
-  const FormulaBox box = boxFor(*placed, *document, position);
+  const MathBox box = boxFor(*placed, *document, position);
   const double middle = halfX(format);
   const double ascent = box.ascent * placed->em, descent = box.descent * placed->em;
   return {std::max(0.0, box.width * placed->em), std::max(2 * ascent - middle, 2 * descent + middle)};

@@ -392,9 +392,9 @@ const FormulaElement* strutOf(const FormulaElement& element) {
   return nullptr;
 }
 
-FormulaBox boxOf(const FormulaElement& element, const FormulaElement& root, const FormulaStyle& style,
-                 FormulaPlacer& placer) {
-  FormulaBox box;
+MathBox boxOf(const FormulaElement& element, const FormulaElement& root, const FormulaStyle& style,
+              FormulaPlacer& placer) {
+  MathBox box;
   box.width = placer.place(element, &root, style, {0, 0}, 0);
   box.ink = placer.takeInk();
   if (const FormulaElement* strut = strutOf(element)) {

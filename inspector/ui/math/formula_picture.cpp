@@ -71,7 +71,7 @@ void moveInk(FormulaInk& ink, QPointF by) {
   }
 }
 
-void FormulaBox::add(const FormulaBox& other, QPointF offset) {
+void MathBox::add(const MathBox& other, QPointF offset) {
   width = std::max(width, offset.x() + other.width);
   ascent = std::max(ascent, other.ascent - offset.y());
   descent = std::max(descent, other.descent + offset.y());
@@ -81,7 +81,7 @@ void FormulaBox::add(const FormulaBox& other, QPointF offset) {
   }
 }
 
-void FormulaBox::paint(QPainter& painter, QPointF baseline, double em, const QColor& color) const {
+void MathBox::paint(QPainter& painter, QPointF baseline, double em, const QColor& color) const {
   painter.save();
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setRenderHint(QPainter::TextAntialiasing);
@@ -111,14 +111,14 @@ void FormulaBox::paint(QPainter& painter, QPointF baseline, double em, const QCo
   painter.restore();
 }
 
-FormulaBox SetFormula::whole(double line) const {
+MathBox SetFormula::whole(double line) const {
   // Lines are as far apart as their letters need, as lines of text are.
   constexpr double line_ascent = 0.98, line_descent = 0.28, tag_gap = 1;
-  std::vector<FormulaBox> rows;
+  std::vector<MathBox> rows;
   double width = 0;
-  for (const std::vector<FormulaBox>& boxes : lines) {
-    FormulaBox row;
-    for (const FormulaBox& box : boxes) {
+  for (const std::vector<MathBox>& boxes : lines) {
+    MathBox row;
+    for (const MathBox& box : boxes) {
       const double left = row.width;
       row.add(box, {left, 0});
       row.width = left + box.width;
@@ -128,7 +128,7 @@ FormulaBox SetFormula::whole(double line) const {
   }
   const double tagged = width + 2 * (tag_gap + tag.width);
   const double all = !hasTag() ? width : std::max(line, tagged);
-  FormulaBox box;
+  MathBox box;
   double y = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (i > 0) y += std::max(rows[i - 1].descent, line_descent) + std::max(rows[i].ascent, line_ascent);

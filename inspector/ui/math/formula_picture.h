@@ -54,25 +54,25 @@ using FormulaInk = std::variant<FormulaGlyphs, FormulaRule, FormulaOutline>;
 void moveInk(FormulaInk& ink, QPointF by);
 
 /// What is never broken across lines, around the left end of its baseline.
-struct FormulaBox {
+struct MathBox {
   double width = 0, ascent = 0, descent = 0;
   std::vector<FormulaInk> ink;
 
   double height() const { return ascent + descent; }
-  void add(const FormulaBox& other, QPointF offset);
+  void add(const MathBox& other, QPointF offset);
   /// `em`: the length of the formula's em in the painter's units; `color`: of what has none of its own.
   void paint(QPainter& painter, QPointF baseline, double em, const QColor& color) const;
 };
 
 struct SetFormula {
   /// Lines of boxes; a line may be broken between two of them.
-  std::vector<std::vector<FormulaBox>> lines;
-  FormulaBox tag;  ///< at the right end of the line; empty: none
-  QString error;   ///< why it could not be set, in a sentence; then there are no lines
+  std::vector<std::vector<MathBox>> lines;
+  MathBox tag;    ///< at the right end of the line; empty: none
+  QString error;  ///< why it could not be set, in a sentence; then there are no lines
 
   bool hasTag() const { return !tag.ink.empty(); }
   /// All of it as one box; with a tag as wide as `line` where that has room for both.
-  FormulaBox whole(double line) const;
+  MathBox whole(double line) const;
 };
 using SharedFormula = std::shared_ptr<const SetFormula>;
 
