@@ -183,7 +183,7 @@ class TestNotebookEditing : public QObject {
     QVERIFY(!popup->isVisible());
     QCOMPARE(window.document.cell(0).source, "s='🎞'; np.linspace");
     window.type("(");
-    QCOMPARE(window.document.cell(0).source, "s='🎞'; np.linspace(");
+    QCOMPARE(window.document.cell(0).source, "s='🎞'; np.linspace()");
   }
 
   void escapeClosesThePopupFirst() {
