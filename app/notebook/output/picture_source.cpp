@@ -126,6 +126,14 @@ void PictureSource::setAttachments(const nlohmann::ordered_json& attachments) {
   }
 }
 
+bool PictureSource::mayTakeLong(const QString& text) const {
+  constexpr qsizetype decoded_at_once = 100'000;  // bytes of base64
+  if (!text.contains("![") && !text.contains("<img", Qt::CaseInsensitive)) return false;
+  return !folder_.isEmpty() ||
+         std::any_of(attachments_.begin(), attachments_.end(),
+                     [](const QByteArray& each) { return each.size() > decoded_at_once; });
+}
+
 QByteArray PictureSource::bytes(const QString& source) const {
   if (source.startsWith("data:", Qt::CaseInsensitive)) {
     const qsizetype comma = source.indexOf(',');

@@ -17,6 +17,8 @@ class PictureSource {
   void setFolder(const QString& folder) { folder_ = folder; }
   /// As it is in the file, not looked at yet; empty where it is not to be had.
   QByteArray bytes(const QString& source) const;
+  /// Whether pictures that this text may show can take longer than a frame to read and decode.
+  bool mayTakeLong(const QString& text) const;
   bool operator==(const PictureSource&) const = default;
 
  private:

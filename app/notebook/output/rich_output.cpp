@@ -62,7 +62,7 @@ void RichOutput::setText(const RichText& text) {
   bounds_.toggled = toggled;
   const int known = std::exchange(width_, -1);
   filled_ = false;
-  if (known > 0 && text.source.size() <= shown_at_once) prepare(known);
+  if (known > 0 && atOnce()) prepare(known);
   contentsChanged();
 }
 
@@ -77,11 +77,15 @@ void RichOutput::setNote(const QString& sentence) {
 
 // ---- prepared ----
 
+bool RichOutput::atOnce() const {
+  return text_.source.size() <= shown_at_once && !text_.pictures.mayTakeLong(text_.source);
+}
+
 void RichOutput::prepare(int width) {
   width_ = width;
   cancelJobs();
   const RichLook look = {theme_, width, wrap_};
-  if (text_.source.size() <= shown_at_once) {
+  if (atOnce()) {
     take(makeRichDocument(text_, look, bounds_), width);
     return;
   }
@@ -127,7 +131,8 @@ void RichOutput::showPlaceholder() {
       QLocale(QLocale::English).formattedDataSize(text_.source.size(), 1, QLocale::DataSizeSIFormat);
   // Of HTML, tags and styles come first: its plain text says more.
   const QString begin = text_.kind == RichText::Kind::markdown ? text_.source : text_.plain;
-  const QString sentence = QString("Preparing %1 of text …").arg(size);
+  const QString sentence = text_.source.size() > shown_at_once ? QString("Preparing %1 of text …").arg(size)
+                                                               : QString("Reading its pictures …");
   document->setHtml(
       QString("<p style=\"color: %1\"><i>%2</i></p><pre style=\"white-space: pre-wrap; color: "
               "%1\">%3</pre>")

@@ -45,6 +45,7 @@ class RichOutput : public Block {
   void place() override;
 
  private:
+  bool atOnce() const;
   void prepare(int width);
   void take(RichDocument document, int width);
   void setFormulas(std::vector<inspector::FormulaSource> formulas);
