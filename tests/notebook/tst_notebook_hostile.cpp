@@ -85,7 +85,7 @@ class Listener {
   quint16 port_ = 0;
 };
 
-json withOutputs(const json& outputs) {
+json cellThatGave(const json& outputs) {
   return codeCell("c", "run()", outputs, 3);
 }
 
@@ -138,8 +138,8 @@ class TestNotebookHostile : public QObject {
     const std::string markdown = "![remote](" + at + "/l.png)\n\n<img src='" + at + "/m.png'>\n\n[![x](" +
                                  at + "/n.png)](" + at + "/o)\n";
     Window window(json{markdownCell("m", markdown + html),
-                       withOutputs({display({{"text/html", html}}), display({{"image/svg+xml", svg}}),
-                                    display({{"text/markdown", markdown}})})});
+                       cellThatGave({display({{"text/html", html}}), display({{"image/svg+xml", svg}}),
+                                     display({{"text/markdown", markdown}})})});
     window.view.grab();
     QVERIFY(isDrawn(*window.output<ImageOutput>(1, 1)));
     tapedeck::nothingMayHappenFor(300);
@@ -165,8 +165,8 @@ class TestNotebookHostile : public QObject {
         file + "'/></svg>";
     Window window(
         json{markdownCell("m", markdown),
-             withOutputs({display({{"text/html", "<img src='" + file + "'>text"}}),
-                          display({{"image/svg+xml", svg}}), display({{"text/markdown", markdown}})})});
+             cellThatGave({display({{"text/html", "<img src='" + file + "'>text"}}),
+                           display({{"image/svg+xml", svg}}), display({{"text/markdown", markdown}})})});
     QVERIFY(isDrawn(*window.output<ImageOutput>(1, 1)));
     const QImage shown = window.view.grab().toImage();
     for (int y = 0; y < shown.height(); y += 3) {
@@ -223,7 +223,7 @@ class TestNotebookHostile : public QObject {
     LinkCatcher catcher;
     Window window(json::array(
         {markdownCell("m", "[web](https://example.org/a) [file](file:///etc/passwd) [script](javascript:x)"),
-         withOutputs(json::array({display({{"text/html", "<a href='http://example.org/b'>other</a>"}})}))}));
+         cellThatGave(json::array({display({{"text/html", "<a href='http://example.org/b'>other</a>"}})}))}));
     QCOMPARE(catcher.urls.size(), 0);
     StaticText* text = window.cell()->rendered();
     for (const char* name : {"web", "file", "script"}) {
@@ -248,7 +248,7 @@ class TestNotebookHostile : public QObject {
     const std::string same =
         "<a href='https://evil.test/a?b=c' title=\"<img src='/x'>\">example.org</a> and "
         "<a href='http://\u0435xample.org/d'>other</a>";
-    Window window(html ? withOutputs(json::array({display({{"text/html", same}})}))
+    Window window(html ? cellThatGave(json::array({display({{"text/html", same}})}))
                        : json::array({markdownCell("m", markdown)}));
     StaticText* text = html ? window.output<RichOutput>()->view() : window.cell()->rendered();
     StatusTips tips(&window.view);
@@ -327,7 +327,7 @@ class TestNotebookHostile : public QObject {
         {{"output_type", "error"}, {"ename", 3}, {"traceback", json::array()}},
         {{"output_type", "stream"}},
         {{"output_type", "display_data"}, {"data", {{"text/html", ""}}}, {"metadata", 4}}};
-    Window window(withOutputs(odd));
+    Window window(cellThatGave(odd));
     QCOMPARE(window.cell()->outputs()->count(), 8);
     window.view.grab();
   }
