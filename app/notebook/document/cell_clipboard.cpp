@@ -1,6 +1,7 @@
 #include "app/notebook/document/cell_clipboard.h"
 
 #include "app/notebook/document/nbformat.h"
+#include "app/notebook/document/output_limit.h"
 
 namespace tapedeck::app {
 namespace {
@@ -37,11 +38,12 @@ QByteArray clipboardNotebook(const std::vector<SharedCell>& cells) {
     if (bytes + size <= most_output_bytes) {
       bytes += size;
       copy->cell.outputs = cell->cell.outputs;
+      copy->cell.printed = cell->cell.printed;
       copy->cell.executionCount = cell->cell.executionCount;
     }
     notebook.cells.push_back(std::move(copy));
   }
-  return writeNotebook(notebook);
+  return writeNotebook(notebook, recovery_output_limit);
 }
 
 std::vector<SharedCell> asText(const QString& text, QString* problem) {

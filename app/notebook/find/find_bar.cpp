@@ -229,7 +229,7 @@ bool FindBar::fieldKey(QLineEdit* field, const QKeyEvent& event) {
     field == by_ ? finder_->replaceCurrent(by_->text()) : step(1);
   } else if (event.matches(QKeySequence::Undo) && (!done_.isEmpty() || !field->isUndoAvailable())) {
     done_.clear();
-    document_->undoStructure();
+    if (finder_->undoesReplacement()) document_->undoStructure();
   } else {
     return false;
   }

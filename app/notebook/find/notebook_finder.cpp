@@ -12,11 +12,31 @@ constexpr int pause_while_typing = 150;  // milliseconds
 /// Of the texts that are given to the thread at a time: more is copied in the next turn of the event loop.
 constexpr qsizetype batch_size = 2'000'000;
 
-/// Without the colours and cursor moves of terminals.
-QString plainOutput(const std::string& text) {
+/// A long text is searched up to here.
+constexpr std::size_t most_read = 16'000'000;
+
+/// What a terminal shows of an output, without its colours and cursor moves, and where that was.
+struct PlainOutput {
+  QString text;
+  /// For each sequence that was taken away: its place in `text`, and the bytes taken away up to there.
+  QList<std::pair<qsizetype, std::size_t>> taken;
+};
+
+PlainOutput plainOutput(const std::string& bytes) {
   static const QRegularExpression escape("\x1b\\[[0-9;?]*[A-Za-z]");
-  QString plain = QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-  if (plain.contains(QChar(0x1b))) plain.remove(escape);
+  const QString raw = QString::fromUtf8(bytes.data(), static_cast<qsizetype>(bytes.size()));
+  if (!raw.contains(QChar(0x1b))) return {raw, {}};
+  PlainOutput plain;
+  qsizetype from = 0;
+  std::size_t taken = 0;
+  for (auto matches = escape.globalMatch(raw); matches.hasNext();) {
+    const QRegularExpressionMatch match = matches.next();
+    plain.text += QStringView(raw).mid(from, match.capturedStart() - from);
+    taken += static_cast<std::size_t>(match.capturedLength());
+    plain.taken.append({plain.text.size(), taken});
+    from = match.capturedEnd();
+  }
+  plain.text += QStringView(raw).mid(from);
   return plain;
 }
 
@@ -130,10 +150,16 @@ void NotebookFinder::searchAll() {
 NotebookFinder::Text NotebookFinder::textOf(int index) const {
   const Cell& cell = document_->cell(index);
   Text text{cell.id, {}};
-  text.parts.push_back({-1, cell.source, {}});
-  if (query_.outputs)
-    for (std::size_t i = 0; i < cell.outputs.size(); ++i)
-      text.parts.push_back({static_cast<int>(i), {}, outputText(cell.outputs[i])});
+  text.parts.push_back({-1, cell.source, {}, {}});
+  for (std::size_t i = 0; query_.outputs && i < cell.outputs.size(); ++i) {
+    const auto printed = cell.printed.find(i);
+    Part part{static_cast<int>(i), {}, {}, {}};
+    if (printed != cell.printed.end())
+      part.printed = printed->second;
+    else
+      part.text = outputText(cell.outputs[i]);
+    text.parts.push_back(std::move(part));
+  }
   return text;
 }
 
@@ -145,7 +171,9 @@ void NotebookFinder::startJob() {
     if (!waiting_.remove(document_->cell(i).id)) continue;
     texts->push_back(textOf(i));
     for (const Part& part : texts->back().parts)
-      size += part.source.size() + static_cast<qsizetype>(part.text.size());
+      size += part.source.size() +
+              static_cast<qsizetype>(part.text.size() +
+                                     std::min(part.printed ? part.printed->size() : 0, most_read));
   }
   if (texts->empty()) {
     waiting_.clear();
@@ -168,17 +196,33 @@ NotebookFinder::Result NotebookFinder::search(const Text& text, const FindPatter
                                               const std::atomic<bool>& stop) {
   Result result{text.cell, {}};
   for (const Part& part : text.parts) {
-    const QString plain = part.output < 0 ? part.source : plainOutput(part.text);
-    const FindPattern::Found found = pattern.in(plain, stop);
-    result.more = result.more || found.more;
+    PlainOutput plain;
+    if (part.output < 0)
+      plain.text = part.source;
+    else
+      plain = plainOutput(part.printed ? part.printed->bytes(0, std::min(part.printed->size(), most_read))
+                                       : part.text);
+    const FindPattern::Found found = pattern.in(plain.text, stop);
+    result.more = result.more || found.more || (part.printed && part.printed->size() > most_read);
     result.tooHard = result.tooHard || found.tooHard;
-    int line = 1;
+    Hit hit{text.cell, part.output, {}, {}, 1};
     qsizetype counted = 0;
+    qsizetype sequence = 0;
+    std::size_t taken = 0;
+    std::size_t bytes = 0;
     for (const TextHit& at : found.hits) {
-      line += static_cast<int>(QStringView(plain).mid(counted, at.start - counted).count(u'\n'));
+      const QStringView between = QStringView(plain.text).mid(counted, at.start - counted);
+      hit.line += static_cast<int>(between.count(u'\n'));
       counted = at.start;
-      result.hits << Hit{text.cell, part.output, at,
-                         part.output < 0 ? QString() : plain.mid(at.start, at.length), line};
+      hit.at = at;
+      if (part.output >= 0) {
+        bytes += static_cast<std::size_t>(between.toUtf8().size());
+        for (; sequence < plain.taken.size() && plain.taken[sequence].first <= at.start; ++sequence)
+          taken = plain.taken[sequence].second;
+        hit.byte = bytes + taken;
+        hit.text = plain.text.mid(at.start, at.length);
+      }
+      result.hits << hit;
     }
   }
   return result;
@@ -284,7 +328,7 @@ void NotebookFinder::reveal(bool enter) {
   if (hit.output < 0)
     view_->showSourceHit(hit.cell, hit.at, enter);
   else
-    view_->showOutputHit(hit.cell, hit.output, hit.at, hit.text);
+    view_->showOutputHit(hit.cell, hit.output, hit.at, hit.text, hit.byte);
 }
 
 QString NotebookFinder::summary() const {
@@ -318,6 +362,12 @@ QString NotebookFinder::place() const {
 
 bool NotebookFinder::canReplace() const {
   return !document_->locked() && !searching() && current_ >= 0;
+}
+
+bool NotebookFinder::undoesReplacement() const {
+  for (int i = 0; i < document_->cellCount(); ++i)
+    if (document_->undoesText(i, false)) return true;
+  return false;
 }
 
 void NotebookFinder::replaceCurrent(const QString& by) {

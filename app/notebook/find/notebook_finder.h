@@ -8,6 +8,7 @@
 #include <QThreadPool>
 #include <QTimer>
 #include <memory>
+#include <optional>
 
 #include "app/notebook/find/find_pattern.h"
 #include "app/notebook/view/notebook_view.h"
@@ -43,6 +44,8 @@ class NotebookFinder : public QObject {
   void enterCurrent();
 
   bool canReplace() const;
+  /// What was done last, and undoStructure() takes back, is a replacement.
+  bool undoesReplacement() const;
   /// The current hit, and goes on to the next.
   void replaceCurrent(const QString& by);
   /// All in sources, as one step of undoStructure(). Returns a sentence on what was done.
@@ -56,13 +59,15 @@ class NotebookFinder : public QObject {
     QString cell;
     int output = -1;  ///< in which of the cell's outputs; -1: in its source
     TextHit at;
-    QString text;  ///< of a hit in an output
-    int line = 0;  ///< from 1
+    QString text;          ///< of a hit in an output
+    int line = 0;          ///< from 1
+    std::size_t byte = 0;  ///< of a hit in an output: where it begins in what was printed
   };
   struct Part {
     int output = -1;
     QString source;
-    std::string text;  ///< of an output, UTF-8
+    std::string text;                    ///< of an output, UTF-8
+    std::optional<PrintedText> printed;  ///< all of a long one, which the output has the beginning of
   };
   struct Text {
     QString cell;

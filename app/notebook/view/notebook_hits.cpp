@@ -1,11 +1,17 @@
 // How the view shows what a search found.
 #include "app/notebook/output/output_area.h"
+#include "app/notebook/output/text/long_text.h"
 #include "app/notebook/output/text/static_text.h"
 #include "app/notebook/view/cell_widget.h"
 #include "app/notebook/view/code_editor.h"
 #include "app/notebook/view/notebook_view_private.h"
 
 namespace tapedeck::app {
+namespace {
+
+constexpr int lines_above_hit = 2;
+
+}  // namespace
 
 void NotebookView::setHits(const QString& cellId, const SourceHits& hits) {
   if (hits.hits.isEmpty())
@@ -37,7 +43,8 @@ void NotebookView::showSourceHit(const QString& cellId, const TextHit& hit, bool
   d_->showRange(top, top + editor->lineHeight(), 3 * editor->lineHeight());
 }
 
-void NotebookView::showOutputHit(const QString& cellId, int output, const TextHit& hit, const QString& text) {
+void NotebookView::showOutputHit(const QString& cellId, int output, const TextHit& hit, const QString& text,
+                                 std::size_t byte) {
   CellWidget* cell = d_->widgetOf(cellId);
   if (cell == nullptr) return;
   endHits();
@@ -58,6 +65,10 @@ void NotebookView::showOutputHit(const QString& cellId, int output, const TextHi
     begin.setPosition(start);
     place = shown->cursorRect(begin).translated(shown->viewport()->mapTo(d_->column, QPoint()));
     break;
+  }
+  if (LongText* scrolling = row->findChild<LongText*>(); scrolling != nullptr && scrolling->isVisible()) {
+    const int at = static_cast<int>(scrolling->text().rowAt(byte));
+    scrolling->verticalScrollBar()->setValue(std::max(0, at - lines_above_hit));
   }
   // Of an output that shows another part, or itself in another form: where it begins.
   place.setHeight(std::min(place.height(), viewport()->height() / 2));

@@ -7,6 +7,7 @@
 
 #include "app/notebook/document/script.h"
 #include "app/notebook/output/text/input_line.h"
+#include "app/notebook/output/text/long_text.h"
 #include "app/notebook/view/cell_metrics.h"
 #include "app/notebook/view/cell_widget.h"
 #include "app/notebook/view/code_editor.h"
@@ -227,6 +228,11 @@ bool NotebookView::event(QEvent* event) {
     const auto modifiers = key->modifiers() & ~Qt::KeypadModifier;
     const bool enter = key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter;
     if (enter && (modifiers == Qt::ShiftModifier || modifiers == Qt::ControlModifier)) {
+      event->accept();
+      return true;
+    }
+    // A long output has a search of its own.
+    if (key->matches(QKeySequence::Find) && qobject_cast<LongText*>(QApplication::focusWidget()) != nullptr) {
       event->accept();
       return true;
     }

@@ -46,8 +46,10 @@ class NotebookView : public QScrollArea {
   /// Scrolls there; a Markdown cell shows its source until another hit is shown. `enter`: the keyboard goes
   /// to it, and it is selected.
   void showSourceHit(const QString& cellId, const TextHit& hit, bool enter);
-  /// `text`: what is there, which is selected where the output shows it.
-  void showOutputHit(const QString& cellId, int output, const TextHit& hit, const QString& text);
+  /// `text`: what is there, which is selected where the output shows it as a whole; `byte`: where that begins
+  /// in what was printed, to which a long output scrolls.
+  void showOutputHit(const QString& cellId, int output, const TextHit& hit, const QString& text,
+                     std::size_t byte);
   /// No hit is shown any more: what was opened for it is closed.
   void endHits();
   /// Asks for a line of input below the running cell (Python's input()).
