@@ -69,9 +69,10 @@ void keep_one_factor(std::vector<Part>& parts, std::size_t inputs, double value)
   std::erase_if(parts, [&](const Part& part) { return part.input != first; });
 }
 
-/// Everything else: the op's own VJP says how the element moves with each element of the inputs.
+/// Everything else: the op's own VJP says how the element moves with each element of the inputs. `places`:
+/// what it can come from; elsewhere a slope is 0, or NaN where 0 met a NaN.
 std::vector<Part> parts_by_vjp(const RecordView& record, const Tensors& inputs, const Tensors& outputs,
-                               std::size_t slot, std::int64_t place) {
+                               std::size_t slot, std::int64_t place, const std::vector<ReadPlaces>& places) {
   PastVjp call{record.head.op, record.head.attributes, inputs, outputs, {}, {}};
   call.cotangents.resize(outputs.size());
   std::vector<double> one(static_cast<std::size_t>(outputs[slot].count()));
@@ -85,8 +86,14 @@ std::vector<Part> parts_by_vjp(const RecordView& record, const Tensors& inputs, 
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     if (k >= slopes.size() || !slopes[k] || !call.given[k]) continue;
     const std::vector<double> slope = slopes[k].to_vector(), value = inputs[k].to_vector();
+    const auto read = [&](std::size_t i) {
+      if (k >= places.size() || !places[k]) return true;
+      return std::find(places[k]->begin(), places[k]->end(), static_cast<std::int64_t>(i)) !=
+             places[k]->end();
+    };
     for (std::size_t i = 0; i < slope.size(); ++i)
-      if (slope[i] != 0) parts.push_back({k, static_cast<std::int64_t>(i), slope[i] * value[i], {}});
+      if (slope[i] != 0 && (std::isfinite(slope[i]) || read(i)))
+        parts.push_back({k, static_cast<std::int64_t>(i), slope[i] * value[i], {}});
   }
   keep_one_factor(parts, inputs.size(), element(outputs[slot], place));
   return parts;
@@ -182,7 +189,7 @@ class Contributions {
     if (record.head.op->vjp && is_floating(output.value.dtype())) try {
         Tensors outputs;
         for (const std::uint64_t id : record.outputs) outputs.push_back(past_.value(id));
-        std::vector<Part> parts = parts_by_vjp(record, inputs, outputs, slot, place);
+        std::vector<Part> parts = parts_by_vjp(record, inputs, outputs, slot, place, places);
         if (!parts.empty()) return parts;
       } catch (const Error&) {  // a VJP that refuses: factors that are not unique
       }
