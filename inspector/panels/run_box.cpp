@@ -1,12 +1,14 @@
 #include "inspector/panels/run_box.h"
 
+#include "inspector/model/plain_tip.h"
+
 namespace tapedeck::inspector {
 
 RunBox::RunBox(const QString& objectName, const QString& spokenName, const QString& tip, QWidget* parent)
     : QComboBox(parent) {
   setObjectName(objectName);
   setAccessibleName(spokenName);
-  setToolTip(tip);
+  setToolTip(plainTip(tip));
   setSizeAdjustPolicy(QComboBox::AdjustToContents);
   setFocusPolicy(Qt::TabFocus);
   connect(this, &QComboBox::activated, this, [this](int at) {

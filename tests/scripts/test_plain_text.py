@@ -14,6 +14,9 @@ EXCEPTIONS = {
     "inspector/ui/keyed_action.h": ("tip",),  # an action's words are the program's own
     "app/notebook/output/rich_style.cpp": ("tip",),  # of characters: StaticText shows them by plainTip
     "app/notebook/output/text/text_output.cpp": ("tip",),  # the same
+    "app/notebook/output/formula_text.cpp": ("tip",),  # the same
+    "app/notebook/output/alert_boxes.cpp": ("tip",),  # the same
+    "app/shell/opening/closing_question.cpp": ("question",),  # with buttons of its own; its text is plain
     "inspector/model/ops/records_model.cpp": ("tip role",),  # TimelineDelegate makes a plain tip of it
 }
 NEVER = r"\b(QErrorMessage|QProgressDialog|QStaticText|QWhatsThis|setWhatsThis|setInformativeText)\b"

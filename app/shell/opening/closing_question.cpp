@@ -5,6 +5,7 @@
 
 #include "app/control/cell_names.h"
 #include "app/control/cell_runner.h"
+#include "inspector/model/plain_tip.h"
 
 namespace tapedeck::app {
 namespace {
@@ -13,7 +14,7 @@ QPushButton* addButton(QMessageBox& box, const char* name, const QString& text, 
                        const QString& tip) {
   QPushButton* button = box.addButton(text, role);
   button->setObjectName(name);
-  button->setToolTip(tip);
+  button->setToolTip(inspector::plainTip(tip));
   return button;
 }
 
@@ -46,18 +47,19 @@ ClosingAnswer askClosing(QWidget* window, const ClosingFacts& facts) {
   box.setTextFormat(Qt::PlainText);
   box.setIcon(QMessageBox::Question);
   box.setWindowTitle(facts.quitting ? "Quit while a cell runs" : "Close while a cell runs");
-  box.setText(QString("In %1 %2. %3 ends its session.%4")
-                  .arg(facts.name, facts.running, facts.quitting ? "Quitting" : "Closing",
-                       facts.modified ? " The notebook has changes that are not saved." : ""));
+  QString text = QString("In %1 %2. %3 ends its session.%4")
+                     .arg(facts.name, facts.running, facts.quitting ? "Quitting" : "Closing",
+                          facts.modified ? " The notebook has changes that are not saved." : "");
   QPushButton* keep = nullptr;
   if (!facts.quitting) {
-    box.setInformativeText(
-        "Kept running, it goes on without a window until Tapedeck quits. Open the file again, or choose it "
-        "in "
-        "Session › Kept running, to see what it printed meanwhile.");
+    text +=
+        "\n\nKept running, it goes on without a window until Tapedeck quits. Open the file again, or choose "
+        "it "
+        "in Session › Kept running, to see what it printed meanwhile.";
     keep = addButton(box, "keepRunning", "&Keep it running", QMessageBox::AcceptRole,
                      "Close the window; the session goes on");
   }
+  box.setText(text);
   QPushButton* save = nullptr;
   if (facts.modified)
     save = addButton(box, "saveAndEnd", "&Save and end it", QMessageBox::YesRole,
