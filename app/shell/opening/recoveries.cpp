@@ -164,21 +164,27 @@ void Recoveries::showAll() {
   column->addWidget(list);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
   connect(buttons, &QDialogButtonBox::rejected, dialog, &QDialog::close);
+  QPushButton* restore = nullptr;
   if (!entries.isEmpty()) {
     const auto add = [&](const QString& text, const QString& tip, const auto& act) {
       QPushButton* button = buttons->addButton(text, QDialogButtonBox::ActionRole);
       button->setToolTip(inspector::plainTip(tip));
-      button->setDefault(buttons->buttons().size() == 2);  // the first beside "Close": Return in the list
       connect(button, &QPushButton::clicked, this, [dialog, list, entries, act] {
         const RecoveryEntry entry = entries.value(list->currentRow());
         dialog->close();
         if (!entry.file.isEmpty()) act(entry);
       });
+      return button;
     };
-    add("Restore it", "Open it as it was", [this](const RecoveryEntry& entry) { files_->restore(entry); });
+    restore = add("Restore it", "Open it as it was",
+                  [this](const RecoveryEntry& entry) { files_->restore(entry); });
     add("Throw it away", "Remove it for good", [this](const RecoveryEntry& entry) { throwAway(entry); });
   }
   column->addWidget(buttons);
+  if (restore) {
+    restore->setDefault(true);  // Return in the list
+    list->setFocus();
+  }
   dialog->resize(560, entries.isEmpty() ? 100 : 300);
   dialog->open();
 }
