@@ -290,11 +290,14 @@ class TestOutputText : public QObject {
     QCOMPARE(formulas[1].tex, "y");
     QVERIFY(formulas[1].display);
     formulas.clear();
-    extractHtmlFormulas(u"costs $5 and $6; \\(x\\), `$y$`, $$z$$", formulas);
+    extractHtmlFormulas(u"it is \\(x\\), `$y$`, $$z$$", formulas);
     QCOMPARE(formulas.size(), std::size_t(3));
     QCOMPARE(formulas[0].tex, "x");
     QCOMPARE(formulas[1].tex, "y");
     QVERIFY(formulas[2].display);
+    formulas.clear();
+    QCOMPARE(extractHtmlFormulas(u"it costs $5 and $6", formulas), "it costs $5 and $6");
+    QVERIFY(formulas.empty());
   }
 
   void anyTexIsFormatted() {

@@ -246,13 +246,25 @@ class FormulaPlacer {
                              : fit.isEmpty()                         ? room / 2
                                                                      : 0;
         QTransform transform;
-        transform.translate(place.left() + shift, place.top());
+        transform.translate(shift, 0);
         transform.scale(fit == QLatin1String("none") ? across : scale, scale);
-        QPainterPath path = transform.map(outlinePath(part.attributes.value(QStringLiteral("d"))));
-        path.setFillRule(Qt::WindingFill);
-        ink_.push_back(FormulaOutline{std::move(path), place, style.color});
+        const QPainterPath whole = outlinePath(part.attributes.value(QStringLiteral("d")));
+        ink_.push_back(FormulaOutline{cut(transform.map(whole), place), place, style.color});
       }
     }
+  }
+
+  /// What of a drawing is in its place. Its parts overlap, and Qt would paint the edges of what is there
+  /// twice with twice the weight: they become one.
+  static QPainterPath cut(const QPainterPath& drawing, const QRectF& place) {
+    constexpr double units = 1000;  // to the em, as KaTeX draws: lengths that Qt's comparisons are made for
+    QPainterPath path = QTransform::fromScale(units, units).map(drawing);
+    path.setFillRule(Qt::WindingFill);
+    QPainterPath frame;
+    frame.addRect(0, 0, place.width() * units, place.height() * units);
+    path = QTransform::fromScale(1 / units, 1 / units).map(path.intersected(frame));
+    path.translate(place.topLeft());
+    return path;
   }
 
   static QPainterPath stroke(const FormulaElement& line, const FormulaStyle& style, const QRectF& place) {

@@ -67,7 +67,7 @@ void moveInk(FormulaInk& ink, QPointF by) {
     rule->rect.translate(by);
   } else if (auto* outline = std::get_if<FormulaOutline>(&ink)) {
     outline->path.translate(by);
-    outline->clip.translate(by);
+    outline->frame.translate(by);
   }
 }
 
@@ -96,16 +96,12 @@ void MathBox::paint(QPainter& painter, QPointF baseline, double em, const QColor
     } else if (const auto* rule = std::get_if<FormulaRule>(&one)) {
       paintRule(painter, *rule, placed(rule->rect), colorOf(rule->color));
     } else if (const auto* outline = std::get_if<FormulaOutline>(&one)) {
-      // Long arrows and roots are cut at their clip, and nothing else is near its edges.
       QTransform transform;
       transform.translate(baseline.x(), baseline.y());
       transform.scale(em, em);
-      painter.save();
-      painter.setClipRect(placed(outline->clip), Qt::IntersectClip);
       painter.setPen(Qt::NoPen);
       painter.setBrush(colorOf(outline->color));
       painter.drawPath(transform.map(outline->path));
-      painter.restore();
     }
   }
   painter.restore();

@@ -43,10 +43,10 @@ struct FormulaRule {
   bool dashed = false;
 };
 
-/// An outline that is filled; of long ones only what is in the clip is seen.
+/// An outline that is filled.
 struct FormulaOutline {
   QPainterPath path;
-  QRectF clip;
+  QRectF frame;  ///< of the drawing that it is all or a part of
   QColor color;
 };
 
