@@ -128,7 +128,9 @@ QStringList ambiguous(const QList<Binding>& bindings) {
 
 void leaves(const QMenu& menu, QList<QAction*>* list) {
   for (QAction* action : menu.actions())
-    if (action->menu())
+    if (action->menu() && !action->shortcut().isEmpty())
+      *list << action;  // its menu lists what there is at the time
+    else if (action->menu())
       leaves(*action->menu(), list);
     else if (!action->isSeparator())
       *list << action;

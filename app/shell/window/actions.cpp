@@ -110,7 +110,7 @@ constexpr Row rows[] = {
      "End the session process and start a fresh one; the notebook stays. Asks where a cell runs", "restart"},
     {"session.restart_run_all", "Restart and run a&ll", "Ctrl+Alt+Shift+R",
      "End the session process, start a fresh one, and run all cells in it", nullptr},
-    {"session.kept", "&Kept running", "Ctrl+Alt+J",
+    {"session.kept", "&Kept running", "Ctrl+Alt+Shift+K",
      "Notebooks that were closed while their session goes on; choosing one opens it again", nullptr},
     {"session.recording", "Re&cording", "Ctrl+Alt+R",
      "Keep a record of every op. Off: ops run without one, and can't be stepped", "record", true},
