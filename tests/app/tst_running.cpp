@@ -312,7 +312,7 @@ class TestRunning : public QObject {
                              patience);
     screenshot(start, "running-kept");
     // The list has it, and so does the file's path.
-    QTest::keyClick(start, Qt::Key_J, control_alt);
+    QTest::keyClick(start, Qt::Key_K, control_alt | Qt::ShiftModifier);
     QMenu* list = nullptr;
     QTRY_VERIFY(list = qobject_cast<QMenu*>(QApplication::activePopupWidget()));
     QCOMPARE(list->actions().size(), 1);
