@@ -131,6 +131,8 @@ class TestAttach : public QObject {
     QVERIFY(step(window, Qt::Key_F11));
     QCOMPARE(window->session()->status().line, 12u);
     QVERIFY(step(window, Qt::Key_F11));
+    QCOMPARE(window->session()->status().line, 13u);  // a call: no op of its own
+    QVERIFY(step(window, Qt::Key_F11));
     QTRY_VERIFY_WITH_TIMEOUT(window->document()->cellCount() == 2, patience);
     QCOMPARE(window->document()->cell(1).source.trimmed(), QString(module).trimmed());
     QTRY_COMPARE(markedLineOf(window), std::pair(QString("variable.assign_sub([1., 0.])"), 5));
@@ -392,12 +394,14 @@ class TestAttach : public QObject {
   }
 
   static bool step(MainWindow* window, Qt::Key key) {
-    const auto before = window->session()->status().stopped_before.value_or(0);
+    const auto before = window->session()->stop();
     QTest::keyClick(window, key);
     return waitFor(
         [&] {
-          const auto now = window->session()->status().stopped_before.value_or(0);
-          return now > before && window->session()->cachedRecord(now);
+          const auto* session = window->session();
+          const auto record = session->stoppedBefore();  // 0: before a line
+          return session->stop() != 0 && session->stop() != before &&
+                 (record == 0 || session->cachedRecord(record));
         },
         patience);
   }

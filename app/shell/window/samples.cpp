@@ -17,7 +17,8 @@ QList<Sample> samples() {
       {"lbfgs_autoencoder.ipynb", "L-BFGS autoencoder",
        "10,000 images, one matrix, and an optimiser that you can look into while it trains."},
       {"convnet.ipynb", "A network for shirts and shoes",
-       "A convolutional network tells 92 % of the pictures of Fashion-MNIST apart: what does it mix up?"},
+       "A convolutional network tells more than nine of ten pictures of Fashion-MNIST apart: what does it "
+       "mix up?"},
       {"char_lstm.ipynb", "A network that learns to write",
        "An LSTM reads a poem and writes on the way: letters, words, lines, and what it learnt by heart."},
       {"small_resnet.ipynb", "What a shortcut is good for",

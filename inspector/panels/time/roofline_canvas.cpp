@@ -16,6 +16,7 @@ namespace {
 constexpr double roof_text = 11, plot_left = 64, plot_bottom = 34, plot_top = 26, plot_right = 14;
 constexpr double least_radius = 4, most_radius = 16;
 constexpr std::size_t named_points = 8;
+constexpr double lowest_power = -4;  ///< of the rates, GFLOP/s: what is slower stands at the lower edge
 
 bool hasRoof(const protocol::ProfileRow& row) {
   return row.flops > 0 && row.bytes > 0 && row.self_ns > 0 && !row.device;  // the roofs are the host's
@@ -75,7 +76,7 @@ RooflineCanvas::Reach RooflineCanvas::reach(QSizeF size) const {
       if (hasRoof(row)) note(row.flops / row.bytes, row.flops / static_cast<double>(row.self_ns));
   reach.left = std::floor(std::log10(least_x));
   reach.right = std::ceil(std::log10(most_x) + 0.05);
-  reach.bottom = std::max(std::floor(std::log10(least_y)), -4.0);
+  reach.bottom = std::max(std::floor(std::log10(least_y)), lowest_power);
   reach.top = std::ceil(std::log10(most_y) + 0.05);
   return reach;
 }
@@ -221,8 +222,9 @@ void RooflineCanvas::drawPoints(CanvasPainter& painter, const Reach& reach) {
       continue;
     }
     const double share = static_cast<double>(row.self_ns) / whole;
-    points_.push_back({reach.at(row.flops / row.bytes, row.flops / static_cast<double>(row.self_ns)),
-                       least_radius + (most_radius - least_radius) * std::sqrt(share), i});
+    QPointF at = reach.at(row.flops / row.bytes, row.flops / static_cast<double>(row.self_ns));
+    at.setY(std::min(at.y(), reach.plot.bottom()));
+    points_.push_back({at, least_radius + (most_radius - least_radius) * std::sqrt(share), i});
   }
   // The small ones in front of the large ones.
   for (std::size_t i = 0; i < points_.size(); ++i) {

@@ -187,7 +187,7 @@ class TestAccessibleCharts : public QObject, TapeOfSample {
   void theNodesAndScopesOfTheTapeAreElements() {
     run({"import tapedeck as tf", training_}, {0, 1});
     showAllRecords();
-    QTest::keyClick(window_.get(), Qt::Key_4, Qt::ControlModifier);
+    QTest::keyClick(window_.get(), Qt::Key_1, Qt::ControlModifier);
     goTo("op:multiply and forward and record<4");
     QTRY_VERIFY_WITH_TIMEOUT(canvas().laidOut() && nodeNamed("multiply") >= 0, patience);
     QAccessibleInterface* picture = readerOf(&canvas());
@@ -197,7 +197,7 @@ class TestAccessibleCharts : public QObject, TapeOfSample {
     QVERIFY2(name.contains("multiply"), qPrintable(name));
     QVERIFY(readIn(&canvas()).contains("scope square"));
     QCOMPARE(picture->child(nodes)->role(), QAccessible::Grouping);
-    QVERIFY(!picture->child(nodeNamed("multiply"))->rect().isEmpty());
+    QTRY_VERIFY_WITH_TIMEOUT(!picture->child(nodeNamed("multiply"))->rect().isEmpty(), patience);
   }
 };
 

@@ -70,7 +70,7 @@ class TestScreenReaders : public QObject, private SampleWindow {
     QAccessibleInterface* picture = readerOf(canvas);
     QTRY_COMPARE(picture->childCount(), 4);
     canvas->setFocus();
-    QVERIFY(!picture->focusChild());
+    QCOMPARE(canvas->currentAccessiblePart(), -1);
     press(Qt::Key_Right);  // the first key chooses a cell in sight
     QCOMPARE(canvas->readout(), QString("[0, 0] = 2"));
     press(Qt::Key_Right);

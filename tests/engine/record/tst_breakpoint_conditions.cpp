@@ -72,7 +72,7 @@ class TestBreakpointConditions : public QObject {
     session.recorder.begin_cell("cell", 2);
     QCOMPARE(session.next().op, std::string("add"));
     session.recorder.begin_cell("cell", 3);  // the same line has another name
-    QCOMPARE(session.next().op, std::string("multiply"));
+    QCOMPARE(session.next().op, std::string("test_multiply"));
     QCOMPARE(session.next().op, std::string("add"));
     session.recorder.begin_cell("cell", 4);
     QCOMPARE(session.next().op, std::string());
