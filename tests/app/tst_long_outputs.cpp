@@ -106,7 +106,7 @@ class TestLongOutputs : public QObject, SampleWindow {
     openCells(folder_,
               {"for i in range(200_000): print(i, 'words of a log line')\nraise ValueError('the end')"});
     click(0);
-    runByKey(0);
+    press(Qt::Key_Return, Qt::ControlModifier);
     QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::failed, patience);
     QTRY_VERIFY_WITH_TIMEOUT(printed() != nullptr && printed()->scrolling() != nullptr &&
                                  printed()->scrolling()->text().lines() == 200'000,

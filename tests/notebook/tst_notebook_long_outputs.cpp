@@ -157,6 +157,20 @@ class TestNotebookLongOutputs : public QObject {
     QCOMPARE(text->topRow(), std::size_t{0});
   }
 
+  void anotherSizeOfLettersLeavesItWhereItWas() {
+    Window window(cellsAround(logLines(5'000)));
+    window.output<TextOutput>()->scrolling()->verticalScrollBar()->setValue(1'234);
+    window.view.zoomIn();
+    QTRY_COMPARE(window.output<TextOutput>()->scrolling()->topRow(), std::size_t{1'234});
+    window.output<TextOutput>()->toggleFold();
+    window.view.zoomOut();
+    QTRY_COMPARE(window.output<TextOutput>()->scrolling()->topRow(), std::size_t{1'234});
+    QVERIFY(!window.output<TextOutput>()->folded());
+    window.output<TextOutput>()->scrolling()->scrollToEnd();
+    window.view.zoomIn();
+    QTRY_VERIFY(window.output<TextOutput>()->shownText().endsWith("step 4999 loss 0.25"));
+  }
+
   void allOfItIsSelectedAndCopied() {
     const std::string whole = logLines(20'000);
     Window window(cellsAround(whole));

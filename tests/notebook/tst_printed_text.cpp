@@ -181,9 +181,10 @@ class TestPrintedText : public QObject {
     std::size_t given = text.size();
     int number = 40'000;
     while (given < before.size() + 2 * PrintedText::most_without_file) {
-      const std::string line = numberedLine(number++);
-      given += line.size();
-      text.append(line);
+      std::string lines;
+      for (int i = 0; i < 100; ++i) lines += numberedLine(number++);
+      given += lines.size();
+      text.append(lines);
     }
     QVERIFY(text.all().starts_with(before));
     QVERIFY(text.size() >= before.size() + PrintedText::most_without_file / 2);

@@ -262,10 +262,14 @@ void PrintedText::spill() {
 
 bool PrintedText::writeOut(std::string_view text) {
   if (store_->file < 0) store_->file = openUnnamed();
+  // After a failure a little shows whether there is room again.
+  constexpr std::size_t probe = 4'096;
   std::size_t done = 0;
   while (store_->file >= 0 && done < text.size()) {
-    const ssize_t wrote = ::pwrite(store_->file, text.data() + done, text.size() - done,
-                                   static_cast<off_t>(store_->end + done));
+    const std::size_t wanted =
+        failure_.empty() || done > 0 ? text.size() - done : std::min(probe, text.size());
+    const ssize_t wrote =
+        ::pwrite(store_->file, text.data() + done, wanted, static_cast<off_t>(store_->end + done));
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote <= 0) break;
     done += static_cast<std::size_t>(wrote);

@@ -112,6 +112,8 @@ void OutputArea::setOutputs(const ordered_json& outputs, const PrintedTexts& pri
     const PrintedText* text = printedAt(printed, i);
     if (i >= rows_.size()) {
       rows_.push_back(makeRow(output, text));
+      auto* block = qobject_cast<TextOutput*>(rows_.back().block);
+      if (block != nullptr && i < arranged_.size()) block->setArrangement(arranged_[i]);
       continue;
     }
     Row& row = rows_[i];
@@ -128,6 +130,7 @@ void OutputArea::setOutputs(const ordered_json& outputs, const PrintedTexts& pri
     discard(rows_.back());
     rows_.pop_back();
   }
+  arranged_.clear();
   offerMore(outputs.size() - count);
   contentsChanged();
 }
@@ -150,8 +153,10 @@ void OutputArea::update(const ordered_json& outputs, const OutputNews& news, con
       replaceRow(index, output, whole);
     }
   }
-  for (std::size_t i = rows_.size(); i < count; ++i)
+  for (std::size_t i = rows_.size(); i < count; ++i) {
     rows_.push_back(makeRow(outputs[i], printedAt(printed, i)));
+    if (rows_.back().kind.starts_with("stream")) static_cast<TextOutput*>(rows_.back().block)->followEnd();
+  }
   offerMore(outputs.size() - count);
   contentsChanged();
 }
@@ -192,7 +197,12 @@ void OutputArea::offerMore(std::size_t hidden) {
 
 void OutputArea::setTheme(const NotebookTheme& theme) {
   theme_ = theme;
-  for (const Row& row : rows_) discard(row);
+  arranged_.clear();
+  for (const Row& row : rows_) {
+    const auto* text = qobject_cast<TextOutput*>(row.block);
+    arranged_.push_back(text != nullptr ? text->arrangement() : TextArrangement());
+    discard(row);
+  }
   rows_.clear();
 }
 

@@ -7,6 +7,7 @@
 #include "app/notebook/output/block.h"
 #include "app/notebook/output/notebook_theme.h"
 #include "app/notebook/output/output_news.h"
+#include "app/notebook/output/text/text_arrangement.h"
 
 class QToolButton;
 
@@ -62,6 +63,7 @@ class OutputArea : public Block {
 
   NotebookTheme theme_;
   std::vector<Row> rows_;
+  std::vector<TextArrangement> arranged_;  ///< of the rows in the theme before, until they are made anew
   QToolButton* more_ = nullptr;
   bool showAll_ = false;
 };

@@ -171,6 +171,24 @@ void TextOutput::showScrolling(std::size_t keep, bool grows) {
   if (focused) long_->setFocus();
 }
 
+TextArrangement TextOutput::arrangement() const {
+  if (long_ == nullptr) return {unfolded_, false, 0};
+  return {unfolded_, long_->atEnd() && long_->topRow() > 0, long_->topRow()};
+}
+
+void TextOutput::setArrangement(const TextArrangement& wanted) {
+  if (wanted.unfolded && !unfolded_) toggleFold();
+  if (long_ == nullptr) return;
+  followEnd_ = wanted.atEnd;
+  wantedTop_ = wanted.topRow;
+}
+
+void TextOutput::followEnd() {
+  if (long_ == nullptr) return;
+  followEnd_ = true;
+  contentsChanged();
+}
+
 void TextOutput::toggleFold() {
   if (!folds_) return;
   unfolded_ = !unfolded_;
@@ -289,7 +307,11 @@ void TextOutput::place() {
   if (folds_) bar_->setGeometry(inset, 0, width() - inset, bar);
   QWidget* text = long_ != nullptr ? static_cast<QWidget*>(long_) : view_;
   text->setGeometry(inset, bar, width() - inset, height() - bar);
-  if (std::exchange(followEnd_, false) && long_ != nullptr) long_->scrollToEnd();
+  const std::size_t top = std::exchange(wantedTop_, 0);
+  if (std::exchange(followEnd_, false) && long_ != nullptr)
+    long_->scrollToEnd();
+  else if (top > 0 && long_ != nullptr)
+    long_->verticalScrollBar()->setValue(static_cast<int>(top));
 }
 
 void TextOutput::paintEvent(QPaintEvent*) {

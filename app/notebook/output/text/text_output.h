@@ -7,6 +7,7 @@
 #include "app/notebook/document/printed_text.h"
 #include "app/notebook/output/block.h"
 #include "app/notebook/output/text/terminal_text.h"
+#include "app/notebook/output/text/text_arrangement.h"
 
 namespace tapedeck::app {
 
@@ -42,6 +43,11 @@ class TextOutput : public Block {
   bool folds() const { return folds_; }
   bool folded() const { return folds_ && !unfolded_; }
   void toggleFold();
+  /// How the user arranged it: one that takes its place in another theme is arranged so, too.
+  TextArrangement arrangement() const;
+  void setArrangement(const TextArrangement& wanted);
+  /// Of a text that is being printed: its end comes into sight, and stays there.
+  void followEnd();
   /// The keyboard goes to the text, to scroll, search and select in it.
   void enter();
   void openInEditor();
@@ -82,7 +88,9 @@ class TextOutput : public Block {
   TextBar* bar_ = nullptr;
   bool folds_ = false;
   bool unfolded_ = false;
-  bool followEnd_ = false;  ///< once it has its place
+  // Once it has its place:
+  bool followEnd_ = false;
+  std::size_t wantedTop_ = 0;
 };
 
 }  // namespace tapedeck::app
