@@ -184,7 +184,7 @@ class TestNotebookOutputs : public QObject {
              "This output can't be shown here. Its type is application/x-thing.");
     QCOMPARE(window.output<TextOutput>(3)->shownText(), "{\n \"k\": [\n  1,\n  2.5\n ]\n}");
     QCOMPARE(window.output<RichOutput>(4)->view()->toPlainText(), "This output is empty.");
-    QCOMPARE(window.output<RichOutput>(5)->view()->toPlainText().trimmed(), "α2");
+    QCOMPARE(window.output<RichOutput>(5)->view()->toPlainText().trimmed(), "$\\alpha^2$");
     QCOMPARE(window.output<RichOutput>(6)->view()->toPlainText(), "bold");
     QCOMPARE(window.output<RichOutput>(7)->view()->toPlainText(),
              "An output of the unknown kind “hologram” is kept in the file and not shown.");

@@ -8,6 +8,8 @@
 #include <QScopedValueRollback>
 #include <QTextBlock>
 
+#include "app/notebook/output/formula_text.h"
+#include "app/notebook/output/html/maths.h"
 #include "app/notebook/output/output_area.h"
 #include "app/notebook/output/rich_output.h"
 #include "app/notebook/output/text/input_line.h"
@@ -251,12 +253,17 @@ bool CellWidget::hasEditorFocus() const {
 
 int CellWidget::yOfText(const QString& text) const {
   if (rendered_ == nullptr) return 0;
-  // The outline has raised signs where the document raises plain ones.
+  // The outline has formulas in plain signs, the document as they are set.
   const auto compared = [](const QString& heading) {
     return heading.normalized(QString::NormalizationForm_KC).simplified();
   };
+  const auto headingIn = [](const QTextBlock& block) {
+    QTextCursor cursor(block);
+    cursor.movePosition(QTextCursor::EndOfBlock, QTextCursor::KeepAnchor);
+    return withPlainFormulas(plainTextOf(cursor));
+  };
   for (QTextBlock block = rendered_->view()->document()->begin(); block.isValid(); block = block.next()) {
-    if (block.blockFormat().headingLevel() == 0 || compared(block.text()) != compared(text)) continue;
+    if (block.blockFormat().headingLevel() == 0 || compared(headingIn(block)) != compared(text)) continue;
     const QRectF place = rendered_->view()->document()->documentLayout()->blockBoundingRect(block);
     return rendered_->y() + static_cast<int>(place.top());
   }

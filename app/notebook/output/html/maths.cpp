@@ -395,4 +395,11 @@ QString extractHtmlFormulas(QStringView text, std::vector<Formula>& formulas) {
                    [](const QString&, qsizetype i) { return i + 1; });
 }
 
+QString withPlainFormulas(const QString& text) {
+  std::vector<Formula> formulas;
+  QString plain = extractFormulas(text, formulas);
+  for (std::size_t i = 0; i < formulas.size(); ++i) plain.replace(formulaMark(i), plainMath(formulas[i].tex));
+  return plain;
+}
+
 }  // namespace tapedeck::app

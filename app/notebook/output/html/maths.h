@@ -35,6 +35,8 @@ FoundMark findFormulaMark(QStringView text, qsizetype from, std::size_t formulas
 /// -1 as a number of its type: another picture's name.
 QString formulaPicture(std::size_t index);
 std::size_t formulaOfPicture(const QString& name);
+/// The text with each of its formulas as plainMath.
+QString withPlainFormulas(const QString& text);
 /// With the formulas' sources in the marks' places.
 QString restoreFormulas(const QString& text, const std::vector<Formula>& formulas);
 
