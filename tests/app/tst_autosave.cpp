@@ -203,6 +203,7 @@ class TestAutosave : public QObject {
     const QByteArray before = contents(path);
     window_->openNotebook(path);
     QVERIFY(::chmod(qPrintable(path), 0666) == 0);
+    QPixmap shot;  // written when there is room again
     {
       std::unique_ptr<SmallDisk> disk;
       std::unique_ptr<Unprivileged> user;
@@ -218,7 +219,7 @@ class TestAutosave : public QObject {
       QVERIFY2(messages().contains(full ? "larger than this process may write" : "you have no permission"),
                qPrintable(messages()));
       QCOMPARE(savedAt(), QString("not saved"));
-      screenshot(window_.get(), full ? "autosave-full-disk" : "autosave-read-only");
+      shot = window_->grab();
       window_->messages()->dismiss("file.autosave");
       nothingMayHappenFor(400);
       QVERIFY2(!messages().contains("Autosave"), qPrintable(messages()));
@@ -227,6 +228,7 @@ class TestAutosave : public QObject {
       QVERIFY2(!messages().contains("Autosave"), qPrintable(messages()));
     }
     QVERIFY(::chmod(qPrintable(folder.path()), 0755) == 0);
+    shot.save(QString(TAPEDECK_BUILD_DIR "/screenshots/autosave-%1.png").arg(full ? "full" : "read-only"));
     QTRY_VERIFY_WITH_TIMEOUT(contents(path).contains("minemorefirst"), patience);
     QTRY_VERIFY(savedAt().startsWith("saved "));
   }
