@@ -5,6 +5,7 @@
 #include <QToolButton>
 
 #include "app/notebook/find/find_bar.h"
+#include "app/notebook/view/popups.h"
 #include "app/shell/panels/panel_docks.h"
 #include "app/shell/window/command_palette.h"
 #include "app/shell/window/fuzzy_match.h"
@@ -69,7 +70,8 @@ class TestCommandPalette : public QObject {
     QStringList texts;
     for (int i = 0; i < list()->count(); ++i) texts << spoken(i);
     for (const QAction* action : window_->findChildren<QAction*>()) {
-      if (action->shortcut().isEmpty() || action->text().isEmpty() || action->objectName() == "view.palette")
+      if (action->shortcut().isEmpty() || action->text().isEmpty() || action->menu() ||
+          !action->isVisible() || action->objectName() == "view.palette")
         continue;
       const QString text = QString(action->text()).remove('&').remove("…");
       const QString key = action->shortcut().toString(QKeySequence::NativeText);
@@ -190,6 +192,46 @@ class TestCommandPalette : public QObject {
     press(Qt::Key_J, Qt::ShiftModifier);
     QCOMPARE(window_->notebook()->selectedCells(), (QList<int>{1, 2}));
     shots(window_.get(), "cells-selected");
+  }
+
+  void namesAreOfferedByTheSessionAndWhileItIsBusyByTheNotebook() {
+    open({"import math\nlong_name = 1", "", "import time\ntime.sleep(1000)"});
+    auto* popup = window_->notebook()->findChild<CompletionPopup*>();
+    window_->notebook()->setCurrentCell(0, false);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_COMPARE(cellStateOf(*window_, 0), CellState::done);
+    QTRY_COMPARE(window_->kernel()->state(), KernelState::idle);
+    window_->notebook()->setCurrentCell(1, true);
+    type("math.");
+    QTRY_VERIFY(popup->isVisible());
+    QVERIFY2(popup->shown().contains("math.cos") || popup->shown().contains("cos"),
+             qPrintable(popup->shown().join(' ')));
+    press(Qt::Key_Escape);
+    QVERIFY(!popup->isVisible());
+    // A cell that runs does not hold up what is typed.
+    window_->notebook()->setCurrentCell(2, false);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_COMPARE(cellStateOf(*window_, 2), CellState::busy);
+    window_->notebook()->setCurrentCell(1, true);
+    press(Qt::Key_End);
+    press(Qt::Key_Return);
+    type("long");
+    QTRY_VERIFY(popup->isVisible());
+    QCOMPARE(popup->shown(), QStringList{"long_name"});
+    press(Qt::Key_Tab);
+    QVERIFY(window_->document()->cell(1).source.endsWith("\nlong_name"));
+    QVERIFY(window_->kernel()->state() == KernelState::busy);
+    // Switched off by its menu entry.
+    const QString trouble = chooseInMenus(window_.get(), "edit.complete_typing");
+    QVERIFY2(trouble.isEmpty(), qPrintable(trouble));
+    window_->notebook()->setCurrentCell(1, true);
+    press(Qt::Key_End);
+    press(Qt::Key_Return);
+    type("long");
+    nothingMayHappenFor(300);
+    QVERIFY(!popup->isVisible());
+    window_->kernel()->interrupt();
+    QTRY_VERIFY(cellStateOf(*window_, 2) != CellState::busy);
   }
 
   // After its key was pressed twice nothing had the keyboard.

@@ -28,7 +28,7 @@ struct FindWindow {
     window.resize(1000, 700);
     window.show();
     if (!QTest::qWaitForWindowExposed(&window, tapedeck::patience)) qFatal("The window was not shown");
-    window.activateWindow();
+    activate(&window);
     view->setFocus();
   }
   ~FindWindow() { delete bar; }  // before the view that it marks hits in
@@ -110,7 +110,7 @@ class TestFind : public QObject {
   void anExpressionWithoutEndIsGivenUp() {
     const std::atomic<bool> stop = false;
     const FindPattern::Found found =
-        FindPattern({"(a+)+(b+)+c", false, false, true}).in(QString(3000, 'a') + QString(3000, 'b'), stop);
+        FindPattern({"(a|aa)+[cd]", false, false, true}).in(QString(3000, 'a') + QString(3000, 'b'), stop);
     QVERIFY(found.tooHard);
     QVERIFY(found.hits.isEmpty());
   }
@@ -208,7 +208,7 @@ class TestFind : public QObject {
     window.find("(a");
     QTRY_COMPARE(window.summary(), "Not an expression: missing closing parenthesis, at 2");
     window.field()->selectAll();
-    QTest::keyClicks(window.field(), "(a+)+(b+)+c");
+    QTest::keyClicks(window.field(), "(a|aa)+[cd]");
     QTRY_VERIFY2(window.summary().contains("the expression takes too long there"),
                  qPrintable(window.summary()));
     window.field()->selectAll();

@@ -29,7 +29,9 @@ QLineEdit* makeField(const QString& name, const QString& text, const QString& ti
   field->setAccessibleName(text);
   field->setToolTip(inspector::plainTip(tip));
   field->setClearButtonEnabled(true);
-  field->setMinimumWidth(field->fontMetrics().averageCharWidth() * field_letters);
+  const int letter = field->fontMetrics().averageCharWidth();
+  field->setMinimumWidth(letter * field_letters);
+  field->setMaximumWidth(letter * 2 * field_letters);
   return field;
 }
 
@@ -237,19 +239,22 @@ bool FindBar::fieldKey(QLineEdit* field, const QKeyEvent& event) {
 }
 
 bool FindBar::eventFilter(QObject* object, QEvent* event) {
-  auto* field = static_cast<QLineEdit*>(object);
-  if (event->type() == QEvent::FocusIn) return QFrame::eventFilter(object, event);
-  if (event->type() == QEvent::KeyPress) return fieldKey(field, *static_cast<QKeyEvent*>(event));
-  if (event->type() != QEvent::ShortcutOverride) return false;
+  if (event->type() != QEvent::KeyPress) return QFrame::eventFilter(object, event);
+  return fieldKey(static_cast<QLineEdit*>(object), *static_cast<QKeyEvent*>(event));
+}
+
+bool FindBar::event(QEvent* event) {
+  if (event->type() != QEvent::ShortcutOverride) return QFrame::event(event);
   // Elsewhere these run cells.
   const auto* key = static_cast<QKeyEvent*>(event);
-  if (key->key() != Qt::Key_Return && key->key() != Qt::Key_Enter) return false;
-  event->accept();
-  return true;
+  if (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter) event->accept();
+  return QFrame::event(event);
 }
 
 void FindBar::keyPressEvent(QKeyEvent* event) {
   if (event->key() == Qt::Key_Escape && event->modifiers() == Qt::NoModifier) return close();
+  // With the keyboard at a switch Enter does what it does in the field.
+  if (fieldKey(field_, *event)) return;
   QFrame::keyPressEvent(event);
 }
 

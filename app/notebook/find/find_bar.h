@@ -30,6 +30,7 @@ class FindBar : public QFrame {
 
  protected:
   bool eventFilter(QObject* object, QEvent* event) override;
+  bool event(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
 
  private:

@@ -55,7 +55,7 @@ FindPattern::FindPattern(const FindQuery& query) : literal_(!query.regularExpres
   }
 }
 
-FindPattern::Found FindPattern::in(const QString& text, const std::atomic<bool>& stop) const {
+FindPattern::Found FindPattern::in(const QString& text, const std::atomic<bool>& stop, qsizetype most) const {
   Found found;
   if (empty()) return found;
   const QString searched = text.size() > most_searched_units ? text.left(most_searched_units) : text;
@@ -69,7 +69,7 @@ FindPattern::Found FindPattern::in(const QString& text, const std::atomic<bool>&
     }
     const TextHit hit{match.capturedStart(), match.capturedLength()};
     if (hit.length > 0) {
-      if (found.hits.size() == most_hits_of_a_text) {
+      if (found.hits.size() >= most) {
         found.more = true;
         break;
       }

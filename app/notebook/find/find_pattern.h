@@ -39,8 +39,8 @@ class FindPattern {
     bool more = false;     ///< than are told
     bool tooHard = false;  ///< an expression that backtracks without end was given up
   };
-  /// Takes long for long texts; ends early with `stop`. Finds nothing of no length.
-  Found in(const QString& text, const std::atomic<bool>& stop) const;
+  /// Takes long for long texts; ends early with `stop`, or after `most` hits. Finds nothing of no length.
+  Found in(const QString& text, const std::atomic<bool>& stop, qsizetype most = most_hits_of_a_text) const;
   /// What the hit becomes: for a regular expression with its groups ($1, \1, $0) and \n, \t. None: the text
   /// has no such hit there any more.
   std::optional<QString> replaced(const QString& text, const TextHit& hit, const QString& by) const;

@@ -12,6 +12,8 @@ constexpr int pause_while_typing = 150;  // milliseconds
 /// Of the texts that are given to the thread at a time: more is copied in the next turn of the event loop.
 constexpr qsizetype batch_size = 2'000'000;
 
+/// Of a notebook. What else it has is left out, and said to be.
+constexpr qsizetype most_hits = 100'000;
 /// A long text is searched up to here.
 constexpr std::size_t most_read = 16'000'000;
 
@@ -181,11 +183,14 @@ void NotebookFinder::startJob() {
   }
   job_ = ++lastJob_;
   stop_ = std::make_shared<std::atomic<bool>>(false);
-  pool_.start([this, texts, pattern = pattern_, stop = stop_, job = job_] {
+  qsizetype left = most_hits;
+  for (const Result& result : std::as_const(results_)) left -= result.hits.size();
+  pool_.start([this, texts, left, pattern = pattern_, stop = stop_, job = job_]() mutable {
     QList<Result> results;
     for (const Text& text : *texts) {
       if (*stop) return;
-      results << search(text, pattern, *stop);
+      results << search(text, pattern, *stop, left);
+      left -= results.last().hits.size();
     }
     QMetaObject::invokeMethod(
         this, [this, job, results] { take(job, results); }, Qt::QueuedConnection);
@@ -193,7 +198,7 @@ void NotebookFinder::startJob() {
 }
 
 NotebookFinder::Result NotebookFinder::search(const Text& text, const FindPattern& pattern,
-                                              const std::atomic<bool>& stop) {
+                                              const std::atomic<bool>& stop, qsizetype most) {
   Result result{text.cell, {}};
   for (const Part& part : text.parts) {
     PlainOutput plain;
@@ -202,7 +207,8 @@ NotebookFinder::Result NotebookFinder::search(const Text& text, const FindPatter
     else
       plain = plainOutput(part.printed ? part.printed->bytes(0, std::min(part.printed->size(), most_read))
                                        : part.text);
-    const FindPattern::Found found = pattern.in(plain.text, stop);
+    const FindPattern::Found found = pattern.in(
+        plain.text, stop, std::clamp<qsizetype>(most - result.hits.size(), 0, most_hits_of_a_text));
     result.more = result.more || found.more || (part.printed && part.printed->size() > most_read);
     result.tooHard = result.tooHard || found.tooHard;
     Hit hit{text.cell, part.output, {}, {}, 1};

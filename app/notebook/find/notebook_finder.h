@@ -85,7 +85,8 @@ class NotebookFinder : public QObject {
   void searchAll();
   void startJob();
   Text textOf(int index) const;
-  static Result search(const Text& text, const FindPattern& pattern, const std::atomic<bool>& stop);
+  static Result search(const Text& text, const FindPattern& pattern, const std::atomic<bool>& stop,
+                       qsizetype most);
   void take(quint64 job, const QList<Result>& results);
   void flatten();
   void settle();

@@ -188,7 +188,11 @@ void CommandPalette::close() {
 }
 
 void CommandPalette::place() {
-  const QSize size = largest.boundedTo(window_->size() - QSize(40, 80));
+  QSize size = largest.boundedTo(window_->size() - QSize(40, 80));
+  // As high as its lines are.
+  int lines = field_->sizeHint().height() + 3 * 6 + 4;
+  for (int row = 0; row < list_->count() && lines < size.height(); ++row) lines += list_->sizeHintForRow(row);
+  size.setHeight(std::min(size.height(), lines));
   resize(size);
   move((window_->width() - size.width()) / 2, window_->menuBar()->geometry().bottom() + 8);
 }
@@ -232,6 +236,7 @@ void CommandPalette::fill() {
     item->setData(Qt::AccessibleTextRole, spoken);
   }
   list_->setCurrentRow(0);
+  place();
 }
 
 void CommandPalette::run() {
