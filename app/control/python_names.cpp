@@ -141,8 +141,10 @@ class Analysis {
     }
     qsizetype begin = 0;
     QList<Tokens> targets;
-    for (qsizetype at = findOutside(tokens, 0, isAssignment); at < tokens.size();
-         at = findOutside(tokens, begin, isAssignment)) {
+    // Behind a lambda, the first of these signs is that of an argument's default.
+    const auto stops = [](const PythonToken& token) { return isAssignment(token) || token.is("lambda"); };
+    for (qsizetype at = findOutside(tokens, 0, stops); at < tokens.size() && !tokens[at].is("lambda");
+         at = findOutside(tokens, begin, stops)) {
       targets << tokens.mid(begin, at - begin);
       begin = at + 1;
     }
@@ -217,9 +219,16 @@ class Analysis {
   void read(Scope& scope, const QString& name) {
     if (keywords().contains(name)) return;
     if (!scope.bound.contains(name)) scope.reads.insert(name);
-    // What a function reads, it reads when it is used.
-    for (const QString& inner : scope.bodies.value(name))
-      if (!scope.bound.contains(inner)) scope.reads.insert(inner);
+    // What a function reads, it reads when it is used; so do those that it uses.
+    QSet<QString> used{name};
+    QStringList ahead{name};
+    while (!ahead.isEmpty())
+      for (const QString& inner : scope.bodies.value(ahead.takeLast())) {
+        if (!scope.bound.contains(inner)) scope.reads.insert(inner);
+        if (used.contains(inner)) continue;
+        used.insert(inner);
+        ahead << inner;
+      }
   }
 
   /// Names that are read, but for members, keywords of calls, and what comprehensions and lambdas bind.
@@ -321,7 +330,7 @@ class Analysis {
   void type(Scope& scope, const Tokens& tokens, int indent) {
     const QString name = tokens.size() > 1 ? tokens[1].text : QString();
     const qsizetype colon = findOutside(tokens, 2, [](const PythonToken& token) { return token.is(":"); });
-    if (tokens.size() > 2) expression(scope, tokens.mid(2, colon - 2), true);
+    if (tokens.size() > 2) expression(scope, tokens.mid(3, colon - 4), true);
     Scope body;
     body.what = Scope::What::type;
     statements(body, tokens.mid(std::min(colon + 1, tokens.size())), indent);

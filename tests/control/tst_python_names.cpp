@@ -41,7 +41,7 @@ class TestPythonNames : public QObject {
     row("members and keywords are no names", "f(a=b).c.d", "b f", "");
     row("not a keyword of a call", "x = (a == b)", "a b", "x");
     row("strings and comments", "s = 'a b' # c\nt = '''d\ne'''", "", "s t");
-    row("formatted", "print(f'{a} {b!r:>{c}} {{d}}')", "a b print", "");
+    row("formatted", "print(f'{a} {b!r:>{c}} {{d}}')", "a b c print", "");
     row("loop", "for i, j in pairs: s = i", "pairs", "i j s");
     row("loop with a block", "for i in range(n):\n    w = w - g[i]\nw", "g n range w", "i w");
     row("condition", "if a:\n  x = 1\nelif b: x = 2\nelse:\n  x = c", "a b c", "x");
@@ -56,7 +56,7 @@ class TestPythonNames : public QObject {
     row("member of an import", "import numpy as np\nnp.seed = 1", "", "");
     row("a function that is only defined", "def f(x, y=z):\n  k = x\n  return k + w", "z", "f");
     row("a function that is used", "def f(x):\n  return x + w\nf(1)", "w", "f");
-    row("a function used by another", "def f(): return w\ndef g(): return f()\ng()", "f w", "f g");
+    row("a function used by another", "def f(): return w\ndef g(): return f()\ng()", "w", "f g");
     row("an inner function", "def f():\n  a = 1\n  def g():\n    return a + b\n  return g\nf()", "b", "f");
     row("global", "def f():\n  global n\n  n = n + 1\nf()", "n", "f");
     row("class", "class A(B, metaclass=M):\n  k = v\n  def f(self):\n    return self.k + w\nA()", "B M v w",

@@ -27,7 +27,7 @@ RunControl::RunControl(const Parts& parts, QWidget* window)
       parts_(parts),
       window_(window),
       freshness_(parts.document, parts.runner, parts.kernel),
-      interrupts_(parts.runner, parts.kernel) {
+      interrupts_(parts.runner, parts.kernel, this) {
   const auto on = [this](const char* id, auto act) {
     connect((*parts_.actions)[id], &QAction::triggered, this, act);
   };
