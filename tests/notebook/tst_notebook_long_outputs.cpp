@@ -219,6 +219,12 @@ class TestNotebookLongOutputs : public QObject {
     QCOMPARE(QApplication::focusWidget(), static_cast<QWidget*>(text));
     Window::key(Qt::Key_C, Qt::ControlModifier);
     QTRY_COMPARE(QGuiApplication::clipboard()->text(), QString("step 77 "));
+    // As the notebook's own search shows its hits.
+    text->scrollToStart();
+    text->showHit(whole.find("Needle"), "Needle");
+    QVERIFY(text->textInSight().contains("A Needle here"));
+    Window::key(Qt::Key_C, Qt::ControlModifier);
+    QTRY_COMPARE(QGuiApplication::clipboard()->text(), QString("Needle"));
   }
 
   void allOfItOpensInAnEditor() {

@@ -217,24 +217,23 @@ std::vector<PrintedText::Row> PrintedText::read(std::size_t first, std::size_t c
 
 std::size_t PrintedText::rowAt(std::size_t byte) const {
   if (rows() == 0) return 0;
-  if (byte >= indexed_) {
+  if (byte >= indexed_ && !openRows_.empty()) {
     const auto after = std::upper_bound(openRows_.begin(), openRows_.end(), byte);
     const auto before = static_cast<std::size_t>(after - openRows_.begin());
-    return std::min(rows() - 1, indexedRows_ + (before > 0 ? before - 1 : 0));
+    return indexedRows_ + (before > 0 ? before - 1 : 0);
   }
-  const auto begin = store_->checkpoints.begin();
-  const auto after = std::upper_bound(begin, begin + static_cast<std::ptrdiff_t>(checkpoints_), byte,
+  const auto first = store_->checkpoints.begin();
+  const auto after = std::upper_bound(first, first + static_cast<std::ptrdiff_t>(checkpoints_), byte,
                                       [](std::size_t at, const Checkpoint& c) { return at < c.offset; });
-  const auto at = static_cast<std::size_t>(after - begin) - 1;
+  const auto at = static_cast<std::size_t>(after - first) - 1;
   std::size_t row = at * rows_per_checkpoint;
   const std::size_t offset = store_->checkpoints[at].offset;
   const std::string chunk = bytes(offset, std::min(indexed_, byte + row_bytes + 1));
-  for (std::size_t from = 0; from < chunk.size();) {
+  for (std::size_t from = 0; from < chunk.size() && row + 1 < indexedRows_; ++row) {
     const std::size_t line = std::min(chunk.find('\n', from), chunk.size());
     const std::size_t end = rowEnd(std::string_view(chunk).substr(0, line), from);
     from = end == line ? line + 1 : end;
     if (offset + from > byte) break;
-    ++row;
   }
   return row;
 }

@@ -7,11 +7,6 @@
 #include "app/notebook/view/notebook_view_private.h"
 
 namespace tapedeck::app {
-namespace {
-
-constexpr int lines_above_hit = 2;
-
-}  // namespace
 
 void NotebookView::setHits(const QString& cellId, const SourceHits& hits) {
   if (hits.hits.isEmpty())
@@ -66,10 +61,8 @@ void NotebookView::showOutputHit(const QString& cellId, int output, const TextHi
     place = shown->cursorRect(begin).translated(shown->viewport()->mapTo(d_->column, QPoint()));
     break;
   }
-  if (LongText* scrolling = row->findChild<LongText*>(); scrolling != nullptr && scrolling->isVisible()) {
-    const int at = static_cast<int>(scrolling->text().rowAt(byte));
-    scrolling->verticalScrollBar()->setValue(std::max(0, at - lines_above_hit));
-  }
+  if (LongText* scrolling = row->findChild<LongText*>(); scrolling != nullptr && scrolling->isVisible())
+    scrolling->showHit(byte, text);
   // Of an output that shows another part, or itself in another form: where it begins.
   place.setHeight(std::min(place.height(), viewport()->height() / 2));
   d_->showRange(place.top(), place.bottom(), 40);

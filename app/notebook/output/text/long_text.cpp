@@ -388,6 +388,23 @@ void LongText::finishSearch(bool any) {
   emit found(any);
 }
 
+void LongText::showHit(std::size_t byte, const QString& words) {
+  if (text_.rows() == 0) return;
+  const std::size_t row = text_.rowAt(byte);
+  // Where the row begins: the first byte of it.
+  std::size_t begin = byte > PrintedText::row_bytes ? byte - PrintedText::row_bytes : 0;
+  for (std::size_t end = byte; begin < end;) {
+    const std::size_t middle = begin + (end - begin) / 2;
+    text_.rowAt(middle) < row ? begin = middle + 1 : end = middle;
+  }
+  const auto size = layoutOf(row).text().size();
+  const auto column = std::min(size, plain({text_.bytes(begin, byte), {}, false}).size());
+  anchor_ = {row, static_cast<int>(column)};
+  cursor_ = {row, static_cast<int>(std::min(size, column + words.size()))};
+  bringIntoSight(anchor_);
+  viewport()->update();
+}
+
 void LongText::bringIntoSight(const Place& place) {
   const auto page = static_cast<std::size_t>(verticalScrollBar()->pageStep());
   if (place.row >= topRow() && place.row + 1 < topRow() + page) return;

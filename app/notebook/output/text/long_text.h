@@ -35,6 +35,8 @@ class LongText : public QAbstractScrollArea {
   bool hasSelection() const { return anchor_ != cursor_; }
   /// Puts what is selected into the clipboard; copied() follows.
   void copy();
+  /// Selects `words`, which are at that byte of the text, and brings them into sight.
+  void showHit(std::size_t byte, const QString& words);
   /// Selects the next place of `words`, or the one before, whatever their case; found() follows.
   void find(const QString& words, bool forward);
 
