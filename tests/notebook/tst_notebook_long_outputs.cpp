@@ -1,4 +1,5 @@
 // Long outputs in a real window: they fold, scroll, are searched and copied, and opened in an editor.
+#include <QAccessible>
 #include <QClipboard>
 #include <QDesktopServices>
 #include <QLineEdit>
@@ -118,6 +119,10 @@ class TestNotebookLongOutputs : public QObject {
     QVERIFY(text->topRow() > 10);
     Window::key(Qt::Key_End);
     QVERIFY(text->textInSight().endsWith("step 4999 loss 0.25"));
+    // A screen reader gets the same.
+    QAccessibleInterface* spoken = QAccessible::queryAccessibleInterface(text);
+    QVERIFY(spoken->text(QAccessible::Name).startsWith("Text output"));
+    QVERIFY(spoken->text(QAccessible::Value).endsWith("step 4999 loss 0.25"));
     Window::key(Qt::Key_Home);
     QVERIFY(text->textInSight().startsWith("step 0 "));
     Window::key(Qt::Key_Escape);

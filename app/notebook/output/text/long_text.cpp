@@ -1,5 +1,6 @@
 #include "app/notebook/output/text/long_text.h"
 
+#include <QAccessibleWidget>
 #include <QClipboard>
 #include <QContextMenuEvent>
 #include <QGuiApplication>
@@ -21,9 +22,29 @@ constexpr qsizetype most_layouts = 1'000;
 constexpr std::size_t piece_rows = 4'096;  ///< looked through at once: a few milliseconds
 constexpr int auto_scroll_ms = 40;
 
+/// Screen readers get what is in sight as the widget's value.
+class AccessibleLongText : public QAccessibleWidget {
+ public:
+  explicit AccessibleLongText(QWidget* widget) : QAccessibleWidget(widget, QAccessible::StaticText) {}
+  QString text(QAccessible::Text kind) const override {
+    if (kind != QAccessible::Value) return QAccessibleWidget::text(kind);
+    return static_cast<LongText*>(widget())->textInSight();
+  }
+};
+
+QAccessibleInterface* makeAccessibleLongText(const QString& class_name, QObject* object) {
+  if (class_name != "tapedeck::app::LongText") return nullptr;
+  return new AccessibleLongText(static_cast<QWidget*>(object));
+}
+
 }  // namespace
 
 LongText::LongText(const NotebookTheme& theme, QWidget* parent) : QAbstractScrollArea(parent), theme_(theme) {
+  static const bool installed = [] {
+    QAccessible::installFactory(makeAccessibleLongText);
+    return true;
+  }();
+  Q_UNUSED(installed);
   setFrameShape(QFrame::NoFrame);
   setFocusPolicy(Qt::ClickFocus);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
