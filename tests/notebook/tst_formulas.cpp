@@ -176,8 +176,13 @@ class TestFormulas : public QObject {
     const QTextBlock block = made.document->begin();
     const RichDocument plain = ready("x y");
     const double plainAscent = plain.document->begin().layout()->lineAt(0).ascent();
-    // A letter needs no higher line than the text does; a fraction needs room above and below.
-    QVERIFY(block.layout()->lineAt(0).ascent() <= plainAscent + 4);
+    // A letter needs no higher line than the text does, and no lower one where it is alone; a fraction needs
+    // room above and below.
+    const RichDocument alone = ready("$x$");
+    for (const QTextDocument* document : {made.document.get(), alone.document.get()}) {
+      const double ascent = document->begin().layout()->lineAt(0).ascent();
+      QVERIFY2(std::abs(ascent - plainAscent) <= 1, qPrintable(QString::number(ascent)));
+    }
     const RichDocument high = ready("x $\\dfrac{a}{b}$ y");
     const QTextLine line = high.document->begin().layout()->lineAt(0);
     const QTextLine low = block.layout()->lineAt(0);

@@ -1,7 +1,7 @@
 #include "app/notebook/output/formula_text.h"
 
 #include <QAbstractTextDocumentLayout>
-#include <QFontMetrics>
+#include <QFontMetricsF>
 #include <QPainter>
 #include <QRawFont>
 #include <QTextBlock>
@@ -21,9 +21,10 @@ using inspector::SharedFormula;
 /// A box of a formula in a document.
 struct PlacedFormula {
   SharedFormula set;
-  MathBox box;       ///< all of the formula, or a part that is not broken
-  bool tag = false;  ///< `box` depends on the line's width
-  double em = 0;     ///< pixels
+  MathBox box;                     ///< all of the formula, or a part that is not broken
+  bool tag = false;                ///< `box` depends on the line's width
+  double em = 0;                   ///< pixels
+  double ascent = 0, descent = 0;  ///< of the text around it, in pixels
 };
 
 namespace {
@@ -53,10 +54,18 @@ MathBox boxFor(const PlacedFormula& placed, const QTextDocument& document, int p
   return placed.set->whole(line);
 }
 
+/// In pixels. A line of small letters is as high as one of text.
+double ascentOf(const PlacedFormula& placed, const MathBox& box) {
+  return std::max(box.ascent * placed.em, placed.ascent);
+}
+double descentOf(const PlacedFormula& placed, const MathBox& box) {
+  return std::max(box.descent * placed.em, placed.descent);
+}
+
 /// Qt places an object in the middle between the baseline and the height of an x above it, in the font of the
 /// object's format. This font makes it leave as much room above and below the baseline as the box needs.
-int fontFor(const MathBox& box, double em, const QFont& text) {
-  const double wanted = 2 * (box.ascent - box.descent) * em;
+int fontFor(const PlacedFormula& placed, const QFont& text) {
+  const double wanted = 2 * (ascentOf(placed, placed.box) - descentOf(placed, placed.box));
   QFont large = text;
   constexpr int pixels = 100;
   large.setPixelSize(pixels);
@@ -120,6 +129,10 @@ void placeBoxes(QTextDocument& document, const FormulaMark& mark, const Formula&
                 const SharedFormula& set) {
   QTextCharFormat format = withoutPicture(mark.format);
   const double em = inspector::formula_scale * QRawFont::fromFont(format.font()).pixelSize();
+  const QFontMetricsF text(format.font());
+  const auto part = [&](const MathBox& box, bool tag) {
+    return PlacedFormula{set, box, tag, em, text.ascent(), text.descent()};
+  };
   format.setObjectType(formula_object);
   format.setVerticalAlignment(QTextCharFormat::AlignMiddle);
   format.setProperty(source_property, formula.source.trimmed());
@@ -129,18 +142,18 @@ void placeBoxes(QTextDocument& document, const FormulaMark& mark, const Formula&
     format.clearProperty(property);
   std::vector<PlacedFormula> parts;
   if (formula.display || set->lines.size() != 1 || set->hasTag()) {
-    parts.push_back({set, set->whole(0), set->hasTag(), em});
+    parts.push_back(part(set->whole(0), set->hasTag()));
   } else {
-    for (const MathBox& box : set->lines.front()) parts.push_back({set, box, false, em});
+    for (const MathBox& box : set->lines.front()) parts.push_back(part(box, false));
   }
   QTextCursor cursor(&document);
   cursor.setPosition(mark.position);
   cursor.setPosition(mark.position + 1, QTextCursor::KeepAnchor);
-  for (PlacedFormula& part : parts) {
+  for (PlacedFormula& one : parts) {
     QTextCharFormat own = format;
-    own.setProperty(QTextFormat::FontPixelSize, fontFor(part.box, em, format.font()));
-    own.setProperty(placed_property, QVariant::fromValue<SharedPlaced>(
-                                         std::make_shared<const PlacedFormula>(std::move(part))));
+    own.setProperty(QTextFormat::FontPixelSize, fontFor(one, format.font()));
+    own.setProperty(placed_property,
+                    QVariant::fromValue<SharedPlaced>(std::make_shared<const PlacedFormula>(std::move(one))));
     cursor.insertText(QString(QChar::ObjectReplacementCharacter), own);
   }
   if (!formula.display) return;
@@ -229,7 +242,7 @@ QSizeF FormulaObject::intrinsicSize(QTextDocument* document, int position, const
   if (placed == nullptr) return {};
   const MathBox box = boxFor(*placed, *document, position);
   const double middle = halfX(format);
-  const double ascent = box.ascent * placed->em, descent = box.descent * placed->em;
+  const double ascent = ascentOf(*placed, box), descent = descentOf(*placed, box);
   return {std::max(0.0, box.width * placed->em), std::max(2 * ascent - middle, 2 * descent + middle)};
 }
 

@@ -262,7 +262,7 @@ class FormulaPlacer {
     path.setFillRule(Qt::WindingFill);
     QPainterPath frame;
     frame.addRect(0, 0, place.width() * units, place.height() * units);
-    path = QTransform::fromScale(1 / units, 1 / units).map(path.intersected(frame));
+    path = QTransform::fromScale(1 / units, 1 / units).map(path.intersected(frame).simplified());
     path.translate(place.topLeft());
     return path;
   }
