@@ -199,5 +199,6 @@ class TestWindowKills : public QObject {
 
 TAPEDECK_TEST_PROCESS("--type-for-ever", typeForEver)
 // All kills of a long run take longer than QtTest allows a function.
-TAPEDECK_TEST(TestWindowKills, .before = [] { qputenv("QTEST_FUNCTION_TIMEOUT", "1800000"); })
+TAPEDECK_TEST(
+    TestWindowKills, .before = [] { qputenv("QTEST_FUNCTION_TIMEOUT", "1800000"); })
 #include "tst_window_kills.moc"

@@ -63,7 +63,8 @@ class Generator {
         return "| " + word() + " | " + inlines() + " |\n|---|:-:|\n| " + word() + "<br>" + word() + " | <b>" +
                word() + "</b> |\n| " + word() + " |";
       case 7:
-        return "<details open>\n<summary>" + word() + "</summary>\n\n" + markdown(depth + 1) + "\n\n</details>";
+        return "<details open>\n<summary>" + word() + "</summary>\n\n" + markdown(depth + 1) +
+               "\n\n</details>";
       case 8:
         return "<center>\n" + word() + "\n<font size=5>" + word() + "</font></center>";
       case 9:

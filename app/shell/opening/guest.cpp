@@ -127,8 +127,8 @@ void Guest::disableActions() {
   for (const QString& id : parts_.actions->ids()) {
     const bool looks = id.endsWith("_output") || id == "cell.output_limit";
     const bool changes = (id.startsWith("cell.") && !looks) || id.startsWith("edit.") || id == "file.save" ||
-                         id == "file.save_as" || id == "session.interrupt" || id.startsWith("session.restart") ||
-                         id == "session.break_at_cell";
+                         id == "file.save_as" || id == "session.interrupt" ||
+                         id.startsWith("session.restart") || id == "session.break_at_cell";
     const bool runs = id == "session.recording" || id == "session.detach" || id == "file.save_trace" ||
                       id == "session.budget" || id == "step.pause" || id == "step.continue" ||
                       id == "step.out";

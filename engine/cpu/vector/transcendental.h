@@ -218,8 +218,9 @@ TAPEDECK_INLINE float erfinv_of(float x) {
 }
 
 /// x·Φ(x) = max(x, 0) − |x|·Φ(−|x|), right to 5 ulp also where it is the tail alone, in which 1 + erf would
-/// cancel, and to 7 where Φ is subnormal (to 9 without fused multiply-adds). In two steps, for the whole chain
-/// of operations leaves arithmetic units waiting: a loop does the first for some elements, then the second.
+/// cancel, and to 7 where Φ is subnormal (to 9 without fused multiply-adds). In two steps, for the whole
+/// chain of operations leaves arithmetic units waiting: a loop does the first for some elements, then the
+/// second.
 ///
 /// Φ(−a) is exp(−a²/2) times N(a)/D(a), fitted on [0, 14.5] for the least relative error (6.2e-9). With
 /// a² = r − n·2·ln 2 the other factor is 2ⁿ·exp(−r/2), and that is (q − r) / (q + r) with an even q(r): both
