@@ -23,7 +23,7 @@ namespace tapedeck::app {
 namespace {
 
 /// Numbers beside cells come with their runs; the panels' names for them follow at most that often.
-constexpr int labelling_pause = 30;  // milliseconds
+constexpr int labelling_pause = 100;  // milliseconds
 
 }  // namespace
 
@@ -186,8 +186,13 @@ void MainWindow::connectBreakpoints() {
   auto* control =
       new BreakpointControl(breakpoints_, session_, document_, notebook_, stepper_, *actions_, this);
   connect(control, &BreakpointControl::told, this, &MainWindow::tell);
+  // With each run that ends the names of runs are told anew; those of cells are mostly the same then.
   connect(cellNames_, &inspector::CellNames::changed, this,
-          [this] { breakpoints_->setCellLabels(cellNames_->all()); });
+          [this, told = QHash<QString, QString>()]() mutable {
+            if (told.isSharedWith(cellNames_->all())) return;
+            told = cellNames_->all();
+            breakpoints_->setCellLabels(told);
+          });
 }
 
 // Records name cells by their ids; people know them by the number beside them.

@@ -1,6 +1,7 @@
 #include "app/shell/window/run_control.h"
 
 #include <QApplication>
+#include <QTimer>
 
 #include "app/control/cell_names.h"
 #include "app/notebook/view/code_editor.h"
@@ -15,6 +16,7 @@ namespace {
 // Topics of messages.
 constexpr char about_stop[] = "run.stop";
 constexpr char about_interrupt[] = "run.interrupt";
+constexpr int outputs_pause = 150;  // milliseconds
 
 QString cells(qsizetype count) {
   return count == 1 ? QString("1 cell") : QString("%1 cells").arg(count);
@@ -88,7 +90,15 @@ void RunControl::runMarked() {
 
 void RunControl::goTo(const QString& cellId) {
   const int index = parts_.document->indexOf(cellId);
-  if (index >= 0) parts_.notebook->setCurrentCell(index, false);
+  if (index < 0) return;
+  parts_.notebook->setCurrentCell(index, false);
+  // Its error is laid out a moment later, and is to be seen as well.
+  QTimer::singleShot(outputs_pause, this, [this, cellId] {
+    const int now = parts_.document->indexOf(cellId);
+    const bool writing = qobject_cast<CodeEditor*>(QApplication::focusWidget());
+    if (now >= 0 && now == parts_.notebook->currentCell() && !writing)
+      parts_.notebook->setCurrentCell(now, false);
+  });
 }
 
 void RunControl::showStop(const RunStop& stop) {
