@@ -9,6 +9,7 @@
 #include <QToolTip>
 
 #include "app/control/interrupt_watch.h"
+#include "app/notebook/output/output_area.h"
 #include "app/notebook/view/cell_widget.h"
 #include "app/shell/opening/file_control.h"
 #include "app/shell/opening/kept_windows.h"
@@ -128,7 +129,8 @@ class TestRunning : public QObject {
     const auto seen = [&] {
       const int top = window_->notebook()->verticalScrollBar()->value();
       const int bottom = top + window_->notebook()->viewport()->height();
-      return widget(bad)->height() > 150 && widget(bad)->y() >= top &&
+      const OutputArea* outputs = widget(bad)->outputs();
+      return outputs && outputs->count() > 0 && outputs->row(0)->width() > 400 && widget(bad)->y() >= top &&
              widget(bad)->y() + widget(bad)->height() <= bottom;
     };
     QTRY_VERIFY(seen());
