@@ -27,7 +27,7 @@ using LineNumbers = std::vector<std::uint32_t>;  // sorted
 
 struct WatchedCode {
   const LineNumbers* lines = nullptr;  ///< nullptr: no breakpoint waits for one
-  bool users = false;                  ///< steps stop in it
+  bool cells = false;                  ///< a notebook's: steps to another line stop in it
 };
 
 /// All of it is guarded by Python's lock.
@@ -57,7 +57,7 @@ WatchedCode watched_in(PyCodeObject* code) {
     const std::string& cell = cell_of_code(code);
     const auto found = here.lines.find(cell);
     if (found != here.lines.end()) known->second.lines = &found->second;
-    known->second.users = !cell.empty();
+    known->second.cells = is_of_cell(code);
   }
   here.last_code = code;
   return here.last_watched = known->second;
@@ -116,7 +116,7 @@ int hear_line(PyObject*, PyFrameObject* frame, int what, PyObject*) {
   Recorder* const recorder = line_watch().recorder;
   if (!recorder) return 0;
   const WatchedCode watched = watched_in(code);
-  const std::uint32_t left = watched.users ? recorder->gate().left_line() : 0;
+  const std::uint32_t left = watched.cells ? recorder->gate().left_line() : 0;
   if (!watched.lines && left == 0) return 0;
   const int line = PyFrame_GetLineNumber(frame);
   int before = exchange_line(frame, line);
@@ -339,7 +339,7 @@ void look_for_line_stops(bool cells) {
   LineWatch& here = line_watch();
   if (!here.recorder) return;
   const std::uint64_t version = here.recorder->breakpoints().lines_version();
-  const bool stepping = here.recorder->gate().left_line() != 0;
+  const bool stepping = here.recorder->gate().steps_to_line();
   if (version == here.version && stepping == here.stepping && (!cells || here.lines.empty())) return;
   here.version = version;
   set_line_stops(here.recorder->breakpoints().lines(), stepping);

@@ -159,6 +159,10 @@ bool is_users(PyCodeObject* code) {
   return code_of(code).owner != Owner::package;
 }
 
+bool is_of_cell(PyCodeObject* code) {
+  return code_of(code).owner == Owner::cell;
+}
+
 std::string cell_of(const std::string& filename) {
   const auto found = lines().cells.find(filename);
   return found == lines().cells.end() ? std::string() : found->second;

@@ -30,6 +30,9 @@ std::uint32_t location_in_code(PyCodeObject* code, int instruction);
 /// Code of the user's, in cells or files: none of the package's.
 bool is_users(PyCodeObject* code);
 
+/// Code of a notebook's cell; of no file, also where files are cells.
+bool is_of_cell(PyCodeObject* code);
+
 /// Id of the cell that was compiled under that name; empty: none.
 std::string cell_of(const std::string& filename);
 

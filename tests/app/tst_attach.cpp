@@ -131,8 +131,6 @@ class TestAttach : public QObject {
     QVERIFY(step(window, Qt::Key_F11));
     QCOMPARE(window->session()->status().line, 12u);
     QVERIFY(step(window, Qt::Key_F11));
-    QCOMPARE(window->session()->status().line, 13u);  // a call: no op of its own
-    QVERIFY(step(window, Qt::Key_F11));
     QTRY_VERIFY_WITH_TIMEOUT(window->document()->cellCount() == 2, patience);
     QCOMPARE(window->document()->cell(1).source.trimmed(), QString(module).trimmed());
     QTRY_COMPARE(markedLineOf(window), std::pair(QString("variable.assign_sub([1., 0.])"), 5));

@@ -136,6 +136,11 @@ void Gate::let_first_go() {
   if (!waiting_.empty()) waiting_.pop_front();
 }
 
+std::uint32_t Gate::left_line() const {
+  const std::uint32_t left = left_line_.load(std::memory_order_relaxed);
+  return left != 0 && stepping_thread_.load(std::memory_order_relaxed) == ::pthread_self() ? left : 0;
+}
+
 void Gate::step_line() {
   reason_ = "step";
   if (waiting_.empty()) {
@@ -143,6 +148,7 @@ void Gate::step_line() {
     return;
   }
   line_from_ = waiting_.front().point.location;
+  stepping_thread_.store(waiting_.front().point.thread, std::memory_order_relaxed);
   mode_ = Mode::other_line;
   let_first_go();
   std::erase_if(waiting_, [this](const Waiting& one) { return !must_stop(one.point); });

@@ -59,9 +59,10 @@ class Gate {
 
   /// One relaxed load: false where nothing can stop.
   bool armed() const { return armed_.load(std::memory_order_relaxed); }
-  /// While a step to another line is under way, the location that it leaves; else 0. The host may then tell
-  /// of its lines, which stop as ops do.
-  std::uint32_t left_line() const { return left_line_.load(std::memory_order_relaxed); }
+  /// A step to another line is under way: the host may tell of its lines.
+  bool steps_to_line() const { return left_line_.load(std::memory_order_relaxed) != 0; }
+  /// On the thread that makes such a step, the location that it leaves: other lines stop as ops do. Else 0.
+  std::uint32_t left_line() const;
   /// Waits where the gate is shut for `point`; returns whether it waited. Throws Interrupted where the user
   /// interrupted; the gate is open then.
   bool pass(const GatePoint& point);
@@ -93,6 +94,7 @@ class Gate {
 
   std::atomic<bool> armed_{false};
   std::atomic<std::uint32_t> left_line_{0};
+  std::atomic<std::uint64_t> stepping_thread_{0};  ///< pthread_self() of who left that line
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::function<void()> listener_;
