@@ -133,7 +133,9 @@ constexpr Row rows[] = {
      "Run one op, or one VJP of a playback; with nothing running: start the current cell and pause before "
      "its first op",
      "step-op"},
-    {"step.line", "Step &line", "F11", "Run to the next line of the program, also into functions",
+    {"step.line", "Step &line", "F11",
+     "Run to the next line of the cells, also into functions; in a program that is attached, to the next "
+     "that runs an op",
      "step-line"},
     {"step.out", "Step &out", "Shift+F11", "Run to the end of the playback or custom gradient", "step-out"},
     {"step.back", "Step &back", "Shift+F10", "Show the record before: looks back, runs nothing", "step-back"},
