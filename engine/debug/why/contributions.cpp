@@ -19,11 +19,13 @@ constexpr std::size_t most_of_first = 8, most_of_others = 3, most_levels = 8;
 struct Part {
   std::size_t input = 0;
   std::int64_t place = 0;
-  double amount = 0;  ///< derivative times value: exact for sums and products
-  std::string text;   ///< of a product: "a[0, 3] · b[3, 1]"
-  /// For sorting: what is NaN or infinite made the whole so.
+  double amount = 0;   ///< derivative times value: exact for sums and products
+  std::string text;    ///< of a product: "a[0, 3] · b[3, 1]"
+  bool finite = true;  ///< the element itself
+  /// For sorting: an element that is NaN or infinite made the whole so.
   double size() const {
-    return std::isfinite(amount) ? std::abs(amount) : std::numeric_limits<double>::infinity();
+    if (!finite) return std::numeric_limits<double>::infinity();
+    return std::isfinite(amount) ? std::abs(amount) : 0;
   }
 };
 
@@ -47,6 +49,7 @@ std::vector<Part> parts_of_matmul(const RecordView& record, const Tensors& input
     // It is followed along its larger factor.
     Part part = std::abs(x) >= std::abs(y) ? a : b;
     part.amount = x * y;
+    part.finite = std::isfinite(x) && std::isfinite(y);
     part.text = part_text(record, inputs, a) + " · " + part_text(record, inputs, b);
     parts.push_back(std::move(part));
   }
@@ -93,7 +96,7 @@ std::vector<Part> parts_by_vjp(const RecordView& record, const Tensors& inputs, 
     };
     for (std::size_t i = 0; i < slope.size(); ++i)
       if (slope[i] != 0 && (std::isfinite(slope[i]) || read(i)))
-        parts.push_back({k, static_cast<std::int64_t>(i), slope[i] * value[i], {}});
+        parts.push_back({k, static_cast<std::int64_t>(i), slope[i] * value[i], {}, std::isfinite(value[i])});
   }
   keep_one_factor(parts, inputs.size(), element(outputs[slot], place));
   return parts;
@@ -173,7 +176,9 @@ class Contributions {
       answer_.sentence +=
           std::isfinite(sum)
               ? "the largest is " + first + " (" + *answer_.reasons[0].amount_text + " of all, without signs)"
-              : first + " is the first that is not finite, and of such there " + "are no shares";
+              : (parts[0].finite ? std::string("each of them is finite, together they are not")
+                                 : first + " is the first that is not finite") +
+                    ", and of such there are no shares";
     }
     tensor = record->inputs[parts[0].input];
     place = parts[0].place;

@@ -81,6 +81,12 @@ class TestWhyNotFinite : public QObject {
     expect_sentence(element, "The first NaN, nan at [1], was made by multiply");
     expect_sentence(element, "x[1] = nan is the first that is not finite, and of such there are no shares.");
     for (const protocol::Reason& reason : element.reasons) QVERIFY(!reason.amount_text);
+    // A finite factor is not blamed, in whatever order they stand.
+    const Tensor turned = ops::multiply(floats({3, 5}), floats({2, no_number}));
+    expect_sentence(asked.ask(Question::contributions, turned), "y[1] = nan is the first that is not finite");
+    const Tensor none = ops::divide(floats({0, 4}), floats({0, 2}));
+    expect_sentence(asked.ask(Question::contributions, none, {0}),
+                    "each of them is finite, together they are not");
     // An element that is a number has shares, whatever stands beside it.
     expect_sentence(asked.ask(Question::contributions, product, {0}), "50 % of all");
 
