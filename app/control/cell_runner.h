@@ -79,7 +79,7 @@ class CellRunner : public QObject {
   QString death_;           ///< why the process is dead
   QSet<QString> together_;  ///< unfinished, and started with others
   QString error_;           ///< the name of the running cell's exception
-  RunStop stop_;            ///< what is known of it until it is told
+  RunStop stop_;            ///< collected until stopped() reports it
   bool stopping_ = false;
 };
 

@@ -41,8 +41,8 @@ class NotebookFile : public QObject {
   void saveAutomatically();
   /// The save that runs, or has just ended, is such a one.
   bool automatic() const { return automatic_; }
-  /// The file may be written unasked: nobody else touched it, and what is here was not restored after a
-  /// crash, which its user decides on.
+  /// Autosave may write the file: no other program changed it, and this document was not restored after a
+  /// crash (its user decides whether it replaces the file).
   bool mayReplaceUnasked() const { return !toldAny_ && !restored_; }
   /// Gives up what runs now; a file on disk is as it was.
   void stop();

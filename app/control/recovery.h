@@ -69,7 +69,7 @@ class RecoveryWriter : public QObject {
 QList<RecoveryEntry> pendingRecoveries();
 /// The notebook in the bytes of a recovery file, as it was before what its journal has.
 QByteArray withoutHeader(const QByteArray& file);
-/// The notebook in the bytes of that recovery file, with what its journal has. `name` stands in errors.
+/// The notebook in the bytes of that recovery file, with what its journal has. Errors name `name`.
 /// Throws NotebookError and Stopped.
 NotebookData recoveredNotebook(const QString& file, const QByteArray& bytes, const QString& name,
                                const Progress& progress = {});

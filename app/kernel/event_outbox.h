@@ -13,8 +13,8 @@
 
 namespace tapedeck::app {
 
-/// Text of one stream that waits for its delivery. Tens of megabytes wait whole; of more, which come only
-/// where nobody takes them for long, the middle is left out, and a line says how much that was.
+/// Text of one stream that waits for its delivery. It keeps tens of megabytes whole. Where the receiver
+/// stalls and more comes, it drops the middle and puts a line there that says how much is missing.
 class StreamText {
  public:
   void append(const std::string& text);

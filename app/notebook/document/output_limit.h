@@ -16,7 +16,7 @@ constexpr std::size_t recovery_output_limit = megabyte;
 std::size_t storedOutputLimit();
 void setStoredOutputLimit(int megabytes);
 
-/// Tells whoever states the limit that it is another one.
+/// Notifies views that state the limit when it changes.
 class OutputLimitNotice : public QObject {
   Q_OBJECT
  public:

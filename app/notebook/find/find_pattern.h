@@ -36,7 +36,7 @@ class FindPattern {
 
   struct Found {
     QList<TextHit> hits;
-    bool more = false;     ///< than are told
+    bool more = false;     ///< hits than `hits` holds
     bool tooHard = false;  ///< an expression that backtracks without end was given up
   };
   /// Takes long for long texts; ends early with `stop`, or after `most` hits. Finds nothing of no length.
