@@ -72,6 +72,7 @@ void CellWidget::makeEditor() {
       whole_ = true;
       editor_->setPlain();
     }
+    if (whole_) updateExcerptBar(editor_->cutsLines() ? longLinesSentence() : QString(), true);
     emit sourceEdited(source);
   });
   connect(editor_, &CodeEditor::wholeWanted, this, &CellWidget::showWhole);
@@ -94,8 +95,18 @@ void CellWidget::fillEditor() {
     editor_->changeSource(source);
   filled_ = !excerpt.has_value();
   editor_->setReadOnly(excerpt.has_value() || document_->locked());
-  if (!excerpt) {
-    delete std::exchange(excerpt_, nullptr);
+  if (excerpt)
+    updateExcerptBar(excerpt->sentence, false);
+  else
+    updateExcerptBar(editor_->cutsLines() ? longLinesSentence() : QString(), true);
+}
+
+void CellWidget::updateExcerptBar(const QString& sentence, bool editable) {
+  if (sentence.isEmpty() == (excerpt_ == nullptr) && sentence.isEmpty()) return;
+  contentsChanged();
+  if (sentence.isEmpty()) {
+    excerpt_->hide();
+    std::exchange(excerpt_, nullptr)->deleteLater();
     return;
   }
   if (excerpt_ == nullptr) {
@@ -105,17 +116,17 @@ void CellWidget::fillEditor() {
             [this] { QGuiApplication::clipboard()->setText(cell().source); });
     excerpt_->show();
   }
-  excerpt_->setSentence(excerpt->sentence);
+  excerpt_->setSentence(sentence, editable);
 }
 
 void CellWidget::showWhole() {
-  if (excerpt_ == nullptr) return;
+  if (excerpt_ == nullptr || whole_) return;
   showWholeSource();
   editor_->setFocus();
 }
 
 void CellWidget::showWholeSource() {
-  if (excerpt_ == nullptr) return;
+  if (excerpt_ == nullptr || whole_) return;
   whole_ = true;
   fillEditor();
   editor_->SendScintilla(QsciScintillaBase::SCI_EMPTYUNDOBUFFER);

@@ -89,6 +89,8 @@ class CellWidget : public Block {
   void makeEditor();
   void restyle();
   void fillEditor();
+  /// Below the editor; none for an empty sentence.
+  void updateExcerptBar(const QString& sentence, bool editable);
   void showWhole();
   void makeOutputs();
   void makeRendered();

@@ -32,7 +32,10 @@ int measuredLineHeight(CodeEditor::Language language, const NotebookTheme& theme
 }  // namespace
 
 CodeEditor::CodeEditor(Language language, const NotebookTheme& theme, QWidget* parent)
-    : QsciScintilla(parent), language_(language), markLabel_(inspector::plainLabel(viewport())) {
+    : QsciScintilla(parent),
+      language_(language),
+      longLines_([this](const QString& character, const QString& name) { drawAs(character, name); }),
+      markLabel_(inspector::plainLabel(viewport())) {
   setUtf8(true);
   setEolMode(EolUnix);
   setFrameShape(QFrame::NoFrame);
@@ -132,19 +135,19 @@ void CodeEditor::setTheme(const NotebookTheme& theme) {
 
 void CodeEditor::showSource(const QString& source) {
   if (this->source() == source) return;
-  QString shown = source;
+  QString shown = longLines_.fold(source);
   setText(shown.replace(QChar(0), QChar(0x2400)));
   // Else the width is known, and the scroll bar there, only when the line was painted: the cell would grow
   // then.
   if (wrapMode() != WrapNone) return;
   qsizetype longest = 0;
-  for (const QStringView line : QStringView(source).tokenize(u'\n')) longest = std::max(longest, line.size());
+  for (const QStringView line : QStringView(shown).tokenize(u'\n')) longest = std::max(longest, line.size());
   setScrollWidth(static_cast<int>(1 + std::min<qsizetype>(longest, 10'000'000) *
                                           QFontMetrics(theme_.codeFont).horizontalAdvance('0')));
 }
 
 QString CodeEditor::source() const {
-  return text();
+  return longLines_.whole(text());
 }
 
 int CodeEditor::lineHeight() const {

@@ -6,6 +6,7 @@
 #include <QHash>
 
 #include "app/notebook/output/notebook_theme.h"
+#include "app/notebook/view/long_lines.h"
 #include "app/notebook/view/notebook_keys.h"
 #include "app/notebook/view/text_hits.h"
 
@@ -34,6 +35,8 @@ class CodeEditor : public QsciScintilla {
   /// Only where it differs: keeps the cursor and the editor's own undo otherwise.
   void showSource(const QString& source);
   QString source() const;
+  /// Lines are shown by their beginnings, see LongLines.
+  bool cutsLines() const;
   int contentHeight() const;
   /// What contentHeight() will be, before an editor is made for the source. `room`: the width it will have.
   static int estimateHeight(const QString& source, int room, bool wrapped, const NotebookTheme& theme);
@@ -92,6 +95,8 @@ class CodeEditor : public QsciScintilla {
   void resizeEvent(QResizeEvent* event) override;
   bool event(QEvent* event) override;
   bool viewportEvent(QEvent* event) override;
+  QByteArray fromMimeData(const QMimeData* data, bool& rectangular) const override;
+  QMimeData* toMimeData(const QByteArray& text, bool rectangular) const override;
 
  private:
   void followBreakpoints();
@@ -115,9 +120,11 @@ class CodeEditor : public QsciScintilla {
   bool undoGives(const QString& source);
   void replaceLine(int line, const QString& text);
   int byteOffset(int codePoints) const;
+  void drawAs(const QString& character, const QString& name);
 
   Language language_;
   NotebookTheme theme_;
+  mutable LongLines longLines_;  ///< also what is pasted, which the base class wants const
   QLabel* markLabel_;
   QList<LineBreakpoint> breakpoints_;
   QList<int> breakpointHandles_;  ///< Scintilla's, in the same order

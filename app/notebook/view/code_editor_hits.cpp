@@ -9,11 +9,16 @@ constexpr unsigned long current_indicator = 21;
 /// More than these are not marked: each costs when the text is painted.
 constexpr qsizetype most_marked = 5'000;
 
-/// Bytes of the text up to places in it that come in order.
+/// Bytes of an editor's text up to places of the source that come in order.
 class ByteCounter {
  public:
-  explicit ByteCounter(const QString& text) : text_(text) {}
-  long at(qsizetype unit) {
+  ByteCounter(const QString& text, const LongLines& lines) : text_(text), places_(lines, text) {}
+  bool has(const TextHit& hit) const { return places_.end(hit.start + hit.length) <= text_.size(); }
+  long begin(const TextHit& hit) { return bytes(places_.begin(hit.start)); }
+  long end(const TextHit& hit) { return bytes(places_.end(hit.start + hit.length)); }
+
+ private:
+  long bytes(qsizetype unit) {
     unit = std::min(unit, text_.size());
     if (unit < unit_) unit_ = 0, bytes_ = 0;
     bytes_ += QStringView(text_).mid(unit_, unit - unit_).toUtf8().size();
@@ -21,8 +26,8 @@ class ByteCounter {
     return static_cast<long>(bytes_);
   }
 
- private:
   QString text_;
+  LongLines::Places places_;
   qsizetype unit_ = 0;
   qsizetype bytes_ = 0;
 };
@@ -56,39 +61,37 @@ void CodeEditor::setHits(const SourceHits& hits) {
     SendScintilla(SCI_INDICATORCLEARRANGE, 0UL, length);
   }
   if (hits.hits.isEmpty()) return;
-  const QString text = source();
-  ByteCounter bytes(text);
+  ByteCounter bytes(text(), longLines_);
   // The one that the search stands at is among those that are marked.
   const qsizetype first = std::max<qsizetype>(0, hits.current - most_marked / 2);
   const qsizetype last = std::min(hits.hits.size(), first + most_marked);
   for (qsizetype i = first; i < last; ++i) {
     const TextHit& hit = hits.hits[i];
-    if (hit.start + hit.length > text.size()) break;  // of a text that is shown in part
+    if (!bytes.has(hit)) break;  // of a text that is shown in part
     SendScintilla(SCI_SETINDICATORCURRENT, i == hits.current ? current_indicator : hit_indicator);
-    const long start = bytes.at(hit.start);
-    SendScintilla(SCI_INDICATORFILLRANGE, static_cast<unsigned long>(start),
-                  bytes.at(hit.start + hit.length) - start);
+    const long start = bytes.begin(hit);
+    SendScintilla(SCI_INDICATORFILLRANGE, static_cast<unsigned long>(start), bytes.end(hit) - start);
   }
 }
 
 int CodeEditor::showHit(const TextHit& hit) {
-  ByteCounter bytes(source());
-  const long start = bytes.at(hit.start);
-  const long end = bytes.at(hit.start + hit.length);
+  ByteCounter bytes(text(), longLines_);
+  const long start = bytes.begin(hit);
+  const long end = bytes.end(hit);
   SendScintilla(SCI_SCROLLRANGE, static_cast<unsigned long>(end), start);
   return static_cast<int>(SendScintilla(SCI_POINTYFROMPOSITION, 0UL, start));
 }
 
 void CodeEditor::selectHit(const TextHit& hit) {
-  ByteCounter bytes(source());
-  const long start = bytes.at(hit.start);
-  SendScintilla(SCI_SETSEL, static_cast<unsigned long>(start), bytes.at(hit.start + hit.length));
+  ByteCounter bytes(text(), longLines_);
+  const long start = bytes.begin(hit);
+  SendScintilla(SCI_SETSEL, static_cast<unsigned long>(start), bytes.end(hit));
 }
 
 void CodeEditor::replaceLine(int line, const QString& text) {
   const long start = SendScintilla(SCI_POSITIONFROMLINE, static_cast<unsigned long>(line));
   const long end = SendScintilla(SCI_GETLINEENDPOSITION, static_cast<unsigned long>(line));
-  const QByteArray bytes = text.toUtf8();
+  const QByteArray bytes = longLines_.fold(text).toUtf8();
   SendScintilla(SCI_SETTARGETRANGE, static_cast<unsigned long>(start), end);
   SendScintilla(SCI_REPLACETARGET, static_cast<uintptr_t>(bytes.size()), bytes.constData());
 }

@@ -10,11 +10,20 @@ namespace tapedeck::app {
 
 int CodeEditor::cursorPosition() const {
   const long position = SendScintilla(SCI_GETCURRENTPOS);
-  return static_cast<int>(SendScintilla(SCI_COUNTCHARACTERS, 0UL, position));
+  const long shown = SendScintilla(SCI_COUNTCHARACTERS, 0UL, position);
+  if (longLines_.empty()) return static_cast<int>(shown);
+  return static_cast<int>(longLines_.whole(text(0, static_cast<int>(position))).toUcs4().size());
 }
 
 int CodeEditor::byteOffset(int codePoints) const {
   if (codePoints <= 0) return 0;
+  if (!longLines_.empty()) {
+    const QString shown = text();
+    const QList<uint> code = longLines_.whole(shown).toUcs4().mid(0, codePoints);
+    const qsizetype unit =
+        QString::fromUcs4(reinterpret_cast<const char32_t*>(code.data()), code.size()).size();
+    return static_cast<int>(shown.left(LongLines::Places(longLines_, shown).begin(unit)).toUtf8().size());
+  }
   const auto byte = static_cast<int>(SendScintilla(SCI_POSITIONRELATIVE, 0UL, static_cast<long>(codePoints)));
   // Behind the end of the text Scintilla answers 0.
   return byte == 0 ? static_cast<int>(SendScintilla(SCI_GETLENGTH)) : byte;
@@ -22,17 +31,18 @@ int CodeEditor::byteOffset(int codePoints) const {
 
 std::pair<int, int> CodeEditor::selectedRange() const {
   const auto units = [this](int message) {
-    return static_cast<int>(text(0, static_cast<int>(SendScintilla(static_cast<unsigned>(message)))).size());
+    const QString before = text(0, static_cast<int>(SendScintilla(static_cast<unsigned>(message))));
+    return static_cast<int>(longLines_.whole(before).size());
   };
   return {units(SCI_GETSELECTIONSTART), units(SCI_GETSELECTIONEND)};
 }
 
 QString CodeEditor::textInRange(int start, int end) const {
-  return start >= end ? QString() : text(byteOffset(start), byteOffset(end));
+  return start >= end ? QString() : longLines_.whole(text(byteOffset(start), byteOffset(end)));
 }
 
 void CodeEditor::replaceRange(int start, int end, const QString& text) {
-  const QByteArray bytes = text.toUtf8();
+  const QByteArray bytes = longLines_.fold(text).toUtf8();
   const int first = byteOffset(start);
   const int last = end > start ? byteOffset(end) : first;
   SendScintilla(SCI_SETTARGETRANGE, static_cast<unsigned long>(first), static_cast<long>(last));

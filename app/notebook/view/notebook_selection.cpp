@@ -197,7 +197,7 @@ void NotebookView::splitCurrent() {
   const CellWidget* cell = d_->widgetAt(d_->current);
   if (cell == nullptr || d_->document->locked()) return;
   const CodeEditor* editor = cell->editor();
-  if (editor == nullptr || cell->excerptBar() != nullptr) {
+  if (editor == nullptr || editor->isReadOnly()) {
     emit told(editor == nullptr ? QString("A cell is split at the text cursor: press Enter first")
                                 : QString("The text of this cell is shown in part: show all of it first"));
     return;

@@ -5,6 +5,7 @@
 #include <QLocale>
 #include <QToolButton>
 
+#include "app/notebook/view/long_lines.h"
 #include "inspector/model/plain_tip.h"
 #include "inspector/ui/plain_text.h"
 
@@ -12,7 +13,6 @@ namespace tapedeck::app {
 namespace {
 
 constexpr qsizetype most_characters = 1'000'000;
-constexpr qsizetype longest_line = 20'000;
 constexpr qsizetype excerpt_line = 1'000;
 
 qsizetype longestLine(QStringView source) {
@@ -70,15 +70,25 @@ ExcerptBar::ExcerptBar(const NotebookTheme& theme, QWidget* parent)
     button->setAccessibleName(text);
     connect(button, &QToolButton::clicked, this, signal);
     layout->addWidget(button);
+    return button;
   };
-  add("Edit all", "Show the whole source, without colours; that may take some seconds (Enter, Enter)",
-      &ExcerptBar::wholeWanted);
+  edit_ = add("Edit all", "Show all lines, without colours, the longest by their beginnings (Enter, Enter)",
+              &ExcerptBar::wholeWanted);
   add("Copy all", "Copy the whole source to the clipboard", &ExcerptBar::copyWanted);
   setTheme(theme);
 }
 
-void ExcerptBar::setSentence(const QString& sentence) {
+void ExcerptBar::setSentence(const QString& sentence, bool editable) {
   sentence_->setText(sentence);
+  edit_->setVisible(!editable);
+}
+
+QString longLinesSentence() {
+  const QLocale locale(QLocale::English);
+  return QString(
+             "Of lines over %1 characters the first %2 are shown. The rest of each belongs to the text, runs "
+             "and is saved; here it is one character, to be copied, moved or deleted as a whole.")
+      .arg(locale.toString(longest_line), locale.toString(shown_of_long_line));
 }
 
 void ExcerptBar::setTheme(const NotebookTheme& theme) {

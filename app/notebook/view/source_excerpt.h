@@ -8,6 +8,7 @@
 #include "app/notebook/output/notebook_theme.h"
 
 class QLabel;
+class QToolButton;
 
 namespace tapedeck::app {
 
@@ -19,6 +20,8 @@ struct SourceExcerpt {
 /// None where the source is shown as it is: up to 10^6 characters, no line over 20,000.
 std::optional<SourceExcerpt> excerptOf(const QString& source);
 bool needsExcerpt(const QString& source);
+/// What is said below an editor that has the rests of long lines as one character each.
+QString longLinesSentence();
 /// Lines that an excerpt has at most.
 constexpr int excerpt_lines = 200;
 
@@ -26,7 +29,8 @@ class ExcerptBar : public QWidget {
   Q_OBJECT
  public:
   ExcerptBar(const NotebookTheme& theme, QWidget* parent);
-  void setSentence(const QString& sentence);
+  /// `editable`: the editor has all of the text.
+  void setSentence(const QString& sentence, bool editable);
   void setTheme(const NotebookTheme& theme);
   int heightFor(int width) const;
 
@@ -36,6 +40,7 @@ class ExcerptBar : public QWidget {
 
  private:
   QLabel* sentence_;
+  QToolButton* edit_;
 };
 
 }  // namespace tapedeck::app
