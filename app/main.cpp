@@ -10,6 +10,7 @@
 #include "app/shell/window/main_window.h"
 #include "inspector/ui/appearance.h"
 #include "inspector/ui/icons.h"
+#include "inspector/ui/window_scale.h"
 
 namespace {
 
@@ -70,6 +71,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   tapedeck::inspector::applyAppearance(tapedeck::inspector::savedAppearance());
+  tapedeck::inspector::applySavedScale();
   auto* window = new tapedeck::app::MainWindow;
   window->show();
   if (parser.isSet(attach)) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "inspector/ui/theme.h"
+#include "inspector/ui/window_scale.h"
 
 namespace tapedeck::inspector {
 namespace {
@@ -89,6 +90,30 @@ void FlatStyle::drawComplexControl(ComplexControl control, const QStyleOptionCom
   const double radius = std::min(shape.width(), shape.height()) / 2;
   painter->drawRoundedRect(shape, radius, radius);
   painter->restore();
+}
+
+int FlatStyle::pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const {
+  const int usual = QProxyStyle::pixelMetric(metric, option, widget);
+  switch (metric) {
+    case PM_ToolBarIconSize:
+    case PM_SmallIconSize:
+    case PM_ButtonIconSize:
+    case PM_ListViewIconSize:
+    case PM_TabBarIconSize:
+    case PM_LineEditIconSize:
+    case PM_IndicatorWidth:
+    case PM_IndicatorHeight:
+    case PM_ExclusiveIndicatorWidth:
+    case PM_ExclusiveIndicatorHeight:
+    case PM_TreeViewIndentation:
+    case PM_ScrollBarExtent:
+    case PM_SliderThickness:
+    case PM_SliderLength:
+    case PM_MenuButtonIndicator:
+      return scaled(usual);
+    default:
+      return usual;
+  }
 }
 
 }  // namespace tapedeck::inspector

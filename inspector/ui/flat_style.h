@@ -14,6 +14,9 @@ class FlatStyle : public QProxyStyle {
                           const QWidget* widget = nullptr) const override;
   QRect subControlRect(ComplexControl control, const QStyleOptionComplex* option, SubControl part,
                        const QWidget* widget = nullptr) const override;
+  /// Icons, indicators and scroll bars grow with the windows' scale, as text does.
+  int pixelMetric(PixelMetric metric, const QStyleOption* option = nullptr,
+                  const QWidget* widget = nullptr) const override;
 };
 
 }  // namespace tapedeck::inspector

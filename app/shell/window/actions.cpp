@@ -162,8 +162,12 @@ constexpr Row rows[] = {
     {"step.next", "&Next record", "Alt+Right", "Show the record after", "next"},
     {"step.last", "&Newest record", "Alt+End", "Show the newest record, and follow", "last"},
 
-    {"view.zoom_in", "Zoom notebook &in", "Ctrl++", "Larger text in the notebook", nullptr},
-    {"view.zoom_out", "Zoom notebook &out", "Ctrl+-", "Smaller text in the notebook", nullptr},
+    {"view.scale_up", "&Larger", "Ctrl+=", "Larger text and icons, in all windows", nullptr},
+    {"view.scale_down", "Smalle&r", "Ctrl+-", "Smaller text and icons, in all windows", nullptr},
+    {"view.zoom_in", "Notebook lar&ger", "Ctrl+Alt+=", "Larger text in this notebook alone", nullptr},
+    {"view.zoom_out", "Notebook sm&aller", "Ctrl+Alt+-", "Smaller text in this notebook alone", nullptr},
+    {"view.usual_size", "&Usual size", "Ctrl+Shift+0",
+     "Text and icons of all windows, and this notebook's text, as large as the desktop has them", nullptr},
     {"view.reset_layout", "Reset &layout", "Ctrl+Alt+0", "Put this workspace's panels back in their places",
      nullptr},
     {"view.save_workspace", "&Save workspace as…", "Ctrl+Alt+S",
@@ -174,9 +178,9 @@ constexpr Row rows[] = {
      nullptr},
     {"view.palette", "Command &palette…", "Ctrl+Shift+P", "All commands, to be found by a few letters",
      nullptr},
-    {"view.message", "Go to the &message", "F8", "The keyboard goes to the newest message's buttons",
-     nullptr},
-    {"view.close_message", "&Close the message", "Ctrl+Shift+W", "Close the newest message", nullptr},
+    {"view.message", "Go to the &message", "F8",
+     "The keyboard goes to the message's buttons; from there, to the message before it", nullptr},
+    {"view.close_message", "&Close the message", "Ctrl+Shift+W", "Close the message that is shown", nullptr},
 
     {"help.start_page", "&Start page", "Ctrl+Shift+N",
      "Samples and recent notebooks, in a window of their own", nullptr},
@@ -192,6 +196,8 @@ Actions::Actions(QWidget* window) : QObject(window) {
     action->setObjectName(row.id);
     inspector::setKey(action, {QKeySequence(QString::fromUtf8(row.key))}, QString::fromUtf8(row.tip));
     // With Shift the key has another name on most keyboards.
+    if (row.id == std::string_view("view.scale_up") || row.id == std::string_view("view.zoom_in"))
+      action->setShortcuts({action->shortcut(), QKeySequence(QString(row.key).replace('=', '+'))});
     if (row.id == std::string_view("cell.split"))
       action->setShortcuts({action->shortcut(), QKeySequence("Ctrl+Shift+_"), QKeySequence("Ctrl+_")});
     action->setCheckable(row.checkable);

@@ -95,6 +95,7 @@ class MainWindow : public QMainWindow {
   void connectSession();
   void connectBreakpoints();
   void showWorkspace();
+  void setLetters();
   void showNotebook();
   void enterNotebook();
   void backToNotebook();

@@ -18,6 +18,7 @@
 #include "app/shell/window/run_control.h"
 #include "inspector/model/runs/memory_model.h"
 #include "inspector/ui/appearance.h"
+#include "inspector/ui/window_scale.h"
 
 namespace tapedeck::app {
 namespace {
@@ -52,8 +53,15 @@ void MainWindow::connectActions() {
 
   on("view.zoom_in", [this] { notebook_->zoomIn(); });
   on("view.zoom_out", [this] { notebook_->zoomOut(); });
+  on("view.scale_up", [] { inspector::setWindowScale(inspector::nextScale(inspector::windowScale())); });
+  on("view.scale_down",
+     [] { inspector::setWindowScale(inspector::previousScale(inspector::windowScale())); });
+  on("view.usual_size", [this] {
+    notebook_->resetZoom();
+    inspector::setWindowScale(100);
+  });
   on("view.message", [this] { messages_->focusMessage(); });
-  on("view.close_message", [this] { messages_->dismissNewest(); });
+  on("view.close_message", [this] { messages_->dismissShown(); });
   on("help.start_page", [this] { openWindow(); });
   on("help.shortcuts", [this] { showShortcuts(); });
   on("help.about", [this] { showAbout(); });

@@ -13,10 +13,14 @@
 #include "app/shell/window/samples.h"
 #include "inspector/model/plain_tip.h"
 #include "inspector/ui/appearance.h"
+#include "inspector/ui/follow_font.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/window_scale.h"
 
 namespace tapedeck::app {
 namespace {
+
+constexpr int tool_icon = 18;
 
 using Open = std::function<void(const QString&)>;
 
@@ -84,7 +88,7 @@ void fillMenuBar(QMenuBar* bar, const Actions& actions, const PanelDocks& docks,
                                  "edit.close_brackets", "cell.insert_above", "cell.to_code",
                                  "cell.clear_selected", "session.recording", "session.attach",
                                  "session.budget",      "step.breakpoint",   "step.first",
-                                 "view.message",        "help.about"};
+                                 "view.message",        "view.scale_up",     "help.about"};
   for (const QString& id : actions.ids()) {
     if (in_workspace_menu.contains(id)) continue;
     QMenu* menu = menus[id.section('.', 0, 0)];
@@ -110,7 +114,7 @@ void fillMenuBar(QMenuBar* bar, const Actions& actions, const PanelDocks& docks,
 }
 
 void fillToolBar(QToolBar* bar, const Actions& actions, const WorkspaceMenu& workspaces) {
-  bar->setIconSize({18, 18});
+  inspector::followFont(bar, [bar] { bar->setIconSize(QSize(1, 1) * inspector::scaled(tool_icon)); });
   for (const char* id : {"file.save", "", "cell.run_advance", "cell.run_all", "", "step.pause",
                          "step.continue", "", "step.op", "step.line", "step.out", "step.back", "",
                          "session.interrupt", "session.restart", "", "session.recording"}) {

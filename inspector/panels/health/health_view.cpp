@@ -18,6 +18,7 @@
 #include "inspector/panels/health/health_table.h"
 #include "inspector/panels/health/health_text.h"
 #include "inspector/ui/eliding_label.h"
+#include "inspector/ui/follow_font.h"
 #include "inspector/ui/keyed_action.h"
 #include "inspector/ui/row_list.h"
 #include "inspector/ui/segment_button.h"
@@ -146,7 +147,9 @@ void HealthView::Private::makePages() {
   pairs->setFrameShape(QFrame::NoFrame);
   pairs->setTabKeyNavigation(false);
   pairs->verticalHeader()->hide();
-  pairs->verticalHeader()->setDefaultSectionSize(pairs->fontMetrics().lineSpacing() + 6);
+  followFont(pairs, [table = pairs] {
+    table->verticalHeader()->setDefaultSectionSize(table->fontMetrics().lineSpacing() + 6);
+  });
   pairs->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
   pages = new QStackedWidget(view);
   pages->addWidget(table);
