@@ -46,6 +46,7 @@ class TestFormulaTex : public QObject {
     QTest::newRow("Σₖ dC[1,k]·B[1,k]") << "\\sum _{k}\\mathrm{d}C[1{,}k]\\cdot B[1{,}k]";
     QTest::newRow("d(logits)·sigmoid(−x)")
         << "\\mathrm{d}(\\mathrm{logits})\\cdot \\operatorname{sigmoid}(-x)";
+    QTest::newRow("Fᵢⱼ = 1 / (sⱼ² − sᵢ²)") << "F_{ij}=\\dfrac{1}{s_{j}^{2}-s_{i}^{2}}";
     QTest::newRow("dz·ln x") << "\\mathrm{d}z\\cdot \\ln x";
     QTest::newRow("dx1 − x2ᵢ") << "\\mathrm{d}x_{1}-{x_{2}}_{i}";
     QTest::newRow("dz where x > 0, else 0")

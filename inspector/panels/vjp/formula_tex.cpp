@@ -88,7 +88,7 @@ QString signTex(const std::string& sign) {
       {"−", "-"},       {"·", "\\cdot "},  {"<", "\\lt "},     {">", "\\gt "},      {"≤", "\\le "},
       {"≥", "\\ge "},   {"≠", "\\ne "},    {"Σ", "\\sum "},    {"Π", "\\prod "},    {"∘", "\\circ "},
       {"⋆", "\\star "}, {"→", "\\to "},    {"≈", "\\approx "}, {"∂", "\\partial "}, {"…", "\\ldots "},
-      {"'", "{}'"},     {"×", "\\times "}, {"÷", "\\div "}};
+      {"'", "{}'"},     {"×", "\\times "}, {"÷", "\\div "},    {":", "{:}"}};
   const QString text = textOf(sign);
   return signs.value(text, text);
 }
@@ -199,7 +199,7 @@ class TexWriter {
     const FormulaNode& base = node.parts[0];
     const QString under = write(base, false);
     return QString(takesScript(base, up) ? "%1%2{%3}" : "{%1}%2{%3}")
-        .arg(under, up ? "^" : "_", up ? raised(node.parts[1]) : write(node.parts[1], false, false));
+        .arg(under, up ? "^" : "_", up ? raised(node.parts[1]) : lowered(node.parts[1]));
   }
 
   /// Without braces around it.
@@ -210,6 +210,12 @@ class TexWriter {
       return !indexedLetter().match(textOf(base.text)).hasMatch();
     return base.kind == Kind::sign || base.kind == Kind::group ||
            (base.kind == Kind::word && isFunction(base.text));
+  }
+
+  /// Letters side by side are several indices, no word.
+  QString lowered(const FormulaNode& script) const {
+    const bool letters = script.kind == Kind::row && script.parts.size() == 1 && isProse(script.parts[0]);
+    return letters ? escaped(textOf(script.parts[0].text)) : write(script, false, false);
   }
 
   QString raised(const FormulaNode& script) const {
