@@ -6,6 +6,7 @@
 
 #include "app/notebook/document/nbformat.h"
 #include "app/notebook/output/output_factory.h"
+#include "app/notebook/output/rich_output.h"
 #include "app/notebook/output/text/text_output.h"
 
 namespace tapedeck::app {
@@ -86,6 +87,7 @@ OutputArea::Row OutputArea::makeRow(const ordered_json& output, const PrintedTex
     connect(text, &TextOutput::placeClicked, this, &OutputArea::placeClicked);
     if (printed != nullptr) text->setPrinted(*printed, 0);
   }
+  if (auto* rich = qobject_cast<RichOutput*>(row.block)) rich->setMacros(macros_);
   row.block->show();
   return row;
 }
@@ -193,6 +195,13 @@ void OutputArea::offerMore(std::size_t hidden) {
   }
   more_->setText(QString("Show %1 more outputs").arg(hidden));
   more_->show();
+}
+
+void OutputArea::setMacros(const QStringList& macros) {
+  if (macros_ == macros) return;
+  macros_ = macros;
+  for (const Row& row : rows_)
+    if (auto* rich = qobject_cast<RichOutput*>(row.block)) rich->setMacros(macros);
 }
 
 void OutputArea::setTheme(const NotebookTheme& theme) {

@@ -29,6 +29,8 @@ class OutputArea : public Block {
               const PrintedTexts& printed = {});
   using QWidget::update;
   void setTheme(const NotebookTheme& theme);
+  /// Formulas of the notebook before these outputs that define macros.
+  void setMacros(const QStringList& macros);
   int count() const { return static_cast<int>(rows_.size()); }
   Block* row(int index) const { return rows_[static_cast<std::size_t>(index)].block; }
 
@@ -62,6 +64,7 @@ class OutputArea : public Block {
   void offerMore(std::size_t hidden);
 
   NotebookTheme theme_;
+  QStringList macros_;
   std::vector<Row> rows_;
   std::vector<TextArrangement> arranged_;  ///< of the rows in the theme before, until they are made anew
   QToolButton* more_ = nullptr;

@@ -66,6 +66,14 @@ void RichOutput::setText(const RichText& text) {
   contentsChanged();
 }
 
+void RichOutput::setMacros(const QStringList& macros) {
+  if (text_.macros == macros) return;
+  text_.macros = macros;
+  if (!text_.source.contains('\\')) return;  // no macro is used
+  width_ = -1;
+  contentsChanged();
+}
+
 void RichOutput::setNote(const QString& sentence) {
   note_ = sentence;
   view_->setAccessibleName(sentence);

@@ -24,6 +24,8 @@ class RichOutput : public Block {
   void setTheme(const NotebookTheme& theme);
   void setText(const RichText& text);
   void setMarkdown(const QString& markdown) { setText({RichText::Kind::markdown, markdown, {}, {}}); }
+  /// Formulas before it that define macros, for its formulas.
+  void setMacros(const QStringList& macros);
   /// A sentence of the notebook's own.
   void setNote(const QString& sentence);
   void setWrap(QTextOption::WrapMode wrap) { wrap_ = wrap; }

@@ -13,6 +13,7 @@ namespace tapedeck::app {
 
 class ExcerptBar;
 class InputLine;
+class NotebookMacros;
 class OutputArea;
 class RichOutput;
 class StaticText;
@@ -33,6 +34,9 @@ class CellWidget : public Block {
 
   void sourceChanged();  ///< or the type
   void outputsChanged(const OutputNews& news);
+  /// Whose definitions hold in its formulas; outlives it.
+  void setMacros(const NotebookMacros* macros) { macros_ = macros; }
+  void updateMacros();
   /// What is made already takes the theme with the next realize(): out of sight, that costs nothing.
   void setTheme(const NotebookTheme& theme);
   void setState(CellState state);
@@ -111,6 +115,7 @@ class CellWidget : public Block {
   Document* document_;
   QString id_;
   NotebookTheme theme_;
+  const NotebookMacros* macros_ = nullptr;
   CellType shownType_ = CellType::code;
   CodeEditor* editor_ = nullptr;
   RichOutput* rendered_ = nullptr;
