@@ -1,4 +1,6 @@
 // What records are called and which code they ran, while cells change and run again.
+#include <QSignalSpy>
+
 #include "inspector/model/session/cell_names.h"
 #include "tests/model/fake_source.h"
 #include "tests/test_program.h"
@@ -72,6 +74,22 @@ class TestCellNames : public QObject {
     runs.names.noteNewestCode("a", "as it ran");
     QCOMPARE(runs.names.code("a", 1, 12), QString("as it ran"));
     QCOMPARE(runs.names.code("a", 1, 5), QString());
+  }
+
+  void manyRunsOneAfterAnotherAreToldTogether() {
+    Runs runs({});
+    QSignalSpy changed(&runs.names, &CellNames::changed);
+    runs.names.noteCode("first", 1, "x");
+    QCOMPARE(changed.size(), 1);  // one alone is told at once
+    for (int i = 2; i <= 500; ++i) runs.names.noteCode(QString("cell %1").arg(i), i, "x");
+    QCOMPARE(changed.size(), 1);
+    QTRY_COMPARE(changed.size(), 2);
+    QCOMPARE(runs.names.newestCode("cell 500"), QString("x"));
+    runs.names.rename({{"first", "cell [1]"}});
+    QCOMPARE(changed.size(), 3);
+    runs.names.rename({{"first", "cell [1]"}});
+    QCOMPARE(changed.size(), 3);
+    QCOMPARE(runs.names.name("first"), QString("cell [1]"));
   }
 };
 

@@ -191,7 +191,7 @@ void CellWidget::sourceChanged() {
 
 void CellWidget::outputsChanged(const OutputNews& news) {
   findTimes();
-  update();
+  updateInSight();
   updateAccessibleName();
   if (news.none()) return;
   if (!realized_) return contentsChanged();
@@ -215,7 +215,7 @@ void CellWidget::setTheme(const NotebookTheme& theme) {
   stale_ = realized_;
   if (input_ != nullptr) input_->setTheme(theme);
   contentsChanged();
-  update();
+  updateInSight();
 }
 
 void CellWidget::restyle() {
@@ -254,7 +254,7 @@ void CellWidget::renderMarkdown() {
     makeRendered();
   }
   contentsChanged();
-  update();
+  updateInSight();
 }
 
 bool CellWidget::hasEditorFocus() const {
@@ -316,7 +316,11 @@ void CellWidget::setState(CellState state) {
   state_ = state;
   findTimes();
   updateAccessibleName();
-  update();
+  updateInSight();
+}
+
+void CellWidget::updateInSight() {
+  if (!visibleRegion().isEmpty()) update();
 }
 
 void CellWidget::setCurrent(bool current, bool editing) {
@@ -324,14 +328,14 @@ void CellWidget::setCurrent(bool current, bool editing) {
   current_ = current;
   editing_ = editing;
   updateAccessibleName();
-  update();
+  updateInSight();
 }
 
 void CellWidget::setSelected(bool selected) {
   if (selected == selected_) return;
   selected_ = selected;
   updateAccessibleName();
-  update();
+  updateInSight();
 }
 
 void CellWidget::turnSpinner(int angle) {

@@ -110,6 +110,8 @@ class CellWidget : public Block {
   const char* stateIcon() const;
   QString stateTip() const;
   void findTimes();
+  /// update(), where any of it can be seen: Qt looks at all cells for each that is to be painted.
+  void updateInSight();
   void updateAccessibleName();
 
   Document* document_;

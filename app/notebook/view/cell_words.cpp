@@ -8,7 +8,7 @@ void CellWidget::setFreshness(CellMark mark, const QString& why) {
   freshness_ = mark;
   whyNotFresh_ = why;
   updateAccessibleName();
-  update();
+  updateInSight();
 }
 
 void CellWidget::findTimes() {

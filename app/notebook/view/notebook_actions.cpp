@@ -10,7 +10,7 @@
 namespace tapedeck::app {
 
 void NotebookView::Private::select(int index, bool edit) {
-  if (index < 0 || index >= column->cells.size()) return;
+  if (index < 0 || index >= document->cellCount()) return;
   const bool other = index != current;
   // The focus that comes to the notebook leaves the selection as it is.
   if (other || edit) anchor = nullptr;

@@ -14,6 +14,8 @@ namespace {
 constexpr int spinner_interval = 60;
 /// Cells this far outside the window are made as well, so that a line of scrolling shows no new work.
 constexpr int lookahead = 300;
+/// As many as the highest of screens shows; then as many at a time as nobody notices.
+constexpr qsizetype made_at_once = 100;
 
 }  // namespace
 
@@ -42,8 +44,10 @@ NotebookView::Private::Private(NotebookView* notebook_view, Document* notebook)
   QObject::connect(&spinner, &QTimer::timeout, view, [this] {
     angle = (angle + 24) % 360;
     for (const QString& id : std::as_const(busy))
-      if (CellWidget* cell = widgetOf(id)) cell->turnSpinner(angle);
+      if (CellWidget* cell = madeWidgetOf(id)) cell->turnSpinner(angle);
   });
+  making.setInterval(0);
+  QObject::connect(&making, &QTimer::timeout, view, [this] { makeMore(); });
 }
 
 void NotebookView::Private::connectDocument() {
@@ -52,7 +56,7 @@ void NotebookView::Private::connectDocument() {
   QObject::connect(document, &Document::cellRemoved, view, [this](int index) { removed(index); });
   QObject::connect(document, &Document::cellMoved, view, [this](int from, int to) { moved(from, to); });
   QObject::connect(document, &Document::cellChanged, view, [this](int index) {
-    widgetAt(index)->sourceChanged();
+    if (CellWidget* cell = madeWidgetOf(document->cell(index).id)) cell->sourceChanged();
     placeToolbar();
   });
   QObject::connect(document, &Document::outputEdited, view, [this](int index, const OutputChange& change) {
@@ -63,14 +67,13 @@ void NotebookView::Private::connectDocument() {
   });
   QObject::connect(&outputUpdates, &OutputUpdates::due, view,
                    [this](const QString& id, const OutputNews& news) {
-                     if (CellWidget* cell = widgetOf(id)) cell->outputsChanged(news);
+                     if (CellWidget* cell = madeWidgetOf(id)) cell->outputsChanged(news);
                    });
 }
 
 // ---- made and removed ----
 
-CellWidget* NotebookView::Private::makeCellWidget(int index) {
-  const QString id = document->cell(index).id;
+CellWidget* NotebookView::Private::makeCellWidget(const QString& id, int number) {
   auto* cell = new CellWidget(document, id, theme, column);
   QObject::connect(cell, &CellWidget::sourceEdited, view, [this, id](const QString& source) {
     const int at = document->indexOf(id);
@@ -91,6 +94,7 @@ CellWidget* NotebookView::Private::makeCellWidget(int index) {
   QObject::connect(cell, &CellWidget::editorMade, view,
                    [this, cell](CodeEditor* editor) { connectEditor(cell, editor); });
   cell->setMacros(&macros);
+  cell->setNumber(number);
   cell->setState(states.value(id, CellState::idle));
   if (const auto mark = marks.constFind(id); mark != marks.constEnd())
     cell->setFreshness(mark->mark, mark->why);
@@ -134,6 +138,8 @@ void NotebookView::Private::rebuild() {
     cell->deleteLater();
   }
   column->cells.clear();
+  order.clear();
+  making.stop();
   states.clear();
   busy.clear();
   marks.clear();
@@ -143,20 +149,42 @@ void NotebookView::Private::rebuild() {
   hovered.clear();
   current = -1;
   editing = false;
-  for (int i = 0; i < document->cellCount(); ++i) column->cells += makeCellWidget(i);
-  renumber();
+  for (int i = 0; i < document->cellCount(); ++i) order << document->cell(i).id;
+  making.start();
+  makeMore();
   column->setGrows(!document->locked());
   column->contentsChanged();
   view->verticalScrollBar()->setValue(0);
   if (document->cellCount() > 0) select(0, false);
 }
 
-CellWidget* NotebookView::Private::widgetAt(int index) const {
+// From the order of when the making began: whatever the document does meanwhile is done to all of them.
+void NotebookView::Private::makeCells(qsizetype count) {
+  const qsizetype made = column->cells.size();
+  for (qsizetype i = made; i < std::min(count, order.size()); ++i)
+    column->cells += makeCellWidget(order[i], static_cast<int>(i) + 1);
+  if (column->cells.size() >= order.size()) {
+    order.clear();
+    making.stop();
+  }
+  if (column->cells.size() > made) column->contentsChanged();
+}
+
+void NotebookView::Private::makeMore() {
+  makeCells(column->cells.size() + made_at_once);
+}
+
+CellWidget* NotebookView::Private::widgetAt(int index) {
+  makeCells(index + 1);
   return column->cells.value(index);
 }
 
-CellWidget* NotebookView::Private::widgetOf(const QString& cellId) const {
+CellWidget* NotebookView::Private::widgetOf(const QString& cellId) {
   return cellId.isEmpty() ? nullptr : widgetAt(document->indexOf(cellId));
+}
+
+CellWidget* NotebookView::Private::madeWidgetOf(const QString& cellId) const {
+  return cellId.isEmpty() ? nullptr : column->cells.value(document->indexOf(cellId));
 }
 
 int NotebookView::Private::indexOf(const CellWidget* cell) const {
@@ -168,7 +196,8 @@ void NotebookView::Private::renumber() {
 }
 
 void NotebookView::Private::inserted(int index) {
-  column->cells.insert(index, makeCellWidget(index));
+  makeAllCells();
+  column->cells.insert(index, makeCellWidget(document->cell(index).id, index + 1));
   if (current >= index) ++current;
   lastInserted = index;
   renumber();
@@ -177,6 +206,7 @@ void NotebookView::Private::inserted(int index) {
 }
 
 void NotebookView::Private::removed(int index) {
+  makeAllCells();
   CellWidget* cell = column->cells.takeAt(index);
   const bool was_current = index == current;
   const bool had_focus = cell->isAncestorOf(QApplication::focusWidget());
@@ -207,6 +237,7 @@ void NotebookView::Private::removed(int index) {
 }
 
 void NotebookView::Private::moved(int from, int to) {
+  makeAllCells();
   CellWidget* selected = widgetAt(current);
   column->cells.move(from, to);
   renumber();
@@ -229,7 +260,7 @@ void NotebookView::Private::retheme() {
 }
 
 void NotebookView::Private::applyMark() {
-  if (CellWidget* cell = widgetOf(markedCell)) cell->setMark(markedLine, markPending);
+  if (CellWidget* cell = madeWidgetOf(markedCell)) cell->setMark(markedLine, markPending);
 }
 
 // ---- placed ----
@@ -258,7 +289,7 @@ void NotebookView::Private::arrange() {
            cell->y() + cell->height() > bar->value();
   };
   CellWidget* anchor = nullptr;
-  for (CellWidget* cell : {widgetAt(current), widgetOf(markedCell)})
+  for (CellWidget* cell : {widgetAt(current), madeWidgetOf(markedCell)})
     if (anchor == nullptr && inSight(cell)) anchor = cell;
   for (CellWidget* cell : column->cells) {
     if (anchor == nullptr && inSight(cell) && cell->y() >= bar->value()) anchor = cell;
@@ -294,7 +325,7 @@ void NotebookView::Private::showRange(int top, int bottom, int margin) {
 }
 
 std::pair<int, int> NotebookView::Private::markRange() const {
-  const CellWidget* cell = widgetOf(markedCell);
+  const CellWidget* cell = madeWidgetOf(markedCell);
   if (cell == nullptr || cell->editor() == nullptr || markedLine < 1) return {};
   const int top = cell->editor()->mapTo(column, QPoint(0, cell->editor()->yOfLine(markedLine))).y();
   return {top, top + cell->editor()->lineHeight()};
@@ -321,14 +352,14 @@ void NotebookView::Private::showCurrent() {
 }
 
 void NotebookView::Private::placeToolbar() {
-  CellWidget* cell = toolbar->entered() ? nullptr : widgetOf(hovered);
+  CellWidget* cell = toolbar->entered() ? nullptr : madeWidgetOf(hovered);
   if (cell == nullptr) cell = widgetAt(current);
   if (cell == nullptr || document->locked()) {
     toolbar->hide();
     return;
   }
   const int index = indexOf(cell);
-  toolbar->setCell(cell->id(), cell->cell().type, index == 0, index + 1 == column->cells.size());
+  toolbar->setCell(cell->id(), cell->cell().type, index == 0, index + 1 == document->cellCount());
   // Between this cell and the one above, where no text is.
   const int x = cell->width() - toolbar->width() - cell_metrics::right;
   toolbar->move(std::max(0, x), cell->y() + cell_metrics::above - toolbar->height());

@@ -13,7 +13,7 @@ void NotebookView::setHits(const QString& cellId, const SourceHits& hits) {
     d_->hits.remove(cellId);
   else
     d_->hits[cellId] = hits;
-  const CellWidget* cell = d_->widgetOf(cellId);
+  const CellWidget* cell = d_->madeWidgetOf(cellId);
   if (cell != nullptr && cell->editor() != nullptr) cell->editor()->setHits(hits);
 }
 

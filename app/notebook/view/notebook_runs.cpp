@@ -41,7 +41,7 @@ void NotebookView::setCellMark(const QString& cellId, CellMark mark, const QStri
     d_->marks.remove(cellId);
   else
     d_->marks[cellId] = {mark, why};
-  if (CellWidget* cell = d_->widgetOf(cellId)) cell->setFreshness(mark, why);
+  if (CellWidget* cell = d_->madeWidgetOf(cellId)) cell->setFreshness(mark, why);
 }
 
 CellMark NotebookView::cellMark(const QString& cellId) const {

@@ -79,7 +79,7 @@ void NotebookView::setCellState(const QString& cellId, CellState state) {
     d_->busy.insert(cellId);
   else
     d_->busy.remove(cellId);
-  if (CellWidget* cell = d_->widgetOf(cellId)) {
+  if (CellWidget* cell = d_->madeWidgetOf(cellId)) {
     const bool input = cell->inputLine() != nullptr && cell->isAncestorOf(QApplication::focusWidget());
     cell->setState(state);
     if (input && cell->inputLine() == nullptr) d_->leaveInput();
@@ -100,7 +100,7 @@ CellState NotebookView::cellState(const QString& cellId) const {
 void NotebookView::setPausedLine(const QString& cellId, int line, bool pending) {
   // The session tells its state over and over while it waits: only a new place scrolls.
   if (cellId == d_->markedCell && line == d_->markedLine && pending == d_->markPending) return;
-  if (CellWidget* old = d_->widgetOf(d_->markedCell); old != nullptr && d_->markedCell != cellId) {
+  if (CellWidget* old = d_->madeWidgetOf(d_->markedCell); old != nullptr && d_->markedCell != cellId) {
     old->setMark(0, false);
   }
   d_->markedCell = cellId;
@@ -120,7 +120,7 @@ void NotebookView::setBreakpoints(const QString& cellId, const QList<LineBreakpo
     d_->breakpoints.remove(cellId);
   else
     d_->breakpoints[cellId] = breakpoints;
-  if (CellWidget* cell = d_->widgetOf(cellId)) cell->setBreakpoints(breakpoints);
+  if (CellWidget* cell = d_->madeWidgetOf(cellId)) cell->setBreakpoints(breakpoints);
 }
 
 std::pair<QString, int> NotebookView::currentLine() const {

@@ -65,15 +65,23 @@ struct NotebookView::Private {
 
   bool closesBrackets = true;
   QHash<QString, SourceHits> hits;
+  QStringList order;  ///< all cells, while some of them have no widget yet
+  QTimer making;
   QString openedForHit;  ///< the Markdown cell that shows its source for the hit in it
 
   // Cells.
   void connectDocument();
   void rebuild();
-  CellWidget* makeCellWidget(int index);
+  CellWidget* makeCellWidget(const QString& id, int number);
+  /// The first `count` of them have widgets then. A large notebook's are made a few at a time, those at its
+  /// beginning at once.
+  void makeCells(qsizetype count);
+  void makeAllCells() { makeCells(order.size()); }
+  void makeMore();
   void connectEditor(CellWidget* cell, CodeEditor* editor);
-  CellWidget* widgetAt(int index) const;
-  CellWidget* widgetOf(const QString& cellId) const;
+  CellWidget* widgetAt(int index);
+  CellWidget* widgetOf(const QString& cellId);
+  CellWidget* madeWidgetOf(const QString& cellId) const;  ///< null: there is none yet
   int indexOf(const CellWidget* cell) const;
   void inserted(int index);
   void removed(int index);

@@ -115,8 +115,7 @@ void TraceControl::send(const std::string& notebook) {
   request.path = target_.toStdString();
   request.title = parts_.document->name().toStdString();
   request.notebook = protocol::if_there(notebook);
-  for (auto label = parts_.cells->all().cbegin(); label != parts_.cells->all().cend(); ++label)
-    request.labels.push_back({label.key().toStdString(), label.value().toStdString()});
+  request.labels = inspector::cellLabels(parts_.cells->all());
   request.sources =
       cellSources(*parts_.document, [this](const QString& cell) { return parts_.cells->newestCode(cell); });
   const bool asked = parts_.session->request<protocol::TraceSaved>(

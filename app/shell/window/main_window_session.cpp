@@ -214,11 +214,11 @@ void MainWindow::labelLater(int cell) {
 
 void MainWindow::updateCellLabels() {
   QHash<QString, QString> labels;
-  if (!std::exchange(allUnlabelled_, false)) labels = cellNames_->all();
-  if (labels.isEmpty())
+  const bool all = std::exchange(allUnlabelled_, false) || cellNames_->all().isEmpty();
+  if (all)
     for (int i = 0; i < document_->cellCount(); ++i) unlabelled_.insert(document_->cell(i).id);
   for (const QString& id : std::exchange(unlabelled_, {})) labels[id] = cellName(*document_, id);
-  if (labels != cellNames_->all()) cellNames_->set(labels);
+  all ? cellNames_->set(labels) : cellNames_->rename(labels);
 }
 
 QString MainWindow::codeOf(const QString& cell) const {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "engine/protocol/conditions/condition.h"
+#include "inspector/model/session/cell_names.h"
 
 namespace tapedeck::inspector {
 
@@ -234,9 +235,7 @@ void BreakpointsModel::setPlaceNotes(const QHash<quint64, QString>& notes) {
 }
 
 void BreakpointsModel::setCellLabels(const QHash<QString, QString>& labels) {
-  labels_.clear();
-  for (auto label = labels.begin(); label != labels.end(); ++label)
-    labels_.push_back({label.key().toStdString(), label.value().toStdString()});
+  labels_ = labels;
   const bool asked = std::any_of(entries_.begin(), entries_.end(), [](const BreakpointEntry& one) {
     return one.breakpoint.condition.find("cell") != std::string::npos;
   });
@@ -284,7 +283,7 @@ void BreakpointsModel::send() {
   hadSome_ = hadSome_ || !entries_.empty();
   protocol::SetBreakpoints request;
   for (const BreakpointEntry& one : entries_) request.breakpoints.push_back(one.breakpoint);
-  request.labels = labels_;
+  request.labels = cellLabels(labels_);
   session_->request<protocol::Breakpoints>(
       request, this,
       [this](const protocol::Breakpoints& states) {

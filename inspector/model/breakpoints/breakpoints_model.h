@@ -88,7 +88,7 @@ class BreakpointsModel : public QObject {
   Session* session_;
   std::vector<BreakpointEntry> entries_;
   QHash<quint64, QString> placeNotes_;
-  std::vector<protocol::CellLabel> labels_;
+  QHash<QString, QString> labels_;
   bool hadSome_ = false;  ///< in the life of this window
   quint64 lastId_ = 0;
   quint64 stoppedAt_ = 0;

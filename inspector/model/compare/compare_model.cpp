@@ -257,19 +257,13 @@ void CompareModel::setTolerance(double relative, double absolute) {
   if (again) findFirstDifference();
 }
 
-std::vector<protocol::CellLabel> CompareModel::labels() const {
-  std::vector<protocol::CellLabel> list;
-  for (auto name = cells_->all().constBegin(); name != cells_->all().constEnd(); ++name)
-    list.push_back({name.key().toStdString(), name.value().toStdString()});
-  return list;
-}
-
 void CompareModel::findFirstDifference() {
   if (!compared_ || searching_) return;
   problem_.clear();
   progress_ = QStringLiteral("looking …");
   searching_ = where_->request<protocol::FirstDifference>(
-      protocol::FindFirstDifference{compared_->comparison, relative_, absolute_, labels()}, this,
+      protocol::FindFirstDifference{compared_->comparison, relative_, absolute_, cellLabels(cells_->all())},
+      this,
       [this](const protocol::FirstDifference& answer) {
         searching_ = false;
         progress_.clear();

@@ -139,7 +139,6 @@ class CompareModel : public QObject {
   static QString panelSentence(const std::string& reason);
   CompareChoice choiceOf(const protocol::CellRun& run) const;
   std::optional<std::pair<protocol::CellRun, protocol::CellRun>> lastTwo() const;
-  std::vector<protocol::CellLabel> labels() const;
 
   static constexpr int rows_of_page = 100;
   Session* session_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/protocol/record_filter.h"
+#include "inspector/model/session/cell_names.h"
 
 namespace tapedeck::inspector {
 
@@ -30,9 +31,7 @@ void RecordFilter::set(const QString& text, Direction direction) {
 }
 
 void RecordFilter::setCellLabels(const QHash<QString, QString>& labels) {
-  labels_.clear();
-  for (auto label = labels.begin(); label != labels.end(); ++label)
-    labels_.push_back({label.key().toStdString(), label.value().toStdString()});
+  labels_ = labels;
 }
 
 void RecordFilter::restart() {
@@ -55,7 +54,7 @@ void RecordFilter::search() {
   protocol::FindRecords find;
   find.filter = text_.toStdString();
   if (direction_ != Direction::both) find.backward = direction_ == Direction::backward;
-  find.labels = labels_;
+  find.labels = cellLabels(labels_);
   find.first = scanned_ + 1;
   find.again = open_;
   ended_ = session_->status().ended;
@@ -100,12 +99,13 @@ void RecordFilter::correct(RecordNumber number, bool matches) {
 
 void RecordFilter::searchCached() {
   const protocol::Condition filter = protocol::parse_filter(text_.toStdString());
+  const std::vector<protocol::CellLabel> labels = cellLabels(labels_);
   const RecordNumber last = std::min<RecordNumber>(scanned_ + cached_at_once, session_->recordCount());
   for (RecordNumber number = scanned_ + 1; number <= last; ++number) {
     const protocol::Record* record = session_->cachedRecord(number);
     const bool wrong_way =
         record && direction_ != Direction::both && record->backward != (direction_ == Direction::backward);
-    if (record && !wrong_way && protocol::matches(filter, *record, labels_)) matches_.push_back(number);
+    if (record && !wrong_way && protocol::matches(filter, *record, labels)) matches_.push_back(number);
   }
   scanned_ = std::max(scanned_, last);
   emit progressed();

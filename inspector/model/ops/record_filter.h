@@ -45,7 +45,7 @@ class RecordFilter : public QObject {
   Session* session_;
   QString text_;
   Direction direction_ = Direction::both;
-  std::vector<protocol::CellLabel> labels_;
+  QHash<QString, QString> labels_;
   std::vector<RecordNumber> matches_;
   RecordNumber scanned_ = 0;
   std::vector<std::uint64_t> open_;  ///< looked at before they had ended

@@ -11,6 +11,7 @@ namespace {
 
 const QString names_channel = QStringLiteral("cell names");
 constexpr quint64 most_runs = 1000;
+constexpr int rest_ms = 100;
 
 QString lineOf(const QString& code, int line) {
   return code.section(QLatin1Char('\n'), line - 1, line - 1).trimmed();
@@ -18,10 +19,50 @@ QString lineOf(const QString& code, int line) {
 
 }  // namespace
 
+std::vector<protocol::CellLabel> cellLabels(const QHash<QString, QString>& names) {
+  std::vector<protocol::CellLabel> labels;
+  labels.reserve(static_cast<std::size_t>(names.size()));
+  for (auto name = names.begin(); name != names.end(); ++name)
+    labels.push_back({name.key().toStdString(), name.value().toStdString()});
+  return labels;
+}
+
+CellNames::CellNames(QObject* parent) : QObject(parent) {
+  rest_.setSingleShot(true);
+  rest_.setInterval(rest_ms);
+  connect(&rest_, &QTimer::timeout, this, [this] {
+    if (untold_) tellNow();
+  });
+}
+
+void CellNames::tellNow() {
+  untold_ = false;
+  rest_.start();
+  emit changed();
+}
+
+void CellNames::tell() {
+  if (rest_.isActive())
+    untold_ = true;
+  else
+    tellNow();
+}
+
 void CellNames::set(const QHash<QString, QString>& names) {
   if (names == names_) return;
   names_ = names;
-  emit changed();
+  tellNow();
+}
+
+void CellNames::rename(const QHash<QString, QString>& names) {
+  bool news = false;
+  for (auto name = names.begin(); name != names.end(); ++name) {
+    const auto known = names_.constFind(name.key());
+    if (known != names_.constEnd() && *known == *name) continue;
+    names_[name.key()] = *name;
+    news = true;
+  }
+  if (news) tellNow();
 }
 
 void CellNames::follow(Session* session) {
@@ -37,7 +78,7 @@ void CellNames::follow(Session* session) {
     runningSeen_.clear();
     if (executions_.isEmpty()) return;
     executions_.clear();
-    emit changed();
+    tellNow();
   });
   ask();
 }
@@ -68,7 +109,7 @@ void CellNames::take(const protocol::CellRuns& answer) {
     fresh = fresh || known != run.execution;
     known = run.execution;
   }
-  if (fresh) emit changed();
+  if (fresh) tell();
 }
 
 void CellNames::noteCode(const QString& id, quint64 execution, const QString& code) {
@@ -78,12 +119,12 @@ void CellNames::noteCode(const QString& id, quint64 execution, const QString& co
   if (!known.empty() && known.rbegin()->second == code)
     return;  // one text for a cell that runs a thousand times
   known[execution] = code;
-  emit changed();
+  tell();
 }
 
 void CellNames::noteNewestCode(const QString& id, const QString& code) {
   ran_[id] = {{0, code}};
-  emit changed();
+  tell();
 }
 
 QString CellNames::newestCode(const QString& id) const {

@@ -5,6 +5,7 @@
 #include <QHash>
 #include <QObject>
 #include <QString>
+#include <QTimer>
 #include <functional>
 #include <map>
 
@@ -12,14 +13,19 @@
 
 namespace tapedeck::inspector {
 
+/// Made where they are sent: names change with each run, and are seldom asked for.
+std::vector<protocol::CellLabel> cellLabels(const QHash<QString, QString>& names);
+
 class CellNames : public QObject {
   Q_OBJECT
  public:
-  using QObject::QObject;
+  explicit CellNames(QObject* parent = nullptr);
   /// From now on asks the session which runs its cells had, whenever one begins or ends.
   void follow(Session* session);
   /// Cell ids to what people call them now: "cell [3]".
   void set(const QHash<QString, QString>& names);
+  /// Of these alone; the others keep theirs.
+  void rename(const QHash<QString, QString>& names);
   const QHash<QString, QString>& all() const { return names_; }
   /// A program's file, whose id is its path, has its own name.
   QString name(const QString& id) const {
@@ -47,11 +53,14 @@ class CellNames : public QObject {
   QString code(const QString& id, int line, RecordNumber record) const;
 
  signals:
+  /// At once; while cells run one after another, at most ten times a second: every panel looks then.
   void changed();
 
  private:
   void ask();
   void take(const protocol::CellRuns& answer);
+  void tellNow();
+  void tell();
 
   Session* session_ = nullptr;
   quint64 endedSeen_ = 0;
@@ -64,6 +73,8 @@ class CellNames : public QObject {
   /// Of each cell, by execution; 0: the newest. An execution that is not there ran what the one before did.
   QHash<QString, std::map<quint64, QString>> ran_;
   quint64 newestExecution_ = 0;  ///< of those whose code is known
+  QTimer rest_;                  ///< since changed() came last
+  bool untold_ = false;
 };
 
 }  // namespace tapedeck::inspector
