@@ -126,6 +126,39 @@ protocol::HealthFinding finding(const HealthCase& subject, std::string_view quan
 protocol::HealthFinding finding_at(const HealthCase& subject, std::string_view quantity,
                                    const HealthPoint& point, const char* rule,
                                    protocol::HealthSeverity severity);
+/// Medians: of the newest `count` points, of the newest and of the oldest quarter.
+double newest_of(const HealthPoints& points, std::size_t count);
+double newest_quarter_of(const HealthPoints& points);
+double oldest_quarter_of(const HealthPoints& points);
+/// " (77 of 300 steps were sampled".
+std::string sampled_text(const HealthCases& cases);
+
+/// A finding of a condition that lasts; its sentence and cure are still to be written.
+struct LastingFinding {
+  HealthFinding finding;
+  Lasting span;
+  std::string where;  ///< span_text
+};
+/// Nothing where the condition does not last.
+template <class Holds>
+std::optional<LastingFinding> lasting_finding(const HealthCases& cases, const HealthCase& subject,
+                                              std::string_view quantity, const char* rule,
+                                              HealthSeverity severity, Holds&& holds) {
+  const HealthPoints& points = curve_of(subject, quantity);
+  const auto span = lasting(points, holds);
+  if (!span) return std::nullopt;
+  return LastingFinding{finding(subject, quantity, points, span->first, rule, severity), *span,
+                        span_text(cases, subject, points, *span)};
+}
+
+/// What `look` finds wrong with each subject, an optional finding.
+template <class Look>
+Findings look_at_each(const HealthCases& cases, Look&& look) {
+  Findings found;
+  for (const HealthCase& subject : cases)
+    if (std::optional<HealthFinding> one = look(subject)) found.push_back(std::move(*one));
+  return found;
+}
 /// "70 to 83 %" of the shares in the span that hold; "83 %" where they are alike.
 template <class Holds>
 std::string shares_text(const HealthPoints& points, const Lasting& span, Holds&& holds);
