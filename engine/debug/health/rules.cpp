@@ -115,6 +115,31 @@ HealthFinding finding_at(const HealthCase& subject, std::string_view quantity, c
   return found;
 }
 
+HealthFinding program_finding(const HealthCases& cases, const FactPlace& place, std::uint64_t step,
+                              const char* rule, HealthSeverity severity) {
+  HealthFinding found;
+  found.rule = rule;
+  found.severity = severity;
+  found.since = step;
+  found.record = place.record;
+  const auto loss = std::ranges::find(cases.all, HealthKind::loss, &HealthCase::kind);
+  if (loss == cases.all.end()) return found;
+  found.subject = loss->subject;
+  found.quantity = quantity::loss;
+  return found;
+}
+
+std::string place_text(const FactPlace& place) {
+  return place.line ? " (line " + std::to_string(place.line) + ")" : "";
+}
+
+std::string read_text(const HealthCases& cases, std::size_t steps) {
+  const std::size_t read = cases.program.steps.size();
+  if (read == 1) return " in the one step whose ops were read (of " + std::to_string(cases.steps) + ")";
+  return " in " + (steps < read ? std::to_string(steps) + " of the " : std::string("all ")) +
+         std::to_string(read) + " steps whose ops were read (of " + std::to_string(cases.steps) + ")";
+}
+
 std::string share_range(double least, double most) {
   const std::string from = share_text(least), to = share_text(most);
   if (from == to) return to;
@@ -141,11 +166,32 @@ using namespace rules;
 
 /// What may be the cause of what: a rule's place from the causes on.
 int cause_rank(const HealthFinding& finding) {
-  static constexpr std::array<std::string_view, 16> order = {
-      "rho not 1 / s·y", "no descent direction", "exploding gradient", "large updates",
-      "not finite",      "no gradient",          "dead units",         "saturated units",
-      "no learning",     "rank collapse",        "vanishing gradient", "s·y not positive",
-      "rho huge",        "tiny steps",           "small updates",      "loss"};
+  static constexpr std::array<std::string_view, 26> order = {"broadcast from both sides",
+                                                             "variable made anew",
+                                                             "applied twice",
+                                                             "wrong custom gradient",
+                                                             "evaluation mode in training",
+                                                             "unnormalised data",
+                                                             "learning rate",
+                                                             "rho not 1 / s·y",
+                                                             "no descent direction",
+                                                             "exploding gradient",
+                                                             "large updates",
+                                                             "not finite",
+                                                             "no gradient",
+                                                             "never updated",
+                                                             "dead units",
+                                                             "saturated units",
+                                                             "no learning",
+                                                             "rank collapse",
+                                                             "vanishing gradient",
+                                                             "s·y not positive",
+                                                             "rho huge",
+                                                             "tiny steps",
+                                                             "small updates",
+                                                             "loss at chance",
+                                                             "loss",
+                                                             "training mode in evaluation"};
   return static_cast<int>(std::ranges::find(order, finding.rule) - order.begin());
 }
 
@@ -153,6 +199,9 @@ int cause_rank(const HealthFinding& finding) {
 bool may_cause(const HealthFinding& cause, const HealthFinding& effect) {
   if (cause.since > effect.since) return false;
   const std::string &from = cause.rule, &to = effect.rule;
+  const bool numbers = to == "exploding gradient" || to == "large updates" || to == "not finite" ||
+                       to == "dead units" || to == "saturated units" || to == "loss";
+  if (from == "learning rate" || from == "unnormalised data") return numbers;
   if (from == "exploding gradient" || from == "large updates")
     return to == "not finite" || to == "dead units" || to == "saturated units" || to == "loss";
   if (from == "dead units" || from == "saturated units") return to == "no learning";
@@ -200,7 +249,9 @@ Findings judge(const HealthCases& cases) {
   Findings all = not_finite_values(cases);
   for (const auto rule :
        {no_learning, dead_units, saturated_units, vanishing_gradients, exploding_gradients,
-        updates_out_of_range, collapsed_ranks, losses_that_do_not_fall, quasi_newton_trouble}) {
+        updates_out_of_range, collapsed_ranks, losses_that_do_not_fall, quasi_newton_trouble, squashed_twice,
+        forgotten_axes, custom_gradients, recreated_variables, resting_variables, wrong_modes,
+        unnormalised_inputs, rates_too_large}) {
     Findings found = rule(finite);
     all.insert(all.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
   }
@@ -242,6 +293,14 @@ std::vector<std::string> not_seen(const HealthCases& cases) {
   if (cases.steps > 0 && cases.sampled < trend_samples)
     texts.push_back("Of a loss's trend nothing is said before " + std::to_string(trend_samples) +
                     " steps were sampled.");
+  const ProgramFacts& program = cases.program;
+  if (!program.steps.empty() && program.steps.size() < cases.steps)
+    texts.push_back("The ops, labels and inputs of " + std::to_string(program.steps.size()) + " of " +
+                    counted(cases.steps, "step") + " were read.");
+  if (std::ranges::any_of(program.steps, &StepFacts::cut))
+    texts.push_back("Of steps with very many ops only the first 20,000 were read.");
+  if (std::ranges::any_of(program.steps, &StepFacts::values_gone))
+    texts.push_back("The values of some labels or inputs are gone, and were not judged.");
   if (cases.not_finite > 0)
     texts.push_back("The samples of " + counted(cases.not_finite, "step") +
                     " have NaN or infinite values, which the other rules leave out.");

@@ -83,6 +83,8 @@ std::optional<HealthFinding> look_at_loss(const HealthCases& cases, const Health
   const bool returns = fall > std::max({3 * trend.noise, least_fall * std::abs(trend.start), rounding}) &&
                        back > std::max({given_back * fall, 3 * trend.noise, rounding});
   const bool stays = trend.late > trend.start - least_fall * std::abs(trend.start);
+  if (!rises && !returns)
+    if (auto chance = loss_at_chance(cases, subject)) return chance;
   if (!rises && !returns && !stays) return std::nullopt;
   if (!rises && largest > 0 && std::abs(trend.start) <= rounding)
     return std::nullopt;  // there is nothing to fall
