@@ -293,6 +293,12 @@ std::vector<std::string> not_seen(const HealthCases& cases) {
   if (cases.steps > 0 && cases.sampled < trend_samples)
     texts.push_back("Of a loss's trend nothing is said before " + std::to_string(trend_samples) +
                     " steps were sampled.");
+  if (std::ranges::any_of(cases, [&](const HealthCase& each) {
+        return each.kind == HealthKind::loss && has_no_trend(cases, each);
+      }))
+    texts.push_back(
+        "Several losses take turns (two networks, or several calls of one line): their trends are not "
+        "judged.");
   const ProgramFacts& program = cases.program;
   if (!program.steps.empty() && program.steps.size() < cases.steps)
     texts.push_back("The ops, labels and inputs of " + std::to_string(program.steps.size()) + " of " +

@@ -81,6 +81,10 @@ Findings rates_too_large(const HealthCases& cases);  ///< learning rates
 /// A loss that is that of a guess; losses_that_do_not_fall asks.
 std::optional<protocol::HealthFinding> loss_at_chance(const HealthCases& cases, const HealthCase& loss);
 
+/// Losses of several networks in one line, or that take turns: what one gains another may lose, and its curve
+/// says nothing alone.
+bool has_no_trend(const HealthCases& cases, const HealthCase& loss);
+
 /// The same without the samples that are NaN or infinite, and without those of steps whose loss or
 /// activations have such elements. A gradient's NaN stays: there was none (None).
 HealthCases finite_part(HealthCases cases);

@@ -77,11 +77,7 @@ bool stays_at(const HealthPoints& points, double value) {
 
 std::optional<HealthFinding> loss_at_chance(const HealthCases& cases, const HealthCase& loss) {
   const HealthPoints& points = curve_of(loss, quantity::loss);
-  const auto is_loss = [](const HealthCase& each) { return each.kind == HealthKind::loss; };
-  // Of several losses, as of two networks that play against each other, chance may be the aim.
-  if (points.size() < least_chance_samples || !cases.sees_begin() ||
-      std::ranges::count_if(cases, is_loss) > 1)
-    return std::nullopt;
+  if (points.size() < least_chance_samples || !cases.sees_begin()) return std::nullopt;
   const LabelsTogether labels = labels_together(cases.program);
   if (labels.classes < 2 || labels.several) return std::nullopt;
   const double newest = median_of(points, points.size() / 2, points.size());

@@ -1,6 +1,7 @@
 // Where a loss goes over a run.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "engine/debug/health/rules.h"
 #include "engine/debug/why/elements.h"
@@ -109,9 +110,32 @@ std::optional<HealthFinding> look_at_loss(const HealthCases& cases, const Health
 
 }  // namespace
 
+bool has_no_trend(const HealthCases& cases, const HealthCase& loss) {
+  const HealthPoints& points = curve_of(loss, quantity::loss);
+  if (points.empty()) return false;
+  for (const HealthCase& other : cases) {
+    if (other.kind != HealthKind::loss || other.subject == loss.subject) continue;
+    const HealthPoints& theirs = curve_of(other, quantity::loss);
+    if (theirs.empty()) continue;
+    if (theirs.front().step <= points.back().step && points.front().step <= theirs.back().step) return true;
+  }
+  // One line that trains several networks: what it is asked for has nothing in common from step to step.
+  std::vector<std::set<std::string>> asked;
+  for (const StepFacts& step : cases.program.steps) {
+    std::set<std::string> names;
+    for (const SourceFact& source : step.sources)
+      if (source.place.line == loss.line) names.insert(source.name);
+    if (!names.empty()) asked.push_back(std::move(names));
+  }
+  for (const std::set<std::string>& names : asked)
+    if (std::ranges::none_of(names, [&](const std::string& name) { return asked.front().contains(name); }))
+      return true;
+  return false;
+}
+
 Findings losses_that_do_not_fall(const HealthCases& cases) {
   return look_at_each(cases, [&](const HealthCase& subject) -> std::optional<HealthFinding> {
-    if (subject.kind != HealthKind::loss) return std::nullopt;
+    if (subject.kind != HealthKind::loss || has_no_trend(cases, subject)) return std::nullopt;
     return look_at_loss(cases, subject);
   });
 }

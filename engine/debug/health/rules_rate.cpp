@@ -89,7 +89,7 @@ Findings rates_too_large(const HealthCases& cases) {
   }
   const double begin = median(std::move(first)), began_to_move = median(std::move(moved));
   return look_at_each(cases, [&](const HealthCase& loss) -> std::optional<HealthFinding> {
-    if (loss.kind != HealthKind::loss) return std::nullopt;
+    if (loss.kind != HealthKind::loss || has_no_trend(cases, loss)) return std::nullopt;
     const auto turn = turn_of(cases, curve_of(loss, quantity::loss));
     if (!turn) return std::nullopt;
     // Adam and its like divide by the gradient: there only what they move says how large their rate is; of
