@@ -99,6 +99,8 @@ class Gains {
       Step step{record, tensor, 0, 0, norm};
       choose_input(step);
       if (!step.input) return;
+      // A playback begins with ones of the target's shape, whatever the target is.
+      if (record->head.op && record->head.op->name == "ones_like") return;
       steps_.push_back(step);
       tensor = step.input;
       norm = step.before;
@@ -146,7 +148,11 @@ class Gains {
     if (loops.size() > most_loops_told) loops.resize(most_loops_told);
     std::string text;
     for (const Loop& loop : loops) {
-      text += (text.empty() ? " A loop made most of it: " : "; and ") + loop_text(way, loop);
+      if (text.empty())
+        text = loops.size() > 1 ? " Loops made most of it: " : " A loop made most of it: ";
+      else
+        text += "; and ";
+      text += loop_text(way, loop);
       answer_.reasons.push_back(loop_reason(way, loop));
     }
     return text + ".";
