@@ -32,8 +32,8 @@ struct Repeated {
 
 /// Facts of the steps, those of one place together, in the order in which they were met.
 template <class Fact, class Key>
-std::vector<Repeated<Fact>> repeated(const ProgramFacts& program, std::vector<Fact> StepFacts::*facts,
-                                     Key&& key) {
+std::vector<Repeated<Fact>> repeated_facts(const ProgramFacts& program, std::vector<Fact> StepFacts::*facts,
+                                           Key&& key) {
   std::vector<Repeated<Fact>> found;
   std::map<decltype(key(std::declval<const Fact&>())), std::size_t> places;
   for (const StepFacts& step : program.steps) {
@@ -64,7 +64,7 @@ std::string narrow_range_text(const StepFacts& step, const SquashedFact& fact) {
 Findings squashed_twice(const HealthCases& cases) {
   Findings found;
   const auto key = [](const SquashedFact& fact) { return std::pair(fact.outer.location, fact.outer.op); };
-  for (const auto& one : repeated(cases.program, &StepFacts::squashed, key)) {
+  for (const auto& one : repeated_facts(cases.program, &StepFacts::squashed, key)) {
     const SquashedFact& fact = *one.first;
     HealthFinding each =
         program_finding(cases, fact.outer, one.since, "applied twice", HealthSeverity::warning);
@@ -86,7 +86,7 @@ Findings squashed_twice(const HealthCases& cases) {
 Findings forgotten_axes(const HealthCases& cases) {
   Findings found;
   const auto key = [](const BroadcastFact& fact) { return std::pair(fact.place.location, fact.place.op); };
-  for (const auto& one : repeated(cases.program, &StepFacts::broadcasts, key)) {
+  for (const auto& one : repeated_facts(cases.program, &StepFacts::broadcasts, key)) {
     const BroadcastFact& fact = *one.first;
     const auto rows = static_cast<std::uint64_t>(fact.result.front());
     HealthFinding each =
@@ -109,7 +109,7 @@ Findings forgotten_axes(const HealthCases& cases) {
 Findings custom_gradients(const HealthCases& cases) {
   Findings found;
   const auto key = [](const CustomFact& fact) { return std::pair(fact.name, fact.location); };
-  for (const auto& one : repeated(cases.program, &StepFacts::customs, key)) {
+  for (const auto& one : repeated_facts(cases.program, &StepFacts::customs, key)) {
     const CustomFact& fact = *one.newest;
     const std::string name = fact.name + (fact.line ? ", line " + std::to_string(fact.line) : std::string());
     const CheckedGradient* checked = nullptr;  // the newest answer
@@ -145,7 +145,7 @@ Findings custom_gradients(const HealthCases& cases) {
 Findings recreated_variables(const HealthCases& cases) {
   Findings found;
   const auto key = [](const SourceFact& fact) { return std::pair(fact.name, fact.shape); };
-  for (const auto& one : repeated(cases.program, &StepFacts::sources, key)) {
+  for (const auto& one : repeated_facts(cases.program, &StepFacts::sources, key)) {
     std::set<std::uint64_t> variables;
     std::size_t compared = 0;
     bool stays = false;
@@ -175,7 +175,7 @@ Findings recreated_variables(const HealthCases& cases) {
 Findings resting_variables(const HealthCases& cases) {
   Findings found;
   const auto key = [](const SourceFact& fact) { return fact.variable; };
-  for (const auto& one : repeated(cases.program, &StepFacts::sources, key)) {
+  for (const auto& one : repeated_facts(cases.program, &StepFacts::sources, key)) {
     const SourceFact& fact = *one.first;
     if (one.steps < least_steps_compared || fact.value != one.newest->value) continue;
     bool same = true;
@@ -234,8 +234,9 @@ Findings wrong_modes(const HealthCases& cases) {
       if (fact.trouble == ModeTrouble::disturbed_evaluation) evaluation(fact, step.step);
   if (cases.program.behind)
     for (const ModeFact& fact : cases.program.behind->modes) evaluation(fact, cases.steps + 1);
-  for (const auto& one : repeated(cases.program, &StepFacts::modes,
-                                  [](const ModeFact& fact) { return std::pair(fact.trouble, fact.layer); })) {
+  for (const auto& one : repeated_facts(cases.program, &StepFacts::modes, [](const ModeFact& fact) {
+         return std::pair(fact.trouble, fact.layer);
+       })) {
     const ModeFact& fact = *one.newest;
     if (fact.trouble != ModeTrouble::initial_statistics || one.steps < cases.program.steps.size() ||
         one.steps < least_steps_compared)

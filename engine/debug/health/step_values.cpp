@@ -123,7 +123,7 @@ struct Columns {
   std::vector<double> squares, seen, least, most;
 };
 
-InputFact measured(const Tensor& value) {
+InputFact measured_input(const Tensor& value) {
   InputFact fact;
   fact.shape.assign(value.shape().begin(), value.shape().end());
   const std::int64_t width = fact.shape.empty() ? 1 : fact.shape.back();
@@ -210,7 +210,7 @@ void read_inputs(Past& past, const StepGraph& graph, bool recompute, StepFacts& 
       if (count < 2 || count > static_cast<double>(most_value_elements)) continue;
       const Tensor value = step_value(past, input, recompute, facts);
       if (!value) continue;
-      InputFact fact = measured(value);
+      InputFact fact = measured_input(value);
       fact.place = graph.place(op);
       facts.inputs.push_back(std::move(fact));
     }
