@@ -346,7 +346,9 @@ protocol::Reply Answers::why(const protocol::Why& request, const CancelFlag& can
   const Jobs::Report quietly = [](const protocol::Progress&) {};
   const bool counts_vjps = request.question == protocol::Question::check;
   Past past(recorder_, finder(cancel, counts_vjps ? quietly : report), &cancel, report);
-  return answer(past, request);
+  protocol::Because because = answer(past, request);
+  if (counts_vjps) health_.checked(request, because);
+  return because;
 }
 
 protocol::Reply Answers::health_findings(const protocol::GetHealthFindings& request, const CancelFlag& cancel,
