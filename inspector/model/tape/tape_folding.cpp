@@ -45,6 +45,7 @@ class Folder {
     for (const auto& [record, node] : graph_.shownAs)
       if (const int now = shown(node); now >= 0) result_.graph.shownAs[record] = now;
     addEdges();
+    result_.shown = std::move(now_);
     return std::move(result_);
   }
 

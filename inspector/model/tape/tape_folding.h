@@ -26,6 +26,7 @@ struct FoldedTape {
   /// By node of `graph`: the key of the innermost open group that it stands in; empty: none. A fold stands in
   /// the group around its own.
   std::vector<QString> around;
+  std::vector<int> shown;  ///< by node of the whole graph: the node that shows it; -1: none
   int folds = 0;     ///< groups that are folded
   int left_out = 0;  ///< nodes of the whole graph that `only` leaves out
 };

@@ -31,6 +31,7 @@ std::shared_ptr<const LaidOutGraph> layOut(TapeGraph graph, const Folding& foldi
   result->whole = std::move(graph);
   result->graph = std::move(folded.graph);
   result->around = std::move(folded.around);
+  result->shown = std::move(folded.shown);
   result->folds = folded.folds;
   result->left_out = folded.left_out;
   result->layout = layoutTapeGraph(result->graph, cancelled);

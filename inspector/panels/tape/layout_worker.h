@@ -16,7 +16,8 @@ struct LaidOutGraph {
   std::vector<QRectF> path_bounds;          ///< of the edges
   std::vector<QString> around;              ///< by node: see FoldedTape
   int folds = 0, left_out = 0;
-  TapeGraph whole;  ///< what was folded
+  TapeGraph whole;         ///< what was folded
+  std::vector<int> shown;  ///< by node of `whole`: see FoldedTape
   TapeGroups groups;
   int current = -1;  ///< the node that holds the cursor
 };
