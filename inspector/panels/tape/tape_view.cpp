@@ -12,6 +12,7 @@
 #include <QVBoxLayout>
 
 #include "inspector/model/format.h"
+#include "inspector/model/tape/odd_values.h"
 #include "inspector/panels/branch_strip.h"
 #include "inspector/panels/tape/node_details.h"
 #include "inspector/panels/tape/node_style.h"
@@ -41,6 +42,8 @@ struct TapeView::Private {
   TapeGraphModel* model = nullptr;
   TapeCanvas* canvas = nullptr;
   TapeTools* tools = nullptr;
+  OddValues* odd = nullptr;
+  QAction* check = nullptr;
   LayoutWorker* worker = nullptr;
   QToolBar* bar = nullptr;
   QAction* save = nullptr;
@@ -55,7 +58,33 @@ struct TapeView::Private {
     return action;
   }
 
+  void addCheck() {
+    odd = new OddValues(&session, view);
+    check = addKeyedAction(
+        view, QStringLiteral("Check for NaN"), {Qt::Key_X},
+        QStringLiteral("Look for NaN and infinity in all values of the tape, and mark them. What is "
+                       "not kept is computed anew; a second time stops it"));
+    check->setCheckable(true);
+    QObject::connect(check, &QAction::triggered, view, [this](bool on) {
+      if (on)
+        odd->check(model->graph());
+      else
+        odd->stop();
+    });
+    QObject::connect(odd, &OddValues::ended, check, [this] { check->setChecked(false); });
+    QObject::connect(odd, &OddValues::oddChanged, view, [this] { layOut(); });
+    QObject::connect(odd, &OddValues::progressed, view, [this] { updateSummary(); });
+  }
+
+  /// As it is shown, before anything is folded.
+  TapeGraph marked() const {
+    TapeGraph graph = model->graph();
+    odd->mark(graph);
+    return graph;
+  }
+
   void addActions() {
+    addCheck();
     QObject::connect(
         addAction(QStringLiteral("Fit"), {Qt::Key_F, Qt::Key_0}, QStringLiteral("Show the whole tape")),
         &QAction::triggered, view, &TapeView::fit);
@@ -84,6 +113,7 @@ struct TapeView::Private {
     groups->setPopupMode(QToolButton::InstantPopup);
     auto* menu = new QMenu(groups);
     tools->addTo(menu);
+    menu->addAction(check);
     groups->setMenu(menu);
     bar->addWidget(groups);
   }
@@ -105,7 +135,7 @@ struct TapeView::Private {
       tools->laidOut();
       return;
     }
-    worker->request(model->graph(), tools->folding(model->graph()));
+    worker->request(marked(), tools->folding(model->graph()));
   }
 
   void updateSummary() {
@@ -121,6 +151,7 @@ struct TapeView::Private {
     if (graph.vjps) parts << counted(graph.vjps, QStringLiteral("VJP"), QStringLiteral("VJPs"));
     if (graph.offTape) parts << QStringLiteral("%1 on no tape").arg(countText(graph.offTape));
     if (graph.dropped) parts << QStringLiteral("%1 older ones not shown").arg(countText(graph.dropped));
+    if (const QString checked = odd->sentence(); !checked.isEmpty()) parts << checked;
     if (const QString shown = tools->summary(); !shown.isEmpty()) parts << shown;
     if (!model->problem().isEmpty()) parts << model->problem();
     summary->setText(parts.join(QStringLiteral(" · ")));
@@ -160,6 +191,7 @@ TapeView::TapeView(Session& session, QWidget* parent)
          QStringLiteral("Write the tape graph that is shown as an SVG file"));
   connect(d_->save, &QAction::triggered, this, &TapeView::askSvg);
   d_->summary = new ElidingLabel(Qt::ElideRight, this);
+  d_->summary->setObjectName(QStringLiteral("tapeSummary"));
   d_->summary->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   d_->summary->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
   d_->summary->setContentsMargins(8, 0, 8, 0);
@@ -224,6 +256,7 @@ void TapeView::setWhy(WhyActions& why) {
       subject.tensor = node.leaf;
     QMenu menu(this);
     d_->tools->addTo(&menu);
+    menu.addAction(d_->check);
     if (node.fold.isEmpty()) {  // a group has no one value to ask about
       why.model()->setSubject(subject);
       why.addTo(&menu);
@@ -263,7 +296,7 @@ void TapeView::zoomOut() {
 
 void TapeView::exportSvg(const QString& path) {
   // As it is on the canvas: with its folds.
-  const TapeGraph whole = d_->model->graph();
+  const TapeGraph whole = d_->marked();
   const QString title =
       whole.tape ? QStringLiteral("Gradient tape %1, at op %2").arg(whole.tape).arg(whole.cursor) : QString();
   const Folding folding = d_->tools->folding(whole);
