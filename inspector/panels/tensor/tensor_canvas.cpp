@@ -65,6 +65,7 @@ QSizeF TensorCanvas::paneArea() const {
 void TensorCanvas::setMode(TensorMode mode) {
   if (mode == mode_) return;
   mode_ = mode;
+  model_->setPicturing(mode == TensorMode::heatMap);
   pane().askForValues(paneArea());
   requestFrame();
   emit modeChanged();
@@ -72,8 +73,9 @@ void TensorCanvas::setMode(TensorMode mode) {
 
 void TensorCanvas::layoutChanged() {
   // A step to the next tensor of the same shape keeps the place.
-  if (model_->shape() != known_shape_ || model_->images() != known_images_) {
-    numbers_.layoutChanged();
+  const bool other_shape = model_->shape() != known_shape_;
+  if (other_shape || model_->images() != known_images_) {
+    if (other_shape || mode_ == TensorMode::numbers) numbers_.layoutChanged();
     heat_.layoutChanged();
     tellSelection();
   }
@@ -127,6 +129,13 @@ QString TensorCanvas::sentence() const {
 QString TensorCanvas::sourceText() const {
   const protocol::Tile* tile = model_->tile();
   return tile && tile->source != "held" ? QString::fromStdString(tile->source) : QString();
+}
+
+QString TensorCanvas::noteText() const {
+  QStringList parts;
+  for (const QString& part : {showsScalar() ? QString() : pane().note(), sourceText()})
+    if (!part.isEmpty()) parts << part;
+  return parts.join(QStringLiteral(" · "));
 }
 
 int TensorCanvas::accessiblePartCount() const {
@@ -187,7 +196,7 @@ void TensorCanvas::paintCanvas(CanvasPainter& painter) {
   painter.textIn(inner, left, 12, theme.text, Qt::AlignLeft);
   const double taken = left.isEmpty() ? 0 : painter.textWidth(left, 12) + 12;
   painter.textIn(inner.adjusted(std::min(taken, inner.width()), 0, 0, 0),
-                 model_->loading() ? QStringLiteral("loading …") : sourceText(), 11, theme.faintText,
+                 model_->loading() ? QStringLiteral("loading …") : noteText(), 11, theme.faintText,
                  Qt::AlignRight);
 }
 

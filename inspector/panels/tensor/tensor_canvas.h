@@ -29,6 +29,8 @@ class TensorCanvas : public CanvasWidget, public AccessibleParts {
   QString readout() const;
   /// Where the values come from, at its right; empty where they are held.
   QString sourceText() const;
+  /// All that is said there: what cells show of their elements, and where the values come from.
+  QString noteText() const;
 
   /// The numbers, cells or bars that are in sight.
   int accessiblePartCount() const override;
