@@ -26,7 +26,7 @@ QString soughtText(Sought sought, bool begin) {
   return begin ? QStringLiteral("Maximum") : QStringLiteral("maximum");
 }
 
-QString elementText(const std::vector<std::int64_t>& element) {
+QString foundPlaceText(const std::vector<std::int64_t>& element) {
   QStringList parts;
   for (const std::int64_t index : element) parts << QString::number(index);
   return QLatin1Char('[') + parts.join(QStringLiteral(", ")) + QLatin1Char(']');
@@ -122,7 +122,7 @@ void ElementFinder::take(const protocol::FoundElement& answer, Sought sought) {
                  ? QString::number(answer.value, 'f', 0)
                  : numpyText(answer.value,
                              isComplexDtype(tensor->dtype) ? std::string("float64") : tensor->dtype));
-  text += QStringLiteral(" at %1").arg(elementText(answer.index));
+  text += QStringLiteral(" at %1").arg(foundPlaceText(answer.index));
   text += answer.alike == 1 ? QStringLiteral(", the only one.")
                             : QStringLiteral(", %1 of %2 alike: press again for the next.")
                                   .arg(countText(answer.rank), countText(answer.alike));

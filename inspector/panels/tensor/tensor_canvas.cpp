@@ -131,6 +131,14 @@ QString TensorCanvas::sourceText() const {
   return tile && tile->source != "held" ? QString::fromStdString(tile->source) : QString();
 }
 
+void TensorCanvas::setFooter(const QString& text, bool first) {
+  if (text == footer_ && first == footer_first_) return;
+  footer_ = text;
+  footer_first_ = first;
+  if (!footer_.isEmpty()) setAccessibleDescription(footer_);
+  requestFrame();
+}
+
 QString TensorCanvas::noteText() const {
   QStringList parts;
   for (const QString& part : {showsScalar() ? QString() : pane().note(), sourceText()})
@@ -183,7 +191,7 @@ void TensorCanvas::paintCanvas(CanvasPainter& painter) {
                              painter.theme().faintText);
   if (showsScalar()) {
     drawScalar(painter);
-    if (sourceText().isEmpty()) return;
+    if (sourceText().isEmpty() && footer_.isEmpty()) return;
   } else {
     pane().paint(painter, paneArea());
   }
@@ -192,7 +200,8 @@ void TensorCanvas::paintCanvas(CanvasPainter& painter) {
   painter.fill(line, theme.panel);
   painter.line(line.topLeft(), line.topRight(), theme.border);
   const QRectF inner = line.adjusted(10, 0, -10, 0);
-  const QString left = readout();
+  const QString said = readout(),
+                left = !footer_.isEmpty() && (footer_first_ || said.isEmpty()) ? footer_ : said;
   painter.textIn(inner, left, 12, theme.text, Qt::AlignLeft);
   const double taken = left.isEmpty() ? 0 : painter.textWidth(left, 12) + 12;
   painter.textIn(inner.adjusted(std::min(taken, inner.width()), 0, 0, 0),
