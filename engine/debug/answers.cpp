@@ -3,6 +3,7 @@
 #include <concepts>
 #include <variant>
 
+#include "engine/debug/find_element.h"
 #include "engine/debug/find_records.h"
 #include "engine/debug/tile.h"
 #include "engine/debug/trace_answers.h"
@@ -142,6 +143,7 @@ Answers::Answer Answers::reply_or_work(const protocol::Request& request) {
           // ---- jobs
           own(&Answers::tile),
           own(&Answers::statistics),
+          own(&Answers::element),
           own(&Answers::why),
           own(&Answers::branch_tile),
           own(&Answers::branch_statistics),
@@ -326,6 +328,21 @@ protocol::Reply Answers::statistics(const protocol::GetStatistics& request, cons
   const FoundValue found = find(request.tensor, cancel, report);
   return describe_summary(request.tensor, summarize(found.value, request.bins, true, &cancel),
                           source_of(recorder_, request.tensor, found));
+}
+
+protocol::Reply Answers::element(const protocol::FindElement& request, const CancelFlag& cancel,
+                                 const Jobs::Report& report) {
+  if (request.branch) {
+    const Tensor value =
+        branches_.value(*request.branch, request.tensor, request.difference, finder(cancel, report), cancel);
+    protocol::FoundElement found = find_element(value, request, &cancel);
+    found.source = "recomputed";
+    return found;
+  }
+  const FoundValue value = find(request.tensor, cancel, report);
+  protocol::FoundElement found = find_element(value.value, request, &cancel);
+  found.source = source_of(recorder_, request.tensor, value);
+  return found;
 }
 
 protocol::Reply Answers::pin(const protocol::Pin& request, const CancelFlag& cancel,

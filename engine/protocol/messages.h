@@ -19,7 +19,7 @@
 namespace tapedeck::protocol {
 
 using Request =
-    OneOf<Hello, GetStatus, GetRecords, GetLostRecords, GetTape, GetTile, GetStatistics, SetGate, SetOptions,
+    OneOf<Hello, GetStatus, GetRecords, GetLostRecords, GetTape, GetTile, GetStatistics, FindElement, SetGate, SetOptions,
           Pin, GetSeries, GetPictures, FindRecords, Why, GetVjp, ExplainElement, GetFrames, GetVariables,
           Evaluate, Assign, Complete, HoldValue, GetVersion, SummarizeValue, SetBreakpoints, MakeBranch,
           GetBranchTile, GetBranchStatistics, GetBranchPreviews, TakeOver, DropBranch, SaveTrace,
@@ -29,7 +29,7 @@ using Request =
           FindFirstDifference, GetComparisonTile, GetComparisonCurves, DropComparison, GetHealth,
           GetHealthCurve, SampleHealth, GetHealthFindings, Cancel>;
 using Reply =
-    OneOf<Welcome, Refused, Status, Records, LostRecords, TapeRecords, Tile, Statistics, Series, Pictures,
+    OneOf<Welcome, Refused, Status, Records, LostRecords, TapeRecords, Tile, Statistics, FoundElement, Series, Pictures,
           FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation, Completions,
           HeldValue, Breakpoints, Branched, BranchPreviews, TakenOver, TraceSaved, TraceFileInfo, SourceText,
           MemoryCurve, MemoryState, FoundNames, RecomputeSavings, Profile, ProfileTrack, ProfileTotals,

@@ -25,6 +25,12 @@ struct Larger {
     return b > a ? b : a;
   }
 };
+struct Farther {  ///< from zero
+  __device__ double operator()(double a, double b) const {
+    const double size_a = a < 0 ? -a : a, size_b = b < 0 ? -b : b;
+    return size_b > size_a || (size_b == size_a && b > a) ? b : a;
+  }
+};
 
 /// A block of threads for each block of values, or for some of them.
 Grid grid_of_blocks(std::int64_t count) {
@@ -144,22 +150,32 @@ __global__ void bins_kernel(const T* values, std::int64_t count, Bins bins, unsi
 
 // ---- cells ----
 
-/// A block of threads for each cell, or for some of them.
-template <class T>
+/// A block of threads for each cell, or for some of them. `join` begins with `first`.
+template <class T, class Join>
 __global__ void cells_kernel(const T* values, Cells cells, std::int64_t columns, std::int64_t count,
-                             double* means) {
+                             bool mean, double first, Join join, double* results) {
   __shared__ double doubles[most_warps];
+  __shared__ unsigned counts[most_warps];
   for (std::int64_t cell = blockIdx.x; cell < count; cell += gridDim.x) {
     const std::int64_t top = cell / columns * cells.step[0], left = cell % columns * cells.step[1];
     const std::int64_t height = cells.extent[0] - top < cells.step[0] ? cells.extent[0] - top : cells.step[0];
     const std::int64_t width =
         cells.extent[1] - left < cells.step[1] ? cells.extent[1] - left : cells.step[1];
     const T* corner = values + top * cells.stride[0] + left * cells.stride[1];
-    double sum = 0;
-    for (std::int64_t i = threadIdx.x; i < height * width; i += blockDim.x)
-      sum += static_cast<double>(corner[i / width * cells.stride[0] + i % width * cells.stride[1]]);
-    sum = block_sum(sum, doubles);
-    if (threadIdx.x == 0) means[cell] = sum / static_cast<double>(height * width);
+    double joined = first;
+    unsigned nan = 0;
+    for (std::int64_t i = threadIdx.x; i < height * width; i += blockDim.x) {
+      const auto value =
+          static_cast<double>(corner[i / width * cells.stride[0] + i % width * cells.stride[1]]);
+      nan += value != value;
+      joined = join(joined, value);
+    }
+    joined = join_block(joined, doubles, join);
+    nan = block_sum(nan, counts);
+    if (threadIdx.x != 0) continue;
+    results[cell] = nan > 0 ? std::numeric_limits<double>::quiet_NaN()
+                    : mean  ? joined / static_cast<double>(height * width)
+                            : joined;
   }
 }
 
@@ -255,7 +271,8 @@ void histogram(int gpu, DType dtype, const void* values, std::int64_t count, dou
   bring(gpu, results, size, counts.data());
 }
 
-void cell_means(int gpu, DType dtype, const void* values, const Cells& cells, double* means) {
+void cell_values(int gpu, DType dtype, const void* values, const Cells& cells, CellValue which,
+                 double* values_of_cells) {
   const OnDevice here(gpu);
   const std::int64_t columns = cells.count(1), count = cells.count(0) * columns;
   const Scratch results(static_cast<std::size_t>(count) * sizeof(double));
@@ -263,10 +280,22 @@ void cell_means(int gpu, DType dtype, const void* values, const Cells& cells, do
                   .threads = threads_for_row(cells.step[0] * cells.step[1]),
                   .cooperation = Cooperation::block};
   visit_stored(dtype, [&]<class T>(TypeTag<T>) {
-    launch("cell_means", grid, cells_kernel<T>, static_cast<const T*>(values), cells, columns, count,
-           results.as<double>());
+    const auto join = [&]<class Join>(double first, Join by) {
+      launch("cell_values", grid, cells_kernel<T, Join>, static_cast<const T*>(values), cells, columns, count,
+             which == CellValue::mean, first, by, results.as<double>());
+    };
+    switch (which) {
+      case CellValue::mean:
+        return join(0, Plus());
+      case CellValue::extreme:
+        return join(0, Farther());
+      case CellValue::minimum:
+        return join(infinity, Smaller());
+      case CellValue::maximum:
+        return join(-infinity, Larger());
+    }
   });
-  bring(gpu, results, count, means);
+  bring(gpu, results, count, values_of_cells);
 }
 
 void differences(int gpu, DType dtype, const void* a, const void* b, std::int64_t count,
