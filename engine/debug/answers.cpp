@@ -161,8 +161,8 @@ Answers::Answer Answers::reply_or_work(const protocol::Request& request) {
             });
           },
           [&](const FindRecords& find) {
-            return job([this, find](const CancelFlag& cancel, const Jobs::Report&) {
-              return find_records(recorder_, find, &cancel);
+            return job([this, find](const CancelFlag& cancel, const Jobs::Report& report) {
+              return find_records(recorder_, find, &cancel, finder_there(cancel, report));
             });
           },
           [&](const GetVjp& get) {
