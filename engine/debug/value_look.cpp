@@ -43,6 +43,7 @@ protocol::Verdict ValueLook::verdict(const protocol::ValueTerm& term) {
 
 std::optional<double> ValueLook::measure(std::uint64_t tensor, const protocol::Quantity& quantity) {
   if (tensor == 0) return std::nullopt;
+  measure_ = quantity.measure;
   const RecordedSpec spec = spec_of(recorder_.trace().tensors().get(tensor).spec());
   if (spec.dtype == DType::string) return std::nullopt;
   if (!found_.contains(tensor)) {

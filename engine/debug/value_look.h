@@ -51,8 +51,10 @@ class ValueLook {
   protocol::Verdict verdict(const protocol::ValueTerm& term);
   /// A value that was asked for since begin() can't be had again.
   bool lost() const { return lost_; }
+  void note_lost() { lost_ = true; }
   /// What the last term that was decided by a value found.
   const std::optional<double>& measured() const { return measured_; }
+  bool counted() const { return measure_ <= protocol::Measure::zeros; }  ///< and it is a number of elements
 
  private:
   std::optional<double> measure(std::uint64_t tensor, const protocol::Quantity& quantity);
@@ -64,6 +66,7 @@ class ValueLook {
   BreakValues values_;
   bool lost_ = false;
   std::optional<double> measured_;
+  protocol::Measure measure_ = protocol::Measure::maximum;
 };
 
 /// A record of which the values decide: what each term of the condition says without them, by its number.
