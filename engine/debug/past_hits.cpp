@@ -229,7 +229,7 @@ class HitSearch {
   /// Looks at values in the search's direction. Where there was no time for one: its record; else 0.
   std::uint64_t decide_gathered() {
     if (!request_.forward) std::ranges::reverse(candidates_);
-    bool first = true;  // each answer gets on by one record at least
+    std::uint32_t begun = 0;  // each answer gets on by one record at least
     const Candidate* hit = nullptr;
     std::set<std::uint32_t> doubtful, lost;
     for (const Candidate& candidate : candidates_) {
@@ -241,10 +241,12 @@ class HitSearch {
       if (is_hidden(candidate)) continue;
       if (candidate.verdict == Verdict::unknown || request_.element) {
         check_cancelled(cancel_);
-        if (!hit && !std::exchange(first, false) && std::chrono::steady_clock::now() >= give_up_) {
+        const bool next = begun != 0 && begun != candidate.record.number;
+        if (!hit && next && std::chrono::steady_clock::now() >= give_up_) {
           count(doubtful, lost);
           return candidate.record.number;
         }
+        begun = candidate.record.number;
       }
       const Verdict verdict = decided(candidate);
       if (verdict == Verdict::unknown) (values_.lost() ? lost : doubtful).insert(candidate.record.number);

@@ -112,8 +112,8 @@ void fillMenuBar(QMenuBar* bar, const Actions& actions, const PanelDocks& docks,
 void fillToolBar(QToolBar* bar, const Actions& actions, const WorkspaceMenu& workspaces) {
   bar->setIconSize({18, 18});
   for (const char* id : {"file.save", "", "cell.run_advance", "cell.run_all", "", "step.pause",
-                         "step.continue", "", "step.op", "step.line", "step.out", "step.back", "",
-                         "session.interrupt", "session.restart", "", "session.recording"}) {
+                         "step.continue", "step.reverse", "", "step.op", "step.line", "step.out", "step.back",
+                         "", "session.interrupt", "session.restart", "", "session.recording"}) {
     if (*id)
       bar->addAction(actions[id]);
     else
