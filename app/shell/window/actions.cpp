@@ -142,6 +142,8 @@ constexpr Row rows[] = {
     {"step.reverse", "Re&verse continue", "Shift+F5",
      "Go back over the recorded ops to where a breakpoint or condition last held: looks back, runs nothing",
      "reverse"},
+    {"step.search_past", "Sear&ch the past…", "Ctrl+Shift+F3",
+     "When was a curve, a variable or a condition last so, or first? Goes to that op", nullptr},
     {"step.breakpoint", "Toggle &breakpoint", "F9",
      "Stop before the first op of this line, or no longer; a click in the margin does the same", nullptr},
     {"step.breakpoint_enabled", "Switch breakpoint &on or off", "Shift+F9",
