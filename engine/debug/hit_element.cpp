@@ -14,7 +14,6 @@
 
 namespace tapedeck::debug {
 
-using protocol::Comparison;
 using protocol::FilterPart;
 using protocol::Verdict;
 using protocol::verdict_of;
@@ -23,22 +22,22 @@ namespace {
 
 constexpr double same_digits = 5e-7;  // six digits, as values are shown
 
-Comparison comparison_of(const std::string& sign) {
+protocol::Comparison comparison_of(const std::string& sign) {
   static constexpr std::array signs{"<", "<=", "==", "!=", ">=", ">"};
   for (std::size_t i = 0; i < signs.size(); ++i)
-    if (sign == signs[i]) return static_cast<Comparison>(i);
+    if (sign == signs[i]) return static_cast<protocol::Comparison>(i);
   throw BadRequest("find_hit: \"" + sign + "\" is no comparison; there are <, <=, ==, !=, >= and >.");
 }
 
-bool element_holds(double value, Comparison comparison, double other) {
+bool element_holds(double value, protocol::Comparison comparison, double other) {
   const bool same = value == other || std::abs(value - other) <= same_digits * std::abs(other) ||
                     (std::isnan(value) && std::isnan(other));
-  if (comparison == Comparison::equal) return same;
-  if (comparison == Comparison::not_equal) return !same;
+  if (comparison == protocol::Comparison::equal) return same;
+  if (comparison == protocol::Comparison::not_equal) return !same;
   return protocol::compare(value, comparison, other);
 }
 
-double value_at(const Tensor& tensor, std::int64_t place) {
+double element_value(const Tensor& tensor, std::int64_t place) {
   const Tensor values = in_kernel_dtype(tensor.on_host());
   double value = 0;
   visit_dtype(values.dtype(),
@@ -131,7 +130,7 @@ Verdict HitElement::verdict(std::uint64_t tensor) {
     place = place * shape[axis] + index;
   }
   try {
-    value_ = value_at(find_(tensor), place);
+    value_ = element_value(find_(tensor), place);
   } catch (const ValueError&) {
     return Verdict::unknown;
   }

@@ -37,7 +37,7 @@ QString unquoted(QString name) {
 /// Words that conditions have a meaning for.
 bool isOfTheLanguage(const QString& name) {
   static const QRegularExpression tensors("^(out|in|grad)\\d*$|^any$");
-  if (tensors.match(name).hasMatch()) return true;
+  if (tensors.match(name.section(QLatin1Char('.'), 0, 0)).hasMatch()) return true;
   for (const auto words : {protocol::number_names(), protocol::flag_names(), protocol::part_names()})
     for (const std::string_view word : words)
       if (name == QLatin1String(word.data(), static_cast<qsizetype>(word.size()))) return true;
