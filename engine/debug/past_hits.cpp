@@ -317,9 +317,9 @@ class HitSearch {
     if (const auto& value = request_.element ? element_.value() : values_.measured()) {
       answer_.value = *value;
       reason += values_.counted() && !request_.element
-                    ? ", " + count_text(static_cast<std::uint64_t>(*value)) +
+                    ? ", " + tapedeck::count_text(static_cast<std::uint64_t>(*value)) +
                           (*value == 1 ? " element" : " elements")
-                    : ", it is " + quantity_text(*value);
+                    : ", it is " + tapedeck::quantity_text(*value);
     }
     answer_.reason += (answer_.reason.empty() ? "" : "; ") + reason;
   }
