@@ -5,6 +5,7 @@
 
 #include "engine/debug/find_element.h"
 #include "engine/debug/find_records.h"
+#include "engine/debug/past_hits.h"
 #include "engine/debug/tile.h"
 #include "engine/debug/trace_answers.h"
 #include "engine/debug/why/why.h"
@@ -163,8 +164,13 @@ Answers::Answer Answers::reply_or_work(const protocol::Request& request) {
             });
           },
           [&](const FindRecords& find) {
-            return job([this, find](const CancelFlag& cancel, const Jobs::Report&) {
-              return find_records(recorder_, find, &cancel);
+            return job([this, find](const CancelFlag& cancel, const Jobs::Report& report) {
+              return find_records(recorder_, find, &cancel, finder_there(cancel, report));
+            });
+          },
+          [&](const FindHit& find) {
+            return job([this, find](const CancelFlag& cancel, const Jobs::Report& report) {
+              return find_hit(recorder_, find, &cancel, finder_there(cancel, report));
             });
           },
           [&](const GetVjp& get) {

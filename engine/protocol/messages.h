@@ -8,6 +8,7 @@
 #include "engine/protocol/health.h"
 #include "engine/protocol/memory.h"
 #include "engine/protocol/one_of.h"
+#include "engine/protocol/past_hits.h"
 #include "engine/protocol/profile.h"
 #include "engine/protocol/replies.h"
 #include "engine/protocol/requests.h"
@@ -27,7 +28,7 @@ using Request =
           GetProfileTrack, GetProfileTotals, GetProfileFlame, GetProfileSteps, GetProfileCost, GetPeaks,
           GetChromeTrace, GetCellRuns, MakeComparison, GetComparisonRows, FindComparisonRow, CompareOperands,
           FindFirstDifference, GetComparisonTile, GetComparisonCurves, DropComparison, GetHealth,
-          GetHealthCurve, SampleHealth, GetHealthFindings, Cancel>;
+          GetHealthCurve, SampleHealth, GetHealthFindings, FindHit, Cancel>;
 using Reply =
     OneOf<Welcome, Refused, Status, Records, LostRecords, TapeRecords, Tile, Statistics, FoundElement, Series, Pictures,
           FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation, Completions,
@@ -35,6 +36,6 @@ using Reply =
           MemoryCurve, MemoryState, FoundNames, RecomputeSavings, Profile, ProfileTrack, ProfileTotals,
           ProfileFlame, ProfileSteps, ProfileCost, Peaks, ChromeTrace, CellRuns, Compared, ComparisonRows,
           ComparisonPlace, ComparedOperands, FirstDifference, ComparisonCurves, Health, HealthCurve,
-          HealthSampled, HealthFindings, Progress, Failure>;
+          HealthSampled, HealthFindings, FoundHit, Progress, Failure>;
 
 }  // namespace tapedeck::protocol

@@ -314,11 +314,12 @@ struct FoundRecords {
   std::vector<std::uint64_t> runs;   ///< first and last of each run of numbers that match, ascending
   std::vector<std::uint64_t> again;  ///< those of the request's `again` that match now
   std::vector<std::uint64_t> open;   ///< of all that were looked at, those that have not ended
+  std::uint64_t lost = 0;  ///< how many could not be decided, for a value that the filter asks for is lost
   static constexpr const char* type = "found_records";
   template <class Visit, class Self = FoundRecords>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("scanned", &Self::scanned), field("total", &Self::total), field("runs", &Self::runs),
-                 field("again", &Self::again), field("open", &Self::open));
+                 field("again", &Self::again), field("open", &Self::open), field("lost", &Self::lost));
   }
 };
 

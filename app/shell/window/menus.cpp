@@ -116,8 +116,8 @@ void fillMenuBar(QMenuBar* bar, const Actions& actions, const PanelDocks& docks,
 void fillToolBar(QToolBar* bar, const Actions& actions, const WorkspaceMenu& workspaces) {
   inspector::followFont(bar, [bar] { bar->setIconSize(QSize(1, 1) * inspector::scaled(tool_icon)); });
   for (const char* id : {"file.save", "", "cell.run_advance", "cell.run_all", "", "step.pause",
-                         "step.continue", "", "step.op", "step.line", "step.out", "step.back", "",
-                         "session.interrupt", "session.restart", "", "session.recording"}) {
+                         "step.continue", "step.reverse", "", "step.op", "step.line", "step.out", "step.back",
+                         "", "session.interrupt", "session.restart", "", "session.recording"}) {
     if (*id)
       bar->addAction(actions[id]);
     else
