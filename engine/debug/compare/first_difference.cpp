@@ -297,7 +297,7 @@ class DifferenceSearch {
   std::string incoming_text() const {
     if (incoming_ == 0) return {};
     const std::string count = counted(incoming_, "value");
-    return more_incoming_ ? ", and of the values that come in the first " + std::to_string(incoming_)
+    return more_incoming_ ? ", and the first " + count + " of those that come in"
                           : ", and " + count + " that came in" + (answer_.row ? " before" : "");
   }
 

@@ -132,9 +132,9 @@ class TestCompare : public QObject {
     const FirstDifference found = runs.first(runs.compare(left, right));
     QCOMPARE(found.row, std::int64_t{changed} * ops_of_step + 5);
     QVERIFY(!found.complete);
-    QVERIFY2(
-        contains(found.sentence, "of the values that come in the first 4096. An earlier difference may be"),
-        found.sentence.c_str());
+    QVERIFY2(contains(found.sentence,
+                      "the first 4,096 values of those that come in. An earlier difference may be"),
+             found.sentence.c_str());
   }
 
   void the_start_value_of_a_variable_is_named_with_its_line() {
