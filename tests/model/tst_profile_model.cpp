@@ -198,6 +198,20 @@ class TestProfileModel : public QObject {
     QCOMPARE(source_.askedFor<GetProfileTotals>().back().first, 0u);
   }
 
+  void a_moment_of_another_run_chooses_that_run() {
+    model_->setActive(true);
+    QTRY_COMPARE(model_->run(), 1);
+    model_->setRunAt(6000);
+    QCOMPARE(model_->run(), 1);
+    model_->setRunAt(150);
+    QCOMPARE(model_->run(), 0);
+    QVERIFY((model_->view() == TimeSpan{100, 4000}));
+    model_->setRunAt(4500);  // between the two
+    QCOMPARE(model_->run(), -1);
+    model_->setRunAt(150);
+    QCOMPARE(model_->run(), -1);  // it shows all of them
+  }
+
   void another_session_starts_over() {
     model_->setActive(true);
     QTRY_COMPARE(model_->run(), 1);
