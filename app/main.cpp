@@ -31,7 +31,8 @@ int listPrograms(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc == 2 && has(argc, argv, "--attach")) return listPrograms(argc, argv);
-  if (has(argc, argv, "--headless")) qputenv("QT_QPA_PLATFORM", "offscreen");
+  for (const char* option : {"--headless", "--help", "-h", "--help-all", "--version", "-v"})  // no window
+    if (has(argc, argv, option)) qputenv("QT_QPA_PLATFORM", "offscreen");
   QApplication application(argc, argv);
   QApplication::setApplicationName("Tapedeck");
   QApplication::setOrganizationName("tapedeck");

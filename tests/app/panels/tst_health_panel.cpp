@@ -300,6 +300,29 @@ class TestHealthPanel : public QObject, SampleWindow {
     screenshot(window_.get(), "health-wrong-gradient");
   }
 
+  void theAxisOfACurveWithoutNumbersHasNone() {
+    openCells(folder_, {"import tapedeck as tf\n"
+                        "w = tf.Variable(0., name='w')\n"
+                        "for step in range(10):\n"
+                        "    with tf.GradientTape() as tape:\n"
+                        "        loss = tf.sqrt(w * w)\n"
+                        "    w.assign_sub(tape.gradient(loss, w))\n"});
+    run();
+    showHealth();
+    auto* table = health()->table();
+    const auto row = [&] { return table->rows()->index(table->rows()->rowCount() - 1, 0); };
+    QTRY_COMPARE_WITH_TIMEOUT(row().data().toString(), QString("w"), patience);
+    QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(row()).center());
+    auto* curves = health()->curves();
+    QTRY_VERIFY2_WITH_TIMEOUT(curves->description().startsWith("gradient: from NaN"),
+                              qPrintable(curves->description()), patience);
+    QCOMPARE(session().cursor(), session().recordCount());
+    const QImage picture = curves->grab().toImage();
+    const int beside = curves->fontMetrics().horizontalAdvance("8.88e-08");
+    for (int y = 4; y < curves->rect().height() - 4; ++y)
+      for (int x = 4; x < beside; ++x) QCOMPARE(picture.pixelColor(x, y), picture.pixelColor(4, 4));
+  }
+
   void thePairsOfLbfgs() {
     openCells(folder_, {"import numpy as np\n"
                         "import tapedeck as tf\n"

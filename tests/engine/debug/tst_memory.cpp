@@ -474,6 +474,16 @@ class TestMemory : public QObject {
     QCOMPARE(span.savings.size(), std::size_t{1});
     QCOMPARE(span.savings[0].ops, std::uint64_t{2});
     QCOMPARE(span.savings[0].bytes, x.bytes());  // the square of op 2, which op 3 alone keeps
+    // The tape keeps nothing for ops after it stopped.
+    const std::uint64_t outside = watched.count() + 1;
+    ops::square(x);
+    const protocol::RecomputeSavings none = watched.reader.savings({outside, outside});
+    QCOMPARE(none.savings.size(), std::size_t{1});
+    QCOMPARE(none.savings[0].first, outside);
+    QCOMPARE(none.savings[0].last, outside);
+    QCOMPARE(none.sentence, "Tape " + std::to_string(none.tape.value()) + " keeps nothing for op " +
+                                std::to_string(outside) +
+                                " at the peak: recompute_grad would save nothing there.");
   }
 
   void rowsComeByPageAndInGroups() {
