@@ -6,6 +6,7 @@
 
 #include "app/notebook/document/nbformat.h"
 #include "app/notebook/output/output_factory.h"
+#include "app/notebook/output/rich_output.h"
 #include "app/notebook/output/text/text_output.h"
 
 namespace tapedeck::app {
@@ -90,7 +91,26 @@ OutputArea::Row OutputArea::makeRow(const ordered_json& output, const PrintedTex
   return row;
 }
 
+qsizetype OutputArea::richNumber(const Block* block) const {
+  qsizetype number = 0;
+  for (const Row& row : rows_) {
+    const bool rich = qobject_cast<RichOutput*>(row.block) != nullptr;
+    if (row.block == block) return rich ? number : -1;
+    number += rich ? 1 : 0;
+  }
+  return -1;
+}
+
+void OutputArea::recallFolds(const Row& row) {
+  const qsizetype number = richNumber(row.block);
+  if (number >= 0 && number < folds_.size()) static_cast<RichOutput*>(row.block)->setFolds(folds_[number]);
+}
+
 void OutputArea::discard(const Row& row) {
+  if (const qsizetype number = richNumber(row.block); number >= 0) {
+    if (folds_.size() <= number) folds_.resize(number + 1);
+    folds_[number] = static_cast<RichOutput*>(row.block)->folds();
+  }
   // Later: a click in it may be what led here.
   row.block->hide();
   row.block->deleteLater();
@@ -103,6 +123,7 @@ std::size_t OutputArea::shownCount(const ordered_json& outputs) const {
 void OutputArea::replaceRow(std::size_t index, const ordered_json& output, const PrintedText* printed) {
   discard(rows_[index]);
   rows_[index] = makeRow(output, printed);
+  recallFolds(rows_[index]);
 }
 
 void OutputArea::setOutputs(const ordered_json& outputs, const PrintedTexts& printed) {
@@ -112,6 +133,7 @@ void OutputArea::setOutputs(const ordered_json& outputs, const PrintedTexts& pri
     const PrintedText* text = printedAt(printed, i);
     if (i >= rows_.size()) {
       rows_.push_back(makeRow(output, text));
+      recallFolds(rows_.back());
       auto* block = qobject_cast<TextOutput*>(rows_.back().block);
       if (block != nullptr && i < arranged_.size()) block->setArrangement(arranged_[i]);
       continue;
@@ -155,10 +177,17 @@ void OutputArea::update(const ordered_json& outputs, const OutputNews& news, con
   }
   for (std::size_t i = rows_.size(); i < count; ++i) {
     rows_.push_back(makeRow(outputs[i], printedAt(printed, i)));
+    recallFolds(rows_.back());
     if (rows_.back().kind.starts_with("stream")) static_cast<TextOutput*>(rows_.back().block)->followEnd();
   }
   offerMore(outputs.size() - count);
   contentsChanged();
+}
+
+void OutputArea::showRow(int index) {
+  if (index < count() || more_ == nullptr) return;
+  showAll_ = true;
+  emit allWanted();
 }
 
 QList<TextOutput*> OutputArea::foldingTexts() const {

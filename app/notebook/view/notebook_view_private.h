@@ -63,7 +63,8 @@ struct NotebookView::Private {
 
   bool closesBrackets = true;
   QHash<QString, SourceHits> hits;
-  QString openedForHit;  ///< the Markdown cell that shows its source for the hit in it
+  QPointer<Block> hitOutput;  ///< in which a hit is selected
+  QString openedForHit;       ///< the Markdown cell that shows its source for the hit in it
 
   // Cells.
   void connectDocument();
