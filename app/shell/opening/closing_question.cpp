@@ -6,6 +6,7 @@
 #include "app/control/cell_names.h"
 #include "app/control/cell_runner.h"
 #include "inspector/model/plain_tip.h"
+#include "inspector/ui/confirm.h"
 
 namespace tapedeck::app {
 namespace {
@@ -90,8 +91,7 @@ bool askRestart(QWidget* window, const QString& running) {
   QPushButton* restart = addButton(box, "restartSession", "&Restart", QMessageBox::DestructiveRole,
                                    "End what runs, and start a fresh session");
   QPushButton* cancel = box.addButton(QMessageBox::Cancel);
-  box.setDefaultButton(cancel);
-  box.setEscapeButton(cancel);
+  inspector::makeSafe(box, cancel);
   box.exec();
   return box.clickedButton() == restart;
 }

@@ -1,0 +1,22 @@
+#include "inspector/ui/confirm.h"
+
+#include <QPushButton>
+
+namespace tapedeck::inspector {
+
+void makeSafe(QMessageBox& box, QPushButton* safe) {
+  box.setDefaultButton(safe);
+  box.setEscapeButton(safe);
+}
+
+bool confirm(QWidget* parent, const QString& title, const QString& question, const QString& deed) {
+  QMessageBox box(QMessageBox::Warning, title, QString(), QMessageBox::Yes | QMessageBox::No, parent);
+  box.setTextFormat(Qt::PlainText);
+  box.setText(question);
+  box.button(QMessageBox::Yes)->setText(deed);
+  box.button(QMessageBox::No)->setText("&Cancel");
+  makeSafe(box, qobject_cast<QPushButton*>(box.button(QMessageBox::No)));
+  return box.exec() == QMessageBox::Yes;
+}
+
+}  // namespace tapedeck::inspector
