@@ -1,8 +1,20 @@
 #include "inspector/ui/confirm.h"
 
+#include <QLabel>
 #include <QPushButton>
 
 namespace tapedeck::inspector {
+
+void setWords(QMessageBox& box, const QString& headline, const QString& details) {
+  box.setTextFormat(Qt::PlainText);
+  box.setText(headline);
+  box.setInformativeText(details);
+  if (auto* label = box.findChild<QLabel*>("qt_msgbox_label")) {
+    QFont font = label->font();
+    font.setBold(true);
+    label->setFont(font);
+  }
+}
 
 void makeSafe(QMessageBox& box, QPushButton* safe) {
   box.setDefaultButton(safe);

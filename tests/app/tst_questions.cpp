@@ -27,7 +27,7 @@ class KeyToQuestion : public QObject {
       auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
       if (!box || !box->isVisible() || !text.isEmpty()) return;
       timer_.stop();
-      text = box->text();
+      text = box->text() + " " + box->informativeText();
       for (QAbstractButton* button : box->buttons()) buttons << button->text().remove('&');
       if (const auto* pressed = box->defaultButton()) preset = pressed->text().remove('&');
       mnemonics = repeated(box);
