@@ -397,15 +397,15 @@ class TestFind : public QObject {
 
   void aHitInWhatIsFoldedIsUnfolded() {
     const std::string text =
-        "before\n\n<details><summary>More</summary>\n\nouter <details><summary>Still more</summary>\n\n"
-        "the needle\n\n</details></details>\n\nafter";
+        "before\n\n<details><summary>More</summary>\n\nouter\n\n<details><summary>Still more</summary>\n\n"
+        "the needle\n\n</details>\n\n</details>\n\nafter";
     FindWindow window({codeCell("a", "x", json::array({display({{"text/markdown", text}})}), 1)});
     window.part<QCheckBox>("findOutputs")->setChecked(true);
     auto* row = qobject_cast<RichOutput*>(window.cell(0)->outputs()->row(0));
     QTRY_VERIFY(row->view()->toPlainText().contains("after"));
     QVERIFY(!row->view()->toPlainText().contains("needle"));
     window.find("needle");
-    QTRY_COMPARE(window.summary(), "1 of 1 · output of cell 1, line 7");
+    QTRY_COMPARE(window.summary(), "1 of 1 · output of cell 1, line 9");
     QVERIFY(row->view()->toPlainText().contains("the needle"));
     QCOMPARE(row->view()->textCursor().selectedText(), "needle");
   }

@@ -101,16 +101,23 @@ qsizetype OutputArea::richNumber(const Block* block) const {
   return -1;
 }
 
+/// Before rows change, which moves the others.
+void OutputArea::rememberFolds() {
+  qsizetype number = 0;
+  for (const Row& row : rows_) {
+    const auto* rich = qobject_cast<RichOutput*>(row.block);
+    if (rich == nullptr) continue;
+    if (folds_.size() <= number) folds_.resize(number + 1);
+    folds_[number++] = rich->folds();
+  }
+}
+
 void OutputArea::recallFolds(const Row& row) {
   const qsizetype number = richNumber(row.block);
   if (number >= 0 && number < folds_.size()) static_cast<RichOutput*>(row.block)->setFolds(folds_[number]);
 }
 
 void OutputArea::discard(const Row& row) {
-  if (const qsizetype number = richNumber(row.block); number >= 0) {
-    if (folds_.size() <= number) folds_.resize(number + 1);
-    folds_[number] = static_cast<RichOutput*>(row.block)->folds();
-  }
   // Later: a click in it may be what led here.
   row.block->hide();
   row.block->deleteLater();
@@ -127,6 +134,7 @@ void OutputArea::replaceRow(std::size_t index, const ordered_json& output, const
 }
 
 void OutputArea::setOutputs(const ordered_json& outputs, const PrintedTexts& printed) {
+  rememberFolds();
   const std::size_t count = shownCount(outputs);
   for (std::size_t i = 0; i < count; ++i) {
     const ordered_json& output = outputs[i];
@@ -159,6 +167,7 @@ void OutputArea::setOutputs(const ordered_json& outputs, const PrintedTexts& pri
 
 void OutputArea::update(const ordered_json& outputs, const OutputNews& news, const PrintedTexts& printed) {
   if (news.all) return setOutputs(outputs, printed);
+  rememberFolds();
   const std::size_t count = shownCount(outputs);
   for (const auto& [index, kept] : news.kept) {
     if (index >= std::min(count, rows_.size())) break;
@@ -226,6 +235,7 @@ void OutputArea::offerMore(std::size_t hidden) {
 
 void OutputArea::setTheme(const NotebookTheme& theme) {
   theme_ = theme;
+  rememberFolds();
   arranged_.clear();
   for (const Row& row : rows_) {
     const auto* text = qobject_cast<TextOutput*>(row.block);

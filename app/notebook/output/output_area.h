@@ -59,9 +59,10 @@ class OutputArea : public Block {
     Block* block = nullptr;
   };
   Row makeRow(const nlohmann::ordered_json& output, const PrintedText* printed);
-  void discard(const Row& row);
+  static void discard(const Row& row);
   /// Which of the rich texts above and here the row is; -1: none.
   qsizetype richNumber(const Block* block) const;
+  void rememberFolds();
   void recallFolds(const Row& row);
   std::size_t shownCount(const nlohmann::ordered_json& outputs) const;
   void replaceRow(std::size_t index, const nlohmann::ordered_json& output, const PrintedText* printed);

@@ -56,9 +56,11 @@ void RichOutput::setTheme(const NotebookTheme& theme) {
 void RichOutput::setText(const RichText& text) {
   view_->setAccessibleName(text.kind == RichText::Kind::markdown ? "Markdown output" : "HTML output");
   cancelJobs();
+  // Of another text the summaries decide.
+  const QSet<int> toggled = text.source == text_.source ? bounds_.toggled : QSet<int>();
   text_ = text;
   note_.clear();
-  const QSet<int> toggled = bounds_.toggled;
+  foldRounds_ = 0;
   bounds_ = TextBounds();
   bounds_.toggled = toggled;
   const int known = std::exchange(width_, -1);

@@ -37,11 +37,8 @@ class RichOutput : public Block {
   void showMore();
   void showPicture(int number);  ///< one that is more than the bounds allow
   void showSource();
-  /// The <details> that its user folded or unfolded, by their places in the text.
-  const QSet<int>& toggledFolds() const { return bounds_.toggled; }
-  void setToggledFolds(const QSet<int>& toggled) { bounds_.toggled = toggled; }
   void toggleFold(int number);
-  /// What its user folded or unfolded by the summaries' words, for the text that takes this one's place.
+  /// The <details> that its user folded or unfolded, for the text that takes this one's place.
   const FoldMemory& folds() const { return folds_; }
   void setFolds(const FoldMemory& folds);
   /// Selects a hit of a search in what the text was made of, unfolds what hides it, and returns its place;

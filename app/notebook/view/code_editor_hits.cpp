@@ -142,23 +142,23 @@ std::vector<LineChange> lineChanges(const QStringList& before, const QStringList
 
 /// Leaves the text as it was where neither undo nor redo gives `source`.
 bool CodeEditor::undoGives(const QString& source) {
-  const QSignalBlocker quiet(this);
-  bool tried = false;
   bool gives = false;
   if (SendScintilla(SCI_CANUNDO) != 0) {
-    tried = true;
+    const QSignalBlocker quiet(this);
     undo();
     gives = this->source() == source;
     if (!gives) redo();
+    // Lines that came and went took their marks along.
+    if (!gives) markBreakpoints();
   }
   if (!gives && SendScintilla(SCI_CANREDO) != 0) {
-    tried = true;
+    const QSignalBlocker quiet(this);
     redo();
     gives = this->source() == source;
     if (!gives) undo();
+    if (!gives) markBreakpoints();
   }
-  // Lines that came and went took their marks along.
-  if (tried) markBreakpoints();
+  if (gives) followBreakpoints();
   return gives;
 }
 
