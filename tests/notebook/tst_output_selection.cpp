@@ -12,9 +12,9 @@ using nlohmann::json;
 
 namespace {
 
-std::string log(int lines) {
+std::string stepLines(int count) {
   std::string text;
-  for (int i = 0; i < lines; ++i) text += "step " + std::to_string(i) + " loss\n";
+  for (int i = 0; i < count; ++i) text += "step " + std::to_string(i) + " loss\n";
   return text;
 }
 
@@ -38,7 +38,7 @@ class TestOutputSelection : public QObject {
 
  private slots:
   void shiftAndArrowsSelectInALongText() {
-    Window window({codeCell("a", "run()", json::array({stream(log(5'000))}), 1), codeCell("b", "x")});
+    Window window({codeCell("a", "run()", json::array({stream(stepLines(5'000))}), 1), codeCell("b", "x")});
     window.view.setCurrentCell(0, false);
     window.view.setFocus();
     Window::key(Qt::Key_E);
@@ -62,7 +62,7 @@ class TestOutputSelection : public QObject {
     QVERIFY(!text->cursorRect().isEmpty() && text->rect().contains(text->cursorRect()));
     Window::key(Qt::Key_End, Qt::ControlModifier | Qt::ShiftModifier);
     QVERIFY(text->textInSight().endsWith("step 4999 loss"));
-    QCOMPARE(copied() + "\n", QString::fromStdString(log(5'000)));
+    QCOMPARE(copied() + "\n", QString::fromStdString(stepLines(5'000)));
     Window::key(Qt::Key_Home, Qt::ControlModifier | Qt::ShiftModifier);
     QVERIFY(!text->hasSelection());
     QCOMPARE(text->topRow(), std::size_t{0});
@@ -76,7 +76,7 @@ class TestOutputSelection : public QObject {
 
   void linesThatAreWrappedAreGoneThroughOneByOne() {
     const std::string wide(400, 'w');
-    Window window({codeCell("a", "run()", json::array({stream(wide + "\n" + log(2'000))}), 1)});
+    Window window({codeCell("a", "run()", json::array({stream(wide + "\n" + stepLines(2'000))}), 1)});
     window.view.setFocus();
     Window::key(Qt::Key_E);
     Window::key(Qt::Key_Down, Qt::ShiftModifier);
@@ -107,7 +107,7 @@ class TestOutputSelection : public QObject {
   }
 
   void whatIsInSightOfALongTextIsSaid() {
-    Window window({codeCell("a", "run()", json::array({stream(log(5'000))}), 1)});
+    Window window({codeCell("a", "run()", json::array({stream(stepLines(5'000))}), 1)});
     auto* output = window.output<TextOutput>();
     QTRY_VERIFY2(output->bar()->inSight().startsWith("lines 1 to "), qPrintable(output->bar()->inSight()));
     output->toggleFold();
@@ -118,7 +118,7 @@ class TestOutputSelection : public QObject {
     output->scrolling()->scrollToEnd();
     QVERIFY2(output->bar()->inSight().endsWith(" to 5,000 in sight"), qPrintable(output->bar()->inSight()));
     // One that has its whole height shows all.
-    Window small({codeCell("a", "run()", json::array({stream(log(300))}), 1)});
+    Window small({codeCell("a", "run()", json::array({stream(stepLines(300))}), 1)});
     output = small.output<TextOutput>();
     QTRY_VERIFY(output->bar()->inSight().startsWith("lines 1 to "));
     output->toggleFold();

@@ -70,6 +70,8 @@ class LongText : public SelectableText {
   void addToMenu(QMenu* menu, QPoint point) override;
 
  private:
+  static constexpr int margin = 3;
+
   struct Place {
     std::size_t row = 0;
     int column = 0;
