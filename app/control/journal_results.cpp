@@ -18,7 +18,7 @@ bool insideCharacter(std::string_view text, std::size_t at) {
   return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
 }
 
-const std::string* textOf(const ordered_json& output) {
+const std::string* streamTextOf(const ordered_json& output) {
   if (!output.is_object()) return nullptr;
   const auto text = output.find("text");
   return text != output.end() && text->is_string() ? &text->get_ref<const std::string&>() : nullptr;
@@ -29,7 +29,7 @@ JournalOutput changeOf(const Cell& cell, std::size_t at, std::size_t kept) {
   change.at = at;
   const ordered_json& output = cell.outputs[at];
   const auto printed = cell.printed.find(at);
-  const std::string* text = textOf(output);
+  const std::string* text = streamTextOf(output);
   change.whole = kept == 0 || text == nullptr;
   if (printed != cell.printed.end()) {
     change.printed = printed->second;
@@ -262,7 +262,7 @@ void applyResults(CellData& cell, const JournalResults& results, std::map<std::s
         outputs[at] = output.output;
       else
         outputs.push_back(output.output);
-    } else if (const std::string* text = there ? textOf(outputs[at]) : nullptr; text != nullptr) {
+    } else if (const std::string* text = there ? streamTextOf(outputs[at]) : nullptr; text != nullptr) {
       const auto before = now.find(at);
       outputs[at]["text"] = continued(*text, before == now.end() ? text->size() : before->second, output);
     } else {
