@@ -229,7 +229,7 @@ void StaticText::copy() {
 void StaticText::keyPressEvent(QKeyEvent* event) {
   // Everything else is the notebook's: command keys work here too.
   if (selectionKey(event)) {
-    chosenLink_.clear();
+    if (!event->matches(QKeySequence::Copy)) chosenLink_.clear();  // another text is selected
   } else if (!chosenLink_.isEmpty() && (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) &&
              event->modifiers() == Qt::NoModifier) {
     openLink(chosenLink_);
