@@ -2,8 +2,10 @@
 
 #include <QPainter>
 #include <QStyleOptionSlider>
+#include <QWidget>
 #include <algorithm>
 
+#include "inspector/ui/icons.h"
 #include "inspector/ui/theme.h"
 #include "inspector/ui/window_scale.h"
 
@@ -113,6 +115,31 @@ int FlatStyle::pixelMetric(PixelMetric metric, const QStyleOption* option, const
       return scaled(usual);
     default:
       return usual;
+  }
+}
+
+/// Buttons of a dialog say in words what they do.
+int FlatStyle::styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget,
+                         QStyleHintReturn* result) const {
+  if (hint == SH_DialogButtonBox_ButtonsHaveIcons) return 0;
+  return QProxyStyle::styleHint(hint, option, widget, result);
+}
+
+/// Questions and warnings have the window's own marks.
+QIcon FlatStyle::standardIcon(StandardPixmap icon, const QStyleOption* option, const QWidget* widget) const {
+  const Theme theme = Theme::fromPalette(widget != nullptr ? widget->palette() : QPalette());
+  constexpr int size = 32;
+  const qreal ratio = widget != nullptr ? widget->devicePixelRatioF() : 1;
+  switch (icon) {
+    case SP_MessageBoxQuestion:
+    case SP_MessageBoxInformation:
+      return iconPixmap("information", theme.accent, size, ratio);
+    case SP_MessageBoxWarning:
+      return iconPixmap("warning", theme.warning.stroke, size, ratio);
+    case SP_MessageBoxCritical:
+      return iconPixmap("error", theme.error.stroke, size, ratio);
+    default:
+      return QProxyStyle::standardIcon(icon, option, widget);
   }
 }
 

@@ -126,7 +126,7 @@ void CellWidget::showWholeSource() {
 void CellWidget::makeRendered() {
   rendered_ = new RichOutput(theme_, this);
   rendered_->setWrap(QTextOption::WrapAtWordBoundaryOrAnywhere);
-  rendered_->setToggledFolds(folds_);
+  rendered_->setFolds(folds_);
   connect(rendered_->view(), &StaticText::doubleClicked, this, &CellWidget::editRequested);
   fillRendered();
   updateAccessibleName();
@@ -158,7 +158,7 @@ StaticText* CellWidget::rendered() const {
 }
 
 void CellWidget::dropSourceWidgets() {
-  if (rendered_ != nullptr) folds_ = rendered_->toggledFolds();
+  if (rendered_ != nullptr) folds_ = rendered_->folds();
   for (QWidget* widget : {static_cast<QWidget*>(editor_), static_cast<QWidget*>(rendered_)}) {
     if (widget == nullptr) continue;
     widget->disconnect(this);

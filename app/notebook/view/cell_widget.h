@@ -6,6 +6,7 @@
 #include "app/notebook/output/block.h"
 #include "app/notebook/output/notebook_theme.h"
 #include "app/notebook/output/output_news.h"
+#include "app/notebook/output/shown_folds.h"
 #include "app/notebook/view/code_editor.h"
 #include "app/notebook/view/notebook_view.h"
 
@@ -131,7 +132,7 @@ class CellWidget : public Block {
   bool realized_ = false;
   bool stale_ = false;     ///< editor and outputs have an older theme
   bool rendering_ = true;  ///< a Markdown cell shows the result, not its source
-  QSet<int> folds_;        ///< of the result, which were folded or unfolded, while the source is shown
+  FoldMemory folds_;       ///< of the result, which were folded or unfolded, while the source is shown
   bool current_ = false;
   bool editing_ = false;
   bool selected_ = false;

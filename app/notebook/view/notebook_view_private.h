@@ -67,7 +67,8 @@ struct NotebookView::Private {
   QHash<QString, SourceHits> hits;
   QStringList order;  ///< all cells, while some of them have no widget yet
   QTimer making;
-  QString openedForHit;  ///< the Markdown cell that shows its source for the hit in it
+  QPointer<Block> hitOutput;  ///< in which a hit is selected
+  QString openedForHit;       ///< the Markdown cell that shows its source for the hit in it
 
   // Cells.
   void connectDocument();

@@ -70,6 +70,22 @@ void addThemes(QMenu* menu) {
   }
 }
 
+struct Submenu {
+  const char* first;  ///< of its actions, which follow each other
+  const char* last;
+  const char* title;
+};
+
+/// What would make a menu too long to be read.
+constexpr Submenu submenus[] = {
+    {"cell.run_all", "cell.run_marked", "R&un several"},
+    {"cell.insert_above", "cell.merge", "&Edit"},
+    {"cell.to_code", "cell.to_markdown", "&Type"},
+    {"cell.clear_selected", "cell.output_limit", "&Output"},
+    {"step.breakpoint", "step.remove_breakpoints", "&Breakpoints"},
+    {"step.first", "step.last", "&Records"},
+};
+
 }  // namespace
 
 void fillMenuBar(QMenuBar* bar, const Actions& actions, const PanelDocks& docks,
@@ -85,10 +101,11 @@ void fillMenuBar(QMenuBar* bar, const Actions& actions, const PanelDocks& docks,
   const QStringList in_workspace_menu = {"view.reset_layout", "view.save_workspace", "view.rename_workspace",
                                          "view.delete_workspace"};
   const QStringList separated = {"file.close",          "edit.cut_cells",    "edit.find",
-                                 "edit.close_brackets", "cell.insert_above", "cell.to_code",
-                                 "cell.clear_selected", "session.recording", "session.attach",
-                                 "session.budget",      "step.breakpoint",   "step.first",
+                                 "edit.close_brackets", "cell.insert_above", "session.recording",
+                                 "session.attach",      "session.budget",    "step.breakpoint",
                                  "view.message",        "view.scale_up",     "help.about"};
+  QMenu* inner = nullptr;
+  const Submenu* submenu = nullptr;
   for (const QString& id : actions.ids()) {
     if (in_workspace_menu.contains(id)) continue;
     QMenu* menu = menus[id.section('.', 0, 0)];
@@ -97,7 +114,14 @@ void fillMenuBar(QMenuBar* bar, const Actions& actions, const PanelDocks& docks,
       for (const inspector::Panel* panel : docks.panels()) menu->addActions(panel->exportActions());
     }
     if (separated.contains(id)) menu->addSeparator();
-    menu->addAction(actions[id]);
+    for (const Submenu& each : submenus) {
+      if (id != each.first) continue;
+      submenu = &each;
+      inner = menu->addMenu(each.title);
+      inner->setToolTipsVisible(true);
+    }
+    (submenu != nullptr ? inner : menu)->addAction(actions[id]);
+    if (submenu != nullptr && id == submenu->last) submenu = nullptr;
     if (id == "file.open") {
       addRecent(menu, open);
       addSamples(menu, open);

@@ -179,10 +179,9 @@ class TestHealthPanel : public QObject, SampleWindow {
                              patience);
     window_->resize(2560, 1440);
     screenshot(window_.get(), "health-2560");
-    inspector::applyAppearance(inspector::Appearance::dark);
-    screenshot(window_.get(), "health-2560-dark");
+    screenshotIn(inspector::Appearance::dark, window_.get(), "health-2560-dark");
     window_->resize(1280, 800);
-    screenshot(window_.get(), "health-1280-dark");
+    screenshotIn(inspector::Appearance::dark, window_.get(), "health-1280-dark");
     inspector::applyAppearance(inspector::Appearance::light);
     // M recomputes more.
     const quint64 known = health()->model()->shownRun()->sampled;

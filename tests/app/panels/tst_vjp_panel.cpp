@@ -309,11 +309,11 @@ class TestVjpPanel : public QObject {
     QTRY_VERIFY(tensor(*window_)->model()->tensor() && tensor(*window_)->model()->tensor()->id == shown);
     QCOMPARE(tensor(*window_)->model()->chip()->label, QString("dB"));
     for (const bool dark : {false, true}) {
-      inspector::applyAppearance(dark ? inspector::Appearance::dark : inspector::Appearance::light);
+      const auto look = dark ? inspector::Appearance::dark : inspector::Appearance::light;
       window_->resize(2400, 1300);
-      screenshot(window_.get(), dark ? "vjp-large-dark" : "vjp-large");
+      screenshotIn(look, window_.get(), dark ? "vjp-large-dark" : "vjp-large");
       window_->resize(1280, 800);
-      screenshot(window_.get(), dark ? "vjp-dark" : "vjp-light");
+      screenshotIn(look, window_.get(), dark ? "vjp-dark" : "vjp-light");
     }
   }
 
