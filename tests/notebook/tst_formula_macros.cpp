@@ -189,6 +189,12 @@ class TestFormulaMacros : public QObject {
     QVERIFY(katex.set("\\a", true, Katex::longest_time, endless).error.contains("Too many expansions"));
     const QStringList large(7, "\\def\\a{1}" + QString("x").repeated(19'000));
     QVERIFY(katex.set("\\a", true, Katex::longest_time, large).error.contains("more than 100000"));
+    // However many formulas define and use a macro, each is looked at with a few of them alone.
+    std::vector<Formula> formulas(5'000, {"\\def\\a{\\a}", false, {}});
+    const auto sources = formulaSources(formulas, {});
+    QCOMPARE(sources.back().before.size(), Katex::most_definitions + 1);
+    QVERIFY(katex.set("\\a", true, Katex::longest_time, sources.back().before)
+                .error.contains("more than 100 formulas"));
   }
 
   // MathJax's `tags` is none in JupyterLab: equations have the numbers alone that \tag gives them.

@@ -234,6 +234,10 @@ void Katex::load() {
 Katex::Answer Katex::set(const QString& tex, bool display, std::chrono::milliseconds time,
                          const QStringList& before) {
   if (!broken_.isEmpty()) return {{}, broken_};
+  if (before.size() > most_definitions)
+    return {{},
+            QStringLiteral("The macros that the formula uses are defined in more than %1 formulas.")
+                .arg(most_definitions)};
   qsizetype definitions = 0;
   for (const QString& formula : before) definitions += formula.size();
   if (definitions > longest_definitions)

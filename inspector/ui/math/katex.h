@@ -17,7 +17,9 @@ class Katex {
  public:
   /// A longer formula is not tried; a longer time is not given to one.
   static constexpr qsizetype longest_tex = 20'000;
-  static constexpr qsizetype longest_definitions = 100'000;  ///< of the macros that one uses
+  /// Of formulas that define the macros which one uses: characters in all, and how many.
+  static constexpr qsizetype longest_definitions = 100'000;
+  static constexpr qsizetype most_definitions = 100;
   static constexpr std::chrono::milliseconds longest_time{3'000};
 
   Katex();

@@ -2,7 +2,9 @@
 
 #include <QRegularExpression>
 #include <QSet>
-#include <algorithm>
+#include <set>
+
+#include "inspector/ui/math/katex.h"
 
 namespace tapedeck::app {
 namespace {
@@ -43,15 +45,17 @@ void FormulaMacros::add(const QString& tex) {
 
 QStringList FormulaMacros::neededBy(const QString& tex) const {
   if (definitions_.empty()) return {};
-  std::vector<bool> needed(definitions_.size(), false);
+  // One more than KaTeX is given says that there are too many.
+  constexpr auto most = static_cast<std::size_t>(inspector::Katex::most_definitions);
+  std::set<std::size_t> needed;
   QStringList waiting = commandsIn(tex);
   QSet<QString> seen(waiting.begin(), waiting.end());
-  while (!waiting.isEmpty()) {
+  while (!waiting.isEmpty() && needed.size() <= most) {
     const auto found = definedBy_.constFind(waiting.takeLast());
     if (found == definedBy_.constEnd()) continue;
     for (const std::size_t index : *found) {
-      if (needed[index]) continue;
-      needed[index] = true;
+      if (needed.size() > most) break;
+      if (!needed.insert(index).second) continue;
       for (const QString& command : definitions_[index].commands) {
         if (seen.contains(command)) continue;
         seen.insert(command);
@@ -60,8 +64,7 @@ QStringList FormulaMacros::neededBy(const QString& tex) const {
     }
   }
   QStringList result;
-  for (std::size_t i = 0; i < definitions_.size(); ++i)
-    if (needed[i]) result += definitions_[i].tex;
+  for (const std::size_t index : needed) result += definitions_[index].tex;
   return result;
 }
 
