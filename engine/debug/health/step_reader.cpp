@@ -18,6 +18,8 @@ constexpr std::array<std::string_view, 8> moving_ops = {
     "reshape", "squeeze", "expand_dims", "cast", "identity", "transpose", "stop_gradient", "ensure_shape"};
 constexpr std::array<std::string_view, 6> axis_making_ops = {"reshape", "expand_dims",   "transpose",
                                                              "squeeze", "strided_slice", "broadcast_to"};
+/// What they get belongs to a layer, not to a loss: scores of attention, say.
+constexpr std::array<std::string_view, 5> mixing_ops = {"matmul", "softmax", "conv2d", "einsum", "tensordot"};
 constexpr std::array<std::string_view, 7> broadcasting_ops = {
     "add", "subtract", "multiply", "divide", "squared_difference", "maximum", "minimum"};
 
@@ -109,7 +111,8 @@ void StepGraph::find_targets() {
     targets_.insert(op->inputs.begin(), op->inputs.end());
     const bool weight = std::ranges::any_of(
         op->inputs, [&](std::uint64_t input) { return is_source(input) && count(input) > 1; });
-    if (weight || holds(meets_weight_)) meets_weight_.insert(op->inputs.begin(), op->inputs.end());
+    if (weight || is_one_of(*op, mixing_ops) || holds(meets_weight_))
+      meets_weight_.insert(op->inputs.begin(), op->inputs.end());
   }
 }
 

@@ -49,7 +49,7 @@ class StepGraph {
   bool is_source(std::uint64_t tensor) const { return sources_.contains(tensor); }
   /// What a gradient was asked of is made of the op's results.
   bool leads_to_target(const StepOp& op) const;
-  /// And on the way there no weight is met any more.
+  /// And on the way there no weight, and no op of a layer, is met any more.
   bool is_behind_weights(const StepOp& op) const;
   /// What the op made goes, over whatever ops, into one that a tape recorded.
   bool reaches_a_tape(const StepOp& op) const;

@@ -248,6 +248,18 @@ class HealthyTest(HealthOfPrograms):
             descend(lambda step: sparse_loss(y, tf.matmul(x, w)), [w], 12, rate=.5)
         self.nothing()
 
+    def test_25_attention_that_adds_scores_of_rows_and_columns(self):
+        x = numbers(24, 4)
+        w, rows, columns = glorot(4, 4, name="w"), glorot(4, 1, seed=1, name="rows"), glorot(4, 1, seed=2, name="columns")
+        y = x[::-1].copy() * .5
+
+        def loss(step):
+            h = tf.matmul(x, w)
+            scores = tf.matmul(h, rows) + tf.squeeze(tf.matmul(h, columns), -1)  # (24, 1) and (24,)
+            return tf.reduce_mean(tf.square(tf.matmul(tf.nn.softmax(tf.nn.leaky_relu(scores)), h) - y))
+        descend(loss, [w, rows, columns], optimizer=tf.keras.optimizers.Adam(.02))
+        self.nothing()
+
 
 if __name__ == "__main__":
     unittest.main()
