@@ -10,12 +10,12 @@ namespace tapedeck::inspector {
 
 namespace {
 
-using Shape = std::vector<std::int64_t>;
+using AxisSizes = std::vector<std::int64_t>;
 
 constexpr std::int64_t most_image_values = 262'144;  ///< of one image, and of those that come together
 constexpr std::int64_t largest_filter = 11, smallest_image = 4, smallest_single_image = 8;
 
-std::int64_t product(const Shape& shape, std::size_t begin, std::size_t end) {
+std::int64_t product(const AxisSizes& shape, std::size_t begin, std::size_t end) {
   std::int64_t all = 1;
   for (std::size_t axis = begin; axis < end; ++axis) all *= shape[axis];
   return all;
@@ -26,7 +26,7 @@ bool isColors(std::int64_t channels) {
 }
 
 /// The axes rowAxis and rowAxis + 1 as images, one for each index of the others.
-ImageGrid gridOf(const Shape& shape, int rowAxis) {
+ImageGrid gridOf(const AxisSizes& shape, int rowAxis) {
   const auto row = static_cast<std::size_t>(rowAxis);
   const std::int64_t before = product(shape, 0, row), behind = product(shape, row + 2, shape.size());
   ImageGrid grid;
@@ -132,7 +132,7 @@ std::int64_t imagesAtOnce(const ImageGrid& grid) {
 
 std::vector<std::int64_t> elementOf(const ImageGrid& grid, std::int64_t image, std::int64_t row,
                                     std::int64_t column) {
-  Shape element(grid.shape.size(), 0);
+  AxisSizes element(grid.shape.size(), 0);
   for (int axis = static_cast<int>(element.size()); axis-- > 0;) {
     const auto at = static_cast<std::size_t>(axis);
     if (axis == grid.rowAxis) {
@@ -163,7 +163,7 @@ ImagePlace placeOf(const ImageGrid& grid, const std::vector<std::int64_t>& eleme
 
 namespace {
 
-QString indicesText(const ImageGrid& grid, const Shape& element, bool pixel) {
+QString indicesText(const ImageGrid& grid, const AxisSizes& element, bool pixel) {
   QStringList parts;
   for (int axis = 0; axis < static_cast<int>(element.size()); ++axis) {
     const bool shown = axis == grid.rowAxis || axis == grid.rowAxis + 1;
