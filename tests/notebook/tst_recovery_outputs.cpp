@@ -155,7 +155,7 @@ class TestRecoveryOutputs : public QObject {
 
   void ofVeryMuchAtOnceTheEndIsKeptAndWhatIsMissingIsSaid() {
     document_->appendOutput(id_, stream(lines(0, 100)));
-    write();
+    QVERIFY(isRestored());
     document_->appendOutput(id_, stream(lines(100, 200'000)));
     const auto ends = [&](const std::string& end) {
       return tapedeck::waitFor([&] { return restoredText(writer_->file()).ends_with(end); });
