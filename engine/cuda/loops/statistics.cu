@@ -13,13 +13,13 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-struct Smaller {
+struct Lower {
   template <class T>
   __device__ T operator()(T a, T b) const {
     return b < a ? b : a;
   }
 };
-struct Larger {
+struct Higher {
   template <class T>
   __device__ T operator()(T a, T b) const {
     return b > a ? b : a;
@@ -109,8 +109,8 @@ __global__ void summary_kernel(const T* values, std::int64_t count, double norma
     all.nan = block_sum(nan, counts);
     all.positive_infinity = block_sum(above, counts);
     all.negative_infinity = block_sum(below, counts);
-    all.minimum = join_block(low, doubles, Smaller());
-    all.maximum = join_block(high, doubles, Larger());
+    all.minimum = join_block(low, doubles, Lower());
+    all.maximum = join_block(high, doubles, Higher());
     all.mean = mean_of(x, n, finite_of_all, block_sum(sum, doubles), doubles);
     double spread = 0;
     for (std::int64_t i = threadIdx.x; i < n; i += blockDim.x) {
@@ -227,11 +227,11 @@ __global__ void differences_kernel(const T* a, const T* b, std::int64_t count,
       relative = share > relative ? share : relative;
       if (far.absolute > absolute) absolute = far.absolute, place = i;
     }
-    const double largest = join_block(absolute, doubles, Larger());
-    place = join_block(absolute == largest ? place : nowhere, places, Smaller());
+    const double largest = join_block(absolute, doubles, Higher());
+    place = join_block(absolute == largest ? place : nowhere, places, Lower());
     BlockDifference all;
     all.differing = block_sum(differing, places);
-    all.relative = join_block(relative, doubles, Larger());
+    all.relative = join_block(relative, doubles, Higher());
     if (place != nowhere) all.place = place, all.absolute = largest;
     if (threadIdx.x == 0) blocks[block] = all;
   }
@@ -290,9 +290,9 @@ void cell_values(int gpu, DType dtype, const void* values, const Cells& cells, C
       case CellValue::extreme:
         return join(0, Farther());
       case CellValue::minimum:
-        return join(infinity, Smaller());
+        return join(infinity, Lower());
       case CellValue::maximum:
-        return join(-infinity, Larger());
+        return join(-infinity, Higher());
     }
   });
   bring(gpu, results, count, values_of_cells);

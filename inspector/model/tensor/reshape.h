@@ -17,8 +17,9 @@ struct ImageGrid {
   /// channels; else each is of an image of its own, and a row of the matrix has `depth` images.
   std::int64_t depth = 1;
   bool color = false;
-  std::vector<std::int64_t> matrix;  ///< the shape that has those rows; empty: the tensor's own
-  std::vector<std::int64_t> shape;  ///< whose axes rowAxis and rowAxis + 1 the images show; empty: the matrix
+  std::vector<std::int64_t> matrix = {};  ///< the shape that has those rows; empty: the tensor's own
+  std::vector<std::int64_t> shape =
+      {};  ///< whose axes rowAxis and rowAxis + 1 the images show; empty: the matrix
   int rowAxis = -1, colorAxis = -1;
   bool operator==(const ImageGrid&) const = default;
 
@@ -29,7 +30,7 @@ struct ImageGrid {
 };
 
 struct Reshape {
-  std::vector<std::int64_t> shape;  ///< empty with an empty text or in image mode: the tensor's own
+  std::vector<std::int64_t> shape = {};  ///< empty with an empty text or in image mode: the tensor's own
   std::optional<ImageGrid> images;
   QString error;  ///< a sentence; then the rest is void
 };
