@@ -10,6 +10,7 @@
 #include "app/shell/window/main_window.h"
 #include "inspector/ui/appearance.h"
 #include "inspector/ui/icons.h"
+#include "inspector/ui/window_scale.h"
 
 namespace {
 
@@ -30,7 +31,8 @@ int listPrograms(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc == 2 && has(argc, argv, "--attach")) return listPrograms(argc, argv);
-  if (has(argc, argv, "--headless")) qputenv("QT_QPA_PLATFORM", "offscreen");
+  for (const char* option : {"--headless", "--help", "-h", "--help-all", "--version", "-v"})  // no window
+    if (has(argc, argv, option)) qputenv("QT_QPA_PLATFORM", "offscreen");
   QApplication application(argc, argv);
   QApplication::setApplicationName("Tapedeck");
   QApplication::setOrganizationName("tapedeck");
@@ -70,6 +72,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   tapedeck::inspector::applyAppearance(tapedeck::inspector::savedAppearance());
+  tapedeck::inspector::applySavedScale();
   auto* window = new tapedeck::app::MainWindow;
   window->show();
   if (parser.isSet(attach)) {

@@ -12,77 +12,19 @@
 #include <atomic>
 
 #include "app/control/recovery_folder.h"
+#include "app/control/recovery_header.h"
 #include "app/control/recovery_journal.h"
 #include "app/notebook/document/file_io.h"
-#include "engine/protocol/json_check.h"
 
 namespace tapedeck::app {
 namespace {
 
-constexpr qint64 longest_header = 16 << 20;
 /// A longer journal is replaced by the notebook.
 constexpr qint64 longest_journal = 4 << 20;
 /// The notebook is written again after this many times the time that it took.
 constexpr qint64 rest_per_write = 20;
-
-QStringList idsOf(const Document& document) {
-  QStringList ids;
-  for (int i = 0; i < document.cellCount(); ++i) ids << document.cell(i).id;
-  return ids;
-}
-
-nlohmann::json placeOf(const Document& document) {
-  return {{"path", document.path().toStdString()},
-          {"name", document.name().toStdString()},
-          {"folder", document.folder().toStdString()}};
-}
-
-/// First a line of JSON with path, time and what the journal needs to know, then the notebook.
-QByteArray headerLine(const Document& document, const QDateTime& time, const QString& writer,
-                      quint64 number) {
-  nlohmann::json header = placeOf(document);
-  header["tapedeck_recovery"] = 1;
-  header["time"] = time.toUTC().toString(Qt::ISODateWithMs).toStdString();
-  header["writer"] = writer.toStdString();
-  header["number"] = number;
-  header["cells"] = nlohmann::json::array();
-  for (const QString& id : idsOf(document)) header["cells"].push_back(id.toStdString());
-  return QByteArray::fromStdString(header.dump()) + '\n';
-}
-
-/// Empty where there is no such text.
-QString member(const nlohmann::json& header, const char* key) {
-  const auto value = header.find(key);
-  return value != header.end() && value->is_string() ? QString::fromStdString(value->get<std::string>())
-                                                     : QString();
-}
-
-nlohmann::json parsedHeader(const QByteArray& line) {
-  constexpr int nested = 2;  // one object, the list of its cells, and what later versions may add
-  if (!line.endsWith('\n') ||
-      protocol::json_nesting({line.constData(), static_cast<std::size_t>(line.size())}) > nested)
-    return nullptr;
-  return nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
-}
-
-bool readHeader(const QString& file, RecoveryEntry& entry) {
-  QFile input(file);
-  if (!input.open(QIODevice::ReadOnly)) return false;
-  const QByteArray line = input.readLine(longest_header);
-  const nlohmann::json header = parsedHeader(line);
-  if (!header.is_object()) return false;
-  if (!header.contains("path") || !header["path"].is_string()) return false;
-  entry.file = file;
-  entry.path = member(header, "path");
-  entry.name = member(header, "name");
-  entry.folder = member(header, "folder");
-  entry.time = QDateTime::fromString(member(header, "time"), Qt::ISODateWithMs);
-  entry.size = input.size() - line.size();
-  if (!entry.time.isValid() || entry.size <= 0) return false;
-  const QFileInfo journal(journalOf(file));
-  if (journal.size() > 0) entry.time = std::max(entry.time, journal.lastModified().toUTC());
-  return true;
-}
+/// And outputs go into the journal after this many times the time that the record before took.
+constexpr qint64 rest_per_record = 10;
 
 void removeWithJournal(const QString& file) {
   QFile::remove(file);
@@ -125,9 +67,14 @@ struct RecoveryWriter::Private {
   bool appending = false;
   QSet<QString> sent;  ///< in the record under way
   bool sentOrder = false;
+  ResultChanges results;  ///< that no record has
+  ResultChanges sentResults;
+  QElapsedTimer rested;     ///< since the last record with outputs was written
+  qint64 recordTook = 0;    ///< milliseconds, that record
   quint64 number = 0;       ///< of the newest record
   quint64 wholeNumber = 0;  ///< of the newest one that the notebook under way has, too
   qint64 journalBytes = 0;
+  qint64 wholeBytes = 0;  ///< of the journal, when the notebook under way was taken
 
   void stopTimers() {
     for (QTimer* timer : {&pause, &latest, &wholePause, &wholeLatest}) timer->stop();
@@ -138,9 +85,17 @@ struct RecoveryWriter::Private {
     if (!file.isEmpty()) journalPool.start([journal = journalOf(file)] { QFile::remove(journal); });
   }
 
+  /// While a cell prints without end there is always a record behind what the notebook has.
+  void shortenJournal() {
+    const qint64 done = std::exchange(wholeBytes, 0);
+    journalBytes -= done;
+    journalPool.start([journal = journalOf(file), done] { dropFromJournal(journal, done); });
+  }
+
   void discard() {
     wanted = based = reordered = false;
     dirty.clear();
+    results.clear();
     stopTimers();
     removeJournal();
     if (!inFlight && !file.isEmpty()) QFile::remove(file);
@@ -171,16 +126,22 @@ RecoveryWriter::RecoveryWriter(Document* document, QObject* parent)
     wholeChanged();
   };
   connect(document, &Document::cellChanged, this, typed);
-  connect(document, &Document::cellInserted, this, [typed, reordered](int index) {
+  connect(document, &Document::cellInserted, this, [this, typed, reordered](int index) {
     typed(index);
     reordered();
+    if (!d_->document->cell(index).outputs.empty()) d_->results.add(d_->document->cell(index).id, {});
   });
   connect(document, &Document::cellRemoved, this, reordered);
   connect(document, &Document::cellMoved, this, reordered);
+  connect(document, &Document::outputEdited, this, [this](int index, const OutputChange& change) {
+    d_->results.add(d_->document->cell(index).id, change);
+    textChanged();
+  });
   connect(document, &Document::outputsChanged, this, &RecoveryWriter::wholeChanged);
   connect(document, &Document::reset, this, [this] {
     d_->based = d_->reordered = false;
     d_->dirty.clear();
+    d_->results.clear();
     wholeChanged();
   });
   connect(document, &Document::modifiedChanged, this,
@@ -228,7 +189,7 @@ QString RecoveryWriter::file() const {
   return d_->file;
 }
 
-// ---- what is typed ----
+// ---- what is typed and put out ----
 
 void RecoveryWriter::textChanged() {
   d_->changed = true;
@@ -239,10 +200,12 @@ void RecoveryWriter::textChanged() {
 void RecoveryWriter::writeText() {
   d_->pause.stop();
   d_->latest.stop();
-  if (!d_->document->modified() || (d_->dirty.isEmpty() && !d_->reordered)) return;
+  const bool typed = !d_->dirty.isEmpty() || d_->reordered;
+  if (!d_->document->modified() || (!typed && d_->results.empty())) return;
   const bool startsAnew = !d_->based || d_->place != placeOf(*d_->document);
   if (startsAnew && !d_->inFlight) return writeNow();
-  if (d_->appending || !d_->wanted) return d_->pause.start();
+  const bool rested = !d_->rested.isValid() || d_->rested.elapsed() >= rest_per_record * d_->recordTook;
+  if (d_->appending || !d_->wanted || (!typed && !rested)) return d_->pause.start();
   JournalRecord record;
   record.writer = d_->writer;
   record.number = ++d_->number;
@@ -252,9 +215,17 @@ void RecoveryWriter::writeText() {
   for (int i = 0; i < d_->document->cellCount(); ++i)
     if (const Cell& cell = d_->document->cell(i); d_->sent.contains(cell.id))
       record.cells << JournalCell{cell.id, cell.type, cell.source};
+  if (rested) {
+    d_->sentResults = std::exchange(d_->results, {});
+    record.results = d_->sentResults.of(*d_->document);
+  } else if (!d_->results.empty()) {
+    d_->pause.start();
+  }
   d_->appending = true;
-  d_->journalPool.start([this, record, journal = journalOf(d_->file)] {
+  d_->journalPool.start([this, record = std::move(record), journal = journalOf(d_->file)] {
     qint64 bytes = 0;
+    QElapsedTimer clock;
+    clock.start();
     QString failure;
     try {
       bytes = appendToJournal(journal, record);
@@ -262,16 +233,23 @@ void RecoveryWriter::writeText() {
       failure = QString::fromUtf8(error.what());
     }
     QMetaObject::invokeMethod(
-        this, [this, bytes, failure] { appended(bytes, failure); }, Qt::QueuedConnection);
+        this, [this, bytes, failure, took = clock.elapsed()] { appended(bytes, took, failure); },
+        Qt::QueuedConnection);
   });
 }
 
-void RecoveryWriter::appended(qint64 bytes, const QString& failure) {
+void RecoveryWriter::appended(qint64 bytes, qint64 took, const QString& failure) {
   d_->appending = false;
+  const ResultChanges sent = std::exchange(d_->sentResults, {});
+  if (!sent.empty()) {
+    d_->recordTook = took;
+    d_->rested.start();
+  }
   if (!d_->wanted) return d_->removeJournal();
   if (!failure.isEmpty()) {
     d_->dirty.unite(d_->sent);
     d_->reordered |= d_->sentOrder;
+    d_->results.add(sent);
     d_->latest.start();
     emit failed(failure);
     return;
@@ -319,11 +297,13 @@ void RecoveryWriter::writeNow() {
   d_->changed = false;
   d_->wanted = true;
   d_->wholeNumber = d_->number;
+  d_->wholeBytes = d_->journalBytes;
   d_->place = placeOf(*d_->document);
   // Until there is a file that the journal could continue, it need not have what this one brings.
   if (!d_->based) {
     d_->dirty.clear();
     d_->reordered = false;
+    d_->results.clear();
   }
   d_->clock.start();
   d_->inFlight = d_->document->snapshot({}, recovery_output_limit).bytes;
@@ -350,7 +330,10 @@ void RecoveryWriter::wroteWhole(const QString& failure) {
     d_->discard();
   } else if (failure.isEmpty()) {
     d_->based = true;
-    if (d_->number == d_->wholeNumber && !d_->appending) d_->removeJournal();
+    if (d_->number == d_->wholeNumber && !d_->appending)
+      d_->removeJournal();
+    else if (d_->journalBytes > longest_journal)
+      d_->shortenJournal();
     emit written(d_->file);
   } else {
     d_->changed = true;
@@ -382,15 +365,13 @@ QByteArray withoutHeader(const QByteArray& file) {
 namespace {
 
 /// What the journal has for the notebook in these bytes.
-std::vector<JournalRecord> recordsFor(const QString& file, const QByteArray& bytes, QStringList& ids) {
-  const nlohmann::json header = parsedHeader(bytes.left(bytes.indexOf('\n') + 1));
-  if (!header.is_object()) return {};
-  const auto number = header.find("number"), cells = header.find("cells");
-  if (number == header.end() || !number->is_number_unsigned()) return {};
-  if (cells == header.end() || !cells->is_array()) return {};
-  for (const auto& id : *cells)
-    ids << (id.is_string() ? QString::fromStdString(id.get_ref<const std::string&>()) : QString());
-  return readJournal(journalOf(file), member(header, "writer"), number->get<quint64>());
+std::vector<JournalRecord> recordsFor(const QString& file, const QByteArray& bytes, QStringList& ids,
+                                      TextSizes& sizes) {
+  const std::optional<JournalBase> base = journalBase(bytes.left(bytes.indexOf('\n') + 1));
+  if (!base) return {};
+  ids = base->cells;
+  sizes = base->sizes;
+  return readJournal(journalOf(file), base->writer, base->number);
 }
 
 }  // namespace
@@ -399,15 +380,17 @@ NotebookData recoveredNotebook(const QString& file, const QByteArray& bytes, con
                                const Progress& progress) {
   NotebookData notebook = readNotebook(withoutHeader(bytes), name, progress);
   QStringList ids;
-  const auto records = recordsFor(file, bytes, ids);
-  if (!records.empty()) applyJournal(notebook, ids, records);
+  TextSizes sizes;
+  const auto records = recordsFor(file, bytes, ids, sizes);
+  if (!records.empty()) applyJournal(notebook, ids, std::move(sizes), records);
   return notebook;
 }
 
 QByteArray readRecovery(const RecoveryEntry& entry) {
   const QByteArray bytes = readWholeFile(entry.file);
   QStringList ids;
-  if (recordsFor(entry.file, bytes, ids).empty()) return withoutHeader(bytes);
+  TextSizes sizes;
+  if (recordsFor(entry.file, bytes, ids, sizes).empty()) return withoutHeader(bytes);
   return writeNotebook(recoveredNotebook(entry.file, bytes, "The recovery file"));
 }
 

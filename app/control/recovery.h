@@ -22,9 +22,10 @@ struct RecoveryEntry {
 };
 
 /// Keeps a recovery file of one document while it is modified, below the user's application data, for the
-/// user alone (0600). What is typed goes into a journal beside it, in the first short pause and at the latest
-/// after two seconds. Outputs and the order of cells come with the whole notebook, which is written in a
-/// pause, at the latest after ten seconds, and never for more than a twentieth of the time. All of it is
+/// user alone (0600). What is typed and what cells put out goes into a journal beside it, in the first short
+/// pause and at the latest after two seconds; where the disk is slow, outputs wait so that they take no more
+/// than a tenth of the time. The whole notebook is written in a pause after outputs or a change of the order
+/// of cells, at the latest after ten seconds, and never for more than a twentieth of the time. All of it is
 /// written on threads of their own, and removed when the document is saved and when this is destroyed, so
 /// only what a crash left behind stays.
 class RecoveryWriter : public QObject {
@@ -59,7 +60,7 @@ class RecoveryWriter : public QObject {
   void wholeChanged();
   void writeText();
   void writeWhole();
-  void appended(qint64 bytes, const QString& failure);
+  void appended(qint64 bytes, qint64 took, const QString& failure);
   void wroteWhole(const QString& failure);
 
   std::unique_ptr<Private> d_;

@@ -17,15 +17,18 @@ namespace tapedeck::app {
 namespace {
 
 constexpr const char* cell_types[] = {"code", "markdown", "raw"};  // in the order of CellType
-constexpr int nested = 3;                                          // a record, its cells, and one of them
+// A record, its results, a cell, its outputs, what the journal says of one: then what a notebook may have
+// there.
+constexpr int nested = protocol::max_json_nesting + 5;
 
 QByteArray lineOf(const JournalRecord& record) {
-  nlohmann::json line = {{"writer", record.writer.toStdString()}, {"number", record.number}};
+  nlohmann::ordered_json line = {{"writer", record.writer.toStdString()}, {"number", record.number}};
   if (record.ordered) {
-    line["order"] = nlohmann::json::array();
+    line["order"] = nlohmann::ordered_json::array();
     for (const QString& id : record.order) line["order"].push_back(id.toStdString());
   }
-  line["cells"] = nlohmann::json::array();
+  if (!record.results.empty()) line["results"] = resultsJson(record.results);
+  line["cells"] = nlohmann::ordered_json::array();
   for (const JournalCell& cell : record.cells)
     line["cells"].push_back({{"id", cell.id.toStdString()},
                              {"type", cell_types[static_cast<int>(cell.type)]},
@@ -34,14 +37,14 @@ QByteArray lineOf(const JournalRecord& record) {
          '\n';
 }
 
-bool readText(const nlohmann::json& object, const char* name, QString& text) {
+bool readText(const nlohmann::ordered_json& object, const char* name, QString& text) {
   const auto member = object.find(name);
   if (member == object.end() || !member->is_string()) return false;
   text = QString::fromStdString(member->get_ref<const std::string&>());
   return true;
 }
 
-bool readCell(const nlohmann::json& from, JournalCell& cell) {
+bool readCell(const nlohmann::ordered_json& from, JournalCell& cell) {
   QString type;
   if (!from.is_object() || !readText(from, "id", cell.id) || !readText(from, "source", cell.source) ||
       !readText(from, "type", type) || cell.id.isEmpty())
@@ -54,9 +57,10 @@ bool readCell(const nlohmann::json& from, JournalCell& cell) {
 
 bool readRecord(std::string_view line, JournalRecord& record) {
   if (protocol::json_nesting(line) > nested) return false;
-  const nlohmann::json from = nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
+  const nlohmann::ordered_json from = nlohmann::ordered_json::parse(line.begin(), line.end(), nullptr, false);
   if (!from.is_object() || !readText(from, "writer", record.writer)) return false;
-  const auto number = from.find("number"), order = from.find("order"), cells = from.find("cells");
+  const auto number = from.find("number"), order = from.find("order"), cells = from.find("cells"),
+             results = from.find("results");
   if (number == from.end() || !number->is_number_unsigned()) return false;
   record.number = number->get<quint64>();
   record.ordered = order != from.end();
@@ -73,7 +77,7 @@ bool readRecord(std::string_view line, JournalRecord& record) {
     if (!readCell(each, cell)) return false;
     record.cells << cell;
   }
-  return true;
+  return results == from.end() || readResults(*results, record.results);
 }
 
 }  // namespace
@@ -106,6 +110,14 @@ qint64 appendToJournal(const QString& journal, const JournalRecord& record) {
   return line.size();
 }
 
+void dropFromJournal(const QString& journal, qint64 bytes) {
+  try {
+    writeFileAtomically(journal, readWholeFile(journal).mid(bytes), {0600, {}, {}});
+  } catch (const NotebookError&) {
+    // It is longer than it need be, no more.
+  }
+}
+
 std::vector<JournalRecord> readJournal(const QString& journal, const QString& writer, quint64 after) {
   std::vector<JournalRecord> records;
   QFile file(journal);
@@ -124,7 +136,8 @@ std::vector<JournalRecord> readJournal(const QString& journal, const QString& wr
   return records;
 }
 
-void applyJournal(NotebookData& notebook, const QStringList& ids, const std::vector<JournalRecord>& records) {
+void applyJournal(NotebookData& notebook, const QStringList& ids, TextSizes sizes,
+                  const std::vector<JournalRecord>& records) {
   if (ids.size() != static_cast<qsizetype>(notebook.cells.size())) return;
   QHash<QString, CellPointer> known;
   QStringList order = ids;
@@ -140,6 +153,8 @@ void applyJournal(NotebookData& notebook, const QStringList& ids, const std::vec
       if (place->cell.type != cell.type) convertCell(*place, cell.type);
       place->cell.source = cell.source;
     }
+    for (const JournalResults& results : record.results)
+      if (const CellPointer& cell = known.value(results.id)) applyResults(*cell, results, sizes[results.id]);
     if (record.ordered) order = record.order;
   }
   notebook.cells.clear();

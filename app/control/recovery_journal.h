@@ -1,5 +1,5 @@
-// The journal beside a recovery file: cells that were typed in since that was written, so that a large
-// notebook is not written again for each sentence.
+// The journal beside a recovery file: what was typed and put out since that was written, so that a large
+// notebook is not written again for each sentence and each line that a cell prints.
 #pragma once
 
 #include <QList>
@@ -7,6 +7,7 @@
 #include <QStringList>
 #include <vector>
 
+#include "app/control/journal_results.h"
 #include "app/notebook/document/nbformat.h"
 
 namespace tapedeck::app {
@@ -25,6 +26,7 @@ struct JournalRecord {
   bool ordered = false;  ///< `order` has all cells of the notebook
   QStringList order;
   QList<JournalCell> cells;
+  std::vector<JournalResults> results;
 };
 
 /// The journal's path.
@@ -33,10 +35,15 @@ QString journalOf(const QString& recoveryFile);
 /// Returns how many bytes it took. Throws NotebookError; the records before are whole then, too.
 qint64 appendToJournal(const QString& journal, const JournalRecord& record);
 
+/// Takes the first `bytes` away, or leaves the journal as it was: its records are in the notebook, too.
+void dropFromJournal(const QString& journal, qint64 bytes);
+
 /// Those of this writer behind number `after`, as far as they can be read; empty where there is no journal.
 std::vector<JournalRecord> readJournal(const QString& journal, const QString& writer, quint64 after);
 
-/// `ids`: those that the journal has for the notebook's cells, which a file may not hold.
-void applyJournal(NotebookData& notebook, const QStringList& ids, const std::vector<JournalRecord>& records);
+/// `ids`: those that the journal has for the notebook's cells, which a file may not hold. `sizes`: of its
+/// texts.
+void applyJournal(NotebookData& notebook, const QStringList& ids, TextSizes sizes,
+                  const std::vector<JournalRecord>& records);
 
 }  // namespace tapedeck::app

@@ -176,7 +176,7 @@ void Stepper::step(GateCommand command) {
       return;
     case StepperState::idle:
       if (refuseCells()) return;
-      if (const QString cell = chooseCell(); !cell.isEmpty()) arm(cell, command);
+      if (const QString cell = chooseCell(); !cell.isEmpty() && !saysFinished(cell)) arm(cell, command);
       return;
     case StepperState::arming:
       return;  // on its way to the first op already
@@ -191,6 +191,7 @@ void Stepper::step(GateCommand command) {
 void Stepper::arm(const QString& cell, GateCommand command) {
   if (!recordingIsOn()) return;
   session_->sendGate(command);
+  stepping_ = command != GateCommand::pause;
   if (cell.isEmpty() || runner_->busy()) return;
   wish_ = Wish{cell, command};
   enter(StepperState::arming);
@@ -201,18 +202,45 @@ void Stepper::runWished() {
   runner_->run({unstopped_});
   if (runner_->busy()) return;
   unstopped_.clear();
+  stepping_ = false;
   enter(StepperState::idle);  // the cell was deleted meanwhile
   session_->sendGate(GateCommand::run);
 }
 
+// The first press says that the cell is at its end, whoever presses on without a pause hears it again.
+bool Stepper::saysFinished(const QString& cell) {
+  if (finished_.isEmpty() || cell != finished_) return false;
+  const bool meant = sinceFinished_.isValid() && sinceFinished_.elapsed() >= finishedPause_;
+  sinceFinished_.start();
+  if (meant) {
+    finished_.clear();
+    return false;
+  }
+  emit refused(finishedName(cell) + " is finished. Another F10, after a moment, steps through it again.");
+  return true;
+}
+
+QString Stepper::finishedName(const QString& cell) const {
+  QString name = cellName(*runner_->document(), cell);
+  if (!name.isEmpty()) name[0] = name[0].toUpper();
+  return name;
+}
+
 // Without a word, who presses the key again and again runs the cell again and again.
 void Stepper::cellChanged(const QString& cell, CellState state) {
+  if (state == CellState::busy || state == CellState::queued) finished_.clear();
+  const bool ended = state == CellState::done || state == CellState::failed || state == CellState::killed;
+  if (ended && !runner_->busy() && std::exchange(stepping_, false) && state != CellState::killed) {
+    finished_ = cell;
+    sinceFinished_.invalidate();
+    if (state == CellState::done && cell != unstopped_ && !finishedName(cell).isEmpty())
+      emit refused(finishedName(cell) + " is finished: its last op has run.");
+  }
   if (cell != unstopped_ || (state != CellState::done && state != CellState::failed)) return;
   unstopped_.clear();
   if (state == CellState::failed) return;
-  QString name = cellName(*runner_->document(), cell);
+  const QString name = finishedName(cell);
   if (name.isEmpty()) return;
-  name[0] = name[0].toUpper();
   emit refused(name + " ran to its end: no op ran in it, so there was nothing to stop at.");
 }
 
@@ -228,6 +256,7 @@ void Stepper::stepOut() {
     return;
   }
   session_->follow();
+  stepping_ = true;
   session_->sendGate(GateCommand::step_out);
 }
 
@@ -294,10 +323,12 @@ void Stepper::resume() {
       session_->sendGate(GateCommand::run);
       runWished();
       unstopped_.clear();
+      stepping_ = false;
       return;
     case StepperState::running:
     case StepperState::stopped:
       unstopped_.clear();
+      stepping_ = false;
       session_->follow();
       session_->sendGate(GateCommand::run);
       return;

@@ -1,6 +1,7 @@
 // The deck's keys: what stepping, pausing and continuing mean in each state of the session.
 #pragma once
 
+#include <QElapsedTimer>
 #include <QObject>
 #include <functional>
 #include <optional>
@@ -28,6 +29,9 @@ class Stepper : public QObject {
 
   /// Where the user is in the notebook: what starts a cell takes the first one with code from there on.
   void setCurrentCell(std::function<int()> index) { currentCell_ = std::move(index); }
+
+  /// Who goes on pressing at the end of a cell has not seen it yet: only after a pause the key means it.
+  void setFinishedPause(int milliseconds) { finishedPause_ = milliseconds; }
 
   StepperState state() const { return state_; }
   bool lookingBack() const;
@@ -67,6 +71,8 @@ class Stepper : public QObject {
   void forwardToNextLine();
   QString chooseCell();
   void runChosen();
+  QString finishedName(const QString& cell) const;
+  bool saysFinished(const QString& cell);
   bool recordingIsOn();
   /// Where no cells can be run here, and nothing else that could be stepped: says so.
   bool refuseCells();
@@ -77,7 +83,11 @@ class Stepper : public QObject {
   std::function<int()> currentCell_ = [] { return 0; };
   StepperState state_ = StepperState::noSession;
   std::optional<Wish> wish_;
-  QString unstopped_;  ///< the cell that was started with the gate shut and did not come to it yet
+  bool stepping_ = false;  ///< what runs now was last told to step
+  QString finished_;       ///< a cell that was stepped to its end: the key that did so does not run it again
+  QElapsedTimer sinceFinished_;  ///< since the key was refused for it
+  int finishedPause_ = 700;      ///< milliseconds
+  QString unstopped_;            ///< the cell that was started with the gate shut and did not come to it yet
 };
 
 }  // namespace tapedeck::app

@@ -23,6 +23,9 @@ struct BlockSummary {
   double spread = 0;  ///< the sum of squared distances from the mean
 };
 
+/// Which of its values a cell tells, as in protocol::CellValue: NaN where one of them is.
+enum class CellValue : std::uint8_t { mean, extreme, minimum, maximum };
+
 /// A plane of values cut into cells of `step` values along each of its two axes; at its end they are smaller.
 struct Cells {
   std::array<std::int64_t, 2> extent, step, stride;  ///< of the plane, of a cell; between values

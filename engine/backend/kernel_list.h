@@ -369,7 +369,8 @@ GPU_KERNEL(void, summarize, (int gpu, DType dtype, const void* values, std::int6
 GPU_KERNEL(void, histogram, (int gpu, DType dtype, const void* values, std::int64_t count, double minimum,
                              double maximum, std::span<std::uint64_t> counts))
 /// Row-major.
-GPU_KERNEL(void, cell_means, (int gpu, DType dtype, const void* values, const Cells& cells, double* means))
+GPU_KERNEL(void, cell_values, (int gpu, DType dtype, const void* values, const Cells& cells, CellValue which,
+                               double* results))
 GPU_KERNEL(void, differences, (int gpu, DType dtype, const void* a, const void* b, std::int64_t count,
                                const AllowedDifference& allowed, BlockDifference* blocks))
 

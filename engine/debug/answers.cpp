@@ -3,7 +3,9 @@
 #include <concepts>
 #include <variant>
 
+#include "engine/debug/find_element.h"
 #include "engine/debug/find_records.h"
+#include "engine/debug/past_hits.h"
 #include "engine/debug/tile.h"
 #include "engine/debug/trace_answers.h"
 #include "engine/debug/why/why.h"
@@ -142,6 +144,7 @@ Answers::Answer Answers::reply_or_work(const protocol::Request& request) {
           // ---- jobs
           own(&Answers::tile),
           own(&Answers::statistics),
+          own(&Answers::element),
           own(&Answers::why),
           own(&Answers::branch_tile),
           own(&Answers::branch_statistics),
@@ -161,8 +164,13 @@ Answers::Answer Answers::reply_or_work(const protocol::Request& request) {
             });
           },
           [&](const FindRecords& find) {
-            return job([this, find](const CancelFlag& cancel, const Jobs::Report&) {
-              return find_records(recorder_, find, &cancel);
+            return job([this, find](const CancelFlag& cancel, const Jobs::Report& report) {
+              return find_records(recorder_, find, &cancel, finder_there(cancel, report));
+            });
+          },
+          [&](const FindHit& find) {
+            return job([this, find](const CancelFlag& cancel, const Jobs::Report& report) {
+              return find_hit(recorder_, find, &cancel, finder_there(cancel, report));
             });
           },
           [&](const GetVjp& get) {
@@ -328,6 +336,21 @@ protocol::Reply Answers::statistics(const protocol::GetStatistics& request, cons
                           source_of(recorder_, request.tensor, found));
 }
 
+protocol::Reply Answers::element(const protocol::FindElement& request, const CancelFlag& cancel,
+                                 const Jobs::Report& report) {
+  if (request.branch) {
+    const Tensor value =
+        branches_.value(*request.branch, request.tensor, request.difference, finder(cancel, report), cancel);
+    protocol::FoundElement found = find_element(value, request, &cancel);
+    found.source = "recomputed";
+    return found;
+  }
+  const FoundValue value = find(request.tensor, cancel, report);
+  protocol::FoundElement found = find_element(value.value, request, &cancel);
+  found.source = source_of(recorder_, request.tensor, value);
+  return found;
+}
+
 protocol::Reply Answers::pin(const protocol::Pin& request, const CancelFlag& cancel,
                              const Jobs::Report& report) {
   const FoundValue found = find(request.tensor, cancel, report);
@@ -346,7 +369,9 @@ protocol::Reply Answers::why(const protocol::Why& request, const CancelFlag& can
   const Jobs::Report quietly = [](const protocol::Progress&) {};
   const bool counts_vjps = request.question == protocol::Question::check;
   Past past(recorder_, finder(cancel, counts_vjps ? quietly : report), &cancel, report);
-  return answer(past, request);
+  protocol::Because because = answer(past, request);
+  if (counts_vjps) health_.checked(request, because);
+  return because;
 }
 
 protocol::Reply Answers::health_findings(const protocol::GetHealthFindings& request, const CancelFlag& cancel,

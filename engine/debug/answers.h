@@ -47,6 +47,8 @@ class Answers {
                        const Jobs::Report& report);
   protocol::Reply statistics(const protocol::GetStatistics& request, const CancelFlag& cancel,
                              const Jobs::Report& report);
+  protocol::Reply element(const protocol::FindElement& request, const CancelFlag& cancel,
+                          const Jobs::Report& report);
   protocol::Reply pin(const protocol::Pin& request, const CancelFlag& cancel, const Jobs::Report& report);
   protocol::Reply why(const protocol::Why& request, const CancelFlag& cancel, const Jobs::Report& report);
   protocol::Reply health_findings(const protocol::GetHealthFindings& request, const CancelFlag& cancel,

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <sstream>
+#include <type_traits>
 
 #include "engine/backend/backend.h"
 #include "engine/cpu/parallel.h"
@@ -108,20 +110,48 @@ Side side_of(const char* name, std::int64_t first, std::int64_t cells, std::int6
   return side;
 }
 
-template <class T>
-double mean_of(const T* values, const Plane& plane, const Side& rows, const Side& columns, std::int64_t i,
-               std::int64_t j) {
+// How the values of a cell are joined: the first is what a cell without any would have.
+struct Sum {
+  static constexpr double first = 0;
+  double operator()(double joined, double value) const { return joined + value; }
+};
+struct Extreme {
+  static constexpr double first = 0;
+  double operator()(double joined, double value) const {
+    const double before = std::abs(joined), size = std::abs(value);
+    return size > before || (size == before && value > joined) ? value : joined;
+  }
+};
+struct Minimum {
+  static constexpr double first = std::numeric_limits<double>::infinity();
+  double operator()(double joined, double value) const { return value < joined ? value : joined; }
+};
+struct Maximum {
+  static constexpr double first = -std::numeric_limits<double>::infinity();
+  double operator()(double joined, double value) const { return value > joined ? value : joined; }
+};
+
+template <class Join, class T>
+double joined(const T* values, const Plane& plane, const Side& rows, const Side& columns, std::int64_t i,
+              std::int64_t j) {
   const std::int64_t top = rows.first + i * rows.step, left = columns.first + j * columns.step;
   const std::int64_t bottom = std::min(rows.extent, top + rows.step);
   const std::int64_t right = std::min(columns.extent, left + columns.step);
-  double sum = 0;
+  double result = Join::first;
+  bool nan = false;
   for (std::int64_t r = top; r < bottom; ++r)
-    for (std::int64_t c = left; c < right; ++c)
-      sum += static_cast<double>(values[plane.offset + r * plane.stride[0] + c * plane.stride[1]]);
-  return sum / static_cast<double>((bottom - top) * (right - left));
+    for (std::int64_t c = left; c < right; ++c) {
+      const auto value =
+          static_cast<double>(values[plane.offset + r * plane.stride[0] + c * plane.stride[1]]);
+      nan |= value != value;
+      result = Join()(result, value);
+    }
+  if (nan) return std::numeric_limits<double>::quiet_NaN();
+  if constexpr (std::is_same_v<Join, Sum>) result /= static_cast<double>((bottom - top) * (right - left));
+  return result;
 }
 
-template <class T>
+template <class Join, class T>
 void fill(const T* values, const Plane& plane, const Side& rows, const Side& columns,
           std::vector<double>& cells, const CancelFlag* cancel) {
   const std::int64_t work_of_row = std::max<std::int64_t>(1, columns.cells * columns.step * rows.step);
@@ -130,9 +160,25 @@ void fill(const T* values, const Plane& plane, const Side& rows, const Side& col
     check_cancelled(cancel);
     for (std::int64_t i = begin; i < end; ++i)
       for (std::int64_t j = 0; j < columns.cells; ++j)
-        cells[static_cast<std::size_t>(i * columns.cells + j)] = mean_of(values, plane, rows, columns, i, j);
+        cells[static_cast<std::size_t>(i * columns.cells + j)] =
+            joined<Join>(values, plane, rows, columns, i, j);
   };
   cpu::parallel_for(rows.cells, grain, body);
+}
+
+/// `f` with the way in which a cell's values are joined.
+template <class F>
+void with_join(protocol::CellValue cell, F&& f) {
+  switch (cell) {
+    case protocol::CellValue::mean:
+      return f(Sum());
+    case protocol::CellValue::extreme:
+      return f(Extreme());
+    case protocol::CellValue::minimum:
+      return f(Minimum());
+    case protocol::CellValue::maximum:
+      return f(Maximum());
+  }
 }
 
 /// int64 values that a double can not hold.
@@ -147,18 +193,6 @@ void fill_exact(const std::int64_t* values, const Plane& plane, const Side& rows
   bool needed = false;
   each([&](std::int64_t value) { needed = needed || value > limit || value < -limit; });
   if (needed) each([&](std::int64_t value) { exact.push_back(std::to_string(value)); });
-}
-
-/// Values that kernels read: of complex numbers the magnitudes, of strings the numbers of bytes.
-Tensor in_numbers(const Tensor& tensor) {
-  if (tensor.dtype() == DType::string) {
-    std::vector<std::int64_t> sizes;
-    for (const std::string_view text : strings_of(tensor)) sizes.push_back(std::ssize(text));
-    return Tensor::from_values<std::int64_t>(sizes, tensor.shape());
-  }
-  if (takes_other_ways(tensor.dtype()))
-    return Tensor::from_values<double>(tensor.to_vector(), tensor.shape());
-  return widened(tensor);
 }
 
 /// What no double says: strings, complex numbers, uint64, as they are printed.
@@ -185,9 +219,9 @@ Side of_all(const Side& side) {
   return {0, side.cells, 1, side.cells};
 }
 
-/// Means of larger cells, by the device.
+/// Larger cells, by the device.
 void fill_there(const Tensor& tensor, const std::vector<std::int64_t>& slice, const Side& rows,
-                const Side& columns, std::vector<double>& cells) {
+                const Side& columns, protocol::CellValue cell, std::vector<double>& cells) {
   const Tensor values = in_kernel_dtype_there(tensor);
   const Plane plane = plane_of(values, slice);
   const auto end = [](const Side& side) {
@@ -199,15 +233,19 @@ void fill_there(const Tensor& tensor, const std::vector<std::int64_t>& slice, co
   const std::int64_t first = plane.offset + rows.first * plane.stride[0] + columns.first * plane.stride[1];
   const auto size = static_cast<std::int64_t>(item_size(values.dtype()));
   backend(values.device())
-      .cell_means(values.device().index, values.dtype(), values.raw() + first * size, of, cells.data());
+      .cell_values(values.device().index, values.dtype(), values.raw() + first * size, of,
+                   static_cast<kernels::CellValue>(cell), cells.data());
 }
 
 void fill_on_host(const Tensor& elements, const std::vector<std::int64_t>& slice, const Side& rows,
-                  const Side& columns, protocol::Tile& tile, const CancelFlag* cancel) {
+                  const Side& columns, protocol::CellValue cell, protocol::Tile& tile,
+                  const CancelFlag* cancel) {
   const Tensor shaped = in_numbers(elements);
   const Plane plane = plane_of(shaped, slice);
   visit_dtype(shaped.dtype(), [&]<class T>(TypeTag<T>) {
-    fill(shaped.data<T>(), plane, rows, columns, tile.values, cancel);
+    with_join(cell, [&]<class Join>(Join) {
+      fill<Join>(shaped.data<T>(), plane, rows, columns, tile.values, cancel);
+    });
   });
   if (rows.step != 1 || columns.step != 1) return;
   if (takes_other_ways(elements.dtype()))
@@ -218,6 +256,17 @@ void fill_on_host(const Tensor& elements, const std::vector<std::int64_t>& slice
 }
 
 }  // namespace
+
+Tensor in_numbers(const Tensor& tensor) {
+  if (tensor.dtype() == DType::string) {
+    std::vector<std::int64_t> sizes;
+    for (const std::string_view text : strings_of(tensor)) sizes.push_back(std::ssize(text));
+    return Tensor::from_values<std::int64_t>(sizes, tensor.shape());
+  }
+  if (takes_other_ways(tensor.dtype()))
+    return Tensor::from_values<double>(tensor.to_vector(), tensor.shape());
+  return widened(tensor);
+}
 
 protocol::Tile make_tile(const Tensor& tensor, const protocol::GetTile& request, const CancelFlag* cancel) {
   const bool is_there = is_inspected_there(tensor);
@@ -246,12 +295,12 @@ protocol::Tile make_tile(const Tensor& tensor, const protocol::GetTile& request,
   tile.values.resize(static_cast<std::size_t>(rows.cells * columns.cells));
   if (tile.values.empty()) return tile;
   if (!is_there)
-    fill_on_host(elements, slice, rows, columns, tile, cancel);
+    fill_on_host(elements, slice, rows, columns, request.cell, tile, cancel);
   else if (rows.step != 1 || columns.step != 1)
-    fill_there(elements, slice, rows, columns, tile.values);
+    fill_there(elements, slice, rows, columns, request.cell, tile.values);
   else
-    fill_on_host(part_of(elements, plane, rows, columns), {-1, -1}, of_all(rows), of_all(columns), tile,
-                 cancel);
+    fill_on_host(part_of(elements, plane, rows, columns), {-1, -1}, of_all(rows), of_all(columns),
+                 request.cell, tile, cancel);
   return tile;
 }
 

@@ -17,7 +17,10 @@ struct BadRequest : std::runtime_error {
 /// Cells of one answer: more than any window shows.
 constexpr std::int64_t most_cells = 4'000'000;
 
-/// Clips the rectangle to the slice; a mean over a cell that has a NaN is NaN. Throws BadRequest, Cancelled.
+/// A host's values as kernels read them: of complex numbers the magnitudes, of strings the numbers of bytes.
+Tensor in_numbers(const Tensor& tensor);
+
+/// Clips the rectangle to the slice; a cell that has a NaN is NaN. Throws BadRequest, Cancelled.
 protocol::Tile make_tile(const Tensor& tensor, const protocol::GetTile& request,
                          const CancelFlag* cancel = nullptr);
 

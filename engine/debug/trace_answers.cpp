@@ -4,12 +4,15 @@
 #include <type_traits>
 
 #include "engine/debug/host_inspector.h"
+#include "engine/record/breakpoints/breakpoint_set.h"
 #include "engine/record/trace_file/save.h"
 
 namespace tapedeck::debug {
 namespace {
 
 constexpr const char* nothing_runs = "This is a trace file: nothing runs in it.";
+constexpr const char* looked_for_alone =
+    "This is a trace file: nothing runs in it. Reverse continue goes back to where it would have stopped.";
 
 template <class Message>
 bool would_run(const Message& message) {
@@ -41,12 +44,8 @@ std::optional<protocol::Reply> refused_by_file(const Recorder& recorder, const p
                              "trace_file"};
   if (const auto* set = protocol::get_if<protocol::SetBreakpoints>(&request)) {
     protocol::Breakpoints answer;
-    for (const protocol::Breakpoint& breakpoint : set->breakpoints) {
-      protocol::BreakpointState state;
-      state.id = breakpoint.id;
-      state.note = nothing_runs;
-      answer.states.push_back(std::move(state));
-    }
+    const BreakpointSet compiled(*set, recorder.cell_runs(), nullptr, 0, answer.states);
+    for (protocol::BreakpointState& state : answer.states) state.note = looked_for_alone;
     return answer;
   }
   return std::nullopt;

@@ -73,6 +73,23 @@ std::vector<Depending> depending_on(Branch& branch, const Trace& trace, std::uin
   return found;
 }
 
+/// A change of an op leaves the VJP that was recorded of it: the branch runs it as that of the op as it was.
+std::string unchanged_vjp(const std::vector<std::uint32_t>& changed, const Trace& trace, std::uint32_t last,
+                          const CancelFlag& cancel) {
+  if (changed.empty()) return {};
+  RecordView record;
+  for (std::uint32_t number = std::ranges::min(changed) + 1; number <= last; ++number) {
+    check_cancelled(&cancel);
+    if (!trace.read(number, record) || record.head.kind != EventKind::vjp ||
+        std::ranges::find(changed, record.head.forward) == changed.end())
+      continue;
+    return " The VJP of " + record.name() + " (op " + std::to_string(number) + ") is still that of op " +
+           std::to_string(record.head.forward) +
+           " as it was, so gradients through it are not those of a program with this change.";
+  }
+  return {};
+}
+
 /// At most 10 times a second.
 class Progressing {
  public:
@@ -147,7 +164,11 @@ protocol::Branched Branches::make(const protocol::MakeBranch& request, const Fin
                                   const CancelFlag& cancel, const Jobs::Report& report) {
   if (request.changes.empty()) throw BadRequest("make_branch: no change was given");
   std::vector<Change> changes;
-  for (const protocol::PastChange& change : request.changes) changes.push_back(change_of(recorder_, change));
+  std::vector<std::uint32_t> changed;
+  for (const protocol::PastChange& change : request.changes) {
+    changes.push_back(change_of(recorder_, change));
+    if (const std::uint32_t record = changes.back().record) changed.push_back(record);
+  }
   Branch branch(recorder_, std::move(changes));
   protocol::Branched answer;
   const std::uint64_t newest = recorder_.trace().newest();
@@ -172,7 +193,8 @@ protocol::Branched Branches::make(const protocol::MakeBranch& request, const Fin
   const std::size_t moved = answer.moved.size();
   if (moved > most_told) answer.moved.resize(most_told);
   answer.complete = answer.depending <= most_run && !branch.cut_off();
-  answer.sentence = sentence_of(answer, moved, failure, branch.cut_off());
+  answer.sentence = sentence_of(answer, moved, failure, branch.cut_off()) +
+                    unchanged_vjp(changed, recorder_.trace(), last, cancel);
   answer.branch = keep(std::move(branch));
   return answer;
 }

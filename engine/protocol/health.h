@@ -186,6 +186,7 @@ struct HealthFinding {
   std::string cell, file;  ///< of the line that it is about
   std::uint32_t line = 0;
   std::optional<TensorInfo> tensor;  ///< to be shown
+  bool check = false;                ///< Question::check about its record says more
   template <class Visit, class Self = HealthFinding>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("rule", &Self::rule), field("severity", &Self::severity),
@@ -193,7 +194,7 @@ struct HealthFinding {
                  field("subject", &Self::subject), field("quantity", &Self::quantity),
                  field("since", &Self::since), field("before", &Self::before), field("record", &Self::record),
                  field("op", &Self::op), field("cell", &Self::cell), field("file", &Self::file),
-                 field("line", &Self::line), field("tensor", &Self::tensor));
+                 field("line", &Self::line), field("tensor", &Self::tensor), field("check", &Self::check));
   }
 };
 

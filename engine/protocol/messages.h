@@ -8,6 +8,7 @@
 #include "engine/protocol/health.h"
 #include "engine/protocol/memory.h"
 #include "engine/protocol/one_of.h"
+#include "engine/protocol/past_hits.h"
 #include "engine/protocol/profile.h"
 #include "engine/protocol/replies.h"
 #include "engine/protocol/requests.h"
@@ -19,7 +20,7 @@
 namespace tapedeck::protocol {
 
 using Request =
-    OneOf<Hello, GetStatus, GetRecords, GetLostRecords, GetTape, GetTile, GetStatistics, SetGate, SetOptions,
+    OneOf<Hello, GetStatus, GetRecords, GetLostRecords, GetTape, GetTile, GetStatistics, FindElement, SetGate, SetOptions,
           Pin, GetSeries, GetPictures, FindRecords, Why, GetVjp, ExplainElement, GetFrames, GetVariables,
           Evaluate, Assign, Complete, HoldValue, GetVersion, SummarizeValue, SetBreakpoints, MakeBranch,
           GetBranchTile, GetBranchStatistics, GetBranchPreviews, TakeOver, DropBranch, SaveTrace,
@@ -27,14 +28,14 @@ using Request =
           GetProfileTrack, GetProfileTotals, GetProfileFlame, GetProfileSteps, GetProfileCost, GetPeaks,
           GetChromeTrace, GetCellRuns, MakeComparison, GetComparisonRows, FindComparisonRow, CompareOperands,
           FindFirstDifference, GetComparisonTile, GetComparisonCurves, DropComparison, GetHealth,
-          GetHealthCurve, SampleHealth, GetHealthFindings, Cancel>;
+          GetHealthCurve, SampleHealth, GetHealthFindings, FindHit, Cancel>;
 using Reply =
-    OneOf<Welcome, Refused, Status, Records, LostRecords, TapeRecords, Tile, Statistics, Series, Pictures,
+    OneOf<Welcome, Refused, Status, Records, LostRecords, TapeRecords, Tile, Statistics, FoundElement, Series, Pictures,
           FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation, Completions,
           HeldValue, Breakpoints, Branched, BranchPreviews, TakenOver, TraceSaved, TraceFileInfo, SourceText,
           MemoryCurve, MemoryState, FoundNames, RecomputeSavings, Profile, ProfileTrack, ProfileTotals,
           ProfileFlame, ProfileSteps, ProfileCost, Peaks, ChromeTrace, CellRuns, Compared, ComparisonRows,
           ComparisonPlace, ComparedOperands, FirstDifference, ComparisonCurves, Health, HealthCurve,
-          HealthSampled, HealthFindings, Progress, Failure>;
+          HealthSampled, HealthFindings, FoundHit, Progress, Failure>;
 
 }  // namespace tapedeck::protocol

@@ -63,17 +63,10 @@ const std::string* name_in(const Term& term) {
   return right ? &right->name : nullptr;
 }
 
-std::string value_term_of(const Condition& condition) {
+std::string unrecorded_term_of(const Condition& condition) {
   std::string sentence;
   for_each_term(condition, [&](const Condition& leaf) {
-    const auto* value = std::get_if<ValueTerm>(&leaf.term);
-    const auto* other = value ? std::get_if<Quantity>(&value->right) : nullptr;
-    if (!name_in(leaf.term) && value &&
-        (reads_values(value->left.measure) || (other && reads_values(other->measure))))
-      sentence =
-          "What looks at values is for breakpoints: a filter knows what was recorded of each op, such "
-          "as names, shapes and times.";
-    else if (const std::string* name = name_in(leaf.term))
+    if (const std::string* name = name_in(leaf.term))
       sentence =
           "\"" + *name +
           "\" is taken for a name of the Python program, and what that held is not recorded: Python names "
@@ -185,10 +178,20 @@ Condition parse_filter(std::string_view text) {
 
 std::string filter_problem(std::string_view text) {
   try {
-    return value_term_of(parse_unfinished(text));
+    return unrecorded_term_of(parse_unfinished(text));
   } catch (const ConditionError& error) {
     return std::string(error.what()) + " The text is looked for word by word.";
   }
+}
+
+bool asks_for_values(const Condition& condition) {
+  bool asks = false;
+  for_each_term(condition, [&](const Condition& leaf) {
+    const auto* value = std::get_if<ValueTerm>(&leaf.term);
+    const auto* other = value ? std::get_if<Quantity>(&value->right) : nullptr;
+    asks = asks || (value && (reads_values(value->left.measure) || (other && reads_values(other->measure))));
+  });
+  return asks;
 }
 
 bool is_state(const TextTerm& term, bool backward, RecordState state) {

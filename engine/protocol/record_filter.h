@@ -16,8 +16,10 @@ namespace tapedeck::protocol {
 Condition parse_filter(std::string_view text);
 
 /// Why a filter does not do what its text seems to say, as a sentence: it is no condition and is taken as
-/// words, or it asks for values or Python names, which only breakpoints look at. Empty: it does.
+/// words, or it asks for Python names or curves, which only breakpoints look at. Empty: it does.
 std::string filter_problem(std::string_view text);
+/// What it takes the values of tensors to decide: each may have to be computed again.
+bool asks_for_values(const Condition& condition);
 
 /// For terms of the part `is`.
 bool is_state(const TextTerm& term, bool backward, RecordState state);

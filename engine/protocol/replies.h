@@ -209,6 +209,23 @@ struct Statistics {
   }
 };
 
+struct FoundElement {
+  std::uint64_t tensor = 0;
+  std::optional<std::int64_t> place;  ///< in row-major order; absent: there is none
+  std::vector<std::int64_t> index;    ///< the same, one per axis
+  double value = 0;
+  std::uint64_t alike = 0;  ///< how many elements are as well what was sought, this one among them
+  std::uint64_t rank = 0;   ///< which of them this is, from 1
+  std::string source;       ///< as a tile's
+  static constexpr const char* type = "found_element";
+  template <class Visit, class Self = FoundElement>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("tensor", &Self::tensor), field("place", &Self::place), field("index", &Self::index),
+                 field("value", &Self::value), field("alike", &Self::alike), field("rank", &Self::rank),
+                 field("source", &Self::source));
+  }
+};
+
 /// Up to 10,000 in an answer, so that a point has no optional parts.
 struct SeriesPoint {
   std::string series;  ///< of which curve: CurveInfo::series
@@ -297,11 +314,12 @@ struct FoundRecords {
   std::vector<std::uint64_t> runs;   ///< first and last of each run of numbers that match, ascending
   std::vector<std::uint64_t> again;  ///< those of the request's `again` that match now
   std::vector<std::uint64_t> open;   ///< of all that were looked at, those that have not ended
+  std::uint64_t lost = 0;  ///< how many could not be decided, for a value that the filter asks for is lost
   static constexpr const char* type = "found_records";
   template <class Visit, class Self = FoundRecords>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("scanned", &Self::scanned), field("total", &Self::total), field("runs", &Self::runs),
-                 field("again", &Self::again), field("open", &Self::open));
+                 field("again", &Self::again), field("open", &Self::open), field("lost", &Self::lost));
   }
 };
 

@@ -6,7 +6,7 @@
 namespace tapedeck::protocol {
 
 /// Raised whenever a message changes. Both sides must have the same one.
-constexpr std::uint32_t version = 9;
+constexpr std::uint32_t version = 10;
 
 struct Hello {
   std::uint32_t protocol_version = version;
@@ -66,6 +66,17 @@ struct GetTape {
   }
 };
 
+/// Which value of its elements a cell of a tile shows. Where one of them is NaN each of these is NaN.
+enum class CellValue : std::uint8_t {
+  mean,
+  extreme,  ///< the one with the largest magnitude, with its sign; of two alike the positive one
+  minimum,
+  maximum
+};
+constexpr auto names(CellValue) {
+  return std::array<std::string_view, 4>{"mean", "extreme", "minimum", "maximum"};
+}
+
 /// A rectangle of a tensor's values, after reshape and slicing. Answer: Tile.
 struct GetTile {
   std::uint64_t tensor = 0;
@@ -76,16 +87,46 @@ struct GetTile {
   std::optional<std::vector<std::int64_t>> slice;
   std::int64_t row = 0, column = 0;  ///< first shown element
   std::int64_t rows = 0, columns = 0;
-  /// Every cell of the tile stands for row_step × column_step elements (their mean); 1 for the numbers
+  /// Every cell of the tile stands for row_step × column_step elements (see `cell`); 1 for the numbers
   /// themselves.
   std::int64_t row_step = 1, column_step = 1;
+  CellValue cell = CellValue::mean;
   static constexpr const char* type = "get_tile";
   template <class Visit, class Self = GetTile>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("tensor", &Self::tensor), field("reshape", &Self::reshape),
                  field("slice", &Self::slice), field("row", &Self::row), field("column", &Self::column),
                  field("rows", &Self::rows), field("columns", &Self::columns),
-                 field("row_step", &Self::row_step), field("column_step", &Self::column_step));
+                 field("row_step", &Self::row_step), field("column_step", &Self::column_step),
+                 field("cell", &Self::cell));
+  }
+};
+
+/// What FindElement looks for.
+enum class Sought : std::uint8_t {
+  nan,
+  infinity,  ///< of either sign
+  minimum,   ///< of the finite values; of complex numbers the magnitudes, of strings the numbers of bytes
+  maximum
+};
+constexpr auto names(Sought) {
+  return std::array<std::string_view, 4>{"nan", "infinity", "minimum", "maximum"};
+}
+
+/// Where in the whole tensor such an element is. Answer: FoundElement.
+struct FindElement {
+  std::uint64_t tensor = 0;
+  Sought sought = Sought::nan;
+  /// A place in row-major order: the first one behind it, and behind the last one the first of all. Absent:
+  /// the first of all.
+  std::optional<std::int64_t> after;
+  std::optional<std::uint64_t> branch;  ///< of its value there; with `difference` of branch minus original
+  bool difference = false;
+  static constexpr const char* type = "find_element";
+  template <class Visit, class Self = FindElement>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("tensor", &Self::tensor), field("sought", &Self::sought), field("after", &Self::after),
+                 field("branch", &Self::branch), field("difference", &Self::difference));
   }
 };
 

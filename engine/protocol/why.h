@@ -37,7 +37,8 @@ struct Reason {
   std::string op;                       ///< as in Record; the variable's name of an assignment
   std::string cell, file;               ///< as in Record
   std::uint32_t line = 0;
-  std::string role;  ///< "born", "passed on", "VJP", "forward op", "swallowed", "stopped", …
+  std::uint32_t last_line = 0;  ///< of a loop: its lines are `line` to this one; 0: one line
+  std::string role;             ///< "born", "passed on", "VJP", "forward op", "swallowed", "stopped", …
   std::string sentence;
   std::optional<TensorInfo> tensor;                  ///< to be shown
   std::optional<std::vector<std::int64_t>> element;  ///< of that tensor; absent: all of it
@@ -48,11 +49,11 @@ struct Reason {
   template <class Visit, class Self = Reason>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("record", &Self::record), field("op", &Self::op), field("cell", &Self::cell),
-                 field("file", &Self::file), field("line", &Self::line), field("role", &Self::role),
-                 field("sentence", &Self::sentence), field("tensor", &Self::tensor),
-                 field("element", &Self::element), field("operands", &Self::operands),
-                 field("value", &Self::value), field("amount", &Self::amount),
-                 field("amount_text", &Self::amount_text));
+                 field("file", &Self::file), field("line", &Self::line), field("last_line", &Self::last_line),
+                 field("role", &Self::role), field("sentence", &Self::sentence),
+                 field("tensor", &Self::tensor), field("element", &Self::element),
+                 field("operands", &Self::operands), field("value", &Self::value),
+                 field("amount", &Self::amount), field("amount_text", &Self::amount_text));
   }
 };
 

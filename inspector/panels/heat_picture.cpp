@@ -50,6 +50,24 @@ ImageSheet ImageSheet::fitting(const ImageGrid& grid, QSizeF view) {
   return {grid, std::clamp<std::int64_t>(across, 1, std::max<std::int64_t>(grid.count, 1))};
 }
 
+namespace {
+
+/// Channels from map.low() to map.high(); the fourth one covers `behind`.
+QRgb channelColor(const double* value, std::int64_t channels, const ColorMap& map, QRgb behind) {
+  double part[4] = {0, 0, 0, 1};
+  const double width = map.high() - map.low();
+  for (std::int64_t i = 0; i < channels; ++i) {
+    if (!std::isfinite(value[i])) return map.color(value[i]);
+    part[i] = width > 0 ? std::clamp((value[i] - map.low()) / width, 0.0, 1.0) : 0.5;
+  }
+  const auto mix = [&](double color, int back) {
+    return static_cast<int>(255 * color * part[3] + back * (1 - part[3]) + 0.5);
+  };
+  return qRgb(mix(part[0], qRed(behind)), mix(part[1], qGreen(behind)), mix(part[2], qBlue(behind)));
+}
+
+}  // namespace
+
 HeatPicture imagePicture(const ImageTile& tile, const ImageSheet& sheet, const ColorMap& map,
                          QRgb separator) {
   HeatPicture picture;
@@ -63,11 +81,13 @@ HeatPicture imagePicture(const ImageTile& tile, const ImageSheet& sheet, const C
   picture.image.fill(separator);
   const double top = static_cast<double>(first_row * (sheet.grid.rows + 1));
   const double* value = tile.values.data();
+  const std::int64_t channels = sheet.grid.channels();
   for (std::int64_t image = tile.first; image < tile.first + tile.count; ++image) {
     const QPoint corner = sheet.imageRect(image).translated(0, -top).topLeft().toPoint();
     for (int row = 0; row < sheet.grid.rows; ++row) {
       auto* line = reinterpret_cast<QRgb*>(picture.image.scanLine(corner.y() + row)) + corner.x();
-      for (int column = 0; column < sheet.grid.columns; ++column) line[column] = map.color(*value++);
+      for (int column = 0; column < sheet.grid.columns; ++column, value += channels)
+        line[column] = sheet.grid.color ? channelColor(value, channels, map, separator) : map.color(*value);
     }
   }
   picture.world = QRectF(0, top, static_cast<double>(width), static_cast<double>(height));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 namespace tapedeck::inspector {
@@ -84,29 +85,55 @@ std::optional<QRgb> fromOkLab(const OkLab& color) {
 ColorMap::ColorMap(double minimum, double maximum, ColorScale scale, bool dark) {
   static const Table sequential = sequentialTable();
   static const Table diverging_light = divergingTable(false), diverging_dark = divergingTable(true);
+  constexpr double decades = 1e-6;  // of a logarithmic map from zero
   if (!std::isfinite(minimum) || !std::isfinite(maximum)) minimum = maximum = 0;
-  diverging_ =
-      scale == ColorScale::diverging || (scale == ColorScale::automatic && minimum < 0 && maximum > 0);
-  if (diverging_) {
-    high_ = std::max(std::abs(minimum), std::abs(maximum));
-    low_ = -high_;
-    table_ = dark ? &diverging_dark : &diverging_light;
-  } else {
-    low_ = minimum;
-    high_ = maximum;
-    table_ = &sequential;
+  const double farthest = std::max(std::abs(minimum), std::abs(maximum));
+  const bool logarithmic = scale == ColorScale::logarithmic && farthest > 0;
+  diverging_ = scale == ColorScale::diverging || (logarithmic && minimum < 0) ||
+               (scale == ColorScale::automatic && minimum < 0 && maximum > 0);
+  low_ = diverging_ ? -farthest : minimum;
+  high_ = diverging_ ? farthest : maximum;
+  if (logarithmic) {
+    floor_ = minimum > 0 ? minimum : std::max(farthest * decades, std::numeric_limits<double>::min());
+    if (!diverging_) low_ = floor_;
   }
+  table_ = !diverging_ ? &sequential : dark ? &diverging_dark : &diverging_light;
+}
+
+double ColorMap::position(double value) const {
+  double t = 0.5;
+  if (logarithmic()) {
+    const double size = std::abs(value), range = std::log(high_ / floor_);
+    const double part = size <= floor_ ? 0 : range > 0 ? std::min(std::log(size / floor_) / range, 1.0) : 1;
+    if (!diverging_)
+      t = value <= floor_ ? (range > 0 ? 0 : 0.5) : range > 0 ? part : 0.5;
+    else
+      t = 0.5 + (value < 0 ? -part : part) / 2;
+  } else if (const double width = high_ - low_; std::isinf(width)) {  // past the largest double
+    t = value / 2 / (high_ / 2 - low_ / 2) - low_ / 2 / (high_ / 2 - low_ / 2);
+  } else if (width > 0) {
+    t = (value - low_) / width;
+  }
+  return std::clamp(t, 0.0, 1.0);
+}
+
+double ColorMap::valueAt(double position) const {
+  if (!logarithmic()) return low_ * (1 - position) + high_ * position;
+  if (!diverging_) return floor_ * std::pow(high_ / floor_, position);
+  const double from_middle = 2 * position - 1;
+  if (std::abs(from_middle) < 1e-9) return 0;
+  const double size = floor_ * std::pow(high_ / floor_, std::abs(from_middle));
+  return from_middle < 0 ? -size : size;
+}
+
+QRgb ColorMap::colorAt(double position) const {
+  return (*table_)[static_cast<std::size_t>(std::clamp(position, 0.0, 1.0) * 255 + 0.5)];
 }
 
 QRgb ColorMap::color(double value) const {
   if (std::isnan(value)) return nan_color;
   if (std::isinf(value)) return value > 0 ? positive_infinity_color : negative_infinity_color;
-  const double width = high_ - low_;
-  // A width past the largest double, or none at all.
-  const double t = std::isinf(width) ? value / 2 / (high_ / 2 - low_ / 2) - low_ / 2 / (high_ / 2 - low_ / 2)
-                   : width > 0       ? (value - low_) / width
-                                     : 0.5;
-  return (*table_)[static_cast<std::size_t>(std::clamp(t, 0.0, 1.0) * 255 + 0.5)];
+  return colorAt(position(value));
 }
 
 }  // namespace tapedeck::inspector

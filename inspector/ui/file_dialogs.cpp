@@ -8,7 +8,7 @@
 #include <QSettings>
 #include <QWidget>
 
-#include "inspector/ui/plain_text.h"
+#include "inspector/ui/confirm.h"
 
 namespace tapedeck::inspector {
 namespace {
@@ -52,7 +52,7 @@ QString askForPath(QWidget* asking, const QString& title, const QString& name, c
     if (QFileInfo(path).suffix().isEmpty()) path += "." + suffixOf(chosen.isEmpty() ? filter : chosen);
     const QString question =
         QString("%1 already exists. Do you want to replace it?").arg(QFileInfo(path).fileName());
-    if (QFileInfo::exists(path) && ask(asking, title, question) != QMessageBox::Yes) {
+    if (QFileInfo::exists(path) && !confirm(asking, title, question, "&Replace it")) {
       begin = path;
       continue;
     }

@@ -2,9 +2,12 @@
 
 #include <QPainter>
 #include <QStyleOptionSlider>
+#include <QWidget>
 #include <algorithm>
 
+#include "inspector/ui/icons.h"
 #include "inspector/ui/theme.h"
+#include "inspector/ui/window_scale.h"
 
 namespace tapedeck::inspector {
 namespace {
@@ -89,6 +92,55 @@ void FlatStyle::drawComplexControl(ComplexControl control, const QStyleOptionCom
   const double radius = std::min(shape.width(), shape.height()) / 2;
   painter->drawRoundedRect(shape, radius, radius);
   painter->restore();
+}
+
+int FlatStyle::pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const {
+  const int usual = QProxyStyle::pixelMetric(metric, option, widget);
+  switch (metric) {
+    case PM_ToolBarIconSize:
+    case PM_SmallIconSize:
+    case PM_ButtonIconSize:
+    case PM_ListViewIconSize:
+    case PM_TabBarIconSize:
+    case PM_LineEditIconSize:
+    case PM_IndicatorWidth:
+    case PM_IndicatorHeight:
+    case PM_ExclusiveIndicatorWidth:
+    case PM_ExclusiveIndicatorHeight:
+    case PM_TreeViewIndentation:
+    case PM_ScrollBarExtent:
+    case PM_SliderThickness:
+    case PM_SliderLength:
+    case PM_MenuButtonIndicator:
+      return scaled(usual);
+    default:
+      return usual;
+  }
+}
+
+/// Buttons of a dialog say in words what they do.
+int FlatStyle::styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget,
+                         QStyleHintReturn* result) const {
+  if (hint == SH_DialogButtonBox_ButtonsHaveIcons) return 0;
+  return QProxyStyle::styleHint(hint, option, widget, result);
+}
+
+/// Questions and warnings have the window's own marks.
+QIcon FlatStyle::standardIcon(StandardPixmap icon, const QStyleOption* option, const QWidget* widget) const {
+  const Theme theme = Theme::fromPalette(widget != nullptr ? widget->palette() : QPalette());
+  constexpr int size = 32;
+  const qreal ratio = widget != nullptr ? widget->devicePixelRatioF() : 1;
+  switch (icon) {
+    case SP_MessageBoxQuestion:
+    case SP_MessageBoxInformation:
+      return iconPixmap("information", theme.accent, size, ratio);
+    case SP_MessageBoxWarning:
+      return iconPixmap("warning", theme.warning.stroke, size, ratio);
+    case SP_MessageBoxCritical:
+      return iconPixmap("error", theme.error.stroke, size, ratio);
+    default:
+      return QProxyStyle::standardIcon(icon, option, widget);
+  }
 }
 
 }  // namespace tapedeck::inspector

@@ -6,6 +6,8 @@
 #include <QScrollBar>
 #include <algorithm>
 
+#include "inspector/ui/follow_font.h"
+
 namespace tapedeck::inspector {
 
 RowTable::RowTable(QWidget* parent) : QTableView(parent) {
@@ -21,7 +23,7 @@ RowTable::RowTable(QWidget* parent) : QTableView(parent) {
   verticalHeader()->hide();
   verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
   verticalHeader()->setMinimumSectionSize(1);
-  verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 6);
+  followFont(this, [this] { verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 6); });
   horizontalHeader()->setHighlightSections(false);
   horizontalHeader()->setStretchLastSection(true);
   horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);

@@ -1,4 +1,5 @@
 // The debugger's commands from the menus, by the mouse: each does what its key does.
+#include <QDialog>
 #include <QDockWidget>
 #include <QStatusBar>
 
@@ -98,6 +99,12 @@ class TestMenus : public QObject, WhatIfWindow {
     QTRY_COMPARE(session().cursor(), quint64{1});
     CHOOSE("step.last");
     QTRY_COMPARE(session().cursor(), newest);
+    CHOOSE("step.reverse");
+    QTRY_VERIFY(window_->statusBar()->currentMessage().contains("There is no breakpoint"));
+    CHOOSE("step.search_past");
+    QTRY_VERIFY(window_->findChild<QDialog*>("pastDialog"));
+    QTRY_VERIFY(window_->findChild<QDialog*>("pastDialog")->isVisible());
+    window_->findChild<QDialog*>("pastDialog")->close();
     // On to the end; then what runs is paused, and let go on.
     CHOOSE("step.continue");
     QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);

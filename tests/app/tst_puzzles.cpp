@@ -171,6 +171,8 @@ class TestPuzzles : public QObject, SampleWindow {
     runCells({"import numpy"});
     QTRY_VERIFY_WITH_TIMEOUT(newestIsSelected(), patience);
     ask(Qt::Key_F7, Qt::AltModifier | Qt::ShiftModifier);
+    QVERIFY2(sentence().contains("oop made most of it: ") || sentence().contains("oops made most of it: "),
+             qPrintable(sentence()));
     QVERIFY2(reasons().count("matmul") > 3, qPrintable(sentence() + "\n" + reasons()));
     screenshot(window_.get(), "puzzle-rnn");
     const int mended = cellThatBegins("q, r");

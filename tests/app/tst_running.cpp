@@ -31,7 +31,7 @@ class Answer : public QObject {
     connect(&timer_, &QTimer::timeout, this, [this, button] {
       auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
       if (!box || !box->isVisible() || !question.isEmpty()) return;
-      question = box->text();
+      question = box->text() + " " + box->informativeText();
       auto* pressed = button.isEmpty() ? nullptr : box->findChild<QPushButton*>(button);
       QTimer::singleShot(0, box, [box, pressed] {
         if (!pressed) return QTest::keyClick(box, Qt::Key_Escape);

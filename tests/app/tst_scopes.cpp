@@ -66,9 +66,9 @@ class TestScopes : public QObject, private SampleWindow {
     QTRY_COMPARE(lanes(), (QStringList{"model/dense_0", "model/dense_1", "model/dense_2"}));
     window_->resize(2560, 1440);
     for (const bool dark : {false, true}) {
-      inspector::applyAppearance(dark ? inspector::Appearance::dark : inspector::Appearance::light);
       tape(*window_)->fit();
-      screenshot(window_.get(), dark ? "scopes-tape-dark" : "scopes-tape");
+      screenshotIn(dark ? inspector::Appearance::dark : inspector::Appearance::light, window_.get(),
+                   dark ? "scopes-tape-dark" : "scopes-tape");
     }
     inspector::applyAppearance(inspector::Appearance::light);
   }

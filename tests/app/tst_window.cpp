@@ -105,19 +105,56 @@ class TestWindow : public QObject {
     MessageBar* bar = window->messages();
     int taken = 0;
     bar->show(MessageBar::Kind::warning, "Unsaved work was kept.", {{"Restore it", [&] { ++taken; }}});
-    for (int i = 0; i < 6; ++i) bar->show(MessageBar::Kind::error, QString("Trouble %1.").arg(i));
+    for (int i = 0; i < 12; ++i) bar->show(MessageBar::Kind::error, QString("Trouble %1.").arg(i));
     QVERIFY(bar->text().contains("Unsaved work was kept."));
-    QVERIFY(bar->text().startsWith("Trouble 5."));
-    QCOMPARE(bar->text().count('\n'), 3);  // four messages: the notebook needs room, too
-    bar->show(MessageBar::Kind::error, "Trouble 5.");
-    QCOMPARE(bar->text().count("Trouble 5."), 1);
+    QVERIFY(bar->text().startsWith("Trouble 11."));
+    QCOMPARE(bar->text().count('\n'), 7);  // eight messages
+    bar->show(MessageBar::Kind::error, "Trouble 11.");
+    QCOMPARE(bar->text().count("Trouble 11."), 1);
+    // One is shown, the newest; the offer waits at the end.
+    const int height = bar->height();
     QPushButton* restore = nullptr;
     for (auto* button : bar->findChildren<QPushButton*>())
       if (button->text() == "Restore it") restore = button;
-    QVERIFY(restore && restore->isVisible());
+    QVERIFY(restore && !restore->isVisible());
+    const auto* place = bar->findChild<QLabel*>("messagePlace");
+    auto* older = bar->findChild<QToolButton*>("olderMessage");
+    QCOMPARE(place->text(), QString("1 of 8"));
+    for (int i = 0; i < 7; ++i) QTest::mouseClick(older, Qt::LeftButton);
+    QCOMPARE(place->text(), QString("8 of 8"));
+    QVERIFY(!older->isEnabled());
+    QVERIFY(restore->isVisible());
+    QVERIFY(height <= bar->height() && bar->height() < 2 * height);
     QTest::mouseClick(restore, Qt::LeftButton);
     QCOMPARE(taken, 1);
     QVERIFY(!bar->text().contains("Unsaved work was kept."));
+  }
+
+  void f8GoesFromMessageToMessage() {
+    const auto window = start();
+    MessageBar* bar = window->messages();
+    QStringList taken;
+    for (const char* name : {"first", "second"})
+      bar->show(MessageBar::Kind::warning, QString("The %1.").arg(name),
+                {{QString("Take the %1").arg(name), [&taken, name] { taken << name; }}});
+    const auto* place = bar->findChild<QLabel*>("messagePlace");
+    QTest::keyClick(window.get(), Qt::Key_F8);
+    QCOMPARE(place->text(), QString("1 of 2"));
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_F8);
+    QCOMPARE(place->text(), QString("2 of 2"));
+    // What comes now does not get the Enter that was meant for this one.
+    bar->show(MessageBar::Kind::warning, "The third.", {{"Take the third", [&] { taken << "third"; }}});
+    QCOMPARE(place->text(), QString("3 of 3"));
+    screenshot(window.get(), "window-message-pages");
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
+    QCOMPARE(taken, QStringList{"first"});
+    QCOMPARE(place->text(), QString("2 of 2"));
+    // Closing goes on with those that are left, to the last.
+    QTest::keyClick(window.get(), Qt::Key_W, Qt::ControlModifier | Qt::ShiftModifier);
+    QCOMPARE(bar->text(), QString("The third."));
+    QVERIFY(!place->isVisible());
+    QTest::keyClick(window.get(), Qt::Key_W, Qt::ControlModifier | Qt::ShiftModifier);
+    QVERIFY(!bar->isVisible());
   }
 
   void aMessageOfTheSameTopicTakesThePlaceOfTheOlder() {

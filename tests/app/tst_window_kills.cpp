@@ -1,5 +1,5 @@
 // The window's process is killed while somebody types, runs a cell that prints, and saves: what the next one
-// restores is what was typed, up to a moment before the kill.
+// restores is what was typed and printed, up to a moment before the kill.
 #include <QJsonDocument>
 #include <QProcess>
 #include <QPushButton>
@@ -10,6 +10,7 @@
 
 #include "app/control/recovery.h"
 #include "app/control/recovery_journal.h"
+#include "app/notebook/document/nbformat.h"
 #include "app/shell/opening/file_control.h"
 #include "tests/app/window_fixture.h"
 #include "tests/campaign.h"
@@ -49,6 +50,19 @@ qsizetype keysIn(const QString& source) {
   while (keys < source.size() && source[keys] == keyAt(keys)) ++keys;
   return keys;
 }
+
+/// Of a cell whose lines end with the time: that of its last whole line; 0: there is none.
+qint64 lastPrinted(const Document& document) {
+  if (document.cellCount() < 2 || document.cell(1).outputs.empty()) return 0;
+  const QString text = QString::fromStdString(storedOutputs(document.cell(1), 0)[0].value("text", ""));
+  return text.left(text.lastIndexOf('\n')).section('\n', -1).section(' ', -1).toLongLong();
+}
+
+/// What can be had again, or was.
+struct Kept {
+  QString source;
+  qint64 printed = 0;
+};
 
 /// A program of its own with a window of its own: types for ever, and says each key.
 int typeForEver(int argc, char** argv) {
@@ -109,12 +123,14 @@ class TestWindowKills : public QObject {
   }
 
   /// What can be had again now, whatever happens to the process.
-  static qsizetype keptKeys(const QString& notebook) {
-    qsizetype keys = 0;
+  static Kept kept(const QString& notebook) {
+    Kept most;
     const auto look = [&](const QByteArray& bytes) {
       Document document;
       document.recover(bytes, {});
-      if (document.cellCount() > 0) keys = std::max(keys, keysIn(document.cell(0).source));
+      if (document.cellCount() > 0 && keysIn(document.cell(0).source) > keysIn(most.source))
+        most.source = document.cell(0).source;
+      most.printed = std::max(most.printed, lastPrinted(document));
     };
     look(contents(notebook));
     for (const QString& file : recoveryFiles()) {
@@ -126,21 +142,22 @@ class TestWindowKills : public QObject {
         // It was removed meanwhile: the notebook was saved.
       }
     }
-    return keys;
+    return most;
   }
 
   /// Opens the notebook as its user does, and takes what is offered.
-  static QString restored(const QString& path) {
+  static Kept restored(const QString& path) {
     const auto window = newWindow();
     window->openNotebook(path);
     for (QPushButton* button : window->messages()->findChildren<QPushButton*>())
       if (button->text() == "Restore it" && button->isVisible()) {
         QTest::keyClick(window.get(), Qt::Key_F8);
         QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
-        if (!waitFor([&] { return window->messages()->text().contains("Restored"); })) return "not restored";
+        if (!waitFor([&] { return window->messages()->text().contains("Restored"); }))
+          return {"not restored", 0};
         break;
       }
-    return window->document()->cell(0).source;
+    return {window->document()->cell(0).source, lastPrinted(*window->document())};
   }
 
  private slots:
@@ -157,7 +174,9 @@ class TestWindowKills : public QObject {
       const char* const doing = doings[round % 3];
       const QString path = writeNotebook(
           folder_, QString("kill%1.ipynb").arg(round),
-          {"", "import time\nfor i in range(10**6):\n    print('line', i)\n    time.sleep(0.002)"});
+          {"",
+           "import time\nfor i in range(10**6):\n    print('line', i, int(time.monotonic() * 1000))\n"
+           "    time.sleep(0.002)"});
       QProcess program;
       program.setProcessChannelMode(QProcess::ForwardedErrorChannel);
       program.start(QCoreApplication::applicationFilePath(), {"--type-for-ever", doing, path});
@@ -167,10 +186,10 @@ class TestWindowKills : public QObject {
         said += program.readAllStandardOutput();
         return timesIn(said).size();
       };
-      QTRY_VERIFY_WITH_TIMEOUT(typed() > 0 && keptKeys(path) > 0, patience);
+      QTRY_VERIFY_WITH_TIMEOUT(typed() > 0 && keysIn(kept(path).source) > 0, patience);
       const qint64 moment = now() + random() % (kills.is_whole() ? 6'000 : 2'500);
       while (now() < moment) typed();
-      const qsizetype keptBefore = keptKeys(path);
+      const Kept before = kept(path);
       ::kill(static_cast<pid_t>(program.processId()), SIGKILL);
       const qint64 end = now();
       QVERIFY(program.waitForFinished(patience));
@@ -179,7 +198,8 @@ class TestWindowKills : public QObject {
       // The file is whole, as it was or as it was saved.
       QVERIFY(QJsonDocument::fromJson(contents(path)).isObject());
 
-      const QString source = restored(path);
+      const Kept after = restored(path);
+      const QString& source = after.source;
       const qsizetype keys = keysIn(source);
       const qint64 lost = keys >= times.size() ? 0 : end - times[keys];
       std::printf(
@@ -188,7 +208,15 @@ class TestWindowKills : public QObject {
           static_cast<int>(std::max<qsizetype>(0, times.size() - keys)), static_cast<int>(lost));
       std::fflush(stdout);
       QCOMPARE(source, typedText(keys));  // nothing but what was typed
-      QVERIFY2(keys >= keptBefore, qPrintable(QString("%1 of %2").arg(keys).arg(keptBefore)));
+      QVERIFY2(keys >= keysIn(before.source),
+               qPrintable(QString("%1 of %2").arg(keys).arg(keysIn(before.source))));
+      if (QByteArray(doing) == "running") {
+        std::printf("{\"kill\": %d, \"lost_output_ms\": %d}\n", static_cast<int>(round),
+                    static_cast<int>(end - after.printed));
+        std::fflush(stdout);
+        QVERIFY2(after.printed > 0 && after.printed >= before.printed,
+                 qPrintable(QString("%1 of %2").arg(after.printed).arg(before.printed)));
+      }
       for (const QString& file : recoveryFiles()) {
         QFile::remove(journalOf(file));
         QFile::remove(file);

@@ -44,14 +44,34 @@ void waitForFrames(QWidget* window) {
   (void)settled(frames, 8);
 }
 
+namespace {
+
+/// Most of what it shows is.
+bool looksDark(QWidget* window) {
+  const QImage image = window->grab().toImage().scaled(64, 64, Qt::IgnoreAspectRatio, Qt::FastTransformation);
+  int dark = 0;
+  for (int y = 0; y < image.height(); ++y)
+    for (int x = 0; x < image.width(); ++x) dark += image.pixelColor(x, y).lightness() < 128 ? 1 : 0;
+  return 2 * dark > image.width() * image.height();
+}
+
+}  // namespace
+
+void screenshotIn(inspector::Appearance look, QWidget* window, const QString& name) {
+  inspector::applyAppearance(look);
+  waitForFrames(window);
+  const bool dark = look == inspector::Appearance::dark;
+  const bool looks_so = waitFor([&] { return looksDark(window) == dark; }, patience);
+  screenshot(window, name);
+  QVERIFY2(looks_so, qPrintable(name + (dark ? " is light" : " is dark")));
+}
+
 void shots(QWidget* window, const QString& name) {
   for (const QSize& size : {QSize(2560, 1440), QSize(1280, 800)}) {
     window->resize(size);
     for (const auto look : {inspector::Appearance::dark, inspector::Appearance::light}) {
-      inspector::applyAppearance(look);
-      waitForFrames(window);
       const char* const shade = look == inspector::Appearance::light ? "light" : "dark";
-      screenshot(window, QString("%1-%2-%3").arg(name).arg(size.width()).arg(shade));
+      screenshotIn(look, window, QString("%1-%2-%3").arg(name).arg(size.width()).arg(shade));
     }
   }
 }

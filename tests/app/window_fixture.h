@@ -79,6 +79,9 @@ inline void screenshot(QWidget* window, const QString& name) {
   window->grab().save(QString(TAPEDECK_BUILD_DIR "/screenshots/%1.png").arg(name), "PNG", 80);  // a fast zlib
 }
 
+/// The same in this look; fails where the window does not come to look so.
+void screenshotIn(inspector::Appearance look, QWidget* window, const QString& name);
+
 /// The same at both sizes, light and dark: "NAME-1280-light". Leaves it small and light.
 void shots(QWidget* window, const QString& name);
 

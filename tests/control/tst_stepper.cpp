@@ -204,6 +204,33 @@ class TestStepper : public QObject {
     QCOMPARE(world.stepper.state(), State::running);
   }
 
+  void aStepAtTheEndOfACellSaysThatItIsFinished() {
+    ControlWorld world;
+    world.stepper.setFinishedPause(60'000);
+    bring(world, State::stopped);
+    world.stepper.stepOp();
+    act(world, "cell finished");
+    QCOMPARE(world.refusals.size(), 1);
+    QVERIFY2(world.refusals[0].endsWith("is finished: its last op has run."), qPrintable(world.refusals[0]));
+    // Who presses on hears it again, and nothing runs.
+    for (int press = 0; press < 3; ++press) {
+      check(world, press == 1 ? "step line" : "step op", "chose a; refused; idle");
+      QVERIFY2(world.refusals.last().contains("is finished."), qPrintable(world.refusals.last()));
+    }
+    // After a moment the key means it.
+    world.stepper.setFinishedPause(0);
+    check(world, "step op", "chose a; gate step_op; arming");
+  }
+
+  void aCellThatRanToItsEndIsSteppedAtOnce() {
+    ControlWorld world;
+    bring(world, State::stopped);
+    world.stepper.resume();
+    act(world, "cell finished");
+    QVERIFY(world.refusals.isEmpty());
+    check(world, "step op", "chose a; gate step_op; arming");
+  }
+
   void aStepBeforeTheSessionIsThereWaitsForIt() {
     ControlWorld world;
     world.stepper.stepLine();

@@ -244,6 +244,11 @@ class InspectionTest : public QObject {
                                               request({7, 3, 1}, {0, 0, 1, 1}),
                                               request({-1, -1}, {0, 0, 500, 800}, {4, 1})};
       requests.back().reshape = std::vector<std::int64_t>{400, 990};
+      for (const protocol::CellValue cell :
+           {protocol::CellValue::extreme, protocol::CellValue::minimum, protocol::CellValue::maximum}) {
+        requests.push_back(request({-1, -1, 109}, {1, 2, 100, 100}, {40, 7}));
+        requests.back().cell = cell;
+      }
       for (const protocol::GetTile& get : requests) {
         const Copied copied;
         const protocol::Tile found = debug::make_tile(there, get);
@@ -255,6 +260,20 @@ class InspectionTest : public QObject {
           difference(debug::make_tile(turned(there), request({}, {1, 1, 20, 20}, {6, 6})),
                      debug::make_tile(turned(here), request({}, {1, 1, 20, 20}, {6, 6})));
       QVERIFY2(text.empty(), text.c_str());
+    }
+    // Where a cell has NaN or infinities.
+    std::vector<double> odd(300, -1);
+    odd[7] = not_a_number;
+    odd[120] = infinity;
+    odd[250] = -infinity;
+    const Tensor here = on_cpu(odd, {3, 100}), there = ops::copy_to(here, first_gpu);
+    for (const protocol::CellValue cell : {protocol::CellValue::mean, protocol::CellValue::extreme,
+                                           protocol::CellValue::minimum, protocol::CellValue::maximum}) {
+      protocol::GetTile get = request({-1, -1}, {0, 0, 3, 10}, {1, 10});
+      get.cell = cell;
+      const protocol::Tile found = debug::make_tile(there, get);
+      QVERIFY(std::isnan(found.values[0]));
+      QCOMPARE(difference(found, debug::make_tile(here, get)), std::string());
     }
     const Tensor large = ops::add(ops::copy_to(Tensor::scalar(0x1p60, DType::int64), first_gpu),
                                   ops::copy_to(on_cpu({1, 2, 3}, {3}, DType::int64), first_gpu));

@@ -189,9 +189,9 @@ void TestDebugClient::aRefusalIsToldAndEndsTheConversation() {
   const auto hello = peers.server->expect<protocol::Hello>();
   QVERIFY(hello);
   peers.server->send(hello->first,
-                     protocol::Refused{9, "This session speaks version 9, the program version 1."});
+                     protocol::Refused{10, "This session speaks version 10, the program version 1."});
   QTRY_COMPARE_WITH_TIMEOUT(peers.refused.size(), 1, generous);
-  QCOMPARE(peers.refused[0][0].toString(), QString("This session speaks version 9, the program version 1."));
+  QCOMPARE(peers.refused[0][0].toString(), QString("This session speaks version 10, the program version 1."));
   QVERIFY(!peers.client.connected());
   QVERIFY(!peers.server->next(1500));
 }

@@ -198,6 +198,20 @@ class TestProfileModel : public QObject {
     QCOMPARE(source_.askedFor<GetProfileTotals>().back().first, 0u);
   }
 
+  void a_moment_of_another_run_chooses_that_run() {
+    model_->setActive(true);
+    QTRY_COMPARE(model_->run(), 1);
+    model_->setRunAt(6000);
+    QCOMPARE(model_->run(), 1);
+    model_->setRunAt(150);
+    QCOMPARE(model_->run(), 0);
+    QVERIFY((model_->view() == TimeSpan{100, 4000}));
+    model_->setRunAt(4500);  // between the two
+    QCOMPARE(model_->run(), -1);
+    model_->setRunAt(150);
+    QCOMPARE(model_->run(), -1);  // it shows all of them
+  }
+
   void another_session_starts_over() {
     model_->setActive(true);
     QTRY_COMPARE(model_->run(), 1);
@@ -219,10 +233,10 @@ class TestProfileModel : public QObject {
     profile.update_ns = 126'000'000;
     profile.calls = 12345;
     profile.gaps = {gap(10, 12, 2'600'000'000)};
-    QCOMPARE(
-        profileSentence(profile, "cell 3", named, "a"),
-        QString::fromUtf8("Python between ops: 71 % of cell 3’s 4.20 s, most of it between lines 10 and 12 "
-                          "(2.60 s). 12,345 ops: forward 12 %, backward 14 %, optimiser 3.0 %."));
+    QCOMPARE(profileSentence(profile, "cell 3", named, "a"),
+             QString::fromUtf8(
+                 "Python between ops: 71 % of cell 3’s 4.20 s, most of it between lines 10 and 12 "
+                 "(2.60 s). 12,345 ops (VJPs not counted): forward 12 %, backward 14 %, optimiser 3.0 %."));
     profile.steps = 120;
     profile.step_median_ns = 35'000'000;
     profile.step_max_ns = 80'100'000;

@@ -1,76 +1,12 @@
 // Find and replace in a notebook: the bar with real keys, the patterns, hits in sources, outputs and
 // Markdown.
-#include <QCheckBox>
-#include <QLabel>
-#include <QLineEdit>
-#include <QScrollBar>
-#include <QToolButton>
-#include <QVBoxLayout>
-
-#include "app/notebook/find/find_bar.h"
-#include "tests/notebook/notebook_window.h"
+#include "tests/notebook/find_window.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck::app;
 using nlohmann::json;
 
 namespace {
-
-/// A notebook with its bar in a window.
-struct FindWindow {
-  explicit FindWindow(const json& cells) {
-    document.parse(notebookOf(cells), "test.ipynb");
-    view = new NotebookView(&document);
-    bar = new FindBar(&document, view);
-    auto* column = new QVBoxLayout(&window);
-    column->addWidget(bar);
-    column->addWidget(view, 1);
-    window.resize(1000, 700);
-    window.show();
-    if (!QTest::qWaitForWindowExposed(&window, tapedeck::patience)) qFatal("The window was not shown");
-    activate(&window);
-    view->setFocus();
-  }
-  ~FindWindow() { delete bar; }  // before the view that it marks hits in
-
-  template <class T>
-  T* part(const char* name) {
-    return bar->findChild<T*>(name);
-  }
-  QLineEdit* field() { return part<QLineEdit>("findField"); }
-  QLineEdit* by() { return part<QLineEdit>("replaceField"); }
-  QString summary() { return part<QLabel>("findSummary")->text(); }
-  static void key(int key, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
-    QTest::keyClick(QApplication::focusWidget(), static_cast<Qt::Key>(key), modifiers);
-  }
-  void find(const QString& text, bool replace = false) {
-    bar->open(replace);
-    QTest::keyClicks(field(), text);
-  }
-  CellWidget* cell(int index) {
-    for (CellWidget* widget : view->findChildren<CellWidget*>())
-      if (widget->id() == document.cell(index).id && !widget->isHidden()) return widget;
-    return nullptr;
-  }
-  /// Bytes of a cell's text that are marked as hits, or as the current one.
-  int marked(int index, int indicator) {
-    CodeEditor* editor = cell(index)->editor();
-    int count = 0;
-    for (int i = 0; i < editor->length(); ++i)
-      count += (editor->SendScintilla(QsciScintillaBase::SCI_INDICATORALLONFOR, i) >> indicator & 1) != 0;
-    return count;
-  }
-  QStringList sources() {
-    QStringList list;
-    for (int i = 0; i < document.cellCount(); ++i) list << document.cell(i).source;
-    return list;
-  }
-
-  Document document;
-  QWidget window;
-  NotebookView* view;
-  FindBar* bar;
-};
 
 constexpr int hit = 20;
 constexpr int current_hit = 21;
@@ -262,6 +198,60 @@ class TestFind : public QObject {
     QCOMPARE(window.document.cell(1).source, "new + new");
     window.key(Qt::Key_Z, Qt::ControlModifier);
     QCOMPARE(window.document.cell(1).source, "old + old");
+  }
+
+  void aReplacementThatAddsLinesIsUndoneBeforeWhatWasTyped() {
+    FindWindow window({codeCell("a", "one, two\nkeep\nthree, four\nend")});
+    window.view->setBreakpoints("a", {{1, 2, BreakpointLook::plain, {}}});
+    window.view->setCurrentCell(0, true);
+    CodeEditor* editor = window.cell(0)->editor();
+    QTest::keyClicks(editor, "z");
+    window.part<QToolButton>("findExpression")->setChecked(true);
+    window.find(", ", true);
+    QTRY_VERIFY(window.summary().contains("of 2"));
+    QTest::keyClicks(window.by(), "\\n");
+    QTest::mouseClick(window.part<QToolButton>("replaceAll"), Qt::LeftButton);
+    const QString typed = "zone, two\nkeep\nthree, four\nend", replaced = "zone\ntwo\nkeep\nthree\nfour\nend";
+    QCOMPARE(window.document.cell(0).source, replaced);
+    QCOMPARE(editor->source(), replaced);
+    // The mark stays with its line.
+    QVERIFY(editor->markersAtLine(2) == 0 && editor->markersAtLine(3) != 0);
+    window.view->setCurrentCell(0, true);
+    const auto undo = [&] { window.key(Qt::Key_Z, Qt::ControlModifier); };
+    const auto redo = [&] { window.key(Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier); };
+    undo();
+    QCOMPARE(window.document.cell(0).source, typed);
+    QVERIFY(editor->markersAtLine(2) != 0);
+    undo();
+    QCOMPARE(window.document.cell(0).source, "one, two\nkeep\nthree, four\nend");
+    redo();
+    QCOMPARE(window.document.cell(0).source, typed);
+    redo();
+    QCOMPARE(window.document.cell(0).source, replaced);
+    // And typing behind it comes first.
+    QTest::keyClicks(editor, "q");
+    undo();
+    undo();
+    QCOMPARE(window.document.cell(0).source, typed);
+  }
+
+  void aReplacementThatTakesLinesAwayIsUndoneBeforeWhatWasTyped() {
+    FindWindow window({codeCell("a", "a\n\nb\n\nc\nlast")});
+    window.view->setCurrentCell(0, true);
+    CodeEditor* editor = window.cell(0)->editor();
+    QTest::keyClicks(editor, "z");
+    window.part<QToolButton>("findExpression")->setChecked(true);
+    window.find("\\n\\n", true);
+    QTRY_VERIFY(window.summary().contains("of 2"));
+    QTest::keyClicks(window.by(), "\\n");
+    QTest::mouseClick(window.part<QToolButton>("replaceAll"), Qt::LeftButton);
+    QCOMPARE(window.document.cell(0).source, "za\nb\nc\nlast");
+    QCOMPARE(editor->source(), "za\nb\nc\nlast");
+    window.view->setCurrentCell(0, true);
+    window.key(Qt::Key_Z, Qt::ControlModifier);
+    QCOMPARE(window.document.cell(0).source, "za\n\nb\n\nc\nlast");
+    window.key(Qt::Key_Z, Qt::ControlModifier);
+    QCOMPARE(window.document.cell(0).source, "a\n\nb\n\nc\nlast");
   }
 
   void breakpointsStayWhereTheyAre() {

@@ -125,21 +125,52 @@ class TestTypingAids : public QObject {
     QCOMPARE(asked_by_tab.count(), 0);
     window.type("rning");
     QTRY_COMPARE(popup->shown(), QStringList{"learning_rate"});
-    // Unasked, Enter is a new line.
+    // Enter takes the first one, as in VS Code and JupyterLab; behind it, it is a new line.
     window.key(Qt::Key_Return);
     QVERIFY(!popup->isVisible());
-    QCOMPARE(window.document.cell(1).source, "learning\n");
+    QCOMPARE(window.document.cell(1).source, "learning_rate");
+    window.key(Qt::Key_Return);
     window.type("lea");
     QTRY_VERIFY(popup->isVisible());
     window.key(Qt::Key_Down);
-    window.key(Qt::Key_Down);
     window.key(Qt::Key_Return);
-    QCOMPARE(window.document.cell(1).source, "learning\nlearned");
+    QCOMPARE(window.document.cell(1).source, "learning_rate\nlearned");
     window.key(Qt::Key_Return);
     window.type("learn");
     QTRY_VERIFY(popup->isVisible());
     window.key(Qt::Key_Tab);
-    QCOMPARE(window.document.cell(1).source, "learning\nlearned\nlearning_rate");
+    QCOMPARE(window.document.cell(1).source, "learning_rate\nlearned\nlearning_rate");
+  }
+
+  void behindAWholeNameEnterIsANewLine() {
+    Window window({codeCell("a", "lr = 1\nlr_decay = 2\nelse_branch = 3"), codeCell("b", "")});
+    auto* popup = window.view.findChild<CompletionPopup*>();
+    window.view.setCurrentCell(1, true);
+    window.type("lr");
+    QTRY_VERIFY(popup->isVisible());
+    QCOMPARE(popup->shown(), QStringList{"lr_decay"});
+    window.key(Qt::Key_Return);
+    QVERIFY(!popup->isVisible());
+    QCOMPARE(window.document.cell(1).source, "lr\n");
+    // Nor is a keyword half a name.
+    window.type("else");
+    QTRY_VERIFY(popup->isVisible());
+    window.key(Qt::Key_Return);
+    QCOMPARE(window.document.cell(1).source, "lr\nelse\n");
+    // One that was chosen is meant.
+    window.type("lr");
+    QTRY_VERIFY(popup->isVisible());
+    window.key(Qt::Key_Down);
+    window.key(Qt::Key_Return);
+    QCOMPARE(window.document.cell(1).source, "lr\nelse\nlr_decay");
+    // Half a name is completed where one types on.
+    window.key(Qt::Key_Return);
+    window.type("lr");
+    QTRY_VERIFY(popup->isVisible());
+    window.type("_");
+    QTRY_COMPARE(popup->shown(), QStringList{"lr_decay"});
+    window.key(Qt::Key_Return);
+    QCOMPARE(window.document.cell(1).source, "lr\nelse\nlr_decay\nlr_decay");
   }
 
   void theSessionsAnswerIsOfferedUnlessItComesTooLate() {

@@ -116,11 +116,16 @@ class TestRecordFilter : public QObject {
     QVERIFY(filter_problem("matmul )").ends_with("The text is looked for word by word."));
   }
 
-  void values_are_refused_with_a_sentence() {
-    for (const char* text :
-         {"nan(out)", "op:add max(in0) > 3", "out.rank > 2 or loss rose", "out.size > 2*max(in0)"})
-      QVERIFY2(filter_problem(text).find("breakpoints") != std::string::npos, text);
-    QVERIFY(filter_problem("out.rank > 2").empty());
+  void what_is_not_recorded_is_refused_with_a_sentence() {
+    QVERIFY(filter_problem("out.rank > 2 or loss rose").find("breakpoints") != std::string::npos);
+    for (const char* text : {"nan(out)", "op:add max(in0) > 3", "out.size > 2*max(in0)", "not zeros(out)"}) {
+      QVERIFY2(filter_problem(text).empty(), text);
+      QVERIFY2(asks_for_values(parse_filter(text)), text);
+    }
+    for (const char* text : {"out.rank > 2", "matmul", "line:7 or bytes>1M", "out.shape != in0.shape"}) {
+      QVERIFY2(filter_problem(text).empty(), text);
+      QVERIFY2(!asks_for_values(parse_filter(text)), text);
+    }
     for (const char* text :
          {"step == 30", "matmul and mode != 'train'", "max(out) > limit", "step % 3 == 1 or relu"}) {
       QVERIFY2(filter_problem(text).find("Python names are for breakpoints") != std::string::npos, text);

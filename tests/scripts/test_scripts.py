@@ -189,12 +189,20 @@ class WhatCMakeKeeps(unittest.TestCase):
 
 
 class CommandLine(unittest.TestCase):
-    def test_attach_takes_a_process_number_alone(self):
-        program = pathlib.Path(os.environ.get("TAPEDECK_BUILD_DIR", "nowhere"), "app/tapedeck")
-        if not program.exists():
+    def setUp(self):
+        self.program = pathlib.Path(os.environ.get("TAPEDECK_BUILD_DIR", "nowhere"), "app/tapedeck")
+        if not self.program.exists():
             self.skipTest("the window program is not built here")
+
+    def test_help_and_version_need_no_display(self):
+        for option, says in (("--help", "Usage: "), ("-h", "Usage: "), ("--version", "Tapedeck ")):
+            told = run([str(self.program), option])
+            self.assertEqual(told.returncode, 0, told.stderr)
+            self.assertIn(says, told.stdout)
+
+    def test_attach_takes_a_process_number_alone(self):
         for given in ("abc", "0", "1 2"):
-            refused = run([str(program), "--attach", *given.split()], QT_QPA_PLATFORM="offscreen")
+            refused = run([str(self.program), "--attach", *given.split()], QT_QPA_PLATFORM="offscreen")
             self.assertEqual(refused.returncode, 2, refused.stderr)
             self.assertIn(f'"{given}" is no process number', refused.stderr)
 

@@ -196,6 +196,40 @@ class FakeSession : public inspector::Source {
     return result;
   }
 
+  Reply reply(const FindElement& find) const {
+    const auto found = tensors.find(find.tensor);
+    if (found == tensors.end() || !found->second.gone.empty()) return Failure{"gone", "gone"};
+    const FakeTensor& tensor = found->second;
+    double best = std::numeric_limits<double>::quiet_NaN();
+    const bool largest = find.sought == Sought::maximum;
+    for (std::int64_t i = 0; i < tensor.count(); ++i)
+      if (const double value = tensor.value(i);
+          std::isfinite(value) && !(largest ? value <= best : value >= best))
+        best = value;
+    FoundElement answer;
+    answer.tensor = find.tensor;
+    answer.source = "held";
+    std::vector<std::int64_t> places;
+    for (std::int64_t i = 0; i < tensor.count(); ++i) {
+      const double value = tensor.value(i);
+      const bool is = find.sought == Sought::nan        ? std::isnan(value)
+                      : find.sought == Sought::infinity ? std::isinf(value)
+                                                        : value == best;
+      if (is) places.push_back(i);
+    }
+    answer.alike = places.size();
+    if (places.empty()) return answer;
+    auto at = std::upper_bound(places.begin(), places.end(), find.after.value_or(-1));
+    if (at == places.end()) at = places.begin();
+    answer.place = *at;
+    answer.rank = static_cast<std::uint64_t>(at - places.begin()) + 1;
+    answer.value = tensor.value(*at);
+    std::int64_t rest = *at;
+    for (std::size_t axis = tensor.shape.size(); axis-- > 0; rest /= tensor.shape[axis])
+      answer.index.insert(answer.index.begin(), rest % tensor.shape[axis]);
+    return answer;
+  }
+
   Reply reply(const protocol::Pin& pin) const {
     if (pin.pinned && !pin_refused.empty()) return Failure{pin_refused, "too_expensive"};
     return status;

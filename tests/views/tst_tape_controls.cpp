@@ -160,7 +160,7 @@ class TapeControlsTest : public QObject {
 
   void everyActionHasKeyAndTooltip() {
     TapeWindow window(regressionTape());
-    QCOMPARE(window.view->menuActions().size(), qsizetype(6));
+    QCOMPARE(window.view->menuActions().size(), qsizetype(18));
     for (const QAction* action : window.view->menuActions()) {
       QVERIFY(!action->shortcut().isEmpty());
       QVERIFY(action->toolTip().contains(action->shortcut().toString(QKeySequence::NativeText)));

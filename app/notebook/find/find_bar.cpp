@@ -175,20 +175,29 @@ void FindBar::close() {
     view_->verticalScrollBar()->setValue(scrolled_);
 }
 
+FindBar::Place FindBar::cursorPlace() const {
+  const CodeEditor* editor = editorWithFocus();
+  if (editor == nullptr || !view_->isAncestorOf(editor)) return {view_->currentCell(), 0, 0};
+  const auto [first, last] = editor->selectedRange();
+  return {view_->currentCell(), first, last};
+}
+
 void FindBar::step(int steps) {
   const bool in_notebook = view_->hasFocus() || view_->isAncestorOf(QApplication::focusWidget());
   if (!isVisible() && field_->text().isEmpty()) return open(false);
+  const Place here = cursorPlace();
   if (!isVisible()) {
     show();
-    finder_->beginAt(view_->currentCell(), 0);
+    // The first hit behind the cursor becomes the current one: that is the step forward already.
+    finder_->beginAt(here.cell, steps > 0 ? here.last : here.first);
     search();
+    finder_->step(steps > 0 ? steps - 1 : steps, in_notebook);
+  } else {
+    // From where the text cursor is now, not from the hit before. A hit in an output leaves it where it is.
+    if (in_notebook && here != stepped_) finder_->standAt(here.cell, here.first, here.last, steps);
+    finder_->step(steps, in_notebook);
   }
-  if (in_notebook) {
-    const CodeEditor* editor = editorWithFocus();
-    // From where the text cursor is now, not from the hit before.
-    finder_->standAt(view_->currentCell(), editor == nullptr ? 0 : editor->selectedRange().first);
-  }
-  finder_->step(steps, in_notebook);
+  stepped_ = in_notebook ? cursorPlace() : Place();
 }
 
 void FindBar::search() {

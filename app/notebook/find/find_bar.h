@@ -37,6 +37,13 @@ class FindBar : public QFrame {
   QToolButton* addToggle(QLayout* bar, const QString& text, const QString& name, const QString& tip);
   QToolButton* addButton(QLayout* bar, const QString& text, const QString& name, const QString& tip);
   void build();
+  /// Of the text cursor, with what is selected; the beginning of the cell where there is none.
+  struct Place {
+    int cell = -1;
+    qsizetype first = 0, last = 0;
+    bool operator==(const Place&) const = default;
+  };
+  Place cursorPlace() const;
   void rememberPlace();
   void search();
   void update();
@@ -56,6 +63,7 @@ class FindBar : public QFrame {
   QWidget* replaceRow_ = nullptr;
   QString done_;  ///< what Replace all did, until something else is searched for
   // Where one was.
+  Place stepped_;  ///< where the cursor was after the last step from the notebook
   QPointer<QWidget> focus_;
   int scrolled_ = 0;
 };

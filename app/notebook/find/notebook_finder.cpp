@@ -114,14 +114,22 @@ void NotebookFinder::beginAt(int cell, qsizetype offset) {
   current_ = -1;
 }
 
-void NotebookFinder::standAt(int cell, qsizetype offset) {
+void NotebookFinder::standAt(int cell, qsizetype first, qsizetype last, int steps) {
   if (searching() || count() == 0 || cell < 0) return;
+  const qsizetype from = steps > 0 ? last : first;
   const auto behind = [&](const Hit& hit) {
     const int at = document_->indexOf(hit.cell);
-    return at > cell || (at == cell && (hit.output >= 0 || hit.at.start > offset));
+    return at > cell || (at == cell && (hit.output >= 0 || hit.at.start >= from));
   };
+  const TextHit selected{first, last - first};
+  const auto here = std::find_if(hits_.begin(), hits_.end(), [&](const Hit& hit) {
+    return hit.output < 0 && hit.at == selected && document_->indexOf(hit.cell) == cell;
+  });
   const auto next = std::find_if(hits_.begin(), hits_.end(), behind);
-  current_ = (next - hits_.begin() + count() - 1) % count();
+  // The step forward leads to the next one, and the step back to the one before it.
+  current_ = here != hits_.end() ? here - hits_.begin()
+             : steps > 0         ? (next - hits_.begin() + count() - 1) % count()
+                                 : (next - hits_.begin()) % count();
 }
 
 void NotebookFinder::searchAgain(int index) {

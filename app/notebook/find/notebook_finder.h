@@ -27,8 +27,9 @@ class NotebookFinder : public QObject {
   /// Where the next search begins: the first hit from there on becomes the current one.
   void beginAt(int cell, qsizetype offset);
 
-  /// Where step() begins, which is the hit there or, of none, the one before that place.
-  void standAt(int cell, qsizetype offset);
+  /// Where the next step(), by `steps`, begins: at the hit that is selected there, or between the hits before
+  /// and behind that place.
+  void standAt(int cell, qsizetype first, qsizetype last, int steps);
 
   bool searching() const { return job_ != 0 || !waiting_.isEmpty(); }
   qsizetype count() const { return static_cast<qsizetype>(hits_.size()); }

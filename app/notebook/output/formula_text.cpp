@@ -145,6 +145,8 @@ void placeBoxes(QTextDocument& document, const FormulaMark& mark, const Formula&
     parts.push_back(part(set->whole(0), set->hasTag()));
   } else {
     for (const MathBox& box : set->lines.front()) parts.push_back(part(box, false));
+    // What shows nothing, as definitions do, is there for who copies it.
+    if (parts.empty()) parts.push_back(part({}, false));
   }
   QTextCursor cursor(&document);
   cursor.setPosition(mark.position);
@@ -166,6 +168,7 @@ void placeBoxes(QTextDocument& document, const FormulaMark& mark, const Formula&
 }  // namespace
 
 std::vector<FormulaSource> placeFormulas(QTextDocument& document, const std::vector<Formula>& formulas,
+                                         const std::vector<FormulaSource>& sources,
                                          const inspector::SetFormulas& set, const NotebookTheme& theme) {
   std::vector<FormulaSource> unset;
   const std::vector<FormulaMark> marks = marksIn(document, formulas.size());
@@ -176,7 +179,7 @@ std::vector<FormulaSource> placeFormulas(QTextDocument& document, const std::vec
   // From the end: what is inserted moves what follows.
   for (auto mark = marks.rbegin(); mark != marks.rend(); ++mark) {
     const Formula& formula = formulas[mark->number];
-    const FormulaSource source{formula.tex, formula.display};
+    const FormulaSource& source = sources[mark->number];
     SharedFormula known = set.value(source);
     if (known == nullptr) known = inspector::FormulaSetter::known(source);
     if (known == nullptr) unset.insert(unset.begin(), source);

@@ -13,10 +13,11 @@
 
 namespace tapedeck::app {
 
-/// What of the formulas has no boxes yet. Those that can't be set stand as they were written, underlined,
-/// with the error as their tooltip.
+/// `sources`: of each formula, what is set for it. Returns those that have no boxes yet. Those that can't be
+/// set stand as they were written, underlined, with the error as their tooltip.
 std::vector<inspector::FormulaSource> placeFormulas(QTextDocument& document,
                                                     const std::vector<Formula>& formulas,
+                                                    const std::vector<inspector::FormulaSource>& sources,
                                                     const inspector::SetFormulas& set,
                                                     const NotebookTheme& theme);
 

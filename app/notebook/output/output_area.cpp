@@ -6,6 +6,7 @@
 
 #include "app/notebook/document/nbformat.h"
 #include "app/notebook/output/output_factory.h"
+#include "app/notebook/output/rich_output.h"
 #include "app/notebook/output/text/text_output.h"
 
 namespace tapedeck::app {
@@ -86,8 +87,35 @@ OutputArea::Row OutputArea::makeRow(const ordered_json& output, const PrintedTex
     connect(text, &TextOutput::placeClicked, this, &OutputArea::placeClicked);
     if (printed != nullptr) text->setPrinted(*printed, 0);
   }
+  if (auto* rich = qobject_cast<RichOutput*>(row.block)) rich->setMacros(macros_);
   row.block->show();
   return row;
+}
+
+qsizetype OutputArea::richNumber(const Block* block) const {
+  qsizetype number = 0;
+  for (const Row& row : rows_) {
+    const bool rich = qobject_cast<RichOutput*>(row.block) != nullptr;
+    if (row.block == block) return rich ? number : -1;
+    number += rich ? 1 : 0;
+  }
+  return -1;
+}
+
+/// Before rows change, which moves the others.
+void OutputArea::rememberFolds() {
+  qsizetype number = 0;
+  for (const Row& row : rows_) {
+    const auto* rich = qobject_cast<RichOutput*>(row.block);
+    if (rich == nullptr) continue;
+    if (folds_.size() <= number) folds_.resize(number + 1);
+    folds_[number++] = rich->folds();
+  }
+}
+
+void OutputArea::recallFolds(const Row& row) {
+  const qsizetype number = richNumber(row.block);
+  if (number >= 0 && number < folds_.size()) static_cast<RichOutput*>(row.block)->setFolds(folds_[number]);
 }
 
 void OutputArea::discard(const Row& row) {
@@ -103,15 +131,18 @@ std::size_t OutputArea::shownCount(const ordered_json& outputs) const {
 void OutputArea::replaceRow(std::size_t index, const ordered_json& output, const PrintedText* printed) {
   discard(rows_[index]);
   rows_[index] = makeRow(output, printed);
+  recallFolds(rows_[index]);
 }
 
 void OutputArea::setOutputs(const ordered_json& outputs, const PrintedTexts& printed) {
+  rememberFolds();
   const std::size_t count = shownCount(outputs);
   for (std::size_t i = 0; i < count; ++i) {
     const ordered_json& output = outputs[i];
     const PrintedText* text = printedAt(printed, i);
     if (i >= rows_.size()) {
       rows_.push_back(makeRow(output, text));
+      recallFolds(rows_.back());
       auto* block = qobject_cast<TextOutput*>(rows_.back().block);
       if (block != nullptr && i < arranged_.size()) block->setArrangement(arranged_[i]);
       continue;
@@ -137,6 +168,7 @@ void OutputArea::setOutputs(const ordered_json& outputs, const PrintedTexts& pri
 
 void OutputArea::update(const ordered_json& outputs, const OutputNews& news, const PrintedTexts& printed) {
   if (news.all) return setOutputs(outputs, printed);
+  rememberFolds();
   const std::size_t count = shownCount(outputs);
   for (const auto& [index, kept] : news.kept) {
     if (index >= std::min(count, rows_.size())) break;
@@ -155,10 +187,17 @@ void OutputArea::update(const ordered_json& outputs, const OutputNews& news, con
   }
   for (std::size_t i = rows_.size(); i < count; ++i) {
     rows_.push_back(makeRow(outputs[i], printedAt(printed, i)));
+    recallFolds(rows_.back());
     if (rows_.back().kind.starts_with("stream")) static_cast<TextOutput*>(rows_.back().block)->followEnd();
   }
   offerMore(outputs.size() - count);
   contentsChanged();
+}
+
+void OutputArea::showRow(int index) {
+  if (index < count() || more_ == nullptr) return;
+  showAll_ = true;
+  emit allWanted();
 }
 
 QList<TextOutput*> OutputArea::foldingTexts() const {
@@ -195,8 +234,16 @@ void OutputArea::offerMore(std::size_t hidden) {
   more_->show();
 }
 
+void OutputArea::setMacros(const QStringList& macros) {
+  if (macros_ == macros) return;
+  macros_ = macros;
+  for (const Row& row : rows_)
+    if (auto* rich = qobject_cast<RichOutput*>(row.block)) rich->setMacros(macros);
+}
+
 void OutputArea::setTheme(const NotebookTheme& theme) {
   theme_ = theme;
+  rememberFolds();
   arranged_.clear();
   for (const Row& row : rows_) {
     const auto* text = qobject_cast<TextOutput*>(row.block);

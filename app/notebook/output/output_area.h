@@ -7,6 +7,7 @@
 #include "app/notebook/output/block.h"
 #include "app/notebook/output/notebook_theme.h"
 #include "app/notebook/output/output_news.h"
+#include "app/notebook/output/shown_folds.h"
 #include "app/notebook/output/text/text_arrangement.h"
 
 class QToolButton;
@@ -29,6 +30,10 @@ class OutputArea : public Block {
               const PrintedTexts& printed = {});
   using QWidget::update;
   void setTheme(const NotebookTheme& theme);
+  /// Formulas of the notebook before these outputs that define macros.
+  void setMacros(const QStringList& macros);
+  /// More outputs than are shown at first come, too, where there is such a one.
+  void showRow(int index);
   int count() const { return static_cast<int>(rows_.size()); }
   Block* row(int index) const { return rows_[static_cast<std::size_t>(index)].block; }
 
@@ -57,13 +62,19 @@ class OutputArea : public Block {
   };
   Row makeRow(const nlohmann::ordered_json& output, const PrintedText* printed);
   static void discard(const Row& row);
+  /// Which of the rich texts above and here the row is; -1: none.
+  qsizetype richNumber(const Block* block) const;
+  void rememberFolds();
+  void recallFolds(const Row& row);
   std::size_t shownCount(const nlohmann::ordered_json& outputs) const;
   void replaceRow(std::size_t index, const nlohmann::ordered_json& output, const PrintedText* printed);
   void offerMore(std::size_t hidden);
 
   NotebookTheme theme_;
+  QStringList macros_;
   std::vector<Row> rows_;
   std::vector<TextArrangement> arranged_;  ///< of the rows in the theme before, until they are made anew
+  QList<FoldMemory> folds_;                ///< of the rich texts that were there last
   QToolButton* more_ = nullptr;
   bool showAll_ = false;
 };

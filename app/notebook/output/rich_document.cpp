@@ -8,6 +8,7 @@
 
 #include "app/notebook/output/alert_boxes.h"
 #include "app/notebook/output/formula_text.h"
+#include "app/notebook/output/html/formula_macros.h"
 #include "app/notebook/output/html/html_sanitizer.h"
 #include "app/notebook/output/html/markdown_html.h"
 #include "app/notebook/output/rich_style.h"
@@ -66,8 +67,10 @@ RichDocument makeRichDocument(const RichText& text, const RichLook& look, const 
   document.setHtml(html);
   if (markdown) styleMarkdown(document, theme);
   styleAlerts(document, theme);
-  result.unset = placeFormulas(document, formulas, text.formulas, theme);
-  if (const QString missing = inspector::Katex::missing(); !missing.isEmpty() && !formulas.empty()) {
+  const QString missing = inspector::Katex::missing();
+  result.unset = placeFormulas(document, formulas, formulaSources(formulas, text.macros),
+                               missing.isEmpty() ? text.formulas : inspector::SetFormulas(), theme);
+  if (!missing.isEmpty() && !formulas.empty()) {
     result.notes += missing;
     result.unset.clear();
   }

@@ -22,6 +22,7 @@ struct RichText {
   QString plain;
   PictureSource pictures;
   inspector::SetFormulas formulas = {};  ///< those of it that are set
+  QStringList macros = {};               ///< formulas before the text that define macros
 };
 
 /// A document may be let go by another thread than its own, whose event loop deletes it then.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/notebook/output/html/html_sanitizer.h"
+#include "app/notebook/output/output_hits.h"
 #include "app/notebook/output/text/static_text.h"
 #include "app/notebook/output/text/text_output.h"
 #include "app/notebook/output/text/text_preparer.h"
@@ -55,14 +56,24 @@ void RichOutput::setTheme(const NotebookTheme& theme) {
 void RichOutput::setText(const RichText& text) {
   view_->setAccessibleName(text.kind == RichText::Kind::markdown ? "Markdown output" : "HTML output");
   cancelJobs();
+  // Of another text the summaries decide.
+  const QSet<int> toggled = text.source == text_.source ? bounds_.toggled : QSet<int>();
   text_ = text;
   note_.clear();
-  const QSet<int> toggled = bounds_.toggled;
+  foldRounds_ = 0;
   bounds_ = TextBounds();
   bounds_.toggled = toggled;
   const int known = std::exchange(width_, -1);
   filled_ = false;
   if (known > 0 && atOnce()) prepare(known);
+  contentsChanged();
+}
+
+void RichOutput::setMacros(const QStringList& macros) {
+  if (text_.macros == macros) return;
+  text_.macros = macros;
+  if (!text_.source.contains('\\')) return;  // no macro is used
+  width_ = -1;
   contentsChanged();
 }
 
@@ -109,6 +120,7 @@ void RichOutput::take(RichDocument made, int width) {
   if (!chosenAfter_.isEmpty()) view_->chooseLink(std::exchange(chosenAfter_, {}));
   updateBar();
   if (!made.unset.empty()) setFormulas(std::move(made.unset));
+  if (!applyFolds()) selectHit();
 }
 
 /// The text stays as it is until all of its formulas are there, and changes once.
@@ -224,10 +236,66 @@ void RichOutput::showPicture(int number) {
 }
 
 void RichOutput::toggleFold(int number) {
+  foldRounds_ = 0;
+  for (const ShownFold& fold : shownFolds(*view_->document()))
+    if (fold.number == number) folds_.keep(*view_->document(), number, !fold.open);
   if (!bounds_.toggled.remove(number)) bounds_.toggled.insert(number);
   chosenAfter_ = view_->chosenLink();
   prepare(width_);
   contentsChanged();
+}
+
+void RichOutput::setFolds(const FoldMemory& folds) {
+  folds_ = folds;
+  foldRounds_ = 0;
+  if (filled_) applyFolds();
+}
+
+/// What was unfolded may have folds of its own: the document that comes next looks again.
+bool RichOutput::applyFolds() {
+  constexpr int most = 40;  // as deep as a text's elements may be
+  const QSet<int> numbers = folds_.toToggle(*view_->document());
+  if (numbers.isEmpty() || foldRounds_ >= most) return false;
+  ++foldRounds_;
+  if (chosenAfter_.isEmpty()) chosenAfter_ = view_->chosenLink();
+  for (const int number : numbers)
+    if (!bounds_.toggled.remove(number)) bounds_.toggled.insert(number);
+  prepare(width_);
+  contentsChanged();
+  return true;
+}
+
+// ---- hits of a search ----
+
+QRect RichOutput::showHit(const TextHit& hit, const QString& words) {
+  if (source_ != nullptr) showSource();  // back
+  hit_ = hit;
+  hitWords_ = words;
+  foldRounds_ = 0;
+  return selectHit();
+}
+
+void RichOutput::endHit() {
+  if (hitWords_.isEmpty()) return;
+  hitWords_.clear();
+  view_->clearSelection();
+}
+
+QRect RichOutput::selectHit() {
+  if (hitWords_.isEmpty() || !filled_) return {};
+  const QRect place = selectWords(*view_, hit_, hitWords_);
+  if (!place.isEmpty()) return place.translated(view_->pos());
+  // It may be in what is folded.
+  bool folded = false;
+  for (const ShownFold& fold : shownFolds(*view_->document())) {
+    if (fold.open) continue;
+    folded = true;
+    folds_.keep(*view_->document(), fold.number, true);
+  }
+  if (!folded) return {};
+  applyFolds();
+  // A short text is there again already, and did this itself.
+  return job_ == 0 ? selectWords(*view_, hit_, hitWords_).translated(view_->pos()) : QRect();
 }
 
 void RichOutput::showSource() {

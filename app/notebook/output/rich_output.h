@@ -3,6 +3,8 @@
 
 #include "app/notebook/output/block.h"
 #include "app/notebook/output/rich_document.h"
+#include "app/notebook/output/shown_folds.h"
+#include "app/notebook/view/text_hits.h"
 
 class QLabel;
 class QToolButton;
@@ -24,6 +26,8 @@ class RichOutput : public Block {
   void setTheme(const NotebookTheme& theme);
   void setText(const RichText& text);
   void setMarkdown(const QString& markdown) { setText({RichText::Kind::markdown, markdown, {}, {}}); }
+  /// Formulas before it that define macros, for its formulas.
+  void setMacros(const QStringList& macros);
   /// A sentence of the notebook's own.
   void setNote(const QString& sentence);
   void setWrap(QTextOption::WrapMode wrap) { wrap_ = wrap; }
@@ -35,10 +39,14 @@ class RichOutput : public Block {
   void showMore();
   void showPicture(int number);  ///< one that is more than the bounds allow
   void showSource();
-  /// The <details> that its user folded or unfolded, by their places in the text.
-  const QSet<int>& toggledFolds() const { return bounds_.toggled; }
-  void setToggledFolds(const QSet<int>& toggled) { bounds_.toggled = toggled; }
   void toggleFold(int number);
+  /// The <details> that its user folded or unfolded, for the text that takes this one's place.
+  const FoldMemory& folds() const { return folds_; }
+  void setFolds(const FoldMemory& folds);
+  /// Selects a hit of a search in what the text was made of, unfolds what hides it, and returns its place;
+  /// none: it is not shown, or not yet.
+  QRect showHit(const TextHit& hit, const QString& words);
+  void endHit();
 
  protected:
   int computeHeight(int width) override;
@@ -49,6 +57,8 @@ class RichOutput : public Block {
   void prepare(int width);
   void take(RichDocument document, int width);
   void setFormulas(std::vector<inspector::FormulaSource> formulas);
+  bool applyFolds();  ///< the text is made anew
+  QRect selectHit();
   void cancelJobs();
   void showPlaceholder();
   void updateBar();
@@ -64,6 +74,10 @@ class RichOutput : public Block {
   quint64 formulaJob_ = 0;
   bool filled_ = false;  ///< the view shows a document, not the beginning of its source
   bool cut_ = false;
+  FoldMemory folds_;
+  int foldRounds_ = 0;  ///< texts that were made for them
+  TextHit hit_;
+  QString hitWords_;     ///< to be selected once they are shown; empty: nothing is
   QString chosenAfter_;  ///< the link that gets the keyboard when the document has come
   QStringList notes_;
   QWidget* bar_ = nullptr;

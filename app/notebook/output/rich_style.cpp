@@ -31,6 +31,12 @@ void enlarge(const QTextBlock& block, qreal points) {
   for (auto& [cursor, format] : pieces) cursor.setCharFormat(format);
 }
 
+/// Both are lines of one piece of code; what begins a piece has a margin above, until it is styled.
+bool goesOn(const QTextBlock& line, const QTextBlock& next) {
+  return line.isValid() && next.isValid() && isCode(line.blockFormat()) && isCode(next.blockFormat()) &&
+         next.blockFormat().topMargin() == 0;
+}
+
 void styleBlock(QTextBlock block, const NotebookTheme& theme) {
   QTextCursor cursor(block);
   QTextBlockFormat format = block.blockFormat();
@@ -40,8 +46,8 @@ void styleBlock(QTextBlock block, const NotebookTheme& theme) {
     format.setBackground(theme.codeBackground);
     // Room between the edge of the background and the text.
     format.setTextIndent(8);
-    format.setTopMargin(isCode(block.previous().blockFormat()) ? 0 : 6);
-    format.setBottomMargin(block.next().isValid() && isCode(block.next().blockFormat()) ? 0 : 6);
+    format.setTopMargin(goesOn(block.previous(), block) ? 0 : 6);
+    format.setBottomMargin(goesOn(block, block.next()) ? 0 : 6);
     QTextCharFormat characters;
     characters.setFontFamilies({theme.codeFont.family()});
     cursor.movePosition(QTextCursor::EndOfBlock, QTextCursor::KeepAnchor);

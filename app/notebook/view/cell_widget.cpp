@@ -16,6 +16,7 @@
 #include "app/notebook/output/text/static_text.h"
 #include "app/notebook/view/cell_metrics.h"
 #include "app/notebook/view/code_editor.h"
+#include "app/notebook/view/notebook_macros.h"
 #include "app/notebook/view/source_excerpt.h"
 
 namespace tapedeck::app {
@@ -136,7 +137,7 @@ void CellWidget::showWholeSource() {
 void CellWidget::makeRendered() {
   rendered_ = new RichOutput(theme_, this);
   rendered_->setWrap(QTextOption::WrapAtWordBoundaryOrAnywhere);
-  rendered_->setToggledFolds(folds_);
+  rendered_->setFolds(folds_);
   connect(rendered_->view(), &StaticText::doubleClicked, this, &CellWidget::editRequested);
   fillRendered();
   updateAccessibleName();
@@ -152,7 +153,15 @@ void CellWidget::fillRendered() {
   text.source = cell().source.trimmed().isEmpty() ? "*Empty Markdown cell*" : cell().source;
   if (members.contains("attachments")) text.pictures.setAttachments(members["attachments"]);
   if (!path.isEmpty()) text.pictures.setFolder(QFileInfo(path).absolutePath());
+  if (macros_ != nullptr) text.macros = macros_->before(id_);
   rendered_->setText(text);
+}
+
+void CellWidget::updateMacros() {
+  if (macros_ == nullptr || (rendered_ == nullptr && outputs_ == nullptr)) return;
+  const QStringList macros = macros_->before(id_);
+  if (rendered_ != nullptr) rendered_->setMacros(macros);
+  if (outputs_ != nullptr) outputs_->setMacros(macros);
 }
 
 StaticText* CellWidget::rendered() const {
@@ -160,7 +169,7 @@ StaticText* CellWidget::rendered() const {
 }
 
 void CellWidget::dropSourceWidgets() {
-  if (rendered_ != nullptr) folds_ = rendered_->toggledFolds();
+  if (rendered_ != nullptr) folds_ = rendered_->folds();
   for (QWidget* widget : {static_cast<QWidget*>(editor_), static_cast<QWidget*>(rendered_)}) {
     if (widget == nullptr) continue;
     widget->disconnect(this);
@@ -205,6 +214,7 @@ void CellWidget::outputsChanged(const OutputNews& news) {
 
 void CellWidget::makeOutputs() {
   outputs_ = new OutputArea(theme_, this);
+  if (macros_ != nullptr) outputs_->setMacros(macros_->before(id_));
   connect(outputs_, &OutputArea::placeClicked, this, &CellWidget::placeClicked);
   connect(outputs_, &OutputArea::allWanted, this,
           [this] { outputs_->setOutputs(cell().outputs, cell().printed); });

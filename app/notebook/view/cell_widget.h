@@ -6,6 +6,7 @@
 #include "app/notebook/output/block.h"
 #include "app/notebook/output/notebook_theme.h"
 #include "app/notebook/output/output_news.h"
+#include "app/notebook/output/shown_folds.h"
 #include "app/notebook/view/code_editor.h"
 #include "app/notebook/view/notebook_view.h"
 
@@ -13,6 +14,7 @@ namespace tapedeck::app {
 
 class ExcerptBar;
 class InputLine;
+class NotebookMacros;
 class OutputArea;
 class RichOutput;
 class StaticText;
@@ -33,6 +35,9 @@ class CellWidget : public Block {
 
   void sourceChanged();  ///< or the type
   void outputsChanged(const OutputNews& news);
+  /// Whose definitions hold in its formulas; outlives it.
+  void setMacros(const NotebookMacros* macros) { macros_ = macros; }
+  void updateMacros();
   /// What is made already takes the theme with the next realize(): out of sight, that costs nothing.
   void setTheme(const NotebookTheme& theme);
   void setState(CellState state);
@@ -115,6 +120,7 @@ class CellWidget : public Block {
   Document* document_;
   QString id_;
   NotebookTheme theme_;
+  const NotebookMacros* macros_ = nullptr;
   CellType shownType_ = CellType::code;
   CodeEditor* editor_ = nullptr;
   RichOutput* rendered_ = nullptr;
@@ -128,7 +134,7 @@ class CellWidget : public Block {
   bool realized_ = false;
   bool stale_ = false;     ///< editor and outputs have an older theme
   bool rendering_ = true;  ///< a Markdown cell shows the result, not its source
-  QSet<int> folds_;        ///< of the result, which were folded or unfolded, while the source is shown
+  FoldMemory folds_;       ///< of the result, which were folded or unfolded, while the source is shown
   bool current_ = false;
   bool editing_ = false;
   bool selected_ = false;

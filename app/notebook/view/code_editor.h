@@ -119,6 +119,7 @@ class CodeEditor : public QsciScintilla {
   bool deletePair();
   bool undoGives(const QString& source);
   void replaceLine(int line, const QString& text);
+  void replaceLines(qsizetype first, qsizetype count, const QStringList& lines);
   int byteOffset(int codePoints) const;
   void drawAs(const QString& character, const QString& name);
 

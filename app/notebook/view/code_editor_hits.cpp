@@ -1,4 +1,6 @@
 // What a search found in the editor's text, and what a replacement changes in it.
+#include <vector>
+
 #include "app/notebook/view/code_editor.h"
 
 namespace tapedeck::app {
@@ -96,39 +98,118 @@ void CodeEditor::replaceLine(int line, const QString& text) {
   SendScintilla(SCI_REPLACETARGET, static_cast<uintptr_t>(bytes.size()), bytes.constData());
 }
 
+namespace {
+
+struct LineChange {
+  qsizetype first = 0, count = 0;  ///< lines before
+  qsizetype from = 0, lines = 0;   ///< and after
+};
+
+/// Where two texts differ, by lines, in their order. Where they differ over many lines these are one change.
+std::vector<LineChange> lineChanges(const QStringList& before, const QStringList& after) {
+  constexpr qsizetype reach = 60;
+  std::vector<LineChange> changes;
+  qsizetype endBefore = before.size(), endAfter = after.size();
+  while (endBefore > 0 && endAfter > 0 && before[endBefore - 1] == after[endAfter - 1]) {
+    --endBefore;
+    --endAfter;
+  }
+  const bool as_many = before.size() == after.size();
+  qsizetype i = 0, j = 0;
+  while (i < endBefore || j < endAfter) {
+    if (i < endBefore && j < endAfter && before[i] == after[j]) {
+      ++i;
+      ++j;
+      continue;
+    }
+    LineChange change{i, endBefore - i, j, endAfter - j};
+    if (as_many) change.count = change.lines = 1;
+    bool found = as_many;
+    for (qsizetype away = 1; away <= reach && !found; ++away) {
+      for (qsizetype a = 0; a <= away && !found; ++a) {
+        const qsizetype b = away - a;
+        if (i + a >= endBefore || j + b >= endAfter || before[i + a] != after[j + b]) continue;
+        change.count = a;
+        change.lines = b;
+        found = true;
+      }
+    }
+    changes.push_back(change);
+    i += change.count;
+    j += change.lines;
+  }
+  return changes;
+}
+
+}  // namespace
+
 /// Leaves the text as it was where neither undo nor redo gives `source`.
 bool CodeEditor::undoGives(const QString& source) {
-  const QSignalBlocker quiet(this);
-  bool tried = false;
   bool gives = false;
   if (SendScintilla(SCI_CANUNDO) != 0) {
-    tried = true;
+    const QSignalBlocker quiet(this);
     undo();
     gives = this->source() == source;
     if (!gives) redo();
+    // Lines that came and went took their marks along.
+    if (!gives) markBreakpoints();
   }
   if (!gives && SendScintilla(SCI_CANREDO) != 0) {
-    tried = true;
+    const QSignalBlocker quiet(this);
     redo();
     gives = this->source() == source;
     if (!gives) undo();
+    if (!gives) markBreakpoints();
   }
-  // Lines that came and went took their marks along.
-  if (tried) markBreakpoints();
+  if (gives) followBreakpoints();
   return gives;
 }
 
+/// One undo takes all of it back, and what was typed before stays to be undone.
 void CodeEditor::changeSource(const QString& source) {
   if (this->source() == source) return;
   if (undoGives(source)) return checkHeight();
+  if (source.contains(QChar(0))) return showSource(source);
   const QStringList before = this->source().split(u'\n');
   const QStringList after = source.split(u'\n');
-  if (before.size() != after.size() || source.contains(QChar(0))) return showSource(source);
   // Lines that stay keep what is marked in them.
+  const std::vector<LineChange> changes = lineChanges(before, after);
   beginUndoAction();
-  for (qsizetype line = 0; line < after.size(); ++line)
-    if (before[line] != after[line]) replaceLine(static_cast<int>(line), after[line]);
+  for (auto change = changes.rbegin(); change != changes.rend(); ++change)
+    replaceLines(change->first, change->count, after.mid(change->from, change->lines));
   endUndoAction();
+  if (this->source() != source) return showSource(source);
+  checkHeight();
+}
+
+/// Lines that are there keep their marks; others come behind them, or go from there.
+void CodeEditor::replaceLines(qsizetype first, qsizetype count, const QStringList& lines) {
+  const auto begin_of = [this](qsizetype line) {
+    return SendScintilla(SCI_POSITIONFROMLINE, static_cast<unsigned long>(line));
+  };
+  const auto end_of = [this](qsizetype line) {
+    return SendScintilla(SCI_GETLINEENDPOSITION, static_cast<unsigned long>(line));
+  };
+  const auto replace = [this](long from, long to, const QString& text) {
+    const QByteArray bytes = text.toUtf8();
+    SendScintilla(SCI_SETTARGETRANGE, static_cast<unsigned long>(from), to);
+    SendScintilla(SCI_REPLACETARGET, static_cast<uintptr_t>(bytes.size()), bytes.constData());
+  };
+  const qsizetype common = std::min(count, lines.size());
+  const qsizetype next = first + common;
+  if (count > common) {
+    if (next > 0)
+      replace(end_of(next - 1), end_of(first + count - 1), {});
+    else
+      replace(0, begin_of(count), {});
+  } else if (lines.size() > common) {
+    const QString more = lines.mid(common).join(u'\n');
+    if (next > 0)
+      replace(end_of(next - 1), end_of(next - 1), u'\n' + more);
+    else
+      replace(0, 0, more + u'\n');
+  }
+  for (qsizetype line = 0; line < common; ++line) replaceLine(static_cast<int>(first + line), lines[line]);
 }
 
 }  // namespace tapedeck::app

@@ -3,6 +3,7 @@
 #include <QKeyEvent>
 #include <QSet>
 
+#include "app/notebook/output/html/code_colours.h"
 #include "app/notebook/view/code_editor.h"
 #include "app/notebook/view/popups.h"
 #include "app/notebook/view/python_place.h"
@@ -42,6 +43,24 @@ QStringList namesWith(const QStringList& sources, const QString& begin) {
   return names;
 }
 
+/// A keyword, or in the texts more often than where it is typed.
+bool isWholeName(const QStringList& sources, const QString& name) {
+  if (QByteArray(python_keywords).contains(" " + name.toUtf8() + " ")) return true;
+  qsizetype read = 0;
+  int times = 0;
+  for (const QString& source : sources) {
+    read += source.size();
+    if (read > most_read) break;
+    for (qsizetype i = source.indexOf(name); i >= 0; i = source.indexOf(name, i + name.size())) {
+      const qsizetype end = i + name.size();
+      if ((i > 0 && isNameLetter(source[i - 1])) || (end < source.size() && isNameLetter(source[end])))
+        continue;
+      if (++times > 1) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 EditorAssistant::EditorAssistant(const NotebookTheme& theme, QWidget* parent)
@@ -52,6 +71,10 @@ EditorAssistant::EditorAssistant(const NotebookTheme& theme, QWidget* parent)
   pause_.setSingleShot(true);
   pause_.setInterval(pause_before_offer);
   connect(&pause_, &QTimer::timeout, this, &EditorAssistant::offer);
+  completions_->isName = [this](const QString& text) {
+    const QString name = text.section(u'.', -1);
+    return !name.isEmpty() && sources && isWholeName(sources(), name);
+  };
 }
 
 EditorAssistant::Request EditorAssistant::ask(CodeEditor* editor) {

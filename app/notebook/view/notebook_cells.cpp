@@ -23,7 +23,8 @@ NotebookView::Private::Private(NotebookView* notebook_view, Document* notebook)
     : view(notebook_view),
       document(notebook),
       theme(NotebookTheme::of(notebook_view->palette(), 0)),
-      outputUpdates(nullptr) {
+      outputUpdates(nullptr),
+      macros(notebook) {
   column = new CellColumn(theme, view);
   toolbar = new CellToolbar(theme, column);
   toolbar->hide();
@@ -61,6 +62,9 @@ void NotebookView::Private::connectDocument() {
   QObject::connect(document, &Document::outputEdited, view, [this](int index, const OutputChange& change) {
     outputUpdates.add(document->cell(index).id, change);
   });
+  QObject::connect(&macros, &NotebookMacros::changed, view, [this] {
+    for (CellWidget* cell : column->cells) cell->updateMacros();
+  });
   QObject::connect(&outputUpdates, &OutputUpdates::due, view,
                    [this](const QString& id, const OutputNews& news) {
                      if (CellWidget* cell = madeWidgetOf(id)) cell->outputsChanged(news);
@@ -89,6 +93,7 @@ CellWidget* NotebookView::Private::makeCellWidget(const QString& id, int number)
   QObject::connect(cell, &CellWidget::hovered, view, [this, id](bool inside) { setHovered(id, inside); });
   QObject::connect(cell, &CellWidget::editorMade, view,
                    [this, cell](CodeEditor* editor) { connectEditor(cell, editor); });
+  cell->setMacros(&macros);
   cell->setNumber(number);
   cell->setState(states.value(id, CellState::idle));
   if (const auto mark = marks.constFind(id); mark != marks.constEnd())

@@ -1,7 +1,6 @@
 // How the view shows what a search found.
 #include "app/notebook/output/output_area.h"
-#include "app/notebook/output/text/long_text.h"
-#include "app/notebook/output/text/static_text.h"
+#include "app/notebook/output/output_hits.h"
 #include "app/notebook/view/cell_widget.h"
 #include "app/notebook/view/code_editor.h"
 #include "app/notebook/view/notebook_view_private.h"
@@ -44,31 +43,22 @@ void NotebookView::showOutputHit(const QString& cellId, int output, const TextHi
   if (cell == nullptr) return;
   endHits();
   cell->realize();
+  if (cell->outputs() == nullptr) return;
+  cell->outputs()->showRow(output);
   d_->arrange();
-  if (cell->outputs() == nullptr || output >= cell->outputs()->count()) return;
-  const Block* row = cell->outputs()->row(output);
-  QRect place(row->mapTo(d_->column, QPoint()), row->size());
-  for (StaticText* shown : row->findChildren<StaticText*>()) {
-    QTextCursor cursor(shown->document());
-    const int start = static_cast<int>(hit.start);
-    if (start + hit.length >= shown->document()->characterCount()) continue;
-    cursor.setPosition(start);
-    cursor.setPosition(start + static_cast<int>(hit.length), QTextCursor::KeepAnchor);
-    if (cursor.selectedText().replace(QChar::ParagraphSeparator, u'\n') != text) continue;
-    shown->setTextCursor(cursor);
-    QTextCursor begin(shown->document());
-    begin.setPosition(start);
-    place = shown->cursorRect(begin).translated(shown->viewport()->mapTo(d_->column, QPoint()));
-    break;
-  }
-  if (LongText* scrolling = row->findChild<LongText*>(); scrolling != nullptr && scrolling->isVisible())
-    scrolling->showHit(byte, text);
-  // Of an output that shows another part, or itself in another form: where it begins.
-  place.setHeight(std::min(place.height(), viewport()->height() / 2));
+  if (output >= cell->outputs()->count()) return;
+  Block* row = cell->outputs()->row(output);
+  d_->hitOutput = row;
+  QRect place = showHitIn(*row, hit, text, byte);
+  d_->arrange();  // what was unfolded is taller
+  // Of an output that shows itself in another form: where it begins.
+  if (place.isEmpty()) place = QRect(0, 0, 1, std::min(row->height(), viewport()->height() / 2));
+  place.translate(row->mapTo(d_->column, QPoint()));
   d_->showRange(place.top(), place.bottom(), 40);
 }
 
 void NotebookView::endHits() {
+  if (Block* output = std::exchange(d_->hitOutput, nullptr)) endHitIn(*output);
   CellWidget* opened = d_->widgetOf(std::exchange(d_->openedForHit, QString()));
   if (opened != nullptr && !opened->hasEditorFocus()) opened->renderMarkdown();
 }

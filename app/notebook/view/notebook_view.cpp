@@ -218,6 +218,12 @@ void NotebookView::zoomOut() {
   d_->retheme();
 }
 
+void NotebookView::resetZoom() {
+  if (d_->zoom == 0) return;
+  d_->zoom = 0;
+  d_->retheme();
+}
+
 // ---- events ----
 
 bool NotebookView::event(QEvent* event) {

@@ -89,6 +89,7 @@ class NotebookView : public QScrollArea {
   void mergeSelected();  ///< one alone: with the one below
   void zoomIn();
   void zoomOut();
+  void resetZoom();
 
  signals:
   void runRequested(const QStringList& cellIds);

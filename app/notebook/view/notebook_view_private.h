@@ -12,6 +12,7 @@
 #include "app/notebook/view/cell_toolbar.h"
 #include "app/notebook/view/code_editor.h"
 #include "app/notebook/view/notebook_keys.h"
+#include "app/notebook/view/notebook_macros.h"
 #include "app/notebook/view/notebook_view.h"
 #include "app/notebook/view/output_updates.h"
 
@@ -56,6 +57,7 @@ struct NotebookView::Private {
   bool arranging = false;
   bool arrangeWanted = false;
   OutputUpdates outputUpdates;
+  NotebookMacros macros;  ///< connected to the document before the view is
 
   /// Where the selection begins that ends with the current cell; null: that one alone is selected.
   QPointer<CellWidget> anchor;
@@ -65,7 +67,8 @@ struct NotebookView::Private {
   QHash<QString, SourceHits> hits;
   QStringList order;  ///< all cells, while some of them have no widget yet
   QTimer making;
-  QString openedForHit;  ///< the Markdown cell that shows its source for the hit in it
+  QPointer<Block> hitOutput;  ///< in which a hit is selected
+  QString openedForHit;       ///< the Markdown cell that shows its source for the hit in it
 
   // Cells.
   void connectDocument();

@@ -86,7 +86,8 @@ void CompletionPopup::filter() {
     hide();
     return;
   }
-  list_->setCurrentRow(offered_ ? -1 : 0);
+  const bool finished = offered_ && (matches_.contains(typed) || (isName && isName(typed)));
+  list_->setCurrentRow(finished ? -1 : 0);
   const int rows = std::min(list_->count(), 10);
   const int width = std::clamp(list_->sizeHintForColumn(0) + 34, 160, 480);
   resize(width, rows * list_->sizeHintForRow(0) + 6);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QFrame>
+#include <functional>
 
 #include "app/notebook/output/notebook_theme.h"
 
@@ -21,8 +22,12 @@ class CompletionPopup : public QFrame {
 
   /// A match replaces what stands from `start` to `after` behind the text cursor, in code points.
   void open(CodeEditor* editor, const QStringList& matches, int start, int after);
-  /// Unasked: nothing is accepted by itself, and Enter is a new line until one has chosen with Down.
+  /// Unasked: nothing is accepted by itself. Enter and Tab accept the chosen one, as in VS Code and
+  /// JupyterLab; where what is typed is a name already nothing is chosen, and Enter is a new line until Down
+  /// chooses.
   void offer(CodeEditor* editor, const QStringList& matches, int start);
+  /// Whether that is a name as it is.
+  std::function<bool(const QString&)> isName;
   bool handleKey(QKeyEvent* event);
   void setTheme(const NotebookTheme& theme);
   QStringList shown() const;

@@ -6,6 +6,7 @@
 #include "app/control/cell_names.h"
 #include "app/control/cell_runner.h"
 #include "inspector/model/plain_tip.h"
+#include "inspector/ui/confirm.h"
 
 namespace tapedeck::app {
 namespace {
@@ -44,22 +45,20 @@ QString runningSentence(const CellRunner& runner, const Kernel& kernel) {
 
 ClosingAnswer askClosing(QWidget* window, const ClosingFacts& facts) {
   QMessageBox box(window);
-  box.setTextFormat(Qt::PlainText);
   box.setIcon(QMessageBox::Question);
   box.setWindowTitle(facts.quitting ? "Quit while a cell runs" : "Close while a cell runs");
-  QString text = QString("In %1 %2. %3 ends its session.%4")
-                     .arg(facts.name, facts.running, facts.quitting ? "Quitting" : "Closing",
-                          facts.modified ? " The notebook has changes that are not saved." : "");
+  QString details = QString("%1 ends its session.%2")
+                        .arg(facts.quitting ? "Quitting" : "Closing",
+                             facts.modified ? " The notebook has changes that are not saved." : "");
   QPushButton* keep = nullptr;
   if (!facts.quitting) {
-    text +=
+    details +=
         "\n\nKept running, it goes on without a window until Tapedeck quits. Open the file again, or choose "
-        "it "
-        "in Session › Kept running, to see what it printed meanwhile.";
+        "it in Session › Kept running, to see what it printed meanwhile.";
     keep = addButton(box, "keepRunning", "&Keep it running", QMessageBox::AcceptRole,
                      "Close the window; the session goes on");
   }
-  box.setText(text);
+  inspector::setWords(box, QString("In %1 %2.").arg(facts.name, facts.running), details);
   QPushButton* save = nullptr;
   if (facts.modified)
     save = addButton(box, "saveAndEnd", "&Save and end it", QMessageBox::YesRole,
@@ -67,7 +66,7 @@ ClosingAnswer askClosing(QWidget* window, const ClosingFacts& facts) {
   QPushButton* end = addButton(box, "endSession", facts.modified ? "&End it without saving" : "&End it",
                                QMessageBox::DestructiveRole, "End the session, and close");
   QPushButton* cancel = box.addButton(QMessageBox::Cancel);
-  box.setDefaultButton(keep ? keep : cancel);
+  box.setDefaultButton(keep ? keep : cancel);  // neither ends anything
   box.setEscapeButton(cancel);
   box.exec();
   const QAbstractButton* clicked = box.clickedButton();
@@ -81,17 +80,15 @@ ClosingAnswer askClosing(QWidget* window, const ClosingFacts& facts) {
 bool askRestart(QWidget* window, const QString& running) {
   if (running.isEmpty()) return true;
   QMessageBox box(window);
-  box.setTextFormat(Qt::PlainText);
   box.setIcon(QMessageBox::Question);
   box.setWindowTitle("Restart while a cell runs");
-  box.setText(
-      capital(running) +
-      ". A restart ends it, and what the session computed is lost. The notebook and its outputs stay.");
+  inspector::setWords(
+      box, capital(running) + ".",
+      "A restart ends it, and what the session computed is lost. The notebook and its outputs stay.");
   QPushButton* restart = addButton(box, "restartSession", "&Restart", QMessageBox::DestructiveRole,
                                    "End what runs, and start a fresh session");
   QPushButton* cancel = box.addButton(QMessageBox::Cancel);
-  box.setDefaultButton(cancel);
-  box.setEscapeButton(cancel);
+  inspector::makeSafe(box, cancel);
   box.exec();
   return box.clickedButton() == restart;
 }

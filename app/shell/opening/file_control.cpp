@@ -11,6 +11,7 @@
 #include "app/shell/opening/kept_windows.h"
 #include "app/shell/opening/recoveries.h"
 #include "app/shell/window/samples.h"
+#include "inspector/ui/confirm.h"
 #include "inspector/ui/file_dialogs.h"
 #include "inspector/ui/plain_text.h"
 
@@ -168,7 +169,7 @@ void FileControl::load(const QString& path) {
 }
 
 void FileControl::reload() {
-  if (!mayLoseChanges("Reload it all the same? What you changed here is lost.")) {
+  if (!mayLoseChanges("Reload it all the same? What you changed here is lost.", "&Reload it")) {
     file_.check();
     return;
   }
@@ -178,11 +179,10 @@ void FileControl::reload() {
   file_.load(document_->path());
 }
 
-bool FileControl::mayLoseChanges(const QString& question) {
+bool FileControl::mayLoseChanges(const QString& question, const QString& deed) {
   if (!document_->modified()) return true;
-  return inspector::ask(window_, "Unsaved changes",
-                        QString("%1 has changes that are not saved. %2").arg(name(), question)) ==
-         QMessageBox::Yes;
+  return inspector::confirm(window_, "Unsaved changes",
+                            QString("%1 has changes that are not saved. %2").arg(name(), question), deed);
 }
 
 void FileControl::loaded() {
@@ -254,7 +254,7 @@ void FileControl::restore(const RecoveryEntry& entry) {
 }
 
 void FileControl::restoreHere(const RecoveryEntry& entry) {
-  if (!mayLoseChanges("Replace them by what was kept?")) {
+  if (!mayLoseChanges("Replace them by what was kept?", "&Replace them")) {
     recoveries_->offerFor(document_->path());
     return;
   }

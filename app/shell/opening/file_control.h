@@ -89,7 +89,7 @@ class FileControl : public QObject {
  private:
   static FileControl* holderOf(const QString& path);
   bool hasNothingToLose() const;
-  bool mayLoseChanges(const QString& question);
+  bool mayLoseChanges(const QString& question, const QString& deed);
   void load(const QString& path);
   void reload();
   void restoreHere(const RecoveryEntry& entry);

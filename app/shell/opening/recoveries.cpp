@@ -14,6 +14,7 @@
 
 #include "app/shell/opening/file_control.h"
 #include "inspector/model/plain_tip.h"
+#include "inspector/ui/confirm.h"
 #include "inspector/ui/plain_text.h"
 
 namespace tapedeck::app {
@@ -119,11 +120,10 @@ void Recoveries::adopt(const RecoveryEntry& entry) {
 }
 
 bool Recoveries::throwAway(const RecoveryEntry& entry) {
-  const auto answer =
-      inspector::ask(messages_->window(), "Throw away unsaved work",
-                     QString("The unsaved work on %1 from %2 can't be had again. Throw it away?")
-                         .arg(nameOf(entry), timeOf(entry)));
-  if (answer != QMessageBox::Yes) return false;
+  const QString question = QString("The unsaved work on %1 from %2 can't be had again. Throw it away?")
+                               .arg(nameOf(entry), timeOf(entry));
+  if (!inspector::confirm(messages_->window(), "Throw away unsaved work", question, "&Throw it away"))
+    return false;
   discardRecovery(entry);
   decided(entry);
   return true;

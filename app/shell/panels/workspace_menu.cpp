@@ -9,8 +9,8 @@
 #include "app/shell/panels/workspaces.h"
 #include "app/shell/window/actions.h"
 #include "inspector/model/plain_tip.h"
+#include "inspector/ui/confirm.h"
 #include "inspector/ui/keyed_action.h"
-#include "inspector/ui/plain_text.h"
 
 namespace tapedeck::app {
 namespace {
@@ -129,7 +129,7 @@ void WorkspaceMenu::connectActions(const Actions& actions) {
     const Workspace current = workspaces_->current();
     const QString question =
         QString("Delete the workspace %1? The panels themselves stay.").arg(current.title);
-    if (inspector::ask(window_, "Delete workspace", question) == QMessageBox::Yes)
+    if (inspector::confirm(window_, "Delete workspace", question, "&Delete it"))
       workspaces_->remove(current.id);
   });
   connect(actions["view.reset_layout"], &QAction::triggered, workspaces_, &Workspaces::reset);

@@ -285,6 +285,7 @@ void MainWindow::tell(const QString& sentence) {
 
 bool MainWindow::event(QEvent* event) {
   if (event->type() == QEvent::StatusTip && !told_.hasExpired()) return true;
+  if (event->type() == QEvent::ApplicationFontChange) setLetters();
   return QMainWindow::event(event);
 }
 

@@ -37,6 +37,7 @@ class FileControl;
 class FindBar;
 class NotebookView;
 class PanelDocks;
+class PastDialog;
 class RunControl;
 class TraceControl;
 class TypingWatch;
@@ -95,6 +96,7 @@ class MainWindow : public QMainWindow {
   void connectSession();
   void connectBreakpoints();
   void showWorkspace();
+  void setLetters();
   void showNotebook();
   void enterNotebook();
   void backToNotebook();
@@ -138,6 +140,7 @@ class MainWindow : public QMainWindow {
   AttachControl* attaching_ = nullptr;
   TraceControl* traces_ = nullptr;
   RunControl* runs_ = nullptr;
+  PastDialog* past_ = nullptr;    ///< from when it was asked for
   QTimer labelling_, stateSoon_;  ///< what is shown anew once for many cells
   QSet<QString> unlabelled_;      ///< cells that may have another name by now
   bool allUnlabelled_ = true;

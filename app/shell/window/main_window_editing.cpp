@@ -15,8 +15,8 @@ void MainWindow::connectEditing() {
   on("edit.replace", [this] { find_->open(true); });
   on("edit.find_next", [this] { find_->step(1); });
   on("edit.find_previous", [this] { find_->step(-1); });
-  // In panels that have a filter, Ctrl+F goes there.
-  actions_->keepWithin(notebookPage_, {"edit.find"});
+  // In panels that have a filter, these go there.
+  actions_->keepWithin(notebookPage_, {"edit.find", "edit.find_next", "edit.find_previous"});
 
   palette_ = new CommandPalette(this, [this](const QAction*) {
     return onStartPage_ ? QString("it needs an open notebook") : QString();

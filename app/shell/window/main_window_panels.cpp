@@ -76,6 +76,11 @@ void MainWindow::buildWorkspaces() {
 void MainWindow::showWorkspace() {
   const bool presenting = workspaces_->current().base == inspector::workspace_present;
   toolBar_->setVisible(!presenting && !onStartPage_);
+  setLetters();
+}
+
+void MainWindow::setLetters() {
+  const bool presenting = workspaces_ && workspaces_->current().base == inspector::workspace_present;
   QFont letters;  // as the program has them
   if (presenting) letters.setPointSizeF(QApplication::font().pointSizeF() * presenting_letters);
   setFont(letters);

@@ -15,9 +15,12 @@
 #include "app/shell/window/keys_window.h"
 #include "app/shell/window/main_window.h"
 #include "app/shell/window/output_limit_dialog.h"
+#include "app/shell/window/past_dialog.h"
+#include "app/shell/window/reverse_control.h"
 #include "app/shell/window/run_control.h"
 #include "inspector/model/runs/memory_model.h"
 #include "inspector/ui/appearance.h"
+#include "inspector/ui/window_scale.h"
 
 namespace tapedeck::app {
 namespace {
@@ -52,8 +55,15 @@ void MainWindow::connectActions() {
 
   on("view.zoom_in", [this] { notebook_->zoomIn(); });
   on("view.zoom_out", [this] { notebook_->zoomOut(); });
+  on("view.scale_up", [] { inspector::setWindowScale(inspector::nextScale(inspector::windowScale())); });
+  on("view.scale_down",
+     [] { inspector::setWindowScale(inspector::previousScale(inspector::windowScale())); });
+  on("view.usual_size", [this] {
+    notebook_->resetZoom();
+    inspector::setWindowScale(100);
+  });
   on("view.message", [this] { messages_->focusMessage(); });
-  on("view.close_message", [this] { messages_->dismissNewest(); });
+  on("view.close_message", [this] { messages_->dismissShown(); });
   on("help.start_page", [this] { openWindow(); });
   on("help.shortcuts", [this] { showShortcuts(); });
   on("help.about", [this] { showAbout(); });
@@ -186,6 +196,12 @@ void MainWindow::connectBreakpoints() {
   auto* control =
       new BreakpointControl(breakpoints_, session_, document_, notebook_, stepper_, *actions_, this);
   connect(control, &BreakpointControl::told, this, &MainWindow::tell);
+  auto* reverse = new ReverseControl({session_, breakpoints_, cellNames_, messages_, actions_}, this);
+  connect(reverse, &ReverseControl::told, this, &MainWindow::tell);
+  connect((*actions_)["step.search_past"], &QAction::triggered, this, [this] {
+    if (!past_) past_ = new PastDialog(session_, series_, cellNames_, this);
+    past_->open();
+  });
   // With each run that ends the names of runs are told anew; those of cells are mostly the same then.
   connect(cellNames_, &inspector::CellNames::changed, this,
           [this, told = QHash<QString, QString>()]() mutable {

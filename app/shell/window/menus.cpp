@@ -13,10 +13,14 @@
 #include "app/shell/window/samples.h"
 #include "inspector/model/plain_tip.h"
 #include "inspector/ui/appearance.h"
+#include "inspector/ui/follow_font.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/window_scale.h"
 
 namespace tapedeck::app {
 namespace {
+
+constexpr int tool_icon = 18;
 
 using Open = std::function<void(const QString&)>;
 
@@ -66,6 +70,22 @@ void addThemes(QMenu* menu) {
   }
 }
 
+struct Submenu {
+  const char* first;  ///< of its actions, which follow each other
+  const char* last;
+  const char* title;
+};
+
+/// What would make a menu too long to be read.
+constexpr Submenu submenus[] = {
+    {"cell.run_all", "cell.run_marked", "R&un several"},
+    {"cell.insert_above", "cell.merge", "&Edit"},
+    {"cell.to_code", "cell.to_markdown", "&Type"},
+    {"cell.clear_selected", "cell.output_limit", "&Output"},
+    {"step.breakpoint", "step.remove_breakpoints", "&Breakpoints"},
+    {"step.first", "step.last", "&Records"},
+};
+
 }  // namespace
 
 void fillMenuBar(QMenuBar* bar, const Actions& actions, const PanelDocks& docks,
@@ -81,10 +101,11 @@ void fillMenuBar(QMenuBar* bar, const Actions& actions, const PanelDocks& docks,
   const QStringList in_workspace_menu = {"view.reset_layout", "view.save_workspace", "view.rename_workspace",
                                          "view.delete_workspace"};
   const QStringList separated = {"file.close",          "edit.cut_cells",    "edit.find",
-                                 "edit.close_brackets", "cell.insert_above", "cell.to_code",
-                                 "cell.clear_selected", "session.recording", "session.attach",
-                                 "session.budget",      "step.breakpoint",   "step.first",
-                                 "view.message",        "help.about"};
+                                 "edit.close_brackets", "cell.insert_above", "session.recording",
+                                 "session.attach",      "session.budget",    "step.breakpoint",
+                                 "view.message",        "view.scale_up",     "help.about"};
+  QMenu* inner = nullptr;
+  const Submenu* submenu = nullptr;
   for (const QString& id : actions.ids()) {
     if (in_workspace_menu.contains(id)) continue;
     QMenu* menu = menus[id.section('.', 0, 0)];
@@ -93,7 +114,14 @@ void fillMenuBar(QMenuBar* bar, const Actions& actions, const PanelDocks& docks,
       for (const inspector::Panel* panel : docks.panels()) menu->addActions(panel->exportActions());
     }
     if (separated.contains(id)) menu->addSeparator();
-    menu->addAction(actions[id]);
+    for (const Submenu& each : submenus) {
+      if (id != each.first) continue;
+      submenu = &each;
+      inner = menu->addMenu(each.title);
+      inner->setToolTipsVisible(true);
+    }
+    (submenu != nullptr ? inner : menu)->addAction(actions[id]);
+    if (submenu != nullptr && id == submenu->last) submenu = nullptr;
     if (id == "file.open") {
       addRecent(menu, open);
       addSamples(menu, open);
@@ -110,10 +138,10 @@ void fillMenuBar(QMenuBar* bar, const Actions& actions, const PanelDocks& docks,
 }
 
 void fillToolBar(QToolBar* bar, const Actions& actions, const WorkspaceMenu& workspaces) {
-  bar->setIconSize({18, 18});
+  inspector::followFont(bar, [bar] { bar->setIconSize(QSize(1, 1) * inspector::scaled(tool_icon)); });
   for (const char* id : {"file.save", "", "cell.run_advance", "cell.run_all", "", "step.pause",
-                         "step.continue", "", "step.op", "step.line", "step.out", "step.back", "",
-                         "session.interrupt", "session.restart", "", "session.recording"}) {
+                         "step.continue", "step.reverse", "", "step.op", "step.line", "step.out", "step.back",
+                         "", "session.interrupt", "session.restart", "", "session.recording"}) {
     if (*id)
       bar->addAction(actions[id]);
     else

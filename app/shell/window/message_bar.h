@@ -5,14 +5,17 @@
 #include <QHash>
 #include <functional>
 
+class QLabel;
+class QToolButton;
 class QVBoxLayout;
 
 namespace tapedeck::app {
 
 class MessageRow;
 
-/// Messages stand below each other, the newest at the top, until each is closed: an offer is never lost
-/// because something else happened. Escape, with the focus among its buttons, closes a message.
+/// One message is shown, at first the newest; those before it wait behind it until each is closed, and are
+/// paged through: an offer is never lost because something else happened, and the notebook keeps its room.
+/// Escape, with the focus among its buttons, closes a message.
 class MessageBar : public QFrame {
   Q_OBJECT
  public:
@@ -28,25 +31,36 @@ class MessageBar : public QFrame {
   void show(Kind kind, const QString& sentence, const QList<Choice>& choices = {}, const QString& topic = {});
   /// Says something else in the message of a topic, whose choices stay.
   void reword(const QString& topic, const QString& sentence);
-  /// What is shown, the newest first, a line for each message.
+  /// All messages, the newest first, a line for each.
   QString text() const;
   bool shows(const QString& topic) const;
 
  public slots:
   /// Closes what is shown of a topic; without one, all that belongs to none.
   void dismiss(const QString& topic = {});
-  void dismissNewest();
-  /// The keyboard goes to the newest message's first button.
+  /// Closes the one that is shown.
+  void dismissShown();
+  /// The keyboard goes to the first button of the message that is shown; from there, to the message before
+  /// it, and from the oldest to the newest.
   void focusMessage();
 
  signals:
   void emptied(bool hadFocus);  ///< the last message was closed
 
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
  private:
   void close(MessageRow* row);
+  void page(qsizetype index);
+  void showPage();
 
   QVBoxLayout* column_;
+  QWidget* pager_;
+  QLabel* place_;
+  QToolButton *newer_, *older_;
   QList<MessageRow*> rows_;  ///< the newest first
+  qsizetype shown_ = 0;
 };
 
 }  // namespace tapedeck::app

@@ -9,6 +9,7 @@
 
 #include "app/shell/window/actions.h"
 #include "inspector/model/session/session.h"
+#include "inspector/ui/follow_font.h"
 #include "inspector/ui/plain_text.h"
 
 namespace tapedeck::app {
@@ -34,8 +35,10 @@ PlaybackBar::PlaybackBar(inspector::Session* session, const Actions& actions, QW
   layout->addWidget(slider_, 1);
   addButton("step.next");
   addButton("step.last");
-  label_->setMinimumWidth(
-      label_->fontMetrics().horizontalAdvance("cursor: op 1,000,000 of 1,000,000 (backward)"));
+  inspector::followFont(label_, [label = label_] {
+    label->setMinimumWidth(
+        label->fontMetrics().horizontalAdvance("cursor: op 1,000,000 of 1,000,000 (backward)"));
+  });
   label_->setObjectName("cursorLabel");
   layout->addSpacing(8);
   layout->addWidget(label_);

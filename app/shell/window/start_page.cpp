@@ -1,6 +1,5 @@
 #include "app/shell/window/start_page.h"
 
-#include <QCommandLinkButton>
 #include <QFileInfo>
 #include <QGridLayout>
 #include <QLabel>
@@ -9,19 +8,24 @@
 
 #include "app/kernel/process/short_path.h"
 #include "app/shell/window/samples.h"
+#include "app/shell/window/start_card.h"
 #include "inspector/model/plain_tip.h"
+#include "inspector/ui/follow_font.h"
 #include "inspector/ui/icons.h"
 #include "inspector/ui/plain_text.h"
 
 namespace tapedeck::app {
 namespace {
 
-QLabel* heading(const QString& text, double scale) {
+/// As many times as large as the page's text, also after the windows are scaled.
+QLabel* heading(const QString& text, double times, QWidget* page) {
   auto* label = inspector::plainLabel(text);
-  QFont font = label->font();
-  font.setPointSizeF(font.pointSizeF() * scale);
-  font.setBold(true);
-  label->setFont(font);
+  inspector::followFont(page, [label, page, times] {
+    QFont font = page->font();
+    font.setPointSizeF(font.pointSizeF() * times);
+    font.setBold(true);
+    label->setFont(font);
+  });
   return label;
 }
 
@@ -52,7 +56,7 @@ StartPage::StartPage(QWidget* parent) : QScrollArea(parent) {
   logo->setPixmap(inspector::icon("tapedeck").pixmap(64, 64));
   title->addWidget(logo);
   auto* names = new QVBoxLayout;
-  names->addWidget(heading("Tapedeck", 2.2));
+  names->addWidget(heading("Tapedeck", 2.2, this));
   names->addWidget(inspector::plainLabel("Run, step and look into eager models."));
   title->addLayout(names);
   title->addStretch(1);
@@ -79,11 +83,11 @@ StartPage::StartPage(QWidget* parent) : QScrollArea(parent) {
   auto* columns = new QGridLayout;
   columns->setHorizontalSpacing(24);
   auto* sampleColumn = new QVBoxLayout;
-  sampleColumn->addWidget(heading("Samples", 1.3));
+  sampleColumn->addWidget(heading("Samples", 1.3, this));
   for (const Sample& sample : samples()) addCard(sampleColumn, sample.title, sample.summary, sample.path);
   sampleColumn->addStretch(1);
   auto* recentColumn = new QVBoxLayout;
-  recentColumn->addWidget(heading("Recent notebooks", 1.3));
+  recentColumn->addWidget(heading("Recent notebooks", 1.3, this));
   const QStringList recent = recentNotebooks();
   for (const QString& path : recent)
     addCard(recentColumn, titleOf(path), shortPath(QFileInfo(path).path()), path);
@@ -104,15 +108,12 @@ StartPage::StartPage(QWidget* parent) : QScrollArea(parent) {
 }
 
 void StartPage::addCard(QVBoxLayout* column, const QString& title, const QString& text, const QString& path) {
-  auto* card = new QCommandLinkButton(title, text);
+  auto* card = new StartCard(title, text);
   card->setObjectName("open:" + QFileInfo(path).fileName());
   card->setToolTip(inspector::plainTip("Open " + path));
-  card->setAccessibleName(title);
-  card->setAccessibleDescription(text);
   card->setIcon(inspector::icon("continue"));
-  card->setIconSize({18, 18});
   card->setAutoDefault(true);  // Enter presses it, too
-  connect(card, &QCommandLinkButton::clicked, this, [this, path] { emit openRequested(path); });
+  connect(card, &StartCard::clicked, this, [this, path] { emit openRequested(path); });
   column->addWidget(card);
 }
 

@@ -13,16 +13,22 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-struct Smaller {
+struct Lower {
   template <class T>
   __device__ T operator()(T a, T b) const {
     return b < a ? b : a;
   }
 };
-struct Larger {
+struct Higher {
   template <class T>
   __device__ T operator()(T a, T b) const {
     return b > a ? b : a;
+  }
+};
+struct Farther {  ///< from zero
+  __device__ double operator()(double a, double b) const {
+    const double size_a = a < 0 ? -a : a, size_b = b < 0 ? -b : b;
+    return size_b > size_a || (size_b == size_a && b > a) ? b : a;
   }
 };
 
@@ -103,8 +109,8 @@ __global__ void summary_kernel(const T* values, std::int64_t count, double norma
     all.nan = block_sum(nan, counts);
     all.positive_infinity = block_sum(above, counts);
     all.negative_infinity = block_sum(below, counts);
-    all.minimum = join_block(low, doubles, Smaller());
-    all.maximum = join_block(high, doubles, Larger());
+    all.minimum = join_block(low, doubles, Lower());
+    all.maximum = join_block(high, doubles, Higher());
     all.mean = mean_of(x, n, finite_of_all, block_sum(sum, doubles), doubles);
     double spread = 0;
     for (std::int64_t i = threadIdx.x; i < n; i += blockDim.x) {
@@ -144,22 +150,32 @@ __global__ void bins_kernel(const T* values, std::int64_t count, Bins bins, unsi
 
 // ---- cells ----
 
-/// A block of threads for each cell, or for some of them.
-template <class T>
+/// A block of threads for each cell, or for some of them. `join` begins with `first`.
+template <class T, class Join>
 __global__ void cells_kernel(const T* values, Cells cells, std::int64_t columns, std::int64_t count,
-                             double* means) {
+                             bool mean, double first, Join join, double* results) {
   __shared__ double doubles[most_warps];
+  __shared__ unsigned counts[most_warps];
   for (std::int64_t cell = blockIdx.x; cell < count; cell += gridDim.x) {
     const std::int64_t top = cell / columns * cells.step[0], left = cell % columns * cells.step[1];
     const std::int64_t height = cells.extent[0] - top < cells.step[0] ? cells.extent[0] - top : cells.step[0];
     const std::int64_t width =
         cells.extent[1] - left < cells.step[1] ? cells.extent[1] - left : cells.step[1];
     const T* corner = values + top * cells.stride[0] + left * cells.stride[1];
-    double sum = 0;
-    for (std::int64_t i = threadIdx.x; i < height * width; i += blockDim.x)
-      sum += static_cast<double>(corner[i / width * cells.stride[0] + i % width * cells.stride[1]]);
-    sum = block_sum(sum, doubles);
-    if (threadIdx.x == 0) means[cell] = sum / static_cast<double>(height * width);
+    double joined = first;
+    unsigned nan = 0;
+    for (std::int64_t i = threadIdx.x; i < height * width; i += blockDim.x) {
+      const auto value =
+          static_cast<double>(corner[i / width * cells.stride[0] + i % width * cells.stride[1]]);
+      nan += value != value;
+      joined = join(joined, value);
+    }
+    joined = join_block(joined, doubles, join);
+    nan = block_sum(nan, counts);
+    if (threadIdx.x != 0) continue;
+    results[cell] = nan > 0 ? std::numeric_limits<double>::quiet_NaN()
+                    : mean  ? joined / static_cast<double>(height * width)
+                            : joined;
   }
 }
 
@@ -211,11 +227,11 @@ __global__ void differences_kernel(const T* a, const T* b, std::int64_t count,
       relative = share > relative ? share : relative;
       if (far.absolute > absolute) absolute = far.absolute, place = i;
     }
-    const double largest = join_block(absolute, doubles, Larger());
-    place = join_block(absolute == largest ? place : nowhere, places, Smaller());
+    const double largest = join_block(absolute, doubles, Higher());
+    place = join_block(absolute == largest ? place : nowhere, places, Lower());
     BlockDifference all;
     all.differing = block_sum(differing, places);
-    all.relative = join_block(relative, doubles, Larger());
+    all.relative = join_block(relative, doubles, Higher());
     if (place != nowhere) all.place = place, all.absolute = largest;
     if (threadIdx.x == 0) blocks[block] = all;
   }
@@ -255,7 +271,8 @@ void histogram(int gpu, DType dtype, const void* values, std::int64_t count, dou
   bring(gpu, results, size, counts.data());
 }
 
-void cell_means(int gpu, DType dtype, const void* values, const Cells& cells, double* means) {
+void cell_values(int gpu, DType dtype, const void* values, const Cells& cells, CellValue which,
+                 double* values_of_cells) {
   const OnDevice here(gpu);
   const std::int64_t columns = cells.count(1), count = cells.count(0) * columns;
   const Scratch results(static_cast<std::size_t>(count) * sizeof(double));
@@ -263,10 +280,22 @@ void cell_means(int gpu, DType dtype, const void* values, const Cells& cells, do
                   .threads = threads_for_row(cells.step[0] * cells.step[1]),
                   .cooperation = Cooperation::block};
   visit_stored(dtype, [&]<class T>(TypeTag<T>) {
-    launch("cell_means", grid, cells_kernel<T>, static_cast<const T*>(values), cells, columns, count,
-           results.as<double>());
+    const auto join = [&]<class Join>(double first, Join by) {
+      launch("cell_values", grid, cells_kernel<T, Join>, static_cast<const T*>(values), cells, columns, count,
+             which == CellValue::mean, first, by, results.as<double>());
+    };
+    switch (which) {
+      case CellValue::mean:
+        return join(0, Plus());
+      case CellValue::extreme:
+        return join(0, Farther());
+      case CellValue::minimum:
+        return join(infinity, Lower());
+      case CellValue::maximum:
+        return join(-infinity, Higher());
+    }
   });
-  bring(gpu, results, count, means);
+  bring(gpu, results, count, values_of_cells);
 }
 
 void differences(int gpu, DType dtype, const void* a, const void* b, std::int64_t count,

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "engine/debug/compare/difference_text.h"
+#include "engine/debug/compare/origins.h"
 #include "engine/debug/describe.h"
 #include "engine/debug/why/elements.h"
 #include "engine/record/replay/replay.h"
@@ -24,11 +25,8 @@ constexpr std::size_t samples = 32, probes_of_sample = 3;
 constexpr std::size_t steps_of_walk = 64, most_steps = 4096, most_rounds = 12;
 /// Of rows with other attributes or shapes so many are looked at: the first of them tell most.
 constexpr std::size_t telling_rows = 8;
-
-struct IdPair {
-  std::uint64_t left = 0, right = 0;
-  auto operator<=>(const IdPair&) const = default;
-};
+/// Of the values that come in, so many are compared; most are small, and kept as they are.
+constexpr std::size_t most_incoming = 4096;
 
 class DifferenceSearch {
  public:
@@ -49,20 +47,53 @@ class DifferenceSearch {
   FirstDifference run() {
     choose_candidates();
     answer_.rows = candidates_.size();
-    std::size_t at = late_difference();
-    if (at == candidates_.size()) return nothing();
-    for (std::size_t round = 0;; ++round) {
-      at = bisect(at);
-      const auto earlier = walk(candidates_[at], round < most_rounds ? steps_of_walk : most_steps);
-      if (!earlier) break;
-      at = static_cast<std::size_t>(std::ranges::lower_bound(candidates_, *earlier) - candidates_.begin());
-    }
+    if (std::size_t at = late_difference(); at < candidates_.size()) follow(at);
+    look_at_incoming();
+    if (answer_.kind == DifferenceKind::none) return nothing();
     finish();
     return std::move(answer_);
   }
 
  private:
   const Comparison::Row& row(std::size_t number) const { return comparison_.rows()[number]; }
+
+  /// To what the difference of a candidate comes from.
+  void follow(std::size_t at) {
+    for (std::size_t round = 0;; ++round) {
+      at = bisect(at);
+      const auto earlier = walk(candidates_[at], round < most_rounds ? steps_of_walk : most_steps);
+      if (!earlier) return;
+      at = static_cast<std::size_t>(std::ranges::lower_bound(candidates_, *earlier) - candidates_.begin());
+    }
+  }
+
+  /// A difference begins where a row does something else, or takes what no row before it made; all others
+  /// come of one that began. So the first of these that differs is the first of all. Bisecting alone can miss
+  /// it, where what came of it agrees: a loss that differs, and then the gradient's seed.
+  void look_at_incoming() {
+    for (const std::uint32_t number : candidates_) {
+      if (answer_.row && number >= *answer_.row) break;
+      check_cancelled(cancel_);
+      RecordView left, right;
+      if (!read(number, left, right)) continue;
+      for (std::size_t i = 0; i < std::min(left.inputs.size(), right.inputs.size()); ++i) {
+        const IdPair pair{left.inputs[i], right.inputs[i]}, records = origins(comparison_, pair);
+        if (pair == IdPair() || common_row(comparison_, records)) continue;
+        if (incoming_ == most_incoming) return void(more_incoming_ = true);
+        bool looked = false;
+        const Agreement one = agreement(pair, looked);
+        if (looked) {
+          ++incoming_;
+          tell();
+        }
+        if (one != Agreement::differ) continue;
+        answer_.row = number;
+        return note_incoming(pair, records);
+      }
+      if (row(number).kind != RowKind::same && results(number) == Agreement::differ)
+        return stop_at(number, DifferenceKind::op);
+    }
+  }
 
   void choose_candidates() {
     const auto& rows = comparison_.rows();
@@ -222,27 +253,19 @@ class DifferenceSearch {
   }
 
   /// The row that made both; else the answer is noted.
-  std::optional<std::size_t> maker(IdPair pair) {
-    const Side &left = comparison_.left(), &right = comparison_.right();
-    const std::uint64_t l = origin(left, pair.left), r = origin(right, pair.right);
-    const std::int64_t made_left = comparison_.row_of_left(l), made_right = comparison_.row_of_right(r);
-    if (made_left >= 0 && made_left == made_right) return static_cast<std::size_t>(made_left);
-    tensors_ = pair;
-    answer_.kind = made_left < 0 && made_right < 0 ? DifferenceKind::leaf : DifferenceKind::ops;
-    makers_ = {l, r};
-    return std::nullopt;
+  std::optional<std::size_t> maker(const IdPair& pair) {
+    const IdPair records = origins(comparison_, pair);
+    const auto row = common_row(comparison_, records);
+    if (!row) note_incoming(pair, records);
+    return row;
   }
 
-  /// The record that made the tensor, also through the assignment to a variable; 0: none.
-  std::uint64_t origin(const Side& side, std::uint64_t tensor) const {
-    for (int passes = 0; passes < 8; ++passes) {
-      if (const std::uint32_t producer = side.recorder->trace().tensors().get(tensor).producer())
-        return producer;
-      const auto assignment = side.recorder->handoffs().assignment_of(tensor);
-      if (!assignment || !assignment->value || assignment->value == tensor) break;
-      tensor = assignment->value;
-    }
-    return 0;
+  void note_incoming(const IdPair& pair, const IdPair& records) {
+    const bool leaf =
+        comparison_.row_of_left(records.left) < 0 && comparison_.row_of_right(records.right) < 0;
+    tensors_ = pair;
+    makers_ = records;
+    answer_.kind = leaf ? DifferenceKind::leaf : DifferenceKind::ops;
   }
 
   void stop_at(std::size_t at, DifferenceKind kind) {
@@ -263,12 +286,19 @@ class DifferenceSearch {
   FirstDifference nothing() {
     answer_.sentence = "No value that was looked at differs" + DifferenceText::tolerance(request_) + ": " +
                        counted(answer_.looked_at, "row") + " of " + counted(answer_.rows, "row") +
-                       " with values on both sides.";
+                       " with values on both sides" + incoming_text() + ".";
     if (const std::string other = text_.one_sided_before(comparison_.rows().size()); !other.empty())
       answer_.sentence += " But " + other;
     if (gone_) answer_.sentence += " " + gone_text();
     answer_.complete = gone_ == 0;
     return std::move(answer_);
+  }
+
+  std::string incoming_text() const {
+    if (incoming_ == 0) return {};
+    const std::string count = counted(incoming_, "value");
+    return more_incoming_ ? ", and the first " + count + " of those that come in"
+                          : ", and " + count + " that came in" + (answer_.row ? " before" : "");
   }
 
   std::string gone_text() const {
@@ -366,10 +396,14 @@ class DifferenceSearch {
         answer_.complete = false;
     }
     answer_.sentence += " " + counted(answer_.looked_at, "row") + " of " + counted(answer_.rows, "row") +
-                        (answer_.looked_at == 1 ? " was" : " were") + " looked at" +
+                        (answer_.looked_at == 1 ? " was" : " were") + " looked at" + incoming_text() +
                         (request_.relative == 0 && request_.absolute == 0
                              ? "."
                              : " for what differs" + DifferenceText::tolerance(request_) + ".");
+    if (more_incoming_) {
+      answer_.sentence += " An earlier difference may be among the others.";
+      answer_.complete = false;
+    }
     if (const std::string other = text_.one_sided_before(answer_.row.value()); !other.empty())
       answer_.sentence += " Before it " + other;
     if (gone_) answer_.sentence += " " + gone_text();
@@ -388,6 +422,8 @@ class DifferenceSearch {
   std::vector<std::uint32_t> candidates_;  ///< rows, rising
   std::map<IdPair, Agreement> known_;
   std::uint64_t gone_ = 0;
+  std::size_t incoming_ = 0;    ///< compared values that no row made
+  bool more_incoming_ = false;  ///< some were left out
   IdPair tensors_, makers_;
   std::chrono::steady_clock::time_point next_report_ = std::chrono::steady_clock::now();
 };

@@ -18,8 +18,9 @@ struct ComparedValues {
 /// Bisects over the paired ops: at each place a few of them, ever farther apart, because some agree whatever
 /// happened before (shapes, constants, batches). From the one that is found it goes back along the data, from
 /// results that differ to an input that differs and to what made that, until an op's inputs agree, or nothing
-/// recorded made the input. Looks at some ten rows for each halving, and one for each step back. Throws
-/// Cancelled.
+/// recorded made the input. Looks at some ten rows for each halving, and one for each step back. Then it
+/// compares what comes in before that row: data, constants, variables from before, results of ops that are
+/// not paired. The first of these that differs is the answer. Throws Cancelled.
 protocol::FirstDifference first_difference(const Comparison& comparison, const ComparedValues& values,
                                            const protocol::FindFirstDifference& request,
                                            const CancelFlag* cancel, const Jobs::Report& report);

@@ -154,7 +154,7 @@ protocol::Health HealthReader::table(const protocol::GetHealth& request, const C
   answer.run = run.told.number;
   for (const Run& each : all) answer.runs.push_back(each.told);
   if (recorder_.recording()) answer.every = protocol::if_there(recorder_.health_sampler().every());
-  answer.version = store.version();
+  answer.version = version();
   const std::vector<std::uint32_t> numbers = store.subjects_in(run.from, run.to);
   const std::vector<HealthSubject> known = store.subjects();
   std::vector<HealthSubject> subjects;
@@ -347,6 +347,7 @@ HealthCases HealthReader::cases(const HealthData& data, const Run& run) {
     HealthCase one;
     one.subject = present[place - 1].first;
     one.kind = subject.kind;
+    if (subject.kind == HealthKind::variable) one.variable = subject.variable;
     one.text = texts[place - 1];
     one.op = subject.op;
     one.shape.assign(subject.shape.begin(), subject.shape.end());
@@ -383,10 +384,11 @@ protocol::HealthFindings HealthReader::findings(const protocol::GetHealthFinding
   constexpr std::size_t most_told = 100, most_explained = 3;
   protocol::HealthFindings answer;
   const std::vector<Run> all = runs(past.cancel());
-  answer.version = recorder_.health().version();
+  answer.version = version();
   const HealthData data = recorder_.health().data();
   for (const Run* run : asked_for(all, request.run)) {
-    const HealthCases cases = this->cases(data, *run);
+    HealthCases cases = this->cases(data, *run);
+    cases.program = program(*run, past, request.explain);
     Findings found = judge(cases);
     if (found.size() > most_told) found.resize(most_told);
     std::size_t explained = 0;

@@ -8,6 +8,7 @@
 
 #include "engine/debug/health/replayed.h"
 #include "engine/debug/health/rules.h"
+#include "engine/debug/health/step_reader.h"
 #include "engine/debug/jobs.h"
 #include "engine/debug/why/past.h"
 
@@ -23,6 +24,8 @@ class HealthReader {
   protocol::HealthSampled sample(const protocol::SampleHealth& request, const FindHealthValue& find,
                                  const CancelFlag* cancel);
   protocol::HealthFindings findings(const protocol::GetHealthFindings& request, Past& past);
+  /// Somebody asked whether a gradient is right: what was said of custom ones counts from now on.
+  void checked(const protocol::Why& question, const protocol::Because& answer);
 
  private:
   /// A run of a cell, and which steps of all are its own.
@@ -56,6 +59,12 @@ class HealthReader {
   std::optional<std::size_t> next_of_onsets(const Run& run, const HealthData& data);
   protocol::HealthRow row(const HealthSubjectData& data, std::uint32_t number, const std::string& text,
                           const Run& run, std::uint32_t columns);
+  ProgramFacts program(const Run& run, Past& past, bool rests);
+  std::vector<std::size_t> steps_to_read(const Run& run, bool rests);
+  std::optional<StepToRead> step_to_read(const Run& run, std::size_t number);
+  std::optional<StepFacts> facts_of(const Run& run, std::size_t number, Past& past, bool rests);
+  std::optional<StepFacts> facts_behind(const Run& run, Past& past);
+  std::uint64_t version() const;
   void place(protocol::HealthFinding& finding) const;
   void explain(protocol::HealthFinding& finding, const Run& run, Past& past);
 
@@ -64,9 +73,15 @@ class HealthReader {
   TrainingSteps steps_;
   std::mutex sample_mutex_;  ///< guards replay_: one replay at a time
   StepReplay replay_;
-  std::mutex gone_mutex_;  ///< guards what follows
+  mutable std::mutex gone_mutex_;  ///< guards what follows
   std::set<std::size_t> gone_;
   std::string problem_;
+  struct ReadFacts {
+    StepFacts facts;
+    bool whole = false;  ///< values that were not held were recomputed
+  };
+  std::map<std::size_t, ReadFacts> facts_;                             ///< by step of all
+  std::vector<CheckedGradient> checked_;                               ///< the newest last
   std::map<std::pair<std::uint64_t, std::size_t>, Reason> explained_;  ///< by subject, and step of all
 };
 

@@ -39,6 +39,18 @@ double median_of(const HealthPoints& points, std::size_t first, std::size_t last
   return median(std::move(values));
 }
 
+double newest_of(const HealthPoints& points, std::size_t count) {
+  return median_of(points, points.size() - std::min(points.size(), count), points.size());
+}
+
+double newest_quarter_of(const HealthPoints& points) {
+  return newest_of(points, points.size() / 4 + 1);
+}
+
+double oldest_quarter_of(const HealthPoints& points) {
+  return median_of(points, 0, std::max<std::size_t>(1, points.size() / 4));
+}
+
 const HealthPoints& curve_of(const HealthCase& subject, std::string_view quantity) {
   static const HealthPoints none;
   const auto found = subject.curves.find(quantity);
@@ -47,6 +59,11 @@ const HealthPoints& curve_of(const HealthCase& subject, std::string_view quantit
 
 std::string line_text(const HealthCase& subject) {
   return subject.line ? ", line " + std::to_string(subject.line) : "";
+}
+
+std::string sampled_text(const HealthCases& cases) {
+  return " (" + std::to_string(cases.sampled) + " of " + counted(cases.steps, "step") +
+         (cases.sampled == 1 ? " was sampled" : " were sampled");
 }
 
 std::string span_text(const HealthCases& cases, const HealthCase& subject, const HealthPoints& points,
@@ -71,9 +88,7 @@ std::string span_text(const HealthCases& cases, const HealthCase& subject, const
   } else if (to < cases.last_sample()) {
     text += " up to step " + std::to_string(to);
   }
-  if (!whole)
-    text += " (" + std::to_string(cases.sampled) + " of " + counted(cases.steps, "step") +
-            (cases.sampled == 1 ? " was sampled)" : " were sampled)");
+  if (!whole) text += sampled_text(cases) + ")";
   if (span.first > 0 && points[span.first - 1].step + 1 < from)
     text += ", not yet at step " + std::to_string(points[span.first - 1].step);
   return text + line_text(subject);
@@ -100,6 +115,31 @@ HealthFinding finding_at(const HealthCase& subject, std::string_view quantity, c
   return found;
 }
 
+HealthFinding program_finding(const HealthCases& cases, const FactPlace& place, std::uint64_t step,
+                              const char* rule, HealthSeverity severity) {
+  HealthFinding found;
+  found.rule = rule;
+  found.severity = severity;
+  found.since = step;
+  found.record = place.record;
+  const auto loss = std::ranges::find(cases.all, HealthKind::loss, &HealthCase::kind);
+  if (loss == cases.all.end()) return found;
+  found.subject = loss->subject;
+  found.quantity = quantity::loss;
+  return found;
+}
+
+std::string place_text(const FactPlace& place) {
+  return place.line ? " (line " + std::to_string(place.line) + ")" : "";
+}
+
+std::string read_text(const HealthCases& cases, std::size_t steps) {
+  const std::size_t read = cases.program.steps.size();
+  if (read == 1) return " in the one step whose ops were read (of " + std::to_string(cases.steps) + ")";
+  return " in " + (steps < read ? std::to_string(steps) + " of the " : std::string("all ")) +
+         std::to_string(read) + " steps whose ops were read (of " + std::to_string(cases.steps) + ")";
+}
+
 std::string share_range(double least, double most) {
   const std::string from = share_text(least), to = share_text(most);
   if (from == to) return to;
@@ -124,173 +164,34 @@ namespace {
 
 using namespace rules;
 
-/// Beyond it the square is infinite in float32, whose largest number is 3.4e38.
-constexpr double largest_square_root = 1.8e19;
-/// An update of about a thousandth of that is below float32's half unit in the last place, 6e-8 of the
-/// weight.
-constexpr double lost_gradient = 1e-5;
-/// Of the largest loss: what is below is rounding beside it.
-constexpr double no_loss = 1e-7;
-
-/// The value at the sample of that step; NaN: there is none.
-double value_at(const HealthPoints& points, std::uint64_t step) {
-  const auto found = std::ranges::lower_bound(points, step, {}, &HealthPoint::step);
-  return found != points.end() && found->step == step ? found->value
-                                                      : std::numeric_limits<double>::quiet_NaN();
-}
-
-/// Whether every loss of the run is as good as 0 at that step: then nothing is left to learn.
-bool loss_is_gone(const HealthCases& cases, std::uint64_t step) {
-  bool any = false;
-  for (const HealthCase& subject : cases) {
-    if (subject.kind != HealthKind::loss) continue;
-    const double value = value_at(curve_of(subject, quantity::loss), step);
-    if (std::isnan(value)) continue;
-    double largest = subject.largest_loss;
-    for (const HealthPoint& point : curve_of(subject, quantity::loss))
-      largest = std::max(largest, std::abs(point.value));
-    if (std::abs(value) > no_loss * largest) return false;
-    any = true;
-  }
-  return any;
-}
-
-/// Which of a variable's tensors are not finite at that step, as words.
-std::string broken_tensor(const HealthCase& subject, std::uint64_t step) {
-  if (subject.kind != HealthKind::variable) return ": it gives ";
-  const bool gradient = std::isinf(value_at(curve_of(subject, quantity::gradient), step));
-  const bool value = std::isinf(value_at(curve_of(subject, quantity::weight), step));
-  if (gradient && value) return ": its gradient and its value after the update have ";
-  if (gradient) return ": its gradient has ";
-  return value ? ": its value after the update has " : ": its gradient or value has ";
-}
-
-/// "at step 9 (not at step 4, the sample before)".
-std::string first_seen_text(const HealthCases& cases, const HealthPoints& points, std::size_t first) {
-  const std::uint64_t step = points[first].step;
-  std::string text = " at step " + std::to_string(step);
-  if (first > 0 && points[first - 1].step + 1 < step)
-    text += " (not yet at step " + std::to_string(points[first - 1].step) + "; none between was sampled)";
-  else if (first == 0 && (step > 1 || cases.cut))
-    text += ", the first that was sampled";
-  return text;
-}
-
-void broken_elements(const HealthCases& cases, const HealthCase& subject, Findings& found) {
-  const HealthPoints& points = curve_of(subject, quantity::not_finite);
-  const auto bad = std::ranges::find_if(points, [](const HealthPoint& point) { return point.value > 0; });
-  if (bad == points.end()) return;
-  const auto first = static_cast<std::size_t>(bad - points.begin());
-  HealthFinding each =
-      finding(subject, quantity::not_finite, points, first, "not finite", HealthSeverity::error);
-  const auto count = static_cast<std::uint64_t>(bad->value);
-  std::string many = counted(count, "element");
-  each.sentence = subject.text + broken_tensor(subject, bad->step) + many +
-                  (count == 1 ? " that is" : " that are") + " NaN or infinite" +
-                  first_seen_text(cases, points, first) + line_text(subject) + ".";
-  each.cure = "Enter goes to the op; Why (F7) there finds where the first one was born.";
-  found.push_back(std::move(each));
-}
-
-void broken_loss(const HealthCases& cases, const HealthCase& subject, Findings& found) {
-  const HealthPoints& losses = curve_of(subject, quantity::loss);
-  const auto worst =
-      std::ranges::find_if(losses, [](const HealthPoint& point) { return !std::isfinite(point.value); });
-  if (worst == losses.end()) return;
-  const auto first = static_cast<std::size_t>(worst - losses.begin());
-  HealthFinding each = finding(subject, quantity::loss, losses, first, "not finite", HealthSeverity::error);
-  each.sentence = std::string("The loss is ") + (std::isnan(worst->value) ? "NaN" : "infinite") +
-                  first_seen_text(cases, losses, first) + line_text(subject) + ".";
-  each.cure = "Enter goes to the playback; Why (F7) on its target finds where the first one was born.";
-  found.push_back(std::move(each));
-}
-
-void no_gradient(const HealthCases& cases, const HealthCase& subject, Findings& found) {
-  const HealthPoints& points = curve_of(subject, quantity::gradient);
-  const auto span = lasting(points, [](double value) { return std::isnan(value); });
-  if (!span) return;
-  HealthFinding each =
-      finding(subject, quantity::gradient, points, span->first, "no gradient", HealthSeverity::error);
-  each.sentence = subject.text + " gets no gradient (None)" + span_text(cases, subject, points, *span) + ".";
-  each.cure = "Nothing that the loss was made of depends on it in a way that the tape could follow.";
-  found.push_back(std::move(each));
-}
-
-void zero_gradient(const HealthCases& cases, const HealthCase& subject, Findings& found) {
-  const HealthPoints& points = curve_of(subject, quantity::gradient);
-  const auto span = lasting(points, [](double value) { return value == 0; });
-  if (!span) return;
-  const std::uint64_t since = points[span->first].step;
-  const bool gone = loss_is_gone(cases, since);
-  HealthFinding each = finding(subject, quantity::gradient, points, span->first, "no learning",
-                               gone              ? HealthSeverity::note
-                               : span->count > 1 ? HealthSeverity::error
-                                                 : HealthSeverity::warning);
-  each.sentence = subject.text + " gets a gradient of exactly 0" + span_text(cases, subject, points, *span);
-  std::size_t moved = 0, seen = 0;
-  for (const HealthPoint& point : curve_of(subject, quantity::update))
-    if (point.step >= since && value_at(points, point.step) == 0) {
-      ++seen;
-      moved += point.value != 0;
-    }
-  if (gone)
-    each.sentence += "; the loss is as good as 0 there, so nothing is left to learn.";
-  else if (moved > 0)
-    each.sentence += "; it changes all the same in " + std::to_string(moved) +
-                     " of these: momentum, decay or an assignment moves it.";
-  else
-    each.sentence += seen > 0 ? ", and keeps its value." : ".";
-  each.cure = gone ? "Nothing, where the loss is what you want it to be."
-                   : "Some op on the way back made zeros; Why is my gradient zero? (Shift+F7) finds it.";
-  found.push_back(std::move(each));
-}
-
-void no_change(const HealthCases& cases, const HealthCase& subject, Findings& found) {
-  const HealthPoints &points = curve_of(subject, quantity::update),
-                     &gradients = curve_of(subject, quantity::gradient),
-                     &weights = curve_of(subject, quantity::weight);
-  const auto span = lasting(points, [](double value) { return value == 0; });
-  if (!span || span->count < 2) return;
-  std::vector<double> sizes;
-  for (const HealthPoint& point : gradients)
-    if (point.step >= points[span->first].step && point.value > 0) sizes.push_back(point.value);
-  if (sizes.empty()) return;  // zeros, or none: another rule's
-  const double gradient = median(std::move(sizes));
-  const double weight = median_of(weights, 0, weights.size());
-  const bool overflows = gradient > largest_square_root, tiny = gradient < lost_gradient * weight;
-  HealthFinding each = finding(subject, quantity::update, points, span->first, "no learning",
-                               overflows ? HealthSeverity::error
-                               : tiny    ? HealthSeverity::note
-                                         : HealthSeverity::warning);
-  each.sentence = subject.text + " keeps its value" + span_text(cases, subject, points, *span) +
-                  ", although its gradient's norm is about " + short_number(gradient);
-  if (overflows) {
-    each.sentence += ": the square of such a gradient is beyond float32.";
-    each.cure =
-        "Adam, RMSProp and Adagrad divide by the root of that square, infinity: look for what makes the "
-        "gradient "
-        "so large, or clip it by its global norm (tf.clip_by_global_norm).";
-  } else if (tiny) {
-    each.sentence += ", beside a norm of " + short_number(weight) +
-                     " of its value: an update may be below the digits of its dtype.";
-    each.cure = "It may have converged; float64, or a larger learning rate, shows whether it has.";
-  } else {
-    each.sentence += ".";
-    each.cure =
-        "The samples do not say why: a learning rate of 0, a mask or a clip, or an update below the digits "
-        "of the "
-        "dtype. Enter goes to the update; look at what it was made of.";
-  }
-  found.push_back(std::move(each));
-}
-
 /// What may be the cause of what: a rule's place from the causes on.
 int cause_rank(const HealthFinding& finding) {
-  static constexpr std::array<std::string_view, 16> order = {
-      "rho not 1 / s·y", "no descent direction", "exploding gradient", "large updates",
-      "not finite",      "no gradient",          "dead units",         "saturated units",
-      "no learning",     "rank collapse",        "vanishing gradient", "s·y not positive",
-      "rho huge",        "tiny steps",           "small updates",      "loss"};
+  static constexpr std::array<std::string_view, 26> order = {"broadcast from both sides",
+                                                             "variable made anew",
+                                                             "applied twice",
+                                                             "wrong custom gradient",
+                                                             "evaluation mode in training",
+                                                             "unnormalised data",
+                                                             "learning rate",
+                                                             "rho not 1 / s·y",
+                                                             "no descent direction",
+                                                             "exploding gradient",
+                                                             "large updates",
+                                                             "not finite",
+                                                             "no gradient",
+                                                             "never updated",
+                                                             "dead units",
+                                                             "saturated units",
+                                                             "no learning",
+                                                             "rank collapse",
+                                                             "vanishing gradient",
+                                                             "s·y not positive",
+                                                             "rho huge",
+                                                             "tiny steps",
+                                                             "small updates",
+                                                             "loss at chance",
+                                                             "loss",
+                                                             "training mode in evaluation"};
   return static_cast<int>(std::ranges::find(order, finding.rule) - order.begin());
 }
 
@@ -298,6 +199,9 @@ int cause_rank(const HealthFinding& finding) {
 bool may_cause(const HealthFinding& cause, const HealthFinding& effect) {
   if (cause.since > effect.since) return false;
   const std::string &from = cause.rule, &to = effect.rule;
+  const bool numbers = to == "exploding gradient" || to == "large updates" || to == "not finite" ||
+                       to == "dead units" || to == "saturated units" || to == "loss";
+  if (from == "learning rate" || from == "unnormalised data") return numbers;
   if (from == "exploding gradient" || from == "large updates")
     return to == "not finite" || to == "dead units" || to == "saturated units" || to == "loss";
   if (from == "dead units" || from == "saturated units") return to == "no learning";
@@ -340,32 +244,14 @@ HealthCases finite_part(HealthCases cases) {
   return cases;
 }
 
-Findings not_finite_values(const HealthCases& cases) {
-  Findings found;
-  for (const HealthCase& subject : cases) {
-    broken_elements(cases, subject, found);
-    broken_loss(cases, subject, found);
-  }
-  return found;
-}
-
-Findings no_learning(const HealthCases& cases) {
-  Findings found;
-  for (const HealthCase& subject : cases) {
-    if (subject.kind != HealthKind::variable) continue;
-    no_gradient(cases, subject, found);
-    zero_gradient(cases, subject, found);
-    no_change(cases, subject, found);
-  }
-  return found;
-}
-
 Findings judge(const HealthCases& cases) {
   const HealthCases finite = finite_part(cases);
   Findings all = not_finite_values(cases);
   for (const auto rule :
        {no_learning, dead_units, saturated_units, vanishing_gradients, exploding_gradients,
-        updates_out_of_range, collapsed_ranks, losses_that_do_not_fall, quasi_newton_trouble}) {
+        updates_out_of_range, collapsed_ranks, losses_that_do_not_fall, quasi_newton_trouble, squashed_twice,
+        forgotten_axes, custom_gradients, recreated_variables, resting_variables, wrong_modes,
+        unnormalised_inputs, rates_too_large}) {
     Findings found = rule(finite);
     all.insert(all.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
   }
@@ -407,6 +293,20 @@ std::vector<std::string> not_seen(const HealthCases& cases) {
   if (cases.steps > 0 && cases.sampled < trend_samples)
     texts.push_back("Of a loss's trend nothing is said before " + std::to_string(trend_samples) +
                     " steps were sampled.");
+  if (std::ranges::any_of(cases, [&](const HealthCase& each) {
+        return each.kind == HealthKind::loss && has_no_trend(cases, each);
+      }))
+    texts.push_back(
+        "Several losses take turns (two networks, or several calls of one line): their trends are not "
+        "judged.");
+  const ProgramFacts& program = cases.program;
+  if (!program.steps.empty() && program.steps.size() < cases.steps)
+    texts.push_back("The ops, labels and inputs of " + std::to_string(program.steps.size()) + " of " +
+                    counted(cases.steps, "step") + " were read.");
+  if (std::ranges::any_of(program.steps, &StepFacts::cut))
+    texts.push_back("Of steps with very many ops only the first 20,000 were read.");
+  if (std::ranges::any_of(program.steps, &StepFacts::values_gone))
+    texts.push_back("The values of some labels or inputs are gone, and were not judged.");
   if (cases.not_finite > 0)
     texts.push_back("The samples of " + counted(cases.not_finite, "step") +
                     " have NaN or infinite values, which the other rules leave out.");

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/debug/health/facts.h"
 #include "engine/protocol/health.h"
 
 namespace tapedeck::debug {
@@ -26,8 +27,9 @@ struct HealthCase {
   std::string text;  ///< what sentences call it: "W1", "dense (relu)", "relu after W1"
   std::string op;    ///< of an activation
   std::vector<std::int64_t> shape;
-  std::uint32_t line = 0;   ///< 0: unknown
-  double largest_loss = 0;  ///< of a loss: the largest finite size in any run
+  std::uint32_t line = 0;      ///< 0: unknown
+  std::uint64_t variable = 0;  ///< its id, of a variable
+  double largest_loss = 0;     ///< of a loss: the largest finite size in any run
   std::map<std::string, HealthPoints, std::less<>> curves;
 };
 
@@ -39,6 +41,8 @@ struct HealthCases {
   std::vector<std::uint64_t> sampled_steps;  ///< their numbers, which rise
   bool cut = false;                          ///< steps before the first that is known were forgotten
   std::uint64_t not_finite = 0;              ///< steps from which samples were left out for that
+
+  ProgramFacts program;  ///< what the ops of a few of these steps say
 
   auto begin() const { return all.begin(); }
   auto end() const { return all.end(); }
@@ -63,6 +67,23 @@ Findings updates_out_of_range(const HealthCases& cases);
 Findings collapsed_ranks(const HealthCases& cases);
 Findings losses_that_do_not_fall(const HealthCases& cases);
 Findings quasi_newton_trouble(const HealthCases& cases);  ///< L-BFGS
+
+// Of the program's ops, as far as their steps were read.
+Findings squashed_twice(const HealthCases& cases);  ///< softmax before a loss that applies it
+Findings forgotten_axes(const HealthCases& cases);  ///< (N,) − (N, 1) in a loss
+Findings custom_gradients(const HealthCases& cases);
+Findings recreated_variables(const HealthCases& cases);
+Findings resting_variables(const HealthCases& cases);
+Findings wrong_modes(const HealthCases& cases);  ///< of dropout and batch normalisation
+Findings unnormalised_inputs(const HealthCases& cases);
+Findings rates_too_large(const HealthCases& cases);  ///< learning rates
+
+/// A loss that is that of a guess; losses_that_do_not_fall asks.
+std::optional<protocol::HealthFinding> loss_at_chance(const HealthCases& cases, const HealthCase& loss);
+
+/// Losses of several networks in one line, or that take turns: what one gains another may lose, and its curve
+/// says nothing alone.
+bool has_no_trend(const HealthCases& cases, const HealthCase& loss);
 
 /// The same without the samples that are NaN or infinite, and without those of steps whose loss or
 /// activations have such elements. A gradient's NaN stays: there was none (None).
@@ -126,6 +147,47 @@ protocol::HealthFinding finding(const HealthCase& subject, std::string_view quan
 protocol::HealthFinding finding_at(const HealthCase& subject, std::string_view quantity,
                                    const HealthPoint& point, const char* rule,
                                    protocol::HealthSeverity severity);
+/// Medians: of the newest `count` points, of the newest and of the oldest quarter.
+double newest_of(const HealthPoints& points, std::size_t count);
+double newest_quarter_of(const HealthPoints& points);
+double oldest_quarter_of(const HealthPoints& points);
+/// " (77 of 300 steps were sampled".
+std::string sampled_text(const HealthCases& cases);
+
+/// A finding of a condition that lasts; its sentence and cure are still to be written.
+struct LastingFinding {
+  HealthFinding finding;
+  Lasting span;
+  std::string where;  ///< span_text
+};
+/// Nothing where the condition does not last.
+template <class Holds>
+std::optional<LastingFinding> lasting_finding(const HealthCases& cases, const HealthCase& subject,
+                                              std::string_view quantity, const char* rule,
+                                              HealthSeverity severity, Holds&& holds) {
+  const HealthPoints& points = curve_of(subject, quantity);
+  const auto span = lasting(points, holds);
+  if (!span) return std::nullopt;
+  return LastingFinding{finding(subject, quantity, points, span->first, rule, severity), *span,
+                        span_text(cases, subject, points, *span)};
+}
+
+/// A finding about an op of the program. Its curve is the loss's.
+HealthFinding program_finding(const HealthCases& cases, const FactPlace& place, std::uint64_t step,
+                              const char* rule, HealthSeverity severity);
+/// " (line 14)"; nothing where it is not known.
+std::string place_text(const FactPlace& place);
+/// " in all 5 steps whose ops were read (of 300)", " in 3 of the 5 steps …".
+std::string read_text(const HealthCases& cases, std::size_t steps);
+
+/// What `look` finds wrong with each subject, an optional finding.
+template <class Look>
+Findings look_at_each(const HealthCases& cases, Look&& look) {
+  Findings found;
+  for (const HealthCase& subject : cases)
+    if (std::optional<HealthFinding> one = look(subject)) found.push_back(std::move(*one));
+  return found;
+}
 /// "70 to 83 %" of the shares in the span that hold; "83 %" where they are alike.
 template <class Holds>
 std::string shares_text(const HealthPoints& points, const Lasting& span, Holds&& holds);

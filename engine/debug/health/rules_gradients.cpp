@@ -29,18 +29,9 @@ constexpr double collapsed_rank = 1.5, usual_rank = 3;
 /// A gradient that fell so far since the run began is that of a run that comes to its end.
 constexpr double converged_share = 1e-3;
 
-/// Of the newest quarter of the samples.
-double newest_of(const HealthPoints& points) {
-  return points.empty() ? std::nan("")
-                        : median_of(points, points.size() - points.size() / 4 - 1, points.size());
-}
-double oldest_of(const HealthPoints& points) {
-  return median_of(points, 0, std::max<std::size_t>(1, points.size() / 4));
-}
-
 bool gradient_fell(const HealthCase& subject) {
   const HealthPoints& points = curve_of(subject, quantity::gradient);
-  return newest_of(points) < converged_share * oldest_of(points);
+  return newest_quarter_of(points) < converged_share * oldest_quarter_of(points);
 }
 
 /// A gradient that is far beyond those before it, or beyond its weight.
@@ -93,45 +84,41 @@ Findings vanishing_gradients(const HealthCases& cases) {
   const HealthCase* largest = nullptr;
   double most = 0;
   const auto usual = [](const HealthCase& subject) {
-    return newest_of(curve_of(subject, quantity::gradient)) / std::sqrt(elements_of(subject));
+    return newest_quarter_of(curve_of(subject, quantity::gradient)) / std::sqrt(elements_of(subject));
   };
   for (const HealthCase& subject : cases) {
     if (!is_weight(subject) || !(usual(subject) > most)) continue;
     most = usual(subject);
     largest = &subject;
   }
-  Findings found;
-  for (const HealthCase& subject : cases) {
-    if (!largest || !is_weight(subject)) continue;
-    const HealthPoints& points = curve_of(subject, quantity::gradient);
+  if (!largest) return {};
+  return look_at_each(cases, [&](const HealthCase& subject) -> std::optional<HealthFinding> {
     const double here = usual(subject), limit = vanishing_share * most;
-    if (!(here > 0 && here < limit)) continue;
+    if (!is_weight(subject) || !(here > 0 && here < limit)) return std::nullopt;
     const double scale = std::sqrt(elements_of(subject));
-    const auto span = lasting(points, [&](double value) { return value / scale < 2 * limit; });
-    if (!span) continue;
     // Adam and its like divide by the gradient's own size: then it moves as much as the others.
-    const double moves = newest_of(curve_of(subject, quantity::update)),
-                 others = newest_of(curve_of(*largest, quantity::update));
+    const double moves = newest_quarter_of(curve_of(subject, quantity::update)),
+                 others = newest_quarter_of(curve_of(*largest, quantity::update));
     const bool made_up = moves > 0 && moves > 0.01 * others;
-    HealthFinding each = finding(subject, quantity::gradient, points, span->first, "vanishing gradient",
-                                 made_up ? HealthSeverity::note : HealthSeverity::warning);
-    each.sentence = subject.text + ": an element of its gradient is about " + short_number(here) +
-                    ", one of " + largest->text + "'s " + short_number(most) +
-                    span_text(cases, subject, points, *span);
+    auto each = lasting_finding(cases, subject, quantity::gradient, "vanishing gradient",
+                                made_up ? HealthSeverity::note : HealthSeverity::warning,
+                                [&](double value) { return value / scale < 2 * limit; });
+    if (!each) return std::nullopt;
+    std::string& sentence = each->finding.sentence;
+    sentence = subject.text + ": an element of its gradient is about " + short_number(here) + ", one of " +
+               largest->text + "'s " + short_number(most) + each->where;
     if (made_up)
-      each.sentence += ". The optimiser makes up for it: a step changes it by about " + short_number(moves) +
-                       " of its size, " + largest->text + " by " + short_number(others);
+      sentence += ". The optimiser makes up for it: a step changes it by about " + short_number(moves) +
+                  " of its size, " + largest->text + " by " + short_number(others);
     else if (moves >= 0 && others > 0)
-      each.sentence += ". A step changes it by about " + short_number(moves) + " of its size, " +
-                       largest->text + " by " + short_number(others);
-    each.sentence += ".";
-    each.cure =
+      sentence += ". A step changes it by about " + short_number(moves) + " of its size, " + largest->text +
+                  " by " + short_number(others);
+    sentence += ".";
+    each->finding.cure =
         "Initialisation that fits the activation (Glorot, He), relu in place of sigmoid or tanh, "
-        "normalisation, or "
-        "shortcuts.";
-    found.push_back(std::move(each));
-  }
-  return found;
+        "normalisation, or shortcuts.";
+    return each->finding;
+  });
 }
 
 // One finding: where one gradient explodes, the others do in that step or soon.
@@ -166,54 +153,45 @@ Findings exploding_gradients(const HealthCases& cases) {
 }
 
 Findings updates_out_of_range(const HealthCases& cases) {
-  Findings found;
-  for (const HealthCase& subject : cases) {
+  return look_at_each(cases, [&](const HealthCase& subject) -> std::optional<HealthFinding> {
     const HealthPoints& points = curve_of(subject, quantity::update);
-    if (!is_weight(subject) || points.size() < 4) continue;
+    if (!is_weight(subject) || points.size() < 4) return std::nullopt;
     const double usual = median_of(points, points.size() / 2, points.size());
     const bool large = usual > largest_update;
-    if (!large && !(usual > 0 && usual < smallest_update)) continue;
-    const auto span = lasting(points, [large](double value) {
-      return large ? value > largest_update / 2 : value < 2 * smallest_update;
-    });
-    if (!span || span->count < least_updates) continue;
+    if (!large && !(usual > 0 && usual < smallest_update)) return std::nullopt;
+    auto each = lasting_finding(
+        cases, subject, quantity::update, large ? "large updates" : "small updates",
+        large ? HealthSeverity::warning : HealthSeverity::note,
+        [large](double value) { return large ? value > largest_update / 2 : value < 2 * smallest_update; });
+    if (!each || each->span.count < least_updates) return std::nullopt;
     // Updates that became small are those of a run that converges, or of a learning rate that was to fall.
-    if (!large && (span->first > 0 || !cases.sees_begin())) continue;
-    HealthFinding each =
-        finding(subject, quantity::update, points, span->first, large ? "large updates" : "small updates",
-                large ? HealthSeverity::warning : HealthSeverity::note);
-    each.sentence = subject.text + ": a step changes it by about " + short_number(usual) +
-                    " of its size (the median)" + span_text(cases, subject, points, *span) +
-                    "; about 0.001 is usual.";
-    each.cure =
+    if (!large && (each->span.first > 0 || !cases.sees_begin())) return std::nullopt;
+    each->finding.sentence = subject.text + ": a step changes it by about " + short_number(usual) +
+                             " of its size (the median)" + each->where + "; about 0.001 is usual.";
+    each->finding.cure =
         large ? "A smaller learning rate, or a look at what makes the gradient large."
               : "A larger learning rate, or one of its own for this variable, unless it is meant to rest.";
-    found.push_back(std::move(each));
-  }
-  return found;
+    return each->finding;
+  });
 }
 
 Findings collapsed_ranks(const HealthCases& cases) {
-  Findings found;
-  for (const HealthCase& subject : cases) {
+  return look_at_each(cases, [&](const HealthCase& subject) -> std::optional<HealthFinding> {
     const HealthPoints& points = curve_of(subject, quantity::rank);
-    if (points.size() < 4 || !cases.sees_begin() || gradient_fell(subject)) continue;
+    if (points.size() < 4 || !cases.sees_begin() || gradient_fell(subject)) return std::nullopt;
     const double usual = median_of(points, 0, std::max<std::size_t>(2, points.size() / 4));
-    if (usual < usual_rank || newest_of(points) > collapsed_rank) continue;
-    const auto span = lasting(points, [](double value) { return value <= 1.2 * collapsed_rank; });
-    if (!span) continue;
-    HealthFinding each =
-        finding(subject, quantity::rank, points, span->first, "rank collapse", HealthSeverity::warning);
-    each.sentence = subject.text + ": the effective rank of its gradient is about " +
-                    short_number(newest_of(points)) + span_text(cases, subject, points, *span) +
-                    "; at the beginning it was about " + short_number(usual) + ".";
-    each.cure =
+    if (usual < usual_rank || newest_quarter_of(points) > collapsed_rank) return std::nullopt;
+    auto each = lasting_finding(cases, subject, quantity::rank, "rank collapse", HealthSeverity::warning,
+                                [](double value) { return value <= 1.2 * collapsed_rank; });
+    if (!each) return std::nullopt;
+    each->finding.sentence = subject.text + ": the effective rank of its gradient is about " +
+                             short_number(newest_quarter_of(points)) + each->where +
+                             "; at the beginning it was about " + short_number(usual) + ".";
+    each->finding.cure =
         "The gradient goes nearly in one direction. Look at whether the examples of a batch, or the units, "
-        "have become "
-        "alike: dead units, one class alone, a loss that one example rules.";
-    found.push_back(std::move(each));
-  }
-  return found;
+        "have become alike: dead units, one class alone, a loss that one example rules.";
+    return each->finding;
+  });
 }
 
 }  // namespace tapedeck::debug

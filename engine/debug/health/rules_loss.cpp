@@ -1,6 +1,7 @@
 // Where a loss goes over a run.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "engine/debug/health/rules.h"
 #include "engine/debug/why/elements.h"
@@ -54,16 +55,15 @@ std::string window_text(double value, const char* which, std::size_t window) {
 }
 
 /// The loss in words where it gives reason to: nothing where it falls.
-void look_at_loss(const HealthCases& cases, const HealthCase& subject, Findings& found) {
+std::optional<HealthFinding> look_at_loss(const HealthCases& cases, const HealthCase& subject) {
   const HealthPoints& points = curve_of(subject, quantity::loss);
-  if (points.size() < least_losses) return;
+  if (points.size() < least_losses) return std::nullopt;
   const LossTrend trend = trend_of(points);
   double largest = subject.largest_loss;
   for (const HealthPoint& point : points) largest = std::max(largest, std::abs(point.value));
   const double rounding = rounding_share * largest;
   const bool rises = trend.late > trend.start + std::max(large_rise * std::abs(trend.start), rounding);
-  const std::string sampled = " (" + std::to_string(cases.sampled) + " of " + counted(cases.steps, "step") +
-                              " were sampled" +
+  const std::string sampled = sampled_text(cases) +
                               (points.back().step < cases.last_sample()
                                    ? "; these are finite up to step " + std::to_string(points.back().step)
                                    : std::string()) +
@@ -71,22 +71,24 @@ void look_at_loss(const HealthCases& cases, const HealthCase& subject, Findings&
   const std::string ends = window_text(trend.start, "first", trend.first_window) + " and " +
                            window_text(trend.late, "last", trend.window);
   if (!cases.sees_begin()) {
-    if (!rises) return;
+    if (!rises) return std::nullopt;
     HealthFinding each =
         finding_at(subject, quantity::loss, points[trend.lowest_at], "loss", HealthSeverity::note);
     each.sentence = "The loss is " + ends + ", steps " + std::to_string(points.front().step) + " to " +
                     std::to_string(points.back().step) +
                     ". What it was before was not sampled: if that was much more, this is no rise" + sampled;
     each.cure = "Sample more steps (M), or run it again with Health open from the beginning.";
-    found.push_back(std::move(each));
-    return;
+    return each;
   }
   const double fall = trend.start - trend.lowest, back = trend.late - trend.lowest;
   const bool returns = fall > std::max({3 * trend.noise, least_fall * std::abs(trend.start), rounding}) &&
                        back > std::max({given_back * fall, 3 * trend.noise, rounding});
   const bool stays = trend.late > trend.start - least_fall * std::abs(trend.start);
-  if (!rises && !returns && !stays) return;
-  if (!rises && largest > 0 && std::abs(trend.start) <= rounding) return;  // there is nothing to fall
+  if (!rises && !returns)
+    if (auto chance = loss_at_chance(cases, subject)) return chance;
+  if (!rises && !returns && !stays) return std::nullopt;
+  if (!rises && largest > 0 && std::abs(trend.start) <= rounding)
+    return std::nullopt;  // there is nothing to fall
   const std::size_t at = rises || returns ? trend.lowest_at : 0;
   HealthFinding each = finding_at(subject, quantity::loss, points[at], "loss",
                                   rises ? HealthSeverity::error : HealthSeverity::warning);
@@ -103,16 +105,39 @@ void look_at_loss(const HealthCases& cases, const HealthCase& subject, Findings&
             "gradient)? Look at the steps after the lowest."
           : "The other findings may say why; else another learning rate, or labels that do not belong to "
             "the inputs. The samples of the loss alone do not tell which.";
-  found.push_back(std::move(each));
+  return each;
 }
 
 }  // namespace
 
+bool has_no_trend(const HealthCases& cases, const HealthCase& loss) {
+  const HealthPoints& points = curve_of(loss, quantity::loss);
+  if (points.empty()) return false;
+  for (const HealthCase& other : cases) {
+    if (other.kind != HealthKind::loss || other.subject == loss.subject) continue;
+    const HealthPoints& theirs = curve_of(other, quantity::loss);
+    if (theirs.empty()) continue;
+    if (theirs.front().step <= points.back().step && points.front().step <= theirs.back().step) return true;
+  }
+  // One line that trains several networks: what it is asked for has nothing in common from step to step.
+  std::vector<std::set<std::string>> asked;
+  for (const StepFacts& step : cases.program.steps) {
+    std::set<std::string> names;
+    for (const SourceFact& source : step.sources)
+      if (source.place.line == loss.line) names.insert(source.name);
+    if (!names.empty()) asked.push_back(std::move(names));
+  }
+  for (const std::set<std::string>& names : asked)
+    if (std::ranges::none_of(names, [&](const std::string& name) { return asked.front().contains(name); }))
+      return true;
+  return false;
+}
+
 Findings losses_that_do_not_fall(const HealthCases& cases) {
-  Findings found;
-  for (const HealthCase& subject : cases)
-    if (subject.kind == HealthKind::loss) look_at_loss(cases, subject, found);
-  return found;
+  return look_at_each(cases, [&](const HealthCase& subject) -> std::optional<HealthFinding> {
+    if (subject.kind != HealthKind::loss || has_no_trend(cases, subject)) return std::nullopt;
+    return look_at_loss(cases, subject);
+  });
 }
 
 }  // namespace tapedeck::debug

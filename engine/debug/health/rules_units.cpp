@@ -17,6 +17,8 @@ constexpr double many_dead = 0.4, most_dead = 0.9;
 /// X. Glorot, Y. Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010,
 /// section 3: saturated layers learn slowly. Half of the outputs is this program's own limit.
 constexpr double many_saturated = 0.5;
+/// So many of the newest samples say how it is now.
+constexpr std::size_t shares_now = 5;
 
 /// Its results are meant to lie near the ends: softmax decides, and so does a sigmoid behind all weights.
 bool decides(const HealthCases& cases, const HealthCase& subject) {
@@ -31,56 +33,43 @@ bool decides(const HealthCases& cases, const HealthCase& subject) {
 }  // namespace
 
 Findings dead_units(const HealthCases& cases) {
-  Findings found;
-  for (const HealthCase& subject : cases) {
+  return look_at_each(cases, [&](const HealthCase& subject) -> std::optional<HealthFinding> {
     const HealthPoints& points = curve_of(subject, quantity::dead);
-    if (points.empty()) continue;
-    const double share =
-        median_of(points, points.size() - std::min<std::size_t>(points.size(), 5), points.size());
-    if (share < many_dead) continue;
+    const double share = newest_of(points, shares_now);
+    if (!(share >= many_dead)) return std::nullopt;
     const double limit = std::max(many_dead / 2, 0.6 * share);  // it may come in several steps
     const auto holds = [&](double value) { return value >= limit; };
-    const auto span = lasting(points, holds);
-    if (!span) continue;
+    auto each = lasting_finding(cases, subject, quantity::dead, "dead units",
+                                share >= most_dead ? HealthSeverity::error : HealthSeverity::warning, holds);
+    if (!each) return std::nullopt;
     const std::string units =
         subject.shape.empty() ? "units" : counted(static_cast<std::uint64_t>(subject.shape.back()), "unit");
-    HealthFinding each = finding(subject, quantity::dead, points, span->first, "dead units",
-                                 share >= most_dead ? HealthSeverity::error : HealthSeverity::warning);
-    each.sentence = subject.text + ": " + shares_text(points, *span, holds) + " of its " + units +
-                    " are dead" + span_text(cases, subject, points, *span) +
-                    ". They give 0 for every example of the batch, so no gradient gets through them.";
-    each.cure =
+    each->finding.sentence =
+        subject.text + ": " + shares_text(points, each->span, holds) + " of its " + units + " are dead" +
+        each->where + ". They give 0 for every example of the batch, so no gradient gets through them.";
+    each->finding.cure =
         "A smaller learning rate, He initialisation, biases that begin a little above 0, or leaky_relu in "
-        "its place "
-        "keep units alive; look at the update just before that step.";
-    found.push_back(std::move(each));
-  }
-  return found;
+        "its place keep units alive; look at the update just before that step.";
+    return each->finding;
+  });
 }
 
 Findings saturated_units(const HealthCases& cases) {
-  Findings found;
-  for (const HealthCase& subject : cases) {
+  return look_at_each(cases, [&](const HealthCase& subject) -> std::optional<HealthFinding> {
     const HealthPoints& points = curve_of(subject, quantity::saturated);
-    if (points.empty() || decides(cases, subject)) continue;
-    const double share =
-        median_of(points, points.size() - std::min<std::size_t>(points.size(), 5), points.size());
-    if (share < many_saturated) continue;
+    if (!(newest_of(points, shares_now) >= many_saturated) || decides(cases, subject)) return std::nullopt;
     const auto holds = [](double value) { return value >= 0.8 * many_saturated; };
-    const auto span = lasting(points, holds);
-    if (!span) continue;
-    HealthFinding each = finding(subject, quantity::saturated, points, span->first, "saturated units",
-                                 HealthSeverity::warning);
-    each.sentence = subject.text + ": " + shares_text(points, *span, holds) +
-                    " of its outputs are at a flat end of " + subject.op +
-                    span_text(cases, subject, points, *span) +
-                    ". Its derivative there is below 0.02, so hardly any gradient gets through.";
-    each.cure =
+    auto each = lasting_finding(cases, subject, quantity::saturated, "saturated units",
+                                HealthSeverity::warning, holds);
+    if (!each) return std::nullopt;
+    each->finding.sentence = subject.text + ": " + shares_text(points, each->span, holds) +
+                             " of its outputs are at a flat end of " + subject.op + each->where +
+                             ". Its derivative there is below 0.02, so hardly any gradient gets through.";
+    each->finding.cure =
         "Smaller initial weights, normalised inputs (or batch normalisation before it), or a smaller "
         "learning rate.";
-    found.push_back(std::move(each));
-  }
-  return found;
+    return each->finding;
+  });
 }
 
 }  // namespace tapedeck::debug

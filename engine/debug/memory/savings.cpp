@@ -43,6 +43,11 @@ bool contains(const Part& part, std::uint32_t record, const std::string& scope) 
   return part.scope.empty() ? part.first <= record && record <= part.last : is_inside(scope, part.scope);
 }
 
+std::string span_text(const Part& span) {
+  if (span.first == span.last) return "op " + std::to_string(span.first);
+  return "ops " + std::to_string(span.first) + " to " + std::to_string(span.last);
+}
+
 std::string time_text(std::int64_t nanoseconds) {
   char text[32];
   const double time = static_cast<double>(nanoseconds);
@@ -98,9 +103,14 @@ class Savings {
         saving.bytes += kept.bytes;
     }
     saving.again_ns = clock::nanoseconds(ticks);
-    const std::string around = part.scope.empty()
-                                   ? "ops " + std::to_string(part.first) + " to " + std::to_string(part.last)
-                                   : part.scope;
+    const std::string around = part.scope.empty() ? span_text(part) : part.scope;
+    if (saving.ops == 0) {  // of a span alone: scopes are found by their ops
+      saving.first = part.first;
+      saving.last = part.last;
+      saving.sentence = "Tape " + std::to_string(tape_->id) + " keeps nothing for " + around +
+                        " at the peak: recompute_grad would save nothing there.";
+      return saving;
+    }
     saving.sentence = "recompute_grad around " + around + " would save " + bytes_text(saving.bytes) +
                       " of the " + bytes_text(peak_bytes) + " at the peak, for " +
                       time_text(saving.again_ns) + " more each time.";

@@ -2,8 +2,10 @@
 // carry the size.
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 #include "engine/debug/why/elements.h"
+#include "engine/debug/why/loops.h"
 #include "engine/debug/why/not_finite.h"
 #include "engine/debug/why/why.h"
 #include "engine/record/replay/replay.h"
@@ -97,6 +99,8 @@ class Gains {
       Step step{record, tensor, 0, 0, norm};
       choose_input(step);
       if (!step.input) return;
+      // A playback begins with ones of the target's shape, whatever the target is.
+      if (record->head.op && record->head.op->name == "ones_like") return;
       steps_.push_back(step);
       tensor = step.input;
       norm = step.before;
@@ -125,6 +129,68 @@ class Gains {
     return {0, 0};
   }
 
+  /// Those that made at least half of what all ops together did, each a reason; nothing where single ops did.
+  std::string tell_loops(bool grew) {
+    constexpr double least_share = 0.5;
+    constexpr std::size_t most_loops_told = 3;
+    std::vector<OnWay> way;
+    double whole = 0;
+    for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {  // in the order in which they ran
+      const double log_gain = step->gain() > 0 ? std::log(step->gain()) : 0;
+      way.push_back({step->record->name(), called_at(past_, *step->record), step->record->head.backward,
+                     std::isfinite(log_gain) ? log_gain : 0});
+      whole += way.back().log_gain;
+    }
+    std::vector<Loop> loops = loops_of(way, grew);
+    double together = 0;
+    for (const Loop& loop : loops) together += loop.log_gain;
+    if (loops.empty() || std::abs(together) < least_share * std::abs(whole)) return {};
+    if (loops.size() > most_loops_told) loops.resize(most_loops_told);
+    std::string text;
+    for (const Loop& loop : loops) {
+      if (text.empty())
+        text = loops.size() > 1 ? " Loops made most of it: " : " A loop made most of it: ";
+      else
+        text += "; and ";
+      text += loop_text(way, loop);
+      answer_.reasons.push_back(loop_reason(way, loop));
+    }
+    return text + ".";
+  }
+
+  /// "128 products of ×2.17 each (×1.9 to ×2.4), lines 14–17, together ×1.2e+43 (matmul, add and relu;
+  /// forward)".
+  std::string loop_text(const std::vector<OnWay>& way, const Loop& loop) const {
+    std::string text = rounds_text(way, loop) + " of " + gain_text(loop.each()) + " each";
+    const std::string least = gain_text(std::exp(loop.least_round)),
+                      most = gain_text(std::exp(loop.most_round));
+    if (least != most) text += " (" + least + " to " + most + ")";
+    const auto [first, last] = loop_lines(way, loop);
+    if (first != 0)
+      text += last > first ? ", lines " + std::to_string(first) + "–" + std::to_string(last)
+                           : ", line " + std::to_string(first);
+    return text + ", together " + gain_text(std::exp(loop.log_gain)) + " (" + round_text(way, loop) +
+           (way[loop.first].backward ? ", backward)" : ")");
+  }
+
+  protocol::Reason loop_reason(const std::vector<OnWay>& way, const Loop& loop) {
+    // steps_ begins with the newest: the loop's last op, and its first one.
+    const Step& last = steps_[steps_.size() - loop.end()];
+    const Step& first = steps_[steps_.size() - 1 - loop.first];
+    protocol::Reason reason =
+        past_.reason(*last.record, "loop",
+                     "The norm is " + short_number(first.before) + " before the loop and " +
+                         short_number(last.after) + " behind: " + loop_text(way, loop) + ".");
+    reason.op = std::to_string(loop.rounds) + " × " + round_text(way, loop);
+    std::tie(reason.line, reason.last_line) = loop_lines(way, loop);
+    reason.tensor = protocol::if_there(past_.info(last.output));
+    reason.operands = {"norm " + short_number(first.before)};
+    reason.value = short_number(last.after);
+    reason.amount = std::exp(loop.log_gain);
+    reason.amount_text = gain_text(loop.each()) + " each";
+    return reason;
+  }
+
   void finish(double norm) {
     std::string& sentence = answer_.sentence;
     if (not_finite_ > 0 && not_finite_ == count_) {
@@ -151,14 +217,17 @@ class Gains {
                " from " + short_number(start) + " to " + short_number(norm) + " over " +
                counted(steps_.size(), "op") +
                (not_finite_ > 0 && not_finite_ == count_ ? ", before what is not finite." : ".");
+    const std::string loops = tell_loops(grew);
+    sentence += loops;
     std::vector<Step> sorted = steps_;
     const auto counts = [&](const Step& step) { return grew == (step.gain() >= 1) ? step.weight() : 0; };
     std::stable_sort(sorted.begin(), sorted.end(),
                      [&](const Step& a, const Step& b) { return counts(a) > counts(b); });
     const Step& most = sorted.front();
     if (counts(most) > 0)
-      sentence += " Most of it in " + past_.name(*most.record) + ": norm " + short_number(most.before) +
-                  " in, " + short_number(most.after) + " out, a gain of " + short_number(most.gain()) + ".";
+      sentence += (loops.empty() ? " Most of it in " : " The largest single step is in ") +
+                  past_.name(*most.record) + ": norm " + short_number(most.before) + " in, " +
+                  short_number(most.after) + " out, a gain of " + short_number(most.gain()) + ".";
     else
       sentence += " No single op changed it.";
     if (sorted.size() > most_gains_told) sorted.resize(most_gains_told);

@@ -96,6 +96,7 @@ py::list findings(Recorder& recorder, std::uint32_t steps) {
     entry["record"] = finding.record;
     entry["op"] = finding.op;
     entry["line"] = finding.line;
+    entry["check"] = finding.check;
     result.append(entry);
   }
   return result;

@@ -26,9 +26,16 @@ std::string shape_text(std::span<const std::int64_t> shape) {
   return to_string(Shape(shape));
 }
 
-/// "breakpoint 2: nan(out)".
-std::string title(const CompiledBreakpoint& breakpoint, const BreakEvent& event) {
-  const protocol::Breakpoint& source = breakpoint.source;
+protocol::TensorFacts facts_of(DType dtype, const Shape& shape) {
+  std::uint64_t count = 1;
+  for (const std::int64_t extent : shape) count *= static_cast<std::uint64_t>(extent);
+  return {shape.span(), dtype_name(dtype), count, count * item_size(dtype)};
+}
+
+}  // namespace
+
+std::string breakpoint_text(const protocol::Breakpoint& source, const std::string& written,
+                            const std::string& error) {
   const auto with_target = [&](const char* text) {
     return text + (source.target.empty() ? std::string() : " " + source.target);
   };
@@ -44,13 +51,13 @@ std::string title(const CompiledBreakpoint& breakpoint, const BreakEvent& event)
       what = "read of " + (source.target.empty() ? "any variable" : source.target);
       break;
     case BreakpointKind::write:
-      what = "write of " + (source.target.empty() ? name_of(event.written) : source.target);
+      what = "write of " + (source.target.empty() ? written : source.target);
       break;
     case BreakpointKind::cell:
       what = "cell start";
       break;
     case BreakpointKind::exception:
-      what = std::string("exception, ") + (event.error ? event.error : "");
+      what = "exception, " + error;
       break;
     case BreakpointKind::playback:
       what = "playback";
@@ -62,16 +69,8 @@ std::string title(const CompiledBreakpoint& breakpoint, const BreakEvent& event)
       break;
   }
   if (!source.condition.empty()) what += (what.empty() ? "" : ", ") + source.condition;
-  return "breakpoint " + std::to_string(source.id) + ": " + what;
+  return what;
 }
-
-protocol::TensorFacts facts_of(DType dtype, const Shape& shape) {
-  std::uint64_t count = 1;
-  for (const std::int64_t extent : shape) count *= static_cast<std::uint64_t>(extent);
-  return {shape.span(), dtype_name(dtype), count, count * item_size(dtype)};
-}
-
-}  // namespace
 
 Verdict BreakCheck::verdict(const CompiledBreakpoint& breakpoint) {
   // Of the breakpoint before, or of its log.
@@ -312,7 +311,10 @@ bool BreakCheck::seen(CompiledBreakpoint& breakpoint) {
 }
 
 std::string BreakCheck::reason(const CompiledBreakpoint& breakpoint) {
-  std::string text = title(breakpoint, event_);
+  std::string text =
+      "breakpoint " + std::to_string(breakpoint.source.id) + ": " +
+      breakpoint_text(breakpoint.source, event_.written ? name_of(event_.written) : std::string(),
+                      event_.error ? event_.error : "");
   if (!name_problem_.empty()) return text + ": " + name_problem_;
   if (!measured_) return text;
   const auto& quantity = measured_quantity_;

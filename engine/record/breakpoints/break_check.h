@@ -16,6 +16,11 @@
 
 namespace tapedeck {
 
+/// What a breakpoint stopped for: "op matmul, nan(out)". `written`: the name of the variable that was
+/// assigned to.
+std::string breakpoint_text(const protocol::Breakpoint& source, const std::string& written,
+                            const std::string& error);
+
 /// What the recorder knows beside the event; points of curves go to `series`.
 struct BreakSources {
   const Values& values;

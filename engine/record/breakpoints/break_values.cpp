@@ -72,17 +72,17 @@ const Summary& BreakValues::summary(Known& known, const Tensor& tensor) {
   return *known.summary;
 }
 
-double BreakValues::measure(const Tensor& tensor, const protocol::Quantity& quantity) {
-  Known& entry = known(tensor);
-  if (quantity.measure == Measure::nan || quantity.measure == Measure::inf) {
-    if (!entry.summary && !entry.finite) entry.finite = all_finite(tensor);
-    if (entry.finite) return 0;
-    const Summary& all = summary(entry, tensor);
-    return static_cast<double>(
-        quantity.measure == Measure::nan ? all.nan : all.positive_infinity + all.negative_infinity);
+std::optional<double> measure_of_summary(const Summary& all, const protocol::Quantity& quantity) {
+  switch (quantity.measure) {
+    case Measure::nan:
+      return static_cast<double>(all.nan);
+    case Measure::inf:
+      return static_cast<double>(all.positive_infinity + all.negative_infinity);
+    case Measure::zeros:
+      return static_cast<double>(all.zeros);
+    default:
+      break;
   }
-  const Summary& all = summary(entry, tensor);
-  if (quantity.measure == Measure::zeros) return static_cast<double>(all.zeros);
   if (all.nan > 0 || all.count == 0) return none;
   const auto count = static_cast<double>(all.count);
   const bool infinite = all.positive_infinity + all.negative_infinity > 0;
@@ -91,19 +91,29 @@ double BreakValues::measure(const Tensor& tensor, const protocol::Quantity& quan
       return quantity.absolute ? std::max(std::abs(extreme(all, true)), std::abs(extreme(all, false)))
                                : extreme(all, true);
     case Measure::minimum:
-      return quantity.absolute ? of_absolutes(tensor, Measure::minimum) : extreme(all, false);
+      if (quantity.absolute) return std::nullopt;
+      return extreme(all, false);
     case Measure::mean:
     case Measure::sum:
-      if (quantity.absolute) return of_absolutes(tensor, quantity.measure);
+      if (quantity.absolute) return std::nullopt;
       return quantity.measure == Measure::sum ? mean(all) * count : mean(all);
     case Measure::norm:
-      if (infinite) return infinity;
-      return std::sqrt(count) * std::hypot(all.mean, all.deviation);
+      return infinite ? infinity : std::sqrt(count) * std::hypot(all.mean, all.deviation);
     case Measure::deviation:
       return infinite ? none : all.deviation;
     default:
       return none;
   }
+}
+
+double BreakValues::measure(const Tensor& tensor, const protocol::Quantity& quantity) {
+  Known& entry = known(tensor);
+  if (quantity.measure == Measure::nan || quantity.measure == Measure::inf) {
+    if (!entry.summary && !entry.finite) entry.finite = all_finite(tensor);
+    if (entry.finite) return 0;
+  }
+  if (const auto value = measure_of_summary(summary(entry, tensor), quantity)) return *value;
+  return of_absolutes(tensor, quantity.measure);
 }
 
 }  // namespace tapedeck

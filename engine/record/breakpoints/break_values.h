@@ -9,6 +9,9 @@
 
 namespace tapedeck {
 
+/// What statistics alone tell, without the quantity's factor; nothing where it takes the values themselves.
+std::optional<double> measure_of_summary(const Summary& all, const protocol::Quantity& quantity);
+
 class BreakValues {
  public:
   /// Without the quantity's factor.

@@ -27,6 +27,7 @@ RecordFilter::RecordFilter(Session* session, QObject* parent) : QObject(parent),
 void RecordFilter::set(const QString& text, Direction direction) {
   text_ = text;
   direction_ = direction;
+  asksForValues_ = protocol::asks_for_values(protocol::parse_filter(text.toStdString()));
   restart();
 }
 
@@ -38,12 +39,21 @@ void RecordFilter::restart() {
   matches_.clear();
   open_.clear();
   scanned_ = 0;
+  lost_ = 0;
+  stopped_ = false;
   session_->drop(filter_channel);
   schedule();
 }
 
+void RecordFilter::stop() {
+  stopped_ = true;
+  session_->drop(filter_channel);
+  timer_.stop();
+  emit progressed();
+}
+
 void RecordFilter::schedule() {
-  if (!active() || session_->asking(filter_channel) || timer_.isActive()) return;
+  if (stopped_ || !active() || session_->asking(filter_channel) || timer_.isActive()) return;
   const bool changed = !open_.empty() && session_->live() && session_->status().ended != ended_;
   if (scanned_ < session_->recordCount() || changed) timer_.start();
 }
@@ -76,6 +86,7 @@ void RecordFilter::take(const protocol::FoundRecords& found) {
       if (matches_.empty() || matches_.back() < number) matches_.push_back(number);
   for (const std::uint64_t number : found.open)
     if (number <= known) open_.push_back(number);
+  lost_ += found.lost;
   scanned_ = std::max(scanned_, known);
   emit progressed();
   if (advanced) schedule();

@@ -27,6 +27,13 @@ class RecordFilter : public QObject {
   /// was looked at while it ran matches no longer, or only now, it comes and goes between the four signals.
   const std::vector<RecordNumber>& matches() const { return matches_; }
   RecordNumber scanned() const { return scanned_; }
+  /// Of the records that were looked at, how many a lost value left undecided.
+  quint64 lost() const { return lost_; }
+  /// Values decide, and each may have to be computed again.
+  bool asksForValues() const { return asksForValues_; }
+  /// Leaves the search where it is, with what it found, until set() or restart().
+  void stop();
+  bool stopped() const { return stopped_; }
 
  signals:
   void progressed();
@@ -48,6 +55,8 @@ class RecordFilter : public QObject {
   QHash<QString, QString> labels_;
   std::vector<RecordNumber> matches_;
   RecordNumber scanned_ = 0;
+  quint64 lost_ = 0;
+  bool asksForValues_ = false, stopped_ = false;
   std::vector<std::uint64_t> open_;  ///< looked at before they had ended
   std::uint64_t ended_ = 0;          ///< Status::ended when they were
   QTimer timer_;

@@ -325,7 +325,25 @@ RecordNumber RecordsModel::scanned() const {
   return d_->filter->scanned();
 }
 bool RecordsModel::scanning() const {
-  return d_->filter->active() && scanned() < d_->session->recordCount();
+  return d_->filter->active() && !d_->filter->stopped() && scanned() < d_->session->recordCount();
+}
+bool RecordsModel::filterAsksForValues() const {
+  return d_->filter->asksForValues();
+}
+void RecordsModel::stopFilter() {
+  d_->filter->stop();
+}
+bool RecordsModel::filterStopped() const {
+  return d_->filter->stopped();
+}
+quint64 RecordsModel::lostByFilter() const {
+  return d_->filter->lost();
+}
+
+int RecordsModel::matchBeside(RecordNumber number, bool after) const {
+  const int row = rowOf(number);
+  if (after) return row + 1 < rowCount() ? row + 1 : -1;
+  return row >= 0 && recordAt(row) == number ? row - 1 : row;
 }
 
 }  // namespace tapedeck::inspector

@@ -51,6 +51,13 @@ class RecordsModel : public QAbstractTableModel {
   bool filtered() const;
   RecordNumber scanned() const;  ///< records that the filter has read so far
   bool scanning() const;
+  /// Values of tensors decide (max(abs(out)) > 3): it takes longer, and stopFilter() ends it where it is.
+  bool filterAsksForValues() const;
+  void stopFilter();
+  bool filterStopped() const;
+  quint64 lostByFilter() const;  ///< records that a lost value left undecided
+  /// The row of the match after the record, or before it; -1: there is none so far.
+  int matchBeside(RecordNumber number, bool after) const;
 
  signals:
   void filterProgress();

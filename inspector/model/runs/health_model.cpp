@@ -291,6 +291,10 @@ void HealthModel::askFindings() {
       [this](const protocol::Failure& failure) { fail(failure); }, findings_channel);
 }
 
+void HealthModel::judgeAgain() {
+  if (shown_) refresh();
+}
+
 void HealthModel::show(int finding) {
   if (finding < 0 || finding >= static_cast<int>(findings_.size())) return;
   const protocol::HealthFinding chosen = findings_[static_cast<std::size_t>(finding)];

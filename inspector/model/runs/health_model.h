@@ -72,6 +72,8 @@ class HealthModel : public QObject {
   void showRecord(tapedeck::inspector::RecordNumber record);
   /// Recomputes more steps: twice as many.
   void sampleMore();
+  /// Something else than samples changed what the rules say.
+  void judgeAgain();
   void cancel();
 
  signals:

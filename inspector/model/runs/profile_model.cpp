@@ -160,6 +160,13 @@ void ProfileModel::setRun(int run) {
   if (active_) askOverview();  // an answer under way is of another span
 }
 
+void ProfileModel::setRunAt(qint64 time) {
+  if (const TimeSpan shown = whole(); time >= shown.from && time <= shown.to) return;
+  const auto run = std::ranges::find_if(
+      runs_, [time](const protocol::ProfileRun& one) { return time >= one.from_ns && time <= one.to_ns; });
+  setRun(run == runs_.end() ? -1 : static_cast<int>(run - runs_.begin()));
+}
+
 void ProfileModel::stepRun(int by) {
   if (runs_.empty()) return;
   setRun(run_ < 0 ? newestRun() : std::clamp(run_ + by, 0, static_cast<int>(runs_.size()) - 1));

@@ -77,6 +77,8 @@ class ProfileModel : public QObject {
   void setActive(bool active);
   void setPage(tapedeck::inspector::ProfilePage page);
   void setRun(int run);
+  /// Chooses the run that the moment is of, or all, where it is outside of the chosen one.
+  void setRunAt(qint64 time);
   void stepRun(int by);
   void setSelection(const std::optional<tapedeck::inspector::TimeSpan>& selection);
   /// The part of time that the track shows, on so many pixels.

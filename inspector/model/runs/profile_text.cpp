@@ -176,6 +176,7 @@ QString profileSentence(const protocol::Profile& profile, const QString& whole, 
   text += QStringLiteral(". ") + (profile.devices.empty()
                                       ? QStringLiteral("%1 ops").arg(countText(profile.calls))
                                       : QStringLiteral("%1 calls of ops").arg(countText(profile.calls)));
+  if (profile.backward_ns > 0) text += QStringLiteral(" (VJPs not counted)");  // elsewhere they are
   if (!parts.isEmpty()) text += QStringLiteral(": ") + parts.join(QStringLiteral(", "));
   text += QStringLiteral(". ");
   for (const protocol::ProfileDevice& device : profile.devices) text += deviceSentence(device, profile);

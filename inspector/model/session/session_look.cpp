@@ -19,6 +19,12 @@ protocol::Request Session::Private::asLooked(const protocol::Request& message) c
     return protocol::GetBranchTile{look.branch, difference, *tile};
   if (const auto* statistics = protocol::get_if<protocol::GetStatistics>(&message))
     return protocol::GetBranchStatistics{look.branch, difference, *statistics};
+  if (const auto* find = protocol::get_if<protocol::FindElement>(&message)) {
+    protocol::FindElement there = *find;
+    there.branch = look.branch;
+    there.difference = difference;
+    return there;
+  }
   return message;
 }
 

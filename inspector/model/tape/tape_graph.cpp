@@ -1,6 +1,7 @@
 // Records to nodes and edges; see the header for what is shown how.
 #include "inspector/model/tape/tape_graph.h"
 
+#include <QRegularExpression>
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -170,6 +171,8 @@ class Builder {
     result.formula = QString::fromStdString(record.vjp_formula);
     result.error = QString::fromStdString(record.error);
     result.scope = QString::fromStdString(record.scope);
+    result.cell = QString::fromStdString(record.cell.empty() ? record.file : record.cell);
+    result.line = record.line;
     result.inputs = static_cast<int>(record.inputs.size());
     result.outputs = record.kind == RecordKind::playback ? 0 : static_cast<int>(record.outputs.size());
     if (record.kind == RecordKind::vjp) result.forward = graph_.nodeOf(record.forward);
@@ -184,6 +187,7 @@ class Builder {
       result.dtype = QString::fromStdString(output.dtype);
       result.device = deviceText(output.device);
       if (made) result.preview = QString::fromStdString(output.preview);
+      result.odd = saysOdd(result.preview);
       break;
     }
     return result;
@@ -246,6 +250,7 @@ class Builder {
     made.dtype = QString::fromStdString(tensor.dtype);
     made.device = deviceText(tensor.device);
     made.preview = QString::fromStdString(tensor.preview);
+    made.odd = saysOdd(made.preview);
     made.outputs = 1;
     const int index = static_cast<int>(graph_.nodes.size());
     graph_.nodes.push_back(std::move(made));
@@ -360,6 +365,12 @@ class Builder {
 };
 
 }  // namespace
+
+bool saysOdd(const QString& preview) {
+  static const QRegularExpression odd(QStringLiteral("\\b(nan|inf)\\b"),
+                                      QRegularExpression::CaseInsensitiveOption);
+  return !preview.contains(QLatin1Char('"')) && !preview.contains(QLatin1Char('\'')) && preview.contains(odd);
+}
 
 int TapeGraph::nodeOf(RecordNumber record) const {
   const auto found = shownAs.find(record);

@@ -45,11 +45,18 @@ struct GraphNode {
   int goal = -1;                ///< sum of gradients: index of the node whose gradient it is; -1: not known
   QString formula;              ///< op, vjp: the VJP's formula
   QString scope;                ///< "model/dense": where it ran; empty: in none
+  QString cell;                 ///< id of the cell whose line ran; outside of a notebook the file
+  std::uint32_t line = 0;       ///< 0: not known
   QString error;
   int inputs = 0, outputs = 0;  ///< number of slots
   protocol::TensorInfo leaf;    ///< variable, constant: the tensor
   bool below = false;           ///< more: its ops come after the ones shown
   RecordNumber page = 0;        ///< more: around which record to show the tape, to see them
+  /// Not empty: it stands for a folded group, this one's key (see foldTape). Its record is the first inside.
+  QString fold;
+  int folded = 0;    ///< how many ops, or VJPs, are in it
+  QString here;      ///< the op inside of it that holds the cursor
+  bool odd = false;  ///< NaN or infinity in what it made, or in it (see `oddText`)
 };
 
 struct GraphEdge {
@@ -78,6 +85,9 @@ struct TapeGraph {
   int nodeOf(RecordNumber record) const;
   std::map<RecordNumber, int> shownAs;
 };
+
+/// The value in words has a NaN or an infinity.
+bool saysOdd(const QString& preview);
 
 /// What of the tape `records` leave out.
 struct TapeExtent {

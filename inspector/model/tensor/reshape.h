@@ -13,11 +13,24 @@ struct ImageGrid {
   std::int64_t rows = 0, columns = 0;  ///< of one image
   std::int64_t count = 0;
   bool alongColumns = true;  ///< image k is column k of the matrix; else row k
+  /// Values that each place of the matrix' row or column has beside one another. `color`: they are a pixel's
+  /// channels; else each is of an image of its own, and a row of the matrix has `depth` images.
+  std::int64_t depth = 1;
+  bool color = false;
+  std::vector<std::int64_t> matrix = {};  ///< the shape that has those rows; empty: the tensor's own
+  std::vector<std::int64_t> shape =
+      {};  ///< whose axes rowAxis and rowAxis + 1 the images show; empty: the matrix
+  int rowAxis = -1, colorAxis = -1;
   bool operator==(const ImageGrid&) const = default;
+
+  std::int64_t channels() const { return color ? depth : 1; }
+  std::int64_t perImage() const { return rows * columns * channels(); }
+  /// Images that come together, in one row of the matrix.
+  std::int64_t together() const { return color || alongColumns ? 1 : depth; }
 };
 
 struct Reshape {
-  std::vector<std::int64_t> shape;  ///< empty with an empty text or in image mode: the tensor's own
+  std::vector<std::int64_t> shape = {};  ///< empty with an empty text or in image mode: the tensor's own
   std::optional<ImageGrid> images;
   QString error;  ///< a sentence; then the rest is void
 };

@@ -203,16 +203,7 @@ void TensorModel::Private::applyText() {
     shape = next;
     resetLayout();
   }
-  if (reshape.images) {
-    const std::int64_t most =
-        std::max<std::int64_t>(1, max_tile_cells / (reshape.images->rows * reshape.images->columns));
-    if (imageCount < 1) imageCount = std::min(most, reshape.images->count);
-    imageFirst =
-        std::clamp<std::int64_t>(imageFirst, 0, std::max<std::int64_t>(0, reshape.images->count - 1));
-    imageCount = std::clamp<std::int64_t>(imageCount, 1, std::min(most, reshape.images->count - imageFirst));
-  } else {
-    imageFirst = imageCount = 0;
-  }
+  updateGrid();
   emit q->layoutChanged();
 }
 
@@ -325,9 +316,6 @@ std::vector<std::int64_t> TensorModel::shape() const {
 std::vector<std::int64_t> TensorModel::slice() const {
   return d_->slice;
 }
-std::optional<ImageGrid> TensorModel::images() const {
-  return d_->reshape.images;
-}
 std::int64_t TensorModel::totalRows() const {
   return d_->shown.id ? d_->shownSize(1) : 0;
 }
@@ -380,10 +368,10 @@ void TensorModel::showTensor(const TensorChip& chip) {
 void TensorModel::setReshapeText(const QString& text) {
   if (d_->shown.id == 0 || text == reshapeText()) return;
   d_->texts[d_->shown.shape] = text;
-  const auto before = d_->reshape.images;
+  const auto before = d_->grid;
   const auto beforeShape = d_->shape;
   d_->applyText();
-  if (d_->reshape.images == before && d_->shape == beforeShape) return;
+  if (d_->grid == before && d_->shape == beforeShape) return;
   d_->tile.reset();
   d_->imageTile.reset();
   d_->want(false);
@@ -413,7 +401,9 @@ void TensorModel::setShownAxes(int rowAxis, int columnAxis) {
   }
   d_->window = {0, 0, d_->shownSize(1), d_->shownSize(0), 1, 1};
   d_->clampWindow();
+  d_->updateGrid();
   d_->tile.reset();
+  d_->imageTile.reset();
   emit layoutChanged();
   d_->want(false);
 }
@@ -424,19 +414,6 @@ void TensorModel::setWindow(const TileWindow& window) {
   d_->window = window;
   d_->clampWindow();
   if (d_->window != before) d_->want(false);
-}
-
-void TensorModel::setImageWindow(qint64 first, qint64 count) {
-  if (!d_->reshape.images) return;
-  const std::int64_t firstBefore = d_->imageFirst, countBefore = d_->imageCount;
-  d_->imageFirst = first;
-  d_->imageCount = std::max<qint64>(count, 1);
-  const ImageGrid& grid = *d_->reshape.images;
-  const std::int64_t most = std::max<std::int64_t>(1, max_tile_cells / (grid.rows * grid.columns));
-  d_->imageFirst = std::clamp<std::int64_t>(first, 0, std::max<std::int64_t>(0, grid.count - 1));
-  d_->imageCount = std::clamp<std::int64_t>(
-      count, 1, std::max<std::int64_t>(1, std::min(most, grid.count - d_->imageFirst)));
-  if (d_->imageFirst != firstBefore || d_->imageCount != countBefore) d_->want(false);
 }
 
 }  // namespace tapedeck::inspector

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "inspector/model/session/session.h"
-#include "inspector/model/tensor/reshape.h"
+#include "inspector/model/tensor/picture_layout.h"
 
 namespace tapedeck::inspector {
 
@@ -37,7 +37,8 @@ struct TileWindow {
   bool operator==(const TileWindow&) const = default;
 };
 
-/// Images [first, first + count) of the grid; values()[((image - first)·rows + r)·columns + c].
+/// Images [first, first + count) of the grid; values[(((image - first)·rows + r)·columns + c)·channels +
+/// channel].
 struct ImageTile {
   ImageGrid grid;
   std::int64_t first = 0, count = 0;
@@ -59,16 +60,22 @@ class TensorModel : public QObject {
   const TensorChip* chip() const;
 
   QString reshapeText() const;
-  QString reshapeError() const;             ///< a sentence; empty: the text is good
-  std::vector<std::int64_t> shape() const;  ///< after reshape
-  std::vector<std::int64_t> slice() const;  ///< one per axis of shape(): index, or -1 for a shown axis
-  std::optional<ImageGrid> images() const;  ///< set: the matrix is shown as images
-  std::int64_t totalRows() const;           ///< of the slice; 1 where there are no rows; 0 with nothing shown
+  QString reshapeError() const;                    ///< a sentence; empty: the text is good
+  std::vector<std::int64_t> shape() const;         ///< after reshape
+  std::vector<std::int64_t> slice() const;         ///< one per axis of shape(): index, or -1 for a shown axis
+  std::optional<ImageGrid> images() const;         ///< set: the values are shown as images
+  PictureKind picture() const;                     ///< what was chosen for tensors of this shape
+  QString pictureProblem(PictureKind kind) const;  ///< why it cannot be had now; empty: it can
+  /// What tells this tensor from others in the user's eyes, and stays when the program comes by there again:
+  /// its name, or the line and the op that made it.
+  QString identity() const;
+  std::int64_t totalRows() const;  ///< of the slice; 1 where there are no rows; 0 with nothing shown
   std::int64_t totalColumns() const;
 
   /// What came for the shown tensor and layout; nullptr: not here yet. While a new window of the same layout
   /// is on its way the older tile stays.
   const protocol::Tile* tile() const;
+  protocol::CellValue tileCells() const;  ///< what a cell of the tile shows of its elements
   const ImageTile* imageTile() const;
   const protocol::Statistics* statistics() const;
   QString statisticsProblem() const;  ///< why there are none, for the user; empty: they are here or come
@@ -93,6 +100,12 @@ class TensorModel : public QObject {
   /// The visible part (clamped; at most 262,144 cells are asked for: steps are raised to meet that).
   void setWindow(const tapedeck::inspector::TileWindow& window);
   void setImageWindow(qint64 first, qint64 count);
+  /// What cells of more than one element show.
+  void setCellValue(tapedeck::protocol::CellValue cell);
+  /// Whether pictures are shown: then the shape may ask for images, else for images that were typed alone.
+  void setPicturing(bool on);
+  /// For tensors of this shape.
+  void setPicture(tapedeck::inspector::PictureKind kind);
 
  signals:
   void chipsChanged();   ///< chips or the current one

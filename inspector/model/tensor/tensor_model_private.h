@@ -41,6 +41,11 @@ struct TensorModel::Private {
   std::vector<std::int64_t> shape, slice;
   TileWindow window;
   std::int64_t imageFirst = 0, imageCount = 0;
+  bool picturing = false;
+  std::map<std::vector<std::int64_t>, PictureKind> pictures;  ///< what the user chose for tensors of a shape
+  std::optional<ImageGrid> grid;                              ///< that is shown
+  protocol::CellValue cell = protocol::CellValue::extreme, tileCell = protocol::CellValue::mean,
+                      cellAsked = protocol::CellValue::mean;
 
   std::optional<protocol::Tile> tile;
   std::optional<ImageTile> imageTile;
@@ -70,6 +75,12 @@ struct TensorModel::Private {
   // ---- its layout
   void applyText();
   void resetLayout();
+  PictureLayout layoutFor(PictureKind kind) const;
+  PictureKind picture() const;
+  /// Which images are shown, and how many of them are asked for; true: others than before.
+  bool updateGrid();
+  void clampImages();
+  void showGrid();
   std::int64_t shownSize(int fromLast) const;
   void clampWindow();
   // ---- its values

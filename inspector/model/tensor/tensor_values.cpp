@@ -11,6 +11,24 @@ namespace {
 const QString tile_channel = QStringLiteral("tensor/tile");
 const QString statistics_channel = QStringLiteral("tensor/statistics");
 
+/// The matrix' values, image by image.
+void fillImages(ImageTile& images, const protocol::Tile& answer) {
+  const ImageGrid& grid = images.grid;
+  const std::int64_t pixels = grid.rows * grid.columns, channels = grid.channels(),
+                     together = grid.together();
+  images.count = grid.alongColumns ? answer.columns : answer.rows * together;
+  images.values.resize(static_cast<std::size_t>(images.count * pixels * channels));
+  double* value = images.values.data();
+  for (std::int64_t image = 0; image < images.count; ++image)
+    for (std::int64_t pixel = 0; pixel < pixels; ++pixel)
+      for (std::int64_t channel = 0; channel < channels; ++channel) {
+        const std::int64_t row = grid.alongColumns ? pixel * channels + channel : image / together;
+        const std::int64_t column =
+            grid.alongColumns ? image : pixel * grid.depth + channel + image % together;
+        *value++ = answer.values[static_cast<std::size_t>(row * answer.columns + column)];
+      }
+}
+
 }  // namespace
 
 void TensorModel::Private::dropRequests() {
@@ -65,14 +83,16 @@ void TensorModel::Private::askTile() {
   protocol::GetTile get;
   get.tensor = shown.id;
   imagesAsked.reset();
-  if (reshape.images) {
-    const ImageGrid& grid = *reshape.images;
-    const std::int64_t pixels = grid.rows * grid.columns;
-    imagesAsked = ImageTile{grid, imageFirst, imageCount, {}};
-    get.row = grid.alongColumns ? 0 : imageFirst;
-    get.column = grid.alongColumns ? imageFirst : 0;
-    get.rows = grid.alongColumns ? pixels : imageCount;
-    get.columns = grid.alongColumns ? imageCount : pixels;
+  get.cell = cell;
+  cellAsked = cell;
+  if (grid) {
+    const std::int64_t values = grid->rows * grid->columns * grid->depth, together = grid->together();
+    imagesAsked = ImageTile{*grid, imageFirst, imageCount, {}};
+    if (!grid->matrix.empty()) get.reshape = protocol::if_there(grid->matrix);
+    get.row = grid->alongColumns ? 0 : imageFirst / together;
+    get.column = grid->alongColumns ? imageFirst : 0;
+    get.rows = grid->alongColumns ? values : imageCount / together;
+    get.columns = grid->alongColumns ? imageCount : values;
   } else {
     get.reshape = protocol::if_there(reshape.shape);
     get.slice = protocol::if_there(slice);
@@ -120,8 +140,8 @@ bool TensorModel::Private::fits(const protocol::Tile& answer) const {
   if (!sizes || static_cast<std::int64_t>(answer.values.size()) != answer.rows * answer.columns) return false;
   if (!answer.exact.empty() && answer.exact.size() != answer.values.size()) return false;
   if (!imagesAsked) return true;
-  const ImageGrid& grid = imagesAsked->grid;
-  return grid.rows * grid.columns == (grid.alongColumns ? answer.rows : answer.columns);
+  const ImageGrid& asked = imagesAsked->grid;
+  return asked.rows * asked.columns * asked.depth == (asked.alongColumns ? answer.rows : answer.columns);
 }
 
 void TensorModel::Private::takeProgress(const protocol::Progress& told) {
@@ -160,18 +180,9 @@ void TensorModel::Private::takeTile(const protocol::Tile& answer) {
   }
   problem.clear();
   tile = answer;
+  tileCell = cellAsked;
   imageTile = std::exchange(imagesAsked, {});
-  if (imageTile) {
-    const ImageGrid& grid = imageTile->grid;
-    const std::int64_t pixels = grid.rows * grid.columns;
-    imageTile->count = grid.alongColumns ? answer.columns : answer.rows;
-    imageTile->values.resize(answer.values.size());
-    for (std::int64_t image = 0; image < imageTile->count; ++image)
-      for (std::int64_t pixel = 0; pixel < pixels; ++pixel)
-        imageTile->values[static_cast<std::size_t>(image * pixels + pixel)] =
-            answer.values[static_cast<std::size_t>(grid.alongColumns ? pixel * imageTile->count + image
-                                                                     : image * pixels + pixel)];
-  }
+  if (imageTile) fillImages(*imageTile, answer);
   emit q->tileChanged();
 }
 

@@ -11,6 +11,7 @@
 #include "inspector/model/format.h"
 #include "inspector/model/plain_tip.h"
 #include "inspector/ui/file_dialogs.h"
+#include "inspector/ui/follow_font.h"
 #include "inspector/ui/plain_text.h"
 #include "inspector/ui/theme.h"
 #include "inspector/ui/wrapping_layout.h"
@@ -85,7 +86,9 @@ QLineEdit* CompareBar::addNumber(WrappingLayout* layout, const char* id, const Q
   line->setObjectName(QLatin1String(id));
   line->setToolTip(plainTip(tip));
   line->setAccessibleName(QStringLiteral("Tolerance, %1").arg(name.toLower().chopped(1)));
-  line->setFixedWidth(line->fontMetrics().horizontalAdvance(QStringLiteral("0.000001")) + 16);
+  followFont(line, [line] {
+    line->setFixedWidth(line->fontMetrics().horizontalAdvance(QStringLiteral("0.000001")) + 16);
+  });
   label->setBuddy(line);
   row->addWidget(label);
   row->addWidget(line);

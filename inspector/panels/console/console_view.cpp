@@ -8,9 +8,9 @@
 #include <QToolButton>
 
 #include "inspector/panels/console/console_input.h"
-#include "inspector/ui/eliding_label.h"
 #include "inspector/ui/icons.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/plain_text.h"
 #include "inspector/ui/theme.h"
 
 namespace tapedeck::inspector {
@@ -26,7 +26,9 @@ ConsoleView::ConsoleView(Session& session, FramesModel& frames, QWidget* parent)
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(4, 4, 4, 4);
   layout->setSpacing(4);
-  place_ = new ElidingLabel(Qt::ElideRight, this);
+  place_ = plainLabel(this);
+  place_->setObjectName(QStringLiteral("consolePlace"));
+  place_->setWordWrap(true);  // which moment it is stands at the end
   layout->addWidget(place_);
   const QFont letters = QFontDatabase::systemFont(QFontDatabase::FixedFont);
   output_ = new QPlainTextEdit(this);

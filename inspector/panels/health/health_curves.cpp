@@ -57,7 +57,7 @@ std::vector<HealthCurves::Chart> HealthCurves::charts() const {
   for (const protocol::HealthCurve* curve : model_->curves()) {
     const bool silent = curve->quantity == "not finite" &&
                         std::ranges::all_of(curve->values, [](double value) { return value == 0; });
-    if (!curve->steps.empty() && !silent) charts.push_back({curve, {}, 0, 1, false, false, last_step});
+    if (!curve->steps.empty() && !silent) charts.push_back({curve, {}, 0, 1, last_step});
   }
   const auto room = static_cast<std::size_t>(std::clamp(QWidget::height() / least_height, 1, most_charts));
   if (charts.size() > room) charts.resize(room);
@@ -83,7 +83,8 @@ std::vector<HealthCurves::Chart> HealthCurves::charts() const {
     }
     const bool share = chart.curve->quantity == "dead" || chart.curve->quantity == "saturated";
     if (share) low = 0, high = 1;
-    if (!(low <= high)) low = 0, high = 1;
+    chart.numbers = low <= high;
+    if (!chart.numbers) low = 0, high = 1;
     const double room_around = high > low          ? 0.05 * (high - low)
                                : chart.logarithmic ? 0.5
                                                    : std::max(0.5, 0.1 * std::abs(high));
@@ -135,10 +136,12 @@ void HealthCurves::draw(QPainter& painter, const Chart& chart) const {
   const auto label = [&](double at) {
     return healthValueText(curve.quantity, chart.logarithmic ? std::pow(10.0, at) : at);
   };
-  painter.drawText(QRectF(0, chart.area.top() - line / 2.0, chart.area.left() - 5, line), Qt::AlignRight,
-                   label(chart.high));
-  painter.drawText(QRectF(0, chart.area.bottom() - line / 2.0, chart.area.left() - 5, line), Qt::AlignRight,
-                   chart.floored ? QStringLiteral("≤ 0") : label(chart.low));
+  if (chart.numbers)
+    painter.drawText(QRectF(0, chart.area.top() - line / 2.0, chart.area.left() - 5, line), Qt::AlignRight,
+                     label(chart.high));
+  if (chart.numbers || chart.floored)
+    painter.drawText(QRectF(0, chart.area.bottom() - line / 2.0, chart.area.left() - 5, line), Qt::AlignRight,
+                     chart.floored ? QStringLiteral("≤ 0") : label(chart.low));
   painter.setPen(theme.grid);
   painter.drawRect(chart.area);
   if (const int at = sampleAtCursor(curve); at >= 0) {

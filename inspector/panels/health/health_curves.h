@@ -37,9 +37,10 @@ class HealthCurves : public QWidget, public AccessibleParts {
     const protocol::HealthCurve* curve = nullptr;
     QRectF area;               ///< of the curve itself
     double low = 0, high = 1;  ///< of the axis; of a logarithmic one the exponents
+    double last_step = 1;      ///< of the steps' axis, the same for all
     bool logarithmic = false;
     bool floored = false;  ///< a logarithmic one has values that are not above 0: they stand at its foot
-    double last_step = 1;  ///< of the steps' axis, the same for all
+    bool numbers = false;  ///< a value is finite: the axis has numbers
   };
   struct Hit {
     const protocol::HealthCurve* curve = nullptr;

@@ -2,6 +2,7 @@
 
 #include "inspector/model/session/cell_names.h"
 #include "inspector/panels/health/health_view.h"
+#include "inspector/panels/why_actions.h"
 
 namespace tapedeck::inspector {
 
@@ -16,7 +17,9 @@ PanelDescriptor healthPanel() {
       "learning, and L-BFGS's pairs");
   panel.places = {{workspace_analyze, {Area::right, 0, 0, 0.62, 0.50}}};
   panel.minimum = QSize(260, 180);
-  panel.create = [](const PanelContext& context) { return new HealthView(context.session, context.cells); };
+  panel.create = [](const PanelContext& context) {
+    return new HealthView(context.session, context.cells, *context.why.model());
+  };
   return panel;
 }
 

@@ -10,6 +10,7 @@
 #include "inspector/model/format.h"
 #include "inspector/model/plain_tip.h"
 #include "inspector/panels/health/health_text.h"
+#include "inspector/ui/follow_font.h"
 #include "inspector/ui/theme.h"
 
 namespace tapedeck::inspector {
@@ -181,7 +182,7 @@ HealthTable::HealthTable(HealthModel* model, QWidget* parent)
   setFrameShape(QFrame::NoFrame);
   setTabKeyNavigation(false);
   verticalHeader()->hide();
-  verticalHeader()->setDefaultSectionSize(fontMetrics().lineSpacing() + 8);
+  followFont(this, [this] { verticalHeader()->setDefaultSectionSize(fontMetrics().lineSpacing() + 8); });
   horizontalHeader()->setHighlightSections(false);
   horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
   horizontalHeader()->setMinimumSectionSize(40);

@@ -28,7 +28,10 @@ QString healthQuantityTip(const std::string& quantity) {
   if (quantity == "update")
     return QStringLiteral("The 2-norm of the step's change over that of the variable: about 0.001 is usual");
   if (quantity == "rank")
-    return QStringLiteral("The effective rank of the gradient as a matrix: in how many directions it goes");
+    return QStringLiteral(
+        "The effective rank of the gradient as a matrix: in how many directions it goes. Of 32 samples one "
+        "has "
+        "it, if the gradient is finite; paler bars repeat it");
   if (quantity == "dead")
     return QStringLiteral("The share of the units that are 0 for every example of the batch");
   if (quantity == "saturated")

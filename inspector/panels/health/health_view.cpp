@@ -1,6 +1,7 @@
 #include "inspector/panels/health/health_view.h"
 
 #include <QFileInfo>
+#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QSplitter>
 #include <QStackedWidget>
@@ -12,12 +13,14 @@
 #include "inspector/model/format.h"
 #include "inspector/model/plain_tip.h"
 #include "inspector/model/session/cell_names.h"
+#include "inspector/model/what_if/why.h"
 #include "inspector/panels/health/health_curves.h"
 #include "inspector/panels/health/health_pairs.h"
 #include "inspector/panels/health/health_runs.h"
 #include "inspector/panels/health/health_table.h"
 #include "inspector/panels/health/health_text.h"
 #include "inspector/ui/eliding_label.h"
+#include "inspector/ui/follow_font.h"
 #include "inspector/ui/keyed_action.h"
 #include "inspector/ui/row_list.h"
 #include "inspector/ui/segment_button.h"
@@ -34,10 +37,11 @@ constexpr int most_listed_rows = 4, most_sentence_lines = 4;
 }  // namespace
 
 struct HealthView::Private {
-  Private(HealthView* view, CellNames& cells) : view(view), cells(cells) {}
+  Private(HealthView* view, CellNames& cells, WhyModel& why) : view(view), cells(cells), why(why) {}
 
   HealthView* view;
   CellNames& cells;
+  WhyModel& why;
   HealthModel* model = nullptr;
   HealthRunsBox* runs = nullptr;
   ElidingLabel* sampling = nullptr;
@@ -50,8 +54,9 @@ struct HealthView::Private {
   HealthCurves* curves = nullptr;
   QSplitter* splitter = nullptr;
   QWidget* pageButtons = nullptr;
-  QAction *show = nullptr, *layers = nullptr, *optimiser = nullptr, *more = nullptr, *cancel = nullptr,
-          *next = nullptr, *previous = nullptr, *everyRun = nullptr;
+  QToolButton* checkButton = nullptr;
+  QAction *show = nullptr, *check = nullptr, *layers = nullptr, *optimiser = nullptr, *more = nullptr,
+          *cancel = nullptr, *next = nullptr, *previous = nullptr, *everyRun = nullptr;
 
   // ---- made once
   void makeActions();
@@ -69,6 +74,8 @@ struct HealthView::Private {
   void showPage(bool published);
   void lead();
   void fit();
+  const protocol::HealthFinding* chosen() const;  ///< nullptr: none is
+  void checkNow();
 };
 
 // ---- made once
@@ -78,6 +85,9 @@ void HealthView::Private::makeActions() {
   setKey(show, {Qt::Key_Return, Qt::Key_Enter},
          QStringLiteral("Move the cursor to the op that the finding is about"));
   show->setShortcutContext(Qt::WidgetShortcut);
+  check = addKeyedAction(view, QStringLiteral("Check now"), {Qt::Key_C},
+                         QStringLiteral("Compare this custom gradient with finite differences: Is this "
+                                        "gradient right?"));
   layers = addKeyedAction(view, QStringLiteral("Layers"), {Qt::Key_V},
                           QStringLiteral("Variables and activations over the steps"));
   optimiser = addKeyedAction(view, QStringLiteral("Optimiser"), {Qt::Key_B},
@@ -128,9 +138,14 @@ void HealthView::Private::makeFindings() {
       {QStringLiteral("Kind"), QStringLiteral("Finding"), QStringLiteral("Run"), QStringLiteral("Where")});
   findings->setFrameShape(QFrame::NoFrame);
   stretchColumn(findings, finding_column);
-  findings->addAction(show);
+  findings->addActions({show, check});
   findings->setContextMenuPolicy(Qt::ActionsContextMenu);
   sentence = new SentenceArea(QStringLiteral("healthSentence"), most_sentence_lines, view);
+  checkButton = new QToolButton(view);
+  checkButton->setObjectName(QStringLiteral("healthCheckNow"));
+  checkButton->setDefaultAction(check);
+  checkButton->setToolButtonStyle(Qt::ToolButtonTextOnly);
+  checkButton->setAccessibleName(QStringLiteral("Check this custom gradient now"));
 }
 
 void HealthView::Private::makePages() {
@@ -146,7 +161,9 @@ void HealthView::Private::makePages() {
   pairs->setFrameShape(QFrame::NoFrame);
   pairs->setTabKeyNavigation(false);
   pairs->verticalHeader()->hide();
-  pairs->verticalHeader()->setDefaultSectionSize(pairs->fontMetrics().lineSpacing() + 6);
+  followFont(pairs, [table = pairs] {
+    table->verticalHeader()->setDefaultSectionSize(table->fontMetrics().lineSpacing() + 6);
+  });
   pairs->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
   pages = new QStackedWidget(view);
   pages->addWidget(table);
@@ -159,6 +176,11 @@ void HealthView::Private::connectAll() {
   QObject::connect(show, &QAction::triggered, view, go);
   QObject::connect(findings, &QTreeWidget::itemClicked, view, go);
   QObject::connect(findings, &QTreeWidget::currentItemChanged, view, [this] { showSentence(); });
+  QObject::connect(check, &QAction::triggered, view, [this] { checkNow(); });
+  QObject::connect(&why, &WhyModel::changed, view, [this] {
+    const WhyAnswer* answer = why.answer();
+    if (!why.asking() && answer && answer->question == Question::check) model->judgeAgain();
+  });
   QObject::connect(layers, &QAction::triggered, view, [this] { showPage(false); });
   QObject::connect(optimiser, &QAction::triggered, view, [this] { showPage(true); });
   QObject::connect(more, &QAction::triggered, model, &HealthModel::sampleMore);
@@ -243,19 +265,38 @@ void HealthView::Private::showFindings() {
 }
 
 void HealthView::Private::showSentence() {
-  const int chosen = findings->indexOfTopLevelItem(findings->currentItem());
+  const protocol::HealthFinding* finding = chosen();
+  check->setEnabled(finding && finding->check);
+  checkButton->setVisible(check->isEnabled());
   QString text;
-  if (chosen >= 0 && chosen < static_cast<int>(model->findings().size())) {
-    const protocol::HealthFinding& finding = model->findings()[static_cast<std::size_t>(chosen)];
-    text = QString::fromStdString(finding.sentence) + QStringLiteral("\n→ ") +
-           QString::fromStdString(finding.cure);
-    if (const QString unseen = model->notSeen(finding.run); !unseen.isEmpty())
+  if (finding) {
+    text = QString::fromStdString(finding->sentence) + QStringLiteral("\n→ ") +
+           QString::fromStdString(finding->cure);
+    if (const QString unseen = model->notSeen(finding->run); !unseen.isEmpty())
       text += QLatin1Char('\n') + unseen;
   } else if (const protocol::HealthRun* run = model->shownRun(); model->judged() && run && run->sampled > 0) {
     text = nothingFound();
   }
   sentence->setText(text);
   sentence->setVisible(!text.isEmpty());
+}
+
+const protocol::HealthFinding* HealthView::Private::chosen() const {
+  const int row = findings->indexOfTopLevelItem(findings->currentItem());
+  const auto count = static_cast<int>(model->findings().size());
+  return row >= 0 && row < count ? &model->findings()[static_cast<std::size_t>(row)] : nullptr;
+}
+
+/// Why gives the answer; the finding changes when it is there.
+void HealthView::Private::checkNow() {
+  const protocol::HealthFinding* finding = chosen();
+  if (!finding || !finding->check) return;
+  WhySubject subject;
+  subject.record = finding->record;
+  if (finding->tensor) subject.tensor = *finding->tensor;
+  model->show(findings->indexOfTopLevelItem(findings->currentItem()));
+  why.setSubject(subject);
+  why.ask(Question::check);
 }
 
 void HealthView::Private::showPage(bool published) {
@@ -293,8 +334,8 @@ void HealthView::Private::fit() {
                            std::min(rows, most) * findings->sizeHintForRow(0));
 }
 
-HealthView::HealthView(Session& session, CellNames& cells, QWidget* parent)
-    : SessionPanel(session, parent), d_(std::make_unique<Private>(this, cells)) {
+HealthView::HealthView(Session& session, CellNames& cells, WhyModel& why, QWidget* parent)
+    : SessionPanel(session, parent), d_(std::make_unique<Private>(this, cells, why)) {
   d_->model = new HealthModel(&session, this);
   d_->makeActions();
   auto* layout = new QVBoxLayout(this);
@@ -303,7 +344,11 @@ HealthView::HealthView(Session& session, CellNames& cells, QWidget* parent)
   layout->addLayout(d_->makeBar());
   d_->makeFindings();
   layout->addWidget(d_->findings);
-  layout->addWidget(d_->sentence);
+  auto* said = new QHBoxLayout;
+  said->setContentsMargins(0, 0, 4, 0);
+  said->addWidget(d_->sentence, 1);
+  said->addWidget(d_->checkButton, 0, Qt::AlignTop);
+  layout->addLayout(said);
   d_->makePages();
   d_->splitter = new QSplitter(Qt::Vertical, this);
   d_->splitter->addWidget(d_->pages);
@@ -320,7 +365,8 @@ HealthView::HealthView(Session& session, CellNames& cells, QWidget* parent)
 HealthView::~HealthView() = default;
 
 QList<QAction*> HealthView::menuActions() const {
-  return {d_->show, d_->layers, d_->optimiser, d_->more, d_->cancel, d_->next, d_->previous, d_->everyRun};
+  return {d_->show,   d_->check, d_->layers,   d_->optimiser, d_->more,
+          d_->cancel, d_->next,  d_->previous, d_->everyRun};
 }
 
 QList<HandledKeys> HealthView::handledKeys() const {

@@ -15,13 +15,14 @@ namespace tapedeck::inspector {
 
 class HealthCurves;
 class HealthTable;
+class WhyModel;
 
-/// Keys: Enter in the list of findings goes to the op; V and B choose the page, M recomputes more steps, Esc
-/// stops that. N, P and E choose the run.
+/// Keys: Enter in the list of findings goes to the op; C checks a custom gradient; V and B choose the page, M
+/// recomputes more steps, Esc stops that. N, P and E choose the run.
 class HealthView : public SessionPanel {
   Q_OBJECT
  public:
-  HealthView(Session& session, CellNames& cells, QWidget* parent = nullptr);
+  HealthView(Session& session, CellNames& cells, WhyModel& why, QWidget* parent = nullptr);
   ~HealthView() override;
 
   QList<QAction*> menuActions() const override;

@@ -305,7 +305,7 @@ struct MemoryView::Private {
   void fitColumns(QTreeWidget* one) {
     const QFontMetrics metrics = one->fontMetrics();
     const auto wide = [&](const char* text) { return metrics.horizontalAdvance(QLatin1String(text)) + 14; };
-    const int rest = one->viewport()->width();
+    const int rest = one->width();  // its viewport is sized after it
     if (rest < 200) return;
     if (one == savings) {
       one->setColumnWidth(scopeColumn, std::max(wide("ops 100,000 to 100,000"), rest / 4));
@@ -315,7 +315,7 @@ struct MemoryView::Private {
       return;
     }
     const int fixed = wide("999.9 bytes") + wide("cell [88] line 888");
-    const int each = std::max(wide("tape 1"), (rest - fixed) / 3);
+    const int each = std::max(wide("the program"), (rest - fixed) / 4);
     one->setColumnWidth(whatColumn, each);
     one->setColumnWidth(bytesColumn, wide("999.9 bytes"));
     one->setColumnWidth(madeColumn, each);

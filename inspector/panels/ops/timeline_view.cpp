@@ -37,6 +37,8 @@ struct TimelineView::Private {
   QLabel* progress = nullptr;
   TimelineColumns* columns = nullptr;
   QAction *find = nullptr, *copy = nullptr, *forward = nullptr, *byOp = nullptr, *follow = nullptr;
+  QAction *nextMatch = nullptr, *previousMatch = nullptr;
+  QString matchNote;  ///< why a key found no further match
   QList<QAction*> directionActions;
   WhyActions* why = nullptr;  ///< until setWhy
   QTimer filterTimer;
@@ -53,6 +55,8 @@ struct TimelineView::Private {
   void showCursor(bool scroll);
   void currentRowChanged(const QModelIndex& current);
   void showMenu(QPoint at);
+  void goToMatch(bool after);
+  QString filterText() const;
   const protocol::Record* currentRecord() const {
     return session.cachedRecord(model->recordAt(table->currentIndex().row()));
   }
@@ -72,8 +76,11 @@ void TimelineView::Private::makeFilterBar(QBoxLayout* layout) {
       "In one of them alone: op:matmul, op:*pool*, scope:layer, cell:[3], file:train, reads:W. What an op "
       "is:\n"
       "forward, backward, vjp, playback, failed, is:running. Numbers: line:7-12, record>100, duration>1ms,\n"
-      "bytes>1M, shape:784, shape:(10000,784), out.shape != in0.shape. Together: and, or, not, ( ).\n"
-      "Words that belong together: \"my scope\""));
+      "bytes>1M, shape:784, shape:(10000,784), out.shape != in0.shape. Values, which are computed again "
+      "where\n"
+      "they are not held: max(abs(out)) > 3, nan(out), norm(grad) < 1e-8 (Esc stops the search). Together:\n"
+      "and, or, not, ( ). Words that belong together: \"my scope\". F3 and Shift+F3 go from match to "
+      "match."));
   filter->setAccessibleName(QStringLiteral("Filter of the ops"));
   bar->addWidget(filter);
   directions = new QButtonGroup(q);
@@ -140,7 +147,19 @@ void TimelineView::Private::makeActions() {
   QObject::connect(follow, &QAction::triggered, &session, &Session::follow);
   find = addKeyedAction(q, QStringLiteral("Filter"), {QKeySequence::Find}, QStringLiteral("Type a filter"));
   QObject::connect(find, &QAction::triggered, q, &TimelineView::focusFilter);
+  const auto goTo = [this](const QString& text, const QKeySequence& key, const QString& tip,
+                           void (TimelineView::*slot)()) {
+    QAction* action = addKeyedAction(q, text, {key}, tip);
+    QObject::connect(action, &QAction::triggered, q, slot);
+    return action;
+  };
+  nextMatch = goTo(QStringLiteral("Next match"), Qt::Key_F3,
+                   QStringLiteral("To the next op that the filter finds"), &TimelineView::goToNextMatch);
+  previousMatch =
+      goTo(QStringLiteral("Previous match"), Qt::SHIFT | Qt::Key_F3,
+           QStringLiteral("To the op before that the filter finds"), &TimelineView::goToPreviousMatch);
   clearByEscape(filter, q, [this] {
+    if (model->scanning() && model->filterAsksForValues()) return model->stopFilter();
     filter->clear();
     applyFilter();
     table->setFocus();
@@ -153,6 +172,7 @@ void TimelineView::Private::connectModels() {
   QObject::connect(&filterTimer, &QTimer::timeout, q, [this] { applyFilter(); });
   QObject::connect(filter, &QLineEdit::textChanged, q, [this] { filterTimer.start(); });
   QObject::connect(filter, &QLineEdit::returnPressed, q, [this] {
+    if (model->filterStopped()) model->setFilter({}, Direction::both);
     applyFilter();
     table->setFocus();
   });
@@ -163,7 +183,10 @@ void TimelineView::Private::connectModels() {
   QObject::connect(table, &QAbstractItemView::clicked, q,
                    [this](const QModelIndex& clicked) { currentRowChanged(clicked); });
   QObject::connect(table, &QWidget::customContextMenuRequested, q, [this](QPoint at) { showMenu(at); });
-  QObject::connect(&session, &Session::cursorChanged, q, [this] { showCursor(true); });
+  QObject::connect(&session, &Session::cursorChanged, q, [this] {
+    matchNote.clear();
+    showCursor(true);
+  });
   QObject::connect(model, &QAbstractItemModel::rowsInserted, q, [this] {
     showProgress();
     if (model->filtered()) showCursor(false);
@@ -187,6 +210,7 @@ void TimelineView::Private::connectModels() {
 
 void TimelineView::Private::applyFilter() {
   filterTimer.stop();
+  matchNote.clear();
   syncing = true;
   model->setFilter(filter->text().trimmed(), static_cast<Direction>(directions->checkedId()));
   syncing = false;
@@ -198,13 +222,7 @@ void TimelineView::Private::showProgress() {
   const quint64 total = session.recordCount();
   progress->setVisible(model->filtered());
   if (model->filtered()) {
-    QString text = QStringLiteral("%1 of %2 ops")
-                       .arg(countText(static_cast<quint64>(model->rowCount())), countText(total));
-    if (model->scanning() && total)
-      text += QStringLiteral(", looked at %1 %").arg(model->scanned() * 100 / total);
-    const std::string problem = protocol::filter_problem(model->filterText().toStdString());
-    if (!problem.empty()) text += u'\n' + QString::fromStdString(problem);
-    progress->setText(text);
+    progress->setText(filterText());
   }
   if (total == 0 && !session.status().recording) {
     table->setPlaceholder(
@@ -219,6 +237,41 @@ void TimelineView::Private::showProgress() {
         QStringLiteral("None of the %1 ops matches the filter. Esc in the filter clears it.")
             .arg(countText(total)));
   }
+}
+
+QString TimelineView::Private::filterText() const {
+  const quint64 total = session.recordCount();
+  QString text = QStringLiteral("%1 of %2 ops")
+                     .arg(countText(static_cast<quint64>(model->rowCount())), countText(total));
+  const quint64 percent = total ? model->scanned() * 100 / total : 100;
+  if (model->scanning())
+    text += QStringLiteral(", looked at %1 %").arg(percent) +
+            (model->filterAsksForValues() ? QStringLiteral(" (Esc in the filter stops it)") : QString());
+  else if (model->filterStopped())
+    text += QStringLiteral(", stopped at %1 %: Enter in the filter begins anew").arg(percent);
+  if (const quint64 lost = model->lostByFilter())
+    text += QStringLiteral("\n%1 with lost values could not be decided, and %2 left out.")
+                .arg(lost == 1 ? QStringLiteral("1 op") : QStringLiteral("%1 ops").arg(countText(lost)),
+                     lost == 1 ? QStringLiteral("is") : QStringLiteral("are"));
+  if (!session.live() && model->filterAsksForValues())
+    text += QStringLiteral("\nThe session is over, and with it what looks at values: no op matches by them.");
+  const std::string problem = protocol::filter_problem(model->filterText().toStdString());
+  if (!problem.empty()) text += u'\n' + QString::fromStdString(problem);
+  return matchNote.isEmpty() ? text : text + u'\n' + matchNote;
+}
+
+void TimelineView::Private::goToMatch(bool after) {
+  if (filterTimer.isActive()) applyFilter();
+  if (!model->filtered()) return q->focusFilter();
+  const int row = model->matchBeside(session.cursor(), after);
+  matchNote.clear();
+  if (row < 0)
+    matchNote = after && model->scanning() ? QStringLiteral("No match after the cursor so far.")
+                : after                    ? QStringLiteral("This is the last match.")
+                                           : QStringLiteral("This is the first match.");
+  else
+    session.setCursor(model->recordAt(row));
+  showProgress();
 }
 
 void TimelineView::Private::showCursor(bool scroll) {
@@ -298,7 +351,7 @@ QLineEdit* TimelineView::filterEdit() const {
   return d_->filter;
 }
 QList<QAction*> TimelineView::menuActions() const {
-  return QList<QAction*>{d_->find} + d_->directionActions +
+  return QList<QAction*>{d_->find, d_->nextMatch, d_->previousMatch} + d_->directionActions +
          QList<QAction*>{d_->copy, d_->forward, d_->byOp, d_->follow};
 }
 void TimelineView::setCellLabels(const QHash<QString, QString>& labels) {
@@ -343,6 +396,14 @@ void TimelineView::filterByCurrentOp() {
   if (!record) return;
   d_->filter->setText(QString::fromStdString(record->op));
   d_->applyFilter();
+}
+
+void TimelineView::goToNextMatch() {
+  d_->goToMatch(true);
+}
+
+void TimelineView::goToPreviousMatch() {
+  d_->goToMatch(false);
 }
 
 void TimelineView::changeEvent(QEvent* event) {

@@ -39,6 +39,9 @@ class TimelineView : public SessionPanel {
   /// To the op whose VJP the current record is.
   void goToForward();
   void filterByCurrentOp();
+  /// The cursor goes to the match after it, or before; without a filter to the filter's field.
+  void goToNextMatch();
+  void goToPreviousMatch();
 
  protected:
   void changeEvent(QEvent* event) override;

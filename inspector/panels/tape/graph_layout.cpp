@@ -123,11 +123,6 @@ QRectF boundsOf(const GraphLayout& layout) {
 
 }  // namespace
 
-quint64 nodeKey(const GraphNode& node) {
-  if (node.kind == NodeKind::more) return node.below ? 3 : 1;
-  return isLeaf(node) ? node.tensor * 2 + 1 : node.record * 2;
-}
-
 GroupMembers::GroupMembers(const TapeGraph& graph) : graph_(graph) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
     if (const int group = graph.nodes[i].group; group >= 0 && group < static_cast<int>(i))

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "inspector/model/tape/tape_graph.h"
+#include "inspector/model/tape/tape_folding.h"
 
 namespace tapedeck::inspector {
 
@@ -72,8 +72,5 @@ class GroupMembers {
   const TapeGraph& graph_;
   std::unordered_map<int, std::vector<int>> members_;
 };
-
-/// Names a node for as long as its session lives: its record, or its leaf tensor.
-quint64 nodeKey(const GraphNode& node);
 
 }  // namespace tapedeck::inspector

@@ -10,13 +10,21 @@ namespace tapedeck::inspector {
 
 /// A graph and its layout, which fit each other; shared and never changed.
 struct LaidOutGraph {
-  TapeGraph graph;
+  TapeGraph graph;  ///< with folds
   GraphLayout layout;
   std::vector<std::vector<QPointF>> paths;  ///< the edges, flattened
+  std::vector<QRectF> path_bounds;          ///< of the edges
+  std::vector<QString> around;              ///< by node: see FoldedTape
+  int folds = 0, left_out = 0;
+  TapeGraph whole;         ///< what was folded
+  std::vector<int> shown;  ///< by node of `whole`: see FoldedTape
+  TapeGroups groups;
+  int current = -1;  ///< the node that holds the cursor
 };
 
-/// Lays one graph out and flattens it.
-std::shared_ptr<const LaidOutGraph> layOut(TapeGraph graph, const std::atomic<bool>* cancelled = nullptr);
+/// Groups one graph, folds it, lays it out and flattens it.
+std::shared_ptr<const LaidOutGraph> layOut(TapeGraph graph, const Folding& folding = {},
+                                           const std::atomic<bool>* cancelled = nullptr);
 
 class LayoutWorker : public QObject {
   Q_OBJECT
@@ -25,7 +33,7 @@ class LayoutWorker : public QObject {
   ~LayoutWorker() override;  ///< leaves what is under way to itself, and waits for nothing
 
   /// Returns at once. A request that did not begin yet is dropped, and so is the answer to the one under way.
-  void request(const TapeGraph& graph);
+  void request(const TapeGraph& graph, const Folding& folding = {});
   /// Drops everything: no answer comes.
   void cancel();
   bool busy() const;

@@ -19,6 +19,18 @@ LegendEntry offTapeEntry(const char* text) {
   return entry;
 }
 
+LegendEntry foldEntry(const char* text) {
+  LegendEntry entry = nodeEntry(text, NodeKind::op);
+  entry.node.fold = QStringLiteral("any");
+  return entry;
+}
+
+LegendEntry oddEntry(const char* text) {
+  LegendEntry entry = nodeEntry(text, NodeKind::op);
+  entry.node.odd = true;
+  return entry;
+}
+
 LegendEntry edgeEntry(const char* text, bool backward) {
   LegendEntry entry;
   entry.text = QString::fromUtf8(text);
@@ -38,6 +50,8 @@ const QVector<LegendEntry>& legendEntries() {
       nodeEntry("custom gradient", NodeKind::custom, true),
       nodeEntry("cursor", NodeKind::op, false, true),
       offTapeEntry("on no tape"),
+      foldEntry("folded group"),
+      oddEntry("NaN or infinity"),
       edgeEntry("value", false),
       edgeEntry("∂ gradient", true),
   };

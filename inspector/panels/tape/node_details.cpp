@@ -43,6 +43,14 @@ QStringList nodeDetails(const GraphNode& node, const protocol::Record* record,
                         const protocol::TensorInfo* tensor,
                         const std::function<QString(const protocol::Record&)>& cell_name) {
   QStringList lines{nodeText(node).title};
+  if (!node.fold.isEmpty()) {
+    add(lines, QStringLiteral("folded"), nodeText(node).lines.value(0));
+    add(lines, QStringLiteral("scope"), node.scope);
+    add(lines, QStringLiteral("cursor"), node.here);
+    add(lines, QStringLiteral("error"), node.error);
+    add(lines, QString(), QStringLiteral("Double click, Enter or O opens it"));
+    return lines;
+  }
   if (!record) {
     if (node.record) add(lines, QStringLiteral("record"), countText(node.record));
     add(lines, QStringLiteral("shape"), node.shape);

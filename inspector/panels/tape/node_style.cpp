@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "inspector/model/format.h"
+
 namespace tapedeck::inspector {
 
 namespace {
@@ -32,6 +34,13 @@ QString shapeAndType(const GraphNode& node) {
   return parts.join(QStringLiteral(" · "));
 }
 
+/// "56 ops", "49 VJPs".
+QString foldedText(const GraphNode& node) {
+  const QString what = node.kind == NodeKind::vjp ? QStringLiteral("VJP") : QStringLiteral("op");
+  return countText(static_cast<quint64>(node.folded)) + QLatin1Char(' ') + what +
+         (node.folded == 1 ? QString() : QStringLiteral("s"));
+}
+
 QString stateBadge(const GraphNode& node) {
   switch (node.state) {
     case protocol::RecordState::pending:
@@ -47,6 +56,8 @@ QString stateBadge(const GraphNode& node) {
 }
 
 QString kindName(const GraphNode& node) {
+  if (!node.fold.isEmpty())
+    return node.kind == NodeKind::vjp ? QStringLiteral("folded VJPs of") : QStringLiteral("folded group");
   switch (node.kind) {
     case NodeKind::op:
       if (node.copies) return QStringLiteral("op that moves values:");
@@ -71,6 +82,14 @@ QString kindName(const GraphNode& node) {
 
 NodeText nodeText(const GraphNode& node) {
   NodeText text;
+  if (!node.fold.isEmpty()) {
+    text.title = node.kind == NodeKind::vjp ? QStringLiteral("∂ ") + node.op : node.op;
+    text.lines << foldedText(node) + (node.shape.isEmpty() ? QString() : QStringLiteral(" · ") + node.shape);
+    if (!node.here.isEmpty()) text.lines << QStringLiteral("cursor at ") + node.here;
+    text.state = stateBadge(node);
+    if (node.odd && text.state.isEmpty()) text.state = oddText();
+    return text;
+  }
   const QString second = node.preview.isEmpty() ? node.name : node.preview;
   switch (node.kind) {
     case NodeKind::constant:
@@ -102,8 +121,13 @@ NodeText nodeText(const GraphNode& node) {
   }
   text.lines.removeAll(QString());
   text.state = stateBadge(node);
+  if (node.odd && text.state.isEmpty()) text.state = oddText();
   if (node.customGradient) text.badge = QStringLiteral("custom ∂");
   return text;
+}
+
+QString oddText() {
+  return QStringLiteral("NaN/Inf");
 }
 
 double nominalTextWidth(const QString& text, double size, bool bold) {
@@ -139,7 +163,7 @@ QRectF badgeRect(const QRectF& node, const QString& badge, bool state) {
 }
 
 const Tint& nodeTint(const Theme& theme, const GraphNode& node) {
-  if (node.state == protocol::RecordState::failed) return theme.error;
+  if (node.state == protocol::RecordState::failed || node.odd) return theme.error;
   if (node.customGradient) return theme.custom;
   switch (node.kind) {
     case NodeKind::variable:
@@ -179,10 +203,13 @@ QString apartTitle() {
 
 QString spokenNode(const GraphNode& node) {
   QStringList parts{kindName(node) + QLatin1Char(' ') + node.op};
+  if (!node.fold.isEmpty()) parts << foldedText(node);
+  if (!node.here.isEmpty()) parts << QStringLiteral("the cursor is at %1 in it").arg(node.here);
   if (!node.shape.isEmpty()) parts << node.shape + QLatin1Char(' ') + node.dtype;
   if (!node.device.isEmpty()) parts << QStringLiteral("on %1").arg(node.device);
   if (!node.preview.isEmpty()) parts << QStringLiteral("value %1").arg(node.preview);
   if (!stateBadge(node).isEmpty()) parts << stateBadge(node);
+  if (node.odd) parts << QStringLiteral("holds NaN or infinity");
   if (node.offTape) parts << QStringLiteral("on no tape");
   return parts.join(QStringLiteral(", "));
 }

@@ -21,7 +21,7 @@ struct NodeText {
   QString title;
   QStringList lines;  ///< at most two
   QString badge;      ///< "custom ∂"; empty: none
-  QString state;      ///< "next", "running", "failed"; empty: none
+  QString state;      ///< "next", "running", "failed", "NaN/Inf"; empty: none
 };
 NodeText nodeText(const GraphNode& node);
 
@@ -47,6 +47,8 @@ QString edgeLabel(const GraphEdge& edge);
 
 /// Behind the ops of a scope.
 QColor laneColor(const Theme& theme);
+/// Of what holds a NaN or an infinity.
+QString oddText();
 /// Of the frame around a custom gradient's ops.
 QString frameTitle(const GraphNode& node);
 /// Of the ops below the tape that are not on it.

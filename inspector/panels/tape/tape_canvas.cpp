@@ -45,6 +45,8 @@ void TapeCanvas::showGraph(std::shared_ptr<const LaidOutGraph> laid) {
     else if (follow_ && laid_->graph.cursor != before->graph.cursor)
       keepCursorInSight(false);
   }
+  node_marks_ = laid_ ? marksOf(*laid_, marks_) : std::vector<quint8>();
+  if (const quint64 key = std::exchange(walk_later_, 0)) walkToKey(key, false);
   describe();
   requestFrame();
 }
@@ -82,13 +84,6 @@ void TapeCanvas::setCamera(const Camera& camera) {
 QRectF TapeCanvas::nodeRect(int node) const {
   if (!laid_ || node < 0 || node >= static_cast<int>(laid_->layout.nodes.size())) return {};
   return camera_.toWidget(laid_->layout.nodes[node]);
-}
-
-int TapeCanvas::currentNode() const {
-  if (!laid_) return -1;
-  for (std::size_t i = 0; i < laid_->graph.nodes.size(); ++i)
-    if (laid_->graph.nodes[i].current) return static_cast<int>(i);
-  return -1;
 }
 
 QSizeF TapeCanvas::room() const {
@@ -178,8 +173,11 @@ void TapeCanvas::paintCanvas(CanvasPainter& painter) {
   const VisibleItems items = visibleItems(*laid_, camera_.toWorld(QRectF(QPointF(), painter.size())));
   drawn_ = items.nodes;
   const std::vector<int> path = pathNodes();
-  TapeScene(painter, *laid_, camera_, hovered_, hasFocus() ? walked_ : -1, path).draw(items);
+  TapeScene(painter, *laid_, camera_, hovered_, hasFocus() || !marks_.hits.isEmpty() ? walked_ : -1, path,
+            node_marks_)
+      .draw(items);
   if (legend_) drawTapeLegend(painter);
+  if (map_shown_) map_.draw(painter, laid_, camera_, room());
   if (hovered_ >= 0 && !dragging_ && details_)
     painter.tooltip(last_at_, details_(laid_->graph.nodes[hovered_]));
 }
@@ -202,9 +200,10 @@ std::vector<int> TapeCanvas::pathNodes() const {
 void TapeCanvas::contextMenuEvent(QContextMenuEvent* event) {
   if (!laid_) return;
   const bool by_key = event->reason() == QContextMenuEvent::Keyboard;
-  const int node = by_key ? (walked_ >= 0 ? walked_ : currentNode())
-                          : nodeAt(*laid_, camera_.toWorld(QPointF(event->pos())));
+  const int node = by_key ? actedNode() : nodeAt(*laid_, camera_.toWorld(QPointF(event->pos())));
   if (node < 0) return;
+  walked_ = node;  // what the menu offers acts on it
+  requestFrame();
   emit menuAsked(laid_->graph.nodes[node],
                  by_key ? mapToGlobal(nodeRect(node).center().toPoint()) : event->globalPos());
 }
@@ -214,11 +213,14 @@ void TapeCanvas::mousePressEvent(QMouseEvent* event) {
     return QWidget::mousePressEvent(event);
   pressed_ = event->button();
   pressed_at_ = last_at_ = event->position();
+  map_dragged_ = pressed_ == Qt::LeftButton && minimapRect().contains(pressed_at_);
+  if (map_dragged_) return jumpByMap(pressed_at_);
   dragging_ = space_ || pressed_ == Qt::MiddleButton;
   if (dragging_) setCursor(Qt::ClosedHandCursor);
 }
 
 void TapeCanvas::mouseMoveEvent(QMouseEvent* event) {
+  if (map_dragged_) return jumpByMap(event->position());
   if (pressed_ != Qt::NoButton) {
     const QPointF moved = event->position() - pressed_at_;
     if (!dragging_ && std::hypot(moved.x(), moved.y()) > drag_threshold) {
@@ -234,7 +236,7 @@ void TapeCanvas::mouseMoveEvent(QMouseEvent* event) {
 
 void TapeCanvas::mouseReleaseEvent(QMouseEvent* event) {
   if (event->button() != pressed_) return;
-  const bool clicked = pressed_ == Qt::LeftButton && !dragging_;
+  const bool clicked = pressed_ == Qt::LeftButton && !dragging_ && !std::exchange(map_dragged_, false);
   pressed_ = Qt::NoButton;
   dragging_ = false;
   unsetCursor();
@@ -242,7 +244,9 @@ void TapeCanvas::mouseReleaseEvent(QMouseEvent* event) {
   hover(last_at_);
   if (clicked && hovered_ >= 0) {
     walked_ = hovered_;
-    pick(hovered_);
+    emit walkedTo();
+    if (laid_->graph.nodes[static_cast<std::size_t>(hovered_)].fold.isEmpty()) return pick(hovered_);
+    describe();  // a group is opened by a second click
   }
 }
 
@@ -300,7 +304,8 @@ void TapeCanvas::resizeEvent(QResizeEvent* event) {
 }
 
 void TapeCanvas::hover(QPointF at) {
-  const int node = laid_ && at.y() < room().height() ? nodeAt(*laid_, camera_.toWorld(at)) : -1;
+  const bool on_graph = laid_ && at.y() < room().height() && !minimapRect().contains(at);
+  const int node = on_graph ? nodeAt(*laid_, camera_.toWorld(at)) : -1;
   hovered_ = node;
   requestFrame();
 }
@@ -317,7 +322,7 @@ void TapeCanvas::panBy(int key) {
 /// Arrows to the next node that way; J and K along the edges, down and up.
 void TapeCanvas::walk(int key) {
   if (!laid_ || laid_->graph.empty()) return;
-  const int from = walked_ >= 0 ? walked_ : currentNode();
+  const int from = actedNode();
   if (from < 0) return walkTo(static_cast<int>(laid_->graph.nodes.size()) - 1);
   const bool along = key == Qt::Key_J || key == Qt::Key_K;
   const int to = along ? neighbour(from, key == Qt::Key_J) : towards(from, key);
@@ -360,11 +365,14 @@ void TapeCanvas::walkTo(int node) {
   if (!sight.contains(nodeRect(node))) pan(sight.center() - nodeRect(node).center());
   describe();
   requestFrame();
+  emit walkedTo();
 }
 
 void TapeCanvas::pick(int node) {
   const GraphNode& picked = laid_->graph.nodes[node];
-  if (picked.kind == NodeKind::more)
+  if (!picked.fold.isEmpty())
+    emit foldAsked(picked.fold, true);
+  else if (picked.kind == NodeKind::more)
     emit morePicked(picked.page);
   else if (picked.record)
     emit recordPicked(picked.record);
@@ -393,7 +401,7 @@ AccessiblePart TapeCanvas::accessiblePart(int index) const {
 
 void TapeCanvas::describe() {
   tellCurrentPart(this);
-  const int node = walked_ >= 0 ? walked_ : currentNode();
+  const int node = actedNode();
   setAccessibleDescription(node >= 0 ? spokenNode(laid_->graph.nodes[node]) : empty_sentence_);
 }
 

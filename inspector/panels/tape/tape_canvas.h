@@ -5,6 +5,8 @@
 #include <memory>
 
 #include "inspector/panels/tape/layout_worker.h"
+#include "inspector/panels/tape/minimap.h"
+#include "inspector/panels/tape/tape_marks.h"
 #include "inspector/ui/accessible_parts.h"
 #include "inspector/ui/canvas/camera.h"
 #include "inspector/ui/canvas/canvas_widget.h"
@@ -32,6 +34,17 @@ class TapeCanvas : public CanvasWidget, public AccessibleParts {
   /// The nodes that show these records are marked as the way of an answer.
   void setPath(const std::vector<RecordNumber>& records);
   std::vector<int> pathNodes() const;
+  /// What a search or a question about ancestors and descendants points out.
+  void setMarks(const TapeMarks& marks);
+  /// By node; empty: none.
+  const std::vector<quint8>& marks() const { return node_marks_; }
+  /// Walks to the node that shows this one of the whole graph, brought into sight; of the next graph, where
+  /// `later`.
+  void walkToKey(quint64 key, bool later);
+  /// What the keys act on: the node that they walked to, else the cursor's; -1: none.
+  int actedNode() const { return walked_ >= 0 ? walked_ : currentNode(); }
+  bool minimapShown() const { return map_shown_; }
+  QRectF minimapRect() const;                 ///< null: it is not there
   int walkedNode() const { return walked_; }  ///< that the keys walked to; -1: none
   int hoveredNode() const { return hovered_; }
   bool followsCursor() const { return follow_; }
@@ -50,6 +63,7 @@ class TapeCanvas : public CanvasWidget, public AccessibleParts {
   void zoomOut();
   void setFollowsCursor(bool follow);
   void setLegendShown(bool shown);
+  void setMinimapShown(bool shown);
   void centreOnCursor();
 
  signals:
@@ -58,8 +72,11 @@ class TapeCanvas : public CanvasWidget, public AccessibleParts {
   void tensorPicked(const tapedeck::protocol::TensorInfo& tensor);
   /// On "… more": show the part of the tape around that record.
   void morePicked(quint64 record);
+  /// A group is to be opened, or folded.
+  void foldAsked(const QString& group, bool open);
   /// A menu is wanted for a node.
   void menuAsked(const tapedeck::inspector::GraphNode& node, QPoint globalPosition);
+  void walkedTo();
   void cameraChanged();
 
  protected:
@@ -67,6 +84,7 @@ class TapeCanvas : public CanvasWidget, public AccessibleParts {
   void mousePressEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
   void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   void keyReleaseEvent(QKeyEvent* event) override;
@@ -75,7 +93,10 @@ class TapeCanvas : public CanvasWidget, public AccessibleParts {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
-  int currentNode() const;
+  int currentNode() const { return laid_ ? laid_->current : -1; }
+  int shownNode(quint64 key) const;
+  QString groupAt(QPointF world) const;
+  void jumpByMap(QPointF at);
   /// The part of the canvas that the graph has.
   QSizeF room() const;
   void keepCursorInSight(bool first);
@@ -102,6 +123,12 @@ class TapeCanvas : public CanvasWidget, public AccessibleParts {
   int walked_ = -1;
   std::vector<int> drawn_;
   std::vector<RecordNumber> path_;
+  TapeMarks marks_;
+  std::vector<quint8> node_marks_;
+  quint64 walk_later_ = 0;
+  TapeMinimap map_;
+  bool map_shown_ = true;
+  bool map_dragged_ = false;
   QPointF pressed_at_, last_at_;
   Qt::MouseButton pressed_ = Qt::NoButton;
   bool dragging_ = false;

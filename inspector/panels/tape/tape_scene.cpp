@@ -5,21 +5,15 @@
 
 #include "inspector/panels/tape/legend.h"
 #include "inspector/panels/tape/node_style.h"
+#include "inspector/panels/tape/tape_marks.h"
 
 namespace tapedeck::inspector {
 
 namespace {
 
-QRectF boundsOf(const std::vector<QPointF>& points) {
-  double left = points[0].x(), right = left, top = points[0].y(), bottom = top;
-  for (const QPointF& point : points) {
-    left = std::min(left, point.x());
-    right = std::max(right, point.x());
-    top = std::min(top, point.y());
-    bottom = std::max(bottom, point.y());
-  }
-  return {left, top, right - left + 0.1, bottom - top + 0.1};
-}
+constexpr double titles_zoom = 0.2, full_zoom = 0.6;
+// Letters stay readable where the boxes are small.
+constexpr double least_title = 8, usual_title = 10, least_line = 8, least_lane = 9;
 
 /// Closed for values, open for gradients: not told apart by colour alone.
 void drawArrowHead(CanvasPainter& painter, QPointF tip, QPointF before, const QColor& color, double scale,
@@ -37,8 +31,8 @@ void drawArrowHead(CanvasPainter& painter, QPointF tip, QPointF before, const QC
 }  // namespace
 
 DetailLevel detailLevel(double zoom) {
-  if (zoom < 0.3) return DetailLevel::boxes;
-  return zoom < 0.6 ? DetailLevel::titles : DetailLevel::full;
+  if (zoom < titles_zoom) return DetailLevel::boxes;
+  return zoom < full_zoom ? DetailLevel::titles : DetailLevel::full;
 }
 
 VisibleItems visibleItems(const LaidOutGraph& laid, const QRectF& world) {
@@ -48,7 +42,7 @@ VisibleItems visibleItems(const LaidOutGraph& laid, const QRectF& world) {
     if (!laid.layout.nodes[i].isNull() && wide.intersects(laid.layout.nodes[i]))
       items.nodes.push_back(static_cast<int>(i));
   for (std::size_t i = 0; i < laid.paths.size(); ++i)
-    if (!laid.paths[i].empty() && wide.intersects(boundsOf(laid.paths[i])))
+    if (!laid.paths[i].empty() && wide.intersects(laid.path_bounds[i]))
       items.edges.push_back(static_cast<int>(i));
   for (std::size_t i = 0; i < laid.layout.frames.size(); ++i)
     if (wide.intersects(laid.layout.frames[i].rect)) items.frames.push_back(static_cast<int>(i));
@@ -97,9 +91,17 @@ bool TapeScene::labelled(const GraphEdge& edge) const {
 
 void TapeScene::drawLane(const GraphLayout::Lane& lane) {
   const Theme& theme = painter_.theme();
-  painter_.fill(camera_.toWidget(lane.rect), laneColor(theme), 8 * camera_.zoom);
-  if (detailLevel(camera_.zoom) == DetailLevel::boxes) return;
-  painter_.textIn(camera_.toWidget(lane.title), lane.text, node_title_size * camera_.zoom, theme.faintText);
+  const QRectF band = camera_.toWidget(lane.rect);
+  painter_.fill(band, laneColor(theme), 8 * camera_.zoom);
+  const double size = std::max(node_title_size * camera_.zoom, least_lane);
+  if (band.height() < size + 2) return;
+  // Its end stays beside the band, and its beginning on the canvas.
+  QRectF title = camera_.toWidget(lane.title);
+  title.setHeight(std::max(title.height(), size + 2));
+  title.setLeft(
+      std::max(2.0, std::min(title.left(), title.right() - 1.1 * nominalTextWidth(lane.text, size, false))));
+  if (title.right() > title.left() + size)
+    painter_.textIn(title, lane.text, size, theme.faintText, Qt::AlignRight);
 }
 
 void TapeScene::drawFrame(const GraphLayout::Frame& frame) {
@@ -125,7 +127,8 @@ void TapeScene::drawEdge(int index) {
   const Theme& theme = painter_.theme();
   const bool strong = emphasised(edge);
   const QColor& stroke = edge.backward ? theme.backward.stroke : theme.forward.stroke;
-  const QColor color = strong ? stroke : mix(theme.background, stroke, 0.72);
+  const bool dim = !strong && ((mark(edge.from) | mark(edge.to)) & dim_mark);
+  const QColor color = strong ? stroke : mix(theme.background, stroke, dim ? 0.25 : 0.72);
   const double width = std::clamp(1.4 * camera_.zoom, 0.8, 2.4) * (strong ? 1.6 : 1);
   std::vector<QPointF> points;
   for (const QPointF& point : laid_.paths[index]) points.push_back(camera_.toWidget(point));
@@ -152,11 +155,19 @@ void TapeScene::drawEdgeLabel(int index) {
 void TapeScene::drawNode(int index) {
   const GraphNode& node = laid_.graph.nodes[index];
   const Theme& theme = painter_.theme();
-  const Tint& tint = nodeTint(theme, node);
+  Tint tint = nodeTint(theme, node);
+  if (mark(index) & dim_mark)
+    tint = {mix(theme.background, tint.fill, 0.35), mix(theme.background, tint.stroke, 0.35)};
   const QRectF rect = camera_.toWidget(laid_.layout.nodes[index]);
   const double zoom = camera_.zoom;
   const double radius = node.kind == NodeKind::constant ? rect.height() / 2 : 5 * zoom;
   const bool looked_at = index == hovered_ || index == walked_;
+  if (!node.fold.isEmpty())  // a pile
+    for (const double behind : {2.0, 1.0}) {
+      const double away = behind * std::clamp(4 * zoom, 1.5, 5.0);
+      painter_.fill(rect.translated(away, -away), tint.fill, radius);
+      painter_.outline(rect.translated(away, -away), mix(tint.fill, tint.stroke, 0.75), 1, radius);
+    }
   painter_.fill(rect, tint.fill, radius);
   const bool on_path = std::find(path_.begin(), path_.end(), index) != path_.end();
   if (on_path) painter_.hatch(rect, mix(tint.fill, theme.warning.stroke, 0.45), std::max(4.0, 7 * zoom));
@@ -181,30 +192,77 @@ void TapeScene::drawNode(int index) {
                      radius + out);
   else if (index == walked_)
     painter_.dashedOutline(rect.adjusted(-out, -out, out, out), theme.accent, 2, 4);
-  if (detailLevel(zoom) == DetailLevel::boxes) return;
+  if (mark(index)) drawMarks(index, rect);
+  if (detailLevel(zoom) == DetailLevel::boxes) {
+    if (node.odd) drawOdd(rect);
+    return;
+  }
   drawNodeText(node, rect);
+}
+
+/// A cross: found where no letters are.
+void TapeScene::drawOdd(const QRectF& rect) {
+  const QColor& color = painter_.theme().error.stroke;
+  painter_.line(rect.topLeft(), rect.bottomRight(), color, 1.5);
+  painter_.line(rect.bottomLeft(), rect.topRight(), color, 1.5);
+}
+
+/// Hits have a frame with a full corner; ancestors a triangle at the left that points up, descendants one
+/// that points down.
+void TapeScene::drawMarks(int index, const QRectF& rect) {
+  const Theme& theme = painter_.theme();
+  const double size = std::clamp(11 * camera_.zoom, 5.0, 11.0);
+  if (mark(index) & hit_mark) {
+    const QRectF wide = rect.adjusted(-2, -2, 2, 2);
+    painter_.outline(wide, theme.success, 2, 5 * camera_.zoom);
+    painter_.triangle(wide.topLeft(), wide.topLeft() + QPointF(1.6 * size, 0),
+                      wide.topLeft() + QPointF(0, 1.6 * size), theme.success);
+  }
+  const QPointF corner(rect.left() - size - 3, rect.center().y());
+  if (mark(index) & ancestor_mark)
+    painter_.triangle(corner + QPointF(0, -1), corner + QPointF(size, -1),
+                      corner + QPointF(size / 2, -1 - size), theme.text);
+  if (mark(index) & descendant_mark)
+    painter_.triangle(corner + QPointF(0, 1), corner + QPointF(size, 1), corner + QPointF(size / 2, 1 + size),
+                      theme.text);
+}
+
+/// As large as fits, from `least_title` to `usual_title`.
+void TapeScene::drawTitle(const GraphNode& node, const QRectF& inner) {
+  const QString title = nodeText(node).title;
+  double size = std::min(usual_title, 0.7 * inner.height());
+  const double width = nominalTextWidth(title, size, true);
+  if (width > inner.width()) size = std::max(std::min(size, least_title), size * inner.width() / width);
+  painter_.textIn(inner, title, size, nodeTint(painter_.theme(), node).stroke, Qt::AlignCenter,
+                  FontRole::bold);
 }
 
 void TapeScene::drawNodeText(const GraphNode& node, const QRectF& rect) {
   const Theme& theme = painter_.theme();
-  const NodeText text = nodeText(node);
   const double zoom = camera_.zoom;
+  if (detailLevel(zoom) == DetailLevel::titles) {
+    drawTitle(node, rect.adjusted(2, 0, -2, 0));
+    if (!node.odd) return;
+    // At the right foot, as the badge at a larger zoom.
+    const QRectF tab(rect.right() - 22, rect.bottom() - 5, 24, 10);
+    painter_.fill(tab, theme.error.stroke, 5);
+    return painter_.textIn(tab, QStringLiteral("NaN"), least_line, theme.background, Qt::AlignCenter,
+                           FontRole::bold);
+  }
+  const NodeText text = nodeText(node);
   const QRectF inner = rect.adjusted(8 * zoom, 0, -8 * zoom, 0);
   const QColor& title = nodeTint(theme, node).stroke;
-  if (detailLevel(zoom) == DetailLevel::titles) {
-    painter_.textIn(inner, text.title, node_title_size * std::max(zoom, 0.55), title, Qt::AlignCenter,
-                    FontRole::bold);
-    return;
-  }
-  const double title_height = 17 * zoom, line_height = 15 * zoom;
+  const double title_height = std::max(17 * zoom, 11.0), line_height = std::max(15 * zoom, 9.5);
   const auto lines = static_cast<double>(text.lines.size());
   QRectF row(inner.left(), rect.center().y() - (title_height + lines * line_height) / 2, inner.width(),
              title_height);
-  painter_.textIn(row, text.title, node_title_size * zoom, title, Qt::AlignHCenter, FontRole::bold);
+  painter_.textIn(row, text.title, std::max(node_title_size * zoom, usual_title), title, Qt::AlignHCenter,
+                  FontRole::bold);
   row.translate(0, title_height);
   row.setHeight(line_height);
   for (qsizetype i = 0; i < text.lines.size(); ++i, row.translate(0, line_height))
-    painter_.textIn(row, text.lines[i], node_line_size * zoom, i ? theme.text : theme.faintText);
+    painter_.textIn(row, text.lines[i], std::max(node_line_size * zoom, least_line),
+                    i ? theme.text : theme.faintText);
 }
 
 /// At the feet of the node, where no edge ends: what it is at the left, what it waits for at the right.
@@ -253,7 +311,14 @@ void drawLegendEntry(CanvasPainter& painter, const LegendEntry& entry, const QRe
   }
   const Tint& tint = nodeTint(theme, entry.node);
   const double radius = entry.node.kind == NodeKind::constant ? sample.height() / 2 : 4;
+  if (!entry.node.fold.isEmpty()) {
+    painter.fill(sample.translated(3, -3), tint.fill, radius);
+    painter.outline(sample.translated(3, -3), tint.stroke, 1, radius);
+  }
   painter.fill(sample, tint.fill, radius);
+  if (entry.node.odd)
+    painter.textIn(sample, QStringLiteral("NaN"), least_line + 1, tint.stroke, Qt::AlignCenter,
+                   FontRole::bold);
   if (entry.node.offTape)
     painter.dashedOutline(sample, tint.stroke, 1.2, 2.5);
   else

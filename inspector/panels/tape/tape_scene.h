@@ -12,8 +12,8 @@ namespace tapedeck::inspector {
 
 /// How much of a node can be read at a zoom.
 enum class DetailLevel {
-  boxes,   ///< colours and lines only
-  titles,  ///< ops' names
+  boxes,   ///< colours, lines and the names of scopes only
+  titles,  ///< ops' names, in letters that are larger than the zoom
   full
 };
 DetailLevel detailLevel(double zoom);
@@ -32,10 +32,16 @@ int nodeAt(const LaidOutGraph& laid, QPointF world);
 
 class TapeScene {
  public:
-  /// `path`: the nodes of an answer, which are hatched.
+  /// `path`: the nodes of an answer, which are hatched. `marks`: see marksOf.
   TapeScene(CanvasPainter& painter, const LaidOutGraph& laid, const Camera& camera, int hovered, int walked,
-            std::span<const int> path = {})
-      : painter_(painter), laid_(laid), camera_(camera), hovered_(hovered), walked_(walked), path_(path) {}
+            std::span<const int> path = {}, std::span<const quint8> marks = {})
+      : painter_(painter),
+        laid_(laid),
+        camera_(camera),
+        hovered_(hovered),
+        walked_(walked),
+        path_(path),
+        marks_(marks) {}
   void draw(const VisibleItems& items);
 
  private:
@@ -47,6 +53,12 @@ class TapeScene {
   void drawNode(int index);
   void drawNodeText(const GraphNode& node, const QRectF& rect);
   void drawBadge(int index);
+  void drawTitle(const GraphNode& node, const QRectF& inner);
+  void drawOdd(const QRectF& rect);
+  void drawMarks(int index, const QRectF& rect);
+  quint8 mark(int node) const {
+    return marks_.empty() || node < 0 ? 0 : marks_[static_cast<std::size_t>(node)];
+  }
   bool emphasised(const GraphEdge& edge) const;
   bool labelled(const GraphEdge& edge) const;
 
@@ -55,6 +67,7 @@ class TapeScene {
   const Camera& camera_;
   int hovered_, walked_;
   std::span<const int> path_;
+  std::span<const quint8> marks_;
   struct Arrow {
     QPointF tip, before;
     QColor color;

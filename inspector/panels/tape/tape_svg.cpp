@@ -191,6 +191,9 @@ class SvgWriter {
     xml_.writeTextElement("title", printable(spokenNode(node)));
     const double radius = node.kind == NodeKind::constant ? rect.height() / 2 : 5;
     const bool quiet = node.offTape || node.kind == NodeKind::more;
+    if (!node.fold.isEmpty())
+      for (const double behind : {6.0, 3.0})
+        box(rect.translated(behind, -behind), tint.fill, tint.stroke, 1, radius);
     box(rect, tint.fill, tint.stroke, node.current ? 3 : 1.2, radius, quiet ? "3 3" : nullptr);
     if (node.kind == NodeKind::variable) box(rect.adjusted(3, 3, -3, -3), {}, tint.stroke, 0.8, 3);
     const double width = rect.width() - 16, centre = rect.center().x();
@@ -228,6 +231,7 @@ class SvgWriter {
       } else {
         const Tint& tint = nodeTint(theme_, entry.node);
         const QRectF sample(at.x(), at.y(), 34, 16);
+        if (!entry.node.fold.isEmpty()) box(sample.translated(3, -3), tint.fill, tint.stroke, 1, 4);
         box(sample, tint.fill, tint.stroke, entry.node.current ? 3 : 1.2,
             entry.node.kind == NodeKind::constant ? 8 : 4, entry.node.offTape ? "3 3" : nullptr);
         if (entry.node.kind == NodeKind::variable)

@@ -3,18 +3,22 @@
 #include <QAction>
 #include <QCoreApplication>
 #include <QLabel>
+#include <QMenu>
 #include <QPointer>
 #include <QThreadPool>
 #include <QTimer>
 #include <QToolBar>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 #include "inspector/model/format.h"
+#include "inspector/model/tape/odd_values.h"
 #include "inspector/panels/branch_strip.h"
 #include "inspector/panels/tape/node_details.h"
 #include "inspector/panels/tape/node_style.h"
 #include "inspector/panels/tape/tape_canvas.h"
 #include "inspector/panels/tape/tape_svg.h"
+#include "inspector/panels/tape/tape_tools.h"
 #include "inspector/panels/why_actions.h"
 #include "inspector/ui/eliding_label.h"
 #include "inspector/ui/file_dialogs.h"
@@ -37,6 +41,9 @@ struct TapeView::Private {
   Session& session;
   TapeGraphModel* model = nullptr;
   TapeCanvas* canvas = nullptr;
+  TapeTools* tools = nullptr;
+  OddValues* odd = nullptr;
+  QAction* check = nullptr;
   LayoutWorker* worker = nullptr;
   QToolBar* bar = nullptr;
   QAction* save = nullptr;
@@ -51,7 +58,33 @@ struct TapeView::Private {
     return action;
   }
 
+  void addCheck() {
+    odd = new OddValues(&session, view);
+    check = addKeyedAction(
+        view, QStringLiteral("Check for NaN"), {Qt::Key_X},
+        QStringLiteral("Look for NaN and infinity in all values of the tape, and mark them. What is "
+                       "not kept is computed anew; a second time stops it"));
+    check->setCheckable(true);
+    QObject::connect(check, &QAction::triggered, view, [this](bool on) {
+      if (on)
+        odd->check(model->graph());
+      else
+        odd->stop();
+    });
+    QObject::connect(odd, &OddValues::ended, check, [this] { check->setChecked(false); });
+    QObject::connect(odd, &OddValues::oddChanged, view, [this] { layOut(); });
+    QObject::connect(odd, &OddValues::progressed, view, [this] { updateSummary(); });
+  }
+
+  /// As it is shown, before anything is folded.
+  TapeGraph marked() const {
+    TapeGraph graph = model->graph();
+    odd->mark(graph);
+    return graph;
+  }
+
   void addActions() {
+    addCheck();
     QObject::connect(
         addAction(QStringLiteral("Fit"), {Qt::Key_F, Qt::Key_0}, QStringLiteral("Show the whole tape")),
         &QAction::triggered, view, &TapeView::fit);
@@ -60,8 +93,8 @@ struct TapeView::Private {
     QObject::connect(addAction(QStringLiteral("+"), {Qt::Key_Plus, Qt::Key_Equal}, QStringLiteral("Zoom in")),
                      &QAction::triggered, view, &TapeView::zoomIn);
     QObject::connect(addAction(QStringLiteral("Cursor"), {Qt::Key_Home},
-                               QStringLiteral("Bring the cursor's op into the middle")),
-                     &QAction::triggered, canvas, &TapeCanvas::centreOnCursor);
+                               QStringLiteral("Bring the cursor's op into sight, out of folded groups")),
+                     &QAction::triggered, tools, &TapeTools::showCursor);
     QAction* const follow =
         addAction(QStringLiteral("Follow"), {Qt::Key_C}, QStringLiteral("Keep the cursor's op in sight"));
     follow->setCheckable(true);
@@ -71,6 +104,18 @@ struct TapeView::Private {
         addAction(QStringLiteral("Legend"), {Qt::Key_G}, QStringLiteral("What colours and lines mean"));
     legend->setCheckable(true);
     QObject::connect(legend, &QAction::toggled, canvas, &TapeCanvas::setLegendShown);
+    bar->addAction(tools->findAction());
+    auto* groups = new QToolButton(bar);
+    groups->setText(QStringLiteral("Groups"));
+    groups->setAccessibleName(QStringLiteral("Groups, ancestors and descendants"));
+    groups->setToolTip(
+        QStringLiteral("Open and fold groups; ancestors and descendants of the node; the map"));
+    groups->setPopupMode(QToolButton::InstantPopup);
+    auto* menu = new QMenu(groups);
+    tools->addTo(menu);
+    menu->addAction(check);
+    groups->setMenu(menu);
+    bar->addWidget(groups);
   }
 
   void graphChanged() {
@@ -87,9 +132,10 @@ struct TapeView::Private {
     if (model->graph().empty()) {
       worker->cancel();
       canvas->showGraph(nullptr);
+      tools->laidOut();
       return;
     }
-    worker->request(model->graph());
+    worker->request(marked(), tools->folding(model->graph()));
   }
 
   void updateSummary() {
@@ -105,6 +151,8 @@ struct TapeView::Private {
     if (graph.vjps) parts << counted(graph.vjps, QStringLiteral("VJP"), QStringLiteral("VJPs"));
     if (graph.offTape) parts << QStringLiteral("%1 on no tape").arg(countText(graph.offTape));
     if (graph.dropped) parts << QStringLiteral("%1 older ones not shown").arg(countText(graph.dropped));
+    if (const QString checked = odd->sentence(); !checked.isEmpty()) parts << checked;
+    if (const QString shown = tools->summary(); !shown.isEmpty()) parts << shown;
     if (!model->problem().isEmpty()) parts << model->problem();
     summary->setText(parts.join(QStringLiteral(" · ")));
   }
@@ -132,6 +180,7 @@ TapeView::TapeView(Session& session, QWidget* parent)
   d_->model = new TapeGraphModel(&session, this);
   d_->worker = new LayoutWorker(this);
   d_->canvas = new TapeCanvas(this);
+  d_->tools = new TapeTools(this, d_->canvas);
   d_->bar = new QToolBar(this);
   d_->bar->setToolButtonStyle(Qt::ToolButtonTextOnly);
   d_->bar->setAccessibleName(QStringLiteral("Tape graph tools"));
@@ -142,6 +191,7 @@ TapeView::TapeView(Session& session, QWidget* parent)
          QStringLiteral("Write the tape graph that is shown as an SVG file"));
   connect(d_->save, &QAction::triggered, this, &TapeView::askSvg);
   d_->summary = new ElidingLabel(Qt::ElideRight, this);
+  d_->summary->setObjectName(QStringLiteral("tapeSummary"));
   d_->summary->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   d_->summary->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
   d_->summary->setContentsMargins(8, 0, 8, 0);
@@ -157,6 +207,7 @@ TapeView::TapeView(Session& session, QWidget* parent)
   top->addWidget(d_->summary, 1);
   layout->addWidget(new BranchStrip(session, this));
   layout->addLayout(top);
+  layout->addWidget(d_->tools->searchBar());
   layout->addWidget(d_->canvas, 1);
   setFocusProxy(d_->canvas);
   d_->canvas->setDetails([this](const GraphNode& node) { return d_->details(node); });
@@ -164,7 +215,12 @@ TapeView::TapeView(Session& session, QWidget* parent)
   connect(d_->pause, &QTimer::timeout, this, [this] {
     if (d_->waiting && isVisible()) d_->layOut();
   });
-  connect(d_->worker, &LayoutWorker::finished, d_->canvas, &TapeCanvas::showGraph);
+  connect(d_->worker, &LayoutWorker::finished, this, [this](const std::shared_ptr<const LaidOutGraph>& laid) {
+    d_->canvas->showGraph(laid);
+    d_->tools->laidOut();
+  });
+  connect(d_->tools, &TapeTools::foldingChanged, this, [this] { d_->layOut(); });
+  connect(d_->tools, &TapeTools::summaryChanged, this, [this] { d_->updateSummary(); });
   connect(d_->canvas, &TapeCanvas::recordPicked, &session, &Session::setCursor);
   connect(d_->canvas, &TapeCanvas::morePicked, d_->model, &TapeGraphModel::showAround);
   connect(d_->canvas, &TapeCanvas::tensorPicked, &session, &Session::pickTensor);
@@ -198,9 +254,13 @@ void TapeView::setWhy(WhyActions& why) {
       subject = whySubjectOf(*record);
     else
       subject.tensor = node.leaf;
-    why.model()->setSubject(subject);
     QMenu menu(this);
-    why.addTo(&menu);
+    d_->tools->addTo(&menu);
+    menu.addAction(d_->check);
+    if (node.fold.isEmpty()) {  // a group has no one value to ask about
+      why.model()->setSubject(subject);
+      why.addTo(&menu);
+    }
     menu.exec(at);
   });
   const auto mark = [this, &why] { d_->canvas->setPath(why.model()->path()); };
@@ -213,14 +273,15 @@ QList<QAction*> TapeView::exportActions() const {
 }
 
 QList<HandledKeys> TapeView::handledKeys() const {
-  return {{{Qt::Key_Left, Qt::Key_Right, Qt::Key_Up, Qt::Key_Down},
-           QStringLiteral("Walk to the next node that way")},
-          {{Qt::SHIFT | Qt::Key_Left, Qt::SHIFT | Qt::Key_Right, Qt::SHIFT | Qt::Key_Up,
-            Qt::SHIFT | Qt::Key_Down},
-           QStringLiteral("Move the graph")},
-          {{Qt::Key_J, Qt::Key_K}, QStringLiteral("Walk along an edge, down or up")},
-          {{Qt::Key_Return}, QStringLiteral("Go to the node walked to: all panels follow")},
-          {{Qt::Key_Space}, QStringLiteral("Held down: drag the graph")}};
+  return {
+      {{Qt::Key_Left, Qt::Key_Right, Qt::Key_Up, Qt::Key_Down},
+       QStringLiteral("Walk to the next node that way")},
+      {{Qt::SHIFT | Qt::Key_Left, Qt::SHIFT | Qt::Key_Right, Qt::SHIFT | Qt::Key_Up,
+        Qt::SHIFT | Qt::Key_Down},
+       QStringLiteral("Move the graph")},
+      {{Qt::Key_J, Qt::Key_K}, QStringLiteral("Walk along an edge, down or up")},
+      {{Qt::Key_Return}, QStringLiteral("Go to the node walked to: all panels follow; open a folded group")},
+      {{Qt::Key_Space}, QStringLiteral("Held down: drag the graph")}};
 }
 
 void TapeView::fit() {
@@ -234,10 +295,13 @@ void TapeView::zoomOut() {
 }
 
 void TapeView::exportSvg(const QString& path) {
-  const TapeGraph graph = d_->model->graph();
+  // As it is on the canvas: with its folds.
+  const TapeGraph whole = d_->marked();
   const QString title =
-      graph.tape ? QStringLiteral("Gradient tape %1, at op %2").arg(graph.tape).arg(graph.cursor) : QString();
-  QThreadPool::globalInstance()->start([view = QPointer<TapeView>(this), graph, title, path] {
+      whole.tape ? QStringLiteral("Gradient tape %1, at op %2").arg(whole.tape).arg(whole.cursor) : QString();
+  const Folding folding = d_->tools->folding(whole);
+  QThreadPool::globalInstance()->start([view = QPointer<TapeView>(this), whole, folding, title, path] {
+    const TapeGraph graph = foldTape(whole, TapeGroups(whole), folding).graph;
     QString error;
     replaceFile(path, tapeGraphSvg(graph, layoutTapeGraph(graph), title), &error);
     // The view may be gone by now: what comes back goes by way of the application's own object.

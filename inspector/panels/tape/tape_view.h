@@ -18,7 +18,9 @@ class WhyActions;
 /// Shows the tape at the session's cursor; a click on an op moves the cursor, one on a variable or constant
 /// asks for its values. Keys, with the focus in it: arrows go from node to node, J and K along the edges,
 /// Enter is a click on the node gone to, Shift and arrows move the plane, + and − zoom, F or 0 fits, Home
-/// goes to the cursor, C follows it, G shows the legend.
+/// goes to the cursor, C follows it, G shows the legend. Long tapes are folded into groups: O or Enter opens
+/// one, U folds it up, Shift+O and Shift+U open all and fold as at first; Ctrl+F searches, N goes to the next
+/// hit; A and D point out ancestors and descendants, I leaves out the rest; M shows the map.
 class TapeView : public SessionPanel {
   Q_OBJECT
  public:

@@ -34,6 +34,18 @@ std::pair<int, int> shownAxes(const Index& slice) {
   return {rows, columns};
 }
 
+/// Shows the slice that has the element; where in it that is.
+std::pair<std::int64_t, std::int64_t> showSliceOf(TensorModel& model, const Index& element) {
+  const Index& own = model.tensor()->shape;
+  const Index index = model.shape() == own ? element : indexOf(model.shape(), placeOf(own, element));
+  const Index slice = model.slice();
+  const auto [rows, columns] = shownAxes(slice);
+  for (std::size_t axis = 0; axis < slice.size(); ++axis)
+    if (slice[axis] != -1) model.setSliceIndex(static_cast<int>(axis), index[axis]);
+  return {rows >= 0 ? index[static_cast<std::size_t>(rows)] : 0,
+          columns >= 0 ? index[static_cast<std::size_t>(columns)] : 0};
+}
+
 }  // namespace
 
 std::vector<std::int64_t> selectedElement(const TensorModel& model, TensorCanvas& canvas) {
@@ -51,16 +63,29 @@ std::vector<std::int64_t> selectedElement(const TensorModel& model, TensorCanvas
 
 void selectElement(TensorModel& model, TensorCanvas& canvas, const std::vector<std::int64_t>& element) {
   const protocol::TensorInfo* tensor = model.tensor();
-  if (!tensor || element.size() != tensor->shape.size() || model.images()) return;
-  const Index index =
-      model.shape() == tensor->shape ? element : indexOf(model.shape(), placeOf(tensor->shape, element));
-  const Index slice = model.slice();
-  const auto [rows, columns] = shownAxes(slice);
-  for (std::size_t axis = 0; axis < slice.size(); ++axis)
-    if (slice[axis] != -1) model.setSliceIndex(static_cast<int>(axis), index[axis]);
+  if (!tensor || element.size() != tensor->shape.size()) return;
   canvas.setMode(TensorMode::numbers);
-  canvas.selectNumber(rows >= 0 ? index[static_cast<std::size_t>(rows)] : 0,
-                      columns >= 0 ? index[static_cast<std::size_t>(columns)] : 0);
+  if (model.images()) return;  // what the user typed is not undone
+  const auto [row, column] = showSliceOf(model, element);
+  canvas.selectNumber(row, column);
+}
+
+void showElement(TensorModel& model, TensorCanvas& canvas, const std::vector<std::int64_t>& element) {
+  const protocol::TensorInfo* tensor = model.tensor();
+  if (!tensor || element.size() != tensor->shape.size()) return;
+  if (canvas.mode() != TensorMode::heatMap) return selectElement(model, canvas, element);
+  const std::optional<ImageGrid> images = model.images();
+  if (!images) {
+    const auto [row, column] = showSliceOf(model, element);
+    return canvas.heatMap().showElement(row, column);
+  }
+  if (!images->shape.empty())
+    return canvas.heatMap().showPixel(
+        placeOf(*images, indexOf(images->shape, placeOf(tensor->shape, element))));
+  if (element.size() != 2) return;
+  const std::int64_t image = images->alongColumns ? element[1] : element[0],
+                     pixel = images->alongColumns ? element[0] : element[1];
+  canvas.heatMap().showPixel({image, pixel / images->columns, pixel % images->columns});
 }
 
 WhySubject whySubject(const TensorModel& model, TensorCanvas& canvas) {

@@ -17,6 +17,9 @@ std::vector<std::int64_t> selectedElement(const TensorModel& model, TensorCanvas
 /// Shows the element among the numbers, and selects it.
 void selectElement(TensorModel& model, TensorCanvas& canvas, const std::vector<std::int64_t>& element);
 
+/// Where the user looks at the heat map, shows the element there, else among the numbers.
+void showElement(TensorModel& model, TensorCanvas& canvas, const std::vector<std::int64_t>& element);
+
 /// What is shown, as the subject of a question.
 WhySubject whySubject(const TensorModel& model, TensorCanvas& canvas);
 

@@ -158,6 +158,29 @@ void HeatPane::moveCursor(std::int64_t rows, std::int64_t columns) {
   changed_();
 }
 
+void HeatPane::showCell(const Cell& cell) {
+  constexpr double least_scale = 8;  // pixels for an element
+  cursor_ = cell;
+  hovering_ = false;
+  if (const double scale = std::min(scale_x_, scale_y_); scale < least_scale && scale > 0)
+    zoom(least_scale / scale, cellRect(cell.row, cell.column).center());
+  const QPointF away = plot().center() - cellRect(cell.row, cell.column).center();
+  if (!plot().contains(cellRect(cell.row, cell.column))) pan(away);
+  changed_();
+}
+
+void HeatPane::showElement(std::int64_t row, std::int64_t column) {
+  if (area_.isEmpty() || worldSize().isEmpty()) return;
+  showCell({row, column});
+}
+
+void HeatPane::showPixel(const ImagePlace& place) {
+  if (area_.isEmpty() || !model_->images()) return;
+  const QPointF corner = sheet_.imageRect(place.image).topLeft();
+  showCell({static_cast<std::int64_t>(corner.y()) + place.row,
+            static_cast<std::int64_t>(corner.x()) + place.column});
+}
+
 QRectF HeatPane::cursorRect() const {
   const Cell step = steps();
   return toWidget(QRectF(static_cast<double>(cursor_->column), static_cast<double>(cursor_->row),
@@ -189,12 +212,17 @@ QString HeatPane::textAt(QPointF world) const {
   if (const std::optional<ImageGrid> images = model_->images()) {
     std::int64_t image = 0, row = 0, column = 0;
     if (!sheet_.pixelAt(world, image, row, column)) return {};
-    const QString place = QStringLiteral("image %1 [%2, %3]").arg(image).arg(row).arg(column);
+    QString text = pixelText(*images, image, row, column);
     const ImageTile* tile = model_->imageTile();
-    if (!tile || image < tile->first || image >= tile->first + tile->count) return place;
-    const auto index =
-        static_cast<std::size_t>(((image - tile->first) * images->rows + row) * images->columns + column);
-    return place + QStringLiteral(" = ") + readout_format_.text(tile->values[index]);
+    if (!tile || tile->grid != *images || image < tile->first || image >= tile->first + tile->count)
+      return text;
+    const std::int64_t channels = images->channels();
+    const auto index = static_cast<std::size_t>(
+        (((image - tile->first) * images->rows + row) * images->columns + column) * channels);
+    text += QStringLiteral(" =");
+    for (std::size_t channel = 0; channel < static_cast<std::size_t>(channels); ++channel)
+      text += QLatin1Char(' ') + valueText(tile->values[index + channel]);
+    return text;
   }
   const auto row = static_cast<std::int64_t>(std::floor(world.y())),
              column = static_cast<std::int64_t>(std::floor(world.x()));
@@ -208,7 +236,7 @@ QString HeatPane::textAt(QPointF world) const {
   const std::int64_t first_column =
       tile.column + (column - tile.column) / tile.column_step * tile.column_step;
   return indexText(*model_, first_row, first_column, tile.row_step, tile.column_step) +
-         QStringLiteral(" mean ") + readout_format_.text(*value);
+         QStringLiteral(" %1 %2").arg(cellWord(), valueText(*value));
 }
 
 }  // namespace tapedeck::inspector

@@ -9,12 +9,14 @@ namespace tapedeck::inspector {
 
 namespace {
 
-constexpr double bar_space = 108;  ///< at the right, for the colour bar and its labels
 constexpr double margin = 12;
-constexpr double most_scale = 64;  ///< pixels for an element
+constexpr double small_margin = 4, small_height = 240;  ///< above and below, in a small panel
+constexpr double least_image = 24;                      ///< pixels for an image, as long as all fit
+constexpr double most_scale = 64;                       ///< pixels for an element
 constexpr double figure_size = 11, figure_height = 20;
 constexpr int readout_digits = 6, figure_digits = 4;
-constexpr int most_marks = 4000;  ///< cells that are looked at for hatching
+constexpr double least_of_logarithm = 1e-12;  ///< of the largest value, unless a range was typed
+constexpr int most_marks = 4000;              ///< cells that are looked at for hatching
 constexpr std::int64_t most_parts = 20'000;
 
 double finiteLow(const std::vector<double>& values) {
@@ -44,9 +46,22 @@ void HeatPane::layoutChanged() {
   cursor_.reset();
 }
 
-void HeatPane::setScale(ColorScale scale) {
-  scale_ = scale;
+HeatPane::ColorChoice HeatPane::choice() const {
+  const auto kept = choices_.find(model_->identity());
+  return kept == choices_.end() ? ColorChoice{} : kept->second;
+}
+
+void HeatPane::keepChoice(const ColorChoice& choice) {
+  choices_[model_->identity()] = choice;
   changed_();
+}
+
+void HeatPane::setScale(ColorScale scale) {
+  keepChoice({scale, choice().range});
+}
+
+void HeatPane::setRangeText(const QString& text) {
+  keepChoice({choice().scale, text});
 }
 
 QSizeF HeatPane::worldSize() const {
@@ -55,8 +70,9 @@ QSizeF HeatPane::worldSize() const {
 }
 
 QRectF HeatPane::plot() const {
-  return QRectF(margin, margin, std::max(20.0, area_.width() - bar_space - margin),
-                std::max(20.0, area_.height() - 2 * margin));
+  const double above = area_.height() < small_height ? small_margin : margin;
+  return QRectF(margin, above, std::max(20.0, area_.width() - bar_space - margin),
+                std::max(20.0, area_.height() - 2 * above));
 }
 
 QPointF HeatPane::toWorld(QPointF at) const {
@@ -74,10 +90,19 @@ QRectF HeatPane::cellRect(std::int64_t row, std::int64_t column) const {
 
 void HeatPane::fit() {
   fitted_ = true;
-  if (model_->images()) sheet_ = ImageSheet::fitting(*model_->images(), plot().size());
-  const QSizeF world = worldSize();
-  if (world.isEmpty()) return;
   const QRectF view = plot();
+  QSizeF world = worldSize();
+  if (const std::optional<ImageGrid> images = model_->images()) {
+    // All of them, or as many as can be had at once and be seen: the others are below.
+    const auto seen = static_cast<std::int64_t>(std::max(1.0, std::floor(view.width() / least_image)) *
+                                                std::max(1.0, std::floor(view.height() / least_image)));
+    ImageGrid shown = *images;
+    shown.count = std::min({images->count, imagesAtOnce(*images), seen});
+    const ImageSheet sheet = ImageSheet::fitting(shown, view.size());
+    sheet_ = {*images, sheet.across};
+    world = sheet.size();
+  }
+  if (world.isEmpty()) return;
   scale_x_ = std::min(view.width() / world.width(), most_scale);
   scale_y_ = std::min(view.height() / world.height(), most_scale);
   const double square = std::min(scale_x_, scale_y_);
@@ -136,14 +161,35 @@ void HeatPane::updatePicture(const Theme& theme) {
   if (!tile && !sheet_tile) return;  // the old picture stays
   const std::vector<double>& values = sheet_tile ? sheet_tile->values : tile->values;
   const bool whole = statistics && statistics->minimum && statistics->maximum;
-  map_ = ColorMap(whole ? *statistics->minimum : finiteLow(values),
-                  whole ? *statistics->maximum : finiteHigh(values), scale_, theme.dark);
+  double low = whole ? *statistics->minimum : finiteLow(values),
+         high = whole ? *statistics->maximum : finiteHigh(values);
+  const ColorChoice chosen = choice();
+  ColorScale scale = chosen.scale;
+  if (images && images->color) {
+    scale = ColorScale::sequential;
+    if (model_->tensor() && model_->tensor()->dtype == "uint8") low = 0, high = 255;
+    if (low >= 0 && high <= 1) low = 0, high = 1;
+  }
+  below_ = above_ = false;
+  if (const std::optional<ValueRange> range = parseRange(chosen.range).range) {
+    below_ = low < range->low;
+    above_ = high > range->high;
+    low = range->low;
+    high = range->high;
+    // The range is what was typed, unless the other side of zero was asked for.
+    if (scale == ColorScale::automatic) scale = low == -high ? ColorScale::diverging : ColorScale::sequential;
+  } else if (scale == ColorScale::logarithmic && low > 0) {
+    low = std::max(low, high * least_of_logarithm);
+    below_ = whole && *statistics->minimum < low;
+  }
+  map_ = ColorMap(low, high, scale, theme.dark);
   const Made now{sheet_tile ? static_cast<const void*>(sheet_tile) : tile,
                  version_,
                  map_.low(),
                  map_.high(),
                  map_.diverging(),
                  theme.dark,
+                 map_.floor(),
                  sheet_.across};
   if (now == made_) return;
   made_ = now;
@@ -155,7 +201,8 @@ void HeatPane::updatePicture(const Theme& theme) {
 void HeatPane::chooseFormats(const std::vector<double>& values) {
   const protocol::Tile* tile = model_->images() ? nullptr : model_->tile();
   // Means of whole numbers need not be whole.
-  const bool means = tile && (tile->row_step > 1 || tile->column_step > 1);
+  const bool means = tile && (tile->row_step > 1 || tile->column_step > 1) &&
+                     model_->tileCells() == protocol::CellValue::mean;
   const std::string dtype = means || !model_->tensor() ? "float64" : model_->tensor()->dtype;
   readout_format_ = NumberFormat::choose(values, dtype, readout_digits);
   figures_format_ = NumberFormat::choose(values, dtype, figure_digits);
@@ -171,7 +218,11 @@ void HeatPane::paint(CanvasPainter& painter, QSizeF area) {
   if (!picture_.image.isNull()) {
     painter.clip(whole);
     painter.image(toWidget(picture_.world), picture_.image, model_->loading() ? 0.55 : 1);
-    drawMarks(painter);
+    if (model_->images() || scale_x_ < 5 || scale_y_ < 5)
+      drawSmallMarks(painter);
+    else
+      drawMarks(painter);
+    if (model_->images()) drawImageNames(painter);
     painter.unclip();
     if (cursor_ && !hovering_) drawCursor(painter);
   }
@@ -242,17 +293,17 @@ AccessiblePart HeatPane::part(int index) const {
   const std::int64_t r = cells.row + index / cells.columns, c = cells.column + index % cells.columns;
   const std::int64_t row = tile.row + r * tile.row_step, column = tile.column + c * tile.column_step;
   const QString number = readout_format_.text(tile.values[static_cast<std::size_t>(r * tile.columns + c)]);
-  const bool mean = tile.row_step > 1 || tile.column_step > 1;
+  const bool several = tile.row_step > 1 || tile.column_step > 1;
   const QRectF world(static_cast<double>(column), static_cast<double>(row),
                      static_cast<double>(tile.column_step), static_cast<double>(tile.row_step));
   return {indexText(*model_, row, column, tile.row_step, tile.column_step),
-          mean ? QStringLiteral("mean ") + number : number,
+          several ? cellWord() + QLatin1Char(' ') + number : number,
           toWidget(world.intersected(QRectF(QPointF(), worldSize()))).intersected(plot()), QAccessible::Cell};
 }
 
 /// Large cells carry their number; NaN and infinities are hatched as soon as a hatch can be seen.
 void HeatPane::drawMarks(CanvasPainter& painter) {
-  if (model_->images() || !model_->tile() || scale_x_ < 5 || scale_y_ < 5) return;
+  if (!model_->tile()) return;
   const protocol::Tile& tile = *model_->tile();
   const QRectF visible = QRectF(toWorld(plot().topLeft()), toWorld(plot().bottomRight()));
   const auto first_row =
@@ -291,54 +342,6 @@ void HeatPane::drawFigures(CanvasPainter& painter, const QRectF& cell, double va
     painter.fill(QRectF(cell.center().x() - width / 2, cell.center().y() - 8, width, 16), QColor(color), 3);
   }
   painter.textIn(cell.adjusted(3, 0, -3, 0), text, figure_size, readableOn(color));
-}
-
-void HeatPane::drawColorBar(CanvasPainter& painter) {
-  const Theme& theme = painter.theme();
-  const QRectF view = plot();
-  const protocol::Statistics* statistics = model_->statistics();
-  struct Unusual {
-    bool there;
-    QRgb color;
-    const char* text;
-  };
-  const Unusual unusual[] = {
-      {statistics && statistics->nan > 0, ColorMap::nan_color, "NaN"},
-      {statistics && statistics->positive_infinity > 0, ColorMap::positive_infinity_color, "+Inf"},
-      {statistics && statistics->negative_infinity > 0, ColorMap::negative_infinity_color, "−Inf"}};
-  double extra = 0;
-  for (const Unusual& entry : unusual) extra += entry.there ? 20 : 0;
-  const QRectF bar(area_.width() - bar_space + 12, view.top() + 2, 14,
-                   std::min(260.0, view.height() - extra - 4));
-  const int steps = std::max(2, static_cast<int>(bar.height()));
-  for (int i = 0; i < steps; ++i) {
-    const double part = 1 - (i + 0.5) / steps;
-    const double value = map_.low() * (1 - part) + map_.high() * part;
-    painter.fill(
-        QRectF(bar.left(), bar.top() + i * bar.height() / steps, bar.width(), bar.height() / steps + 0.5),
-        QColor(map_.color(value)));
-  }
-  painter.outline(bar, theme.border);
-  const double x = bar.right() + 6, room = area_.width() - x - 2;
-  const double most = std::max(std::abs(map_.low()), std::abs(map_.high()));
-  const double middle = map_.low() / 2 + map_.high() / 2;
-  const double places[] = {map_.low(), std::abs(middle) < most * 1e-9 ? 0 : middle, map_.high()};
-  const Notation notation = Notation::of(places, figure_digits);
-  const auto label = [&](double y, double value) {
-    painter.textIn(QRectF(x, y - 8, room, 16), notation.text(value), figure_size, theme.text, Qt::AlignLeft);
-  };
-  label(bar.top() + 5, map_.high());
-  if (bar.height() > 60 && map_.high() > map_.low()) label(bar.center().y(), places[1]);
-  if (map_.high() > map_.low()) label(bar.bottom() - 5, map_.low());
-  double y = bar.bottom() + 6;
-  for (const Unusual& entry : unusual) {
-    if (!entry.there) continue;
-    const QRectF sample(bar.left(), y, 14, 14);
-    painter.fill(sample, QColor(entry.color));
-    painter.hatch(sample, QColor(0, 0, 0, 150), 5);
-    painter.textIn(QRectF(x, y - 1, room, 16), QString::fromUtf8(entry.text), 11, theme.text, Qt::AlignLeft);
-    y += 20;
-  }
 }
 
 }  // namespace tapedeck::inspector

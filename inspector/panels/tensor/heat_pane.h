@@ -1,9 +1,11 @@
 // The values as colours, over any size of tensor; and matrices as sheets of images.
 #pragma once
 
+#include <map>
 #include <optional>
 
 #include "inspector/model/tensor/number_format.h"
+#include "inspector/model/tensor/value_range.h"
 #include "inspector/panels/heat_picture.h"
 #include "inspector/panels/tensor/tensor_pane.h"
 
@@ -28,9 +30,20 @@ class HeatPane : public TensorPane {
   bool key(QKeyEvent* event) override;
   void leave() override;
 
+  QString note() const override;
+
+  /// Kept for this tensor, or for what makes it: TensorModel::identity().
   void setScale(ColorScale scale);
-  ColorScale scale() const { return scale_; }
+  ColorScale scale() const { return choice().scale; }
+  /// What the user typed as the range of colours; empty: from minimum to maximum.
+  void setRangeText(const QString& text);
+  QString rangeText() const { return choice().range; }
+  QString rangeError() const { return parseRange(choice().range).error; }
   const ColorMap& colorMap() const { return map_; }
+  /// Brings it into sight, large enough to be seen, and moves the cursor there: of the shown rows and
+  /// columns, or of an image.
+  void showElement(std::int64_t row, std::int64_t column);
+  void showPixel(const ImagePlace& place);
   void fit();
   /// Where an element (of the shown rows and columns; in image mode: a pixel of the sheet) is in the canvas.
   QRectF cellRect(std::int64_t row, std::int64_t column) const;
@@ -44,6 +57,7 @@ class HeatPane : public TensorPane {
   const std::optional<Cell>& cursor() const { return cursor_; }
 
  private:
+  static constexpr double bar_space = 108;  ///< at the right, for the colour bar and its labels
   QSizeF worldSize() const;
   QRectF plot() const;
   QPointF toWorld(QPointF at) const;
@@ -52,6 +66,7 @@ class HeatPane : public TensorPane {
   void chooseFormats(const std::vector<double>& values);
   void drawMarks(CanvasPainter& painter);
   void drawColorBar(CanvasPainter& painter);
+  double middleOfMap() const;
   void drawFigures(CanvasPainter& painter, const QRectF& cell, double value);
   void drawCursor(CanvasPainter& painter);
   void zoom(double factor, QPointF at);
@@ -70,7 +85,21 @@ class HeatPane : public TensorPane {
   };
   InSight inSight() const;
 
-  ColorScale scale_ = ColorScale::automatic;
+  struct ColorChoice {
+    ColorScale scale = ColorScale::automatic;
+    QString range;
+  };
+  ColorChoice choice() const;
+  void keepChoice(const ColorChoice& choice);
+  /// How a cell's value came from several elements.
+  QString cellWord() const;
+  QString valueText(double value) const { return readout_format_.text(value); }
+  void drawSmallMarks(CanvasPainter& painter);
+  void drawImageNames(CanvasPainter& painter);
+  void showCell(const Cell& cell);
+
+  std::map<QString, ColorChoice> choices_;
+  bool below_ = false, above_ = false;            ///< there are values outside of a typed range
   NumberFormat readout_format_, figures_format_;  ///< of all values that are here
   int widest_figure_ = 0;                         ///< characters
   ColorMap map_;
@@ -90,6 +119,7 @@ class HeatPane : public TensorPane {
     quint64 version = 0;
     double low = 0, high = 0;
     bool diverging = false, dark = false;
+    double floor = 0;
     std::int64_t across = 0;
     bool operator==(const Made&) const = default;
   } made_;

@@ -32,8 +32,11 @@ SliceBar::SliceBar(TensorModel* model, QWidget* parent) : QWidget(parent), model
   columns_ = new QComboBox(this);
   columns_->setAccessibleName(QStringLiteral("Axis shown as columns"));
   columns_->setToolTip(QStringLiteral("The axis that is shown as columns"));
-  group({plainLabel(QStringLiteral("rows")), rows_});
-  group({plainLabel(QStringLiteral("columns")), columns_});
+  for (QComboBox* box : {rows_, columns_}) {
+    box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    labels_ << plainLabel(box == rows_ ? QStringLiteral("rows") : QStringLiteral("columns"));
+    group({labels_.last(), box});
+  }
   connect(rows_, &QComboBox::activated, this, &SliceBar::chooseAxes);
   connect(columns_, &QComboBox::activated, this, &SliceBar::chooseAxes);
   connect(model, &TensorModel::layoutChanged, this, &SliceBar::update);
@@ -50,6 +53,13 @@ QWidget* SliceBar::group(std::initializer_list<QWidget*> controls) {
   layout()->addWidget(holder);
   holder->show();
   return holder;
+}
+
+void SliceBar::setNarrow(bool narrow) {
+  if (narrow == narrow_) return;
+  narrow_ = narrow;
+  shown_.clear();
+  update();
 }
 
 QSpinBox* SliceBar::indexOf(int axis) const {
@@ -75,7 +85,8 @@ void SliceBar::chooseAxes() {
 
 void SliceBar::update() {
   const std::vector<std::int64_t> slice = model_->slice();
-  const bool needed = slice.size() > 2 && !model_->images();
+  const bool tiles = model_->images() && model_->picture() == PictureKind::tiles;
+  const bool needed = slice.size() > 2 && (tiles || !model_->images());
   setVisible(needed);
   if (!needed) return;
   std::vector<bool> shown;
@@ -85,7 +96,11 @@ void SliceBar::update() {
     shown_ = shown;
     rebuild();
   }
+  for (QWidget* label : labels_) label->setVisible(!narrow_);
+  for (QWidget* group : groups_) group->setVisible(!tiles);  // tiles show all indices
   for (const Cut& cut : cuts_) {
+    cut.slider->setVisible(!narrow_);
+    cut.label->setVisible(!narrow_);
     const QSignalBlocker box_blocked(cut.box), slider_blocked(cut.slider);
     cut.box->setValue(clampToInt(slice[static_cast<std::size_t>(cut.axis)]));
     cut.slider->setValue(cut.box->value());
@@ -98,9 +113,9 @@ void SliceBar::rebuild() {
   columns_->clear();
   int row = -1, column = -1;
   for (std::size_t axis = 0; axis < shape_.size(); ++axis) {
-    const QString text = QStringLiteral("axis %1 (%2)").arg(axis).arg(shape_[axis]);
-    rows_->addItem(text);
-    columns_->addItem(text);
+    const QString size = QStringLiteral("%1 (%2)").arg(axis).arg(shape_[axis]);
+    rows_->addItem(narrow_ ? QStringLiteral("rows ") + size : QStringLiteral("axis ") + size);
+    columns_->addItem(narrow_ ? QStringLiteral("columns ") + size : QStringLiteral("axis ") + size);
     if (!shown_[axis]) continue;
     row = column;
     column = static_cast<int>(axis);
@@ -112,12 +127,16 @@ void SliceBar::rebuild() {
   groups_.clear();
   for (std::size_t axis = 0; axis < shape_.size(); ++axis) {
     if (shown_[axis]) continue;
-    Cut cut{static_cast<int>(axis), new QSpinBox, new QSlider(Qt::Horizontal)};
+    Cut cut{static_cast<int>(axis), new QSpinBox, new QSlider(Qt::Horizontal), nullptr};
     const int last = clampToInt(std::max<std::int64_t>(shape_[axis] - 1, 0));
     auto* label = plainLabel(QStringLiteral("axis %1").arg(axis));
     label->setBuddy(cut.box);
+    cut.label = label;
     cut.box->setRange(0, last);
-    cut.box->setSuffix(QStringLiteral(" / %1").arg(shape_[axis]));
+    if (narrow_)
+      cut.box->setPrefix(QStringLiteral("axis %1: ").arg(axis));
+    else
+      cut.box->setSuffix(QStringLiteral(" / %1").arg(shape_[axis]));
     cut.box->setWrapping(true);
     cut.box->setAccessibleName(QStringLiteral("Index of axis %1").arg(axis));
     cut.box->setToolTip(

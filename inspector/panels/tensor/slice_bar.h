@@ -19,6 +19,8 @@ class SliceBar : public QWidget {
  public:
   explicit SliceBar(TensorModel* model, QWidget* parent = nullptr);
 
+  /// In less room: no sliders, and names inside of the boxes.
+  void setNarrow(bool narrow);
   QSpinBox* indexOf(int axis) const;  ///< nullptr: the axis is shown
   QComboBox* rowAxis() const { return rows_; }
   QComboBox* columnAxis() const { return columns_; }
@@ -28,6 +30,7 @@ class SliceBar : public QWidget {
     int axis = 0;
     QSpinBox* box = nullptr;
     QSlider* slider = nullptr;
+    QWidget* label = nullptr;
   };
   void update();
   void rebuild();
@@ -42,6 +45,8 @@ class SliceBar : public QWidget {
   std::vector<Cut> cuts_;
   std::vector<std::int64_t> shape_;
   std::vector<bool> shown_;
+  QList<QWidget*> labels_;  ///< of the boxes for rows and columns
+  bool narrow_ = false;
 };
 
 }  // namespace tapedeck::inspector

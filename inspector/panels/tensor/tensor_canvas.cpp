@@ -65,6 +65,7 @@ QSizeF TensorCanvas::paneArea() const {
 void TensorCanvas::setMode(TensorMode mode) {
   if (mode == mode_) return;
   mode_ = mode;
+  model_->setPicturing(mode == TensorMode::heatMap);
   pane().askForValues(paneArea());
   requestFrame();
   emit modeChanged();
@@ -72,8 +73,9 @@ void TensorCanvas::setMode(TensorMode mode) {
 
 void TensorCanvas::layoutChanged() {
   // A step to the next tensor of the same shape keeps the place.
-  if (model_->shape() != known_shape_ || model_->images() != known_images_) {
-    numbers_.layoutChanged();
+  const bool other_shape = model_->shape() != known_shape_;
+  if (other_shape || model_->images() != known_images_) {
+    if (other_shape || mode_ == TensorMode::numbers) numbers_.layoutChanged();
     heat_.layoutChanged();
     tellSelection();
   }
@@ -129,6 +131,21 @@ QString TensorCanvas::sourceText() const {
   return tile && tile->source != "held" ? QString::fromStdString(tile->source) : QString();
 }
 
+void TensorCanvas::setFooter(const QString& text, bool first) {
+  if (text == footer_ && first == footer_first_) return;
+  footer_ = text;
+  footer_first_ = first;
+  if (!footer_.isEmpty()) setAccessibleDescription(footer_);
+  requestFrame();
+}
+
+QString TensorCanvas::noteText() const {
+  QStringList parts;
+  for (const QString& part : {showsScalar() ? QString() : pane().note(), sourceText()})
+    if (!part.isEmpty()) parts << part;
+  return parts.join(QStringLiteral(" · "));
+}
+
 int TensorCanvas::accessiblePartCount() const {
   if (!sentence().isEmpty()) return 0;
   return showsScalar() ? 1 : pane().partCount();
@@ -174,7 +191,7 @@ void TensorCanvas::paintCanvas(CanvasPainter& painter) {
                              painter.theme().faintText);
   if (showsScalar()) {
     drawScalar(painter);
-    if (sourceText().isEmpty()) return;
+    if (sourceText().isEmpty() && footer_.isEmpty()) return;
   } else {
     pane().paint(painter, paneArea());
   }
@@ -183,11 +200,12 @@ void TensorCanvas::paintCanvas(CanvasPainter& painter) {
   painter.fill(line, theme.panel);
   painter.line(line.topLeft(), line.topRight(), theme.border);
   const QRectF inner = line.adjusted(10, 0, -10, 0);
-  const QString left = readout();
+  const QString said = readout(),
+                left = !footer_.isEmpty() && (footer_first_ || said.isEmpty()) ? footer_ : said;
   painter.textIn(inner, left, 12, theme.text, Qt::AlignLeft);
   const double taken = left.isEmpty() ? 0 : painter.textWidth(left, 12) + 12;
   painter.textIn(inner.adjusted(std::min(taken, inner.width()), 0, 0, 0),
-                 model_->loading() ? QStringLiteral("loading …") : sourceText(), 11, theme.faintText,
+                 model_->loading() ? QStringLiteral("loading …") : noteText(), 11, theme.faintText,
                  Qt::AlignRight);
 }
 

@@ -29,6 +29,11 @@ class TensorCanvas : public CanvasWidget, public AccessibleParts {
   QString readout() const;
   /// Where the values come from, at its right; empty where they are held.
   QString sourceText() const;
+  /// All that is said there: what cells show of their elements, and where the values come from.
+  QString noteText() const;
+  /// Stands in that line where it has nothing to say, or `first` instead of what it says.
+  void setFooter(const QString& text, bool first);
+  QString footer() const { return footer_; }
 
   /// The numbers, cells or bars that are in sight.
   int accessiblePartCount() const override;
@@ -74,6 +79,8 @@ class TensorCanvas : public CanvasWidget, public AccessibleParts {
   HistogramPane histogram_;
   std::vector<std::int64_t> known_shape_, known_slice_;
   std::optional<ImageGrid> known_images_;
+  QString footer_;
+  bool footer_first_ = false;
   std::optional<CellRange> known_selection_;
 };
 

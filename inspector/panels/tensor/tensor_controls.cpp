@@ -2,13 +2,13 @@
 
 #include <QAction>
 #include <QActionGroup>
-#include <QComboBox>
 #include <QHBoxLayout>
 #include <QLineEdit>
 #include <QStackedWidget>
 #include <QToolButton>
 
 #include "inspector/model/format.h"
+#include "inspector/panels/tensor/heat_options.h"
 #include "inspector/panels/tensor/pins_list.h"
 #include "inspector/ui/keyed_action.h"
 #include "inspector/ui/segment_button.h"
@@ -28,10 +28,11 @@ TensorControls::TensorControls(TensorModel* model, PinsModel* pins, TensorCanvas
   layout->setContentsMargins(8, 2, 8, 4);
   layout->setSpacing(6);
   makeModes();
-  makeScale();
+  makePins();
+  makeOptions();
+  makeHeat();
   makeLogarithmic();
   makeReshape();
-  makePins();
   connect(canvas_, &TensorCanvas::modeChanged, this, &TensorControls::modeChanged);
   connect(model_, &TensorModel::chipsChanged, this, &TensorControls::pinsChanged);
   connect(model_, &TensorModel::layoutChanged, this, &TensorControls::layoutChanged);
@@ -71,6 +72,9 @@ void TensorControls::makeModes() {
   addMode(row, QStringLiteral("Histogram"), TensorMode::histogram, Qt::ALT | Qt::Key_3,
           QStringLiteral("Histogram: how the values are spread"));
   layout()->addWidget(segment);
+}
+
+void TensorControls::makeOptions() {
   options_ = new QStackedWidget(this);
   options_->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
   no_options_ = new QWidget(options_);
@@ -78,19 +82,9 @@ void TensorControls::makeModes() {
   layout()->addWidget(options_);
 }
 
-void TensorControls::makeScale() {
-  scale_ = new QComboBox(this);
-  scale_->addItems({QStringLiteral("Automatic"), QStringLiteral("Sequential"), QStringLiteral("Diverging")});
-  scale_->setAccessibleName(QStringLiteral("Colour scale"));
-  QAction* const action =
-      addAction(QStringLiteral("Next colour scale"), Qt::ALT | Qt::Key_O,
-                QStringLiteral("Colours: from minimum to maximum, or to both sides of zero"));
-  scale_->setToolTip(action->toolTip());
-  connect(action, &QAction::triggered, scale_,
-          [this] { scale_->setCurrentIndex((scale_->currentIndex() + 1) % scale_->count()); });
-  connect(scale_, &QComboBox::currentIndexChanged, canvas_,
-          [this](int index) { canvas_->heatMap().setScale(static_cast<ColorScale>(index)); });
-  options_->addWidget(scale_);
+void TensorControls::makeHeat() {
+  heat_ = new HeatOptions(model_, canvas_, view_, options_);
+  options_->addWidget(heat_);
 }
 
 void TensorControls::makeLogarithmic() {
@@ -105,7 +99,6 @@ void TensorControls::makeLogarithmic() {
 
 void TensorControls::makeReshape() {
   reshape_ = new QLineEdit(this);
-  reshape_->setPlaceholderText(QStringLiteral("reshape: 28×28×196 or 28,28"));
   reshape_->setClearButtonEnabled(true);
   reshape_->setAccessibleName(QStringLiteral("Reshape"));
   setReshapeWidth();
@@ -127,8 +120,16 @@ void TensorControls::makeReshape() {
 }
 
 void TensorControls::setReshapeWidth() {
+  reshape_->setPlaceholderText(narrow_ ? QStringLiteral("reshape")
+                                       : QStringLiteral("reshape: 28×28×196 or 28,28"));
   reshape_->setFixedWidth(reshape_->fontMetrics().horizontalAdvance(reshape_->placeholderText()) +
                           clear_button);
+}
+
+void TensorControls::setNarrow(bool narrow) {
+  if (narrow == narrow_) return;
+  narrow_ = narrow;
+  setReshapeWidth();
 }
 
 void TensorControls::changeEvent(QEvent* event) {
@@ -169,8 +170,8 @@ void TensorControls::makePins() {
 void TensorControls::modeChanged() {
   for (QAction* action : modes_->actions())
     action->setChecked(action->data().toInt() == static_cast<int>(canvas_->mode()));
-  options_->setCurrentWidget(canvas_->mode() == TensorMode::heatMap     ? scale_
-                             : canvas_->mode() == TensorMode::histogram ? static_cast<QWidget*>(logarithmic_)
+  options_->setCurrentWidget(canvas_->mode() == TensorMode::heatMap     ? static_cast<QWidget*>(heat_)
+                             : canvas_->mode() == TensorMode::histogram ? logarithmic_
                                                                         : no_options_);
 }
 

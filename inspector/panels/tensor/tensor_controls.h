@@ -7,13 +7,13 @@
 #include "inspector/panels/tensor/tensor_canvas.h"
 
 class QActionGroup;
-class QComboBox;
 class QLineEdit;
 class QStackedWidget;
 class QToolButton;
 
 namespace tapedeck::inspector {
 
+class HeatOptions;
 class PinsList;
 
 /// In as many lines as the width asks for, the same for every way to show a tensor. Its actions belong to
@@ -25,6 +25,9 @@ class TensorControls : public QWidget {
 
   QLineEdit* reshapeBox() const { return reshape_; }
   PinsList* pinsList() const { return list_; }
+  HeatOptions* heatOptions() const { return heat_; }
+  /// In less room.
+  void setNarrow(bool narrow);
 
  protected:
   void changeEvent(QEvent* event) override;
@@ -33,7 +36,8 @@ class TensorControls : public QWidget {
   void addMode(QLayout* row, const QString& text, TensorMode mode, const QKeySequence& key,
                const QString& tip);
   void makeModes();
-  void makeScale();
+  void makeOptions();
+  void makeHeat();
   void makeLogarithmic();
   void makeReshape();
   void makePins();
@@ -50,9 +54,10 @@ class TensorControls : public QWidget {
   QActionGroup* modes_ = nullptr;
   QStackedWidget* options_ = nullptr;  ///< of the mode: its room stays when there are none
   QWidget* no_options_ = nullptr;
-  QComboBox* scale_ = nullptr;
+  HeatOptions* heat_ = nullptr;
   QToolButton* logarithmic_ = nullptr;
   QLineEdit* reshape_ = nullptr;
+  bool narrow_ = false;
   QAction* pin_ = nullptr;
   QToolButton* open_list_ = nullptr;
   PinsList* list_ = nullptr;

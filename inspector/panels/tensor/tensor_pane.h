@@ -27,6 +27,8 @@ class TensorPane {
   virtual void layoutChanged() {}
   /// What the pointer is on, as a line of text.
   virtual QString readout() const { return {}; }
+  /// What else one must know of the picture, at the line's right end.
+  virtual QString note() const { return {}; }
   /// What is in sight, for screen readers; `rect` in the canvas.
   virtual int partCount() const { return 0; }
   virtual AccessiblePart part(int) const { return {}; }

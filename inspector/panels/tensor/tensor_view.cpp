@@ -12,9 +12,11 @@
 #include "inspector/model/plain_tip.h"
 #include "inspector/panels/branch_strip.h"
 #include "inspector/panels/tensor/element_link.h"
+#include "inspector/panels/tensor/heat_options.h"
 #include "inspector/panels/tensor/pins_list.h"
 #include "inspector/panels/tensor/slice_bar.h"
 #include "inspector/panels/tensor/statistics_panel.h"
+#include "inspector/panels/tensor/tensor_actions.h"
 #include "inspector/panels/tensor/tensor_canvas.h"
 #include "inspector/panels/tensor/tensor_controls.h"
 #include "inspector/panels/why_actions.h"
@@ -27,7 +29,9 @@ namespace tapedeck::inspector {
 namespace {
 
 constexpr int width_for_values = 420;  ///< below it the figures are a line
-constexpr int message_ms = 4000;
+constexpr int narrow_width = 560;      ///< below it controls take less room
+constexpr int low_height = 360;        ///< below it what is told stands in the canvas' own line
+constexpr int message_ms = 4000, long_message_ms = 30'000;
 
 }  // namespace
 
@@ -44,6 +48,8 @@ struct TensorView::Private {
   StatisticsPanel* statistics = nullptr;
   TensorCanvas* canvas = nullptr;
   QTimer* message = nullptr;
+  TensorActions* work = nullptr;
+  QString range_error;
 
   void makeChips() {
     chips = new QTabBar(view);
@@ -67,7 +73,6 @@ struct TensorView::Private {
     line->setContentsMargins(10, 2, 10, 3);
     message = new QTimer(view);
     message->setSingleShot(true);
-    message->setInterval(message_ms);
     QObject::connect(message, &QTimer::timeout, view, [this] { updateLine(); });
   }
 
@@ -89,8 +94,17 @@ struct TensorView::Private {
     QObject::connect(model, &TensorModel::layoutChanged, view, [this] { updateLayout(); });
     QObject::connect(model->session(), &Session::previewsChanged, view, [this] { updateChips(); });
     QObject::connect(model, &TensorModel::statisticsChanged, view, [this] { updateLine(); });
+    QObject::connect(model, &TensorModel::tileChanged, view, [this] { placeLine(); });
     QObject::connect(canvas, &TensorCanvas::copied, view,
                      [this](const QString& sentence) { tell(sentence); });
+    QObject::connect(work, &TensorActions::told, view, [this](const QString& sentence, bool stays) {
+      tell(sentence, stays ? long_message_ms : message_ms);
+    });
+    QObject::connect(controls->heatOptions(), &HeatOptions::rangeErrorChanged, view,
+                     [this](const QString& sentence) {
+                       range_error = sentence;
+                       updateError();
+                     });
     QObject::connect(pins, &PinsModel::refused, view,
                      [this](const QString& reason) { tell(QStringLiteral("Not pinned: %1").arg(reason)); });
   }
@@ -115,10 +129,21 @@ struct TensorView::Private {
   }
 
   /// In the line below the values, for a while.
-  void tell(const QString& sentence) {
-    message->start();
+  void tell(const QString& sentence, int milliseconds = message_ms) {
+    message->start(milliseconds);
     line->setText(sentence);
-    line->show();
+    line->setToolTip(plainTip(sentence));
+    placeLine();
+  }
+
+  /// In a low panel the canvas has the line where it has one of its own.
+  bool isLow() const { return view->height() < low_height && canvas->sentence().isEmpty(); }
+
+  void placeLine() {
+    const bool told = message->isActive();
+    const bool wanted = !line->text().isEmpty() && (told || !statistics->isVisibleTo(view));
+    canvas->setFooter(isLow() && wanted ? line->text() : QString(), told);
+    line->setVisible(wanted && !isLow());
   }
 
   void updateChips() {
@@ -164,10 +189,14 @@ struct TensorView::Private {
 
   void updateTitle() { title->setText(titleText()); }
 
-  void updateLayout() {
-    const QString sentence = model->reshapeError();
+  void updateError() {
+    const QString sentence = !model->reshapeError().isEmpty() ? model->reshapeError() : range_error;
     error->setText(sentence);
     error->setVisible(!sentence.isEmpty());
+  }
+
+  void updateLayout() {
+    updateError();
     updateTitle();
   }
 
@@ -175,7 +204,7 @@ struct TensorView::Private {
     if (message->isActive()) return;
     line->setText(statisticsLine(*model));
     line->setToolTip(plainTip(model->statistics() ? subnormalNote(*model->statistics()) : QString()));
-    line->setVisible(!statistics->isVisibleTo(view) && !line->text().isEmpty());
+    placeLine();
   }
 
   /// Beside the values where there is room for all of them, else in a line below.
@@ -183,6 +212,8 @@ struct TensorView::Private {
     const int room = canvas->height() + (line->isVisibleTo(view) ? line->height() : 0);
     statistics->setVisible(view->width() >= width_for_values + statistics->width() &&
                            room >= statistics->minimumSizeHint().height());
+    controls->setNarrow(view->width() < narrow_width);
+    slices->setNarrow(view->width() < narrow_width);
     updateLine();
   }
 
@@ -209,6 +240,7 @@ TensorView::TensorView(Session& session, QWidget* parent)
   d_->statistics = new StatisticsPanel(d_->model, this);
   d_->canvas->installEventFilter(this);
   d_->makeCopy();
+  d_->work = new TensorActions(d_->model, d_->canvas, this);
   setLayout(d_->layOut());
   setFocusProxy(d_->canvas);
   d_->connectAll();
@@ -227,7 +259,8 @@ TensorView::~TensorView() = default;
 QList<QAction*> TensorView::menuActions() const {
   QList<QAction*> own = actions();
   for (QAction* action : d_->canvas->actions())
-    if (action->parent() == this) own << action;  // the questions have a menu of their own
+    // The questions have a menu of their own.
+    if (action->parent() == this && !own.contains(action)) own << action;
   return own;
 }
 
@@ -273,6 +306,12 @@ PinsModel* TensorView::pins() const {
 PinsList* TensorView::pinsList() const {
   return d_->controls->pinsList();
 }
+HeatOptions* TensorView::heatOptions() const {
+  return d_->controls->heatOptions();
+}
+TensorActions* TensorView::work() const {
+  return d_->work;
+}
 TensorCanvas* TensorView::canvas() const {
   return d_->canvas;
 }
@@ -290,6 +329,9 @@ StatisticsPanel* TensorView::statistics() const {
 }
 QString TensorView::title() const {
   return d_->title->text();
+}
+QString TensorView::line() const {
+  return d_->line->text();
 }
 QString TensorView::reshapeError() const {
   return d_->error->text();

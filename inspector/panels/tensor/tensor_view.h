@@ -11,10 +11,12 @@ class QTabBar;
 
 namespace tapedeck::inspector {
 
+class HeatOptions;
 class PinsList;
 class PinsModel;
 class SliceBar;
 class StatisticsPanel;
+class TensorActions;
 class TensorCanvas;
 class TensorModel;
 class WhyActions;
@@ -36,13 +38,16 @@ class TensorView : public SessionPanel {
   TensorModel* model() const;
   PinsModel* pins() const;
   PinsList* pinsList() const;
+  HeatOptions* heatOptions() const;
+  TensorActions* work() const;
   TensorCanvas* canvas() const;
   QTabBar* chips() const;
   QLineEdit* reshapeBox() const;
   SliceBar* slices() const;
   StatisticsPanel* statistics() const;
   QString title() const;         ///< "W:0 · matmul in 1 · 784×10 · float32 · /cpu:0"
-  QString reshapeError() const;  ///< as it stands below the box; empty: none
+  QString reshapeError() const;  ///< as it stands below the box, or of the colours' range; empty: none
+  QString line() const;          ///< below the values: figures, or what was just told
 
   /// The same whatever is shown and however: the panels around it must not move when that changes.
   QSize minimumSizeHint() const override;

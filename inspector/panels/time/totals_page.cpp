@@ -8,6 +8,7 @@
 
 #include "inspector/panels/time/profile_table.h"
 #include "inspector/ui/clear_by_escape.h"
+#include "inspector/ui/follow_font.h"
 #include "inspector/ui/segment_button.h"
 #include "inspector/ui/wrapping_layout.h"
 
@@ -64,7 +65,9 @@ QLayout* TotalsPage::makeBar() {
   filter_->setAccessibleName(QStringLiteral("Filter of the totals"));
   filter_->setPlaceholderText(QStringLiteral("Filter by op, scope, cell"));
   filter_->setClearButtonEnabled(true);
-  filter_->setMinimumWidth(filter_->fontMetrics().horizontalAdvance(filter_->placeholderText()) + 44);
+  followFont(filter_, [this] {
+    filter_->setMinimumWidth(filter_->fontMetrics().horizontalAdvance(filter_->placeholderText()) + 44);
+  });
   filter_->setToolTip(QStringLiteral("Only rows in which every word occurs (Ctrl+F; Esc clears)"));
   bar->addWidget(filter_);
   return bar;
@@ -82,7 +85,8 @@ void TotalsPage::makeTable() {
   table_->setTabKeyNavigation(false);
   table_->setWordWrap(false);
   table_->verticalHeader()->hide();
-  table_->verticalHeader()->setDefaultSectionSize(table_->fontMetrics().height() + 6);
+  followFont(table_,
+             [this] { table_->verticalHeader()->setDefaultSectionSize(table_->fontMetrics().height() + 6); });
   table_->horizontalHeader()->setSectionsMovable(false);
   table_->horizontalHeader()->setHighlightSections(false);
   table_->horizontalHeader()->setSortIndicator(ProfileTable::self_column, Qt::DescendingOrder);

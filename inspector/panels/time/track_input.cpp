@@ -70,6 +70,7 @@ void TrackCanvas::show(TimeSpan span) {
 void TrackCanvas::centreCursor() {
   const protocol::Record* record = model_->session()->cachedRecord(model_->session()->cursor());
   if (!record) return;
+  model_->setRunAt(record->start_ns);  // figures and axis are of the run that is shown
   const auto [from, to] = runningView();
   const double half = (to - from) / 2;
   const RunningTime& running = model_->running();

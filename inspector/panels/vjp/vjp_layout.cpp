@@ -2,18 +2,19 @@
 
 #include <QFontMetricsF>
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <tuple>
 
 #include "inspector/model/format.h"
 #include "inspector/model/tensor/notation.h"
+#include "inspector/panels/vjp/broadcast_text.h"
+#include "inspector/panels/vjp/formula_tex.h"
+#include "inspector/ui/math/katex.h"
 
 namespace tapedeck::inspector {
 
 namespace {
 
-using protocol::FormulaNode;
 using protocol::VjpRole;
 
 constexpr double margin = 10, gap = 5, picture_height = 72, picture_width = 150, smallest_picture = 18;
@@ -30,13 +31,6 @@ QString number(double value) {
   return Notation::of(values, digits).text(value).replace(QLatin1Char('-'), QChar(0x2212));
 }
 
-FormulaNode symbolNode(const std::string& name, bool gradient) {
-  FormulaNode node;
-  node.kind = gradient ? FormulaNode::Kind::gradient : FormulaNode::Kind::symbol;
-  node.text = name;
-  return node;
-}
-
 QString gradientText(const std::string& name) {
   return name.size() <= 1 ? QStringLiteral("d") + text(name) : QStringLiteral("d(%1)").arg(text(name));
 }
@@ -49,13 +43,15 @@ std::pair<std::int64_t, std::int64_t> matrixOf(const protocol::TensorInfo& info)
 
 class Builder {
  public:
-  Builder(const VjpModel& model, const CellNames* cells, const QFont& font, double width)
+  Builder(const VjpModel& model, const CellNames* cells, const QFont& font, double width,
+          const SetFormulas& set)
       : model_(model),
         parts_(model.parts()),
         cells_(cells),
         font_(font),
         metrics_(font),
         width_(width),
+        finder_(set),
         y_(margin * 0.6) {}
 
   VjpLayout build() {
@@ -66,6 +62,7 @@ class Builder {
       outOf();
       inside();
     }
+    layout_.unset = finder_.takeUnset();
     layout_.height = y_ + margin;
     return std::move(layout_);
   }
@@ -78,10 +75,11 @@ class Builder {
     layout_.texts.push_back({QRectF(x, y_, width, line()), words, tone});
   }
 
-  void paragraph(const QString& words, SheetTone tone) {
+  void paragraph(const QString& words, SheetTone tone, double x = margin) {
+    const double width = width_ - margin - x;
     const QRectF all =
-        metrics_.boundingRect(QRectF(0, 0, room(), 10000), Qt::TextWordWrap | Qt::AlignLeft, words);
-    layout_.texts.push_back({QRectF(margin, y_, room(), all.height() + 2), words, tone});
+        metrics_.boundingRect(QRectF(0, 0, width, 10000), Qt::TextWordWrap | Qt::AlignLeft, words);
+    layout_.texts.push_back({QRectF(x, y_, width, all.height() + 2), words, tone});
     y_ += all.height() + gap;
   }
 
@@ -91,21 +89,48 @@ class Builder {
     y_ += line();
   }
 
-  QFont formulaFont() const {
-    QFont font = font_;
-    if (font.pixelSize() > 0)
-      font.setPixelSize(qRound(font.pixelSize() * formula_growth));
-    else
-      font.setPointSizeF(font.pointSizeF() * formula_growth);
-    return font;
-  }
-
-  void addLines(std::vector<FormulaBox> lines, const QString& words, double x) {
-    for (FormulaBox& box : lines) {
-      layout_.formulas.push_back({QPointF(x, y_ + box.ascent), box, words});
-      y_ += box.height() + 2;
+  /// Each of `texs` from a line of its own on; all of them as `words` until they are set.
+  void addFormulas(const QStringList& texs, const QString& words, double x, double growth) {
+    std::vector<SharedFormula> set;
+    for (const QString& tex : texs) set.push_back(finder_.find(tex));
+    if (std::find(set.begin(), set.end(), nullptr) != set.end()) {
+      const double top = y_;
+      paragraph(words, SheetTone::plain, x);
+      QStringList copied;
+      for (const QString& tex : texs) copied << texToCopy(tex);
+      layout_.formulas.push_back(
+          {QRectF(x, top, width_ - margin - x, y_ - top - gap), words, copied.join('\n'), {}});
+      return;
+    }
+    for (std::size_t i = 0; i < set.size(); ++i) {
+      SheetFormula formula{{}, words, texToCopy(texs[static_cast<qsizetype>(i)]), {}};
+      const double top = y_;
+      formula.lines =
+          breakFormula(set[i], font_, growth * formulaEm(font_), {x, y_}, width_ - margin - x, y_);
+      double right = x;
+      for (const FormulaLine& line : formula.lines)
+        right = std::max(right, line.baseline.x() + widthOf(line));
+      formula.rect = QRectF(x, top, right - x, y_ - top);
+      layout_.formulas.push_back(std::move(formula));
     }
     y_ += 2;
+  }
+
+  /// What a tensor is called, in front of its row; returns where the row goes on.
+  double label(const std::string& symbol, bool gradient) {
+    const QString tex = symbolTex(text(symbol), gradient);
+    SheetFormula formula{{}, gradient ? gradientText(symbol) : text(symbol), tex, {}};
+    double width = metrics_.horizontalAdvance(formula.text), bottom = 0;
+    if (const SharedFormula set = finder_.find(tex)) {
+      formula.lines = breakFormula(set, font_, formulaEm(font_), {margin, y_ + 1}, room(), bottom);
+      width = 0;
+      for (const FormulaLine& line : formula.lines) width = std::max(width, widthOf(line));
+    } else {
+      addText(formula.text, SheetTone::plain, margin, width + 1);
+    }
+    formula.rect = QRectF(margin, y_, width, line());
+    layout_.formulas.push_back(std::move(formula));
+    return margin + std::max(width, 1.6 * metrics_.height()) + 6;
   }
 
   void formula() {
@@ -119,11 +144,14 @@ class Builder {
       return;
     }
     try {
-      addLines(formulaLines(protocol::parse_formula(source, parts_.names), formulaFont(), room()),
-               text(source), margin);
+      QStringList texs;
+      for (const auto& statement : protocol::parse_formula(source, parts_.names).statements)
+        texs << statementTex(statement);
+      addFormulas(texs, text(source), margin, formula_growth);
     } catch (const protocol::FormulaError&) {  // from a session of another make
       paragraph(text(source), SheetTone::plain);
     }
+    if (const QString missing = Katex::missing(); !missing.isEmpty()) paragraph(missing, SheetTone::faint);
   }
 
   void into() {
@@ -141,11 +169,7 @@ class Builder {
                             : symbol.role == VjpRole::input ? QStringLiteral("input %1").arg(symbol.index)
                                                             : QStringLiteral("output %1").arg(symbol.index);
       const protocol::TensorInfo tensor = symbol.tensor.value_or(protocol::TensorInfo());
-      if (!symbol.symbol)
-        tensorRow({}, place, tensor, -1, place);
-      else
-        tensorRow(formulaBox(symbolNode(*symbol.symbol, gradient), font_),
-                  gradient ? gradientText(*symbol.symbol) : text(*symbol.symbol), tensor, -1, place);
+      tensorRow(symbol.symbol, gradient, tensor, -1, place);
     }
     if (!parts_.vjp)
       paragraph(QStringLiteral("No playback has come to this op yet: there is no cotangent."),
@@ -170,18 +194,16 @@ class Builder {
     return words.join(QStringLiteral(" · "));
   }
 
-  void tensorRow(const FormulaBox& label, const QString& name, const protocol::TensorInfo& info,
+  /// `symbol`: absent where the formula has none for it.
+  void tensorRow(const std::optional<std::string>& symbol, bool gradient, const protocol::TensorInfo& info,
                  int contribution, const QString& place) {
+    const QString name = !symbol ? place : gradient ? gradientText(*symbol) : text(*symbol);
     SheetRow row;
     row.info = info;
     if (info.name.empty() && info.producer == 0) row.info.name = name.toStdString();  // what else to call it?
     row.contribution = contribution;
     const double top = y_;
-    double x = margin;
-    if (label.width > 0) {
-      layout_.formulas.push_back({QPointF(x, y_ + metrics_.ascent() + 1), label, name});
-      x += std::max(label.width, 1.6 * metrics_.height()) + 6;
-    }
+    const double x = symbol ? label(*symbol, gradient) : margin;
     if (info.id == 0) {
       addText(QStringLiteral("%1 · none").arg(place), SheetTone::faint, x, width_ - margin - x);
       y_ += line() + 2;
@@ -249,13 +271,7 @@ class Builder {
   void hiddenResults() {
     for (const protocol::VjpContribution& contribution : parts_.contributions) {
       if (!contribution.contribution) continue;
-      double x = margin;
-      if (contribution.symbol) {
-        const FormulaBox label = formulaBox(symbolNode(*contribution.symbol, true), font_);
-        layout_.formulas.push_back(
-            {QPointF(x, y_ + metrics_.ascent() + 1), label, gradientText(*contribution.symbol)});
-        x += std::max(label.width, 1.6 * metrics_.height()) + 6;
-      }
+      const double x = contribution.symbol ? label(*contribution.symbol, true) : margin;
       addText(about(*contribution.contribution, QStringLiteral("for input %1").arg(contribution.input)),
               SheetTone::faint, x, width_ - margin - x);
       y_ += line() + 2;
@@ -269,81 +285,14 @@ class Builder {
     layout_.rows.push_back(std::move(row));
   }
 
-  /// What broadcasting adds to the formula, which speaks of elements; empty: nothing.
-  QString summedText(const protocol::VjpContribution& contribution) const {
-    const std::vector<std::int64_t> axes = repeatedAxes(contribution);
-    if (axes.empty()) return {};
-    QStringList words;
-    for (const std::int64_t axis : axes) words << QString::number(axis);
-    return QStringLiteral("summed over %1 %2, along which %3 was repeated (broadcast)")
-        .arg(axes.size() == 1 ? QStringLiteral("axis") : QStringLiteral("axes"),
-             words.join(QStringLiteral(" and ")), text(*contribution.symbol));
-  }
-
-  /// Axes of the result along which the input was repeated: where all inputs together have the result's
-  /// shape by the rule of broadcasting, and the formula is one of elements.
-  std::vector<std::int64_t> repeatedAxes(const protocol::VjpContribution& contribution) const {
-    if (!contribution.symbol || forward_.outputs.size() != 1 || !speaksOfElements(*contribution.symbol))
-      return {};
-    const std::vector<std::int64_t>& to = forward_.outputs[0].shape;
-    std::vector<std::int64_t> widest(to.size(), 1), axes;
-    for (const protocol::TensorInfo& input : forward_.inputs) {
-      if (input.shape.size() > to.size()) return {};
-      for (std::size_t axis = 0; axis < to.size(); ++axis) {
-        const std::int64_t extent = extentAt(input.shape, axis, to.size());
-        if (extent != 1 && extent != to[axis]) return {};
-        if (extent != 1) widest[axis] = extent;
-      }
-    }
-    if (widest != to) return {};
-    for (std::size_t axis = 0; axis < to.size(); ++axis)
-      if (extentAt(contribution.target.shape, axis, to.size()) != to[axis] ||
-          axis + contribution.target.shape.size() < to.size())
-        axes.push_back(static_cast<std::int64_t>(axis));
-    return axes;
-  }
-
-  /// Of the shape with ones before it, as many as it lacks.
-  static std::int64_t extentAt(const std::vector<std::int64_t>& shape, std::size_t axis, std::size_t rank) {
-    const std::size_t before = rank - std::min(rank, shape.size());
-    return axis < before ? 1 : shape[axis - before];
-  }
-
-  /// Whether the statement of that gradient has no sums, transposes, functions and prose but conditions.
-  bool speaksOfElements(const std::string& symbol) const {
-    try {
-      for (const auto& statement : protocol::parse_formula(forward_.vjp_formula, parts_.names).statements)
-        if (statement.kind == protocol::FormulaStatement::Kind::gradient && statement.subject == symbol)
-          return speaksOfElements(statement.right);
-    } catch (const protocol::FormulaError&) {  // from a session of another make
-    }
-    return false;
-  }
-
-  static bool speaksOfElements(const FormulaNode& node) {
-    using Kind = FormulaNode::Kind;
-    constexpr std::array<std::string_view, 5> conditions = {"where", "else", "but", "for", "ln"};
-    if (node.kind == Kind::subscript || node.text == "T" || node.text == "Σ" || node.text == "⋆")
-      return false;
-    if (node.kind == Kind::word &&
-        std::find(conditions.begin(), conditions.end(), node.text) == conditions.end())
-      return false;
-    return std::all_of(node.parts.begin(), node.parts.end(),
-                       [](const FormulaNode& part) { return speaksOfElements(part); });
-  }
-
   void contributionRows(const protocol::VjpContribution& contribution, int place) {
     const QString where = QStringLiteral("for input %1").arg(contribution.input);
     if (!contribution.contribution) {
       if (!parts_.problem) paragraph(QStringLiteral("%1: not there yet").arg(where), SheetTone::faint);
       return;
     }
-    if (!contribution.symbol)
-      tensorRow({}, where, *contribution.contribution, place, where);
-    else
-      tensorRow(formulaBox(symbolNode(*contribution.symbol, true), font_), gradientText(*contribution.symbol),
-                *contribution.contribution, place, where);
-    if (const QString summed = summedText(contribution); !summed.isEmpty())
+    tensorRow(contribution.symbol, true, *contribution.contribution, place, where);
+    if (const QString summed = broadcastText(parts_, contribution); !summed.isEmpty())
       paragraph(summed, SheetTone::faint);
     if (model_.element() && model_.element()->contribution == place) terms();
     if (!contribution.before) {
@@ -353,15 +302,14 @@ class Builder {
       return;
     }
     const QString before = QStringLiteral("sum before"), after = QStringLiteral("sum after");
-    tensorRow({}, before, *contribution.before, -1, before);
-    if (contribution.after) tensorRow({}, after, *contribution.after, -1, after);
+    tensorRow({}, false, *contribution.before, -1, before);
+    if (contribution.after) tensorRow({}, false, *contribution.after, -1, after);
     y_ += gap;
   }
 
   void addExpression(const std::string& words, const std::vector<std::string>& names, double x) {
     try {
-      addLines(expressionLines(protocol::parse_expression(words, names), font_, width_ - margin - x),
-               text(words), x);
+      addFormulas({expressionTex(protocol::parse_expression(words, names))}, text(words), x, 1);
     } catch (const protocol::FormulaError&) {
       layout_.texts.push_back({QRectF(x, y_, room(), line()), text(words), SheetTone::plain});
       y_ += line();
@@ -446,6 +394,7 @@ class Builder {
   const QFont font_;
   const QFontMetricsF metrics_;
   const double width_;
+  FormulaFinder finder_;
   double y_;
   VjpLayout layout_;
 };
@@ -468,8 +417,9 @@ qint64 SheetGrid::elementAt(QPointF point) const {
   return std::min<qint64>(row, rows - 1) * columns + std::min<qint64>(column, columns - 1);
 }
 
-VjpLayout layOutVjp(const VjpModel& model, const CellNames* cells, const QFont& font, double width) {
-  return Builder(model, cells, font, width).build();
+VjpLayout layOutVjp(const VjpModel& model, const CellNames* cells, const QFont& font, double width,
+                    const SetFormulas& set) {
+  return Builder(model, cells, font, width, set).build();
 }
 
 }  // namespace tapedeck::inspector

@@ -9,7 +9,7 @@
 #include "inspector/model/session/cell_names.h"
 #include "inspector/model/tape/vjp_model.h"
 #include "inspector/model/tensor/number_format.h"
-#include "inspector/panels/vjp/formula_box.h"
+#include "inspector/panels/vjp/sheet_formula.h"
 
 namespace tapedeck::inspector {
 
@@ -44,12 +44,6 @@ struct SheetText {
   SheetTone tone = SheetTone::plain;
 };
 
-struct SheetFormula {
-  QPointF baseline;
-  FormulaBox box;
-  QString text;
-};
-
 /// A term's share of all that is shown.
 struct SheetBar {
   QRectF rect;
@@ -63,8 +57,11 @@ struct VjpLayout {
   std::vector<SheetFormula> formulas;
   std::vector<SheetBar> bars;
   std::vector<SheetRow> rows;
+  std::vector<FormulaSource> unset;  ///< formulas that stand there as text until they are set
 };
 
-VjpLayout layOutVjp(const VjpModel& model, const CellNames* cells, const QFont& font, double width);
+/// `set`: formulas that are, besides those that FormulaSetter knows.
+VjpLayout layOutVjp(const VjpModel& model, const CellNames* cells, const QFont& font, double width,
+                    const SetFormulas& set);
 
 }  // namespace tapedeck::inspector

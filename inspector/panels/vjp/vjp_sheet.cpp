@@ -1,7 +1,11 @@
 #include "inspector/panels/vjp/vjp_sheet.h"
 
+#include <QClipboard>
+#include <QContextMenuEvent>
 #include <QFontDatabase>
+#include <QGuiApplication>
 #include <QHelpEvent>
+#include <QMenu>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
@@ -26,12 +30,37 @@ VjpSheet::VjpSheet(VjpModel* model, const CellNames* cells, QWidget* parent)
   layOut();
 }
 
+VjpSheet::~VjpSheet() {
+  FormulaSetter::cancel(job_);
+}
+
 void VjpSheet::layOut() {
-  layout_ = layOutVjp(*model_, cells_, font(), width());
+  const QString chosen = chosen_ < 0 ? QString() : layout_.formulas[static_cast<std::size_t>(chosen_)].tex;
+  layout_ = layOutVjp(*model_, cells_, font(), width(), set_);
+  // The same formula stays chosen, wherever it is now.
+  const auto& formulas = layout_.formulas;
+  const auto same = std::find_if(formulas.begin(), formulas.end(),
+                                 [&](const SheetFormula& one) { return one.tex == chosen; });
+  chosen_ = chosen.isEmpty() || same == formulas.end() ? -1 : static_cast<int>(same - formulas.begin());
+  setUnset();
   if (current_ >= static_cast<int>(layout_.rows.size())) current_ = -1;
   setMinimumHeight(static_cast<int>(layout_.height) + 1);
   updateGeometry();
   update();
+}
+
+void VjpSheet::setUnset() {
+  FormulaSetter::cancel(std::exchange(job_, 0));
+  if (layout_.unset.empty()) return;
+  const auto number = std::make_shared<quint64>(0);
+  job_ = *number = FormulaSetter::set(layout_.unset, this, [this, number](SetFormulas set) {
+    if (job_ != *number) return;
+    // Those that a long panel shows; the setter remembers the others for a while.
+    constexpr qsizetype most_kept = 1000;
+    if (set_.size() > most_kept) set_.clear();
+    set_.insert(set);
+    layOut();
+  });
 }
 
 QSize VjpSheet::sizeHint() const {
@@ -61,6 +90,12 @@ void VjpSheet::paintEvent(QPaintEvent*) {
     }
     if (row.grid) paintGrid(painter, row);
   }
+  if (chosen_ >= 0) {
+    const QRectF rect = layout_.formulas[static_cast<std::size_t>(chosen_)].rect;
+    painter.setPen(hasFocus() ? QPen(theme.accent, 1.2) : QPen(Qt::NoPen));
+    painter.setBrush(theme.selection);
+    painter.drawRoundedRect(rect.adjusted(-2.5, 0.5, 2.5, -0.5), 3, 3);
+  }
   for (const SheetText& one : layout_.texts) {
     QFont letters = font();
     letters.setBold(one.tone == SheetTone::heading);
@@ -76,8 +111,7 @@ void VjpSheet::paintEvent(QPaintEvent*) {
         one.rect, single ? Qt::AlignLeft | Qt::AlignVCenter : Qt::TextWordWrap | Qt::AlignLeft,
         single ? QFontMetricsF(letters).elidedText(one.text, Qt::ElideRight, one.rect.width()) : one.text);
   }
-  painter.setPen(QPen(theme.text, 1.1));
-  for (const SheetFormula& one : layout_.formulas) one.box.draw(painter, one.baseline);
+  for (const SheetFormula& one : layout_.formulas) paintFormula(painter, one, theme.text);
   for (const SheetBar& bar : layout_.bars) {
     painter.setPen(theme.border);
     painter.setBrush(Qt::NoBrush);
@@ -139,8 +173,47 @@ int VjpSheet::rowAt(QPointF point) const {
   return -1;
 }
 
+int VjpSheet::formulaAt(QPointF point) const {
+  for (std::size_t i = 0; i < layout_.formulas.size(); ++i)
+    if (layout_.formulas[i].rect.contains(point)) return static_cast<int>(i);
+  return -1;
+}
+
+void VjpSheet::chooseFormula(int index) {
+  if (layout_.formulas.empty()) return;
+  current_ = -1;
+  chosen_ = std::clamp(index, 0, static_cast<int>(layout_.formulas.size()) - 1);
+  const SheetFormula& chosen = layout_.formulas[static_cast<std::size_t>(chosen_)];
+  setAccessibleDescription(chosen.text);
+  emit rowShown(chosen.rect);
+  update();
+}
+
+void VjpSheet::copyFormula() const {
+  QStringList copied;
+  for (std::size_t i = 0; i < layout_.formulas.size(); ++i) {
+    const SheetFormula& one = layout_.formulas[i];
+    // The VJP's own one comes first, in as many parts as it has statements.
+    if (chosen_ < 0 ? one.text == layout_.formulas[0].text : static_cast<int>(i) == chosen_)
+      copied << one.tex;
+  }
+  if (!copied.isEmpty()) QGuiApplication::clipboard()->setText(copied.join('\n'));
+}
+
+void VjpSheet::contextMenuEvent(QContextMenuEvent* event) {
+  const bool mouse = event->reason() == QContextMenuEvent::Mouse;
+  if (const int formula = mouse ? formulaAt(event->pos()) : chosen_; formula >= 0) chooseFormula(formula);
+  if (layout_.formulas.empty()) return event->ignore();
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  menu->addAction(QStringLiteral("Copy formula as TeX"), this, &VjpSheet::copyFormula)
+      ->setShortcut(QKeySequence::Copy);
+  menu->popup(event->globalPos());
+}
+
 void VjpSheet::setCurrentRow(int row) {
   if (layout_.rows.empty()) return;
+  chosen_ = -1;
   current_ = std::clamp(row, 0, static_cast<int>(layout_.rows.size()) - 1);
   const SheetRow& chosen = layout_.rows[static_cast<std::size_t>(current_)];
   setAccessibleDescription(chosen.spoken);
@@ -161,6 +234,12 @@ void VjpSheet::openCurrent() {
 
 void VjpSheet::mousePressEvent(QMouseEvent* event) {
   const int row = rowAt(event->position());
+  if (const int formula = formulaAt(event->position()); event->button() == Qt::LeftButton && row < 0) {
+    setFocus(Qt::MouseFocusReason);
+    if (formula >= 0) return chooseFormula(formula);
+    chosen_ = -1;
+    update();
+  }
   if (event->button() != Qt::LeftButton || row < 0) return QWidget::mousePressEvent(event);
   setFocus(Qt::MouseFocusReason);
   setCurrentRow(row);
@@ -173,7 +252,9 @@ void VjpSheet::mousePressEvent(QMouseEvent* event) {
 }
 
 void VjpSheet::mouseMoveEvent(QMouseEvent* event) {
-  setCursor(rowAt(event->position()) >= 0 ? Qt::PointingHandCursor : Qt::ArrowCursor);
+  setCursor(rowAt(event->position()) >= 0       ? Qt::PointingHandCursor
+            : formulaAt(event->position()) >= 0 ? Qt::IBeamCursor
+                                                : Qt::ArrowCursor);
   QWidget::mouseMoveEvent(event);
 }
 
@@ -192,6 +273,10 @@ void VjpSheet::moveElement(int key) {
 }
 
 void VjpSheet::keyPressEvent(QKeyEvent* event) {
+  const int step = event->key() == Qt::Key_Down ? 1 : event->key() == Qt::Key_Up ? -1 : 0;
+  if (step != 0 && event->modifiers() == Qt::ShiftModifier)
+    return chooseFormula(chosen_ < 0 && step < 0 ? static_cast<int>(layout_.formulas.size()) - 1
+                                                 : chosen_ + step);
   switch (event->key()) {
     case Qt::Key_Down:
       return setCurrentRow(current_ + 1);
@@ -215,7 +300,7 @@ void VjpSheet::keyPressEvent(QKeyEvent* event) {
 
 void VjpSheet::focusInEvent(QFocusEvent* event) {
   QWidget::focusInEvent(event);
-  if (current_ < 0 && event->reason() != Qt::MouseFocusReason) setCurrentRow(0);
+  if (current_ < 0 && chosen_ < 0 && event->reason() != Qt::MouseFocusReason) setCurrentRow(0);
   update();
 }
 
@@ -224,7 +309,11 @@ bool VjpSheet::event(QEvent* event) {
   const auto* help = static_cast<QHelpEvent*>(event);
   const int at = rowAt(help->pos());
   if (at < 0) {
-    QToolTip::hideText();
+    if (const int formula = formulaAt(help->pos()); formula < 0)
+      QToolTip::hideText();
+    else
+      QToolTip::showText(help->globalPos(), plainTip(layout_.formulas[static_cast<std::size_t>(formula)].tex),
+                         this);
     return true;
   }
   const SheetRow& row = layout_.rows[static_cast<std::size_t>(at)];

@@ -93,6 +93,9 @@ void VjpView::makeActions() {
   auto* show = addKeyedAction(this, QStringLiteral("Show in Tensor"), {QKeySequence(Qt::ALT | Qt::Key_M)},
                               QStringLiteral("Show the chosen value in the panel Tensor"));
   connect(show, &QAction::triggered, sheet_, &VjpSheet::openCurrent);
+  auto* copy = addKeyedAction(this, QStringLiteral("Copy formula as TeX"), {QKeySequence::Copy},
+                              QStringLiteral("Copy the chosen formula, or the VJP's own one, as TeX"));
+  connect(copy, &QAction::triggered, sheet_, &VjpSheet::copyFormula);
   reveal_ = addKeyedAction(
       this, QStringLiteral("Show what will come out"), {QKeySequence(Qt::ALT | Qt::Key_G)},
       QStringLiteral("Show the gradients that this VJP will give, before the step that runs it"));
@@ -107,6 +110,7 @@ bool VjpView::isEmpty() const {
 QList<HandledKeys> VjpView::handledKeys() const {
   return {{{Qt::Key_Up, Qt::Key_Down}, QStringLiteral("Another value")},
           {{Qt::Key_Left, Qt::Key_Right}, QStringLiteral("Explain another element of a contribution")},
+          {{Qt::SHIFT | Qt::Key_Up, Qt::SHIFT | Qt::Key_Down}, QStringLiteral("Choose another formula")},
           {{Qt::Key_Return}, QStringLiteral("Show the value in Tensor, or go to the op")},
           {{Qt::Key_Escape}, QStringLiteral("End the explanation")}};
 }

@@ -114,9 +114,11 @@ struct WhyView::Private {
     } else if (!reason.file.empty()) {
       text = QFileInfo(QString::fromStdString(reason.file)).fileName();
     }
-    if (reason.line)
-      text += (text.isEmpty() ? QStringLiteral("line %1") : QStringLiteral(" line %1")).arg(reason.line);
-    return text;
+    if (!reason.line) return text;
+    if (!text.isEmpty()) text += QLatin1Char(' ');
+    return text + (reason.last_line > reason.line
+                       ? QStringLiteral("lines %1–%2").arg(reason.line).arg(reason.last_line)
+                       : QStringLiteral("line %1").arg(reason.line));
   }
 
   void fillReasons(const WhyAnswer& answer) {

@@ -13,6 +13,7 @@
 #include "inspector/ui/canvas/canvas_painter.h"
 #include "inspector/ui/canvas/canvas_textures.h"
 #include "inspector/ui/plain_text.h"
+#include "inspector/ui/window_scale.h"
 
 namespace tapedeck::inspector {
 
@@ -93,7 +94,7 @@ const Theme& CanvasWidget::theme() const {
   return d_->theme;
 }
 double CanvasWidget::letters() const {
-  const double own = font().pointSizeF(), usual = QApplication::font().pointSizeF();
+  const double own = font().pointSizeF(), usual = usualFont().pointSizeF();
   return own > 0 && usual > 0 ? own / usual : 1;
 }
 quint64 CanvasWidget::framesPainted() const {

@@ -26,7 +26,7 @@ class CanvasWidget : public QWidget {
   QString problem() const;
 
   const Theme& theme() const;
-  /// How many times larger the widget's letters are than the application's. Everything on the canvas grows
+  /// How many times larger the widget's letters are than the desktop's. Everything on the canvas grows
   /// with them: drawing and mouse events are in pixels of a canvas of canvasSize().
   double letters() const;
   QSizeF canvasSize() const { return QSizeF(size()) / letters(); }

@@ -2,9 +2,10 @@
 
 #include <QCache>
 #include <QFile>
-#include <QFileInfo>
 #include <QMutex>
 #include <array>
+
+#include "inspector/ui/math/katex_files.h"
 
 namespace tapedeck::inspector {
 namespace {
@@ -46,7 +47,7 @@ QByteArray faceBytes(int face) {
   const QMutexLocker lock(&mutex);
   QByteArray& bytes = known[static_cast<std::size_t>(face)];
   if (bytes.isNull()) {
-    QFile file(formulaFontFolder() + "/KaTeX_" + face_files[face].name + ".ttf");
+    QFile file(katexFiles().fonts + "/KaTeX_" + face_files[face].name + ".ttf");
     if (file.open(QFile::ReadOnly)) bytes = file.readAll();
   }
   return bytes;
@@ -78,17 +79,6 @@ QRawFont formulaFont(int face, double pixels) {
   const QRawFont copy = *font;
   fonts.insert(key, font);
   return copy;
-}
-
-QString formulaFontFolder() {
-  static const QString found = [] {
-    for (const QString& folder :
-         {QStringLiteral(TAPEDECK_KATEX_FONTS), QStringLiteral("/usr/share/fonts/truetype/katex")}) {
-      if (!folder.isEmpty() && QFileInfo::exists(folder + "/KaTeX_Main-Regular.ttf")) return folder;
-    }
-    return QString();
-  }();
-  return found;
 }
 
 }  // namespace tapedeck::inspector

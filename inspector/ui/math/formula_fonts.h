@@ -2,7 +2,6 @@
 #pragma once
 
 #include <QRawFont>
-#include <QString>
 
 namespace tapedeck::inspector {
 
@@ -26,8 +25,5 @@ int formulaFace(FormulaFamily family, bool bold, bool italic);
 
 /// The face in this size in pixels, without hinting. Belongs to the thread that calls.
 QRawFont formulaFont(int face, double pixels);
-
-/// The folder that has the fonts; empty: they are not installed.
-QString formulaFontFolder();
 
 }  // namespace tapedeck::inspector

@@ -89,11 +89,11 @@ class FormulaPlacer {
     constexpr double units = 1000;  // of KaTeX's fonts to their em
     const int face = formulaFace(style.family, style.bold, style.italic);
     const QRawFont font = formulaFont(face, units);
-    FormulaGlyphs run{at, {}, face, style.size, {}, {}, style.color};
+    FormulaGlyphs run{at, {}, face, style.size, {}, {}, style.color, style.shadow};
     double width = 0;
     const auto finish = [&] {
       if (!run.text.isEmpty() && !style.hidden) ink_.push_back(run);
-      run = {at + QPointF(width, 0), {}, face, style.size, {}, {}, style.color};
+      run = {at + QPointF(width, 0), {}, face, style.size, {}, {}, style.color, style.shadow};
     };
     for (qsizetype i = 0; i < shown.size();) {
       const qsizetype length = shown[i].isHighSurrogate() && i + 1 < shown.size() ? 2 : 1;

@@ -6,6 +6,7 @@
 #include <QPainter>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "inspector/ui/math/formula_fonts.h"
 
@@ -27,6 +28,11 @@ QRectF sharp(const QPainter& painter, const QRectF& rect) {
 
 void paintGlyphs(QPainter& painter, const FormulaGlyphs& glyphs, QPointF baseline, double em) {
   const QPointF at = baseline + em * glyphs.at;
+  if (!glyphs.shadow.isNull()) {
+    FormulaGlyphs again = glyphs;
+    again.at += std::exchange(again.shadow, {});
+    paintGlyphs(painter, again, baseline, em);
+  }
   if (glyphs.face < 0) {
     QFont font = painter.font();
     font.setPixelSize(std::max(1, qRound(em * glyphs.size / formula_scale)));

@@ -7,6 +7,7 @@
 #include <QPointF>
 #include <QRectF>
 #include <QString>
+#include <QStringList>
 #include <memory>
 #include <variant>
 #include <vector>
@@ -15,14 +16,16 @@ class QPainter;
 
 namespace tapedeck::inspector {
 
-/// What was written: the TeX between the dollars, on a line of its own or in a line of text.
+/// What was written: the TeX between the dollars, on a line of its own or in a line of text. `before`: the
+/// formulas that define macros which this one uses, in their order: of others it does not depend.
 struct FormulaSource {
   QString tex;
   bool display = false;
+  QStringList before = {};
   bool operator==(const FormulaSource&) const = default;
 };
 inline size_t qHash(const FormulaSource& source, size_t seed = 0) {
-  return qHashMulti(seed, source.tex, source.display);
+  return qHashMulti(seed, source.tex, source.display, source.before);
 }
 
 /// Letters of one font, side by side. All lengths here are in the formula's em; y counts downwards from its
@@ -35,6 +38,7 @@ struct FormulaGlyphs {
   std::vector<quint32> indexes;
   std::vector<double> offsets;  ///< of each glyph from `at`
   QColor color;                 ///< not valid: the text's
+  QPointF shadow = {};          ///< painted once more there, as \pmb makes letters bold; null: not
 };
 
 struct FormulaRule {

@@ -29,7 +29,8 @@ class FormulaMemory {
   }
   void add(const FormulaSource& source, const SharedFormula& formula) {
     const QMutexLocker lock(&mutex_);
-    const qsizetype cost = source.tex.size() + 20;
+    qsizetype cost = source.tex.size() + 20;
+    for (const QString& formula : source.before) cost += formula.size();
     formulas_.insert(source, new SharedFormula(formula), static_cast<int>(cost));
   }
 
@@ -109,7 +110,7 @@ class FormulaThread {
       set.error = QStringLiteral("The formulas before it took too long to be set.");
       return std::make_shared<const SetFormula>(std::move(set));
     }
-    const Katex::Answer answer = katex().set(source.tex, source.display);
+    const Katex::Answer answer = katex().set(source.tex, source.display, Katex::longest_time, source.before);
     if (answer.error.isEmpty())
       set = layOutFormula(answer.markup, source.display);
     else
@@ -193,7 +194,8 @@ void FormulaSetter::cancel(quint64 job) {
 }
 
 SharedFormula FormulaSetter::known(const FormulaSource& formula) {
-  return formulaMemory().find(formula);
+  // Without its fonts nothing can be painted that was set before.
+  return Katex::missing().isEmpty() ? formulaMemory().find(formula) : nullptr;
 }
 
 }  // namespace tapedeck::inspector

@@ -23,7 +23,7 @@ class FormulaSetter {
   static quint64 set(std::vector<FormulaSource> formulas, QObject* context, Answer answer);
   static void cancel(quint64 job);
 
-  /// One that was set lately; null: it was not. In any thread.
+  /// One that was set lately; null: it was not, or KaTeX is missing. In any thread.
   static SharedFormula known(const FormulaSource& formula);
 };
 

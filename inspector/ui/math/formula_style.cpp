@@ -103,6 +103,10 @@ FormulaStyle styleOf(const FormulaElement& element, const FormulaElement* parent
     style.hidden = *color == QLatin1String("transparent");
     if (!style.hidden) style.color = QColor(*color);
   }
+  const auto shadow = element.style.constFind(QStringLiteral("text-shadow"));
+  if (shadow != element.style.constEnd())
+    style.shadow =
+        style.size * QPointF(emLength(shadow->section(' ', 0, 0)), emLength(shadow->section(' ', 1, 1)));
   return style;
 }
 

@@ -16,6 +16,7 @@ struct FormulaStyle {
   bool bold = false, italic = false;
   bool hidden = false;  ///< takes its room and shows nothing
   QColor color;         ///< not valid: the text's
+  QPointF shadow;       ///< of the letters, in the formula's em
   Align align = Align::left;
 };
 

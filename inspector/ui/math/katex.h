@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QString>
+#include <QStringList>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
@@ -16,6 +17,9 @@ class Katex {
  public:
   /// A longer formula is not tried; a longer time is not given to one.
   static constexpr qsizetype longest_tex = 20'000;
+  /// Of formulas that define the macros which one uses: characters in all, and how many.
+  static constexpr qsizetype longest_definitions = 100'000;
+  static constexpr qsizetype most_definitions = 100;
   static constexpr std::chrono::milliseconds longest_time{3'000};
 
   Katex();
@@ -25,7 +29,9 @@ class Katex {
     QString markup;
     QString error;  ///< a sentence; empty: there is markup
   };
-  Answer set(const QString& tex, bool display, std::chrono::milliseconds time = longest_time);
+  /// `before`: formulas whose macros hold in this one, in their order.
+  Answer set(const QString& tex, bool display, std::chrono::milliseconds time = longest_time,
+             const QStringList& before = {});
 
   /// Ends what runs now, and what would run later; from any thread.
   void interrupt();

@@ -3,11 +3,13 @@
 #include <QDockWidget>
 #include <QRegularExpression>
 #include <QTableView>
+#include <QToolButton>
 #include <QTreeWidget>
 
 #include "inspector/panels/health/health_curves.h"
 #include "inspector/panels/health/health_table.h"
 #include "inspector/panels/health/health_view.h"
+#include "inspector/panels/why/why_view.h"
 #include "tests/app/sample_window.h"
 #include "tests/test_program.h"
 
@@ -82,6 +84,29 @@ class TestHealthPanel : public QObject, SampleWindow {
   }
   const protocol::Record* cursorRecord() const { return session().record(session().cursor()); }
 
+  /// A network whose last step is a function with a gradient of the program's own, times `factor`.
+  static QString ownGradient(const QString& factor) {
+    return QString(
+               "import numpy as np\n"
+               "import tapedeck as tf\n"
+               "@tf.custom_gradient\n"
+               "def triple(x):\n"
+               "    return 3. * x, lambda upstream: %1 * upstream\n"
+               "x = tf.constant(np.random.RandomState(0).randn(16, 2).astype(np.float32))\n"
+               "w = tf.Variable(tf.ones([2, 1]), name='w')\n"
+               "for step in range(30):\n"
+               "    with tf.GradientTape() as tape:\n"
+               "        loss = tf.reduce_mean(tf.square(triple(tf.matmul(x, w)) - x[:, :1]))\n"
+               "    w.assign_sub(.01 * tape.gradient(loss, w))\n")
+        .arg(factor);
+  }
+  void choose(int row) {
+    QTreeWidget* list = health()->findings();
+    list->setFocus();
+    QTest::keyClick(list, Qt::Key_Home);
+    for (int i = 0; i < row; ++i) QTest::keyClick(list, Qt::Key_Down);
+  }
+
  private slots:
   void initTestCase() {
     useOwnSettings();
@@ -154,10 +179,9 @@ class TestHealthPanel : public QObject, SampleWindow {
                              patience);
     window_->resize(2560, 1440);
     screenshot(window_.get(), "health-2560");
-    inspector::applyAppearance(inspector::Appearance::dark);
-    screenshot(window_.get(), "health-2560-dark");
+    screenshotIn(inspector::Appearance::dark, window_.get(), "health-2560-dark");
     window_->resize(1280, 800);
-    screenshot(window_.get(), "health-1280-dark");
+    screenshotIn(inspector::Appearance::dark, window_.get(), "health-1280-dark");
     inspector::applyAppearance(inspector::Appearance::light);
     // M recomputes more.
     const quint64 known = health()->model()->shownRun()->sampled;
@@ -242,6 +266,60 @@ class TestHealthPanel : public QObject, SampleWindow {
     };
     QTRY_COMPARE_WITH_TIMEOUT(gradientOfW1(), QString("NaN/inf"), patience);
     screenshot(window_.get(), "health-nan");
+  }
+
+  void aCustomGradientIsCheckedFromHere() {
+    openCells(folder_, {ownGradient("3.")});
+    run();
+    showHealth();
+    const int unchecked = findingThat("The program wrote the gradient of triple, line 10 itself");
+    QVERIFY2(unchecked >= 0, qPrintable(all()));
+    choose(unchecked);
+    auto* button = health()->findChild<QToolButton*>("healthCheckNow");
+    QTRY_VERIFY_WITH_TIMEOUT(button->isVisible() && button->isEnabled(), patience);
+    screenshot(window_.get(), "health-check-now");
+    QTest::mouseClick(button, Qt::LeftButton);
+    auto* why = window_->findChild<inspector::WhyView*>();
+    QTRY_VERIFY_WITH_TIMEOUT(why->isVisible() && why->sentence()->text().contains("is right"), patience);
+    QTRY_VERIFY2_WITH_TIMEOUT(!all().contains("wrote the gradient of triple"), qPrintable(all()), patience);
+    QTRY_VERIFY_WITH_TIMEOUT(!button->isVisible(), patience);
+  }
+
+  void aWrongCustomGradientStaysAFinding() {
+    openCells(folder_, {ownGradient("6.")});
+    run();
+    showHealth();
+    const int unchecked = findingThat("The program wrote the gradient of triple, line 10 itself");
+    QVERIFY2(unchecked >= 0, qPrintable(all()));
+    choose(unchecked);
+    QTest::keyClick(health()->findings(), Qt::Key_C);
+    QVERIFY2(findingThat("The custom gradient of triple, line 10 is not what finite differences say.") >= 0,
+             qPrintable(all()));
+    QVERIFY2(all().contains("×2 in every element"), qPrintable(all()));
+    screenshot(window_.get(), "health-wrong-gradient");
+  }
+
+  void theAxisOfACurveWithoutNumbersHasNone() {
+    openCells(folder_, {"import tapedeck as tf\n"
+                        "w = tf.Variable(0., name='w')\n"
+                        "for step in range(10):\n"
+                        "    with tf.GradientTape() as tape:\n"
+                        "        loss = tf.sqrt(w * w)\n"
+                        "    w.assign_sub(tape.gradient(loss, w))\n"});
+    run();
+    showHealth();
+    auto* table = health()->table();
+    const auto row = [&] { return table->rows()->index(table->rows()->rowCount() - 1, 0); };
+    QTRY_COMPARE_WITH_TIMEOUT(row().data().toString(), QString("w"), patience);
+    QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(row()).center());
+    auto* curves = health()->curves();
+    QTRY_VERIFY2_WITH_TIMEOUT(curves->description().startsWith("gradient: from NaN"),
+                              qPrintable(curves->description()), patience);
+    QCOMPARE(session().cursor(), session().recordCount());
+    const QImage picture = curves->grab().toImage();
+    const int beside = curves->fontMetrics().horizontalAdvance("8.88e-08");
+    for (int y = 4; y < curves->rect().height() - 4; ++y)
+      for (int x = 4; x < beside; ++x) QCOMPARE(picture.pixelColor(x, y), picture.pixelColor(4, 4));
   }
 
   void thePairsOfLbfgs() {

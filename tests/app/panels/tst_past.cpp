@@ -142,6 +142,9 @@ class TestPast : public QObject, WhatIfWindow {
     QTRY_COMPARE_WITH_TIMEOUT(lastTab(), QString("w · at op %1").arg(second), patience);
     QCOMPARE(values(), (std::vector<double>{.5, 1.}));
     showPanel("Console", Qt::Key_8, console());
+    const auto* where = console()->findChild<QLabel*>("consolePlace");
+    QVERIFY2(where->text().contains("beginning of cell [1]"), qPrintable(where->text()));
+    QTRY_VERIFY(where->height() >= where->heightForWidth(where->width()));  // nothing of it is cut off
     auto* input = console()->input();
     input->setFocus();
     QTest::keyClicks(input, "float(w[0]) + 1.");

@@ -149,8 +149,8 @@ class TestTensorPanel : public QObject {
       inspector::applyAppearance(theme);
       for (const char* text : {"Heat map", "pinned"})
         QTRY_COMPARE(dark(button(text)), theme == inspector::Appearance::dark);
-      screenshot(window_.get(),
-                 theme == inspector::Appearance::dark ? "panels-live-dark" : "panels-live-light");
+      screenshotIn(theme, window_.get(),
+                   theme == inspector::Appearance::dark ? "panels-live-dark" : "panels-live-light");
     }
     inspector::applyAppearance(inspector::Appearance::light);
   }

@@ -313,15 +313,14 @@ class TestTimePanel : public QObject, SampleWindow {
     QTest::keyClick(view()->filter(), Qt::Key_Escape);
     keyTo(view()->table(), Qt::Key_G);
     QTRY_VERIFY_WITH_TIMEOUT(rowOf("line 2: v = tf.exp(w)") >= 0, patience);
-    inspector::applyAppearance(inspector::Appearance::dark);
     window_->resize(2560, 1440);
-    screenshot(window_.get(), "time-totals-dark-2560");
+    screenshotIn(inspector::Appearance::dark, window_.get(), "time-totals-dark-2560");
     window_->resize(1280, 800);
     keyTo(view()->table(), Qt::Key_T);
     keyTo(track(), Qt::Key_P);
     keyTo(track(), Qt::Key_P);
     QTRY_VERIFY_WITH_TIMEOUT(summary().contains("12 steps"), patience);
-    screenshot(window_.get(), "time-track-dark-1280");
+    screenshotIn(inspector::Appearance::dark, window_.get(), "time-track-dark-1280");
     inspector::applyAppearance(inspector::Appearance::light);
   }
 
@@ -349,9 +348,8 @@ class TestTimePanel : public QObject, SampleWindow {
     }
     keyTo(roofline, Qt::Key_Return);
     QTRY_VERIFY(session().cursor() > 1);
-    inspector::applyAppearance(inspector::Appearance::dark);
     window_->resize(2560, 1440);
-    screenshot(window_.get(), "time-roofline-dark-2560");
+    screenshotIn(inspector::Appearance::dark, window_.get(), "time-roofline-dark-2560");
     inspector::applyAppearance(inspector::Appearance::light);
   }
 

@@ -397,7 +397,7 @@ class TestVariablesPanel : public QObject {
     step();
     showVariables();
     QTRY_COMPARE_WITH_TIMEOUT(shown("h"), QString("[2., 3.]"), patience);
-    screenshot(window_.get(), "variables-large-dark");
+    screenshotIn(inspector::Appearance::dark, window_.get(), "variables-large-dark");
     inspector::applyAppearance(inspector::Appearance::light);
     QTest::keyClick(window_.get(), Qt::Key_F5);
     QTRY_VERIFY_WITH_TIMEOUT(isReady(*window_), patience);

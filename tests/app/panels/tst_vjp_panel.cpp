@@ -1,6 +1,9 @@
 // The panel of the VJP as users meet it: steps into a playback by the keys that the samples name, clicks on
 // what it shows, and the slider back to a VJP of the past.
 #include <QAbstractButton>
+#include <QClipboard>
+#include <QDockWidget>
+#include <QGuiApplication>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QScrollArea>
@@ -83,6 +86,21 @@ class TestVjpPanel : public QObject {
     for (const auto& formula : panel()->sheet()->contents().formulas) list << formula.text;
     return list;
   }
+  /// Where the formula of this text begins; all of it is set by KaTeX.
+  const inspector::SheetFormula* setFormula(const QString& text) {
+    for (const auto& formula : panel()->sheet()->contents().formulas)
+      if (formula.text == text && !formula.lines.empty()) return &formula;
+    return nullptr;
+  }
+  bool allAreSet() {
+    const auto& formulas = panel()->sheet()->contents().formulas;
+    return !formulas.empty() &&
+           std::all_of(formulas.begin(), formulas.end(), [](const auto& one) { return !one.lines.empty(); });
+  }
+  bool saysInSheet(const QString& words) {
+    const auto& texts = panel()->sheet()->contents().texts;
+    return std::any_of(texts.begin(), texts.end(), [&](const auto& one) { return one.text.contains(words); });
+  }
   /// By key, before the step.
   void showResults() {
     QTRY_VERIFY(panel()->model()->hidesResults());
@@ -152,6 +170,100 @@ class TestVjpPanel : public QObject {
     QCOMPARE(session().cachedRecord(session().cursor())->kind, protocol::RecordKind::op);
   }
 
+  void formulasAreSetChosenAndCopiedAsTex() {
+    show();
+    window_->openNotebook(writeNotebook(
+        folder_, "norm.ipynb",
+        {"import tapedeck as tf\nx = tf.constant([1., 2., 3.])\nwith tf.GradientTape() as tape:\n"
+         "    tape.watch(x)\n    y = tf.atan(x) / tf.sqrt(x)\ng = tape.gradient(y, x)"}));
+    QTRY_VERIFY(window_->notebook()->isVisible());
+    clickInto("import");
+    stepToVjp("sqrt");
+    const QString square = QString::fromUtf8("dx = dz·½ / √x");
+    QTRY_VERIFY2(setFormula(square), qPrintable(formulas().join('\n')));
+    QTRY_VERIFY(allAreSet());
+    QVERIFY(!saysInSheet(square));
+    screenshot(window_.get(), "vjp-set-light");
+    // A click chooses a formula, Ctrl+C copies it as TeX, and a screen reader reads its text.
+    QGuiApplication::clipboard()->clear();
+    QTest::mouseClick(panel()->sheet(), Qt::LeftButton, {}, setFormula(square)->rect.center().toPoint());
+    QCOMPARE(panel()->sheet()->chosenFormula(), 0);
+    QCOMPARE(panel()->sheet()->accessibleDescription(), square);
+    press(Qt::Key_C, Qt::ControlModifier);
+    QCOMPARE(QGuiApplication::clipboard()->text(),
+             "\\mathrm{d}x=\\dfrac{\\mathrm{d}z\\cdot \\tfrac{1}{2}}{\\sqrt{x}}");
+    press(Qt::Key_Down, Qt::ShiftModifier);
+    QCOMPARE(panel()->sheet()->accessibleDescription(), "dz");
+    press(Qt::Key_C, Qt::ControlModifier);
+    QCOMPARE(QGuiApplication::clipboard()->text(), "\\mathrm{d}z");
+    press(Qt::Key_Down);  // a row instead of a formula
+    QCOMPARE(panel()->sheet()->chosenFormula(), -1);
+    QCOMPARE(panel()->sheet()->currentRow(), 0);
+    // In a larger font formulas are larger, in a narrow panel they have more lines.
+    const double em = setFormula(square)->lines[0].em;
+    QFont large = panel()->sheet()->font();
+    large.setPointSizeF(1.5 * large.pointSizeF());
+    panel()->sheet()->setFont(large);
+    QTRY_VERIFY(setFormula(square) && setFormula(square)->lines[0].em > 1.4 * em);
+    panel()->sheet()->setFont({});
+    stepToVjp("atan");
+    panel()->sheet()->setFocus();
+    press(Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(isReady(*window_), patience);
+  }
+
+  void aLongFormulaHasAsManyLinesAsTheDockNeeds() {
+    show();
+    window_->openNotebook(writeNotebook(
+        folder_, "labels.ipynb",
+        {"import tapedeck as tf\nx = tf.constant([[1., 2., 3.]])\nwith tf.GradientTape() as tape:\n"
+         "    tape.watch(x)\n    y = tf.nn.softmax_cross_entropy_with_logits([[0., 1., 0.]], x)\n"
+         "g = tape.gradient(y, x)"}));
+    QTRY_VERIFY(window_->notebook()->isVisible());
+    clickInto("import");
+    stepToVjp("softmax_cross_entropy_with_logits");
+    QTRY_VERIFY(allAreSet());
+    const auto fits = [&] {
+      const auto& formulas = panel()->sheet()->contents().formulas;
+      return allAreSet() && std::all_of(formulas.begin(), formulas.end(), [&](const auto& one) {
+               return one.rect.right() <= panel()->sheet()->width();
+             });
+    };
+    QVERIFY(fits());
+    const std::size_t before = panel()->sheet()->contents().formulas[0].lines.size();
+    QWidget* dock = panel();
+    while (dock && !qobject_cast<QDockWidget*>(dock)) dock = dock->parentWidget();
+    if (auto* main = window_->findChild<QMainWindow*>(); dock && main)
+      main->resizeDocks({qobject_cast<QDockWidget*>(dock)}, {240}, Qt::Horizontal);
+    else
+      panel()->sheet()->resize(220, panel()->sheet()->height());
+    QTRY_VERIFY(fits());
+    QVERIFY(panel()->sheet()->contents().formulas[0].lines.size() >= before);
+    screenshot(window_.get(), "vjp-narrow");
+    press(Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(isReady(*window_), patience);
+  }
+
+  void withoutKatexFormulasAreReadableText() {
+    qputenv("TAPEDECK_KATEX", "/nowhere");
+    const auto restore = qScopeGuard([] { qunsetenv("TAPEDECK_KATEX"); });
+    openSample("first_gradient.ipynb");
+    for (int i = 0; i < 3; ++i) press(Qt::Key_Return, Qt::ShiftModifier);
+    QTRY_COMPARE_WITH_TIMEOUT(cellStateOf(*window_, 2), CellState::done, patience);
+    clickInto("grad = ");
+    stepToVjp("multiply");
+    QTRY_VERIFY(panel()->isVisible());
+    const QString product = QString::fromUtf8("dx = dz·y, dy = dz·x");
+    QTRY_VERIFY(saysInSheet(product));
+    QVERIFY(saysInSheet("To set them, install the Debian packages libjs-katex and fonts-katex."));
+    QVERIFY(!setFormula(product));
+    QTRY_VERIFY(rows().contains(QString::fromUtf8("dz, cotangent · scalar · float32, 1")));
+    QVERIFY(saysInSheet("dz"));
+    screenshot(window_.get(), "vjp-without-katex");
+    press(Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(isReady(*window_), patience);
+  }
+
   void anElementOfAMatrixProductIsMadeOfItsLargestTerms() {
     show();
     window_->openNotebook(writeNotebook(
@@ -197,11 +309,11 @@ class TestVjpPanel : public QObject {
     QTRY_VERIFY(tensor(*window_)->model()->tensor() && tensor(*window_)->model()->tensor()->id == shown);
     QCOMPARE(tensor(*window_)->model()->chip()->label, QString("dB"));
     for (const bool dark : {false, true}) {
-      inspector::applyAppearance(dark ? inspector::Appearance::dark : inspector::Appearance::light);
+      const auto look = dark ? inspector::Appearance::dark : inspector::Appearance::light;
       window_->resize(2400, 1300);
-      screenshot(window_.get(), dark ? "vjp-large-dark" : "vjp-large");
+      screenshotIn(look, window_.get(), dark ? "vjp-large-dark" : "vjp-large");
       window_->resize(1280, 800);
-      screenshot(window_.get(), dark ? "vjp-dark" : "vjp-light");
+      screenshotIn(look, window_.get(), dark ? "vjp-dark" : "vjp-light");
     }
   }
 

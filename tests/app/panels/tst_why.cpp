@@ -82,6 +82,35 @@ class TestWhy : public QObject, SampleWindow {
     QSettings().clear();
   }
 
+  void aLoopThatExplodesComesFirst() {
+    run("import tapedeck as tf\n"
+        "w = tf.constant([[2., 0.], [0., 2.]])\n"
+        "h = tf.constant([[1., 2.]])\n"
+        "for step in range(20):\n"
+        "    h = tf.matmul(h, w)\n"
+        "    h = h + .0\n"
+        "large = tf.sqrt(h)\n");
+    clickOp("sqrt");
+    QTest::keyClick(window_.get(), Qt::Key_F7, Qt::AltModifier | Qt::ShiftModifier);
+    QVERIFY2(answered("A loop made most of it: 20 products of ×2 each, lines 5–6, together ×1.05e+06"),
+             qPrintable(why()->sentence()->text()));
+    const QTreeWidgetItem* first = why()->reasons()->topLevelItem(0);
+    QVERIFY2(first->text(0).startsWith("20 × matmul and add"), qPrintable(first->text(0)));
+    QVERIFY2(first->text(1).endsWith("lines 5–6"), qPrintable(first->text(1)));
+    QVERIFY2(first->text(2).startsWith("loop: norm 2.24"), qPrintable(first->text(2)));
+    QCOMPARE(first->text(3), QString("×2 each"));
+    screenshot(window_.get(), "why-loop");
+    // Enter goes to its last op.
+    why()->reasons()->setFocus();
+    QTest::keyClick(why()->reasons(), Qt::Key_Home);
+    QTest::keyClick(why()->reasons(), Qt::Key_Return);
+    const auto op = [&] {
+      const protocol::Record* record = session().record(session().cursor());
+      return record ? QString::fromStdString(record->op) : QString();
+    };
+    QTRY_COMPARE_WITH_TIMEOUT(op(), QString("add"), patience);
+  }
+
   void aNaNInALossIsFollowedToItsBirth() {
     run("import tapedeck as tf\n"
         "x = tf.constant([[1., 0.], [2., 3.]])\n"

@@ -56,6 +56,87 @@ class TestCompare : public QObject {
     QCOMPARE(operands.operands[2].differing, std::uint64_t{3});
   }
 
+  /// Two errors of `target`, and between them many ops that take none of it.
+  static void two_errors(const Tensor& x, const Tensor& target) {
+    at_line(2);
+    ops::reduce_mean(ops::subtract(x, target));
+    at_line(3);
+    Tensor seed = floats({1, 2, 3});
+    for (int i = 0; i < 40; ++i) seed = ops::tanh(seed);
+    at_line(4);
+    Tensor error = ops::multiply(x, target);
+    for (int i = 0; i < 200; ++i) error = ops::tanh(error);
+  }
+
+  void what_takes_a_value_first_is_found_where_much_behind_it_agrees() {
+    Runs runs;
+    const auto run = [&](float label) {
+      return runs.run([&] {
+        at_line(1);
+        two_errors(ops::negative(floats({1, 2, 3})), floats({1, 0, label}));
+      });
+    };
+    const ComparedSide left = run(0), right = run(1);
+    const FirstDifference found = runs.first(runs.compare(left, right));
+    QCOMPARE(found.kind, DifferenceKind::leaf);
+    QCOMPARE(found.row, std::int64_t{1});
+    QVERIFY2(contains(found.sentence, "Op 2, subtract, cell 3 line 2 (on the right op 246), takes it first."),
+             found.sentence.c_str());
+  }
+
+  void what_takes_the_result_of_an_op_of_one_side_first_is_found_as_well() {
+    Runs runs;
+    const auto run = [&](bool more) {
+      return runs.run([&] {
+        at_line(1);
+        const Tensor x = ops::negative(floats({1, 2, 3})), target = ops::exp(x);
+        at_line(5);
+        two_errors(x, more ? ops::square(target) : target);
+      });
+    };
+    const ComparedSide left = run(false), right = run(true);
+    const FirstDifference found = runs.first(runs.compare(left, right));
+    QCOMPARE(found.kind, DifferenceKind::ops);
+    QVERIFY2(contains(found.sentence, "The first difference is what op 3, subtract, cell 3 line 2"),
+             found.sentence.c_str());
+  }
+
+  void a_value_that_differs_is_found_where_nothing_comes_of_it() {
+    Runs runs;
+    const auto run = [&](float unused) {
+      return runs.run([&] {
+        at_line(1);
+        Tensor x = ops::negative(floats({1, 2, 3}));
+        at_line(2);
+        ops::add(x, floats({unused}));
+        at_line(3);
+        for (int i = 0; i < 1000; ++i) x = ops::tanh(x);
+      });
+    };
+    const ComparedSide left = run(0), right = run(1);
+    const FirstDifference found = runs.first(runs.compare(left, right));
+    QCOMPARE(found.kind, DifferenceKind::leaf);
+    QCOMPARE(found.row, std::int64_t{1});
+  }
+
+  void of_very_many_values_that_come_in_those_left_out_are_told() {
+    constexpr int steps = 2500, changed = 2400;
+    Runs runs;
+    const auto run = [&](int from) {
+      return runs.run([&] {
+        Variable w(floats({1, 2, 3}), "w");
+        train(w, steps, 0.01, from);
+      });
+    };
+    const ComparedSide left = run(steps), right = run(changed);
+    const FirstDifference found = runs.first(runs.compare(left, right));
+    QCOMPARE(found.row, std::int64_t{changed} * ops_of_step + 5);
+    QVERIFY(!found.complete);
+    QVERIFY2(contains(found.sentence,
+                      "the first 4,096 values of those that come in. An earlier difference may be"),
+             found.sentence.c_str());
+  }
+
   void the_start_value_of_a_variable_is_named_with_its_line() {
     Runs runs;
     const auto run = [&](float start) {

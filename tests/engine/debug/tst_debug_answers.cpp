@@ -206,6 +206,95 @@ class TestDebugAnswers : public QObject {
     QCOMPARE(client.ask<Tile>(request).values, (std::vector<double>{0, 4, 8}));
   }
 
+  void large_cells_show_extremes_where_that_is_asked_for() {
+    Served served;
+    constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+    // Cells of 2 × 2: the sides of a cell with NaN, with infinities, with whole numbers of both signs.
+    const double numbers[] = {1, -7, 3, 2,  nan, 5,    //
+                              4, 6,  0, -9, 1,   inf,  //
+                              8, 8,  2, 2,  -4,  4};
+    const Tensor matrix = Tensor::from_values<double>(numbers, {3, 6});
+    served.recorder.values().add_leaf(matrix, 0);
+    RawClient client = served.client();
+    client.greet();
+    const auto cells = [&](CellValue cell) {
+      GetTile request = tile_of(matrix, 3, 3);
+      request.row_step = request.column_step = 2;
+      request.cell = cell;
+      return client.ask<Tile>(request).values;
+    };
+    const auto are = [](const std::vector<double>& found, const std::vector<double>& due) {
+      return found.size() == due.size() &&
+             std::equal(found.begin(), found.end(), due.begin(),
+                        [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); });
+    };
+    QVERIFY(are(cells(CellValue::mean), {1, -1, nan, 8, 2, 0}));
+    QVERIFY(are(cells(CellValue::extreme), {-7, -9, nan, 8, 2, 4}));
+    QVERIFY(are(cells(CellValue::minimum), {-7, -9, nan, 8, 2, -4}));
+    QVERIFY(are(cells(CellValue::maximum), {6, 3, nan, 8, 2, 4}));
+  }
+
+  void one_element_of_many_is_found_with_all_that_are_alike() {
+    Served served;
+    constexpr double inf = std::numeric_limits<double>::infinity();
+    const Shape shape{70, 3, 1000};  // several blocks of work
+    std::vector<double> numbers(210'000, 0.5);
+    for (const std::size_t at : {70'000u, 131'072u, 209'999u}) numbers[at] = std::nan("");
+    numbers[5] = inf;
+    numbers[123'456] = -2;
+    numbers[4] = numbers[65'536] = 9;
+    const Tensor tensor = Tensor::from_values<double>(numbers, shape);
+    served.recorder.values().add_leaf(tensor, 0);
+    RawClient client = served.client();
+    client.greet();
+    const auto find = [&](Sought sought, std::optional<std::int64_t> after = {}) {
+      return client.ask<FoundElement>(FindElement{tensor.id(), sought, after, {}, false});
+    };
+    FoundElement found = find(Sought::nan);
+    QCOMPARE(found.place, std::optional<std::int64_t>(70'000));
+    QCOMPARE(found.index, (std::vector<std::int64_t>{23, 1, 0}));
+    QVERIFY(std::isnan(found.value) && found.alike == 3 && found.rank == 1 && found.source == "held");
+    found = find(Sought::nan, 131'072);
+    QVERIFY(found.place == 209'999 && found.rank == 3);
+    found = find(Sought::nan, 209'999);
+    QVERIFY(found.place == 70'000 && found.rank == 1);  // from the beginning again
+    found = find(Sought::infinity);
+    QVERIFY(found.place == 5 && found.value == inf && found.alike == 1);
+    found = find(Sought::maximum);
+    QVERIFY(found.place == 4 && found.value == 9 && found.alike == 2);
+    found = find(Sought::maximum, 4);
+    QVERIFY(found.place == 65'536 && found.rank == 2);
+    found = find(Sought::minimum);
+    QVERIFY(found.place == 123'456 && found.value == -2 && found.alike == 1);
+  }
+
+  void where_nothing_is_found_the_answer_says_so() {
+    Served served;
+    const Tensor whole = vector_of({3, 1, 2}, DType::int32), lost = vector_of({std::nan(""), std::nan("")}),
+                 empty = Tensor::allocate(DType::float32, {0, 3}), one = scalar(5),
+                 words = string_tensor({3}, std::vector<std::string>{"a", "", "long"});
+    for (const Tensor& tensor : {whole, lost, empty, one, words})
+      served.recorder.values().add_leaf(tensor, 0);
+    RawClient client = served.client();
+    client.greet();
+    const auto find = [&](const Tensor& tensor, Sought sought) {
+      return client.ask<FoundElement>(FindElement{tensor.id(), sought, {}, {}, false});
+    };
+    for (const Sought sought : {Sought::nan, Sought::infinity}) {
+      QVERIFY(!find(whole, sought).place && find(whole, sought).alike == 0);
+      QVERIFY(!find(empty, sought).place);
+    }
+    QVERIFY(!find(lost, Sought::maximum).place && !find(empty, Sought::minimum).place);
+    QVERIFY(find(whole, Sought::minimum).index == std::vector<std::int64_t>{1});
+    const FoundElement scalar_found = find(one, Sought::maximum);
+    QVERIFY(scalar_found.place == 0 && scalar_found.index.empty() && scalar_found.value == 5);
+    const FoundElement longest = find(words, Sought::maximum);
+    QVERIFY(longest.place == 2 && longest.value == 4);  // bytes
+    const Failure wrong = client.ask<Failure>(FindElement{whole.id(), Sought::nan, -1, {}, false});
+    QCOMPARE(wrong.code, std::string("bad_request"));
+    QCOMPARE(wrong.reason, std::string("find_element: the place -1 must not be negative"));
+  }
+
   void tiles_of_scalars_empty_tensors_nan_and_long_integers() {
     Served served;
     constexpr double inf = std::numeric_limits<double>::infinity();

@@ -5,29 +5,21 @@
 #include <random>
 #include <thread>
 
-#include "engine/debug/memory/memory.h"
 #include "engine/debug/tile.h"
 #include "engine/ops/core/ops.h"
 #include "engine/optim/apply.h"
 #include "engine/record/replay/replay.h"
 #include "engine/record/trace/scope.h"
-#include "engine/record/trace/source_location.h"
 #include "engine/tape/variable.h"
 #include "engine/tensor/error.h"
-#include "tests/engine/record/recording.h"
+#include "tests/engine/debug/watched_memory.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
-using protocol::MemoryGroup;
+using namespace watched_memory;
 using protocol::MemoryHolder;
 
 namespace {
-
-Tensor floats(std::int64_t count, float value = 1) {
-  Tensor tensor = Tensor::allocate(DType::float32, {count});
-  std::fill_n(tensor.writable_data<float>(), count, value);
-  return tensor;
-}
 
 /// Bytes of the storages of these tensors, each once.
 std::uint64_t bytes_of(const std::vector<Tensor>& tensors) {
@@ -37,35 +29,6 @@ std::uint64_t bytes_of(const std::vector<Tensor>& tensors) {
   for (const auto& [storage, bytes] : storages) sum += bytes;
   return sum;
 }
-
-/// What the op of a stored line is told as, while it lives.
-thread_local std::uint32_t present_line = 0;
-struct Line {
-  explicit Line(std::uint32_t line) : before(present_line) {
-    set_capture_location([] { return present_line; });
-    present_line = intern_location({"cell-1", "", line});
-  }
-  ~Line() { present_line = before; }
-  std::uint32_t before;
-};
-
-struct Watched : Recording {
-  explicit Watched(const RecorderOptions& options = {}) : Recording(options), reader(recorder) {}
-  debug::MemoryReader reader;
-
-  protocol::MemoryState state(std::uint64_t record = 0, MemoryGroup group = MemoryGroup::tensor) {
-    return reader.state({protocol::if_there(record), group, 0, 1000});
-  }
-  protocol::MemoryCurve curve(std::uint32_t points = 4000) { return reader.curve({1, {}, points}); }
-  /// Sum of the three holders at each record, from 1.
-  std::vector<std::uint64_t> sums() {
-    const protocol::MemoryCurve curve = this->curve();
-    std::vector<std::uint64_t> sums{0};
-    for (std::size_t i = 0; i < curve.records.size(); ++i)
-      sums.push_back(static_cast<std::uint64_t>(curve.variables[i] + curve.tapes[i] + curve.program[i]));
-    return sums;
-  }
-};
 
 std::uint64_t sum_of(const protocol::MemoryState& state) {
   return state.variables + state.tapes + state.program;
@@ -327,45 +290,6 @@ class TestMemory : public QObject {
     QCOMPARE(sum_of(watched.state()), kept.bytes() + one.bytes());
   }
 
-  void growthIsToldWithItsLine() {
-    Watched watched;
-    const Tensor x = floats(16384), w = floats(16384);
-    std::vector<std::unique_ptr<Tape>> tapes;
-    for (int step = 0; step < 12; ++step) {
-      auto tape = std::make_unique<Tape>(true);
-      tape->start();
-      tape->watch(w);
-      Tensor product, loss;
-      {
-        const Line line(3);
-        product = ops::multiply(x, w);
-      }
-      {
-        const Line line(4);
-        loss = ops::reduce_sum(ops::square(product));
-      }
-      tape->stop();
-      ::gradient(*tape, loss, w);
-      tapes.push_back(std::move(tape));
-    }
-    const protocol::MemoryCurve curve = watched.curve();
-    QCOMPARE(curve.growth.size(), std::size_t{1});
-    const protocol::MemoryGrowth& growth = curve.growth[0];
-    QCOMPARE(growth.turn, std::string("gradient"));
-    QCOMPARE(growth.line, std::uint32_t{3});
-    QCOMPARE(growth.op, std::string("multiply"));
-    QVERIFY(growth.bytes > 60'000 && growth.bytes < 72'000);
-    QVERIFY2(growth.sentence.find("grows by 65") != std::string::npos &&
-                 growth.sentence.find("in line 3") != std::string::npos &&
-                 growth.sentence.find("Tapes hold them") != std::string::npos,
-             growth.sentence.c_str());
-    QVERIFY(!growth.tensors.empty() && !growth.tapes.empty());
-    const std::string change = watched.state().change.value();
-    QVERIFY2(change.find("+1 tape, +65.5 kB") != std::string::npos, change.c_str());
-    tapes.clear();
-    QVERIFY(watched.curve().growth.empty());
-  }
-
   void theRecordersNumberIsTheSameEverywhere() {
     Watched watched;
     const Tensor x = floats(16384);
@@ -384,66 +308,6 @@ class TestMemory : public QObject {
     QCOMPARE(watched.recorder.bytes(), before);
     QCOMPARE(watched.state().recomputed, 100 * x.bytes());
     check();
-  }
-
-  void whatALaterCellFreedIsStillTold() {
-    Watched watched;
-    const Tensor x = floats(16384);
-    std::vector<Tensor> list;
-    watched.recorder.begin_cell("cell-1");
-    for (int i = 0; i < 20; ++i) {
-      const Line line(6);
-      list.push_back(ops::exp(x));
-    }
-    watched.recorder.end_cell();
-    QCOMPARE(watched.curve().growth.size(), std::size_t{1});
-    QVERIFY(!watched.curve().growth[0].freed);
-    QVERIFY(watched.curve().growth[0].sentence.starts_with("Memory grows by 65.5 kB"));
-    watched.recorder.begin_cell("cell-2");
-    const Tensor first = ops::square(x);
-    list.clear();
-    const Tensor second = ops::square(x), third = ops::square(x);
-    watched.recorder.end_cell();
-    const auto growth = watched.curve().growth;
-    QCOMPARE(growth.size(), std::size_t{1});
-    QCOMPARE(growth[0].record, std::uint64_t{20});
-    QCOMPARE(growth[0].line, std::uint32_t{6});
-    QCOMPARE(growth[0].freed, std::optional<std::uint64_t>(22));
-    QCOMPARE(growth[0].sentence,
-             std::string("Memory grew by 65.5 kB with each run of the line until op 20: after 20 of them 20 "
-                         "results, 1.31 MB, were there, most of exp in line 6. They went after op 21."));
-    // Beside what grows now.
-    watched.recorder.begin_cell("cell-3");
-    for (int i = 0; i < 20; ++i) {
-      const Line line(7);
-      list.push_back(ops::exp(x));
-    }
-    watched.recorder.end_cell();
-    QCOMPARE(watched.curve().growth.size(), std::size_t{2});
-    QCOMPARE(watched.curve().growth[0].line, std::uint32_t{7});
-    QVERIFY(!watched.curve().growth[0].freed && watched.curve().growth[1].freed);
-  }
-
-  void aRingOfTheNewestDoesNotGrow() {
-    Watched watched;
-    const Line line(5);
-    const Tensor x = floats(16384);
-    std::deque<Tensor> ring;
-    for (int i = 0; i < 100; ++i) {
-      ring.push_back(ops::square(x));
-      if (ring.size() > 20) ring.pop_front();
-    }
-    QVERIFY(watched.curve().growth.empty());
-    std::vector<Tensor> list;
-    for (int i = 0; i < 20; ++i) {
-      const Line other(6);
-      list.push_back(ops::exp(x));
-    }
-    const auto growth = watched.curve().growth;
-    QCOMPARE(growth.size(), std::size_t{1});
-    QCOMPARE(growth[0].turn, std::string("run of the line"));
-    QCOMPARE(growth[0].line, std::uint32_t{6});
-    QCOMPARE(growth[0].bytes, std::uint64_t{65536});
   }
 
   void recomputingSavesWhatAScopeAloneHolds() {
@@ -474,6 +338,16 @@ class TestMemory : public QObject {
     QCOMPARE(span.savings.size(), std::size_t{1});
     QCOMPARE(span.savings[0].ops, std::uint64_t{2});
     QCOMPARE(span.savings[0].bytes, x.bytes());  // the square of op 2, which op 3 alone keeps
+    // The tape keeps nothing for ops after it stopped.
+    const std::uint64_t outside = watched.count() + 1;
+    ops::square(x);
+    const protocol::RecomputeSavings none = watched.reader.savings({outside, outside});
+    QCOMPARE(none.savings.size(), std::size_t{1});
+    QCOMPARE(none.savings[0].first, outside);
+    QCOMPARE(none.savings[0].last, outside);
+    QCOMPARE(none.sentence, "Tape " + std::to_string(none.tape.value()) + " keeps nothing for op " +
+                                std::to_string(outside) +
+                                " at the peak: recompute_grad would save nothing there.");
   }
 
   void rowsComeByPageAndInGroups() {

@@ -305,6 +305,24 @@ class TestWhatIf : public QObject {
     QVERIFY(std::abs(world.value(branch, last)[0] - expected) < 1e-4 * expected);
   }
 
+  void that_the_vjp_of_a_changed_op_stays_is_told() {
+    World world;
+    const Tensor x = floats({-1, 2});
+    Tape tape;
+    tape.start();
+    tape.watch(x);
+    const Tensor y = ops::reduce_sum(ops::square(x));  // ops 1 and 2
+    tape.stop();
+    tape.gradient(std::span(&y, 1), std::span(&x, 1));
+    const std::string told = world.make({op_becomes(ChangeKind::skip, 1)}).sentence;
+    QVERIFY2(told.find("The VJP of square (op ") != std::string::npos, told.c_str());
+    QVERIFY2(told.ends_with("is still that of op 1 as it was, so gradients through it are not those of a "
+                            "program with this change."),
+             told.c_str());
+    const std::string element = world.make({element_becomes(x, {0}, 5)}).sentence;
+    QVERIFY2(element.find("VJP") == std::string::npos, element.c_str());
+  }
+
   void a_branch_lets_go_what_its_ops_no_longer_take_and_refuses_what_passes_its_limit() {
     World world;
     constexpr std::uint64_t megabyte = 1 << 20;

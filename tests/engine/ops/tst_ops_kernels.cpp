@@ -364,8 +364,8 @@ class OpsKernelsTest : public QObject {
 
   void a_table_says_which_kernel_its_device_lacks() {
     double mean = 0;
-    EXPECT_ERROR(NoKernel, backend(Device{}).cell_means(0, DType::float32, nullptr, {}, &mean),
-                 "no kernel cell_means on this device");
+    EXPECT_ERROR(NoKernel, backend(Device{}).cell_values(0, DType::float32, nullptr, {}, {}, &mean),
+                 "no kernel cell_values on this device");
   }
 };
 

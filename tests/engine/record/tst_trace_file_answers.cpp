@@ -115,7 +115,14 @@ class TraceFileAnswersTest : public QObject {
     set.breakpoints[0].id = 4;
     const auto states = protocol::get<protocol::Breakpoints>(answer(answers, set)).states;
     QCOMPARE(states.at(0).id, 4u);
-    QCOMPARE(states.at(0).note, "This is a trace file: nothing runs in it.");
+    QCOMPARE(states.at(0).note,
+             "This is a trace file: nothing runs in it. Reverse continue goes back to where it would have "
+             "stopped.");
+    QVERIFY(!states.at(0).problem);
+    set.breakpoints[0].kind = protocol::BreakpointKind::condition;
+    set.breakpoints[0].condition = "max(out";
+    const auto wrong = protocol::get<protocol::Breakpoints>(answer(answers, set)).states;
+    QVERIFY(wrong.at(0).problem);
     file->set_recording(true);
     QVERIFY(!file->recording());
     const auto status = protocol::get<protocol::Status>(answer(answers, protocol::GetStatus{}));

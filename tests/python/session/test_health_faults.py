@@ -1,66 +1,16 @@
 """Programs with a fault each, trained, and what Health says of them: what is there, and nothing that is not."""
-import os
 import unittest
 
 import numpy as np
 
+from health_programs import HealthOfPrograms, Program
 import tapedeck as tf
-from tapedeck import _engine
 
 
-class Program:
-    """A small classifier of two layers; each fault is a change of one of its lines."""
-
-    def __init__(self, seed=0):
-        random = np.random.RandomState(seed)
-        self.x = random.randn(64, 8).astype(np.float32)
-        self.labels = (self.x[:, 0] + self.x[:, 1] > 0).astype(np.int32)
-        self.w1 = tf.Variable((0.4 * random.randn(8, 16)).astype(np.float32), name="w1")
-        self.w2 = tf.Variable((0.4 * random.randn(16, 2)).astype(np.float32), name="w2")
-        self.random = random
-
-    def logits(self):
-        return tf.matmul(tf.nn.relu(tf.matmul(tf.constant(self.x), self.w1)), self.w2)
-
-    def loss(self):
-        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=self.labels, logits=self.logits()))
-
-    def train(self, steps=60, rate=lambda step: 0.1, loss=None, variables=None):
-        variables = variables or [self.w1, self.w2]
-        for step in range(steps):
-            with tf.GradientTape() as tape:
-                value = (loss or self.loss)()
-            for variable, gradient in zip(variables, tape.gradient(value, variables)):
-                if gradient is not None:
-                    variable.assign_sub(rate(step) * gradient)
-        return float(value)
-
-
-class HealthOfFaultsTest(unittest.TestCase):
-    def setUp(self):
-        _engine.debug.attach()
-        self.addCleanup(_engine.debug.stop)
-
-    def findings(self, steps=60):
-        found = _engine.debug.health_findings(steps)
-        if os.environ.get("TAPEDECK_SHOW"):
-            print("----", self.id().rsplit(".", 1)[1])
-            for each in found:
-                print("   ", each["severity"], each["rule"], "|", each["sentence"], "->", each["cure"])
-        return found
-
-    def rules(self, steps=60):
-        return [each["rule"] for each in self.findings(steps)]
-
+class HealthOfFaultsTest(HealthOfPrograms):
     def test_a_healthy_program_has_no_findings(self):
         program = Program()
         program.train(80)
-        self.assertEqual(self.rules(), [])
-
-    def test_softmax_twice(self):
-        program = Program()
-        program.train(loss=lambda: tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(
-            labels=program.labels, logits=tf.nn.softmax(program.logits()))))
         self.assertEqual(self.rules(), [])
 
     def test_labels_shuffled(self):
@@ -70,16 +20,7 @@ class HealthOfFaultsTest(unittest.TestCase):
             labels = program.random.permutation(program.labels)
             return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=program.logits()))
         program.train(loss=loss)
-        self.assertLessEqual(set(self.rules()), {"loss"})
-
-    def test_a_broadcast_from_both_sides(self):
-        program = Program()
-        target = tf.constant(program.x[:, 0])  # (64,) against (64, 1)
-
-        def loss():
-            return tf.reduce_mean(tf.square(program.logits()[:, :1] - target))
-        program.train(loss=loss)
-        self.assertEqual(self.rules(), [])
+        self.assertLessEqual(set(self.rules()), {"loss", "loss at chance"})
 
     def test_nan_behind_where(self):
         program = Program()
@@ -99,7 +40,7 @@ class HealthOfFaultsTest(unittest.TestCase):
         program.train(60, rate=lambda step: 0.05 * 1.25 ** step)
         found = self.findings()
         rules = [each["rule"] for each in found]
-        self.assertEqual(rules[0], "exploding gradient")
+        self.assertEqual(rules[:2], ["learning rate", "exploding gradient"])
         self.assertLess(rules.index("large updates"), rules.index("not finite"))
         self.assertIn("loss", rules)
         # Behind the NaN relu's gradient is 0: no layer died of that.
@@ -142,15 +83,6 @@ class HealthOfFaultsTest(unittest.TestCase):
         self.assertEqual((found[0]["rule"], found[0]["severity"]), ("exploding gradient", "error"))
         for each in found:
             self.assertNotRegex(each["sentence"] + each["cure"], "exactly 0|learning rate of 0|fallen to 0")
-
-    def test_a_wrong_custom_gradient(self):
-        @tf.custom_gradient
-        def double(x):
-            return x * 1., lambda upstream: upstream * 2.
-        program = Program()
-        program.train(loss=lambda: tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(
-            labels=program.labels, logits=double(program.logits()))))
-        self.assertEqual(self.rules(), [])
 
     def test_l_bfgs_with_a_wrong_sign(self):
         w = tf.Variable(tf.constant([3., -2., 1.], tf.float64), name="w")

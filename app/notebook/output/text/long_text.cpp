@@ -1,62 +1,34 @@
 #include "app/notebook/output/text/long_text.h"
 
-#include <QAccessibleWidget>
 #include <QClipboard>
-#include <QContextMenuEvent>
 #include <QGuiApplication>
+#include <QKeyEvent>
 #include <QMenu>
 #include <QPainter>
 #include <QScrollBar>
 #include <QTimer>
+#include <climits>
 #include <cmath>
 
 #include "app/notebook/output/text/ansi.h"
 #include "app/notebook/output/text/terminal_text.h"
-#include "app/notebook/output/wheel.h"
 
 namespace tapedeck::app {
 namespace {
 
-constexpr int margin = 3;
 constexpr qsizetype most_layouts = 1'000;
 constexpr std::size_t piece_rows = 4'096;  ///< looked through at once: a few milliseconds
 constexpr int auto_scroll_ms = 40;
 
-/// Screen readers get what is in sight as the widget's value.
-class AccessibleLongText : public QAccessibleWidget {
- public:
-  explicit AccessibleLongText(QWidget* widget) : QAccessibleWidget(widget, QAccessible::StaticText) {}
-  QString text(QAccessible::Text kind) const override {
-    if (kind != QAccessible::Value) return QAccessibleWidget::text(kind);
-    return static_cast<LongText*>(widget())->textInSight();
-  }
-};
-
-QAccessibleInterface* makeAccessibleLongText(const QString& class_name, QObject* object) {
-  if (class_name != "tapedeck::app::LongText") return nullptr;
-  return new AccessibleLongText(static_cast<QWidget*>(object));
-}
-
 }  // namespace
 
-LongText::LongText(const NotebookTheme& theme, QWidget* parent) : QAbstractScrollArea(parent), theme_(theme) {
-  static const bool installed = [] {
-    QAccessible::installFactory(makeAccessibleLongText);
-    return true;
-  }();
-  Q_UNUSED(installed);
-  setFrameShape(QFrame::NoFrame);
-  setFocusPolicy(Qt::ClickFocus);
-  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+LongText::LongText(const NotebookTheme& theme, QWidget* parent) : SelectableText(parent), theme_(theme) {
   setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);
-  passWheelOn(this);
-  viewport()->setAutoFillBackground(false);
-  viewport()->setCursor(Qt::IBeamCursor);
   verticalScrollBar()->setSingleStep(1);
 }
 
 void LongText::setText(const PrintedText& text, std::size_t kept) {
-  const bool follows = text_.size() > 0 && atEnd() && !selecting_ && !hasSelection();
+  const bool follows = text_.size() > 0 && atEnd() && !selecting() && !hasSelection();
   const std::size_t first = text.rowAt(kept);
   text_ = text;
   layouts_.removeIf([first](auto row) { return row.key() >= first; });
@@ -68,6 +40,7 @@ void LongText::setText(const PrintedText& text, std::size_t kept) {
   updateScrollBar();
   if (follows) scrollToEnd();
   viewport()->update();
+  emit scrolled();
 }
 
 // ---- layout ----
@@ -158,20 +131,22 @@ QString LongText::textInSight() const {
 }
 
 void LongText::resizeEvent(QResizeEvent* event) {
-  QAbstractScrollArea::resizeEvent(event);
+  SelectableText::resizeEvent(event);
   const bool end = atEnd() && topRow() > 0;
   if (event->size().width() != event->oldSize().width()) layouts_.clear();
   updateScrollBar();
   if (end) scrollToEnd();
+  emit scrolled();
 }
 
 void LongText::changeEvent(QEvent* event) {
-  QAbstractScrollArea::changeEvent(event);
+  SelectableText::changeEvent(event);
   if (event->type() == QEvent::PaletteChange) viewport()->update();
 }
 
-void LongText::scrollContentsBy(int, int) {
-  viewport()->update();
+void LongText::scrollContentsBy(int dx, int dy) {
+  SelectableText::scrollContentsBy(dx, dy);
+  emit scrolled();
 }
 
 void LongText::paintEvent(QPaintEvent* event) {
@@ -191,6 +166,7 @@ void LongText::paintEvent(QPaintEvent* event) {
       selections += {begin, end - begin, format};
     }
     layout.draw(&painter, {margin, y}, selections);
+    if (hasFocus() && row == cursor_.row) layout.drawCursor(&painter, {margin, y}, cursor_.column);
     y += heightOf(row);
   }
   if (hasFocus()) {
@@ -216,11 +192,6 @@ LongText::Place LongText::placeAt(QPoint point) const {
   return {row, 0};
 }
 
-void LongText::selectTo(QPoint point) {
-  cursor_ = placeAt(point);
-  viewport()->update();
-}
-
 void LongText::selectAll() {
   if (text_.rows() == 0) return;
   const std::size_t last = text_.rows() - 1;
@@ -229,72 +200,54 @@ void LongText::selectAll() {
   viewport()->update();
 }
 
-void LongText::mousePressEvent(QMouseEvent* event) {
-  if (event->button() != Qt::LeftButton) return event->ignore();
-  cursor_ = placeAt(event->pos());
-  if (!event->modifiers().testFlag(Qt::ShiftModifier)) anchor_ = cursor_;
-  selecting_ = true;
+void LongText::clearSelection() {
+  anchor_ = cursor_;
   viewport()->update();
 }
 
-void LongText::mouseMoveEvent(QMouseEvent* event) {
-  if (!selecting_) return;
-  mouse_ = event->pos();
+void LongText::placeCursor(QPoint point, bool extend) {
+  cursor_ = placeAt(point);
+  if (!extend) anchor_ = cursor_;
+}
+
+void LongText::dragged(QPoint point) {
+  mouse_ = point;
   const bool outside = mouse_.y() < 0 || mouse_.y() > viewport()->height();
   if (outside && !autoScroll_.isActive()) autoScroll_.start(auto_scroll_ms, this);
   if (!outside) autoScroll_.stop();
-  selectTo(mouse_);
 }
 
 void LongText::timerEvent(QTimerEvent* event) {
-  if (event->timerId() != autoScroll_.timerId()) return QAbstractScrollArea::timerEvent(event);
+  if (event->timerId() != autoScroll_.timerId()) return SelectableText::timerEvent(event);
   const int beyond = mouse_.y() < 0 ? mouse_.y() : mouse_.y() - viewport()->height();
   const int rows = beyond / std::max(1, QFontMetrics(theme_.codeFont).height());
   verticalScrollBar()->setValue(verticalScrollBar()->value() + rows + (beyond < 0 ? -1 : 1));
-  selectTo(mouse_);
+  placeCursor(mouse_, true);
+  viewport()->update();
 }
 
-void LongText::mouseReleaseEvent(QMouseEvent* event) {
-  if (event->button() != Qt::LeftButton) return event->ignore();
-  selecting_ = false;
+void LongText::released(QPoint) {
   autoScroll_.stop();
   if (!hasSelection() && text_.rows() > 0) emit clicked(layoutOf(cursor_.row).text());
 }
 
-void LongText::mouseDoubleClickEvent(QMouseEvent* event) {
-  const Place place = placeAt(event->pos());
+void LongText::selectWord(QPoint point) {
+  const Place place = placeAt(point);
   if (text_.rows() == 0) return;
   const QTextLayout& layout = layoutOf(place.row);
   const int end = layout.nextCursorPosition(place.column, QTextLayout::SkipWords);
   const int begin = layout.previousCursorPosition(end, QTextLayout::SkipWords);
   anchor_ = {place.row, begin};
   cursor_ = {place.row, begin + static_cast<int>(layout.text().mid(begin, end - begin).trimmed().size())};
-  viewport()->update();
 }
 
-void LongText::contextMenuEvent(QContextMenuEvent* event) {
-  auto* menu = new QMenu(this);
-  menu->setAttribute(Qt::WA_DeleteOnClose);
-  menu->addAction("Copy", this, &LongText::copy)->setEnabled(hasSelection());
-  menu->addAction("Select all", this, &LongText::selectAll);
-  menu->addAction("Find…", this, &LongText::searchWanted);
-  menu->popup(event->globalPos());
-}
-
-void LongText::focusInEvent(QFocusEvent* event) {
-  QAbstractScrollArea::focusInEvent(event);
-  viewport()->update();
-}
-
-void LongText::focusOutEvent(QFocusEvent* event) {
-  QAbstractScrollArea::focusOutEvent(event);
-  viewport()->update();
+void LongText::addToMenu(QMenu* menu, QPoint) {
+  menu->addAction("&Find…", this, &LongText::searchWanted);
 }
 
 void LongText::keyPressEvent(QKeyEvent* event) {
   QScrollBar* bar = verticalScrollBar();
-  if (event->matches(QKeySequence::Copy)) return copy();
-  if (event->matches(QKeySequence::SelectAll)) return selectAll();
+  if (selectionKey(event)) return;
   const auto modifiers = event->modifiers() & ~Qt::KeypadModifier;
   if (event->text() == "/" && !modifiers.testFlag(Qt::ControlModifier) &&
       !modifiers.testFlag(Qt::AltModifier)) {
@@ -424,13 +377,6 @@ void LongText::showHit(std::size_t byte, const QString& words) {
   cursor_ = {row, static_cast<int>(std::min(size, column + words.size()))};
   bringIntoSight(anchor_);
   viewport()->update();
-}
-
-void LongText::bringIntoSight(const Place& place) {
-  const auto page = static_cast<std::size_t>(verticalScrollBar()->pageStep());
-  if (place.row >= topRow() && place.row + 1 < topRow() + page) return;
-  const std::size_t above = page / 3;
-  verticalScrollBar()->setValue(static_cast<int>(place.row > above ? place.row - above : 0));
 }
 
 }  // namespace tapedeck::app

@@ -1,7 +1,6 @@
 // A text of any length, of which what is in sight alone is laid out.
 #pragma once
 
-#include <QAbstractScrollArea>
 #include <QBasicTimer>
 #include <QHash>
 #include <QScrollBar>
@@ -11,12 +10,13 @@
 
 #include "app/notebook/document/printed_text.h"
 #include "app/notebook/output/notebook_theme.h"
+#include "app/notebook/output/text/selectable_text.h"
 
 namespace tapedeck::app {
 
 /// Scrolls by lines, wraps at its width, follows the end of a text that grows while the end is in sight.
 /// Copying and searching go through the text piece by piece, between the events of the window.
-class LongText : public QAbstractScrollArea {
+class LongText : public SelectableText {
   Q_OBJECT
  public:
   LongText(const NotebookTheme& theme, QWidget* parent);
@@ -30,11 +30,16 @@ class LongText : public QAbstractScrollArea {
   /// The first row in sight, and what is in sight.
   std::size_t topRow() const { return static_cast<std::size_t>(verticalScrollBar()->value()); }
   QString textInSight() const;
+  /// The first row in sight and the last one, from 0.
+  std::pair<std::size_t, std::size_t> rowsInSight() const;
+  QString textForReaders() const override { return textInSight(); }
 
-  void selectAll();
-  bool hasSelection() const { return anchor_ != cursor_; }
+  void selectAll() override;
+  bool hasSelection() const override { return anchor_ != cursor_; }
+  void clearSelection() override;
   /// Puts what is selected into the clipboard; copied() follows.
-  void copy();
+  void copy() override;
+  QRect cursorRect() const override;
   /// Selects `words`, which are at that byte of the text, and brings them into sight.
   void showHit(std::size_t byte, const QString& words);
   /// Selects the next place of `words`, or the one before, whatever their case; found() follows.
@@ -44,6 +49,7 @@ class LongText : public QAbstractScrollArea {
   void copied(qsizetype characters);
   void found(bool any);
   void searchWanted();  ///< by key
+  void scrolled();      ///< other rows may be in sight
   /// A click that selected nothing.
   void clicked(const QString& line);
 
@@ -53,16 +59,19 @@ class LongText : public QAbstractScrollArea {
   void scrollContentsBy(int dx, int dy) override;
   void changeEvent(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
-  void mouseReleaseEvent(QMouseEvent* event) override;
-  void mouseDoubleClickEvent(QMouseEvent* event) override;
-  void contextMenuEvent(QContextMenuEvent* event) override;
   void timerEvent(QTimerEvent* event) override;
-  void focusInEvent(QFocusEvent* event) override;
-  void focusOutEvent(QFocusEvent* event) override;
+
+  void placeCursor(QPoint point, bool extend) override;
+  void moveCursor(CaretMove move) override;
+  void selectWord(QPoint point) override;
+  bool hasCaret() const override { return true; }
+  void dragged(QPoint point) override;
+  void released(QPoint point) override;
+  void addToMenu(QMenu* menu, QPoint point) override;
 
  private:
+  static constexpr int margin = 3;
+
   struct Place {
     std::size_t row = 0;
     int column = 0;
@@ -86,7 +95,10 @@ class LongText : public QAbstractScrollArea {
   double origin() const;
   void updateScrollBar();
   Place placeAt(QPoint point) const;
-  void selectTo(QPoint point);
+  double topOf(std::size_t row) const;  ///< in the viewport; of one in sight, or nearly
+  QTextLine lineOf(const Place& place) const;
+  Place moved(Place from, CaretMove move) const;
+  Place lineAway(const Place& from, int direction) const;
   void bringIntoSight(const Place& place);
   void searchOn();
   void finishSearch(bool any);
@@ -96,7 +108,6 @@ class LongText : public QAbstractScrollArea {
   NotebookTheme theme_;
   mutable QHash<std::size_t, std::shared_ptr<QTextLayout>> layouts_;
   Place anchor_, cursor_;
-  bool selecting_ = false;
   QPoint mouse_;
   QBasicTimer autoScroll_;
   std::optional<Search> search_;

@@ -1,13 +1,12 @@
 #include "app/notebook/output/text/static_text.h"
 
 #include <QAbstractTextDocumentLayout>
-#include <QAccessibleWidget>
 #include <QClipboard>
-#include <QContextMenuEvent>
 #include <QCoreApplication>
 #include <QDesktopServices>
 #include <QGuiApplication>
 #include <QHelpEvent>
+#include <QKeyEvent>
 #include <QMenu>
 #include <QPainter>
 #include <QScrollBar>
@@ -21,7 +20,6 @@
 #include <vector>
 
 #include "app/notebook/output/formula_text.h"
-#include "app/notebook/output/wheel.h"
 #include "inspector/model/plain_tip.h"
 
 namespace tapedeck::app {
@@ -66,41 +64,11 @@ std::optional<QTextCursor> linkFrom(QTextDocument* document, const QTextCursor& 
   return found;
 }
 
-/// Screen readers get the text as the widget's value.
-class AccessibleText : public QAccessibleWidget {
- public:
-  explicit AccessibleText(QWidget* widget) : QAccessibleWidget(widget, QAccessible::StaticText) {}
-  QString text(QAccessible::Text kind) const override {
-    constexpr qsizetype longest = 20'000;
-    const auto* view = static_cast<StaticText*>(widget());
-    if (kind != QAccessible::Value) return QAccessibleWidget::text(kind);
-    QTextCursor all(view->document());
-    all.select(QTextCursor::Document);
-    return plainTextOf(all, true).left(longest);
-  }
-};
-
-QAccessibleInterface* makeAccessible(const QString& class_name, QObject* object) {
-  if (class_name != "tapedeck::app::StaticText") return nullptr;
-  return new AccessibleText(static_cast<QWidget*>(object));
-}
-
 }  // namespace
 
-StaticText::StaticText(QWidget* parent) : QAbstractScrollArea(parent), document_(new QTextDocument) {
-  static const bool installed = [] {
-    QAccessible::installFactory(makeAccessible);
-    return true;
-  }();
-  Q_UNUSED(installed);
-  setFrameShape(QFrame::NoFrame);
+StaticText::StaticText(QWidget* parent) : SelectableText(parent), document_(new QTextDocument) {
   setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  setFocusPolicy(Qt::ClickFocus);
-  passWheelOn(this);
-  viewport()->setAutoFillBackground(false);
   viewport()->setMouseTracking(true);
-  viewport()->setCursor(Qt::IBeamCursor);
   QPalette colors = palette();
   colors.setColor(QPalette::Base, Qt::transparent);
   setPalette(colors);
@@ -127,7 +95,7 @@ void StaticText::setDocument(std::unique_ptr<QTextDocument, DeleteLater> documen
   document_->documentLayout()->disconnect(viewport());
   document_ = std::move(document);
   pressedLink_.clear();
-  selecting_ = false;
+  stopSelecting();
   chosenLink_.clear();
   watch();
   // Links are reached by Tab; nothing else in a text is.
@@ -176,12 +144,8 @@ void StaticText::updateScrollBar() {
 }
 
 void StaticText::resizeEvent(QResizeEvent* event) {
-  QAbstractScrollArea::resizeEvent(event);
+  SelectableText::resizeEvent(event);
   updateScrollBar();
-}
-
-void StaticText::scrollContentsBy(int, int) {
-  viewport()->update();
 }
 
 int StaticText::scrolled() const {
@@ -224,6 +188,7 @@ void StaticText::paintEvent(QPaintEvent* event) {
     selection.format.setForeground(palette().highlightedText());
     context.selections = {selection};
   }
+  if (hasFocus() && hasCaret()) context.cursorPosition = cursor_.position();
   painter.setClipRect(context.clip);
   document_->documentLayout()->draw(&painter, context);
 }
@@ -240,17 +205,31 @@ void StaticText::selectAll() {
   viewport()->update();
 }
 
-void StaticText::copy() const {
+void StaticText::clearSelection() {
+  cursor_.clearSelection();
+  viewport()->update();
+}
+
+QRect StaticText::cursorRect() const {
+  return cursorRect(cursor_).translated(viewport()->pos());
+}
+
+QString StaticText::textForReaders() const {
+  constexpr qsizetype longest = 20'000;
+  QTextCursor all(document_.get());
+  all.select(QTextCursor::Document);
+  return plainTextOf(all, true).left(longest);
+}
+
+void StaticText::copy() {
   if (!cursor_.hasSelection()) return;
   QGuiApplication::clipboard()->setText(plainTextOf(cursor_));
 }
 
 void StaticText::keyPressEvent(QKeyEvent* event) {
   // Everything else is the notebook's: command keys work here too.
-  if (event->matches(QKeySequence::Copy) && cursor_.hasSelection()) {
-    copy();
-  } else if (event->matches(QKeySequence::SelectAll)) {
-    selectAll();
+  if (selectionKey(event)) {
+    if (!event->matches(QKeySequence::Copy)) chosenLink_.clear();  // another text is selected
   } else if (!chosenLink_.isEmpty() && (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) &&
              event->modifiers() == Qt::NoModifier) {
     openLink(chosenLink_);
@@ -261,32 +240,48 @@ void StaticText::keyPressEvent(QKeyEvent* event) {
   }
 }
 
-void StaticText::mousePressEvent(QMouseEvent* event) {
-  if (event->button() != Qt::LeftButton) return event->ignore();
-  selecting_ = true;
-  chosenLink_.clear();
-  pressedLink_ = anchorAt(event->pos());
-  const bool extends = event->modifiers().testFlag(Qt::ShiftModifier);
-  cursor_.setPosition(positionAt(event->pos()), extends ? QTextCursor::KeepAnchor : QTextCursor::MoveAnchor);
-  viewport()->update();
+void StaticText::enter() {
+  entered_ = true;
+  if (!cursor_.hasSelection()) {
+    const int hidden = viewport()->visibleRegion().boundingRect().top();
+    cursor_.setPosition(positionAt({0, std::max(0, hidden)}));
+  }
+  setFocus(Qt::ShortcutFocusReason);
 }
 
-void StaticText::mouseMoveEvent(QMouseEvent* event) {
-  if (selecting_) {
-    cursor_.setPosition(positionAt(event->pos()), QTextCursor::KeepAnchor);
-    viewport()->update();
-    return;
-  }
-  const QString link = anchorAt(event->pos());
+void StaticText::pressed(QPoint point) {
+  chosenLink_.clear();
+  pressedLink_ = anchorAt(point);
+}
+
+void StaticText::placeCursor(QPoint point, bool extend) {
+  cursor_.setPosition(positionAt(point), extend ? QTextCursor::KeepAnchor : QTextCursor::MoveAnchor);
+}
+
+void StaticText::moveCursor(CaretMove move) {
+  static constexpr QTextCursor::MoveOperation operations[] = {
+      QTextCursor::Left,        QTextCursor::Right,     QTextCursor::WordLeft, QTextCursor::WordRight,
+      QTextCursor::Up,          QTextCursor::Down,      QTextCursor::Up,       QTextCursor::Down,
+      QTextCursor::StartOfLine, QTextCursor::EndOfLine, QTextCursor::Start,    QTextCursor::End};
+  const bool page = move == CaretMove::pageUp || move == CaretMove::pageDown;
+  const int lines = page ? window()->height() / 2 / std::max(1, fontMetrics().lineSpacing()) : 1;
+  cursor_.movePosition(operations[static_cast<int>(move)], QTextCursor::KeepAnchor, lines);
+}
+
+void StaticText::selectWord(QPoint point) {
+  cursor_.setPosition(positionAt(point));
+  cursor_.select(QTextCursor::WordUnderCursor);
+}
+
+void StaticText::hovered(QPoint point) {
+  const QString link = anchorAt(point);
   viewport()->setCursor(link.isEmpty() ? Qt::IBeamCursor : Qt::PointingHandCursor);
   tellLink(link.isEmpty() ? chosenLink_ : link);
 }
 
-void StaticText::mouseReleaseEvent(QMouseEvent* event) {
-  if (event->button() != Qt::LeftButton) return event->ignore();
-  selecting_ = false;
+void StaticText::released(QPoint point) {
   const QString link = std::exchange(pressedLink_, QString());
-  if (!link.isEmpty() && !cursor_.hasSelection() && anchorAt(event->pos()) == link) openLink(link);
+  if (!link.isEmpty() && !cursor_.hasSelection() && anchorAt(point) == link) openLink(link);
 }
 
 // ---- where links lead ----
@@ -300,7 +295,7 @@ void StaticText::tellLink(const QString& address) {
 
 bool StaticText::focusNextPrevChild(bool next) {
   const auto link = hasFocus() ? linkFrom(document_.get(), cursor_, next) : std::nullopt;
-  if (!link) return QAbstractScrollArea::focusNextPrevChild(next);
+  if (!link) return SelectableText::focusNextPrevChild(next);
   chooseLink(*link);
   return true;
 }
@@ -326,18 +321,19 @@ void StaticText::chooseLink(const QTextCursor& link) {
 
 /// Tab begins with the first link, Shift+Tab with the last one, each time that it comes here.
 void StaticText::focusInEvent(QFocusEvent* event) {
-  QAbstractScrollArea::focusInEvent(event);
+  SelectableText::focusInEvent(event);
   if (event->reason() == Qt::TabFocusReason) cursor_.movePosition(QTextCursor::Start);
   if (event->reason() == Qt::BacktabFocusReason) cursor_.movePosition(QTextCursor::End);
 }
 
 void StaticText::hideEvent(QHideEvent* event) {
-  QAbstractScrollArea::hideEvent(event);
+  SelectableText::hideEvent(event);
   tellLink({});  // the mouse may have been on it
 }
 
 void StaticText::focusOutEvent(QFocusEvent* event) {
-  QAbstractScrollArea::focusOutEvent(event);
+  SelectableText::focusOutEvent(event);
+  entered_ = entered_ && event->reason() == Qt::ActiveWindowFocusReason;
   if (chosenLink_.isEmpty()) return;
   chosenLink_.clear();
   cursor_.clearSelection();
@@ -355,33 +351,26 @@ void StaticText::openLink(const QString& address) {
   }
 }
 
-void StaticText::mouseDoubleClickEvent(QMouseEvent* event) {
-  if (!anchorAt(event->pos()).isEmpty()) return mousePressEvent(event);
-  if (receivers(SIGNAL(doubleClicked())) > 0) {
+void StaticText::doubleClickedAt(QPoint point) {
+  if (!anchorAt(point).isEmpty()) {
+    pressed(point);
+    placeCursor(point, false);
+  } else if (receivers(SIGNAL(doubleClicked())) > 0) {
     emit doubleClicked();
-    return;
+  } else {
+    selectWord(point);
   }
-  cursor_.setPosition(positionAt(event->pos()));
-  cursor_.select(QTextCursor::WordUnderCursor);
-  viewport()->update();
 }
 
-void StaticText::contextMenuEvent(QContextMenuEvent* event) {
-  auto* menu = new QMenu(this);
-  menu->setAttribute(Qt::WA_DeleteOnClose);
-  QAction* copy_text = menu->addAction("Copy", this, &StaticText::copy);
-  copy_text->setEnabled(cursor_.hasSelection());
-  const QString link = anchorAt(event->pos());
-  if (link.startsWith("http")) {
-    menu->addAction("Copy link address", this, [link] { QGuiApplication::clipboard()->setText(link); });
-  }
-  menu->addAction("Select all", this, &StaticText::selectAll);
-  menu->popup(event->globalPos());
+void StaticText::addToMenu(QMenu* menu, QPoint point) {
+  const QString link = anchorAt(point);
+  if (link.startsWith("http"))
+    menu->addAction("Copy &link address", this, [link] { QGuiApplication::clipboard()->setText(link); });
 }
 
 bool StaticText::viewportEvent(QEvent* event) {
   if (event->type() == QEvent::Leave) tellLink(chosenLink_);
-  if (event->type() != QEvent::ToolTip) return QAbstractScrollArea::viewportEvent(event);
+  if (event->type() != QEvent::ToolTip) return SelectableText::viewportEvent(event);
   const auto* help = static_cast<QHelpEvent*>(event);
   const int position = document_->documentLayout()->hitTest(inDocument(help->pos()), Qt::ExactHit);
   QString tip;

@@ -1,18 +1,18 @@
 // Rich text that is only read: as high as its contents, selectable, and cut off from network and files.
 #pragma once
 
-#include <QAbstractScrollArea>
 #include <QTextCursor>
 #include <QTextDocument>
 
 #include "app/notebook/output/rich_document.h"
+#include "app/notebook/output/text/selectable_text.h"
 
 namespace tapedeck::app {
 
 /// Paints a document that may have been laid out elsewhere; QTextEdit would lay it out anew. Where a link
 /// leads is told before it is opened, in the window's status bar and as a tooltip: under the mouse, and for
 /// the link that Tab chose, which Enter opens.
-class StaticText : public QAbstractScrollArea {
+class StaticText : public SelectableText {
   Q_OBJECT
  public:
   explicit StaticText(QWidget* parent = nullptr);
@@ -32,10 +32,16 @@ class StaticText : public QAbstractScrollArea {
 
   QTextCursor textCursor() const { return cursor_; }
   void setTextCursor(const QTextCursor& cursor);
-  void selectAll();
-  void copy() const;
+  bool hasSelection() const override { return cursor_.hasSelection(); }
+  void selectAll() override;
+  void clearSelection() override;
+  void copy() override;
   /// Where the text cursor stands in the viewport.
   QRect cursorRect(const QTextCursor& cursor) const;
+  QRect cursorRect() const override;
+  QString textForReaders() const override;
+  /// Shift and cursor keys select from the beginning of what is in sight on.
+  void enter();
   QString anchorAt(QPoint point) const;
   /// Of the link that Tab chose; empty: none.
   QString chosenLink() const { return chosenLink_; }
@@ -50,18 +56,22 @@ class StaticText : public QAbstractScrollArea {
  protected:
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
-  void scrollContentsBy(int dx, int dy) override;
   bool viewportEvent(QEvent* event) override;
   bool focusNextPrevChild(bool next) override;
   void focusInEvent(QFocusEvent* event) override;
   void focusOutEvent(QFocusEvent* event) override;
   void hideEvent(QHideEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
-  void mouseReleaseEvent(QMouseEvent* event) override;
-  void mouseDoubleClickEvent(QMouseEvent* event) override;
-  void contextMenuEvent(QContextMenuEvent* event) override;
+
+  void placeCursor(QPoint point, bool extend) override;
+  void moveCursor(CaretMove move) override;
+  void selectWord(QPoint point) override;
+  bool hasCaret() const override { return entered_ || cursor_.hasSelection(); }
+  void pressed(QPoint point) override;
+  void hovered(QPoint point) override;
+  void released(QPoint point) override;
+  void doubleClickedAt(QPoint point) override;
+  void addToMenu(QMenu* menu, QPoint point) override;
 
  private:
   void watch();
@@ -78,8 +88,8 @@ class StaticText : public QAbstractScrollArea {
   QTextCursor cursor_;
   QString pressedLink_;
   QString toldLink_;
-  QString chosenLink_;  ///< its text is what is selected
-  bool selecting_ = false;
+  QString chosenLink_;    ///< its text is what is selected
+  bool entered_ = false;  ///< by a key, to select
   bool sideways_ = false;
 };
 

@@ -17,6 +17,7 @@ TextBar::TextBar(QWidget* parent)
       fold_(new QToolButton(row_)),
       amount_(inspector::plainLabel(row_)),
       words_(new QLineEdit(row_)),
+      inSight_(inspector::plainLabel(row_)),
       note_(inspector::plainLabel(this)) {
   auto* layout = new QHBoxLayout(row_);
   layout->setContentsMargins(4, 2, 4, 2);
@@ -47,6 +48,7 @@ TextBar::TextBar(QWidget* parent)
   layout->addWidget(open);
   layout->addWidget(words_);
   layout->addWidget(amount_, 1);
+  layout->addWidget(inSight_);
   note_->setWordWrap(true);
   note_->setContentsMargins(6, 0, 6, 2);
   note_->hide();
@@ -65,6 +67,14 @@ QString TextBar::amount() const {
 
 void TextBar::tell(const QString& text) {
   amount_->setText(text.isEmpty() ? amountText_ : amountText_ + " · " + text);
+}
+
+void TextBar::setInSight(const QString& text) {
+  inSight_->setText(text);
+}
+
+QString TextBar::inSight() const {
+  return inSight_->text();
 }
 
 void TextBar::setNote(const QString& sentence) {

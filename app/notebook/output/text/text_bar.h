@@ -16,6 +16,9 @@ class TextBar : public QWidget {
 
   void setAmount(const QString& text);
   QString amount() const;
+  /// Which part of a text that scrolls by itself is shown; empty: all of it.
+  void setInSight(const QString& text);
+  QString inSight() const;
   /// What of it is stored where, in words; empty: there is nothing to say.
   void setNote(const QString& sentence);
   QString note() const;
@@ -42,6 +45,7 @@ class TextBar : public QWidget {
   QToolButton* fold_;
   QLabel* amount_;
   QLineEdit* words_;
+  QLabel* inSight_;
   QLabel* note_;
   QString amountText_;
 };

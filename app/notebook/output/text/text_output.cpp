@@ -1,5 +1,6 @@
 #include "app/notebook/output/text/text_output.h"
 
+#include <QLocale>
 #include <QPainter>
 #include <QRegularExpression>
 
@@ -161,6 +162,7 @@ void TextOutput::showScrolling(std::size_t keep, bool grows) {
     bar_->tell(QString("copied %1").arg(QString::fromStdString(sizeText(std::size_t(characters)))));
   });
   connect(long_, &LongText::clicked, this, &TextOutput::goToPlace);
+  connect(long_, &LongText::scrolled, this, &TextOutput::updateInSight);
   const bool focused = view_->hasFocus();
   shown_.clear();
   view_->hide();
@@ -208,7 +210,7 @@ void TextOutput::enter() {
   if (long_ != nullptr) {
     long_->setFocus(Qt::ShortcutFocusReason);
   } else {
-    view_->setFocus(Qt::ShortcutFocusReason);
+    view_->enter();
   }
 }
 
@@ -281,6 +283,7 @@ void TextOutput::updateBar() {
                             : fits_   ? "Show it at its full height (Shift+O in the notebook)"
                                       : "Give it the height of the window (Shift+O in the notebook)");
   bar_->setSearchable(long_ != nullptr);
+  updateInSight();
   QStringList sentences;
   const std::string trouble = fits_ ? std::string() : printed_.trouble();
   if (!trouble.empty()) sentences += QString::fromStdString(trouble);
@@ -289,9 +292,25 @@ void TextOutput::updateBar() {
     sentences += QString(
                      "All of it is here until the notebook is closed. The notebook's file stores %1 of its "
                      "%2, the beginning "
-                     "and the end (Cell ▸ Limit of stored output).")
+                     "and the end (Cell ▸ Output ▸ Limit of stored output).")
                      .arg(QString::fromStdString(sizeText(limit)), QString::fromStdString(sizeText(size())));
   bar_->setNote(sentences.join(' '));
+}
+
+/// Of a text that is laid out as a whole all is there; of another one this says what is.
+void TextOutput::updateInSight() {
+  if (bar_ == nullptr) return;
+  if (long_ == nullptr) return bar_->setInSight({});
+  const auto [first, last] = long_->rowsInSight();
+  const std::size_t rows = long_->text().rows();
+  if (rows == 0) return bar_->setInSight({});
+  const QLocale english(QLocale::English);
+  // Where long lines are shown in pieces, a piece has no number that one would know.
+  bar_->setInSight(
+      rows == lineCount()
+          ? QString("lines %1 to %2 in sight")
+                .arg(english.toString(qulonglong{first + 1}), english.toString(qulonglong{last + 1}))
+          : QString("%1 % to %2 % in sight").arg(100 * first / rows).arg(100 * (last + 1) / rows));
 }
 
 int TextOutput::computeHeight(int width) {

@@ -52,6 +52,7 @@ class TextOutput : public Block {
   void enter();
   void openInEditor();
   LongText* scrolling() const { return long_; }  ///< null where the text is shown as it is
+  StaticText* view() const { return view_; }     ///< shows it otherwise
   TextBar* bar() const { return bar_; }
 
  signals:
@@ -73,6 +74,7 @@ class TextOutput : public Block {
   void linkPlaces();
   void goToPlace(const QString& line);
   void updateBar();
+  void updateInSight();
   PrintedText whole() const { return fits_ ? PrintedText(text_) : printed_; }
   std::size_t lineCount() const;
 

@@ -1,0 +1,219 @@
+#include "app/shell/window/past_dialog.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include "inspector/model/format.h"
+#include "inspector/ui/plain_text.h"
+
+namespace tapedeck::app {
+
+using inspector::countText;
+
+namespace {
+
+QString numberText(double value) {
+  return QString::number(value, 'g', 6);
+}
+
+}  // namespace
+
+PastDialog::PastDialog(inspector::Session* session, inspector::SeriesModel* curves,
+                       inspector::CellNames* cells, QWidget* parent)
+    : QDialog(parent),
+      session_(session),
+      curves_(curves),
+      cells_(cells),
+      search_(session, "past", this),
+      field_(new QLineEdit),
+      when_(new QComboBox),
+      answer_(inspector::plainLabel(this)),
+      ask_(new QPushButton("&Search")),
+      go_(new QPushButton("&Go there")),
+      further_(new QPushButton) {
+  setObjectName("pastDialog");
+  setWindowTitle("Search the past");
+  setMinimumWidth(560);
+  auto* rows = new QVBoxLayout(this);
+  auto* row = new QHBoxLayout;
+  field_->setObjectName("pastQuestion");
+  field_->setPlaceholderText("loss < 0.1");
+  field_->setAccessibleName("What held in the past");
+  field_->setToolTip(
+      "A curve: loss < 0.1. A variable, whenever it was assigned: W < 0 (some element), W[0, 3] == 7.3,\n"
+      "norm(W) > 10. Any op, in the language of breakpoints and filters: nan(out), op:matmul max(out) > 3.\n"
+      "Enter searches");
+  when_->setObjectName("pastWhen");
+  when_->addItems({"Last time", "First time"});
+  when_->setAccessibleName("Which time");
+  when_->setToolTip("The last time that it held, or the first (up and down keys)");
+  row->addWidget(field_, 1);
+  row->addWidget(when_);
+  rows->addLayout(row);
+  answer_->setObjectName("pastAnswer");
+  answer_->setAccessibleName("The answer");
+  answer_->setWordWrap(true);
+  answer_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  answer_->setMinimumHeight(3 * answer_->fontMetrics().lineSpacing());
+  answer_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+  rows->addWidget(answer_, 1);
+  auto* buttons = new QHBoxLayout;
+  auto* close = new QPushButton("Close");
+  close->setToolTip("Close (Esc)");
+  ask_->setObjectName("pastSearch");
+  ask_->setToolTip("Search (Enter)");
+  ask_->setDefault(true);
+  go_->setObjectName("pastGo");
+  go_->setToolTip("The cursor goes to the op (Alt+G)");
+  further_->setObjectName("pastFurther");
+  buttons->addWidget(go_);
+  buttons->addWidget(further_);
+  buttons->addStretch(1);
+  buttons->addWidget(ask_);
+  buttons->addWidget(close);
+  for (QPushButton* button : {go_, further_, close}) button->setAutoDefault(false);
+  rows->addLayout(buttons);
+  connect(ask_, &QPushButton::clicked, this, [this] { search(false); });
+  connect(further_, &QPushButton::clicked, this, [this] { search(true); });
+  connect(go_, &QPushButton::clicked, this, [this] { session_->setCursor(record_); });
+  connect(close, &QPushButton::clicked, this, &QDialog::reject);
+  const auto anew = [this] {
+    search_.cancel();
+    reached_ = 0;
+    point_ = -1;
+    say({});
+  };
+  connect(field_, &QLineEdit::textEdited, this, anew);
+  connect(when_, &QComboBox::currentIndexChanged, this, anew);
+  connect(session, &inspector::Session::cleared, this, anew);
+  connect(&search_, &inspector::PastSearch::progressed, this, &PastDialog::showProgress);
+  connect(&search_, &inspector::PastSearch::found, this, &PastDialog::found);
+  connect(&search_, &inspector::PastSearch::failed, this,
+          [this](const QString& reason) { say("The search did not come to an end. " + reason); });
+  connect(&search_, &inspector::PastSearch::notFound, this, [this] {
+    const auto& sums = search_.sums();
+    const QString kind = question_.subject.isEmpty() || reached_
+                             ? QString()
+                             : QString(
+                                   " No curve is called so, and variables go by the names that they were "
+                                   "made with.");
+    say(QString("It did not hold%1: %2 looked at.%3")
+            .arg(reached_ ? (forward() ? " after that" : " before that") : "",
+                 sums.lookedAt == 1 ? QString("1 op") : QString("%1 ops").arg(countText(sums.lookedAt)),
+                 inspector::undecidedText(sums) + kind));
+  });
+  say({});
+}
+
+void PastDialog::open() {
+  show();
+  raise();
+  activateWindow();
+  field_->setFocus();
+  field_->selectAll();
+}
+
+void PastDialog::done(int result) {
+  search_.cancel();
+  QDialog::done(result);
+}
+
+bool PastDialog::forward() const {
+  return when_->currentIndex() == 1;
+}
+
+void PastDialog::enableButtons() {
+  go_->setEnabled(record_ != 0);
+  further_->setText(forward() ? "&Later" : "&Earlier");
+  further_->setToolTip(forward() ? "The next time that it held (Alt+L)" : "The time before that (Alt+E)");
+  further_->setEnabled(!search_.running() && (reached_ != 0 || point_ >= 0));
+}
+
+void PastDialog::say(const QString& sentence, inspector::RecordNumber record) {
+  record_ = record;
+  answer_->setText(sentence);
+  enableButtons();
+}
+
+void PastDialog::search(bool further) {
+  if (!further) {
+    reached_ = 0;
+    point_ = -1;
+    question_ = inspector::readPastQuestion(field_->text(), *curves_);
+  }
+  if (!question_.problem.isEmpty()) return say(question_.problem);
+  question_.curve.isEmpty() ? searchRecords(further) : searchCurve(further);
+}
+
+void PastDialog::searchCurve(bool further) {
+  const inspector::SeriesData* curve = curves_->series(question_.curve);
+  if (!curve) return say("There is no such curve any more.");
+  const int point = inspector::pointWhere(*curve, question_, further ? point_ : -1, forward());
+  QString thinned;
+  if (const quint64 gone = session_->status().series_thinned)
+    thinned = QString(" Curves were thinned out: %1 points had to go.").arg(countText(gone));
+  if (point < 0)
+    return say(QString(further ? "None of the further points of %1 compares so.%3"
+                               : "None of the %2 points of %1 compares so.%3")
+                   .arg(curve->title(), countText(curve->size()), thinned));
+  point_ = point;
+  const auto at = static_cast<std::size_t>(point);
+  const inspector::RecordNumber record = curve->records[at];
+  say(QString("%1 was %2 at %3 %4%5.%6")
+          .arg(curve->title(), numberText(curve->values[at]), curve->x, numberText(curve->steps[at]),
+               record ? QString(", after op %1").arg(countText(record)) : QString(", before any op"),
+               thinned),
+      record);
+}
+
+void PastDialog::searchRecords(bool further) {
+  protocol::FindHit search = question_.search;
+  const inspector::RecordNumber newest = session_->recordCount();
+  search.forward = forward();
+  search.from = further ? (forward() ? reached_ + 1 : reached_ - 1) : forward() ? 1 : newest;
+  const auto& names = cells_->all();
+  for (auto name = names.begin(); name != names.end(); ++name)
+    search.labels.push_back({name.key().toStdString(), name.value().toStdString()});
+  if (newest == 0) return say("No op has run yet.");
+  if (search.from == 0 || search.from > newest)
+    return say(forward() ? "That was the newest op." : "That was the first op.");
+  if (!search_.start(search)) return say("The session is over, and with it what looks at its values.");
+  say("Searching…");
+}
+
+void PastDialog::found(const protocol::FoundHit& hit) {
+  reached_ = *hit.record;
+  // What it was, without the way in which it was asked for.
+  QString what = question_.subject.isEmpty() ? QString::fromStdString(hit.reason) : question_.subject;
+  if (!question_.subject.isEmpty() && hit.value) what += ": it was " + numberText(*hit.value);
+  const auto& sums = search_.sums();
+  say(QString("At op %1%2: %3.%4")
+          .arg(countText(reached_), stepText(reached_), what,
+               inspector::undecidedText({0, sums.lost, sums.undecided, 1, 0, 0, {}})),
+      reached_);
+}
+
+/// By the first curve over steps that has a point about then.
+QString PastDialog::stepText(inspector::RecordNumber record) const {
+  for (const QString& name : curves_->names()) {
+    const inspector::SeriesData* curve = curves_->series(name);
+    if (!curve || curve->x != "step") continue;
+    const int point = inspector::SeriesModel::pointAt(*curve, record);
+    if (point >= 0)
+      return QString(", after step %1 of %2")
+          .arg(numberText(curve->steps[static_cast<std::size_t>(point)]), curve->title());
+  }
+  return {};
+}
+
+void PastDialog::showProgress() {
+  const auto& sums = search_.sums();
+  answer_->setText(QString("Searching: %1 of %2 ops looked at. Esc stops it and closes.")
+                       .arg(countText(sums.lookedAt), countText(sums.total)));
+}
+
+}  // namespace tapedeck::app

@@ -1,0 +1,53 @@
+// Search in the past: when was it last so, or first? Stays open beside the work.
+#pragma once
+
+#include <QDialog>
+
+#include "inspector/model/ops/past_question.h"
+#include "inspector/model/ops/past_search.h"
+#include "inspector/model/session/cell_names.h"
+
+class QComboBox;
+class QLabel;
+class QLineEdit;
+class QPushButton;
+
+namespace tapedeck::app {
+
+class PastDialog : public QDialog {
+  Q_OBJECT
+ public:
+  PastDialog(inspector::Session* session, inspector::SeriesModel* curves, inspector::CellNames* cells,
+             QWidget* parent);
+  /// The keyboard goes to the question.
+  void open() override;
+
+ protected:
+  void done(int result) override;
+
+ private:
+  void search(bool further);
+  void searchCurve(bool further);
+  void searchRecords(bool further);
+  void found(const protocol::FoundHit& hit);
+  void say(const QString& sentence, inspector::RecordNumber record = 0);
+  void showProgress();
+  void enableButtons();
+  bool forward() const;
+  QString stepText(inspector::RecordNumber record) const;
+
+  inspector::Session* session_;
+  inspector::SeriesModel* curves_;
+  inspector::CellNames* cells_;
+  inspector::PastSearch search_;
+  inspector::PastQuestion question_;
+  inspector::RecordNumber record_ = 0;   ///< where the answer leads
+  inspector::RecordNumber reached_ = 0;  ///< the hit that further ones come behind
+  int point_ = -1;                       ///< of the curve
+  QLineEdit* field_;
+  QComboBox* when_;
+  QLabel* answer_;
+  QPushButton *ask_, *go_, *further_;
+};
+
+}  // namespace tapedeck::app

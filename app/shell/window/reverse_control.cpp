@@ -1,0 +1,153 @@
+#include "app/shell/window/reverse_control.h"
+
+#include <QApplication>
+#include <QKeyEvent>
+
+#include "app/shell/window/actions.h"
+#include "inspector/model/format.h"
+
+namespace tapedeck::app {
+
+using inspector::countText;
+
+namespace {
+
+constexpr char about_reverse[] = "step.reverse";
+constexpr int reverse_patience = 300;  // milliseconds
+
+const QString noBreakpoint =
+    "There is no breakpoint to go back to: F9 sets one in a line, and the panel Breakpoints takes ops and "
+    "conditions.";
+const QString sessionOver =
+    "The session is over, and with it what looks at its values: Step back (Shift+F10) goes through the ops "
+    "that "
+    "were fetched.";
+
+QString ops(quint64 count) {
+  return count == 1 ? QString("1 op") : QString("%1 ops").arg(countText(count));
+}
+
+}  // namespace
+
+ReverseControl::ReverseControl(const Parts& parts, QWidget* window)
+    : QObject(window), parts_(parts), window_(window), search_(parts.session, "reverse", this) {
+  patience_.setSingleShot(true);
+  patience_.setInterval(reverse_patience);
+  connect(&patience_, &QTimer::timeout, this, &ReverseControl::showProgress);
+  connect((*parts.actions)["step.reverse"], &QAction::triggered, this, &ReverseControl::start);
+  connect(&search_, &inspector::PastSearch::found, this, &ReverseControl::found);
+  connect(&search_, &inspector::PastSearch::notFound, this, &ReverseControl::notFound);
+  connect(&search_, &inspector::PastSearch::failed, this, &ReverseControl::failed);
+  connect(&search_, &inspector::PastSearch::progressed, this, [this] {
+    if (parts_.messages->shows(about_reverse)) showProgress();
+  });
+  connect(parts.session, &inspector::Session::cleared, this, [this] {
+    arrived_ = 0;
+    ended();
+  });
+  // Who goes elsewhere meanwhile is not taken away from there.
+  connect(parts.session, &inspector::Session::cursorChosen, this, [this] {
+    if (searching()) cancel();
+  });
+}
+
+/// The first record to be looked at. Where the program is paused, or somebody looks back, what is at the
+/// cursor is known already; at the end of a run nobody has stopped there yet.
+inspector::RecordNumber ReverseControl::from() const {
+  const inspector::Session& session = *parts_.session;
+  const inspector::RecordNumber cursor = session.cursor();
+  const protocol::Status& status = session.status();
+  const bool at_record = status.gate == protocol::GateState::stopped && !status.stopped_at_line;
+  const bool known = !session.following() || at_record || cursor == arrived_;
+  return cursor - (known && cursor > 0 ? 1 : 0);
+}
+
+void ReverseControl::start() {
+  const inspector::Session& session = *parts_.session;
+  if (searching()) return emit told("It goes back already. Esc stops it.");
+  if (session.recordCount() == 0) return emit told("There is nothing to go back over: no op has run yet.");
+  if (!session.live()) return emit told(sessionOver);
+  protocol::FindHit search;
+  for (const inspector::BreakpointEntry& entry : parts_.breakpoints->all())
+    if (!entry.passing && entry.breakpoint.enabled &&
+        entry.breakpoint.action == protocol::BreakpointAction::stop)
+      search.breakpoints.push_back(entry.breakpoint);
+  if (search.breakpoints.empty()) return emit told(noBreakpoint);
+  const auto& names = parts_.cells->all();
+  for (auto name = names.begin(); name != names.end(); ++name)
+    search.labels.push_back({name.key().toStdString(), name.value().toStdString()});
+  search.from = from();
+  if (search.from == 0) return emit told("This is the session's first record.");
+  if (!search_.start(search)) return emit told(sessionOver);
+  qApp->installEventFilter(this);
+  patience_.start();
+}
+
+void ReverseControl::cancel() {
+  if (!searching()) return;
+  search_.cancel();
+  ended();
+  emit told(QString("Stopped going back: no breakpoint held in the %1 that were looked at.")
+                .arg(ops(search_.sums().lookedAt)));
+}
+
+bool ReverseControl::eventFilter(QObject*, QEvent* event) {
+  if (event->type() != QEvent::KeyPress && event->type() != QEvent::ShortcutOverride) return false;
+  const auto* key = static_cast<QKeyEvent*>(event);
+  if (key->key() != Qt::Key_Escape || key->modifiers() != Qt::NoModifier || !searching() ||
+      QApplication::activeWindow() != window_ || QApplication::activePopupWidget())
+    return false;
+  event->accept();  // before whatever else has a use for Esc
+  if (event->type() == QEvent::KeyPress) cancel();
+  return true;
+}
+
+void ReverseControl::ended() {
+  patience_.stop();
+  qApp->removeEventFilter(this);
+  parts_.messages->dismiss(about_reverse);
+}
+
+void ReverseControl::found(const protocol::FoundHit& hit) {
+  ended();
+  arrived_ = *hit.record;
+  parts_.session->setCursor(arrived_);
+  QStringList numbers;
+  for (const std::uint64_t id : hit.breakpoints) numbers << QString::number(id);
+  emit told(
+      QString("Back at op %1: %2 %3, %4.%5")
+          .arg(countText(arrived_), numbers.size() == 1 ? "breakpoint" : "breakpoints", numbers.join(", "),
+               QString::fromStdString(hit.reason),
+               inspector::undecidedText({0, search_.sums().lost, search_.sums().undecided, 1, 0, 0, {}})));
+}
+
+void ReverseControl::notFound() {
+  ended();
+  const auto& sums = search_.sums();
+  QString sentence = QString("No breakpoint held before here: %1 looked at.%2")
+                         .arg(ops(sums.lookedAt), inspector::undecidedText(sums));
+  if (!sums.problems.empty())
+    sentence += QString(" Breakpoint %1 does not work: %2")
+                    .arg(sums.problems.front().id)
+                    .arg(QString::fromStdString(sums.problems.front().problem.value_or(std::string())));
+  emit told(sentence);
+}
+
+void ReverseControl::failed(const QString& reason) {
+  ended();
+  emit told("Reverse continue did not come to an end. " + reason);
+}
+
+void ReverseControl::showProgress() {
+  if (!searching()) return;
+  const auto& sums = search_.sums();
+  const QString sentence = QString("Going back to a breakpoint: %1 of %2 looked at. Esc stops it.")
+                               .arg(countText(sums.lookedAt), ops(sums.total));
+  if (parts_.messages->shows(about_reverse))
+    parts_.messages->reword(about_reverse, sentence);
+  else
+    parts_.messages->show(MessageBar::Kind::information, sentence, {{"Stop", [this] { cancel(); }}},
+                          about_reverse);
+}
+
+}  // namespace tapedeck::app

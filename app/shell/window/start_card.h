@@ -1,0 +1,30 @@
+// One sample or notebook on the start page: a button with an icon, a title and a sentence.
+#pragma once
+
+#include <QPushButton>
+
+namespace tapedeck::app {
+
+/// As high as its sentence needs at its width. Its text and icon grow with the window's font.
+class StartCard : public QPushButton {
+  Q_OBJECT
+ public:
+  StartCard(const QString& title, const QString& sentence, QWidget* parent = nullptr);
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override;
+  bool hasHeightForWidth() const override { return true; }
+  int heightForWidth(int width) const override;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  QFont titleFont() const;
+  /// Where title and sentence stand in a card of that width, and how high they are.
+  QRect titleRect(int width) const;
+  QRect sentenceRect(int width) const;
+
+  QString title_, sentence_;
+};
+
+}  // namespace tapedeck::app

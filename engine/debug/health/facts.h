@@ -1,0 +1,111 @@
+// What the records of some sampled steps say of the program itself: which op reads which, and a few values.
+// Plain data, so that the rules stay pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tapedeck::debug {
+
+/// An op of the program, in one of its steps.
+struct FactPlace {
+  std::uint64_t record = 0;
+  std::uint32_t location = 0, line = 0;  ///< 0: unknown
+  std::string op;
+};
+
+/// A softmax or sigmoid whose results an op takes that applies one itself.
+struct SquashedFact {
+  FactPlace inner, outer;
+};
+
+/// Operands of which each repeats along an axis of the other, on the way to what a gradient was asked of, and
+/// behind all weights.
+struct BroadcastFact {
+  FactPlace place;
+  std::vector<std::int64_t> left, right, result;
+};
+
+/// What the step's first playback was asked for.
+struct SourceFact {
+  FactPlace place;                        ///< the playback
+  std::uint64_t variable = 0, value = 0;  ///< ids
+  std::string name;
+  std::vector<std::int64_t> shape;
+  /// Another variable of that name and shape was there in the step before, and not this one. Nothing: it is
+  /// not known.
+  std::optional<bool> fresh;
+};
+
+struct CustomFact {
+  FactPlace place;  ///< the VJP
+  std::string name;
+  std::uint32_t location = 0, line = 0;  ///< of the function's call
+};
+
+/// Classes and labels of a cross entropy.
+struct LabelFact {
+  FactPlace place;
+  std::int64_t classes = 0;  ///< 2: each column is a label of its own, yes or no
+  double examples = 0;
+  /// How much each class got; of yes or no, of each column how much yes.
+  std::vector<double> counts;
+  double own_entropy = 0;  ///< mean of the labels' own, in nats: 0 where each names one class
+  bool yes_or_no = false;
+};
+
+/// What the first layer multiplies its weights with.
+struct InputFact {
+  FactPlace place;
+  std::vector<std::int64_t> shape;
+  double least = 0, most = 0, mean = 0, root_mean_square = 0;
+  /// The column of the last axis with the largest root mean square, where there are up to a few thousand.
+  std::int64_t column = -1;
+  double column_least = 0, column_most = 0, column_root_mean_square = 0;
+};
+
+enum class ModeTrouble : std::uint8_t {
+  disturbed_evaluation,  ///< dropout, or a batch's own statistics, where no tape records and none uses it
+  initial_statistics     ///< moving statistics on the tape that nothing has moved yet
+};
+
+struct ModeFact {
+  FactPlace place;
+  ModeTrouble trouble = ModeTrouble::disturbed_evaluation;
+  std::string layer;  ///< its scope, or its variable's name; may be empty
+};
+
+/// Of one sampled step, or of the ops behind the last one.
+struct StepFacts {
+  std::uint64_t step = 0;  ///< of the run, from 1
+  bool cut = false;        ///< it has more records than are read
+  bool values_gone = false;
+  std::vector<SquashedFact> squashed;
+  std::vector<BroadcastFact> broadcasts;
+  std::vector<SourceFact> sources;
+  std::vector<CustomFact> customs;
+  std::vector<LabelFact> labels;
+  std::vector<InputFact> inputs;
+  std::vector<ModeFact> modes;
+  std::size_t disturbed = 0;  ///< ops of dropout, or of a batch's own statistics, on the tape
+};
+
+/// Somebody asked whether a custom gradient is right.
+struct CheckedGradient {
+  std::uint64_t record = 0;  ///< its VJP
+  std::string name;
+  std::uint32_t location = 0;  ///< of the function's call
+  bool wrong = false;
+  std::string sentence;  ///< the answer
+};
+
+/// All that was read of a run.
+struct ProgramFacts {
+  std::vector<StepFacts> steps;     ///< in order
+  std::optional<StepFacts> behind;  ///< the ops after the last step, as far as they were read
+  std::vector<CheckedGradient> checked;
+};
+
+}  // namespace tapedeck::debug

@@ -1,0 +1,89 @@
+// Reads the facts of single steps from their records.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/debug/health/facts.h"
+#include "engine/debug/training_steps.h"
+#include "engine/debug/why/past.h"
+
+namespace tapedeck::debug {
+
+/// Which records, and what is known of them.
+struct StepToRead {
+  std::uint32_t first = 0, last = 0;
+  std::uint32_t playback_before = 0;  ///< of the step before; 0: there is none, or it is not known
+  bool training = true;               ///< false: ops behind the last step
+  bool recompute = true;              ///< values that are not held are recomputed
+};
+
+/// Everything but StepFacts::step. Throws Cancelled.
+StepFacts read_step(Past& past, const StepToRead& step);
+
+// ---- what its files share
+
+/// A record as the reader keeps it.
+struct StepOp {
+  std::uint32_t number = 0;
+  const OpDef* op = nullptr;
+  EventKind kind = EventKind::op;
+  bool custom = false, backward = false;
+  std::uint32_t tape = 0, parent = 0, forward = 0, scope = 0, location = 0;
+  std::vector<std::uint64_t> inputs, outputs;
+};
+
+/// The step's ops, and how their tensors hang together.
+class StepGraph {
+ public:
+  StepGraph(Past& past, const StepToRead& step);
+
+  const std::vector<StepOp>& ops() const { return ops_; }
+  bool cut() const { return cut_; }
+  /// The op that made it in this step; nullptr: none did.
+  const StepOp* maker(std::uint64_t tensor) const;
+  /// The same behind ops that change no number: reshape, cast, identity, …
+  const StepOp* maker_of_numbers(std::uint64_t tensor) const;
+  /// It was made of a variable that a gradient was asked for, or is one.
+  bool depends(std::uint64_t tensor) const { return depends_.contains(tensor); }
+  bool is_source(std::uint64_t tensor) const { return sources_.contains(tensor); }
+  /// What a gradient was asked of is made of the op's results.
+  bool leads_to_target(const StepOp& op) const;
+  /// And on the way there no weight, and no op of a layer, is met any more.
+  bool is_behind_weights(const StepOp& op) const;
+  /// What the op made goes, over whatever ops, into one that a tape recorded.
+  bool reaches_a_tape(const StepOp& op) const;
+  std::vector<std::int64_t> shape(std::uint64_t tensor) const;
+  bool is_floating_point(std::uint64_t tensor) const;
+  FactPlace place(const StepOp& op) const;
+  /// First record that a tape recorded; 0: none.
+  std::uint32_t first_on_tape() const { return first_on_tape_; }
+
+ private:
+  void find_dependents();
+  void find_targets();
+  double count(std::uint64_t tensor) const;
+
+  Past& past_;
+  bool cut_ = false;
+  std::uint32_t first_on_tape_ = 0;
+  std::vector<StepOp> ops_;
+  std::unordered_map<std::uint64_t, std::size_t> makers_;
+  std::unordered_set<std::uint64_t> sources_, depends_;
+  std::unordered_set<std::uint64_t> targets_;       ///< what leads to a playback's target
+  std::unordered_set<std::uint64_t> meets_weight_;  ///< of them, what meets a weight on the way
+};
+
+/// Is of that name, in the engine's own ops or PyTorch's.
+bool is_named(const StepOp& op, std::string_view name);
+
+/// Values of labels and of the first layer's inputs (step_values.cpp).
+void read_labels(Past& past, const StepGraph& graph, bool recompute, StepFacts& facts);
+void read_inputs(Past& past, const StepGraph& graph, bool recompute, StepFacts& facts);
+/// Dropout and batch normalisation (step_modes.cpp).
+void read_modes(Past& past, const StepGraph& graph, const StepToRead& step, StepFacts& facts);
+/// The value; undefined where it is not held and is not to be recomputed, or is gone, which the facts say
+/// then.
+Tensor step_value(Past& past, std::uint64_t tensor, bool recompute, StepFacts& facts);
+
+}  // namespace tapedeck::debug

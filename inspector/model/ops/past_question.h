@@ -1,0 +1,31 @@
+// A question about the past as one types it: "loss < 0.1", "W[0, 3] == 7.3", "norm(W) > 10", or any
+// condition.
+#pragma once
+
+#include <QString>
+#include <optional>
+
+#include "engine/protocol/conditions/condition.h"
+#include "engine/protocol/messages.h"
+#include "inspector/model/runs/series_model.h"
+
+namespace tapedeck::inspector {
+
+struct PastQuestion {
+  QString problem;  ///< why the text is no question; empty: it is one
+  QString curve;    ///< what SeriesModel knows it by; empty: the records are searched
+  QString subject;  ///< as it was typed: the curve, the variable; empty: a condition of its own
+  protocol::Comparison comparison = protocol::Comparison::equal;  ///< of a curve
+  double value = 0;
+  protocol::FindHit search;  ///< without its place and direction
+};
+
+/// A name is that of a curve, where there is one of that name; else of a variable: of one with many elements
+/// some element must compare so.
+PastQuestion readPastQuestion(const QString& text, const SeriesModel& curves);
+
+/// The curve's point that compares so: the newest before the point `from` (-1: of all), or with `forward` the
+/// oldest after it. -1: none.
+int pointWhere(const SeriesData& curve, const PastQuestion& question, int from, bool forward);
+
+}  // namespace tapedeck::inspector

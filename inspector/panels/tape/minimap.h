@@ -1,0 +1,32 @@
+// The whole graph, small, in a corner of the canvas, with a frame around what is in sight.
+#pragma once
+
+#include <QImage>
+#include <memory>
+
+#include "inspector/panels/tape/layout_worker.h"
+#include "inspector/ui/canvas/camera.h"
+#include "inspector/ui/canvas/canvas_painter.h"
+
+namespace tapedeck::inspector {
+
+class TapeMinimap {
+ public:
+  /// Where it lies on a canvas of that size; null where that has no room for it, or all of the graph is in
+  /// sight.
+  QRectF place(const LaidOutGraph& laid, const Camera& camera, QSizeF room) const;
+  void draw(CanvasPainter& painter, const std::shared_ptr<const LaidOutGraph>& laid, const Camera& camera,
+            QSizeF room);
+  /// The point of the plane that a point of the map stands for.
+  static QPointF toWorld(QPointF at, const QRectF& place, const QRectF& bounds);
+
+ private:
+  /// Boxes in their colours; nodes that would be smaller than a pixel take one.
+  static QImage picture(const LaidOutGraph& laid, const Theme& theme, QSize size);
+
+  QImage picture_;
+  std::shared_ptr<const LaidOutGraph> of_;
+  Theme theme_;
+};
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,41 @@
+// What is pointed out on the tape: hits of a search, ancestors and descendants.
+#pragma once
+
+#include <QSet>
+#include <span>
+#include <vector>
+
+#include "inspector/panels/tape/layout_worker.h"
+
+namespace tapedeck::inspector {
+
+/// By the keys of the whole graph's nodes; a fold has the marks of what is in it.
+struct TapeMarks {
+  QSet<quint64> hits;
+  bool lineage = false;  ///< what is neither ancestor nor descendant is dimmed
+  QSet<quint64> ancestors, descendants;
+  bool operator==(const TapeMarks&) const = default;
+};
+
+/// Of one shown node.
+enum TapeMark : quint8 { hit_mark = 1, ancestor_mark = 2, descendant_mark = 4, dim_mark = 8 };
+
+/// By shown node; empty: nothing is marked.
+inline std::vector<quint8> marksOf(const LaidOutGraph& laid, const TapeMarks& marks) {
+  if (marks.hits.isEmpty() && !marks.lineage) return {};
+  std::vector<quint8> result(laid.graph.nodes.size());
+  for (std::size_t i = 0; i < laid.whole.nodes.size(); ++i) {
+    if (laid.shown[i] < 0) continue;
+    const quint64 key = nodeKey(laid.whole.nodes[i]);
+    quint8& mark = result[static_cast<std::size_t>(laid.shown[i])];
+    if (marks.hits.contains(key)) mark |= hit_mark;
+    if (marks.ancestors.contains(key)) mark |= ancestor_mark;
+    if (marks.descendants.contains(key)) mark |= descendant_mark;
+  }
+  if (marks.lineage)
+    for (quint8& mark : result)
+      if (!(mark & (ancestor_mark | descendant_mark))) mark |= dim_mark;
+  return result;
+}
+
+}  // namespace tapedeck::inspector

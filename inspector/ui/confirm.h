@@ -1,0 +1,19 @@
+// Questions before something is lost.
+#pragma once
+
+#include <QMessageBox>
+#include <QString>
+
+namespace tapedeck::inspector {
+
+/// Asks whether to do what can't be taken back. `deed`: the button that does it, a verb ("&Delete it"); the
+/// other one, which Return and Escape press, leaves everything as it is.
+bool confirm(QWidget* parent, const QString& title, const QString& question, const QString& deed);
+
+/// What is asked about stands out; `details` say what each button leads to.
+void setWords(QMessageBox& box, const QString& headline, const QString& details);
+
+/// `safe` is what Return and Escape press.
+void makeSafe(QMessageBox& box, QPushButton* safe);
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,277 @@
+// Going back by keys: Shift+F5 to where a breakpoint last held, F3 from match to match of a filter of values,
+// the search in the past; in a session and in a trace. F10 at the end of a cell runs nothing.
+#include <QComboBox>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QStatusBar>
+#include <QTableView>
+
+#include "app/notebook/view/code_editor.h"
+#include "app/shell/opening/trace_control.h"
+#include "app/shell/window/past_dialog.h"
+#include "tests/app/window_fixture.h"
+#include "tests/test_program.h"
+
+using namespace tapedeck;
+using namespace tapedeck::app;
+
+namespace {
+
+// Of each step: multiply (line 5), subtract (6), assign; w = 1, 2, 4, 8, … 512, and loss = 1/w.
+const QStringList past_cells = {
+    "import tapedeck as tf\n"
+    "w = tf.Variable(1., name='w')\n"
+    "for step in range(10):\n"
+    "    tf.summary.scalar('loss', 1 / float(w), step=step)\n"
+    "    y = w * 2.\n"
+    "    z = y - 1.\n"
+    "    w.assign(y)"};
+
+}  // namespace
+
+class TestPastSearch : public QObject {
+  Q_OBJECT
+
+  QTemporaryDir folder_;
+  std::unique_ptr<MainWindow> window_;
+
+  void open() {
+    window_ = newWindow();
+    window_->openNotebook(writeNotebook(folder_, "past.ipynb", past_cells));
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->document()->path().isEmpty(), patience);
+    QTest::keyClick(window_.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
+  }
+  void run() {
+    QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(cellStateOf(*window_, 0) == CellState::done, patience);
+    QVERIFY(knowsAllRecords(*window_));
+    QTRY_COMPARE_WITH_TIMEOUT(cursor(window_.get()), window_->session()->recordCount(), patience);
+  }
+  static quint64 cursor(const MainWindow* window) { return window->session()->cursor(); }
+  static QString status(const MainWindow* window) { return window->statusBar()->currentMessage(); }
+  void addBreakpoint(protocol::BreakpointKind kind, const char* target, const char* condition) {
+    protocol::Breakpoint breakpoint;
+    breakpoint.kind = kind;
+    breakpoint.target = target;
+    breakpoint.condition = condition;
+    window_->breakpoints()->add(breakpoint);
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->breakpoints()->onTheirWay(), patience);
+  }
+  static const protocol::Record* record(const MainWindow* window) {
+    return window->session()->record(window->session()->cursor());
+  }
+  static std::string opOf(const MainWindow* window) {
+    const protocol::Record* at = record(window);
+    return at ? at->op : std::string();
+  }
+
+  void closeAll() {
+    for (QWidget* widget : QApplication::topLevelWidgets())
+      if (auto* other = qobject_cast<MainWindow*>(widget); other && other != window_.get()) delete other;
+  }
+
+ private slots:
+  void initTestCase() {
+    useOwnSettings();
+    inspector::applyAppearance(inspector::Appearance::light);
+  }
+  void cleanup() {
+    closeAll();
+    window_.reset();
+  }
+  void shiftF5GoesBackFromHitToHit() {
+    open();
+    run();
+    QTest::keyClick(window_.get(), Qt::Key_F5, Qt::ShiftModifier);
+    QTRY_VERIFY2(status(window_.get()).contains("There is no breakpoint to go back to"),
+                 qPrintable(status(window_.get())));
+    addBreakpoint(protocol::BreakpointKind::condition, "", "op:multiply max(out) < 100");
+    const quint64 newest = cursor(window_.get());
+    QTest::keyClick(window_.get(), Qt::Key_F5, Qt::ShiftModifier);
+    // 64 = 32 · 2, in the sixth step.
+    QTRY_VERIFY2_WITH_TIMEOUT(
+        status(window_.get()).startsWith("Back at op ") && status(window_.get()).contains("it is 64"),
+        qPrintable(status(window_.get())), patience);
+    const quint64 first = cursor(window_.get());
+    QVERIFY(first < newest);
+    QTRY_COMPARE_WITH_TIMEOUT(opOf(window_.get()), std::string("multiply"), patience);
+    QVERIFY(!window_->session()->following());
+    shots(window_.get(), "reverse-continue");
+    QTest::keyClick(window_.get(), Qt::Key_F5, Qt::ShiftModifier);
+    QTRY_VERIFY2_WITH_TIMEOUT(status(window_.get()).contains("it is 32"), qPrintable(status(window_.get())),
+                              patience);
+    QVERIFY(cursor(window_.get()) < first);
+    for (int i = 0; i < 4; ++i) {
+      const quint64 before = cursor(window_.get());
+      QTest::keyClick(window_.get(), Qt::Key_F5, Qt::ShiftModifier);
+      QTRY_VERIFY_WITH_TIMEOUT(cursor(window_.get()) < before, patience);
+    }
+    const quint64 oldest = cursor(window_.get());
+    QTest::keyClick(window_.get(), Qt::Key_F5, Qt::ShiftModifier);
+    QTRY_VERIFY2_WITH_TIMEOUT(status(window_.get()).startsWith("No breakpoint held before here") ||
+                                  status(window_.get()).startsWith("This is the session's first record"),
+                              qPrintable(status(window_.get())), patience);
+    QCOMPARE(cursor(window_.get()), oldest);
+  }
+
+  void linesCountAndPausedProgramsStayPaused() {
+    open();
+    QTRY_VERIFY(!window_->notebook()->findChildren<CodeEditor*>().isEmpty());
+    auto* editor = window_->notebook()->findChildren<CodeEditor*>().first();
+    const QPoint line6(editor->marginWidth(0) + editor->marginWidth(1) + 12,
+                       editor->yOfLine(6) + editor->lineHeight() / 2);
+    QTest::mouseClick(editor->viewport(), Qt::LeftButton, {}, line6);
+    QTRY_VERIFY(editor->hasFocus());
+    QTest::keyClick(editor, Qt::Key_F9);
+    QTest::keyClick(editor, Qt::Key_Return, Qt::ControlModifier);
+    for (int stop = 0; stop < 3; ++stop) {
+      const quint64 records = window_->session()->recordCount();
+      QTRY_VERIFY_WITH_TIMEOUT(
+          isStopped(*window_) && (stop == 0 || window_->session()->status().finished > 2), patience);
+      if (stop < 2) QTest::keyClick(window_.get(), Qt::Key_F5);
+      if (stop < 2)
+        QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && window_->session()->recordCount() > records,
+                                 patience);
+    }
+    QTest::keyClick(window_.get(), Qt::Key_F5, Qt::ShiftModifier);
+    QTRY_VERIFY2_WITH_TIMEOUT(status(window_.get()).contains("line 6"), qPrintable(status(window_.get())),
+                              patience);
+    QTRY_VERIFY_WITH_TIMEOUT(record(window_.get()) && record(window_.get())->line == 6, patience);
+    QVERIFY(window_->session()->status().gate == protocol::GateState::stopped);
+    QTest::keyClick(window_.get(), Qt::Key_F5);  // back to now, and on
+    window_->breakpoints()->removeAll();
+    QTest::keyClick(window_.get(), Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(cellStateOf(*window_, 0) == CellState::done, patience);
+  }
+
+  void aTraceIsSearchedAsASessionIs() {
+    open();
+    addBreakpoint(protocol::BreakpointKind::write, "w", "max(out) > 1e6");
+    run();
+    const QString path = folder_.filePath("past.tapetrace");
+    window_->traces()->saveTo(path);
+    QTRY_VERIFY_WITH_TIMEOUT(status(window_.get()).startsWith("Saved"), patience);
+    window_->openNotebook(path);
+    MainWindow* trace = nullptr;
+    const auto find = [&] {
+      for (QWidget* widget : QApplication::topLevelWidgets())
+        if (auto* other = qobject_cast<MainWindow*>(widget); other && other != window_.get() &&
+                                                             other->session()->live() &&
+                                                             other->session()->recordCount() > 0)
+          trace = other;
+      return trace != nullptr;
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(find(), patience);
+    QTRY_COMPARE_WITH_TIMEOUT(cursor(trace), trace->session()->recordCount(), patience);
+    protocol::Breakpoint breakpoint;
+    breakpoint.kind = protocol::BreakpointKind::write;
+    breakpoint.target = "w";
+    breakpoint.condition = "max(out) < 20";
+    trace->breakpoints()->removeAll();
+    trace->breakpoints()->add(breakpoint);
+    QVERIFY(showActive(trace));
+    QTest::keyClick(trace, Qt::Key_F5, Qt::ShiftModifier);
+    QTRY_VERIFY2_WITH_TIMEOUT(status(trace).contains("write of w") && status(trace).contains("it is 16"),
+                              qPrintable(status(trace)), patience);
+    QVERIFY(cursor(trace) < trace->session()->recordCount());
+  }
+
+  void aFilterOfValuesFindsOpsAndF3GoesThrough() {
+    open();
+    run();
+    auto* view = timeline(*window_);
+    QTRY_VERIFY(view && view->isVisible());
+    view->table()->setFocus();
+    QTest::keyClick(view->table(), Qt::Key_F, Qt::ControlModifier);
+    QTRY_VERIFY(view->filterEdit()->hasFocus());
+    QTest::keyClicks(view->filterEdit(), "op:multiply max(abs(out)) > 100");
+    QTest::keyClick(view->filterEdit(), Qt::Key_Return);
+    // 128, 256, 512 and 1024.
+    QTRY_COMPARE_WITH_TIMEOUT(view->model()->rowCount(), 4, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(!view->model()->scanning(), patience);
+    QTRY_VERIFY(view->table()->hasFocus());
+    shots(window_.get(), "ops-values");
+    const auto at = [&](int row) { return view->model()->recordAt(row); };
+    QTest::keyClick(view->table(), Qt::Key_F3, Qt::ShiftModifier);
+    QTRY_COMPARE(cursor(window_.get()), at(3));
+    QTest::keyClick(view->table(), Qt::Key_F3, Qt::ShiftModifier);
+    QTRY_COMPARE(cursor(window_.get()), at(2));
+    QTest::keyClick(view->table(), Qt::Key_F3);
+    QTRY_COMPARE(cursor(window_.get()), at(3));
+    QTest::keyClick(view->table(), Qt::Key_F3);
+    QCOMPARE(cursor(window_.get()), at(3));
+    bool told = false;
+    for (const QLabel* label : view->findChildren<QLabel*>())
+      told |= label->text().contains("This is the last");
+    QVERIFY(told);
+  }
+
+  void thePastAnswersWhenItWas() {
+    open();
+    run();
+    QTest::keyClick(window_.get(), Qt::Key_F3, Qt::ControlModifier | Qt::ShiftModifier);
+    auto* dialog = window_->findChild<PastDialog*>();
+    QTRY_VERIFY_WITH_TIMEOUT(dialog && dialog->isVisible(), patience);
+    auto* field = dialog->findChild<QLineEdit*>("pastQuestion");
+    auto* answer = dialog->findChild<QLabel*>("pastAnswer");
+    auto* go = dialog->findChild<QPushButton*>("pastGo");
+    auto* further = dialog->findChild<QPushButton*>("pastFurther");
+    auto* which = dialog->findChild<QComboBox*>("pastWhen");
+    const auto ask = [&](const QString& text) {
+      field->setFocus();
+      field->selectAll();
+      QTest::keyClicks(field, text);
+      QTest::keyClick(field, Qt::Key_Return);
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(
+        window_->series()->series("loss") && window_->series()->series("loss")->size() == 10, patience);
+    ask("loss > 0.1");
+    QTRY_VERIFY2(answer->text().startsWith("loss was 0.125 at step 3"), qPrintable(answer->text()));
+    QVERIFY(go->isEnabled());
+    shots(dialog, "search-the-past");
+    QTest::mouseClick(go, Qt::LeftButton);
+    QTRY_VERIFY(cursor(window_.get()) < window_->session()->recordCount());
+    QTest::mouseClick(further, Qt::LeftButton);
+    QTRY_VERIFY2(answer->text().startsWith("loss was 0.25 at step 2"), qPrintable(answer->text()));
+    ask("w < 20");
+    QTRY_VERIFY2_WITH_TIMEOUT(answer->text().contains("w: it was 16"), qPrintable(answer->text()), patience);
+    ask("w == 64");
+    QTRY_VERIFY2_WITH_TIMEOUT(answer->text().contains("w: it was 64"), qPrintable(answer->text()), patience);
+    QTest::mouseClick(go, Qt::LeftButton);
+    QTRY_VERIFY(answer->text().contains(QString("At op %1").arg(cursor(window_.get()))));
+    which->setFocus();
+    QTest::keyClick(which, Qt::Key_Down);
+    ask("w > 20");
+    QTRY_VERIFY2_WITH_TIMEOUT(answer->text().contains("w: it was 32"), qPrintable(answer->text()), patience);
+    ask("max(abs(out)) > 1e9");
+    QTRY_VERIFY2_WITH_TIMEOUT(answer->text().startsWith("It did not hold"), qPrintable(answer->text()),
+                              patience);
+    ask("max(out >");
+    QTRY_VERIFY2(answer->text().contains("Ask for a curve"), qPrintable(answer->text()));
+    QTest::keyClick(dialog, Qt::Key_Escape);
+    QTRY_VERIFY(!dialog->isVisible());
+  }
+
+  void f10AtTheEndOfACellSaysThatItIsFinished() {
+    open();
+    window_->stepper()->setFinishedPause(60'000);
+    QTest::keyClick(window_.get(), Qt::Key_F10);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
+    addBreakpoint(protocol::BreakpointKind::condition, "", "op:subtract max(out) > 1000");
+    QTest::keyClick(window_.get(), Qt::Key_F5);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && window_->session()->status().stopped_after, patience);
+    QTest::keyClick(window_.get(), Qt::Key_F10);
+    QTRY_VERIFY_WITH_TIMEOUT(cellStateOf(*window_, 0) == CellState::done, patience);
+    QTRY_VERIFY2(status(window_.get()).contains("is finished"), qPrintable(status(window_.get())));
+    QVERIFY(knowsAllRecords(*window_));
+    const quint64 records = window_->session()->recordCount();
+    QTRY_COMPARE_WITH_TIMEOUT(window_->stepper()->state(), StepperState::idle, patience);
+    for (int press = 0; press < 3; ++press) QTest::keyClick(window_.get(), Qt::Key_F10);
+    QTRY_VERIFY2(status(window_.get()).contains("Another F10"), qPrintable(status(window_.get())));
+    QCOMPARE(window_->session()->recordCount(), records);
+    QCOMPARE(window_->stepper()->state(), StepperState::idle);
+  }
+};
+
+TAPEDECK_TEST(TestPastSearch)
+#include "tst_past_search.moc"

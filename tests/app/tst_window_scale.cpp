@@ -1,0 +1,119 @@
+// Ctrl+= and Ctrl+-: text and icons of all windows; with Alt the notebook's text alone; one entry takes both
+// back.
+#include <QAbstractButton>
+#include <QMenuBar>
+#include <QTableView>
+#include <QToolBar>
+
+#include "inspector/ui/canvas/canvas_widget.h"
+#include "inspector/ui/window_scale.h"
+#include "tests/app/window_fixture.h"
+#include "tests/test_program.h"
+
+using namespace tapedeck;
+using namespace tapedeck::app;
+
+namespace {
+
+std::unique_ptr<MainWindow> opened(const QString& path) {
+  auto window = newWindow();
+  window->openNotebook(path);
+  return window;
+}
+
+}  // namespace
+
+class TestWindowScale : public QObject {
+  Q_OBJECT
+ private slots:
+  void initTestCase() { useOwnSettingsAndCache(); }
+  void cleanup() { inspector::setWindowScale(100); }
+
+  void theStartPageGrowsWithItsCards() {
+    const auto window = newWindow();
+    auto* card = window->findChild<QAbstractButton*>("open:noisy_square.ipynb");
+    QVERIFY(card);
+    const int height = card->height();
+    const double points = window->menuBar()->font().pointSizeF();
+    const int icon = window->findChild<QToolBar*>()->iconSize().height();
+    for (int i = 0; i < 3; ++i) QTest::keyClick(window.get(), Qt::Key_Equal, Qt::ControlModifier);
+    QCOMPARE(inspector::windowScale(), 150);
+    QTRY_VERIFY(card->height() > 1.3 * height);
+    QCOMPARE(window->menuBar()->font().pointSizeF(), 1.5 * points);
+    QCOMPARE(window->findChild<QToolBar*>()->iconSize().height(), 27);
+    QCOMPARE(icon, 18);
+    QVERIFY(card->isVisible());
+    screenshot(window.get(), "scale-150-start");
+    // A window that opens now has the size, too.
+    const auto other = newWindow();
+    QCOMPARE(other->menuBar()->font().pointSizeF(), 1.5 * points);
+    QTest::keyClick(window.get(), Qt::Key_Minus, Qt::ControlModifier);
+    QCOMPARE(inspector::windowScale(), 125);
+    QCOMPARE(other->menuBar()->font().pointSizeF(), 1.25 * points);
+    QCOMPARE(QSettings().value("scale").toInt(), 125);
+  }
+
+  void itEndsAtBothEnds() {
+    const auto window = newWindow();
+    for (int i = 0; i < 12; ++i) QTest::keyClick(window.get(), Qt::Key_Minus, Qt::ControlModifier);
+    QCOMPARE(inspector::windowScale(), 50);
+    for (int i = 0; i < 20; ++i)
+      QTest::keyClick(window.get(), Qt::Key_Plus, Qt::ControlModifier | Qt::ShiftModifier);
+    QCOMPARE(inspector::windowScale(), 300);
+  }
+
+  void nonsenseInTheSettingsIsTheUsualSize() {
+    for (const QVariant& nonsense : {QVariant("large"), QVariant(100), QVariant()}) {
+      QSettings().setValue("scale", nonsense);
+      inspector::applySavedScale();
+      QCOMPARE(inspector::windowScale(), 100);
+    }
+    QSettings().setValue("scale", 100'000);
+    inspector::applySavedScale();
+    QCOMPARE(inspector::windowScale(), 300);
+  }
+
+  void panelsAndNotebookGrowTogether() {
+    const auto window = opened(sample("noisy_square.ipynb"));
+    QTRY_VERIFY_WITH_TIMEOUT(isReady(*window), patience);
+    QTest::keyClick(window.get(), Qt::Key_F10);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window), patience);
+    QTRY_VERIFY(timeline(*window)->isVisible());
+    auto* rows = timeline(*window)->findChild<QTableView*>();
+    const int row = rows->verticalHeader()->defaultSectionSize();
+    const auto* canvas = window->findChild<inspector::TapeView*>()->findChild<inspector::CanvasWidget*>();
+    QCOMPARE(canvas->letters(), 1.0);
+    const int notebook = window->notebook()->widget()->sizeHint().height();
+    for (int i = 0; i < 3; ++i) QTest::keyClick(window.get(), Qt::Key_Equal, Qt::ControlModifier);
+    QTRY_VERIFY(rows->verticalHeader()->defaultSectionSize() > 1.25 * row);
+    QVERIFY(qAbs(canvas->letters() - 1.5) < 0.01);
+    QTRY_VERIFY(window->notebook()->widget()->sizeHint().height() > 1.2 * notebook);
+    shots(window.get(), "scale-150");
+    // Presenting is larger yet, and follows.
+    QTest::keyClick(window.get(), Qt::Key_0, Qt::ControlModifier | Qt::ShiftModifier);
+    QCOMPARE(inspector::windowScale(), 100);
+    QTRY_COMPARE(rows->verticalHeader()->defaultSectionSize(), row);
+    QCOMPARE(canvas->letters(), 1.0);
+  }
+
+  void withAltTheNotebookGrowsAlone() {
+    const auto window = opened(sample("noisy_square.ipynb"));
+    QTRY_VERIFY(window->notebook()->isVisible());
+    const double points = window->menuBar()->font().pointSizeF();
+    const auto height = [&] { return window->notebook()->widget()->sizeHint().height(); };
+    const int before = height();
+    for (int i = 0; i < 4; ++i)
+      QTest::keyClick(window.get(), Qt::Key_Equal, Qt::ControlModifier | Qt::AltModifier);
+    QTRY_VERIFY(height() > before);
+    QCOMPARE(inspector::windowScale(), 100);
+    QCOMPARE(window->menuBar()->font().pointSizeF(), points);
+    QTest::keyClick(window.get(), Qt::Key_Minus, Qt::ControlModifier | Qt::AltModifier);
+    QTest::keyClick(window.get(), Qt::Key_Equal, Qt::ControlModifier);
+    QCOMPARE(chooseInMenus(window.get(), "view.usual_size"), QString());
+    QCOMPARE(inspector::windowScale(), 100);
+    QTRY_COMPARE(height(), before);
+  }
+};
+
+TAPEDECK_TEST(TestWindowScale)
+#include "tst_window_scale.moc"
