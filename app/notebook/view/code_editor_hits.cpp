@@ -191,7 +191,7 @@ void CodeEditor::replaceLines(qsizetype first, qsizetype count, const QStringLis
     return SendScintilla(SCI_GETLINEENDPOSITION, static_cast<unsigned long>(line));
   };
   const auto replace = [this](long from, long to, const QString& text) {
-    const QByteArray bytes = text.toUtf8();
+    const QByteArray bytes = longLines_.fold(text).toUtf8();
     SendScintilla(SCI_SETTARGETRANGE, static_cast<unsigned long>(from), to);
     SendScintilla(SCI_REPLACETARGET, static_cast<uintptr_t>(bytes.size()), bytes.constData());
   };
