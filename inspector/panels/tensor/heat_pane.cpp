@@ -9,7 +9,7 @@ namespace tapedeck::inspector {
 
 namespace {
 
-constexpr double margin = 12;
+constexpr double heat_margin = 12;
 constexpr double small_margin = 4, small_height = 240;  ///< above and below, in a small panel
 constexpr double least_image = 24;                      ///< pixels for an image, as long as all fit
 constexpr double most_scale = 64;                       ///< pixels for an element
@@ -70,8 +70,8 @@ QSizeF HeatPane::worldSize() const {
 }
 
 QRectF HeatPane::plot() const {
-  const double above = area_.height() < small_height ? small_margin : margin;
-  return QRectF(margin, above, std::max(20.0, area_.width() - bar_space - margin),
+  const double above = area_.height() < small_height ? small_margin : heat_margin;
+  return QRectF(heat_margin, above, std::max(20.0, area_.width() - bar_space - heat_margin),
                 std::max(20.0, area_.height() - 2 * above));
 }
 
