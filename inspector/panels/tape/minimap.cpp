@@ -11,7 +11,7 @@ namespace {
 
 constexpr double share = 0.3;  ///< of the canvas, each way
 constexpr double most_width = 200, most_height = 220, least_side = 24;
-constexpr double margin = 8, inset = 4;
+constexpr double map_margin = 8, map_inset = 4;
 constexpr double least_canvas_width = 260, least_canvas_height = 180;
 
 }  // namespace
@@ -24,12 +24,12 @@ QRectF TapeMinimap::place(const LaidOutGraph& laid, const Camera& camera, QSizeF
   QSizeF size = bounds.size().scaled(most, Qt::KeepAspectRatio);
   // A long chain is a line otherwise: it is stretched to where one can hit it.
   size = size.expandedTo({least_side, least_side});
-  size += QSizeF(2 * inset, 2 * inset);
-  return {QPointF(room.width() - size.width() - margin, room.height() - size.height() - margin), size};
+  size += QSizeF(2 * map_inset, 2 * map_inset);
+  return {QPointF(room.width() - size.width() - map_margin, room.height() - size.height() - map_margin), size};
 }
 
 QPointF TapeMinimap::toWorld(QPointF at, const QRectF& place, const QRectF& bounds) {
-  const QRectF inner = place.adjusted(inset, inset, -inset, -inset);
+  const QRectF inner = place.adjusted(map_inset, map_inset, -map_inset, -map_inset);
   const double x = std::clamp((at.x() - inner.left()) / inner.width(), 0.0, 1.0);
   const double y = std::clamp((at.y() - inner.top()) / inner.height(), 0.0, 1.0);
   return {bounds.left() + x * bounds.width(), bounds.top() + y * bounds.height()};
@@ -57,7 +57,7 @@ void TapeMinimap::draw(CanvasPainter& painter, const std::shared_ptr<const LaidO
   const QRectF at = place(*laid, camera, room);
   if (at.isNull()) return;
   const Theme& theme = painter.theme();
-  const QRectF inner = at.adjusted(inset, inset, -inset, -inset);
+  const QRectF inner = at.adjusted(map_inset, map_inset, -map_inset, -map_inset);
   const QSize size = inner.size().toSize().expandedTo({1, 1});
   if (of_ != laid || picture_.size() != size || !(theme_ == theme)) {
     picture_ = picture(*laid, theme, size);
