@@ -29,20 +29,6 @@ double ramp(std::int64_t i) {
   return static_cast<double>(i) / 10 - 1;
 }
 
-/// Pixels of the canvas that have this colour, about.
-int pixelsOf(TensorWindow& window, QRgb color) {
-  const QImage image = window.canvas()->grab().toImage();
-  int found = 0;
-  for (int y = 0; y < image.height(); ++y)
-    for (int x = 0; x < image.width(); ++x) {
-      const QColor at = image.pixelColor(x, y), due(color);
-      found += std::abs(at.red() - due.red()) + std::abs(at.green() - due.green()) +
-                   std::abs(at.blue() - due.blue()) <
-               12;
-    }
-  return found;
-}
-
 }  // namespace
 
 class TensorToolsTest : public QObject {
