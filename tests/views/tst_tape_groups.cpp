@@ -264,7 +264,7 @@ class TapeGroupsTest : public QObject {
   }
 
   void namesAndNanAreReadAtFit() {
-    open(residualNetwork(16, 1042), 132, {440, 340});
+    open(residualNetwork(16, 1042), 132, {320, 240});
     press(Qt::Key_F);
     QVERIFY(canvas().camera().zoom < 0.5);
     QVERIFY(detailLevel(canvas().camera().zoom) != DetailLevel::boxes);

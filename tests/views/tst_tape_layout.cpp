@@ -239,10 +239,8 @@ class TapeLayoutTest : public QObject {
   }
 
   void cullingKeepsWhatIsInSight() {
-    LaidOutGraph laid;
-    laid.graph = graphOf(longTape(300));
-    laid.layout = layoutTapeGraph(laid.graph);
-    for (const Curve& curve : laid.layout.edges) laid.paths.push_back(flattened(curve));
+    const auto made = layOut(graphOf(longTape(300)));
+    const LaidOutGraph& laid = *made;
     const QRectF target = laid.layout.nodes[40];
     const VisibleItems items = visibleItems(laid, target.adjusted(-200, -200, 200, 200));
     QVERIFY(std::find(items.nodes.begin(), items.nodes.end(), 40) != items.nodes.end());

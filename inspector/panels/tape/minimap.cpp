@@ -19,13 +19,16 @@ constexpr double least_canvas_width = 260, least_canvas_height = 180;
 QRectF TapeMinimap::place(const LaidOutGraph& laid, const Camera& camera, QSizeF room) const {
   const QRectF bounds = laid.layout.bounds;
   if (bounds.isEmpty() || room.width() < least_canvas_width || room.height() < least_canvas_height) return {};
-  if (camera.toWorld(QRectF(QPointF(), room)).contains(bounds)) return {};
+  // Fit leaves exactly nothing over, give or take a rounding.
+  const QRectF sight = camera.toWorld(QRectF(QPointF(), room).adjusted(-1, -1, 1, 1));
+  if (sight.contains(bounds)) return {};
   const QSizeF most(std::min(most_width, share * room.width()), std::min(most_height, share * room.height()));
   QSizeF size = bounds.size().scaled(most, Qt::KeepAspectRatio);
   // A long chain is a line otherwise: it is stretched to where one can hit it.
   size = size.expandedTo({least_side, least_side});
   size += QSizeF(2 * map_inset, 2 * map_inset);
-  return {QPointF(room.width() - size.width() - map_margin, room.height() - size.height() - map_margin), size};
+  return {QPointF(room.width() - size.width() - map_margin, room.height() - size.height() - map_margin),
+          size};
 }
 
 QPointF TapeMinimap::toWorld(QPointF at, const QRectF& place, const QRectF& bounds) {

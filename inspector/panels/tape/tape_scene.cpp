@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "inspector/panels/tape/grid.h"
 #include "inspector/panels/tape/legend.h"
 #include "inspector/panels/tape/node_style.h"
 #include "inspector/panels/tape/tape_marks.h"
@@ -71,8 +72,10 @@ void TapeScene::draw(const VisibleItems& items) {
   for (const int node : items.nodes) drawBadge(node);  // arrow heads must not hide their words
   if (detailLevel(camera_.zoom) != DetailLevel::full) return;
   drawApart();
-  for (const int edge : items.edges)
-    if (labelled(laid_.graph.edges[edge])) drawEdgeLabel(edge);
+  for (const int edge : items.edges) {
+    const GraphEdge& drawn = laid_.graph.edges[edge];
+    if (labelled(drawn) && !((mark(drawn.from) | mark(drawn.to)) & dim_mark)) drawEdgeLabel(edge);
+  }
 }
 
 bool TapeScene::emphasised(const GraphEdge& edge) const {
@@ -197,7 +200,7 @@ void TapeScene::drawNode(int index) {
     if (node.odd) drawOdd(rect);
     return;
   }
-  drawNodeText(node, rect);
+  drawNodeText(index, rect);
 }
 
 /// A cross: found where no letters are.
@@ -227,21 +230,31 @@ void TapeScene::drawMarks(int index, const QRectF& rect) {
                       theme.text);
 }
 
-/// As large as fits, from `least_title` to `usual_title`.
-void TapeScene::drawTitle(const GraphNode& node, const QRectF& inner) {
+/// Inside the box, as large as fits, from `least_title` to `usual_title`; where that is too narrow, on over
+/// the free cell to the right.
+void TapeScene::drawTitle(int index, const QRectF& rect) {
+  const GraphNode& node = laid_.graph.nodes[index];
+  const Tint& tint = nodeTint(painter_.theme(), node);
   const QString title = nodeText(node).title;
+  const QRectF inner = rect.adjusted(2, 0, -2, 0);
   double size = std::min(usual_title, 0.7 * inner.height());
   const double width = nominalTextWidth(title, size, true);
   if (width > inner.width()) size = std::max(std::min(size, least_title), size * inner.width() / width);
-  painter_.textIn(inner, title, size, nodeTint(painter_.theme(), node).stroke, Qt::AlignCenter,
-                  FontRole::bold);
+  const double needed = painter_.textWidth(title, size, FontRole::bold) + 5;
+  if (needed <= rect.width() + 2 || !laid_.roomy[static_cast<std::size_t>(index)])
+    return painter_.textIn(inner, title, size, tint.stroke, Qt::AlignCenter, FontRole::bold);
+  const double room = rect.width() + (grid::column_width + grid::column_gap / 2) * camera_.zoom;
+  const QRectF label(rect.left() + 1, rect.center().y() - 0.6 * size, std::min(needed, room), 1.2 * size);
+  painter_.fill(label, tint.fill, 2);
+  painter_.textIn(label.adjusted(2, 0, -1, 0), title, size, tint.stroke, Qt::AlignLeft, FontRole::bold);
 }
 
-void TapeScene::drawNodeText(const GraphNode& node, const QRectF& rect) {
+void TapeScene::drawNodeText(int index, const QRectF& rect) {
+  const GraphNode& node = laid_.graph.nodes[index];
   const Theme& theme = painter_.theme();
   const double zoom = camera_.zoom;
   if (detailLevel(zoom) == DetailLevel::titles) {
-    drawTitle(node, rect.adjusted(2, 0, -2, 0));
+    drawTitle(index, rect);
     if (!node.odd) return;
     // At the right foot, as the badge at a larger zoom.
     const QRectF tab(rect.right() - 22, rect.bottom() - 5, 24, 10);
@@ -276,7 +289,7 @@ void TapeScene::drawBadge(int index) {
     const QString& word = state ? text.state : text.badge;
     if (word.isEmpty()) continue;
     const QRectF rect = camera_.toWidget(badgeRect(laid_.layout.nodes[index], word, state));
-    const bool alert = state && node.state != protocol::RecordState::failed;
+    const bool alert = state && word != oddText() && node.state != protocol::RecordState::failed;
     painter_.fill(rect, alert ? theme.accent : nodeTint(theme, node).stroke, rect.height() / 2);
     painter_.textIn(rect.adjusted(2 * zoom, 0, -2 * zoom, 0), word, badge_size * zoom, theme.background,
                     Qt::AlignCenter, FontRole::bold);

@@ -51,9 +51,9 @@ class TapeScene {
   void drawEdgeLabel(int index);
   void drawApart();
   void drawNode(int index);
-  void drawNodeText(const GraphNode& node, const QRectF& rect);
+  void drawNodeText(int index, const QRectF& rect);
   void drawBadge(int index);
-  void drawTitle(const GraphNode& node, const QRectF& inner);
+  void drawTitle(int index, const QRectF& rect);
   void drawOdd(const QRectF& rect);
   void drawMarks(int index, const QRectF& rect);
   quint8 mark(int node) const {

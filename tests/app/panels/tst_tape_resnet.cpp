@@ -88,6 +88,9 @@ class TestTapeResnet : public QObject, TapeOfSample {
     auto* const field = qobject_cast<QLineEdit*>(QApplication::focusWidget());
     QVERIFY(field && field->objectName() == "tapeSearch");
     QTest::keyClicks(field, "conv2d block_12/unit_26");
+    press(Qt::Key_Return);  // the kernel
+    QTRY_VERIFY(canvas().walkedNode() >= 0 &&
+                graph().nodes[canvas().walkedNode()].kind == NodeKind::variable);
     press(Qt::Key_Return);
     QTRY_VERIFY(canvas().walkedNode() >= 0 && graph().nodes[canvas().walkedNode()].op == "conv2d");
     const GraphNode found = graph().nodes[canvas().walkedNode()];
