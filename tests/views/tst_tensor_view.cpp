@@ -156,8 +156,9 @@ class TensorViewTest : public QObject {
     };
     TensorWindow window({{40, 50}, value, {}});
     QTest::keyClick(window.canvas(), Qt::Key_2, Qt::AltModifier);
-    window.canvas()->heatMap().setScale(scale);
     QVERIFY(window.settled());
+    window.canvas()->heatMap().setScale(scale);
+    QVERIFY(window.painted());
     const ColorMap expected(-12, 24, scale, false);
     QCOMPARE(expected.diverging(), scale != ColorScale::sequential);
     const QImage image = window.canvas()->grab().toImage();
@@ -198,7 +199,7 @@ class TensorViewTest : public QObject {
     }
     const QPoint pointer = window.canvas()->rect().center();
     QTest::mouseMove(window.canvas(), pointer);
-    QTRY_VERIFY(window.canvas()->readout().contains(QStringLiteral(" mean ")));
+    QTRY_VERIFY(window.canvas()->readout().contains(QStringLiteral(" largest ")));
     QVERIFY(window.canvas()->readout().contains(QLatin1Char(':')));
     for (int i = 0; i < 40; ++i) QTest::keyClick(window.canvas(), Qt::Key_Plus);
     QVERIFY(window.settled());

@@ -57,7 +57,6 @@ void HeatOptions::makeRange() {
   range_ = new QLineEdit(this);
   range_->setPlaceholderText(QStringLiteral("range: all"));
   range_->setAccessibleName(QStringLiteral("Range of colours"));
-  range_->setClearButtonEnabled(true);
   QAction* const action = addKeyedAction(
       view_, QStringLiteral("Range of colours"), {Qt::ALT | Qt::SHIFT | Qt::Key_R},
       QStringLiteral("Which values the colours reach, as in “-1 … 2.5” or “±3”; empty: minimum to maximum"));
@@ -155,6 +154,8 @@ void HeatOptions::makeMore() {
 
 void HeatOptions::showChoice() {
   const QSignalBlocker scale_blocked(scale_);
+  for (QWidget* control : {static_cast<QWidget*>(scale_), static_cast<QWidget*>(range_)})
+    control->setEnabled(model_->tensor() != nullptr);  // the choice is the tensor's
   scale_->setCurrentIndex(static_cast<int>(canvas_->heatMap().scale()));
   if (range_->text() != canvas_->heatMap().rangeText()) range_->setText(canvas_->heatMap().rangeText());
   for (QAction* action : pictures_->actions()) {
@@ -169,8 +170,7 @@ void HeatOptions::showChoice() {
 }
 
 void HeatOptions::setWidths() {
-  range_->setFixedWidth(range_->fontMetrics().horizontalAdvance(QStringLiteral("-0.25 … 0.25")) +
-                        range_frame + 20);
+  range_->setFixedWidth(range_->fontMetrics().horizontalAdvance(QStringLiteral("-0.5 … 0.5")) + range_frame);
 }
 
 void HeatOptions::changeEvent(QEvent* event) {

@@ -6,6 +6,7 @@
 #include <QLineEdit>
 #include <QStackedWidget>
 #include <QToolButton>
+#include <algorithm>
 
 #include "inspector/model/format.h"
 #include "inspector/panels/tensor/heat_options.h"
@@ -122,7 +123,9 @@ void TensorControls::makeReshape() {
 void TensorControls::setReshapeWidth() {
   reshape_->setPlaceholderText(narrow_ ? QStringLiteral("reshape")
                                        : QStringLiteral("reshape: 28×28×196 or 28,28"));
-  reshape_->setFixedWidth(reshape_->fontMetrics().horizontalAdvance(reshape_->placeholderText()) +
+  const QFontMetrics metrics = reshape_->fontMetrics();
+  reshape_->setFixedWidth(std::max(metrics.horizontalAdvance(reshape_->placeholderText()),
+                                   metrics.horizontalAdvance(QStringLiteral("28x28x196"))) +
                           clear_button);
 }
 
