@@ -189,7 +189,7 @@ class TestFormulaPictures : public QObject {
       if (set.hasTag())
         QVERIFY(!inkIn(image, QRect(QPoint(right, area.top()), area.bottomRight())).isEmpty());
       if (size.width() == 1280 && !dark)
-        save(image.copy(ink.adjusted(-4, -4, 4, 4)), QString("formula-%1").arg(common[i]));
+        save(image.copy(ink.adjusted(-2, -2, 2, 2)), QString("formula-%1").arg(common[i]));
     }
   }
 

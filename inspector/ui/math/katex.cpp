@@ -196,7 +196,7 @@ QString Katex::missing() {
   packages += QStringLiteral("qt6-declarative-dev (and build again)");
 #endif
   if (packages.isEmpty()) return QString();
-  return QStringLiteral("Formulas are shown as their source. To set them, install the Debian %1 %2.")
+  return QStringLiteral("Formulas are shown as their source until you install the Debian %1 %2.")
       .arg(packages.size() == 1 ? QStringLiteral("package") : QStringLiteral("packages"),
            packages.join(QStringLiteral(" and ")));
 }
