@@ -85,8 +85,9 @@ std::optional<HealthFinding> loss_at_chance(const HealthCases& cases, const Heal
   const double entropy = known ? labels.entropy() : 0;
   const double even = std::log(labels.classes);
   const std::string name = labels.yes_or_no ? "2" : std::to_string(static_cast<std::int64_t>(labels.classes));
-  const std::string ends = " (" + std::to_string(points.size()) + " samples, the newer half at about " +
-                           short_number(newest) + ")" + sampled_text(cases) + ")" + line_text(loss) + ".";
+  const std::string ends = ": about " + short_number(newest) + " in the newer half of " +
+                           std::to_string(points.size()) + " samples" + sampled_text(cases) + ")" +
+                           line_text(loss) + ".";
   if (stays_at(points, even)) {
     HealthFinding each =
         finding_at(loss, quantity::loss, points.front(), "loss at chance", HealthSeverity::warning);

@@ -128,9 +128,8 @@ Findings custom_gradients(const HealthCases& cases) {
           "straight through) it may stay.";
     } else {
       each.check = true;
-      each.sentence = "The program wrote the gradient of " + name +
-                      " itself, and it was not checked since this run began" + read_text(cases, one.steps) +
-                      ".";
+      each.sentence = "The program wrote the gradient of " + name + (fact.line ? ", itself" : " itself") +
+                      read_text(cases, one.steps) + ", and it was not checked since this run began.";
       each.cure =
           "Check now (C) compares it with finite differences: Is this gradient right? Health takes the "
           "answer.";
@@ -162,10 +161,8 @@ Findings recreated_variables(const HealthCases& cases) {
     const SourceFact& fact = *one.first;
     HealthFinding each =
         program_finding(cases, fact.place, one.since, "variable made anew", HealthSeverity::error);
-    each.sentence = fact.name + " " + tuple_text(fact.shape) +
-                    " is another variable in each step: none of the " + std::to_string(variables.size()) +
-                    " that were seen was there in the step before" + read_text(cases, one.steps) +
-                    ". What a step changes is lost with the next.";
+    each.sentence = fact.name + " " + tuple_text(fact.shape) + " is another variable in each step" +
+                    read_text(cases, one.steps) + ": what a step changes is lost with the next.";
     each.cure = "Make the variable once, before the loop; in a layer, in __init__ or build, not in call.";
     found.push_back(std::move(each));
   }

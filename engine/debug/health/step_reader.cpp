@@ -210,12 +210,16 @@ bool is_forgotten_axis(const StepGraph& graph, const StepOp& op) {
   if (few.size() > many.size()) std::swap(few, many);
   if (many.size() != 2) return false;
   if (few.size() == 1) return few[0] > 1 && many[0] == few[0] && many[1] == 1;
+  if (few.size() != 2) return false;  // a number
   const bool across =
       few[0] == many[1] && few[1] == many[0] && few[0] != few[1] && std::min(few[0], few[1]) == 1;
   if (!across || graph.depends(op.inputs[0]) == graph.depends(op.inputs[1])) return false;
   return std::ranges::none_of(op.inputs, [&](std::uint64_t input) {
     const StepOp* maker = graph.maker(input);
-    return maker && is_one_of(*maker, axis_making_ops);
+    if (!maker || maker->inputs.empty() || !is_one_of(*maker, axis_making_ops)) return false;
+    // A column that was cut out of a matrix was made for no broadcast; labels[:, None] was.
+    return !is_named(*maker, "strided_slice") ||
+           graph.shape(maker->inputs[0]).size() != graph.shape(input).size();
   });
 }
 

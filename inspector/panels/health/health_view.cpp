@@ -344,11 +344,13 @@ HealthView::HealthView(Session& session, CellNames& cells, WhyModel& why, QWidge
   layout->addLayout(d_->makeBar());
   d_->makeFindings();
   layout->addWidget(d_->findings);
-  auto* said = new QHBoxLayout;
-  said->setContentsMargins(0, 0, 4, 0);
-  said->addWidget(d_->sentence, 1);
-  said->addWidget(d_->checkButton, 0, Qt::AlignTop);
-  layout->addLayout(said);
+  auto* said = new QWidget(this);
+  said->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);  // the pages get what is left
+  auto* row = new QHBoxLayout(said);
+  row->setContentsMargins(0, 0, 4, 0);
+  row->addWidget(d_->sentence, 1);
+  row->addWidget(d_->checkButton, 0, Qt::AlignTop);
+  layout->addWidget(said);
   d_->makePages();
   d_->splitter = new QSplitter(Qt::Vertical, this);
   d_->splitter->addWidget(d_->pages);

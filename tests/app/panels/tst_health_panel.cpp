@@ -272,12 +272,18 @@ class TestHealthPanel : public QObject, SampleWindow {
     openCells(folder_, {ownGradient("3.")});
     run();
     showHealth();
-    const int unchecked = findingThat("The program wrote the gradient of triple, line 10 itself");
+    const int unchecked = findingThat("The program wrote the gradient of triple, line 10, itself");
     QVERIFY2(unchecked >= 0, qPrintable(all()));
     choose(unchecked);
     auto* button = health()->findChild<QToolButton*>("healthCheckNow");
     QTRY_VERIFY_WITH_TIMEOUT(button->isVisible() && button->isEnabled(), patience);
-    screenshot(window_.get(), "health-check-now");
+    // The sentence follows the list at once, with the button beside it.
+    const auto bottomOf = [&](QWidget* widget) {
+      return widget->mapTo(health(), QPoint(0, widget->height())).y();
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(button->mapTo(health(), QPoint()).y() - bottomOf(health()->findings()) < 12,
+                             patience);
+    shots(window_.get(), "health-check-now");
     QTest::mouseClick(button, Qt::LeftButton);
     auto* why = window_->findChild<inspector::WhyView*>();
     QTRY_VERIFY_WITH_TIMEOUT(why->isVisible() && why->sentence()->text().contains("is right"), patience);
@@ -289,14 +295,14 @@ class TestHealthPanel : public QObject, SampleWindow {
     openCells(folder_, {ownGradient("6.")});
     run();
     showHealth();
-    const int unchecked = findingThat("The program wrote the gradient of triple, line 10 itself");
+    const int unchecked = findingThat("The program wrote the gradient of triple, line 10, itself");
     QVERIFY2(unchecked >= 0, qPrintable(all()));
     choose(unchecked);
     QTest::keyClick(health()->findings(), Qt::Key_C);
     QVERIFY2(findingThat("The custom gradient of triple, line 10 is not what finite differences say.") >= 0,
              qPrintable(all()));
     QVERIFY2(all().contains("×2 in every element"), qPrintable(all()));
-    screenshot(window_.get(), "health-wrong-gradient");
+    shots(window_.get(), "health-wrong-gradient");
   }
 
   void theAxisOfACurveWithoutNumbersHasNone() {

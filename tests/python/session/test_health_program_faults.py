@@ -165,19 +165,19 @@ class HealthOfProgramFaultsTest(HealthOfPrograms):
         self.assertEqual(len(found), 2)
         self.assertIn("the two may be exchanged", found[0]["sentence"])
 
-    def rate_that_jumps(self, optimizer):
+    def rate_that_jumps(self, optimizer, times):
         x = np.random.RandomState(0).randn(64, 8).astype(np.float32)
         w = tf.Variable(np.full([8, 1], .5, np.float32), name="w")
         y = x @ np.ones([8, 1], np.float32)
         for step in range(60):
             if step == 29:
-                optimizer.learning_rate = 60 * float(optimizer.learning_rate)
+                optimizer.learning_rate = times * float(optimizer.learning_rate)
             with tf.GradientTape() as tape:
                 loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - y)) + .01
             optimizer.apply_gradients([(tape.gradient(loss, w), w)])
 
     def test_a_learning_rate_that_jumps(self):
-        self.rate_that_jumps(tf.keras.optimizers.SGD(.02))
+        self.rate_that_jumps(tf.keras.optimizers.SGD(.02), 60)
         found = self.the("learning rate")
         self.assertEqual(found["since"], 30)
         self.assertIn("became too large at about step 30", found["sentence"])
@@ -185,7 +185,7 @@ class HealthOfProgramFaultsTest(HealthOfPrograms):
         self.assertEqual(self.rules()[0], "learning rate")
 
     def test_a_rate_of_adam_that_jumps(self):
-        self.rate_that_jumps(tf.keras.optimizers.Adam(.02))
+        self.rate_that_jumps(tf.keras.optimizers.Adam(.02), 600)
         self.assertIn(self.the("learning rate")["since"], range(30, 33))
 
     def test_a_rate_that_is_too_large_from_the_start_did_not_become_so(self):
