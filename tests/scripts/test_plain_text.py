@@ -16,6 +16,7 @@ EXCEPTIONS = {
     "app/notebook/output/text/text_output.cpp": ("tip",),  # the same
     "app/notebook/output/formula_text.cpp": ("tip",),  # the same
     "app/notebook/output/alert_boxes.cpp": ("tip",),  # the same
+    "inspector/ui/confirm.cpp": ("question", "never"),  # makes both texts plain
     "app/shell/opening/closing_question.cpp": ("question",),  # with buttons of its own; its text is plain
     "inspector/model/ops/records_model.cpp": ("tip role",),  # TimelineDelegate makes a plain tip of it
 }

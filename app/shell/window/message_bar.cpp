@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "app/shell/window/message_row.h"
+#include "inspector/model/plain_tip.h"
 #include "inspector/ui/icons.h"
 #include "inspector/ui/plain_text.h"
 #include "inspector/ui/theme.h"
@@ -24,7 +25,7 @@ QToolButton* pageButton(const char* icon, const QString& tip) {
   button->setIcon(inspector::icon(icon));
   button->setAutoRaise(true);
   button->setFocusPolicy(Qt::StrongFocus);
-  button->setToolTip(tip);
+  button->setToolTip(inspector::plainTip(tip));
   button->setAccessibleName(tip);
   return button;
 }
@@ -89,7 +90,8 @@ void MessageBar::showPage() {
   for (qsizetype i = 0; i < rows_.size(); ++i) rows_[i]->setVisible(i == shown_);
   pager_->setVisible(rows_.size() > 1);
   place_->setText(QString("%1 of %2").arg(shown_ + 1).arg(rows_.size()));
-  place_->setToolTip(QString("%1 messages, the newest first (F8)").arg(rows_.size()));
+  place_->setToolTip(
+      inspector::plainTip(QString("%1 messages, the newest first (F8)").arg(rows_.size())));
   newer_->setEnabled(shown_ > 0);
   older_->setEnabled(shown_ + 1 < rows_.size());
 }

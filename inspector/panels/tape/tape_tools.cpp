@@ -11,6 +11,7 @@
 #include "inspector/model/format.h"
 #include "inspector/ui/clear_by_escape.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/plain_text.h"
 
 namespace tapedeck::inspector {
 
@@ -88,7 +89,7 @@ void TapeTools::addSearch() {
       "Nodes in whose op, name, scope, shape, value or record number every word occurs; nan finds "
       "values that hold one.\nEnter and Shift+Enter: the next hit and the one before (Ctrl+F; Esc "
       "ends the search)"));
-  count_ = new QLabel(bar_);
+  count_ = plainLabel(bar_);
   count_->setObjectName(QStringLiteral("tapeSearchCount"));
   row->addWidget(field_, 1);
   row->addWidget(count_);

@@ -10,6 +10,7 @@
 #include <QToolButton>
 #include <array>
 
+#include "inspector/model/plain_tip.h"
 #include "inspector/ui/keyed_action.h"
 
 namespace tapedeck::inspector {
@@ -76,7 +77,7 @@ QAction* HeatOptions::choice(QActionGroup* group, const QString& text, const QSt
   auto* action = new QAction(text, group);
   action->setCheckable(true);
   action->setData(value);
-  action->setToolTip(tip);
+  action->setToolTip(plainTip(tip));
   action->setStatusTip(tip);
   return action;
 }
@@ -143,13 +144,14 @@ void HeatOptions::makeMore() {
     next(cells_);
   });
   more_ = new QToolButton(this);
-  more_->setText(QStringLiteral("Axes ▾"));
+  more_->setText(QStringLiteral("Axes"));
   more_->setMenu(menu);
   more_->setPopupMode(QToolButton::InstantPopup);
   more_->setAccessibleName(QStringLiteral("Axes and cells of the heat map"));
-  more_->setToolTip(QStringLiteral("Tiles, images or filters (%1); what a cell of many elements shows (%2)")
-                        .arg(axes->shortcut().toString(QKeySequence::NativeText),
-                             cells->shortcut().toString(QKeySequence::NativeText)));
+  more_->setToolTip(
+      plainTip(QStringLiteral("Tiles, images or filters (%1); what a cell of many elements shows (%2)")
+                   .arg(axes->shortcut().toString(QKeySequence::NativeText),
+                        cells->shortcut().toString(QKeySequence::NativeText))));
 }
 
 void HeatOptions::showChoice() {
@@ -163,7 +165,7 @@ void HeatOptions::showChoice() {
     action->setChecked(kind == model_->picture());
     const QString problem = model_->pictureProblem(kind);
     action->setEnabled(problem.isEmpty());
-    action->setToolTip(problem.isEmpty() ? action->statusTip() : problem);
+    action->setToolTip(plainTip(problem.isEmpty() ? action->statusTip() : problem));
   }
   const bool heat = canvas_->mode() == TensorMode::heatMap;
   emit rangeErrorChanged(heat && model_->tensor() ? canvas_->heatMap().rangeError() : QString());
