@@ -315,7 +315,7 @@ struct MemoryView::Private {
       return;
     }
     const int fixed = wide("999.9 bytes") + wide("cell [88] line 888");
-    const int each = std::max(wide("the program"), (rest - fixed) / 4);
+    const int each = std::max(wide("the program"), (rest - fixed) / 3);
     one->setColumnWidth(whatColumn, each);
     one->setColumnWidth(bytesColumn, wide("999.9 bytes"));
     one->setColumnWidth(madeColumn, each);
