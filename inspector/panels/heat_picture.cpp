@@ -22,13 +22,12 @@ HeatPicture heatPicture(const protocol::Tile& tile, const ColorMap& map) {
 }
 
 QSizeF ImageSheet::size() const {
-  return {static_cast<double>(across * (grid.columns + 1) + 1),
-          static_cast<double>(down() * (grid.rows + 1) + 1)};
+  return {static_cast<double>(across * (grid.columns + 1) + 1), static_cast<double>(down() * pitch() + 1)};
 }
 
 QRectF ImageSheet::imageRect(std::int64_t image) const {
   return {static_cast<double>(image % across * (grid.columns + 1) + 1),
-          static_cast<double>(image / across * (grid.rows + 1) + 1), static_cast<double>(grid.columns),
+          static_cast<double>(image / across * pitch() + 1 + above), static_cast<double>(grid.columns),
           static_cast<double>(grid.rows)};
 }
 
@@ -36,9 +35,9 @@ bool ImageSheet::pixelAt(QPointF world, std::int64_t& image, std::int64_t& row, 
   const auto x = static_cast<std::int64_t>(std::floor(world.x())),
              y = static_cast<std::int64_t>(std::floor(world.y()));
   if (x < 0 || y < 0 || x >= across * (grid.columns + 1) + 1) return false;
-  image = y / (grid.rows + 1) * across + x / (grid.columns + 1);
+  image = y / pitch() * across + x / (grid.columns + 1);
   column = x % (grid.columns + 1) - 1;
-  row = y % (grid.rows + 1) - 1;
+  row = y % pitch() - 1 - above;
   return row >= 0 && column >= 0 && image < grid.count && x / (grid.columns + 1) < across;
 }
 
@@ -47,7 +46,7 @@ ImageSheet ImageSheet::fitting(const ImageGrid& grid, QSizeF view) {
   const double pixels = static_cast<double>(grid.rows + 1) / static_cast<double>(grid.columns + 1);
   const auto across =
       static_cast<std::int64_t>(std::sqrt(static_cast<double>(grid.count) * proportion * pixels) + 0.5);
-  return {grid, std::clamp<std::int64_t>(across, 1, std::max<std::int64_t>(grid.count, 1))};
+  return {grid, std::clamp<std::int64_t>(across, 1, std::max<std::int64_t>(grid.count, 1)), 0};
 }
 
 namespace {
@@ -74,12 +73,12 @@ HeatPicture imagePicture(const ImageTile& tile, const ImageSheet& sheet, const C
   if (tile.count <= 0) return picture;
   const std::int64_t first_row = tile.first / sheet.across,
                      last_row = (tile.first + tile.count - 1) / sheet.across;
-  const std::int64_t height = (last_row - first_row + 1) * (sheet.grid.rows + 1) + 1;
+  const std::int64_t height = (last_row - first_row + 1) * sheet.pitch() + 1;
   const auto width = static_cast<std::int64_t>(sheet.size().width());
   if (width > 16384 || height > 16384) return picture;  // past what graphics cards take
   picture.image = QImage(static_cast<int>(width), static_cast<int>(height), QImage::Format_RGB32);
   picture.image.fill(separator);
-  const double top = static_cast<double>(first_row * (sheet.grid.rows + 1));
+  const double top = static_cast<double>(first_row * sheet.pitch());
   const double* value = tile.values.data();
   const std::int64_t channels = sheet.grid.channels();
   for (std::int64_t image = tile.first; image < tile.first + tile.count; ++image) {

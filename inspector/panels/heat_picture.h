@@ -20,7 +20,10 @@ HeatPicture heatPicture(const protocol::Tile& tile, const ColorMap& map);
 struct ImageSheet {
   ImageGrid grid;
   std::int64_t across = 1;
+  std::int64_t above = 0;  ///< further cells above each image, for its name
 
+  /// From one row of images to the next.
+  std::int64_t pitch() const { return grid.rows + 1 + above; }
   std::int64_t down() const { return (grid.count + across - 1) / across; }
   QSizeF size() const;
   QRectF imageRect(std::int64_t image) const;

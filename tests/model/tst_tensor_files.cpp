@@ -79,6 +79,8 @@ class TestTensorFiles : public QObject {
     QCOMPARE(numpyShortText(1.0, 4), QStringLiteral("1.0"));
     QCOMPARE(numpyShortText(0.5, 4), QStringLiteral("0.5"));
     QCOMPARE(numpyShortText(1.88912e-21, 4), QStringLiteral("1.889e-21"));
+    QCOMPARE(numpyShortText(162'712, 4), QStringLiteral("1.627e+05"));
+    QCOMPARE(numpyShortText(160'000, 4), QStringLiteral("160000.0"));
     QCOMPARE(numpyShortText(12, 4, "int64"), QStringLiteral("12"));
   }
 

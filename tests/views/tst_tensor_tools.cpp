@@ -93,7 +93,8 @@ class TensorToolsTest : public QObject {
     QVERIFY(std::abs(map.valueAt(0.25) - 1e-3) < 1e-12);
     QVERIFY(map.position(0) == 0 && map.position(5) == 1);
     const ColorMap both(-10, 1, ColorScale::logarithmic, false);
-    QVERIFY(both.diverging() && both.low() == -10 && both.high() == 10 && both.floor() == 1e-5);
+    QVERIFY(both.diverging() && both.low() == -10 && both.high() == 10 &&
+            std::abs(both.floor() - 1e-5) < 1e-15);
     QVERIFY(both.position(0) == 0.5 && both.position(1e-6) == 0.5 && both.position(-10) == 0);
     QVERIFY(std::abs(both.position(1e-2) - 0.75) < 1e-12 && std::abs(both.valueAt(0.25) + 1e-2) < 1e-12);
     QCOMPARE(both.valueAt(0.5), 0.0);
@@ -108,11 +109,30 @@ class TensorToolsTest : public QObject {
     QVERIFY(window.settled());
     // The stand-in session samples; a real one says NaN where one of a cell's elements is.
     QVERIFY(window.source.tiles_asked.back().cell == CellValue::extreme);
-    QVERIFY(window.canvas()->noteText().startsWith("cells show the largest of "));
+    QVERIFY(window.canvas()->noteText().startsWith("largest of "));
     QTest::keyClick(window.canvas(), Qt::Key_K, alt_shift);
     QTRY_VERIFY(window.source.tiles_asked.back().cell == CellValue::minimum);
     QVERIFY(window.settled());
-    QVERIFY(window.canvas()->noteText().startsWith("cells show the minimum of "));
+    QVERIFY(window.canvas()->noteText().startsWith("minimum of "));
+  }
+
+  void theMaximumOfAMillionHasAMarkBesideItsPixel() {
+    // The stand-in session takes the first element of each cell.
+    TensorWindow window(
+        {{1024, 1024}, [](std::int64_t i) { return i == 512 * 1024 + 512 ? 90.0 : 0.25; }, {}}, {900, 700});
+    QVERIFY(window.settled());
+    QTest::keyClick(window.canvas(), Qt::Key_2, Qt::AltModifier);
+    QVERIFY(window.settled());
+    const auto dark = [&] {
+      const QImage image = window.canvas()->grab().toImage();
+      int found = 0;
+      const QPoint at = middle(window.canvas()->heatMap().cellRect(512, 512));
+      for (int y = 5; y <= 12; ++y) found += image.pixelColor(at + QPoint(0, y)) == QColor(Qt::black);
+      return found;
+    };
+    QVERIFY(window.model()->tile()->row_step > 1);
+    QCOMPARE(window.model()->statistics()->maximum, std::optional(90.0));
+    QVERIFY2(dark() >= 4, qPrintable(QString::number(dark())));
   }
 
   void smallCellsThatAreNotFiniteHaveAMark() {

@@ -375,7 +375,7 @@ class TensorViewTest : public QObject {
     TensorWindow window({{784, 196}, wave, {}}, {500, 350});
     QVERIFY(window.settled());
     QVERIFY(!window.view->statistics()->isVisible());
-    QVERIFY(statisticsLine(*window.model()).startsWith(QStringLiteral("-3.000e-01 … 3.000e-01")));
+    QVERIFY(statisticsLine(*window.model()).startsWith(QStringLiteral("-0.3 … 0.3 · mean ")));
     window.view->resize(1000, 600);
     QTRY_VERIFY(window.view->statistics()->isVisible());
     QCOMPARE(window.view->statistics()->text(QStringLiteral("count")), QStringLiteral("153,664"));

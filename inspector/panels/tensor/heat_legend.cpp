@@ -16,7 +16,6 @@ constexpr double legend_size = 11;
 constexpr int legend_digits = 4;
 constexpr double mark_pitch = 10;  ///< pixels: one mark stands for all that would be nearer
 constexpr double mark_size = 3.5;
-constexpr double least_named_width = 36, least_named_height = 30;
 
 /// NaN ×, infinities + and −: seen on any colour, and told apart without it.
 void drawUnusual(CanvasPainter& painter, QPointF at, double value) {
@@ -66,10 +65,32 @@ QString HeatPane::note() const {
   }
   const protocol::Tile* tile = model_->tile();
   if (!tile || (tile->row_step == 1 && tile->column_step == 1)) return {};
-  return QStringLiteral("cells show the %1 of %2×%3")
-      .arg(cellWord())
-      .arg(tile->row_step)
-      .arg(tile->column_step);
+  return QStringLiteral("%1 of %2×%3").arg(cellWord()).arg(tile->row_step).arg(tile->column_step);
+}
+
+/// Of many elements the one that is largest may be a single pixel: ▲ is the maximum, ▼ the minimum.
+void HeatPane::drawExtremes(CanvasPainter& painter) {
+  const protocol::Statistics* statistics = model_->statistics();
+  const protocol::Tile* tile = model_->tile();
+  if (!statistics || !tile || (tile->row_step == 1 && tile->column_step == 1)) return;
+  for (const bool largest : {true, false}) {
+    const auto& extreme = largest ? statistics->maximum : statistics->minimum;
+    if (!extreme || std::count(tile->values.begin(), tile->values.end(), *extreme) != 1) continue;
+    const auto place = std::find(tile->values.begin(), tile->values.end(), *extreme) - tile->values.begin();
+    const auto middle = [&](std::int64_t first, std::int64_t cell, std::int64_t step, double end) {
+      const auto begin = static_cast<double>(first + cell * step);
+      return (begin + std::min(begin + static_cast<double>(step), end)) / 2;
+    };
+    const QPointF world(middle(tile->column, place % tile->columns, tile->column_step, worldSize().width()),
+                        middle(tile->row, place / tile->columns, tile->row_step, worldSize().height()));
+    const QPointF at = toWidget(QRectF(world, QSizeF())).topLeft();
+    if (!plot().adjusted(-1, -1, 1, 1).contains(at)) continue;
+    // The tip is at the place, or at the picture's edge beside it.
+    const double down = largest ? 1 : -1;
+    const auto corner = [&](double x, double y) { return at + QPointF(x, y * down); };
+    painter.triangle(corner(0, 1), corner(-6, 12), corner(6, 12), QColor(255, 255, 255));
+    painter.triangle(corner(0, 3.5), corner(-4, 11), corner(4, 11), QColor(0, 0, 0));
+  }
 }
 
 /// Where cells are too small to be hatched.
@@ -119,20 +140,15 @@ void HeatPane::drawSmallMarks(CanvasPainter& painter) {
 void HeatPane::drawImageNames(CanvasPainter& painter) {
   const std::optional<ImageGrid> images = model_->images();
   const ImageTile* tile = model_->imageTile();
-  if (!tile || images->shape.empty() || tile->grid != *images) return;
-  QColor back = painter.theme().panel;
-  back.setAlpha(215);
+  if (!tile || sheet_.above == 0 || tile->grid != *images) return;
+  const double room = static_cast<double>(sheet_.above) * scale_y_;
   for (std::int64_t image = tile->first; image < std::min(tile->first + tile->count, images->count);
        ++image) {
     const QRectF rect = toWidget(sheet_.imageRect(image));
-    if (rect.width() < least_named_width || rect.height() < least_named_height) return;
-    if (!rect.intersects(plot())) continue;
-    const QString text = imageText(*images, image);
-    const double width = painter.textWidth(text, legend_size - 1) + 6;
-    if (width > rect.width()) continue;
-    const QRectF tag(rect.topLeft(), QSizeF(width, 14));
-    painter.fill(tag, back);
-    painter.textIn(tag, text, legend_size - 1, painter.theme().text);
+    const QRectF name(rect.left(), rect.top() - std::min(room, 18.0), rect.width(), std::min(room, 18.0));
+    if (!name.intersects(plot())) continue;
+    painter.textIn(name, imageText(*images, image), std::min(legend_size, room - 2), painter.theme().text,
+                   Qt::AlignLeft);
   }
 }
 

@@ -11,8 +11,9 @@ namespace {
 
 constexpr double heat_margin = 12;
 constexpr double small_margin = 4, small_height = 240;  ///< above and below, in a small panel
-constexpr double least_image = 24;                      ///< pixels for an image, as long as all fit
-constexpr double most_scale = 64;                       ///< pixels for an element
+constexpr double name_height = 13, least_named_width = 44, least_named_height = 30;  ///< pixels of an image
+constexpr double least_image = 24;  ///< pixels for an image, as long as all fit
+constexpr double most_scale = 64;   ///< pixels for an element
 constexpr double figure_size = 11, figure_height = 20;
 constexpr int readout_digits = 6, figure_digits = 4;
 constexpr double least_of_logarithm = 1e-12;  ///< of the largest value, unless a range was typed
@@ -98,8 +99,17 @@ void HeatPane::fit() {
                                                 std::max(1.0, std::floor(view.height() / least_image)));
     ImageGrid shown = *images;
     shown.count = std::min({images->count, imagesAtOnce(*images), seen});
-    const ImageSheet sheet = ImageSheet::fitting(shown, view.size());
-    sheet_ = {*images, sheet.across};
+    ImageSheet sheet = ImageSheet::fitting(shown, view.size());
+    const auto scale = [&] {
+      return std::min(
+          {view.width() / sheet.size().width(), view.height() / sheet.size().height(), most_scale});
+    };
+    const double cell = scale();
+    const bool room = static_cast<double>(images->rows) * cell >= least_named_height &&
+                      static_cast<double>(images->columns) * cell >= least_named_width;
+    if (room && !images->shape.empty() && cell > 0)
+      sheet.above = static_cast<std::int64_t>(std::ceil(name_height / cell));
+    sheet_ = {*images, sheet.across, sheet.above};
     world = sheet.size();
   }
   if (world.isEmpty()) return;
@@ -128,7 +138,7 @@ void HeatPane::askForValues(QSizeF area) {
   const QRectF visible =
       QRectF(toWorld(plot().topLeft()), toWorld(plot().bottomRight())).intersected(QRectF(QPointF(), world));
   if (model_->images()) {
-    const double pitch = static_cast<double>(sheet_.grid.rows + 1);
+    const double pitch = static_cast<double>(sheet_.pitch());
     const auto first_row = static_cast<qint64>(std::max(0.0, std::floor(visible.top() / pitch)));
     const auto last_row = static_cast<qint64>(std::ceil(visible.bottom() / pitch));
     return model_->setImageWindow(first_row * sheet_.across,
@@ -190,7 +200,8 @@ void HeatPane::updatePicture(const Theme& theme) {
                  map_.diverging(),
                  theme.dark,
                  map_.floor(),
-                 sheet_.across};
+                 sheet_.across,
+                 sheet_.above};
   if (now == made_) return;
   made_ = now;
   chooseFormats(values);
@@ -224,6 +235,7 @@ void HeatPane::paint(CanvasPainter& painter, QSizeF area) {
       drawMarks(painter);
     if (model_->images()) drawImageNames(painter);
     painter.unclip();
+    if (!model_->images()) drawExtremes(painter);
     if (cursor_ && !hovering_) drawCursor(painter);
   }
   if (!model_->images()) painter.outline(whole.adjusted(-1, -1, 0, 0), painter.theme().border);

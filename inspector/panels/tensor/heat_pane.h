@@ -95,6 +95,7 @@ class HeatPane : public TensorPane {
   QString cellWord() const;
   QString valueText(double value) const { return readout_format_.text(value); }
   void drawSmallMarks(CanvasPainter& painter);
+  void drawExtremes(CanvasPainter& painter);
   void drawImageNames(CanvasPainter& painter);
   void showCell(const Cell& cell);
 
@@ -120,7 +121,7 @@ class HeatPane : public TensorPane {
     double low = 0, high = 0;
     bool diverging = false, dark = false;
     double floor = 0;
-    std::int64_t across = 0;
+    std::int64_t across = 0, above = 0;
     bool operator==(const Made&) const = default;
   } made_;
   quint64 version_ = 0;

@@ -47,7 +47,7 @@ QWidget* SliceBar::group(std::initializer_list<QWidget*> controls) {
   auto* holder = new QWidget(this);
   holder->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Preferred);  // a wide panel needs no wide boxes
   auto* line = new QHBoxLayout(holder);
-  line->setContentsMargins(0, 0, 6, 0);
+  line->setContentsMargins(0, 0, 2, 0);
   line->setSpacing(6);
   for (QWidget* control : controls) line->addWidget(control);
   layout()->addWidget(holder);
@@ -114,8 +114,11 @@ void SliceBar::rebuild() {
   int row = -1, column = -1;
   for (std::size_t axis = 0; axis < shape_.size(); ++axis) {
     const QString size = QStringLiteral("%1 (%2)").arg(axis).arg(shape_[axis]);
-    rows_->addItem(narrow_ ? QStringLiteral("rows ") + size : QStringLiteral("axis ") + size);
-    columns_->addItem(narrow_ ? QStringLiteral("columns ") + size : QStringLiteral("axis ") + size);
+    rows_->addItem(narrow_ ? QStringLiteral("rows %1").arg(axis) : QStringLiteral("axis ") + size);
+    columns_->addItem(narrow_ ? QStringLiteral("columns %1").arg(axis) : QStringLiteral("axis ") + size);
+    const QString extent = plainTip(QStringLiteral("Axis %1 has %2 indices").arg(axis).arg(shape_[axis]));
+    rows_->setItemData(static_cast<int>(axis), extent, Qt::ToolTipRole);
+    columns_->setItemData(static_cast<int>(axis), extent, Qt::ToolTipRole);
     if (!shown_[axis]) continue;
     row = column;
     column = static_cast<int>(axis);

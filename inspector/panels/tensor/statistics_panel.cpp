@@ -8,6 +8,7 @@
 
 #include "inspector/model/format.h"
 #include "inspector/model/tensor/notation.h"
+#include "inspector/model/tensor/numpy_text.h"
 #include "inspector/ui/eliding_label.h"
 #include "inspector/ui/plain_text.h"
 #include "inspector/ui/theme.h"
@@ -80,10 +81,13 @@ QString statisticsLine(const TensorModel& model) {
     parts << QStringLiteral("%1 Inf").arg(countText(infinite));
   if (s->subnormals) parts << QStringLiteral("%1 subnormal, slow").arg(subnormalShare(*s));
   if (s->minimum && s->maximum && s->mean && s->deviation) {
-    const Notation notation = notationOf(*s, line_digits);
-    parts << QStringLiteral("%1 … %2").arg(notation.text(*s->minimum), notation.text(*s->maximum))
-          << QStringLiteral("mean %1").arg(notation.text(*s->mean))
-          << QStringLiteral("std %1").arg(notation.text(*s->deviation));
+    const std::string dtype = model.tensor() ? model.tensor()->dtype : "float32";
+    const auto text = [](double value, const std::string& of) {
+      return numpyShortText(value, line_digits, of);
+    };
+    parts << QStringLiteral("%1 … %2").arg(text(*s->minimum, dtype), text(*s->maximum, dtype))
+          << QStringLiteral("mean %1").arg(text(*s->mean, "float64"))
+          << QStringLiteral("std %1").arg(text(*s->deviation, "float64"));
   }
   return parts.join(QStringLiteral(" · "));
 }
