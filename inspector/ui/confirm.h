@@ -10,6 +10,9 @@ namespace tapedeck::inspector {
 /// other one, which Return and Escape press, leaves everything as it is.
 bool confirm(QWidget* parent, const QString& title, const QString& question, const QString& deed);
 
+/// Save, Discard or Cancel. Return saves, Escape cancels.
+QMessageBox::StandardButton askToSave(QWidget* parent, const QString& headline, const QString& details);
+
 /// What is asked about stands out; `details` say what each button leads to.
 void setWords(QMessageBox& box, const QString& headline, const QString& details);
 

@@ -1,5 +1,6 @@
 #include "inspector/ui/flat_style.h"
 
+#include <QDialogButtonBox>
 #include <QPainter>
 #include <QStyleOptionSlider>
 #include <QWidget>
@@ -125,10 +126,19 @@ int FlatStyle::styleHint(StyleHint hint, const QStyleOption* option, const QWidg
   return QProxyStyle::styleHint(hint, option, widget, result);
 }
 
+/// The room that icons would take in a dialog's buttons stays around their words.
+QSize FlatStyle::sizeFromContents(ContentsType type, const QStyleOption* option, const QSize& contents,
+                                  const QWidget* widget) const {
+  QSize size = QProxyStyle::sizeFromContents(type, option, contents, widget);
+  if (type == CT_PushButton && widget != nullptr && qobject_cast<QDialogButtonBox*>(widget->parentWidget()))
+    size.rwidth() += 2 * widget->fontMetrics().averageCharWidth();
+  return size;
+}
+
 /// Questions and warnings have the window's own marks.
 QIcon FlatStyle::standardIcon(StandardPixmap icon, const QStyleOption* option, const QWidget* widget) const {
   const Theme theme = Theme::fromPalette(widget != nullptr ? widget->palette() : QPalette());
-  constexpr int size = 32;
+  const int size = scaled(32);
   const qreal ratio = widget != nullptr ? widget->devicePixelRatioF() : 1;
   switch (icon) {
     case SP_MessageBoxQuestion:

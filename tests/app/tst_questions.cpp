@@ -121,6 +121,8 @@ class TestQuestions : public QObject {
   void restartingWhileACellRuns() {
     runForever();
     for (const Qt::Key key : {Qt::Key_Return, Qt::Key_Escape}) {
+      QVERIFY(showActive(window_.get()));
+      window_->notebook()->setFocus();
       KeyToQuestion asked(window_.get(), key, key == Qt::Key_Return ? "question-restart" : "");
       press(Qt::Key_R, Qt::ControlModifier | Qt::ShiftModifier);
       QVERIFY2(asked.text.contains("ell [1] is running"), qPrintable(asked.text));

@@ -215,13 +215,13 @@ class TestFind : public QObject {
     QCOMPARE(window.document.cell(0).source, replaced);
     QCOMPARE(editor->source(), replaced);
     // The mark stays with its line.
-    QVERIFY(editor->markersAtLine(2) == 0 && editor->markersAtLine(3) != 0);
+    QVERIFY(editor->markersAtLine(1) == 0 && editor->markersAtLine(2) != 0);
     window.view->setCurrentCell(0, true);
     const auto undo = [&] { window.key(Qt::Key_Z, Qt::ControlModifier); };
     const auto redo = [&] { window.key(Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier); };
     undo();
     QCOMPARE(window.document.cell(0).source, typed);
-    QVERIFY(editor->markersAtLine(2) != 0);
+    QVERIFY(editor->markersAtLine(1) != 0 && editor->markersAtLine(2) == 0);
     undo();
     QCOMPARE(window.document.cell(0).source, "one, two\nkeep\nthree, four\nend");
     redo();

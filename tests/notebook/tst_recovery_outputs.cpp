@@ -62,9 +62,12 @@ class TestRecoveryOutputs : public QObject {
 
   /// From now on the notebook is not written again by itself.
   void write() {
-    QSignalSpy written(writer_.get(), &RecoveryWriter::written);
+    const FileState before = fileState(writer_->file());
     writer_->writeNow();
-    QVERIFY(written.count() > 0 || written.wait());
+    QVERIFY(tapedeck::waitFor([&] {
+      const FileState now = fileState(writer_->file());
+      return now.exists && now != before;
+    }));
   }
 
   bool isRestored() const {

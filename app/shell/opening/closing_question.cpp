@@ -66,6 +66,7 @@ ClosingAnswer askClosing(QWidget* window, const ClosingFacts& facts) {
   QPushButton* end = addButton(box, "endSession", facts.modified ? "&End it without saving" : "&End it",
                                QMessageBox::DestructiveRole, "End the session, and close");
   QPushButton* cancel = box.addButton(QMessageBox::Cancel);
+  cancel->setText("&Cancel");
   box.setDefaultButton(keep ? keep : cancel);  // neither ends anything
   box.setEscapeButton(cancel);
   box.exec();
@@ -88,6 +89,7 @@ bool askRestart(QWidget* window, const QString& running) {
   QPushButton* restart = addButton(box, "restartSession", "&Restart", QMessageBox::DestructiveRole,
                                    "End what runs, and start a fresh session");
   QPushButton* cancel = box.addButton(QMessageBox::Cancel);
+  cancel->setText("&Cancel");
   inspector::makeSafe(box, cancel);
   box.exec();
   return box.clickedButton() == restart;

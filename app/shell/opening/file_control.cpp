@@ -13,7 +13,6 @@
 #include "app/shell/window/samples.h"
 #include "inspector/ui/confirm.h"
 #include "inspector/ui/file_dialogs.h"
-#include "inspector/ui/plain_text.h"
 
 namespace tapedeck::app {
 namespace {
@@ -427,9 +426,8 @@ bool FileControl::mayClose() {
     return false;
   }
   if (empty_ || !document_->modified()) return true;
-  const auto answer =
-      inspector::ask(window_, "Unsaved changes", QString("%1 has changes that are not saved.").arg(name()),
-                     QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
+  const auto answer = inspector::askToSave(window_, QString("%1 has changes that are not saved.").arg(name()),
+                                           "Once it is closed, what is not saved can't be had again.");
   if (answer == QMessageBox::Discard) return true;
   if (answer == QMessageBox::Save && saveOrAsk())
     closing_ = file_.saving();

@@ -95,23 +95,24 @@ void Recoveries::tellOthers(qsizetype count) {
 
 void Recoveries::offerFor(const QString& path) {
   const QString file = QFileInfo(path).canonicalFilePath();
-  QList<RecoveryEntry> others;
+  QList<RecoveryEntry> own, others;
   messages_->dismiss(about_other_work);
   for (const RecoveryEntry& entry : pendingRecoveries()) {
-    const bool own = !path.isEmpty() && !entry.path.isEmpty() &&
-                     (entry.path == path || QFileInfo(entry.path).canonicalFilePath() == file);
-    if (own)
-      tell(entry,
-           QString("Unsaved work on this notebook from %1 was kept when Tapedeck ended unexpectedly. What "
-                   "you see is the file.")
-               .arg(timeOf(entry)));
-    else
-      others << entry;
+    const bool here = !path.isEmpty() && !entry.path.isEmpty() &&
+                      (entry.path == path || QFileInfo(entry.path).canonicalFilePath() == file);
+    (here ? own : others) << entry;
   }
   // The notebook needs the room: one message may stay as it is, several become one.
-  if (first_ && others.size() == 1) return;
-  for (const RecoveryEntry& entry : others) messages_->dismiss(topicOf(entry));
-  if (first_) tellOthers(others.size());
+  if (!first_ || others.size() != 1) {
+    for (const RecoveryEntry& entry : others) messages_->dismiss(topicOf(entry));
+    if (first_) tellOthers(others.size());
+  }
+  // What is about this notebook comes last, and so is the message that one sees.
+  for (const RecoveryEntry& entry : own)
+    tell(entry,
+         QString("Unsaved work on this notebook from %1 was kept when Tapedeck ended unexpectedly. What "
+                 "you see is the file.")
+             .arg(timeOf(entry)));
 }
 
 void Recoveries::adopt(const RecoveryEntry& entry) {

@@ -113,7 +113,7 @@ PanelDocks::Entry PanelDocks::makeEntry(const PanelDescriptor& descriptor,
   dock->setToolTip(inspector::plainTip(descriptor.tip));
   dock->installEventFilter(this);
   QAction* toggle = dock->toggleViewAction();
-  toggle->setText("&Show " + descriptor.title);
+  toggle->setText("Show " + descriptor.title);  // a list of all panels has these, too
   toggle->setObjectName("panel." + descriptor.id);
   inspector::setKey(toggle, {descriptor.key}, QString("Show or hide the panel %1").arg(descriptor.title));
   toggle->installEventFilter(this);

@@ -82,8 +82,8 @@ constexpr Submenu submenus[] = {
     {"cell.insert_above", "cell.merge", "&Edit"},
     {"cell.to_code", "cell.to_markdown", "&Type"},
     {"cell.clear_selected", "cell.output_limit", "&Output"},
-    {"step.breakpoint", "step.remove_breakpoints", "&Breakpoints"},
-    {"step.first", "step.last", "&Records"},
+    {"step.breakpoint", "step.remove_breakpoints", "Breakpo&ints"},
+    {"step.first", "step.last", "Recor&ds"},
 };
 
 }  // namespace
@@ -111,7 +111,9 @@ void fillMenuBar(QMenuBar* bar, const Actions& actions, const PanelDocks& docks,
     QMenu* menu = menus[id.section('.', 0, 0)];
     if (id == "file.close") {
       menu->addSeparator();
-      for (const inspector::Panel* panel : docks.panels()) menu->addActions(panel->exportActions());
+      QMenu* exports = menu->addMenu("E&xport");
+      exports->setToolTipsVisible(true);
+      for (const inspector::Panel* panel : docks.panels()) exports->addActions(panel->exportActions());
     }
     if (separated.contains(id)) menu->addSeparator();
     for (const Submenu& each : submenus) {

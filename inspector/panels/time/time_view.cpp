@@ -156,7 +156,7 @@ void TimeView::Private::makeActions() {
     totals->filter()->setFocus(Qt::ShortcutFocusReason);
     totals->filter()->selectAll();
   });
-  save = new QAction(QStringLiteral("Export &time as Chrome trace…"), view);
+  save = new QAction(QStringLiteral("Export time as Chrome t&race…"), view);
   save->setObjectName(QStringLiteral("file.export_time"));
   setKey(save, {Qt::CTRL | Qt::ALT | Qt::Key_J},
          QStringLiteral("Write the run's ops as a JSON file for Perfetto or Chrome's tracing page"));
