@@ -64,6 +64,13 @@ int CellColumn::computeHeight(int width) {
   return height + bar_->sizeHint().height() + 60;
 }
 
+void CellColumn::placeAtEnd(CellWidget* cell) const {
+  const int room = std::min(width(), metrics::most_width);
+  const int y =
+      cells.isEmpty() ? metrics::top_of_notebook : cells.last()->y() + cells.last()->height() + metrics::gap;
+  cell->setGeometry(0, y, room, cell->heightFor(room));
+}
+
 void CellColumn::place() {
   int y = metrics::top_of_notebook;
   const int room = std::min(width(), metrics::most_width);

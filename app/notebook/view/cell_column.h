@@ -23,6 +23,9 @@ class CellColumn : public Block {
   void setTheme(const NotebookTheme& theme);
   /// Off: no cells can be added at the end.
   void setGrows(bool on);
+  /// Where it will be when it comes behind the last one. Shown anywhere else, it would be painted there, and
+  /// Qt would look among all cells for the one below the mouse.
+  void placeAtEnd(CellWidget* cell) const;
 
  signals:
   void addRequested(tapedeck::app::CellType type);

@@ -100,7 +100,6 @@ CellWidget* NotebookView::Private::makeCellWidget(const QString& id, int number)
     cell->setFreshness(mark->mark, mark->why);
   if (id == markedCell) cell->setMark(markedLine, markPending);
   cell->setBreakpoints(breakpoints.value(id));
-  cell->show();
   return cell;
 }
 
@@ -161,8 +160,12 @@ void NotebookView::Private::rebuild() {
 // From the order of when the making began: whatever the document does meanwhile is done to all of them.
 void NotebookView::Private::makeCells(qsizetype count) {
   const qsizetype made = column->cells.size();
-  for (qsizetype i = made; i < std::min(count, order.size()); ++i)
-    column->cells += makeCellWidget(order[i], static_cast<int>(i) + 1);
+  for (qsizetype i = made; i < std::min(count, order.size()); ++i) {
+    CellWidget* cell = makeCellWidget(order[i], static_cast<int>(i) + 1);
+    if (view->isVisible()) column->placeAtEnd(cell);
+    column->cells += cell;
+    cell->show();
+  }
   if (column->cells.size() >= order.size()) {
     order.clear();
     making.stop();
@@ -198,6 +201,7 @@ void NotebookView::Private::renumber() {
 void NotebookView::Private::inserted(int index) {
   makeAllCells();
   column->cells.insert(index, makeCellWidget(document->cell(index).id, index + 1));
+  column->cells[index]->show();
   if (current >= index) ++current;
   lastInserted = index;
   renumber();
