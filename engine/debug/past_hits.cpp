@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "engine/debug/hit_element.h"
 #include "engine/debug/term_look.h"
@@ -111,16 +112,18 @@ class HitSearch {
   }
 
  private:
-  /// Where a thread is, as far as lines are concerned.
+  /// Where a thread last was in a line: as BreakThread has it, but for the place within the line.
   struct Pass {
-    std::uint32_t location = 0, parent = 0, began = 0;
-    std::uint32_t vjp_parent = 0, vjp_began = 0;
+    std::uint32_t enclosing = 0, began = 0;
   };
 
   /// All candidates of these records, in order.
   void gather(std::uint32_t first, std::uint32_t last) {
     candidates_.clear();
     passes_.clear();
+    came_from_.clear();
+    hiding_.clear();
+    playbacks_.clear();
     const Trace& trace = recorder_.trace();
     const auto kept = static_cast<std::uint32_t>(answer_.oldest);
     const std::uint32_t before = std::max(kept, first > records_before ? first - records_before : 1);
@@ -139,23 +142,17 @@ class HitSearch {
   /// The number of the record with which the line's present pass began.
   std::uint32_t follow(const RecordGlance& record) {
     const RecordHead& head = record.head;
-    Pass& pass = passes_[head.thread];
-    if (head.kind == EventKind::vjp) {
-      if (pass.vjp_parent != head.parent || pass.vjp_began == 0) {
-        pass.vjp_parent = head.parent;
-        pass.vjp_began = record.number;
-      }
-      pass.location = head.location;
-      pass.parent = head.parent;
-      pass.began = pass.vjp_began;
-      return pass.vjp_began;
-    }
-    if (head.kind != EventKind::op) return record.number;
-    if (pass.location != head.location || pass.parent != head.parent || pass.began == 0) {
-      pass.location = head.location;
-      pass.parent = head.parent;
-      pass.began = record.number;
-    }
+    const bool hidden = hiding_.contains(head.parent);
+    if (hidden || (head.kind == EventKind::vjp && !head.custom_gradient)) hiding_.insert(record.number);
+    if (head.kind == EventKind::playback) playbacks_.insert(record.number);
+    const bool is_op = head.kind == EventKind::op;
+    if (hidden || (!is_op && head.kind != EventKind::vjp) || (is_op && playbacks_.contains(head.parent)))
+      return record.number;
+    Pass& pass = passes_[{head.thread, head.location}];
+    std::uint32_t& came_from = came_from_[head.thread];
+    const bool elsewhere = is_op && came_from != head.location;  // VJPs are a pass as a whole
+    came_from = head.location;
+    if (elsewhere || pass.began == 0 || pass.enclosing != head.parent) pass = {head.parent, record.number};
     return pass.began;
   }
 
@@ -341,7 +338,10 @@ class HitSearch {
   std::multimap<std::uint32_t, std::string> runs_;  ///< cells by the first record of a run
   std::unordered_map<std::uint32_t, SourceLocation> lines_;
   std::unordered_map<std::uint32_t, Parent> parents_;
-  std::map<std::uint16_t, Pass> passes_;
+  std::map<std::pair<std::uint16_t, std::uint32_t>, Pass> passes_;  ///< by thread and line
+  std::unordered_map<std::uint16_t, std::uint32_t> came_from_;      ///< by thread: its last line
+  std::unordered_set<std::uint32_t> hiding_;  ///< records inside of which nothing is a stop
+  std::unordered_set<std::uint32_t> playbacks_;
   std::vector<Candidate> candidates_;
   std::chrono::steady_clock::time_point give_up_;
   protocol::FoundHit answer_;

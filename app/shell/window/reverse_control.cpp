@@ -2,6 +2,7 @@
 
 #include <QApplication>
 #include <QKeyEvent>
+#include <algorithm>
 
 #include "app/shell/window/actions.h"
 #include "inspector/model/format.h"
@@ -55,9 +56,12 @@ ReverseControl::ReverseControl(const Parts& parts, QWidget* window)
 /// cursor is known already; at the end of a run nobody has stopped there yet.
 inspector::RecordNumber ReverseControl::from() const {
   const inspector::Session& session = *parts_.session;
-  const inspector::RecordNumber cursor = session.cursor();
   const protocol::Status& status = session.status();
   const bool at_record = status.gate == protocol::GateState::stopped && !status.stopped_at_line;
+  // A cursor that follows may be behind what the session has told already.
+  inspector::RecordNumber cursor = session.cursor();
+  if (session.following())
+    cursor = std::max<inspector::RecordNumber>(cursor, at_record ? session.stoppedBefore() : status.finished);
   const bool known = !session.following() || at_record || cursor == arrived_;
   return cursor - (known && cursor > 0 ? 1 : 0);
 }
