@@ -149,7 +149,7 @@ class Attachable(unittest.TestCase):
             product = next(one for one in records if one["op"] == "multiply" and not one["backward"])
             data = next(one for one in product["inputs"] if one["preview"] == "[3. 4.]")
             tile = client.ask("get_tile", tensor=data["id"], reshape=None, slice=None, row=0, column=0, rows=1, columns=2,
-                              row_step=1, column_step=1)
+                              row_step=1, column_step=1, cell="mean")
             self.assertEqual(struct.unpack("<2d", tile["values"]), (3., 4.))
         # Nobody waits for who is gone.
         before = self.steps()
