@@ -14,6 +14,8 @@ namespace {
 
 constexpr double titles_zoom = 0.2, full_zoom = 0.6;
 // Letters stay readable where the boxes are small.
+constexpr double least_step = 1.5;    ///< between the points of an edge from far away, in pixels
+constexpr double least_outlined = 5;  ///< height of a box that has an outline
 constexpr double least_title = 8, usual_title = 10, least_line = 8, least_lane = 9;
 
 /// Closed for values, open for gradients: not told apart by colour alone.
@@ -134,7 +136,14 @@ void TapeScene::drawEdge(int index) {
   const QColor color = strong ? stroke : mix(theme.background, stroke, dim ? 0.25 : 0.72);
   const double width = std::clamp(1.4 * camera_.zoom, 0.8, 2.4) * (strong ? 1.6 : 1);
   std::vector<QPointF> points;
-  for (const QPointF& point : laid_.paths[index]) points.push_back(camera_.toWidget(point));
+  // From far away the points of a round corner are one.
+  const double apart = detailLevel(camera_.zoom) == DetailLevel::boxes ? least_step : 0;
+  const std::vector<QPointF>& path = laid_.paths[index];
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const QPointF point = camera_.toWidget(path[i]);
+    if (points.empty() || i + 1 == path.size() || (point - points.back()).manhattanLength() >= apart)
+      points.push_back(point);
+  }
   if (edge.backward && camera_.zoom > 0.12)
     painter_.dashed(points, color, width, std::max(3.0, 7 * camera_.zoom), std::max(2.0, 4.5 * camera_.zoom));
   else
@@ -163,6 +172,9 @@ void TapeScene::drawNode(int index) {
     tint = {mix(theme.background, tint.fill, 0.35), mix(theme.background, tint.stroke, 0.35)};
   const QRectF rect = camera_.toWidget(laid_.layout.nodes[index]);
   const double zoom = camera_.zoom;
+  if (rect.height() < least_outlined && !node.current && !node.odd && index != walked_ && index != hovered_ &&
+      !mark(index) && path_.empty())
+    return painter_.fill(rect, mix(tint.fill, tint.stroke, 0.5));
   const double radius = node.kind == NodeKind::constant ? rect.height() / 2 : 5 * zoom;
   const bool looked_at = index == hovered_ || index == walked_;
   if (!node.fold.isEmpty())  // a pile
