@@ -314,6 +314,7 @@ class TestRecovery : public QObject {
     QCOMPARE(window_->document()->cell(0).source, QString("kept"));
     QVERIFY2(messages().contains("was changed since then"), qPrintable(messages()));
     QVERIFY2(messages().contains("on 4 other notebooks"), qPrintable(messages()));
+    QTest::mouseClick(window_->messages()->findChild<QToolButton*>("olderMessage"), Qt::LeftButton);
     press(window_, "Show all…");
     QDialog* dialog = nullptr;
     QTRY_VERIFY((dialog = window_->findChild<QDialog*>("recoveredWork")) && dialog->isVisible());
