@@ -2,10 +2,10 @@
 
 #include <QAction>
 #include <QHBoxLayout>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
-#include <QShortcut>
 #include <QToolButton>
 
 #include "inspector/model/format.h"
@@ -120,15 +120,27 @@ void TapeTools::addSearch() {
     search();
   });
   connect(field_, &QLineEdit::returnPressed, this, [this] { go(1); });
-  auto* back =
-      new QShortcut(QKeySequence(Qt::SHIFT | Qt::Key_Return), field_, nullptr, nullptr, Qt::WidgetShortcut);
-  connect(back, &QShortcut::activated, this, [this] { go(-1); });
+  field_->installEventFilter(this);
   clearByEscape(field_, this, [this] {
     field_->clear();
     bar_->hide();
     canvas_->setFocus(Qt::OtherFocusReason);
   });
   search();
+}
+
+/// Shift+Enter goes back, as in other searches. The window's shortcut of that key stays out of the field.
+bool TapeTools::eventFilter(QObject* object, QEvent* event) {
+  if (object == field_ && (event->type() == QEvent::ShortcutOverride || event->type() == QEvent::KeyPress)) {
+    const auto* key = static_cast<QKeyEvent*>(event);
+    const bool enter = key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter;
+    if (enter && (key->modifiers() & ~Qt::KeypadModifier) == Qt::ShiftModifier) {
+      if (event->type() == QEvent::KeyPress) go(-1);
+      event->accept();
+      return true;
+    }
+  }
+  return QObject::eventFilter(object, event);
 }
 
 void TapeTools::addTo(QMenu* menu) const {

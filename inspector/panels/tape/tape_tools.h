@@ -38,6 +38,9 @@ class TapeTools : public QObject {
   void foldingChanged();  ///< the graph is to be laid out again
   void summaryChanged();
 
+ protected:
+  bool eventFilter(QObject* object, QEvent* event) override;
+
  private:
   QAction* add(const QString& text, const QList<QKeySequence>& keys, const QString& tip);
   void addGroupActions();
