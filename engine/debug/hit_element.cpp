@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "engine/debug/tile.h"
 #include "engine/debug/value_look.h"
 #include "engine/protocol/record_filter.h"
+#include "engine/record/breakpoints/log_text.h"
 #include "engine/record/replay/replay.h"
 #include "engine/record/trace/source_location.h"
 #include "engine/record/values/summary.h"
@@ -20,8 +20,6 @@ using protocol::verdict_of;
 
 namespace {
 
-constexpr double same_digits = 5e-7;  // six digits, as values are shown
-
 protocol::Comparison comparison_of(const std::string& sign) {
   static constexpr std::array signs{"<", "<=", "==", "!=", ">=", ">"};
   for (std::size_t i = 0; i < signs.size(); ++i)
@@ -30,8 +28,8 @@ protocol::Comparison comparison_of(const std::string& sign) {
 }
 
 bool element_holds(double value, protocol::Comparison comparison, double other) {
-  const bool same = value == other || std::abs(value - other) <= same_digits * std::abs(other) ||
-                    (std::isnan(value) && std::isnan(other));
+  const bool same =
+      tapedeck::quantity_text(value) == tapedeck::quantity_text(other);  // as values are shown, to six digits
   if (comparison == protocol::Comparison::equal) return same;
   if (comparison == protocol::Comparison::not_equal) return !same;
   return protocol::compare(value, comparison, other);

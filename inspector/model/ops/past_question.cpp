@@ -3,7 +3,6 @@
 #include <QRegularExpression>
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 namespace tapedeck::inspector {
 
@@ -140,8 +139,7 @@ int pointWhere(const SeriesData& curve, const PastQuestion& question, int from, 
   for (int at = from >= 0 ? from + step : forward ? 0 : count - 1; at >= 0 && at < count; at += step) {
     const double value = curve.values[static_cast<std::size_t>(at)];
     // As values are shown, to six digits.
-    const bool equal =
-        value == question.value || std::abs(value - question.value) <= 5e-7 * std::abs(question.value);
+    const bool equal = QString::number(value, 'g', 6) == QString::number(question.value, 'g', 6);
     const bool holds = same ? equal == (question.comparison == Comparison::equal)
                             : protocol::compare(value, question.comparison, question.value);
     if (holds) return at;
