@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "inspector/model/format.h"
+#include "inspector/ui/follow_font.h"
+#include "inspector/ui/window_scale.h"
 
 namespace tapedeck::plots {
 
@@ -44,6 +46,10 @@ PlotCanvas::PlotCanvas(PlotChart* chart, QWidget* parent)
   setFocusPolicy(Qt::StrongFocus);
   setFrameShape(NoFrame);
   setMinimumSize(160, 100);
+  inspector::followFont(this, [this] {
+    const double usual = inspector::usualFont().pointSizeF();
+    if (usual > 0 && font().pointSizeF() > 0) chart_->setLetters(font().pointSizeF() / usual);
+  });
   inspector::exposeParts();
   setAccessibleName(QStringLiteral("Curves of the session"));
   connect(chart, &PlotChart::refreshed, this, [this] { inspector::tellPartsChanged(this); });

@@ -6,6 +6,7 @@
 
 #include "inspector/model/format.h"
 #include "inspector/model/tensor/notation.h"
+#include "inspector/ui/window_scale.h"
 #include "plots/curves_item.h"
 
 namespace tapedeck::plots {
@@ -73,6 +74,23 @@ void PlotChart::Private::style() {
   q->legend()->setLabelColor(theme.text);
   q->setTitleBrush(theme.text);
   styleLegend();
+}
+
+void PlotChart::setLetters(double times) {
+  const auto grown = [times](QFont font) {
+    if (font.pointSizeF() > 0) font.setPointSizeF(font.pointSizeF() * times);
+    return font;
+  };
+  const QFont usual = inspector::usualFont();
+  QFont title = usual;
+  title.setBold(true);
+  for (QCategoryAxis* axis : {d_->stepAxis, d_->valueAxis}) {
+    axis->setLabelsFont(grown(usual));
+    axis->setTitleFont(grown(title));
+  }
+  legend()->setFont(grown(usual));
+  setTitleFont(grown(title));
+  d_->styleLegend();
 }
 
 void PlotChart::Private::styleLegend() {

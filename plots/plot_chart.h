@@ -34,6 +34,8 @@ class PlotChart : public QChart {
   ~PlotChart() override;
 
   void setTheme(const inspector::Theme& theme);
+  /// Axes, legend and title, how many times as large as the desktop has text.
+  void setLetters(double times);
   const inspector::Theme& theme() const;
   /// Positions in the list decide colours and dashes; the first one that is listed names the axis.
   void setSeries(std::vector<ChartSeries> series);

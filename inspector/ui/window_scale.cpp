@@ -28,6 +28,7 @@ void apply(int percent) {
   else
     font.setPixelSize(std::max(1, font.pixelSize() * percent / usual_scale));
   QApplication::setFont(font);
+  QApplication::setFont(font, "QDockWidgetTitle");  // desktops give titles a font of their own
   // A style is asked for its metrics once: a new one is asked again.
   if (qobject_cast<FlatStyle*>(QApplication::style())) QApplication::setStyle(new FlatStyle);
 }

@@ -43,6 +43,7 @@ class TestWindowScale : public QObject {
     QCOMPARE(window->findChild<QToolBar*>("toolbar.main")->iconSize().height(), 27);
     QCOMPARE(icon, 18);
     QVERIFY(card->isVisible());
+    QTRY_VERIFY(window->menuBar()->actionGeometry(window->menuBar()->actions().last()).right() > 300);
     screenshot(window.get(), "scale-150-start");
     // A window that opens now has the size, too.
     const auto other = newWindow();
