@@ -15,7 +15,8 @@ namespace {
 void check_tags(const QString& clean) {
   static const QRegularExpression tags("<([^>]*)(>|$)"), attributes("\\s([\\w-]+)=\"([^\"]*)\""),
       active("^/?(script|style|iframe|frame|object|embed|applet|form|input|svg|math|base|link|meta)\\b"),
-      addresses("^(https?|tapedeck-picture|tapedeck-fold|picture):", QRegularExpression::CaseInsensitiveOption),
+      addresses("^(https?|tapedeck-picture|tapedeck-fold|picture):",
+                QRegularExpression::CaseInsensitiveOption),
       handlers("^(on.*|srcset|background)$");
   QStringList open;
   for (auto found = tags.globalMatch(clean); found.hasNext();) {

@@ -198,8 +198,8 @@ class TestRecoveryOutputs : public QObject {
         else if (what == 3 && round % 7 == 3)
           writer_->writeNow();
         else
-          document_->appendOutput(
-              id, stream(pieces[random.bounded(quint64{pieces.size()})], what % 4 == 0 ? "stderr" : "stdout"));
+          document_->appendOutput(id, stream(pieces[random.bounded(quint64{pieces.size()})],
+                                             what % 4 == 0 ? "stderr" : "stdout"));
         if (change % 3 == 0) QCoreApplication::processEvents();
       }
       QVERIFY2(isRestored(), qPrintable(QString::number(round)));

@@ -90,8 +90,7 @@ void MessageBar::showPage() {
   for (qsizetype i = 0; i < rows_.size(); ++i) rows_[i]->setVisible(i == shown_);
   pager_->setVisible(rows_.size() > 1);
   place_->setText(QString("%1 of %2").arg(shown_ + 1).arg(rows_.size()));
-  place_->setToolTip(
-      inspector::plainTip(QString("%1 messages, the newest first (F8)").arg(rows_.size())));
+  place_->setToolTip(inspector::plainTip(QString("%1 messages, the newest first (F8)").arg(rows_.size())));
   newer_->setEnabled(shown_ > 0);
   older_->setEnabled(shown_ + 1 < rows_.size());
 }

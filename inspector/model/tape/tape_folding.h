@@ -27,8 +27,8 @@ struct FoldedTape {
   /// the group around its own.
   std::vector<QString> around;
   std::vector<int> shown;  ///< by node of the whole graph: the node that shows it; -1: none
-  int folds = 0;     ///< groups that are folded
-  int left_out = 0;  ///< nodes of the whole graph that `only` leaves out
+  int folds = 0;           ///< groups that are folded
+  int left_out = 0;        ///< nodes of the whole graph that `only` leaves out
 };
 
 /// Whether each group is open.

@@ -148,7 +148,8 @@ void TensorSave::ask() {
   get.slice = std::vector<std::int64_t>{-1};
   get.column = job_->next;
   get.rows = 1;
-  get.columns = std::min(comesAsTexts(job_->shape.dtype) ? texts_at_once : elements_at_once, job_->count - job_->next);
+  get.columns =
+      std::min(comesAsTexts(job_->shape.dtype) ? texts_at_once : elements_at_once, job_->count - job_->next);
   const bool asked = model_->session()->request<protocol::Tile>(
       get, this,
       [this, wanted = get.columns](const protocol::Tile& tile) {
