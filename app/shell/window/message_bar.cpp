@@ -17,7 +17,7 @@
 namespace tapedeck::app {
 namespace {
 
-/// Nobody pages through more.
+/// More would be too many to page through.
 constexpr qsizetype most_messages = 8;
 
 QToolButton* pageButton(const char* icon, const QString& tip) {
@@ -67,7 +67,7 @@ void MessageBar::show(Kind kind, const QString& sentence, const QList<Choice>& c
   for (MessageRow* row : QList<MessageRow*>(rows_))
     if (topic.isEmpty() ? row->topic().isEmpty() && row->sentence() == sentence : row->topic() == topic)
       close(row);
-  // What somebody is about to answer stays where it is: the new message must not get that Enter.
+  // The message that has the keyboard stays: the new one must not get the Enter that is meant for it.
   MessageRow* answered =
       !rows_.isEmpty() && isAncestorOf(QApplication::focusWidget()) ? rows_[shown_] : nullptr;
   auto* row = new MessageRow(kind, sentence, choices, topic);

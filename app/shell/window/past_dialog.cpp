@@ -93,13 +93,13 @@ PastDialog::PastDialog(inspector::Session* session, inspector::SeriesModel* curv
   connect(&search_, &inspector::PastSearch::progressed, this, &PastDialog::showProgress);
   connect(&search_, &inspector::PastSearch::found, this, &PastDialog::found);
   connect(&search_, &inspector::PastSearch::failed, this,
-          [this](const QString& reason) { say("The search did not come to an end. " + reason); });
+          [this](const QString& reason) { say("The search could not finish. " + reason); });
   connect(&search_, &inspector::PastSearch::notFound, this, [this] {
     const auto& sums = search_.sums();
     const QString kind = question_.subject.isEmpty() || reached_
                              ? QString()
                              : QString(
-                                   " No curve is called so, and variables go by the names that they were "
+                                   " No curve has that name; variables have the names that they were "
                                    "made with.");
     say(QString("It did not hold%1: %2 looked at.%3")
             .arg(reached_ ? (forward() ? " after that" : " before that") : "",
@@ -155,10 +155,10 @@ void PastDialog::searchCurve(bool further) {
   const int point = inspector::pointWhere(*curve, question_, further ? point_ : -1, forward());
   QString thinned;
   if (const quint64 gone = session_->status().series_thinned)
-    thinned = QString(" Curves were thinned out: %1 points had to go.").arg(countText(gone));
+    thinned = QString(" Curves were thinned out: %1 points were dropped.").arg(countText(gone));
   if (point < 0)
-    return say(QString(further ? "None of the further points of %1 compares so.%3"
-                               : "None of the %2 points of %1 compares so.%3")
+    return say(QString(further ? "No further point of %1 fulfils it.%3"
+                               : "None of the %2 points of %1 fulfils it.%3")
                    .arg(curve->title(), countText(curve->size()), thinned));
   point_ = point;
   const auto at = static_cast<std::size_t>(point);
@@ -181,7 +181,7 @@ void PastDialog::searchRecords(bool further) {
   if (newest == 0) return say("No op has run yet.");
   if (search.from == 0 || search.from > newest)
     return say(forward() ? "That was the newest op." : "That was the first op.");
-  if (!search_.start(search)) return say("The session is over, and with it what looks at its values.");
+  if (!search_.start(search)) return say("The session has ended, so its values can't be searched.");
   say("Searching…");
 }
 

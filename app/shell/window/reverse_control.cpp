@@ -20,9 +20,9 @@ const QString noBreakpoint =
     "There is no breakpoint to go back to: F9 sets one in a line, and the panel Breakpoints takes ops and "
     "conditions.";
 const QString sessionOver =
-    "The session is over, and with it what looks at its values: Step back (Shift+F10) goes through the ops "
-    "that "
-    "were fetched.";
+    "The session has ended, so its values can't be searched. Step back (Shift+F10) still goes through the "
+    "ops that "
+    "the window has.";
 
 QString ops(quint64 count) {
   return count == 1 ? QString("1 op") : QString("%1 ops").arg(countText(count));
@@ -68,7 +68,7 @@ inspector::RecordNumber ReverseControl::from() const {
 
 void ReverseControl::start() {
   const inspector::Session& session = *parts_.session;
-  if (searching()) return emit told("It goes back already. Esc stops it.");
+  if (searching()) return emit told("Already going back. Esc stops it.");
   if (session.recordCount() == 0) return emit told("There is nothing to go back over: no op has run yet.");
   if (!session.live()) return emit told(sessionOver);
   protocol::FindHit search;
@@ -139,7 +139,7 @@ void ReverseControl::notFound() {
 
 void ReverseControl::failed(const QString& reason) {
   ended();
-  emit told("Reverse continue did not come to an end. " + reason);
+  emit told("Reverse continue could not finish. " + reason);
 }
 
 void ReverseControl::showProgress() {
