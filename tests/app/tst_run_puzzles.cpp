@@ -133,8 +133,10 @@ class TestRunPuzzles : public QObject, SampleWindow {
         "W1 gets a gradient of exactly 0 in (all \\d+|\\d+ of the \\d+) sampled steps from step 122 on "
         "\\(\\d+ of 300 steps were sampled\\)");
     QTRY_VERIFY2_WITH_TIMEOUT(all().contains(still), qPrintable(all()), patience);
+    QTRY_VERIFY_WITH_TIMEOUT(!health->model()->recomputing(), patience);
     int row = 0;
     while (!findings->topLevelItem(row)->text(1).contains("100 % of its 8 units")) ++row;
+    findings->scrollToItem(findings->topLevelItem(row));
     QTest::mouseClick(findings->viewport(), Qt::LeftButton, {},
                       findings->visualItemRect(findings->topLevelItem(row)).center());
     findings->setFocus();
@@ -173,9 +175,11 @@ class TestRunPuzzles : public QObject, SampleWindow {
     QCOMPARE(model()->runs().size(), std::size_t{2});
     QVERIFY(health->runs()->isVisible());
     QCOMPARE(health->runs()->count(), 3);
-    // The cause stands first: the step that the batch which was not scaled made.
-    QVERIFY2(findings->topLevelItem(0)->text(1).contains("its gradient's norm is"), qPrintable(all()));
-    QVERIFY2(rowLike(dead) == 1, qPrintable(all()));
+    // The cause comes first: the batch that was not scaled, and then the step that it made.
+    QVERIFY2(findings->topLevelItem(0)->text(1).contains(" gets inputs (32×2) from "), qPrintable(all()));
+    QVERIFY2(findings->topLevelItem(0)->text(1).contains("at step 121"), qPrintable(all()));
+    QVERIFY2(findings->topLevelItem(1)->text(1).contains("its gradient's norm is"), qPrintable(all()));
+    QVERIFY2(rowLike(dead) == 2, qPrintable(all()));
     for (int i = 0; i < findings->topLevelItemCount(); ++i)
       QCOMPARE(model()->findings()[static_cast<std::size_t>(i)].run, model()->runs()[0].number);
     // What it says of W1's gradient is what the samples are, some small ones among the zeros included.
