@@ -207,7 +207,7 @@ void Stepper::runWished() {
   session_->sendGate(GateCommand::run);
 }
 
-// The first press says that the cell is at its end, whoever presses on without a pause hears it again.
+// Repeated presses without a pause only repeat the message; a press after a pause runs the cell again.
 bool Stepper::saysFinished(const QString& cell) {
   if (finished_.isEmpty() || cell != finished_) return false;
   const bool meant = sinceFinished_.isValid() && sinceFinished_.elapsed() >= finishedPause_;

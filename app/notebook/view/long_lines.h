@@ -10,14 +10,14 @@
 
 namespace tapedeck::app {
 
-/// Longer lines are folded…
+/// Longer lines are folded.
 constexpr qsizetype longest_line = 20'000;
-/// …to these many characters and the one that stands for the rest.
+/// A folded line shows this many characters, then one mark for the rest.
 constexpr qsizetype shown_of_long_line = 10'000;
 
 /// What one editor has folded. The characters are of a private plane (from U+100000) that no font and no
-/// keyboard has; those that a text brings along are folded, too, each as the rest that it is. A character
-/// stands for the same rest for good: undo brings it back.
+/// keyboard has; those that a text itself contains are folded, too. A mark always means the same rest, so
+/// that undo restores it.
 class LongLines {
  public:
   /// `made`: called with each character that is new and what it is to look like.

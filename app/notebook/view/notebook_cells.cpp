@@ -14,7 +14,8 @@ namespace {
 constexpr int spinner_interval = 60;
 /// Cells this far outside the window are made as well, so that a line of scrolling shows no new work.
 constexpr int lookahead = 300;
-/// As many as the highest of screens shows; then as many at a time as nobody notices.
+/// Cells created per turn of the event loop: enough for the tallest screen, few enough to keep
+/// the window answering.
 constexpr qsizetype made_at_once = 100;
 
 }  // namespace

@@ -43,7 +43,7 @@ QStringList NotebookMacros::before(const QString& cellId) const {
 void NotebookMacros::readAll() {
   defined_.clear();
   for (int i = 0; i < document_->cellCount(); ++i) read(i);
-  timer_.stop();  // whoever follows the reset asks anew
+  timer_.stop();  // views ask again after the reset
 }
 
 void NotebookMacros::read(int index) {

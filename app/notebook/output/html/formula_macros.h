@@ -24,7 +24,7 @@ class FormulaMacros {
  private:
   struct Definition {
     QString tex;
-    QStringList commands;  ///< all that stand in it
+    QStringList commands;  ///< all commands that it contains
   };
   std::vector<Definition> definitions_;
   QHash<QString, std::vector<std::size_t>> definedBy_;  ///< by the macro's name
