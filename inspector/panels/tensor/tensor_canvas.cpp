@@ -90,10 +90,16 @@ void TensorCanvas::layoutChanged() {
 void TensorCanvas::valuesChanged() {
   heat_.valuesChanged();
   numbers_.valuesChanged();
-  setAccessibleDescription(!sentence().isEmpty()
-                               ? sentence()
-                               : QStringList{readout(), sourceText()}.join(QLatin1Char(' ')).trimmed());
+  describe();
   requestFrame();
+}
+
+void TensorCanvas::describe() {
+  if (!sentence().isEmpty()) return setAccessibleDescription(sentence());
+  QStringList parts;
+  for (const QString& part : {readout(), sourceText(), footer_})
+    if (!part.isEmpty()) parts << part;
+  setAccessibleDescription(parts.join(QStringLiteral(" · ")));
 }
 
 bool TensorCanvas::showsScalar() const {
@@ -135,7 +141,7 @@ void TensorCanvas::setFooter(const QString& text, bool first) {
   if (text == footer_ && first == footer_first_) return;
   footer_ = text;
   footer_first_ = first;
-  if (!footer_.isEmpty()) setAccessibleDescription(footer_);
+  describe();
   requestFrame();
 }
 
