@@ -2,7 +2,6 @@
 // output goes into the journal beside it, of a long text what is new.
 #include <QRandomGenerator>
 #include <QSignalSpy>
-#include <QStandardPaths>
 #include <QtTest>
 
 #include "app/control/recovery.h"
@@ -59,12 +58,14 @@ class TestRecoveryOutputs : public QObject {
   std::unique_ptr<Document> document_;
   std::unique_ptr<RecoveryWriter> writer_;
   QString id_;
+  QTemporaryDir data_;
 
   /// From now on the notebook is not written again by itself.
   void write() {
     const FileState before = fileState(writer_->file());
-    writer_->writeNow();
     QVERIFY(tapedeck::waitFor([&] {
+      // While it still learns that the one before is written it begins none.
+      writer_->writeNow();
       const FileState now = fileState(writer_->file());
       return now.exists && now != before;
     }));
@@ -80,7 +81,8 @@ class TestRecoveryOutputs : public QObject {
   }
 
  private slots:
-  void initTestCase() { QStandardPaths::setTestModeEnabled(true); }
+  // Tests that run at the same time empty their folder.
+  void initTestCase() { qputenv("XDG_DATA_HOME", data_.path().toUtf8()); }
 
   void init() {
     document_ = std::make_unique<Document>();
