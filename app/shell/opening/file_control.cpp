@@ -4,7 +4,6 @@
 #include <QDropEvent>
 #include <QFileDialog>
 #include <QFileInfo>
-#include <QInputDialog>
 #include <QWidget>
 
 #include "app/shell/opening/file_paths.h"
@@ -17,18 +16,10 @@
 namespace tapedeck::app {
 namespace {
 
-constexpr char notebooks[] = "Notebooks (*.ipynb)";
-constexpr char programs[] = "Python programs (*.py)";
 constexpr char all_kinds[] = "Notebooks, Python programs and traces (*.ipynb *.py *.tapetrace)";
-// Topics of messages.
-constexpr char about_file[] = "file";
-constexpr char about_progress[] = "file.progress";
-constexpr char about_others[] = "file.others";
-constexpr char about_autosave[] = "file.autosave";
 constexpr int patience = 300;  // milliseconds
 
 QList<FileControl*> all;
-bool quitting = false;
 
 }  // namespace
 
@@ -65,8 +56,8 @@ FileControl::~FileControl() {
   all.removeAll(this);
 }
 
-// Not every file system tells what other machines write: whoever comes back to the window is told at the
-// latest.
+// Not every file system reports what other machines write: at the latest, the file is checked when the window
+// becomes active again.
 bool FileControl::eventFilter(QObject* watched, QEvent* event) {
   if (watched != window_) return QObject::eventFilter(watched, event);
   if (event->type() == QEvent::WindowActivate) file_.check();
@@ -231,7 +222,7 @@ void FileControl::loadFailed(const QString& sentence) {
 void FileControl::stopped() {
   endProgress();
   afterLoad_ = nullptr;
-  closing_ = quitting = false;
+  closing_ = quitting_ = false;
   emit told("Cancelled");
   if (const QString path = std::exchange(again_, {}); !path.isEmpty()) open(path);
 }
@@ -274,128 +265,6 @@ void FileControl::restoreHere(const RecoveryEntry& entry) {
   file_.recover(entry);
 }
 
-// ---- saving ----
-
-void FileControl::save() {
-  saveOrAsk();
-}
-
-void FileControl::saveAs() {
-  const QString suffix = document_->path().isEmpty() ? ".ipynb" : "";
-  const QStringList kinds =
-      isScript(document_->path()) ? QStringList{programs, notebooks} : QStringList{notebooks, programs};
-  const QString path = inspector::askForPath(window_, "Save notebook as", name() + suffix, kinds.join(";;"));
-  if (!path.isEmpty()) write(path);
-}
-
-/// False: the user does not want to.
-bool FileControl::saveOrAsk() {
-  const QString path = pathToSave();
-  if (!path.isEmpty()) write(path);
-  return !path.isEmpty();
-}
-
-QString FileControl::pathToSave() {
-  const QString path = document_->path();
-  return path.isEmpty() ? inspector::askForPath(window_, "Save notebook", name() + ".ipynb", notebooks)
-                        : path;
-}
-
-void FileControl::saveAndClose(const QString& path) {
-  closing_ = true;
-  write(path);
-}
-
-void FileControl::write(const QString& path) {
-  if (isSample(path)) {
-    refuse(QString("%1 is a sample that comes with the program: it stays as it is.").arg(path));
-    return;
-  }
-  if (const FileControl* holder = holderOf(path); holder && holder != this) {
-    refuse(QString("%1 is open in another window: it would lose its file.").arg(path));
-    return;
-  }
-  patience_.start();
-  file_.save(path);
-}
-
-void FileControl::saved(const QString& path) {
-  endProgress();
-  fresh_ = false;
-  messages_->dismiss(about_file);
-  messages_->dismiss(about_autosave);
-  autosaveFailure_.clear();
-  lastSave_ = QTime::currentTime();
-  setSavedAt("saved " + lastSave_.toString("HH:mm"));
-  if (!file_.automatic()) {
-    addRecentNotebook(path);
-    markOpen();
-    emit told(QString("Saved %1").arg(path));
-  }
-  emit nameChanged();
-  if (std::exchange(closing_, false)) goOnClosing(true);
-}
-
-void FileControl::setSavedAt(const QString& sentence) {
-  savedAt_ = sentence;
-  emit savedAtChanged();
-}
-
-/// Said once, however often it is tried.
-void FileControl::autosaveFailed(const QString& sentence) {
-  setSavedAt(lastSave_.isValid() ? "not saved since " + lastSave_.toString("HH:mm") : QString("not saved"));
-  if (std::exchange(autosaveFailure_, sentence) == sentence) return;
-  messages_->show(MessageBar::Kind::warning, QString("Autosave failed and will try again. %1").arg(sentence),
-                  {{"Save as…", [this] { saveAs(); }}}, about_autosave);
-}
-
-void FileControl::askAutosaveInterval() {
-  bool given = false;
-  const int seconds = QInputDialog::getInt(
-      window_, "Autosave interval", "Seconds between two automatic saves of a notebook that has changes.",
-      Autosave::seconds(), Autosave::least_seconds, Autosave::most_seconds, 1, &given);
-  if (given) Autosave::setSeconds(seconds);
-}
-
-void FileControl::saveFailed(const QString& sentence) {
-  endProgress();
-  if (file_.automatic() && !closing_) return autosaveFailed(sentence);
-  refuse(sentence);
-}
-
-void FileControl::refuse(const QString& sentence) {
-  closing_ = quitting = false;
-  messages_->show(MessageBar::Kind::error, sentence, {{"Save as…", [this] { saveAs(); }}});
-}
-
-void FileControl::changedOutside(NotebookFile::Outside what, bool saving) {
-  endProgress();
-  if (saving) closing_ = quitting = false;
-  const QString file = document_->name();
-  const MessageBar::Choice another{"Save as…", [this] { saveAs(); }};
-  if (what == NotebookFile::Outside::removed) {
-    document_->markUnsaved();
-    messages_->show(
-        MessageBar::Kind::warning,
-        QString("%1 was deleted or moved by another program: what you see is saved nowhere.").arg(file),
-        {{"Save it again", [this] { write(document_->path()); }}, another}, about_file);
-    return;
-  }
-  const QString happened = saving
-                               ? QString("%1 was changed by another program, so it was not saved.").arg(file)
-                               : QString("%1 was changed by another program.").arg(file);
-  messages_->show(MessageBar::Kind::warning, happened,
-                  {{"Reload", [this] { reload(); }},
-                   {saving ? "Replace it by mine" : "Keep mine",
-                    [this, saving] {
-                      file_.keepMine();
-                      document_->markUnsaved();
-                      if (saving) write(document_->path());
-                    }},
-                   another},
-                  about_file);
-}
-
 // ---- progress ----
 
 void FileControl::showProgress() {
@@ -432,33 +301,33 @@ bool FileControl::mayClose() {
   if (answer == QMessageBox::Save && saveOrAsk())
     closing_ = file_.saving();
   else
-    quitting = false;
+    quitting_ = false;
   return false;
 }
 
 void FileControl::goOnClosing(bool done) {
   if (!done) {
-    quitting = false;
+    quitting_ = false;
     return;
   }
   window_->close();
-  if (quitting) quit();
+  if (quitting_) quit();
 }
 
 bool FileControl::isQuitting() {
-  return quitting;
+  return quitting_;
 }
 
 void FileControl::stopQuitting() {
-  quitting = false;
+  quitting_ = false;
 }
 
 void FileControl::quit() {
-  quitting = true;
+  quitting_ = true;
   // Those that are kept running are asked about where they can be seen.
   showKeptWindows();
   qApp->closeAllWindows();
-  if (all.isEmpty()) quitting = false;
+  if (all.isEmpty()) quitting_ = false;
 }
 
 }  // namespace tapedeck::app

@@ -110,6 +110,14 @@ class FileControl : public QObject {
   void changedOutside(NotebookFile::Outside what, bool saving);
   void makeCopy();
 
+  // Topics of messages.
+  static constexpr char about_file[] = "file";
+  static constexpr char about_progress[] = "file.progress";
+  static constexpr char about_others[] = "file.others";
+  static constexpr char about_autosave[] = "file.autosave";
+
+  static inline bool quitting_ = false;
+
   Document* document_;
   Kernel* kernel_;
   MessageBar* messages_;
