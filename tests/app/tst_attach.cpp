@@ -70,8 +70,7 @@ class TestAttach : public QObject {
 
  private slots:
   void initTestCase() {
-    useOwnSettings();
-    inspector::applyAppearance(inspector::Appearance::light);
+    useOwnSettingsInLight();
     QVERIFY(runtime_.isValid());
     qputenv("XDG_RUNTIME_DIR", runtime_.path().toUtf8());
     QFile::setPermissions(runtime_.path(), QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);

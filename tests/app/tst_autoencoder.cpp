@@ -29,10 +29,7 @@ class TestAutoencoder : public QObject, TapeOfSample {
   }
 
  private slots:
-  void initTestCase() {
-    useOwnSettings();
-    inspector::applyAppearance(inspector::Appearance::light);
-  }
+  void initTestCase() { useOwnSettingsInLight(); }
   void cleanupTestCase() { window_.reset(); }
 
   void whatItsTextSaysIsSo() {

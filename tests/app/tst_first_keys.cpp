@@ -62,10 +62,7 @@ class TestFirstKeys : public QObject {
   }
 
  private slots:
-  void initTestCase() {
-    useOwnSettings();
-    inspector::applyAppearance(inspector::Appearance::light);
-  }
+  void initTestCase() { useOwnSettingsInLight(); }
   void cleanup() { window_.reset(); }
 
   void theReadmesFirstStepsByKeysAlone() {

@@ -18,10 +18,7 @@ class TestGpuSession : public QObject, SampleWindow {
   QTemporaryDir folder_;
 
  private slots:
-  void initTestCase() {
-    useOwnSettings();
-    inspector::applyAppearance(inspector::Appearance::light);
-  }
+  void initTestCase() { useOwnSettingsInLight(); }
   void cleanup() { window_.reset(); }
 
   void opsShowTheTimeThatTheGpuTook() {

@@ -152,10 +152,7 @@ class TestKeys : public QObject {
   }
 
  private slots:
-  void initTestCase() {
-    useOwnSettings();
-    inspector::applyAppearance(inspector::Appearance::light);
-  }
+  void initTestCase() { useOwnSettingsInLight(); }
   void cleanup() { QSettings().clear(); }
 
   void noKeyMeansTwoThings() {

@@ -47,10 +47,7 @@ class TestMnemonics : public QObject {
   QTemporaryDir folder_;
 
  private slots:
-  void initTestCase() {
-    useOwnSettings();
-    inspector::applyAppearance(inspector::Appearance::light);
-  }
+  void initTestCase() { useOwnSettingsInLight(); }
   void cleanup() {
     window_.reset();
     QSettings().clear();

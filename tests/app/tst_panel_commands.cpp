@@ -77,10 +77,7 @@ class TestPanelCommands : public QObject, SampleWindow {
   QString firstGroup() { return variables()->table()->model()->index(0, 0).data().toString(); }
 
  private slots:
-  void initTestCase() {
-    useOwnSettings();
-    inspector::applyAppearance(inspector::Appearance::light);
-  }
+  void initTestCase() { useOwnSettingsInLight(); }
   void cleanup() {
     window_.reset();
     QSettings().clear();

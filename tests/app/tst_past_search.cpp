@@ -75,10 +75,7 @@ class TestPastSearch : public QObject {
   }
 
  private slots:
-  void initTestCase() {
-    useOwnSettings();
-    inspector::applyAppearance(inspector::Appearance::light);
-  }
+  void initTestCase() { useOwnSettingsInLight(); }
   void cleanup() {
     closeAll();
     window_.reset();

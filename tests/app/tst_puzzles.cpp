@@ -81,10 +81,7 @@ class TestPuzzles : public QObject, SampleWindow {
   }
 
  private slots:
-  void initTestCase() {
-    useOwnSettings();
-    inspector::applyAppearance(inspector::Appearance::light);
-  }
+  void initTestCase() { useOwnSettingsInLight(); }
   void cleanup() { window_.reset(); }
 
   void theLossIsNaN() {

@@ -62,10 +62,7 @@ class TestSamples : public QObject, SampleWindow {
   double lastNumber(int cell) { return outputText(*window_, cell).trimmed().toDouble(); }
 
  private slots:
-  void initTestCase() {
-    useOwnSettings();
-    inspector::applyAppearance(inspector::Appearance::light);
-  }
+  void initTestCase() { useOwnSettingsInLight(); }
   void cleanup() { window_.reset(); }
 
   void aFirstGradient() {

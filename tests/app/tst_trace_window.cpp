@@ -42,8 +42,7 @@ class TestTraceWindow : public QObject {
 
  private slots:
   void initTestCase() {
-    useOwnSettings();
-    inspector::applyAppearance(inspector::Appearance::light);
+    useOwnSettingsInLight();
     QApplication::setAttribute(Qt::AA_DontUseNativeDialogs);
     QVERIFY(folder_.isValid());
   }

@@ -55,10 +55,7 @@ class TestTrouble : public QObject {
   };
 
  private slots:
-  void initTestCase() {
-    useOwnSettings();
-    inspector::applyAppearance(inspector::Appearance::light);
-  }
+  void initTestCase() { useOwnSettingsInLight(); }
 
   void filesThatAreNoNotebooksAreRefusedByName_data() {
     QTest::addColumn<QString>("name");

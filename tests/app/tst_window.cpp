@@ -25,10 +25,7 @@ class TestWindow : public QObject {
   }
 
  private slots:
-  void initTestCase() {
-    useOwnSettings();
-    inspector::applyAppearance(inspector::Appearance::light);
-  }
+  void initTestCase() { useOwnSettingsInLight(); }
   void cleanup() { QSettings().clear(); }
 
   void theThumbOfAScrollBarStandsOutAndFollowsTheMouse_data() {

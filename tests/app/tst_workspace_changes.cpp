@@ -13,7 +13,7 @@ class TestWorkspaceChanges : public QObject, WorkspaceWindows {
   Q_OBJECT
 
  private slots:
-  void initTestCase() { begin(); }
+  void initTestCase() { useOwnSettingsInLight(); }
   void cleanup() { QSettings().clear(); }
 
   void theFirstStopOpensDebugAndOnlyWhatHasSomethingToShow() {

@@ -18,7 +18,7 @@ class TestWorkspaces : public QObject, WorkspaceWindows {
   Q_OBJECT
 
  private slots:
-  void initTestCase() { begin(); }
+  void initTestCase() { useOwnSettingsInLight(); }
   void cleanup() { QSettings().clear(); }
 
   void aFreshNotebookHasNearlyTheWholeWindow() {

@@ -36,12 +36,16 @@ inline void useOwnSettings() {
   QCoreApplication::setApplicationName("Tapedeck");
 }
 
-/// The same, with a cache of its own and the light look.
-inline void useOwnSettingsAndCache() {
+inline void useOwnSettingsInLight() {
   useOwnSettings();
+  inspector::applyAppearance(inspector::Appearance::light);
+}
+
+/// The same, with a cache of its own.
+inline void useOwnSettingsAndCache() {
+  useOwnSettingsInLight();
   static QTemporaryDir cache;
   qputenv("XDG_CACHE_HOME", cache.path().toUtf8());
-  inspector::applyAppearance(inspector::Appearance::light);
 }
 
 inline QString sample(const QString& name) {

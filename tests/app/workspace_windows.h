@@ -90,11 +90,6 @@ class WorkspaceWindows {
     for (const char* id : {"tape", "ops", "tensor", "plots"}) list << dock(window, id)->geometry();
     return list;
   }
-
-  static void begin() {
-    useOwnSettings();
-    inspector::applyAppearance(inspector::Appearance::light);
-  }
 };
 
 }  // namespace tapedeck::app

@@ -14,10 +14,7 @@ class TestLockstepShown : public QObject, SampleWindow {
   QTemporaryDir folder_;
 
  private slots:
-  void initTestCase() {
-    useOwnSettings();
-    inspector::applyAppearance(inspector::Appearance::light);
-  }
+  void initTestCase() { useOwnSettingsInLight(); }
   void cleanup() {
     window_.reset();
     QSettings().clear();

@@ -75,10 +75,7 @@ class TestMemoryPanel : public QObject, SampleWindow {
   }
 
  private slots:
-  void initTestCase() {
-    useOwnSettings();
-    inspector::applyAppearance(inspector::Appearance::light);
-  }
+  void initTestCase() { useOwnSettingsInLight(); }
   void cleanup() {
     window_.reset();
     QSettings().clear();

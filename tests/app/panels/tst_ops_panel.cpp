@@ -66,10 +66,7 @@ class TestOpsPanel : public QObject {
   QString bar() { return window_->findChild<QLabel*>("cursorLabel")->text(); }
 
  private slots:
-  void initTestCase() {
-    useOwnSettings();
-    inspector::applyAppearance(inspector::Appearance::light);
-  }
+  void initTestCase() { useOwnSettingsInLight(); }
   void cleanup() { window_.reset(); }
 
   void afterAGradientCellEverythingHasEnded() {

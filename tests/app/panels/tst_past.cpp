@@ -2,14 +2,11 @@
 #include <QLabel>
 #include <QPlainTextEdit>
 #include <QStatusBar>
-#include <QTabBar>
 
 #include "app/control/session_text.h"
-#include "inspector/model/variables/variables_model.h"
 #include "inspector/panels/console/console_input.h"
 #include "inspector/panels/console/console_view.h"
-#include "inspector/panels/variables/value_view.h"
-#include "inspector/panels/variables/variables_view.h"
+#include "tests/app/panels/variable_rows.h"
 #include "tests/app/panels/what_if_window.h"
 #include "tests/test_program.h"
 
@@ -65,24 +62,12 @@ class TestPast : public QObject, WhatIfWindow {
     return waitFor(look, patience) ? found : 0;
   }
   void showPanel(const QString& title, Qt::Key key, QWidget* shown) {
-    for (QTabBar* bar : window_->findChildren<QTabBar*>())
-      for (int tab = 0; tab < bar->count(); ++tab)
-        if (bar->isVisible() && bar->tabText(tab) == title)
-          QTest::mouseClick(bar, Qt::LeftButton, {}, bar->tabRect(tab).center());
-    if (!shown->isVisible()) QTest::keyClick(window_.get(), key, Qt::ControlModifier);
-    QTRY_VERIFY(shown->isVisible() && !shown->visibleRegion().isEmpty());
+    raisePanel(*window_, title, key, shown);
   }
   void showVariables() { showPanel("Variables", Qt::Key_7, panel()); }
 
   QModelIndex row(const QString& name, const QString& group = {}) {
-    const QAbstractItemModel* model = panel()->table()->model();
-    for (int g = 0; g < model->rowCount(); ++g) {
-      const QModelIndex top = model->index(g, 0);
-      if (!top.data().toString().startsWith(group)) continue;
-      for (int r = 0; r < model->rowCount(top); ++r)
-        if (model->index(r, 0, top).data().toString() == name) return model->index(r, 0, top);
-    }
-    return {};
+    return variableRow(panel(), name, group);
   }
   QString shown(const QString& name) { return row(name).siblingAtColumn(ValueTree::Value).data().toString(); }
   void clickRow(const QString& name, int column = ValueTree::Name) {

@@ -43,10 +43,7 @@ class TestTapeResnet : public QObject, TapeOfSample {
   }
 
  private slots:
-  void initTestCase() {
-    useOwnSettings();
-    inspector::applyAppearance(inspector::Appearance::light);
-  }
+  void initTestCase() { useOwnSettingsInLight(); }
   void cleanup() { window_.reset(); }
 
   void aStepFitsThePanelAndEveryOpIsFound() {

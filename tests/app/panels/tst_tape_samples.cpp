@@ -27,10 +27,7 @@ class TestTapeSamples : public QObject, TapeOfSample {
   }
 
  private slots:
-  void initTestCase() {
-    useOwnSettings();
-    inspector::applyAppearance(inspector::Appearance::light);
-  }
+  void initTestCase() { useOwnSettingsInLight(); }
   void cleanup() { window_.reset(); }
 
   void noTapeOfASampleCanBeMisread_data() {

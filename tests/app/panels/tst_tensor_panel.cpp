@@ -45,10 +45,7 @@ class TestTensorPanel : public QObject {
   }
 
  private slots:
-  void initTestCase() {
-    useOwnSettings();
-    inspector::applyAppearance(inspector::Appearance::light);
-  }
+  void initTestCase() { useOwnSettingsInLight(); }
   void init() {
     window_ = newWindow();
     window_->openNotebook(

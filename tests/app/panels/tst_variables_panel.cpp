@@ -4,16 +4,12 @@
 #include <QListView>
 #include <QPlainTextEdit>
 #include <QScrollBar>
-#include <QTabBar>
 #include <QToolButton>
 
-#include "inspector/model/variables/variables_model.h"
 #include "inspector/model/variables/watch_model.h"
 #include "inspector/panels/console/console_input.h"
 #include "inspector/panels/console/console_view.h"
-#include "inspector/panels/variables/value_view.h"
-#include "inspector/panels/variables/variables_view.h"
-#include "tests/app/window_fixture.h"
+#include "tests/app/panels/variable_rows.h"
 #include "tests/test_program.h"
 
 using namespace tapedeck;
@@ -67,29 +63,12 @@ class TestVariablesPanel : public QObject {
                              patience);
   }
 
-  /// Clicks the tab of a dock, where it is behind another one; its key where the workspace does not have it.
-  void raise(const QString& title, Qt::Key key, QWidget* shown) {
-    if (shown->isVisible() && !shown->visibleRegion().isEmpty()) return;
-    for (QTabBar* bar : window_->findChildren<QTabBar*>())
-      for (int tab = 0; tab < bar->count(); ++tab)
-        if (bar->isVisible() && bar->tabText(tab) == title)
-          QTest::mouseClick(bar, Qt::LeftButton, {}, bar->tabRect(tab).center());
-    if (!shown->isVisible()) QTest::keyClick(window_.get(), key, Qt::ControlModifier);
-    QTRY_VERIFY(shown->isVisible() && !shown->visibleRegion().isEmpty());
-  }
+  void raise(const QString& title, Qt::Key key, QWidget* shown) { raisePanel(*window_, title, key, shown); }
   void showVariables() { raise("Variables", Qt::Key_7, panel()); }
   void showConsole() { raise("Console", Qt::Key_8, console()); }
 
-  /// The row of a variable in the table, as the user finds it; invalid where it is not shown.
   QModelIndex row(const QString& name, const QString& group = {}) {
-    const QAbstractItemModel* model = panel()->table()->model();
-    for (int g = 0; g < model->rowCount(); ++g) {
-      const QModelIndex top = model->index(g, 0);
-      if (!top.data().toString().startsWith(group)) continue;
-      for (int r = 0; r < model->rowCount(top); ++r)
-        if (model->index(r, 0, top).data().toString() == name) return model->index(r, 0, top);
-    }
-    return {};
+    return variableRow(panel(), name, group);
   }
   QString shown(const QString& name, int column = ValueTree::Value) {
     return row(name).siblingAtColumn(column).data().toString();
@@ -115,10 +94,7 @@ class TestVariablesPanel : public QObject {
   }
 
  private slots:
-  void initTestCase() {
-    useOwnSettings();
-    inspector::applyAppearance(inspector::Appearance::light);
-  }
+  void initTestCase() { useOwnSettingsInLight(); }
   void cleanup() { window_.reset(); }
 
   void globalsAreThereAfterEachCell() {

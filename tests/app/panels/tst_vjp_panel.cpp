@@ -122,10 +122,7 @@ class TestVjpPanel : public QObject {
   }
 
  private slots:
-  void initTestCase() {
-    useOwnSettings();
-    inspector::applyAppearance(inspector::Appearance::light);
-  }
+  void initTestCase() { useOwnSettingsInLight(); }
   void cleanup() {
     window_.reset();
     QSettings().clear();

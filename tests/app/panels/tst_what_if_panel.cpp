@@ -36,10 +36,7 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
   Q_OBJECT
 
  private slots:
-  void initTestCase() {
-    useOwnSettings();
-    inspector::applyAppearance(inspector::Appearance::light);
-  }
+  void initTestCase() { useOwnSettingsInLight(); }
   void cleanup() {
     window_.reset();
     QSettings().clear();

@@ -73,10 +73,7 @@ class TestWhy : public QObject, SampleWindow {
   }
 
  private slots:
-  void initTestCase() {
-    useOwnSettings();
-    inspector::applyAppearance(inspector::Appearance::light);
-  }
+  void initTestCase() { useOwnSettingsInLight(); }
   void cleanup() {
     window_.reset();
     QSettings().clear();
