@@ -107,7 +107,7 @@ bool readOutput(const ordered_json& from, JournalOutput& output) {
 
 /// The text `before`, of which the window had `sizeBefore` bytes.
 std::string continued(std::string before, std::size_t sizeBefore, const JournalOutput& change) {
-  // What is missing in it is missing before its end.
+  // A text that is cut has its gap before its end.
   const bool cut = sizeBefore > before.size();
   const std::size_t shift = cut ? sizeBefore - before.size() : before.size() - sizeBefore;
   std::size_t kept = cut ? change.kept - std::min(shift, change.kept) : change.kept + shift;

@@ -34,7 +34,7 @@ class ColorMap {
   double high() const { return high_; }  ///< at the upper end
   bool diverging() const { return diverging_; }
   bool logarithmic() const { return floor_ > 0; }
-  /// The least magnitude that a logarithmic map tells from zero.
+  /// The least magnitude that a logarithmic map distinguishes from zero.
   double floor() const { return floor_; }
 
   // Not on the map, and not told apart by colour alone: the legend and the cells name them.

@@ -8,7 +8,7 @@ namespace tapedeck::inspector {
 void setWords(QMessageBox& box, const QString& headline, const QString& details) {
   box.setTextFormat(Qt::PlainText);
   box.setText(headline);
-  // The label that is made for a first text reads HTML until it is told not to.
+  // The label that setInformativeText() makes reads HTML until its format is set.
   box.setInformativeText(QStringLiteral(" "));
   if (auto* label = box.findChild<QLabel*>("qt_msgbox_informativelabel")) label->setTextFormat(Qt::PlainText);
   box.setInformativeText(details);

@@ -13,7 +13,7 @@ bool confirm(QWidget* parent, const QString& title, const QString& question, con
 /// Save, Discard or Cancel. Return saves, Escape cancels.
 QMessageBox::StandardButton askToSave(QWidget* parent, const QString& headline, const QString& details);
 
-/// What is asked about stands out; `details` say what each button leads to.
+/// The question is set off; `details` say what each button leads to.
 void setWords(QMessageBox& box, const QString& headline, const QString& details);
 
 /// `safe` is what Return and Escape press.

@@ -73,7 +73,7 @@ class TestMnemonics : public QObject {
         if (action->text() == name) QVERIFY(action->menu()->actions().size() <= 15);
   }
 
-  /// Whatever opens a menu when its user asks for one.
+  /// Of tool buttons and of what opens a context menu.
   void menusOverTheWindowHaveEachLetterOnce() {
     window_ = newWindow();
     window_->openNotebook(writeNotebook(folder_, "menus.ipynb", {"print('out')", "# text"}));

@@ -24,7 +24,7 @@ class TestWorkspaceChanges : public QObject, WorkspaceWindows {
     QTRY_COMPARE(current(*window), QString("debug"));
     QTRY_VERIFY(shown(*window, {"tape", "ops", "tensor"}));  // no curve yet
     screenshot(window.get(), "workspace-debug-stop");
-    // Who goes back to Write while it is paused stays there.
+    // A user who goes back to Write while it is paused stays there.
     choose(*window, 1);
     QVERIFY(shown(*window, {}));
     const auto before = window->session()->status().stopped_before.value_or(0);
@@ -68,7 +68,7 @@ class TestWorkspaceChanges : public QObject, WorkspaceWindows {
     QTRY_COMPARE_WITH_TIMEOUT(current(*window), comes, patience);
     QTRY_VERIFY(inFront());
     screenshot(window.get(), "workspace-keeps-" + comes);
-    // Whoever chooses a workspace gets that.
+    // A workspace that the user chooses comes as it is.
     choose(*window, 4);
     QTRY_VERIFY(!compare->isVisible());
     QTest::keyClick(window.get(), Qt::Key_F5);

@@ -1,4 +1,4 @@
-// Large notebooks get their cells a few at a time: whatever happens meanwhile, nobody notices.
+// Large notebooks get their cells a few at a time, which shows in nothing that the user does meanwhile.
 #include <QScrollBar>
 #include <QtTest>
 

@@ -290,7 +290,7 @@ class TapeGroupsTest : public QObject {
 
   void aCheckFindsNanInLargeValues() {
     open(residualNetwork(16), 132);
-    // 1042: batch_norm of block 10. Of what is gone the check says so.
+    // 1042: batch_norm of block 10. Of values that are gone the check says so.
     window_->source.tensors[1042] = {
         {8, 14, 14, 16},
         [](std::int64_t index) { return index == 0 ? std::numeric_limits<double>::quiet_NaN() : 1.0; },

@@ -50,7 +50,7 @@ class TensorToolsTest : public QObject {
     QVERIFY(window.painted());
     QVERIFY(!map.diverging() && map.low() == 0 && map.high() == 2);
     QVERIFY(window.view->reshapeError().isEmpty());
-    // Whatever is outside has the colour of the end.
+    // Values outside of the range have the colour of its end.
     const QColor last =
         window.canvas()->grab().toImage().pixelColor(middle(window.canvas()->heatMap().cellRect(4, 7)));
     QCOMPARE(last, QColor(map.colorAt(1)));

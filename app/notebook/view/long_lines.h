@@ -1,5 +1,5 @@
-// Lines that are too long to be laid out while somebody types: an editor has their beginnings, and one
-// character of its own in place of each rest.
+// Lines that are too long to be laid out during typing: an editor has their beginnings, and one character of
+// its own in place of each rest.
 #pragma once
 
 #include <QHash>

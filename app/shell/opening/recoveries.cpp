@@ -107,7 +107,7 @@ void Recoveries::offerFor(const QString& path) {
     for (const RecoveryEntry& entry : others) messages_->dismiss(topicOf(entry));
     if (first_) tellOthers(others.size());
   }
-  // What is about this notebook comes last, and so is the message that one sees.
+  // Work on this notebook comes last: the newest message is the one shown.
   for (const RecoveryEntry& entry : own)
     tell(entry,
          QString("Unsaved work on this notebook from %1 was kept when Tapedeck ended unexpectedly. What "

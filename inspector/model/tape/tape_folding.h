@@ -36,7 +36,7 @@ std::vector<bool> openGroups(const TapeGroups& groups, const Folding& folding);
 
 /// A folded group becomes one node, and one more for each playback that went back through it, whose forward
 /// node is the first. Edges between two nodes that carry several tensors become one. What arrives at the
-/// group from its own VJPs is not drawn. `shownAs` tells the fold of what is in it.
+/// group from its own VJPs is not drawn. `shownAs` gives the fold of each node in it.
 FoldedTape foldTape(const TapeGraph& graph, const TapeGroups& groups, const Folding& folding);
 
 /// Indices of the nodes that what a node made comes from, or goes into, itself among them.

@@ -52,7 +52,7 @@ struct GraphNode {
   protocol::TensorInfo leaf;    ///< variable, constant: the tensor
   bool below = false;           ///< more: its ops come after the ones shown
   RecordNumber page = 0;        ///< more: around which record to show the tape, to see them
-  /// Not empty: it stands for a folded group, this one's key (see foldTape). Its record is the first inside.
+  /// Not empty: the node is a folded group with this key (see foldTape). Its record is the first inside.
   QString fold;
   int folded = 0;    ///< how many ops, or VJPs, are in it
   QString here;      ///< the op inside of it that holds the cursor

@@ -74,7 +74,7 @@ QString numpyShortText(double value, int digits, const std::string& dtype) {
       std::abs(value) < 1e9)
     return QString::number(value, 'f', 0);
   const QString scientific = QString::number(value, 'e', digits - 1);
-  // Zeros that stand for other digits would lie.
+  // Zeros in place of other digits would lie.
   if (std::abs(value) >= std::pow(10.0, digits) && scientific.toDouble() != value) return scientific;
   return fromScientific(scientific);
 }

@@ -21,7 +21,7 @@ struct TensorFileShape {
   std::int64_t string_bytes = 1;  ///< of the longest element, where they are strings
 };
 
-/// "bfloat16 is written as float32": what NumPy's dtypes cannot say as it is; empty: nothing to tell.
+/// How the file's values differ in kind from the tensor's, "NumPy has no bfloat16: …"; empty: not at all.
 QString savedDtypeNote(const std::string& dtype, TensorFileKind kind);
 
 /// The beginning of the file.

@@ -17,7 +17,7 @@ class TapeMinimap {
   QRectF place(const LaidOutGraph& laid, const Camera& camera, QSizeF room) const;
   void draw(CanvasPainter& painter, const std::shared_ptr<const LaidOutGraph>& laid, const Camera& camera,
             QSizeF room);
-  /// The point of the plane that a point of the map stands for.
+  /// The point of the plane that a point of the map shows.
   static QPointF toWorld(QPointF at, const QRectF& place, const QRectF& bounds);
 
  private:

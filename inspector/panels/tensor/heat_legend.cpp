@@ -14,7 +14,7 @@ namespace {
 
 constexpr double legend_size = 11;
 constexpr int legend_digits = 4;
-constexpr double mark_pitch = 10;  ///< pixels: one mark stands for all that would be nearer
+constexpr double mark_pitch = 10;  ///< pixels: one mark for all that would be nearer
 constexpr double mark_size = 3.5;
 
 /// NaN ×, infinities + and −: seen on any colour, and told apart without it.
@@ -136,7 +136,7 @@ void HeatPane::drawSmallMarks(CanvasPainter& painter) {
   }
 }
 
-/// Which indices an image stands for, where there is room.
+/// Which indices an image shows, where there is room.
 void HeatPane::drawImageNames(CanvasPainter& painter) {
   const std::optional<ImageGrid> images = model_->images();
   const ImageTile* tile = model_->imageTile();

@@ -68,7 +68,7 @@ class TensorCanvas : public CanvasWidget, public AccessibleParts {
   QSizeF paneArea() const;
   void layoutChanged();
   void valuesChanged();
-  /// Tells screen readers all that is said of the tensor as a whole.
+  /// Updates what screen readers say of the tensor as a whole.
   void describe();
   void takeCopy(const protocol::Tile& tile);
   void drawScalar(CanvasPainter& painter);

@@ -30,7 +30,7 @@ namespace {
 
 constexpr int width_for_values = 420;  ///< below it the figures are a line
 constexpr int narrow_width = 560;      ///< below it controls take less room
-constexpr int low_height = 360;        ///< below it what is told stands in the canvas' own line
+constexpr int low_height = 360;        ///< below it messages are shown in the canvas' own line
 constexpr int message_ms = 4000, long_message_ms = 30'000;
 
 }  // namespace

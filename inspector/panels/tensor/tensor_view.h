@@ -47,7 +47,7 @@ class TensorView : public SessionPanel {
   StatisticsPanel* statistics() const;
   QString title() const;         ///< "W:0 · matmul in 1 · 784×10 · float32 · /cpu:0"
   QString reshapeError() const;  ///< as it stands below the box, or of the colours' range; empty: none
-  QString line() const;          ///< below the values: figures, or what was just told
+  QString line() const;          ///< below the values: figures, or the newest message
 
   /// The same whatever is shown and however: the panels around it must not move when that changes.
   QSize minimumSizeHint() const override;

@@ -1,5 +1,5 @@
 // One finds one's way in a step of a deep network: the sample "What a shortcut is good for" on pictures of
-// noise, with the cell that its last lines tell the reader to run.
+// noise, with the cell that its last lines ask the reader to run.
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>

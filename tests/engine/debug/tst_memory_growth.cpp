@@ -1,4 +1,4 @@
-// What stays alive from each turn of a loop, told with the line that makes it.
+// What stays alive from each turn of a loop, with the line that makes it.
 #include <QtTest>
 #include <deque>
 #include <memory>

@@ -16,7 +16,7 @@ inline Tensor floats(std::int64_t count, float value = 1) {
   return tensor;
 }
 
-/// What the op of a stored line is told as, while it lives.
+/// The line of the ops that run now; 0: none.
 inline thread_local std::uint32_t present_line = 0;
 struct Line {
   explicit Line(std::uint32_t line) : before(present_line) {

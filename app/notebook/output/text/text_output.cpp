@@ -297,7 +297,7 @@ void TextOutput::updateBar() {
   bar_->setNote(sentences.join(' '));
 }
 
-/// Of a text that is laid out as a whole all is there; of another one this says what is.
+/// Says which lines are visible of a text that is not laid out as a whole.
 void TextOutput::updateInSight() {
   if (bar_ == nullptr) return;
   if (long_ == nullptr) return bar_->setInSight({});
