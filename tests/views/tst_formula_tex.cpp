@@ -68,6 +68,9 @@ class TestFormulaTex : public QObject {
   void namesStandUprightAndAreNoCommands() {
     QCOMPARE(tex("recurrent_kernel·alpha", {"recurrent_kernel", "alpha"}),
              "\\mathrm{recurrent\\_kernel}\\cdot \\mathrm{alpha}");
+    // A mark that KaTeX knows as no accent.
+    Katex katex;
+    QCOMPARE(problemOf(katex, symbolTex(QString::fromUtf8("wei\u0334ght"), true)), QString());
     QCOMPARE(symbolTex("x", true), "\\mathrm{d}x");
     QCOMPARE(symbolTex("logits", true), "\\mathrm{d}(\\mathrm{logits})");
     QCOMPARE(texToCopy(tex("a where b")), "a\\ \\text{where}\\ b");

@@ -18,12 +18,18 @@ QString textOf(const std::string& utf8) {
   return QString::fromStdString(utf8);
 }
 
+/// KaTeX takes a combining mark for an accent of the letter before it, and refuses those that it does not
+/// know.
+bool isCombining(QChar c) {
+  return c >= QChar(0x300) && c <= QChar(0x36f);
+}
+
 /// What TeX would take for a command of its own.
 QString escaped(const QString& text) {
   QString out;
   for (const QChar c : text) {
     if (QStringLiteral("_&%$#{}").contains(c)) out += '\\';
-    out += c == '\\' || c == '^' || c == '~' ? QChar(' ') : c;
+    out += c == '\\' || c == '^' || c == '~' ? QChar(' ') : isCombining(c) ? QChar('?') : c;
   }
   return out;
 }
