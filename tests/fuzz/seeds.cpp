@@ -78,6 +78,9 @@ const std::multimap<std::string, std::string> texts = {
     {"markdown",
      "<div align=center>\n\n*in* &copy; &#x41; <b>x</b>\n\n</div>\n\n    indented\n\n[r]: "
      "http://e.org\n\n<http://e.org> $5"},
+    {"markdown",
+     "$\\newcommand{\\R}{\\mathbb{R}} \\DeclareMathOperator{\\softmax}{softmax}$ then $\\softmax(x) \\in "
+     "\\R$\n\n$$\\def\\a#1{#1^2} \\a{x}$$"},
     {"svg", svg},
     {"terminal",
      "\x1b[1;31mred\x1b[0m plain \x1b[38;5;208morange\x1b[48;2;1;2;3mback\x1b[0K\x1b]0;title\x07 done\n"},
