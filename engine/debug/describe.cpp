@@ -162,6 +162,13 @@ protocol::Status describe_status(const Recorder& recorder) {
   status.stopped_before = protocol::if_there(gate.stopped_before);
   status.stopped_after = gate.stopped_after;
   if (gate.at_line()) status.stopped_at_line = gate.stop;
+  if (const GradientStop& made = gate.gradient; made.source != 0)
+    status.complete_gradient = {gate.stop,
+                                tensor_info(recorder, made.source, true),
+                                tensor_info(recorder, made.gradient, true),
+                                made.rows,
+                                made.place,
+                                made.places};
   status.stop_breakpoints = gate.breakpoints;
   status.hits = recorder.breakpoints().hits();
   status.stepped_over = protocol::if_there(gate.stepped_over);
