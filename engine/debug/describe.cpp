@@ -94,6 +94,14 @@ protocol::TensorInfo tensor_info(const Recorder& recorder, std::uint64_t id, boo
   return info;
 }
 
+bool sums_gradients(const Recorder& recorder, const RecordView& view) {
+  const RecordHead& head = view.head;
+  if (head.kind != EventKind::op || !head.backward || !head.op || head.op->form != Form::sum) return false;
+  RecordView parent;
+  return head.parent != 0 && recorder.trace().read(head.parent, parent) &&
+         parent.head.kind == EventKind::playback;
+}
+
 std::optional<protocol::Record> describe(const Recorder& recorder, std::uint32_t number, bool with_previews) {
   RecordView view;
   if (!recorder.trace().read(number, view)) {
@@ -111,6 +119,7 @@ std::optional<protocol::Record> describe(const Recorder& recorder, std::uint32_t
   record.depth = head.depth;
   record.backward = head.backward;
   record.forward = head.forward;
+  record.sums_gradients = sums_gradients(recorder, view);
   record.tape = head.tape;
   record.scope = scope_text(head.scope);
   const SourceLocation location = location_of(head.location);
