@@ -61,10 +61,9 @@ class TestVariablesPanel : public QObject {
 
   /// F10 in a cell, until the gate stops elsewhere.
   void step() {
-    const auto before = session().status().stopped_before.value_or(0);
+    const auto before = session().stop();
     QTest::keyClick(window_.get(), Qt::Key_F10);
-    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && session().status().stopped_before.value_or(0) != before,
-                             patience);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && session().stop() != before, patience);
   }
 
   /// Clicks the tab of a dock, where it is behind another one; its key where the workspace does not have it.
