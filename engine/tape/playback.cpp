@@ -168,9 +168,10 @@ void Playback::seed() {
     accumulate(target_slots_[i],
                given ? ops::copy_to(request_.output_gradients[i], target.device()) : ones_like(target));
   }
-  for (const Slot slot : target_slots_)
-    if (slot != no_slot && is_source_[static_cast<std::size_t>(slot)])
-      tell_if_finished(slot, takes_part_.size());
+  for (auto target = target_slots_.begin(); target != target_slots_.end(); ++target)
+    if (*target != no_slot && is_source_[static_cast<std::size_t>(*target)] &&
+        std::find(target_slots_.begin(), target, *target) == target)
+      tell_if_finished(*target, takes_part_.size());
 }
 
 void Playback::accumulate(Slot slot, Tensor gradient) {

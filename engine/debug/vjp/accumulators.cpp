@@ -40,8 +40,11 @@ std::vector<Child> children_of(const Recorder& recorder, const RecordView& vjp, 
 /// Plays the sums again: what each tensor's gradient is at every moment.
 class Ledger {
  public:
-  Ledger(const Recorder& recorder, std::vector<Child> children)
-      : recorder_(recorder), children_(std::move(children)) {}
+  Ledger(const Recorder& recorder, const RecordView& vjp, const CancelFlag* cancel)
+      : recorder_(recorder), children_(children_of(recorder, vjp, cancel)) {
+    RecordView playback;
+    running_ = recorder.trace().read(vjp.head.parent, playback) && playback.state == RecordState::running;
+  }
 
   /// Filled by until().
   SummedGradient gradient_of(std::uint32_t sum) const {
@@ -89,7 +92,7 @@ class Ledger {
         const Child& sum = children_[next++];
         result[i] = {sum.inputs[0], sum.ended && !sum.outputs.empty() ? sum.outputs[0] : 0};
         if (tensor) note(tensor, share, sum);
-      } else if (tensor && known != sums_.end() && next == children_.size()) {
+      } else if (running_ && tensor && known != sums_.end() && next == children_.size()) {
         result[i] = {known->second, 0};  // the playback has not come to this sum
       } else {
         result[i].before = 0;
@@ -109,6 +112,7 @@ class Ledger {
 
   const Recorder& recorder_;
   std::vector<Child> children_;
+  bool running_ = false;  ///< sums may be still to come
   std::unordered_map<std::uint64_t, std::uint64_t> sums_;  ///< tensor → its gradient so far
   std::unordered_map<std::uint64_t, std::vector<GradientShare>> shares_;
   /// Sum → whose gradient, and how many of that one's shares are in it.
@@ -119,12 +123,12 @@ class Ledger {
 
 std::vector<Accumulation> accumulations(const Recorder& recorder, const RecordView& vjp,
                                         const CancelFlag* cancel) {
-  return Ledger(recorder, children_of(recorder, vjp, cancel)).until(vjp.number);
+  return Ledger(recorder, vjp, cancel).until(vjp.number);
 }
 
 SummedGradient summed_gradient(const Recorder& recorder, const RecordView& vjp, std::uint32_t sum,
                                const CancelFlag* cancel) {
-  Ledger ledger(recorder, children_of(recorder, vjp, cancel));
+  Ledger ledger(recorder, vjp, cancel);
   ledger.until(vjp.number);
   return ledger.gradient_of(sum);
 }
