@@ -44,12 +44,13 @@ struct VjpContribution {
   std::optional<TensorInfo> before;        ///< the sum so far; absent: it is the first
   std::optional<TensorInfo> contribution;  ///< absent: not there yet
   std::optional<TensorInfo> after;         ///< absent: not there yet
+  std::optional<std::uint32_t> result;     ///< the sum after it is this result of the playback, from 0
   template <class Visit, class Self = VjpContribution>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("input", &Self::input), field("symbol", &Self::symbol),
                  field("foreseen", &Self::foreseen), field("target", &Self::target),
                  field("before", &Self::before), field("contribution", &Self::contribution),
-                 field("after", &Self::after));
+                 field("after", &Self::after), field("result", &Self::result));
   }
 };
 
@@ -73,14 +74,16 @@ struct GradientSum {
   std::optional<TensorInfo> target;  ///< whose gradient it is; absent: not known
   std::vector<GradientPart> parts;   ///< what is in the sum after it, in order; the last ones, at most 100
   std::uint64_t parts_total = 0;
-  TensorInfo before;                ///< the sum so far
-  TensorInfo contribution;          ///< what is added
-  std::optional<TensorInfo> after;  ///< absent: the op has not run
+  TensorInfo before;                    ///< the sum so far
+  TensorInfo contribution;              ///< what is added
+  std::optional<TensorInfo> after;      ///< absent: the op has not run
+  std::optional<std::uint32_t> result;  ///< `after` is this result of the playback, from 0
   template <class Visit, class Self = GradientSum>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("record", &Self::record), field("target", &Self::target), field("parts", &Self::parts),
                  field("parts_total", &Self::parts_total), field("before", &Self::before),
-                 field("contribution", &Self::contribution), field("after", &Self::after));
+                 field("contribution", &Self::contribution), field("after", &Self::after),
+                 field("result", &Self::result));
   }
 };
 
@@ -94,6 +97,7 @@ struct VjpParts {
   std::vector<VjpSymbol> symbols;
   std::vector<VjpContribution> contributions;
   std::optional<GradientSum> sum;  ///< where the request's record is a sum of gradients
+  std::uint32_t results = 0;       ///< of the playback, once it has ended
   std::vector<Record> inside;      ///< of a custom gradient: what ran in it, at most 200
   std::uint64_t inside_total = 0;
   std::optional<std::string> problem;  ///< why the contributions cannot be foreseen
@@ -103,8 +107,8 @@ struct VjpParts {
     return visit(field("asked", &Self::asked), field("vjp", &Self::vjp), field("forward", &Self::forward),
                  field("names", &Self::names), field("symbols", &Self::symbols),
                  field("contributions", &Self::contributions), field("sum", &Self::sum),
-                 field("inside", &Self::inside), field("inside_total", &Self::inside_total),
-                 field("problem", &Self::problem));
+                 field("results", &Self::results), field("inside", &Self::inside),
+                 field("inside_total", &Self::inside_total), field("problem", &Self::problem));
   }
 };
 

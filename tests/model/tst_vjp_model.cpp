@@ -134,7 +134,7 @@ class TestVjpModel : public QObject {
       if (!protocol::get_if<protocol::GetVjp>(&request)) return bench.answer(request);
       protocol::VjpParts parts;
       parts.asked = 5;
-      parts.sum = protocol::GradientSum{5, {}, {}, 0, info(20, {2, 3}), info(21, {2, 3}), {}};
+      parts.sum = protocol::GradientSum{5, {}, {}, 0, info(20, {2, 3}), info(21, {2, 3}), {}, {}};
       if (bench.source.records[4].state == protocol::RecordState::done) parts.sum->after = info(22, {2, 3});
       return parts;
     };

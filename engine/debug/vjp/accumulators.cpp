@@ -112,7 +112,7 @@ class Ledger {
 
   const Recorder& recorder_;
   std::vector<Child> children_;
-  bool running_ = false;  ///< sums may be still to come
+  bool running_ = false;                                   ///< sums may be still to come
   std::unordered_map<std::uint64_t, std::uint64_t> sums_;  ///< tensor → its gradient so far
   std::unordered_map<std::uint64_t, std::vector<GradientShare>> shares_;
   /// Sum → whose gradient, and how many of that one's shares are in it.

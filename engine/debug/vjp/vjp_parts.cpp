@@ -245,6 +245,25 @@ void VjpReader::add_sum(std::uint32_t record, const Place& place, const CancelFl
   parts.sum = std::move(told);
 }
 
+/// Which sums are results of the playback, once it has ended: nothing more was added to them.
+void VjpReader::add_results(std::uint32_t playback, protocol::VjpParts& parts) const {
+  RecordView ended;
+  if (!recorder_.trace().read(playback, ended) || ended.state != RecordState::done) return;
+  const std::vector<std::uint64_t> sources = recorder_.handoffs().sources_of(playback);
+  if (sources.size() != ended.outputs.size()) return;
+  parts.results = static_cast<std::uint32_t>(sources.size());
+  const auto place = [&](const protocol::TensorInfo& target, const std::optional<protocol::TensorInfo>& sum) {
+    std::optional<std::uint32_t> found;
+    for (std::size_t i = 0; sum && i < sources.size() && !found; ++i)
+      if (target.id != 0 && sources[i] == target.id && ended.outputs[i] == sum->id)
+        found = static_cast<std::uint32_t>(i);
+    return found;
+  };
+  for (protocol::VjpContribution& contribution : parts.contributions)
+    contribution.result = place(contribution.target, contribution.after);
+  if (parts.sum && parts.sum->target) parts.sum->result = place(*parts.sum->target, parts.sum->after);
+}
+
 void VjpReader::add_inside(const RecordView& vjp, const CancelFlag* cancel, protocol::VjpParts& parts) const {
   std::vector<std::uint32_t> numbers;
   const std::uint32_t newest = recorder_.trace().newest();
@@ -275,6 +294,7 @@ protocol::VjpParts VjpReader::parts(const protocol::GetVjp& request, const FindT
   if (place.vjp.number == 0) return parts;
   parts.vjp = describe(recorder_, place.vjp.number, true);
   add_contributions(place, find, cancel, parts);
+  add_results(place.vjp.head.parent, parts);
   if (place.vjp.head.custom_gradient) add_inside(place.vjp, cancel, parts);
   return parts;
 }

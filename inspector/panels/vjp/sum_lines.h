@@ -20,6 +20,9 @@ struct SumLine {
 /// Empty where the cursor is at neither.
 std::vector<SumLine> sumLines(const VjpModel& model);
 
+/// "The gradient is complete: it is result 1 of 2."
+QString resultText(std::uint32_t place, std::uint32_t results);
+
 /// "Sum of gradients of w"; of whose gradient is not known "Sum of gradients".
 QString sumTitle(const protocol::GradientSum& sum);
 

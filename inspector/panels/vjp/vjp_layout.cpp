@@ -310,22 +310,18 @@ class Builder {
     if (const QString summed = broadcastText(parts_, contribution); !summed.isEmpty())
       paragraph(summed, SheetTone::faint);
     if (model_.element() && model_.element()->contribution == place) terms();
+    const auto note = [&](const QString& words) { paragraph(words, SheetTone::faint, margin + 4); };
     if (!contribution.before) {
-      if (!contribution.after)
-        addText(QStringLiteral("not added yet: a sum before it is still to be made"), SheetTone::faint,
-                margin + 4, room());
-      else
-        addText(QStringLiteral("the first one: the sum of this gradient is it"), SheetTone::faint, margin + 4,
-                room());
-      y_ += line() + gap;
-      return;
+      note(contribution.after ? QStringLiteral("the first one: the sum of this gradient is it")
+                              : QStringLiteral("not added yet: a sum before it is still to be made"));
+    } else {
+      tensorRow({}, false, *contribution.before, -1, QStringLiteral("sum before"));
+      if (contribution.after)
+        tensorRow({}, false, *contribution.after, -1, QStringLiteral("sum after"));
+      else if (!contribution.foreseen)
+        note(QStringLiteral("not added yet"));
     }
-    const QString before = QStringLiteral("sum before"), after = QStringLiteral("sum after");
-    tensorRow({}, false, *contribution.before, -1, before);
-    if (contribution.after)
-      tensorRow({}, false, *contribution.after, -1, after);
-    else if (!contribution.foreseen)
-      paragraph(QStringLiteral("not added yet"), SheetTone::faint, margin + 4);
+    if (contribution.result) note(resultText(*contribution.result, parts_.results));
     y_ += gap;
   }
 

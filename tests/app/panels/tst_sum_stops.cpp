@@ -132,6 +132,10 @@ class TestSumStops : public QObject, SampleWindow {
     // Afterwards the sum tells what was added, too.
     session().setCursor(second);
     QTRY_VERIFY2(values().contains("sum: 9"), qPrintable(values().join('\n')));
+    QTRY_VERIFY(says("The gradient is complete: it is the result."));
+    session().setCursor(first);
+    QTRY_VERIFY2(values().contains("sum: 5"), qPrintable(values().join('\n')));
+    QVERIFY(!says("The gradient is complete"));
   }
 
   void severalVariablesAreCompleteOneByOne() {

@@ -58,6 +58,7 @@ class TestVjpParts : public QObject {
       QCOMPARE(contribution.contribution.value().id, gradients[i].id());
       QVERIFY(!contribution.before);
       QCOMPARE(contribution.after.value().id, gradients[i].id());
+      QCOMPARE(contribution.result, std::optional(contribution.input));
     }
     // The op inside the VJP, and the forward op, lead to the same.
     QCOMPARE(reading.parts(vjp + 1).vjp.value().number, std::uint64_t{vjp});
@@ -135,6 +136,11 @@ class TestVjpParts : public QObject {
     QCOMPARE(told->parts.back().vjp, last.vjp.value().number);
     QCOMPARE(value(told->before), 7.0);
     QCOMPARE(value(told->contribution), std::exp(2.0));
+    // Nothing more is added to it: it is what the playback gives for x.
+    QCOMPARE(told->result, std::optional<std::uint32_t>(0));
+    QCOMPARE(last.results, 1u);
+    QCOMPARE(last.contributions[0].result, std::optional<std::uint32_t>(0));
+    QVERIFY(!square.contributions[1].result && !first.contributions[0].result);
     QCOMPARE(told->after.value().id, gradients[0].id());
     const auto earlier = reading.parts(square.contributions[0].after.value().producer).sum;
     QCOMPARE(earlier.value().parts_total, std::uint64_t{2});
