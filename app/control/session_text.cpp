@@ -16,10 +16,14 @@ QString pausedText(const inspector::Session& session, const Document& document) 
   const auto& status = session.status();
   const auto* record = session.cachedRecord(session.stoppedBefore());
   QString text = status.stopped_after ? "paused after " : "paused before ";
-  if (!record)
+  if (status.complete_gradient)
+    text = "paused: the gradient of " + inspector::sourceText(*status.complete_gradient) + " is complete";
+  else if (!record)
     text += status.stopped_at_line ? "" : "an op";
   else if (record->kind == protocol::RecordKind::vjp)
     text += "the VJP of " + QString::fromStdString(record->op);
+  else if (record->sums_gradients)
+    text += "a sum of gradients";
   else
     text += inspector::opText(*record);
   // The notebook has the number of the run that goes on only when it has ended.

@@ -94,6 +94,14 @@ protocol::TensorInfo tensor_info(const Recorder& recorder, std::uint64_t id, boo
   return info;
 }
 
+bool sums_gradients(const Recorder& recorder, const RecordView& view) {
+  const RecordHead& head = view.head;
+  if (head.kind != EventKind::op || !head.backward || !head.op || head.op->form != Form::sum) return false;
+  RecordView parent;
+  return head.parent != 0 && recorder.trace().read(head.parent, parent) &&
+         parent.head.kind == EventKind::playback;
+}
+
 std::optional<protocol::Record> describe(const Recorder& recorder, std::uint32_t number, bool with_previews) {
   RecordView view;
   if (!recorder.trace().read(number, view)) {
@@ -111,6 +119,7 @@ std::optional<protocol::Record> describe(const Recorder& recorder, std::uint32_t
   record.depth = head.depth;
   record.backward = head.backward;
   record.forward = head.forward;
+  record.sums_gradients = sums_gradients(recorder, view);
   record.tape = head.tape;
   record.scope = scope_text(head.scope);
   const SourceLocation location = location_of(head.location);
@@ -162,6 +171,13 @@ protocol::Status describe_status(const Recorder& recorder) {
   status.stopped_before = protocol::if_there(gate.stopped_before);
   status.stopped_after = gate.stopped_after;
   if (gate.at_line()) status.stopped_at_line = gate.stop;
+  if (const GradientStop& made = gate.gradient; made.source != 0)
+    status.complete_gradient = {gate.stop,
+                                tensor_info(recorder, made.source, true),
+                                tensor_info(recorder, made.gradient, true),
+                                made.rows,
+                                made.place,
+                                made.places};
   status.stop_breakpoints = gate.breakpoints;
   status.hits = recorder.breakpoints().hits();
   status.stepped_over = protocol::if_there(gate.stepped_over);

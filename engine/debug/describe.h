@@ -17,6 +17,9 @@ bool has_preview(const Recorder& recorder, std::uint64_t id);
 /// What is known of a tensor; only the id where that is nothing.
 protocol::TensorInfo tensor_info(const Recorder& recorder, std::uint64_t id, bool with_preview);
 
+/// An op that a playback runs itself, to add a contribution to a gradient.
+bool sums_gradients(const Recorder& recorder, const RecordView& view);
+
 /// The record as the views show it; nothing where there is none of that number yet. One that was forgotten,
 /// because the recording passed its number of records, comes as a failed op "forgotten" that says so: numbers
 /// have no gaps.

@@ -46,7 +46,7 @@ struct Candidate {
   std::size_t breakpoint = 0;
   std::uint32_t pass = 0;     ///< of a line: the record that it began with
   std::uint64_t written = 0;  ///< the variable's value, of an assignment
-  bool is_op = false;
+  bool of_playback = false;   ///< an op that is a stop only outside of playbacks
   std::uint32_t parent = 0;
   Verdict verdict = Verdict::no;
   Undecided record;
@@ -145,12 +145,13 @@ class HitSearch {
     const bool hidden = hiding_.contains(head.parent);
     if (hidden || (head.kind == EventKind::vjp && !head.custom_gradient)) hiding_.insert(record.number);
     if (head.kind == EventKind::playback) playbacks_.insert(record.number);
-    const bool is_op = head.kind == EventKind::op;
-    if (hidden || (!is_op && head.kind != EventKind::vjp) || (is_op && playbacks_.contains(head.parent)))
-      return record.number;
+    const bool by_playback = head.kind == EventKind::op && playbacks_.contains(head.parent);
+    const bool is_op = head.kind == EventKind::op && !by_playback;
+    const bool is_sum = by_playback && head.op->form == Form::sum;
+    if (hidden || (!is_op && !is_sum && head.kind != EventKind::vjp)) return record.number;
     Pass& pass = passes_[{head.thread, head.location}];
     std::uint32_t& came_from = came_from_[head.thread];
-    const bool elsewhere = is_op && came_from != head.location;  // VJPs are a pass as a whole
+    const bool elsewhere = is_op && came_from != head.location;  // VJPs and their sums are a pass as a whole
     came_from = head.location;
     if (elsewhere || pass.began == 0 || pass.enclosing != head.parent) pass = {head.parent, record.number};
     return pass.began;
@@ -175,7 +176,8 @@ class HitSearch {
       const Verdict verdict = evaluate(
           breakpoint.condition, [&](const Condition& leaf) { return terms[leaf.number].verdict(record); });
       if (verdict == Verdict::no) continue;
-      Candidate candidate{i, pass, 0, head.kind == EventKind::op, head.parent, verdict, {}};
+      const bool hides = head.kind == EventKind::op && head.op->form != Form::sum;
+      Candidate candidate{i, pass, 0, hides, head.parent, verdict, {}};
       candidate.record.number = record.number;
       candidate.record.outputs.assign(record.outputs.begin(), record.outputs.end());
       if (verdict == Verdict::unknown) {
@@ -278,7 +280,7 @@ class HitSearch {
     return holds;
   }
 
-  /// Ops inside of a built-in VJP, and the sums that a playback makes.
+  /// Ops inside of a built-in VJP, and what a playback runs beside VJPs and sums of gradients.
   bool is_hidden(const Candidate& candidate) {
     if (candidate.parent == 0) return false;
     const auto [known, is_new] = parents_.try_emplace(candidate.parent);
@@ -290,7 +292,7 @@ class HitSearch {
         known->second.hides |= view.head.kind == EventKind::vjp && !view.head.custom_gradient;
       }
     }
-    return known->second.hides || (candidate.is_op && known->second.is_playback);
+    return known->second.hides || (candidate.of_playback && known->second.is_playback);
   }
 
   void forget_hit() {

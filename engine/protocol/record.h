@@ -80,9 +80,10 @@ struct Record {
   std::uint32_t depth = 0;    ///< number of ancestors
   bool backward = false;      ///< a playback, or inside one
   std::uint64_t forward = 0;  ///< vjp: the record whose VJP it is. Ops inside a vjp have that vjp's value too
-  std::uint64_t tape = 0;     ///< the innermost tape that recorded it, or is played; 0: none
-  std::string scope;          ///< user's name scopes, "outer/inner"
-  std::string cell;           ///< id of the cell whose source line ran; empty outside a notebook
+  bool sums_gradients = false;  ///< op: the playback runs it, to add a contribution to a gradient
+  std::uint64_t tape = 0;       ///< the innermost tape that recorded it, or is played; 0: none
+  std::string scope;            ///< user's name scopes, "outer/inner"
+  std::string cell;             ///< id of the cell whose source line ran; empty outside a notebook
   std::uint64_t execution = 0;  ///< of that cell: Jupyter's number, however often it ran since; 0: not known
   std::string file;             ///< source file, where no cell
   std::uint32_t line = 0;       ///< from 1; 0: unknown
@@ -104,7 +105,8 @@ struct Record {
                  field("op", &Self::op), field("custom_gradient", &Self::custom_gradient),
                  field("parent", &Self::parent), field("depth", &Self::depth),
                  field("backward", &Self::backward), field("forward", &Self::forward),
-                 field("tape", &Self::tape), field("scope", &Self::scope), field("cell", &Self::cell),
+                 field("sums_gradients", &Self::sums_gradients), field("tape", &Self::tape),
+                 field("scope", &Self::scope), field("cell", &Self::cell),
                  field("execution", &Self::execution), field("file", &Self::file), field("line", &Self::line),
                  field("thread", &Self::thread), field("start_ns", &Self::start_ns),
                  field("call_ns", &Self::call_ns), field("work", &Self::work), field("device", &Self::device),

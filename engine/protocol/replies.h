@@ -50,6 +50,22 @@ struct GpuMemory {
   bool operator==(const GpuMemory&) const = default;
 };
 
+/// A gradient that is complete: the playback adds nothing more to it.
+struct CompleteGradient {
+  std::uint64_t stop = 0;    ///< which stop it is, above all records' numbers
+  TensorInfo source;         ///< what it is the gradient of
+  TensorInfo gradient;       ///< of rows: their values, one behind the other
+  bool rows = false;         ///< only some rows of the source have a gradient
+  std::uint32_t place = 0;   ///< among the playback's results, from 0
+  std::uint32_t places = 0;  ///< how many those are
+  template <class Visit, class Self = CompleteGradient>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("stop", &Self::stop), field("source", &Self::source),
+                 field("gradient", &Self::gradient), field("rows", &Self::rows), field("place", &Self::place),
+                 field("places", &Self::places));
+  }
+};
+
 /// Also sent unasked, with request 0, when something in it changed: at once for the gate, else at most 30
 /// times a second.
 struct Status {
@@ -59,6 +75,8 @@ struct Status {
   bool stopped_after = false;  ///< that record has ended: its outputs, or its error, made it stop
   /// Stopped before a line, where no record waits: which stop it is, above all records' numbers.
   std::optional<std::uint64_t> stopped_at_line;
+  /// Stopped where a gradient is complete: after the record `stopped_before`, which made it so.
+  std::optional<CompleteGradient> complete_gradient;
   /// The one that it was stopped before until the last step; absent after a run.
   std::optional<std::uint64_t> stepped_over;
   /// Where stopped: the pending record, last, and before it what ran since the step began; at most 32.
@@ -99,30 +117,33 @@ struct Status {
   static constexpr const char* type = "status";
   template <class Visit, class Self = Status>
   static constexpr auto fields(Visit&& visit) {
-    return visit(
-        field("records", &Self::records), field("gate", &Self::gate),
-        field("stopped_before", &Self::stopped_before), field("stopped_after", &Self::stopped_after),
-        field("stopped_at_line", &Self::stopped_at_line), field("stop_breakpoints", &Self::stop_breakpoints),
-        field("hits", &Self::hits), field("stepped_over", &Self::stepped_over), field("stop", &Self::stop),
-        field("ended", &Self::ended), field("finished", &Self::finished),
-        field("stop_reason", &Self::stop_reason), field("cell", &Self::cell), field("line", &Self::line),
-        field("running_cell", &Self::running_cell), field("cells_ended", &Self::cells_ended),
-        field("recording", &Self::recording), field("break_at_cell_start", &Self::break_at_cell_start),
-        field("keep_everything", &Self::keep_everything), field("replay_on_cpu", &Self::replay_on_cpu),
-        field("held_bytes", &Self::held_bytes), field("record_bytes", &Self::record_bytes),
-        field("budget_bytes", &Self::budget_bytes), field("leaves_dropped", &Self::leaves_dropped),
-        field("values_lost", &Self::values_lost), field("series_points", &Self::series_points),
-        field("series_thinned", &Self::series_thinned), field("pictures", &Self::pictures),
-        field("full", &Self::full), field("trace_file", &Self::trace_file),
-        field("trace_title", &Self::trace_title), field("pool_bytes", &Self::pool_bytes),
-        field("pooled_bytes", &Self::pooled_bytes), field("gpus", &Self::gpus),
-        field("device_times", &Self::device_times),
-        field("device_times_pending", &Self::device_times_pending));
+    return visit(field("records", &Self::records), field("gate", &Self::gate),
+                 field("stopped_before", &Self::stopped_before), field("stopped_after", &Self::stopped_after),
+                 field("stopped_at_line", &Self::stopped_at_line),
+                 field("complete_gradient", &Self::complete_gradient),
+                 field("stop_breakpoints", &Self::stop_breakpoints), field("hits", &Self::hits),
+                 field("stepped_over", &Self::stepped_over), field("stop", &Self::stop),
+                 field("ended", &Self::ended), field("finished", &Self::finished),
+                 field("stop_reason", &Self::stop_reason), field("cell", &Self::cell),
+                 field("line", &Self::line), field("running_cell", &Self::running_cell),
+                 field("cells_ended", &Self::cells_ended), field("recording", &Self::recording),
+                 field("break_at_cell_start", &Self::break_at_cell_start),
+                 field("keep_everything", &Self::keep_everything),
+                 field("replay_on_cpu", &Self::replay_on_cpu), field("held_bytes", &Self::held_bytes),
+                 field("record_bytes", &Self::record_bytes), field("budget_bytes", &Self::budget_bytes),
+                 field("leaves_dropped", &Self::leaves_dropped), field("values_lost", &Self::values_lost),
+                 field("series_points", &Self::series_points), field("series_thinned", &Self::series_thinned),
+                 field("pictures", &Self::pictures), field("full", &Self::full),
+                 field("trace_file", &Self::trace_file), field("trace_title", &Self::trace_title),
+                 field("pool_bytes", &Self::pool_bytes), field("pooled_bytes", &Self::pooled_bytes),
+                 field("gpus", &Self::gpus), field("device_times", &Self::device_times),
+                 field("device_times_pending", &Self::device_times_pending));
   }
 };
 
 /// By which requests name the stop where the program is; absent: it is not stopped.
 inline std::optional<std::uint64_t> stop_id(const Status& status) {
+  if (status.complete_gradient) return status.complete_gradient->stop;
   return status.stopped_before ? status.stopped_before : status.stopped_at_line;
 }
 

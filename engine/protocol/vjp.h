@@ -44,12 +44,46 @@ struct VjpContribution {
   std::optional<TensorInfo> before;        ///< the sum so far; absent: it is the first
   std::optional<TensorInfo> contribution;  ///< absent: not there yet
   std::optional<TensorInfo> after;         ///< absent: not there yet
+  std::optional<std::uint32_t> result;     ///< the sum after it is this result of the playback, from 0
   template <class Visit, class Self = VjpContribution>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("input", &Self::input), field("symbol", &Self::symbol),
                  field("foreseen", &Self::foreseen), field("target", &Self::target),
                  field("before", &Self::before), field("contribution", &Self::contribution),
-                 field("after", &Self::after));
+                 field("after", &Self::after), field("result", &Self::result));
+  }
+};
+
+/// What one VJP gave to a sum of gradients.
+struct GradientPart {
+  std::uint64_t vjp = 0;              ///< the VJP's record; 0: the playback began with it
+  std::string op;                     ///< of the VJP; else empty
+  std::uint32_t input = 0;            ///< which input of that op the gradient is for
+  std::optional<std::string> symbol;  ///< what that input is in the op's formula
+  TensorInfo value;
+  template <class Visit, class Self = GradientPart>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("vjp", &Self::vjp), field("op", &Self::op), field("input", &Self::input),
+                 field("symbol", &Self::symbol), field("value", &Self::value));
+  }
+};
+
+/// A sum that a playback makes of what a tensor's gradient is so far and one contribution more.
+struct GradientSum {
+  std::uint64_t record = 0;          ///< of the op that adds
+  std::optional<TensorInfo> target;  ///< whose gradient it is; absent: not known
+  std::vector<GradientPart> parts;   ///< what is in the sum after it, in order; the last ones, at most 100
+  std::uint64_t parts_total = 0;
+  TensorInfo before;                    ///< the sum so far
+  TensorInfo contribution;              ///< what is added
+  std::optional<TensorInfo> after;      ///< absent: the op has not run
+  std::optional<std::uint32_t> result;  ///< `after` is this result of the playback, from 0
+  template <class Visit, class Self = GradientSum>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("record", &Self::record), field("target", &Self::target), field("parts", &Self::parts),
+                 field("parts_total", &Self::parts_total), field("before", &Self::before),
+                 field("contribution", &Self::contribution), field("after", &Self::after),
+                 field("result", &Self::result));
   }
 };
 
@@ -62,7 +96,9 @@ struct VjpParts {
   std::vector<std::string> names;  ///< words of the formula that are symbols
   std::vector<VjpSymbol> symbols;
   std::vector<VjpContribution> contributions;
-  std::vector<Record> inside;  ///< of a custom gradient: what ran in it, at most 200
+  std::optional<GradientSum> sum;  ///< where the request's record is a sum of gradients
+  std::uint32_t results = 0;       ///< of the playback, once it has ended
+  std::vector<Record> inside;      ///< of a custom gradient: what ran in it, at most 200
   std::uint64_t inside_total = 0;
   std::optional<std::string> problem;  ///< why the contributions cannot be foreseen
   static constexpr const char* type = "vjp_parts";
@@ -70,7 +106,8 @@ struct VjpParts {
   static constexpr auto fields(Visit&& visit) {
     return visit(field("asked", &Self::asked), field("vjp", &Self::vjp), field("forward", &Self::forward),
                  field("names", &Self::names), field("symbols", &Self::symbols),
-                 field("contributions", &Self::contributions), field("inside", &Self::inside),
+                 field("contributions", &Self::contributions), field("sum", &Self::sum),
+                 field("results", &Self::results), field("inside", &Self::inside),
                  field("inside_total", &Self::inside_total), field("problem", &Self::problem));
   }
 };

@@ -280,10 +280,10 @@ std::uint64_t Recorder::begin(const Event& event) {
   const std::int64_t start = head.start;
   const std::uint32_t location = head.location;
   const std::uint32_t enclosing = parent ? parent->enclosing : 0;
-  // A stop is an op, unless a built-in VJP or the playback itself runs it (sums of gradients); or a VJP. The
+  // A stop is an op, unless a built-in VJP or the playback itself runs it; a VJP; and a sum of gradients. The
   // ops inside of custom gradients are stops.
-  const bool hidden =
-      parent && (parent->hides_ops || (event.kind == EventKind::op && parent->kind == EventKind::playback));
+  const bool by_playback = parent && event.kind == EventKind::op && parent->kind == EventKind::playback;
+  const bool hidden = parent && (parent->hides_ops || (by_playback && event.op->form != Form::sum));
   const bool gave_up = std::exchange(thread.gave_up, false);
   const bool waits = !hidden && !gave_up;
   const bool stands = waits && (event.kind == EventKind::op || event.kind == EventKind::vjp);
@@ -291,7 +291,10 @@ std::uint64_t Recorder::begin(const Event& event) {
                                                     head.backward, location);
   const bool asks = stands && gate_.armed();
   std::optional<BreakEvent> seen;
-  if (breaks) seen = seen_by_breakpoints(event, head, 0, enclosing);
+  if (breaks) {
+    seen = seen_by_breakpoints(event, head, 0, enclosing);
+    seen->sums_gradients = by_playback;
+  }
 
   if (health_sampler_.on() && event.kind == EventKind::op) [[unlikely]]
     sample_before(thread, event, head);

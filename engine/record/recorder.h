@@ -65,6 +65,8 @@ class Recorder final : public Observer {
   void leaf(const Tensor& tensor, std::string_view name) override;
   void assigned(const Tensor& tensor, const Tensor& value, std::uint64_t variable,
                 std::uint64_t since) override;
+  bool attends_gradients() const override { return gate_.armed(); }
+  void finished(const FinishedGradient& gradient) override;
   void left(const Tensor& tensor) override;
   bool gives_up(std::span<const std::uint64_t> variables) override;
   void variable_gone(std::uint64_t variable) override;
@@ -167,6 +169,7 @@ class Recorder final : public Observer {
   void add_leaf(const Tensor& tensor, std::uint32_t name);
   void sample_before(Thread& thread, const Event& event, const RecordHead& head);
   void sample_after(Thread& thread, std::uint32_t number, std::span<const Tensor> outputs, bool playback);
+  std::uint32_t finisher_of(const FinishedGradient& gradient, std::uint32_t playback) const;
   void ask_gate(Thread& thread, const Event& event, const GatePoint& point, const BreakStop* stop);
   /// Asks the breakpoints, then the gate.
   void come_to_stop(Thread& thread, const Event& event, const GatePoint& point,

@@ -58,6 +58,35 @@ void Recorder::note_wait(const Thread& thread, std::uint32_t number, std::int64_
   if (clock::nanoseconds(to - from) >= least_ns) gate_waits_.add({thread.index, number, from, to});
 }
 
+/// The VJP that gave the last part of it, or the sum behind that: what the playback itself ran last for it.
+std::uint32_t Recorder::finisher_of(const FinishedGradient& gradient, std::uint32_t playback) const {
+  const auto vjp = static_cast<std::uint32_t>(gradient.record);
+  const auto maker = static_cast<std::uint32_t>(trace_.tensors().get(gradient.gradient).producer());
+  RecordView record;
+  const bool by_playback = maker > vjp && trace_.read(maker, record) && record.head.parent == playback;
+  return by_playback ? maker : vjp != 0 ? vjp : playback;
+}
+
+void Recorder::finished(const FinishedGradient& gradient) {
+  if (!gate_.armed()) return;
+  Thread& thread = this_thread();
+  if (thread.open.empty() || thread.open.back().kind != EventKind::playback || thread.open.back().hides_ops)
+    return;
+  const Open& playback = thread.open.back();
+  const GatePoint point{finisher_of(gradient, playback.number),
+                        playback.location,
+                        playback.enclosing,
+                        0,
+                        {gradient.source, gradient.gradient, gradient.rows, gradient.place, gradient.places}};
+  const std::int64_t before = now();
+  if (!gate_.pass(point)) return;
+  breakpoints_.stood(thread.breaks, point.location, point.enclosing, last_place());
+  const std::int64_t after = now();
+  thread.waited += after - before;
+  note_wait(thread, point.number, before, after);
+  went_on();
+}
+
 void Recorder::stop_after(Thread& thread, std::uint32_t number, std::span<const Tensor> outputs,
                           const char* error) {
   while (!thread.watched.empty() && thread.watched.back().event.number > number) thread.watched.pop_back();

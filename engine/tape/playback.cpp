@@ -9,59 +9,13 @@
 #include "engine/ops/core/ops.h"
 #include "engine/ops/core/placement.h"
 #include "engine/ops/elementwise/complex.h"
+#include "engine/tape/playback_checks.h"
 #include "engine/tensor/interrupt.h"
 
 namespace tapedeck::detail {
 namespace {
 
 using SourceSlots = boost::container::small_vector<Slot, 2>;
-
-void check_request(const GradientRequest& request) {
-  const auto& [targets, sources, output_gradients, unconnected, rows] = request;
-  for (std::size_t i = 0; i < targets.size(); ++i)
-    if (!targets[i]) fail<InvalidArgumentError>("gradient: target ", i, " is undefined");
-  for (std::size_t i = 0; i < sources.size(); ++i)
-    if (!sources[i].tensor && !sources[i].variable)
-      fail<InvalidArgumentError>("gradient: source ", i, " is undefined");
-  if (output_gradients.empty()) return;
-  if (output_gradients.size() != targets.size())
-    fail<InvalidArgumentError>("gradient: ", output_gradients.size(), " output gradients were given for ",
-                               targets.size(), " targets");
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    const Tensor& given = output_gradients[i];
-    if (!given) continue;
-    if (given.shape() != targets[i].shape())
-      fail<InvalidArgumentError>("gradient: output gradient ", i, " has shape ", to_string(given.shape()),
-                                 ", its target has shape ", to_string(targets[i].shape()));
-    if (given.dtype() != targets[i].dtype())
-      fail<InvalidArgumentError>("gradient: output gradient ", i, " has dtype ", dtype_name(given.dtype()),
-                                 ", its target has dtype ", dtype_name(targets[i].dtype()));
-  }
-}
-
-/// "custom gradient of noisy_square", "VJP of matmul".
-std::string title(const Node& node) {
-  return node.custom ? "custom gradient of " + node.custom->name : "VJP of " + node.op->name;
-}
-
-/// A VJP must give one gradient per input, of the input's shape and dtype.
-void check_gradients(const Node& node, std::span<const bool> wanted, std::span<const Tensor> gradients) {
-  if (gradients.size() != node.inputs.size())
-    fail<InvalidArgumentError>(title(node), ": returned ", gradients.size(), " gradients for ",
-                               node.inputs.size(), " arguments");
-  for (std::size_t i = 0; i < gradients.size(); ++i) {
-    if (!wanted[i] || !gradients[i]) continue;
-    const Tensor &gradient = gradients[i], &input = node.inputs[i];
-    if (gradient.shape() != input.shape())
-      fail<InvalidArgumentError>(title(node), ": the gradient of argument ", i, " has shape ",
-                                 to_string(gradient.shape()), ", expected the argument's shape ",
-                                 to_string(input.shape()));
-    if (gradient.dtype() != input.dtype() && !interchangeable(gradient.dtype(), input.dtype()))
-      fail<InvalidArgumentError>(title(node), ": the gradient of argument ", i, " has dtype ",
-                                 dtype_name(gradient.dtype()), ", expected the argument's dtype ",
-                                 dtype_name(input.dtype()));
-  }
-}
 
 /// Beside the first one.
 Tensor sum_of(Tensor a, Tensor b) {
@@ -97,8 +51,13 @@ class Playback {
   bool leads_to_source(Slot slot) const;
   void seed();
   void play(std::size_t position);
-  Tensors vjp(const Node& node, std::span<const Tensor> cotangents, std::span<const bool> wanted) const;
+  Tensors vjp(const Node& node, std::span<const Tensor> cotangents, std::span<const bool> wanted);
   void accumulate(Slot slot, Tensor gradient);
+  void note_part(Slot slot, std::uint64_t record);
+  bool takes_more(Slot slot, std::size_t position) const;
+  bool comes_whole(std::size_t source) const;
+  void tell_if_finished(Slot slot, std::size_t position) const;
+  void tell_finished(std::size_t source, const Tensor& gradient, bool rows) const;
   bool gathers_rows(const Node& node) const;
   void keep_rows(const Node& node, const Tensor& cotangent);
   Tensor whole_of(const std::vector<Tape::RowGradient>& parts, const Tape::Source& source) const;
@@ -108,6 +67,9 @@ class Playback {
   // one that is not persistent gives its nodes to the playback, which drops each as soon as it has been
   // played.
   std::vector<std::unique_ptr<Node>>& nodes() { return tape_.persistent ? tape_.nodes : own_nodes_; }
+  const std::vector<std::unique_ptr<Node>>& nodes() const {
+    return tape_.persistent ? tape_.nodes : own_nodes_;
+  }
 
   Tape::State& tape_;
   const GradientRequest& request_;
@@ -121,6 +83,9 @@ class Playback {
   std::unordered_map<Slot, std::vector<Tape::RowGradient>> rows_;
   boost::container::small_vector<std::uint8_t, 32>
       takes_part_;  // by node: between the targets and the sources
+  boost::container::small_vector<std::uint64_t, 32>
+      last_parts_;  // by slot: the VJP that gave the newest part; empty where nobody observes
+  std::uint64_t last_vjp_ = 0;
 };
 
 Playback::Playback(Tape::State& tape, const GradientRequest& request) : tape_(tape), request_(request) {
@@ -134,6 +99,7 @@ Playback::Playback(Tape::State& tape, const GradientRequest& request) : tape_(ta
     tape.slots.clear();
   }
   cotangents_.resize(producers_.size());
+  if (current_observer()) last_parts_.resize(producers_.size());
   is_source_.resize(producers_.size());
   for (const SourceSlots& slots : source_slots_)
     for (const Slot slot : slots) is_source_[static_cast<std::size_t>(slot)] = 1;
@@ -202,6 +168,10 @@ void Playback::seed() {
     accumulate(target_slots_[i],
                given ? ops::copy_to(request_.output_gradients[i], target.device()) : ones_like(target));
   }
+  for (auto target = target_slots_.begin(); target != target_slots_.end(); ++target)
+    if (*target != no_slot && is_source_[static_cast<std::size_t>(*target)] &&
+        std::find(target_slots_.begin(), target, *target) == target)
+      tell_if_finished(*target, takes_part_.size());
 }
 
 void Playback::accumulate(Slot slot, Tensor gradient) {
@@ -229,8 +199,65 @@ void Playback::play(std::size_t position) {
     gradients = vjp(node, cotangents, {wanted.data(), wanted.size()});
   cotangents.clear();
   if (!tape_.persistent) own_nodes_[position].reset();
-  for (std::size_t i = 0; i < gradients.size(); ++i)
-    if (wanted[i] && gradients[i]) accumulate(input_slots[i], std::move(gradients[i]));
+  gradients.resize(input_slots.size());  // no VJP ran: no part
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (!wanted[i]) continue;
+    const Slot slot = input_slots[i];
+    if (gradients[i]) {
+      accumulate(slot, std::move(gradients[i]));
+      note_part(slot, last_vjp_);
+    }
+    if (!is_source_[static_cast<std::size_t>(slot)]) continue;
+    bool again = false;  // it is an input of this node once more
+    for (std::size_t later = i + 1; later < gradients.size(); ++later)
+      again = again || (wanted[later] && input_slots[later] == slot);
+    if (!again) tell_if_finished(slot, position);
+  }
+}
+
+void Playback::note_part(Slot slot, std::uint64_t record) {
+  if (!last_parts_.empty()) last_parts_[static_cast<std::size_t>(slot)] = record;
+}
+
+/// Whether a node before `position`, which is still to be played, may give the slot's gradient another part.
+bool Playback::takes_more(Slot slot, std::size_t position) const {
+  for (std::size_t i = position; i-- > 0;) {
+    if (!takes_part_[i]) continue;
+    const auto& slots = nodes()[i]->input_slots;
+    if (std::find(slots.begin(), slots.end(), slot) != slots.end()) return true;
+  }
+  return false;
+}
+
+/// Its gradient is that of one slot, and whole as soon as that is; others are put together at the end.
+bool Playback::comes_whole(std::size_t source) const {
+  const SourceSlots& slots = source_slots_[source];
+  return slots.size() == 1 && !rows_.contains(slots[0]);
+}
+
+/// To be asked once the nodes from `position` on have been played.
+void Playback::tell_if_finished(Slot slot, std::size_t position) const {
+  const Observer* observer = current_observer();
+  const Tensor& gradient = cotangents_[static_cast<std::size_t>(slot)];
+  if (!observer || !gradient || !observer->attends_gradients() || takes_more(slot, position)) return;
+  for (std::size_t i = 0; i < source_slots_.size(); ++i)
+    if (comes_whole(i) && source_slots_[i][0] == slot) tell_finished(i, gradient, false);
+}
+
+void Playback::tell_finished(std::size_t source, const Tensor& gradient, bool rows) const {
+  Observer* observer = current_observer();
+  if (!observer || !observer->attends_gradients()) return;
+  const Tape::Source& asked = request_.sources[source];
+  FinishedGradient finished;
+  finished.source = asked.variable ? asked.variable->peek().id() : asked.tensor.id();
+  finished.gradient = gradient.id();
+  finished.rows = rows;
+  for (const Slot slot : source_slots_[source])
+    if (!last_parts_.empty())
+      finished.record = std::max(finished.record, last_parts_[static_cast<std::size_t>(slot)]);
+  finished.place = static_cast<std::uint32_t>(source);
+  finished.places = static_cast<std::uint32_t>(source_slots_.size());
+  observer->finished(finished);
 }
 
 /// Whether the node takes rows of a variable, and its gradient is wanted as such. What it gave must be no
@@ -259,7 +286,8 @@ void Playback::keep_rows(const Node& node, const Tensor& cotangent) {
   const bool wanted[] = {true, false};
   event.wanted = wanted;
   Tape::RowGradient part;
-  observed(current_observer(), event, [&](std::uint64_t) {
+  observed(current_observer(), event, [&](std::uint64_t record) {
+    note_part(node.input_slots[0], record);
     const Tensor &values = node.inputs[0], &indices = node.inputs[1];
     Shape shape{indices.count()};
     for (int axis = 1; axis < values.rank(); ++axis) shape.push_back(values.dim(axis));
@@ -282,8 +310,7 @@ Tensor Playback::whole_of(const std::vector<Tape::RowGradient>& parts, const Tap
   return sum;
 }
 
-Tensors Playback::vjp(const Node& node, std::span<const Tensor> cotangents,
-                      std::span<const bool> wanted) const {
+Tensors Playback::vjp(const Node& node, std::span<const Tensor> cotangents, std::span<const bool> wanted) {
   Event event;
   event.kind = EventKind::vjp;
   event.op = node.op;
@@ -294,7 +321,8 @@ Tensors Playback::vjp(const Node& node, std::span<const Tensor> cotangents,
   event.tape = tape_.id;
   event.custom_gradient = node.custom != nullptr;
   event.wanted = wanted;
-  return observed(current_observer(), event, [&](std::uint64_t) {
+  return observed(current_observer(), event, [&](std::uint64_t record) {
+    last_vjp_ = record;
     const DefaultDeviceScope beside(node.outputs.empty() ? Device{} : node.outputs[0].device());
     Tensors gradients =
         node.custom
@@ -320,9 +348,11 @@ Tensors Playback::gradients_of_sources() {
       sum = add(std::move(sum), whole_of(parts, request_.sources[i]));
     } else if (!parts.empty()) {
       (*request_.rows)[i] = joined(parts);
+      tell_finished(i, (*request_.rows)[i].values, true);
       gradients.push_back({});
       continue;
     }
+    if (sum && !comes_whole(i)) tell_finished(i, sum, false);
     if (!sum && request_.unconnected == Unconnected::zero) {
       const Tape::Source& source = request_.sources[i];
       const Tensor value = source.variable ? source.variable->peek() : source.tensor;
@@ -378,13 +408,6 @@ void use_up(Tape::State& tape) {
 }
 
 }  // namespace
-
-void check_not_used_up(const Tape::State& tape) {
-  if (tape.used_up)
-    fail<FailedPreconditionError>(
-        "A non-persistent GradientTape can only be used to compute one set of gradients; "
-        "GradientTape(persistent=True) keeps its records for more");
-}
 
 Tensors play_back(Tape::State& tape, const GradientRequest& request) {
   check_request(request);

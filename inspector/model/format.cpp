@@ -88,8 +88,15 @@ DeviceCopy deviceCopy(const Record& record) {
 }
 
 QString opText(const Record& record) {
+  if (record.sums_gradients) return QStringLiteral("sum of gradients");
   const QString device = deviceCopy(record).device;
   return device.isEmpty() ? QString::fromStdString(record.op) : QStringLiteral("copy to ") + device;
+}
+
+QString sourceText(const protocol::CompleteGradient& complete) {
+  if (!complete.source.name.empty()) return QString::fromStdString(complete.source.name);
+  if (complete.places <= 1) return QStringLiteral("the source");
+  return QStringLiteral("source %1 of %2").arg(complete.place + 1).arg(complete.places);
 }
 
 QString deviceText(const std::string& device) {

@@ -24,7 +24,10 @@ struct DeviceCopy {
   QString device, reason;
 };
 DeviceCopy deviceCopy(const protocol::Record& record);
-QString opText(const protocol::Record& record);    ///< "matmul"; "copy to /gpu:0"
+/// "matmul"; "copy to /gpu:0"; "sum of gradients"
+QString opText(const protocol::Record& record);
+/// What the gradient is for: its name, "source 2 of 3", or "the source".
+QString sourceText(const protocol::CompleteGradient& complete);
 QString deviceText(const std::string& device);     ///< "/gpu:0"; empty for the CPU, where most is
 QString kindText(const protocol::Record& record);  ///< "forward op", "VJP (custom gradient)", …
 QString tensorText(const protocol::TensorInfo&

@@ -87,10 +87,9 @@ class TestFirstKeys : public QObject {
     QTRY_VERIFY2(state().contains("paused before multiply, cell [1] line "), qPrintable(state()));
     screenshot(window_.get(), "first-keys-paused");
     for (int i = 0; i < 3; ++i) {
-      const auto before = window_->session()->status().stopped_before.value_or(0);
+      const auto before = window_->session()->stop();
       press(Qt::Key_F10);
-      QTRY_VERIFY_WITH_TIMEOUT(
-          isStopped(*window_) && window_->session()->status().stopped_before.value_or(0) > before, patience);
+      QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && window_->session()->stop() > before, patience);
     }
     press(Qt::Key_F5);
     QTRY_COMPARE_WITH_TIMEOUT(cellState(1), CellState::done, patience);

@@ -16,10 +16,9 @@ class TestLook : public QObject {
   Q_OBJECT
 
   void step(MainWindow& window) {
-    const auto before = window.session()->status().stopped_before.value_or(0);
+    const auto before = window.session()->stop();
     QTest::keyClick(&window, Qt::Key_F10);
-    QTRY_VERIFY_WITH_TIMEOUT(
-        isStopped(window) && window.session()->status().stopped_before.value_or(0) != before, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(window) && window.session()->stop() != before, patience);
   }
 
   /// Labels and buttons that have less room than their text needs.

@@ -31,16 +31,14 @@ class TestMainJob : public QObject, SampleWindow {
   /// Presses a key in the window as a user does, and waits until the gate stopped somewhere else or the cell
   /// ended.
   void step(Qt::Key key = Qt::Key_F10, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
-    const auto before = session().status().stopped_before.value_or(0);
+    const auto before = session().stop();
     QTest::keyClick(window_.get(), key, modifiers);
     const QString cell = window_->document()->cell(window_->notebook()->currentCell()).id;
     const auto ended = [&] {
       const CellState state = window_->notebook()->cellState(cell);
       return state == CellState::done || state == CellState::failed;
     };
-    QTRY_VERIFY_WITH_TIMEOUT(
-        (isStopped(*window_) && session().status().stopped_before.value_or(0) != before) || ended(),
-        patience);
+    QTRY_VERIFY_WITH_TIMEOUT((isStopped(*window_) && session().stop() != before) || ended(), patience);
   }
 
   const protocol::Record* pending() {

@@ -192,10 +192,9 @@ class TestPanelCommands : public QObject, SampleWindow {
     click(1);
     QTest::keyClick(window_.get(), Qt::Key_F10);
     QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
-    const auto first = session().status().stopped_before.value_or(0);
+    const auto first = session().stop();
     QTest::keyClick(window_.get(), Qt::Key_F10);
-    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && session().status().stopped_before.value_or(0) != first,
-                             patience);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && session().stop() != first, patience);
     QTRY_COMPARE_WITH_TIMEOUT(firstGroup(), QString("Locals of inner"), patience);
     clickVariable("h");
     act(panel, "Frame of the caller", Qt::Key_PageDown, Qt::AltModifier);

@@ -27,13 +27,14 @@ class TestSamples : public QObject, SampleWindow {
   };
   Step step() {
     const auto before = session().status().stopped_before.value_or(0);
+    const auto stop = session().stop();
     const int cell = window_->notebook()->currentCell();
     press(Qt::Key_F10);
     const auto ended = [&] {
       return stateOf(cell) == CellState::done && session().cursor() == session().recordCount();
     };
     const auto stopped = [&] {
-      return isStopped(*window_) && session().status().stopped_before.value_or(0) != before &&
+      return isStopped(*window_) && session().stop() != stop &&
              session().cachedRecord(session().status().stopped_before.value_or(0));
     };
     Step made;
@@ -46,8 +47,10 @@ class TestSamples : public QObject, SampleWindow {
     const auto shown = [&] {
       const auto* chip = model->chip();
       return chip && model->tile() && !model->loading() &&
-             (ended() ? chip->role == inspector::TensorRole::output
-                      : chip->record == before && chip->role == inspector::TensorRole::justRan);
+             (ended()                            ? chip->role == inspector::TensorRole::output
+              : chip->record != before           ? false
+              : session().status().stopped_after ? chip->role == inspector::TensorRole::output
+                                                 : chip->role == inspector::TensorRole::justRan);
     };
     // What runs inside of a record shows no values of the record itself.
     const auto inside = [&] {

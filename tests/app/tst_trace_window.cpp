@@ -1,5 +1,6 @@
 // A trace as a file, from a real window: saved by key from a session, opened by key in a window of its own,
 // looked through both ways; what is no trace says so.
+#include <QComboBox>
 #include <QFileDialog>
 #include <QLineEdit>
 #include <QMimeData>
@@ -17,7 +18,10 @@
 #include "app/shell/opening/trace_control.h"
 #include "app/shell/window/playback_bar.h"
 #include "app/shell/window/start_page.h"
+#include "inspector/panels/compare/compare_bar.h"
+#include "inspector/panels/compare/compare_view.h"
 #include "inspector/panels/tensor/tensor_canvas.h"
+#include "inspector/ui/row_table.h"
 #include "tests/app/window_fixture.h"
 #include "tests/test_program.h"
 
@@ -127,6 +131,70 @@ class TestTraceWindow : public QObject {
     auto* again = new MainWindow;
     QVERIFY(showActive(again));
     QVERIFY(again->findChild<QWidget*>("open:noisy.tapetrace"));
+  }
+
+  void compareOffersTheTraceThatIsOpen() {
+    const QString path = save();
+    if (path.isEmpty()) QFAIL("it was not saved");
+    closeWindows();
+    const QString other = folder_.filePath("other.tapetrace");
+    QFile::remove(other);
+    QVERIFY(QFile::copy(path, other));
+    auto* start = new MainWindow;
+    QVERIFY(showActive(start));
+    start->openNotebook(path);
+    MainWindow* window = shown();
+    QVERIFY(window);
+    QTest::keyClick(window, Qt::Key_5, Qt::ControlModifier | Qt::AltModifier);
+    QTest::keyClick(window, Qt::Key_8, Qt::AltModifier);
+    auto* compare = window->findChild<inspector::CompareView*>();
+    QTRY_VERIFY(compare && compare->isVisible());
+    const auto sentence = [&] { return compare->sentence()->text(); };
+    QTRY_VERIFY2(sentence().contains("this trace (Shift+H left, H right)"), qPrintable(sentence()));
+    // By name, on either side, and by mouse or key.
+    const QString title =
+        QString("This trace: noisy.tapetrace, %1 ops").arg(window->session()->recordCount());
+    QComboBox *left = compare->bar()->left(), *right = compare->bar()->right();
+    QTRY_VERIFY(left->findText(title) >= 0 && right->findText(title) >= 0);
+    left->setFocus();
+    QTest::keyClick(left, Qt::Key_Home);  // a run
+    for (int i = 0; i < left->count() && left->currentText() != title; ++i)
+      QTest::keyClick(left, Qt::Key_Down);
+    QTRY_COMPARE(left->currentText(), title);
+    QVERIFY(compare->model()->left() && compare->model()->left()->whole);
+    const auto file = [&] {
+      chooseFile(other);
+      compare->table()->setFocus();
+      QTest::keyClick(compare->table(), Qt::Key_T);
+      window->activateWindow();  // no window manager does it once the dialog has closed
+    };
+    file();
+    QTRY_VERIFY2_WITH_TIMEOUT(compare->model()->compared(), qPrintable(sentence()), patience);
+    QVERIFY(compare->model()->compared()->rows > 3);
+    QCOMPARE(compare->model()->compared()->same, compare->model()->compared()->rows);
+    QCOMPARE(left->currentText(), title);
+    QCOMPARE(right->currentText(), QString("Trace file other.tapetrace"));
+    window->resize(1280, 800);
+    screenshot(window, "compare-this-trace");
+    QTRY_VERIFY(window->isActiveWindow());
+    compare->table()->setFocus();
+    QTest::keyClick(compare->table(), Qt::Key_H);
+    QTRY_COMPARE(right->currentText(), title);
+    // A file beside nothing: the other side is this trace.
+    closeWindows();
+    start = new MainWindow;
+    QVERIFY(showActive(start));
+    start->openNotebook(path);
+    window = shown();
+    QVERIFY(window);
+    QTest::keyClick(window, Qt::Key_5, Qt::ControlModifier | Qt::AltModifier);
+    QTest::keyClick(window, Qt::Key_8, Qt::AltModifier);
+    compare = window->findChild<inspector::CompareView*>();
+    QTRY_VERIFY(compare && compare->isVisible());
+    QTRY_VERIFY(compare->model()->thisTrace());
+    file();
+    QTRY_VERIFY2_WITH_TIMEOUT(compare->model()->compared(), qPrintable(sentence()), patience);
+    QCOMPARE(compare->bar()->left()->currentText(), title);
   }
 
   void whatIsNoTraceSaysSoOnTheStartPage_data() {

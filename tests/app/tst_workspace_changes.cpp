@@ -27,9 +27,9 @@ class TestWorkspaceChanges : public QObject, WorkspaceWindows {
     // A user who goes back to Write while it is paused stays there.
     choose(*window, 1);
     QVERIFY(shown(*window, {}));
-    const auto before = window->session()->status().stopped_before.value_or(0);
+    const auto before = window->session()->stop();
     QTest::keyClick(window.get(), Qt::Key_F10);
-    QTRY_VERIFY_WITH_TIMEOUT(window->session()->status().stopped_before.value_or(0) != before, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(window->session()->stop() != before, patience);
     QCOMPARE(current(*window), QString("write"));
     QTest::keyClick(window.get(), Qt::Key_F5);
     QTRY_VERIFY_WITH_TIMEOUT(window->kernel()->state() == KernelState::idle, patience);

@@ -85,10 +85,14 @@ inline Tensor sum(const Tensor& x);
 
 /// The four ops that the engine itself calls by name.
 inline void register_core_ops() {
-  op_named("add",
-           binary(map2<[](double a, double b) { return a + b; }>, [](const VjpContext& call) -> Tensors {
-             return {call.cotangents[0], call.cotangents[0]};
-           }));
+  op_named("add", [] {
+    OpDef add_op =
+        binary(map2<[](double a, double b) { return a + b; }>, [](const VjpContext& call) -> Tensors {
+          return {call.cotangents[0], call.cotangents[0]};
+        });
+    add_op.form = Form::sum;
+    return add_op;
+  }());
   op_named("ones_like", unary(map1<[](double) { return 1.; }>, nullptr));
   op_named("zeros_like", unary(map1<[](double) { return 0.; }>, nullptr));
   op_named("identity", unary([](const OpContext& call) -> Tensors { return {call.inputs[0]}; },

@@ -67,6 +67,7 @@ class TestTapeGraphModel : public QObject {
   Q_OBJECT
  private slots:
   void showsTheTapeOfTheCursor();
+  void marksWhatACompleteGradientIsOf();
   void followsStepsWithoutAskingAgain();
   void showsOpsWithoutATape();
   void showsOpsThatFollowAPlayback();
@@ -96,6 +97,38 @@ op neg(b) -> c tape=2
   session.setCursor(1);
   QTRY_COMPARE(model.graph().cursor, 1u);
   QVERIFY(model.graph().nodeOf(2) < 0);
+}
+
+void TestTapeGraphModel::marksWhatACompleteGradientIsOf() {
+  test::FakeSource source(RecordsText(square).records);
+  inspector::Session session;
+  TapeGraphModel model(&session);
+  session.setSource(&source);
+  const protocol::TensorInfo leaf = source.records.at(0).inputs.at(0);
+  const auto marked = [&] {
+    std::vector<quint64> tensors;
+    for (const GraphNode& node : model.graph().nodes)
+      if (node.complete) tensors.push_back(node.leaf.id ? node.leaf.id : node.tensor);
+    return tensors;
+  };
+  source.stopAtNewest();
+  QTRY_VERIFY(!model.graph().empty() && !model.loading());
+  QVERIFY(marked().empty());
+  // The record stays, and so does the cursor.
+  source.status.stopped_after = true;
+  source.status.complete_gradient =
+      protocol::CompleteGradient{std::uint64_t{1} << 33, leaf, leaf, false, 0, 1};
+  source.sendStatus();
+  QTRY_COMPARE(marked(), std::vector<quint64>{leaf.id});
+  session.setCursor(1);
+  QTRY_VERIFY(marked().empty());  // what is looked at is the past
+  session.follow();
+  QTRY_COMPARE(marked(), std::vector<quint64>{leaf.id});
+  source.status.complete_gradient.reset();
+  source.status.gate = protocol::GateState::open;
+  source.status.stopped_before.reset();
+  source.sendStatus();
+  QTRY_VERIFY(marked().empty());
 }
 
 void TestTapeGraphModel::followsStepsWithoutAskingAgain() {

@@ -125,6 +125,40 @@ struct VjpBench {
 class TestVjpModel : public QObject {
   Q_OBJECT
  private slots:
+  void aSumIsAskedForAgainOnceItIsMade() {
+    VjpBench bench;
+    bench.source.records[4].op = "add";
+    bench.source.records[4].sums_gradients = true;
+    bench.source.records[4].state = protocol::RecordState::pending;
+    bench.source.tensors = [&](const protocol::Request& request) -> protocol::Reply {
+      if (!protocol::get_if<protocol::GetVjp>(&request)) return bench.answer(request);
+      protocol::VjpParts parts;
+      parts.asked = 5;
+      parts.sum = protocol::GradientSum{5, {}, {}, 0, info(20, {2, 3}), info(21, {2, 3}), {}, {}};
+      if (bench.source.records[4].state == protocol::RecordState::done) parts.sum->after = info(22, {2, 3});
+      return parts;
+    };
+    bench.model.setActive(true);
+    bench.source.stopAtNewest();
+    QTRY_VERIFY(bench.model.parts().sum && !bench.model.parts().sum->after);
+    QVERIFY(bench.model.problem().isEmpty());
+    QTRY_VERIFY(bench.model.value(20) && bench.model.value(20)->tile);
+    // Made; the program stops at the same record, where the gradient is complete.
+    bench.source.records[4].state = protocol::RecordState::done;
+    bench.source.status.stopped_after = true;
+    bench.source.status.stop = {bench.source.records[4]};
+    bench.source.status.complete_gradient =
+        protocol::CompleteGradient{std::uint64_t{1} << 33, info(1, {2, 3}), info(23, {2, 3}), false, 0, 1};
+    QSignalSpy changed(&bench.model, &VjpModel::partsChanged);
+    bench.source.sendStatus();
+    QTRY_VERIFY(bench.model.parts().sum->after);
+    QVERIFY(bench.model.complete() && bench.model.complete()->gradient.id == 23);
+    QTRY_VERIFY(bench.model.value(23) && bench.model.value(23)->tile);
+    QVERIFY(!changed.isEmpty());
+    bench.session.setCursor(3);
+    QVERIFY(!bench.model.complete());
+  }
+
   void nothingIsAskedForWhileNobodyLooks() {
     VjpBench bench;
     bench.session.setCursor(3);

@@ -115,6 +115,11 @@ HealthFinding finding_at(const HealthCase& subject, std::string_view quantity, c
   return found;
 }
 
+void report(Findings& found, HealthFinding finding, std::string cure) {
+  finding.cure = std::move(cure);
+  found.push_back(std::move(finding));
+}
+
 HealthFinding program_finding(const HealthCases& cases, const FactPlace& place, std::uint64_t step,
                               const char* rule, HealthSeverity severity) {
   HealthFinding found;

@@ -147,6 +147,8 @@ protocol::HealthFinding finding(const HealthCase& subject, std::string_view quan
 protocol::HealthFinding finding_at(const HealthCase& subject, std::string_view quantity,
                                    const HealthPoint& point, const char* rule,
                                    protocol::HealthSeverity severity);
+/// Adds a finding whose sentence is written, with what helps against it.
+void report(Findings& found, HealthFinding finding, std::string cure);
 /// Medians: of the newest `count` points, of the newest and of the oldest quarter.
 double newest_of(const HealthPoints& points, std::size_t count);
 double newest_quarter_of(const HealthPoints& points);

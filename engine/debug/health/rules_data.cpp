@@ -140,11 +140,10 @@ Findings unnormalised_inputs(const HealthCases& cases) {
                          ", with a mean of " + short_number(fact.mean) + " and a root mean square of " +
                          short_number(whole);
       each.sentence += ", at step " + std::to_string(step.step) + ". Initial weights are made for about 1.";
-      each.cure =
-          "Subtract the mean and divide by the standard deviation of each column, or scale to -1 to 1 "
-          "(pixels: "
-          "/ 255); a layer that normalises does it too.";
-      found.push_back(std::move(each));
+      report(found, std::move(each),
+             "Subtract the mean and divide by the standard deviation of each column, or scale to -1 to 1 "
+             "(pixels: "
+             "/ 255); a layer that normalises does it too.");
     }
   return found;
 }

@@ -46,8 +46,7 @@ void numbers_that_are_none(const HealthCase& subject, Findings& found) {
     each.sentence = subject.text + ": " + quantity + " is NaN " +
                     count_text(static_cast<std::size_t>(std::ranges::count_if(points, nan)), points, *first) +
                     ".";
-    each.cure = "Look for the first NaN: Why (F7) on the values that it was made of.";
-    found.push_back(std::move(each));
+    report(found, std::move(each), "Look for the first NaN: Why (F7) on the values that it was made of.");
   }
 }
 
@@ -72,11 +71,11 @@ void reciprocals(const HealthCase& subject, Findings& found) {
                   ", whose reciprocal is " + short_number(1 / beside->value) + ".";
   if (beside->value > 0 && first->value < 0)
     each.sentence += " The curvature is right (s·y > 0); rho has the wrong sign.";
-  each.cure =
+  report(
+      found, std::move(each),
       "Look at how rho is computed: from the same s and y, with the sign of their product. A pair with such "
       "a rho "
-      "can turn the direction away from downhill.";
-  found.push_back(std::move(each));
+      "can turn the direction away from downhill.");
 }
 
 /// The quantity that the user reports of d·g, whichever way round he writes it.
@@ -105,11 +104,11 @@ void descent_directions(const HealthCase& subject, Findings& found) {
   if (product && product->value > 0)
     each.sentence +=
         " s·y is " + short_number(product->value) + " in that step, so the curvature is not the reason.";
-  each.cure =
+  report(
+      found, std::move(each),
       "Look at what d is made of: the sign of d = -H·g, the signs of rho and of the two loops. With pairs of "
       "s·y > 0 "
-      "and rho = 1 / s·y the estimate H is positive, and d·g below 0.";
-  found.push_back(std::move(each));
+      "and rho = 1 / s·y the estimate H is positive, and d·g below 0.");
 }
 
 void curvature_of_pairs(const HealthCase& subject, Findings& found) {
@@ -132,10 +131,10 @@ void curvature_of_pairs(const HealthCase& subject, Findings& found) {
         " Along s the gradient did not grow: the loss curves down there, or s and y are not of the same two "
         "points "
         "and the same batch. Such a pair spoils the estimate.";
-  each.cure =
+  report(
+      found, std::move(each),
       "A line search that satisfies the Wolfe conditions (line_search=\"strong_wolfe\") keeps s·y above 0; "
-      "without one, leave such pairs out.";
-  found.push_back(std::move(each));
+      "without one, leave such pairs out.");
 }
 
 void size_of_rho(const HealthCase& subject, Findings& found) {
@@ -157,8 +156,7 @@ void size_of_rho(const HealthCase& subject, Findings& found) {
         here ? ", and the curvature s·y / s·s is " + short_number(here->value) + " there."
              : ": s·y is that much smaller. Whether the step was short, as where it converges, or the "
                "loss flat is not known: no \"curvature\" (s·y / s·s) was reported.";
-    each.cure = "Leave pairs out whose s·y is below about 1e-10 of y·y.";
-    found.push_back(std::move(each));
+    report(found, std::move(each), "Leave pairs out whose s·y is below about 1e-10 of y·y.");
     return;
   }
 }
@@ -179,11 +177,11 @@ void step_lengths(const HealthCase& subject, Findings& found) {
   each.sentence = subject.text + ": the last " + counted(points.size() - first, "step length") +
                   ", from step " + std::to_string(points[first].step) + " on, are at most " +
                   short_number(most) + "; the longest is " + short_number(longest) + ".";
-  each.cure =
+  report(
+      found, std::move(each),
       "It has converged as far as the dtype's digits go, or no shorter step goes down, because the gradient "
       "is not "
-      "that of the loss: check it (Why), or use float64.";
-  found.push_back(std::move(each));
+      "that of the loss: check it (Why), or use float64.");
 }
 
 }  // namespace

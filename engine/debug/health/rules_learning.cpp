@@ -76,8 +76,7 @@ void broken_elements(const HealthCases& cases, const HealthCase& subject, Findin
   each.sentence = subject.text + broken_tensor(subject, bad->step) + many +
                   (count == 1 ? " that is" : " that are") + " NaN or infinite" +
                   first_seen_text(cases, points, first) + line_text(subject) + ".";
-  each.cure = "Enter goes to the op; Why (F7) there finds where the first one was born.";
-  found.push_back(std::move(each));
+  report(found, std::move(each), "Enter goes to the op; Why (F7) there finds where the first one was born.");
 }
 
 void broken_loss(const HealthCases& cases, const HealthCase& subject, Findings& found) {
@@ -89,8 +88,8 @@ void broken_loss(const HealthCases& cases, const HealthCase& subject, Findings& 
   HealthFinding each = finding(subject, quantity::loss, losses, first, "not finite", HealthSeverity::error);
   each.sentence = std::string("The loss is ") + (std::isnan(worst->value) ? "NaN" : "infinite") +
                   first_seen_text(cases, losses, first) + line_text(subject) + ".";
-  each.cure = "Enter goes to the playback; Why (F7) on its target finds where the first one was born.";
-  found.push_back(std::move(each));
+  report(found, std::move(each),
+         "Enter goes to the playback; Why (F7) on its target finds where the first one was born.");
 }
 
 void no_gradient(const HealthCases& cases, const HealthCase& subject, Findings& found) {
@@ -100,8 +99,8 @@ void no_gradient(const HealthCases& cases, const HealthCase& subject, Findings& 
   HealthFinding each =
       finding(subject, quantity::gradient, points, span->first, "no gradient", HealthSeverity::error);
   each.sentence = subject.text + " gets no gradient (None)" + span_text(cases, subject, points, *span) + ".";
-  each.cure = "Nothing that the loss was made of depends on it in a way that the tape could follow.";
-  found.push_back(std::move(each));
+  report(found, std::move(each),
+         "Nothing that the loss was made of depends on it in a way that the tape could follow.");
 }
 
 void zero_gradient(const HealthCases& cases, const HealthCase& subject, Findings& found) {
@@ -128,9 +127,9 @@ void zero_gradient(const HealthCases& cases, const HealthCase& subject, Findings
                      " of these: momentum, decay or an assignment moves it.";
   else
     each.sentence += seen > 0 ? ", and keeps its value." : ".";
-  each.cure = gone ? "Nothing, where the loss is what you want it to be."
-                   : "Some op on the way back made zeros; Why is my gradient zero? (Shift+F7) finds it.";
-  found.push_back(std::move(each));
+  report(found, std::move(each),
+         gone ? "Nothing, where the loss is what you want it to be."
+              : "Some op on the way back made zeros; Why is my gradient zero? (Shift+F7) finds it.");
 }
 
 void no_change(const HealthCases& cases, const HealthCase& subject, Findings& found) {

@@ -76,9 +76,9 @@ Findings squashed_twice(const HealthCases& cases) {
         read_text(cases, one.steps) + ".";
     for (const StepFacts& step : cases.program.steps)
       if (step.step == one.since) each.sentence += narrow_range_text(step, fact);
-    each.cure = "Give it what " + fact.inner.op +
-                " gets, the logits; or take a loss of probabilities (in Keras, from_logits=False).";
-    found.push_back(std::move(each));
+    report(found, std::move(each),
+           "Give it what " + fact.inner.op +
+               " gets, the logits; or take a loss of probabilities (in Keras, from_logits=False).");
   }
   return found;
 }
@@ -98,10 +98,10 @@ Findings forgotten_axes(const HealthCases& cases) {
                     " meets the numbers of all others, " +
                     counted(rows * static_cast<std::uint64_t>(fact.result.back()), "pair") + " in place of " +
                     std::to_string(rows) + ".";
-    each.cure =
+    report(
+        found, std::move(each),
         "Give both the same shape: labels[:, None], tf.squeeze(predictions, -1) or tf.reshape. Then the loss "
-        "compares each prediction with its own label.";
-    found.push_back(std::move(each));
+        "compares each prediction with its own label.");
   }
   return found;
 }
@@ -163,8 +163,8 @@ Findings recreated_variables(const HealthCases& cases) {
         program_finding(cases, fact.place, one.since, "variable made anew", HealthSeverity::error);
     each.sentence = fact.name + " " + tuple_text(fact.shape) + " is another variable in each step" +
                     read_text(cases, one.steps) + ": what a step changes is lost with the next.";
-    each.cure = "Make the variable once, before the loop; in a layer, in __init__ or build, not in call.";
-    found.push_back(std::move(each));
+    report(found, std::move(each),
+           "Make the variable once, before the loop; in a layer, in __init__ or build, not in call.");
   }
   return found;
 }
@@ -191,10 +191,10 @@ Findings resting_variables(const HealthCases& cases) {
     each.sentence = subject->text + " is never updated: it has the value that it began with" +
                     read_text(cases, one.steps) + ", although its gradient's norm is about " +
                     short_number(gradient) + line_text(*subject) + ".";
-    each.cure =
+    report(
+        found, std::move(each),
         "Is it in the list that the optimiser gets, and is its assignment there? One that is meant to rest "
-        "costs less where no gradient is asked for it (trainable=False).";
-    found.push_back(std::move(each));
+        "costs less where no gradient is asked for it (trainable=False).");
   }
   return found;
 }
@@ -221,10 +221,10 @@ Findings wrong_modes(const HealthCases& cases) {
         (disturbed == 0 ? ". In the steps of training that were read no such op runs: the two may be "
                           "exchanged."
                         : ".");
-    each.cure =
+    report(
+        found, std::move(each),
         "Call the model with training=False to evaluate it, and with training=True in a step. Where noise is "
-        "meant (Monte Carlo dropout), nothing is wrong.";
-    found.push_back(std::move(each));
+        "meant (Monte Carlo dropout), nothing is wrong.");
   };
   for (const StepFacts& step : cases.program.steps)
     for (const ModeFact& fact : step.modes)
@@ -245,8 +245,8 @@ Findings wrong_modes(const HealthCases& cases) {
         " normalises with its moving statistics on the tape, and these are the ones that it began with, "
         "a variance of 1" +
         read_text(cases, one.steps) + ": it normalises nothing, though its scale and offset learn.";
-    each.cure = "Call the model with training=True in a step; the moving statistics follow the batches then.";
-    found.push_back(std::move(each));
+    report(found, std::move(each),
+           "Call the model with training=True in a step; the moving statistics follow the batches then.");
   }
   return found;
 }

@@ -19,4 +19,20 @@ struct Accumulation {
 std::vector<Accumulation> accumulations(const Recorder& recorder, const RecordView& vjp,
                                         const CancelFlag* cancel);
 
+/// What one VJP gave to the gradient of a tensor.
+struct GradientShare {
+  std::uint32_t vjp = 0;    ///< 0: the playback began with it
+  std::uint32_t input = 0;  ///< of the forward op
+  std::uint64_t value = 0;
+};
+
+struct SummedGradient {
+  std::uint64_t target = 0;           ///< the tensor; 0: not known
+  std::vector<GradientShare> shares;  ///< that are in the sum, in order
+};
+
+/// What is in the sum that the op `sum` makes, of those which followed the VJP. Throws Cancelled.
+SummedGradient summed_gradient(const Recorder& recorder, const RecordView& vjp, std::uint32_t sum,
+                               const CancelFlag* cancel);
+
 }  // namespace tapedeck::debug

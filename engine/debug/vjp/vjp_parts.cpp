@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint32_t stride = 4096;
 constexpr std::uint64_t most_inside = 200;
 constexpr std::size_t most_foreseen = 8;
+constexpr std::size_t most_shares = 100;
 /// A VJP whose op took longer is not run ahead of its time.
 constexpr std::int64_t longest_foreseen_ns = 2'000'000'000;
 
@@ -24,6 +25,22 @@ std::int64_t count_of(const Recorder& recorder, const TensorIds& ids) {
   if (ids.empty()) return 0;
   const TensorOrigin origin = recorder.trace().tensors().get(ids[0]);
   return origin.known() ? element_count(spec_of(origin.spec()).shape) : 0;
+}
+
+protocol::GradientPart part_of(const Recorder& recorder, const GradientShare& share) {
+  protocol::GradientPart part;
+  part.vjp = share.vjp;
+  part.input = share.input;
+  part.value = tensor_info(recorder, share.value, true);
+  RecordView vjp, forward;
+  if (share.vjp == 0 || !recorder.trace().read(share.vjp, vjp)) return part;
+  part.op = vjp.name();
+  if (!recorder.trace().read(vjp.head.forward, forward)) return part;
+  if (recorder.file() && !fits(vjp, forward)) return part;
+  const std::size_t count = std::max(forward.inputs.size(), vjp.outputs.size());
+  part.symbol =
+      protocol::if_there(bind_call(forward.head.op, count, vjp.inputs.size()).inputs.at(share.input));
+  return part;
 }
 
 }  // namespace
@@ -206,6 +223,47 @@ void VjpReader::add_contributions(const Place& place, const FindTensor& find, co
   }
 }
 
+/// Where the record is a sum that a playback made.
+void VjpReader::add_sum(std::uint32_t record, const Place& place, const CancelFlag* cancel,
+                        protocol::VjpParts& parts) const {
+  RecordView sum;
+  if (!recorder_.trace().read(record, sum) || !sums_gradients(recorder_, sum) || sum.inputs.size() != 2)
+    return;
+  protocol::GradientSum told;
+  told.record = record;
+  told.before = tensor_info(recorder_, sum.inputs[0], true);
+  told.contribution = tensor_info(recorder_, sum.inputs[1], true);
+  if (!sum.outputs.empty()) told.after = protocol::if_there(tensor_info(recorder_, sum.outputs[0], true));
+  if (place.vjp.number != 0) {
+    const SummedGradient gradient = summed_gradient(recorder_, place.vjp, record, cancel);
+    told.target = protocol::if_there(tensor_info(recorder_, gradient.target, true));
+    told.parts_total = gradient.shares.size();
+    const std::size_t left_out = gradient.shares.size() - std::min(gradient.shares.size(), most_shares);
+    for (std::size_t i = left_out; i < gradient.shares.size(); ++i)
+      told.parts.push_back(part_of(recorder_, gradient.shares[i]));
+  }
+  parts.sum = std::move(told);
+}
+
+/// Which sums are results of the playback, once it has ended: nothing more was added to them.
+void VjpReader::add_results(std::uint32_t playback, protocol::VjpParts& parts) const {
+  RecordView ended;
+  if (!recorder_.trace().read(playback, ended) || ended.state != RecordState::done) return;
+  const std::vector<std::uint64_t> sources = recorder_.handoffs().sources_of(playback);
+  if (sources.size() != ended.outputs.size()) return;
+  parts.results = static_cast<std::uint32_t>(sources.size());
+  const auto place = [&](const protocol::TensorInfo& target, const std::optional<protocol::TensorInfo>& sum) {
+    std::optional<std::uint32_t> found;
+    for (std::size_t i = 0; sum && i < sources.size() && !found; ++i)
+      if (target.id != 0 && sources[i] == target.id && ended.outputs[i] == sum->id)
+        found = static_cast<std::uint32_t>(i);
+    return found;
+  };
+  for (protocol::VjpContribution& contribution : parts.contributions)
+    contribution.result = place(contribution.target, contribution.after);
+  if (parts.sum && parts.sum->target) parts.sum->result = place(*parts.sum->target, parts.sum->after);
+}
+
 void VjpReader::add_inside(const RecordView& vjp, const CancelFlag* cancel, protocol::VjpParts& parts) const {
   std::vector<std::uint32_t> numbers;
   const std::uint32_t newest = recorder_.trace().newest();
@@ -229,12 +287,14 @@ protocol::VjpParts VjpReader::parts(const protocol::GetVjp& request, const FindT
   protocol::VjpParts parts;
   parts.asked = request.record;
   const Place place = locate(request.record, cancel);
+  add_sum(static_cast<std::uint32_t>(request.record), place, cancel, parts);
   if (place.forward.number == 0) return parts;
   parts.forward = describe(recorder_, place.forward.number, true);
   add_symbols(place, parts);
   if (place.vjp.number == 0) return parts;
   parts.vjp = describe(recorder_, place.vjp.number, true);
   add_contributions(place, find, cancel, parts);
+  add_results(place.vjp.head.parent, parts);
   if (place.vjp.head.custom_gradient) add_inside(place.vjp, cancel, parts);
   return parts;
 }

@@ -35,6 +35,9 @@ class VjpReader {
   void add_symbols(const Place& place, protocol::VjpParts& parts) const;
   void add_contributions(const Place& place, const FindTensor& find, const CancelFlag* cancel,
                          protocol::VjpParts& parts);
+  void add_sum(std::uint32_t record, const Place& place, const CancelFlag* cancel,
+               protocol::VjpParts& parts) const;
+  void add_results(std::uint32_t playback, protocol::VjpParts& parts) const;
   void add_inside(const RecordView& vjp, const CancelFlag* cancel, protocol::VjpParts& parts) const;
   Foreseen foresee(const Place& place, const std::vector<Accumulation>& sums, const FindTensor& find);
   std::uint64_t keep(const Tensor& tensor);

@@ -20,6 +20,8 @@ class FrontObserver : public Observer {
   void refused(const Event& event, const char* error) final;
   void leaf(const Tensor& tensor, std::string_view name) final;
   void assigned(const Tensor& tensor, const Tensor& value, std::uint64_t variable, std::uint64_t since) final;
+  bool attends_gradients() const final;
+  void finished(const FinishedGradient& gradient) final;
   void left(const Tensor& tensor) final;
   void variable_gone(std::uint64_t variable) final;
   void taped(std::uint64_t record, std::uint64_t tape) final;

@@ -118,6 +118,13 @@ void FrontObserver::assigned(const Tensor& tensor, const Tensor& value, std::uin
                              std::uint64_t since) {
   if (Observer* next = behind()) next->assigned(tensor, value, variable, since);
 }
+bool FrontObserver::attends_gradients() const {
+  const Observer* next = behind();
+  return next && next->attends_gradients();
+}
+void FrontObserver::finished(const FinishedGradient& gradient) {
+  if (Observer* next = behind()) next->finished(gradient);
+}
 void FrontObserver::left(const Tensor& tensor) {
   if (Observer* next = behind()) next->left(tensor);
 }

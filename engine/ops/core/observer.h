@@ -34,6 +34,16 @@ struct Event {
   Device device;                 ///< op: which works on it; the host waits for none but itself
 };
 
+/// A gradient to which a playback adds nothing more.
+struct FinishedGradient {
+  std::uint64_t source = 0;    ///< id of the tensor that it is for; of a variable its present value's
+  std::uint64_t gradient = 0;  ///< id of the gradient; of rows their values'
+  bool rows = false;           ///< only some rows of the source have a gradient
+  std::uint64_t record = 0;    ///< the VJP that gave the last part of it; 0: none did
+  std::uint32_t place = 0;     ///< among the playback's results, from 0
+  std::uint32_t places = 0;    ///< how many those are
+};
+
 /// All functions are called on the thread that runs the op, from several threads at once.
 class Observer {
  public:
@@ -56,6 +66,12 @@ class Observer {
   /// May wait (a breakpoint).
   virtual void assigned(const Tensor& tensor, const Tensor& value, std::uint64_t variable,
                         std::uint64_t since) = 0;
+  /// Whether finished() has anybody to tell: while the program goes step by step. Finding the moment costs
+  /// time.
+  virtual bool attends_gradients() const { return false; }
+  /// A playback of this thread is at work, and the gradient is one of its results. May wait (the gate);
+  /// throws Interrupted to abandon the playback.
+  virtual void finished(const FinishedGradient& gradient) { (void)gradient; }
   /// The host language reads the tensor's elements.
   virtual void left(const Tensor& tensor) = 0;
 

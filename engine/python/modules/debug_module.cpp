@@ -213,6 +213,7 @@ py::dict status() {
   result["gate"] = std::string(protocol::names(now.gate).at(static_cast<std::size_t>(now.gate)));
   result["stopped_before"] = now.stopped_before.value_or(0);
   result["stopped_at_line"] = now.stopped_at_line.has_value();
+  result["stop"] = protocol::stop_id(now).value_or(0);
   result["line"] = now.line;
   result["stop_reason"] = now.stop_reason.value_or("");
   result["finished"] = now.finished;

@@ -16,6 +16,7 @@ struct BreakEvent {
   std::uint32_t name = 0;  ///< number of the name, where there is no op
   bool custom_gradient = false;
   bool backward = false;
+  bool sums_gradients = false;  ///< op: the playback itself runs it
   std::uint16_t depth = 0, thread = 0;
   std::uint32_t number = 0;
   std::uint32_t forward = 0;

@@ -11,9 +11,9 @@ using protocol::Verdict;
 
 namespace {
 
-/// A built-in VJP, as a whole: several of them run in one pass of a line.
-bool is_vjp(const BreakEvent& event) {
-  return event.kind == EventKind::vjp;
+/// A built-in VJP, as a whole, or a sum of gradients: several of them run in one pass of a line.
+bool is_of_playback(const BreakEvent& event) {
+  return event.kind == EventKind::vjp || event.sums_gradients;
 }
 
 /// The user changed something in the middle of a line: it has run to where it is all the same.
@@ -72,9 +72,10 @@ std::optional<BreakStop> Breakpoints::before(BreakThread& thread, const BreakEve
     if (line) {
       if (!stands || (breakpoint.before_line && lines_are_told())) continue;
       BreakThread::Pass& pass = thread.passes[i];
-      const bool again = is_vjp(event) ? pass.enclosing != event.enclosing
-                                       : came_from != event.location || pass.enclosing != event.enclosing ||
-                                             pass.first_place == event.place;
+      const bool again = is_of_playback(event)
+                             ? pass.enclosing != event.enclosing
+                             : came_from != event.location || pass.enclosing != event.enclosing ||
+                                   pass.first_place == event.place;
       if (again) pass = {event.place, event.enclosing, false};
       if (pass.hit) continue;
     }

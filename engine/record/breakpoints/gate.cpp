@@ -212,9 +212,10 @@ GateStatus Gate::status() const {
             why.reason.empty() ? reason_ : why.reason,
             stepped_over_,
             point.thread,
-            why.after,
+            why.after || point.gradient.source != 0,
             why.breakpoints,
-            point.number != 0 ? point.number : first_line_stop + ticket};
+            point.number != 0 && point.gradient.source == 0 ? point.number : beyond_records + ticket,
+            point.gradient};
   }
   return {mode_ == Mode::run && !cell_pending_ ? GateState::open : GateState::will_stop,
           0,

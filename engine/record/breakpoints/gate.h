@@ -21,12 +21,20 @@ namespace tapedeck {
 using protocol::GateCommand;
 using protocol::GateState;
 
+/// What a record that has ended left behind: a gradient that a playback adds nothing more to.
+struct GradientStop {
+  std::uint64_t source = 0, gradient = 0;  ///< ids of tensors; 0: this is no such stop
+  bool rows = false;
+  std::uint32_t place = 0, places = 0;  ///< among the playback's results
+};
+
 /// A record that comes to the gate, or a line of the host's program.
 struct GatePoint {
   std::uint32_t number = 0;     ///< 0: a line
   std::uint32_t location = 0;   ///< from intern_location
   std::uint32_t enclosing = 0;  ///< the innermost playback or custom gradient that it runs inside of; 0: none
   std::uint64_t thread = 0;     ///< of the system that waits; the gate enters it
+  GradientStop gradient = {};   ///< of a gradient that is complete `number` is the record that made it so
 };
 
 /// Why a record stops whatever the gate does otherwise.
@@ -45,13 +53,15 @@ struct GateStatus {
   std::uint64_t thread = 0;        ///< pthread_self() of the one that waits before `stopped_before`
   bool stopped_after = false;      ///< that record has ended
   std::vector<std::uint64_t> breakpoints = {};  ///< those that stopped it
-  std::uint64_t stop = 0;  ///< which stop this is: the record's number, or of a line one above all records'
+  /// Which stop this is: the record's number; of a line and of a complete gradient one above all records'.
+  std::uint64_t stop = 0;
+  GradientStop gradient = {};  ///< complete, after that record
   bool at_line() const { return state == GateState::stopped && stopped_before == 0; }
 };
 
 class Gate {
  public:
-  static constexpr std::uint64_t first_line_stop = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t beyond_records = std::uint64_t{1} << 32;
 
   /// Called, from any thread and without a lock held, when a thread stopped or was let go. It may
   /// still be called for a moment after another one was set.

@@ -73,6 +73,18 @@ CompareChoice CompareModel::file(const QString& path) const {
   return choice;
 }
 
+std::optional<CompareChoice> CompareModel::thisTrace() const {
+  const auto& path = session_->status().trace_file;
+  if (!path || session_->recordCount() == 0) return std::nullopt;
+  CompareChoice choice;
+  choice.whole = true;
+  choice.side.last = session_->recordCount();
+  choice.brief = QFileInfo(QString::fromStdString(*path)).fileName();
+  choice.title =
+      QStringLiteral("This trace: %1, %2 ops").arg(choice.brief, countText(session_->recordCount()));
+  return choice;
+}
+
 std::optional<std::pair<protocol::CellRun, protocol::CellRun>> CompareModel::lastTwo() const {
   for (auto last = runs_.rbegin(); last != runs_.rend(); ++last) {
     if (opsOf(*last) == 0) continue;
@@ -89,16 +101,20 @@ QString CompareModel::lastTwoRefusal() const {
   return {};
 }
 
-void CompareModel::setLeft(const CompareChoice& choice) {
-  left_ = choice;
+void CompareModel::setSide(const CompareChoice& choice, std::optional<CompareChoice>& side,
+                           std::optional<CompareChoice>& other) {
+  side = choice;
+  if (choice.side.path && !other) other = thisTrace();
   chosen_ = true;
   compare();
 }
 
+void CompareModel::setLeft(const CompareChoice& choice) {
+  setSide(choice, left_, right_);
+}
+
 void CompareModel::setRight(const CompareChoice& choice) {
-  right_ = choice;
-  chosen_ = true;
-  compare();
+  setSide(choice, right_, left_);
 }
 
 void CompareModel::swapSides() {

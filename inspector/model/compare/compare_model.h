@@ -16,9 +16,10 @@ class CellNames;
 /// One of the two that are compared, as it can be chosen.
 struct CompareChoice {
   protocol::ComparedSide side;
-  quint64 run = 0;  ///< number of a cell's run; 0: it is none
-  QString title;    ///< "cell 3, run 2 of 4: 1,204 ops, 12:31:05"
-  QString brief;    ///< "cell 3, run 2", for column titles
+  quint64 run = 0;     ///< number of a cell's run; 0: it is none
+  bool whole = false;  ///< all of the trace file that the session is
+  QString title;       ///< "cell 3, run 2 of 4: 1,204 ops, 12:31:05"
+  QString brief;       ///< "cell 3, run 2", for column titles
 };
 
 /// Pictures of an operand: small enough to be drawn.
@@ -47,6 +48,8 @@ class CompareModel : public QObject {
   const std::optional<CompareChoice>& right() const { return right_; }
   CompareChoice fromHere() const;  ///< the cursor's record, up to the end of the run that it is in
   CompareChoice file(const QString& path) const;
+  /// All of the trace file that the session is; nothing: it is none.
+  std::optional<CompareChoice> thisTrace() const;
   /// Why the last two runs of a cell cannot be compared, a sentence; empty: they can.
   QString lastTwoRefusal() const;
 
@@ -76,6 +79,7 @@ class CompareModel : public QObject {
   const std::vector<protocol::ComparedCurve>& curves() const { return curves_; }
 
  public slots:
+  /// A trace file beside nothing is compared with thisTrace(), where there is one.
   void setLeft(const tapedeck::inspector::CompareChoice& choice);
   void setRight(const tapedeck::inspector::CompareChoice& choice);
   void swapSides();
@@ -137,6 +141,8 @@ class CompareModel : public QObject {
   void takeRuns(const protocol::CellRuns& answer);
   /// "make_comparison: left: there are …" as a sentence of the panel.
   static QString panelSentence(const std::string& reason);
+  void setSide(const CompareChoice& choice, std::optional<CompareChoice>& side,
+               std::optional<CompareChoice>& other);
   CompareChoice choiceOf(const protocol::CellRun& run) const;
   std::optional<std::pair<protocol::CellRun, protocol::CellRun>> lastTwo() const;
 

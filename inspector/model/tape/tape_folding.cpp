@@ -109,6 +109,7 @@ class Folder {
   static void join(GraphNode& fold, const GraphNode& node) {
     fold.current = fold.current || node.current;
     fold.odd = fold.odd || node.odd;
+    fold.complete = fold.complete || node.complete;
     if (!node.record) return;
     if (!fold.record) fold.record = node.record;
     if (node.current) fold.here = node.kind == NodeKind::vjp ? QStringLiteral("∂ ") + node.op : node.op;

@@ -54,9 +54,10 @@ struct GraphNode {
   RecordNumber page = 0;        ///< more: around which record to show the tape, to see them
   /// Not empty: the node is a folded group with this key (see foldTape). Its record is the first inside.
   QString fold;
-  int folded = 0;    ///< how many ops, or VJPs, are in it
-  QString here;      ///< the op inside of it that holds the cursor
-  bool odd = false;  ///< NaN or infinity in what it made, or in it (see `oddText`)
+  int folded = 0;         ///< how many ops, or VJPs, are in it
+  QString here;           ///< the op inside of it that holds the cursor
+  bool complete = false;  ///< the program is stopped as the gradient of what it made, or is, is complete
+  bool odd = false;       ///< NaN or infinity in what it made, or in it (see `oddText`)
 };
 
 struct GraphEdge {

@@ -237,7 +237,23 @@ struct TapeGraphModel::Private {
     show(std::move(next));
   }
 
+  /// Where the program is stopped as a gradient is complete: what it is the gradient of.
+  void markComplete(TapeGraph& next) const {
+    const protocol::Status& status = session->status();
+    const bool here = session->live() && status.gate == protocol::GateState::stopped &&
+                      status.complete_gradient && session->cursor() == session->stoppedBefore();
+    if (!here) return;
+    const protocol::TensorInfo& source = status.complete_gradient->source;
+    const auto leaf = std::find_if(next.nodes.begin(), next.nodes.end(),
+                                   [&](const GraphNode& node) { return node.leaf.id == source.id; });
+    if (leaf != next.nodes.end())
+      leaf->complete = true;
+    else if (const int maker = source.producer ? next.nodeOf(source.producer) : -1; maker >= 0)
+      next.nodes[static_cast<std::size_t>(maker)].complete = true;
+  }
+
   void show(TapeGraph next) {
+    markComplete(next);
     if (next.empty() && graph.empty() && next.cursor == graph.cursor) return;
     graph = std::move(next);
     emit q->graphChanged();
@@ -284,6 +300,7 @@ TapeGraphModel::TapeGraphModel(Session* session, QObject* parent)
     const bool seen = first <= cursor && (last + window_before >= cursor || last >= d_->last);
     if (seen) d_->schedule();
   });
+  connect(session, &Session::stopped, this, [this] { d_->schedule(); });
   connect(session, &Session::lookChanged, this, [this] { d_->schedule(); });
   connect(session, &Session::previewsChanged, this, [this] { d_->schedule(); });
   connect(session, &Session::liveChanged, this, [this](bool live) {

@@ -91,6 +91,7 @@ struct VjpModel::Private {
 
   void clear() {
     values.clear();
+    completeStop = 0;
     setParts({}, {});
     asked = revealed = 0;
     if (std::exchange(seen, false)) emit q->seenChanged();
@@ -131,13 +132,37 @@ struct VjpModel::Private {
   }
 
   void take(const protocol::VjpParts& answer) {
-    setParts(answer, answer.forward ? QString()
-                                    : QStringLiteral("No VJP here. Move the cursor into a playback, or "
-                                                     "to an op that a tape recorded."));
+    setParts(answer, answer.forward || answer.sum
+                         ? QString()
+                         : QStringLiteral("No VJP here. Move the cursor into a playback, or "
+                                          "to an op that a tape recorded."));
     wantValues();
     // It ran while the answer was on its way.
     const protocol::Record* now = parts.vjp ? session->cachedRecord(parts.vjp->number) : nullptr;
     if (now && now->state == protocol::RecordState::done && parts.vjp->state != now->state) ask();
+    if (sumWasMade()) ask();
+  }
+
+  /// The sum that is shown as one to come has been made.
+  bool sumWasMade() const {
+    const protocol::Record* now = parts.sum ? session->cachedRecord(parts.sum->record) : nullptr;
+    return now && now->state == protocol::RecordState::done && !parts.sum->after;
+  }
+
+  const protocol::CompleteGradient* complete() const {
+    const protocol::Status& status = session->status();
+    const bool here = status.gate == protocol::GateState::stopped && status.complete_gradient &&
+                      session->cursor() == session->stoppedBefore();
+    return here && session->live() ? &*status.complete_gradient : nullptr;
+  }
+
+  /// The program came to such a stop, or left it.
+  void noticeComplete() {
+    const auto* now = complete();
+    const quint64 stop = now ? now->stop : 0;
+    if (std::exchange(completeStop, stop) == stop) return;
+    if (active) wantValues();
+    emit q->partsChanged();
   }
 
   void wantValues() {
@@ -145,6 +170,12 @@ struct VjpModel::Private {
     const auto show = [&](const std::optional<protocol::TensorInfo>& info) {
       if (info) shown << &*info;
     };
+    if (const auto* finished = complete(); finished) shown << &finished->gradient;
+    if (parts.sum) {
+      for (const protocol::GradientPart& part : parts.sum->parts) shown << &part.value;
+      shown << &parts.sum->before << &parts.sum->contribution;
+      show(parts.sum->after);
+    }
     for (const protocol::VjpSymbol& symbol : parts.symbols) show(symbol.tensor);
     const bool hidden = hidesResults();
     for (const protocol::VjpContribution& contribution : parts.contributions) {
@@ -283,6 +314,7 @@ struct VjpModel::Private {
 
   /// Whether what is shown may have changed: the VJP ran meanwhile, or its contribution was added.
   bool concerns(RecordNumber first, RecordNumber last) const {
+    if (parts.asked == session->cursor() && sumWasMade()) return true;
     if (parts.asked != session->cursor() || !parts.vjp) return false;
     const protocol::Record* now = session->cachedRecord(parts.vjp->number);
     const bool ran = now && now->state != parts.vjp->state;
@@ -290,6 +322,8 @@ struct VjpModel::Private {
                         last > parts.vjp->number && first <= last;
     return ran || inside;
   }
+
+  quint64 completeStop = 0;  ///< whose gradient is shown; 0: none is complete here
 };
 
 VjpModel::VjpModel(Session* session, QObject* parent) : QObject(parent), d_(std::make_unique<Private>()) {
@@ -300,12 +334,14 @@ VjpModel::VjpModel(Session* session, QObject* parent) : QObject(parent), d_(std:
   connect(&d_->soon, &QTimer::timeout, this, [this] { d_->ask(); });
   connect(session, &Session::cursorChanged, this, [this] {
     d_->notice();
+    d_->noticeComplete();
     d_->soon.start();
   });
   connect(session, &Session::recordsChanged, this, [this](RecordNumber first, RecordNumber last) {
     d_->notice();
     if (d_->concerns(first, last)) d_->ask();
   });
+  connect(session, &Session::statusChanged, this, [this] { d_->noticeComplete(); });
   connect(session, &Session::lookChanged, this, [this] { d_->lookAgain(); });
   connect(session, &Session::cleared, this, [this] { d_->clear(); });
   d_->notice();
@@ -325,6 +361,9 @@ const protocol::VjpParts& VjpModel::parts() const {
 QString VjpModel::problem() const {
   return d_->problem;
 }
+const protocol::CompleteGradient* VjpModel::complete() const {
+  return d_->complete();
+}
 std::optional<VjpModel::Element> VjpModel::element() const {
   return d_->element;
 }
@@ -338,6 +377,7 @@ QString VjpModel::termsProblem() const {
 void VjpModel::setActive(bool active) {
   if (std::exchange(d_->active, active) || !active) return;
   if (d_->asked != d_->session->cursor() || d_->parts.asked != d_->asked) d_->ask();
+  d_->wantValues();
 }
 
 const VjpValue* VjpModel::value(TensorId tensor) const {

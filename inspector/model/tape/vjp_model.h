@@ -34,13 +34,15 @@ class VjpModel : public QObject {
 
   /// Some playback has been at the cursor: there is something to show from now on.
   bool seen() const;
-  /// Without `forward` nothing is there; then problem() says why.
+  /// Without `forward` and `sum` nothing is there; then problem() says why.
   const protocol::VjpParts& parts() const;
   QString problem() const;
+  /// Where the program is stopped at the cursor, as this gradient is complete; else nullptr.
+  const protocol::CompleteGradient* complete() const;
   /// The VJP has not run, and what will come out of it was not asked to be seen: its values are not fetched,
   /// so that a user can foresee them alone.
   bool hidesResults() const;
-  /// nullptr: not asked for yet. `tensor`: one of parts().
+  /// nullptr: not asked for yet. `tensor`: one of parts(), or the complete gradient.
   const VjpValue* value(TensorId tensor) const;
 
   /// Which element is explained; nothing: none. `contribution`: its place in parts().

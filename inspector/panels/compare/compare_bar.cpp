@@ -21,7 +21,7 @@ namespace tapedeck::inspector {
 namespace {
 
 // What an entry stands for that is no run.
-constexpr int chosen_entry = -1, here_entry = -2, branch_entry = -3, file_entry = -4;
+constexpr int chosen_entry = -1, here_entry = -2, branch_entry = -3, file_entry = -4, trace_entry = -5;
 
 bool readNumber(const QString& text, double* number) {
   bool right = false;
@@ -135,13 +135,18 @@ void CompareBar::fill(QComboBox* box, const std::optional<CompareChoice>& chosen
   const bool listed = chosen && chosen->run && std::ranges::any_of(choices_, [&](const CompareChoice& one) {
                         return one.run == chosen->run;
                       });
-  if (chosen && !listed) {
+  const std::optional<CompareChoice> trace = model_->thisTrace();
+  if (chosen && !listed && !(trace && chosen->whole)) {
     box->addItem(chosen->title, chosen_entry);
     current = 0;
   }
   for (std::size_t i = 0; i < choices_.size(); ++i) {
     if (chosen && chosen->run && chosen->run == choices_[i].run) current = box->count();
     box->addItem(choices_[i].title, static_cast<int>(i));
+  }
+  if (trace) {
+    if (chosen && chosen->whole) current = box->count();
+    box->addItem(trace->title, trace_entry);
   }
   if (model_->session()->cursor())
     box->addItem(QStringLiteral("From the cursor: op %1 on").arg(countText(model_->session()->cursor())),
@@ -162,6 +167,7 @@ void CompareBar::take(int entry, bool right) {
     const CompareChoice choice = choices_[static_cast<std::size_t>(entry)];
     return set(choice);
   }
+  if (const auto trace = model_->thisTrace(); trace && entry == trace_entry) set(*trace);
   if (entry == here_entry) set(model_->fromHere());
   if (entry == branch_entry) model_->chooseBranch();
   if (entry == file_entry) askFile(right);

@@ -47,14 +47,15 @@ struct CompareView::Private {
   CompareCurvesView* curves = nullptr;
   QToolButton* cancelButton = nullptr;
   QAction *lastTwo = nullptr, *swap = nullptr, *leftHere = nullptr, *rightHere = nullptr, *branch = nullptr,
-          *leftFile = nullptr, *rightFile = nullptr, *first = nullptr, *next = nullptr, *previous = nullptr,
-          *show = nullptr, *showRight = nullptr, *showOperands = nullptr, *showCurves = nullptr,
-          *cancel = nullptr;
+          *leftFile = nullptr, *rightFile = nullptr, *leftTrace = nullptr, *rightTrace = nullptr,
+          *first = nullptr, *next = nullptr, *previous = nullptr, *show = nullptr, *showRight = nullptr,
+          *showOperands = nullptr, *showCurves = nullptr, *cancel = nullptr;
   bool following = false;
   bool pendingShow = false;  ///< the row that the cursor is to go to is on its way
 
-  /// The cursor's op is a side where there is one.
+  /// The cursor's op is a side where there is one, and a trace where the session is one.
   void enableMoments() {
+    for (QAction* action : {leftTrace, rightTrace}) action->setEnabled(model->thisTrace().has_value());
     for (QAction* action : {leftHere, rightHere})
       action->setEnabled(model->session()->live() && model->session()->recordCount() > 0);
   }
@@ -121,6 +122,16 @@ void CompareView::Private::makeSides() {
                  QStringLiteral("Put a trace file on the left"));
   rightFile = add("compare.right_file", QStringLiteral("Right: a trace file…"), {Qt::Key_T},
                   QStringLiteral("Compare with a trace file: it stands on the right"));
+  leftTrace = add("compare.left_trace", QStringLiteral("Left: this trace"), {Qt::SHIFT | Qt::Key_H},
+                  QStringLiteral("Put all of the trace file that is open here on the left"));
+  rightTrace = add("compare.right_trace", QStringLiteral("Right: this trace"), {Qt::Key_H},
+                   QStringLiteral("Put all of the trace file that is open here on the right"));
+  QObject::connect(leftTrace, &QAction::triggered, view, [this] {
+    if (const auto trace = model->thisTrace()) model->setLeft(*trace);
+  });
+  QObject::connect(rightTrace, &QAction::triggered, view, [this] {
+    if (const auto trace = model->thisTrace()) model->setRight(*trace);
+  });
   QObject::connect(leftHere, &QAction::triggered, view, [this] { model->setLeft(model->fromHere()); });
   QObject::connect(rightHere, &QAction::triggered, view, [this] { model->setRight(model->fromHere()); });
   QObject::connect(branch, &QAction::triggered, model, &CompareModel::chooseBranch);
@@ -240,6 +251,12 @@ QString CompareView::Private::sentenceText() const {
   if (model->left() && model->right())
     return QStringLiteral(
         "The comparison was stopped. Choose a side anew, or compare the last two runs (L).");
+  if (model->thisTrace())
+    return QStringLiteral(
+        "Choose two sides above, and they are compared here, op by op: this trace (Shift+H left, H right), "
+        "one "
+        "of its runs, a moment (A and B: from the cursor on), or another trace file (Shift+T left, T "
+        "right).");
   return QStringLiteral(
       "Run a cell twice: its last two runs are compared here, op by op. Any two runs can be chosen above, a "
       "moment (A and B: from the cursor on), or the branch of What if (W).");

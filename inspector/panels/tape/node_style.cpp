@@ -55,6 +55,13 @@ QString stateBadge(const GraphNode& node) {
   return {};
 }
 
+/// What hangs at the node's right foot.
+QString stateText(const GraphNode& node) {
+  if (const QString badge = stateBadge(node); !badge.isEmpty()) return badge;
+  if (node.complete) return QStringLiteral("∂ done");
+  return node.odd ? oddText() : QString();
+}
+
 QString kindName(const GraphNode& node) {
   if (!node.fold.isEmpty())
     return node.kind == NodeKind::vjp ? QStringLiteral("folded VJPs of") : QStringLiteral("folded group");
@@ -86,8 +93,7 @@ NodeText nodeText(const GraphNode& node) {
     text.title = node.kind == NodeKind::vjp ? QStringLiteral("∂ ") + node.op : node.op;
     text.lines << foldedText(node) + (node.shape.isEmpty() ? QString() : QStringLiteral(" · ") + node.shape);
     if (!node.here.isEmpty()) text.lines << QStringLiteral("cursor at ") + node.here;
-    text.state = stateBadge(node);
-    if (node.odd && text.state.isEmpty()) text.state = oddText();
+    text.state = stateText(node);
     return text;
   }
   const QString second = node.preview.isEmpty() ? node.name : node.preview;
@@ -120,8 +126,7 @@ NodeText nodeText(const GraphNode& node) {
       break;
   }
   text.lines.removeAll(QString());
-  text.state = stateBadge(node);
-  if (node.odd && text.state.isEmpty()) text.state = oddText();
+  text.state = stateText(node);
   if (node.customGradient) text.badge = QStringLiteral("custom ∂");
   return text;
 }
@@ -209,6 +214,7 @@ QString spokenNode(const GraphNode& node) {
   if (!node.device.isEmpty()) parts << QStringLiteral("on %1").arg(node.device);
   if (!node.preview.isEmpty()) parts << QStringLiteral("value %1").arg(node.preview);
   if (!stateBadge(node).isEmpty()) parts << stateBadge(node);
+  if (node.complete) parts << QStringLiteral("its gradient is complete");
   if (node.odd) parts << QStringLiteral("holds NaN or infinity");
   if (node.offTape) parts << QStringLiteral("on no tape");
   return parts.join(QStringLiteral(", "));

@@ -9,6 +9,7 @@
 #include "inspector/model/tensor/notation.h"
 #include "inspector/panels/vjp/broadcast_text.h"
 #include "inspector/panels/vjp/formula_tex.h"
+#include "inspector/panels/vjp/sum_lines.h"
 #include "inspector/ui/math/katex.h"
 
 namespace tapedeck::inspector {
@@ -56,7 +57,10 @@ class Builder {
 
   VjpLayout build() {
     if (!model_.problem().isEmpty()) paragraph(model_.problem(), SheetTone::faint);
-    if (parts_.forward) {
+    sums();
+    // Of a sum whose gradient is not known the VJP before it may have given no part.
+    if (parts_.forward && (!parts_.sum || parts_.sum->target)) {
+      if (parts_.sum) heading(QStringLiteral("VJP of %1, which gave the last part").arg(text(forward_.op)));
       formula();
       into();
       outOf();
@@ -87,6 +91,17 @@ class Builder {
     y_ += gap;
     addText(words, SheetTone::heading, margin, room());
     y_ += line();
+  }
+
+  void sums() {
+    for (const SumLine& line : sumLines(model_)) {
+      if (line.tensor)
+        tensorRow({}, false, *line.tensor, -1, line.words);
+      else if (line.tone == SheetTone::heading)
+        heading(line.words);
+      else
+        paragraph(line.words, line.tone);
+    }
   }
 
   /// Each of `texs` from a line of its own on; all of them as `words` until they are set.
@@ -295,15 +310,18 @@ class Builder {
     if (const QString summed = broadcastText(parts_, contribution); !summed.isEmpty())
       paragraph(summed, SheetTone::faint);
     if (model_.element() && model_.element()->contribution == place) terms();
+    const auto note = [&](const QString& words) { paragraph(words, SheetTone::faint, margin + 4); };
     if (!contribution.before) {
-      addText(QStringLiteral("the first one: the sum of this gradient is it"), SheetTone::faint, margin + 4,
-              room());
-      y_ += line() + gap;
-      return;
+      note(contribution.after ? QStringLiteral("the first one: the sum of this gradient is it")
+                              : QStringLiteral("not added yet: a sum before it is still to be made"));
+    } else {
+      tensorRow({}, false, *contribution.before, -1, QStringLiteral("sum before"));
+      if (contribution.after)
+        tensorRow({}, false, *contribution.after, -1, QStringLiteral("sum after"));
+      else if (!contribution.foreseen)
+        note(QStringLiteral("not added yet"));
     }
-    const QString before = QStringLiteral("sum before"), after = QStringLiteral("sum after");
-    tensorRow({}, false, *contribution.before, -1, before);
-    if (contribution.after) tensorRow({}, false, *contribution.after, -1, after);
+    if (contribution.result) note(resultText(*contribution.result, parts_.results));
     y_ += gap;
   }
 

@@ -12,6 +12,7 @@
 #include "inspector/model/format.h"
 #include "inspector/model/plain_tip.h"
 #include "inspector/panels/branch_strip.h"
+#include "inspector/panels/vjp/sum_lines.h"
 #include "inspector/panels/vjp/vjp_sheet.h"
 #include "inspector/ui/keyed_action.h"
 
@@ -126,6 +127,7 @@ QString VjpView::placeText() const {
 
 QString VjpView::headerText() const {
   const protocol::VjpParts& parts = model_->parts();
+  if (parts.sum) return QStringLiteral("%1 · op %2").arg(sumTitle(*parts.sum), countText(parts.sum->record));
   if (!parts.forward) return QStringLiteral("No VJP here");
   const QString op = QString::fromStdString(parts.forward->op);
   QStringList words{parts.vjp && parts.vjp->custom_gradient ? QStringLiteral("Custom gradient of %1").arg(op)

@@ -20,10 +20,9 @@ class TestTapeSamples : public QObject, TapeOfSample {
   }
 
   void step() {
-    const auto before = session().status().stopped_before.value_or(0);
+    const auto before = session().stop();
     QTest::keyClick(window_.get(), Qt::Key_F10);
-    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && session().status().stopped_before.value_or(0) != before,
-                             patience);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && session().stop() != before, patience);
   }
 
  private slots:

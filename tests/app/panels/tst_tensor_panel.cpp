@@ -27,10 +27,9 @@ class TestTensorPanel : public QObject {
     qFatal("no button %s", qPrintable(text));
   }
   void step() {
-    const auto before = window_->session()->status().stopped_before.value_or(0);
+    const auto before = window_->session()->stop();
     QTest::keyClick(window_.get(), Qt::Key_F10);
-    QTRY_VERIFY_WITH_TIMEOUT(
-        isStopped(*window_) && window_->session()->status().stopped_before.value_or(0) != before, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && window_->session()->stop() != before, patience);
   }
   /// Waits for the op at the gate, and for what the panel shows of it.
   bool waitsBefore(const char* op) const {

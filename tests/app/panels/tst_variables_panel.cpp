@@ -57,10 +57,9 @@ class TestVariablesPanel : public QObject {
 
   /// F10 in a cell, until the gate stops elsewhere.
   void step() {
-    const auto before = session().status().stopped_before.value_or(0);
+    const auto before = session().stop();
     QTest::keyClick(window_.get(), Qt::Key_F10);
-    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && session().status().stopped_before.value_or(0) != before,
-                             patience);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && session().stop() != before, patience);
   }
 
   void raise(const QString& title, Qt::Key key, QWidget* shown) { raisePanel(*window_, title, key, shown); }

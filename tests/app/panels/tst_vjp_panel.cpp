@@ -60,10 +60,9 @@ class TestVjpPanel : public QObject {
   }
   /// F10, until the gate stops somewhere else.
   void step() {
-    const auto before = session().status().stopped_before.value_or(0);
+    const auto before = session().stop();
     press(Qt::Key_F10);
-    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && session().status().stopped_before.value_or(0) != before,
-                             patience);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && session().stop() != before, patience);
     QTRY_VERIFY(session().cachedRecord(session().status().stopped_before.value_or(0)));
   }
   /// F10, until the gate stops before the VJP of `op`.

@@ -47,9 +47,9 @@ class TestWatchesApart : public QObject, SampleWindow {
   }
 
   void stepOp() {
-    const auto before = session().status().stopped_before;
+    const auto before = session().stop();
     QTest::keyClick(window_.get(), Qt::Key_F10);
-    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && session().status().stopped_before != before, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_) && session().stop() != before, patience);
   }
 
   /// Everything that is to be the same: what the cell printed, and its records.

@@ -129,6 +129,7 @@ int main(int argc, char** argv) {
   QElapsedTimer clock;
   for (int i = 0; i < 200; ++i) {
     const auto before = window.session()->status().stopped_before.value_or(0);
+    const auto left = window.session()->stop();
     QTest::qWait(20);
     clock.start();
     QTest::keyClick(&window, Qt::Key_F10);
@@ -136,7 +137,7 @@ int main(int argc, char** argv) {
     double stopped = 0, graph = 0, value = 0;
     await([&] {
       const auto stop = window.session()->status().stopped_before.value_or(0);
-      if (!isStopped(window) || stop == before) return false;
+      if (!isStopped(window) || window.session()->stop() == left) return false;
       if (stopped == 0) stopped = now();
       if (window.session()->cursor() != stop) return false;
       if (graph == 0 && graphShows(window, stop)) graph = now();

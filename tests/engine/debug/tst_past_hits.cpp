@@ -130,6 +130,7 @@ class TestPastHits : public QObject {
     QTest::newRow("line") << static_cast<int>(BreakpointKind::line) << "" << 2;
     QTest::newRow("line of the gradient") << static_cast<int>(BreakpointKind::line) << "" << 4;
     QTest::newRow("playback") << static_cast<int>(BreakpointKind::playback) << "" << 0;
+    QTest::newRow("sum of gradients") << static_cast<int>(BreakpointKind::op) << "add" << 0;
     QTest::newRow("VJP") << static_cast<int>(BreakpointKind::vjp) << "test_multiply" << 0;
   }
   void ops_lines_and_playbacks_are_those_of_a_running_program() {

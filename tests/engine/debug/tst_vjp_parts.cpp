@@ -58,6 +58,7 @@ class TestVjpParts : public QObject {
       QCOMPARE(contribution.contribution.value().id, gradients[i].id());
       QVERIFY(!contribution.before);
       QCOMPARE(contribution.after.value().id, gradients[i].id());
+      QCOMPARE(contribution.result, std::optional(contribution.input));
     }
     // The op inside the VJP, and the forward op, lead to the same.
     QCOMPARE(reading.parts(vjp + 1).vjp.value().number, std::uint64_t{vjp});
@@ -115,6 +116,35 @@ class TestVjpParts : public QObject {
     std::uint64_t sum = last.contributions[0].after.value().producer;
     QCOMPARE(reading.at(static_cast<std::uint32_t>(sum)).op, std::string("add"));
     QCOMPARE(reading.parts(sum).vjp.value().number, last.vjp.value().number);
+    QVERIFY(!last.sum && !first.sum);
+    // And it tells what is in it: from which VJPs, in order.
+    const auto told = reading.parts(sum).sum;
+    QVERIFY(told);
+    QCOMPARE(told->record, sum);
+    QCOMPARE(told->target.value().id, x.id());
+    QCOMPARE(told->parts_total, std::uint64_t{4});
+    QStringList parts;
+    for (const protocol::GradientPart& part : told->parts)
+      parts << QString("%1 %2 %3 %4")
+                   .arg(QString::fromStdString(part.op), QString::fromStdString(part.symbol.value_or("-")))
+                   .arg(part.input)
+                   .arg(value(part.value));
+    parts.removeLast();  // e²
+    QCOMPARE(parts, (QStringList{"multiply x 0 3", "multiply x 0 2", "multiply y 1 2"}));
+    QCOMPARE(told->parts.front().vjp, first.vjp.value().number);
+    QCOMPARE(told->parts[1].vjp, square.vjp.value().number);
+    QCOMPARE(told->parts.back().vjp, last.vjp.value().number);
+    QCOMPARE(value(told->before), 7.0);
+    QCOMPARE(value(told->contribution), std::exp(2.0));
+    // Nothing more is added to it: it is what the playback gives for x.
+    QCOMPARE(told->result, std::optional<std::uint32_t>(0));
+    QCOMPARE(last.results, 1u);
+    QCOMPARE(last.contributions[0].result, std::optional<std::uint32_t>(0));
+    QVERIFY(!square.contributions[1].result && !first.contributions[0].result);
+    QCOMPARE(told->after.value().id, gradients[0].id());
+    const auto earlier = reading.parts(square.contributions[0].after.value().producer).sum;
+    QCOMPARE(earlier.value().parts_total, std::uint64_t{2});
+    QCOMPARE(value(earlier.value().after.value()), 5.0);
   }
 
   void one_tensor_that_goes_to_two_sums_is_told_apart() {
@@ -148,6 +178,81 @@ class TestVjpParts : public QObject {
     const VjpParts parts = reading.parts(reading.vjp_of("square"));
     QCOMPARE(reading.values(parts.contributions[0].before.value()), Numbers{10});
     QCOMPARE(reading.values(parts.contributions[0].after.value()), Numbers{10 + 2 * std::exp(2.0)});
+    const auto sum = reading.parts(parts.contributions[0].after.value().producer).sum;
+    QCOMPARE(sum.value().parts_total, std::uint64_t{2});
+    QCOMPARE(sum->parts[0].vjp, std::uint64_t{0});  // the playback began with it
+    QCOMPARE(reading.values(sum->parts[0].value), Numbers{10});
+  }
+
+  void two_gradients_that_were_given_for_one_target_are_a_sum_without_a_vjp() {
+    Reading reading;
+    const Tensor x = numbers({2}, {1});
+    play(
+        [](auto in) {
+          const Tensor y = ops::exp(in[0]);
+          return Tensors{y, y};
+        },
+        {x}, {numbers({10}, {1}), numbers({1}, {1})});
+    std::uint32_t sum = 0;
+    for (std::uint32_t number = 1; number <= reading.count(); ++number)
+      if (reading.at(number).sums_gradients) sum = number;
+    const VjpParts parts = reading.parts(sum);
+    QVERIFY(!parts.forward && !parts.vjp);
+    QVERIFY(parts.sum && parts.sum->parts.empty() && !parts.sum->target);
+    QCOMPARE(reading.values(parts.sum->before), Numbers{10});
+    QCOMPARE(reading.values(parts.sum->after.value()), Numbers{11});
+  }
+
+  void before_a_sum_its_parts_are_there_and_what_comes_later_is_said_to_come() {
+    Served served;
+    RawClient client = served.client();
+    client.greet();
+    client.ask<protocol::Status>(protocol::SetGate{protocol::GateCommand::pause});
+    const Tensor x = numbers({4}, {1});
+    std::thread thread(
+        [&] { play([](auto in) { return Tensors{ops::add(ops::multiply(in[0], in[0]), in[0])}; }, {x}); });
+    const auto guard = qScopeGuard([&] {
+      client.ask<protocol::Status>(protocol::SetGate{protocol::GateCommand::run});
+      thread.join();
+    });
+    std::uint64_t stop = 0;
+    const auto step_to_sum = [&] {
+      for (int i = 0; i < 10; ++i) {
+        protocol::Status status;
+        const bool came = wait_for([&] {
+          status = client.ask<protocol::Status>(protocol::GetStatus{});
+          return protocol::stop_id(status).value_or(stop) != stop;
+        });
+        if (!came) return std::uint64_t{0};
+        stop = *protocol::stop_id(status);
+        const auto parts = client.ask<VjpParts>(GetVjp{status.stopped_before.value()});
+        if (parts.sum && !parts.sum->after) return *status.stopped_before;
+        client.ask<protocol::Status>(protocol::SetGate{protocol::GateCommand::step_op});
+      }
+      return std::uint64_t{0};
+    };
+    const std::uint64_t first = step_to_sum();
+    QVERIFY(first != 0);
+    VjpParts parts = client.ask<VjpParts>(GetVjp{first});
+    QCOMPARE(parts.sum->parts_total, std::uint64_t{2});  // 1 of add's VJP, and 4
+    QCOMPARE(parts.sum->before.preview, std::string("[1.]"));
+    QCOMPARE(parts.sum->contribution.preview, std::string("[4.]"));
+    QVERIFY(!parts.sum->after);
+    // What the VJP gave is there; neither part has been added.
+    QCOMPARE(parts.contributions.size(), std::size_t{2});
+    QCOMPARE(parts.contributions[0].before.value().preview, std::string("[1.]"));
+    QVERIFY(!parts.contributions[0].after);
+    QVERIFY(!parts.contributions[1].before && !parts.contributions[1].after);
+    client.ask<protocol::Status>(protocol::SetGate{protocol::GateCommand::step_op});
+    const std::uint64_t second = step_to_sum();
+    QVERIFY(second > first);
+    parts = client.ask<VjpParts>(GetVjp{second});
+    QCOMPARE(parts.sum->parts_total, std::uint64_t{3});
+    QCOMPARE(parts.sum->before.preview, std::string("[5.]"));
+    QCOMPARE(parts.contributions[0].after.value().preview, std::string("[5.]"));
+    QCOMPARE(parts.contributions[1].before.value().preview, std::string("[5.]"));
+    parts = client.ask<VjpParts>(GetVjp{first});
+    QCOMPARE(parts.sum->after.value().preview, std::string("[5.]"));
   }
 
   void at_the_gate_the_contributions_are_foreseen() {
@@ -179,10 +284,11 @@ class TestVjpParts : public QObject {
     while (foreseen.size() < 3) {
       std::uint64_t at = 0;
       QVERIFY(wait_for([&] {
-        at = client.ask<protocol::Status>(protocol::GetStatus{}).stopped_before.value_or(0);
-        return at > before;
+        const auto status = client.ask<protocol::Status>(protocol::GetStatus{});
+        at = status.stopped_before.value_or(0);
+        const auto stop = protocol::stop_id(status).value_or(before);
+        return std::exchange(before, stop) != stop;
       }));
-      before = at;
       const VjpParts parts = client.ask<VjpParts>(GetVjp{at});
       if (parts.vjp && parts.vjp->number == at) {
         QVERIFY2(!parts.problem, parts.problem.value_or("").c_str());

@@ -26,13 +26,16 @@ std::uint32_t capture_line() {
 /// The test goes from stop to stop.
 struct Session : GatedProgram {
   using GatedProgram::GatedProgram;
-  /// The record before which it stopped, after `last`; op "" where it ended instead.
+  /// The record at which it stopped, after the stop before; op "" where it ended instead.
   Record next_stop() {
-    const auto stopped = [this] { return gate().status().stopped_before > last_; };
+    const auto stopped = [this] {
+      const GateStatus status = gate().status();
+      return status.state == GateState::stopped && status.stop != last_;
+    };
     if (!wait_for([&] { return stopped() || finished; })) return {};
     if (!stopped()) return {};
-    last_ = gate().status().stopped_before;
-    return at(last_);
+    last_ = gate().status().stop;
+    return at(gate().status().stopped_before);
   }
   Record step(GateCommand command = GateCommand::step_op) {
     gate().command(command);
@@ -40,7 +43,7 @@ struct Session : GatedProgram {
   }
 
  private:
-  std::uint32_t last_ = 0;
+  std::uint64_t last_ = 0;
 };
 
 std::string kind_and_op(const Record& record) {
@@ -97,6 +100,7 @@ class TestGate : public QObject {
     QCOMPARE(session.gate().status().reason, std::string("step"));
     while (!stop.op.empty()) {
       std::string text = kind_and_op(stop);
+      if (session.gate().status().gradient.source != 0) text = "complete after " + text;
       if (stop.parent != 0) {
         const Record parent = session.at(static_cast<std::uint32_t>(stop.parent));
         text += " in " + kind_and_op(parent);
@@ -115,6 +119,8 @@ class TestGate : public QObject {
                         "vjp custom_square in playback gradient",
                         "op test_multiply in vjp custom_square",
                         "op add in vjp custom_square",
+                        "op add in playback gradient",
+                        "complete after op add in playback gradient",
                         "op add",
                     }));
   }

@@ -100,7 +100,8 @@ class Isolation(unittest.TestCase):
             program.start()
             stop = 0
             def stop_of(status):
-                return status["stopped_before"] or status["stopped_at_line"]
+                complete = status.get("complete_gradient")
+                return complete["stop"] if complete else status["stopped_before"] or status["stopped_at_line"]
             for _ in range(steps):
                 stop = stop_of(client.wait_for(lambda status, stop=stop: stop_of(status) not in (None, 0, stop)))
                 at_stop(client, stop)
