@@ -27,7 +27,7 @@ Along thumbOf(const QStyleOptionSlider& bar) {
   const qint64 range = qint64{bar.maximum} - bar.minimum;
   if (range <= 0) return {0, room};
   const auto share = static_cast<int>(room * qint64{bar.pageStep} / (range + bar.pageStep));
-  const int length = std::min(room, std::max(least_thumb, share));
+  const int length = std::min(room, std::max(scaled(least_thumb), share));
   return {QStyle::sliderPositionFromValue(bar.minimum, bar.maximum, bar.sliderPosition, room - length,
                                           bar.upsideDown),
           length};
@@ -85,7 +85,8 @@ void FlatStyle::drawComplexControl(ComplexControl control, const QStyleOptionCom
                           : active && bar->state.testFlag(State_MouseOver) ? under_mouse
                                                                            : at_rest;
   const QRectF thumb(subControlRect(control, option, SC_ScrollBarSlider, widget));
-  const QRectF shape = thumb.adjusted(thumb_inset, thumb_inset, -thumb_inset, -thumb_inset);
+  const int inset = scaled(thumb_inset);
+  const QRectF shape = thumb.adjusted(inset, inset, -inset, -inset);
   painter->save();
   painter->setRenderHint(QPainter::Antialiasing);
   painter->setPen(Qt::NoPen);
