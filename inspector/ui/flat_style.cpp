@@ -3,6 +3,7 @@
 #include <QDialogButtonBox>
 #include <QPainter>
 #include <QStyleOptionSlider>
+#include <QTreeView>
 #include <QWidget>
 #include <algorithm>
 
@@ -127,12 +128,15 @@ int FlatStyle::styleHint(StyleHint hint, const QStyleOption* option, const QWidg
   return QProxyStyle::styleHint(hint, option, widget, result);
 }
 
-/// The room that icons would take in a dialog's buttons stays around their words.
+/// The room that icons would take in a dialog's buttons stays around their words. Lines of lists do not
+/// touch.
 QSize FlatStyle::sizeFromContents(ContentsType type, const QStyleOption* option, const QSize& contents,
                                   const QWidget* widget) const {
   QSize size = QProxyStyle::sizeFromContents(type, option, contents, widget);
   if (type == CT_PushButton && widget != nullptr && qobject_cast<QDialogButtonBox*>(widget->parentWidget()))
     size.rwidth() += 2 * widget->fontMetrics().averageCharWidth();
+  // Rows of lists that are read as tables: nearly as high as those of tables.
+  if (type == CT_ItemViewItem && qobject_cast<const QTreeView*>(widget)) size.rheight() += scaled(3);
   return size;
 }
 
