@@ -73,6 +73,20 @@ QRect FlatStyle::subControlRect(ComplexControl control, const QStyleOptionComple
   return visualRect(bar->direction, bar->rect, rect);
 }
 
+void FlatStyle::drawControl(ControlElement element, const QStyleOption* option, QPainter* painter,
+                            const QWidget* widget) const {
+  const auto* dock = qstyleoption_cast<const QStyleOptionDockWidget*>(option);
+  if (element != CE_DockWidgetTitle || dock == nullptr || dock->verticalTitleBar || widget == nullptr)
+    return QProxyStyle::drawControl(element, option, painter, widget);
+  const QRect room = subElementRect(SE_DockWidgetTitleBarText, option, widget);
+  const QString title = widget->fontMetrics().elidedText(dock->title, Qt::ElideRight, room.width());
+  painter->save();
+  painter->setFont(widget->font());
+  drawItemText(painter, room, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextShowMnemonic, dock->palette,
+               dock->state.testFlag(State_Enabled), title, QPalette::WindowText);
+  painter->restore();
+}
+
 void FlatStyle::drawComplexControl(ComplexControl control, const QStyleOptionComplex* option,
                                    QPainter* painter, const QWidget* widget) const {
   const auto* bar = qstyleoption_cast<const QStyleOptionSlider*>(option);
@@ -116,6 +130,8 @@ int FlatStyle::pixelMetric(PixelMetric metric, const QStyleOption* option, const
     case PM_SliderLength:
     case PM_MenuButtonIndicator:
       return scaled(usual);
+    case PM_DockWidgetTitleBarButtonMargin:
+      return scaled(1);
     default:
       return usual;
   }
@@ -146,6 +162,11 @@ QIcon FlatStyle::standardIcon(StandardPixmap icon, const QStyleOption* option, c
   const int size = scaled(32);
   const qreal ratio = widget != nullptr ? widget->devicePixelRatioF() : 1;
   switch (icon) {
+    case SP_TitleBarCloseButton:
+    case SP_DockWidgetCloseButton:
+      return inspector::icon("close");
+    case SP_TitleBarNormalButton:
+      return inspector::icon("float");
     case SP_MessageBoxQuestion:
     case SP_MessageBoxInformation:
       return iconPixmap("information", theme.accent, size, ratio);

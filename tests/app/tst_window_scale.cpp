@@ -1,6 +1,7 @@
 // Ctrl+= and Ctrl+-: text and icons of all windows; with Alt the notebook's text alone; one entry takes both
 // back.
 #include <QAbstractButton>
+#include <QDockWidget>
 #include <QMenuBar>
 #include <QTableView>
 #include <QToolBar>
@@ -129,10 +130,16 @@ class TestWindowScale : public QObject {
     const auto before = icons();
     QVERIFY(before.size() > 20);
     const int height = tools->height();
+    const auto* dock = window->findChild<QDockWidget*>("panel.ops");
+    const auto* close = dock->findChild<QAbstractButton*>("qt_dockwidget_closebutton");
+    QVERIFY(close && close->isVisible());
+    const int title = dock->widget()->y(), closing = close->height();
     for (int i = 0; i < 5; ++i) QTest::keyClick(window.get(), Qt::Key_Equal, Qt::ControlModifier);
     QCOMPARE(inspector::windowScale(), 200);
     QTRY_VERIFY(tools->height() > 1.9 * height);
     QTRY_VERIFY(clear());
+    QTRY_VERIFY(dock->widget()->y() > 1.6 * title);
+    QTRY_VERIFY(close->height() > 1.6 * closing);
     const auto after = icons();
     for (auto button = before.begin(); button != before.end(); ++button)
       if (after.contains(button.key()))

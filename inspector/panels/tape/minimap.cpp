@@ -22,7 +22,9 @@ QRectF TapeMinimap::place(const LaidOutGraph& laid, const Camera& camera, QSizeF
 
 void TapeMinimap::stepAside(const LaidOutGraph& laid, const Camera& camera, QSizeF room) {
   if (laid.current < 0) return;
-  const QRectF node = camera.toWidget(laid.layout.nodes[static_cast<std::size_t>(laid.current)]);
+  constexpr double badges = 12;  // stick out of it
+  const QRectF node = camera.toWidget(
+      laid.layout.nodes[static_cast<std::size_t>(laid.current)].adjusted(-badges, -badges, badges, badges));
   const auto covers = [&](bool left) { return placeAt(left, laid, camera, room).intersects(node); };
   left_ = covers(false) && !covers(true);
 }
