@@ -1,9 +1,11 @@
 // At 1280×800 the workspaces with panels beside the notebook cut neither its code nor the shapes in Ops.
 #include <QHeaderView>
+#include <QLineEdit>
 #include <QScrollBar>
 #include <QTableView>
 
 #include "inspector/model/ops/records_model.h"
+#include "inspector/panels/tensor/tensor_view.h"
 #include "tests/app/sample_window.h"
 #include "tests/test_program.h"
 
@@ -93,6 +95,24 @@ class TestDebugRoom : public QObject, SampleWindow {
     press(Qt::Key_1, Qt::ControlModifier | Qt::AltModifier);
     QTRY_COMPARE(editorOf(0)->contentHeight(), editorOf(0)->lines() * editorOf(0)->lineHeight());
     QTRY_COMPARE(cutLetter(editorOf(0)), -1L);
+  }
+
+  /// In Tensor no row of its tools is empty, so that as many numbers as can be are in sight.
+  void theToolsOfTensorTakeTwoRows() {
+    openCells(folder_, {longLines, "x = 1"});
+    runAll();
+    for (const Qt::Key workspace : {Qt::Key_2, Qt::Key_5}) {
+      press(workspace, Qt::ControlModifier | Qt::AltModifier);
+      QTRY_VERIFY(tensor(*window_)->isVisible());
+      const QWidget* reshape = nullptr;
+      for (const auto* line : tensor(*window_)->findChildren<QLineEdit*>())
+        if (line->accessibleName() == "Reshape") reshape = line;
+      QVERIFY(reshape && reshape->isVisible());
+      const QWidget* tools = reshape->parentWidget();
+      QTRY_VERIFY2(tools->height() <= 3 * reshape->height(), qPrintable(QString::number(tools->height())));
+      QTRY_VERIFY2(reshape->x() < 20 || reshape->y() < reshape->height(),
+                   qPrintable(QString("%1, %2").arg(reshape->x()).arg(reshape->y())));
+    }
   }
 
   /// The arrows go from row to row, and out of the cell from its first and last one alone.
