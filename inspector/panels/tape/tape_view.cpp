@@ -22,6 +22,7 @@
 #include "inspector/panels/why_actions.h"
 #include "inspector/ui/eliding_label.h"
 #include "inspector/ui/file_dialogs.h"
+#include "inspector/ui/follow_font.h"
 #include "inspector/ui/keyed_action.h"
 
 namespace tapedeck::inspector {
@@ -228,6 +229,9 @@ TapeView::TapeView(Session& session, QWidget* parent)
   d_->top->addWidget(d_->summary, 1);
   layout->addWidget(new BranchStrip(session, this));
   layout->addLayout(d_->top);
+  followFont(d_->bar, [this] {
+    QTimer::singleShot(0, this, [this] { d_->placeSummary(); });  // the tools have their new sizes then
+  });
   layout->addWidget(d_->tools->searchBar());
   layout->addWidget(d_->canvas, 1);
   setFocusProxy(d_->canvas);
