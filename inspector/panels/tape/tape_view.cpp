@@ -169,8 +169,7 @@ struct TapeView::Private {
     if (const QString checked = odd->sentence(); !checked.isEmpty()) parts << checked;
     if (const QString shown = tools->summary(); !shown.isEmpty()) parts << shown;
     if (!model->problem().isEmpty()) parts << model->problem();
-    const bool waits = (worker->busy() && !slow->isActive()) || model->loading();
-    if (waits && canvas->laidOut())
+    if (worker->busy() && !slow->isActive())
       parts
           << QStringLiteral("laying out %1 nodes …").arg(countText(static_cast<quint64>(graph.nodes.size())));
     summary->setText(parts.join(QStringLiteral(" · ")));
