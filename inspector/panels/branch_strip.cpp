@@ -5,8 +5,10 @@
 
 #include "inspector/model/session/session.h"
 #include "inspector/ui/eliding_label.h"
+#include "inspector/ui/follow_font.h"
 #include "inspector/ui/icons.h"
 #include "inspector/ui/theme.h"
+#include "inspector/ui/window_scale.h"
 
 namespace tapedeck::inspector {
 
@@ -41,7 +43,10 @@ Tint tintOf(const Theme& theme, Beside shown) {
 BranchStrip::BranchStrip(Session& session, QWidget* parent)
     : QWidget(parent), session_(session), text_(new ElidingLabel(Qt::ElideRight, this)) {
   auto* layout = new QHBoxLayout(this);
-  layout->setContentsMargins(side + icon_size + side, 2, side, 2);
+  followFont(this, [this, layout] {
+    layout->setContentsMargins(side + scaled(icon_size) + side, 2, side, 2);
+    update();
+  });
   layout->addWidget(text_);
   setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
   setObjectName(QStringLiteral("branchStrip"));
@@ -68,9 +73,10 @@ void BranchStrip::paintEvent(QPaintEvent*) {
   const Tint tint = tintOf(Theme::fromPalette(palette()), shown);
   QPainter painter(this);
   painter.fillRect(rect(), tint.fill);
+  const int icon = scaled(icon_size);
   const QPixmap pixmap =
-      iconPixmap(QString::fromLatin1(iconOf(shown)), tint.stroke, icon_size, devicePixelRatioF());
-  painter.drawPixmap(side, (height() - icon_size) / 2, pixmap);
+      iconPixmap(QString::fromLatin1(iconOf(shown)), tint.stroke, icon, devicePixelRatioF());
+  painter.drawPixmap(side, (height() - icon) / 2, pixmap);
 }
 
 }  // namespace tapedeck::inspector

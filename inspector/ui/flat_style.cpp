@@ -3,6 +3,7 @@
 #include <QDialogButtonBox>
 #include <QPainter>
 #include <QStyleOptionSlider>
+#include <QTreeView>
 #include <QWidget>
 #include <algorithm>
 
@@ -27,7 +28,7 @@ Along thumbOf(const QStyleOptionSlider& bar) {
   const qint64 range = qint64{bar.maximum} - bar.minimum;
   if (range <= 0) return {0, room};
   const auto share = static_cast<int>(room * qint64{bar.pageStep} / (range + bar.pageStep));
-  const int length = std::min(room, std::max(least_thumb, share));
+  const int length = std::min(room, std::max(scaled(least_thumb), share));
   return {QStyle::sliderPositionFromValue(bar.minimum, bar.maximum, bar.sliderPosition, room - length,
                                           bar.upsideDown),
           length};
@@ -72,6 +73,20 @@ QRect FlatStyle::subControlRect(ComplexControl control, const QStyleOptionComple
   return visualRect(bar->direction, bar->rect, rect);
 }
 
+void FlatStyle::drawControl(ControlElement element, const QStyleOption* option, QPainter* painter,
+                            const QWidget* widget) const {
+  const auto* dock = qstyleoption_cast<const QStyleOptionDockWidget*>(option);
+  if (element != CE_DockWidgetTitle || dock == nullptr || dock->verticalTitleBar || widget == nullptr)
+    return QProxyStyle::drawControl(element, option, painter, widget);
+  const QRect room = subElementRect(SE_DockWidgetTitleBarText, option, widget);
+  const QString title = widget->fontMetrics().elidedText(dock->title, Qt::ElideRight, room.width());
+  painter->save();
+  painter->setFont(widget->font());
+  drawItemText(painter, room, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextShowMnemonic, dock->palette,
+               dock->state.testFlag(State_Enabled), title, QPalette::WindowText);
+  painter->restore();
+}
+
 void FlatStyle::drawComplexControl(ComplexControl control, const QStyleOptionComplex* option,
                                    QPainter* painter, const QWidget* widget) const {
   const auto* bar = qstyleoption_cast<const QStyleOptionSlider*>(option);
@@ -85,7 +100,8 @@ void FlatStyle::drawComplexControl(ComplexControl control, const QStyleOptionCom
                           : active && bar->state.testFlag(State_MouseOver) ? under_mouse
                                                                            : at_rest;
   const QRectF thumb(subControlRect(control, option, SC_ScrollBarSlider, widget));
-  const QRectF shape = thumb.adjusted(thumb_inset, thumb_inset, -thumb_inset, -thumb_inset);
+  const int inset = scaled(thumb_inset);
+  const QRectF shape = thumb.adjusted(inset, inset, -inset, -inset);
   painter->save();
   painter->setRenderHint(QPainter::Antialiasing);
   painter->setPen(Qt::NoPen);
@@ -114,6 +130,8 @@ int FlatStyle::pixelMetric(PixelMetric metric, const QStyleOption* option, const
     case PM_SliderLength:
     case PM_MenuButtonIndicator:
       return scaled(usual);
+    case PM_DockWidgetTitleBarButtonMargin:
+      return scaled(1);
     default:
       return usual;
   }
@@ -126,12 +144,15 @@ int FlatStyle::styleHint(StyleHint hint, const QStyleOption* option, const QWidg
   return QProxyStyle::styleHint(hint, option, widget, result);
 }
 
-/// The room that icons would take in a dialog's buttons stays around their words.
+/// The room that icons would take in a dialog's buttons stays around their words. Lines of lists do not
+/// touch.
 QSize FlatStyle::sizeFromContents(ContentsType type, const QStyleOption* option, const QSize& contents,
                                   const QWidget* widget) const {
   QSize size = QProxyStyle::sizeFromContents(type, option, contents, widget);
   if (type == CT_PushButton && widget != nullptr && qobject_cast<QDialogButtonBox*>(widget->parentWidget()))
     size.rwidth() += 2 * widget->fontMetrics().averageCharWidth();
+  // Rows of lists that are read as tables: nearly as high as those of tables.
+  if (type == CT_ItemViewItem && qobject_cast<const QTreeView*>(widget)) size.rheight() += scaled(3);
   return size;
 }
 
@@ -141,6 +162,11 @@ QIcon FlatStyle::standardIcon(StandardPixmap icon, const QStyleOption* option, c
   const int size = scaled(32);
   const qreal ratio = widget != nullptr ? widget->devicePixelRatioF() : 1;
   switch (icon) {
+    case SP_TitleBarCloseButton:
+    case SP_DockWidgetCloseButton:
+      return inspector::icon("close");
+    case SP_TitleBarNormalButton:
+      return inspector::icon("float");
     case SP_MessageBoxQuestion:
     case SP_MessageBoxInformation:
       return iconPixmap("information", theme.accent, size, ratio);

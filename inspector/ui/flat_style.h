@@ -10,6 +10,9 @@ class FlatStyle : public QProxyStyle {
  public:
   FlatStyle();
 
+  /// A panel's title in the panel's own letters, which Fusion draws in those of the desktop.
+  void drawControl(ControlElement element, const QStyleOption* option, QPainter* painter,
+                   const QWidget* widget = nullptr) const override;
   void drawComplexControl(ComplexControl control, const QStyleOptionComplex* option, QPainter* painter,
                           const QWidget* widget = nullptr) const override;
   QRect subControlRect(ComplexControl control, const QStyleOptionComplex* option, SubControl part,

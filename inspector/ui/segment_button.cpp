@@ -7,6 +7,7 @@
 #include <QStyleOptionToolButton>
 
 #include "inspector/model/plain_tip.h"
+#include "inspector/ui/window_scale.h"
 
 namespace tapedeck::inspector {
 
@@ -24,7 +25,8 @@ QLayout* gaplessRow(QWidget* widget) {
 }  // namespace
 
 QSize SegmentButton::sizeHint() const {
-  return {fontMetrics().horizontalAdvance(text()) + 2 * side, fontMetrics().height() + 2 * above};
+  return {fontMetrics().horizontalAdvance(text()) + 2 * scaled(side),
+          fontMetrics().height() + 2 * scaled(above)};
 }
 
 void SegmentButton::paintEvent(QPaintEvent*) {

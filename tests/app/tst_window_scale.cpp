@@ -1,10 +1,14 @@
 // Ctrl+= and Ctrl+-: text and icons of all windows; with Alt the notebook's text alone; one entry takes both
 // back.
 #include <QAbstractButton>
+#include <QDockWidget>
 #include <QMenuBar>
 #include <QTableView>
 #include <QToolBar>
 
+#include "app/notebook/view/cell_toolbar.h"
+#include "app/notebook/view/cell_widget.h"
+#include "app/notebook/view/code_editor.h"
 #include "inspector/ui/canvas/canvas_widget.h"
 #include "inspector/ui/window_scale.h"
 #include "tests/app/window_fixture.h"
@@ -97,6 +101,54 @@ class TestWindowScale : public QObject {
     QCOMPARE(inspector::windowScale(), 100);
     QTRY_COMPARE(rows->verticalHeader()->defaultSectionSize(), row);
     QCOMPARE(canvas->letters(), 1.0);
+  }
+
+  /// Every button with an icon, those of the cell's tools among them, which stay clear of the cell.
+  void everyIconGrows() {
+    const auto window = opened(sample("noisy_square.ipynb"));
+    QTRY_VERIFY(window->notebook()->isVisible());
+    QTest::keyClick(window.get(), Qt::Key_F10);
+    QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window), patience);
+    QTRY_VERIFY(timeline(*window)->isVisible());
+    const auto* tools = window->findChild<CellToolbar*>();
+    QTRY_VERIFY(tools && tools->isVisible());
+    const auto icons = [&] {
+      QHash<const QAbstractButton*, int> heights;
+      for (const auto* button : window->findChildren<QAbstractButton*>())
+        if (button->isVisible() && !button->icon().isNull()) heights[button] = button->iconSize().height();
+      return heights;
+    };
+    const auto clear = [&] {
+      const int cell = window->notebook()->currentCell();
+      const QWidget* editor = nullptr;
+      for (const auto* each : window->findChildren<CellWidget*>())
+        if (each->id() == window->document()->cell(cell).id) editor = each->editor();
+      const QRect place(tools->mapTo(window.get(), QPoint()), tools->size());
+      return editor && !QRect(editor->mapTo(window.get(), QPoint()), editor->size()).intersects(place);
+    };
+    QVERIFY(clear());
+    const auto before = icons();
+    QVERIFY(before.size() > 20);
+    const int height = tools->height();
+    const auto* dock = window->findChild<QDockWidget*>("panel.ops");
+    const auto* close = dock->findChild<QAbstractButton*>("qt_dockwidget_closebutton");
+    QVERIFY(close && close->isVisible());
+    const int title = dock->widget()->y(), closing = close->height();
+    for (int i = 0; i < 5; ++i) QTest::keyClick(window.get(), Qt::Key_Equal, Qt::ControlModifier);
+    QCOMPARE(inspector::windowScale(), 200);
+    QTRY_VERIFY(tools->height() > 1.9 * height);
+    QTRY_VERIFY(clear());
+    QTRY_VERIFY(dock->widget()->y() > 1.6 * title);
+    QTRY_VERIFY(close->height() > 1.6 * closing);
+    const auto after = icons();
+    for (auto button = before.begin(); button != before.end(); ++button)
+      if (after.contains(button.key()))
+        QVERIFY2(after[button.key()] >= 1.9 * button.value(),
+                 qPrintable(QString("%1 %2: %3, then %4")
+                                .arg(button.key()->objectName(), button.key()->accessibleName())
+                                .arg(button.value())
+                                .arg(after[button.key()])));
+    screenshot(window.get(), "scale-200-icons");
   }
 
   void withAltTheNotebookGrowsAlone() {

@@ -65,9 +65,12 @@ class TestPictureLayout : public QObject {
     QTest::addColumn<Extents>("shape");
     QTest::addColumn<int>("kind");
     QTest::addColumn<int>("row_axis");
+    QTest::addColumn<int>("column_axis");
     QTest::addColumn<qint64>("images");
-    const auto row = [](const char* name, Extents shape, PictureKind kind, int axis, qint64 images) {
-      QTest::newRow(name) << std::move(shape) << static_cast<int>(kind) << axis << images;
+    const auto row = [](const char* name, Extents shape, PictureKind kind, int axis, qint64 images,
+                        int columns = -1) {
+      QTest::newRow(name) << std::move(shape) << static_cast<int>(kind) << axis
+                          << (columns < 0 ? axis + 1 : columns) << images;
     };
     row("gray", {5, 6, 7, 1}, PictureKind::images, 2, 5);
     row("colours", {5, 6, 7, 3}, PictureKind::images, 2, 5);
@@ -80,11 +83,17 @@ class TestPictureLayout : public QObject {
     row("tiles of the first axes", {5, 6, 4, 2}, PictureKind::tiles, 0, 8);
     row("tiles between", {3, 5, 6, 2}, PictureKind::tiles, 1, 6);
     row("six axes", {2, 1, 3, 4, 2, 2}, PictureKind::tiles, 2, 8);
+    row("tiles of the first and the last axis", {5, 4, 6}, PictureKind::tiles, 0, 4, 2);
+    row("tiles apart, others around", {3, 5, 2, 6, 4}, PictureKind::tiles, 1, 24, 3);
+    row("tiles two apart", {5, 2, 3, 6}, PictureKind::tiles, 0, 6, 3);
+    row("tiles apart, one index between", {2, 5, 1, 6, 3}, PictureKind::tiles, 1, 6, 3);
+    row("six axes, apart", {2, 3, 2, 2, 4, 2}, PictureKind::tiles, 1, 16, 4);
   }
   void everyElementIsWhereItsImageSays() {
     QFETCH(Extents, shape);
     QFETCH(int, kind);
     QFETCH(int, row_axis);
+    QFETCH(int, column_axis);
     QFETCH(qint64, images);
     QString text = QStringLiteral("op matmul(x:2x2) -> y:");
     QStringList extents;
@@ -93,7 +102,7 @@ class TestPictureLayout : public QObject {
     bench.start();
     QTRY_VERIFY(bench.model.tile());
     bench.model.setPicturing(true);
-    bench.model.setShownAxes(row_axis, row_axis + 1);
+    bench.model.setShownAxes(row_axis, column_axis);
     bench.model.setPicture(static_cast<PictureKind>(kind));
     QTRY_VERIFY(bench.model.imageTile());
     QCOMPARE(bench.model.imageTile()->count, images);
@@ -130,8 +139,12 @@ class TestPictureLayout : public QObject {
     };
     QCOMPARE(problem(PictureKind::tiles, {3, 4}, 0, 1),
              QStringLiteral("Tiles need three to six axes, this shape has 2."));
-    QCOMPARE(problem(PictureKind::tiles, {3, 4, 5}, 0, 2),
-             QStringLiteral("Tiles need rows and columns on neighbouring axes."));
+    QCOMPARE(problem(PictureKind::tiles, {3, 4, 5}, 0, 2), QString());
+    QCOMPARE(problem(PictureKind::tiles, {3, 4, 5}, -1, 2),
+             QStringLiteral("Tiles need an axis of rows and one of columns."));
+    QCOMPARE(problem(PictureKind::tiles, {1000, 2, 1000}, 0, 2),
+             QStringLiteral(
+                 "2,000,000 values of images that lie within each other are too many: at most 262,144."));
     QCOMPARE(problem(PictureKind::filters, {3, 4, 5}, 1, 2),
              QStringLiteral("Filters have four axes: height, width, inputs, outputs; this shape has 3."));
     QCOMPARE(problem(PictureKind::tiles, {2, 1000, 1000}, 1, 2),

@@ -73,6 +73,8 @@ class TestTapeGraphModel : public QObject {
   void showsOpsThatFollowAPlayback();
   void addsTheOpsOfCustomGradients();
   void keepsTheGraphWhenTheSessionDies();
+  void aTapeOfThousandsOfOpsIsWhole();
+  void whatGrowsIsAPartUntilItRests();
   void everyOpAndVjpOfALongTapeCanBeReached();
 };
 
@@ -205,6 +207,61 @@ void TestTapeGraphModel::keepsTheGraphWhenTheSessionDies() {
   QTRY_COMPARE(model.graph().cursor, 2u);
   QVERIFY(model.graph().nodeOf(2) >= 0);
   QVERIFY(model.graph().nodeOf(4) < 0);
+}
+
+// As a step of a deep network has them: made beside the UI thread, and all of them.
+void TestTapeGraphModel::aTapeOfThousandsOfOpsIsWhole() {
+  constexpr quint64 count = 3'500;
+  test::FakeSource source(longRun(count));
+  inspector::Session session;
+  TapeGraphModel model(&session);
+  session.setSource(&source);
+  const auto here = [&](quint64 cursor) {
+    return model.graph().cursor == cursor && model.graph().nodeOf(cursor) >= 0 && !model.loading();
+  };
+  for (const quint64 cursor : {2 * count + 1, quint64(1'000), count + 5}) {
+    session.setCursor(cursor);
+    QVERIFY(model.loading());
+    QTRY_VERIFY2(here(cursor), qPrintable(QString::number(cursor)));
+    QCOMPARE(model.graph().ops, std::min(cursor, count));
+    quint64 records = 0;
+    for (const GraphNode& node : model.graph().nodes) {
+      QVERIFY(node.kind != NodeKind::more);
+      records += node.record != 0;
+    }
+    QCOMPARE(records, cursor);
+  }
+  // Of two moves in one turn the last one counts.
+  session.setCursor(count);
+  QCoreApplication::processEvents();
+  session.setCursor(2 * count);
+  QTRY_VERIFY(here(2 * count));
+  // Of a session that begins anew nothing is left, also not what was being made.
+  session.setCursor(2 * count + 1);
+  QCoreApplication::processEvents();
+  session.setSource(nullptr);
+  session.setSource(&source);
+  QTRY_VERIFY(!model.loading());
+}
+
+void TestTapeGraphModel::whatGrowsIsAPartUntilItRests() {
+  constexpr quint64 count = 2'000;
+  test::FakeSource source(longRun(count));
+  source.status.running_cell = "a";
+  inspector::Session session;
+  TapeGraphModel model(&session);
+  session.setSource(&source);
+  session.setCursor(2 * count + 1);
+  const auto parted = [&] {
+    return std::any_of(model.graph().nodes.begin(), model.graph().nodes.end(),
+                       [](const GraphNode& node) { return node.kind == NodeKind::more; });
+  };
+  QTRY_VERIFY(model.graph().cursor == 2 * count + 1 && parted());
+  QVERIFY(model.graph().nodes.size() < 2'000);
+  source.status.running_cell.reset();
+  source.sendStatus();
+  QTRY_VERIFY(!model.loading() && !parted());
+  QVERIFY(model.graph().nodes.size() > 2 * count);
 }
 
 void TestTapeGraphModel::everyOpAndVjpOfALongTapeCanBeReached() {

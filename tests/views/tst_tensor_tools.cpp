@@ -197,11 +197,17 @@ class TensorToolsTest : public QObject {
     window.model()->setShownAxes(0, 1);
     QVERIFY(window.settled());
     QCOMPARE(window.model()->images()->count, 20);
-    window.model()->setShownAxes(0, 2);
-    QVERIFY(!window.model()->images());
-    for (QAction* action : menu->actions())
-      if (action->text() == "Tiles")
-        QCOMPARE(action->toolTip(), QStringLiteral("Tiles need rows and columns on neighbouring axes."));
+    // Axes that are no neighbours, chosen by key in the boxes: those between and behind make the tiles.
+    window.view->slices()->columnAxis()->setFocus();
+    QTest::keyClick(window.view->slices()->columnAxis(), Qt::Key_Down);
+    QVERIFY(window.settled());
+    QCOMPARE(window.model()->slice(), (std::vector<std::int64_t>{-1, 0, -1, 0}));
+    QCOMPARE(window.model()->images()->count, 15);
+    QVERIFY(tiles->isEnabled());
+    const QPointF apart = heat.sheet().imageRect(7).topLeft();
+    QTest::mouseMove(window.canvas(), middle(heat.cellRect(static_cast<std::int64_t>(apart.y()) + 1,
+                                                           static_cast<std::int64_t>(apart.x()) + 3)));
+    QTRY_COMPARE(window.canvas()->readout(), QStringLiteral("[1, 1, 3, 2] = 97"));
   }
 
   void nanMaximumAndMinimumAreGoneTo() {

@@ -58,27 +58,27 @@ void CellColumn::setGrows(bool on) {
 }
 
 int CellColumn::computeHeight(int width) {
-  int height = metrics::top_of_notebook;
-  const int room = std::min(width, metrics::most_width);
-  for (CellWidget* cell : cells) height += cell->heightFor(room) + metrics::gap;
+  int height = metrics::top_of_notebook();
+  const int room = std::min(width, metrics::most_width());
+  for (CellWidget* cell : cells) height += cell->heightFor(room) + metrics::gap();
   return height + bar_->sizeHint().height() + 60;
 }
 
 void CellColumn::placeAtEnd(CellWidget* cell) const {
-  const int room = std::min(width(), metrics::most_width);
-  const int y =
-      cells.isEmpty() ? metrics::top_of_notebook : cells.last()->y() + cells.last()->height() + metrics::gap;
+  const int room = std::min(width(), metrics::most_width());
+  const int y = cells.isEmpty() ? metrics::top_of_notebook()
+                                : cells.last()->y() + cells.last()->height() + metrics::gap();
   cell->setGeometry(0, y, room, cell->heightFor(room));
 }
 
 void CellColumn::place() {
-  int y = metrics::top_of_notebook;
-  const int room = std::min(width(), metrics::most_width);
+  int y = metrics::top_of_notebook();
+  const int room = std::min(width(), metrics::most_width());
   for (CellWidget* cell : cells) {
     const int height = cell->heightFor(room);
     cell->setGeometry(0, y, room, height);
     cell->arrange();
-    y += height + metrics::gap;
+    y += height + metrics::gap();
   }
   hint_->setVisible(cells.isEmpty());
   bar_->setGeometry(0, y, room, bar_->sizeHint().height());

@@ -1,6 +1,8 @@
 // The spaces inside a cell, in logical pixels.
 #pragma once
 
+#include "inspector/ui/window_scale.h"
+
 namespace tapedeck::app::cell_metrics {
 
 constexpr int above = 3;
@@ -10,9 +12,23 @@ constexpr int frame = 1;     ///< line around the source
 constexpr int padding = 6;   ///< between that line and the text
 constexpr int bar_left = 3;  ///< the bar that marks the current cell
 constexpr int bar_width = 4;
-constexpr int tools = 22;            ///< height of a cell's tools
-constexpr int gap = tools - 4;       ///< between cells: with `above` and `below` the tools' own place
-constexpr int top_of_notebook = 22;  ///< the same above the first cell
-constexpr int most_width = 1600;
+
+// As large as the window's scale has its icons.
+
+/// Height of a cell's tools.
+inline int tools() {
+  return inspector::scaled(22);
+}
+/// Between cells: with `above` and `below` the tools' own place.
+inline int gap() {
+  return tools() - 4;
+}
+/// The same above the first cell.
+inline int top_of_notebook() {
+  return tools();
+}
+inline int most_width() {
+  return inspector::scaled(1600);
+}
 
 }  // namespace tapedeck::app::cell_metrics

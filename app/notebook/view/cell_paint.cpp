@@ -8,6 +8,7 @@
 #include "app/notebook/output/output_area.h"
 #include "app/notebook/output/rich_output.h"
 #include "app/notebook/output/text/input_line.h"
+#include "app/notebook/view/cell_language.h"
 #include "app/notebook/view/cell_metrics.h"
 #include "app/notebook/view/cell_widget.h"
 #include "app/notebook/view/code_editor.h"
@@ -57,8 +58,9 @@ int CellWidget::sourceHeight(int width) {
     const QString& source = cell().source;
     if (!showsSource()) return estimateMarkdown(source, room, theme_);
     const auto excerpt = whole_ ? std::nullopt : excerptOf(source);
-    return std::max(
-        least, CodeEditor::estimateHeight(excerpt ? excerpt->text : source, room, !code, theme_) + edges);
+    return std::max(least, CodeEditor::estimateHeight(excerpt ? excerpt->text : source, room,
+                                                      languageOf(shownType_), theme_) +
+                               edges);
   }
   if (rendered_ != nullptr) return rendered_->heightFor(room);
   const int height = editor_->contentHeight() + edges +

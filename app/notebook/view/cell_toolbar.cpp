@@ -13,6 +13,8 @@
 namespace tapedeck::app {
 namespace {
 
+constexpr int icon_side = 16, button_width = 26;
+
 struct Look {
   const char* icon;
   QString name;
@@ -61,8 +63,6 @@ CellToolbar::CellToolbar(const NotebookTheme& theme, QWidget* parent) : QFrame(p
 QToolButton* CellToolbar::addButton(CellAction action) {
   auto* button = new QToolButton(this);
   button->setAutoRaise(true);
-  button->setIconSize(QSize(16, 16));
-  button->setFixedSize(26, cell_metrics::tools - 2);
   // A click leaves the focus with the cell; keys come here by enter().
   button->setFocusPolicy(Qt::NoFocus);
   button->installEventFilter(this);
@@ -76,6 +76,10 @@ QToolButton* CellToolbar::button(CellAction action) const {
 
 void CellToolbar::setTheme(const NotebookTheme& theme) {
   theme_ = theme;
+  for (QToolButton* button : buttons_) {  // the scale comes with the theme, as the letters do
+    button->setIconSize(QSize(1, 1) * inspector::scaled(icon_side));
+    button->setFixedSize(inspector::scaled(button_width), cell_metrics::tools() - 2);
+  }
   setStyleSheet(
       QString("#cellToolbar { background: %1; border: 1px solid %2; border-radius: 4px; }"
               "#cellToolbar QToolButton { border: 1px solid transparent; border-radius: 3px; }"

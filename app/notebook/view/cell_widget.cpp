@@ -14,6 +14,7 @@
 #include "app/notebook/output/rich_output.h"
 #include "app/notebook/output/text/input_line.h"
 #include "app/notebook/output/text/static_text.h"
+#include "app/notebook/view/cell_language.h"
 #include "app/notebook/view/cell_metrics.h"
 #include "app/notebook/view/code_editor.h"
 #include "app/notebook/view/notebook_macros.h"
@@ -57,10 +58,7 @@ bool CellWidget::showsSource() const {
 }
 
 void CellWidget::makeEditor() {
-  const auto language = shownType_ == CellType::code       ? CodeEditor::Language::python
-                        : shownType_ == CellType::markdown ? CodeEditor::Language::markdown
-                                                           : CodeEditor::Language::none;
-  editor_ = new CodeEditor(language, theme_, this);
+  editor_ = new CodeEditor(languageOf(shownType_), theme_, this);
   filled_ = false;
   fillEditor();
   editor_->SendScintilla(QsciScintillaBase::SCI_EMPTYUNDOBUFFER);

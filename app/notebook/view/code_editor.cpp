@@ -6,8 +6,6 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QScrollBar>
-#include <QStyle>
-#include <map>
 
 #include "app/notebook/output/wheel.h"
 #include "app/notebook/view/editor_lexers.h"
@@ -19,15 +17,6 @@ namespace {
 
 constexpr int padding = 5;
 constexpr int extra_leading = 1;
-
-/// The height of all lines is that of the highest of the styles' fonts, some of which may come from another
-/// family: an editor tells it, for each font once.
-int measuredLineHeight(CodeEditor::Language language, const NotebookTheme& theme) {
-  static std::map<std::pair<CodeEditor::Language, QString>, int> known;
-  const auto [entry, fresh] = known.try_emplace({language, theme.codeFont.key()}, 0);
-  if (fresh) entry->second = CodeEditor(language, theme, nullptr).lineHeight();
-  return entry->second;
-}
 
 }  // namespace
 
@@ -48,15 +37,15 @@ CodeEditor::CodeEditor(Language language, const NotebookTheme& theme, QWidget* p
   setBraceMatching(language == Language::python ? SloppyBraceMatch : NoBraceMatch);
   setScrollWidth(1);
   setScrollWidthTracking(true);
-  // Wrapping is right for prose; code keeps its lines and scrolls sideways.
-  setWrapMode(language == Language::python ? WrapNone : WrapWord);
+  // What goes on below stands further in than any block of the code.
+  setWrapIndentMode(language == Language::python ? WrapIndentDeeplyIndented : WrapIndentFixed);
+  if (language == Language::python) setWrapVisualFlags(WrapFlagByText);
   SendScintilla(SCI_SETEXTRAASCENT, extra_leading);
   SendScintilla(SCI_SETEXTRADESCENT, extra_leading);
   // Prose has no numbers: its margin is the room before the text.
   setMarginType(numbers_margin, language == Language::python ? NumberMargin : SymbolMargin);
   if (language != Language::python) setMarginMarkerMask(numbers_margin, 0);
   setMarginType(symbol_margin, SymbolMargin);
-  setMarginWidth(symbol_margin, language == Language::python ? 16 : 0);
   setMarginWidth(2, 0);
   setMarginSensitivity(numbers_margin, true);
   setMarginSensitivity(symbol_margin, true);
@@ -112,6 +101,8 @@ void CodeEditor::setTheme(const NotebookTheme& theme) {
   setMarginWidth(numbers_margin, language_ == Language::python
                                      ? QFontMetrics(numbers).horizontalAdvance("000") + 6
                                      : padding);
+  setMarginWidth(symbol_margin, language_ == Language::python ? symbolMarginWidth() : 0);
+  applyWrapping();
   setMatchedBraceBackgroundColor(theme.hover);
   setMatchedBraceForegroundColor(theme.accent);
   setUnmatchedBraceForegroundColor(theme.failure);
@@ -137,6 +128,8 @@ void CodeEditor::showSource(const QString& source) {
   if (this->source() == source) return;
   QString shown = longLines_.fold(source);
   setText(shown.replace(QChar(0), QChar(0x2400)));
+  scrollsSideways_ = !wrapsWell(shown);
+  applyWrapping();
   // Else the width is known, and the scroll bar there, only when the line was painted: the cell would grow
   // then.
   if (wrapMode() != WrapNone) return;
@@ -154,44 +147,14 @@ int CodeEditor::lineHeight() const {
   return static_cast<int>(SendScintilla(SCI_TEXTHEIGHT, 0UL));
 }
 
-int CodeEditor::estimateHeight(const QString& source, int room, bool wrapped, const NotebookTheme& theme) {
-  const QFontMetrics metrics(theme.codeFont);
-  const int margins = metrics.horizontalAdvance("000") + 24;
-  const qsizetype columns = std::max(8, (room - margins) / std::max(1, metrics.horizontalAdvance('0')));
-  qsizetype rows = 0;
-  qsizetype longest = 0;
-  for (qsizetype start = 0; start <= source.size();) {
-    qsizetype end = source.indexOf('\n', start);
-    if (end < 0) end = source.size();
-    longest = std::max(longest, end - start);
-    rows += wrapped ? std::max<qsizetype>(1, (end - start + columns - 1) / columns) : 1;
-    start = end + 1;
-  }
-  const bool bar = !wrapped && longest > columns;
-  return static_cast<int>(rows) * measuredLineHeight(wrapped ? Language::markdown : Language::python, theme) +
-         (bar ? QApplication::style()->pixelMetric(QStyle::PM_ScrollBarExtent) : 0);
-}
-
 void CodeEditor::setPlain() {
   if (plain_) return;
   plain_ = true;
   QsciLexer* old = lexer();
   setLexer(nullptr);
   delete old;
-  setWrapMode(WrapNone);
   setBraceMatching(NoBraceMatch);
   setTheme(theme_);
-}
-
-int CodeEditor::contentHeight() const {
-  long rows = lines();
-  if (wrapMode() != WrapNone) {
-    const long last = lines() - 1;
-    rows = SendScintilla(SCI_VISIBLEFROMDOCLINE, static_cast<unsigned long>(last)) +
-           SendScintilla(SCI_WRAPCOUNT, static_cast<unsigned long>(last));
-  }
-  const bool bar = horizontalScrollBar()->maximum() > 0 && wrapMode() == WrapNone;
-  return static_cast<int>(rows) * lineHeight() + (bar ? horizontalScrollBar()->sizeHint().height() : 0);
 }
 
 void CodeEditor::checkHeight() {
@@ -239,13 +202,19 @@ void CodeEditor::placeMarkLabel() {
   // Where the line leaves no room for words, its colour and the arrow in the margin say it.
   if (x + 8 > right) return;
   markLabel_->setFixedHeight(lineHeight());
-  markLabel_->move(std::min(x + 16, right), yOfLine(line));
+  const auto y = static_cast<int>(SendScintilla(SCI_POINTYFROMPOSITION, 0UL, end));  // of its last row
+  markLabel_->move(std::min(x + 16, right), y);
   markLabel_->show();
 }
 
 int CodeEditor::yOfLine(int line) const {
   const long position =
       SendScintilla(SCI_POSITIONFROMLINE, static_cast<unsigned long>(std::max(0, line - 1)));
+  return static_cast<int>(SendScintilla(SCI_POINTYFROMPOSITION, 0UL, position));
+}
+
+int CodeEditor::yOfCursor() const {
+  const long position = SendScintilla(SCI_GETCURRENTPOS);
   return static_cast<int>(SendScintilla(SCI_POINTYFROMPOSITION, 0UL, position));
 }
 

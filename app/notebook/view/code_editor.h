@@ -39,7 +39,7 @@ class CodeEditor : public QsciScintilla {
   bool cutsLines() const;
   int contentHeight() const;
   /// What contentHeight() will be, before an editor is made for the source. `room`: the width it will have.
-  static int estimateHeight(const QString& source, int room, bool wrapped, const NotebookTheme& theme);
+  static int estimateHeight(const QString& source, int room, Language language, const NotebookTheme& theme);
   /// For sources of any size: no colours, no wrapping, nothing measured that is not seen.
   void setPlain();
   bool plain() const { return plain_; }
@@ -50,6 +50,7 @@ class CodeEditor : public QsciScintilla {
   void setBreakpoints(const QList<LineBreakpoint>& breakpoints);
   /// Top of a line in this widget's coordinates.
   int yOfLine(int line) const;
+  int yOfCursor() const;  ///< top of its row
   int lineHeight() const;
 
   /// Marks what a search found.
@@ -107,6 +108,10 @@ class CodeEditor : public QsciScintilla {
   QString textBeforeCursor() const;  ///< in its line
   void newLine();
   void checkHeight();
+  static int symbolMarginWidth();
+  /// Code of few and short enough lines to be wrapped: what is longer scrolls sideways.
+  static bool wrapsWell(const QString& source);
+  void applyWrapping();
   void placeMarkLabel();
   void setUpHits();
   bool handlePair(const QKeyEvent& event);
@@ -134,6 +139,7 @@ class CodeEditor : public QsciScintilla {
   bool markPending_ = false;
   bool plain_ = false;
   bool closesBrackets_ = true;
+  bool scrollsSideways_ = false;  ///< a line is too long to be wrapped
   int reportedHeight_ = -1;
 };
 

@@ -168,6 +168,8 @@ bool CodeEditor::undoGives(const QString& source) {
 /// One undo takes all of it back, and what was typed before stays to be undone.
 void CodeEditor::changeSource(const QString& source) {
   if (this->source() == source) return;
+  scrollsSideways_ = !wrapsWell(source);
+  applyWrapping();
   if (undoGives(source)) return checkHeight();
   if (source.contains(QChar(0))) return showSource(source);
   const QStringList before = this->source().split(u'\n');

@@ -155,9 +155,9 @@ void CodeEditor::freeKeys() {
 
 bool CodeEditor::applies(EditorCommand command) const {
   const bool python = language_ == Language::python;
-  int line = 0;
-  int ignored = 0;
-  getCursorPosition(&line, &ignored);
+  // A line may go on in further rows.
+  const auto row = [this](long position) { return SendScintilla(SCI_POINTYFROMPOSITION, 0UL, position); };
+  const long cursor = SendScintilla(SCI_GETCURRENTPOS);
   switch (command) {
     case EditorCommand::complete:
     case EditorCommand::help:
@@ -165,9 +165,9 @@ bool CodeEditor::applies(EditorCommand command) const {
     case EditorCommand::comment:
       return python;
     case EditorCommand::leaveUpwards:
-      return line == 0;
+      return row(cursor) == row(0);
     case EditorCommand::leaveDownwards:
-      return line + 1 >= lines();
+      return row(cursor) == row(SendScintilla(SCI_GETLENGTH));
     default:
       return true;
   }

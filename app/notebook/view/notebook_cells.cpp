@@ -113,10 +113,10 @@ void NotebookView::Private::connectEditor(CellWidget* cell, CodeEditor* editor) 
                    [this, cell](EditorCommand command) { editorKey(cell, command); });
   QObject::connect(editor, &CodeEditor::typed, view, [this] { assistant->hideHelp(); });
   // The line with the text cursor stays in sight while one types.
-  QObject::connect(editor, &QsciScintilla::cursorPositionChanged, view, [this, editor](int line, int) {
+  QObject::connect(editor, &QsciScintilla::cursorPositionChanged, view, [this, editor](int, int) {
     if (!editor->hasFocus() || arranging) return;
     if (arrangeWanted) arrange();
-    const int top = editor->mapTo(column, QPoint(0, editor->yOfLine(line + 1))).y();
+    const int top = editor->mapTo(column, QPoint(0, editor->yOfCursor())).y();
     showRange(top, top + editor->lineHeight(), 12);
   });
   QObject::connect(editor, &CodeEditor::lettersTyped, view,
@@ -256,6 +256,7 @@ void NotebookView::Private::retheme() {
   // Where the window's letters are larger than the program's, so are the notebook's.
   const int larger = view->font().pointSize() - QApplication::font().pointSize();
   theme = NotebookTheme::of(view->palette(), zoom + larger);
+  theme.wrapsCode = wrapsCode;
   column->setTheme(theme);
   toolbar->setTheme(theme);
   assistant->setTheme(theme);
@@ -349,9 +350,9 @@ void NotebookView::Private::showCurrent() {
   for (int i = 0; i < 4; ++i) {
     const int before = view->verticalScrollBar()->value();
     const int window = view->viewport()->height();
-    const bool tall = cell->height() > window - 2 * cell_metrics::top_of_notebook;
+    const bool tall = cell->height() > window - 2 * cell_metrics::top_of_notebook();
     if (tall && cell->y() < before + window / 2 && cell->y() + cell->height() > before + window / 2) break;
-    showRange(cell->y(), cell->y() + cell->height(), cell_metrics::top_of_notebook);
+    showRange(cell->y(), cell->y() + cell->height(), cell_metrics::top_of_notebook());
     if (view->verticalScrollBar()->value() == before) break;
   }
 }

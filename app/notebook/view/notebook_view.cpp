@@ -169,6 +169,12 @@ void NotebookView::setClosesBrackets(bool on) {
     if (cell->editor() != nullptr) cell->editor()->setClosesBrackets(on);
 }
 
+void NotebookView::setWrapsCode(bool on) {
+  if (d_->wrapsCode == on) return;
+  d_->wrapsCode = on;
+  d_->retheme();
+}
+
 void NotebookView::setCompletesWhileTyping(bool on) {
   d_->assistant->setCompletesWhileTyping(on);
 }
@@ -178,7 +184,7 @@ void NotebookView::showHeading(int index, const QString& text) {
   if (cell == nullptr) return;
   cell->realize();
   d_->arrange();
-  verticalScrollBar()->setValue(cell->y() + cell->yOfText(text) - cell_metrics::top_of_notebook);
+  verticalScrollBar()->setValue(cell->y() + cell->yOfText(text) - cell_metrics::top_of_notebook());
 }
 
 // ---- the menu's actions ----

@@ -58,6 +58,7 @@ class NotebookView : public QScrollArea {
   void showCompletions(quint64 request, const QStringList& matches, int start, int end);
   void showHelp(quint64 request, const QString& text);
   void setClosesBrackets(bool on);
+  void setWrapsCode(bool on);
   void setCompletesWhileTyping(bool on);
 
  public slots:

@@ -64,6 +64,7 @@ struct NotebookView::Private {
   bool selectionShown = false;
 
   bool closesBrackets = true;
+  bool wrapsCode = true;
   QHash<QString, SourceHits> hits;
   QStringList order;  ///< all cells, while some of them have no widget yet
   QTimer making;

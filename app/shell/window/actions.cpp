@@ -57,6 +57,8 @@ constexpr Row rows[] = {
     {"edit.find_next", "Find &next", "F3", "To the next hit of what was searched for", nullptr},
     {"edit.find_previous", "Find pre&vious", "Shift+F3", "To the hit before", nullptr},
     {"edit.replace", "R&eplace…", "Ctrl+H", "Find and replace in the whole notebook", nullptr},
+    {"edit.wrap_code", "Wrap &long lines of code", "Alt+Z",
+     "Lines that are wider than their cell go on below. Off: they scroll sideways", nullptr, true},
     {"edit.close_brackets", "Close &brackets and quotes", "Ctrl+Alt+Shift+B",
      "What opens one brings the closing one", nullptr, true},
     {"edit.complete_typing", "Complete &while typing", "Ctrl+Alt+Shift+W",

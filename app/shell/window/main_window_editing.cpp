@@ -32,7 +32,8 @@ void MainWindow::connectEditing() {
   const struct {
     const char *id, *setting;
     void (NotebookView::*apply)(bool);
-  } aids[] = {{"edit.close_brackets", "editor/closeBrackets", &NotebookView::setClosesBrackets},
+  } aids[] = {{"edit.wrap_code", "editor/wrapCode", &NotebookView::setWrapsCode},
+              {"edit.close_brackets", "editor/closeBrackets", &NotebookView::setClosesBrackets},
               {"edit.complete_typing", "editor/completeWhileTyping", &NotebookView::setCompletesWhileTyping}};
   for (const auto& aid : aids) {
     const bool set = QSettings().value(aid.setting, true).toBool();

@@ -100,10 +100,9 @@ void fillMenuBar(QMenuBar* bar, const Actions& actions, const PanelDocks& docks,
   }
   const QStringList in_workspace_menu = {"view.reset_layout", "view.save_workspace", "view.rename_workspace",
                                          "view.delete_workspace"};
-  const QStringList separated = {"file.close",          "edit.cut_cells",    "edit.find",
-                                 "edit.close_brackets", "cell.insert_above", "session.recording",
-                                 "session.attach",      "session.budget",    "step.breakpoint",
-                                 "view.message",        "view.scale_up",     "help.about"};
+  const QStringList separated = {"file.close",        "edit.cut_cells",    "edit.find",      "edit.wrap_code",
+                                 "cell.insert_above", "session.recording", "session.attach", "session.budget",
+                                 "step.breakpoint",   "view.message",      "view.scale_up",  "help.about"};
   QMenu* inner = nullptr;
   const Submenu* submenu = nullptr;
   for (const QString& id : actions.ids()) {

@@ -12,6 +12,7 @@
 #include "inspector/ui/icons.h"
 #include "inspector/ui/plain_text.h"
 #include "inspector/ui/theme.h"
+#include "inspector/ui/window_scale.h"
 
 namespace tapedeck::app {
 namespace {
@@ -99,7 +100,8 @@ QColor MessageRow::colour() const {
 
 void MessageRow::paintSymbol() {
   const qreal ratio = devicePixelRatioF();
-  symbol_->setPixmap(inspector::iconPixmap(nameOf(kind_), colour(), symbol_size, ratio));
+  const int side = inspector::scaled(symbol_size);
+  symbol_->setPixmap(inspector::iconPixmap(nameOf(kind_), colour(), side, ratio));
 }
 
 void MessageRow::setSentence(const QString& sentence) {
@@ -136,7 +138,7 @@ void MessageRow::keyPressEvent(QKeyEvent* event) {
 
 void MessageRow::changeEvent(QEvent* event) {
   QFrame::changeEvent(event);
-  if (event->type() == QEvent::PaletteChange) paintSymbol();
+  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) paintSymbol();
 }
 
 void MessageRow::paintEvent(QPaintEvent*) {

@@ -13,6 +13,7 @@
 #include "inspector/ui/follow_font.h"
 #include "inspector/ui/icons.h"
 #include "inspector/ui/plain_text.h"
+#include "inspector/ui/window_scale.h"
 
 namespace tapedeck::app {
 namespace {
@@ -43,7 +44,7 @@ StartPage::StartPage(QWidget* parent) : QScrollArea(parent) {
   auto* page = new QWidget;
   auto* outer = new QHBoxLayout(page);
   auto* content = new QWidget;
-  content->setMaximumWidth(980);
+  inspector::followFont(content, [content] { content->setMaximumWidth(inspector::scaled(980)); });
   auto* rows = new QVBoxLayout(content);
   rows->setContentsMargins(32, 32, 32, 32);
   rows->setSpacing(12);
@@ -53,7 +54,9 @@ StartPage::StartPage(QWidget* parent) : QScrollArea(parent) {
 
   auto* title = new QHBoxLayout;
   auto* logo = inspector::plainLabel();
-  logo->setPixmap(inspector::icon("tapedeck").pixmap(64, 64));
+  inspector::followFont(logo, [logo] {
+    logo->setPixmap(inspector::icon("tapedeck").pixmap(QSize(1, 1) * inspector::scaled(64)));
+  });
   title->addWidget(logo);
   auto* names = new QVBoxLayout;
   names->addWidget(heading("Tapedeck", 2.2, this));

@@ -60,7 +60,7 @@ QString rowWord(const ComparedRow& row) {
   }
   return row.results == Agreement::differ  ? QStringLiteral("values differ")
          : row.results == Agreement::agree ? QStringLiteral("same values")
-                                           : QStringLiteral("same op, values not compared");
+                                           : QStringLiteral("values not compared");
 }
 
 CompareRows::CompareRows(CompareModel* model, const CellNames* cells, QObject* parent)

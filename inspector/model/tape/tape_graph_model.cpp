@@ -4,6 +4,7 @@
 
 #include "inspector/model/format.h"
 #include "inspector/model/tape/tape_graph.h"
+#include "inspector/model/tape/tape_graph_builder.h"
 
 namespace tapedeck::inspector {
 
@@ -15,8 +16,10 @@ constexpr RecordNumber window_before = 200;   ///< shown without any tape
 constexpr RecordNumber tape_search = 512;     ///< how far back the newest tape is looked for
 constexpr RecordNumber merged_records = 256;  ///< steps that are followed without asking for the tape again
 constexpr RecordNumber inside_limit = 200;    ///< ops shown of one custom gradient
-constexpr std::uint32_t shown_ops = 600;      ///< of a tape at once, with their VJPs
-constexpr std::size_t most_records = 4000;    ///< that steps add before the part is chosen anew
+/// A tape of so many ops is fetched whole, with their VJPs: a step of a network of some hundred layers.
+constexpr std::uint32_t whole_ops = 4000;
+constexpr std::uint32_t part_ops = 600;       ///< of a longer one at once, or of one that grows just now
+constexpr std::size_t most_records = 40'000;  ///< that steps add before the part is chosen anew
 constexpr std::ptrdiff_t edge_ops = 20;       ///< nearer to the end of a part the next one is fetched
 const QString tape_channel = QStringLiteral("tape");
 
@@ -26,6 +29,7 @@ struct TapeGraphModel::Private {
   TapeGraphModel* q;
   Session* session;
   TapeGraph graph;
+  TapeGraphBuilder builder;
   QTimer timer;
   QString problem;
 
@@ -39,6 +43,7 @@ struct TapeGraphModel::Private {
 
   quint64 requestedTape = 0;
   RecordNumber requestedLast = 0, requestedAround = 0;
+  std::uint32_t limit = 0, requestedLimit = 0;
 
   void schedule() {
     if (!timer.isActive()) timer.start();
@@ -95,6 +100,15 @@ struct TapeGraphModel::Private {
     return true;
   }
 
+  bool runs() const {
+    return session->status().running_cell && session->status().gate != protocol::GateState::stopped;
+  }
+
+  /// How many ops of the tape to fetch. While it grows by itself, many parts of it may come in a second.
+  std::uint32_t opsOf(quint64 wanted) const {
+    return runs() || (wanted == tape && extent.ops > whole_ops) ? part_ops : whole_ops;
+  }
+
   /// Around which record the part of the tape should lie: where it lies now, while the cursor is well inside.
   RecordNumber middle(const Record& cursor, quint64 wanted) const {
     if (page) return page;
@@ -113,16 +127,12 @@ struct TapeGraphModel::Private {
 
   void update() {
     const RecordNumber cursor = drawn(session->cursor());
-    if (cursor == 0) {
-      show({});
-      return;
-    }
+    if (cursor == 0) return showNothing();
     const Record* record = session->record(cursor);
     if (!record && session->live()) return;  // recordsChanged comes
     if (!record) {
       problem = notFetchedText(cursor);
-      show({});
-      return;
+      return showNothing();
     }
     if (!session->live()) problem.clear();
     quint64 wanted = tapeOf(record);
@@ -137,21 +147,24 @@ struct TapeGraphModel::Private {
       return;
     }
     const RecordNumber wantedAround = middle(*record, wanted);
-    if (wanted == tape && last == cursor && around == wantedAround) {
+    const std::uint32_t wantedLimit = opsOf(wanted);
+    const bool enough = !isPart() || limit >= wantedLimit;
+    if (wanted == tape && last == cursor && around == wantedAround && enough) {
       refresh();
       build(cursor);
       return;
     }
     if (wanted == tape && around == wantedAround) build(cursor);  // with what is here, until more comes
     if (session->asking(tape_channel) && requestedTape == wanted && requestedLast == cursor &&
-        requestedAround == wantedAround)
+        requestedAround == wantedAround && requestedLimit == wantedLimit)
       return;
     requestedTape = wanted;
     requestedLast = cursor;
     requestedAround = wantedAround;
+    requestedLimit = wantedLimit;
     const bool asked = session->request<protocol::TapeRecords>(
-        protocol::GetTape{wanted, protocol::if_there(cursor), shown_ops, protocol::if_there(wantedAround)}, q,
-        [this](const protocol::TapeRecords& answer) { take(answer); },
+        protocol::GetTape{wanted, protocol::if_there(cursor), wantedLimit, protocol::if_there(wantedAround)},
+        q, [this](const protocol::TapeRecords& answer) { take(answer); },
         [this](const protocol::Failure& failure) {
           if (failure.code == "ended") return schedule();  // with what is here
           problem = QString::fromStdString(failure.reason);
@@ -222,9 +235,7 @@ struct TapeGraphModel::Private {
     // An op on no tape, looked at in the middle of one, or one that is hidden behind its VJP.
     const Record* current = session->cachedRecord(cursor);
     if (current && !records.contains(cursor) && belongs(*current)) shown.push_back(*current);
-    TapeGraph next = buildTapeGraph(looked(std::move(shown)), cursor, extent, moment(cursor));
-    next.tape = tape;
-    show(std::move(next));
+    builder.request({looked(std::move(shown)), cursor, extent, moment(cursor), tape, 0});
   }
 
   void showWindow(RecordNumber cursor) {
@@ -232,9 +243,12 @@ struct TapeGraphModel::Private {
     const RecordNumber first = cursor > window_before ? cursor - window_before : 1;
     for (RecordNumber number = first; number <= cursor; ++number)
       if (const Record* record = session->cachedRecord(number)) shown.push_back(*record);
-    TapeGraph next = buildTapeGraph(looked(std::move(shown)), cursor, {}, moment(cursor));
-    next.dropped = first - 1;
-    show(std::move(next));
+    builder.request({looked(std::move(shown)), cursor, {}, moment(cursor), 0, first - 1});
+  }
+
+  void showNothing() {
+    builder.cancel();
+    show({});
   }
 
   /// Where the program is stopped as a gradient is complete: what it is the gradient of.
@@ -262,12 +276,17 @@ struct TapeGraphModel::Private {
   void take(const protocol::TapeRecords& answer) {
     problem.clear();
     tape = requestedTape;
+    limit = requestedLimit;
     records.clear();
+    extent = {};
+    if (answer.before || answer.after) extent = {answer.before, answer.after, answer.ops, answer.vjps};
+    if (isPart() && limit > opsOf(tape)) {  // nobody knew how long it is
+      last = around = 0;
+      return schedule();
+    }
     for (const Record& record : answer.records) records[record.number] = record;
     last = requestedLast;
     around = requestedAround;
-    extent = {};
-    if (answer.before || answer.after) extent = {answer.before, answer.after, answer.ops, answer.vjps};
     addUntaped();
     schedule();
   }
@@ -288,6 +307,7 @@ TapeGraphModel::TapeGraphModel(Session* session, QObject* parent)
     : QObject(parent), d_(std::make_unique<Private>()) {
   d_->q = this;
   d_->session = session;
+  connect(&d_->builder, &TapeGraphBuilder::built, this, [this](const TapeGraph& graph) { d_->show(graph); });
   d_->timer.setSingleShot(true);
   d_->timer.setInterval(0);
   connect(&d_->timer, &QTimer::timeout, this, [this] { d_->update(); });
@@ -301,6 +321,9 @@ TapeGraphModel::TapeGraphModel(Session* session, QObject* parent)
     if (seen) d_->schedule();
   });
   connect(session, &Session::stopped, this, [this] { d_->schedule(); });
+  connect(session, &Session::statusChanged, this, [this] {
+    if (d_->isPart() && d_->limit < d_->opsOf(d_->tape)) d_->schedule();  // it grows no more
+  });
   connect(session, &Session::lookChanged, this, [this] { d_->schedule(); });
   connect(session, &Session::previewsChanged, this, [this] { d_->schedule(); });
   connect(session, &Session::liveChanged, this, [this](bool live) {
@@ -308,7 +331,7 @@ TapeGraphModel::TapeGraphModel(Session* session, QObject* parent)
   });
   connect(session, &Session::cleared, this, [this] {
     d_->forget();
-    d_->show({});
+    d_->showNothing();
   });
   d_->schedule();
 }
@@ -323,7 +346,7 @@ Session* TapeGraphModel::session() const {
 bool TapeGraphModel::loading() const {
   const RecordNumber cursor = d_->session->cursor();
   const bool record_comes = d_->session->live() && cursor && !d_->session->cachedRecord(cursor);
-  return d_->timer.isActive() || record_comes || d_->session->asking(tape_channel);
+  return d_->timer.isActive() || record_comes || d_->session->asking(tape_channel) || d_->builder.busy();
 }
 void TapeGraphModel::showAround(RecordNumber record) {
   d_->page = record;

@@ -25,22 +25,25 @@ bool isColors(std::int64_t channels) {
   return channels == 3 || channels == 4;
 }
 
-/// The axes rowAxis and rowAxis + 1 as images, one for each index of the others.
-ImageGrid gridOf(const AxisSizes& shape, int rowAxis) {
-  const auto row = static_cast<std::size_t>(rowAxis);
-  const std::int64_t before = product(shape, 0, row), behind = product(shape, row + 2, shape.size());
+/// The two axes as images, one for each index of the others.
+ImageGrid gridOf(const AxisSizes& shape, int rowAxis, int columnAxis) {
+  const auto row = static_cast<std::size_t>(rowAxis), column = static_cast<std::size_t>(columnAxis);
+  const std::int64_t before = product(shape, 0, row), between = product(shape, row + 1, column),
+                     behind = product(shape, column + 1, shape.size());
   ImageGrid grid;
   grid.shape = shape;
   grid.rowAxis = rowAxis;
+  grid.columnAxis = columnAxis;
   grid.rows = shape[row];
-  grid.columns = shape[row + 1];
-  grid.count = before * behind;
-  grid.alongColumns = before == 1 && behind > 1;
+  grid.columns = shape[column];
+  grid.count = before * between * behind;
+  grid.alongColumns = before == 1 && between == 1 && behind > 1;
   if (grid.alongColumns) {
     grid.matrix = {grid.rows * grid.columns, behind};
   } else {
-    grid.depth = behind;
-    grid.matrix = {before, grid.rows * grid.columns * behind};
+    grid.depth = between * behind;
+    grid.between = std::max<std::int64_t>(1, between);
+    grid.matrix = {before, grid.rows * grid.columns * grid.depth};
   }
   return grid;
 }
@@ -66,7 +69,9 @@ PictureLayout checked(ImageGrid grid) {
     return {{}, QStringLiteral("A tensor without elements has no images.")};
   if (values > most_image_values)
     return {{},
-            QStringLiteral("%1 values for one image are too many to stand side by side: at most %2.")
+            (grid.together() == 1
+                 ? QStringLiteral("%1 values for one image are too many to stand side by side: at most %2.")
+                 : QStringLiteral("%1 values of images that lie within each other are too many: at most %2."))
                 .arg(countText(static_cast<quint64>(values)), countText(most_image_values))};
   return {std::move(grid), {}};
 }
@@ -98,16 +103,16 @@ PictureLayout layoutOf(PictureKind kind, const std::vector<std::int64_t>& shape,
     case PictureKind::tiles:
       if (rank < 3 || rank > 6)
         return {{}, QStringLiteral("Tiles need three to six axes, this shape has %1.").arg(rank)};
-      if (rowAxis < 0 || columnAxis != rowAxis + 1)
-        return {{}, QStringLiteral("Tiles need rows and columns on neighbouring axes.")};
-      return checked(gridOf(shape, rowAxis));
+      if (rowAxis < 0 || columnAxis <= rowAxis)
+        return {{}, QStringLiteral("Tiles need an axis of rows and one of columns.")};
+      return checked(gridOf(shape, rowAxis, columnAxis));
     case PictureKind::images: {
       if (rank < 3 || rank > 6)
         return {{},
                 QStringLiteral("Images need an axis of channels behind height and width: three to six axes, "
                                "this shape has %1.")
                     .arg(rank)};
-      ImageGrid grid = gridOf(shape, rank - 3);
+      ImageGrid grid = gridOf(shape, rank - 3, rank - 2);
       if (isColors(shape.back())) useColors(grid);
       return checked(std::move(grid));
     }
@@ -116,7 +121,7 @@ PictureLayout layoutOf(PictureKind kind, const std::vector<std::int64_t>& shape,
         return {{},
                 QStringLiteral("Filters have four axes: height, width, inputs, outputs; this shape has %1.")
                     .arg(rank)};
-      ImageGrid grid = gridOf(shape, 0);
+      ImageGrid grid = gridOf(shape, 0, 1);
       if (shape[2] == 3) useColors(grid);
       return checked(std::move(grid));
     }
@@ -137,7 +142,7 @@ std::vector<std::int64_t> elementOf(const ImageGrid& grid, std::int64_t image, s
     const auto at = static_cast<std::size_t>(axis);
     if (axis == grid.rowAxis) {
       element[at] = row;
-    } else if (axis == grid.rowAxis + 1) {
+    } else if (axis == grid.columnAxis) {
       element[at] = column;
     } else if (axis != grid.colorAxis && grid.shape[at] > 0) {
       element[at] = image % grid.shape[at];
@@ -153,7 +158,7 @@ ImagePlace placeOf(const ImageGrid& grid, const std::vector<std::int64_t>& eleme
     const auto at = static_cast<std::size_t>(axis);
     if (axis == grid.rowAxis)
       place.row = element[at];
-    else if (axis == grid.rowAxis + 1)
+    else if (axis == grid.columnAxis)
       place.column = element[at];
     else if (axis != grid.colorAxis)
       place.image = place.image * grid.shape[at] + element[at];
@@ -166,7 +171,7 @@ namespace {
 QString indicesText(const ImageGrid& grid, const AxisSizes& element, bool pixel) {
   QStringList parts;
   for (int axis = 0; axis < static_cast<int>(element.size()); ++axis) {
-    const bool shown = axis == grid.rowAxis || axis == grid.rowAxis + 1;
+    const bool shown = axis == grid.rowAxis || axis == grid.columnAxis;
     parts << (axis == grid.colorAxis || (shown && !pixel)
                   ? QStringLiteral(":")
                   : QString::number(element[static_cast<std::size_t>(axis)]));

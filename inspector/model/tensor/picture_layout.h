@@ -12,7 +12,7 @@ namespace tapedeck::inspector {
 enum class PictureKind {
   automatic,  ///< images or filters where the shape looks like them, else a slice
   slice,      ///< two axes, at one index of each of the others
-  tiles,      ///< two neighbouring axes, at all indices of the others
+  tiles,      ///< two axes, at all indices of the others
   images,     ///< …, height, width, channels: in colours where there are three or four
   filters     ///< height, width, inputs, outputs
 };

@@ -16,11 +16,12 @@ struct ImageGrid {
   /// Values that each place of the matrix' row or column has beside one another. `color`: they are a pixel's
   /// channels; else each is of an image of its own, and a row of the matrix has `depth` images.
   std::int64_t depth = 1;
+  std::int64_t between = 1;  ///< of `depth`: how many of them lie between a row's values and a column's
   bool color = false;
   std::vector<std::int64_t> matrix = {};  ///< the shape that has those rows; empty: the tensor's own
   std::vector<std::int64_t> shape =
-      {};  ///< whose axes rowAxis and rowAxis + 1 the images show; empty: the matrix
-  int rowAxis = -1, colorAxis = -1;
+      {};  ///< whose axes rowAxis and columnAxis the images show; empty: the matrix
+  int rowAxis = -1, columnAxis = -1, colorAxis = -1;
   bool operator==(const ImageGrid&) const = default;
 
   std::int64_t channels() const { return color ? depth : 1; }

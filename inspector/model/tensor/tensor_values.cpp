@@ -15,7 +15,12 @@ const QString statistics_channel = QStringLiteral("tensor/statistics");
 void fillImages(ImageTile& images, const protocol::Tile& answer) {
   const ImageGrid& grid = images.grid;
   const std::int64_t pixels = grid.rows * grid.columns, channels = grid.channels(),
-                     together = grid.together();
+                     together = grid.together(), behind = grid.depth / grid.between;
+  /// Where a channel of an image's pixel stands in its row of the matrix.
+  const auto placeOf = [&](std::int64_t pixel, std::int64_t image, std::int64_t channel) {
+    const std::int64_t row = pixel / grid.columns, column = pixel % grid.columns, own = image % together;
+    return ((row * grid.between + own / behind) * grid.columns + column) * behind + own % behind + channel;
+  };
   images.count = grid.alongColumns ? answer.columns : answer.rows * together;
   images.values.resize(static_cast<std::size_t>(images.count * pixels * channels));
   double* value = images.values.data();
@@ -23,8 +28,7 @@ void fillImages(ImageTile& images, const protocol::Tile& answer) {
     for (std::int64_t pixel = 0; pixel < pixels; ++pixel)
       for (std::int64_t channel = 0; channel < channels; ++channel) {
         const std::int64_t row = grid.alongColumns ? pixel * channels + channel : image / together;
-        const std::int64_t column =
-            grid.alongColumns ? image : pixel * grid.depth + channel + image % together;
+        const std::int64_t column = grid.alongColumns ? image : placeOf(pixel, image, channel);
         *value++ = answer.values[static_cast<std::size_t>(row * answer.columns + column)];
       }
 }

@@ -11,7 +11,7 @@ PanelDescriptor breakpointsPanel() {
   panel.title = QStringLiteral("Breakpoints");
   panel.key = QKeySequence(Qt::CTRL | Qt::Key_0);
   panel.tip = QStringLiteral("Where the session stops, and under which conditions");
-  panel.places = {{workspace_debug, {PanelPlace::Area::right, 1, 0, 0.29, 0.46}}};
+  panel.places = {{workspace_debug, {PanelPlace::Area::right, 1, 0, 0.315, 0.46}}};
   panel.minimum = QSize(220, 140);
   panel.create = [](const PanelContext& context) {
     return new BreakpointsView(context.breakpoints, context.session, context.cells);

@@ -37,11 +37,6 @@ CompareBar::CompareBar(CompareModel* model, QWidget* parent) : QWidget(parent), 
   layout->setSpacing(4);
   left_ = addSide(layout, QStringLiteral("Left:"), false);
   right_ = addSide(layout, QStringLiteral("Right:"), true);
-  relative_ = addNumber(
-      layout, "compareRelative", QStringLiteral("Relative:"),
-      QStringLiteral("Values agree where they differ by at most this share of the larger one: 0, 1e-6"));
-  absolute_ = addNumber(layout, "compareAbsolute", QStringLiteral("Absolute:"),
-                        QStringLiteral("Values agree where they differ by at most this: 0, 1e-8"));
   // As high as its lines are: a fixed height would be that of one.
   QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Minimum);
   policy.setHeightForWidth(true);
@@ -51,6 +46,14 @@ CompareBar::CompareBar(CompareModel* model, QWidget* parent) : QWidget(parent), 
   connect(model->session(), &Session::cursorChanged, this, &CompareBar::showAll);
   connect(model->session(), &Session::lookChanged, this, &CompareBar::showAll);
   showAll();
+}
+
+void CompareBar::addTolerances(QLayout* layout) {
+  relative_ = addNumber(
+      layout, "compareRelative", QStringLiteral("Relative:"),
+      QStringLiteral("Values agree where they differ by at most this share of the larger one: 0, 1e-6"));
+  absolute_ = addNumber(layout, "compareAbsolute", QStringLiteral("Absolute:"),
+                        QStringLiteral("Values agree where they differ by at most this: 0, 1e-8"));
 }
 
 QComboBox* CompareBar::addSide(WrappingLayout* layout, const QString& name, bool right) {
@@ -74,8 +77,7 @@ QComboBox* CompareBar::addSide(WrappingLayout* layout, const QString& name, bool
   return box;
 }
 
-QLineEdit* CompareBar::addNumber(WrappingLayout* layout, const char* id, const QString& name,
-                                 const QString& tip) {
+QLineEdit* CompareBar::addNumber(QLayout* layout, const char* id, const QString& name, const QString& tip) {
   auto* group = new QWidget(this);
   group->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Preferred);  // the name beside its number
   auto* row = new QHBoxLayout(group);

@@ -19,6 +19,8 @@ class CompareBar : public QWidget {
   explicit CompareBar(CompareModel* model, QWidget* parent = nullptr);
   QComboBox* left() const { return left_; }
   QComboBox* right() const { return right_; }
+  /// Their fields stand in a row of the panel that has room for them.
+  void addTolerances(QLayout* layout);
   QLineEdit* relative() const { return relative_; }
   QLineEdit* absolute() const { return absolute_; }
   /// Asks for a trace file, and makes it the side.
@@ -29,7 +31,7 @@ class CompareBar : public QWidget {
 
  private:
   QComboBox* addSide(WrappingLayout* layout, const QString& name, bool right);
-  QLineEdit* addNumber(WrappingLayout* layout, const char* id, const QString& name, const QString& tip);
+  QLineEdit* addNumber(QLayout* layout, const char* id, const QString& name, const QString& tip);
   void fill(QComboBox* box, const std::optional<CompareChoice>& chosen);
   void take(int entry, bool right);
   void takeTolerance();
@@ -38,7 +40,7 @@ class CompareBar : public QWidget {
   CompareModel* model_;
   std::vector<CompareChoice> choices_;
   QComboBox *left_, *right_;
-  QLineEdit *relative_, *absolute_;
+  QLineEdit *relative_ = nullptr, *absolute_ = nullptr;
 };
 
 }  // namespace tapedeck::inspector

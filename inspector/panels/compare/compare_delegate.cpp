@@ -12,7 +12,11 @@ using protocol::RowKind;
 void CompareDelegate::initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const {
   QStyledItemDelegate::initStyleOption(option, index);
   option->state &= ~QStyle::State_HasFocus;  // the row is what is chosen
-  option->textElideMode = Qt::ElideRight;
+  // Of an op its number, of a place its line, of shapes the result matters most.
+  const bool op = index.column() == CompareRows::LeftOp || index.column() == CompareRows::RightOp;
+  option->textElideMode = op                                    ? Qt::ElideMiddle
+                          : index.column() == CompareRows::Sign ? Qt::ElideRight
+                                                                : Qt::ElideLeft;
   if (!index.data(CompareRows::HereRole).toBool()) return;
   const Theme theme = Theme::fromPalette(option->palette);
   const auto ink = [&](const QColor& color) { option->palette.setColor(QPalette::Text, color); };

@@ -7,7 +7,9 @@
 
 #include "inspector/model/format.h"
 #include "inspector/model/plain_tip.h"
+#include "inspector/ui/follow_font.h"
 #include "inspector/ui/theme.h"
+#include "inspector/ui/window_scale.h"
 
 namespace tapedeck::inspector {
 
@@ -20,7 +22,7 @@ constexpr double strip_margin = 6;
 CompareStrip::CompareStrip(CompareModel* model, QWidget* parent) : QWidget(parent), model_(model) {
   setObjectName(QStringLiteral("compareStrip"));
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-  setFixedHeight(28);
+  followFont(this, [this] { setFixedHeight(scaled(28)); });
   for (const auto signal :
        {&CompareModel::compareReset, &CompareModel::currentChanged, &CompareModel::changed})
     connect(model, signal, this, [this] { describe(); });

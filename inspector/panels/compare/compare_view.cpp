@@ -8,6 +8,7 @@
 #include <QScrollBar>
 #include <QSplitter>
 #include <QStackedWidget>
+#include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -17,6 +18,7 @@
 #include "inspector/panels/compare/compare_strip.h"
 #include "inspector/panels/compare/curves_view.h"
 #include "inspector/panels/compare/operands_view.h"
+#include "inspector/ui/follow_font.h"
 #include "inspector/ui/keyed_action.h"
 #include "inspector/ui/row_table.h"
 #include "inspector/ui/segment_button.h"
@@ -160,6 +162,7 @@ void CompareView::Private::makeButtons(QVBoxLayout* layout) {
   QWidget* const pages = segmentRow({showOperands, showCurves}, view);
   pages->layout()->setContentsMargins(8, 0, 0, 0);
   buttons->addWidget(pages);
+  bar->addTolerances(buttons);
   layout->addLayout(buttons);
 }
 
@@ -186,6 +189,7 @@ void CompareView::Private::makeBelow() {
   split->addWidget(below);
   split->setStretchFactor(0, 3);
   split->setStretchFactor(1, 2);
+  split->setSizes({3000, 2000});  // shares of what there is
 }
 
 void CompareView::Private::connectAll() {
@@ -217,7 +221,11 @@ void CompareView::Private::connectAll() {
     model->show(index.row(), CompareRows::isRight(index.column()));
   });
   QObject::connect(strip, &CompareStrip::rowChosen, model, &CompareModel::setCurrentRow);
-  QObject::connect(model, &CompareModel::currentChanged, view, [this] { showCurrent(); });
+  QObject::connect(model, &CompareModel::currentChanged, view, [this] {
+    fit();
+    showCurrent();
+  });
+  QObject::connect(model, &CompareModel::compareReset, view, [this] { fit(); });
   QObject::connect(model, &CompareModel::changed, view, [this] { showState(); });
   QObject::connect(model, &CompareModel::runsChanged, view, [this] { showState(); });
   // Where a search ends the other panels show, too.
@@ -284,8 +292,14 @@ void CompareView::Private::showCurrent() {
   following = false;
 }
 
-/// In a low panel the curves take the rows' place.
+/// In a low panel the curves take the rows' place. Operands have a place from the first row that is chosen.
 void CompareView::Private::fit() {
+  const bool operands_wanted = below->currentWidget() == curves || model->currentRow() >= 0;
+  if (below->isHidden() == operands_wanted) {
+    below->setVisible(operands_wanted);
+    // The row that was clicked on stays in sight, though the table is lower now.
+    if (operands_wanted) QTimer::singleShot(0, table, [this] { table->scrollTo(table->currentIndex()); });
+  }
   const bool alone = below->currentWidget() == curves && view->height() - split->y() < room_for_both;
   const bool worked = table->hasFocus();
   view->setFocusProxy(alone ? static_cast<QWidget*>(curves) : table);
@@ -299,12 +313,18 @@ void CompareView::Private::widths() {
   if (room < 100) return;
   QFont bold = table->font();
   bold.setBold(true);
-  const int sign = QFontMetrics(bold).horizontalAdvance(QStringLiteral("± other attributes")) + 16;
-  const int place = table->fontMetrics().horizontalAdvance(QStringLiteral("cell [88] line 88")) + 14;
+  const QFontMetrics metrics = table->fontMetrics();
+  const int sign = std::max(QFontMetrics(bold).horizontalAdvance(QStringLiteral("± other attributes")),
+                            metrics.horizontalAdvance(QStringLiteral("· values not compared"))) +
+                   16;
+  const int place = metrics.horizontalAdvance(QStringLiteral("cell [88] line 88")) + 14;
+  // The header says which cell it is: in a narrow panel the line remains.
+  const int line = metrics.horizontalAdvance(QStringLiteral("…line 888")) + 14;
+  const int op = metrics.horizontalAdvance(QStringLiteral("▼ reduce_mean · 88,888")) + 14;
   const int side = std::max(120, (room - sign) / 2);
   table->setColumnWidth(CompareRows::Sign, sign);
   for (const int begin : {static_cast<int>(CompareRows::LeftOp), static_cast<int>(CompareRows::RightOp)}) {
-    const int where = std::min(place, side * 40 / 100);
+    const int where = side - 2 * op >= place ? place : std::min(line, side * 40 / 100);
     table->setColumnWidth(begin, (side - where) / 2);
     table->setColumnWidth(begin + 1, where);
     table->setColumnWidth(begin + 2, side - where - (side - where) / 2);
@@ -333,6 +353,8 @@ CompareView::CompareView(Session& session, CellNames& cells, const MakeTraceRead
   setFocusProxy(d_->table);
   for (QWidget* part : std::initializer_list<QWidget*>{d_->table, d_->split}) part->installEventFilter(this);
   d_->connectAll();
+  d_->fit();
+  followFont(d_->table, [this] { d_->widths(); });
   connect(&session, &Session::statusChanged, this, [this] { d_->enableMoments(); });
   connect(&session, &Session::lookChanged, this, [this] { d_->showState(); });
   d_->showState();

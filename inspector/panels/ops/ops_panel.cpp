@@ -11,8 +11,8 @@ PanelDescriptor opsPanel() {
   panel.title = QStringLiteral("Ops");
   panel.key = QKeySequence(Qt::CTRL | Qt::Key_2);
   panel.tip = QStringLiteral("The timeline of all records");
-  panel.places = {{workspace_debug, {PanelPlace::Area::right, 1, 0, 0.29, 0.46}},
-                  {workspace_analyze, {PanelPlace::Area::right, 1, 0, 0.31, 0.40}}};
+  panel.places = {{workspace_debug, {PanelPlace::Area::right, 1, 0, 0.315, 0.46}},
+                  {workspace_analyze, {PanelPlace::Area::right, 1, 0, 0.32, 0.40}}};
   panel.minimum = QSize(220, 140);
   panel.create = [](const PanelContext& context) {
     auto* view = new TimelineView(context.session);

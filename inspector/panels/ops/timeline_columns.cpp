@@ -10,6 +10,7 @@
 
 #include "inspector/model/format.h"
 #include "inspector/model/ops/records_model.h"
+#include "inspector/ui/follow_font.h"
 
 namespace tapedeck::inspector {
 
@@ -17,9 +18,8 @@ namespace {
 
 constexpr int sides = 14;         ///< pixels around a cell's text
 constexpr int most_letters = 40;  ///< that a column takes by itself
-constexpr int least_op = 140;     ///< pixels in which most ops' names can be read
-constexpr int first_shape = 60;   ///< and an input
-constexpr int least_shapes = 90;  ///< and a result
+constexpr int least_op = 15;      ///< letters in which most ops' names can be read
+constexpr int least_shapes = 13;  ///< and a result
 
 }  // namespace
 
@@ -43,6 +43,11 @@ TimelineColumns::TimelineColumns(QTableView* table) : QObject(table), table_(tab
     connect(bar, &QScrollBar::valueChanged, this, [this] { fit(newest_); });
   table_->viewport()->installEventFilter(this);
   restart();
+  followFont(table_, [this] {
+    wanted_.fill(0);
+    results_ = 0;
+    fit(newest_);
+  });
 }
 
 QString TimelineColumns::key(int column) const {
@@ -52,6 +57,7 @@ QString TimelineColumns::key(int column) const {
 
 void TimelineColumns::restart() {
   newest_ = 0;
+  results_ = 0;
   wanted_.fill(0);
   fitNow();
 }
@@ -73,19 +79,49 @@ void TimelineColumns::fitNow() {
     if (column == RecordsModel::Scope) table_->setColumnHidden(column, wanted_[column] == 0);
     table_->setColumnWidth(column, chosen_.value(column, wanted_[column]));
   }
-  // In a narrow panel one long name does not push durations out of sight, and the shapes end where it does:
-  // their results stay in sight.
-  const int others = table_->columnWidth(RecordsModel::Number) + table_->columnWidth(RecordsModel::Duration);
-  const int for_op = std::max(least_op, table_->viewport()->width() - others - first_shape);
-  if (!chosen_.contains(RecordsModel::Op) && for_op < wanted_[RecordsModel::Op])
-    table_->setColumnWidth(RecordsModel::Op, for_op);
-  int before = 0;
-  for (const int column : {RecordsModel::Number, RecordsModel::Op, RecordsModel::Duration})
-    before += table_->columnWidth(column);
-  const int room = table_->viewport()->width() - before;
-  if (!chosen_.contains(RecordsModel::Shapes) && room >= least_shapes && room < wanted_[RecordsModel::Shapes])
-    table_->setColumnWidth(RecordsModel::Shapes, room);
+  share();
   fitting_ = false;
+}
+
+/// In a narrow panel one long name pushes neither durations nor shapes out of sight: the shapes end where the
+/// panel does, and are cut on their left, so that the results stay.
+void TimelineColumns::share() {
+  const int letter = table_->fontMetrics().averageCharWidth();
+  const int others = table_->columnWidth(RecordsModel::Number) + table_->columnWidth(RecordsModel::Duration);
+  const int room = table_->viewport()->width() - others;
+  const bool op_is_chosen = chosen_.contains(RecordsModel::Op);
+  const int op_wanted = op_is_chosen ? chosen_[RecordsModel::Op] : wanted_[RecordsModel::Op];
+  const int least = op_is_chosen ? op_wanted : std::min(op_wanted, least_op * letter + sides);
+  const int shapes_wanted = wanted_[RecordsModel::Shapes];
+  results_ = std::max(results_, resultWidth());
+  // First all results, then the names, then what went in.
+  const int for_shapes = std::max(room - op_wanted, std::min(results_, room - least));
+  const int shapes =
+      std::clamp(for_shapes, std::min(shapes_wanted, least_shapes * letter + sides), shapes_wanted);
+  if (!op_is_chosen)
+    table_->setColumnWidth(RecordsModel::Op, std::clamp(room - shapes, least, std::max(least, op_wanted)));
+  if (!chosen_.contains(RecordsModel::Shapes)) table_->setColumnWidth(RecordsModel::Shapes, shapes);
+}
+
+/// Of the widest result among the rows in sight, as it is shown where the inputs are cut off.
+int TimelineColumns::resultWidth() const {
+  const QFontMetrics metrics = table_->fontMetrics();
+  const QAbstractItemModel* model = table_->model();
+  const int first = std::max(0, table_->rowAt(0));
+  const int last = std::min(model->rowCount(), first + rowsInSight());
+  int widest = 0;
+  for (int row = first; row < last; ++row) {
+    const QString text = model->index(row, RecordsModel::Shapes).data().toString();
+    const qsizetype arrow = text.indexOf(QStringLiteral("→"));
+    if (arrow < 0) continue;
+    const QString result = QStringLiteral("… ") + text.mid(arrow);
+    widest = std::max(widest, metrics.horizontalAdvance(arrow > 1 ? result : text));
+  }
+  return std::min(widest, most_letters * metrics.averageCharWidth()) + sides;
+}
+
+int TimelineColumns::rowsInSight() const {
+  return table_->viewport()->height() / std::max(1, table_->verticalHeader()->defaultSectionSize()) + 1;
 }
 
 bool TimelineColumns::eventFilter(QObject* watched, QEvent* event) {
@@ -99,9 +135,7 @@ int TimelineColumns::wanted(int column) const {
   const QFontMetrics metrics(bold);
   const QAbstractItemModel* model = table_->model();
   const int first = std::max(0, table_->rowAt(0));
-  const int seen =
-      table_->viewport()->height() / std::max(1, table_->verticalHeader()->defaultSectionSize()) + 1;
-  const int last = std::min(model->rowCount(), first + seen);
+  const int last = std::min(model->rowCount(), first + rowsInSight());
   const auto says = [&](int row) { return model->index(row, column).data().toString(); };
   if (column == RecordsModel::Scope) {
     bool any = false;

@@ -29,13 +29,17 @@ class TimelineColumns : public QObject {
 
  private:
   void fitNow();
+  void share();
   int wanted(int column) const;
+  int resultWidth() const;
+  int rowsInSight() const;
   void sectionResized(int column, int width);
   QString key(int column) const;
 
   QTableView* table_;
   QHash<int, int> chosen_;  ///< by the user
   std::array<int, RecordsModel::ColumnCount> wanted_{};
+  int results_ = 0;  ///< width of the results of shapes, as wanted_ is of columns
   quint64 newest_ = 0;
   bool due_ = false, fitting_ = false;
 };

@@ -17,6 +17,19 @@ constexpr double least_canvas_width = 260, least_canvas_height = 180;
 }  // namespace
 
 QRectF TapeMinimap::place(const LaidOutGraph& laid, const Camera& camera, QSizeF room) const {
+  return placeAt(left_, laid, camera, room);
+}
+
+void TapeMinimap::stepAside(const LaidOutGraph& laid, const Camera& camera, QSizeF room) {
+  if (laid.current < 0) return;
+  constexpr double badges = 12;  // stick out of it
+  const QRectF node = camera.toWidget(
+      laid.layout.nodes[static_cast<std::size_t>(laid.current)].adjusted(-badges, -badges, badges, badges));
+  const auto covers = [&](bool left) { return placeAt(left, laid, camera, room).intersects(node); };
+  left_ = covers(false) && !covers(true);
+}
+
+QRectF TapeMinimap::placeAt(bool left, const LaidOutGraph& laid, const Camera& camera, QSizeF room) const {
   const QRectF bounds = laid.layout.bounds;
   if (bounds.isEmpty() || room.width() < least_canvas_width || room.height() < least_canvas_height) return {};
   // Fit leaves exactly nothing over, give or take a rounding.
@@ -27,8 +40,8 @@ QRectF TapeMinimap::place(const LaidOutGraph& laid, const Camera& camera, QSizeF
   // A long chain is a line otherwise: it is stretched to where one can hit it.
   size = size.expandedTo({least_side, least_side});
   size += QSizeF(2 * map_inset, 2 * map_inset);
-  return {QPointF(room.width() - size.width() - map_margin, room.height() - size.height() - map_margin),
-          size};
+  const double x = left ? map_margin : room.width() - size.width() - map_margin;
+  return {QPointF(x, room.height() - size.height() - map_margin), size};
 }
 
 QPointF TapeMinimap::toWorld(QPointF at, const QRectF& place, const QRectF& bounds) {

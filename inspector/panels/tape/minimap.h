@@ -15,6 +15,9 @@ class TapeMinimap {
   /// Where it lies on a canvas of that size; null where that has no room for it, or all of the graph is in
   /// sight.
   QRectF place(const LaidOutGraph& laid, const Camera& camera, QSizeF room) const;
+  /// To the left corner where it would cover the cursor's node in the right one, and back where that one is
+  /// free again.
+  void stepAside(const LaidOutGraph& laid, const Camera& camera, QSizeF room);
   void draw(CanvasPainter& painter, const std::shared_ptr<const LaidOutGraph>& laid, const Camera& camera,
             QSizeF room);
   /// The point of the plane that a point of the map shows.
@@ -24,6 +27,9 @@ class TapeMinimap {
   /// Boxes in their colours; nodes that would be smaller than a pixel take one.
   static QImage picture(const LaidOutGraph& laid, const Theme& theme, QSize size);
 
+  QRectF placeAt(bool left, const LaidOutGraph& laid, const Camera& camera, QSizeF room) const;
+
+  bool left_ = false;
   QImage picture_;
   std::shared_ptr<const LaidOutGraph> of_;
   Theme theme_;

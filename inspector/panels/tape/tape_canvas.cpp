@@ -177,7 +177,10 @@ void TapeCanvas::paintCanvas(CanvasPainter& painter) {
             node_marks_)
       .draw(items);
   if (legend_) drawTapeLegend(painter);
-  if (map_shown_) map_.draw(painter, laid_, camera_, room());
+  if (map_shown_) {
+    if (!map_dragged_) map_.stepAside(*laid_, camera_, room());  // not from under the mouse
+    map_.draw(painter, laid_, camera_, room());
+  }
   if (hovered_ >= 0 && !dragging_ && details_)
     painter.tooltip(last_at_, details_(laid_->graph.nodes[hovered_]));
 }

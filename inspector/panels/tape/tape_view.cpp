@@ -22,6 +22,7 @@
 #include "inspector/panels/why_actions.h"
 #include "inspector/ui/eliding_label.h"
 #include "inspector/ui/file_dialogs.h"
+#include "inspector/ui/follow_font.h"
 #include "inspector/ui/keyed_action.h"
 
 namespace tapedeck::inspector {
@@ -31,6 +32,9 @@ namespace {
 /// While ops run by themselves, hundreds of tapes may come in a second; that many pictures of them are
 /// enough.
 constexpr int running_interval_ms = 120;
+constexpr int wondering_ms = 250;
+/// In letters: with less beside the tools the summary has a line of its own.
+constexpr int least_summary = 60;
 
 }  // namespace
 
@@ -49,6 +53,8 @@ struct TapeView::Private {
   QAction* save = nullptr;
   QLabel* summary = nullptr;
   QTimer* pause = nullptr;
+  QTimer* slow = nullptr;  ///< ends when laying out takes so long that one wonders
+  QBoxLayout* top = nullptr;
   bool waiting = false;  ///< a change came that was not laid out yet
   std::function<QString(const protocol::Record&)> cell_name;
 
@@ -136,6 +142,15 @@ struct TapeView::Private {
       return;
     }
     worker->request(marked(), tools->folding(model->graph()));
+    slow->start();
+  }
+
+  /// Beside the tools, or below them.
+  void placeSummary() {
+    const int room = view->width() - bar->sizeHint().width();
+    const bool beside = room >= least_summary * summary->fontMetrics().averageCharWidth();
+    top->setDirection(beside ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
+    summary->setAlignment((beside ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
   }
 
   void updateSummary() {
@@ -154,6 +169,9 @@ struct TapeView::Private {
     if (const QString checked = odd->sentence(); !checked.isEmpty()) parts << checked;
     if (const QString shown = tools->summary(); !shown.isEmpty()) parts << shown;
     if (!model->problem().isEmpty()) parts << model->problem();
+    if (worker->busy() && !slow->isActive())
+      parts
+          << QStringLiteral("laying out %1 nodes …").arg(countText(static_cast<quint64>(graph.nodes.size())));
     summary->setText(parts.join(QStringLiteral(" · ")));
   }
 
@@ -193,7 +211,6 @@ TapeView::TapeView(Session& session, QWidget* parent)
   d_->summary = new ElidingLabel(Qt::ElideRight, this);
   d_->summary->setObjectName(QStringLiteral("tapeSummary"));
   d_->summary->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-  d_->summary->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
   d_->summary->setContentsMargins(8, 0, 8, 0);
   d_->pause = new QTimer(this);
   d_->pause->setSingleShot(true);
@@ -201,12 +218,19 @@ TapeView::TapeView(Session& session, QWidget* parent)
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);
-  auto* top = new QHBoxLayout;
-  top->setSpacing(0);
-  top->addWidget(d_->bar);
-  top->addWidget(d_->summary, 1);
+  d_->slow = new QTimer(this);
+  d_->slow->setSingleShot(true);
+  d_->slow->setInterval(wondering_ms);
+  connect(d_->slow, &QTimer::timeout, this, [this] { d_->updateSummary(); });
+  d_->top = new QBoxLayout(QBoxLayout::LeftToRight);
+  d_->top->setSpacing(0);
+  d_->top->addWidget(d_->bar);
+  d_->top->addWidget(d_->summary, 1);
   layout->addWidget(new BranchStrip(session, this));
-  layout->addLayout(top);
+  layout->addLayout(d_->top);
+  followFont(d_->bar, [this] {
+    QTimer::singleShot(0, this, [this] { d_->placeSummary(); });  // the tools have their new sizes then
+  });
   layout->addWidget(d_->tools->searchBar());
   layout->addWidget(d_->canvas, 1);
   setFocusProxy(d_->canvas);
@@ -216,6 +240,7 @@ TapeView::TapeView(Session& session, QWidget* parent)
     if (d_->waiting && isVisible()) d_->layOut();
   });
   connect(d_->worker, &LayoutWorker::finished, this, [this](const std::shared_ptr<const LaidOutGraph>& laid) {
+    d_->slow->stop();
     d_->canvas->showGraph(laid);
     d_->tools->laidOut();
   });
@@ -325,6 +350,11 @@ void TapeView::askSvg() {
   if (path.isEmpty()) return;
   emit done(QStringLiteral("Writing %1 …").arg(path));
   exportSvg(path);
+}
+
+void TapeView::resizeEvent(QResizeEvent* event) {
+  SessionPanel::resizeEvent(event);
+  d_->placeSummary();
 }
 
 void TapeView::showEvent(QShowEvent* event) {

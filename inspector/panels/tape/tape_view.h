@@ -49,6 +49,7 @@ class TapeView : public SessionPanel {
   void exported(const QString& path, const QString& error);
 
  protected:
+  void resizeEvent(QResizeEvent* event) override;
   void showEvent(QShowEvent* event) override;
 
  private:

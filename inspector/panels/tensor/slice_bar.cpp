@@ -9,7 +9,9 @@
 #include <algorithm>
 
 #include "inspector/model/plain_tip.h"
+#include "inspector/ui/follow_font.h"
 #include "inspector/ui/plain_text.h"
+#include "inspector/ui/window_scale.h"
 #include "inspector/ui/wrapping_layout.h"
 
 namespace tapedeck::inspector {
@@ -145,7 +147,7 @@ void SliceBar::rebuild() {
     cut.box->setToolTip(
         plainTip(QStringLiteral("Which index of axis %1 is shown, of %2").arg(axis).arg(shape_[axis])));
     cut.slider->setRange(0, last);
-    cut.slider->setFixedWidth(64);
+    followFont(cut.slider, [slider = cut.slider] { slider->setFixedWidth(scaled(64)); });
     cut.slider->setAccessibleName(cut.box->accessibleName());
     cut.slider->setToolTip(cut.box->toolTip());
     const int chosen = cut.axis;

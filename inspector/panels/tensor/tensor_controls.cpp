@@ -176,6 +176,7 @@ void TensorControls::modeChanged() {
   options_->setCurrentWidget(canvas_->mode() == TensorMode::heatMap     ? static_cast<QWidget*>(heat_)
                              : canvas_->mode() == TensorMode::histogram ? logarithmic_
                                                                         : no_options_);
+  options_->setVisible(options_->currentWidget() != no_options_);  // numbers have none: no row stays empty
 }
 
 void TensorControls::layoutChanged() {

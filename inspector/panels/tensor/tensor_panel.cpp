@@ -11,9 +11,9 @@ PanelDescriptor tensorPanel() {
   panel.title = QStringLiteral("Tensor");
   panel.key = QKeySequence(Qt::CTRL | Qt::Key_3);
   panel.tip = QStringLiteral("Values of the tensors at the cursor");
-  panel.places = {{workspace_debug, {Area::right, 1, 1, 0.31, 0.46}},
+  panel.places = {{workspace_debug, {Area::right, 1, 1, 0.30, 0.46}},
                   {workspace_present, {Area::right, 1, 0, 0.55, 0.30}},
-                  {workspace_analyze, {Area::right, 1, 1, 0.31, 0.40}}};
+                  {workspace_analyze, {Area::right, 1, 1, 0.30, 0.40}}};
   panel.minimum = QSize(280, 160);
   panel.create = [](const PanelContext& context) {
     auto* view = new TensorView(context.session);

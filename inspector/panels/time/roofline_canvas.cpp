@@ -32,6 +32,17 @@ QRectF discOf(const RooflineCanvas::Point& point) {
   return {point.at.x() - r, point.at.y() - r, 2 * r, 2 * r};
 }
 
+bool crosses(const QLineF& line, const QRectF& room) {
+  if (room.contains(line.p1()) || room.contains(line.p2())) return true;
+  const QLineF edges[] = {{room.topLeft(), room.topRight()},
+                          {room.topRight(), room.bottomRight()},
+                          {room.bottomRight(), room.bottomLeft()},
+                          {room.bottomLeft(), room.topLeft()}};
+  return std::any_of(std::begin(edges), std::end(edges), [&](const QLineF& edge) {
+    return line.intersects(edge) == QLineF::BoundedIntersection;
+  });
+}
+
 QString powerText(double value) {
   return value < 1 ? QString::number(value) : amountText(value, QString()).trimmed();
 }
@@ -120,6 +131,7 @@ void RooflineCanvas::drawRoofs(CanvasPainter& painter, const Reach& reach) {
   const auto slope = [&](double rate, double top, const QColor& color, bool dashed) {
     const double ridge = top / rate;
     const QPointF line[] = {reach.at(least, least * rate), reach.at(ridge, top)};
+    roofs_.push_back({line[0], line[1]});
     if (dashed)
       painter.dashed(line, color, 1.5, 6, 4);
     else
@@ -127,6 +139,7 @@ void RooflineCanvas::drawRoofs(CanvasPainter& painter, const Reach& reach) {
   };
   const auto flat = [&](double top, double from, const QColor& color, bool dashed) {
     const QPointF line[] = {reach.at(std::max(least, from), top), reach.at(most, top)};
+    roofs_.push_back({line[0], line[1]});
     if (dashed)
       painter.dashed(line, color, 1.5, 6, 4);
     else
@@ -139,7 +152,8 @@ void RooflineCanvas::drawRoofs(CanvasPainter& painter, const Reach& reach) {
   painter.unclip();
 }
 
-/// At the first of those places where nothing stands; where all are taken, at the first if it must be said.
+/// At the first of those places where nothing stands, else where only lines pass, which its ground covers;
+/// where all are taken, at the first if it must be said.
 void RooflineCanvas::write(CanvasPainter& painter, const QString& text, std::vector<QPointF> places,
                            const QColor& color, const QRectF& plot, bool must) {
   if (places.empty()) return;
@@ -152,7 +166,13 @@ void RooflineCanvas::write(CanvasPainter& painter, const QString& text, std::vec
            std::none_of(points_.begin(), points_.end(),
                         [&](const Point& point) { return room.intersects(discOf(point)); });
   };
-  auto place = std::find_if(places.begin(), places.end(), free);
+  const auto clear = [&](QPointF at) {
+    const QRectF room(at, size);
+    return free(at) && std::none_of(roofs_.begin(), roofs_.end(),
+                                    [&](const QLineF& roof) { return crosses(roof, room); });
+  };
+  auto place = std::find_if(places.begin(), places.end(), clear);
+  if (place == places.end() && !must) place = std::find_if(places.begin(), places.end(), free);
   if (place == places.end() && !must) return;
   std::vector<QPointF> others;  // the nearest first
   if (place == places.end()) {
@@ -160,11 +180,13 @@ void RooflineCanvas::write(CanvasPainter& painter, const QString& text, std::vec
       for (double x = plot.left(); x + size.width() <= plot.right(); x += size.width() / 4)
         others.push_back({x, y});
     std::ranges::sort(others, {}, [&](QPointF at) { return QLineF(places.front(), at).length(); });
-    place = std::find_if(others.begin(), others.end(), free);
+    place = std::find_if(others.begin(), others.end(), clear);
+    if (place == others.end()) place = std::find_if(others.begin(), others.end(), free);
     if (place == others.end()) place = places.begin();
   }
   const QRectF room(*place, size);
   words_.push_back(room);
+  painter.fill(room.adjusted(-2, 0, 2, 0), painter.theme().background, 2);  // the grid's lines end at it
   painter.textIn(room, text, roof_text, color, Qt::AlignLeft);
 }
 
@@ -281,6 +303,7 @@ void RooflineCanvas::namePoints(CanvasPainter& painter, const Reach& reach) {
 void RooflineCanvas::paintCanvas(CanvasPainter& painter) {
   points_.clear();
   words_.clear();
+  roofs_.clear();
   const Reach area = reach(painter.size());
   drawAxes(painter, area);
   drawRoofs(painter, area);

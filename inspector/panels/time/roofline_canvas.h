@@ -3,6 +3,7 @@
 // what the machine can do at its best.
 #pragma once
 
+#include <QLineF>
 #include <vector>
 
 #include "inspector/model/runs/profile_model.h"
@@ -25,6 +26,7 @@ class RooflineCanvas : public CanvasWidget, public AccessibleParts {
   };
   const std::vector<Point>& points() const { return points_; }
   const std::vector<QRectF>& words() const { return words_; }  ///< of the plot, where they stand
+  const std::vector<QLineF>& roofs() const { return roofs_; }  ///< the lines
   int walked() const { return walked_; }
   QSize sizeHint() const override { return {640, 300}; }
 
@@ -65,6 +67,7 @@ class RooflineCanvas : public CanvasWidget, public AccessibleParts {
   ProfileModel* model_;
   std::vector<Point> points_;
   std::vector<QRectF> words_;
+  std::vector<QLineF> roofs_;
   int hovered_ = -1, walked_ = -1;
   QPointF last_at_;
 };

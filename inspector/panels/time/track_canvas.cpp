@@ -211,11 +211,14 @@ void TrackCanvas::drawSteps(CanvasPainter& painter) {
     if (i == slowest || static_cast<int>(i) == hovered_step_)
       painter.outline(bar.adjusted(0, 0, -1, -1), i == slowest ? theme.warning.stroke : theme.text, 1.5);
   }
-  painter.textIn(QRectF(4, top + 1, painter.size().width() - 8, head),
-                 QStringLiteral("%1 steps, up to %2 (step %3); hatched: Python between ops")
-                     .arg(countText(steps->steps), durationText(static_cast<qint64>(most)))
-                     .arg(steps->numbers[slowest]),
-                 11, theme.faintText, Qt::AlignLeft);
+  painter.textIn(
+      QRectF(4, top + 1, painter.size().width() - 8, head),
+      (steps->steps == 1 ? QStringLiteral("1 step, %1; hatched: Python between ops")
+                               .arg(durationText(static_cast<qint64>(most)))
+                         : QStringLiteral("%1 steps, up to %2 (step %3); hatched: Python between ops")
+                               .arg(countText(steps->steps), durationText(static_cast<qint64>(most)))
+                               .arg(steps->numbers[slowest])),
+      11, theme.faintText, Qt::AlignLeft);
 }
 
 void TrackCanvas::drawSelection(CanvasPainter& painter) {

@@ -8,6 +8,7 @@
 #include <QMenu>
 
 #include "inspector/panels/variables/value_delegate.h"
+#include "inspector/ui/follow_font.h"
 
 namespace tapedeck::inspector {
 
@@ -24,10 +25,15 @@ ValueView::ValueView(ValueTree* tree, QAbstractItemModel* model, QWidget* parent
   setHorizontalScrollMode(ScrollPerPixel);
   header()->setStretchLastSection(false);
   header()->setSectionsMovable(true);
-  const int letter = fontMetrics().horizontalAdvance(QLatin1Char('0'));
   const int letters[] = {17, 22, 10, 10, 9, 9, 9, 14};
   for (int column = 0; column < ValueTree::ColumnCount; ++column)
-    header()->resizeSection(column, letters[column] * letter);
+    header()->resizeSection(column, letters[column] * letter_);
+  followFont(this, [this] {
+    const int letter = fontMetrics().horizontalAdvance(QLatin1Char('0'));
+    for (int column = 0; letter != letter_ && column < ValueTree::ColumnCount; ++column)
+      header()->resizeSection(column, header()->sectionSize(column) * letter / letter_);
+    letter_ = letter;
+  });
   // Beside the value it is in sight, the last column is not.
   header()->moveSection(header()->visualIndex(ValueTree::Histogram), header()->visualIndex(ValueTree::Type));
   connect(this, &QTreeView::clicked, this, [this](const QModelIndex& index) {

@@ -37,6 +37,7 @@ class ValueView : public QTreeView {
   QModelIndex inTree(const QModelIndex& index) const;
 
   ValueTree* tree_;
+  int letter_ = fontMetrics().horizontalAdvance(QLatin1Char('0'));  ///< that the columns are measured in
   QList<QAction*> menu_;
 };
 

@@ -16,6 +16,7 @@
 #include "inspector/panels/variables/value_view.h"
 #include "inspector/ui/clear_by_escape.h"
 #include "inspector/ui/eliding_label.h"
+#include "inspector/ui/follow_font.h"
 #include "inspector/ui/keyed_action.h"
 #include "inspector/ui/plain_text.h"
 #include "inspector/ui/text_button.h"
@@ -70,7 +71,8 @@ void VariablesView::makeVariables() {
   filter_->setObjectName(QStringLiteral("variablesFilter"));
   filter_->setClearButtonEnabled(true);
   filter_->setPlaceholderText(QStringLiteral("Filter"));
-  filter_->setMaximumWidth(fontMetrics().averageCharWidth() * 24);
+  followFont(filter_,
+             [line = filter_] { line->setMaximumWidth(line->fontMetrics().averageCharWidth() * 24); });
   filter_->setAccessibleName(QStringLiteral("Filter of the variables"));
   filter_->setToolTip(QStringLiteral(
       "Only variables in whose name, type, shape, dtype or value every word occurs (Ctrl+F; Esc clears)"));

@@ -14,7 +14,9 @@
 #include "inspector/panels/branch_strip.h"
 #include "inspector/panels/vjp/sum_lines.h"
 #include "inspector/panels/vjp/vjp_sheet.h"
+#include "inspector/ui/follow_font.h"
 #include "inspector/ui/keyed_action.h"
+#include "inspector/ui/window_scale.h"
 
 namespace tapedeck::inspector {
 
@@ -61,7 +63,7 @@ void VjpView::makeHeader() {
   connect(header_, &QPushButton::clicked, this, &VjpView::goToForward);
   element_->setPlaceholderText(QStringLiteral("element: 2, 3"));
   element_->setAccessibleName(QStringLiteral("Element to explain"));
-  element_->setMaximumWidth(130);
+  followFont(element_, [line = element_] { line->setMaximumWidth(scaled(130)); });
   element_->setClearButtonEnabled(true);
   connect(element_, &QLineEdit::returnPressed, this, &VjpView::explainTyped);
   auto* line = new QHBoxLayout;

@@ -2,7 +2,9 @@
 // find where it began.
 #include <QComboBox>
 #include <QFileDialog>
+#include <QHeaderView>
 #include <QLineEdit>
+#include <QScrollBar>
 #include <QSplitter>
 #include <QTabBar>
 #include <QTimer>
@@ -117,6 +119,38 @@ class TestComparePanel : public QObject, SampleWindow {
     QSettings().clear();
   }
 
+  /// At 1280 pixels, with a row's operands below: enough rows to see what is around it, and nothing of what
+  /// says whether they differ is cut.
+  void rowsAndOperandsHaveRoomAt1280() {
+    run({setup, training}, {0, 1, 1});
+    openPanel();
+    QTRY_VERIFY_WITH_TIMEOUT(model()->compared() && model()->rowCount() > 20, patience);
+    const auto* table = compare()->table();
+    const auto seen = [&] {
+      return table->viewport()->height() / table->verticalHeader()->defaultSectionSize();
+    };
+    QVERIFY(!compare()->operands()->isVisible());  // no row is chosen
+    QVERIFY2(seen() >= 8, qPrintable(QString::number(seen())));
+    key(Qt::Key_F);
+    QVERIFY(told("differ"));
+    QTRY_VERIFY(compare()->operands()->isVisible());
+    QTRY_VERIFY2(seen() >= 5, qPrintable(QString::number(seen())));
+    QTRY_VERIFY(table->viewport()->rect().contains(table->visualRect(table->currentIndex())));
+    const QTreeWidget* operands = compare()->operands()->table();
+    QTRY_VERIFY(operands->topLevelItemCount() > 0);
+    QVERIFY(operands->viewport()->height() >=
+            2 * operands->visualItemRect(operands->topLevelItem(0)).height());
+    QCOMPARE(table->horizontalScrollBar()->maximum(), 0);
+    for (const int column : {CompareRows::Sign, CompareRows::LeftOp, CompareRows::RightOp})
+      for (int row = table->rowAt(0); row <= table->currentIndex().row(); ++row) {
+        QFont font = table->font();
+        font.setBold(column == CompareRows::Sign);
+        const QString text = cellText(row, column);
+        QVERIFY2(QFontMetrics(font).horizontalAdvance(text) <= table->columnWidth(column), qPrintable(text));
+      }
+    shots(window_.get(), "compare-room");
+  }
+
   void twoRunsOfACellAreComparedAndTheirFirstDifferenceIsFoundByKey() {
     run({setup, training}, {0, 1, 1});
     openPanel();
@@ -129,7 +163,7 @@ class TestComparePanel : public QObject, SampleWindow {
     QVERIFY(compare()->bar()->right()->currentText().startsWith("cell [3], run 2 of 2"));
     QVERIFY2(cellText(0, CompareRows::LeftPlace).startsWith("cell [2] line"),
              qPrintable(cellText(0, CompareRows::LeftPlace)));
-    QVERIFY(cellText(0, CompareRows::Sign).endsWith("same op, values not compared"));
+    QVERIFY(cellText(0, CompareRows::Sign).endsWith("values not compared"));
     key(Qt::Key_F);
     QVERIFY2(told("The first difference is a value from Python: it is 0.1 on the left and 0.2 on the right."),
              qPrintable(sentence()));

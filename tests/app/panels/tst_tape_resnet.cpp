@@ -8,6 +8,7 @@
 
 #include "inspector/panels/tape/node_style.h"
 #include "inspector/panels/tape/tape_scene.h"
+#include "inspector/ui/eliding_label.h"
 #include "tests/app/panels/tape_of_sample.h"
 #include "tests/test_program.h"
 #include "tests/views/tape_geometry.h"
@@ -104,6 +105,59 @@ class TestTapeResnet : public QObject, TapeOfSample {
     QTRY_VERIFY(graph().cursor == found.record && titled("block × 8") >= 0 && graph().nodes.size() < 40);
     QVERIFY(laid().current >= 0);
     QTRY_VERIFY(QRectF(canvas().rect()).intersects(canvas().nodeRect(laid().current)));
+  }
+
+  /// Each of 1,200 ops and as many VJPs and more, in groups that one can open, with nothing left out.
+  void aStepOfThousandsOfOpsIsWhole() {
+    openCells(folder_, {"import tapedeck as tf\n"
+                        "x = tf.constant([[1., 2.]])\n"
+                        "with tf.GradientTape() as tape:\n"
+                        "    tape.watch(x)\n"
+                        "    y = x\n"
+                        "    for block in range(80):\n"
+                        "        with tf.name_scope(f'block_{block}'):\n"
+                        "            for unit in range(5):\n"
+                        "                with tf.name_scope(f'unit_{unit}'):\n"
+                        "                    y = tf.tanh(y * 1.01 + .1)\n"
+                        "gradient = tape.gradient(y, x)"});
+    runByKey(0);
+    showAllRecords();
+    QTRY_VERIFY_WITH_TIMEOUT(canvas().laidOut() && titled("block × 80") >= 0 && titled("∂ block × 80") >= 0 &&
+                                 !tape(*window_)->model()->loading(),
+                             patience);
+    QCOMPARE(graph().ops, 1'200u);
+    for (const GraphNode& node : canvas().laidOut()->whole.nodes) QVERIFY(node.kind != NodeKind::more);
+    QVERIFY(canvas().laidOut()->whole.nodes.size() > 2'400);
+    // What the whole of it is can be read beside the tools or below them.
+    auto* summary = window_->findChild<inspector::ElidingLabel*>("tapeSummary");
+    QVERIFY(summary);
+    for (const QSize& size : {QSize(1280, 800), QSize(2560, 1440)})
+      for (const bool dark : {false, true}) {
+        window_->resize(size);
+        inspector::applyAppearance(dark ? inspector::Appearance::dark : inspector::Appearance::light);
+        waitForFrames(window_.get());
+        QVERIFY2(summary->text().contains("1,200 ops"), qPrintable(summary->text()));
+        QVERIFY(summary->fontMetrics().horizontalAdvance(summary->text()) <= summary->contentsRect().width());
+        screenshot(window_.get(),
+                   QString("tape-thousands-%1-%2").arg(size.width()).arg(dark ? "dark" : "light"));
+      }
+    window_->resize(1280, 800);
+    inspector::applyAppearance(inspector::Appearance::light);
+    // All of it open, the cursor at the end: in sight, and not below the map.
+    canvas().setFocus();
+    press(Qt::Key_O, Qt::ShiftModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(graph().nodes.size() > 2'400, patience);
+    for (const quint64 record : {quint64(1), session().recordCount() / 2, session().recordCount()}) {
+      session().setCursor(record);
+      QVERIFY2(shows(record), qPrintable(QString::number(record)));
+      QTRY_VERIFY(canvas().laidOut()->current >= 0);
+      const auto node = [this] { return canvas().nodeRect(canvas().laidOut()->current); };
+      QTRY_VERIFY(QRectF(QPointF(), canvas().canvasSize()).contains(node()));
+      waitForFrames(window_.get());
+      QVERIFY(!canvas().minimapRect().isNull());
+      QVERIFY(!canvas().minimapRect().intersects(node()));
+    }
+    screenshot(window_.get(), "tape-thousands-open");
   }
 };
 

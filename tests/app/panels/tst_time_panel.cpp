@@ -89,6 +89,32 @@ class TestTimePanel : public QObject, SampleWindow {
   }
 
  private slots:
+  /// No roof crosses what is written, neither the roofs' own names nor those of ops, at any size.
+  void noLineCrossesTheWordsOfTheRoofline() {
+    runAndOpen({trainingCell});
+    press(Qt::Key_R);
+    auto* roofline = view()->roofline();
+    QTRY_VERIFY_WITH_TIMEOUT(roofline->isVisible() && roofline->roofs().size() == 4, patience);
+    for (const QSize& size : {QSize(1280, 800), QSize(1700, 1000), QSize(2560, 1440)}) {
+      window_->resize(size);
+      waitForFrames(window_.get());
+      QVERIFY(roofline->words().size() >= 5);
+      for (const QRectF& word : roofline->words())
+        for (const QLineF& roof : roofline->roofs()) {
+          const QPointF inside = word.center();
+          const QLineF edges[] = {{word.topLeft(), word.topRight()},
+                                  {word.bottomLeft(), word.bottomRight()},
+                                  {word.topLeft(), word.bottomLeft()},
+                                  {word.topRight(), word.bottomRight()}};
+          for (const QLineF& edge : edges)
+            QVERIFY2(
+                roof.intersects(edge) != QLineF::BoundedIntersection,
+                qPrintable(QString("at %1, %2 of %3").arg(inside.x()).arg(inside.y()).arg(size.width())));
+        }
+      screenshot(window_.get(), QString("roofline-%1").arg(size.width()));
+    }
+  }
+
   void initTestCase() { useOwnSettingsAndCache(); }
   void cleanup() {
     window_.reset();

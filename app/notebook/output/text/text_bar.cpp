@@ -7,7 +7,9 @@
 #include <QToolButton>
 
 #include "inspector/model/plain_tip.h"
+#include "inspector/ui/follow_font.h"
 #include "inspector/ui/plain_text.h"
+#include "inspector/ui/window_scale.h"
 
 namespace tapedeck::app {
 
@@ -39,7 +41,7 @@ TextBar::TextBar(QWidget* parent)
       "Return goes to the next place, Shift+Return to the one before, Escape back to the text. In the text, "
       "the key / comes here");
   words_->setClearButtonEnabled(true);
-  words_->setMaximumWidth(220);
+  inspector::followFont(words_, [words = words_] { words->setMaximumWidth(inspector::scaled(220)); });
   words_->installEventFilter(this);
   // The notebook's Tab passes it by: it is reached by its key.
   words_->setFocusPolicy(Qt::ClickFocus);

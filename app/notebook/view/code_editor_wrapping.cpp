@@ -1,0 +1,76 @@
+// Where the editor breaks lines that are wider than it is, and how high that makes it.
+#include <QApplication>
+#include <QScrollBar>
+#include <QStyle>
+#include <map>
+
+#include "app/notebook/view/code_editor.h"
+#include "inspector/ui/window_scale.h"
+
+namespace tapedeck::app {
+namespace {
+
+// Tables of numbers and the like are read by scrolling, and a long text is not broken anew at each size.
+constexpr qsizetype widest_wrapped = 400;  ///< letters of a line
+constexpr qsizetype most_wrapped = 2000;   ///< lines
+
+/// The height of all lines is that of the highest of the styles' fonts, some of which may come from another
+/// family: an editor tells it, for each font once.
+int measuredLineHeight(CodeEditor::Language language, const NotebookTheme& theme) {
+  static std::map<std::pair<CodeEditor::Language, QString>, int> known;
+  const auto [entry, fresh] = known.try_emplace({language, theme.codeFont.key()}, 0);
+  if (fresh) entry->second = CodeEditor(language, theme, nullptr).lineHeight();
+  return entry->second;
+}
+
+}  // namespace
+
+int CodeEditor::symbolMarginWidth() {
+  return inspector::scaled(16);
+}
+
+bool CodeEditor::wrapsWell(const QString& source) {
+  qsizetype lines = 0;
+  for (const QStringView line : QStringView(source).tokenize(u'\n'))
+    if (++lines > most_wrapped || line.size() > widest_wrapped) return false;
+  return true;
+}
+
+void CodeEditor::applyWrapping() {
+  const bool wrapped = !plain_ && (language_ != Language::python || (theme_.wrapsCode && !scrollsSideways_));
+  const WrapMode mode = !wrapped ? WrapNone : language_ == Language::python ? WrapWhitespace : WrapWord;
+  if (mode != wrapMode()) setWrapMode(mode);
+}
+
+int CodeEditor::estimateHeight(const QString& source, int room, Language language,
+                               const NotebookTheme& theme) {
+  const bool wrapped = language != Language::python || (theme.wrapsCode && wrapsWell(source));
+  const QFontMetrics metrics(theme.codeFont);
+  const int margins = metrics.horizontalAdvance("000") + 8 + symbolMarginWidth();
+  const qsizetype columns = std::max(8, (room - margins) / std::max(1, metrics.horizontalAdvance('0')));
+  qsizetype rows = 0;
+  qsizetype longest = 0;
+  for (qsizetype start = 0; start <= source.size();) {
+    qsizetype end = source.indexOf('\n', start);
+    if (end < 0) end = source.size();
+    longest = std::max(longest, end - start);
+    rows += wrapped ? std::max<qsizetype>(1, (end - start + columns - 1) / columns) : 1;
+    start = end + 1;
+  }
+  const bool bar = !wrapped && longest > columns;
+  return static_cast<int>(rows) * measuredLineHeight(language, theme) +
+         (bar ? QApplication::style()->pixelMetric(QStyle::PM_ScrollBarExtent) : 0);
+}
+
+int CodeEditor::contentHeight() const {
+  long rows = lines();
+  if (wrapMode() != WrapNone) {
+    const long last = lines() - 1;
+    rows = SendScintilla(SCI_VISIBLEFROMDOCLINE, static_cast<unsigned long>(last)) +
+           SendScintilla(SCI_WRAPCOUNT, static_cast<unsigned long>(last));
+  }
+  const bool bar = horizontalScrollBar()->maximum() > 0 && wrapMode() == WrapNone;
+  return static_cast<int>(rows) * lineHeight() + (bar ? horizontalScrollBar()->sizeHint().height() : 0);
+}
+
+}  // namespace tapedeck::app
