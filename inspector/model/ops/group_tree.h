@@ -86,7 +86,7 @@ class GroupTree {
   std::uint64_t scope_of(std::uint64_t record, std::vector<Key>& keys) const;
   void append(std::uint64_t record, const std::vector<Key>& keys);
 
-  HeadingLevel level_ = HeadingLevel::step;
+  HeadingLevel level_ = HeadingLevel::none;
   std::uint64_t covered_ = 0;
   std::vector<protocol::RunGroup> runs_;
   std::vector<Step> steps_;
