@@ -58,8 +58,9 @@ void HeadingRows::keep(std::size_t items) {
 
 RowChange HeadingRows::update(const GroupTree& tree, const Listing& listing, std::uint64_t from) {
   RowChange change;
-  change.before = change.row = row_count();
   const std::uint32_t position = listing.before(from);
+  change.before = change.row = row_count();
+  if (position < count_) change.row = row_of_position(position) + (hidden(position) ? 1 : 0);
   const auto kept_nodes = static_cast<std::uint32_t>(
       std::ranges::lower_bound(tree.nodes(), from, {}, &GroupTree::Node::first) - tree.nodes().begin());
   const auto first_changed = std::ranges::partition_point(
@@ -115,6 +116,7 @@ void HeadingRows::project(const GroupTree& tree, const Listing& listing) {
 void HeadingRows::push(const GroupTree& tree, std::uint32_t node, std::uint32_t position,
                        std::uint32_t parent) {
   Item item;
+  item.first = tree.nodes()[node].first;
   item.start = position;
   item.headings = headings_;
   item.parent = parent;

@@ -65,14 +65,15 @@ class HeadingRows {
 
  private:
   struct Item {
+    std::uint64_t first = 0;     ///< the group's first record, listed or not
     std::uint32_t start = 0;     ///< position
     std::uint32_t headings = 0;  ///< above it
     std::uint32_t parent = none, end = none;
     std::uint32_t node = none;
     bool heading = false, folded = false;
     bool stands_as(const Item& other) const {
-      return start == other.start && parent == other.parent && heading == other.heading &&
-             folded == other.folded;
+      return first == other.first && start == other.start && parent == other.parent &&
+             heading == other.heading && folded == other.folded;
     }
   };
   /// A group that is folded in none that is folded: rows, counted as if nothing was folded.
