@@ -117,6 +117,7 @@ void HeadingRows::push(const GroupTree& tree, std::uint32_t node, std::uint32_t 
                        std::uint32_t parent) {
   Item item;
   item.first = tree.nodes()[node].first;
+  item.kind = kind_of(tree.nodes()[node]);
   item.start = position;
   item.headings = headings_;
   item.parent = parent;
@@ -252,7 +253,7 @@ RowChange HeadingRows::set_folded(const GroupTree& tree, std::uint32_t heading, 
   const bool away = hiding(open_row(heading)) != nullptr;
   if (item.folded != folded) {
     item.folded = folded;
-    const auto kind = static_cast<std::size_t>(kind_of(tree.nodes()[item.node]));
+    const auto kind = static_cast<std::size_t>(item.kind);
     const std::uint64_t key = key_of(tree, item.node);
     if (folded == all_folded_[kind])
       others_[kind].erase(key);
@@ -278,7 +279,7 @@ RowChange HeadingRows::set_folded(const GroupTree& tree, std::uint32_t heading, 
   return change;
 }
 
-RowChange HeadingRows::set_all_folded(const GroupTree& tree, HeadingLevel kind, bool folded) {
+RowChange HeadingRows::set_all_folded(HeadingLevel kind, bool folded) {
   RowChange change;
   change.before = row_count();
   all_folded_[static_cast<std::size_t>(kind)] = folded;
@@ -286,7 +287,7 @@ RowChange HeadingRows::set_all_folded(const GroupTree& tree, HeadingLevel kind, 
   folded_.clear();
   for (std::uint32_t i = 0; i < items_.size(); ++i) {
     Item& item = items_[i];
-    if (item.heading && kind_of(tree.nodes()[item.node]) == kind) item.folded = folded;
+    if (item.heading && item.kind == kind) item.folded = folded;
     if (item.folded) folded_.push_back(i);
   }
   hidden_.clear();

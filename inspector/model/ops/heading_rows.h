@@ -60,7 +60,7 @@ class HeadingRows {
 
   RowChange set_folded(const GroupTree& tree, std::uint32_t heading, bool folded);
   /// All headings of a kind, those that are yet to come among them.
-  RowChange set_all_folded(const GroupTree& tree, HeadingLevel kind, bool folded);
+  RowChange set_all_folded(HeadingLevel kind, bool folded);
   bool all_folded(HeadingLevel kind) const { return all_folded_[static_cast<std::size_t>(kind)]; }
 
  private:
@@ -70,9 +70,10 @@ class HeadingRows {
     std::uint32_t headings = 0;  ///< above it
     std::uint32_t parent = none, end = none;
     std::uint32_t node = none;
+    HeadingLevel kind = HeadingLevel::none;
     bool heading = false, folded = false;
     bool stands_as(const Item& other) const {
-      return first == other.first && start == other.start && parent == other.parent &&
+      return first == other.first && start == other.start && kind == other.kind && parent == other.parent &&
              heading == other.heading && folded == other.folded;
     }
   };

@@ -44,7 +44,7 @@ class Headings : public QObject {
 
   Heading at(std::uint32_t heading) const;
   RowChange setFolded(std::uint32_t heading, bool folded) { return rows_.set_folded(tree_, heading, folded); }
-  RowChange setAllFolded(HeadingLevel kind, bool folded) { return rows_.set_all_folded(tree_, kind, folded); }
+  RowChange setAllFolded(HeadingLevel kind, bool folded) { return rows_.set_all_folded(kind, folded); }
   HeadingLevel kindOf(std::uint32_t heading) const;
   QString nameOf(std::uint32_t heading) const;
 
