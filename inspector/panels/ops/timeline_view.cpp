@@ -196,9 +196,10 @@ void TimelineView::Private::connectModels() {
   QObject::connect(&session, &Session::cursorChanged, q, [this] {
     matchNote.clear();
     chosenHeading = {};
+    // While a cell runs the cursor goes along, and what is folded stays so. Where it stops is to be seen.
+    if (session.stop()) model->reveal(session.cursor());
     showCursor(true);
   });
-  // While a cell runs the cursor goes along, and what is folded stays so.
   QObject::connect(&session, &Session::cursorChosen, q, [this] { showCursorOpen(session.cursor()); });
   QObject::connect(&session, &Session::stopped, q, [this](RecordNumber number) {
     if (number) showCursorOpen(session.cursor());
