@@ -19,9 +19,10 @@ struct RecordsModel::Private {
   LostMarks* lost;
   Headings* headings;
   QHash<QString, QString> labels;
-  int listed = 0;  ///< records, or matches, that the rows are of
-  int rows = 0;    ///< with headings, without what is folded away
+  int rows = 0;  ///< with headings, without what is folded away
   RecordNumber pending = 0;
+
+  int listed = 0;              ///< records, or matches, that the rows are of
   RecordNumber corrected = 0;  ///< comes to the matches, or goes
   bool changing = false;
 

@@ -18,13 +18,13 @@ class RecordsModel : public QAbstractTableModel {
   enum Column { Number, Op, Shapes, Name, DType, Device, Place, Duration, Attributes, Scope, ColumnCount };
   enum Role {
     RecordRole = Qt::UserRole,  ///< number, also where the record is not here yet
+    HeadingRole,                ///< what a heading's row says, "step 57 · 34 ops"; of a record's nothing
     HereRole,                   ///< bool: the record is here
     BackwardRole,               ///< bool
     PendingRole,                ///< bool: waits at the gate
     FailedRole,                 ///< bool
     LostRole,                   ///< bool: values of it cannot be had again
-    ScopeBeginsRole,            ///< bool: the row before is of another scope, or not here
-    HeadingRole                 ///< what a heading's row says, "step 57 · 34 ops"; of a record's nothing
+    ScopeBeginsRole             ///< bool: the row before is of another scope, or not here
   };
 
   explicit RecordsModel(Session* session, QObject* parent = nullptr);
