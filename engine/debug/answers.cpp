@@ -152,6 +152,7 @@ Answers::Answer Answers::reply_or_work(const protocol::Request& request) {
           own(&Answers::health_findings),
           own(&Answers::comparison_tile),
           by(tapes_, &TapeIndex::read),
+          by(groups_, &GroupIndex::read),
           by(lost_, &LostValues::read),
           by(memory_, &MemoryReader::curve),
           by(memory_, &MemoryReader::state),

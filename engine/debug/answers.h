@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "engine/debug/compare/comparisons.h"
+#include "engine/debug/group_index.h"
 #include "engine/debug/health/health.h"
 #include "engine/debug/host_inspector.h"
 #include "engine/debug/jobs.h"
@@ -27,6 +28,7 @@ class Answers {
         limits_(limits),
         host_(host),
         tapes_(recorder),
+        groups_(recorder),
         lost_(recorder),
         vjps_(recorder),
         branches_(recorder),
@@ -73,6 +75,7 @@ class Answers {
   const ReplayLimits limits_;
   HostInspector* const host_;
   TapeIndex tapes_;
+  GroupIndex groups_;
   LostValues lost_;
   VjpReader vjps_;
   Branches branches_;

@@ -5,6 +5,7 @@
 #include "engine/protocol/breakpoints.h"
 #include "engine/protocol/compare.h"
 #include "engine/protocol/frames.h"
+#include "engine/protocol/groups.h"
 #include "engine/protocol/health.h"
 #include "engine/protocol/memory.h"
 #include "engine/protocol/one_of.h"
@@ -28,7 +29,7 @@ using Request =
           GetProfileTrack, GetProfileTotals, GetProfileFlame, GetProfileSteps, GetProfileCost, GetPeaks,
           GetChromeTrace, GetCellRuns, MakeComparison, GetComparisonRows, FindComparisonRow, CompareOperands,
           FindFirstDifference, GetComparisonTile, GetComparisonCurves, DropComparison, GetHealth,
-          GetHealthCurve, SampleHealth, GetHealthFindings, FindHit, Cancel>;
+          GetHealthCurve, SampleHealth, GetHealthFindings, FindHit, GetRecordGroups, Cancel>;
 using Reply =
     OneOf<Welcome, Refused, Status, Records, LostRecords, TapeRecords, Tile, Statistics, FoundElement, Series,
           Pictures, FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation, Completions,
@@ -36,6 +37,6 @@ using Reply =
           MemoryCurve, MemoryState, FoundNames, RecomputeSavings, Profile, ProfileTrack, ProfileTotals,
           ProfileFlame, ProfileSteps, ProfileCost, Peaks, ChromeTrace, CellRuns, Compared, ComparisonRows,
           ComparisonPlace, ComparedOperands, FirstDifference, ComparisonCurves, Health, HealthCurve,
-          HealthSampled, HealthFindings, FoundHit, Progress, Failure>;
+          HealthSampled, HealthFindings, FoundHit, RecordGroups, Progress, Failure>;
 
 }  // namespace tapedeck::protocol

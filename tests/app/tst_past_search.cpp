@@ -185,11 +185,11 @@ class TestPastSearch : public QObject {
     QTest::keyClicks(view->filterEdit(), "op:multiply max(abs(out)) > 100");
     QTest::keyClick(view->filterEdit(), Qt::Key_Return);
     // 128, 256, 512 and 1024.
-    QTRY_COMPARE_WITH_TIMEOUT(view->model()->rowCount(), 4, patience);
+    QTRY_COMPARE_WITH_TIMEOUT(view->model()->listedCount(), 4, patience);
     QTRY_VERIFY_WITH_TIMEOUT(!view->model()->scanning(), patience);
     QTRY_VERIFY(view->table()->hasFocus());
     shots(window_.get(), "ops-values");
-    const auto at = [&](int row) { return view->model()->recordAt(row); };
+    const auto at = [&](int place) { return view->model()->listedRecord(place); };
     QTest::keyClick(view->table(), Qt::Key_F3, Qt::ShiftModifier);
     QTRY_COMPARE(cursor(window_.get()), at(3));
     QTest::keyClick(view->table(), Qt::Key_F3, Qt::ShiftModifier);

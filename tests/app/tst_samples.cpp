@@ -123,7 +123,8 @@ class TestSamples : public QObject, SampleWindow {
     for (int x = slider->width() - 6; x > -20; x -= 40) QTest::mouseMove(slider, {x, middle});
     QTest::mouseRelease(slider, Qt::LeftButton, {}, {-20, middle});
     QTRY_COMPARE(session().cursor(), inspector::RecordNumber{1});
-    QTRY_COMPARE(timeline(*window_)->table()->currentIndex().row(), 0);
+    QTRY_COMPARE(timeline(*window_)->model()->recordAt(timeline(*window_)->table()->currentIndex().row()),
+                 quint64{1});
     const auto* model = tensor(*window_)->model();
     QTRY_VERIFY(model->tile() && !model->loading() && model->tile()->values == std::vector<double>{9.});
     QTRY_COMPARE(graph().cursor, quint64{1});

@@ -82,6 +82,10 @@ class TestTraceWindow : public QObject {
     QTRY_VERIFY(timeline(*window) && timeline(*window)->isVisible());
     QTRY_COMPARE(record(window), QString("matmul"));
     QTRY_VERIFY(tensor(*window)->isVisible());
+    // Ops has the headings that it had in the session.
+    const inspector::RecordsModel& rows = *timeline(*window)->model();
+    QTRY_VERIFY(rows.headingAt(0));
+    QCOMPARE(rows.headingAt(0)->text(), QString("Cell [2] · %1 ops").arg(last));
     QTRY_COMPARE(markedLineOf(window), 4);
     window->resize(1280, 800);
     waitForFrames(window);

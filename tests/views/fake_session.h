@@ -246,6 +246,13 @@ class FakeSession : public inspector::Source {
     return found;
   }
 
+  /// All records are in no group.
+  Reply reply(const protocol::GetRecordGroups&) const {
+    protocol::RecordGroups none;
+    none.covered = none.total = status.records;
+    return none;
+  }
+
   Reply reply(const Hello&) const { return Welcome{}; }
   Reply reply(const GetSeries&) const { return Series{}; }
   template <class Any>

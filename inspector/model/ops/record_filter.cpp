@@ -98,11 +98,11 @@ void RecordFilter::correct(RecordNumber number, bool matches) {
   if (there == matches) return;
   const int row = static_cast<int>(place - matches_.begin());
   if (matches) {
-    emit aboutToInsert(row);
+    emit aboutToInsert(row, number);
     matches_.insert(place, number);
     emit inserted();
   } else {
-    emit aboutToRemove(row);
+    emit aboutToRemove(row, number);
     matches_.erase(place);
     emit removed();
   }

@@ -37,9 +37,9 @@ class RecordFilter : public QObject {
 
  signals:
   void progressed();
-  void aboutToInsert(int row);
+  void aboutToInsert(int row, tapedeck::inspector::RecordNumber number);
   void inserted();
-  void aboutToRemove(int row);
+  void aboutToRemove(int row, tapedeck::inspector::RecordNumber number);
   void removed();
 
  private:

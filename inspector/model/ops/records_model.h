@@ -5,6 +5,7 @@
 #include <QHash>
 #include <memory>
 
+#include "inspector/model/ops/headings.h"
 #include "inspector/model/session/session.h"
 
 namespace tapedeck::inspector {
@@ -17,6 +18,7 @@ class RecordsModel : public QAbstractTableModel {
   enum Column { Number, Op, Shapes, Name, DType, Device, Place, Duration, Attributes, Scope, ColumnCount };
   enum Role {
     RecordRole = Qt::UserRole,  ///< number, also where the record is not here yet
+    HeadingRole,                ///< what a heading's row says, "step 57 · 34 ops"; of a record's nothing
     HereRole,                   ///< bool: the record is here
     BackwardRole,               ///< bool
     PendingRole,                ///< bool: waits at the gate
@@ -34,9 +36,36 @@ class RecordsModel : public QAbstractTableModel {
   QVariant data(const QModelIndex& index, int role) const override;
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
-  RecordNumber recordAt(int row) const;  ///< 0: no such row
-  /// The row of the record, or of the newest match before it; -1: none.
+  RecordNumber recordAt(int row) const;  ///< 0: no such row, or a heading's
+  /// The row of the record, or of the newest match before it, or of the heading that hides that; -1: none.
   int rowOf(RecordNumber number) const;
+  /// Rows come or go just now: a current row that moves is not the user's doing.
+  bool changingRows() const;
+  /// Rows without headings: records that are there, or matches so far.
+  int listedCount() const;
+  /// The record at a place among them, folded away or not; 0: none.
+  RecordNumber listedRecord(int place) const;
+
+  // ---- headings between the rows
+  /// None at first.
+  HeadingLevel headingLevel() const;
+  void setHeadingLevel(HeadingLevel level);
+  std::optional<Heading> headingAt(int row) const;
+  /// The headings that the row is in, or around it where it is one, from the outside in.
+  QList<int> headingsAround(int row) const;
+  void setFolded(int heading_row, bool folded);
+  /// All headings as that one is: of cells, of steps, or of scopes.
+  void setAllFolded(int heading_row, bool folded);
+  /// What a heading keeps while rows come and go: its first record, and how many groups are around it.
+  struct HeadingPlace {
+    RecordNumber first = 0;
+    int depth = 0;
+  };
+  HeadingPlace headingPlace(int heading_row) const;
+  /// The heading's row, or that of the one that hides it; -1: it has none any longer.
+  int rowOfHeading(const HeadingPlace& place) const;
+  /// Unfolds what hides the record; false where nothing does.
+  bool reveal(RecordNumber number);
 
   /// How the notebook calls its cells: id to "[3]"; others are written by the start of their id.
   void setCellLabels(const QHash<QString, QString>& labels);
@@ -56,14 +85,17 @@ class RecordsModel : public QAbstractTableModel {
   void stopFilter();
   bool filterStopped() const;
   quint64 lostByFilter() const;  ///< records that a lost value left undecided
-  /// The row of the match after the record, or before it; -1: there is none so far.
-  int matchBeside(RecordNumber number, bool after) const;
+  /// The match after the record, or before it, folded away or not; 0: there is none so far.
+  RecordNumber matchBeside(RecordNumber number, bool after) const;
 
  signals:
   void filterProgress();
   void filterChanged();
+  /// Headings came or went between rows that were there; rows may be other records' than before.
+  void regrouped();
 
  private:
+  QVariant headingData(const QModelIndex& index, int role) const;
   struct Private;
   std::unique_ptr<Private> d_;
 };

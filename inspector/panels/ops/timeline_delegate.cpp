@@ -41,6 +41,8 @@ void TimelineDelegate::initStyleOption(QStyleOptionViewItem* option, const QMode
 
 void TimelineDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
                              const QModelIndex& index) const {
+  // The table paints headings, across all columns.
+  if (!index.data(RecordsModel::HeadingRole).isNull()) return;
   QStyledItemDelegate::paint(painter, option, index);
   if (index.row() == 0 || !index.data(RecordsModel::ScopeBeginsRole).toBool()) return;
   painter->save();

@@ -6,6 +6,7 @@
 #include "inspector/model/format.h"
 #include "inspector/panels/branch_strip.h"
 #include "inspector/panels/condition_edit.h"
+#include "inspector/panels/ops/headings_view.h"
 #include "inspector/panels/ops/timeline_columns.h"
 #include "inspector/panels/ops/timeline_delegate.h"
 #include "inspector/panels/why_actions.h"
@@ -30,7 +31,9 @@ struct TimelineView::Private {
   TimelineView* q;
   Session& session;
   RecordsModel* model = nullptr;
-  RowTable* table = nullptr;
+  OpsTable* table = nullptr;
+  HeadingChoice* headings = nullptr;
+  HeadingTrail* trail = nullptr;
   TimelineDelegate* delegate = nullptr;
   QLineEdit* filter = nullptr;
   QButtonGroup* directions = nullptr;
@@ -38,7 +41,9 @@ struct TimelineView::Private {
   TimelineColumns* columns = nullptr;
   QAction *find = nullptr, *copy = nullptr, *forward = nullptr, *byOp = nullptr, *follow = nullptr;
   QAction *nextMatch = nullptr, *previousMatch = nullptr;
-  QString matchNote;  ///< why a key found no further match
+  QList<QAction*> headingActions;
+  QString matchNote;                         ///< why a key found no further match
+  RecordsModel::HeadingPlace chosenHeading;  ///< by the user, while it is the current row
   QList<QAction*> directionActions;
   WhyActions* why = nullptr;  ///< until setWhy
   QTimer filterTimer;
@@ -53,6 +58,8 @@ struct TimelineView::Private {
   void applyFilter();
   void showProgress();
   void showCursor(bool scroll);
+  void showCursorOpen(RecordNumber number);
+  bool keepHeading();
   void currentRowChanged(const QModelIndex& current);
   void showMenu(QPoint at);
   void goToMatch(bool after);
@@ -109,6 +116,8 @@ void TimelineView::Private::makeFilterBar(QBoxLayout* layout) {
   add(Direction::backward, QStringLiteral("▲ Backward"),
       QStringLiteral("Only playbacks and what runs in them"), QKeySequence(Qt::ALT | Qt::Key_B));
   bar->addWidget(group);
+  headings = new HeadingChoice(model, q);
+  bar->addWidget(headings->box());
   layout->addLayout(bar);
   progress = plainLabel(q);
   progress->setWordWrap(true);
@@ -117,12 +126,13 @@ void TimelineView::Private::makeFilterBar(QBoxLayout* layout) {
 }
 
 void TimelineView::Private::makeTable() {
-  table = new RowTable(q);
+  table = new OpsTable(model, q);
   table->setObjectName(QStringLiteral("timeline"));
   table->setAccessibleName(QStringLiteral("Ops of the session"));
-  table->setModel(model);
   delegate = new TimelineDelegate(table);
   delegate->setTheme(Theme::fromPalette(q->palette()));
+  table->setTheme(Theme::fromPalette(q->palette()));
+  trail = new HeadingTrail(table, model, q);
   table->setItemDelegate(delegate);
   table->setContextMenuPolicy(Qt::CustomContextMenu);
   columns = new TimelineColumns(table);
@@ -185,7 +195,18 @@ void TimelineView::Private::connectModels() {
   QObject::connect(table, &QWidget::customContextMenuRequested, q, [this](QPoint at) { showMenu(at); });
   QObject::connect(&session, &Session::cursorChanged, q, [this] {
     matchNote.clear();
+    chosenHeading = {};
+    // While a cell runs the cursor goes along, and what is folded stays so. Where it stops is to be seen.
+    if (session.stop()) model->reveal(session.cursor());
     showCursor(true);
+  });
+  QObject::connect(&session, &Session::cursorChosen, q, [this] { showCursorOpen(session.cursor()); });
+  QObject::connect(&session, &Session::stopped, q, [this](RecordNumber number) {
+    if (number) showCursorOpen(session.cursor());
+  });
+  QObject::connect(model, &RecordsModel::regrouped, q, [this] {
+    showCursor(false);
+    table->viewport()->update();
   });
   QObject::connect(model, &QAbstractItemModel::rowsInserted, q, [this] {
     showProgress();
@@ -198,7 +219,11 @@ void TimelineView::Private::connectModels() {
     showProgress();
     showCursor(false);
   });
-  QObject::connect(model, &QAbstractItemModel::modelReset, q, [this] { showProgress(); });
+  QObject::connect(model, &QAbstractItemModel::modelReset, q, [this] {
+    showProgress();
+    chosenHeading = {};
+    showCursor(true);
+  });
   QObject::connect(&session, &Session::cleared, q, [this] { columns->restart(); });
   QObject::connect(&session, &Session::recordsChanged, q, [this] { columns->fit(session.recordCount()); });
   QObject::connect(&session, &Session::statusChanged, q, [this] {
@@ -242,7 +267,7 @@ void TimelineView::Private::showProgress() {
 QString TimelineView::Private::filterText() const {
   const quint64 total = session.recordCount();
   QString text = QStringLiteral("%1 of %2 ops")
-                     .arg(countText(static_cast<quint64>(model->rowCount())), countText(total));
+                     .arg(countText(static_cast<quint64>(model->listedCount())), countText(total));
   const quint64 percent = total ? model->scanned() * 100 / total : 100;
   if (model->scanning())
     text += QStringLiteral(", looked at %1 %").arg(percent) +
@@ -263,15 +288,28 @@ QString TimelineView::Private::filterText() const {
 void TimelineView::Private::goToMatch(bool after) {
   if (filterTimer.isActive()) applyFilter();
   if (!model->filtered()) return q->focusFilter();
-  const int row = model->matchBeside(session.cursor(), after);
+  const RecordNumber match = model->matchBeside(session.cursor(), after);
   matchNote.clear();
-  if (row < 0)
+  if (match == 0)
     matchNote = after && model->scanning() ? QStringLiteral("No match after the cursor so far.")
                 : after                    ? QStringLiteral("This is the last match.")
                                            : QStringLiteral("This is the first match.");
   else
-    session.setCursor(model->recordAt(row));
+    session.setCursor(match);
   showProgress();
+}
+
+/// Rows that come or go take the user off no heading.
+bool TimelineView::Private::keepHeading() {
+  const int row = model->rowOfHeading(chosenHeading);
+  if (row < 0) return false;
+  const QModelIndex index = model->index(row, std::max(table->currentIndex().column(), 0));
+  table->selectionModel()->setCurrentIndex(index, QItemSelectionModel::NoUpdate);
+  return true;
+}
+
+void TimelineView::Private::showCursorOpen(RecordNumber number) {
+  if (model->reveal(number)) showCursor(true);
 }
 
 void TimelineView::Private::showCursor(bool scroll) {
@@ -291,13 +329,15 @@ void TimelineView::Private::showCursor(bool scroll) {
       selection->clearSelection();
       selection->setCurrentIndex(index, QItemSelectionModel::NoUpdate);
     }
+    if (!scroll) keepHeading();
     if (scroll) table->scrollTo(model->index(row, 0));
   }
   syncing = false;
 }
 
 void TimelineView::Private::currentRowChanged(const QModelIndex& current) {
-  if (syncing || !current.isValid()) return;
+  if (syncing || model->changingRows() || !current.isValid()) return;
+  chosenHeading = model->headingPlace(current.row());
   if (const RecordNumber number = model->recordAt(current.row())) session.setCursor(number);
 }
 
@@ -310,6 +350,8 @@ void TimelineView::Private::showMenu(QPoint at) {
   menu.addAction(byOp);
   menu.addSeparator();
   menu.addAction(follow);
+  menu.addSeparator();
+  menu.addActions(headingActions);
   if (why && record) {
     why->model()->setSubject(whySubjectOf(*record));
     why->addTo(&menu);
@@ -330,10 +372,12 @@ TimelineView::TimelineView(Session& session, QWidget* parent)
   layout->addWidget(new BranchStrip(session, this));
   d_->makeFilterBar(layout);
   d_->makeTable();
+  layout->addWidget(d_->trail);
   layout->addWidget(d_->table, 1);
   setTabOrder(d_->filter, d_->table);
   setFocusProxy(d_->table);
   d_->makeActions();
+  d_->headingActions = headingActions(d_->table, d_->headings);
   d_->connectModels();
   d_->showProgress();
   d_->showCursor(true);
@@ -352,7 +396,11 @@ QLineEdit* TimelineView::filterEdit() const {
 }
 QList<QAction*> TimelineView::menuActions() const {
   return QList<QAction*>{d_->find, d_->nextMatch, d_->previousMatch} + d_->directionActions +
-         QList<QAction*>{d_->copy, d_->forward, d_->byOp, d_->follow};
+         QList<QAction*>{d_->copy, d_->forward, d_->byOp, d_->follow} + d_->headingActions;
+}
+QList<HandledKeys> TimelineView::handledKeys() const {
+  return {{{Qt::Key_Left, Qt::Key_Right, Qt::Key_Return},
+           QStringLiteral("On a heading of Ops: fold and unfold it; Left goes on to the heading around it")}};
 }
 void TimelineView::setCellLabels(const QHash<QString, QString>& labels) {
   d_->model->setCellLabels(labels);
@@ -363,6 +411,7 @@ void TimelineView::setWhy(WhyActions& why) {
 }
 
 QString TimelineView::selectedText() const {
+  if (const auto heading = d_->model->headingAt(d_->table->currentIndex().row())) return heading->text();
   const QModelIndexList rows = d_->table->selectionModel()->selectedRows();
   if (rows.isEmpty()) return {};
   QStringList cells;
@@ -409,6 +458,7 @@ void TimelineView::goToPreviousMatch() {
 void TimelineView::changeEvent(QEvent* event) {
   if (event->type() == QEvent::PaletteChange && d_->delegate) {
     d_->delegate->setTheme(Theme::fromPalette(palette()));
+    d_->table->setTheme(Theme::fromPalette(palette()));
     d_->table->viewport()->update();
   }
   if (event->type() == QEvent::FontChange && d_->table)

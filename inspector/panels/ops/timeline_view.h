@@ -31,6 +31,7 @@ class TimelineView : public SessionPanel {
   /// The selected row as text, columns separated by tabs; empty where none is.
   QString selectedText() const;
   QList<QAction*> menuActions() const override;
+  QList<HandledKeys> handledKeys() const override;
 
  public slots:
   void focusFilter();

@@ -49,7 +49,11 @@ class TestGpuViews : public QObject, SampleWindow {
   QString state() const { return window_->findChild<QLabel*>("sessionState")->text(); }
   QAction* onCpu() const { return window_->findChild<QAction*>("session.replay_on_cpu"); }
   const RecordsModel& rows() const { return *timeline(*window_)->model(); }
-  QString cellText(int row, int column) const { return rows().index(row, column).data().toString(); }
+  /// Of the op at a place among those that are listed: headings do not count.
+  QModelIndex cell(int place, int column) const {
+    return rows().index(rows().rowOf(rows().listedRecord(place)), column);
+  }
+  QString cellText(int place, int column) const { return cell(place, column).data().toString(); }
   QString source() const {
     const inspector::TensorModel* model = tensor(*window_)->model();
     return model->tile() && !model->loading() ? QString::fromStdString(model->tile()->source) : QString();
@@ -87,11 +91,11 @@ class TestGpuViews : public QObject, SampleWindow {
         qPrintable(state()));
     // The variable goes there for the product; what has no kernel goes to the CPU and comes back.
     QStringList copies, reasons;
-    for (int row = 0; row < rows().rowCount(); ++row) {
-      QTRY_VERIFY(rows().index(row, RecordsModel::Op).data(RecordsModel::HereRole).toBool());
+    for (int row = 0; row < rows().listedCount(); ++row) {
+      QTRY_VERIFY(cell(row, RecordsModel::Op).data(RecordsModel::HereRole).toBool());
       if (!cellText(row, RecordsModel::Op).startsWith("⇄ ")) continue;
       copies << cellText(row, RecordsModel::Op);
-      reasons << rows().index(row, RecordsModel::Op).data(Qt::ToolTipRole).toString();
+      reasons << cell(row, RecordsModel::Op).data(Qt::ToolTipRole).toString();
       QCOMPARE(cellText(row, RecordsModel::Device), copies.last().section(' ', -1));
     }
     QVERIFY2(copies.contains("⇄ copy to /gpu:0") && copies.contains("⇄ copy to /cpu:0"),

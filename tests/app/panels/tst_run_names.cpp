@@ -35,7 +35,7 @@ class TestRunNames : public QObject, SampleWindow {
   QStringList places() const {
     QStringList found;
     for (int row = 0; row < rows().rowCount(); ++row)
-      found << rows().index(row, RecordsModel::Place).data().toString();
+      if (rows().recordAt(row)) found << rows().index(row, RecordsModel::Place).data().toString();
     return found;
   }
   QStringList legend() const {

@@ -1,0 +1,99 @@
+// Which groups records are in, as a tree: runs of cells, in them steps, in these scopes. From the session's
+// lists, each of which says only where a group begins. No Qt objects, no requests.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/protocol/messages.h"
+
+namespace tapedeck::inspector {
+
+/// What Ops has headings for; each includes those before it.
+enum class HeadingLevel { none, cell, step, scope };
+
+class GroupTree {
+ public:
+  enum class Kind : std::uint8_t {
+    plain,  ///< records beside groups, which have no heading
+    run,
+    step,
+    after,  ///< records behind the last step that is known: of the next one, or of none
+    scope   ///< one part of its name: "dense" of "model/dense"
+  };
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+  struct Node {
+    std::uint64_t first = 1;  ///< record; the same for a group that begins with a group
+    std::uint32_t parent = none;
+    std::uint32_t end = none;     ///< the first node behind it and all that is in it; none: nothing is yet
+    std::uint32_t source = none;  ///< run: in runs(); step, after: in steps(); scope: its name's number
+    Kind kind = Kind::plain;
+    std::uint8_t depth = 0;  ///< number of groups around it
+    bool operator==(const Node&) const = default;
+  };
+  struct Step {
+    std::uint64_t first = 0, last = 0, number = 0;
+    bool operator==(const Step&) const = default;
+  };
+
+  void clear();
+  /// Another level makes other groups of the same lists.
+  void set_level(HeadingLevel level);
+  HeadingLevel level() const { return level_; }
+  /// What the session has to be asked for next.
+  protocol::GetRecordGroups next_request() const;
+  /// Takes an answer to that in; `newest`: records above it are not known here yet. Returns the first record
+  /// whose groups are others than before, or were not known; all before it stay as they are.
+  std::uint64_t add(const protocol::RecordGroups& answer, std::uint64_t newest);
+
+  /// Records up to it are in nodes.
+  std::uint64_t covered() const { return covered_; }
+  /// By record, and a group before what is in it.
+  const std::vector<Node>& nodes() const { return nodes_; }
+  /// The innermost node that the record is in; none: it is not covered.
+  std::uint32_t node_of(std::uint64_t record) const;
+  /// The first record behind the node.
+  std::uint64_t end_of(std::uint32_t node) const;
+
+  const std::vector<protocol::RunGroup>& runs() const { return runs_; }
+  const std::vector<Step>& steps() const { return steps_; }
+  /// The part of the scope's name that the node stands for.
+  const std::string& scope_part(std::uint32_t source) const { return parts_[source].name; }
+
+ private:
+  /// A part of a scope's name, with what is before it.
+  struct Part {
+    std::uint32_t before = none;
+    std::string name;
+  };
+  struct Key {
+    Kind kind = Kind::plain;
+    std::uint32_t source = none;
+    bool operator==(const Key&) const = default;
+  };
+  std::uint64_t add_runs(const protocol::RecordGroups& answer);
+  std::uint64_t add_steps(const protocol::RecordGroups& answer);
+  void add_scopes(const protocol::RecordGroups& answer);
+  std::uint32_t part_of(const std::string& scope);
+  void build(std::uint64_t from);
+  /// The groups of the record from the outside in; returns the first record that may be in others.
+  std::uint64_t path(std::uint64_t record, std::vector<Key>& keys) const;
+  std::uint64_t run_of(std::uint64_t record, std::vector<Key>& keys) const;
+  std::uint64_t step_of(std::uint64_t record, const protocol::RunGroup* run, std::vector<Key>& keys) const;
+  std::uint64_t scope_of(std::uint64_t record, std::vector<Key>& keys) const;
+  void append(std::uint64_t record, const std::vector<Key>& keys);
+
+  HeadingLevel level_ = HeadingLevel::none;
+  std::uint64_t covered_ = 0;
+  std::vector<protocol::RunGroup> runs_;
+  std::vector<Step> steps_;
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> scopes_;  ///< record, and part from there on
+  std::vector<Part> parts_;
+  std::unordered_map<std::string, std::uint32_t> known_parts_;  ///< by the whole name up to the part
+  std::vector<Node> nodes_;
+};
+
+}  // namespace tapedeck::inspector

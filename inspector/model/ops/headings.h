@@ -1,0 +1,73 @@
+// The headings between the rows of Ops: fetched with the records, worded, folded and unfolded.
+#pragma once
+
+#include <QHash>
+#include <QObject>
+#include <QString>
+#include <QTimer>
+#include <optional>
+
+#include "inspector/model/ops/heading_rows.h"
+#include "inspector/model/session/session.h"
+
+namespace tapedeck::inspector {
+
+/// What a heading's row says.
+struct Heading {
+  QString name;   ///< "Cell [3], run 2", "step 57", "dense"
+  QString count;  ///< "34 ops", or "3 of 34 ops" where a filter is applied
+  QString state;  ///< "running", "failed"; else empty
+  int depth = 0;  ///< groups around it
+  bool folded = false;
+  bool holdsCursor = false;  ///< the cursor's op is folded away in it
+  QString text() const;      ///< "step 57 · 34 ops"
+};
+
+/// Which rows there are; RecordsModel tells its views of what changes, and asks for nothing while it does.
+class Headings : public QObject {
+  Q_OBJECT
+ public:
+  /// `listing` has what is listed at any moment.
+  Headings(Session* session, std::function<Listing()> listing, QObject* parent);
+
+  HeadingLevel level() const { return tree_.level(); }
+  void setLevel(HeadingLevel level);  ///< all rows are others than before; another level lays out anew
+  void setCellLabels(const QHash<QString, QString>& labels) { labels_ = labels; }
+  void setFiltered(bool filtered) { filtered_ = filtered; }
+
+  const HeadingRows& rows() const { return rows_; }
+  const GroupTree& tree() const { return tree_; }
+  /// The listing changed from that record on, or the groups did.
+  RowChange update(RecordNumber from);
+  /// Begins with no rows.
+  void startOver();
+
+  Heading at(std::uint32_t heading) const;
+  RowChange setFolded(std::uint32_t heading, bool folded) { return rows_.set_folded(tree_, heading, folded); }
+  RowChange setAllFolded(HeadingLevel kind, bool folded) { return rows_.set_all_folded(kind, folded); }
+  HeadingLevel kindOf(std::uint32_t heading) const;
+  QString nameOf(std::uint32_t heading) const;
+
+ signals:
+  /// The groups of records from that one on are others than before.
+  void grouped(tapedeck::inspector::RecordNumber from);
+
+ private:
+  void schedule();
+  void ask();
+  void take(const protocol::RecordGroups& groups);
+  QString cellName(const protocol::RunGroup& run) const;
+
+  Session* session_;
+  std::function<Listing()> listing_;
+  QHash<QString, QString> labels_;
+  GroupTree tree_;
+  HeadingRows rows_;
+  bool filtered_ = false;
+  /// What the session said when it was asked last: runs and steps end without a new record.
+  quint64 endedSeen_ = 0, cellsEndedSeen_ = 0;
+  std::optional<std::string> runningSeen_;
+  QTimer timer_;
+};
+
+}  // namespace tapedeck::inspector

@@ -1,0 +1,83 @@
+// Headings in the table of Ops: how they look, and what keys and the mouse do to them.
+#pragma once
+
+#include "inspector/model/ops/records_model.h"
+#include "inspector/ui/eliding_label.h"
+#include "inspector/ui/row_table.h"
+#include "inspector/ui/theme.h"
+
+class QAction;
+class QComboBox;
+
+namespace tapedeck::inspector {
+
+/// Rows of records and headings. A heading becomes the current row, and is never selected: what is selected
+/// stays the cursor's op.
+class OpsTable : public RowTable {
+  Q_OBJECT
+ public:
+  OpsTable(RecordsModel* model, QWidget* parent);
+  void setTheme(const Theme& theme) { theme_ = theme; }
+
+ public slots:
+  void toggle(int heading_row);
+  /// From a record or a heading to the heading around it; stays where there is none.
+  void goToHeading();
+  /// All headings of the kind of the current one, or of the one around the current row.
+  void foldAll(bool fold);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  QItemSelectionModel::SelectionFlags selectionCommand(const QModelIndex& index,
+                                                       const QEvent* event) const override;
+
+ private:
+  bool moveOnHeading(int key);
+  bool moveOnRecord(const QKeyEvent& event);
+  void goToRow(int row);
+  void paintHeading(QPainter& painter, int row, const Heading& heading) const;
+  int headingOfCurrent() const;  ///< row; -1: none
+
+  RecordsModel* rows_;
+  Theme theme_ = Theme::light();
+  int pressed_ = -1;  ///< heading under the mouse button
+};
+
+/// Says in which groups the first row in sight is. A click goes to the innermost heading.
+class HeadingTrail : public ElidingLabel {
+  Q_OBJECT
+ public:
+  HeadingTrail(OpsTable* table, RecordsModel* model, QWidget* parent);
+
+ protected:
+  void mouseReleaseEvent(QMouseEvent* event) override;
+
+ private:
+  void look();
+
+  OpsTable* table_;
+  RecordsModel* rows_;
+  bool due_ = false;
+};
+
+/// Which headings there are; kept for the next start. Sets the model's as it was.
+class HeadingChoice : public QObject {
+  Q_OBJECT
+ public:
+  HeadingChoice(RecordsModel* model, QWidget* parent);
+  QComboBox* box() const { return box_; }
+  /// The next level, after the last one none.
+  void next();
+
+ private:
+  RecordsModel* model_;
+  QComboBox* box_;
+};
+
+/// With keys of the table. The choice's tooltip names its key.
+QList<QAction*> headingActions(OpsTable* table, HeadingChoice* choice);
+
+}  // namespace tapedeck::inspector
