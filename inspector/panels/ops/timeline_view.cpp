@@ -358,6 +358,10 @@ void TimelineView::setCellLabels(const QHash<QString, QString>& labels) {
   d_->model->setCellLabels(labels);
 }
 
+void TimelineView::setBookmarks(const Bookmarks& bookmarks) {
+  d_->model->setBookmarks(&bookmarks);
+}
+
 void TimelineView::setWhy(WhyActions& why) {
   d_->why = &why;
 }
