@@ -36,7 +36,7 @@ void MainWindow::buildPanels() {
   cellNames_->setCode([this](const QString& cell) { return codeOf(cell); });
   docks_ = new PanelDocks(this, panelList() << outlinePanel(notebook_, document_),
                           {*session_, *series_, *pictures_, *cellNames_, *why_, *frames_, *watches_,
-                           *breakpoints_, *whatIf_, &makeTraceReader},
+                           *breakpoints_, *whatIf_, &makeTraceReader, bookmarks_},
                           typing_);
   connect(why_->model(), &inspector::WhyModel::asked, docks_, [this] { docks_->reveal("why"); });
   connect(whatIf_, &inspector::WhatIfActions::asked, docks_, [this] { docks_->reveal("what_if"); });
