@@ -27,14 +27,14 @@ const QByteArray notebook_file = R"({
 }
 )";
 
-struct World {
+struct BookmarkWorld {
   Document document;
   inspector::Session session;
   Bookmarks bookmarks{&session};
   NotebookBookmarks keeper{&document, &bookmarks};
   QString told;
 
-  World() {
+  BookmarkWorld() {
     QObject::connect(&keeper, &NotebookBookmarks::loaded, [this](const QString& text) { told = text; });
   }
   void open(const ordered_json& kept) {
@@ -59,7 +59,7 @@ class TestNotebookBookmarks : public QObject {
   void initTestCase() { qputenv("XDG_DATA_HOME", data_.path().toUtf8()); }
 
   void aFileWithoutBookmarksStaysAsItIs() {
-    World world;
+    BookmarkWorld world;
     world.document.parse(notebook_file, "file");
     QVERIFY(!world.document.modified() && world.told.isEmpty());
     QVERIFY(world.bookmarks.set(bookmarkOf(12, "a “note”\u00e9")));
@@ -71,7 +71,7 @@ class TestNotebookBookmarks : public QObject {
   }
 
   void allOfThemComeBack() {
-    World world;
+    BookmarkWorld world;
     world.document.parse(notebook_file, "file");
     Bookmark outside = bookmarkOf(2);
     outside.cell.clear();
@@ -79,7 +79,7 @@ class TestNotebookBookmarks : public QObject {
     outside.file = "/home/x/train.py";
     for (const Bookmark& bookmark : {bookmarkOf(40, "it grows"), outside, bookmarkOf(3)})
       QVERIFY(world.bookmarks.set(bookmark));
-    World other;
+    BookmarkWorld other;
     other.document.parse(world.document.serialize(), "file");
     QVERIFY(!other.document.modified() && other.told.isEmpty());
     QCOMPARE(other.bookmarks.all().size(), std::size_t{3});
@@ -125,7 +125,7 @@ class TestNotebookBookmarks : public QObject {
     ordered_json kept = ordered_json::array();
     kept.push_back(good);
     for (const ordered_json& one : wrong) kept.push_back(one);
-    World world;
+    BookmarkWorld world;
     world.open(kept);
     QCOMPARE(world.bookmarks.all().size(), std::size_t{1});
     QVERIFY2(world.told.startsWith(QString("%1 of the notebook's bookmarks are not shown").arg(wrong.size())),
@@ -139,7 +139,7 @@ class TestNotebookBookmarks : public QObject {
 
   void whatIsNoListStaysToo() {
     for (const ordered_json& kept : {ordered_json(7), ordered_json("x"), ordered_json::object({{"a", 1}})}) {
-      World world;
+      BookmarkWorld world;
       world.open(kept);
       QVERIFY(world.bookmarks.all().empty());
       QVERIFY2(world.told.startsWith("1 of the notebook's bookmarks is not shown"), qPrintable(world.told));
@@ -151,7 +151,7 @@ class TestNotebookBookmarks : public QObject {
   void ofVeryManyTheFirstAreShownAndAllAreKept() {
     ordered_json kept = ordered_json::array();
     for (quint64 i = 1; i <= Bookmarks::most + 7; ++i) kept.push_back(toMetadata(bookmarkOf(i)));
-    World world;
+    BookmarkWorld world;
     world.open(kept);
     QCOMPARE(world.bookmarks.all().size(), Bookmarks::most);
     QVERIFY2(world.told.startsWith("7 of the notebook's bookmarks are not shown"), qPrintable(world.told));
@@ -193,7 +193,7 @@ class TestNotebookBookmarks : public QObject {
   }
 
   void undoOfCellsLeavesThemAlone() {
-    World world;
+    BookmarkWorld world;
     world.document.parse(notebook_file, "file");
     world.document.append("two", "y");
     QVERIFY(world.bookmarks.set(bookmarkOf(4, "stays")));
@@ -205,7 +205,7 @@ class TestNotebookBookmarks : public QObject {
 
   // The text of a cell was written before; the bookmark is the only news.
   void aRecoveryFileHasThem() {
-    World world;
+    BookmarkWorld world;
     world.document.parse(notebook_file, "file");
     RecoveryWriter writer(&world.document);
     QSignalSpy written(&writer, &RecoveryWriter::written);
@@ -221,7 +221,7 @@ class TestNotebookBookmarks : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(kept().contains("x = 1"), tapedeck::patience);
     QVERIFY(world.bookmarks.set(bookmarkOf(9, "not to be lost")));
     QTRY_VERIFY_WITH_TIMEOUT(kept().contains("not to be lost"), tapedeck::patience);
-    World restored;
+    BookmarkWorld restored;
     restored.document.recover(kept(), {});
     QCOMPARE(restored.bookmarks.all().size(), std::size_t{1});
     QCOMPARE(restored.bookmarks.all()[0].note, QString("not to be lost"));

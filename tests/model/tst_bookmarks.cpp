@@ -13,12 +13,12 @@ using namespace tapedeck::inspector;
 
 namespace {
 
-struct World {
+struct MarkedWorld {
   test::FakeSource source;
   Session session;
   Bookmarks bookmarks{&session};
 
-  World() {
+  MarkedWorld() {
     source.records = test::RecordsText(
                          "op matmul(X:2x3, W:3x4) -> y:2x4 cell=a:3\n"
                          "op square(y) -> z cell=a:4\n"
@@ -54,7 +54,7 @@ class TestBookmarks : public QObject {
   Q_OBJECT
  private slots:
   void oneNamesItsOpAndIsFoundByItsRecord() {
-    World world;
+    MarkedWorld world;
     QSignalSpy edited(&world.bookmarks, &Bookmarks::edited);
     world.set(2, "here it starts");
     QCOMPARE(edited.count(), 1);
@@ -72,7 +72,7 @@ class TestBookmarks : public QObject {
   }
 
   void oneGoesFromEachToTheNext() {
-    World world;
+    MarkedWorld world;
     world.set(3, {});
     world.set(1, {});
     QCOMPARE(world.bookmarks.beside(1, true), RecordNumber{3});
@@ -84,7 +84,7 @@ class TestBookmarks : public QObject {
 
   // The next session has a record 2, too, of the same op in the same line.
   void thoseOfAnotherSessionAreGoneUntilItIsSeenAgain() {
-    World world;
+    MarkedWorld world;
     world.set(2, "note");
     const Bookmark bookmark = world.bookmarks.all().front();
     QVERIFY(world.bookmarks.state(bookmark) == BookmarkState::here);
@@ -104,7 +104,7 @@ class TestBookmarks : public QObject {
   }
 
   void aTraceThatEndsBeforeItHasItNot() {
-    World world;
+    MarkedWorld world;
     world.bookmarks.restore({Bookmark{1000, 4, "square", "a", 0, "", 4, "later"}});
     QVERIFY(world.bookmarks.state(world.bookmarks.all().front()) == BookmarkState::gone);
     protocol::Record fourth = world.source.records[1];
@@ -116,14 +116,14 @@ class TestBookmarks : public QObject {
   }
 
   void oneThatNamesAnotherOpIsNotThatRecords() {
-    World world;
+    MarkedWorld world;
     world.bookmarks.restore({Bookmark{1000, 2, "matmul", "a", 0, "", 4, "wrong"}});
     QVERIFY(world.bookmarks.state(world.bookmarks.all().front()) == BookmarkState::gone);
     QVERIFY(!world.bookmarks.find(2));
   }
 
   void oneOfAForgottenRecordSaysSo() {
-    World world;
+    MarkedWorld world;
     world.set(2, {});
     world.source.records[1] = {};
     world.source.records[1].number = 2;
@@ -137,7 +137,7 @@ class TestBookmarks : public QObject {
   }
 
   void ofARecordThereIsOneAndOfAllSoMany() {
-    World world;
+    MarkedWorld world;
     std::vector<Bookmark> many;
     for (RecordNumber record = Bookmarks::most + 10; record > 0; --record)
       many.push_back({5, record, "add", "a", 0, "", 1, {}});
@@ -160,7 +160,7 @@ class TestBookmarks : public QObject {
   }
 
   void rowsShowThem() {
-    World world;
+    MarkedWorld world;
     RecordsModel model(&world.session);
     model.setBookmarks(&world.bookmarks);
     QSignalSpy dataChanged(&model, &RecordsModel::dataChanged);
