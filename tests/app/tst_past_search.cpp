@@ -10,6 +10,8 @@
 #include "app/notebook/view/code_editor.h"
 #include "app/shell/opening/trace_control.h"
 #include "app/shell/window/past_dialog.h"
+#include "app/shell/window/reverse_control.h"
+#include "tests/app/slow_search.h"
 #include "tests/app/window_fixture.h"
 #include "tests/test_program.h"
 
@@ -72,6 +74,17 @@ class TestPastSearch : public QObject {
     for (QWidget* widget : QApplication::topLevelWidgets())
       if (auto* other = qobject_cast<MainWindow*>(widget); other && other != window_.get()) others << other;
     for (const auto& other : others) delete other.data();
+  }
+
+  /// In the window's session, with records, a search that gets on by the test's word.
+  std::unique_ptr<test::SlowSearch> slowDown() {
+    auto slow = std::make_unique<test::SlowSearch>(window_->session()->source());
+    window_->session()->setSource(slow.get());
+    const auto arrived = [this] {
+      return window_->session()->recordCount() >= 20 && cursor(window_.get()) >= 20;
+    };
+    if (!waitFor(arrived, patience)) qWarning("the records did not come again");
+    return slow;
   }
 
  private slots:
@@ -251,6 +264,89 @@ class TestPastSearch : public QObject {
     QTRY_VERIFY2(answer->text().contains("Ask for a curve"), qPrintable(answer->text()));
     QTest::keyClick(dialog, Qt::Key_Escape);
     QTRY_VERIFY(!dialog->isVisible());
+  }
+
+  void aLongSearchShowsHowFarItIsAndEscEndsIt() {
+    open();
+    run();
+    const auto slow = slowDown();
+    const quint64 newest = window_->session()->recordCount();
+    QTest::keyClick(window_.get(), Qt::Key_F3, Qt::ControlModifier | Qt::ShiftModifier);
+    auto* dialog = window_->findChild<PastDialog*>();
+    QTRY_VERIFY_WITH_TIMEOUT(dialog && dialog->isVisible(), patience);
+    auto* field = dialog->findChild<QLineEdit*>("pastQuestion");
+    auto* answer = dialog->findChild<QLabel*>("pastAnswer");
+    QTest::keyClicks(field, "w > 1e9");
+    QTest::keyClick(field, Qt::Key_Return);
+    QTRY_COMPARE(slow->waiting(), 1);
+    QCOMPARE(answer->text(), QString("Searching…"));
+    slow->answer(7, newest - 7, newest);
+    QTRY_COMPARE(answer->text(),
+                 QString("Searching: 7 of %1 ops looked at. Esc stops it and closes.").arg(newest));
+    QVERIFY(!dialog->findChild<QPushButton*>("pastGo")->isEnabled());
+    QTRY_COMPARE(slow->waiting(), 1);
+    slow->answer(5, newest - 12, newest);
+    QTRY_VERIFY2(answer->text().startsWith("Searching: 12 of"), qPrintable(answer->text()));
+    QTRY_COMPARE(slow->waiting(), 1);
+    const int asked = slow->searches();
+    QTest::keyClick(dialog, Qt::Key_Escape);
+    QTRY_VERIFY(!dialog->isVisible());
+    QTRY_COMPARE(slow->waiting(), 0);  // the session is told that nobody waits
+    nothingMayHappenFor(100);
+    QCOMPARE(slow->searches(), asked);
+    // A question that is typed anew ends the one before, too, and takes its progress away.
+    QTest::keyClick(window_.get(), Qt::Key_F3, Qt::ControlModifier | Qt::ShiftModifier);
+    QTRY_VERIFY(dialog->isVisible() && field->hasFocus());
+    QTest::keyClick(field, Qt::Key_Return);
+    QTRY_COMPARE(slow->waiting(), 1);
+    QTest::keyClicks(field, "w < 7");
+    QTRY_COMPARE(slow->waiting(), 0);
+    QCOMPARE(answer->text(), QString());
+    QTest::keyClick(dialog, Qt::Key_Escape);
+    window_.reset();
+  }
+
+  void goingBackShowsHowFarItIsAndEscOrStopEndsIt() {
+    open();
+    run();
+    addBreakpoint(protocol::BreakpointKind::condition, "", "max(out) > 1e9");
+    const auto slow = slowDown();
+    const quint64 newest = window_->session()->recordCount();
+    auto* reverse = window_->findChild<ReverseControl*>();
+    QVERIFY(reverse);
+    reverse->setPatience(0);
+    const auto begin = [&] {
+      QTest::keyClick(window_.get(), Qt::Key_F5, Qt::ShiftModifier);
+      QTRY_COMPARE(slow->waiting(), 1);
+      QTRY_VERIFY2(window_->messages()->text().startsWith("Going back to a breakpoint: 0 of"),
+                   qPrintable(window_->messages()->text()));
+      slow->answer(9, newest - 9, newest);
+      QTRY_VERIFY2(window_->messages()->text().startsWith("Going back to a breakpoint: 9 of"),
+                   qPrintable(window_->messages()->text()));
+      QVERIFY(window_->messages()->text().contains("Esc stops it"));
+      QTRY_COMPARE(slow->waiting(), 1);
+    };
+    const auto ended = [&] {
+      QTRY_VERIFY2(status(window_.get()).startsWith("Stopped going back: no breakpoint held in the 9 ops"),
+                   qPrintable(status(window_.get())));
+      QTRY_COMPARE(slow->waiting(), 0);
+      QVERIFY2(!window_->messages()->text().contains("Going back"), qPrintable(window_->messages()->text()));
+      QVERIFY(!reverse->searching());
+      QCOMPARE(cursor(window_.get()), newest);
+    };
+    begin();
+    QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : window_.get(),
+                    Qt::Key_Escape);
+    ended();
+    window_->statusBar()->clearMessage();
+    begin();
+    QPushButton* stop = nullptr;
+    for (QPushButton* button : window_->messages()->findChildren<QPushButton*>())
+      if (button->text().remove('&') == "Stop" && button->isVisible()) stop = button;
+    QVERIFY(stop);
+    QTest::mouseClick(stop, Qt::LeftButton);
+    ended();
+    window_.reset();
   }
 
   void f10AtTheEndOfACellSaysThatItIsFinished() {
