@@ -76,6 +76,22 @@ class TestPastSearch : public QObject {
     for (const auto& other : others) delete other.data();
   }
 
+  /// The dialog, asked and answered; its answer's label.
+  QLabel* ask(const QString& question, int expectedWhich = 0) {
+    QTest::keyClick(window_.get(), Qt::Key_F3, Qt::ControlModifier | Qt::ShiftModifier);
+    auto* dialog = window_->findChild<PastDialog*>();
+    if (!dialog || !waitFor([&] { return dialog->isVisible(); }, patience)) return nullptr;
+    dialog->findChild<QComboBox*>("pastWhen")->setCurrentIndex(expectedWhich);
+    auto* field = dialog->findChild<QLineEdit*>("pastQuestion");
+    field->setFocus();
+    field->selectAll();
+    QTest::keyClicks(field, question);
+    QTest::keyClick(field, Qt::Key_Return);
+    auto* answer = dialog->findChild<QLabel*>("pastAnswer");
+    const auto done = [&] { return !answer->text().isEmpty() && !answer->text().startsWith("Searching"); };
+    return waitFor(done, patience) ? answer : nullptr;
+  }
+
   /// In the window's session, with records, a search that gets on by the test's word.
   std::unique_ptr<test::SlowSearch> slowDown() {
     auto slow = std::make_unique<test::SlowSearch>(window_->session()->source());
@@ -264,6 +280,58 @@ class TestPastSearch : public QObject {
     QTRY_VERIFY2(answer->text().contains("Ask for a curve"), qPrintable(answer->text()));
     QTest::keyClick(dialog, Qt::Key_Escape);
     QTRY_VERIFY(!dialog->isVisible());
+  }
+
+  // Of each step: matmul, subtract and square (line 6), reduce_sum (7), a step of w, whose error halves: 4,
+  // 2, 1, 0.5, …; so loss is 16, 4, 1, 0.25, …
+  void aNameThatIsAssignedATensorIsSearchedFor() {
+    window_ = newWindow();
+    window_->openNotebook(writeNotebook(folder_, "named.ipynb",
+                                        {"import tapedeck as tf\n"
+                                         "w = tf.Variable([[4.]], name='weights')\n"
+                                         "def halved(x):\n"
+                                         "    return x * 0.5\n",
+                                         "for step in range(6):\n"
+                                         "    error = (tf.matmul(tf.ones([1, 1]), w)\n"
+                                         "             - tf.zeros([1, 1]))\n"
+                                         "    loss = tf.reduce_sum(tf.square(error))\n"
+                                         "    number = float(tf.reduce_max(error)) * 2\n"
+                                         "    half = halved(loss + 1.)\n"
+                                         "    w.assign(w * 0.5)\n"}));
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->document()->path().isEmpty(), patience);
+    QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ControlModifier | Qt::ShiftModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(cellStateOf(*window_, 1) == CellState::done, patience);
+    QVERIFY(knowsAllRecords(*window_));
+    QLabel* answer = ask("loss > 0.5");
+    QVERIFY(answer);
+    QVERIFY2(answer->text().contains("loss: it was 1."), qPrintable(answer->text()));
+    QVERIFY2(answer->text().contains("Line 4 of cell [2] gave it that value."), qPrintable(answer->text()));
+    auto* dialog = window_->findChild<PastDialog*>();
+    QTest::mouseClick(dialog->findChild<QPushButton*>("pastGo"), Qt::LeftButton);
+    QTRY_COMPARE_WITH_TIMEOUT(opOf(window_.get()), std::string("reduce_sum"), patience);
+    const quint64 first = cursor(window_.get());
+    QTest::mouseClick(dialog->findChild<QPushButton*>("pastFurther"), Qt::LeftButton);
+    QTRY_VERIFY2_WITH_TIMEOUT(answer->text().contains("loss: it was 4."), qPrintable(answer->text()),
+                              patience);
+    QTest::mouseClick(dialog->findChild<QPushButton*>("pastGo"), Qt::LeftButton);
+    QTRY_VERIFY(cursor(window_.get()) < first);
+    // The square of the same line, and what the subtraction reads, are not what the names got.
+    answer = ask("loss < 0.01");
+    QVERIFY(answer && answer->text().contains("It did not hold"));
+    answer = ask("error[0, 0] == 0.5");
+    QVERIFY2(answer && answer->text().contains("error[0, 0]: it was 0.5"), qPrintable(answer->text()));
+    QVERIFY2(answer->text().contains("Line 2 of cell [2]"), qPrintable(answer->text()));
+    answer = ask("max(abs(error)) < 3", 1);
+    QVERIFY2(answer && answer->text().contains("it was 2."), qPrintable(answer->text()));
+    // A Python number, and what a function of the program's made, are no op's of the line.
+    for (const char* name : {"number", "half"}) {
+      answer = ask(QString("%1 > 0").arg(name));
+      QVERIFY2(answer && answer->text().contains("no op makes its value by itself"),
+               qPrintable(answer->text()));
+    }
+    answer = ask("nowhere > 0");
+    QVERIFY2(answer && answer->text().contains("no cell that ran assigns it"), qPrintable(answer->text()));
+    screenshot(dialog, "search-the-past-named");
   }
 
   void aLongSearchShowsHowFarItIsAndEscEndsIt() {
