@@ -39,6 +39,7 @@ struct PanelContext {
   WhatIfActions& whatIf;
   MakeTraceReader traceReaders = {};     ///< for trace files beside the session; empty: none can be read
   const Bookmarks* bookmarks = nullptr;  ///< nullptr: there are none
+  QList<QAction*> recordActions = {};    ///< of the window, on the cursor's record, for context menus
 };
 
 /// Keys that a widget takes by itself, for the list of keys.

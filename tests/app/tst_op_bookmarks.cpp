@@ -160,6 +160,18 @@ class TestOpBookmarks : public QObject {
     QVERIFY(showActive(window_.get()));
     press(window_.get(), Qt::Key_B, Qt::AltModifier | Qt::ShiftModifier);
     QTRY_VERIFY2(status().contains("Op 3 has no bookmark"), qPrintable(status()));
+
+    // By the mouse: the row's menu.
+    const QModelIndex fifth = view->model()->index(view->model()->rowOf(5), RecordsModel::Op);
+    view->table()->scrollTo(fifth);
+    const QPoint at_fifth = view->table()->visualRect(fifth).center();
+    QTest::mouseClick(view->table()->viewport(), Qt::LeftButton, {}, at_fifth);
+    QTRY_COMPARE(cursor(), quint64{5});
+    chooseInNextMenu(window_->findChild<QAction*>("step.bookmark"));
+    emit view->table()->customContextMenuRequested(at_fifth);
+    QTRY_VERIFY(noteField() && noteField()->hasFocus());
+    press(noteField(), Qt::Key_Return);
+    QTRY_VERIFY(isMarked(5));
   }
 
   void fromTheTapeAndFromTheTextOfACell() {

@@ -6,7 +6,6 @@ namespace tapedeck::app {
 
 using inspector::RecordNumber;
 using protocol::Record;
-using Value = PythonAssignment::Value;
 
 namespace {
 
@@ -50,7 +49,8 @@ QString NamedSearch::start(const QString& name, const protocol::FindHit& search,
   for (const QString& code : codes)
     for (const PythonAssignment& assignment : assignmentsTo(name, code, context_)) {
       any = true;
-      if (assignment.value != Value::other) lines.emplace(assignment.first, assignment.last);
+      if (assignment.value != PythonAssignment::Value::other)
+        lines.emplace(assignment.first, assignment.last);
     }
   if (!any)
     return QString(
@@ -145,7 +145,7 @@ NamedSearch::Judged NamedSearch::judge(const Record& record) {
     return Judged::no;
   const QString code = cells_->wholeCode(QString::fromStdString(record.cell), record.number);
   for (const PythonAssignment& assignment : assignmentsTo(name_, code, context_)) {
-    if (!isIn(assignment, record) || assignment.value == Value::other) continue;
+    if (!isIn(assignment, record) || assignment.value == PythonAssignment::Value::other) continue;
     if (!assignment.op.isEmpty() && record.op != assignment.op.toStdString()) return Judged::no;
     line_ = assignment.first;
     const QString op = QString::fromStdString(record.op);
@@ -172,7 +172,7 @@ NamedSearch::Judged NamedSearch::isLast(const Record& record, const PythonAssign
     }
     // It may be the last of a turn of a loop that runs nothing else.
     if (!last_op.empty()) return last_op == first.op ? Judged::unclear : Judged::no;
-    if (next->depth < first.depth || assignment.value == Value::op) return Judged::yes;
+    if (next->depth < first.depth || assignment.value == PythonAssignment::Value::op) return Judged::yes;
     const QString code = cells_->wholeCode(QString::fromStdString(next->cell), next->number);
     const int function = next->cell.empty() ? -1 : functionAt(code, static_cast<int>(next->line));
     const bool here = next->cell == first.cell && function == assignment.function;

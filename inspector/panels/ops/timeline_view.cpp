@@ -41,6 +41,7 @@ struct TimelineView::Private {
   QString matchNote;  ///< why a key found no further match
   QList<QAction*> directionActions;
   WhyActions* why = nullptr;  ///< until setWhy
+  QList<QAction*> recordActions;
   QTimer filterTimer;
   bool syncing = false;
 
@@ -308,6 +309,7 @@ void TimelineView::Private::showMenu(QPoint at) {
   menu.addAction(copy);
   menu.addAction(forward);
   menu.addAction(byOp);
+  if (record) menu.addActions(recordActions);
   menu.addSeparator();
   menu.addAction(follow);
   if (why && record) {
@@ -360,6 +362,10 @@ void TimelineView::setCellLabels(const QHash<QString, QString>& labels) {
 
 void TimelineView::setBookmarks(const Bookmarks& bookmarks) {
   d_->model->setBookmarks(&bookmarks);
+}
+
+void TimelineView::setRecordActions(const QList<QAction*>& actions) {
+  d_->recordActions = actions;
 }
 
 void TimelineView::setWhy(WhyActions& why) {
