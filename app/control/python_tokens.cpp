@@ -26,7 +26,10 @@ class Reader {
         skipLine();
         continue;
       }
+      line.first = lineAt(at_);
       line.tokens = tokens(true);
+      // A comment or an empty line before it belongs to none.
+      line.last = std::max(line.first, lineAt(at_) - (at_ > 0 && text_[at_ - 1] == u'\n' ? 1 : 0));
       if (!line.tokens.isEmpty()) result << line;
     }
     return result;
@@ -64,6 +67,12 @@ class Reader {
   }
 
  private:
+  /// From 1 on; places only go up.
+  int lineAt(qsizetype place) {
+    for (; counted_ < place; ++counted_) number_ += text_[counted_] == u'\n' ? 1 : 0;
+    return number_;
+  }
+
   QChar next(qsizetype ahead) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : QChar(); }
 
   int indent() {
@@ -173,6 +182,8 @@ class Reader {
 
   QStringView text_;
   qsizetype at_ = 0;
+  qsizetype counted_ = 0;  ///< up to here lines are
+  int number_ = 1;
 };
 
 }  // namespace

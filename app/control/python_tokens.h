@@ -17,7 +17,8 @@ struct PythonToken {
 };
 
 struct PythonLine {
-  int indent = 0;  ///< columns
+  int indent = 0;           ///< columns
+  int first = 0, last = 0;  ///< of the text's lines, from 1
   QList<PythonToken> tokens;
 };
 

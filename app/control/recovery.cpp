@@ -138,6 +138,7 @@ RecoveryWriter::RecoveryWriter(Document* document, QObject* parent)
     textChanged();
   });
   connect(document, &Document::outputsChanged, this, &RecoveryWriter::wholeChanged);
+  connect(document, &Document::keptChanged, this, &RecoveryWriter::wholeChanged);
   connect(document, &Document::reset, this, [this] {
     d_->based = d_->reordered = false;
     d_->dirty.clear();

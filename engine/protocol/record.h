@@ -48,8 +48,10 @@ struct TensorInfo {
   std::uint64_t id = 0;  ///< 0: no tensor (a gradient that is None), or not made yet
   std::string dtype;     ///< "float32"
   std::vector<std::int64_t> shape;
-  std::string device;          ///< "/cpu:0"
-  std::string name;            ///< a variable's name; else empty
+  std::string device;  ///< "/cpu:0"
+  /// A variable's name, "kernel:0", or where that does not tell it from others the way to it in Python,
+  /// "model.layers[0].kernel"; else empty.
+  std::string name;
   std::string preview;         ///< the values, where there are at most 4 and they are at hand; else empty
   std::uint64_t producer = 0;  ///< the record that made it; 0 for a leaf
   template <class Visit, class Self = TensorInfo>

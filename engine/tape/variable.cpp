@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <set>
 #include <unordered_map>
 
 #include "engine/ops/core/alias.h"
@@ -28,6 +29,12 @@ struct Variable::Body {
   bool trainable = true;
   bool of_program = true;  ///< not made by code that the debugger runs
   std::uint64_t id = 0;
+  std::atomic<const std::string*> shown = nullptr;  ///< lives as long as the process; nullptr: the name
+
+  const std::string& shown_name() const {
+    const std::string* other = shown.load(std::memory_order_acquire);
+    return other ? *other : name;
+  }
 };
 
 struct Variable::Living {
@@ -67,6 +74,14 @@ Tensor in_scope_dtype(const Tensor& value) {
 /// assigned to meanwhile.
 void tell_assigned(const Tensor& leaf, const Tensor& value, std::uint64_t variable, std::uint64_t since) {
   if (Observer* observer = current_observer()) observer->assigned(leaf, value, variable, since);
+}
+
+/// Names stay for as long as the process: another thread may just be telling an observer one of them.
+const std::string* kept_name(const std::string& name) {
+  static auto* const names = new std::set<std::string>;
+  static auto* const mutex = new std::mutex;
+  const std::lock_guard lock(*mutex);
+  return &*names->insert(name).first;
 }
 
 }  // namespace
@@ -145,7 +160,7 @@ Tensor Variable::replacement(const Tensor& value, const Tensor& before) const {
     fail<InvalidArgumentError>("assign to ", body_->name, ": the variable has shape ",
                                keeps ? to_string(kept) : body_->open->text(), ", the value ",
                                to_string(value.shape()));
-  return leaf_of(ops::copy_to(in_scope_dtype(value), body_->device), body_->name);
+  return leaf_of(ops::copy_to(in_scope_dtype(value), body_->device), body_->shown_name());
 }
 
 void Variable::assign(const Tensor& value) {
@@ -203,7 +218,7 @@ void Variable::exchange(std::span<const Variable> variables, const std::function
     const bool is_watched = current_observer() != nullptr;
     for (std::size_t i = 0; i < variables.size(); ++i) {
       Body& body = *variables[i].body_;
-      leaves.push_back(is_watched ? leaf_of(results[i], body.name) : std::move(results[i]));
+      leaves.push_back(is_watched ? leaf_of(results[i], body.shown_name()) : std::move(results[i]));
       body.value = leaves[i];
     }
     if (!is_watched) return;
@@ -214,6 +229,11 @@ void Variable::exchange(std::span<const Variable> variables, const std::function
 
 const std::string& Variable::name() const {
   return body_->name;
+}
+void Variable::show_as(const std::string& name) {
+  body_->shown.store(name.empty() ? nullptr : kept_name(name), std::memory_order_release);
+  const Tensor value = peek();
+  if (Observer* observer = current_observer()) observer->leaf(value, body_->shown_name());
 }
 DType Variable::dtype() const {
   return body_->dtype;

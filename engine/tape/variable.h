@@ -51,6 +51,9 @@ class Variable {
   static std::optional<Variable> find(std::uint64_t id);
 
   const std::string& name() const;
+  /// What observers hear its values called from now on, the one that it has among them: a name that tells it
+  /// from others where its own does not. Empty: its own.
+  void show_as(const std::string& name);
   DType dtype() const;
   Device device() const;  ///< of all its values
   Shape shape() const;    ///< the value's now

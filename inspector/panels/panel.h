@@ -15,6 +15,7 @@ class QAction;
 
 namespace tapedeck::inspector {
 
+class Bookmarks;
 class BreakpointsModel;
 class CellNames;
 class FramesModel;
@@ -36,7 +37,9 @@ struct PanelContext {
   WatchModel& watches;
   BreakpointsModel& breakpoints;
   WhatIfActions& whatIf;
-  MakeTraceReader traceReaders = {};  ///< for trace files beside the session; empty: none can be read
+  MakeTraceReader traceReaders = {};     ///< for trace files beside the session; empty: none can be read
+  const Bookmarks* bookmarks = nullptr;  ///< nullptr: there are none
+  QList<QAction*> recordActions = {};    ///< of the window, on the cursor's record, for context menus
 };
 
 /// Keys that a widget takes by itself, for the list of keys.

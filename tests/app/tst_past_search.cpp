@@ -10,6 +10,8 @@
 #include "app/notebook/view/code_editor.h"
 #include "app/shell/opening/trace_control.h"
 #include "app/shell/window/past_dialog.h"
+#include "app/shell/window/reverse_control.h"
+#include "tests/app/slow_search.h"
 #include "tests/app/window_fixture.h"
 #include "tests/test_program.h"
 
@@ -72,6 +74,33 @@ class TestPastSearch : public QObject {
     for (QWidget* widget : QApplication::topLevelWidgets())
       if (auto* other = qobject_cast<MainWindow*>(widget); other && other != window_.get()) others << other;
     for (const auto& other : others) delete other.data();
+  }
+
+  /// The dialog, asked and answered; its answer's label.
+  QLabel* ask(const QString& question, int expectedWhich = 0) {
+    QTest::keyClick(window_.get(), Qt::Key_F3, Qt::ControlModifier | Qt::ShiftModifier);
+    auto* dialog = window_->findChild<PastDialog*>();
+    if (!dialog || !waitFor([&] { return dialog->isVisible(); }, patience)) return nullptr;
+    dialog->findChild<QComboBox*>("pastWhen")->setCurrentIndex(expectedWhich);
+    auto* field = dialog->findChild<QLineEdit*>("pastQuestion");
+    field->setFocus();
+    field->selectAll();
+    QTest::keyClicks(field, question);
+    QTest::keyClick(field, Qt::Key_Return);
+    auto* answer = dialog->findChild<QLabel*>("pastAnswer");
+    const auto done = [&] { return !answer->text().isEmpty() && !answer->text().startsWith("Searching"); };
+    return waitFor(done, patience) ? answer : nullptr;
+  }
+
+  /// In the window's session, with records, a search that gets on by the test's word.
+  std::unique_ptr<test::SlowSearch> slowDown() {
+    auto slow = std::make_unique<test::SlowSearch>(window_->session()->source());
+    window_->session()->setSource(slow.get());
+    const auto arrived = [this] {
+      return window_->session()->recordCount() >= 20 && cursor(window_.get()) >= 20;
+    };
+    if (!waitFor(arrived, patience)) qWarning("the records did not come again");
+    return slow;
   }
 
  private slots:
@@ -248,6 +277,141 @@ class TestPastSearch : public QObject {
     QTRY_VERIFY2(answer->text().contains("Ask for a curve"), qPrintable(answer->text()));
     QTest::keyClick(dialog, Qt::Key_Escape);
     QTRY_VERIFY(!dialog->isVisible());
+  }
+
+  // Of each step: matmul, subtract and square (line 6), reduce_sum (7), a step of w, whose error halves: 4,
+  // 2, 1, 0.5, …; so loss is 16, 4, 1, 0.25, …
+  void aNameThatIsAssignedATensorIsSearchedFor() {
+    window_ = newWindow();
+    window_->openNotebook(writeNotebook(folder_, "named.ipynb",
+                                        {"import tapedeck as tf\n"
+                                         "w = tf.Variable([[4.]], name='weights')\n"
+                                         "def halved(x):\n"
+                                         "    return x * 0.5\n",
+                                         "for step in range(6):\n"
+                                         "    error = (tf.matmul(tf.ones([1, 1]), w)\n"
+                                         "             - tf.zeros([1, 1]))\n"
+                                         "    loss = tf.reduce_sum(tf.square(error))\n"
+                                         "    number = float(tf.reduce_max(error)) * 2\n"
+                                         "    half = halved(loss + 1.)\n"
+                                         "    w.assign(w * 0.5)\n"}));
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->document()->path().isEmpty(), patience);
+    QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ControlModifier | Qt::ShiftModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(cellStateOf(*window_, 1) == CellState::done, patience);
+    QVERIFY(knowsAllRecords(*window_));
+    QLabel* answer = ask("loss > 0.5");
+    QVERIFY(answer);
+    QVERIFY2(answer->text().contains("loss: it was 1."), qPrintable(answer->text()));
+    QVERIFY2(answer->text().contains("Line 4 of cell [2] gave it that value."), qPrintable(answer->text()));
+    auto* dialog = window_->findChild<PastDialog*>();
+    QTest::mouseClick(dialog->findChild<QPushButton*>("pastGo"), Qt::LeftButton);
+    QTRY_COMPARE_WITH_TIMEOUT(opOf(window_.get()), std::string("reduce_sum"), patience);
+    const quint64 first = cursor(window_.get());
+    QTest::mouseClick(dialog->findChild<QPushButton*>("pastFurther"), Qt::LeftButton);
+    QTRY_VERIFY2_WITH_TIMEOUT(answer->text().contains("loss: it was 4."), qPrintable(answer->text()),
+                              patience);
+    QTest::mouseClick(dialog->findChild<QPushButton*>("pastGo"), Qt::LeftButton);
+    QTRY_VERIFY(cursor(window_.get()) < first);
+    // The square of the same line, and what the subtraction reads, are not what the names got.
+    answer = ask("loss < 0.01");
+    QVERIFY(answer && answer->text().contains("It did not hold"));
+    answer = ask("error[0, 0] == 0.5");
+    QVERIFY2(answer && answer->text().contains("error[0, 0]: it was 0.5"), qPrintable(answer->text()));
+    QVERIFY2(answer->text().contains("Line 2 of cell [2]"), qPrintable(answer->text()));
+    answer = ask("max(abs(error)) < 3", 1);
+    QVERIFY2(answer && answer->text().contains("it was 2."), qPrintable(answer->text()));
+    // A Python number, and what a function of the program's made, are no op's of the line.
+    for (const char* name : {"number", "half"}) {
+      answer = ask(QString("%1 > 0").arg(name));
+      QVERIFY2(answer && answer->text().contains("no op makes its value by itself"),
+               qPrintable(answer->text()));
+    }
+    answer = ask("nowhere > 0");
+    QVERIFY2(answer && answer->text().contains("no cell that ran assigns it"), qPrintable(answer->text()));
+    screenshot(dialog, "search-the-past-named");
+  }
+
+  void aLongSearchShowsHowFarItIsAndEscEndsIt() {
+    open();
+    run();
+    const auto slow = slowDown();
+    const quint64 newest = window_->session()->recordCount();
+    QTest::keyClick(window_.get(), Qt::Key_F3, Qt::ControlModifier | Qt::ShiftModifier);
+    auto* dialog = window_->findChild<PastDialog*>();
+    QTRY_VERIFY_WITH_TIMEOUT(dialog && dialog->isVisible(), patience);
+    auto* field = dialog->findChild<QLineEdit*>("pastQuestion");
+    auto* answer = dialog->findChild<QLabel*>("pastAnswer");
+    QTest::keyClicks(field, "w > 1e9");
+    QTest::keyClick(field, Qt::Key_Return);
+    QTRY_COMPARE(slow->waiting(), 1);
+    QCOMPARE(answer->text(), QString("Searching…"));
+    slow->answer(7, newest - 7, newest);
+    QTRY_COMPARE(answer->text(),
+                 QString("Searching: 7 of %1 ops looked at. Esc stops it and closes.").arg(newest));
+    QVERIFY(!dialog->findChild<QPushButton*>("pastGo")->isEnabled());
+    QTRY_COMPARE(slow->waiting(), 1);
+    slow->answer(5, newest - 12, newest);
+    QTRY_VERIFY2(answer->text().startsWith("Searching: 12 of"), qPrintable(answer->text()));
+    QTRY_COMPARE(slow->waiting(), 1);
+    const int asked = slow->searches();
+    QTest::keyClick(dialog, Qt::Key_Escape);
+    QTRY_VERIFY(!dialog->isVisible());
+    QTRY_COMPARE(slow->waiting(), 0);  // the session is told that nobody waits
+    nothingMayHappenFor(100);
+    QCOMPARE(slow->searches(), asked);
+    // A question that is typed anew ends the one before, too, and takes its progress away.
+    QTest::keyClick(window_.get(), Qt::Key_F3, Qt::ControlModifier | Qt::ShiftModifier);
+    QTRY_VERIFY(dialog->isVisible() && field->hasFocus());
+    QTest::keyClick(field, Qt::Key_Return);
+    QTRY_COMPARE(slow->waiting(), 1);
+    QTest::keyClicks(field, "w < 7");
+    QTRY_COMPARE(slow->waiting(), 0);
+    QCOMPARE(answer->text(), QString());
+    QTest::keyClick(dialog, Qt::Key_Escape);
+    window_.reset();
+  }
+
+  void goingBackShowsHowFarItIsAndEscOrStopEndsIt() {
+    open();
+    run();
+    addBreakpoint(protocol::BreakpointKind::condition, "", "max(out) > 1e9");
+    const auto slow = slowDown();
+    const quint64 newest = window_->session()->recordCount();
+    auto* reverse = window_->findChild<ReverseControl*>();
+    QVERIFY(reverse);
+    reverse->setPatience(0);
+    const auto begin = [&] {
+      QTest::keyClick(window_.get(), Qt::Key_F5, Qt::ShiftModifier);
+      QTRY_COMPARE(slow->waiting(), 1);
+      QTRY_VERIFY2(window_->messages()->text().startsWith("Going back to a breakpoint: 0 of"),
+                   qPrintable(window_->messages()->text()));
+      slow->answer(9, newest - 9, newest);
+      QTRY_VERIFY2(window_->messages()->text().startsWith("Going back to a breakpoint: 9 of"),
+                   qPrintable(window_->messages()->text()));
+      QVERIFY(window_->messages()->text().contains("Esc stops it"));
+      QTRY_COMPARE(slow->waiting(), 1);
+    };
+    const auto ended = [&] {
+      QTRY_VERIFY2(status(window_.get()).startsWith("Stopped going back: no breakpoint held in the 9 ops"),
+                   qPrintable(status(window_.get())));
+      QTRY_COMPARE(slow->waiting(), 0);
+      QVERIFY2(!window_->messages()->text().contains("Going back"), qPrintable(window_->messages()->text()));
+      QVERIFY(!reverse->searching());
+      QCOMPARE(cursor(window_.get()), newest);
+    };
+    begin();
+    QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : window_.get(),
+                    Qt::Key_Escape);
+    ended();
+    window_->statusBar()->clearMessage();
+    begin();
+    QPushButton* stop = nullptr;
+    for (QPushButton* button : window_->messages()->findChildren<QPushButton*>())
+      if (button->text().remove('&') == "Stop" && button->isVisible()) stop = button;
+    QVERIFY(stop);
+    QTest::mouseClick(stop, Qt::LeftButton);
+    ended();
+    window_.reset();
   }
 
   void f10AtTheEndOfACellSaysThatItIsFinished() {

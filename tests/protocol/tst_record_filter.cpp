@@ -89,6 +89,17 @@ class TestRecordFilter : public QObject {
     QCOMPARE(finds(text.constData()), expected);
   }
 
+  // A name's last part is a name, too; that of a file is none.
+  void what_python_calls_model_w_is_called_w() {
+    const TextTerm w{FilterPart::writes, "w1", true};
+    QVERIFY(w.finds(FilterPart::writes, "model.W1"));
+    QVERIFY(w.finds(FilterPart::writes, "W1:0"));
+    QVERIFY(!w.finds(FilterPart::writes, "model.w1.other"));
+    QVERIFY(!w.finds(FilterPart::writes, "model.aw1"));
+    const TextTerm file{FilterPart::file, "py", true};
+    QVERIFY(!file.finds(FilterPart::file, "train.py"));
+  }
+
   void states_and_directions_are_told_apart() {
     Record record = a_record();
     record.backward = true;

@@ -30,6 +30,7 @@
 #include "app/shell/window/tab_order.h"
 #include "app/shell/window/typing_watch.h"
 #include "app/shell/window/window_placement.h"
+#include "inspector/model/ops/bookmarks.h"
 #include "inspector/model/plain_tip.h"
 #include "inspector/ui/plain_text.h"
 
@@ -54,6 +55,7 @@ MainWindow::MainWindow(Kernel* kernel, QWidget* parent)
       frames_(new inspector::FramesModel(session_, cellNames_, this)),
       watches_(new inspector::WatchModel(session_, frames_, this)),
       breakpoints_(new inspector::BreakpointsModel(session_, this)),
+      bookmarks_(new inspector::Bookmarks(session_, this)),
       stepper_(new Stepper(session_, runner_, kernel_, this)),
       notices_(new SessionNotices(kernel_, session_, this)),
       options_(new SessionOptions(session_, this)),
@@ -77,6 +79,7 @@ MainWindow::MainWindow(Kernel* kernel, QWidget* parent)
   connectEditing();
   connectSession();
   connectBreakpoints();
+  connectBookmarks();
 
   new WindowPlacement(this, QSize(1280, 800), QSettings().value("window/geometry").toByteArray());
   showNotebook();

@@ -25,6 +25,7 @@ class QLabel;
 class QStackedWidget;
 
 namespace tapedeck::inspector {
+class Bookmarks;
 class WhatIfActions;
 class WhyActions;
 }  // namespace tapedeck::inspector
@@ -68,6 +69,7 @@ class MainWindow : public QMainWindow {
   inspector::Session* session() const { return session_; }
   inspector::SeriesModel* series() const { return series_; }
   inspector::BreakpointsModel* breakpoints() const { return breakpoints_; }
+  inspector::Bookmarks* bookmarks() const { return bookmarks_; }
   MessageBar* messages() const { return messages_; }
   Stepper* stepper() const { return stepper_; }
   CellRunner* runner() const { return runner_; }
@@ -95,6 +97,7 @@ class MainWindow : public QMainWindow {
   void connectEditing();
   void connectSession();
   void connectBreakpoints();
+  void connectBookmarks();
   void showWorkspace();
   void setLetters();
   void showNotebook();
@@ -131,6 +134,7 @@ class MainWindow : public QMainWindow {
   inspector::FramesModel* frames_;
   inspector::WatchModel* watches_;
   inspector::BreakpointsModel* breakpoints_;
+  inspector::Bookmarks* bookmarks_;
   Stepper* stepper_;
   SessionNotices* notices_;
   SessionOptions* options_;

@@ -35,8 +35,18 @@ void MainWindow::buildPanels() {
   buildWhatIf();
   cellNames_->setCode([this](const QString& cell) { return codeOf(cell); });
   docks_ = new PanelDocks(this, panelList() << outlinePanel(notebook_, document_),
-                          {*session_, *series_, *pictures_, *cellNames_, *why_, *frames_, *watches_,
-                           *breakpoints_, *whatIf_, &makeTraceReader},
+                          {*session_,
+                           *series_,
+                           *pictures_,
+                           *cellNames_,
+                           *why_,
+                           *frames_,
+                           *watches_,
+                           *breakpoints_,
+                           *whatIf_,
+                           &makeTraceReader,
+                           bookmarks_,
+                           {(*actions_)["step.bookmark"], (*actions_)["step.bookmark_note"]}},
                           typing_);
   connect(why_->model(), &inspector::WhyModel::asked, docks_, [this] { docks_->reveal("why"); });
   connect(whatIf_, &inspector::WhatIfActions::asked, docks_, [this] { docks_->reveal("what_if"); });

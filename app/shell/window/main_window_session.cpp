@@ -9,8 +9,10 @@
 #include <limits>
 
 #include "app/control/cell_names.h"
+#include "app/control/notebook_bookmarks.h"
 #include "app/control/notebook_breakpoints.h"
 #include "app/notebook/view/notebook_view.h"
+#include "app/shell/window/bookmark_control.h"
 #include "app/shell/window/breakpoint_control.h"
 #include "app/shell/window/keys_window.h"
 #include "app/shell/window/main_window.h"
@@ -209,6 +211,16 @@ void MainWindow::connectBreakpoints() {
             told = cellNames_->all();
             breakpoints_->setCellLabels(told);
           });
+}
+
+void MainWindow::connectBookmarks() {
+  auto* keeper = new NotebookBookmarks(document_, bookmarks_, this);
+  connect(keeper, &NotebookBookmarks::loaded, this, [this](const QString& sentence) {
+    if (sentence.isEmpty()) return messages_->dismiss("bookmarks");
+    messages_->show(MessageBar::Kind::warning, sentence, {}, "bookmarks");
+  });
+  auto* control = new BookmarkControl({kernel_, document_, session_, bookmarks_, cellNames_, actions_}, this);
+  connect(control, &BookmarkControl::told, this, &MainWindow::tell);
 }
 
 // Records name cells by their ids; people know them by the number beside them.

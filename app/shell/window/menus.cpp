@@ -83,6 +83,7 @@ constexpr Submenu submenus[] = {
     {"cell.to_code", "cell.to_markdown", "&Type"},
     {"cell.clear_selected", "cell.output_limit", "&Output"},
     {"step.breakpoint", "step.remove_breakpoints", "Breakpo&ints"},
+    {"step.bookmark", "step.bookmarks", "Book&marks"},
     {"step.first", "step.last", "Recor&ds"},
 };
 

@@ -29,6 +29,7 @@ PastDialog::PastDialog(inspector::Session* session, inspector::SeriesModel* curv
       curves_(curves),
       cells_(cells),
       search_(session, "past", this),
+      names_(session, cells, this),
       field_(new QLineEdit),
       when_(new QComboBox),
       answer_(inspector::plainLabel(this)),
@@ -44,8 +45,9 @@ PastDialog::PastDialog(inspector::Session* session, inspector::SeriesModel* curv
   field_->setPlaceholderText("loss < 0.1");
   field_->setAccessibleName("What held in the past");
   field_->setToolTip(
-      "A curve: loss < 0.1. A variable, whenever it was assigned: W < 0 (some element), W[0, 3] == 7.3,\n"
-      "norm(W) > 10. Any op, in the language of breakpoints and filters: nan(out), op:matmul max(out) > 3.\n"
+      "A curve: loss < 0.1. A variable, or a name that a cell assigns a tensor to: W < 0 (some element),\n"
+      "W[0, 3] == 7.3, norm(W) > 10. Any op, in the language of breakpoints and filters: nan(out), op:matmul "
+      "max(out) > 3.\n"
       "Enter searches");
   when_->setObjectName("pastWhen");
   when_->addItems({"Last time", "First time"});
@@ -83,6 +85,7 @@ PastDialog::PastDialog(inspector::Session* session, inspector::SeriesModel* curv
   connect(close, &QPushButton::clicked, this, &QDialog::reject);
   const auto anew = [this] {
     search_.cancel();
+    names_.cancel();
     reached_ = 0;
     point_ = -1;
     say({});
@@ -94,18 +97,12 @@ PastDialog::PastDialog(inspector::Session* session, inspector::SeriesModel* curv
   connect(&search_, &inspector::PastSearch::found, this, &PastDialog::found);
   connect(&search_, &inspector::PastSearch::failed, this,
           [this](const QString& reason) { say("The search could not finish. " + reason); });
-  connect(&search_, &inspector::PastSearch::notFound, this, [this] {
-    const auto& sums = search_.sums();
-    const QString kind = question_.subject.isEmpty() || reached_
-                             ? QString()
-                             : QString(
-                                   " No curve has that name; variables have the names that they were "
-                                   "made with.");
-    say(QString("It did not hold%1: %2 looked at.%3")
-            .arg(reached_ ? (forward() ? " after that" : " before that") : "",
-                 sums.lookedAt == 1 ? QString("1 op") : QString("%1 ops").arg(countText(sums.lookedAt)),
-                 inspector::undecidedText(sums) + kind));
-  });
+  connect(&search_, &inspector::PastSearch::notFound, this, &PastDialog::notFound);
+  connect(&names_, &NamedSearch::progressed, this, &PastDialog::showProgress);
+  connect(&names_, &NamedSearch::found, this, &PastDialog::foundNamed);
+  connect(&names_, &NamedSearch::notFound, this, &PastDialog::notFound);
+  connect(&names_, &NamedSearch::failed, this,
+          [this](const QString& reason) { say("The search could not finish. " + reason); });
   say({});
 }
 
@@ -119,6 +116,7 @@ void PastDialog::open() {
 
 void PastDialog::done(int result) {
   search_.cancel();
+  names_.cancel();
   QDialog::done(result);
 }
 
@@ -130,7 +128,7 @@ void PastDialog::enableButtons() {
   go_->setEnabled(record_ != 0);
   further_->setText(forward() ? "&Later" : "&Earlier");
   further_->setToolTip(forward() ? "The next time that it held (Alt+L)" : "The time before that (Alt+E)");
-  further_->setEnabled(!search_.running() && (reached_ != 0 || point_ >= 0));
+  further_->setEnabled(!running() && (reached_ != 0 || point_ >= 0));
 }
 
 void PastDialog::say(const QString& sentence, inspector::RecordNumber record) {
@@ -143,6 +141,8 @@ void PastDialog::search(bool further) {
   if (!further) {
     reached_ = 0;
     point_ = -1;
+    named_ = false;
+    names_.cancel();
     question_ = inspector::readPastQuestion(field_->text(), *curves_);
   }
   if (!question_.problem.isEmpty()) return say(question_.problem);
@@ -181,8 +181,50 @@ void PastDialog::searchRecords(bool further) {
   if (newest == 0) return say("No op has run yet.");
   if (search.from == 0 || search.from > newest)
     return say(forward() ? "That was the newest op." : "That was the first op.");
+  request_ = search;
+  if (named_) {
+    if (const QString problem = searchName(); !problem.isEmpty()) say(problem);
+    return;
+  }
   if (!search_.start(search)) return say("The session has ended, so its values can't be searched.");
   say("Searching…");
+}
+
+/// Why there is nothing to search; empty: it searches.
+QString PastDialog::searchName() {
+  const protocol::Breakpoint& asked = question_.search.breakpoints.front();
+  const QString problem = names_.start(QString::fromStdString(asked.target), request_, asked.condition);
+  named_ = problem.isEmpty();
+  if (named_) say("Searching…");
+  return problem;
+}
+
+void PastDialog::notFound() {
+  const auto all = sums();
+  QString more = inspector::undecidedText(all);
+  // What no variable of that name fulfils, a tensor may that Python knows by it.
+  if (!named_ && !question_.subject.isEmpty() && !reached_) {
+    const QString problem = searchName();
+    if (problem.isEmpty()) return;
+    more += ' ' + problem;
+  }
+  if (const quint64 unclear = named_ ? names_.unclear() : 0)
+    more += QString(" %1 may have made a value of %2 or not: that can't be told from their lines.")
+                .arg(unclear == 1 ? QString("1 op that fulfils it")
+                                  : QString("%1 ops that fulfil it").arg(countText(unclear)),
+                     question_.subject);
+  say(QString("It did not hold%1: %2 looked at.%3")
+          .arg(reached_ ? (forward() ? " after that" : " before that") : "",
+               all.lookedAt == 1 ? QString("1 op") : QString("%1 ops").arg(countText(all.lookedAt)), more));
+}
+
+void PastDialog::foundNamed(const protocol::FoundHit& hit, int line) {
+  found(hit);
+  const protocol::Record* record = session_->record(*hit.record);
+  const QString cell = record ? cells_->name(*record) : QString();
+  answer_->setText(
+      answer_->text() +
+      QString(" Line %1%2 gave it that value.").arg(line).arg(cell.isEmpty() ? QString() : " of " + cell));
 }
 
 void PastDialog::found(const protocol::FoundHit& hit) {
@@ -190,10 +232,10 @@ void PastDialog::found(const protocol::FoundHit& hit) {
   // What it was, without the way in which it was asked for.
   QString what = question_.subject.isEmpty() ? QString::fromStdString(hit.reason) : question_.subject;
   if (!question_.subject.isEmpty() && hit.value) what += ": it was " + numberText(*hit.value);
-  const auto& sums = search_.sums();
+  const auto all = sums();
   say(QString("At op %1%2: %3.%4")
           .arg(countText(reached_), stepText(reached_), what,
-               inspector::undecidedText({0, sums.lost, sums.undecided, 1, 0, 0, {}})),
+               inspector::undecidedText({0, all.lost, all.undecided, 1, 0, 0, {}})),
       reached_);
 }
 
@@ -211,9 +253,9 @@ QString PastDialog::stepText(inspector::RecordNumber record) const {
 }
 
 void PastDialog::showProgress() {
-  const auto& sums = search_.sums();
+  const auto all = sums();
   answer_->setText(QString("Searching: %1 of %2 ops looked at. Esc stops it and closes.")
-                       .arg(countText(sums.lookedAt), countText(sums.total)));
+                       .arg(countText(all.lookedAt), countText(all.total)));
 }
 
 }  // namespace tapedeck::app

@@ -3,6 +3,7 @@
 
 #include <QDialog>
 
+#include "app/shell/window/named_search.h"
 #include "inspector/model/ops/past_question.h"
 #include "inspector/model/ops/past_search.h"
 #include "inspector/model/session/cell_names.h"
@@ -29,7 +30,12 @@ class PastDialog : public QDialog {
   void search(bool further);
   void searchCurve(bool further);
   void searchRecords(bool further);
+  QString searchName();
+  void foundNamed(const protocol::FoundHit& hit, int line);
   void found(const protocol::FoundHit& hit);
+  void notFound();
+  bool running() const { return search_.running() || names_.running(); }
+  inspector::PastSearch::Sums sums() const { return named_ ? names_.sums() : search_.sums(); }
   void say(const QString& sentence, inspector::RecordNumber record = 0);
   void showProgress();
   void enableButtons();
@@ -40,6 +46,9 @@ class PastDialog : public QDialog {
   inspector::SeriesModel* curves_;
   inspector::CellNames* cells_;
   inspector::PastSearch search_;
+  NamedSearch names_;   ///< where no variable has the name
+  bool named_ = false;  ///< that is what found the answer, or searches
+  protocol::FindHit request_;
   inspector::PastQuestion question_;
   inspector::RecordNumber record_ = 0;   ///< where the answer leads
   inspector::RecordNumber reached_ = 0;  ///< the hit that further ones come behind

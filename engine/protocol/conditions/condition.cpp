@@ -210,10 +210,13 @@ bool TextTerm::finds(FilterPart where, std::string_view value) const {
     return false;
   const std::string whole = folded(value);
   if (!exact) return whole.find(text) != std::string::npos;
-  // A variable called W has the name W:0.
+  // A variable called W has the name W:0; one that Python knows as model.W is called so.
+  const bool is_name = where == FilterPart::reads || where == FilterPart::writes || where == FilterPart::name;
+  const std::size_t dot = is_name ? whole.rfind('.') : std::string::npos;
   return matches_pattern(text, whole) ||
          (whole.ends_with(":0") &&
-          matches_pattern(text, std::string_view(whole).substr(0, whole.size() - 2)));
+          matches_pattern(text, std::string_view(whole).substr(0, whole.size() - 2))) ||
+         (dot != std::string::npos && matches_pattern(text, std::string_view(whole).substr(dot + 1)));
 }
 
 bool ShapeTerm::fits(std::span<const std::int64_t> shape) const {

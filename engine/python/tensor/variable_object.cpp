@@ -375,6 +375,11 @@ py::list living_variables() {
   return all;
 }
 
+void show_as(const py::handle variable, const std::string& name) {
+  Variable shared = variable_of(variable.ptr());
+  shared.show_as(name);
+}
+
 void put_back(const py::handle variable, const py::handle value) {
   Variable shared = variable_of(variable.ptr());
   shared.put_back(tensor_of(value.ptr()));
@@ -437,6 +442,7 @@ void bind_variable(py::module_& module) {
   module.def("_update_variable", &update_variable, py::arg("variable"), py::arg("change"));
   module.def("_set_creation_hook", &set_creation_hook, py::arg("hook"));
   module.def("_living_variables", &living_variables);
+  module.def("_show_variable_as", &show_as);
   module.def("_put_back", &put_back, py::arg("variable"), py::arg("value"));
   module.def("_log_creations", &log_creations, py::arg("log"));
   module.def("_add_variable_methods", &add_variable_methods, py::arg("methods"));

@@ -4,6 +4,7 @@
 
 #include "engine/protocol/record_filter.h"
 #include "inspector/model/format.h"
+#include "inspector/model/ops/bookmarks.h"
 #include "inspector/model/ops/lost_marks.h"
 #include "inspector/model/ops/record_filter.h"
 
@@ -21,6 +22,15 @@ struct RecordsModel::Private {
   QHash<QString, QString> labels;
   int rows = 0;  ///< with headings, without what is folded away
   RecordNumber pending = 0;
+  const Bookmarks* bookmarks = nullptr;
+
+  const Bookmark* bookmark(RecordNumber number) const {
+    return bookmarks ? bookmarks->find(number) : nullptr;
+  }
+  QString noteBehind(RecordNumber number) const {
+    const Bookmark* at = bookmark(number);
+    return !at || at->note.isEmpty() ? QString() : QStringLiteral("  “%1”").arg(at->note);
+  }
 
   int listed = 0;              ///< records, or matches, that the rows are of
   RecordNumber corrected = 0;  ///< comes to the matches, or goes
@@ -192,7 +202,7 @@ QString RecordsModel::Private::text(const Record& record, int column) const {
       return countText(record.number);
     case Op:
       return QString(static_cast<qsizetype>(record.depth) * 2, QChar(0x2002)) + kindGlyph(record) +
-             QLatin1Char(' ') + opText(record);
+             QLatin1Char(' ') + opText(record) + noteBehind(record.number);
     case Name:
       return namesOf(record);
     case Shapes:
@@ -222,6 +232,8 @@ QString RecordsModel::Private::toolTip(const Record& record) const {
   QStringList lines;
   lines << QStringLiteral("op %1: %2, %3")
                .arg(countText(record.number), QString::fromStdString(record.op), kindText(record));
+  if (const Bookmark* at = bookmark(record.number))
+    lines << (at->note.isEmpty() ? QStringLiteral("bookmark") : QStringLiteral("bookmark: ") + at->note);
   if (const QString reason = deviceCopy(record).reason; !reason.isEmpty())
     lines << QStringLiteral("why: ") + reason;
   if (const QString work = workSentence(record); !work.isEmpty()) lines << QStringLiteral("time: ") + work;
@@ -276,6 +288,16 @@ RecordsModel::RecordsModel(Session* session, QObject* parent)
 
 RecordsModel::~RecordsModel() = default;
 
+void RecordsModel::setBookmarks(const Bookmarks* bookmarks) {
+  if (d_->bookmarks) d_->bookmarks->disconnect(this);
+  d_->bookmarks = bookmarks;
+  const auto show = [this] {
+    if (d_->rows) emit dataChanged(index(0, 0), index(d_->rows - 1, ColumnCount - 1));
+  };
+  if (bookmarks) connect(bookmarks, &Bookmarks::changed, this, show);
+  show();
+}
+
 int RecordsModel::rowCount(const QModelIndex& parent) const {
   return parent.isValid() ? 0 : d_->rows;
 }
@@ -296,6 +318,8 @@ QVariant RecordsModel::data(const QModelIndex& index, int role) const {
   switch (role) {
     case HereRole:
       return record != nullptr;
+    case BookmarkRole:
+      return d_->bookmark(number) != nullptr;
     case BackwardRole:
       return record && record->backward;
     case ScopeBeginsRole: {
@@ -318,12 +342,14 @@ QVariant RecordsModel::data(const QModelIndex& index, int role) const {
     case Qt::AccessibleTextRole: {
       // Its own: what the whole row says is the description.
       const QString title = headerData(index.column(), Qt::Horizontal, Qt::DisplayRole).toString();
-      if (index.column() == Number) return QStringLiteral("op %1").arg(countText(number));
+      if (index.column() == Number)
+        return QStringLiteral("op %1").arg(countText(number)) +
+               (d_->bookmark(number) ? QStringLiteral(", bookmark") : QString());
       if (!record)
         return d_->session->live() ? QStringLiteral("%1: loading").arg(title)
                                    : QStringLiteral("%1: not fetched").arg(title);
-      const QString text =
-          index.column() == Op ? opText(*record) : d_->text(*record, index.column()).simplified();
+      const QString text = index.column() == Op ? opText(*record) + d_->noteBehind(number)
+                                                : d_->text(*record, index.column()).simplified();
       return QStringLiteral("%1: %2").arg(title, text.isEmpty() ? QStringLiteral("none") : text);
     }
     case Qt::AccessibleDescriptionRole:

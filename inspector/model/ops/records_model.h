@@ -10,6 +10,8 @@
 
 namespace tapedeck::inspector {
 
+class Bookmarks;
+
 enum class Direction { both, forward, backward };
 
 class RecordsModel : public QAbstractTableModel {
@@ -24,7 +26,8 @@ class RecordsModel : public QAbstractTableModel {
     PendingRole,                ///< bool: waits at the gate
     FailedRole,                 ///< bool
     LostRole,                   ///< bool: values of it cannot be had again
-    ScopeBeginsRole             ///< bool: the row before is of another scope, or not here
+    ScopeBeginsRole,            ///< bool: the row before is of another scope, or not here
+    BookmarkRole                ///< bool: it has a bookmark
   };
 
   explicit RecordsModel(Session* session, QObject* parent = nullptr);
@@ -71,6 +74,9 @@ class RecordsModel : public QAbstractTableModel {
   void setCellLabels(const QHash<QString, QString>& labels);
   /// By the execution that made it; where that is not known, as the cell is called now.
   QString cellLabel(const protocol::Record& record) const;
+
+  /// Their notes stand behind the ops' names.
+  void setBookmarks(const Bookmarks* bookmarks);
 
   /// Words as engine/protocol/record_filter.h explains: every one must occur in op, kind, scope, cell, file
   /// or a tensor's name. The session searches from the first record on; rows appear as they are found.

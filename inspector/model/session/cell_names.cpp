@@ -133,6 +133,17 @@ QString CellNames::newestCode(const QString& id) const {
 }
 
 QString CellNames::code(const QString& id, int line, RecordNumber record) const {
+  return lineOf(wholeCode(id, record), line);
+}
+
+QStringList CellNames::codes() const {
+  QStringList all;
+  for (const auto& ran : ran_)
+    for (const auto& [execution, code] : ran) all << code;
+  return all;
+}
+
+QString CellNames::wholeCode(const QString& id, RecordNumber record) const {
   const auto runs = executions_.constFind(id);
   quint64 execution = 0, newest = 0;  // 0: no run of the cell is known
   if (runs != executions_.constEnd() && !runs->empty()) {
@@ -142,11 +153,11 @@ QString CellNames::code(const QString& id, int line, RecordNumber record) const 
   }
   const auto ran = ran_.constFind(id);
   if (ran == ran_.constEnd())  // a program's file, or a notebook that is only looked at
-    return execution == newest && code_ ? lineOf(code_(id), line) : QString();
+    return execution == newest && code_ ? code_(id) : QString();
   const auto after = ran->upper_bound(newest == 0 ? std::numeric_limits<quint64>::max() : execution);
   if (after == ran->begin()) return {};
   const auto& [first, text] = *std::prev(after);
-  return first != 0 || execution == newest ? lineOf(text, line) : QString();
+  return first != 0 || execution == newest ? text : QString();
 }
 
 QString CellNames::nameOf(const QString& id, quint64 execution) const {

@@ -51,6 +51,10 @@ class CellNames : public QObject {
   /// The line, from 1, of the execution that made the record, without the spaces around it. Empty where there
   /// is no such line, or where only what later executions ran is known.
   QString code(const QString& id, int line, RecordNumber record) const;
+  /// All of that execution's code.
+  QString wholeCode(const QString& id, RecordNumber record) const;
+  /// Every code that cells are known to have run, the newest of each cell last.
+  QStringList codes() const;
 
  signals:
   /// At once; while cells run one after another, at most ten times a second: every panel looks then.

@@ -244,6 +244,9 @@ bool Session::live() const {
 const protocol::Status& Session::status() const {
   return d_->status;
 }
+qint64 Session::started() const {
+  return d_->process.second;
+}
 RecordNumber Session::cursor() const {
   return d_->cursor;
 }

@@ -32,6 +32,9 @@ class Session : public QObject {
   const protocol::Status& status() const;
   RecordNumber stoppedBefore() const;  ///< the record at the gate; 0: none, or it is stopped before a line
   quint64 stop() const;                ///< where it is stopped (protocol::stop_id); 0: it is not
+  /// When the session began, in milliseconds since 1970, by which it is known again, also from a trace of it;
+  /// 0: not known.
+  qint64 started() const;
 
   /// The record that all views show; 0: none. While it follows, it is the newest interesting record: the
   /// pending one at the gate, else the last that finished. While a cell runs it moves at most ten times a

@@ -18,6 +18,8 @@ PanelDescriptor opsPanel() {
     auto* view = new TimelineView(context.session);
     view->setCellLabels(context.cells.all());
     view->setWhy(context.why);
+    view->setRecordActions(context.recordActions);
+    if (context.bookmarks) view->setBookmarks(*context.bookmarks);
     QObject::connect(&context.cells, &CellNames::changed, view,
                      [view, cells = &context.cells] { view->setCellLabels(cells->all()); });
     return view;

@@ -18,6 +18,8 @@ void TimelineDelegate::initStyleOption(QStyleOptionViewItem* option, const QMode
     option->textElideMode = Qt::ElideLeft;
   // The focus frame around one cell says nothing in a table of rows.
   option->state &= ~QStyle::State_HasFocus;
+  if (index.column() == RecordsModel::Number && is(RecordsModel::BookmarkRole))
+    option->text.prepend(QStringLiteral("⚑ "));
   if (!is(RecordsModel::HereRole)) {
     ink(theme_.faintText);
     return;

@@ -46,6 +46,7 @@ struct TimelineView::Private {
   RecordsModel::HeadingPlace chosenHeading;  ///< by the user, while it is the current row
   QList<QAction*> directionActions;
   WhyActions* why = nullptr;  ///< until setWhy
+  QList<QAction*> recordActions;
   QTimer filterTimer;
   bool syncing = false;
 
@@ -348,6 +349,7 @@ void TimelineView::Private::showMenu(QPoint at) {
   menu.addAction(copy);
   menu.addAction(forward);
   menu.addAction(byOp);
+  if (record) menu.addActions(recordActions);
   menu.addSeparator();
   menu.addAction(follow);
   menu.addSeparator();
@@ -404,6 +406,14 @@ QList<HandledKeys> TimelineView::handledKeys() const {
 }
 void TimelineView::setCellLabels(const QHash<QString, QString>& labels) {
   d_->model->setCellLabels(labels);
+}
+
+void TimelineView::setBookmarks(const Bookmarks& bookmarks) {
+  d_->model->setBookmarks(&bookmarks);
+}
+
+void TimelineView::setRecordActions(const QList<QAction*>& actions) {
+  d_->recordActions = actions;
 }
 
 void TimelineView::setWhy(WhyActions& why) {

@@ -26,6 +26,10 @@ class TimelineView : public SessionPanel {
   QLineEdit* filterEdit() const;
   /// Cell ids to what the notebook writes beside its cells: "[3]".
   void setCellLabels(const QHash<QString, QString>& labels);
+  /// Rows show them.
+  void setBookmarks(const Bookmarks& bookmarks);
+  /// They stand in the context menu, too.
+  void setRecordActions(const QList<QAction*>& actions);
   /// The questions stand in the context menu, about the row's record.
   void setWhy(WhyActions& why);
   /// The selected row as text, columns separated by tabs; empty where none is.

@@ -6,6 +6,7 @@ import sys
 from tapedeck._gradients.explain import cell_files
 from tapedeck._session import frames as session_frames
 from tapedeck._session import moments
+from tapedeck._session import variable_names
 from tapedeck.summary.curves import thinned
 
 
@@ -34,6 +35,8 @@ class CellWatch:
         filename = self._shell.compile.get_code_name(info.raw_cell, info.raw_cell, self._shell.execution_count)
         self._debug.begin_cell(self._cell, filename, self._shell.execution_count)
         cell_files[self._cell] = filename
+        if self._debug.attached():
+            variable_names.name_variables()
         moments.note_cell(self._cell)
         self._take_written()
         self._reopened = self._curves.pop(self._cell, set())
