@@ -32,8 +32,6 @@ Tensor with_element(const Tensor& tensor, std::int64_t place, double number) {
                     ops::cast(Tensor::scalar(number, DType::float64), tensor.dtype()), tensor);
 }
 
-constexpr double exact_in_float64 = 9007199254740992;  // 2^53: whole numbers up to it
-
 Tensor instead_of(const Change& change, const RecordView& record, const Tensors& inputs,
                   const Tensor& result) {
   if (change.instead == Instead::zero) return ops::zeros_like(result);
