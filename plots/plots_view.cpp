@@ -2,6 +2,8 @@
 
 #include <QtWidgets>
 
+#include "inspector/model/what_if/branch_series.h"
+#include "inspector/ui/eliding_label.h"
 #include "inspector/ui/file_dialogs.h"
 #include "inspector/ui/keyed_action.h"
 #include "inspector/ui/plain_text.h"
@@ -26,11 +28,14 @@ constexpr int unnoticed_ms = 50;  ///< what takes longer says that it is at work
 }  // namespace
 
 struct PlotsView::Private {
-  Private(PlotsView* q, SeriesModel& model, Session& session) : q(q), model(model), session(session) {}
+  Private(PlotsView* q, SeriesModel& model, Session& session)
+      : q(q), model(model), session(session), branch(&session) {}
 
   PlotsView* q;
   SeriesModel& model;
   Session& session;
+  inspector::BranchSeries branch;                        ///< curves of a branch, dashed beside the session's
+  QLabel *branchText = nullptr, *branchNotes = nullptr;  ///< what it is, and what of it stays as recorded
   PlotChart* chart = nullptr;
   PlotCanvas* canvas = nullptr;
   QStackedWidget* stack = nullptr;  ///< the curves, what stands where nothing is, the other pages
@@ -60,6 +65,15 @@ struct PlotsView::Private {
   void goToPoint(const QString& name, int index);
   void stepPoint(int delta);
   std::vector<ChartSeries> series() const;
+  int originalOf(const QString& branchName) const;
+  /// In the order in which the chart has them: the session's, then the branch's.
+  QStringList names() const { return model.names() + branch.names(); }
+  const SeriesData* data(const QString& name) const {
+    const SeriesData* own = model.series(name);
+    return own ? own : branch.series(name);
+  }
+  void showBranch();
+  QLabel* addLine(QBoxLayout* layout, const char* name);
   void lookAtAxes();
   QString axis() const;
   ExportOptions options() const;
@@ -179,7 +193,9 @@ void PlotsView::Private::connectAll() {
                    [this](inspector::RecordNumber number) { chart->setCursorRecord(number); });
   QObject::connect(chart, &PlotChart::legendClicked, q, [this](int series) { toggle(series); });
   QObject::connect(canvas, &PlotCanvas::pointClicked, q,
-                   [this](int series, int index) { goToPoint(model.names().value(series), index); });
+                   [this](int series, int index) { goToPoint(names().value(series), index); });
+  QObject::connect(&branch, &inspector::BranchSeries::changed, q, [this] { showBranch(); });
+  QObject::connect(&branch, &inspector::BranchSeries::failed, q, &Panel::failed);
   QObject::connect(canvas, &PlotCanvas::pointStepped, q, [this](int delta) { stepPoint(delta); });
 }
 
@@ -208,7 +224,42 @@ std::vector<ChartSeries> PlotsView::Private::series() const {
     const bool replaced = data->size() == 0 && full.contains(data->name);
     result.push_back({data, !hidden.contains(name), data->x == over && !replaced});
   }
+  for (const QString& name : branch.names()) {
+    const SeriesData* data = branch.series(name);
+    const int of = originalOf(name);
+    // Of an original that is hidden or elsewhere, it goes with it.
+    const bool listed = of >= 0 && result[static_cast<std::size_t>(of)].listed;
+    result.push_back({data, !hidden.contains(name), listed, std::max(of, 0)});
+  }
   return result;
+}
+
+/// The position of the session's curve that the branch's is beside; -1: it is gone.
+int PlotsView::Private::originalOf(const QString& branchName) const {
+  const auto wanted = branch.original(branchName);
+  const QStringList all = model.names();
+  for (int i = 0; i < all.size(); ++i)
+    if (const SeriesData* one = model.series(all[i]); one->name == wanted.name && one->cell == wanted.cell)
+      return i;
+  return -1;
+}
+
+QLabel* PlotsView::Private::addLine(QBoxLayout* layout, const char* name) {
+  auto* line = new inspector::ElidingLabel(Qt::ElideRight, q);
+  line->setObjectName(QLatin1String(name));
+  line->setContentsMargins(8, 1, 8, 1);
+  line->setTextFormat(Qt::PlainText);
+  line->hide();
+  layout->addWidget(line);
+  return line;
+}
+
+void PlotsView::Private::showBranch() {
+  branchText->setText(branch.sentence());
+  branchNotes->setText(branch.notes());
+  for (QLabel* label : {branchText, branchNotes}) label->setVisible(!label->text().isEmpty());
+  draw();
+  fillMenu();
 }
 
 /// The axis of the curve that began last, until the user chooses one. Breakpoints' points come beside others.
@@ -242,15 +293,15 @@ QString PlotsView::Private::axis() const {
 }
 
 void PlotsView::Private::toggle(int series) {
-  const QString name = model.names().value(series);
+  const QString name = names().value(series);
   if (!name.isEmpty()) q->setSeriesVisible(name, hidden.contains(name));
 }
 
 void PlotsView::Private::fillMenu() {
   curvesMenu->clear();
   curveActions.clear();
-  for (const QString& name : model.names()) {
-    QString text = model.series(name)->title();
+  for (const QString& name : names()) {
+    QString text = data(name)->title();
     QAction* action = curvesMenu->addAction(text.replace(QLatin1Char('&'), QStringLiteral("&&")));
     action->setCheckable(true);
     action->setChecked(!hidden.contains(name));
@@ -260,9 +311,9 @@ void PlotsView::Private::fillMenu() {
 }
 
 void PlotsView::Private::goToPoint(const QString& name, int index) {
-  const SeriesData* data = model.series(name);
-  if (!data || index < 0 || static_cast<std::size_t>(index) >= data->size()) return;
-  if (const auto record = data->records[static_cast<std::size_t>(index)]) session.setCursor(record);
+  const SeriesData* curve = data(name);
+  if (!curve || index < 0 || static_cast<std::size_t>(index) >= curve->size()) return;
+  if (const auto record = curve->records[static_cast<std::size_t>(index)]) session.setCursor(record);
 }
 
 void PlotsView::Private::stepPoint(int delta) {
@@ -348,16 +399,18 @@ PlotsView::PlotsView(SeriesModel& series, PictureModel& pictures, Session& sessi
   d_->stack->addWidget(d_->canvas);
   d_->stack->addWidget(empty);
   d_->stack->addWidget(d_->pictures);
+  d_->branchText = d_->addLine(layout, "plotsBranch");
+  d_->branchNotes = d_->addLine(layout, "plotsBranchNotes");
   layout->addWidget(d_->stack, 1);
   setFocusProxy(d_->canvas);
   d_->connectAll();
   connect(&pictures, &PictureModel::refused, this, &Panel::failed);
   d_->chart->setCursorRecord(session.cursor());
-  d_->draw();
-  d_->fillMenu();
+  d_->showBranch();
 }
 
 PlotsView::~PlotsView() {
+  d_->branch.disconnect(this);
   d_->model.disconnect(this);
   d_->session.disconnect(this);
 }

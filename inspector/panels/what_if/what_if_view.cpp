@@ -14,6 +14,7 @@
 #include "inspector/model/session/cell_names.h"
 #include "inspector/panels/what_if/change_form.h"
 #include "inspector/panels/what_if/moved_text.h"
+#include "inspector/panels/what_if/set_form.h"
 #include "inspector/ui/keyed_action.h"
 #include "inspector/ui/plain_text.h"
 #include "inspector/ui/row_list.h"
@@ -45,7 +46,9 @@ struct WhatIfView::Private {
   QTreeWidget *changes = nullptr, *moved = nullptr;
   QScrollArea* formArea = nullptr;
   ChangeForm* form = nullptr;
+  SetForm* setForm = nullptr;
   QLabel* sentence = nullptr;
+  QScrollArea* sentenceArea = nullptr;  ///< what a branch leaves as it was may take some lines
   QAction *add = nullptr, *edit = nullptr, *remove = nullptr, *clear = nullptr, *show = nullptr,
           *cancel = nullptr, *stop = nullptr;
   QToolButton* cancelButton = nullptr;
@@ -59,10 +62,13 @@ struct WhatIfView::Private {
   QTreeWidget* makeTable(const char* name, const QString& accessible, const QStringList& titles, int wide);
   void makeActions();
   void makeForm();
+  QScrollArea* makeSentenceArea();
   void connectAll();
   // ---- the form
   void openForm();
+  void openSetForm();
   void openEditor();
+  void showForm(QWidget* shown);
   void removeChange();
   void closeForm();
   void take(const BranchChange& change);
@@ -104,12 +110,15 @@ void WhatIfView::Private::makeBar(QVBoxLayout* layout) {
   bar->setContentsMargins(4, 2, 4, 0);
   bar->setSpacing(4);
   addButton(bar, add, QStringLiteral("Add…"))->setObjectName(QStringLiteral("whatIfAdd"));
+  addButton(bar, actions.askSet(), QStringLiteral("Add a set…"))
+      ->setObjectName(QStringLiteral("whatIfAddSet"));
   addButton(bar, edit, QStringLiteral("Edit"));
   addButton(bar, remove, QStringLiteral("Remove"));
   addButton(bar, actions.replay(), QStringLiteral("Replay"))->setObjectName(QStringLiteral("whatIfReplay"));
   cancelButton = addButton(bar, stop, QStringLiteral("Cancel"));
   cancelButton->setObjectName(QStringLiteral("whatIfCancel"));
   makeLooks(bar);
+  addButton(bar, actions.curves(), QStringLiteral("Curves"))->setObjectName(QStringLiteral("whatIfCurves"));
   addButton(bar, actions.takeOver(), QStringLiteral("Take over"))
       ->setObjectName(QStringLiteral("whatIfTakeOver"));
   layout->addLayout(bar);
@@ -158,8 +167,15 @@ void WhatIfView::Private::makeActions() {
 
 void WhatIfView::Private::makeForm() {
   form = new ChangeForm;
+  setForm = new SetForm(*model->session());
+  auto* forms = new QWidget;
+  auto* layout = new QVBoxLayout(forms);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->addWidget(form);
+  layout->addWidget(setForm);
+  layout->addStretch(1);
   formArea = new QScrollArea(view);
-  formArea->setWidget(form);
+  formArea->setWidget(forms);
   formArea->setWidgetResizable(true);
   formArea->setFrameShape(QFrame::NoFrame);
   formArea->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -167,6 +183,21 @@ void WhatIfView::Private::makeForm() {
   formArea->hide();
   QObject::connect(form, &ChangeForm::done, view, [this](const BranchChange& change) { take(change); });
   QObject::connect(form, &ChangeForm::closed, view, [this] { closeForm(); });
+  QObject::connect(setForm, &SetForm::done, view, [this](const BranchChange& change) { take(change); });
+  QObject::connect(setForm, &SetForm::closed, view, [this] { closeForm(); });
+}
+
+QScrollArea* WhatIfView::Private::makeSentenceArea() {
+  sentenceArea = new QScrollArea(view);
+  sentenceArea->setObjectName(QStringLiteral("whatIfSentenceArea"));
+  sentenceArea->setAccessibleName(QStringLiteral("What came of the changes"));
+  sentenceArea->setWidget(sentence);
+  sentenceArea->setWidgetResizable(true);
+  sentenceArea->setFrameShape(QFrame::NoFrame);
+  sentenceArea->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  sentenceArea->viewport()->setAutoFillBackground(false);
+  sentence->setAutoFillBackground(false);
+  return sentenceArea;
 }
 
 void WhatIfView::Private::connectAll() {
@@ -177,11 +208,13 @@ void WhatIfView::Private::connectAll() {
   QObject::connect(model, &WhatIfModel::changed, view, [this] { showAnswer(); });
   QObject::connect(model, &WhatIfModel::subjectChanged, view, [this] {
     add->setEnabled(actions.ask()->isEnabled());
-    if (!formArea->isHidden() && edited < 0 && form->untouched() && !changesFor(model->subject()).isEmpty())
+    if (!formArea->isHidden() && !form->isHidden() && edited < 0 && form->untouched() &&
+        !changesFor(model->subject()).isEmpty())
       form->start(model->subject());
   });
   QObject::connect(model, &WhatIfModel::told, view, &Panel::done);
   QObject::connect(&actions, &WhatIfActions::asked, view, [this] { openForm(); });
+  QObject::connect(&actions, &WhatIfActions::askedForSet, view, [this] { openSetForm(); });
   QObject::connect(&cells, &CellNames::changed, view, [this] {
     showChanges();
     showAnswer();
@@ -194,8 +227,7 @@ void WhatIfView::Private::openForm() {
   if (changesFor(model->subject()).isEmpty()) return;
   edited = -1;
   form->start(model->subject());
-  formArea->show();
-  share();
+  showForm(form);
   // Where the panel comes up for it, that is not yet done.
   QMetaObject::invokeMethod(
       form, [this] { form->focusFirst(); }, Qt::QueuedConnection);
@@ -205,10 +237,32 @@ void WhatIfView::Private::openEditor() {
   const int row = changes->indexOfTopLevelItem(changes->currentItem());
   if (row < 0) return;
   edited = row;
-  form->edit(model->changes()[static_cast<std::size_t>(row)]);
-  formArea->show();
-  share();
+  const BranchChange& change = model->changes()[static_cast<std::size_t>(row)];
+  if (change.set) {
+    setForm->edit(change);
+    showForm(setForm);
+    setForm->focusFirst();
+    return;
+  }
+  form->edit(change);
+  showForm(form);
   form->focusFirst();
+}
+
+void WhatIfView::Private::openSetForm() {
+  edited = -1;
+  setForm->start(model->subject().op);
+  showForm(setForm);
+  QMetaObject::invokeMethod(
+      setForm, [this] { setForm->focusFirst(); }, Qt::QueuedConnection);
+}
+
+void WhatIfView::Private::showForm(QWidget* shown) {
+  form->setVisible(shown == form);
+  setForm->setVisible(shown == setForm);
+  formArea->show();
+  formArea->ensureVisible(0, 0);
+  share();
 }
 
 void WhatIfView::Private::removeChange() {
@@ -252,8 +306,10 @@ void WhatIfView::Private::showChanges() {
   changes->clear();
   for (const BranchChange& change : model->changes()) {
     const protocol::Record& op = change.subject.op;
-    auto* item = new QTreeWidgetItem(
-        changes, {change.text, op.number ? where(op.cell, op.file, op.line, op.number) : QString()});
+    const QString place = change.set  ? QStringLiteral("all that fit")
+                          : op.number ? where(op.cell, op.file, op.line, op.number)
+                                      : QString();
+    auto* item = new QTreeWidgetItem(changes, {change.text, place});
     item->setToolTip(change_column,
                      plainTip(QStringLiteral("%1\nF2 edits it, Del removes it.").arg(change.text)));
   }
@@ -278,7 +334,7 @@ QString WhatIfView::Private::sentenceText() const {
         "past, and replay what came of it. The session itself stays as it is.");
   if (!answer)
     return QStringLiteral("Replay (Shift+F4) runs what depends on the changes again, beside the original.");
-  const QString sentence = QString::fromStdString(answer->sentence);
+  const QString sentence = answerText(*answer, actions.curves()->shortcut());
   return model->outdated()
              ? QStringLiteral("⚠ The changes are others by now: replay them. Before: %1").arg(sentence)
              : sentence;
@@ -323,14 +379,14 @@ void WhatIfView::Private::share() {
   changes->setFixedHeight(std::clamp(count, 1, most_change_rows) * row +
                           changes->header()->sizeHint().height() + 2 * changes->frameWidth());
   changes->setVisible(!crowded);  // also an empty one: it has the panel's focus
-  sentence->setVisible(!crowded && (!filling || model->answer() || !model->problem().isEmpty()));
+  sentenceArea->setVisible(!crowded && (!filling || model->answer() || !model->problem().isEmpty()));
   moved->setVisible(!crowded && moved->topLevelItemCount() > 0);
   auto* layout = static_cast<QVBoxLayout*>(view->layout());
   layout->setStretch(layout->count() - 1, filling || !moved->isHidden() ? 0 : 1);
   const int wanted =
       sentence->text().isEmpty() ? 0 : sentence->heightForWidth(std::max(100, view->width() - 16));
-  sentence->setMaximumHeight(
-      std::min(wanted, most_sentence_lines * sentence->fontMetrics().lineSpacing() + 8));
+  const int lines = most_sentence_lines * sentence->fontMetrics().lineSpacing() + 8;
+  sentenceArea->setFixedHeight(std::min(wanted, std::max(lines, view->height() / 3)));
 }
 
 WhatIfView::WhatIfView(WhatIfActions& actions, CellNames& cells, QWidget* parent)
@@ -361,7 +417,7 @@ WhatIfView::WhatIfView(WhatIfActions& actions, CellNames& cells, QWidget* parent
   d_->makeBar(layout);
   layout->addWidget(d_->changes);
   layout->addWidget(d_->formArea, 1);
-  layout->addWidget(d_->sentence);
+  layout->addWidget(d_->makeSentenceArea());
   layout->addWidget(d_->moved, 1);
   layout->addStretch(0);
   setFocusProxy(d_->changes);
@@ -391,6 +447,9 @@ QLabel* WhatIfView::sentence() const {
 }
 ChangeForm* WhatIfView::form() const {
   return d_->form;
+}
+SetForm* WhatIfView::setForm() const {
+  return d_->setForm;
 }
 
 void WhatIfView::resizeEvent(QResizeEvent* event) {
