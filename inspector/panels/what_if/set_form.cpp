@@ -27,14 +27,14 @@ SetForm::SetForm(Session& session, QWidget* parent)
   layout_->setVerticalSpacing(4);
   layout_->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
   filter_->setPlaceholderText(QStringLiteral("op:gradient_descent and step >= 60"));
-  addField(SetField::filter, "setFilter", QStringLiteral("All &ops:"), filter_,
+  addField(SetField::filter, "setFilter", QStringLiteral("All ops:"), filter_,
            QStringLiteral(
                "As the filter of Ops has them: op:adam, line:7-12, scope:dense, max(abs(out)) > 3, joined "
                "by and, or, not. step is the number of the training step, from 1"));
   subject_->setEditable(true);
   subject_->setInsertPolicy(QComboBox::NoInsert);
   subject_->completer()->setCompletionMode(QCompleter::InlineCompletion);
-  addField(SetField::subject, "setSubject", QStringLiteral("&What of them:"), subject_,
+  addField(SetField::subject, "setSubject", QStringLiteral("What of them:"), subject_,
            QStringLiteral(
                "An attribute or an input by its name, as learning_rate of gradient_descent and momentum, "
                "step_size of adam; in0, in1 …; out: the results"));
@@ -51,7 +51,7 @@ SetForm::SetForm(Session& session, QWidget* parent)
   value_->setObjectName(QStringLiteral("setValue"));
   value_->setAccessibleName(QStringLiteral("Number"));
   value_->setToolTip(plainTip(QStringLiteral("A number; an attribute becomes what Python would write")));
-  layout_->addRow(QStringLiteral("&Changes:"), row);
+  layout_->addRow(QStringLiteral("Change:"), row);
   qobject_cast<QLabel*>(layout_->labelForField(row))->setBuddy(action_);
   addProblem(SetField::value);
   makeButtons();

@@ -17,7 +17,7 @@ using inspector::SetField;
 
 namespace {
 
-const char* const training =
+const char* const learning_rate_sample =
     "import tapedeck as tf\n"
     "x = tf.constant([[1., 2., 3.], [.5, -1., 1.], [2., 0., 1.], [-1., 1., .25]])\n"
     "y = tf.constant([[1.], [0.], [2.], [-1.]])\n"
@@ -82,7 +82,7 @@ class TestWhatIfSetsPanel : public QObject, WhatIfWindow {
   }
 
   void aSmallerLearningRateFromAStepOnIsDrawnDashedBesideTheOriginal() {
-    run({training, "print(repr(train(.02 * .1, False)), repr(last))"});
+    run({learning_rate_sample, "print(repr(train(.02 * .1, False)), repr(last))"});
     show("gradient_descent", 0);
     openSetForm();
     QCOMPARE(field<QLineEdit>("setFilter")->text(), QString("op:gradient_descent"));  // as the cursor's op
@@ -130,7 +130,7 @@ class TestWhatIfSetsPanel : public QObject, WhatIfWindow {
   }
 
   void whatIsWrongWithASetIsToldWithItsPlace() {
-    run({training});
+    run({learning_rate_sample});
     openSetForm();
     typeSet("op:gradient_descent and step >=", "learning_rate", "0.1");
     QTRY_VERIFY2(setProblem(SetField::filter).contains("At character 32"),
