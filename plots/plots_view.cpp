@@ -2,11 +2,10 @@
 
 #include <QtWidgets>
 
-#include "inspector/model/what_if/branch_series.h"
-#include "inspector/ui/eliding_label.h"
 #include "inspector/ui/file_dialogs.h"
 #include "inspector/ui/keyed_action.h"
 #include "inspector/ui/plain_text.h"
+#include "plots/branch_overlay.h"
 #include "plots/csv.h"
 #include "plots/export.h"
 #include "plots/picture_pages.h"
@@ -29,13 +28,12 @@ constexpr int unnoticed_ms = 50;  ///< what takes longer says that it is at work
 
 struct PlotsView::Private {
   Private(PlotsView* q, SeriesModel& model, Session& session)
-      : q(q), model(model), session(session), branch(&session) {}
+      : q(q), model(model), session(session), branch(session, model) {}
 
   PlotsView* q;
   SeriesModel& model;
   Session& session;
-  inspector::BranchSeries branch;                        ///< curves of a branch, dashed beside the session's
-  QLabel *branchText = nullptr, *branchNotes = nullptr;  ///< what it is, and what of it stays as recorded
+  BranchOverlay branch;
   PlotChart* chart = nullptr;
   PlotCanvas* canvas = nullptr;
   QStackedWidget* stack = nullptr;  ///< the curves, what stands where nothing is, the other pages
@@ -65,15 +63,12 @@ struct PlotsView::Private {
   void goToPoint(const QString& name, int index);
   void stepPoint(int delta);
   std::vector<ChartSeries> series() const;
-  int originalOf(const QString& branchName) const;
   /// In the order in which the chart has them: the session's, then the branch's.
   QStringList names() const { return model.names() + branch.names(); }
   const SeriesData* data(const QString& name) const {
     const SeriesData* own = model.series(name);
     return own ? own : branch.series(name);
   }
-  void showBranch();
-  QLabel* addLine(QBoxLayout* layout, const char* name);
   void lookAtAxes();
   QString axis() const;
   ExportOptions options() const;
@@ -194,8 +189,11 @@ void PlotsView::Private::connectAll() {
   QObject::connect(chart, &PlotChart::legendClicked, q, [this](int series) { toggle(series); });
   QObject::connect(canvas, &PlotCanvas::pointClicked, q,
                    [this](int series, int index) { goToPoint(names().value(series), index); });
-  QObject::connect(&branch, &inspector::BranchSeries::changed, q, [this] { showBranch(); });
-  QObject::connect(&branch, &inspector::BranchSeries::failed, q, &Panel::failed);
+  QObject::connect(&branch, &BranchOverlay::changed, q, [this] {
+    draw();
+    fillMenu();
+  });
+  QObject::connect(&branch, &BranchOverlay::failed, q, &Panel::failed);
   QObject::connect(canvas, &PlotCanvas::pointStepped, q, [this](int delta) { stepPoint(delta); });
 }
 
@@ -224,42 +222,8 @@ std::vector<ChartSeries> PlotsView::Private::series() const {
     const bool replaced = data->size() == 0 && full.contains(data->name);
     result.push_back({data, !hidden.contains(name), data->x == over && !replaced});
   }
-  for (const QString& name : branch.names()) {
-    const SeriesData* data = branch.series(name);
-    const int of = originalOf(name);
-    // Of an original that is hidden or elsewhere, it goes with it.
-    const bool listed = of >= 0 && result[static_cast<std::size_t>(of)].listed;
-    result.push_back({data, !hidden.contains(name), listed, std::max(of, 0)});
-  }
+  branch.addTo(result, hidden);
   return result;
-}
-
-/// The position of the session's curve that the branch's is beside; -1: it is gone.
-int PlotsView::Private::originalOf(const QString& branchName) const {
-  const auto wanted = branch.original(branchName);
-  const QStringList all = model.names();
-  for (int i = 0; i < all.size(); ++i)
-    if (const SeriesData* one = model.series(all[i]); one->name == wanted.name && one->cell == wanted.cell)
-      return i;
-  return -1;
-}
-
-QLabel* PlotsView::Private::addLine(QBoxLayout* layout, const char* name) {
-  auto* line = new inspector::ElidingLabel(Qt::ElideRight, q);
-  line->setObjectName(QLatin1String(name));
-  line->setContentsMargins(8, 1, 8, 1);
-  line->setTextFormat(Qt::PlainText);
-  line->hide();
-  layout->addWidget(line);
-  return line;
-}
-
-void PlotsView::Private::showBranch() {
-  branchText->setText(branch.sentence());
-  branchNotes->setText(branch.notes());
-  for (QLabel* label : {branchText, branchNotes}) label->setVisible(!label->text().isEmpty());
-  draw();
-  fillMenu();
 }
 
 /// The axis of the curve that began last, until the user chooses one. Breakpoints' points come beside others.
@@ -399,14 +363,14 @@ PlotsView::PlotsView(SeriesModel& series, PictureModel& pictures, Session& sessi
   d_->stack->addWidget(d_->canvas);
   d_->stack->addWidget(empty);
   d_->stack->addWidget(d_->pictures);
-  d_->branchText = d_->addLine(layout, "plotsBranch");
-  d_->branchNotes = d_->addLine(layout, "plotsBranchNotes");
+  d_->branch.addLines(layout, this);
   layout->addWidget(d_->stack, 1);
   setFocusProxy(d_->canvas);
   d_->connectAll();
   connect(&pictures, &PictureModel::refused, this, &Panel::failed);
   d_->chart->setCursorRecord(session.cursor());
-  d_->showBranch();
+  d_->draw();
+  d_->fillMenu();
 }
 
 PlotsView::~PlotsView() {

@@ -23,13 +23,12 @@ using Request =
     OneOf<Hello, GetStatus, GetRecords, GetLostRecords, GetTape, GetTile, GetStatistics, FindElement, SetGate,
           SetOptions, Pin, GetSeries, GetPictures, FindRecords, Why, GetVjp, ExplainElement, GetFrames,
           GetVariables, Evaluate, Assign, Complete, HoldValue, GetVersion, SummarizeValue, SetBreakpoints,
-          MakeBranch, GetBranchTile, GetBranchStatistics, GetBranchSeries, GetBranchPreviews, TakeOver,
-          DropBranch, SaveTrace, GetTraceFile, GetSource, GetMemoryCurve, GetMemoryState, FindNames,
-          GetRecomputeSavings, GetProfile, GetProfileTrack, GetProfileTotals, GetProfileFlame,
-          GetProfileSteps, GetProfileCost, GetPeaks, GetChromeTrace, GetCellRuns, MakeComparison,
-          GetComparisonRows, FindComparisonRow, CompareOperands, FindFirstDifference, GetComparisonTile,
-          GetComparisonCurves, DropComparison, GetHealth, GetHealthCurve, SampleHealth, GetHealthFindings,
-          FindHit, Cancel>;
+          MakeBranch, GetBranchTile, GetBranchStatistics, GetBranchPreviews, TakeOver, DropBranch, SaveTrace,
+          GetTraceFile, GetSource, GetMemoryCurve, GetMemoryState, FindNames, GetRecomputeSavings, GetProfile,
+          GetProfileTrack, GetProfileTotals, GetProfileFlame, GetProfileSteps, GetProfileCost, GetPeaks,
+          GetChromeTrace, GetCellRuns, MakeComparison, GetComparisonRows, FindComparisonRow, CompareOperands,
+          FindFirstDifference, GetComparisonTile, GetComparisonCurves, DropComparison, GetHealth,
+          GetHealthCurve, SampleHealth, GetHealthFindings, FindHit, GetBranchSeries, Cancel>;
 using Reply =
     OneOf<Welcome, Refused, Status, Records, LostRecords, TapeRecords, Tile, Statistics, FoundElement, Series,
           Pictures, FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation, Completions,
