@@ -1,16 +1,8 @@
-#include "plots/plots_view.h"
-
-#include <QtWidgets>
-
-#include "inspector/ui/file_dialogs.h"
 #include "inspector/ui/keyed_action.h"
 #include "inspector/ui/plain_text.h"
-#include "plots/branch_overlay.h"
-#include "plots/csv.h"
-#include "plots/export.h"
 #include "plots/picture_pages.h"
 #include "plots/plot_canvas.h"
-#include "plots/plot_chart.h"
+#include "plots/plots_view_private.h"
 
 namespace tapedeck::plots {
 
@@ -22,59 +14,8 @@ using inspector::Session;
 namespace {
 
 constexpr int frame_ms = 33;
-constexpr int unnoticed_ms = 50;  ///< what takes longer says that it is at work
 
 }  // namespace
-
-struct PlotsView::Private {
-  Private(PlotsView* q, SeriesModel& model, Session& session)
-      : q(q), model(model), session(session), branch(session, model) {}
-
-  PlotsView* q;
-  SeriesModel& model;
-  Session& session;
-  BranchOverlay branch;
-  PlotChart* chart = nullptr;
-  PlotCanvas* canvas = nullptr;
-  QStackedWidget* stack = nullptr;  ///< the curves, what stands where nothing is, the other pages
-  PageChoice* pages = nullptr;
-  PicturePages* pictures = nullptr;
-  QAction *log = nullptr, *reset = nullptr, *svg = nullptr, *png = nullptr, *csv = nullptr;
-  QAction *chooseCurves = nullptr, *curvesButton = nullptr, *nextAxis = nullptr;
-  QString chosenAxis, newestAxis;          ///< the user's; that of the curve which began last
-  QHash<QString, std::size_t> drawnSizes;  ///< points of each curve when it was drawn last
-  bool empty = true;
-  QMenu* curvesMenu = nullptr;
-  QHash<QString, QAction*> curveActions;
-  QSet<QString> hidden;
-  QTimer frame;  ///< runs for one frame after each drawing; what comes meanwhile is drawn at its end
-  bool due = false;
-
-  void makeToolBar(QBoxLayout* layout);
-  QAction* addAction(QToolBar* bar, const QString& text, const QKeySequence& key, const QString& tip);
-  void makeExports(QToolBar* bar);
-  void lookAtPages();
-  void showPage();
-  void connectAll();
-  void changed();
-  void draw();
-  void toggle(int series);
-  void fillMenu();
-  void goToPoint(const QString& name, int index);
-  void stepPoint(int delta);
-  std::vector<ChartSeries> series() const;
-  /// In the order in which the chart has them: the session's, then the branch's.
-  QStringList names() const { return model.names() + branch.names(); }
-  const SeriesData* data(const QString& name) const {
-    const SeriesData* own = model.series(name);
-    return own ? own : branch.series(name);
-  }
-  void lookAtAxes();
-  QString axis() const;
-  ExportOptions options() const;
-  std::function<QByteArray()> csvOfCurves(QString* error) const;
-  void ask(const QString& format);  ///< for a file name, and writes
-};
 
 QAction* PlotsView::Private::addAction(QToolBar* bar, const QString& text, const QKeySequence& key,
                                        const QString& tip) {
@@ -115,28 +56,6 @@ void PlotsView::Private::makeToolBar(QBoxLayout* layout) {
   bar->addSeparator();
   makeExports(bar);
   layout->addWidget(bar);
-}
-
-void PlotsView::Private::makeExports(QToolBar* bar) {
-  // Their keys work in the whole window, which puts them into its menu File.
-  svg = new QAction(QStringLiteral("Export &plots as SVG…"), q);
-  svg->setObjectName(QStringLiteral("file.export_plots"));
-  svg->setIconText(QStringLiteral("SVG…"));
-  inspector::setKey(svg, {Qt::CTRL | Qt::ALT | Qt::Key_P}, QStringLiteral("Write what Plots shows as SVG"));
-  QObject::connect(svg, &QAction::triggered, q, &PlotsView::askSvg);
-  png = new QAction(QStringLiteral("Export plots as P&NG…"), q);
-  png->setObjectName(QStringLiteral("file.export_plots_png"));
-  png->setIconText(QStringLiteral("PNG…"));
-  inspector::setKey(png, {Qt::CTRL | Qt::SHIFT | Qt::Key_G}, QStringLiteral("Write what Plots shows as PNG"));
-  QObject::connect(png, &QAction::triggered, q, &PlotsView::askPng);
-  csv = new QAction(QStringLiteral("Export plots as &CSV…"), q);
-  csv->setObjectName(QStringLiteral("file.export_plots_csv"));
-  csv->setIconText(QStringLiteral("CSV…"));
-  inspector::setKey(
-      csv, {Qt::CTRL | Qt::ALT | Qt::SHIFT | Qt::Key_P},
-      QStringLiteral("Write the numbers of the curves or the histogram that Plots shows as CSV"));
-  QObject::connect(csv, &QAction::triggered, q, &PlotsView::askCsv);
-  bar->addActions({svg, png, csv});
 }
 
 void PlotsView::Private::lookAtPages() {
@@ -305,37 +224,6 @@ void PlotsView::Private::stepPoint(int delta) {
   goToPoint(best, at);
 }
 
-ExportOptions PlotsView::Private::options() const {
-  ExportOptions options;
-  options.logarithmic = chart->logarithmic();
-  if (chart->zoomed()) {
-    options.steps = chart->stepsShown();
-    options.y = chart->yShown();
-  }
-  return options;
-}
-
-/// All points of the curves that are shown, not only those that are drawn.
-std::function<QByteArray()> PlotsView::Private::csvOfCurves(QString* error) const {
-  std::vector<SeriesData> shown;
-  for (const ChartSeries& one : series())
-    if (one.drawn() && one.data->size() > 0) shown.push_back(*one.data);
-  if (shown.empty()) *error = QStringLiteral("There is no curve to write.");
-  return [shown = std::move(shown)] { return csvOf(shown); };
-}
-
-void PlotsView::Private::ask(const QString& format) {
-  const bool curves = pages->page() == PlotsPage::curves;
-  const QString what = curves                                   ? QStringLiteral("the curves")
-                       : pages->page() == PlotsPage::histograms ? QStringLiteral("the histogram")
-                                                                : QStringLiteral("the images");
-  const QString name = curves ? QStringLiteral("curves") : pictures->fileName();
-  const QString path = inspector::askForPath(q, QStringLiteral("Write %1 as %2").arg(what, format),
-                                             name + QLatin1Char('.') + format.toLower(),
-                                             QStringLiteral("%1 (*.%2)").arg(format, format.toLower()));
-  if (!path.isEmpty()) q->exportTo(path);
-}
-
 PlotsView::PlotsView(SeriesModel& series, PictureModel& pictures, Session& session, QWidget* parent)
     : Panel(parent), d_(std::make_unique<Private>(this, series, session)) {
   auto* layout = new QVBoxLayout(this);
@@ -381,10 +269,6 @@ PlotsView::~PlotsView() {
 
 bool PlotsView::isEmpty() const {
   return d_->empty;
-}
-
-QList<QAction*> PlotsView::exportActions() const {
-  return {d_->svg, d_->png, d_->csv};
 }
 
 QList<inspector::HandledKeys> PlotsView::handledKeys() const {
@@ -446,50 +330,6 @@ void PlotsView::setSeriesVisible(const QString& name, bool visible) {
 
 void PlotsView::resetZoom() {
   page() == PlotsPage::curves ? d_->canvas->resetZoom() : d_->pictures->fit();
-}
-
-void PlotsView::askSvg() {
-  d_->ask(QStringLiteral("SVG"));
-}
-void PlotsView::askPng() {
-  d_->ask(QStringLiteral("PNG"));
-}
-void PlotsView::askCsv() {
-  d_->ask(QStringLiteral("CSV"));
-}
-
-// Qt draws charts on this thread only, as many points as there are pixels; packing and writing are another's.
-void PlotsView::exportTo(const QString& path) {
-  QString error;
-  const QString suffix = QFileInfo(path).suffix().toLower();
-  const bool curves = page() == PlotsPage::curves;
-  std::function<QImage()> image;
-  std::function<QByteArray()> bytes;
-  if (suffix == QLatin1String("csv")) {
-    bytes = curves ? d_->csvOfCurves(&error) : d_->pictures->csv(&error);
-  } else if (suffix == QLatin1String("png")) {
-    image = curves ? [made = imageOf(d_->series(), d_->options(), &error)] { return made; }
-                   : d_->pictures->picture(&error);
-  } else {
-    bytes = curves ? [made = svgOf(d_->series(), d_->options(), &error)] { return made; }
-                   : d_->pictures->svg(&error);
-  }
-  if (!error.isEmpty()) return emit failed(error);
-  auto* late = new QTimer(this);
-  late->setSingleShot(true);
-  connect(late, &QTimer::timeout, this,
-          [this, path] { emit done(QStringLiteral("Writing %1 …").arg(path)); });
-  late->start(unnoticed_ms);
-  QThreadPool::globalInstance()->start([view = QPointer(this), timer = QPointer(late), path, image, bytes] {
-    QString failure;
-    const bool written =
-        image ? replaceByPng(path, image(), &failure) : inspector::replaceFile(path, bytes(), &failure);
-    QMetaObject::invokeMethod(qApp, [view, timer, path, failure, written] {
-      delete timer;
-      if (!view) return;
-      written ? emit view->done(QStringLiteral("Wrote %1").arg(path)) : emit view->failed(failure);
-    });
-  });
 }
 
 void PlotsView::changeEvent(QEvent* event) {

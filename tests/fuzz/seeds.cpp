@@ -107,6 +107,27 @@ const std::multimap<std::string, std::string> texts = {
     {"recoveries",
      R"({"pid": 12, "started_ticks": 34, "started": 1700000000.5, "file": "/a/b.py", "program": ["b.py", "-x"],
 "folder": "/a", "endpoint": "ipc:///x", "key": "k", "protocol_version": 9})"},
+    {"recoveries",
+     R"({"path": "", "name": "Untitled1", "folder": "/a", "time": "2024-05-06T07:08:09.123Z", "writer": "w", "number": 1, "cells": ["a"], "cut": [{"cell": "a", "at": 0, "size": 90}]})"
+     "\n{\"nbformat\": 4, \"nbformat_minor\": 5, \"metadata\": {}, \"cells\": [{\"cell_type\": \"code\", "
+     "\"id\": \"a\", \"metadata\": {}, \"source\": \"x\", \"execution_count\": 1, \"outputs\": "
+     "[{\"output_type\": "
+     "\"stream\", \"name\": \"stdout\", \"text\": \"some lines\\n\"}]}]}\n"
+     R"({"writer": "w", "number": 2, "results": [{"id": "a", "count": 2, "times": {}, "outputs": [{"at": 0, "size": 99, "kept": 80, "text": "end\n", "missing": 6}, {"at": 1, "size": 0, "output": {"output_type": "stream", "name": "stderr", "text": "y"}}]}]})"
+     "\n"
+     R"({"writer": "w", "number": 3, "results": [{"id": "a", "count": 3, "anew": true, "outputs": []}]})"
+     "\n"},
+    {"typed", "loss < 0.1"},
+    {"typed", "\"val loss\" above -0.25"},
+    {"typed", "W[0, 3] == 7.3"},
+    {"typed", "max(abs(W)) > 1e3"},
+    {"typed", "nan(out) or op:matmul"},
+    {"typed", "-1 … 2.5"},
+    {"typed", "±3e-2"},
+    {"typed", "28×28 -1"},
+    {"typed", "(2, 3, 40)"},
+    {"formula_tex", "dA = dC·Bᵀ, dB = Aᵀ·dC; both 0 where a_b > 1.5e-3"},
+    {"formula_tex", "Σₖ d(logits)[1,k]·⌊x / (1 + √y²)⌋^(−½) ≠ |x1|"},
     {"conditions", "op:matmul or \"my scope\" and not is:failed"},
     {"conditions", "nan(out) > 10 or max(abs(out0)) > 1e3 and norm(grad) < 2*min(in0) or zeros(out) > 90%"},
     {"conditions",
@@ -250,11 +271,22 @@ void add_images(Seeds& seeds) {
   }
 }
 
+/// One of each dtype, in good faith (see tensor_files.cpp), and one of each in bad.
+void add_tensors(Seeds& seeds) {
+  constexpr int dtypes = 16;
+  for (int dtype = 0; dtype < dtypes; ++dtype)
+    for (const int how : {0, 4, 1})
+      seeds.add("tensor_files", std::string{static_cast<char>(dtype), 2, 2, 3, static_cast<char>(how)} +
+                                    std::string("\4abc\n\0\0\xc0\x7f\0\0\x80\xff\1\0\0\0\0\0\xf0\x3f", 21) +
+                                    std::string(72, '\x3e'));
+}
+
 void add_formulas(Seeds& seeds) {
   std::set<std::string> formulas;
   for (std::size_t i = 0; i < Registry::instance().size(); ++i)
     formulas.insert(Registry::instance().at(static_cast<int>(i)).vjp_formula);
-  for (const std::string& formula : formulas) seeds.add("conditions", formula);
+  for (const std::string& formula : formulas)
+    for (const char* fuzzer : {"conditions", "formula_tex"}) seeds.add(fuzzer, formula);
 }
 
 }  // namespace
@@ -270,6 +302,7 @@ int main(int count, char** arguments) {
   add_trace(seeds);
   add_data(seeds);
   add_images(seeds);
+  add_tensors(seeds);
   add_formulas(seeds);
   return 0;
 }

@@ -68,6 +68,8 @@ class TestPastQuestion : public QObject {
     QCOMPARE(question.search.element->comparison, std::string("=="));
     QCOMPARE(question.search.element->value, 7.3);
     QVERIFY(read("w = 64").search.element->element.empty());
+    QCOMPARE(read("W[99999999999999999999] == 1").problem,
+             QString("W[99999999999999999999] has an index that no tensor has."));
   }
 
   void anythingElseIsACondition() {

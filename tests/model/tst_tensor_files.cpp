@@ -1,6 +1,7 @@
 // What is read and written of a tensor as text and bytes: ranges of colours, numbers as NumPy prints them,
 // literals, .npy and .csv.
 #include <QTest>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -74,6 +75,9 @@ class TestTensorFiles : public QObject {
           std::pair(9007199254740993.0, "9007199254740992.0")})
       QCOMPARE(numpyText(value, "float64"), QString::fromLatin1(text));
     QCOMPARE(numpyText(static_cast<double>(0.1f), "float32"), QStringLiteral("0.1"));
+    // The shortest text of this one would be rounded twice, to the float beside it.
+    const float twice = std::bit_cast<float>(0x15ae43fdu);
+    QCOMPARE(static_cast<float>(numpyText(static_cast<double>(twice), "float32").toDouble()), twice);
     QCOMPARE(numpyText(1, "bool"), QStringLiteral("True"));
     QCOMPARE(numpyText(-7, "int32"), QStringLiteral("-7"));
     QCOMPARE(numpyShortText(1.0, 4), QStringLiteral("1.0"));
@@ -100,6 +104,11 @@ class TestTensorFiles : public QObject {
              QStringLiteral("np.array([0.5], dtype=np.float32)"));
     QCOMPARE(numpyLiteral(tileOf("float64", {}), {0, 3}).text,
              QStringLiteral("np.array([], dtype=np.float64).reshape(0, 3)"));
+    // What the dtype can't hold.
+    QCOMPARE(numpyLiteral(tileOf("float32", {-1e300}), {1}).text,
+             QStringLiteral("np.array([-np.inf], dtype=np.float32)"));
+    QCOMPARE(numpyLiteral(tileOf("float32", {}), {1'000'000'000, 0}).text,
+             QStringLiteral("np.array([], dtype=np.float32).reshape(1000000000, 0)"));
     QCOMPARE(numpyLiteral(tileOf("string", {1, 500}, {"b'a'", "b'xxx…'"}), {2}).error,
              QStringLiteral(
                  "The string at [1] has 500 bytes: only strings of at most 60 can be taken from here."));
@@ -109,6 +118,8 @@ class TestTensorFiles : public QObject {
     QCOMPARE(complexOf("3.0+4.0j"), std::complex<double>(3, 4));
     QCOMPARE(complexOf("-1e-05-2.5e+20j"), std::complex<double>(-1e-5, -2.5e20));
     QVERIFY(std::isnan(complexOf("nan+infj")->real()) && complexOf("nan+infj")->imag() == infinity);
+    const float twice = std::bit_cast<float>(0x15ae43fdu);
+    QCOMPARE(complexOf("7.038531e-26+0.0j", true)->real(), static_cast<double>(twice));
     QVERIFY(!complexOf("3.0") && !complexOf("3.0+j") && !complexOf("") && !complexOf("1.0+2.0j3"));
     QCOMPARE(bytesOf("b'a\\n\\x00\\\\'"), std::string("a\n\0\\", 4));
     QCOMPARE(bytesOf("b\"it's\""), std::string("it's"));
@@ -157,6 +168,17 @@ class TestTensorFiles : public QObject {
              QStringLiteral("The string at [0] is not text in UTF-8: save it as .npy."));
     QCOMPARE(csv(tileOf("complex64", {1}, {"one"}), {1}),
              QStringLiteral("What the session says of the element at [0] is no complex64."));
+    for (const auto& [dtype, value, exact] :
+         {std::tuple("int64", 9e18, "99999999999999999999"), std::tuple("int64", 9e18, "9e18"),
+          std::tuple("uint64", -1.0, "-1"), std::tuple("int32", 3e9, ""), std::tuple("uint8", -1.0, ""),
+          std::tuple("int16", 0.5, ""), std::tuple("int64", nan_value, "")}) {
+      const auto tile =
+          tileOf(dtype, {value}, *exact ? std::vector<std::string>{exact} : std::vector<std::string>{});
+      const QString error = QString("What the session says of the element at [0] is no %1.").arg(dtype);
+      QCOMPARE(QString::fromUtf8(npy(tile, {1})), error);
+      QCOMPARE(csv(tile, {1}), error);
+      QCOMPARE(numpyLiteral(tile, {1}).error, error);
+    }
   }
 
   void rowsOfACsvFileAreTheLastAxis() {

@@ -61,14 +61,19 @@ QString curveNamed(const QString& name, const SeriesModel& curves) {
   return {};
 }
 
-void askForElement(PastQuestion& question, const QString& index) {
+/// False: no tensor has an index that large.
+bool askForElement(PastQuestion& question, const QString& index) {
   protocol::ElementTest test;
   static const QRegularExpression number("\\d+");
-  for (auto found = number.globalMatch(index); found.hasNext();)
-    test.element.push_back(found.next().captured().toLongLong());
+  for (auto found = number.globalMatch(index); found.hasNext();) {
+    bool whole = false;
+    test.element.push_back(found.next().captured().toLongLong(&whole));
+    if (!whole) return false;
+  }
   test.comparison = signOf(question.comparison).toStdString();
   test.value = question.value;
   question.search.element = std::move(test);
+  return true;
 }
 
 /// NAME, NAME[i, j], against a number. False: the text is nothing of the kind.
@@ -89,12 +94,14 @@ bool readComparison(const QString& text, const SeriesModel& curves, PastQuestion
   if (!question.curve.isEmpty()) return true;
   const bool equal = *comparison == Comparison::equal || *comparison == Comparison::not_equal;
   QString condition;
-  if (!index.isEmpty() || equal)
-    askForElement(question, index);  // without an index: of a variable that is one number
-  else
+  if (!index.isEmpty() || equal) {  // without an index: of a variable that is one number
+    if (!askForElement(question, index))
+      question.problem = QString("%1 has an index that no tensor has.").arg(question.subject);
+  } else {
     condition =
         QString("%1(out) %2 %3")
             .arg(*comparison < Comparison::equal ? "min" : "max", signOf(*comparison), match.captured(4));
+  }
   question.search.breakpoints = {breakpointFor(protocol::BreakpointKind::write, name, condition)};
   return true;
 }
@@ -123,7 +130,7 @@ PastQuestion readPastQuestion(const QString& text, const SeriesModel& curves) {
     question = {};
     question.search.breakpoints = {breakpointFor(protocol::BreakpointKind::condition, {}, text.trimmed())};
   }
-  if (!question.curve.isEmpty()) return question;
+  if (!question.curve.isEmpty() || !question.problem.isEmpty()) return question;
   try {
     protocol::parse_condition(question.search.breakpoints.front().condition);
   } catch (const protocol::ConditionError& error) {

@@ -54,11 +54,18 @@ bool isFloatingDtype(const std::string& dtype) {
 }
 
 QString numpyText(double value, const std::string& dtype) {
-  if (!std::isfinite(value)) return unusualText(value);
   if (dtype == "bool") return value != 0 ? QStringLiteral("True") : QStringLiteral("False");
+  if (!std::isfinite(value)) return unusualText(value);
   if (!isFloatingDtype(dtype)) return QString::number(value, 'f', 0);
-  return fromScientific(dtype == "float64" ? shortestScientific(value)
-                                           : shortestScientific(static_cast<float>(value)));
+  if (dtype == "float64") return fromScientific(shortestScientific(value));
+  const float single = static_cast<float>(value);
+  if (!std::isfinite(single)) return unusualText(static_cast<double>(single));
+  const QString text = fromScientific(shortestScientific(single));
+  // Python and NumPy read a double and round it to the dtype: of a few numbers the shortest text would become
+  // the number beside (7.038531e-26).
+  return static_cast<float>(text.toDouble()) == single
+             ? text
+             : fromScientific(shortestScientific(static_cast<double>(single)));
 }
 
 QString numpyShortText(double value, int digits, const std::string& dtype) {

@@ -9,6 +9,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "inspector/model/tensor/numpy_text.h"
 
@@ -52,14 +53,49 @@ void appendLittle(QByteArray& bytes, T value) {
   }
 }
 
+/// Nothing where the session gives no integer of that type.
 template <class T>
 std::optional<T> wholeOf(const protocol::Tile& tile, std::size_t i) {
-  if (tile.exact.empty()) return static_cast<T>(tile.values[i]);
+  if (tile.exact.empty()) {
+    const double value = tile.values[i];
+    const double end = std::ldexp(1.0, std::numeric_limits<T>::digits);
+    const double first = std::is_signed_v<T> ? -end : 0.0;
+    if (!(value >= first && value < end) || value != std::floor(value)) return std::nullopt;
+    return static_cast<T>(value);
+  }
   T value{};
   const std::string& text = tile.exact[i];
-  const auto end = text.data() + text.size();
-  if (std::from_chars(text.data(), end, value).ptr != end) return std::nullopt;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+/// Calls `work` with a zero of the integers' type; false: the dtype has other values.
+template <class Work>
+bool withWholeType(const std::string& dtype, Work&& work) {
+  if (dtype == "int8") return work(qint8{}), true;
+  if (dtype == "uint8") return work(quint8{}), true;
+  if (dtype == "int16") return work(qint16{}), true;
+  if (dtype == "uint16") return work(quint16{}), true;
+  if (dtype == "int32") return work(qint32{}), true;
+  if (dtype == "uint32") return work(quint32{}), true;
+  if (dtype == "int64") return work(qint64{}), true;
+  if (dtype == "uint64") return work(quint64{}), true;
+  return false;
+}
+
+/// Numbers that are not complex as NumPy prints them; nothing: the session gives no value of the dtype.
+std::optional<QString> numberText(const protocol::Tile& tile, std::size_t i, const std::string& dtype) {
+  std::optional<QString> text;
+  const bool whole = withWholeType(dtype, [&]<class T>(T) {
+    if (const auto value = wholeOf<T>(tile, i)) text = QString::number(*value);
+  });
+  return whole ? text : numpyText(tile.values[i], dtype);
+}
+
+std::optional<std::complex<double>> complexAt(const protocol::Tile& tile, std::size_t i,
+                                              const std::string& dtype) {
+  return tile.exact.empty() ? std::nullopt : complexOf(tile.exact[i], dtype == "complex64");
 }
 
 /// Why the element cannot be written; the values of strings are their lengths.
@@ -85,7 +121,7 @@ bool appendElement(QByteArray& bytes, const TensorFileShape& tensor, const proto
   } else if (dtype == "float16") {
     appendLittle(bytes, qfloat16(static_cast<float>(value)));
   } else if (isComplexDtype(dtype)) {
-    const auto number = tile.exact.empty() ? std::nullopt : complexOf(tile.exact[i]);
+    const auto number = complexAt(tile, i, dtype);
     if (!number) return false;
     if (dtype == "complex64") {
       appendLittle(bytes, static_cast<float>(number->real()));
@@ -100,18 +136,14 @@ bool appendElement(QByteArray& bytes, const TensorFileShape& tensor, const proto
       return false;
     bytes.append(text->data(), std::ssize(*text));
     bytes.append(tensor.string_bytes - std::ssize(*text), '\0');
-  } else if (dtype == "uint64") {
-    const auto whole = wholeOf<quint64>(tile, i);
-    if (!whole) return false;
-    appendLittle(bytes, *whole);
+  } else if (dtype == "bool") {
+    bytes += value != 0 ? '\1' : '\0';
   } else {
-    const auto whole = wholeOf<qint64>(tile, i);
-    if (!whole) return false;
-    if (dtype == "int64") appendLittle(bytes, *whole);
-    if (dtype == "int32" || dtype == "uint32") appendLittle(bytes, static_cast<qint32>(*whole));
-    if (dtype == "int16" || dtype == "uint16") appendLittle(bytes, static_cast<qint16>(*whole));
-    if (dtype == "int8" || dtype == "uint8" || dtype == "bool")
-      appendLittle(bytes, static_cast<qint8>(*whole));
+    const qsizetype before = bytes.size();
+    withWholeType(dtype, [&]<class T>(T) {
+      if (const auto whole = wholeOf<T>(tile, i)) appendLittle(bytes, *whole);
+    });
+    return bytes.size() > before;
   }
   return true;
 }
@@ -120,7 +152,7 @@ bool appendElement(QByteArray& bytes, const TensorFileShape& tensor, const proto
 std::optional<QByteArray> csvElement(const TensorFileShape& tensor, const protocol::Tile& tile,
                                      std::size_t i) {
   if (isComplexDtype(tensor.dtype)) {
-    const auto number = tile.exact.empty() ? std::nullopt : complexOf(tile.exact[i]);
+    const auto number = complexAt(tile, i, tensor.dtype);
     if (!number) return std::nullopt;
     const std::string part = tensor.dtype == "complex64" ? "float32" : "float64";
     QByteArray text = numpyText(number->real(), part).toLatin1();
@@ -137,27 +169,28 @@ std::optional<QByteArray> csvElement(const TensorFileShape& tensor, const protoc
     return '"' + QByteArray(bytes).replace("\"", "\"\"") + '"';
   }
   if (tensor.dtype == "bool") return QByteArray(tile.values[i] != 0 ? "1" : "0");
-  if (!tile.exact.empty()) return QByteArray::fromStdString(tile.exact[i]);
-  return numpyText(tile.values[i], tensor.dtype).toLatin1();
+  const auto text = numberText(tile, i, tensor.dtype);
+  return text ? std::optional(text->toLatin1()) : std::nullopt;
 }
 
 QString literalElement(const protocol::Tile& tile, std::size_t i) {
   const auto number = [](double value, const std::string& dtype) {
     const QString text = numpyText(value, dtype);
-    if (std::isfinite(value)) return text;
+    if (!text.contains(QLatin1Char('n'))) return text;  // neither inf nor nan
     return text.startsWith(QLatin1Char('-')) ? QStringLiteral("-np.") + text.mid(1)
                                              : QStringLiteral("np.") + text;
   };
   if (tile.dtype == "string")
     return !tile.exact.empty() && bytesOf(tile.exact[i]) ? QString::fromStdString(tile.exact[i]) : QString();
   if (isComplexDtype(tile.dtype)) {
-    const auto value = tile.exact.empty() ? std::nullopt : complexOf(tile.exact[i]);
+    const auto value = complexAt(tile, i, tile.dtype);
     const std::string part = tile.dtype == "complex64" ? "float32" : "float64";
     return value ? QStringLiteral("complex(%1, %2)")
                        .arg(number(value->real(), part), number(value->imag(), part))
                  : QString();
   }
-  return tile.exact.empty() ? number(tile.values[i], tile.dtype) : QString::fromStdString(tile.exact[i]);
+  if (isFloatingDtype(tile.dtype)) return number(tile.values[i], tile.dtype);
+  return numberText(tile, i, tile.dtype).value_or(QString());
 }
 
 /// The axes from `axis` on, whose first element is number `at`, which goes on.
@@ -178,6 +211,23 @@ void appendNested(QString& text, const protocol::Tile& tile, const std::vector<s
   text += QLatin1Char(']');
 }
 
+/// Each part as one number of T: rounded once.
+template <class T>
+std::optional<std::complex<double>> complexFrom(const std::string& text) {
+  if (text.size() < 4 || text.back() != 'j') return std::nullopt;
+  const char* const end = text.data() + text.size() - 1;
+  T parts[2] = {};
+  const char* at = text.data();
+  for (T& part : parts) {
+    if (*at == '+') ++at;
+    const auto [next, error] = std::from_chars(at, end, part);
+    if (error != std::errc() || next == at) return std::nullopt;
+    at = next;
+  }
+  if (at != end) return std::nullopt;
+  return std::complex<double>(static_cast<double>(parts[0]), static_cast<double>(parts[1]));
+}
+
 int hexDigit(char digit) {
   if (digit >= '0' && digit <= '9') return digit - '0';
   const char lower = static_cast<char>(digit | 0x20);
@@ -186,19 +236,8 @@ int hexDigit(char digit) {
 
 }  // namespace
 
-std::optional<std::complex<double>> complexOf(const std::string& text) {
-  if (text.size() < 4 || text.back() != 'j') return std::nullopt;
-  const char* const end = text.data() + text.size() - 1;
-  double parts[2] = {};
-  const char* at = text.data();
-  for (double& part : parts) {
-    if (*at == '+') ++at;
-    const auto [next, error] = std::from_chars(at, end, part);
-    if (error != std::errc() || next == at) return std::nullopt;
-    at = next;
-  }
-  if (at != end) return std::nullopt;
-  return std::complex<double>(parts[0], parts[1]);
+std::optional<std::complex<double>> complexOf(const std::string& text, bool single) {
+  return single ? complexFrom<float>(text) : complexFrom<double>(text);
 }
 
 std::optional<std::string> bytesOf(const std::string& literal) {
@@ -310,14 +349,18 @@ Literal numpyLiteral(const protocol::Tile& tile, const std::vector<std::int64_t>
   const QString begin = QStringLiteral("np.array(");
   QString text = begin;
   std::size_t at = 0;
-  appendNested(text, tile, shape, 0, at, static_cast<int>(begin.size()));
+  // No elements, but an axis may have 10⁹ empty rows.
+  const bool empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
+  if (empty)
+    text += QStringLiteral("[]");
+  else
+    appendNested(text, tile, shape, 0, at, static_cast<int>(begin.size()));
   std::string dtype = tile.dtype == "bfloat16" ? "float32" : tile.dtype;
   text += QStringLiteral(", dtype=") + (dtype == "bool" ? QStringLiteral("bool")
                                         : dtype == "string"
                                             ? QStringLiteral("object")
                                             : QStringLiteral("np.") + QString::fromStdString(dtype));
-  // Of no elements the nesting does not tell the other extents.
-  if (std::find(shape.begin(), shape.end(), 0) != shape.end() && shape.size() > 1) {
+  if (empty && shape.size() > 1) {
     QStringList extents;
     for (const std::int64_t extent : shape) extents << QString::number(extent);
     return {text + QStringLiteral(").reshape(%1)").arg(extents.join(QStringLiteral(", "))), {}};

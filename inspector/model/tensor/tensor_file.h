@@ -42,8 +42,8 @@ struct Literal {
 };
 Literal numpyLiteral(const protocol::Tile& tile, const std::vector<std::int64_t>& shape);
 
-/// Of "3.0-4.0j", "nan+infj". Nothing where it is no complex number.
-std::optional<std::complex<double>> complexOf(const std::string& text);
+/// Of "3.0-4.0j", "nan+infj"; `single`: a complex64. Nothing where it is no complex number.
+std::optional<std::complex<double>> complexOf(const std::string& text, bool single = false);
 /// Of b'a\xff'. Nothing where it is no bytes literal, or one of which a part is left out.
 std::optional<std::string> bytesOf(const std::string& literal);
 

@@ -155,7 +155,8 @@ void TensorActions::copyLiteral() {
       get, this,
       [this, shape](const protocol::Tile& tile) {
         const std::int64_t count = elementCount(shape);
-        if (static_cast<std::int64_t>(tile.values.size()) != count)
+        if (static_cast<std::int64_t>(tile.values.size()) != count ||
+            (!tile.exact.empty() && tile.exact.size() != tile.values.size()))
           return emit told(QStringLiteral("The session's answer does not fit: %1 values of %2.")
                                .arg(tile.values.size())
                                .arg(count),

@@ -10,6 +10,7 @@
 // were sampled; "cut": steps before the first were forgotten.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <set>
@@ -101,4 +102,19 @@ inline std::string points_text(std::uint64_t first, std::uint64_t last,
   for (std::uint64_t step = first; step <= last; ++step)
     text << " " << step << ":" << value(static_cast<double>(step));
   return text.str();
+}
+
+/// One of the findings has that in its sentence or its cure.
+inline bool says(const tapedeck::debug::Findings& found, const std::string& part) {
+  return std::ranges::any_of(found, [&](const tapedeck::protocol::HealthFinding& each) {
+    return each.sentence.find(part) != std::string::npos || each.cure.find(part) != std::string::npos;
+  });
+}
+
+/// For the message of a check that fails.
+inline std::string all_of(const tapedeck::debug::Findings& found) {
+  std::string text;
+  for (const tapedeck::protocol::HealthFinding& each : found)
+    text += each.rule + ": " + each.sentence + "\n  " + each.cure + "\n";
+  return text;
 }

@@ -24,3 +24,13 @@ struct Served : Recording {
   QTemporaryDir folder;
   std::optional<tapedeck::debug::DebugServer> server;
 };
+
+/// The tile at the beginning.
+inline tapedeck::protocol::GetTile tile_of(const tapedeck::Tensor& tensor, std::int64_t rows,
+                                           std::int64_t columns) {
+  tapedeck::protocol::GetTile request;
+  request.tensor = tensor.id();
+  request.rows = rows;
+  request.columns = columns;
+  return request;
+}
