@@ -32,6 +32,7 @@ SetForm::SetForm(Session& session, QWidget* parent)
                "As the filter of Ops has them: op:adam, line:7-12, scope:dense, max(abs(out)) > 3, joined "
                "by and, or, not. step is the number of the training step, from 1"));
   subject_->setEditable(true);
+  subject_->lineEdit()->setPlaceholderText(QStringLiteral("learning_rate"));
   subject_->setInsertPolicy(QComboBox::NoInsert);
   subject_->completer()->setCompletionMode(QCompleter::InlineCompletion);
   addField(SetField::subject, "setSubject", QStringLiteral("What of them:"), subject_,
@@ -48,6 +49,7 @@ SetForm::SetForm(Session& session, QWidget* parent)
   action_->setObjectName(QStringLiteral("setAction"));
   action_->setAccessibleName(QStringLiteral("What is done with it"));
   action_->setToolTip(QStringLiteral("What is done with it in the branch"));
+  value_->setPlaceholderText(QStringLiteral("0.1"));
   value_->setObjectName(QStringLiteral("setValue"));
   value_->setAccessibleName(QStringLiteral("Number"));
   value_->setToolTip(plainTip(QStringLiteral("A number; an attribute becomes what Python would write")));
