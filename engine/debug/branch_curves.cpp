@@ -64,7 +64,6 @@ class Carried {
   void add_whole(std::uint32_t spec, std::uint64_t newest, std::uint64_t tensor) {
     wholes_[spec].push_back({newest, tensor});
   }
-  bool empty() const { return numbers_.empty() && wholes_.empty(); }
 
   /// Of a constant that an op takes, where the same constant was not there before Python read it.
   bool is_read_number(double number, std::uint64_t constant) {
