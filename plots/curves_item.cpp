@@ -10,13 +10,15 @@ namespace {
 
 constexpr double apart = 14;  ///< pixels between points from which on each has a marker of its own
 
-void paintMarker(QPainter* painter, QPointF at, int series, const QColor& color, double scale) {
+void paintMarker(QPainter* painter, QPointF at, const CurvePicture::Line& line, const inspector::Theme& theme,
+                 double scale) {
+  const QColor color = curveColor(theme, line.style);
   painter->save();
   painter->translate(at);
   painter->scale(scale, scale);
-  painter->setPen(Qt::NoPen);
-  painter->setBrush(color);
-  painter->drawPath(curveMarker(series));
+  painter->setPen(line.branch ? QPen(color, 1.4) : QPen(Qt::NoPen));
+  painter->setBrush(line.branch ? theme.background : color);
+  painter->drawPath(curveMarker(line.style));
   painter->restore();
 }
 
@@ -66,20 +68,19 @@ bool CurvesItem::shows(QPointF point) const {
 }
 
 void CurvesItem::paintRuns(QPainter* painter, const CurvePicture::Line& line) {
-  painter->setPen(curvePen(theme_, line.series));
+  painter->setPen(line.branch ? branchPen(theme_, line.style) : curvePen(theme_, line.style));
   painter->setBrush(Qt::NoBrush);
   for (const QList<QPointF>& run : line.runs)
     if (run.size() > 1) painter->drawPolyline(run.data(), static_cast<int>(run.size()));
 }
 
 void CurvesItem::paintMarkers(QPainter* painter, const CurvePicture::Line& line) {
-  const QColor color = curveColor(theme_, line.series);
   for (const QList<QPointF>& run : line.runs) {
     if (!hasMarkers(run)) continue;
     for (const QPointF& point : run)
-      if (shows(point)) paintMarker(painter, point, line.series, color, 0.9);
+      if (shows(point)) paintMarker(painter, point, line, theme_, 0.9);
   }
-  if (line.hover) paintMarker(painter, *line.hover, line.series, color, 1.4);
+  if (line.hover) paintMarker(painter, *line.hover, line, theme_, 1.4);
 }
 
 void CurvesItem::paintCursor(QPainter* painter, const CurvePicture::Line& line) {
@@ -87,7 +88,7 @@ void CurvesItem::paintCursor(QPainter* painter, const CurvePicture::Line& line) 
   painter->setPen(QPen(theme_.accent, 2));
   painter->setBrush(theme_.background);
   painter->drawEllipse(*line.cursor, 6, 6);
-  paintMarker(painter, *line.cursor, line.series, curveColor(theme_, line.series), 1);
+  paintMarker(painter, *line.cursor, line, theme_, 1);
 }
 
 void CurvesItem::paintLost(QPainter* painter, const CurvePicture::Line& line) {
@@ -142,8 +143,8 @@ void CurvesItem::paintReadOut(QPainter* painter) {
   double y = box.top() + 4;
   for (qsizetype row = 0; row < picture_.readOut.size(); ++row, y += line) {
     if (row > 0) {
-      const int series = picture_.readOutSeries[static_cast<std::size_t>(row - 1)];
-      paintMarker(painter, {box.left() + 11, y + line / 2}, series, curveColor(theme_, series), 1);
+      const std::size_t of = picture_.readOutLines[static_cast<std::size_t>(row - 1)];
+      paintMarker(painter, {box.left() + 11, y + line / 2}, picture_.lines[of], theme_, 1);
     }
     painter->setPen(row > 0 ? theme_.text : theme_.faintText);
     painter->drawText(QPointF(box.left() + (row > 0 ? swatch + 6 : 7), y + metrics.ascent()),

@@ -13,6 +13,8 @@ namespace tapedeck::plots {
 struct CurvePicture {
   struct Line {
     int series = 0;
+    int style = 0;        ///< position that decides colour and marker
+    bool branch = false;  ///< dashed, with hollow markers
     std::vector<QList<QPointF>> runs;
     std::vector<std::pair<double, LostKind>> lost;  ///< x
     std::optional<QPointF> cursor;                  ///< the cursor's point
@@ -21,9 +23,9 @@ struct CurvePicture {
   QRectF area;
   std::vector<Line> lines;
   std::optional<double> cursorX, hoverX;
-  QStringList
-      readOut;  ///< first line: the step; then "name: value" of each series, in the order of readOutSeries
-  std::vector<int> readOutSeries;
+  /// First line: the step; then "name: value" of each series, in the order of readOutLines.
+  QStringList readOut;
+  std::vector<std::size_t> readOutLines;  ///< positions in `lines`
   QString notice;
 };
 

@@ -99,7 +99,8 @@ void PlotChart::setLetters(double times) {
 void PlotChart::Private::styleLegend() {
   for (std::size_t index = 0; index < legendEntries.size(); ++index) {
     QLineSeries* entry = legendEntries[index];
-    QPen pen = curvePen(theme, static_cast<int>(index));
+    const int of = series[index].branchOf;
+    QPen pen = of < 0 ? curvePen(theme, static_cast<int>(index)) : branchPen(theme, of);
     QColor text = theme.text;
     if (!series[index].visible) {
       pen.setColor(theme.grid);
@@ -199,6 +200,8 @@ CurvePicture PlotChart::Private::picture() {
     const SeriesData& data = *series[index].data;
     CurvePicture::Line line;
     line.series = static_cast<int>(index);
+    line.branch = series[index].branchOf >= 0;
+    line.style = line.branch ? series[index].branchOf : line.series;
     for (const auto& run : curves[index].runs) {
       QList<QPointF> points;
       points.reserve(static_cast<qsizetype>(run.size()));
@@ -245,7 +248,7 @@ void PlotChart::Private::addReadOut(CurvePicture* picture) {
     values.push_back(data.values[at]);
     places << (elsewhere ? QStringLiteral(" (%1 %2)").arg(axis, inspector::stepText(data.steps[at]))
                          : QString());
-    picture->readOutSeries.push_back(line.series);
+    picture->readOutLines.push_back(static_cast<std::size_t>(&line - picture->lines.data()));
   }
   const auto notation = inspector::Notation::of(values, read_out_digits);
   for (qsizetype row = 0; row < names.size(); ++row)

@@ -18,6 +18,7 @@ struct ChartSeries {
   const inspector::SeriesData* data = nullptr;  ///< must live until the next setSeries
   bool visible = true;
   bool listed = true;  ///< false: it is over another axis than the chart's, which neither draws nor names it
+  int branchOf = -1;   ///< of a branch's curve: the position of the original's, whose colour it has; else -1
   bool drawn() const { return visible && listed; }
 };
 

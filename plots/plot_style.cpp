@@ -25,6 +25,14 @@ QPen curvePen(const inspector::Theme& theme, int series) {
   return pen;
 }
 
+QPen branchPen(const inspector::Theme& theme, int series) {
+  QPen pen(curveColor(theme, series), 1.8);
+  pen.setJoinStyle(Qt::BevelJoin);
+  pen.setCapStyle(Qt::FlatCap);
+  pen.setDashPattern({7, 4});
+  return pen;
+}
+
 QPainterPath curveMarker(int series) {
   QPainterPath path;
   switch (series % 5) {

@@ -107,7 +107,12 @@ void PlotsView::Private::connectAll() {
                    [this](inspector::RecordNumber number) { chart->setCursorRecord(number); });
   QObject::connect(chart, &PlotChart::legendClicked, q, [this](int series) { toggle(series); });
   QObject::connect(canvas, &PlotCanvas::pointClicked, q,
-                   [this](int series, int index) { goToPoint(model.names().value(series), index); });
+                   [this](int series, int index) { goToPoint(names().value(series), index); });
+  QObject::connect(&branch, &BranchOverlay::changed, q, [this] {
+    draw();
+    fillMenu();
+  });
+  QObject::connect(&branch, &BranchOverlay::failed, q, &Panel::failed);
   QObject::connect(canvas, &PlotCanvas::pointStepped, q, [this](int delta) { stepPoint(delta); });
 }
 
@@ -136,6 +141,7 @@ std::vector<ChartSeries> PlotsView::Private::series() const {
     const bool replaced = data->size() == 0 && full.contains(data->name);
     result.push_back({data, !hidden.contains(name), data->x == over && !replaced});
   }
+  branch.addTo(result, hidden);
   return result;
 }
 
@@ -170,15 +176,15 @@ QString PlotsView::Private::axis() const {
 }
 
 void PlotsView::Private::toggle(int series) {
-  const QString name = model.names().value(series);
+  const QString name = names().value(series);
   if (!name.isEmpty()) q->setSeriesVisible(name, hidden.contains(name));
 }
 
 void PlotsView::Private::fillMenu() {
   curvesMenu->clear();
   curveActions.clear();
-  for (const QString& name : model.names()) {
-    QString text = model.series(name)->title();
+  for (const QString& name : names()) {
+    QString text = data(name)->title();
     QAction* action = curvesMenu->addAction(text.replace(QLatin1Char('&'), QStringLiteral("&&")));
     action->setCheckable(true);
     action->setChecked(!hidden.contains(name));
@@ -188,9 +194,9 @@ void PlotsView::Private::fillMenu() {
 }
 
 void PlotsView::Private::goToPoint(const QString& name, int index) {
-  const SeriesData* data = model.series(name);
-  if (!data || index < 0 || static_cast<std::size_t>(index) >= data->size()) return;
-  if (const auto record = data->records[static_cast<std::size_t>(index)]) session.setCursor(record);
+  const SeriesData* curve = data(name);
+  if (!curve || index < 0 || static_cast<std::size_t>(index) >= curve->size()) return;
+  if (const auto record = curve->records[static_cast<std::size_t>(index)]) session.setCursor(record);
 }
 
 void PlotsView::Private::stepPoint(int delta) {
@@ -245,6 +251,7 @@ PlotsView::PlotsView(SeriesModel& series, PictureModel& pictures, Session& sessi
   d_->stack->addWidget(d_->canvas);
   d_->stack->addWidget(empty);
   d_->stack->addWidget(d_->pictures);
+  d_->branch.addLines(layout, this);
   layout->addWidget(d_->stack, 1);
   setFocusProxy(d_->canvas);
   d_->connectAll();
@@ -255,6 +262,7 @@ PlotsView::PlotsView(SeriesModel& series, PictureModel& pictures, Session& sessi
 }
 
 PlotsView::~PlotsView() {
+  d_->branch.disconnect(this);
   d_->model.disconnect(this);
   d_->session.disconnect(this);
 }

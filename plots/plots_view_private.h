@@ -3,6 +3,7 @@
 
 #include <QtWidgets>
 
+#include "plots/branch_overlay.h"
 #include "plots/export.h"
 #include "plots/plot_chart.h"
 #include "plots/plots_view.h"
@@ -11,11 +12,12 @@ namespace tapedeck::plots {
 
 struct PlotsView::Private {
   Private(PlotsView* q, inspector::SeriesModel& model, inspector::Session& session)
-      : q(q), model(model), session(session) {}
+      : q(q), model(model), session(session), branch(session, model) {}
 
   PlotsView* q;
   inspector::SeriesModel& model;
   inspector::Session& session;
+  BranchOverlay branch;
   PlotChart* chart = nullptr;
   PlotCanvas* canvas = nullptr;
   QStackedWidget* stack = nullptr;  ///< the curves, what stands where nothing is, the other pages
@@ -45,6 +47,12 @@ struct PlotsView::Private {
   void goToPoint(const QString& name, int index);
   void stepPoint(int delta);
   std::vector<ChartSeries> series() const;
+  /// In the order in which the chart has them: the session's, then the branch's.
+  QStringList names() const { return model.names() + branch.names(); }
+  const inspector::SeriesData* data(const QString& name) const {
+    const inspector::SeriesData* own = model.series(name);
+    return own ? own : branch.series(name);
+  }
   void lookAtAxes();
   QString axis() const;
   ExportOptions options() const;

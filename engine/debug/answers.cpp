@@ -198,6 +198,10 @@ Answers::Answer Answers::reply_or_work(const protocol::Request& request) {
               return branches_.make(make, finder(cancel, quietly), cancel, report);
             });
           },
+          [&](const GetBranchSeries& get) {
+            return job(
+                [this, get](const CancelFlag&, const Jobs::Report&) { return branches_.series(get); });
+          },
           [&](const GetBranchPreviews& get) {
             return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {
               return branches_.previews(get, finder(cancel, report), cancel);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
+#include "engine/debug/change_set.h"
 #include "engine/debug/describe.h"
 #include "engine/debug/past_change.h"
 #include "engine/debug/tile.h"
@@ -73,15 +75,16 @@ std::vector<Depending> depending_on(Branch& branch, const Trace& trace, std::uin
   return found;
 }
 
-/// A change of an op leaves the VJP that was recorded of it: the branch runs it as that of the op as it was.
+/// `changed`: rising. A change of an op leaves the VJP that was recorded of it: the branch runs it as that of
+/// the op as it was.
 std::string unchanged_vjp(const std::vector<std::uint32_t>& changed, const Trace& trace, std::uint32_t last,
                           const CancelFlag& cancel) {
   if (changed.empty()) return {};
   RecordView record;
-  for (std::uint32_t number = std::ranges::min(changed) + 1; number <= last; ++number) {
+  for (std::uint32_t number = changed.front() + 1; number <= last; ++number) {
     check_cancelled(&cancel);
     if (!trace.read(number, record) || record.head.kind != EventKind::vjp ||
-        std::ranges::find(changed, record.head.forward) == changed.end())
+        !std::ranges::binary_search(changed, record.head.forward))
       continue;
     return " The VJP of " + record.name() + " (op " + std::to_string(number) + ") is still that of op " +
            std::to_string(record.head.forward) +
@@ -129,7 +132,9 @@ std::string sentence_of(const protocol::Branched& answer, std::size_t moved, con
                   std::to_string(answer.moved[0].record) + "), " + movement_text(answer.moved[0]) + ".";
   }
   if (!failure.empty()) sentence += " " + failure;
-  if (answer.depending > most_run) sentence += " Only the first " + std::to_string(most_run) + " were run.";
+  if (answer.depending > most_run)
+    sentence += " Only the first " + std::to_string(most_run) + " were run" +
+                (answer.curve_points > 0 ? ", and those that curves take." : ".");
   if (cut_off)
     sentence +=
         " There may be more: some records or assignments after the change were forgotten, and what comes "
@@ -160,22 +165,53 @@ protocol::Moved moved_of(const Recorder& recorder, const Depending& one, const M
 
 }  // namespace
 
+namespace {
+
+/// The changes of a request, and what there is to tell of them.
+struct AskedChanges {
+  std::vector<Change> changes;
+  std::vector<std::uint32_t> records;  ///< that changes name, rising
+  std::uint32_t first = UINT32_MAX;    ///< the first record that something is different at; 0: not known
+  std::string sentence;
+};
+
+AskedChanges asked_for(const Recorder& recorder, const protocol::MakeBranch& request,
+                       const Branches::Find& original, const CancelFlag& cancel, protocol::Branched& answer) {
+  AskedChanges asked;
+  for (const protocol::PastChange& change : request.changes) {
+    asked.changes.push_back(change_of(recorder, change));
+    if (asked.changes.back().record == 0)
+      asked.first =
+          std::min(asked.first, recorder.trace().tensors().get(asked.changes.back().tensor).producer());
+  }
+  for (const protocol::SetChange& set : request.sets) {
+    ChangedSet made = changes_of(recorder, set, original, cancel);
+    answer.ops += made.ops;
+    asked.sentence += made.sentence + " ";
+    std::ranges::move(made.changes, std::back_inserter(asked.changes));
+    std::ranges::move(made.notes, std::back_inserter(answer.notes));
+  }
+  for (const Change& change : asked.changes)
+    if (change.record) asked.records.push_back(change.record);
+  std::ranges::sort(asked.records);
+  if (!asked.records.empty()) asked.first = std::min(asked.first, asked.records.front());
+  return asked;
+}
+
+}  // namespace
+
 protocol::Branched Branches::make(const protocol::MakeBranch& request, const Find& original,
                                   const CancelFlag& cancel, const Jobs::Report& report) {
-  if (request.changes.empty()) throw BadRequest("make_branch: no change was given");
-  std::vector<Change> changes;
-  std::vector<std::uint32_t> changed;
-  for (const protocol::PastChange& change : request.changes) {
-    changes.push_back(change_of(recorder_, change));
-    if (const std::uint32_t record = changes.back().record) changed.push_back(record);
-  }
-  Branch branch(recorder_, std::move(changes));
+  if (request.changes.empty() && request.sets.empty()) throw BadRequest("make_branch: no change was given");
   protocol::Branched answer;
+  AskedChanges asked = asked_for(recorder_, request, original, cancel, answer);
+  Branch branch(recorder_, std::move(asked.changes));
   const std::uint64_t newest = recorder_.trace().newest();
   const auto last = static_cast<std::uint32_t>(std::min(request.last.value_or(newest), newest));
   const std::vector<Depending> depending =
       depending_on(branch, recorder_.trace(), last, answer.depending, cancel);
-  Progressing progress(report, depending.size());
+  BranchCurveReader reader(recorder_, branch, asked.first, original, cancel);
+  Progressing progress(report, depending.size() + reader.count());
   std::string failure;  // the first: others come of it
   for (std::size_t i = 0; i < depending.size(); ++i) {
     check_cancelled(&cancel);
@@ -192,22 +228,40 @@ protocol::Branched Branches::make(const protocol::MakeBranch& request, const Fin
   std::ranges::stable_sort(answer.moved, std::greater(), &protocol::Moved::difference);
   const std::size_t moved = answer.moved.size();
   if (moved > most_told) answer.moved.resize(most_told);
+  BranchCurves curves = reader.compute([&](std::uint64_t done) { progress.done(depending.size() + done); });
+  answer.curve_points = curves.points.size();
+  std::ranges::copy(curves.notes, std::back_inserter(answer.notes));
   answer.complete = answer.depending <= most_run && !branch.cut_off();
-  answer.sentence = sentence_of(answer, moved, failure, branch.cut_off()) +
-                    unchanged_vjp(changed, recorder_.trace(), last, cancel);
-  answer.branch = keep(std::move(branch));
+  answer.sentence = asked.sentence + sentence_of(answer, moved, failure, branch.cut_off()) +
+                    unchanged_vjp(asked.records, recorder_.trace(), last, cancel);
+  answer.branch = keep(std::move(branch), std::move(curves));
   return answer;
 }
 
-std::uint64_t Branches::keep(Branch branch) {
+std::uint64_t Branches::keep(Branch branch, BranchCurves curves) {
   const std::lock_guard lock(mutex_);
-  auto kept = std::make_shared<Kept>(std::move(branch));
+  auto kept = std::make_shared<Kept>(std::move(branch), std::move(curves));
   kept->used = ++uses_;
   branches_.emplace(++last_, std::move(kept));
   if (branches_.size() > most_branches)
     branches_.erase(
         std::ranges::min_element(branches_, {}, [](const auto& entry) { return entry.second->used; }));
   return last_;
+}
+
+protocol::Series Branches::series(const protocol::GetBranchSeries& request) {
+  constexpr std::uint64_t most_points = 10'000;
+  const std::shared_ptr<Kept> kept = find(request.branch);
+  const BranchCurves& all = kept->curves;
+  const std::uint64_t first = std::min<std::uint64_t>(request.first, all.points.size());
+  protocol::Series answer;
+  answer.next = std::min<std::uint64_t>(first + most_points, all.points.size());
+  answer.points.assign(all.points.begin() + static_cast<std::ptrdiff_t>(first),
+                       all.points.begin() + static_cast<std::ptrdiff_t>(answer.next));
+  for (const protocol::CurveInfo& info : all.curves)
+    if (std::ranges::find(answer.points, info.series, &protocol::SeriesPoint::series) != answer.points.end())
+      answer.curves.push_back(info);
+  return answer;
 }
 
 std::shared_ptr<Branches::Kept> Branches::find(std::uint64_t branch) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 
+#include "engine/debug/branch_curves.h"
 #include "engine/debug/jobs.h"
 #include "engine/protocol/what_if.h"
 #include "engine/record/replay/branch.h"
@@ -30,6 +31,9 @@ class Branches {
   /// Those of more than a few elements, and those that cannot be had, are left empty. Throws as value().
   protocol::BranchPreviews previews(const protocol::GetBranchPreviews& request, const Find& original,
                                     const CancelFlag& cancel);
+  /// What make() made of the session's curves, at most 10,000 points an answer. Throws ValueError: the branch
+  /// is gone.
+  protocol::Series series(const protocol::GetBranchSeries& request);
   /// The variable that had this tensor as its value gets what the tensor is in the branch, recorded as any
   /// assignment; no breakpoint stops at it. Throws as value(), and ValueError where no such variable lives.
   protocol::TakenOver take_over(const protocol::TakeOver& request, const Find& original,
@@ -40,13 +44,14 @@ class Branches {
 
  private:
   struct Kept {
-    explicit Kept(Branch made) : branch(std::move(made)) {}
+    Kept(Branch made, BranchCurves drawn) : branch(std::move(made)), curves(std::move(drawn)) {}
     std::mutex mutex;  ///< a branch is used by one thread at a time
     Branch branch;
+    const BranchCurves curves;
     std::uint64_t used = 0;
   };
   std::shared_ptr<Kept> find(std::uint64_t branch);
-  std::uint64_t keep(Branch branch);
+  std::uint64_t keep(Branch branch, BranchCurves curves);
 
   Recorder& recorder_;
   std::mutex mutex_;

@@ -29,7 +29,7 @@ using Request =
           GetProfileTrack, GetProfileTotals, GetProfileFlame, GetProfileSteps, GetProfileCost, GetPeaks,
           GetChromeTrace, GetCellRuns, MakeComparison, GetComparisonRows, FindComparisonRow, CompareOperands,
           FindFirstDifference, GetComparisonTile, GetComparisonCurves, DropComparison, GetHealth,
-          GetHealthCurve, SampleHealth, GetHealthFindings, FindHit, GetRecordGroups, Cancel>;
+          GetHealthCurve, SampleHealth, GetHealthFindings, FindHit, GetRecordGroups, GetBranchSeries, Cancel>;
 using Reply =
     OneOf<Welcome, Refused, Status, Records, LostRecords, TapeRecords, Tile, Statistics, FoundElement, Series,
           Pictures, FoundRecords, Because, VjpParts, ElementTerms, Frames, Variables, Evaluation, Completions,

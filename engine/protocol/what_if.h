@@ -36,15 +36,38 @@ struct PastChange {
   }
 };
 
+/// What a change of many ops does with a number.
+enum class SetAction : std::uint8_t { scale, add, set, clip };
+constexpr auto names(SetAction) {
+  return std::array<std::string_view, 4>{"scale", "add", "set", "clip"};
+}
+
+/// The same change of every op that a filter finds.
+struct SetChange {
+  std::string filter;  ///< a condition, see parse_set(): "op:gradient_descent and step >= 60"
+  /// "out": the results; "in", "in0" …: an input; else the name of an attribute, or of an input:
+  /// "learning_rate". Ops without it stay as they are.
+  std::string subject;
+  SetAction action = SetAction::scale;
+  std::string value;  ///< a number; of an attribute that is set, what Python would write
+  template <class Visit, class Self = SetChange>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("filter", &Self::filter), field("subject", &Self::subject),
+                 field("action", &Self::action), field("value", &Self::value));
+  }
+};
+
 /// A branch with these changes; what depends on them up to record `last` (absent:
-/// the newest) runs again. Answer: Branched, with Progress before it.
+/// the newest) runs again, and the points of curves that were made of it. Answer: Branched, with Progress
+/// before it.
 struct MakeBranch {
   std::vector<PastChange> changes;
   std::optional<std::uint64_t> last;
+  std::vector<SetChange> sets = {};
   static constexpr const char* type = "make_branch";
   template <class Visit, class Self = MakeBranch>
   static constexpr auto fields(Visit&& visit) {
-    return visit(field("changes", &Self::changes), field("last", &Self::last));
+    return visit(field("changes", &Self::changes), field("last", &Self::last), field("sets", &Self::sets));
   }
 };
 
@@ -72,12 +95,17 @@ struct Branched {
   std::uint64_t depending = 0;  ///< results that depend on the changes
   std::vector<Moved> moved;     ///< those whose results moved most, at most 200
   bool complete = true;         ///< false: more may depend, or only the first were made; the sentence says it
+  std::uint64_t ops = 0;        ///< that sets changed
+  std::uint64_t curve_points = 0;  ///< that GetBranchSeries gives
+  /// What stayed as it was recorded, and what is left out, each a sentence.
+  std::vector<std::string> notes = {};
   static constexpr const char* type = "branched";
   template <class Visit, class Self = Branched>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("branch", &Self::branch), field("sentence", &Self::sentence),
                  field("depending", &Self::depending), field("moved", &Self::moved),
-                 field("complete", &Self::complete));
+                 field("complete", &Self::complete), field("ops", &Self::ops),
+                 field("curve_points", &Self::curve_points), field("notes", &Self::notes));
   }
 };
 
@@ -105,6 +133,18 @@ struct GetBranchStatistics {
   static constexpr auto fields(Visit&& visit) {
     return visit(field("branch", &Self::branch), field("difference", &Self::difference),
                  field("statistics", &Self::statistics));
+  }
+};
+
+/// The curves that are others in the branch: of each the point before the first that moved, and from there on
+/// all whose tensors are known. Points from position `first` on. Answer: Series, without restarts.
+struct GetBranchSeries {
+  std::uint64_t branch = 0;
+  std::uint64_t first = 0;
+  static constexpr const char* type = "get_branch_series";
+  template <class Visit, class Self = GetBranchSeries>
+  static constexpr auto fields(Visit&& visit) {
+    return visit(field("branch", &Self::branch), field("first", &Self::first));
   }
 };
 

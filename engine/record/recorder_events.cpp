@@ -50,7 +50,11 @@ void Recorder::assigned_by_debugger(const Tensor& now, std::string_view name, co
 }
 
 void Recorder::left(const Tensor& tensor) {
-  handoffs_.add(Departure{tensor.id(), detail::newest_tensor_id(), capture_location()});
+  Departure departure{tensor.id(), detail::newest_tensor_id(), capture_location()};
+  if (tensor.on_cpu() && tensor.count() == 1 && !is_complex(tensor.dtype()) &&
+      tensor.dtype() != DType::string)
+    departure.number = tensor.item();
+  handoffs_.add(departure);
 }
 
 bool Recorder::gives_up(std::span<const std::uint64_t> variables) {

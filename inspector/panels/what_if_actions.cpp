@@ -12,10 +12,18 @@ WhatIfActions::WhatIfActions(WhatIfModel* model, WhyModel* why, QObject* parent)
   addSeparator();
   ask_ = add("what_if.ask", QStringLiteral("What &if…"), Qt::Key_F4,
              QStringLiteral("Change this value or op in the past, to see what would have come of it"));
+  askSet_ =
+      add("what_if.ask_set", QStringLiteral("What if, for a &set of ops…"),
+          Qt::CTRL | Qt::ALT | Qt::SHIFT | Qt::Key_I,
+          QStringLiteral("Change many ops in the past, such as the learning rate from a step on, and see the "
+                         "curves beside the original"));
   replay_ = add("what_if.replay", QStringLiteral("&Replay the changes"), Qt::SHIFT | Qt::Key_F4,
                 QStringLiteral("Run what depends on the changes again, in a branch beside the original"));
   addSeparator();
   addLooks();
+  curves_ = add("what_if.curves", QStringLiteral("Show the branch's &curves"),
+                Qt::CTRL | Qt::ALT | Qt::SHIFT | Qt::Key_U,
+                QStringLiteral("Plots with the curves of the branch, dashed beside the original's"));
   addSeparator();
   takeOver_ = add("what_if.take_over", QStringLiteral("&Take over into the session"),
                   Qt::CTRL | Qt::SHIFT | Qt::Key_F12,
@@ -23,6 +31,8 @@ WhatIfActions::WhatIfActions(WhatIfModel* model, WhyModel* why, QObject* parent)
   forget_ = add("what_if.forget", QStringLiteral("&Drop the branch"), Qt::CTRL | Qt::SHIFT | Qt::Key_K,
                 QStringLiteral("Back to the original alone; the list of changes stays"));
   connect(ask_, &QAction::triggered, this, &WhatIfActions::asked);
+  connect(askSet_, &QAction::triggered, this, &WhatIfActions::askedForSet);
+  connect(curves_, &QAction::triggered, this, &WhatIfActions::curvesWanted);
   connect(replay_, &QAction::triggered, model, &WhatIfModel::replay);
   connect(takeOver_, &QAction::triggered, model, &WhatIfModel::takeOver);
   connect(forget_, &QAction::triggered, model, &WhatIfModel::forget);
@@ -90,12 +100,19 @@ void WhatIfActions::update() {
                   ? QStringLiteral("Nothing is selected that could be changed: select an "
                                    "op, or a tensor that is there.")
                   : QString());
+  allow(askSet_, !live                                   ? noSession
+                 : model_->session()->recordCount() == 0 ? QStringLiteral("No op has run yet.")
+                                                         : QString());
   allow(replay_, model_->refusal());
   const bool branch = model_->session()->look().branch != 0;
   for (int i = 0; i < looks_.size(); ++i) {
     looks_[i]->setChecked(i == static_cast<int>(model_->shown()));
     allow(looks_[i], branch ? QString() : noBranch);
   }
+  allow(curves_, !branch ? noBranch
+                 : model_->session()->look().points == 0
+                     ? QStringLiteral("No curve is another in the branch.")
+                     : QString());
   allow(takeOver_, model_->takeOverRefusal());
   allow(forget_, branch ? QString() : noBranch);
 }

@@ -21,6 +21,8 @@ class WhatIfActions : public QObject {
   /// All, with separators, for a menu.
   QList<QAction*> actions() const { return actions_; }
   QAction* ask() const { return ask_; }
+  QAction* askSet() const { return askSet_; }
+  QAction* curves() const { return curves_; }
   QAction* replay() const { return replay_; }
   QAction* takeOver() const { return takeOver_; }
   QAction* forget() const { return forget_; }
@@ -28,7 +30,9 @@ class WhatIfActions : public QObject {
   const QList<QAction*>& looks() const { return looks_; }
 
  signals:
-  void asked();  ///< the user wants to change what is pointed at
+  void asked();         ///< the user wants to change what is pointed at
+  void askedForSet();   ///< … many ops
+  void curvesWanted();  ///< … to see Plots
 
  private:
   QAction* add(const char* id, const QString& text, const QKeySequence& key, const QString& tip);
@@ -38,7 +42,7 @@ class WhatIfActions : public QObject {
 
   WhatIfModel* model_;
   QList<QAction*> actions_, looks_;
-  QAction *ask_, *replay_, *takeOver_, *forget_;
+  QAction *ask_, *askSet_, *curves_, *replay_, *takeOver_, *forget_;
   QHash<const QAction*, QString> tips_;
 };
 

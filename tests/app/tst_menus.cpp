@@ -230,7 +230,8 @@ class TestMenus : public QObject, WhatIfWindow {
         {"import tapedeck as tf\n"
          "x = tf.Variable([1., 2.], name='x')\n"
          "x.assign(x * 3.)\n"
-         "y = tf.reduce_sum(x + 1.)"});
+         "y = tf.reduce_sum(x + 1.)\n"
+         "tf.summary.scalar('y', y, 1)"});
     show("multiply", 0);
     CHOOSE("what_if.ask");
     QTRY_VERIFY(whatIf()->isVisible() && whatIf()->form()->isVisible());
@@ -277,6 +278,19 @@ class TestMenus : public QObject, WhatIfWindow {
     QTRY_COMPARE(changes().size(), 1);
     CHOOSE("What if/Remove all changes");
     QTRY_VERIFY(changes().isEmpty());
+    CHOOSE("what_if.ask_set");
+    auto* ops = field<QLineEdit>("setFilter");
+    QTRY_VERIFY(ops->hasFocus());
+    ops->selectAll();
+    QTest::keyClicks(ops, "op:multiply");
+    field<QComboBox>("setSubject")->setEditText("out");
+    field<QLineEdit>("setValue")->setText("2");
+    QTest::keyClick(field<QLineEdit>("setValue"), Qt::Key_Return);
+    QTRY_COMPARE(changes().size(), 1);
+    CHOOSE("what_if.replay");
+    QVERIFY2(told("1 op is changed: multiply."), qPrintable(whatIf()->sentence()->text()));
+    CHOOSE("what_if.curves");
+    QTRY_VERIFY(app::plots(*window_)->isVisible());
   }
 
   // With the panel shut, too: it comes.

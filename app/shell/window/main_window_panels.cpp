@@ -50,6 +50,8 @@ void MainWindow::buildPanels() {
                           typing_);
   connect(why_->model(), &inspector::WhyModel::asked, docks_, [this] { docks_->reveal("why"); });
   connect(whatIf_, &inspector::WhatIfActions::asked, docks_, [this] { docks_->reveal("what_if"); });
+  connect(whatIf_, &inspector::WhatIfActions::askedForSet, docks_, [this] { docks_->reveal("what_if"); });
+  connect(whatIf_, &inspector::WhatIfActions::curvesWanted, docks_, [this] { docks_->reveal("plots"); });
   connect(docks_, &PanelDocks::left, this, &MainWindow::backToNotebook);
   connect(docks_, &PanelDocks::done, this, &MainWindow::tell);
   connect(docks_, &PanelDocks::failed, this,

@@ -1,7 +1,6 @@
 #include "engine/record/replay/branch.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <sstream>
 #include <unordered_set>
@@ -10,6 +9,7 @@
 #include "engine/ops/core/ops.h"
 #include "engine/ops/core/run_op.h"
 #include "engine/ops/random/random_state.h"
+#include "engine/record/replay/adjust.h"
 #include "engine/record/trace/tensor_specs.h"
 #include "engine/record/trace/tensor_text.h"
 #include "engine/tensor/block_pool.h"
@@ -32,53 +32,11 @@ Tensor with_element(const Tensor& tensor, std::int64_t place, double number) {
                     ops::cast(Tensor::scalar(number, DType::float64), tensor.dtype()), tensor);
 }
 
-constexpr double exact_in_float64 = 9007199254740992;  // 2^53: whole numbers up to it
-
-/// Whole numbers by a whole number, in their own dtype: nothing where that does not have the amount.
-std::optional<Tensor> resized_whole(const Change& change, const Tensor& result) {
-  // A clipped whole number is one: ±2.5 and ±2 leave the same.
-  const double amount = change.instead == Instead::clip ? std::floor(change.amount) : change.amount;
-  if (!is_integer(result.dtype()) || std::trunc(amount) != amount || std::abs(amount) > exact_in_float64)
-    return std::nullopt;
-  const auto scalar = [&](double value) {
-    return ops::cast(Tensor::scalar(value, DType::float64), result.dtype());
-  };
-  const auto has = [&](double value) { return ops::cast(scalar(value), DType::float64).item() == value; };
-  if (!has(amount)) return std::nullopt;
-  if (change.instead == Instead::scale) return ops::multiply(result, scalar(amount));
-  const Tensor low =
-      has(-amount) ? ops::maximum(result, scalar(-amount)) : result;  // unsigned: none is below
-  return ops::minimum(low, scalar(amount));
-}
-
-/// Else in float64 or complex128, so that half of a whole number is not nothing times it.
-Tensor resized(const Change& change, const RecordView& record, const Tensor& result) {
-  const bool complex = is_complex(result.dtype());
-  if (complex && change.instead == Instead::clip)
-    throw BranchError(record.number, true,
-                      "Op " + std::to_string(record.number) + " (" + record.name() +
-                          ") cannot be clipped: its result is complex, and complex numbers have no order.");
-  if (std::optional<Tensor> whole = resized_whole(change, result)) return *whole;
-  const DType dtype = complex ? DType::complex128 : DType::float64;
-  const Tensor wide = ops::cast(result, dtype);
-  if (is_integer(result.dtype()) && result.count() > 0 &&
-      ops::reduce_max(ops::abs(wide)).item() > exact_in_float64)
-    throw BranchError(
-        record.number, true,
-        "Op " + std::to_string(record.number) + " (" + record.name() +
-            ") cannot be scaled by what is no whole number: its result has whole numbers beyond "
-            "2^53, which float64 would round.");
-  const Tensor amount = ops::cast(Tensor::scalar(change.amount, DType::float64), dtype);
-  const Tensor made = change.instead == Instead::scale
-                          ? ops::multiply(wide, amount)
-                          : ops::minimum(ops::maximum(wide, ops::negative(amount)), amount);
-  return ops::cast(made, result.dtype());
-}
-
 Tensor instead_of(const Change& change, const RecordView& record, const Tensors& inputs,
                   const Tensor& result) {
   if (change.instead == Instead::zero) return ops::zeros_like(result);
-  if (change.instead != Instead::skip) return resized(change, record, result);
+  if (change.instead != Instead::skip)
+    return adjusted(result, change.instead, change.amount, record, "its result");
   if (inputs.empty() || inputs[0].shape() != result.shape() || inputs[0].dtype() != result.dtype())
     throw BranchError(record.number, true,
                       "Op " + std::to_string(record.number) + " (" + record.name() +
@@ -98,15 +56,18 @@ void follow_seed(const OpDef& op, const Attribute& seed_before, std::vector<Attr
 }
 
 bool names_record(const Change& change) {
-  return change.kind == Change::Kind::attribute || change.kind == Change::Kind::instead;
+  return change.kind == Change::Kind::attribute || change.kind == Change::Kind::input ||
+         change.kind == Change::Kind::instead;
 }
 
 }  // namespace
 
 Branch::Branch(const Recorder& recorder, std::vector<Change> changes, const BranchLimits& limits)
     : recorder_(recorder), changes_(std::move(changes)), limits_(limits) {
-  for (const Change& change : changes_) {
+  for (std::size_t at = 0; at < changes_.size(); ++at) {
+    const Change& change = changes_[at];
     check(change);
+    names_record(change) ? of_record_[change.record].push_back(at) : of_tensor_[change.tensor].push_back(at);
     if (!names_record(change)) {
       first_ = std::min(first_, change.tensor);
       continue;
@@ -127,6 +88,9 @@ void Branch::check(const Change& change) const {
     if (change.kind == Change::Kind::attribute && change.attribute >= record.head.attributes.size())
       refuse_branch("bad_request", "Op ", change.record, " (", record.name(), ") has no attribute ",
                     change.attribute, ".");
+    if (change.kind == Change::Kind::input && change.input >= record.inputs.size())
+      refuse_branch("bad_request", "Op ", change.record, " (", record.name(), ") has no input ", change.input,
+                    ".");
     return;
   }
   const TensorOrigin origin = recorder_.trace().tensors().get(change.tensor);
@@ -143,26 +107,24 @@ void Branch::check(const Change& change) const {
                   " has another shape or dtype.");
 }
 
-bool Branch::is_changed(std::uint64_t tensor) const {
-  return std::ranges::any_of(
-      changes_, [&](const Change& change) { return !names_record(change) && change.tensor == tensor; });
+std::span<const std::size_t> Branch::changes_of_tensor(std::uint64_t tensor) const {
+  const auto found = of_tensor_.find(tensor);
+  return found == of_tensor_.end() ? std::span<const std::size_t>() : found->second;
+}
+
+std::span<const std::size_t> Branch::changes_of_record(std::uint32_t record) const {
+  const auto found = of_record_.find(record);
+  return found == of_record_.end() ? std::span<const std::size_t>() : found->second;
 }
 
 bool Branch::is_replaced(std::uint64_t tensor) const {
-  return std::ranges::any_of(changes_, [&](const Change& change) {
-    return change.kind == Change::Kind::value && change.tensor == tensor;
-  });
-}
-
-bool Branch::is_changed_op(std::uint32_t record) const {
-  return record != 0 && std::ranges::any_of(changes_, [&](const Change& change) {
-           return names_record(change) && change.record == record;
-         });
+  return std::ranges::any_of(changes_of_tensor(tensor),
+                             [&](std::size_t at) { return changes_[at].kind == Change::Kind::value; });
 }
 
 Tensor Branch::changed(std::uint64_t tensor, Tensor value) const {
-  for (const Change& change : changes_) {
-    if (names_record(change) || change.tensor != tensor) continue;
+  for (const std::size_t at : changes_of_tensor(tensor)) {
+    const Change& change = changes_[at];
     value =
         change.kind == Change::Kind::value ? change.value : with_element(value, change.place, change.number);
   }
@@ -172,16 +134,27 @@ Tensor Branch::changed(std::uint64_t tensor, Tensor value) const {
 Attributes Branch::attributes_of(const RecordView& record) const {
   const Attributes& original = record.head.attributes;
   std::vector<Attribute> attributes;
-  for (std::size_t i = 0; i < original.size(); ++i) attributes.push_back(original[i]);
-  bool any = false;
-  for (const Change& change : changes_) {
-    if (change.kind != Change::Kind::attribute || change.record != record.number) continue;
-    any = true;
+  for (const std::size_t at : changes_of_record(record.number)) {
+    const Change& change = changes_[at];
+    if (change.kind != Change::Kind::attribute) continue;
+    for (std::size_t i = attributes.size(); i < original.size(); ++i) attributes.push_back(original[i]);
     attributes[change.attribute] = change.setting;
     if (change.attribute == record.head.op->find_place("seed"))
       follow_seed(*record.head.op, original[change.attribute], attributes);
   }
-  return any ? Attributes(std::move(attributes)) : original;
+  return attributes.empty() ? original : Attributes(std::move(attributes));
+}
+
+void Branch::change_inputs(const RecordView& record, Tensors& inputs) const {
+  for (const std::size_t at : changes_of_record(record.number)) {
+    const Change& change = changes_[at];
+    if (change.kind != Change::Kind::input) continue;
+    const std::vector<InputSpec>* specs = record.head.op ? &record.head.op->inputs : nullptr;
+    const std::string subject = specs && change.input < specs->size()
+                                    ? "its input " + (*specs)[change.input].name
+                                    : "its input " + std::to_string(change.input);
+    inputs[change.input] = adjusted(inputs[change.input], change.instead, change.amount, record, subject);
+  }
 }
 
 TensorIds Branch::made_of(std::uint64_t tensor) const {
@@ -324,11 +297,12 @@ Tensors Branch::run(const RecordView& record, const Find& original) {
     inputs.push_back(depends(id) ? values_.at(id).value : original(id));
   try {
     const Attributes attributes = attributes_of(record);
+    change_inputs(record, inputs);
     if (recorder_.file()) check_result_size(record, inputs, attributes, limits_.bytes);
     Tensors results = run_again(recorder_, record, inputs, attributes);
-    for (const Change& change : changes_)
-      if (change.kind == Change::Kind::instead && change.record == record.number)
-        for (Tensor& result : results) result = instead_of(change, record, inputs, result);
+    for (const std::size_t at : changes_of_record(record.number))
+      if (changes_[at].kind == Change::Kind::instead)
+        for (Tensor& result : results) result = instead_of(changes_[at], record, inputs, result);
     return results;
   } catch (const ValueError&) {
     throw;

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -19,7 +20,9 @@ enum class Instead : std::uint8_t {
   skip,   ///< its result is its first input; of another shape or dtype: an error when it is looked at
   zero,   ///< its result is zeros
   scale,  ///< its result times `amount`
-  clip    ///< its result clipped to [-amount, amount]
+  clip,   ///< its result clipped to [-amount, amount]
+  add,    ///< its result and `amount`
+  set     ///< `amount` everywhere
 };
 
 /// One change of the past. Those of one tensor or record come one after the other.
@@ -28,6 +31,7 @@ struct Change {
     value,      ///< the tensor has another value
     element,    ///< one of its elements has
     attribute,  ///< the record's op has another attribute (a seed, an axis)
+    input,      ///< the record's op, and no other, takes one of its inputs scaled, clipped, added to or set
     instead     ///< the record's op does something else
   };
   Kind kind = Kind::value;
@@ -38,6 +42,7 @@ struct Change {
   std::uint32_t record = 0;
   std::size_t attribute = 0;  ///< which of the op's
   Attribute setting;          ///< its new value; another `seed` brings other random numbers
+  std::size_t input = 0;      ///< which of the op's; `instead` and `amount` say what becomes of it
   Instead instead = Instead::skip;
   double amount = 1;
 };
@@ -85,12 +90,16 @@ class Branch {
   };
 
   void check(const Change& change) const;
-  bool is_changed(std::uint64_t tensor) const;
+  /// Positions in `changes_`, rising.
+  std::span<const std::size_t> changes_of_tensor(std::uint64_t tensor) const;
+  std::span<const std::size_t> changes_of_record(std::uint32_t record) const;
+  bool is_changed(std::uint64_t tensor) const { return !changes_of_tensor(tensor).empty(); }
   bool is_replaced(std::uint64_t tensor) const;  ///< whatever it was
-  bool is_changed_op(std::uint32_t record) const;
+  bool is_changed_op(std::uint32_t record) const { return record != 0 && of_record_.contains(record); }
   /// The value after the changes that name the tensor.
   Tensor changed(std::uint64_t tensor, Tensor value) const;
   Attributes attributes_of(const RecordView& record) const;
+  void change_inputs(const RecordView& record, Tensors& inputs) const;
   /// What the tensor was made of: its op's inputs, or the value that was assigned to the variable.
   TensorIds made_of(std::uint64_t tensor) const;
   /// It was, or may have been, made of something, but nobody knows of what any more.
@@ -112,6 +121,8 @@ class Branch {
   };
   const Recorder& recorder_;
   const std::vector<Change> changes_;
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>> of_tensor_;
+  std::unordered_map<std::uint32_t, std::vector<std::size_t>> of_record_;
   const BranchLimits limits_;
   std::uint64_t first_ = UINT64_MAX;  ///< older tensors depend on no change: ids grow with time
   std::unordered_map<std::uint64_t, bool> depends_;

@@ -30,6 +30,7 @@ struct Departure {
   std::uint64_t tensor = 0;
   std::uint64_t newest = 0;  ///< id of the newest tensor then: what came of it is newer
   std::uint32_t location = 0;
+  std::optional<double> number = std::nullopt;  ///< of a single number on the host; files do not keep it
 };
 
 /// What a playback was asked for.

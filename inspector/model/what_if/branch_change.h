@@ -45,6 +45,7 @@ struct BranchChange {
   QString text;  ///< "W:0[0, 2] = 5"
   ChangeSubject subject;
   ChangeDraft draft;
+  std::optional<protocol::SetChange> set = {};  ///< of many ops; then the others but `text` mean nothing
 };
 
 /// What the user points at; the op is the record, or the one that made the tensor.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QString>
+#include <QStringList>
 
 namespace tapedeck::inspector {
 
@@ -14,7 +15,9 @@ enum class Beside {
 struct BranchLook {
   quint64 branch = 0;  ///< 0: there is none
   Beside shown = Beside::original;
-  QString changes;  ///< what was changed, in words: "W:0[0, 0] = 5"
+  QString changes;         ///< what was changed, in words: "W:0[0, 0] = 5"
+  quint64 points = 0;      ///< of curves that are others in the branch
+  QStringList notes = {};  ///< what stays as recorded in it, and what its curves leave out, each a sentence
 
   /// Values are not those of the session.
   bool elsewhere() const { return branch != 0 && shown != Beside::original; }

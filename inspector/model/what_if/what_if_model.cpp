@@ -97,14 +97,18 @@ QString WhatIfModel::changesText() const {
 void WhatIfModel::replay() {
   if (!refusal().isEmpty()) return;
   protocol::MakeBranch make;
-  for (const BranchChange& change : changes_) make.changes.push_back(change.change);
+  for (const BranchChange& change : changes_)
+    change.set ? make.sets.push_back(*change.set) : make.changes.push_back(change.change);
   const QString text = changesText();
   replaying_ = session_->request<protocol::Branched>(
       make, this,
       [this, text](const protocol::Branched& answer) {
         const BranchLook before = session_->look();
         take(answer);
-        session_->setLook({answer.branch, before.branch ? before.shown : Beside::original, text});
+        BranchLook look{answer.branch, before.branch ? before.shown : Beside::original, text,
+                        answer.curve_points};
+        for (const std::string& note : answer.notes) look.notes << QString::fromStdString(note);
+        session_->setLook(look);
         if (before.branch) session_->send(protocol::DropBranch{before.branch});
         emit replayed();
       },

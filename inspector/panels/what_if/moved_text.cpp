@@ -38,4 +38,13 @@ QString shareText(const protocol::Moved& moved) {
   return QStringLiteral("%1 %").arg(percent, 0, 'g', 3);
 }
 
+QString answerText(const protocol::Branched& answer, const QKeySequence& curves) {
+  QString text = QString::fromStdString(answer.sentence);
+  if (answer.curve_points > 0)
+    text += QStringLiteral("\nPlots shows the branch's curves dashed, beside the original's (%1).")
+                .arg(curves.toString(QKeySequence::NativeText));
+  for (const std::string& note : answer.notes) text += QStringLiteral("\n⚠ ") + QString::fromStdString(note);
+  return text;
+}
+
 }  // namespace tapedeck::inspector

@@ -1,6 +1,7 @@
-// How a result that moved is written.
+// How what came of a branch is written.
 #pragma once
 
+#include <QKeySequence>
 #include <QString>
 
 #include "engine/protocol/messages.h"
@@ -11,5 +12,8 @@ namespace tapedeck::inspector {
 QString movementText(const protocol::Moved& moved);
 /// "12 %", "8,400 %"; where no share says it: "from 0", "not finite".
 QString shareText(const protocol::Moved& moved);
+/// What came of the branch, where its curves are, and what of it stays as recorded, a line each. `curves`:
+/// the key that shows them.
+QString answerText(const protocol::Branched& answer, const QKeySequence& curves);
 
 }  // namespace tapedeck::inspector

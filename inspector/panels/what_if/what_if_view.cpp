@@ -1,26 +1,15 @@
-#include "inspector/panels/what_if/what_if_view.h"
-
 #include <QFileInfo>
 #include <QHeaderView>
 #include <QLabel>
 #include <QResizeEvent>
-#include <QScrollArea>
-#include <QToolButton>
-#include <QTreeWidget>
 #include <QVBoxLayout>
 
 #include "inspector/model/format.h"
 #include "inspector/model/plain_tip.h"
-#include "inspector/model/session/cell_names.h"
-#include "inspector/panels/what_if/change_form.h"
 #include "inspector/panels/what_if/moved_text.h"
-#include "inspector/ui/keyed_action.h"
+#include "inspector/panels/what_if/what_if_view_private.h"
 #include "inspector/ui/plain_text.h"
-#include "inspector/ui/row_list.h"
-#include "inspector/ui/segment_button.h"
-#include "inspector/ui/text_button.h"
 #include "inspector/ui/theme.h"
-#include "inspector/ui/wrapping_layout.h"
 
 namespace tapedeck::inspector {
 
@@ -34,168 +23,13 @@ constexpr int height_for_all = 420;  ///< below it the form has the panel for it
 
 }  // namespace
 
-struct WhatIfView::Private {
-  Private(WhatIfView* view, WhatIfActions& actions, CellNames& cells)
-      : view(view), actions(actions), cells(cells) {}
-
-  WhatIfView* view;
-  WhatIfActions& actions;
-  CellNames& cells;
-  WhatIfModel* model = nullptr;
-  QTreeWidget *changes = nullptr, *moved = nullptr;
-  QScrollArea* formArea = nullptr;
-  ChangeForm* form = nullptr;
-  QLabel* sentence = nullptr;
-  QAction *add = nullptr, *edit = nullptr, *remove = nullptr, *clear = nullptr, *show = nullptr,
-          *cancel = nullptr, *stop = nullptr;
-  QToolButton* cancelButton = nullptr;
-  quint64 shownBranch = 0;
-  int edited = -1;  ///< which change the form is about; -1: a new one
-
-  // ---- made once
-  QToolButton* addButton(QLayout* bar, QAction* action, const QString& text);
-  void makeBar(QVBoxLayout* layout);
-  void makeLooks(QLayout* bar);
-  QTreeWidget* makeTable(const char* name, const QString& accessible, const QStringList& titles, int wide);
-  void makeActions();
-  void makeForm();
-  void connectAll();
-  // ---- the form
-  void openForm();
-  void openEditor();
-  void removeChange();
-  void closeForm();
-  void take(const BranchChange& change);
-  // ---- what is shown
-  QString where(const std::string& cell, const std::string& file, std::uint32_t line,
-                RecordNumber record) const;
-  void showChanges();
-  void showAnswer();
-  QString sentenceText() const;
-  void share();
-};
-
-// ---- made once
-
-QToolButton* WhatIfView::Private::addButton(QLayout* bar, QAction* action, const QString& text) {
-  return addTextButton(bar, action, text, view);
-}
-
-void WhatIfView::Private::makeLooks(QLayout* bar) {
-  auto* group = new QWidget(view);
-  auto* row = new QHBoxLayout(group);
-  row->setContentsMargins(0, 0, 0, 0);
-  row->setSpacing(0);
-  const QString texts[] = {QStringLiteral("Original"), QStringLiteral("Branch"),
-                           QStringLiteral("Difference")};
-  for (int i = 0; i < actions.looks().size(); ++i) {
-    auto* button = new SegmentButton(view);
-    QAction* action = actions.looks()[i];
-    button->setDefaultAction(action);
-    button->setText(texts[i]);
-    QObject::connect(action, &QAction::changed, button, [button, text = texts[i]] { button->setText(text); });
-    row->addWidget(button);
-  }
-  bar->addWidget(group);
-}
-
-void WhatIfView::Private::makeBar(QVBoxLayout* layout) {
-  auto* bar = new WrappingLayout(nullptr);
-  bar->setContentsMargins(4, 2, 4, 0);
-  bar->setSpacing(4);
-  addButton(bar, add, QStringLiteral("Add…"))->setObjectName(QStringLiteral("whatIfAdd"));
-  addButton(bar, edit, QStringLiteral("Edit"));
-  addButton(bar, remove, QStringLiteral("Remove"));
-  addButton(bar, actions.replay(), QStringLiteral("Replay"))->setObjectName(QStringLiteral("whatIfReplay"));
-  cancelButton = addButton(bar, stop, QStringLiteral("Cancel"));
-  cancelButton->setObjectName(QStringLiteral("whatIfCancel"));
-  makeLooks(bar);
-  addButton(bar, actions.takeOver(), QStringLiteral("Take over"))
-      ->setObjectName(QStringLiteral("whatIfTakeOver"));
-  layout->addLayout(bar);
-}
-
-QTreeWidget* WhatIfView::Private::makeTable(const char* name, const QString& accessible,
-                                            const QStringList& titles, int wide) {
-  QTreeWidget* table = makeRowList(view, QLatin1String(name), accessible, titles);
-  stretchColumn(table, wide);
-  table->setContextMenuPolicy(Qt::ActionsContextMenu);
-  return table;
-}
-
-void WhatIfView::Private::makeActions() {
-  add = addKeyedAction(view, QStringLiteral("Add a change…"), {Qt::ALT | Qt::SHIFT | Qt::Key_A},
-                       QStringLiteral("Change the op at the cursor, or the tensor that is shown"));
-  edit = addKeyedAction(changes, QStringLiteral("Edit the change"), {Qt::Key_F2},
-                        QStringLiteral("Type this change anew"));
-  remove = addKeyedAction(changes, QStringLiteral("Remove the change"), {QKeySequence::Delete},
-                          QStringLiteral("Take this change off the list"));
-  clear = addKeyedAction(view, QStringLiteral("Remove all changes"), {Qt::ALT | Qt::SHIFT | Qt::Key_X},
-                         QStringLiteral("Empty the list of changes"));
-  show = addKeyedAction(moved, QStringLiteral("Show the result"), {Qt::Key_Return, Qt::Key_Enter},
-                        QStringLiteral("Move the cursor to this op, and show its tensor"));
-  show->setShortcutContext(Qt::WidgetShortcut);
-  cancel = addKeyedAction(view, QStringLiteral("Cancel"), {Qt::Key_Escape},
-                          QStringLiteral("Stop the replay, or close the form"));
-  QObject::connect(add, &QAction::triggered, view, [this] { openForm(); });
-  QObject::connect(edit, &QAction::triggered, view, [this] { openEditor(); });
-  QObject::connect(remove, &QAction::triggered, view, [this] { removeChange(); });
-  QObject::connect(clear, &QAction::triggered, model, &WhatIfModel::clear);
-  QObject::connect(show, &QAction::triggered, view,
-                   [this] { model->show(moved->indexOfTopLevelItem(moved->currentItem())); });
-  stop = new QAction(QStringLiteral("Cancel"), view);
-  stop->setToolTip(QStringLiteral("Stop the replay (Esc)"));
-  QObject::connect(stop, &QAction::triggered, model, &WhatIfModel::cancel);
-  // Where the user types, Esc is about what is typed.
-  QObject::connect(cancel, &QAction::triggered, view, [this] {
-    const bool typing = formArea->isAncestorOf(view->focusWidget());
-    if (!formArea->isHidden() && (typing || !model->replaying()))
-      closeForm();
-    else
-      model->cancel();
-  });
-}
-
-void WhatIfView::Private::makeForm() {
-  form = new ChangeForm;
-  formArea = new QScrollArea(view);
-  formArea->setWidget(form);
-  formArea->setWidgetResizable(true);
-  formArea->setFrameShape(QFrame::NoFrame);
-  formArea->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  formArea->setFocusPolicy(Qt::NoFocus);
-  formArea->hide();
-  QObject::connect(form, &ChangeForm::done, view, [this](const BranchChange& change) { take(change); });
-  QObject::connect(form, &ChangeForm::closed, view, [this] { closeForm(); });
-}
-
-void WhatIfView::Private::connectAll() {
-  QObject::connect(changes, &QTreeWidget::itemDoubleClicked, view, [this] { openEditor(); });
-  QObject::connect(moved, &QTreeWidget::itemClicked, view,
-                   [this](QTreeWidgetItem* item) { model->show(moved->indexOfTopLevelItem(item)); });
-  QObject::connect(model, &WhatIfModel::changesChanged, view, [this] { showChanges(); });
-  QObject::connect(model, &WhatIfModel::changed, view, [this] { showAnswer(); });
-  QObject::connect(model, &WhatIfModel::subjectChanged, view, [this] {
-    add->setEnabled(actions.ask()->isEnabled());
-    if (!formArea->isHidden() && edited < 0 && form->untouched() && !changesFor(model->subject()).isEmpty())
-      form->start(model->subject());
-  });
-  QObject::connect(model, &WhatIfModel::told, view, &Panel::done);
-  QObject::connect(&actions, &WhatIfActions::asked, view, [this] { openForm(); });
-  QObject::connect(&cells, &CellNames::changed, view, [this] {
-    showChanges();
-    showAnswer();
-  });
-}
-
 // ---- the form
 
 void WhatIfView::Private::openForm() {
   if (changesFor(model->subject()).isEmpty()) return;
   edited = -1;
   form->start(model->subject());
-  formArea->show();
-  share();
+  showForm(form);
   // Where the panel comes up for it, that is not yet done.
   QMetaObject::invokeMethod(
       form, [this] { form->focusFirst(); }, Qt::QueuedConnection);
@@ -205,10 +39,32 @@ void WhatIfView::Private::openEditor() {
   const int row = changes->indexOfTopLevelItem(changes->currentItem());
   if (row < 0) return;
   edited = row;
-  form->edit(model->changes()[static_cast<std::size_t>(row)]);
-  formArea->show();
-  share();
+  const BranchChange& change = model->changes()[static_cast<std::size_t>(row)];
+  if (change.set) {
+    setForm->edit(change);
+    showForm(setForm);
+    setForm->focusFirst();
+    return;
+  }
+  form->edit(change);
+  showForm(form);
   form->focusFirst();
+}
+
+void WhatIfView::Private::openSetForm() {
+  edited = -1;
+  setForm->start(model->subject().op);
+  showForm(setForm);
+  QMetaObject::invokeMethod(
+      setForm, [this] { setForm->focusFirst(); }, Qt::QueuedConnection);
+}
+
+void WhatIfView::Private::showForm(QWidget* shown) {
+  form->setVisible(shown == form);
+  setForm->setVisible(shown == setForm);
+  formArea->show();
+  formArea->ensureVisible(0, 0);
+  share();
 }
 
 void WhatIfView::Private::removeChange() {
@@ -252,8 +108,10 @@ void WhatIfView::Private::showChanges() {
   changes->clear();
   for (const BranchChange& change : model->changes()) {
     const protocol::Record& op = change.subject.op;
-    auto* item = new QTreeWidgetItem(
-        changes, {change.text, op.number ? where(op.cell, op.file, op.line, op.number) : QString()});
+    const QString place = change.set  ? QStringLiteral("all that fit")
+                          : op.number ? where(op.cell, op.file, op.line, op.number)
+                                      : QString();
+    auto* item = new QTreeWidgetItem(changes, {change.text, place});
     item->setToolTip(change_column,
                      plainTip(QStringLiteral("%1\nF2 edits it, Del removes it.").arg(change.text)));
   }
@@ -278,7 +136,7 @@ QString WhatIfView::Private::sentenceText() const {
         "past, and replay what came of it. The session itself stays as it is.");
   if (!answer)
     return QStringLiteral("Replay (Shift+F4) runs what depends on the changes again, beside the original.");
-  const QString sentence = QString::fromStdString(answer->sentence);
+  const QString sentence = answerText(*answer, actions.curves()->shortcut());
   return model->outdated()
              ? QStringLiteral("⚠ The changes are others by now: replay them. Before: %1").arg(sentence)
              : sentence;
@@ -323,14 +181,14 @@ void WhatIfView::Private::share() {
   changes->setFixedHeight(std::clamp(count, 1, most_change_rows) * row +
                           changes->header()->sizeHint().height() + 2 * changes->frameWidth());
   changes->setVisible(!crowded);  // also an empty one: it has the panel's focus
-  sentence->setVisible(!crowded && (!filling || model->answer() || !model->problem().isEmpty()));
+  sentenceArea->setVisible(!crowded && (!filling || model->answer() || !model->problem().isEmpty()));
   moved->setVisible(!crowded && moved->topLevelItemCount() > 0);
   auto* layout = static_cast<QVBoxLayout*>(view->layout());
   layout->setStretch(layout->count() - 1, filling || !moved->isHidden() ? 0 : 1);
   const int wanted =
       sentence->text().isEmpty() ? 0 : sentence->heightForWidth(std::max(100, view->width() - 16));
-  sentence->setMaximumHeight(
-      std::min(wanted, most_sentence_lines * sentence->fontMetrics().lineSpacing() + 8));
+  const int lines = most_sentence_lines * sentence->fontMetrics().lineSpacing() + 8;
+  sentenceArea->setFixedHeight(std::min(wanted, std::max(lines, view->height() / 3)));
 }
 
 WhatIfView::WhatIfView(WhatIfActions& actions, CellNames& cells, QWidget* parent)
@@ -361,7 +219,7 @@ WhatIfView::WhatIfView(WhatIfActions& actions, CellNames& cells, QWidget* parent
   d_->makeBar(layout);
   layout->addWidget(d_->changes);
   layout->addWidget(d_->formArea, 1);
-  layout->addWidget(d_->sentence);
+  layout->addWidget(d_->makeSentenceArea());
   layout->addWidget(d_->moved, 1);
   layout->addStretch(0);
   setFocusProxy(d_->changes);
@@ -391,6 +249,9 @@ QLabel* WhatIfView::sentence() const {
 }
 ChangeForm* WhatIfView::form() const {
   return d_->form;
+}
+SetForm* WhatIfView::setForm() const {
+  return d_->setForm;
 }
 
 void WhatIfView::resizeEvent(QResizeEvent* event) {

@@ -12,6 +12,7 @@ class QTreeWidget;
 namespace tapedeck::inspector {
 
 class ChangeForm;
+class SetForm;
 
 /// Empty until the user changes something. Keys, with the focus in it: Alt+Shift+A adds a change, F2 edits
 /// and Del removes one; Enter shows a result that moved; Esc closes the form, or cancels the replay.
@@ -27,6 +28,7 @@ class WhatIfView : public Panel {
   QTreeWidget* moved() const;
   QLabel* sentence() const;
   ChangeForm* form() const;
+  SetForm* setForm() const;
 
  protected:
   void resizeEvent(QResizeEvent* event) override;

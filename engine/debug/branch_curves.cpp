@@ -1,0 +1,318 @@
+#include "engine/debug/branch_curves.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "engine/debug/why/elements.h"
+#include "engine/record/trace/source_location.h"
+#include "engine/record/trace/tensor_specs.h"
+
+namespace tapedeck::debug {
+namespace {
+
+constexpr std::uint64_t most_curve_points = 200'000;
+constexpr std::size_t most_ops_named = 3, most_curves_named = 4;
+constexpr std::int64_t most_compared = std::int64_t{1} << 20;  ///< elements of a value that Python took whole
+constexpr std::size_t most_comparisons = 1000;
+constexpr std::uint32_t records_looked_ahead = 8;
+
+/// The same for equal numbers, and for all that are none.
+std::uint64_t number_key(double number) {
+  if (std::isnan(number)) return UINT64_MAX;
+  return std::bit_cast<std::uint64_t>(number == 0 ? 0.0 : number);
+}
+
+bool is_single_number(const RecordedSpec& spec) {
+  return element_count(spec.shape) == 1 && spec.dtype != DType::string && !is_complex(spec.dtype);
+}
+
+std::string op_place(const Recorder& recorder, std::uint32_t number) {
+  RecordView record;
+  if (!recorder.trace().read(number, record)) return "op " + std::to_string(number);
+  const std::uint32_t line = location_of(record.head.location).line;
+  return record.name() + " (op " + std::to_string(number) +
+         (line ? ", line " + std::to_string(line) + ")" : ")");
+}
+
+/// "“loss” and “accuracy”", the first few.
+std::string names_text(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i == most_curves_named) return text + " and others";
+    text += (i == 0 ? "“" : i + 1 == names.size() ? " and “" : ", “") + names[i] + "”";
+  }
+  return text;
+}
+
+/// What Python may have made constants of: what it read of tensors that moved, and what was there before.
+class Carried {
+ public:
+  struct Taken {
+    std::uint64_t newest = 0;  ///< id of the newest tensor when Python read it first
+    std::uint64_t tensor = 0;
+  };
+
+  void add_number(double number, std::uint64_t newest, std::uint64_t tensor) {
+    numbers_.try_emplace(number_key(number), Taken{newest, tensor});
+  }
+  void add_whole(std::uint32_t spec, std::uint64_t newest, std::uint64_t tensor) {
+    wholes_[spec].push_back({newest, tensor});
+  }
+
+  /// Of a constant that an op takes, where the same constant was not there before Python read it.
+  bool is_read_number(double number, std::uint64_t constant) {
+    const std::uint64_t key = number_key(number);
+    const auto [first, fresh] = first_seen_.try_emplace(key, constant);
+    const auto found = numbers_.find(key);
+    return found != numbers_.end() && constant > found->second.newest && first->second > found->second.newest;
+  }
+  template <class Same>
+  bool is_read_whole(std::uint32_t spec, std::uint64_t constant, Same&& same) {
+    const auto found = wholes_.find(spec);
+    if (found == wholes_.end()) return false;
+    for (const Taken& taken : found->second)
+      if (constant > taken.newest && comparisons_ < most_comparisons && (++comparisons_, same(taken.tensor)))
+        return true;
+    return false;
+  }
+
+ private:
+  std::unordered_map<std::uint64_t, Taken> numbers_;
+  std::unordered_map<std::uint32_t, std::vector<Taken>> wholes_;  ///< by spec
+  std::unordered_map<std::uint64_t, std::uint64_t> first_seen_;   ///< id of the first constant of a number
+  std::size_t comparisons_ = 0;
+};
+
+}  // namespace
+
+BranchCurveReader::BranchCurveReader(const Recorder& recorder, Branch& branch, std::uint32_t first_record,
+                                     const Find& original, const CancelFlag& cancel)
+    : recorder_(recorder),
+      branch_(branch),
+      first_record_(first_record),
+      original_(original),
+      cancel_(cancel) {
+  find_reads();
+  find_curves();
+}
+
+void BranchCurveReader::find_reads() {
+  std::vector<Departure> departures = recorder_.handoffs().departures();  // the newest first
+  std::ranges::reverse(departures);
+  for (const Departure& departure : departures) {
+    check_cancelled(&cancel_);
+    const TensorOrigin origin = recorder_.trace().tensors().get(departure.tensor);
+    if (!origin.known()) continue;
+    Read read{departure.tensor, departure.newest, false, 0, branch_.depends(departure.tensor, &cancel_)};
+    read.single = is_single_number(spec_of(origin.spec()));
+    if (read.single && departure.number) read.number = *departure.number;
+    if (read.single && !departure.number) {  // of a GPU's tensor, or a trace file's
+      try {
+        read.number = original_(departure.tensor).on_host().item();
+      } catch (const ValueError&) {
+        continue;
+      }
+    }
+    reads_.push_back(read);
+  }
+}
+
+void BranchCurveReader::find_curves() {
+  std::map<std::string, std::size_t> places;
+  for (std::uint64_t next = 0;;) {
+    check_cancelled(&cancel_);
+    const protocol::Series page = recorder_.series().read(next);
+    for (const std::string& gone : page.restarted)
+      if (const auto found = places.find(gone); found != places.end()) curves_[found->second].points.clear();
+    for (const protocol::CurveInfo& info : page.curves)
+      if (places.try_emplace(info.series, curves_.size()).second) curves_.push_back({info, {}});
+    for (const protocol::SeriesPoint& point : page.points)
+      curves_[places.at(point.series)].points.push_back({point});
+    if (page.next <= next) break;
+    next = page.next;
+  }
+  for (Curve& curve : curves_) {
+    find_tensors(curve);
+    to_compute_ += curve.moving;
+  }
+  if (to_compute_ > most_curve_points) left_ = to_compute_ - most_curve_points;
+  to_compute_ = std::min(to_compute_, most_curve_points);
+}
+
+/// Id of the newest tensor when that record was the newest: what ran after it made newer ones.
+std::uint64_t BranchCurveReader::newest_tensor_at(std::uint64_t record) {
+  std::uint64_t first = UINT64_MAX;
+  const auto from = static_cast<std::uint32_t>(record + 1);
+  recorder_.trace().glance(from, from + records_looked_ahead - 1, [&](const RecordGlance& later) {
+    for (const std::uint64_t id : later.outputs)
+      if (id) first = std::min(first, id);
+  });
+  return first - 1;
+}
+
+// Backwards: of several reads of one number the newest is meant. The points of a list come all at once, after
+// all of their reads, so each is read before the one behind it.
+void BranchCurveReader::find_tensors(Curve& curve) {
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>> by_number;
+  std::unordered_set<std::uint64_t> wanted;
+  for (const Point& point : curve.points) wanted.insert(number_key(point.point.value));
+  for (std::size_t i = 0; i < reads_.size(); ++i)
+    if (reads_[i].single && wanted.contains(number_key(reads_[i].number)))
+      by_number[number_key(reads_[i].number)].push_back(i);
+  std::size_t before = reads_.size();  // of a list: the read of the point behind
+  for (std::size_t at = curve.points.size(); at-- > 0;) {
+    if (at % 1024 == 0) check_cancelled(&cancel_);
+    Point& point = curve.points[at];
+    const bool listed =
+        at + 1 < curve.points.size() && curve.points[at + 1].point.record == point.point.record;
+    const auto found = by_number.find(number_key(point.point.value));
+    std::optional<std::size_t> chosen;
+    if (found != by_number.end()) {
+      const std::uint64_t newest = listed ? UINT64_MAX : newest_tensor_at(point.point.record);
+      for (auto read = found->second.rbegin(); read != found->second.rend() && !chosen; ++read)
+        if (reads_[*read].newest <= newest && (!listed || *read < before)) chosen = *read;
+    }
+    if (chosen) {
+      before = *chosen;
+      point.tensor = reads_[*chosen].tensor;
+      point.depends = reads_[*chosen].depends;
+      curve.moving += point.depends;
+    } else if (point.point.record >= first_record_) {
+      ++curve.unknown;
+    }
+  }
+}
+
+BranchCurves BranchCurveReader::compute(const std::function<void(std::uint64_t done)>& progress) {
+  BranchCurves made;
+  std::uint64_t done = 0;
+  std::vector<std::string> unknown;
+  for (const Curve& curve : curves_) {
+    if (curve.moving == 0) {
+      if (curve.unknown > 0) unknown.push_back(curve.info.name);
+      continue;
+    }
+    made.curves.push_back(curve.info);
+    std::uint64_t failed = 0;
+    std::string failure;
+    std::optional<protocol::SeriesPoint> last_same;
+    bool moved = false;
+    for (const Point& one : curve.points) {
+      check_cancelled(&cancel_);
+      const bool known = one.tensor != 0 || one.point.record < first_record_;
+      if (!known) continue;
+      protocol::SeriesPoint point = one.point;
+      if (!one.depends) {
+        if (!moved)
+          last_same = point;
+        else
+          made.points.push_back(std::move(point));
+        continue;
+      }
+      if (done == to_compute_) break;
+      progress(done++);
+      try {
+        point.value = branch_.value(one.tensor, original_, &cancel_).on_host().item();
+      } catch (const ValueError& error) {
+        if (failed++ == 0) failure = error.what();
+        continue;
+      }
+      if (!std::exchange(moved, true) && last_same) made.points.push_back(*last_same);
+      made.points.push_back(std::move(point));
+    }
+    note_curves(curve, failure, failed, made);
+  }
+  if (!unknown.empty())
+    made.notes.push_back(
+        (unknown.size() == 1 ? "The curve " : "The curves ") + names_text(unknown) +
+        (unknown.size() == 1 ? " is" : " are") +
+        " left out: which tensors their points came from is not known. Python calculated these "
+        "numbers itself.");
+  if (left_ > 0)
+    made.notes.push_back(counted(left_, "point") + " of curves behind the first " +
+                         std::to_string(most_curve_points) + " are left out.");
+  note_reads(made);
+  return made;
+}
+
+void BranchCurveReader::note_curves(const Curve& curve, const std::string& failure, std::uint64_t failed,
+                                    BranchCurves& made) const {
+  const std::string name = "“" + curve.info.name + "”";
+  if (curve.unknown > 0)
+    made.notes.push_back(counted(curve.unknown, "point") + " of " + name +
+                         (curve.unknown == 1 ? " is" : " are") +
+                         " left out: which tensor it came from is not known, Python calculated the number "
+                         "itself.");
+  if (failed > 0)
+    made.notes.push_back(counted(failed, "point") + " of " + name + (failed == 1 ? " is" : " are") +
+                         " left out. " + failure);
+}
+
+void BranchCurveReader::note_reads(BranchCurves& made) {
+  Carried carried;
+  std::unordered_set<std::uint64_t> moved;
+  for (const Read& read : reads_) {
+    if (!read.depends) continue;
+    moved.insert(read.tensor);
+    if (read.single)
+      carried.add_number(read.number, read.newest, read.tensor);
+    else if (const RecordedSpec spec = spec_of(recorder_.trace().tensors().get(read.tensor).spec());
+             element_count(spec.shape) > 1 && element_count(spec.shape) <= most_compared)
+      carried.add_whole(recorder_.trace().tensors().get(read.tensor).spec(), read.newest, read.tensor);
+  }
+  if (moved.empty()) return;
+  std::vector<std::uint32_t> users;
+  std::uint64_t count = 0;
+  std::unordered_map<std::uint64_t, bool> known;  // constants, and whether they were read
+  const auto was_read = [&](std::uint64_t id) {
+    TensorOrigin origin = recorder_.trace().tensors().get(id);
+    if (const auto assigned = recorder_.handoffs().assignment_of(id); assigned && assigned->value != id) {
+      id = assigned->value;
+      origin = recorder_.trace().tensors().get(id);
+    }
+    if (!origin.is_leaf() || branch_.depends(id, &cancel_)) return false;
+    const auto [found, fresh] = known.try_emplace(id, false);
+    if (!fresh) return found->second;
+    const RecordedSpec spec = spec_of(origin.spec());
+    try {
+      if (is_single_number(spec))
+        return known[id] = carried.is_read_number(original_(id).on_host().item(), id);
+      return known[id] = carried.is_read_whole(origin.spec(), id, [&](std::uint64_t taken) {
+        return original_(taken).to_vector() == original_(id).to_vector();
+      });
+    } catch (const ValueError&) {
+      return false;
+    }
+  };
+  RecordView record;
+  const std::uint32_t newest = recorder_.trace().newest();
+  for (std::uint32_t number = recorder_.trace().oldest_kept(); number <= newest; ++number) {
+    check_cancelled(&cancel_);
+    if (!recorder_.trace().read(number, record) || record.head.kind != EventKind::op) continue;
+    bool takes = false;
+    for (const std::uint64_t id : record.inputs)
+      if (id && recorder_.trace().tensors().get(id).is_leaf()) takes = was_read(id) || takes;
+    if (!takes) continue;
+    if (count++ < most_ops_named) users.push_back(number);
+  }
+  if (count > 0) {
+    std::string named;
+    for (std::size_t i = 0; i < users.size(); ++i)
+      named += (i == 0 ? "" : ", ") + op_place(recorder_, users[i]);
+    made.notes.push_back(counted(count, "op") + (count == 1 ? " uses" : " use") +
+                         " numbers that Python read from changed values; " +
+                         (count == 1 ? "it stays" : "they stay") + " as recorded: " + named +
+                         (count > users.size() ? " and others." : "."));
+  }
+  made.notes.push_back("Python is not run again: it read " + counted(moved.size(), "changed value") +
+                       ", and what it decided or calculated with " + (moved.size() == 1 ? "it" : "them") +
+                       " stays as recorded.");
+}
+
+}  // namespace tapedeck::debug

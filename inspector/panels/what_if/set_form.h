@@ -1,0 +1,51 @@
+// A change of all ops that a condition finds, to be typed.
+#pragma once
+
+#include <QHash>
+#include <QWidget>
+
+#include "inspector/model/what_if/set_change.h"
+
+class QComboBox;
+class QFormLayout;
+class QLabel;
+class QLineEdit;
+class QPushButton;
+
+namespace tapedeck::inspector {
+
+class ConditionEdit;
+
+/// What is wrong is said below the field that it is about.
+class SetForm : public QWidget {
+  Q_OBJECT
+ public:
+  explicit SetForm(Session& session, QWidget* parent = nullptr);
+
+  /// A new change; of ops like that one, where there is one.
+  void start(const protocol::Record& op);
+  /// An older one, to be typed anew.
+  void edit(const BranchChange& change);
+  void focusFirst();
+
+ signals:
+  void done(const tapedeck::inspector::BranchChange& change);
+  void closed();
+
+ private:
+  void addField(SetField field, const char* name, const QString& label, QWidget* widget, const QString& tip);
+  void addProblem(SetField field);
+  void makeButtons();
+  void fill(const protocol::SetChange& set);
+  protocol::SetChange draft() const;
+  void commit();
+
+  QFormLayout* layout_;
+  ConditionEdit* filter_;
+  QComboBox *subject_, *action_;
+  QLineEdit* value_;
+  QPushButton* add_ = nullptr;
+  QHash<int, QLabel*> problems_;
+};
+
+}  // namespace tapedeck::inspector
