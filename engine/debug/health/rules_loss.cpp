@@ -105,6 +105,11 @@ std::optional<HealthFinding> look_at_loss(const HealthCases& cases, const Health
             "gradient)? Look at the steps after the lowest."
           : "The other findings may say why; else another learning rate, or labels that do not belong to "
             "the inputs. The samples of the loss alone do not tell which.";
+  if (rises)
+    if (const std::string uphill = uphill_text(cases, each); !uphill.empty()) {
+      each.sentence += uphill;
+      each.cure = "Subtract the gradient (assign_sub), or take the negative of what is to grow as the loss.";
+    }
   return each;
 }
 

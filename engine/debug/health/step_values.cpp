@@ -59,6 +59,7 @@ struct LabelledOp {
   std::uint64_t labels = 0;
   std::int64_t classes = 0;
   bool numbers = false, yes_or_no = false;
+  const StepOp* squash = nullptr;  ///< of a loss that is written as a product with a logarithm
 };
 
 /// Whether a product's operand is the logarithm of a softmax or sigmoid, over whatever bounds and sums to 1.
@@ -97,6 +98,7 @@ std::optional<LabelledOp> labelled(const StepGraph& graph, const StepOp& op) {
     const StepOp* squash = squash_behind_log(graph, op.inputs[log]);
     if (!squash) continue;
     found.labels = labels;
+    found.squash = squash;
     found.yes_or_no = is_named(*squash, "sigmoid");
     found.classes = found.yes_or_no ? 2 : graph.shape(labels).back();
     return found;
@@ -189,6 +191,8 @@ void read_labels(Past& past, const StepGraph& graph, bool recompute, StepFacts& 
         count_numbers(values, fact);
       else
         count_shares(values, found->yes_or_no && shape.size() < 2 ? 1 : shape.back(), fact);
+      if (found->squash && !found->yes_or_no)
+        read_axis(past, graph, *found->squash, labels, recompute, facts);
     }
     facts.labels.push_back(std::move(fact));
   }
