@@ -64,6 +64,12 @@ struct AxisFact {
   double least = 0, most = 0;  ///< what an example's shares add up to
 };
 
+/// Weights of attention that let a place see later places alone.
+struct MaskFact {
+  FactPlace place;  ///< the softmax
+  std::vector<std::int64_t> shape;
+};
+
 /// An add of a gradient to what the same add gave in the step before, of which an update is made.
 struct SumFact {
   FactPlace place;
@@ -123,6 +129,7 @@ struct StepFacts {
   std::vector<InputFact> inputs;
   std::vector<ModeFact> modes;
   std::vector<AxisFact> axes;
+  std::vector<MaskFact> masks;
   std::vector<SumFact> sums;
   std::vector<DirectionFact> directions;
   std::vector<TwiceFact> twice;

@@ -1,4 +1,4 @@
-// Updates that are made of the wrong things, and shares of the wrong axis.
+// Updates that are made of the wrong things, and shares that go to the wrong ones.
 #include <algorithm>
 #include <cmath>
 
@@ -41,6 +41,28 @@ Findings wrong_class_axes(const HealthCases& cases) {
                     (least == most ? least : least + " to " + most) + " (step " + std::to_string(one.since) +
                     "), not to 1.";
     each.cure = "Let it go along the classes: axis=-1, which it does where no axis is given.";
+    found.push_back(std::move(each));
+  }
+  return found;
+}
+
+Findings inverted_masks(const HealthCases& cases) {
+  Findings found;
+  const auto key = [](const MaskFact& fact) { return fact.place.location; };
+  for (const auto& one : repeated_facts(cases.program, &StepFacts::masks, key)) {
+    if (one.steps < least_steps_told) continue;
+    const MaskFact& fact = *one.first;
+    const std::string last = std::to_string(fact.shape.back() - 1);
+    HealthFinding each =
+        program_finding(cases, fact.place, one.since, "inverted mask", HealthSeverity::warning);
+    each.sentence =
+        "The attention of " + fact.place.op + place_text(fact.place) + ", " + tuple_text(fact.shape) +
+        ", is masked the wrong way round: each place gives weight to later places alone, and 0 to "
+        "itself and those before" +
+        read_text(cases, one.steps) + ". Place 0 sees 1 to " + last + ", place " + last + " has none left.";
+    each.cure =
+        "Take away what comes later in place of what came before: the mask is 1 above the diagonal "
+        "(1 - tril), or it is meant as what may be seen.";
     found.push_back(std::move(each));
   }
   return found;

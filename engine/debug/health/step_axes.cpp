@@ -1,4 +1,4 @@
-// A softmax over the wrong axis: its shares stand beside labels that add up along another one.
+// What a softmax's shares say of its axis, beside labels that add up along another one, and of a mask.
 #include <algorithm>
 #include <cmath>
 
@@ -34,7 +34,38 @@ std::optional<std::int64_t> axis_of(Past& past, const StepOp& softmax, std::int6
   return *axis < 0 ? *axis + rank : *axis;
 }
 
+/// Of a square: zeros from the diagonal on to its left in all rows but the last, and elsewhere not. The last
+/// row has no later place: what a softmax makes of a row that is masked whole says nothing.
+bool sees_later_places_alone(const std::vector<double>& values, std::int64_t extent) {
+  const std::int64_t square = extent * extent;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::int64_t place = static_cast<std::int64_t>(i) % square;
+    const std::int64_t row = place / extent, column = place % extent;
+    if (row == extent - 1) continue;
+    if (column <= row ? values[i] != 0 : !(values[i] > 0)) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+void read_masks(Past& past, const StepGraph& graph, bool recompute, StepFacts& facts) {
+  constexpr std::size_t most_read = 4;
+  constexpr std::int64_t most_elements = 1 << 20, least_extent = 3;
+  std::size_t read = 0;
+  for (const StepOp& op : graph.ops()) {
+    if (op.backward || !is_named(op, "softmax") || op.outputs.empty() || !graph.leads_to_target(op)) continue;
+    const std::vector<std::int64_t> shape = graph.shape(op.outputs[0]);
+    if (shape.size() < 2 || shape.back() != shape[shape.size() - 2] || shape.back() < least_extent) continue;
+    std::int64_t count = 1;
+    for (const std::int64_t extent : shape) count *= extent;
+    if (count == 0 || count > most_elements || ++read > most_read) continue;
+    const Tensor weights = step_value(past, op.outputs[0], recompute, facts);
+    if (!weights || !is_floating(weights.dtype())) continue;
+    if (sees_later_places_alone(weights.to_vector(), shape.back()))
+      facts.masks.push_back({graph.place(op), shape});
+  }
+}
 
 void read_axis(Past& past, const StepGraph& graph, const StepOp& softmax, const Tensor& labels,
                bool recompute, StepFacts& facts) {
