@@ -70,6 +70,12 @@ struct MaskFact {
   std::vector<std::int64_t> shape;
 };
 
+/// Labels that are the numbers which an embedding looks up, each at the same place.
+struct EchoFact {
+  FactPlace place, loss;  ///< of the gather, and of the loss
+  std::int64_t labels = 0;
+};
+
 /// An add of a gradient to what the same add gave in the step before, of which an update is made.
 struct SumFact {
   FactPlace place;
@@ -130,6 +136,7 @@ struct StepFacts {
   std::vector<ModeFact> modes;
   std::vector<AxisFact> axes;
   std::vector<MaskFact> masks;
+  std::vector<EchoFact> echoes;
   std::vector<SumFact> sums;
   std::vector<DirectionFact> directions;
   std::vector<TwiceFact> twice;

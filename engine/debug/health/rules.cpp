@@ -172,12 +172,13 @@ using namespace rules;
 
 /// What may be the cause of what: a rule's place from the causes on.
 int cause_rank(const HealthFinding& finding) {
-  static constexpr std::array<std::string_view, 30> order = {"broadcast from both sides",
+  static constexpr std::array<std::string_view, 31> order = {"broadcast from both sides",
                                                              "variable made anew",
                                                              "asked for twice",
                                                              "gradients added up",
                                                              "softmax over examples",
                                                              "inverted mask",
+                                                             "labels are the inputs",
                                                              "applied twice",
                                                              "wrong custom gradient",
                                                              "evaluation mode in training",
@@ -262,8 +263,8 @@ Findings judge(const HealthCases& cases) {
         exploding_gradients,  updates_out_of_range, collapsed_ranks, losses_that_do_not_fall,
         quasi_newton_trouble, squashed_twice,       forgotten_axes,  custom_gradients,
         recreated_variables,  resting_variables,    wrong_modes,     unnormalised_inputs,
-        rates_too_large,      wrong_class_axes,     inverted_masks,  summed_gradients,
-        variables_twice}) {
+        rates_too_large,      wrong_class_axes,     inverted_masks,  echoed_labels,
+        summed_gradients,     variables_twice}) {
     Findings found = rule(finite);
     all.insert(all.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
   }

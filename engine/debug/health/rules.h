@@ -80,6 +80,7 @@ Findings unnormalised_inputs(const HealthCases& cases);
 Findings rates_too_large(const HealthCases& cases);   ///< learning rates
 Findings wrong_class_axes(const HealthCases& cases);  ///< softmax over the examples
 Findings inverted_masks(const HealthCases& cases);
+Findings echoed_labels(const HealthCases& cases);     ///< that are what the network is given
 Findings summed_gradients(const HealthCases& cases);  ///< those of earlier steps in an update
 Findings variables_twice(const HealthCases& cases);   ///< in one list of variables
 

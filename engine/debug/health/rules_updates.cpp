@@ -68,6 +68,27 @@ Findings inverted_masks(const HealthCases& cases) {
   return found;
 }
 
+// An autoencoder of tokens means it: it is a note.
+Findings echoed_labels(const HealthCases& cases) {
+  Findings found;
+  const auto key = [](const EchoFact& fact) { return fact.place.location; };
+  for (const auto& one : repeated_facts(cases.program, &StepFacts::echoes, key)) {
+    const EchoFact& fact = *one.first;
+    if (one.steps < least_steps_told || one.steps < cases.program.steps.size()) continue;
+    HealthFinding each =
+        program_finding(cases, fact.place, one.since, "labels are the inputs", HealthSeverity::note);
+    each.sentence = "The labels of " + fact.loss.op + place_text(fact.loss) + " are the numbers that " +
+                    fact.place.op + place_text(fact.place) + " looks up, " +
+                    counted(static_cast<std::uint64_t>(fact.labels), "label") + " each at the same place" +
+                    read_text(cases, one.steps) + ": the network is asked for what it is given.";
+    each.cure =
+        "To predict what comes next, give it text[:, :-1] and take text[:, 1:] as labels. An autoencoder of "
+        "tokens means it so.";
+    found.push_back(std::move(each));
+  }
+  return found;
+}
+
 Findings summed_gradients(const HealthCases& cases) {
   Findings found;
   const auto key = [](const SumFact& fact) { return std::pair(fact.place.location, fact.variable); };

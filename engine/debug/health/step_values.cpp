@@ -171,6 +171,23 @@ InputFact measured_input(const Tensor& value) {
   return fact;
 }
 
+/// Whether an embedding on the way to the loss looks up those very numbers.
+void read_echo(Past& past, const StepGraph& graph, const StepOp& loss, const std::vector<std::int64_t>& shape,
+               const std::vector<double>& labels, bool recompute, StepFacts& facts) {
+  constexpr std::size_t least_labels_compared = 16;
+  if (labels.size() < least_labels_compared || std::ranges::count(labels, labels[0]) == std::ssize(labels))
+    return;
+  for (const StepOp& op : graph.ops()) {
+    if (op.backward || !is_named(op, "gather") || op.inputs.size() < 2 || !graph.is_source(op.inputs[0]) ||
+        !graph.leads_to_target(op) || graph.shape(op.inputs[1]) != shape)
+      continue;
+    const Tensor ids = step_value(past, op.inputs[1], recompute, facts);
+    if (!ids || label_values(ids) != labels) continue;
+    facts.echoes.push_back({graph.place(op), graph.place(loss), std::ssize(labels)});
+    return;
+  }
+}
+
 }  // namespace
 
 void read_labels(Past& past, const StepGraph& graph, bool recompute, StepFacts& facts) {
@@ -187,9 +204,10 @@ void read_labels(Past& past, const StepGraph& graph, bool recompute, StepFacts& 
     if (labels && labels.count() > 0 && labels.count() <= most_label_elements) {
       const std::vector<std::int64_t> shape = graph.shape(found->labels);
       const std::vector<double> values = label_values(labels);
-      if (found->numbers)
+      if (found->numbers) {
         count_numbers(values, fact);
-      else
+        read_echo(past, graph, op, shape, values, recompute, facts);
+      } else
         count_shares(values, found->yes_or_no && shape.size() < 2 ? 1 : shape.back(), fact);
       if (found->squash && !found->yes_or_no)
         read_axis(past, graph, *found->squash, labels, recompute, facts);

@@ -205,6 +205,30 @@ class HealthOfUpdateFaultsTest(HealthOfPrograms):
         self.attend(np.triu(np.ones([6, 6], np.float32), 1))
         self.nothing()
 
+    # ---- labels
+
+    def predict(self, shift):
+        text = np.random.RandomState(0).randint(0, 12, [32, 9])
+        text[:, 1::2] = (text[:, 0::2][:, :4] + 1) % 12
+        table, out = tf.Variable(.4 * numbers(12, 8), name="table"), tf.Variable(.4 * numbers(8, 12, seed=1), name="out")
+
+        def loss(step):
+            logits = tf.matmul(tf.gather(table, text[:, :-1]), out)
+            return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(
+                labels=text[:, shift:8 + shift], logits=logits))
+        descend(loss, [table, out], 30, .5)
+
+    def test_targets_that_were_not_shifted(self):
+        self.predict(0)
+        found = self.the("labels are the inputs")
+        self.assertEqual((found["severity"], found["op"]), ("note", "gather"))
+        self.assertRegex(found["sentence"], r"looks up, 256 labels each at the same place in all 8 steps .*: "
+                                            "the network is asked for what it is given")
+
+    def test_targets_that_are_the_next(self):
+        self.predict(1)
+        self.nothing()
+
     def test_a_program_without_a_fault(self):
         Program().train(40)
         self.nothing()
