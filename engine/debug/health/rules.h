@@ -84,8 +84,8 @@ Findings echoed_labels(const HealthCases& cases);     ///< that are what the net
 Findings summed_gradients(const HealthCases& cases);  ///< those of earlier steps in an update
 Findings variables_twice(const HealthCases& cases);   ///< in one list of variables
 
-/// " The updates of w go up its gradient …", with its place in `finding`; nothing where they do not.
-std::string uphill_text(const HealthCases& cases, protocol::HealthFinding& finding);
+/// " The updates of w go up the gradient …", and `record`, the first of them; empty where they do not.
+std::string uphill_text(const HealthCases& cases, std::uint64_t& record);
 
 /// A loss that is that of a guess; losses_that_do_not_fall asks.
 std::optional<protocol::HealthFinding> loss_at_chance(const HealthCases& cases, const HealthCase& loss);

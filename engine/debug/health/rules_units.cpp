@@ -20,10 +20,34 @@ constexpr double many_saturated = 0.5;
 /// So many of the newest samples say how it is now.
 constexpr std::size_t shares_now = 5;
 
+/// Whether it is the last of its network: no playback that was asked for the weights before it was asked for
+/// any behind it, as of a generator whose pictures another network judges. Nothing: no step that was read
+/// asks for those weights.
+std::optional<bool> ends_its_network(const HealthCases& cases, const HealthCase& subject) {
+  const auto asks = [](const StepFacts& step, const HealthCase& variable) {
+    return std::ranges::find(step.sources, variable.variable, &SourceFact::variable) != step.sources.end();
+  };
+  const HealthCase *end = cases.all.data() + cases.all.size(), *before = nullptr;
+  for (const HealthCase* at = cases.all.data(); at != &subject; ++at)
+    if (at->kind == HealthKind::variable) before = at;
+  if (!before) return std::nullopt;
+  for (const HealthCase* later = &subject + 1; later != end && later->kind != HealthKind::variable; ++later)
+    if (later->kind == HealthKind::activation) return false;
+  std::optional<bool> ends;
+  for (const StepFacts& step : cases.program.steps) {
+    if (!asks(step, *before)) continue;
+    ends = true;
+    for (const HealthCase* later = &subject + 1; later != end; ++later)
+      if (later->kind == HealthKind::variable && asks(step, *later)) return false;
+  }
+  return ends;
+}
+
 /// Its results are meant to lie near the ends: softmax decides, and so does a sigmoid behind all weights.
 bool decides(const HealthCases& cases, const HealthCase& subject) {
   const OpDef* op = Registry::instance().find(subject.op);
   if (op && op->facts.activation == Activation::softmax) return true;
+  if (const auto ends = ends_its_network(cases, subject)) return *ends;
   const HealthCase* at = &subject;
   return std::none_of(at + 1, cases.all.data() + cases.all.size(), [](const HealthCase& later) {
     return later.kind == HealthKind::variable || later.kind == HealthKind::activation;

@@ -141,7 +141,7 @@ Findings variables_twice(const HealthCases& cases) {
   return found;
 }
 
-std::string uphill_text(const HealthCases& cases, HealthFinding& finding) {
+std::string uphill_text(const HealthCases& cases, std::uint64_t& record) {
   const auto key = [](const DirectionFact& fact) { return fact.variable; };
   std::vector<std::string> names;
   std::vector<double> cosines;
@@ -157,7 +157,7 @@ std::string uphill_text(const HealthCases& cases, HealthFinding& finding) {
     cosines.insert(cosines.end(), own.begin(), own.end());
   }
   if (!first) return {};
-  finding.record = first->place.record;
+  record = first->place.record;
   return " The updates of " + list_text(names) + place_text(first->place) +
          " go up the gradient: the change and the gradient have a cosine of " +
          short_number(median(cosines)) + " (the median of " + counted(cosines.size(), "update") +
