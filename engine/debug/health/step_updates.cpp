@@ -59,16 +59,17 @@ std::uint64_t gradient_behind(const StepGraph& graph, const std::map<std::uint64
 /// Whether an update op takes what came of it, or a variable was assigned it.
 bool reaches_an_update(Past& past, const StepGraph& graph, const StepToRead& step, const StepOp& from) {
   std::unordered_set<std::uint64_t> made(from.outputs.begin(), from.outputs.end());
+  const auto came_of_it = [&](std::uint64_t tensor) {
+    if (made.contains(tensor)) return true;
+    const auto assignment = past.assignment(tensor);  // a sum in a variable
+    return assignment && made.contains(assignment->value);
+  };
   for (const StepOp& op : graph.ops()) {
-    if (op.number <= from.number || op.backward) continue;
-    if (!std::ranges::any_of(op.inputs, [&](std::uint64_t input) { return made.contains(input); })) continue;
+    if (op.number <= from.number || op.backward || !std::ranges::any_of(op.inputs, came_of_it)) continue;
     if (op.op && op.op->updates) return true;
     made.insert(op.outputs.begin(), op.outputs.end());
   }
-  return std::ranges::any_of(step.by_hand, [&](const HandUpdate& update) {
-    const auto assignment = past.assignment(update.now);
-    return made.contains(update.now) || (assignment && made.contains(assignment->value));
-  });
+  return std::ranges::any_of(step.by_hand, [&](const HandUpdate& update) { return came_of_it(update.now); });
 }
 
 bool is_same_add(const RecordView* earlier, const StepOp& add) {
