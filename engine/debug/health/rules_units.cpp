@@ -17,6 +17,8 @@ constexpr double many_dead = 0.4, most_dead = 0.9;
 /// X. Glorot, Y. Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010,
 /// section 3: saturated layers learn slowly. Half of the outputs is this program's own limit.
 constexpr double many_saturated = 0.5;
+/// Where the loss fell to that share of what it was, codes near the ends do no harm: it is a note.
+constexpr double fallen_loss = 0.5;
 /// So many of the newest samples say how it is now.
 constexpr std::size_t shares_now = 5;
 
@@ -83,8 +85,12 @@ Findings saturated_units(const HealthCases& cases) {
     const HealthPoints& points = curve_of(subject, quantity::saturated);
     if (!(newest_of(points, shares_now) >= many_saturated) || decides(cases, subject)) return std::nullopt;
     const auto holds = [](double value) { return value >= 0.8 * many_saturated; };
+    const bool learns = std::ranges::any_of(cases, [](const HealthCase& loss) {
+      const HealthPoints& losses = curve_of(loss, quantity::loss);
+      return newest_quarter_of(losses) < fallen_loss * oldest_quarter_of(losses);
+    });
     auto each = lasting_finding(cases, subject, quantity::saturated, "saturated units",
-                                HealthSeverity::warning, holds);
+                                learns ? HealthSeverity::note : HealthSeverity::warning, holds);
     if (!each) return std::nullopt;
     each->finding.sentence = subject.text + ": " + shares_text(points, each->span, holds) +
                              " of its outputs are at a flat end of " + subject.op + each->where +

@@ -229,6 +229,20 @@ class HealthOfUpdateFaultsTest(HealthOfPrograms):
         self.predict(1)
         self.nothing()
 
+    # ---- codes near the ends
+
+    def saturated(self, rate):
+        x, y = numbers(64, 4), np.sign(numbers(64, 1, seed=1))
+        w, out = tf.Variable(12. * numbers(4, 32, seed=2), name="w"), tf.Variable(.1 * numbers(32, 1, seed=3), name="out")
+        descend(lambda step: tf.reduce_mean(tf.square(tf.matmul(tf.sigmoid(tf.matmul(x, w)), out) - y)), [w, out], 60, rate)
+        return self.the("saturated units")
+
+    def test_saturated_units_of_a_run_that_learns_are_a_note(self):
+        self.assertEqual(self.saturated(.06)["severity"], "note")
+
+    def test_saturated_units_of_a_run_that_does_not_are_a_warning(self):
+        self.assertEqual(self.saturated(1e-5)["severity"], "warning")
+
     def test_a_program_without_a_fault(self):
         Program().train(40)
         self.nothing()
