@@ -232,8 +232,9 @@ class HealthOfUpdateFaultsTest(HealthOfPrograms):
     # ---- codes near the ends
 
     def saturated(self, rate):
-        x, y = numbers(64, 4), np.sign(numbers(64, 1, seed=1))
-        w, out = tf.Variable(12. * numbers(4, 32, seed=2), name="w"), tf.Variable(.1 * numbers(32, 1, seed=3), name="out")
+        x, codes = numbers(64, 4), 12. * numbers(4, 32, seed=2)
+        y = 1. / (1. + np.exp(-np.clip(x @ codes, -30., 30.))) @ (.3 * numbers(32, 1, seed=4))
+        w, out = tf.Variable(codes, name="w"), tf.Variable(.1 * numbers(32, 1, seed=3), name="out")
         descend(lambda step: tf.reduce_mean(tf.square(tf.matmul(tf.sigmoid(tf.matmul(x, w)), out) - y)), [w, out], 60, rate)
         return self.the("saturated units")
 
