@@ -319,7 +319,7 @@ std::vector<std::string> not_seen(const HealthCases& cases) {
   if (std::ranges::any_of(program.steps, &StepFacts::cut))
     texts.push_back("Of steps with very many ops only the first 20,000 were read.");
   if (std::ranges::any_of(program.steps, &StepFacts::values_gone))
-    texts.push_back("The values of some labels or inputs are gone, and were not judged.");
+    texts.push_back("The values of some labels, inputs or attention weights are gone, and were not judged.");
   if (cases.not_finite > 0)
     texts.push_back("The samples of " + counted(cases.not_finite, "step") +
                     " have NaN or infinite values, which the other rules leave out.");
