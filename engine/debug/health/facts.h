@@ -56,6 +56,51 @@ struct LabelFact {
   bool yes_or_no = false;
 };
 
+/// A softmax whose shares go beside the labels of another axis.
+struct AxisFact {
+  FactPlace place;  ///< the softmax
+  std::vector<std::int64_t> shape;
+  std::int64_t axis = 0;
+  double least = 0, most = 0;  ///< what an example's shares add up to
+};
+
+/// Weights of attention that let a place see later places alone.
+struct MaskFact {
+  FactPlace place;  ///< the softmax
+  std::vector<std::int64_t> shape;
+};
+
+/// Labels that are the numbers which an embedding looks up, each at the same place.
+struct EchoFact {
+  FactPlace place, loss;  ///< of the gather, and of the loss
+  std::int64_t labels = 0;
+};
+
+/// An add of a gradient to what the same add gave in the step before, of which an update is made.
+struct SumFact {
+  FactPlace place;
+  std::string variable;
+  std::uint64_t steps = 0;  ///< whose gradients it has, this one's among them
+  double times = 0;         ///< its norm over the gradient's; 0: not known
+};
+
+/// Which way an update goes that no op of an optimiser made.
+struct DirectionFact {
+  FactPlace place;
+  std::uint64_t variable = 0;
+  std::string name;
+  double cosine = 0;  ///< of the change and the gradient
+};
+
+/// A variable that one playback was asked for more than once.
+struct TwiceFact {
+  FactPlace place;  ///< the playback
+  std::uint64_t variable = 0;
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::size_t times = 0, updates = 0;  ///< that it was asked for, and that the step updated it
+};
+
 /// What the first layer multiplies its weights with.
 struct InputFact {
   FactPlace place;
@@ -89,6 +134,12 @@ struct StepFacts {
   std::vector<LabelFact> labels;
   std::vector<InputFact> inputs;
   std::vector<ModeFact> modes;
+  std::vector<AxisFact> axes;
+  std::vector<MaskFact> masks;
+  std::vector<EchoFact> echoes;
+  std::vector<SumFact> sums;
+  std::vector<DirectionFact> directions;
+  std::vector<TwiceFact> twice;
   std::size_t disturbed = 0;  ///< ops of dropout, or of a batch's own statistics, on the tape
 };
 

@@ -397,8 +397,10 @@ protocol::HealthFindings HealthReader::findings(const protocol::GetHealthFinding
       finding.run = run->told.number;
       place(finding);
       const bool still = finding.rule == "no gradient" || finding.rule == "no learning";
-      if (request.explain && still && finding.quantity == quantity::gradient && explained++ < most_explained)
-        explain(finding, *run, past);
+      if (request.explain && still && explained++ < most_explained) {
+        if (finding.quantity == quantity::gradient) explain(finding, *run, past);
+        if (finding.quantity == quantity::update) explain_rest(finding, *run, past);
+      }
       answer.findings.push_back(std::move(finding));
     }
     for (std::string& sentence : not_seen(finite_part(cases)))

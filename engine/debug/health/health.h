@@ -67,6 +67,8 @@ class HealthReader {
   std::uint64_t version() const;
   void place(protocol::HealthFinding& finding) const;
   void explain(protocol::HealthFinding& finding, const Run& run, Past& past);
+  /// Why an update is zero though its gradient is not (explained_update.cpp).
+  void explain_rest(protocol::HealthFinding& finding, const Run& run, Past& past);
 
   Recorder& recorder_;
   std::mutex steps_mutex_;  ///< guards steps_

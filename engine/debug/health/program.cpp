@@ -60,6 +60,7 @@ std::optional<StepToRead> HealthReader::step_to_read(const Run& run, std::size_t
   // What other cells did before this one is no part of its first step.
   found.first = std::max(step.first, number == run.first ? static_cast<std::uint32_t>(run.told.first) : 0u);
   found.last = step.last;
+  found.by_hand = steps_.hand_updates(number);
   if (number > run.first) found.playback_before = steps_.at(number - 1).playback;
   if (found.first < recorder_.trace().oldest_kept() || found.first > found.last) return std::nullopt;
   return found;

@@ -134,6 +134,12 @@ HealthFinding program_finding(const HealthCases& cases, const FactPlace& place, 
   return found;
 }
 
+std::string tuple_text(const std::vector<std::int64_t>& shape) {
+  std::string text = "(";
+  for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + (shape.size() == 1 ? ",)" : ")");
+}
+
 std::string place_text(const FactPlace& place) {
   return place.line ? " (line " + std::to_string(place.line) + ")" : "";
 }
@@ -171,8 +177,13 @@ using namespace rules;
 
 /// What may be the cause of what: a rule's place from the causes on.
 int cause_rank(const HealthFinding& finding) {
-  static constexpr std::array<std::string_view, 26> order = {"broadcast from both sides",
+  static constexpr std::array<std::string_view, 31> order = {"broadcast from both sides",
                                                              "variable made anew",
+                                                             "asked for twice",
+                                                             "gradients added up",
+                                                             "softmax over examples",
+                                                             "inverted mask",
+                                                             "labels are the inputs",
                                                              "applied twice",
                                                              "wrong custom gradient",
                                                              "evaluation mode in training",
@@ -206,7 +217,7 @@ bool may_cause(const HealthFinding& cause, const HealthFinding& effect) {
   const std::string &from = cause.rule, &to = effect.rule;
   const bool numbers = to == "exploding gradient" || to == "large updates" || to == "not finite" ||
                        to == "dead units" || to == "saturated units" || to == "loss";
-  if (from == "learning rate" || from == "unnormalised data") return numbers;
+  if (from == "learning rate" || from == "unnormalised data" || from == "gradients added up") return numbers;
   if (from == "exploding gradient" || from == "large updates")
     return to == "not finite" || to == "dead units" || to == "saturated units" || to == "loss";
   if (from == "dead units" || from == "saturated units") return to == "no learning";
@@ -253,10 +264,12 @@ Findings judge(const HealthCases& cases) {
   const HealthCases finite = finite_part(cases);
   Findings all = not_finite_values(cases);
   for (const auto rule :
-       {no_learning, dead_units, saturated_units, vanishing_gradients, exploding_gradients,
-        updates_out_of_range, collapsed_ranks, losses_that_do_not_fall, quasi_newton_trouble, squashed_twice,
-        forgotten_axes, custom_gradients, recreated_variables, resting_variables, wrong_modes,
-        unnormalised_inputs, rates_too_large}) {
+       {no_learning,          dead_units,           saturated_units, vanishing_gradients,
+        exploding_gradients,  updates_out_of_range, collapsed_ranks, losses_that_do_not_fall,
+        quasi_newton_trouble, squashed_twice,       forgotten_axes,  custom_gradients,
+        recreated_variables,  resting_variables,    wrong_modes,     unnormalised_inputs,
+        rates_too_large,      wrong_class_axes,     inverted_masks,  echoed_labels,
+        summed_gradients,     variables_twice}) {
     Findings found = rule(finite);
     all.insert(all.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
   }
@@ -311,7 +324,7 @@ std::vector<std::string> not_seen(const HealthCases& cases) {
   if (std::ranges::any_of(program.steps, &StepFacts::cut))
     texts.push_back("Of steps with very many ops only the first 20,000 were read.");
   if (std::ranges::any_of(program.steps, &StepFacts::values_gone))
-    texts.push_back("The values of some labels or inputs are gone, and were not judged.");
+    texts.push_back("The values of some labels, inputs or attention weights are gone, and were not judged.");
   if (cases.not_finite > 0)
     texts.push_back("The samples of " + counted(cases.not_finite, "step") +
                     " have NaN or infinite values, which the other rules leave out.");

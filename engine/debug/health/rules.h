@@ -6,6 +6,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -76,7 +77,15 @@ Findings recreated_variables(const HealthCases& cases);
 Findings resting_variables(const HealthCases& cases);
 Findings wrong_modes(const HealthCases& cases);  ///< of dropout and batch normalisation
 Findings unnormalised_inputs(const HealthCases& cases);
-Findings rates_too_large(const HealthCases& cases);  ///< learning rates
+Findings rates_too_large(const HealthCases& cases);   ///< learning rates
+Findings wrong_class_axes(const HealthCases& cases);  ///< softmax over the examples
+Findings inverted_masks(const HealthCases& cases);
+Findings echoed_labels(const HealthCases& cases);     ///< that are what the network is given
+Findings summed_gradients(const HealthCases& cases);  ///< those of earlier steps in an update
+Findings variables_twice(const HealthCases& cases);   ///< in one list of variables
+
+/// " The updates of w go up the gradient …", and `record`, the first of them; empty where they do not.
+std::string uphill_text(const HealthCases& cases, std::uint64_t& record);
 
 /// A loss that is that of a guess; losses_that_do_not_fall asks.
 std::optional<protocol::HealthFinding> loss_at_chance(const HealthCases& cases, const HealthCase& loss);
@@ -181,6 +190,36 @@ HealthFinding program_finding(const HealthCases& cases, const FactPlace& place, 
 std::string place_text(const FactPlace& place);
 /// " in all 5 steps whose ops were read (of 300)", " in 3 of the 5 steps …".
 std::string read_text(const HealthCases& cases, std::size_t steps);
+
+/// One fact and the steps that have it.
+template <class Fact>
+struct Repeated {
+  const Fact* first = nullptr;
+  const Fact* newest = nullptr;
+  std::uint64_t since = 0;
+  std::size_t steps = 0;
+};
+
+/// Facts of the steps, those of one place together, in the order in which they were met.
+template <class Fact, class Key>
+std::vector<Repeated<Fact>> repeated_facts(const ProgramFacts& program, std::vector<Fact> StepFacts::*facts,
+                                           Key&& key) {
+  std::vector<Repeated<Fact>> found;
+  std::map<decltype(key(std::declval<const Fact&>())), std::size_t> places;
+  for (const StepFacts& step : program.steps) {
+    std::set<std::size_t> counted_here;
+    for (const Fact& fact : step.*facts) {
+      const auto [at, fresh] = places.try_emplace(key(fact), found.size());
+      if (fresh) found.push_back({&fact, &fact, step.step, 0});
+      found[at->second].newest = &fact;
+      if (counted_here.insert(at->second).second) ++found[at->second].steps;
+    }
+  }
+  return found;
+}
+
+/// "(64, 1)", as Python writes it.
+std::string tuple_text(const std::vector<std::int64_t>& shape);
 
 /// What `look` finds wrong with each subject, an optional finding.
 template <class Look>

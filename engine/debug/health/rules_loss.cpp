@@ -105,6 +105,17 @@ std::optional<HealthFinding> look_at_loss(const HealthCases& cases, const Health
             "gradient)? Look at the steps after the lowest."
           : "The other findings may say why; else another learning rate, or labels that do not belong to "
             "the inputs. The samples of the loss alone do not tell which.";
+  std::uint64_t update = 0;
+  const std::string uphill = uphill_text(cases, update);
+  if (uphill.empty()) return each;
+  // What is at most 0 and climbs on purpose: a likelihood, say.
+  const bool meant = std::ranges::all_of(points, [](const HealthPoint& point) { return point.value <= 0; });
+  if (meant && trend.late > trend.start) return std::nullopt;
+  if (rises) {
+    each.record = update;
+    each.sentence += uphill;
+    each.cure = "Subtract the gradient (assign_sub), or take the negative of what is to grow as the loss.";
+  }
   return each;
 }
 

@@ -1,7 +1,6 @@
 // What the program's ops themselves say, whatever the numbers do: rules about the facts of single steps.
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 
 #include "engine/debug/health/rules.h"
@@ -14,39 +13,6 @@ namespace {
 using namespace rules;
 
 constexpr std::size_t least_steps_compared = 3;
-
-std::string tuple_text(const std::vector<std::int64_t>& shape) {
-  std::string text = "(";
-  for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
-  return text + (shape.size() == 1 ? ",)" : ")");
-}
-
-/// One fact and the steps that have it.
-template <class Fact>
-struct Repeated {
-  const Fact* first = nullptr;
-  const Fact* newest = nullptr;
-  std::uint64_t since = 0;
-  std::size_t steps = 0;
-};
-
-/// Facts of the steps, those of one place together, in the order in which they were met.
-template <class Fact, class Key>
-std::vector<Repeated<Fact>> repeated_facts(const ProgramFacts& program, std::vector<Fact> StepFacts::*facts,
-                                           Key&& key) {
-  std::vector<Repeated<Fact>> found;
-  std::map<decltype(key(std::declval<const Fact&>())), std::size_t> places;
-  for (const StepFacts& step : program.steps) {
-    std::set<std::size_t> counted_here;
-    for (const Fact& fact : step.*facts) {
-      const auto [at, fresh] = places.try_emplace(key(fact), found.size());
-      if (fresh) found.push_back({&fact, &fact, step.step, 0});
-      found[at->second].newest = &fact;
-      if (counted_here.insert(at->second).second) ++found[at->second].steps;
-    }
-  }
-  return found;
-}
 
 /// "no class of 10 can get more than 23 %", of logits from 0 to 1.
 std::string narrow_range_text(const StepFacts& step, const SquashedFact& fact) {

@@ -311,6 +311,8 @@ StepFacts read_step(Past& past, const StepToRead& step) {
     read_sources(past, graph, step, facts);
     read_labels(past, graph, step.recompute, facts);
     read_inputs(past, graph, step.recompute, facts);
+    read_updates(past, graph, step, facts);
+    read_masks(past, graph, step.recompute, facts);
   }
   read_modes(past, graph, step, facts);
   return facts;

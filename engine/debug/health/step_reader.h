@@ -16,6 +16,7 @@ struct StepToRead {
   std::uint32_t playback_before = 0;  ///< of the step before; 0: there is none, or it is not known
   bool training = true;               ///< false: ops behind the last step
   bool recompute = true;              ///< values that are not held are recomputed
+  std::vector<HandUpdate> by_hand;    ///< in their order
 };
 
 /// Everything but StepFacts::step. Throws Cancelled.
@@ -82,6 +83,15 @@ void read_labels(Past& past, const StepGraph& graph, bool recompute, StepFacts& 
 void read_inputs(Past& past, const StepGraph& graph, bool recompute, StepFacts& facts);
 /// Dropout and batch normalisation (step_modes.cpp).
 void read_modes(Past& past, const StepGraph& graph, const StepToRead& step, StepFacts& facts);
+/// What the step's updates are made of, and which way they go (step_updates.cpp).
+void read_updates(Past& past, const StepGraph& graph, const StepToRead& step, StepFacts& facts);
+/// Whether a softmax's shares add up along another axis than the labels do (step_axes.cpp).
+void read_axis(Past& past, const StepGraph& graph, const StepOp& softmax, const Tensor& labels,
+               bool recompute, StepFacts& facts);
+/// Attention whose mask is the wrong way round.
+void read_masks(Past& past, const StepGraph& graph, bool recompute, StepFacts& facts);
+/// What made the tensor, or what a variable's value was assigned from; nullptr: no op.
+const RecordView* maker_behind_assignment(Past& past, std::uint64_t tensor);
 /// The value; undefined where it is not held and is not to be recomputed, or is gone, which the facts say
 /// then.
 Tensor step_value(Past& past, std::uint64_t tensor, bool recompute, StepFacts& facts);

@@ -59,6 +59,7 @@ struct LabelledOp {
   std::uint64_t labels = 0;
   std::int64_t classes = 0;
   bool numbers = false, yes_or_no = false;
+  const StepOp* squash = nullptr;  ///< of a loss that is written as a product with a logarithm
 };
 
 /// Whether a product's operand is the logarithm of a softmax or sigmoid, over whatever bounds and sums to 1.
@@ -97,6 +98,7 @@ std::optional<LabelledOp> labelled(const StepGraph& graph, const StepOp& op) {
     const StepOp* squash = squash_behind_log(graph, op.inputs[log]);
     if (!squash) continue;
     found.labels = labels;
+    found.squash = squash;
     found.yes_or_no = is_named(*squash, "sigmoid");
     found.classes = found.yes_or_no ? 2 : graph.shape(labels).back();
     return found;
@@ -169,6 +171,23 @@ InputFact measured_input(const Tensor& value) {
   return fact;
 }
 
+/// Whether an embedding on the way to the loss looks up those very numbers.
+void read_echo(Past& past, const StepGraph& graph, const StepOp& loss, const std::vector<std::int64_t>& shape,
+               const std::vector<double>& labels, bool recompute, StepFacts& facts) {
+  constexpr std::size_t least_labels_compared = 16;
+  if (labels.size() < least_labels_compared || std::ranges::count(labels, labels[0]) == std::ssize(labels))
+    return;
+  for (const StepOp& op : graph.ops()) {
+    if (op.backward || !is_named(op, "gather") || op.inputs.size() < 2 || !graph.is_source(op.inputs[0]) ||
+        !graph.leads_to_target(op) || graph.shape(op.inputs[1]) != shape)
+      continue;
+    const Tensor ids = step_value(past, op.inputs[1], recompute, facts);
+    if (!ids || label_values(ids) != labels) continue;
+    facts.echoes.push_back({graph.place(op), graph.place(loss), std::ssize(labels)});
+    return;
+  }
+}
+
 }  // namespace
 
 void read_labels(Past& past, const StepGraph& graph, bool recompute, StepFacts& facts) {
@@ -185,10 +204,13 @@ void read_labels(Past& past, const StepGraph& graph, bool recompute, StepFacts& 
     if (labels && labels.count() > 0 && labels.count() <= most_label_elements) {
       const std::vector<std::int64_t> shape = graph.shape(found->labels);
       const std::vector<double> values = label_values(labels);
-      if (found->numbers)
+      if (found->numbers) {
         count_numbers(values, fact);
-      else
+        read_echo(past, graph, op, shape, values, recompute, facts);
+      } else
         count_shares(values, found->yes_or_no && shape.size() < 2 ? 1 : shape.back(), fact);
+      if (found->squash && !found->yes_or_no)
+        read_axis(past, graph, *found->squash, labels, recompute, facts);
     }
     facts.labels.push_back(std::move(fact));
   }

@@ -4,6 +4,7 @@
 
 #include "engine/debug/why/elements.h"
 #include "engine/debug/why/not_finite.h"
+#include "engine/debug/why/vanished.h"
 #include "engine/debug/why/why.h"
 #include "engine/record/replay/replay.h"
 #include "engine/record/trace/tensor_text.h"
@@ -251,6 +252,13 @@ class Birth {
         values.empty() ? "The forward op behind it." : "The forward op behind it ran with " + values + ".";
     forward_ = past_.name(*forward) + (values.empty() ? "" : " with " + values);
     told.push_back(std::move(reason));
+    for (const std::uint64_t id : forward->inputs)
+      if (id != 0 &&
+          element_count(Shape(std::span<const std::int64_t>(past_.info(id).shape))) == element_count(made))
+        if (auto vanished = why_vanished(past_, elementwise_, id, spot.place)) {
+          if (vanished_.empty()) vanished_ = vanished->sentence;
+          told.push_back(std::move(*vanished));
+        }
   }
 
   void finish(const Spot& spot, const Tensor& value) {
@@ -266,6 +274,7 @@ class Birth {
       if (!first.what.empty()) sentence += ". There " + first.what;
       sentence += ".";
       if (!forward_.empty()) sentence += " Behind it stands the forward op " + forward_ + ".";
+      if (!vanished_.empty()) sentence += " " + vanished_;
       for (std::size_t i = 1; i < births_.size(); ++i)
         sentence += std::string(" The ") + kind_text(births_[i].kind) + " in it was born in " +
                     births_[i].name + (births_[i].call.empty() ? "" : ": " + births_[i].call) + ".";
@@ -295,7 +304,7 @@ class Birth {
   std::vector<protocol::Reason> found_;
   std::deque<protocol::Reason> way_;
   std::uint64_t left_out_ = 0;
-  std::string origin_, missing_, forward_;
+  std::string origin_, missing_, forward_, vanished_;
 };
 
 }  // namespace

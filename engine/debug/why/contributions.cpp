@@ -34,6 +34,21 @@ std::string input_name(const RecordView& record, std::size_t input) {
   return names[std::min(input, names.size() - 1)].name;
 }
 
+/// "w, as it was 39 assignments before this op": where the operand is not the value that the variable had
+/// when the op ran. Nothing: it is no variable's value, or its newest then.
+std::string stale_text(const Past& past, const RecordView& record, std::uint64_t tensor) {
+  const auto assignment = past.assignment(tensor);
+  if (!assignment || assignment->variable == 0) return {};
+  const auto newest = past.recorder().handoffs().value_before(assignment->variable, record.number);
+  if (!newest || *newest <= tensor) return {};
+  std::uint64_t since = 0;
+  for (const std::uint64_t value : past.recorder().handoffs().values_of(assignment->variable))
+    since += value > tensor && value <= *newest;
+  const std::string name = past.info(tensor).name;
+  return (name.empty() ? "a variable" : name.substr(0, name.find(':'))) + ", as it was " +
+         counted(since, "assignment") + " before this op";
+}
+
 std::string part_text(const RecordView& record, const Tensors& inputs, const Part& part) {
   return input_name(record, part.input) + index_text(inputs[part.input].shape(), part.place) + " = " +
          element_text(inputs[part.input], part.place);
@@ -179,6 +194,9 @@ class Contributions {
               : (parts[0].finite ? std::string("each of them is finite, together they are not")
                                  : first + " is the first that is not finite") +
                     ", and of such there are no shares";
+      for (std::size_t k = 0; k < record->inputs.size(); ++k)
+        if (const std::string stale = stale_text(past_, *record, record->inputs[k]); !stale.empty())
+          answer_.sentence += ". Its operand " + input_name(*record, k) + " is " + stale;
     }
     tensor = record->inputs[parts[0].input];
     place = parts[0].place;
@@ -214,6 +232,8 @@ class Contributions {
     reason.tensor = protocol::if_there(past_.info(record.inputs[part.input]));
     reason.element = protocol::if_there(index_of(inputs[part.input].shape(), part.place));
     reason.operands = {text};
+    if (const std::string stale = stale_text(past_, record, record.inputs[part.input]); !stale.empty())
+      reason.sentence += " " + input_name(record, part.input) + " is " + stale + ".";
     reason.value = short_number(part.amount);
     if (std::isfinite(sum)) {
       reason.amount = share;

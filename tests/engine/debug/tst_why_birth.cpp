@@ -133,6 +133,45 @@ class TestWhyBirth : public QObject {
     QVERIFY2(contains((cause + 2)->sentence, "x[1] = 0.0"), (cause + 2)->sentence.c_str());
   }
 
+  void a_zero_behind_it_that_was_too_small_for_its_dtype_is_told() {
+    Inquiry asked;
+    const Tensor small = floats({1, 1e-30F}), large = floats({2, 1e20F});
+    const Tensors gradients =
+        gradients_at({small}, [&] { return ops::reduce_sum(ops::log(ops::divide(small, large))); });
+    const Because because = asked.ask(Question::birth, gradients[0], {1});
+    QVERIFY2(contains(because.sentence, "Behind it stands the forward op log"), because.sentence.c_str());
+    QVERIFY2(contains(because.sentence, "The 0.0 in it was made by divide (op 1): "),
+             because.sentence.c_str());
+    QVERIFY2(contains(because.sentence, "is 1e-50 in float64, too small for float32."),
+             because.sentence.c_str());
+    const auto told = std::ranges::find(because.reasons, std::string("vanished"), &Reason::role);
+    QVERIFY(told != because.reasons.end());
+    QCOMPARE(told->record, std::uint64_t{1});
+    QCOMPARE(told->element, (std::vector<std::int64_t>{1}));
+  }
+
+  void a_zero_behind_it_that_came_of_an_infinity_is_told() {
+    Inquiry asked;
+    const Tensor one = floats({1, 1}), power = floats({0, 1000});
+    const Tensors gradients =
+        gradients_at({one}, [&] { return ops::reduce_sum(ops::log(ops::divide(one, ops::exp(power)))); });
+    const Because because = asked.ask(Question::birth, gradients[0], {1});
+    QVERIFY2(contains(because.sentence, "The 0.0 in it was made by divide (op 2): 1.0 / inf."),
+             because.sentence.c_str());
+    QVERIFY2(contains(because.sentence, "The infinity in it was born in exp (op 1): exp(1000.0)"),
+             because.sentence.c_str());
+  }
+
+  void a_zero_that_is_one_in_all_digits_is_told_no_further() {
+    Inquiry asked;
+    const Tensor a = floats({1, 1}), b = floats({0, 1});
+    const Tensors gradients =
+        gradients_at({a}, [&] { return ops::reduce_sum(ops::log(ops::subtract(a, b))); });
+    const Because because = asked.ask(Question::birth, gradients[0], {1});
+    QVERIFY2(contains(because.sentence, "x[1] = 0.0"), because.sentence.c_str());
+    QVERIFY2(!contains(because.sentence, "in it was made by"), because.sentence.c_str());
+  }
+
   void it_is_followed_through_variables_and_forgotten_values() {
     RecorderOptions options;
     options.keeping.window_bytes = 0;

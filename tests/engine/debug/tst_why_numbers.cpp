@@ -56,6 +56,25 @@ class TestWhyNumbers : public QObject {
     QCOMPARE(asked.ask(Question::contributions, turned, {1, 0}).reasons[0].value, std::string("-10"));
   }
 
+  void an_operand_that_is_an_old_value_of_a_variable_is_told() {
+    Inquiry asked;
+    Variable w(floats({5, 1}), "w");
+    const Tensor old = w.read();
+    w.assign(floats({4, 1}));
+    w.assign(floats({3, 1}));
+    const Because stale = asked.ask(Question::contributions, ops::subtract(old, floats({1, 0})));
+    QVERIFY2(contains(stale.sentence, "Its operand x is w, as it was 2 assignments before this op."),
+             stale.sentence.c_str());
+    QVERIFY2(contains(stale.reasons.at(0).sentence, "x is w, as it was 2 assignments"),
+             stale.reasons[0].sentence.c_str());
+    const Because fresh = asked.ask(Question::contributions, ops::subtract(w.read(), floats({1, 0})));
+    QVERIFY2(!contains(fresh.sentence, "as it was"), fresh.sentence.c_str());
+    // What was assigned later was not there when the op ran.
+    const Tensor before = ops::subtract(w.read(), floats({1, 0}));
+    w.assign(floats({2, 1}));
+    QVERIFY(!contains(asked.ask(Question::contributions, before).sentence, "as it was"));
+  }
+
   void contributions_go_on_through_reductions_gathers_and_broadcasts() {
     Inquiry asked;
     const Tensor table = ops::multiply(floats({1, 2, 3, 4, 50, 6}, {3, 2}), floats({1, 2}));

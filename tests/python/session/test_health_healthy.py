@@ -260,6 +260,75 @@ class HealthyTest(HealthOfPrograms):
         descend(loss, [w, rows, columns], optimizer=tf.keras.optimizers.Adam(.02))
         self.nothing()
 
+    def test_26_pictures_in_black_and_white_that_another_network_judges(self):
+        g1, g2 = glorot(4, 16, seed=1, name="g1"), tf.Variable(4. * numbers(16, 8, seed=2), name="g2")
+        d1, d2 = glorot(8, 8, seed=3, name="d1"), glorot(8, 1, seed=4, name="d2")
+        z = numbers(32, 4, seed=5)
+        real = np.sign(numbers(32, 8, seed=6))
+
+        def made():
+            return tf.nn.tanh(tf.matmul(tf.nn.leaky_relu(tf.matmul(z, g1)), g2))  # near -1 and 1, as what is real
+
+        def judged(x):
+            return tf.matmul(tf.nn.leaky_relu(tf.matmul(x, d1)), d2)
+
+        def loss_of(logits, label):
+            return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=label * tf.ones_like(logits), logits=logits))
+        critic, maker = tf.keras.optimizers.Adam(.01), tf.keras.optimizers.Adam(.01)
+        for _ in range(25):
+            descend(lambda step: loss_of(judged(real), 1.) + loss_of(judged(made()), 0.), [d1, d2], 1, optimizer=critic)
+            descend(lambda step: loss_of(judged(made()), 1.), [g1, g2], 1, optimizer=maker)
+        self.nothing()
+
+    def test_27_a_mean_that_forgets_and_sums_of_batches(self):
+        x = numbers(64, 4)
+        y = x @ numbers(4, 1, seed=1)
+        w, best = glorot(4, 1, name="w"), tf.zeros([4, 1])
+        for _ in range(30):
+            total = tf.zeros([4, 1])
+            for begin in range(0, 64, 16):
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(tf.square(tf.matmul(x[begin:begin + 16], w) - y[begin:begin + 16]))
+                total += tape.gradient(loss, w) / 4.
+            w.assign_sub(.1 * total)
+            best = .9 * best + .1 * w
+        self.nothing()
+
+    def test_28_attention_to_what_comes_before(self):
+        x = numbers(16, 6, 4)
+        y = np.cumsum(x, 1) / np.arange(1, 7)[None, :, None].astype(np.float32)
+        q, k, v = (glorot(4, 4, seed=seed, name=name) for seed, name in enumerate("qkv"))
+        seen = np.tril(np.ones([6, 6], bool))
+
+        def loss(step):
+            scores = tf.matmul(tf.matmul(x, q), tf.matmul(x, k), transpose_b=True) / 2.
+            weights = tf.nn.softmax(tf.where(seen, scores, -1e9 * tf.ones_like(scores)))
+            return tf.reduce_mean(tf.square(tf.matmul(weights, tf.matmul(x, v)) - y))
+        descend(loss, [q, k, v], optimizer=tf.keras.optimizers.Adam(.02))
+        self.nothing()
+
+    def test_29_shares_over_places_beside_shares_over_classes(self):
+        x = numbers(40, 6)
+        targets = tf.constant(np.eye(3, dtype=np.float32)[np.argmax(x[:, :3], 1)])
+        w, place = glorot(6, 3, name="w"), glorot(6, 1, seed=1, name="place")
+
+        def loss(step):
+            weights = tf.nn.softmax(tf.matmul(tf.constant(x), place), axis=0)  # over the examples, on purpose
+            logs = tf.math.log(tf.nn.softmax(tf.matmul(tf.constant(x), w)))
+            return -tf.reduce_sum(weights * tf.reduce_sum(targets * logs, -1, keepdims=True))
+        descend(loss, [w, place], rate=.2)
+        self.nothing()
+
+    def test_30_going_up_what_is_to_grow(self):
+        x = numbers(48, 4)
+        y = x @ numbers(4, 1, seed=1)
+        w = glorot(4, 1, name="w")
+        for _ in range(30):
+            with tf.GradientTape() as tape:
+                likelihood = -tf.reduce_mean(tf.square(tf.matmul(x, w) - y))
+            w.assign_add(.05 * tape.gradient(likelihood, w))
+        self.nothing()
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,167 @@
+// Updates that are made of the wrong things, and shares that go to the wrong ones.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/debug/health/rules.h"
+#include "engine/debug/why/elements.h"
+#include "engine/record/health/health.h"
+
+namespace tapedeck::debug {
+namespace {
+
+using namespace rules;
+
+constexpr std::size_t least_steps_told = 3;
+/// Of the change and the gradient: beyond it a step goes up more than it goes aside.
+constexpr double least_uphill = 0.5;
+
+std::string list_text(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += (i == 0 ? "" : i + 1 < names.size() ? ", " : " and ") + names[i];
+  return text;
+}
+
+}  // namespace
+
+Findings wrong_class_axes(const HealthCases& cases) {
+  Findings found;
+  const auto key = [](const AxisFact& fact) { return fact.place.location; };
+  for (const auto& one : repeated_facts(cases.program, &StepFacts::axes, key)) {
+    const AxisFact& fact = *one.first;
+    HealthFinding each =
+        program_finding(cases, fact.place, one.since, "softmax over examples", HealthSeverity::error);
+    const std::string classes = std::to_string(fact.shape[1]), least = short_number(fact.least),
+                      most = short_number(fact.most);
+    each.sentence = fact.place.op + place_text(fact.place) + " of " + tuple_text(fact.shape) +
+                    " goes along axis " + std::to_string(fact.axis) + ", the " +
+                    counted(static_cast<std::uint64_t>(fact.shape[0]), "example") +
+                    ", where the labels name one of " + classes + " classes on axis 1" +
+                    read_text(cases, one.steps) + ". An example's " + classes + " probabilities add up to " +
+                    (least == most ? least : least + " to " + most) + " (step " + std::to_string(one.since) +
+                    "), not to 1.";
+    each.cure = "Let it go along the classes: axis=-1, which it does where no axis is given.";
+    found.push_back(std::move(each));
+  }
+  return found;
+}
+
+Findings inverted_masks(const HealthCases& cases) {
+  Findings found;
+  const auto key = [](const MaskFact& fact) { return fact.place.location; };
+  for (const auto& one : repeated_facts(cases.program, &StepFacts::masks, key)) {
+    if (one.steps < least_steps_told) continue;
+    const MaskFact& fact = *one.first;
+    const std::string last = std::to_string(fact.shape.back() - 1);
+    HealthFinding each =
+        program_finding(cases, fact.place, one.since, "inverted mask", HealthSeverity::warning);
+    each.sentence =
+        "The attention of " + fact.place.op + place_text(fact.place) + ", " + tuple_text(fact.shape) +
+        ", is masked the wrong way round: each place gives weight to later places alone, and 0 to "
+        "itself and those before" +
+        read_text(cases, one.steps) + ". Place 0 sees 1 to " + last + ", place " + last + " has none left.";
+    each.cure =
+        "Take away what comes later in place of what came before: the mask is 1 above the diagonal "
+        "(1 - tril), or it is meant as what may be seen.";
+    found.push_back(std::move(each));
+  }
+  return found;
+}
+
+// An autoencoder of tokens means it: it is a note.
+Findings echoed_labels(const HealthCases& cases) {
+  Findings found;
+  const auto key = [](const EchoFact& fact) { return fact.place.location; };
+  for (const auto& one : repeated_facts(cases.program, &StepFacts::echoes, key)) {
+    const EchoFact& fact = *one.first;
+    if (one.steps < least_steps_told || one.steps < cases.program.steps.size()) continue;
+    HealthFinding each =
+        program_finding(cases, fact.place, one.since, "labels are the inputs", HealthSeverity::note);
+    each.sentence = "The labels of " + fact.loss.op + place_text(fact.loss) + " are the numbers that " +
+                    fact.place.op + place_text(fact.place) + " looks up, " +
+                    counted(static_cast<std::uint64_t>(fact.labels), "label") + " each at the same place" +
+                    read_text(cases, one.steps) + ": the network is asked for what it is given.";
+    each.cure =
+        "To predict what comes next, give it text[:, :-1] and take text[:, 1:] as labels. An autoencoder of "
+        "tokens means it so.";
+    found.push_back(std::move(each));
+  }
+  return found;
+}
+
+Findings summed_gradients(const HealthCases& cases) {
+  Findings found;
+  const auto key = [](const SumFact& fact) { return std::pair(fact.place.location, fact.variable); };
+  for (const auto& one : repeated_facts(cases.program, &StepFacts::sums, key)) {
+    const SumFact& fact = *one.newest;
+    if (one.steps < least_steps_told) continue;
+    HealthFinding each =
+        program_finding(cases, fact.place, one.since, "gradients added up", HealthSeverity::warning);
+    std::uint64_t newest = 0;
+    for (const StepFacts& step : cases.program.steps)
+      for (const SumFact& other : step.sums)
+        if (&other == &fact) newest = step.step;
+    each.record = fact.place.record;
+    each.sentence = fact.place.op + place_text(fact.place) + " adds the gradient of " + fact.variable +
+                    " to those of the steps before, and the update takes the sum" +
+                    read_text(cases, one.steps) + ". At step " + std::to_string(newest) +
+                    " it has the gradients of " + counted(fact.steps, "step");
+    if (fact.times > 0)
+      each.sentence += ", and is " + short_number(fact.times) + " times as large as the step's own";
+    each.sentence += ".";
+    each.cure =
+        "Begin a new sum (zeros) after each update, or take the gradient alone. Momentum multiplies the old "
+        "sum by a factor below 1.";
+    found.push_back(std::move(each));
+  }
+  return found;
+}
+
+Findings variables_twice(const HealthCases& cases) {
+  Findings found;
+  const auto key = [](const TwiceFact& fact) { return std::pair(fact.place.location, fact.variable); };
+  for (const auto& one : repeated_facts(cases.program, &StepFacts::twice, key)) {
+    const TwiceFact& fact = *one.first;
+    if (one.steps < least_steps_told) continue;
+    HealthFinding each =
+        program_finding(cases, fact.place, one.since, "asked for twice", HealthSeverity::warning);
+    each.sentence = "The gradient" + place_text(fact.place) + " is asked for " + fact.name + " " +
+                    tuple_text(fact.shape) + " " + std::to_string(fact.times) + " times" +
+                    read_text(cases, one.steps) + ": these are not " + std::to_string(fact.times) +
+                    " variables but one, with one value";
+    if (fact.updates > 1)
+      each.sentence +=
+          ", and a step updates it " + std::to_string(fact.updates) + " times with the same gradient";
+    each.sentence += ".";
+    each.cure =
+        "[variable] * 3 is a list of one variable three times: make each anew ([make() for _ in range(3)]). "
+        "Layers that share a variable on purpose ask for it once.";
+    found.push_back(std::move(each));
+  }
+  return found;
+}
+
+std::string uphill_text(const HealthCases& cases, std::uint64_t& record) {
+  const auto key = [](const DirectionFact& fact) { return fact.variable; };
+  std::vector<std::string> names;
+  std::vector<double> cosines;
+  const DirectionFact* first = nullptr;
+  for (const auto& one : repeated_facts(cases.program, &StepFacts::directions, key)) {
+    std::vector<double> own;
+    for (const StepFacts& step : cases.program.steps)
+      for (const DirectionFact& fact : step.directions)
+        if (fact.variable == one.first->variable) own.push_back(fact.cosine);
+    if (own.size() < least_steps_told || !(median(own) > least_uphill)) return {};  // one goes down
+    if (!first) first = one.first;
+    names.push_back(one.first->name);
+    cosines.insert(cosines.end(), own.begin(), own.end());
+  }
+  if (!first) return {};
+  record = first->place.record;
+  return " The updates of " + list_text(names) + place_text(first->place) +
+         " go up the gradient: the change and the gradient have a cosine of " +
+         short_number(median(cosines)) + " (the median of " + counted(cosines.size(), "update") +
+         "; downhill is -1).";
+}
+
+}  // namespace tapedeck::debug

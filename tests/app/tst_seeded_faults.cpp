@@ -1,0 +1,133 @@
+// Programs with one mistake each: opened from a file and run, and the mistake is found by the listed actions,
+// at most eight of them, with keys and mouse alone.
+#include <QAbstractItemView>
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QRegularExpression>
+#include <QTreeWidget>
+
+#include "inspector/model/ops/records_model.h"
+#include "inspector/panels/compare/compare_bar.h"
+#include "inspector/panels/compare/compare_view.h"
+#include "inspector/panels/health/health_view.h"
+#include "inspector/panels/why/why_view.h"
+#include "tests/app/sample_window.h"
+#include "tests/app/seeded_faults.h"
+#include "tests/test_program.h"
+
+using namespace tapedeck;
+using namespace tapedeck::app;
+
+class TestSeededFaults : public QObject, SampleWindow {
+  Q_OBJECT
+
+  QTemporaryDir folder_;
+  QComboBox* opened_ = nullptr;  ///< whose list a click opened
+
+  inspector::HealthView* health() const { return window_->findChild<inspector::HealthView*>(); }
+  inspector::CompareView* compare() const { return window_->findChild<inspector::CompareView*>(); }
+
+  void pressKeys(const QString& keys) {
+    QWidget* focus = QApplication::focusWidget();
+    const QKeySequence sequence(keys);
+    QVERIFY2(!sequence.isEmpty(), qPrintable(keys));
+    const QKeyCombination key = sequence[0];
+    QTest::keyClick(focus ? focus : window_.get(), key.key(), key.keyboardModifiers());
+  }
+  /// What has to be over before the next action: cells that run, ops that the window does not know, a filter.
+  void settle() {
+    QTRY_VERIFY_WITH_TIMEOUT(allDone(), 10 * patience);
+    QVERIFY(knowsAllRecords(*window_));
+    QTRY_VERIFY_WITH_TIMEOUT(!timeline(*window_)->model()->scanning(), patience);
+    if (health() && health()->isVisible())
+      QTRY_VERIFY_WITH_TIMEOUT(!health()->model()->recomputing() && !health()->model()->runs().empty(),
+                               patience);
+  }
+  void clickOn(const QString& place) {
+    if (place == "filter") {
+      QTRY_VERIFY(timeline(*window_)->filterEdit()->isVisible());
+      QTest::mouseClick(timeline(*window_)->filterEdit(), Qt::LeftButton);
+      return;
+    }
+    opened_ = place == "left side" ? compare()->bar()->left() : compare()->bar()->right();
+    QTRY_VERIFY(opened_->isVisible() && opened_->isEnabled());
+    QTest::mouseClick(opened_, Qt::LeftButton);
+    QTRY_VERIFY(opened_->view()->isVisible());
+  }
+  void choose(const QString& entry) {
+    const auto place = [&] {
+      for (int row = 0; row < opened_->count(); ++row)
+        if (opened_->itemText(row).startsWith(entry)) return row;
+      return -1;
+    };
+    QTRY_VERIFY2_WITH_TIMEOUT(place() >= 0, qPrintable(entry), patience);
+    QAbstractItemView* list = opened_->view();
+    const QModelIndex row =
+        opened_->model()->index(place(), opened_->modelColumn(), opened_->rootModelIndex());
+    list->scrollTo(row);
+    QTest::mouseClick(list->viewport(), Qt::LeftButton, {}, list->visualRect(row).center());
+    QTRY_VERIFY2_WITH_TIMEOUT(opened_->currentText().startsWith(entry), qPrintable(opened_->currentText()),
+                              patience);
+  }
+  void act(const QString& action) {
+    const QString what = action.section(' ', 0, 0), rest = action.section(' ', 1);
+    if (what == "key") return pressKeys(rest);
+    if (what == "click") return clickOn(rest);
+    if (what == "choose") return choose(rest);
+    QCOMPARE(what, QString("type"));
+    auto* edit = timeline(*window_)->filterEdit();
+    QTest::keyClicks(edit, rest);
+    QTest::keyClick(edit, Qt::Key_Return);
+    QTRY_COMPARE_WITH_TIMEOUT(timeline(*window_)->model()->filterText(), rest, patience);
+  }
+  QTreeWidgetItem* firstFinding() const {
+    return health() && health()->isVisible() ? health()->findings()->topLevelItem(0) : nullptr;
+  }
+  QString said(const QString& panel) const {
+    if (panel == "health") return firstFinding() ? firstFinding()->text(1) : QString();
+    if (panel == "why") return window_->findChild<inspector::WhyView*>()->sentence()->text();
+    return compare()->sentence()->text();
+  }
+
+ private slots:
+  void initTestCase() { useOwnSettingsAndCache(); }
+  void cleanup() {
+    window_.reset();
+    QSettings().clear();
+  }
+
+  void isFoundWithinEightActions_data() {
+    QTest::addColumn<int>("number");
+    const QList<SeededFault> all = seededFaults();
+    for (int i = 0; i < all.size(); ++i) QTest::newRow(all[i].name) << i;
+  }
+  void isFoundWithinEightActions() {
+    QFETCH(int, number);
+    const SeededFault fault = seededFaults()[number];
+    QVERIFY2(fault.actions.size() <= 8, fault.name);
+    openCells(folder_, fault.cells);
+    for (const QString& action : fault.actions) {
+      act(action);
+      if (QTest::currentTestFailed()) return;
+      settle();
+      if (QTest::currentTestFailed()) return;
+    }
+    for (const QString& pattern : fault.said)
+      QTRY_VERIFY2_WITH_TIMEOUT(QRegularExpression(pattern).match(said(fault.panel)).hasMatch(),
+                                qPrintable(said(fault.panel)), patience);
+    if (fault.line == 0) return;
+    // The finding is a link: Enter goes to its op, in that line.
+    health()->findings()->setFocus();
+    press(Qt::Key_Home);
+    press(Qt::Key_Return);
+    const auto line = [&] {
+      const protocol::Record* record = session().record(session().cursor());
+      return record ? record->line : 0;
+    };
+    QTRY_COMPARE_WITH_TIMEOUT(line(), fault.line, patience);
+  }
+};
+
+TAPEDECK_TEST(TestSeededFaults)
+#include "tst_seeded_faults.moc"
