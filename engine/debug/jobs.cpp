@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/tensor/onlooker_memory.h"
+
 namespace tapedeck::debug {
 
 Jobs::Jobs(int workers, std::function<void()> ready) : ready_(std::move(ready)) {
@@ -67,6 +69,7 @@ void Jobs::report(const Job& job, const protocol::Progress& progress) {
 }
 
 void Jobs::run() {
+  const OnlookerMemory work;
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });

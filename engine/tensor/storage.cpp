@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "engine/tensor/block_pool.h"
 #include "engine/tensor/device_memory.h"
 #include "engine/tensor/error.h"
+#include "engine/tensor/onlooker_memory.h"
 
 namespace tapedeck {
 
@@ -58,8 +60,14 @@ namespace {
 
 constinit std::atomic<StorageListener*> listener{nullptr};
 constinit std::atomic<std::int64_t> onlookers_bytes{0};
+[[gnu::tls_model("initial-exec")]] constinit thread_local bool thread_looks_on = false;
 
 }  // namespace
+
+OnlookerMemory::OnlookerMemory() : before_(std::exchange(thread_looks_on, true)) {}
+OnlookerMemory::~OnlookerMemory() {
+  thread_looks_on = before_;
+}
 
 void set_storage_listener(StorageListener* new_listener) {
   listener.store(new_listener, std::memory_order_release);
@@ -111,10 +119,13 @@ void Storage::keep(void* owner, Release release) {
 }
 
 StoragePointer StoragePointer::allocate(std::size_t bytes, Device device) {
-  if (device.kind != DeviceKind::cpu) [[unlikely]]
-    return StoragePointer(StoragePool::make_on(device, bytes));
-  Storage* storage = StoragePool::make(bytes);
-  detail::account_in_use(static_cast<std::int64_t>(bytes));
+  const bool on_cpu = device.kind == DeviceKind::cpu;
+  Storage* storage = on_cpu ? StoragePool::make(bytes) : StoragePool::make_on(device, bytes);
+  if (on_cpu) detail::account_in_use(static_cast<std::int64_t>(bytes));
+  if (thread_looks_on) [[unlikely]] {
+    storage->let_go_.store(true, std::memory_order_relaxed);
+    onlookers_bytes.fetch_add(static_cast<std::int64_t>(storage->size_), std::memory_order_relaxed);
+  }
   return StoragePointer(storage);
 }
 

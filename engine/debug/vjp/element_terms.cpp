@@ -96,6 +96,10 @@ class Settling {
            const CancelFlag* cancel)
       : call_(call), input_(input), element_(element), factors_(factors), cancel_(cancel) {}
 
+  struct Place {
+    std::size_t output = 0, element = 0;
+  };
+
   void run() {
     if (call_.custom || open().empty()) return;
     with_other_numbers();
@@ -105,11 +109,26 @@ class Settling {
     alone(left);
   }
 
- private:
-  struct Place {
-    std::size_t output = 0, element = 0;
-  };
+  /// What is not finite now belongs to the element: 0 times it is no number.
+  bool settled() const { return !call_.custom && runs_ < most_runs; }
 
+  /// Cotangents that are no numbers, times a factor that is 0: those of them that the element is made of.
+  std::vector<Place> times_zero() {
+    std::vector<Place> open, found;
+    if (call_.custom) return found;
+    for (std::size_t k = 0; k < factors_.size(); ++k) {
+      if (factors_[k].empty()) continue;
+      const std::vector<double> cotangent = call_.cotangents[k].to_vector();
+      for (std::size_t j = 0; j < factors_[k].size(); ++j)
+        if (factors_[k][j] == 0 && !std::isfinite(cotangent[j])) open.push_back({k, j});
+    }
+    if (open.empty()) return found;
+    const UnobservedScope aside;
+    if (std::isfinite(element_from({}, true))) which(open, found);
+    return found;
+  }
+
+ private:
   std::vector<Place> open() const {
     std::vector<Place> places;
     for (std::size_t k = 0; k < factors_.size(); ++k)
@@ -131,19 +150,21 @@ class Settling {
     }
   }
 
-  /// The element, where the cotangents are 0 but at these places.
-  double element_from(std::span<const Place> places) {
+  /// The element, where the cotangents are 0 but at these places; `own`: what they are there, else numbers.
+  double element_from(std::span<const Place> places, bool own = false) {
     VjpCall call = call_;
     for (std::size_t i = 0; i < call.wanted.size(); ++i) call.wanted[i] = i == input_;
     for (std::size_t k = 0; k < call.cotangents.size(); ++k) {
       Tensor& cotangent = call.cotangents[k];
       if (!cotangent) continue;
       std::vector<double> values(static_cast<std::size_t>(cotangent.count()));
+      const std::vector<double> given = own ? cotangent.to_vector() : std::vector<double>();
       // Unlike each other, so that they do not cancel.
       for (const Place& place : places)
         if (place.output == k)
-          values[place.element] =
-              places.size() == 1 ? 1.0 : 1.0 + static_cast<double>(place.element % 97) / 128;
+          values[place.element] = own                  ? given[place.element]
+                                  : places.size() == 1 ? 1.0
+                                                       : 1.0 + static_cast<double>(place.element % 97) / 128;
       const Tensor doubles = Tensor::from_values<double>(values, cotangent.shape());
       cotangent = cotangent.dtype() == DType::float64
                       ? doubles
@@ -166,6 +187,20 @@ class Settling {
     } else {
       alone(places.first(places.size() / 2));
       alone(places.subspan(places.size() / 2));
+    }
+  }
+
+  /// By halves: those that alone make the element no number.
+  void which(std::span<const Place> places, std::vector<Place>& found) {
+    if (places.empty() || runs_ == most_runs) return;
+    ++runs_;
+    check_cancelled(cancel_);
+    if (std::isfinite(element_from(places, true))) return;
+    if (places.size() == 1) {
+      found.push_back(places[0]);
+    } else {
+      which(places.first(places.size() / 2), found);
+      which(places.subspan(places.size() / 2), found);
     }
   }
 
@@ -225,7 +260,8 @@ TopTerms terms_of(const VjpCall& call, std::size_t input, std::int64_t element,
   for (std::size_t k = 0; k < factors.size(); ++k)
     if (call.cotangents[k] && derivatives.of[k]) factors[k] = derivatives.of[k].to_vector();
   check_cancelled(cancel);
-  Settling(call, input, element, factors, cancel).run();
+  Settling settling(call, input, element, factors, cancel);
+  settling.run();
   TopTerms terms(most);
   constexpr std::size_t between_checks = 1 << 16;
   for (std::size_t k = 0; k < factors.size(); ++k) {
@@ -233,11 +269,18 @@ TopTerms terms_of(const VjpCall& call, std::size_t input, std::int64_t element,
     const std::vector<double> cotangent = call.cotangents[k].to_vector();
     for (std::size_t j = 0; j < factors[k].size(); ++j) {
       if (j % between_checks == 0) check_cancelled(cancel);
-      if (factors[k][j] != 0 && cotangent[j] != 0)
+      const bool no_number = cotangent[j] == 0 && !std::isfinite(factors[k][j]) && settling.settled();
+      if (no_number || (factors[k][j] != 0 && cotangent[j] != 0))
         terms.add(
             {k, static_cast<std::int64_t>(j), cotangent[j], factors[k][j], cotangent[j] * factors[k][j]});
     }
   }
+  if (!std::isfinite(derivatives.value))
+    for (const auto& place : settling.times_zero()) {
+      const double cotangent =
+          element_of(call.cotangents[place.output], static_cast<std::int64_t>(place.element));
+      terms.add({place.output, static_cast<std::int64_t>(place.element), cotangent, 0, cotangent * 0});
+    }
   return terms;
 }
 
@@ -287,7 +330,8 @@ protocol::ElementTerms element_terms(const VjpCall& call, const protocol::Explai
   std::vector<Term> terms = found.sorted();
   double sum = found.rest();
   for (const Term& term : terms) sum += term.value;
-  if (found.total() == 0 && request.terms > 0) add_zero(call, request.input, element, terms);
+  if (found.total() == 0 && derivatives.value == 0 && request.terms > 0)
+    add_zero(call, request.input, element, terms);
 
   protocol::ElementTerms answer;
   answer.record = request.record;
@@ -298,7 +342,8 @@ protocol::ElementTerms element_terms(const VjpCall& call, const protocol::Explai
   answer.rest = found.rest();
   TermNames names(call, request.input, element, terms);
   if (found.total() == 0 && !names.from_formula()) names = TermNames(call, request.input, element, {});
-  answer.formula = names.formula();
+  // Where no term was found that makes it what it is, none is made up.
+  answer.formula = names.count() == 0 && derivatives.value != 0 ? names.element() : names.formula();
   answer.names = names.names();
   if (call.custom) answer.remark = protocol::if_there(remark_of(derivatives.value, sum));
   for (std::size_t i = 0; i < names.count(); ++i)

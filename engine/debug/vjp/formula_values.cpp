@@ -260,10 +260,16 @@ std::string to_text(const FormulaNode& node, const SymbolText& text) {
 }
 
 std::string number_text(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "(−inf)";
-  char digits[32];
-  std::snprintf(digits, sizeof digits, "%.4g", std::abs(value));
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Inf" : "(−Inf)";
+  constexpr int past_the_digits = 5;  // "1.562|5": a point and four digits
+  char digits[64];
+  std::snprintf(digits, sizeof digits, "%.40e", std::abs(value));
+  const std::string_view rest(digits + past_the_digits);
+  const bool halfway = rest.starts_with('5') && rest.find_first_not_of('0', 1) == rest.find('e');
+  // The window rounds halves up, the C library to even; the same number is beside this one.
+  const double shown = halfway ? std::nextafter(std::abs(value), HUGE_VAL) : std::abs(value);
+  std::snprintf(digits, sizeof digits, "%.4g", shown);
   return std::signbit(value) && value != 0 ? "(−" + std::string(digits) + ")" : digits;
 }
 

@@ -261,8 +261,12 @@ std::string TermNames::text(std::size_t term, const std::vector<std::vector<std:
   }
   if (numbers) return cotangent + "·" + number_text(terms_[term].factor);
   const std::string place = brackets(letters ? (*letters)[0] : as_text(atoms_[0].indices[term]));
-  return cotangent + "·(∂" + bound_.outputs[terms_[term].output] + place + " / ∂" + bound_.inputs[input_] +
-         brackets(as_text(own_)) + ")";
+  const std::string &from = bound_.inputs[input_], &to = bound_.outputs[terms_[term].output];
+  const std::string own = brackets(as_text(own_));
+  // What a gradient's author multiplies with need not be the function's derivative.
+  if (!call_->op)
+    return cotangent + "·(∂" + gradient_text(from) + own + " / ∂" + gradient_text(to) + place + ")";
+  return cotangent + "·(∂" + to + place + " / ∂" + from + own + ")";
 }
 
 std::string TermNames::expression(std::size_t term) const {
@@ -273,8 +277,12 @@ std::string TermNames::numbers(std::size_t term) const {
   return text(term, nullptr, true);
 }
 
+std::string TermNames::element() const {
+  return gradient_text(bound_.inputs[input_]) + brackets(as_text(own_));
+}
+
 std::string TermNames::formula() const {
-  const std::string left = gradient_text(bound_.inputs[input_]) + brackets(as_text(own_)) + " = ";
+  const std::string left = element() + " = ";
   if (terms_.empty()) return left + "0";
   if (terms_.size() == 1) return left + expression(0);
   // An axis along which the terms differ gets a letter, those that go along with it the same one.

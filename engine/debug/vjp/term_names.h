@@ -21,12 +21,13 @@ double element_of(const Tensor& tensor, std::int64_t element);
 
 /// How the terms are written: the op's formula with their elements put in, where that gives their values;
 /// a product with an element of the other operand (matmul, einsum); the cotangent alone, where the derivative
-/// is 1 or −1; else the cotangent times ∂C[2,7]/∂A[2,3].
+/// is 1 or −1; else the cotangent times ∂C[2,7]/∂A[2,3], or in a custom gradient times ∂dx[3]/∂dz[3].
 class TermNames {
  public:
   TermNames(const VjpCall& call, std::size_t input, std::int64_t element, std::span<const Term> terms);
 
   std::size_t count() const { return terms_.size(); }
+  std::string element() const;  ///< "dA[2,3]"
   std::string formula() const;  ///< "dA[2,3] = Σₖ dC[2,k]·B[3,k]"
   std::string expression(std::size_t term) const;
   std::string numbers(std::size_t term) const;

@@ -187,9 +187,15 @@ class Birth {
     for (const Operand& operand : operands)
       if (operand.tensor) numbers.push_back(operand.value);
     const std::string call = call_text(record, inputs, places);
-    const std::string what = what_happened(*record.head.op, numbers, spot.kind, value.dtype());
+    const bool products = spot.kind == NotFinite::nan && record.head.op->form == Form::matmul &&
+                          inputs.size() == 2 && places[0] && places[1];
+    const std::string what = products ? why_products_are_nan(inputs[0], *places[0], inputs[1], *places[1])
+                                      : what_happened(*record.head.op, numbers, spot.kind, value.dtype());
+    const bool infinite =
+        std::any_of(numbers.begin(), numbers.end(), [](double number) { return std::isinf(number); });
     std::string sentence = std::string("Here the ") + kind_text(spot.kind) + " was made: ";
-    sentence += call.empty() ? record.head.op->name + " of finite values" : call;
+    sentence +=
+        call.empty() ? record.head.op->name + (infinite ? " of infinite values" : " of finite values") : call;
     if (!what.empty()) sentence += ". Here " + what;
     protocol::Reason reason = past_.reason(record, births_.empty() ? "born" : "cause", sentence + ".");
     show(reason, spot);

@@ -82,6 +82,13 @@ double Differences::weighed(const Outputs& above, const Outputs& below) const {
   return sum;
 }
 
+bool Differences::moves_weighed(const Outputs& above, const Outputs& below) const {
+  for (std::size_t k = 0; k < std::min(above.size(), below.size()); ++k)
+    for (std::size_t i = 0; i < above[k].size(); ++i)
+      if (weights_[k][i] != 0 && above[k][i] != below[k][i]) return true;
+  return false;
+}
+
 /// All of a small input; of a large one as many as there is time for, the gradient's largest and random ones.
 std::vector<std::int64_t> Differences::places() {
   std::vector<std::int64_t> all(given_.size());
@@ -128,6 +135,7 @@ Look Differences::at_element(std::int64_t place) {
     ++compared_.not_comparable;
   } else if (!std::isfinite(look.given)) {
     look.error = no_number;
+    look.unweighed = !moves_weighed(above, below);
     // Where the slope itself has no bound, as that of a root at 0, Inf is what there is to say.
     if (std::isinf(look.given) && std::abs(slope(step / 16)) > 2 * std::abs(look.found)) {
       look.error = -1;

@@ -18,7 +18,8 @@ using ForwardFunction = std::function<Tensors(std::span<const Tensor>)>;
 struct Look {
   std::int64_t place = -1;
   double given = 0, found = 0;
-  double error = -1;  ///< relative; infinite where the VJP alone gives no number; -1: not to be compared
+  double error = -1;       ///< relative; infinite where the VJP alone gives no number; -1: not to be compared
+  bool unweighed = false;  ///< the element moves only results whose cotangent is 0
 };
 
 /// A gradient beside differences.
@@ -50,6 +51,7 @@ class Differences {
   void look_at(std::int64_t place);
   Outputs outputs_at(const std::vector<double>& values);
   double weighed(const Outputs& above, const Outputs& below) const;
+  bool moves_weighed(const Outputs& above, const Outputs& below) const;
   std::vector<std::int64_t> places();
   Look at_element(std::int64_t place);
   bool is_kink(const Outputs& above, const Outputs& below, double step);

@@ -5,6 +5,7 @@
 
 #include "engine/debug/tile.h"
 #include "engine/debug/why/elements.h"
+#include "engine/debug/why/not_finite.h"
 #include "engine/debug/why/vjp_check.h"
 #include "engine/debug/why/why.h"
 #include "engine/record/replay/replay.h"
@@ -22,8 +23,9 @@ struct GradientAsked {
   const RecordView* vjp = nullptr;
   const RecordView* playback = nullptr;
   std::set<std::uint64_t> tensors;
-  std::string of;       ///< "w:0"
-  std::string refusal;  ///< why there is nothing to check
+  std::uint64_t gradient = 0;  ///< of a playback: what it gave for them; 0: not known
+  std::string of;              ///< "w:0"
+  std::string refusal;         ///< why there is nothing to check
 };
 
 bool is_among(const TensorIds& ids, std::uint64_t id) {
@@ -47,6 +49,7 @@ GradientAsked about_source(Past& past, const RecordView& playback, std::size_t w
     return asked;
   }
   asked.playback = &playback;
+  asked.gradient = which < playback.outputs.size() ? playback.outputs[which] : 0;
   asked.tensors = with_older_values(past, sources[which]);
   asked.of = tensor_text(past.recorder(), sources[which]);
   return asked;
@@ -242,7 +245,8 @@ protocol::Because about_one(Past& past, const VjpCheck& check) {
   if (const CheckedInput* worst = check.worst(); !worst) {
     answer.sentence = "This VJP gave no gradient that could be checked.";
   } else if (worst->wrong) {
-    answer.sentence = "The VJP of " + name + " is wrong: " + worst->error_text() + ". " + numbers_at(*worst);
+    answer.sentence = "The VJP of " + name + (worst->zero_times ? " gives " : " is wrong: ") +
+                      worst->error_text() + ". " + numbers_at(*worst);
     if (check.vjp->head.custom_gradient) answer.sentence += on_purpose;
   } else {
     answer.sentence = "The VJP of " + name +
@@ -320,6 +324,9 @@ class PathVerdict {
       tell_wrong();
     else if (unchecked_.empty() && forgotten_ == 0)
       sentence = capital(gradient()) + " is right: " + each() + " agrees with finite differences in float64.";
+    else if (right_.empty())
+      sentence = capital(gradient()) + " could not be checked: nothing of the " +
+                 counted(checks_.size(), "VJP") + " on its path could be compared with finite differences.";
     else
       sentence = "No error was found in " + gradient() +
                  ", but not all of it could be checked: " + std::to_string(right_.size()) + " of the " +
@@ -327,6 +334,7 @@ class PathVerdict {
                  (right_.size() == 1 ? "agrees" : "agree") + " with finite differences in float64.";
     tell_unchecked();
     sentence += remarks(checks_);
+    tell_not_finite();
     list();
     return std::move(answer_);
   }
@@ -361,6 +369,19 @@ class PathVerdict {
       sentence += wrong_.size() > 1 + most_reasons_told ? "; …" : ".";
     }
     if (first.vjp->head.custom_gradient) sentence += on_purpose;
+  }
+
+  void tell_not_finite() {
+    if (!asked_.gradient) return;
+    try {
+      const Tensor gradient = past_.value(asked_.gradient);
+      const std::uint64_t odd = count_not_finite(gradient),
+                          all = static_cast<std::uint64_t>(gradient.count());
+      if (odd > 0)
+        answer_.sentence += " Of its " + counted(all, "element") + ", " + std::to_string(odd) +
+                            (odd == 1 ? " is" : " are") + " NaN or infinite.";
+    } catch (const ValueError&) {  // its value is gone
+    }
   }
 
   void tell_unchecked() {

@@ -25,6 +25,9 @@ std::string fact_text(const char* text, const OpDef& op, DType dtype);
 /// where these say nothing.
 std::string what_happened(const OpDef& op, const std::vector<double>& x, NotFinite kind, DType dtype);
 
+/// Why Σₖ aₖ·bₖ of these elements, none of them NaN, is NaN.
+const char* why_products_are_nan(const Tensor& a, const Places& of_a, const Tensor& b, const Places& of_b);
+
 /// "log(0.0)", "0.0 / 0.0"; empty where the op read several elements of an input.
 std::string call_text(const RecordView& record, std::span<const Tensor> inputs,
                       const std::vector<ReadPlaces>& places);

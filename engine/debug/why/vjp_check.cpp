@@ -246,6 +246,10 @@ class Check {
       input.rounded = true;
     }
     if (input.wrong) input.factor = common_factor(input.compared, 4 * tolerance);
+    input.zero_times =
+        input.wrong && check_.forward->head.op && input.tensor &&
+        std::all_of(input.compared.looks.begin(), input.compared.looks.end(),
+                    [&](const Look& look) { return look.error <= tolerance || look.unweighed; });
     check_.inputs.push_back(std::move(input));
   }
 
@@ -331,7 +335,11 @@ std::string CheckedInput::error_text() const {
         std::count_if(compared.looks.begin(), compared.looks.end(),
                       [](const Look& one) { return one.error >= 0 && !std::isfinite(one.given); }));
     return short_number(look.given) + " where differences are finite, in " + counted(odd, "element") +
-           " of " + std::to_string(compared.looks.size());
+           " of " + std::to_string(compared.looks.size()) +
+           (zero_times
+                ? ": the gradient that came in is 0 there, and 0 times a slope that is no finite number "
+                  "is nan"
+                : "");
   }
   return "the largest relative error is " + short_number(look.error) + ", at " + at();
 }

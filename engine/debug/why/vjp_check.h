@@ -18,6 +18,7 @@ struct CheckedInput {
   Compared compared;
   bool wrong = false;
   std::optional<double> factor;  ///< of a wrong one: what all its elements are multiplied with
+  bool zero_times = false;       ///< wrong only where 0 came in, times a slope that is not finite
   bool rounded = false;          ///< its digits were lost in a narrow dtype: in float64 the VJP is right
 
   /// "x[2]"

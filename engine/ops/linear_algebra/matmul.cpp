@@ -200,7 +200,7 @@ TAPEDECK_OP(matmul_op) = {
     .takes_others = true,
     .uint64_way = Uint64Way::bits,
 };
-TAPEDECK_FACTS(matmul_op) = {.flat = facts::other_factor, .of_infinities = "0 times infinity has no value"};
+TAPEDECK_FACTS(matmul_op) = {.flat = facts::other_factor};
 Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b) {
   return run_op1(matmul_op, {a, b}, {transpose_a, transpose_b, false, false});
 }

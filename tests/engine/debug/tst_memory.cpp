@@ -12,6 +12,7 @@
 #include "engine/record/trace/scope.h"
 #include "engine/tape/variable.h"
 #include "engine/tensor/error.h"
+#include "engine/tensor/onlooker_memory.h"
 #include "tests/engine/debug/watched_memory.h"
 #include "tests/test_program.h"
 
@@ -116,6 +117,29 @@ class TestMemory : public QObject {
     watched.recorder.values().clear();
     QCOMPARE(bytes_of_onlookers(), recorders);
     QCOMPARE(watched.state().program, state.program);
+  }
+
+  /// As Health does beside the program while somebody reads the sums.
+  void whatIsComputedForViewsIsNoneOfTheProgramsMemory() {
+    Watched watched;
+    const Tensor mine = floats(1000);  // that no record saw
+    const std::uint64_t unseen = watched.state().elsewhere, onlookers = bytes_of_onlookers();
+    std::vector<Tensor> work, given;
+    std::thread([&] {
+      const OnlookerMemory here;
+      for (int i = 0; i < 10; ++i) work.push_back(floats(100'000));
+      given.push_back(work.back());
+    }).join();
+    QCOMPARE(bytes_of_onlookers(), onlookers + 10 * 400'000);
+    QCOMPARE(watched.state().elsewhere, unseen);
+    // What the program gets of it is the program's.
+    const Tensor sum = ops::add(given[0], given[0]);
+    QCOMPARE(watched.state().program, std::uint64_t{2 * 400'000});
+    QCOMPARE(bytes_of_onlookers(), onlookers + 9 * 400'000);
+    QCOMPARE(watched.state().elsewhere, unseen);
+    work.clear();
+    given.clear();
+    QVERIFY(bytes_of_onlookers() <= onlookers + 400'000);  // the recorder may hold what the program gave up
   }
 
   void aTapeHoldsWhatItsVjpsReadUntilTheyArePlayed() {

@@ -50,6 +50,69 @@ class TestVjpElements : public QObject {
                          "no linear function of the cotangent."));
   }
 
+  /// z is x, so ∂z/∂x is 1, whatever its author multiplies with.
+  void the_factor_of_a_custom_gradient_is_not_called_the_derivative_of_its_function() {
+    Reading reading;
+    const Tensor x = numbers({3, 4}, {2});
+    const auto doubled = [](std::span<const Tensor> inputs) {
+      return custom_gradient("doubled", inputs, [&] {
+        return CustomResult{
+            {ops::multiply(inputs[0], numbers({1}, {}))},
+            [](std::span<const Tensor> g) -> Tensors { return {ops::multiply(g[0], numbers({2}, {}))}; }};
+      });
+    };
+    play(doubled, {x}, {numbers({1, 10}, {2})});
+    const ElementTerms terms = reading.explain(reading.vjp_of("doubled"), 0, 1);
+    QCOMPARE(texts(terms), std::string("dx[1] = dz[1]·(∂dx[1] / ∂dz[1]) | dz[1]·(∂dx[1] / ∂dz[1]) = 10·2"));
+    protocol::parse_expression(terms.formula, terms.names);
+  }
+
+  /// 0 times a slope that is no finite number, as behind a where(): not "= 0", which it is not.
+  void a_term_of_nothing_times_what_is_not_finite_is_there() {
+    Reading reading;
+    const Tensor x = numbers({0, -0.5, 4, 9}, {4});
+    play([](auto in) { return Tensors{ops::sqrt(in[0])}; }, {x}, {numbers({0, 0, 1, 0}, {4})});
+    const std::uint32_t vjp = reading.vjp_of("sqrt");
+    for (const std::uint64_t element : {0, 1}) {
+      const ElementTerms terms = reading.explain(vjp, 0, element);
+      QVERIFY(std::isnan(terms.value));
+      QCOMPARE(terms.terms.size(), std::size_t{1});
+      QCOMPARE(terms.terms[0].element, element);
+      QVERIFY(std::isnan(terms.terms[0].value));
+    }
+    QCOMPARE(texts(reading.explain(vjp, 0, 0)),
+             std::string("dx[0] = dz[0]·½ / √x[0] | dz[0]·½ / √x[0] = 0·½ / √0"));
+    QCOMPARE(sum_of(reading.explain(vjp, 0, 2)), 0.25);
+    QCOMPARE(sum_of(reading.explain(vjp, 0, 3)), 0.0);
+  }
+
+  /// A cotangent that is NaN makes an element NaN also by a factor of 0, but only one that it belongs to.
+  void a_term_of_nan_times_zero_is_there() {
+    Reading reading;
+    const double nan = std::nan("");
+    const Tensor x = numbers({0, 2, 3}, {3}), y = numbers({5}, {});
+    play([](auto in) { return Tensors{ops::multiply(in[0], in[1])}; }, {x, y}, {numbers({nan, 1, 1}, {3})});
+    const ElementTerms terms = reading.explain(reading.vjp_of("multiply"), 1, 0);
+    QVERIFY(std::isnan(terms.value));
+    QCOMPARE(texts(terms),
+             std::string("dy = Σₖ dz[k]·x[k] | dz[0]·x[0] = NaN·0 | dz[2]·x[2] = 1·3 | dz[1]·x[1] = 1·2"));
+    QVERIFY(std::isnan(sum_of(terms)));
+    const Tensor a = numbers({1, 2, 3, 4}, {2, 2}), b = numbers({0, 1, 1, 1}, {2, 2});
+    play([](auto in) { return Tensors{ops::matmul(in[0], in[1])}; }, {a, b},
+         {numbers({nan, 1, 1, 1}, {2, 2})});
+    QVERIFY(std::isnan(sum_of(reading.explain(reading.vjp_of("matmul"), 0, 0))));
+    QCOMPARE(sum_of(reading.explain(reading.vjp_of("matmul"), 0, 2)), 1.0);
+  }
+
+  /// The window writes the same number beside it, and rounds halves up.
+  void a_number_halfway_between_two_is_rounded_as_the_window_rounds_it() {
+    Reading reading;
+    const Tensor x = numbers({1}, {1}), y = numbers({0.015625}, {1});
+    play([](auto in) { return Tensors{ops::multiply(in[0], in[1])}; }, {x, y});
+    const ElementTerms terms = reading.explain(reading.vjp_of("multiply"), 0, 0);
+    QCOMPARE(terms.terms.at(0).numbers, std::string("1·0.01563"));
+  }
+
   void terms_are_named_by_the_formula() {
     struct Case {
       std::function<Tensors(std::span<const Tensor>)> f;

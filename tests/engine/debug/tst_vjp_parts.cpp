@@ -334,7 +334,7 @@ class TestVjpParts : public QObject {
     QCOMPARE(reading.values(parts.contributions.at(0).contribution.value()), (Numbers{6, 8}));
     // The user's code does not run again: the ops that ran in it do.
     const ElementTerms terms = reading.explain(parts.vjp.value().number, 0, 1);
-    QCOMPARE(texts(terms), std::string("dx[1] = dz[1]·(∂z[1] / ∂x[1]) | dz[1]·(∂z[1] / ∂x[1]) = 1·8"));
+    QCOMPARE(texts(terms), std::string("dx[1] = dz[1]·(∂dx[1] / ∂dz[1]) | dz[1]·(∂dx[1] / ∂dz[1]) = 1·8"));
     QCOMPARE(terms.value, 8.0);
     QVERIFY(!terms.remark);
   }

@@ -101,6 +101,28 @@ class TestWhyBirth : public QObject {
     check_born(asked.ask(Question::birth, both, {1, 3}), "log", "log(-1.0)", {1, 0});
   }
 
+  /// As in a recurrence that overflows: of all that a sum of products can be NaN by, what it was.
+  void of_a_product_of_matrices_the_sentence_says_which_of_its_terms_have_no_value() {
+    struct Case {
+      Tensor a, b;
+      std::string what;
+    };
+    const Case cases[] = {
+        {floats({infinity, infinity, 2}, {1, 3}), floats({1, -1, 3}, {3, 1}),
+         "infinity minus infinity has no value"},
+        {floats({infinity, 1, 2}, {1, 3}), floats({0, -1, 3}, {3, 1}), "0 times infinity has no value"},
+    };
+    for (const Case& one : cases) {
+      Inquiry asked;
+      const Tensor product = ops::matmul(one.a, one.b);
+      QVERIFY(std::isnan(product.to_vector()[0]));
+      const Because because = asked.ask(Question::birth, product);
+      QVERIFY2(contains(because.sentence, "There " + one.what), because.sentence.c_str());
+      QVERIFY2(contains(because.reasons.at(0).sentence, "of infinite values"),
+               because.reasons[0].sentence.c_str());
+    }
+  }
+
   void a_sum_that_overflows_names_its_largest_operands() {
     Inquiry asked;
     const Tensor a = floats({3e38F, 1, 2, 3e38F, 5, 6}, {1, 6});

@@ -241,6 +241,45 @@ class TestWhyGradientPath : public QObject {
     QVERIFY2(contains(complex.sentence, "complex numbers"), complex.sentence.c_str());
   }
 
+  // A root behind where(): 0 times its slope there, which has no bound, is NaN; the root's VJP is no mistake.
+  void zero_times_a_slope_without_bound_is_named() {
+    Inquiry asked;
+    const Tensor x = floats({0, -1, 4});
+    const std::array<bool, 3> chosen{false, false, true};
+    const Tensor positive = Tensor::from_values<bool>(chosen, {3});
+    const Tensors gradients = gradients_at({x}, [&] {
+      return ops::reduce_sum(
+          testing::called("where", {positive, testing::called("sqrt", {x}), ops::zeros_like(x)}));
+    });
+    const std::string reason =
+        "nan where differences are finite, in 2 elements of 3: the gradient that came in is 0 there, and 0 "
+        "times a slope that is no finite number is nan";
+    const Because whole = asked.ask(Question::check, gradients[0]);
+    QVERIFY2(contains(whole.sentence, "is wrong"), whole.sentence.c_str());
+    QVERIFY2(contains(whole.sentence, reason), whole.sentence.c_str());
+    QVERIFY2(contains(whole.sentence, "Of its 3 elements, 2 are NaN or infinite."), whole.sentence.c_str());
+    const Because alone = asked.ask_about(Question::check, 0, {}, asked.newest("sqrt", RecordKind::vjp));
+    QVERIFY2(contains(alone.sentence, "The VJP of sqrt (op "), alone.sentence.c_str());
+    QVERIFY2(contains(alone.sentence, " gives " + reason), alone.sentence.c_str());
+    QVERIFY2(!contains(alone.sentence, "is wrong"), alone.sentence.c_str());
+  }
+
+  // As after an overflow: that no error was found would be no wonder.
+  void where_nothing_can_be_compared_nothing_is_said_of_errors() {
+    Inquiry asked;
+    const Tensor x = floats({std::nanf(""), std::nanf("")});
+    const Tensors gradients = gradients_at({x}, [&] { return ops::reduce_sum(ops::exp(ops::square(x))); });
+    const Because because = asked.ask(Question::check, gradients[0]);
+    QVERIFY2(contains(because.sentence,
+                      "could not be checked: nothing of the 3 VJPs on its path could be "
+                      "compared with finite differences."),
+             because.sentence.c_str());
+    QVERIFY2(contains(because.sentence, "Of its 2 elements, 2 are NaN or infinite."),
+             because.sentence.c_str());
+    QVERIFY2(!contains(because.sentence, "No error"), because.sentence.c_str());
+    QVERIFY(!because.complete);
+  }
+
   void dropout_repeats_its_choices_or_is_not_called_right() {
     Inquiry asked;
     std::vector<float> values(40);

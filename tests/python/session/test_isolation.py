@@ -24,6 +24,14 @@ import tapedeck as tf
 tf.keras.backend.clear_session()
 tf.random.set_seed(7); random.seed(7); np.random.seed(7)
 generator = tf.random.Generator.from_seed(3)
+state = np.random.RandomState(4)
+class Data:
+    def __init__(self):
+        self.rng, self.shuffles = np.random.default_rng(5), [random.Random(6)]
+
+    def draw(self):
+        return self.rng.random() + self.shuffles[0].random()
+data = Data()
 w = tf.Variable([1., 2.], name="w")
 dropout = tf.keras.layers.Dropout(0.5)
 late = tf.keras.layers.Dense(2, kernel_initializer="ones")
@@ -42,7 +50,7 @@ def touch():
 def train(step):
     with tf.GradientTape() as tape:
         noise = tf.random.uniform([2]) + random.random() + np.random.rand() + generator.normal([2])
-        noise = noise + tf.random.uniform([2], seed=5)
+        noise = noise + tf.random.uniform([2], seed=5) + state.rand() + data.draw()
         loss = tf.reduce_sum((w * dropout(noise, training=True) - 1.) ** 2)
     w.assign_sub(0.01 * tape.gradient(loss, w))
     average(loss)
@@ -57,13 +65,14 @@ end = (tf.train.get_global_step() is None, marks["seen"], average.result().numpy
 # What a user watches without a thought of what it does.
 WATCHES = ["tf.random.uniform(())", "tf.random.uniform((), seed=5)", "random.random()", "np.random.rand(3)",
            "generator.uniform([2])", "dropout(w, training=True)", "late(tf.ones([1, 3]))", "average(100.)",
+           "state.rand()", "state.permutation(5)", "state.seed(1)", "data.draw()",
            "tf.keras.layers.Dense(3).name", "tf.train.get_or_create_global_step()", "w.assign_add([1., 1.])", "touch()",
            "tf.random.set_seed(1)", "np.random.seed(1)", "random.seed(1)", "tf.random.set_global_generator(generator)",
            "tf.summary.scalar('stray', 1.0, step=1)", "tf.add_to_collection('stray', 1)", "(step := 99)", "tf.Variable(1.)",
            "tf.keras.backend.clear_session()", "curve.append(5.)", "generator.reset_from_seed(1)", "1/0", "nothing there"]
 
 LINES = ["import random, numpy\nrandom.random(); numpy.random.rand()", "tf.random.uniform(()); tf.random.set_seed(1)",
-         "generator.uniform([2])", "tf.keras.layers.Dense(3)", "tf.train.create_global_step()",
+         "generator.uniform([2])", "state.randn(3); data.draw()", "tf.keras.layers.Dense(3)", "tf.train.create_global_step()",
          "with tf.GradientTape() as mine:\n    mine.watch(w)\n    y = w * w\nmine.gradient(y, w)"]
 
 

@@ -57,9 +57,11 @@ class State(unittest.TestCase):
 
     def test_random_numbers_go_on_where_they_were(self):
         generator = tf.random.Generator.from_seed(3)
+        state, rng, own = np.random.RandomState(4), np.random.default_rng(5), random.Random(6)
 
         def f():
-            return tf.random.normal([2]) + generator.normal([2]) + np.random.rand() + random.random()
+            drawn = np.random.rand() + random.random() + state.randn() + rng.random() + own.random()
+            return tf.random.normal([2]) + generator.normal([2]) + drawn
 
         tf.set_random_seed(5)
         np.random.seed(5)

@@ -7,6 +7,7 @@ import numpy as np
 
 from tapedeck import _engine
 from tapedeck._core.trackable import Trackable
+from tapedeck._debugging.number_generators import NumberGenerators
 
 # Classes of these modules hold state in attributes, and are not all trackable.
 _STATEFUL = ("tapedeck.train", "tapedeck.keras", "tapedeck.layers", "tapedeck.tfe", "tapedeck._tfe", "tapedeck._variables",
@@ -122,7 +123,8 @@ class ProgramState:
         self._variables = _engine._living_variables()
         self._ids = [value._id for _, value in self._variables]
         gc.unfreeze()  # get_objects leaves out what a session's start froze
-        self._objects = ObjectsState()
+        self._objects, self._generators = ObjectsState(), NumberGenerators()
+        self._generators.add_all()
         self._made = []  # (weak reference, first value) of variables since then
         _engine._log_creations(self._made)
 
@@ -147,6 +149,7 @@ class ProgramState:
         _engine.set_random_state(self._random[0])
         random.setstate(self._random[1])
         np.random.set_state(self._random[2])
+        self._generators.put_back()
         self._objects.put_back()
         for place, (variable, value) in enumerate(self._variables):
             if variable._id != self._ids[place]:

@@ -1,10 +1,10 @@
 """What code that the debugger runs at a stop leaves as it was.
 
-Of every evaluation: Python's and NumPy's random state (Tapedeck's own sequences are copied for its thread), generators, the global
-step, the numbers that make names unique, collections, and which curves were written. Of a watch, which nobody asked to change
-anything, also variables, settings and names; and, where it calls what may change more than that (a model, a function of the user's),
-the lists and dicts that the program's names lead to, and what layers, optimizers, metrics and iterators hold. What is in files, in
-arrays and in objects of the user's own classes stays as the code left it.
+Of every evaluation: Python's and NumPy's random state (Tapedeck's own sequences are copied for its thread), generators (Tapedeck's;
+Python's and NumPy's that the program's names lead to), the global step, the numbers that make names unique, collections, and which
+curves were written. Of a watch, which nobody asked to change anything, also variables, settings and names; and, where it calls what
+may change more than that (a model, a function of the user's), the lists and dicts that the program's names lead to, and what layers,
+optimizers, metrics and iterators hold. What is in files, in arrays and in objects of the user's own classes stays as the code left it.
 """
 import ast
 import builtins
@@ -15,6 +15,7 @@ import types
 import numpy as np
 
 from tapedeck import _engine
+from tapedeck._debugging.number_generators import NumberGenerators
 from tapedeck._debugging.program_state import Containers, ObjectsState
 from tapedeck._random import streams
 from tapedeck._session.frames import frames_of, has_locals, locals_of, scope_at, session_globals
@@ -46,16 +47,26 @@ class Kept:
             for name in names:
                 self._containers.add(getattr(module, name), 1)
         self._variables, self._objects, self._namespace = [], None, None
-        if watch:
-            self._keep_all(place, watch)
-
-    def _keep_all(self, place, watch):
+        self._own_generators = NumberGenerators()
         stop, thread, frame = place
         try:
             scope = scope_at(stop, thread, frame)
             names, namespace = scope.names(), scope.globals
         except LookupError:  # a frame of the past, or the program went on: whoever evaluates says so
             names = namespace = session_globals()
+        if watch:
+            self._keep_all(thread, watch, names, namespace)
+        else:
+            self._keep_generators(thread, namespace)
+
+    def _keep_generators(self, thread, namespace):
+        values = list(namespace.values())
+        for each in frames_of(thread) if thread else ():
+            if has_locals(each):
+                values.extend(locals_of(each).values())
+        self._own_generators.add_reachable(values, MOST_ITEMS)
+
+    def _keep_all(self, thread, watch, names, namespace):
         self._variables = [(variable, value, value._id) for variable, value in _engine._living_variables()]
         for module, settings in _loaded(_SETTINGS):
             for name in settings:
@@ -64,6 +75,7 @@ class Kept:
         self._namespace = namespace, dict(namespace)
         if not changes_more:
             return
+        self._keep_generators(thread, namespace)
         self._containers.add(self._namespace[1], DEPTH)
         self._objects = ObjectsState()
         for each in frames_of(thread) if thread else ():
@@ -74,6 +86,7 @@ class Kept:
         if random.getstate() != self._random:
             random.setstate(self._random)
         np.random.set_state(self._numpy)
+        self._own_generators.put_back()
         for one, key, counter in self._generators:
             if (one._key, one._counter) != (key, counter):
                 one._key, one._counter = key, counter
