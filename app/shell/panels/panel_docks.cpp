@@ -207,6 +207,11 @@ void PanelDocks::ask(const QStringList& ids) {
   placing_ = outer;
 }
 
+QString PanelDocks::focused() const {
+  const auto entry = std::find_if(entries_.begin(), entries_.end(), &PanelDocks::hasFocus);
+  return entry == entries_.end() ? QString() : entry->descriptor.id;
+}
+
 bool PanelDocks::hasFocus(const Entry& entry) {
   const QWidget* focus = QApplication::focusWidget();
   return focus == entry.dock || entry.dock->isAncestorOf(focus);

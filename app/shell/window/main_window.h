@@ -106,6 +106,7 @@ class MainWindow : public QMainWindow {
   MainWindow* openGuest(Kernel* kernel);
   MainWindow* openWindow() const;
   void askBudget();
+  void showGuide();
   void showShortcuts();
   void showAbout();
   void updateTitle();
