@@ -1,11 +1,13 @@
 // The guide in the window: from F1 on the start page or in a panel, by keys and mouse; its links, and its
 // search.
+#include <QDockWidget>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QRegularExpression>
 #include <QScrollBar>
 #include <QTextBlock>
 #include <QTextDocument>
+#include <QToolButton>
 
 #include "app/notebook/output/text/static_text.h"
 #include "app/shell/guide/guide_pages.h"
@@ -160,6 +162,25 @@ class TestGuide : public QObject {
       QTRY_COMPARE(headingInSight(), QString(heading));
     }
     QCOMPARE(window_->findChildren<GuideWindow*>().size(), 1);
+  }
+
+  void theQuestionMarkOfAPanelShowsItsPart() {
+    window_->openNotebook(writeNotebook(folder_, "b.ipynb", {"1"}));
+    QTRY_COMPARE(window_->document()->cellCount(), 1);
+    window_->findChild<QAction*>("panel.breakpoints")->trigger();
+    auto* dock = window_->findChild<QDockWidget*>("panel.breakpoints");
+    QTRY_VERIFY(dock->isVisible());
+    auto* help = dock->findChild<QToolButton*>("panelHelp");
+    auto* close = dock->findChild<QAbstractButton*>("qt_dockwidget_closebutton");
+    auto* floating = dock->findChild<QAbstractButton*>("qt_dockwidget_floatbutton");
+    QTRY_VERIFY(help->isVisible() && close->isVisible() && floating->isVisible());
+    QVERIFY(!help->geometry().intersects(floating->geometry()));
+    QVERIFY(!help->geometry().intersects(close->geometry()) && help->x() > 40 && help->y() >= 0);
+    QVERIFY(!help->geometry().intersects(dock->widget()->geometry()));
+    shots(window_.get(), "guide-question-mark");
+    QTest::mouseClick(help, Qt::LeftButton);
+    QVERIFY(guide() && isSet());
+    QTRY_COMPARE(headingInSight(), QString("Breakpoints"));
   }
 
   void linksGoToPagesRunCommandsAndOpenSamples() {

@@ -67,6 +67,8 @@ class PanelDocks : public QObject {
   void left();
   void done(const QString& sentence);
   void failed(const QString& sentence);
+  /// The "?" of this panel was pressed.
+  void helpWanted(const QString& panel);
 
  protected:
   bool eventFilter(QObject* object, QEvent* event) override;

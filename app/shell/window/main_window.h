@@ -106,7 +106,7 @@ class MainWindow : public QMainWindow {
   MainWindow* openGuest(Kernel* kernel);
   MainWindow* openWindow() const;
   void askBudget();
-  void showGuide();
+  void showGuide(const QString& panel);
   void showShortcuts();
   void showAbout();
   void updateTitle();

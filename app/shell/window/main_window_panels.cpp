@@ -40,6 +40,7 @@ void MainWindow::buildPanels() {
                           typing_);
   connect(why_->model(), &inspector::WhyModel::asked, docks_, [this] { docks_->reveal("why"); });
   connect(whatIf_, &inspector::WhatIfActions::asked, docks_, [this] { docks_->reveal("what_if"); });
+  connect(docks_, &PanelDocks::helpWanted, this, &MainWindow::showGuide);
   connect(docks_, &PanelDocks::left, this, &MainWindow::backToNotebook);
   connect(docks_, &PanelDocks::done, this, &MainWindow::tell);
   connect(docks_, &PanelDocks::failed, this,

@@ -71,7 +71,7 @@ void MainWindow::connectActions() {
   on("view.message", [this] { messages_->focusMessage(); });
   on("view.close_message", [this] { messages_->dismissShown(); });
   on("help.start_page", [this] { openWindow(); });
-  on("help.guide", [this] { showGuide(); });
+  on("help.guide", [this] { showGuide(docks_->focused()); });
   on("help.shortcuts", [this] { showShortcuts(); });
   on("help.about", [this] { showAbout(); });
 }
@@ -307,8 +307,7 @@ void MainWindow::askBudget() {
   if (given) options_->setBudget(static_cast<quint64>(megabytes * 1e6));
 }
 
-void MainWindow::showGuide() {
-  const QString page = guideOfPanel(docks_->focused());
+void MainWindow::showGuide(const QString& panel) {
   auto* guide = findChild<GuideWindow*>();
   if (!guide) {
     guide = new GuideWindow(this);
@@ -324,7 +323,7 @@ void MainWindow::showGuide() {
         if (QFileInfo(sample.path).fileName() == file) files_->open(sample.path);
     });
   }
-  guide->open(page);
+  guide->open(guideOfPanel(panel));
   guide->show();
   guide->raise();
   guide->activateWindow();
