@@ -266,7 +266,7 @@ class TestKeys : public QObject {
 
   void theListOfKeysFitsASmallScreenAndIsSearched() {
     const auto window = open({"1"});
-    QTest::keyClick(window.get(), Qt::Key_F1);
+    QTest::keyClick(window.get(), Qt::Key_F1, Qt::ShiftModifier);
     auto* keys = window->findChild<QDialog*>("keysWindow");
     QVERIFY(keys);
     QVERIFY(QTest::qWaitForWindowExposed(keys, tapedeck::patience));

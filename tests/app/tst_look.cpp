@@ -1,11 +1,12 @@
 // The window at the sizes and in the themes that people use: it fits, nothing is cut off, and there are
-// pictures to look at. With TAPEDECK_README_SCREENSHOT=1 the README's picture is written anew.
+// pictures to look at. With TAPEDECK_README_SCREENSHOT=1 the README's picture and animation are written anew.
 #include <QAbstractButton>
 #include <QDockWidget>
 #include <QToolButton>
 
 #include "inspector/model/tensor/tensor_model.h"
 #include "inspector/panels/tensor/tensor_view.h"
+#include "tests/app/animated_png.h"
 #include "tests/app/window_fixture.h"
 #include "tests/test_program.h"
 
@@ -44,6 +45,24 @@ class TestLook : public QObject {
  private slots:
   void initTestCase() { useOwnSettings(); }
 
+  void anAnimationHasEachFrame() {
+    QImage first(40, 20, QImage::Format_RGB32), second;
+    first.fill(Qt::white);
+    second = first.copy();
+    second.setPixelColor(7, 3, Qt::red);
+    const QByteArray file = test::animatedPng({{first, 100}, {second, 200}});
+    QCOMPARE(QImage::fromData(file, "PNG").convertToFormat(QImage::Format_RGB32), first);
+    QCOMPARE(file.count("fcTL"), 2);
+    // The second frame is the one pixel that changed.
+    const QByteArray part = file.mid(file.lastIndexOf("fcTL") + 8, 16);
+    QCOMPARE(part.toHex(), QByteArray("00000001"
+                                      "00000001"
+                                      "00000007"
+                                      "00000003"));
+    QCOMPARE(test::animatedPng({{first, 100}, {first.copy(0, 0, 5, 5), 100}}), QByteArray());
+    QCOMPARE(test::animatedPng({}), QByteArray());
+  }
+
   void fitsAndShowsEverything_data() {
     QTest::addColumn<QSize>("size");
     QTest::addColumn<bool>("dark");
@@ -68,6 +87,15 @@ class TestLook : public QObject {
     QCOMPARE(window.size(), size);
     window.findChild<QAction*>("view.reset_layout")->trigger();
     window.notebook()->setCurrentCell(1, false);
+    const bool readme =
+        size.width() == 1280 && !dark && qEnvironmentVariableIsSet("TAPEDECK_README_SCREENSHOT");
+    QList<test::Frame> frames;
+    const auto film = [&](int milliseconds) {
+      if (!readme) return;
+      waitForFrames(&window);
+      frames << test::Frame{window.grab().toImage(), milliseconds};
+    };
+    film(1200);
     step(window);
     screenshot(&window, name + "-first-stop");
     // To the first op inside of the custom gradient of the second step of the descent, so that there is a
@@ -78,6 +106,7 @@ class TestLook : public QObject {
       if (record && record->op == "add" && record->backward && window.series()->series("noisy") &&
           window.series()->series("noisy")->values.size() >= 2)
         break;
+      film(frames.size() < 4 ? 900 : 500);
       step(window);
       QTRY_VERIFY_WITH_TIMEOUT(
           window.session()->cachedRecord(window.session()->status().stopped_before.value_or(0)), patience);
@@ -87,7 +116,8 @@ class TestLook : public QObject {
     screenshot(&window, name + "-custom-gradient");
     QCOMPARE(window.size(), size);
     QVERIFY2(cutOff(window).isEmpty(), qPrintable(cutOff(window).join("\n")));
-    if (size.width() == 1280 && !dark && qEnvironmentVariableIsSet("TAPEDECK_README_SCREENSHOT")) {
+    film(1500);
+    if (readme) {
       window.resize(1600, 1000);  // a whole tape that can be read
       waitForFrames(&window);
       tape(window)->fit();
@@ -98,6 +128,13 @@ class TestLook : public QObject {
 
     QTest::keyClick(&window, Qt::Key_F5);
     QTRY_VERIFY_WITH_TIMEOUT(window.kernel()->state() == KernelState::idle, patience);
+    film(2500);
+    if (readme) {
+      const QByteArray animation = test::animatedPng(frames);
+      QVERIFY(animation.size() > 10'000 && animation.size() < 3'000'000);
+      QFile file(TAPEDECK_SOURCE_DIR "/resources/stepping.png");
+      QVERIFY(file.open(QIODevice::WriteOnly) && file.write(animation) == animation.size());
+    }
     window.notebook()->setCurrentCell(3, false);
     window.notebook()->runCurrent();
     QTRY_VERIFY_WITH_TIMEOUT(!outputText(window, 3).isEmpty(), patience);

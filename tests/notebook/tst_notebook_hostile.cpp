@@ -235,6 +235,25 @@ class TestNotebookHostile : public QObject {
     QCOMPARE(catcher.urls.size(), 2);
   }
 
+  /// The guide's links, in a text of others: they are no links.
+  void linksOfTheGuideAreNothingInANotebook() {
+    const QString links =
+        "[a](command:session.restart) [b](sample:noisy_square.ipynb) [c](why.md) [d](#there) "
+        "[e](tapedeck-guide:command:session.restart)";
+    const std::string html =
+        "<a href='command:session.restart'>a</a> <a href='tapedeck-guide:command:session.restart'>e</a>";
+    Window window(json::array({markdownCell("m", links.toStdString()),
+                               cellThatGave(json::array({display({{"text/html", html}})}))}));
+    for (StaticText* text : {window.cell()->rendered(), window.output<RichOutput>(0, 1)->view()}) {
+      QVERIFY(text->toPlainText().contains("a ") || text->toPlainText().endsWith("e"));
+      for (const QTextFormat& format : text->document()->allFormats())
+        QCOMPARE(format.toCharFormat().anchorHref(), QString());
+      text->setFocus(Qt::TabFocusReason);
+      QTest::keyClick(text, Qt::Key_Tab);
+      QCOMPARE(text->chosenLink(), QString());
+    }
+  }
+
   void linksTellWhereTheyLead_data() {
     QTest::addColumn<bool>("html");
     QTest::newRow("Markdown") << false;

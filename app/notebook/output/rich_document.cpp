@@ -42,6 +42,7 @@ RichDocument makeRichDocument(const RichText& text, const RichLook& look, const 
   theme.codeFont = ownFont(theme.codeFont);
   HtmlWriter writer(bounds);
   HtmlCleaner cleaner(writer, text.pictures);
+  cleaner.ownLinks = text.ownLinks;
   const bool markdown = text.kind == RichText::Kind::markdown;
   std::vector<Formula> formulas;
   markdown ? writeMarkdown(text.source, writer, cleaner, formulas)

@@ -23,6 +23,7 @@ struct RichText {
   PictureSource pictures;
   inspector::SetFormulas formulas = {};  ///< those of it that are set
   QStringList macros = {};               ///< formulas before the text that define macros
+  bool ownLinks = false;                 ///< as HtmlCleaner has it: for the program's own pages alone
 };
 
 /// A document may be let go by another thread than its own, whose event loop deletes it then.

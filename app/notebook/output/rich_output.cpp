@@ -28,6 +28,8 @@ RichOutput::RichOutput(const NotebookTheme& theme, QWidget* parent)
   connect(view_, &StaticText::internalLink, this, [this](const QUrl& link) {
     if (const int number = wantedPicture(link); number >= 0) showPicture(number);
     if (const int number = wantedFold(link); number >= 0) toggleFold(number);
+    if (const QString address = ownLinkAddress(link); text_.ownLinks && !address.isEmpty())
+      emit ownLinkOpened(address);
   });
   setTheme(theme);
 }

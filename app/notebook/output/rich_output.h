@@ -48,6 +48,10 @@ class RichOutput : public Block {
   QRect showHit(const TextHit& hit, const QString& words);
   void endHit();
 
+ signals:
+  /// Of a text that may have links of its own: one was opened; "why.md#heading", "command:step.op".
+  void ownLinkOpened(const QString& address);
+
  protected:
   int computeHeight(int width) override;
   void place() override;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/shell/panels/dock_shares.h"
+#include "app/shell/panels/help_button.h"
 #include "app/shell/panels/panel_escape.h"
 #include "app/shell/panels/panel_frame.h"
 #include "app/shell/window/tab_order.h"
@@ -112,6 +113,8 @@ PanelDocks::Entry PanelDocks::makeEntry(const PanelDescriptor& descriptor,
   dock->setWidget(new PanelFrame(panel, descriptor.minimum));
   dock->setToolTip(inspector::plainTip(descriptor.tip));
   dock->installEventFilter(this);
+  connect(new HelpButton(dock), &QToolButton::clicked, this,
+          [this, id = descriptor.id] { emit helpWanted(id); });
   QAction* toggle = dock->toggleViewAction();
   toggle->setText("Show " + descriptor.title);  // a list of all panels has these, too
   toggle->setObjectName("panel." + descriptor.id);
@@ -205,6 +208,11 @@ void PanelDocks::ask(const QStringList& ids) {
     for (const Entry& entry : entries_)
       if (entry.descriptor.id == id) entry.dock->raise();
   placing_ = outer;
+}
+
+QString PanelDocks::focused() const {
+  const auto entry = std::find_if(entries_.begin(), entries_.end(), &PanelDocks::hasFocus);
+  return entry == entries_.end() ? QString() : entry->descriptor.id;
 }
 
 bool PanelDocks::hasFocus(const Entry& entry) {

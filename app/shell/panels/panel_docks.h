@@ -39,6 +39,9 @@ class PanelDocks : public QObject {
 
   QList<inspector::PanelDescriptor> descriptors() const;
 
+  /// Of the panel that has the keyboard; empty: none has.
+  QString focused() const;
+
   /// Shows a panel, as if the user had asked for it, and brings it to the front.
   void reveal(const QString& id);
   /// Those that the user asked for; what lies in front comes behind what doesn't.
@@ -64,6 +67,8 @@ class PanelDocks : public QObject {
   void left();
   void done(const QString& sentence);
   void failed(const QString& sentence);
+  /// The "?" of this panel was pressed.
+  void helpWanted(const QString& panel);
 
  protected:
   bool eventFilter(QObject* object, QEvent* event) override;

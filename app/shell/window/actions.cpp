@@ -201,8 +201,9 @@ constexpr Row rows[] = {
 
     {"help.start_page", "&Start page", "Ctrl+Shift+N",
      "Samples and recent notebooks, in a window of their own", nullptr},
-    {"help.shortcuts", "&Keys", "F1", "All keys, to be searched", nullptr},
-    {"help.about", "&About Tapedeck", "Shift+F1", "Version and licences", nullptr},
+    {"help.guide", "&Guide", "F1", "The guide, at the page of the panel that has the keyboard", nullptr},
+    {"help.shortcuts", "&Keys", "Shift+F1", "All keys, to be searched", nullptr},
+    {"help.about", "&About Tapedeck", "Ctrl+Shift+F1", "Version and licences", nullptr},
 };
 
 }  // namespace

@@ -109,6 +109,7 @@ class MainWindow : public QMainWindow {
   MainWindow* openGuest(Kernel* kernel);
   MainWindow* openWindow() const;
   void askBudget();
+  void showGuide(const QString& panel);
   void showShortcuts();
   void showAbout();
   void updateTitle();

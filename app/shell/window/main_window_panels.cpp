@@ -52,6 +52,7 @@ void MainWindow::buildPanels() {
   connect(whatIf_, &inspector::WhatIfActions::asked, docks_, [this] { docks_->reveal("what_if"); });
   connect(whatIf_, &inspector::WhatIfActions::askedForSet, docks_, [this] { docks_->reveal("what_if"); });
   connect(whatIf_, &inspector::WhatIfActions::curvesWanted, docks_, [this] { docks_->reveal("plots"); });
+  connect(docks_, &PanelDocks::helpWanted, this, &MainWindow::showGuide);
   connect(docks_, &PanelDocks::left, this, &MainWindow::backToNotebook);
   connect(docks_, &PanelDocks::done, this, &MainWindow::tell);
   connect(docks_, &PanelDocks::failed, this,

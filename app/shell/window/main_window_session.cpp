@@ -1,4 +1,5 @@
 // What the window's actions do, and how it follows its session.
+#include <QFileInfo>
 #include <QInputDialog>
 #include <QLabel>
 #include <QLocale>
@@ -13,6 +14,10 @@
 #include "app/control/notebook_breakpoints.h"
 #include "app/notebook/view/notebook_view.h"
 #include "app/shell/window/bookmark_control.h"
+#include "app/shell/guide/guide_pages.h"
+#include "app/shell/guide/guide_window.h"
+#include "app/shell/opening/file_control.h"
+#include "app/shell/panels/panel_docks.h"
 #include "app/shell/window/breakpoint_control.h"
 #include "app/shell/window/keys_window.h"
 #include "app/shell/window/main_window.h"
@@ -20,6 +25,7 @@
 #include "app/shell/window/past_dialog.h"
 #include "app/shell/window/reverse_control.h"
 #include "app/shell/window/run_control.h"
+#include "app/shell/window/samples.h"
 #include "inspector/model/runs/memory_model.h"
 #include "inspector/ui/appearance.h"
 #include "inspector/ui/window_scale.h"
@@ -67,6 +73,7 @@ void MainWindow::connectActions() {
   on("view.message", [this] { messages_->focusMessage(); });
   on("view.close_message", [this] { messages_->dismissShown(); });
   on("help.start_page", [this] { openWindow(); });
+  on("help.guide", [this] { showGuide(docks_->focused()); });
   on("help.shortcuts", [this] { showShortcuts(); });
   on("help.about", [this] { showAbout(); });
 }
@@ -310,6 +317,28 @@ void MainWindow::askBudget() {
                               "when somebody looks at it.",
                               now > 0 ? now : 2000, 16, 1e6, 0, &given);
   if (given) options_->setBudget(static_cast<quint64>(megabytes * 1e6));
+}
+
+void MainWindow::showGuide(const QString& panel) {
+  auto* guide = findChild<GuideWindow*>();
+  if (!guide) {
+    guide = new GuideWindow(this);
+    connect(guide, &GuideWindow::commandWanted, this, [this](const QString& id) {
+      QAction* command = findChild<QAction*>(id);
+      if (!command) return;
+      // What it acts on is in this window.
+      activateWindow();
+      command->isEnabled() ? command->trigger() : tell(command->toolTip());
+    });
+    connect(guide, &GuideWindow::sampleWanted, this, [this](const QString& file) {
+      for (const Sample& sample : samples())
+        if (QFileInfo(sample.path).fileName() == file) files_->open(sample.path);
+    });
+  }
+  guide->open(guideOfPanel(panel));
+  guide->show();
+  guide->raise();
+  guide->activateWindow();
 }
 
 void MainWindow::showShortcuts() {

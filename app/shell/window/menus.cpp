@@ -6,6 +6,7 @@
 #include <QMenuBar>
 #include <QToolBar>
 #include <QToolButton>
+#include <utility>
 
 #include "app/shell/panels/panel_docks.h"
 #include "app/shell/panels/workspace_menu.h"
@@ -39,7 +40,9 @@ void addRecent(QMenu* menu, const Open& open) {
 void addSamples(QMenu* menu, const Open& open) {
   QMenu* list = menu->addMenu("Open sa&mple");
   list->setToolTipsVisible(true);
+  SampleKind kind = SampleKind::learn;
   for (const Sample& sample : samples()) {
+    if (std::exchange(kind, sample.kind) != sample.kind) list->addSeparator();
     QAction* action = list->addAction(sample.title, list, [open, sample] { open(sample.path); });
     action->setToolTip(inspector::plainTip(sample.summary));
     action->setStatusTip(sample.summary);

@@ -6,10 +6,15 @@
 
 namespace tapedeck::app {
 
+/// What a sample is for.
+enum class SampleKind { learn, puzzle, train };
+
 struct Sample {
+  SampleKind kind = SampleKind::learn;
   QString title;
   QString summary;
   QString path;
+  QString thumbnail() const;  ///< a picture of 4 by 3
 };
 
 /// In the order in which a newcomer should read them; only those whose files are there.

@@ -10,16 +10,13 @@
 namespace tapedeck::app {
 namespace {
 
-constexpr int card_side = 10, card_gap = 10, card_icon = 18, between_lines = 3, usual_width = 400;
-
-int textLeft() {
-  return inspector::scaled(card_side + card_icon + card_gap);
-}
+constexpr int card_side = 8, card_gap = 10, between_lines = 3, usual_width = 330;
+constexpr QSize icon_size(18, 18), thumbnail_size(64, 48);
 
 }  // namespace
 
-StartCard::StartCard(const QString& title, const QString& sentence, QWidget* parent)
-    : QPushButton(parent), title_(title), sentence_(sentence) {
+StartCard::StartCard(const QString& title, const QString& sentence, Picture picture, QWidget* parent)
+    : QPushButton(parent), title_(title), sentence_(sentence), picture_(picture) {
   QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Preferred);
   policy.setHeightForWidth(true);
   setSizePolicy(policy);
@@ -32,6 +29,15 @@ QFont StartCard::titleFont() const {
   QFont bold = font();
   bold.setBold(true);
   return bold;
+}
+
+QSize StartCard::pictureSize() const {
+  const QSize size = picture_ == Picture::icon ? icon_size : thumbnail_size;
+  return {inspector::scaled(size.width()), inspector::scaled(size.height())};
+}
+
+int StartCard::textLeft() const {
+  return inspector::scaled(card_side + card_gap) + pictureSize().width();
 }
 
 QRect StartCard::titleRect(int width) const {
@@ -49,7 +55,8 @@ QRect StartCard::sentenceRect(int width) const {
 }
 
 int StartCard::heightForWidth(int width) const {
-  return sentenceRect(width).bottom() + 1 + inspector::scaled(card_side);
+  return std::max(sentenceRect(width).bottom() + 1, inspector::scaled(card_side) + pictureSize().height()) +
+         inspector::scaled(card_side);
 }
 
 QSize StartCard::sizeHint() const {
@@ -69,8 +76,10 @@ void StartCard::paintEvent(QPaintEvent*) {
   if (underMouse()) option.features &= ~QStyleOptionButton::ButtonFeatures(QStyleOptionButton::Flat);
   painter.drawControl(QStyle::CE_PushButtonBevel, option);
   const QRect title = titleRect(width());
-  const int side = inspector::scaled(card_icon);
-  icon().paint(&painter, QRect(inspector::scaled(card_side), title.center().y() - side / 2, side, side));
+  const QSize picture = pictureSize();
+  const int top = picture_ == Picture::icon ? title.center().y() - picture.height() / 2
+                                            : (height() - picture.height()) / 2;
+  icon().paint(&painter, QRect(QPoint(inspector::scaled(card_side), top), picture));
   painter.setFont(titleFont());
   painter.drawText(title, Qt::AlignLeft | Qt::AlignVCenter,
                    QFontMetrics(titleFont()).elidedText(title_, Qt::ElideRight, title.width()));

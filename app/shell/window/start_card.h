@@ -9,7 +9,9 @@ namespace tapedeck::app {
 class StartCard : public QPushButton {
   Q_OBJECT
  public:
-  StartCard(const QString& title, const QString& sentence, QWidget* parent = nullptr);
+  /// `picture`: of its icon; a thumbnail is larger than what stands in a row of text.
+  enum class Picture { icon, thumbnail };
+  StartCard(const QString& title, const QString& sentence, Picture picture, QWidget* parent = nullptr);
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;
   bool hasHeightForWidth() const override { return true; }
@@ -20,11 +22,14 @@ class StartCard : public QPushButton {
 
  private:
   QFont titleFont() const;
+  QSize pictureSize() const;
+  int textLeft() const;
   /// Where title and sentence stand in a card of that width, and how high they are.
   QRect titleRect(int width) const;
   QRect sentenceRect(int width) const;
 
   QString title_, sentence_;
+  Picture picture_;
 };
 
 }  // namespace tapedeck::app

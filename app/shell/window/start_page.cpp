@@ -5,6 +5,7 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "app/kernel/process/short_path.h"
 #include "app/shell/window/samples.h"
@@ -17,6 +18,9 @@
 
 namespace tapedeck::app {
 namespace {
+
+/// In pixels at the usual size: with less, sentences have too many lines.
+constexpr int least_column = 330;
 
 /// As many times as large as the page's text, also after the windows are scaled.
 QLabel* heading(const QString& text, double times, QWidget* page) {
@@ -44,7 +48,7 @@ StartPage::StartPage(QWidget* parent) : QScrollArea(parent) {
   auto* page = new QWidget;
   auto* outer = new QHBoxLayout(page);
   auto* content = new QWidget;
-  inspector::followFont(content, [content] { content->setMaximumWidth(inspector::scaled(980)); });
+  inspector::followFont(content, [content] { content->setMaximumWidth(inspector::scaled(1300)); });
   auto* rows = new QVBoxLayout(content);
   rows->setContentsMargins(32, 32, 32, 32);
   rows->setSpacing(12);
@@ -83,41 +87,91 @@ StartPage::StartPage(QWidget* parent) : QScrollArea(parent) {
   buttons->addStretch(1);
   rows->addLayout(buttons);
 
-  auto* columns = new QGridLayout;
-  columns->setHorizontalSpacing(24);
-  auto* sampleColumn = new QVBoxLayout;
-  sampleColumn->addWidget(heading("Samples", 1.3, this));
-  for (const Sample& sample : samples()) addCard(sampleColumn, sample.title, sample.summary, sample.path);
-  sampleColumn->addStretch(1);
-  auto* recentColumn = new QVBoxLayout;
-  recentColumn->addWidget(heading("Recent notebooks", 1.3, this));
+  grid_ = new QGridLayout;
+  grid_->setHorizontalSpacing(20);
+  grid_->setVerticalSpacing(16);
+  QWidget* learn = sampleColumn(SampleKind::learn, "Learn");
+  auto* below = static_cast<QVBoxLayout*>(learn->layout());
+  below->insertWidget(below->count() - 1, recentNotebookList());
+  columns_ = {learn, sampleColumn(SampleKind::puzzle, "Puzzles: one fault each"),
+              sampleColumn(SampleKind::train, "Training, in minutes")};
+  rows->addLayout(grid_);
+  rows->addStretch(1);
+  setWidget(page);
+  placeColumns();
+}
+
+QWidget* StartPage::sampleColumn(SampleKind kind, const QString& title) {
+  auto* column = new QWidget;
+  auto* cards = new QVBoxLayout(column);
+  cards->setContentsMargins(0, 0, 0, 0);
+  cards->setSpacing(4);
+  cards->addWidget(heading(title, 1.3, this));
+  for (const Sample& sample : samples()) {
+    if (sample.kind != kind) continue;
+    QString name = sample.title;
+    // The heading says that it is a puzzle.
+    if (kind == SampleKind::puzzle) {
+      name = name.section(": ", 1);
+      name[0] = name[0].toUpper();
+    }
+    auto* card = new StartCard(name, sample.summary, StartCard::Picture::thumbnail);
+    card->setIcon(QIcon(sample.thumbnail()));
+    addCard(cards, card, sample.path);
+  }
+  cards->addStretch(1);
+  return column;
+}
+
+QWidget* StartPage::recentNotebookList() {
+  auto* column = new QWidget;
+  auto* cards = new QVBoxLayout(column);
+  cards->setContentsMargins(0, 12, 0, 0);
+  cards->setSpacing(2);
+  cards->addWidget(heading("Recent notebooks", 1.3, this));
   const QStringList recent = recentNotebooks();
-  for (const QString& path : recent)
-    addCard(recentColumn, titleOf(path), shortPath(QFileInfo(path).path()), path);
+  for (const QString& path : recent) {
+    auto* card = new StartCard(titleOf(path), shortPath(QFileInfo(path).path()), StartCard::Picture::icon);
+    card->setIcon(inspector::icon("continue"));
+    addCard(cards, card, path);
+  }
   if (recent.isEmpty()) {
     auto* none = inspector::plainLabel("Notebooks that you open will be listed here.");
     none->setWordWrap(true);
     none->setForegroundRole(QPalette::PlaceholderText);
-    recentColumn->addWidget(none);
+    cards->addWidget(none);
   }
-  recentColumn->addStretch(1);
-  columns->addLayout(sampleColumn, 0, 0);
-  columns->addLayout(recentColumn, 0, 1);
-  columns->setColumnStretch(0, 1);
-  columns->setColumnStretch(1, 1);
-  rows->addLayout(columns);
-  rows->addStretch(1);
-  setWidget(page);
+  return column;
 }
 
-void StartPage::addCard(QVBoxLayout* column, const QString& title, const QString& text, const QString& path) {
-  auto* card = new StartCard(title, text);
+void StartPage::addCard(QVBoxLayout* column, StartCard* card, const QString& path) {
   card->setObjectName("open:" + QFileInfo(path).fileName());
   card->setToolTip(inspector::plainTip("Open " + path));
-  card->setIcon(inspector::icon("continue"));
   card->setAutoDefault(true);  // Enter presses it, too
   connect(card, &StartCard::clicked, this, [this, path] { emit openRequested(path); });
   column->addWidget(card);
+}
+
+void StartPage::resizeEvent(QResizeEvent* event) {
+  QScrollArea::resizeEvent(event);
+  placeColumns();
+}
+
+void StartPage::changeEvent(QEvent* event) {
+  QScrollArea::changeEvent(event);
+  if (event->type() == QEvent::FontChange) placeColumns();
+}
+
+void StartPage::placeColumns() {
+  if (!grid_) return;
+  const int room = viewport()->width() / inspector::scaled(least_column);
+  const int across = std::clamp(room, 1, static_cast<int>(columns_.size()));
+  if (across == across_) return;
+  across_ = across;
+  for (int i = 0; i < columns_.size(); ++i) {
+    grid_->addWidget(columns_[i], i / across, i % across);
+    grid_->setColumnStretch(i, i < across ? 1 : 0);
+  }
 }
 
 }  // namespace tapedeck::app

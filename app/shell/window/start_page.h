@@ -1,12 +1,20 @@
 // What the window shows before a notebook is open: samples, recent notebooks, work that a crash left unsaved.
 #pragma once
 
+#include <QList>
 #include <QScrollArea>
 
+class QGridLayout;
 class QVBoxLayout;
+
+#include "app/shell/window/samples.h"
 
 namespace tapedeck::app {
 
+class StartCard;
+
+/// Samples to learn from, puzzles, samples that train, and recent notebooks: in as many columns as there is
+/// room for.
 class StartPage : public QScrollArea {
   Q_OBJECT
  public:
@@ -18,8 +26,19 @@ class StartPage : public QScrollArea {
   void browseRequested();
   void attachRequested();
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+  void changeEvent(QEvent* event) override;
+
  private:
-  void addCard(QVBoxLayout* column, const QString& title, const QString& text, const QString& path);
+  QWidget* sampleColumn(SampleKind kind, const QString& title);
+  QWidget* recentNotebookList();
+  void addCard(QVBoxLayout* column, StartCard* card, const QString& path);
+  void placeColumns();
+
+  QGridLayout* grid_ = nullptr;
+  QList<QWidget*> columns_;
+  int across_ = 0;
 };
 
 }  // namespace tapedeck::app

@@ -8,7 +8,7 @@ import os as _os
 from tapedeck import _contents  # noqa: F401
 from tapedeck._core import namespaces as _namespaces
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 _namespaces.install()
 
 if _os.environ.get("TAPEDECK_DEBUG") == "1":

@@ -1,6 +1,7 @@
 #include "app/notebook/output/html/html_sanitizer.h"
 
 #include <QLocale>
+#include <cstring>
 
 #include "app/notebook/output/alert_boxes.h"
 
@@ -13,6 +14,7 @@ constexpr int widest_span = 50;
 /// No text can have such a link of its own: of its addresses only those of the web stay.
 constexpr char wanted_link[] = "tapedeck-picture:";
 constexpr char fold_link[] = "tapedeck-fold:";
+constexpr char own_link[] = "tapedeck-guide:";
 
 const QSet<QString> shown_elements = {
     "a",   "address", "b",     "big",   "blockquote", "br",     "center", "cite", "code",  "dd",
@@ -287,6 +289,13 @@ QString HtmlCleaner::attributes(const HtmlTag& tag) const {
 void HtmlCleaner::link(const QString& address) {
   const QString scheme = QUrl(address.left(longest_address)).scheme().toLower();
   const bool web = address.size() <= longest_address && (scheme == "http" || scheme == "https");
+  if (ownLinks && !web) {
+    const QString title = scheme == "command"  ? "Runs this command (Enter)"
+                          : scheme == "sample" ? "Opens a copy of this sample (Enter)"
+                                               : "Goes to this part of the guide (Enter)";
+    writer_.open("a", " href=" + quoted(own_link + address.toHtmlEscaped()) + " title=" + quoted(title));
+    return;
+  }
   writer_.open("a", web ? " href=" + quoted(address.toHtmlEscaped()) : QString());
 }
 
@@ -356,6 +365,12 @@ int numberBehind(QLatin1String begin, const QUrl& link) {
 
 int wantedPicture(const QUrl& link) {
   return numberBehind(QLatin1String(wanted_link), link);
+}
+
+QString ownLinkAddress(const QUrl& link) {
+  const QString text = link.toString();
+  return text.startsWith(QLatin1String(own_link)) ? text.mid(static_cast<qsizetype>(strlen(own_link)))
+                                                  : QString();
 }
 
 int wantedFold(const QUrl& link) {

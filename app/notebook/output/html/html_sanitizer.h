@@ -30,6 +30,9 @@ class HtmlCleaner {
   std::function<bool(const QString&)> endFollows;
   /// Attributes' values are changed by this before they are looked at.
   std::function<QString(const QString&)> onAttribute;
+  /// The text is the program's own: links to pages of the guide (why.md#heading, #heading), to commands
+  /// (command:ID) and to samples (sample:FILE) stay.
+  bool ownLinks = false;
 
   void html(QStringView html);
   /// `source` and `description` are plain text; sizes: 0 where none is wanted.
@@ -86,6 +89,8 @@ class HtmlCleaner {
 
 /// The link in place of a picture: which one it asks for; -1: it is another link.
 int wantedPicture(const QUrl& link);
+/// The address that a page of the guide names, behind a scheme that no text of others can have.
+QString ownLinkAddress(const QUrl& link);  ///< empty: it is another link
 /// The link of a <summary>: which <details> it folds or unfolds; -1: it is another link.
 int wantedFold(const QUrl& link);
 

@@ -1,0 +1,40 @@
+// One page of the guide, set as the notebook sets Markdown.
+#pragma once
+
+#include <QScrollArea>
+
+#include "app/notebook/output/rich_output.h"
+
+namespace tapedeck::app {
+
+class GuideText : public QScrollArea {
+  Q_OBJECT
+ public:
+  explicit GuideText(QWidget* parent = nullptr);
+
+  /// Then the heading with this anchor is at the top, and the first of `words` that follows is selected.
+  void setPage(const QString& markdown, const QString& anchor, const QString& words = {});
+  /// Of the page that is shown.
+  void goTo(const QString& anchor, const QString& words = {});
+  RichOutput* text() const { return text_; }
+  /// The page is set, and where one wanted to be.
+  bool ready() const { return text_->ready() && !awaited_; }
+
+ signals:
+  void linkOpened(const QString& address);
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+  void changeEvent(QEvent* event) override;
+
+ private:
+  void arrange();
+  void goThere();
+
+  RichOutput* text_;
+  QString anchor_, words_;
+  bool awaited_ = false;  ///< the page has not come to where one wanted to be
+  bool arranging_ = false;
+};
+
+}  // namespace tapedeck::app

@@ -1,0 +1,52 @@
+// The guide in a window of its own, which stays open beside the work: pages, search, and the way back.
+#pragma once
+
+#include <QDialog>
+#include <QList>
+
+class QAction;
+class QLineEdit;
+class QListWidget;
+
+namespace tapedeck::app {
+
+class GuideText;
+
+class GuideWindow : public QDialog {
+  Q_OBJECT
+ public:
+  explicit GuideWindow(QWidget* parent);
+
+  /// `address`: "why.md", "why.md#heading" or "#heading" of the page that is shown.
+  void open(const QString& address);
+
+ signals:
+  void commandWanted(const QString& id);
+  void sampleWanted(const QString& file);
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;
+
+ private:
+  struct Place {
+    int page = 0;
+    QString anchor;
+  };
+  void follow(const QString& address);
+  void visit(const Place& place, const QString& words = {});
+  void listPages();
+  void search(const QString& words);
+  void choose(int row);
+  void go(int by);
+  void updateWay();
+
+  QLineEdit* field_;
+  QListWidget* list_;
+  GuideText* text_;
+  QAction* back_;
+  QAction* forward_;
+  QList<Place> way_;  ///< pages that were shown, the oldest first
+  int at_ = -1;
+};
+
+}  // namespace tapedeck::app
