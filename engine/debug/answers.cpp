@@ -199,8 +199,7 @@ Answers::Answer Answers::reply_or_work(const protocol::Request& request) {
             });
           },
           [&](const GetBranchSeries& get) {
-            return job(
-                [this, get](const CancelFlag&, const Jobs::Report&) { return branches_.series(get); });
+            return job([this, get](const CancelFlag&, const Jobs::Report&) { return branches_.series(get); });
           },
           [&](const GetBranchPreviews& get) {
             return job([this, get](const CancelFlag& cancel, const Jobs::Report& report) {

@@ -48,7 +48,7 @@ def passed(client, since, stop):
         if parent and parent not in kinds:
             kinds[parent] = client.ask("get_records", first=parent, count=1, with_previews=False)["records"][0]["kind"]
         kinds[record["number"]] = record["kind"]
-    return sum(record["kind"] == "vjp" or record["kind"] == "op" and 
+    return sum(record["kind"] == "vjp" or record["kind"] == "op" and
                (record["sums_gradients"] or kinds.get(record["parent"]) not in ("vjp", "playback"))
                for record in records)
 

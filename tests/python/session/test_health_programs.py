@@ -9,10 +9,10 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from health_programs import HealthOfPrograms  # noqa: E402
-from run_programs import DUE  # noqa: E402
+from health_programs import HealthOfPrograms
+from run_programs import DUE
 
-from tapedeck import _engine  # noqa: E402
+from tapedeck import _engine
 
 FOLDER = os.environ.get("TAPEDECK_PROGRAMS", "")
 
