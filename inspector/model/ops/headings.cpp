@@ -132,7 +132,8 @@ Heading Headings::at(std::uint32_t heading) const {
   if (node.kind == GroupTree::Kind::run) {
     const protocol::RunGroup& run = tree_.runs()[node.source];
     if (run.failed) shown.state = QStringLiteral("failed");
-    if (!run.last && session_->live()) shown.state = QStringLiteral("running");
+    // A trace may have been saved while its last cell ran.
+    if (!run.last && session_->live() && session_->status().running_cell) shown.state = QStringLiteral("running");
   }
   shown.depth = node.depth;
   shown.folded = rows_.folded(heading);
