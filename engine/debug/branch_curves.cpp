@@ -16,7 +16,7 @@
 namespace tapedeck::debug {
 namespace {
 
-constexpr std::uint64_t most_curve_points = 200'000;
+constexpr std::uint64_t most_recomputed_points = 200'000;
 constexpr std::size_t most_ops_named = 3, most_curves_named = 4;
 constexpr std::int64_t most_compared = std::int64_t{1} << 20;  ///< elements of a value that Python took whole
 constexpr std::size_t most_comparisons = 1000;
@@ -141,8 +141,8 @@ void BranchCurveReader::find_curves() {
     find_tensors(curve);
     to_compute_ += curve.moving;
   }
-  if (to_compute_ > most_curve_points) left_ = to_compute_ - most_curve_points;
-  to_compute_ = std::min(to_compute_, most_curve_points);
+  if (to_compute_ > most_recomputed_points) left_ = to_compute_ - most_recomputed_points;
+  to_compute_ = std::min(to_compute_, most_recomputed_points);
 }
 
 /// Id of the newest tensor when that record was the newest: what ran after it made newer ones.
@@ -236,7 +236,7 @@ BranchCurves BranchCurveReader::compute(const std::function<void(std::uint64_t d
         "numbers itself.");
   if (left_ > 0)
     made.notes.push_back(counted(left_, "point") + " of curves behind the first " +
-                         std::to_string(most_curve_points) + " are left out.");
+                         std::to_string(most_recomputed_points) + " are left out.");
   note_reads(made);
   return made;
 }

@@ -16,7 +16,7 @@ using inspector::RecordsModel;
 
 namespace {
 
-const QStringList training = {
+const QStringList training_cells = {
     "import tapedeck as tf\nw = tf.Variable([[2.]])\nx = tf.ones([1, 1]) + 1.",
     "for i in range(3):\n    with tf.GradientTape() as tape:\n"
     "        with tf.name_scope('model'):\n            with tf.name_scope('dense'):\n"
@@ -75,7 +75,7 @@ class TestOpsHeadings : public QObject, private SampleWindow {
 
   /// The cells ran, and cell 2 twice; the first row is in sight.
   void train() {
-    openCells(folder_, training);
+    openCells(folder_, training_cells);
     for (const int cell : {0, 1, 2, 2}) {
       click(cell);
       runByKey(cell);
@@ -176,7 +176,7 @@ class TestOpsHeadings : public QObject, private SampleWindow {
     QTRY_COMPARE(names(), QStringList({"Cell [1]", "Cell [2]", "Cell [3]", "Cell [4], run 2"}));
     // The next window has it.
     window_.reset();
-    openCells(folder_, training);
+    openCells(folder_, training_cells);
     click(0);
     runByKey(0);
     showAllRecords();

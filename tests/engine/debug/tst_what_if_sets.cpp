@@ -232,7 +232,7 @@ class TestWhatIfSets : public QObject {
   void attributes_are_set_and_calculated_with() {
     SetWorld world;
     const Tensor x = floats({1, 2, 3, 4}, {2, 2});
-    const Tensor sums = ops::reduce_sum(x, {0});
+    const Tensor sums = ops::reduce_sum(x, std::vector<std::int64_t>{0});
     const Tensor first = ops::reduce_max(sums);
     QCOMPARE(first.item(), 6.0);
     QCOMPARE(world.value(world.make({{"op:reduce_sum", "axis", SetAction::set, "[1]"}}), first), 7.0);
