@@ -19,6 +19,7 @@ EXCEPTIONS = {
     "inspector/ui/confirm.cpp": ("question", "never"),  # makes both texts plain
     "app/shell/opening/closing_question.cpp": ("question",),  # with buttons of its own; its text is plain
     "inspector/model/ops/records_model.cpp": ("tip role",),  # TimelineDelegate makes a plain tip of it
+    "inspector/model/ops/records_rows.cpp": ("tip role",),  # the same
 }
 NEVER = r"\b(QErrorMessage|QProgressDialog|QStaticText|QWhatsThis|setWhatsThis|setInformativeText)\b"
 

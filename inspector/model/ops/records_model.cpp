@@ -1,163 +1,13 @@
-#include "inspector/model/ops/records_model.h"
-
 #include <algorithm>
 
 #include "engine/protocol/record_filter.h"
 #include "inspector/model/format.h"
-#include "inspector/model/ops/bookmarks.h"
-#include "inspector/model/ops/lost_marks.h"
-#include "inspector/model/ops/record_filter.h"
+#include "inspector/model/ops/records_model_private.h"
 
 namespace tapedeck::inspector {
 
 using protocol::Record;
 using protocol::RecordState;
-
-struct RecordsModel::Private {
-  RecordsModel* q;
-  Session* session;
-  RecordFilter* filter;
-  LostMarks* lost;
-  Headings* headings;
-  QHash<QString, QString> labels;
-  int rows = 0;  ///< with headings, without what is folded away
-  RecordNumber pending = 0;
-  const Bookmarks* bookmarks = nullptr;
-
-  const Bookmark* bookmark(RecordNumber number) const {
-    return bookmarks ? bookmarks->find(number) : nullptr;
-  }
-  QString noteBehind(RecordNumber number) const {
-    const Bookmark* at = bookmark(number);
-    return !at || at->note.isEmpty() ? QString() : QStringLiteral("  “%1”").arg(at->note);
-  }
-
-  int listed = 0;              ///< records, or matches, that the rows are of
-  RecordNumber corrected = 0;  ///< comes to the matches, or goes
-  bool changing = false;
-
-  /// What the session has, or what the filter found; nothing else is listed.
-  int found() const {
-    return filter->active() ? static_cast<int>(filter->matches().size())
-                            : static_cast<int>(session->recordCount());
-  }
-  RecordNumber recordListed(int place) const {
-    if (place < 0) return 0;
-    if (!filter->active()) return static_cast<RecordNumber>(place) + 1;
-    // A view may still ask about the old rows while the search starts over.
-    const auto& matches = filter->matches();
-    return static_cast<std::size_t>(place) < matches.size() ? matches[static_cast<std::size_t>(place)] : 0;
-  }
-  /// How many are listed with lower numbers.
-  int listedBefore(RecordNumber number) const {
-    const auto count = static_cast<RecordNumber>(listed);
-    if (!filter->active()) return static_cast<int>(std::min(std::max<RecordNumber>(number, 1) - 1, count));
-    const auto& matches = filter->matches();
-    const auto end = matches.begin() + std::min<std::ptrdiff_t>(listed, std::ssize(matches));
-    return static_cast<int>(std::lower_bound(matches.begin(), end, number) - matches.begin());
-  }
-  Listing listing() const {
-    return {static_cast<std::uint32_t>(listed),
-            [this](std::uint32_t position) { return recordListed(static_cast<int>(position)); },
-            [this](std::uint64_t record) { return static_cast<std::uint32_t>(listedBefore(record)); }};
-  }
-
-  /// The rows are others already; views learn of it now.
-  void tell(const RowChange& change) {
-    changing = true;
-    if (change.after > change.before) {
-      q->beginInsertRows({}, change.row, change.row + change.after - change.before - 1);
-      rows = change.after;
-      q->endInsertRows();
-    } else if (change.after < change.before) {
-      // The rows at the end are those that were there before, whatever is above them.
-      const int first = std::min(change.row, change.after);
-      q->beginRemoveRows({}, first, first + change.before - change.after - 1);
-      rows = change.after;
-      q->endRemoveRows();
-    }
-    changing = false;
-  }
-  void tellFrom(const RowChange& change) {
-    tell(change);
-    if (change.row < rows) emit q->dataChanged(q->index(change.row, 0), q->index(rows - 1, ColumnCount - 1));
-  }
-
-  void grow() {
-    const int count = found();
-    if (count <= listed) return;
-    const RecordNumber first = recordListed(listed);
-    listed = count;
-    tell(headings->update(first));
-    tellHeadings(count - 1);
-  }
-  /// What the headings around the newest say of it.
-  void tellHeadings(int place) {
-    const HeadingRows& shown = headings->rows();
-    for (std::uint32_t heading = shown.heading_of(static_cast<std::uint32_t>(place));
-         heading != HeadingRows::none; heading = shown.parent_of(heading))
-      if (const int row = shown.row_of(heading); row < rows)
-        emit q->dataChanged(q->index(row, 0), q->index(row, ColumnCount - 1));
-  }
-
-  void regroup(RecordNumber from) {
-    const RowChange change = headings->update(from);
-    tellFrom(change);
-    emit q->regrouped();
-  }
-
-  /// One that ran when it was looked at matches only now, or no longer.
-  void correct(int by) {
-    listed += by;
-    tellFrom(headings->update(corrected));
-  }
-
-  void reset() {
-    q->beginResetModel();
-    listed = found();
-    headings->setFiltered(filter->active());
-    headings->startOver();
-    rows = headings->rows().row_count();
-    q->endResetModel();
-  }
-
-  void changed(RecordNumber first, RecordNumber last) {
-    int top = q->rowOf(first);
-    const int bottom = std::min(q->rowOf(last), rows - 1);
-    if (top < 0) top = 0;
-    if (bottom < 0 || top > bottom) return;
-    emit q->dataChanged(q->index(top, 0), q->index(bottom, ColumnCount - 1));
-  }
-
-  /// What runs next; a stop after an op has nothing of the kind.
-  RecordNumber pendingNow() const { return session->status().stopped_after ? 0 : session->stoppedBefore(); }
-
-  void statusChanged() {
-    grow();
-    const RecordNumber now = pendingNow();
-    if (now == pending) return;
-    const RecordNumber before = pending;
-    pending = now;
-    if (before) changed(before, before);
-    if (now) changed(now, now);
-  }
-
-  QString place(const Record& record) const {
-    if (record.cell.empty() && record.file.empty()) return {};
-    const QString where = record.cell.empty()
-                              ? QString::fromStdString(record.file).section(QLatin1Char('/'), -1)
-                              : q->cellLabel(record);
-    return record.line ? where + QLatin1Char(':') + QString::number(record.line) : where;
-  }
-
-  QString text(const Record& record, int column) const;
-  QString toolTip(const Record& record) const;
-  /// One that was forgotten says so itself.
-  bool isLost(const Record& record) const { return !isForgotten(record) && lost->isLost(record.number); }
-  static bool isForgotten(const Record& record) {
-    return record.state == RecordState::failed && record.op == "forgotten";
-  }
-};
 
 namespace {
 
@@ -275,11 +125,11 @@ RecordsModel::RecordsModel(Session* session, QObject* parent)
           [this](RecordNumber first, RecordNumber last) { d_->changed(first, last); });
   connect(d_->headings, &Headings::grouped, this, [this](RecordNumber from) { d_->regroup(from); });
   connect(d_->filter, &RecordFilter::aboutToInsert, this,
-          [this](int, RecordNumber number) { d_->corrected = number; });
-  connect(d_->filter, &RecordFilter::inserted, this, [this] { d_->correct(1); });
+          [this](int place, RecordNumber number) { d_->aboutToCorrect(place, number, true); });
+  connect(d_->filter, &RecordFilter::inserted, this, [this] { d_->correct(true); });
   connect(d_->filter, &RecordFilter::aboutToRemove, this,
-          [this](int, RecordNumber number) { d_->corrected = number; });
-  connect(d_->filter, &RecordFilter::removed, this, [this] { d_->correct(-1); });
+          [this](int place, RecordNumber number) { d_->aboutToCorrect(place, number, false); });
+  connect(d_->filter, &RecordFilter::removed, this, [this] { d_->correct(false); });
   connect(d_->filter, &RecordFilter::progressed, this, [this] {
     d_->grow();
     emit filterProgress();
@@ -371,27 +221,6 @@ QVariant RecordsModel::headerData(int section, Qt::Orientation orientation, int 
   return section >= 0 && section < ColumnCount ? QString::fromUtf8(titles[section]) : QVariant();
 }
 
-RecordNumber RecordsModel::recordAt(int row) const {
-  const HeadingRows& shown = d_->headings->rows();
-  if (row < 0 || row >= d_->rows || shown.heading_at(row) != HeadingRows::none) return 0;
-  return d_->recordListed(static_cast<int>(shown.position_at(row)));
-}
-
-int RecordsModel::rowOf(RecordNumber number) const {
-  const int place = d_->listedBefore(number + 1) - 1;
-  return place < 0 ? -1 : d_->headings->rows().row_of_position(static_cast<std::uint32_t>(place));
-}
-
-bool RecordsModel::changingRows() const {
-  return d_->changing;
-}
-int RecordsModel::listedCount() const {
-  return d_->listed;
-}
-RecordNumber RecordsModel::listedRecord(int place) const {
-  return place < d_->listed ? d_->recordListed(place) : 0;
-}
-
 void RecordsModel::setCellLabels(const QHash<QString, QString>& labels) {
   if (labels == d_->labels) return;
   d_->labels = labels;
@@ -442,114 +271,6 @@ bool RecordsModel::filterStopped() const {
 }
 quint64 RecordsModel::lostByFilter() const {
   return d_->filter->lost();
-}
-
-RecordNumber RecordsModel::matchBeside(RecordNumber number, bool after) const {
-  return listedRecord(after ? d_->listedBefore(number + 1) : d_->listedBefore(number) - 1);
-}
-
-// ---- headings
-
-HeadingLevel RecordsModel::headingLevel() const {
-  return d_->headings->level();
-}
-
-void RecordsModel::setHeadingLevel(HeadingLevel level) {
-  if (level == headingLevel()) return;
-  beginResetModel();
-  d_->headings->setLevel(level);
-  d_->rows = d_->headings->rows().row_count();
-  endResetModel();
-}
-
-std::optional<Heading> RecordsModel::headingAt(int row) const {
-  const std::uint32_t heading =
-      row < 0 || row >= d_->rows ? HeadingRows::none : d_->headings->rows().heading_at(row);
-  if (heading == HeadingRows::none) return std::nullopt;
-  return d_->headings->at(heading);
-}
-
-QList<int> RecordsModel::headingsAround(int row) const {
-  QList<int> all;
-  if (row < 0 || row >= d_->rows) return all;
-  const HeadingRows& shown = d_->headings->rows();
-  for (std::uint32_t heading = shown.heading_around(row); heading != HeadingRows::none;
-       heading = shown.parent_of(heading))
-    all.prepend(shown.row_of(heading));
-  return all;
-}
-
-void RecordsModel::setFolded(int heading_row, bool folded) {
-  if (!headingAt(heading_row)) return;
-  d_->tell(d_->headings->setFolded(d_->headings->rows().heading_at(heading_row), folded));
-  emit dataChanged(index(heading_row, 0), index(heading_row, ColumnCount - 1));
-}
-
-void RecordsModel::setAllFolded(int heading_row, bool folded) {
-  if (!headingAt(heading_row)) return;
-  const std::uint32_t heading = d_->headings->rows().heading_at(heading_row);
-  d_->tellFrom(d_->headings->setAllFolded(d_->headings->kindOf(heading), folded));
-  emit regrouped();
-}
-
-RecordsModel::HeadingPlace RecordsModel::headingPlace(int heading_row) const {
-  const auto heading = headingAt(heading_row);
-  if (!heading) return {};
-  const HeadingRows& shown = d_->headings->rows();
-  const std::uint32_t node = shown.node_of(shown.heading_at(heading_row));
-  return {d_->headings->tree().nodes()[node].first, heading->depth};
-}
-
-int RecordsModel::rowOfHeading(const HeadingPlace& place) const {
-  const int position = d_->listedBefore(place.first);
-  if (place.first == 0 || position >= d_->listed) return -1;
-  const HeadingRows& shown = d_->headings->rows();
-  for (std::uint32_t heading = shown.heading_of(static_cast<std::uint32_t>(position));
-       heading != HeadingRows::none; heading = shown.parent_of(heading)) {
-    const GroupTree::Node& node = d_->headings->tree().nodes()[shown.node_of(heading)];
-    if (node.first == place.first && node.depth == place.depth) return shown.row_of(heading);
-  }
-  return -1;
-}
-
-bool RecordsModel::reveal(RecordNumber number) {
-  const int place = d_->listedBefore(number);
-  if (listedRecord(place) != number) return false;
-  const HeadingRows& shown = d_->headings->rows();
-  const auto position = static_cast<std::uint32_t>(place);
-  bool any = false;
-  // From the outside in: what is hidden has no row of its own to be unfolded at.
-  while (shown.hidden(position)) {
-    any = true;
-    setFolded(shown.row_of_position(position), false);
-  }
-  return any;
-}
-
-QVariant RecordsModel::headingData(const QModelIndex& index, int role) const {
-  const auto heading = index.isValid() ? headingAt(index.row()) : std::nullopt;
-  if (!heading) return {};
-  switch (role) {
-    case HeadingRole:
-      return heading->text();
-    case HereRole:
-      return true;
-    case Qt::ToolTipRole:
-      return QStringLiteral("%1\nA click, Enter, Left and Right fold and unfold it.")
-          .arg(heading->holdsCursor ? heading->text() + QStringLiteral(" · the cursor's op is in it")
-                                    : heading->text());
-    case Qt::AccessibleTextRole: {
-      QString spoken = QStringLiteral("%1, %2").arg(heading->name, heading->count);
-      if (!heading->state.isEmpty()) spoken += QStringLiteral(", %1").arg(heading->state);
-      spoken += heading->folded ? QStringLiteral(", folded") : QStringLiteral(", unfolded");
-      if (heading->holdsCursor) spoken += QStringLiteral(", holds the cursor's op");
-      return QStringLiteral("Heading: %1").arg(spoken);
-    }
-    case Qt::AccessibleDescriptionRole:
-      return QStringLiteral("level %1; Enter folds and unfolds it").arg(heading->depth + 1);
-    default:
-      return {};
-  }
 }
 
 }  // namespace tapedeck::inspector

@@ -5,6 +5,7 @@
 #include <QFile>
 #include <QLineEdit>
 
+#include "inspector/model/format.h"
 #include "inspector/panels/ops/headings_view.h"
 #include "tests/app/panels/reader.h"
 #include "tests/app/sample_window.h"
@@ -260,7 +261,9 @@ class TestOpsHeadings : public QObject, private SampleWindow {
     QVERIFY(file.open(QIODevice::WriteOnly));
     QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);
     QTRY_COMPARE_WITH_TIMEOUT(
-        headings(), QStringList{QString("Cell [1] · %1 ops").arg(QLocale::c().toString(before + 1000))},
+        headings(),
+        QStringList{
+            QString("Cell [1] · %1 ops").arg(inspector::countText(static_cast<quint64>(before) + 1000))},
         patience);
     QVERIFY(folded("Cell [1]") && rows().headingAt(0)->holdsCursor);
     QCOMPARE(rows().rowCount(), 1);
