@@ -45,9 +45,9 @@ class Hostile:
         raise RuntimeError("not to be asked")
 
 
-def names_read(cell):
-    """In the order of the records, those of inputs that have one."""
-    return [tensor["name"] for record in json.loads(debug.records_json()) if record["cell"] == cell
+def names_read(first):
+    """By the records from that one on, in their order: those of inputs that have one."""
+    return [tensor["name"] for record in json.loads(debug.records_json()) if record["number"] >= first
             for tensor in record["inputs"] if tensor["name"]]
 
 
@@ -62,7 +62,8 @@ class VariableNames(unittest.TestCase):
         debug.stop()
 
     def run_cell(self, cell, code):
-        """As CellWatch does."""
+        """As CellWatch does. Returns what its ops read."""
+        first = len(json.loads(debug.records_json())) + 1
         filename = f"/tmp/variable_names/{cell}.py"
         debug.begin_cell(cell, filename)
         variable_names.name_variables()
@@ -70,11 +71,11 @@ class VariableNames(unittest.TestCase):
             exec(compile(code, filename, "exec"), self.namespace)
         finally:
             debug.end_cell()
+        return names_read(first)
 
     def test_a_model_of_an_earlier_cell_has_its_names_from_the_first_step_on(self):
         self.run_cell("build", BUILD)
-        self.run_cell("train", TRAIN)
-        read = names_read("train")
+        read = self.run_cell("train", TRAIN)
         step = ["model.w1", "scale:0", "model.layers[0].kernel", "model.layers[0].bias", "model.layers[1].kernel",
                 "model.layers[1].bias"]
         self.assertEqual(read[:6], step)
@@ -92,21 +93,18 @@ class VariableNames(unittest.TestCase):
 
     def test_a_name_that_is_the_only_one_stays(self):
         self.run_cell("build", "w = tf.Variable(1., name='weights')\nholder = {'a b': tf.Variable(2.)}\nplain = tf.Variable(3.)")
-        self.run_cell("next", "y = w + holder['a b'] + plain")
-        self.assertEqual(names_read("next"), ["weights:0", "holder['a b']", "plain"])
+        self.assertEqual(self.run_cell("next", "y = w + holder['a b'] + plain"), ["weights:0", "holder['a b']", "plain"])
 
     def test_one_that_was_renamed_in_python_is_called_so_in_the_next_cell(self):
         self.run_cell("build", "first = tf.Variable(1.)")
         self.run_cell("rename", "second = first; del first")
-        self.run_cell("next", "y = second * 2.")
-        self.assertEqual(names_read("next"), ["second"])
+        self.assertEqual(self.run_cell("next", "y = second * 2."), ["second"])
 
     def test_one_that_was_made_while_nothing_was_recorded_has_its_name(self):
         debug.set_recording(False)
         self.run_cell("build", "class Holder: pass\nholder = Holder()\nholder.w = tf.Variable([1., 2.])")
         debug.set_recording(True)
-        self.run_cell("next", "y = holder.w * 2.")
-        self.assertEqual(names_read("next"), ["holder.w"])
+        self.assertEqual(self.run_cell("next", "y = holder.w * 2."), ["holder.w"])
 
     def test_attributes_go_before_lists_and_what_is_public_before_what_is_not(self):
         v = tf.Variable(1.)
