@@ -52,13 +52,13 @@ ReverseControl::ReverseControl(const Parts& parts, QWidget* window)
   });
 }
 
-/// The first record to be looked at. Where the program is paused, or somebody looks back, what is at the
-/// cursor is known already; at the end of a run nobody has stopped there yet.
+/// The first record to be looked at. Where the program is paused, or the cursor is in the past, the search
+/// starts before the cursor's record; at the end of a run that record may itself be the hit.
 inspector::RecordNumber ReverseControl::from() const {
   const inspector::Session& session = *parts_.session;
   const protocol::Status& status = session.status();
   const bool at_record = status.gate == protocol::GateState::stopped && !status.stopped_at_line;
-  // A cursor that follows may be behind what the session has told already.
+  // A cursor that follows may be behind the session's newest status.
   inspector::RecordNumber cursor = session.cursor();
   if (session.following())
     cursor = std::max<inspector::RecordNumber>(cursor, at_record ? session.stoppedBefore() : status.finished);
@@ -101,7 +101,7 @@ bool ReverseControl::eventFilter(QObject*, QEvent* event) {
   if (key->key() != Qt::Key_Escape || key->modifiers() != Qt::NoModifier || !searching() ||
       QApplication::activeWindow() != window_ || QApplication::activePopupWidget())
     return false;
-  event->accept();  // before whatever else has a use for Esc
+  event->accept();  // before anything else takes Esc
   if (event->type() == QEvent::KeyPress) cancel();
   return true;
 }
