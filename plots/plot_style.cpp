@@ -26,10 +26,10 @@ QPen curvePen(const inspector::Theme& theme, int series) {
 }
 
 QPen branchPen(const inspector::Theme& theme, int series) {
-  QPen pen(curveColor(theme, series), 1.8);
+  QPen pen(curveColor(theme, series), 2);
   pen.setJoinStyle(Qt::BevelJoin);
   pen.setCapStyle(Qt::FlatCap);
-  pen.setDashPattern({7, 4});
+  pen.setDashPattern({2.5, 1.7});  // the legend's short line shows two dashes, too
   return pen;
 }
 

@@ -23,8 +23,8 @@ SetForm::SetForm(Session& session, QWidget* parent)
       subject_(new QComboBox(this)),
       action_(new QComboBox(this)),
       value_(new QLineEdit(this)) {
-  layout_->setContentsMargins(8, 4, 8, 4);
-  layout_->setVerticalSpacing(4);
+  layout_->setContentsMargins(8, 2, 8, 2);
+  layout_->setVerticalSpacing(3);
   layout_->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
   filter_->setPlaceholderText(QStringLiteral("op:gradient_descent and step >= 60"));
   addField(SetField::filter, "setFilter", QStringLiteral("All ops:"), filter_,
