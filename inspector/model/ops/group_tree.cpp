@@ -108,91 +108,94 @@ void GroupTree::build(std::uint64_t from) {
   const auto kept = std::ranges::lower_bound(nodes_, from, {}, &Node::first);
   nodes_.erase(kept, nodes_.end());
   // What the last node is in goes on.
+  open_.clear();
   for (std::uint32_t node = nodes_.empty() ? none : static_cast<std::uint32_t>(nodes_.size() - 1);
-       node != none; node = nodes_[node].parent)
+       node != none; node = nodes_[node].parent) {
     nodes_[node].end = none;
+    open_.push_back(node);
+  }
+  std::ranges::reverse(open_);
   if (level_ == HeadingLevel::none) return;
+  const auto begun = [from](const auto& list, auto first) {
+    return static_cast<std::size_t>(std::ranges::upper_bound(list, from, {}, first) - list.begin());
+  };
+  Walk walk{begun(runs_, &RunGroup::first), begun(steps_, &Step::first),
+            begun(scopes_, &std::pair<std::uint64_t, std::uint32_t>::first)};
   std::vector<Key> keys;
   for (std::uint64_t record = from; record <= covered_;) {
-    const std::uint64_t next = path(record, keys);
+    const std::uint64_t next = path(record, walk, keys);
     append(record, keys);
     record = std::max(next, record + 1);
   }
 }
 
-std::uint64_t GroupTree::path(std::uint64_t record, std::vector<Key>& keys) const {
+std::uint64_t GroupTree::path(std::uint64_t record, Walk& walk, std::vector<Key>& keys) const {
+  while (walk.runs < runs_.size() && runs_[walk.runs].first <= record) ++walk.runs;
+  while (walk.steps < steps_.size() && steps_[walk.steps].first <= record) ++walk.steps;
+  while (walk.scopes < scopes_.size() && scopes_[walk.scopes].first <= record) ++walk.scopes;
   keys.clear();
-  std::uint64_t until = run_of(record, keys);
+  std::uint64_t until = run_of(record, walk.runs, keys);
   const RunGroup* run = keys.empty() ? nullptr : &runs_[keys[0].source];
-  if (level_ >= HeadingLevel::step) until = std::min(until, step_of(record, run, keys));
-  if (level_ >= HeadingLevel::scope) until = std::min(until, scope_of(record, keys));
+  if (level_ >= HeadingLevel::step) until = std::min(until, step_of(record, walk.steps, run, keys));
+  if (level_ >= HeadingLevel::scope) until = std::min(until, scope_of(walk.scopes, keys));
   return until;
 }
 
-std::uint64_t GroupTree::run_of(std::uint64_t record, std::vector<Key>& keys) const {
-  const auto after = std::ranges::upper_bound(runs_, record, {}, &RunGroup::first);
-  const std::uint64_t next = after == runs_.end() ? never : after->first;
+std::uint64_t GroupTree::run_of(std::uint64_t record, std::size_t after, std::vector<Key>& keys) const {
+  const std::uint64_t next = after == runs_.size() ? never : runs_[after].first;
   // Of several that begin at one record all but the last have none.
-  for (auto run = after; run != runs_.begin();) {
-    --run;
-    if (!has_records(*run)) continue;
-    if (run->last && *run->last < record) break;
-    keys.push_back({Kind::run, static_cast<std::uint32_t>(run - runs_.begin())});
-    return run->last ? std::min(next, *run->last + 1) : next;
+  for (std::size_t place = after; place-- > 0;) {
+    const RunGroup& run = runs_[place];
+    if (!has_records(run)) continue;
+    if (run.last && *run.last < record) break;
+    keys.push_back({Kind::run, static_cast<std::uint32_t>(place)});
+    return run.last ? std::min(next, *run.last + 1) : next;
   }
   return next;
 }
 
-std::uint64_t GroupTree::step_of(std::uint64_t record, const RunGroup* run, std::vector<Key>& keys) const {
-  const auto after = std::ranges::upper_bound(steps_, record, {}, &Step::first);
-  const std::uint64_t next = after == steps_.end() ? never : after->first;
-  if (after == steps_.begin()) return next;
-  const auto step = std::prev(after);
-  const auto place = static_cast<std::uint32_t>(step - steps_.begin());
-  if (record <= step->last) {
+std::uint64_t GroupTree::step_of(std::uint64_t record, std::size_t after, const RunGroup* run,
+                                 std::vector<Key>& keys) const {
+  const std::uint64_t next = after == steps_.size() ? never : steps_[after].first;
+  if (after == 0) return next;
+  const Step& step = steps_[after - 1];
+  const auto place = static_cast<std::uint32_t>(after - 1);
+  if (record <= step.last) {
     keys.push_back({Kind::step, place});
-    return std::min(next, step->last + 1);
+    return std::min(next, step.last + 1);
   }
-  if (!run || step->last >= run->first) keys.push_back({Kind::after, place});
+  if (!run || step.last >= run->first) keys.push_back({Kind::after, place});
   return next;
 }
 
-std::uint64_t GroupTree::scope_of(std::uint64_t record, std::vector<Key>& keys) const {
-  const auto after =
-      std::ranges::upper_bound(scopes_, record, {}, &std::pair<std::uint64_t, std::uint32_t>::first);
-  if (after != scopes_.begin()) {
+std::uint64_t GroupTree::scope_of(std::size_t after, std::vector<Key>& keys) const {
+  if (after > 0) {
     const auto outer = static_cast<std::ptrdiff_t>(keys.size());
-    for (std::uint32_t part = std::prev(after)->second; part != none; part = parts_[part].before)
+    for (std::uint32_t part = scopes_[after - 1].second; part != none; part = parts_[part].before)
       keys.push_back({Kind::scope, part});
     std::reverse(keys.begin() + outer, keys.end());
   }
-  return after == scopes_.end() ? never : after->first;
+  return after == scopes_.size() ? never : scopes_[after].first;
 }
 
 void GroupTree::append(std::uint64_t record, const std::vector<Key>& keys) {
-  // The groups that are open, from the outside in; a plain node at their end.
-  std::vector<std::uint32_t> open;
-  for (std::uint32_t node = nodes_.empty() ? none : static_cast<std::uint32_t>(nodes_.size() - 1);
-       node != none; node = nodes_[node].parent)
-    open.push_back(node);
-  std::reverse(open.begin(), open.end());
   std::size_t same = 0;
-  while (same < open.size() && same < keys.size() &&
-         keys[same] == Key{nodes_[open[same]].kind, nodes_[open[same]].source})
+  while (same < open_.size() && same < keys.size() &&
+         keys[same] == Key{nodes_[open_[same]].kind, nodes_[open_[same]].source})
     ++same;
-  const bool plain = open.size() == same + 1 && nodes_[open[same]].kind == Kind::plain;
-  if (same == keys.size() && (open.size() == same || plain) && !open.empty()) return;
-  const auto close_to = static_cast<std::uint32_t>(nodes_.size());
-  for (std::size_t i = same; i < open.size(); ++i) nodes_[open[i]].end = close_to;
-  std::uint32_t parent = same ? open[same - 1] : none;
-  for (std::size_t i = same; i < keys.size(); ++i) {
-    nodes_.push_back({record, parent, none, keys[i].source, keys[i].kind,
-                      static_cast<std::uint8_t>(std::min<std::size_t>(i, 255))});
-    parent = static_cast<std::uint32_t>(nodes_.size() - 1);
-  }
-  if (same == keys.size())
-    nodes_.push_back({record, parent, none, none, Kind::plain,
-                      static_cast<std::uint8_t>(std::min<std::size_t>(same, 255))});
+  const bool plain = open_.size() == same + 1 && nodes_[open_[same]].kind == Kind::plain;
+  if (same == keys.size() && (open_.size() == same || plain) && !open_.empty()) return;
+  for (std::size_t i = same; i < open_.size(); ++i)
+    nodes_[open_[i]].end = static_cast<std::uint32_t>(nodes_.size());
+  open_.resize(same);
+  const auto push = [&](const Key& key) {
+    const auto depth = static_cast<std::uint8_t>(std::min<std::size_t>(open_.size(), 255));
+    const std::uint32_t parent = open_.empty() ? none : open_.back();
+    open_.push_back(static_cast<std::uint32_t>(nodes_.size()));
+    nodes_.push_back({record, parent, none, key.source, key.kind, depth});
+  };
+  if (same == keys.size()) return push({});
+  for (std::size_t i = same; i < keys.size(); ++i) push(keys[i]);
 }
 
 std::uint32_t GroupTree::node_of(std::uint64_t record) const {

@@ -74,16 +74,21 @@ class GroupTree {
     std::uint32_t source = none;
     bool operator==(const Key&) const = default;
   };
+  /// Where one is in the lists: how many entries begin at the record or before it.
+  struct Walk {
+    std::size_t runs = 0, steps = 0, scopes = 0;
+  };
   std::uint64_t add_runs(const protocol::RecordGroups& answer);
   std::uint64_t add_steps(const protocol::RecordGroups& answer);
   void add_scopes(const protocol::RecordGroups& answer);
   std::uint32_t part_of(const std::string& scope);
   void build(std::uint64_t from);
   /// The groups of the record from the outside in; returns the first record that may be in others.
-  std::uint64_t path(std::uint64_t record, std::vector<Key>& keys) const;
-  std::uint64_t run_of(std::uint64_t record, std::vector<Key>& keys) const;
-  std::uint64_t step_of(std::uint64_t record, const protocol::RunGroup* run, std::vector<Key>& keys) const;
-  std::uint64_t scope_of(std::uint64_t record, std::vector<Key>& keys) const;
+  std::uint64_t path(std::uint64_t record, Walk& walk, std::vector<Key>& keys) const;
+  std::uint64_t run_of(std::uint64_t record, std::size_t after, std::vector<Key>& keys) const;
+  std::uint64_t step_of(std::uint64_t record, std::size_t after, const protocol::RunGroup* run,
+                        std::vector<Key>& keys) const;
+  std::uint64_t scope_of(std::size_t after, std::vector<Key>& keys) const;
   void append(std::uint64_t record, const std::vector<Key>& keys);
 
   HeadingLevel level_ = HeadingLevel::none;
@@ -94,6 +99,7 @@ class GroupTree {
   std::vector<Part> parts_;
   std::unordered_map<std::string, std::uint32_t> known_parts_;  ///< by the whole name up to the part
   std::vector<Node> nodes_;
+  std::vector<std::uint32_t> open_;  ///< nodes that the next record may be in, from the outside in
 };
 
 }  // namespace tapedeck::inspector

@@ -86,27 +86,33 @@ RowChange HeadingRows::update(const GroupTree& tree, const Listing& listing, std
 
 void HeadingRows::project(const GroupTree& tree, const Listing& listing) {
   const auto& nodes = tree.nodes();
-  std::vector<std::uint32_t> open, wanted;
+  std::vector<std::uint32_t> open, wanted;  // items, and nodes, from the outside in
+  for (std::uint32_t item = items_.empty() ? none : static_cast<std::uint32_t>(items_.size() - 1);
+       item != none; item = items_[item].parent)
+    open.push_back(item);
+  std::ranges::reverse(open);
+  std::uint32_t node = none;
   while (projected_ < count_) {
-    const std::uint32_t node = tree.node_of(listing.record(projected_));
-    if (node == none) return;  // its groups are not known yet
+    const std::uint64_t record = listing.record(projected_);
+    if (record > tree.covered()) return;  // its groups are not known yet
+    // Most often the next one, or the one in that.
+    int steps = 0;
+    while (node != none && node + 1 < nodes.size() && nodes[node + 1].first <= record && ++steps < 8) ++node;
+    if (node == none || steps == 8) node = tree.node_of(record);
+    if (node == none) return;
     wanted.clear();
     for (std::uint32_t one = node; one != none; one = nodes[one].parent) wanted.push_back(one);
-    open.clear();
-    for (std::uint32_t item = items_.empty() ? none : static_cast<std::uint32_t>(items_.size() - 1);
-         item != none; item = items_[item].parent)
-      open.push_back(item);
     std::ranges::reverse(wanted);
-    std::ranges::reverse(open);
     std::size_t same = 0;
     while (same < open.size() && same < wanted.size() && items_[open[same]].node == wanted[same]) ++same;
-    const auto size = static_cast<std::uint32_t>(items_.size());
-    if (same < wanted.size())
-      for (std::size_t i = same; i < open.size(); ++i) items_[open[i]].end = size;
-    std::uint32_t parent = same ? open[same - 1] : none;
+    if (same < wanted.size()) {
+      for (std::size_t i = same; i < open.size(); ++i)
+        items_[open[i]].end = static_cast<std::uint32_t>(items_.size());
+      open.resize(same);
+    }
     for (std::size_t i = same; i < wanted.size(); ++i) {
-      push(tree, wanted[i], projected_, parent);
-      parent = static_cast<std::uint32_t>(items_.size() - 1);
+      push(tree, wanted[i], projected_, open.empty() ? none : open.back());
+      open.push_back(static_cast<std::uint32_t>(items_.size() - 1));
     }
     const std::uint64_t next = node + 1 < nodes.size() ? nodes[node + 1].first : tree.covered() + 1;
     projected_ = std::max(projected_ + 1, std::min(count_, listing.before(next)));

@@ -165,7 +165,9 @@ void OpsTable::paintEvent(QPaintEvent* event) {
   RowTable::paintEvent(event);
   QPainter painter(viewport());
   painter.setFont(font());
-  const int first = std::max(0, rowAt(0));
+  // None, where rows went and the table is scrolled behind the last one: that changes at once.
+  const int first = rowAt(0);
+  if (first < 0) return;
   for (int row = first; row < rows_->rowCount() && rowViewportPosition(row) < viewport()->height(); ++row)
     if (const auto heading = rows_->headingAt(row)) paintHeading(painter, row, *heading);
 }
