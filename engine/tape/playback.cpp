@@ -183,8 +183,9 @@ void Playback::play(std::size_t position) {
   const Node& node = *nodes()[position];
   if (gathers_rows(node)) {
     keep_rows(node, std::exchange(cotangents_[static_cast<std::size_t>(node.first_output)], {}));
+    const Slot slot = node.input_slots[0];
     if (!tape_.persistent) own_nodes_[position].reset();
-    return;
+    return tell_if_finished(slot, position);
   }
   Tensors cotangents;
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
@@ -229,10 +230,13 @@ bool Playback::takes_more(Slot slot, std::size_t position) const {
   return false;
 }
 
-/// Its gradient is that of one slot, and whole as soon as that is; others are put together at the end.
+/// Its gradient is that of one slot, and whole as soon as that is; others are put together at the end. To be
+/// asked once all that reads the slot has been played.
 bool Playback::comes_whole(std::size_t source) const {
   const SourceSlots& slots = source_slots_[source];
-  return slots.size() == 1 && !rows_.contains(slots[0]);
+  if (slots.size() != 1) return false;
+  const auto rows = rows_.find(slots[0]);
+  return rows == rows_.end() || rows->second.empty();
 }
 
 /// To be asked once the nodes from `position` on have been played.

@@ -46,6 +46,7 @@ class TestOpBookmarks : public QObject {
   }
   void run() {
     window_->notebook()->setFocus();
+    QTest::keyClick(window_.get(), Qt::Key_End, Qt::AltModifier);  // so that the cursor follows
     QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ControlModifier);
     QTRY_VERIFY_WITH_TIMEOUT(cellStateOf(*window_, 0) == CellState::done, patience);
     QVERIFY(knowsAllRecords(*window_));

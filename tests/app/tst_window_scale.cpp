@@ -43,8 +43,8 @@ class TestWindowScale : public QObject {
     for (int i = 0; i < 3; ++i) QTest::keyClick(window.get(), Qt::Key_Equal, Qt::ControlModifier);
     QCOMPARE(inspector::windowScale(), 150);
     QTRY_VERIFY(card->height() > 1.3 * height);
-    QCOMPARE(window->menuBar()->font().pointSizeF(), 1.5 * points);
-    QCOMPARE(window->findChild<QToolBar*>("toolbar.main")->iconSize().height(), 27);
+    QTRY_COMPARE(window->menuBar()->font().pointSizeF(), 1.5 * points);
+    QTRY_COMPARE(window->findChild<QToolBar*>("toolbar.main")->iconSize().height(), 27);
     QCOMPARE(icon, 18);
     QVERIFY(card->isVisible());
     QTRY_VERIFY(window->menuBar()->actionGeometry(window->menuBar()->actions().last()).right() > 300);

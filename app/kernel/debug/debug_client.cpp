@@ -99,6 +99,11 @@ void DebugClient::take(protocol::IncomingReply incoming) {
   const bool isAnswer = !protocol::holds_alternative<protocol::Progress>(incoming.message);
   const bool wanted = isAnswer ? forget(incoming.request) : pending_.contains(incoming.request);
   if (incoming.request != 0 && !wanted) return;  // cancelled, or dropped for a newer one
+  // For who comes later: a window that is made for a connection that is there already.
+  if (const auto* welcome = protocol::get_if<protocol::Welcome>(&incoming.message)) {
+    setProperty("process", QVariant::fromValue(quint64{welcome->pid}));
+    setProperty("started_unix_ms", QVariant::fromValue(qint64{welcome->started_unix_ms}));
+  }
   emit received(incoming.request, incoming.message);
 }
 

@@ -21,6 +21,10 @@ HelpButton::HelpButton(QDockWidget* dock) : QToolButton(dock), dock_(dock) {
   place();
 }
 
+QSize HelpButton::sizeHint() const {
+  return {fontMetrics().horizontalAdvance('?') + 4, fontMetrics().height()};
+}
+
 bool HelpButton::eventFilter(QObject* object, QEvent* event) {
   switch (event->type()) {
     case QEvent::Resize:
@@ -42,8 +46,9 @@ void HelpButton::place() {
   setVisible(neighbour && !neighbour->isHidden());
   if (!neighbour) return;
   const QRect there = neighbour->geometry();
-  const int width = std::max(there.width(), fontMetrics().horizontalAdvance('?') + 6);
-  setGeometry(there.left() - width - 1, there.top(), width, there.height());
+  const QSize size = sizeHint().expandedTo(there.size());
+  setGeometry(there.left() - size.width() - 1, there.center().y() - size.height() / 2, size.width(),
+              size.height());
   raise();
 }
 

@@ -10,6 +10,9 @@ namespace tapedeck::app {
 class HelpButton : public QToolButton {
  public:
   explicit HelpButton(QDockWidget* dock);
+  /// The sign alone: a title has no room for a button's margins.
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override { return sizeHint(); }
 
  protected:
   bool eventFilter(QObject* object, QEvent* event) override;

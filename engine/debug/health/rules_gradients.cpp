@@ -15,6 +15,9 @@ using namespace rules;
 /// Gradients of two layers per element: beyond that the same learning rate can hardly serve both (this
 /// program's own limit; float32 has 7 digits).
 constexpr double vanishing_share = 1e-4;
+/// Below float32's rounding of the largest, where a weight nearer to the input gets more, it is no depth that
+/// takes the gradient: its sum is 0 by itself, as of a key's bias, which moves all scores of a row alike.
+constexpr double rounding_of_gradient = 1e-7;
 /// Against what was usual before.
 constexpr double explosion = 100;
 constexpr std::size_t least_before = 3, most_before = 50;
@@ -95,6 +98,11 @@ Findings vanishing_gradients(const HealthCases& cases) {
   return look_at_each(cases, [&](const HealthCase& subject) -> std::optional<HealthFinding> {
     const double here = usual(subject), limit = vanishing_share * most;
     if (!is_weight(subject) || !(here > 0 && here < limit)) return std::nullopt;
+    const bool before_gets_more =
+        std::any_of(cases.all.data(), &subject, [&](const HealthCase& each) {
+          return is_weight(each) && usual(each) >= limit;
+        });
+    if (here < rounding_of_gradient * most && before_gets_more) return std::nullopt;
     const double scale = std::sqrt(elements_of(subject));
     // Adam and its like divide by the gradient's own size: then it moves as much as the others.
     const double moves = newest_quarter_of(curve_of(subject, quantity::update)),

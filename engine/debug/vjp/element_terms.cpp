@@ -86,6 +86,23 @@ VjpCall without_not_finite(VjpCall call, double instead) {
   return call;
 }
 
+/// Numbers of no meaning in place of all that are floating-point: what an element depends on at all.
+Tensor with_any_numbers(const Tensor& tensor, std::size_t first) {
+  if (!tensor || !is_floating(tensor.dtype())) return tensor;
+  std::vector<double> values(static_cast<std::size_t>(tensor.count()));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = 0.25 + static_cast<double>((first + 37 * i) % 101) / 202;
+  const Tensor doubles = Tensor::from_values<double>(values, tensor.shape());
+  if (tensor.dtype() == DType::float64) return doubles;
+  return run_op1(*Registry::instance().find("cast"), {doubles}, Attributes{tensor.dtype()});
+}
+
+VjpCall with_any_numbers(VjpCall call, std::size_t first) {
+  for (Tensors* tensors : {&call.inputs, &call.outputs, &call.cotangents})
+    for (Tensor& tensor : *tensors) tensor = with_any_numbers(tensor, first++);
+  return call;
+}
+
 using Factors = std::vector<std::vector<double>>;
 
 /// Finds out which derivatives are no numbers only because 0·Inf was computed on the way, as where another
@@ -103,10 +120,12 @@ class Settling {
   void run() {
     if (call_.custom || open().empty()) return;
     with_other_numbers();
-    const std::vector<Place> left = open();
-    if (left.empty()) return;
+    if (open().empty()) return;
     const UnobservedScope aside;
-    alone(left);
+    // What is NaN whatever comes in tells nothing of single cotangents.
+    if (!std::isfinite(element_from({}))) without_strangers();
+    const std::vector<Place> left = open();
+    if (!left.empty() && std::isfinite(element_from({}))) alone(left);
   }
 
   /// What is not finite now belongs to the element: 0 times it is no number.
@@ -147,6 +166,22 @@ class Settling {
       const std::vector<double> first = one.of[k].to_vector(), second = other.of[k].to_vector();
       for (std::size_t j = 0; j < factors_[k].size(); ++j)
         if (!std::isfinite(factors_[k][j]) && first[j] == second[j]) factors_[k][j] = first[j];
+    }
+  }
+
+  /// Nothing of a cotangent that the element does not depend on with any numbers.
+  void without_strangers() {
+    try {
+      const Derivatives one = differentiate(with_any_numbers(call_, 1), input_, element_);
+      check_cancelled(cancel_);
+      const Derivatives other = differentiate(with_any_numbers(call_, 50), input_, element_);
+      for (const Place& place : open()) {
+        const Tensor &first = one.of[place.output], &second = other.of[place.output];
+        const auto at = static_cast<std::int64_t>(place.element);
+        if (first && second && element_of(first, at) == 0 && element_of(second, at) == 0)
+          factors_[place.output][place.element] = 0;
+      }
+    } catch (const Error&) {  // it refuses such numbers
     }
   }
 

@@ -194,11 +194,14 @@ void Session::Private::connectionChanged(bool connected) {
   q->send(protocol::GetStatus{});
 }
 
+void Session::Private::isOf(const std::pair<quint64, qint64>& identity) {
+  if (process != std::pair<quint64, qint64>{0, 0} && process != identity) clear();
+  process = identity;
+}
+
 void Session::Private::take(quint64 request, const protocol::Reply& reply) {
   if (const auto* welcome = protocol::get_if<protocol::Welcome>(&reply)) {
-    const std::pair<quint64, qint64> identity{welcome->pid, welcome->started_unix_ms};
-    if (process != std::pair<quint64, qint64>{0, 0} && process != identity) clear();
-    process = identity;
+    isOf({welcome->pid, welcome->started_unix_ms});
     return;
   }
   if (const auto* news = protocol::get_if<protocol::Status>(&reply)) {
@@ -236,7 +239,11 @@ void Session::setSource(Source* source) {
           [this](quint64 request, const protocol::Reply& reply) { d_->take(request, reply); });
   connect(source, &Source::refused, this, &Session::failed);
   connect(source, &QObject::destroyed, this, [this] { d_->setLive(false); });
-  if (source->connected()) d_->connectionChanged(true);
+  if (!source->connected()) return;
+  // Its Welcome came before; a source keeps in these properties what that said.
+  const auto process = source->property("process").toULongLong();
+  if (process != 0) d_->isOf({process, source->property("started_unix_ms").toLongLong()});
+  d_->connectionChanged(true);
 }
 
 Source* Session::source() const {

@@ -28,6 +28,7 @@ struct Session::Private {
   /// Which process answered, by its Welcome: a source that reconnects may have another one behind it, or the
   /// same one after a silence. Zeros: the source passes no Welcome on.
   std::pair<quint64, qint64> process{0, 0};
+  void isOf(const std::pair<quint64, qint64>& identity);
   protocol::Status status;
 
   // ---- requests (session_requests.cpp)

@@ -370,6 +370,8 @@ QList<QAction*> CompareView::menuActions() const {
           d_->branch,
           d_->leftFile,
           d_->rightFile,
+          d_->leftTrace,
+          d_->rightTrace,
           d_->first,
           d_->next,
           d_->previous,

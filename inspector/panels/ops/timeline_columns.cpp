@@ -18,7 +18,7 @@ namespace {
 
 constexpr int sides = 14;         ///< pixels around a cell's text
 constexpr int most_letters = 40;  ///< that a column takes by itself
-constexpr int least_op = 15;      ///< letters in which most ops' names can be read
+constexpr int least_op = 17;      ///< letters in which most ops' names can be read
 constexpr int least_shapes = 13;  ///< and a result
 
 }  // namespace

@@ -295,7 +295,11 @@ void RooflineCanvas::namePoints(CanvasPainter& painter, const Reach& reach) {
           {{at.x() + away, at.y() - 8},
            {at.x() - away - width, at.y() - 8},
            {at.x() - width / 2, at.y() + away},
-           {at.x() - width / 2, at.y() - away - 16}},
+           {at.x() - width / 2, at.y() - away - 16},
+           {at.x() + away, at.y() + away - 4},
+           {at.x() + away, at.y() - away - 12},
+           {at.x() - away - width, at.y() + away - 4},
+           {at.x() - away - width, at.y() - away - 12}},
           painter.theme().text, reach.plot, false);
   }
 }

@@ -9,7 +9,7 @@ namespace tapedeck::inspector {
 namespace {
 
 QString partText(const protocol::GradientPart& part, quint64 place) {
-  const QString from = part.vjp ? QStringLiteral("VJP %1 of %2, for input %3")
+  const QString from = part.vjp ? QStringLiteral("VJP %1 of %2 for input %3")
                                       .arg(countText(part.vjp), QString::fromStdString(part.op))
                                       .arg(part.input)
                                 : QStringLiteral("what the playback began with");

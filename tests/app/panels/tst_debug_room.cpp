@@ -83,7 +83,7 @@ class TestDebugRoom : public QObject, SampleWindow {
       QTRY_VERIFY(timeline(*window_)->isVisible());
       const CodeEditor* editor = editorOf(0);
       QTRY_COMPARE(cutLetter(editor), -1L);
-      QCOMPARE(editor->horizontalScrollBar()->maximum(), 0);
+      QVERIFY(!editor->horizontalScrollBar()->isVisible());
       QVERIFY(editor->contentHeight() > editor->lines() * editor->lineHeight());
       session().setCursor(1);
       QTRY_COMPARE(cutCell(), QString());
@@ -122,16 +122,16 @@ class TestDebugRoom : public QObject, SampleWindow {
     click(0);
     CodeEditor* editor = editorOf(0);
     QTRY_VERIFY(editor->contentHeight() > editor->lines() * editor->lineHeight());
-    const int rows = editor->contentHeight() / editor->lineHeight();
     press(Qt::Key_Home, Qt::ControlModifier);
-    for (int row = 1; row < rows; ++row) {
+    int rows = 1;
+    for (; rows < 100; ++rows) {
       const int before = editor->yOfCursor();
       press(Qt::Key_Down);
-      QTRY_COMPARE(editor->yOfCursor(), before + editor->lineHeight());
-      QCOMPARE(window_->notebook()->currentCell(), 0);
+      if (window_->notebook()->currentCell() != 0) break;
+      QCOMPARE(editor->yOfCursor(), before + editor->lineHeight());
     }
-    press(Qt::Key_Down);
-    QTRY_COMPARE(window_->notebook()->currentCell(), 1);
+    QCOMPARE(window_->notebook()->currentCell(), 1);
+    QCOMPARE(rows * editor->lineHeight(), editor->contentHeight());
     press(Qt::Key_Up);
     QTRY_COMPARE(window_->notebook()->currentCell(), 0);
   }
@@ -139,7 +139,7 @@ class TestDebugRoom : public QObject, SampleWindow {
   void wrappingIsSwitchedOffInTheMenuAndByKey() {
     openCells(folder_, {longLines, "x = 1"});
     runAll();
-    const auto sideways = [this] { return editorOf(0)->horizontalScrollBar()->maximum() > 0; };
+    const auto sideways = [this] { return editorOf(0)->horizontalScrollBar()->isVisible(); };
     QTRY_VERIFY(!sideways());
     QCOMPARE(chooseInMenus(window_.get(), "edit.wrap_code"), QString());
     QTRY_VERIFY(sideways());

@@ -303,6 +303,7 @@ class TestVjpParts : public QObject {
       }
       client.ask<protocol::Status>(protocol::SetGate{protocol::GateCommand::step_op});
     }
+    client.ask<protocol::Status>(protocol::SetGate{protocol::GateCommand::run});
     thread.join();
     for (const auto& [number, seen] : foreseen) {
       const VjpParts parts = client.ask<VjpParts>(GetVjp{number});

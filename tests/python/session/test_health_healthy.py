@@ -329,6 +329,19 @@ class HealthyTest(HealthOfPrograms):
             w.assign_add(.05 * tape.gradient(likelihood, w))
         self.nothing()
 
+    def test_31_a_bias_of_keys_whose_gradient_is_zero_by_itself(self):
+        x = numbers(16, 5, 4)
+        y = x.mean(1)
+        q, k, v = (glorot(4, 4, seed=seed, name=name) for seed, name in enumerate("qkv"))
+        bias = tf.Variable(np.zeros([1, 4], np.float32), name="bias")
+
+        def loss(step):
+            queries, keys, values = (tf.reshape(tf.matmul(tf.reshape(x, [-1, 4]), w), [16, 5, 4]) for w in (q, k, v))
+            weights = tf.nn.softmax(tf.matmul(queries, keys + bias, transpose_b=True) / 2.)
+            return tf.reduce_mean(tf.square(tf.reduce_mean(tf.matmul(weights, values), 1) - y))
+        descend(loss, [q, k, v, bias], rate=.5)
+        self.nothing()
+
 
 if __name__ == "__main__":
     unittest.main()
