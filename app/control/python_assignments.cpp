@@ -42,6 +42,21 @@ bool isOneOf(const PythonToken& token, std::initializer_list<const char*> texts)
   return std::ranges::any_of(texts, [&](const char* text) { return token.is(text); });
 }
 
+/// `(a + b)` without what is only there to break the line.
+Tokens unwrapped(Tokens tokens) {
+  const auto isWrapped = [&tokens] {
+    if (tokens.size() < 3 || !tokens.first().is("(")) return false;
+    int depth = 0;
+    for (qsizetype i = 0; i < tokens.size(); ++i) {
+      depth += depthChange(tokens[i]);
+      if (depth == 0) return i + 1 == tokens.size();
+    }
+    return false;
+  };
+  while (isWrapped()) tokens = tokens.mid(1, tokens.size() - 2);
+  return tokens;
+}
+
 /// What follows the last `=` of assignments to the name; empty: the statement is none. `augmented`: the
 /// operator of `+=` and the like.
 Tokens assigned(const QString& name, const Tokens& statement, QString& augmented) {
@@ -62,7 +77,7 @@ Tokens assigned(const QString& name, const Tokens& statement, QString& augmented
     if (changes) augmented = sign.chopped(1);
     begin = value = i + 1;
   }
-  return found ? statement.mid(value) : Tokens();
+  return found ? unwrapped(statement.mid(value)) : Tokens();
 }
 
 QString opOfSign(const QString& sign) {

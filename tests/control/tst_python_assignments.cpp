@@ -47,6 +47,9 @@ class TestPythonAssignments : public QObject {
     row("loss = total = tf.square(y)", AssignedValue::op, "", true);
     row("loss = a + b * c", AssignedValue::op, "add");
     row("loss = a * b + own(c)", AssignedValue::op, "add");
+    row("loss = (a *\n        b + c)", AssignedValue::op, "add");
+    row("loss = ((tf.square(y)))", AssignedValue::op, "", true);
+    row("loss = (a + b) * (c + d)", AssignedValue::op, "multiply");
     row("loss = a * -b", AssignedValue::op, "multiply");
     row("loss = a @ b", AssignedValue::op, "matmul", true);
     row("loss += tf.square(y)", AssignedValue::op, "add");
@@ -57,9 +60,9 @@ class TestPythonAssignments : public QObject {
     row("loss = (y - t).mean()", AssignedValue::call);
     for (const char* code :
          {"loss = own(y * 2)", "loss = twice(y)", "loss = float(tf.square(y))", "loss = tf.square(y).numpy()",
-          "loss = tf.square(y), 3", "loss = [a * b]", "loss = other", "loss = 3", "loss = a * b if c else d",
-          "loss = np.square(y)", "loss = tf.Variable(tf.ones([2]))", "loss = {'a': y * 2}",
-          "loss = lambda: y * 2", "loss = a * b; c = d * e", "c = d * e; loss = a * b",
+          "loss = tf.square(y), 3", "loss = (a * b, c)", "loss = [a * b]", "loss = other", "loss = 3",
+          "loss = a * b if c else d", "loss = np.square(y)", "loss = tf.Variable(tf.ones([2]))",
+          "loss = {'a': y * 2}", "loss = lambda: y * 2", "loss = a * b; c = d * e", "c = d * e; loss = a * b",
           "loss = [tf.square(x) for x in xs]", "loss = f(a)[0]"})
       row(code, AssignedValue::other);
   }
