@@ -43,6 +43,11 @@ class TestSeededFaults : public QObject, SampleWindow {
     if (health() && health()->isVisible())
       QTRY_VERIFY_WITH_TIMEOUT(!health()->model()->recomputing() && !health()->model()->runs().empty(),
                                patience);
+    const auto* bar = compare() && compare()->isVisible() ? compare()->bar() : nullptr;
+    if (bar && !bar->left()->currentText().isEmpty() && !bar->right()->currentText().isEmpty())
+      QTRY_VERIFY2_WITH_TIMEOUT(compare()->sentence()->text().contains("irst difference") ||
+                                    compare()->sentence()->text().contains("F finds"),
+                                qPrintable(compare()->sentence()->text()), patience);
   }
   void clickOn(const QString& place) {
     if (place == "filter") {
@@ -129,6 +134,24 @@ class TestSeededFaults : public QObject, SampleWindow {
       return record ? record->line : 0;
     };
     QTRY_COMPARE_WITH_TIMEOUT(line(), fault.line, patience);
+  }
+
+  // A key of the panel that comes before it has something to do: it is no search in the list.
+  void lettersInASideChooseNothing() {
+    openCells(folder_, {"import tapedeck as tf\ntf.square(2.)"});
+    for (const char* action : {"key Ctrl+Shift+Return", "key Alt+8"}) {
+      act(action);
+      settle();
+    }
+    auto* left = compare()->bar()->left();
+    QTRY_VERIFY_WITH_TIMEOUT(left->isEnabled() && left->count() > 1, patience);
+    left->setFocus(Qt::TabFocusReason);
+    const QString before = left->currentText();
+    QVERIFY(left->findText("From the cursor", Qt::MatchStartsWith) >= 0);
+    press(Qt::Key_F);
+    QCOMPARE(left->currentText(), before);
+    press(Qt::Key_Down);  // arrows choose
+    QTRY_VERIFY_WITH_TIMEOUT(left->currentText() != before, patience);
   }
 };
 

@@ -4,6 +4,7 @@
 #include <QComboBox>
 #include <QFileDialog>
 #include <QHBoxLayout>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <algorithm>
@@ -22,6 +23,21 @@ namespace {
 
 // What an entry stands for that is no run.
 constexpr int chosen_entry = -1, here_entry = -2, branch_entry = -3, file_entry = -4, trace_entry = -5;
+
+/// Letters are the panel's keys: while one of them has nothing to do yet (F before the sides are compared),
+/// it must not choose the entry that begins so.
+class SideBox : public QComboBox {
+ public:
+  using QComboBox::QComboBox;
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override {
+    if (!event->text().isEmpty() && event->text()[0].isLetterOrNumber())
+      event->ignore();
+    else
+      QComboBox::keyPressEvent(event);
+  }
+};
 
 bool readNumber(const QString& text, double* number) {
   bool right = false;
@@ -62,7 +78,7 @@ QComboBox* CompareBar::addSide(WrappingLayout* layout, const QString& name, bool
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(4);
   auto* label = plainLabel(name, group);
-  auto* box = new QComboBox(group);
+  auto* box = new SideBox(group);
   box->setObjectName(right ? QStringLiteral("compareRight") : QStringLiteral("compareLeft"));
   box->setAccessibleName(right ? QStringLiteral("Right side") : QStringLiteral("Left side"));
   box->setToolTip(QStringLiteral("Which run, moment, branch or trace file stands on this side"));
