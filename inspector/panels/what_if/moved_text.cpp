@@ -40,10 +40,10 @@ QString shareText(const protocol::Moved& moved) {
 
 QString answerText(const protocol::Branched& answer, const QKeySequence& curves) {
   QString text = QString::fromStdString(answer.sentence);
-  if (answer.curve_points > 0)
-    text += QStringLiteral("\nPlots shows the branch's curves dashed, beside the original's (%1).")
-                .arg(curves.toString(QKeySequence::NativeText));
   for (const std::string& note : answer.notes) text += QStringLiteral("\n⚠ ") + QString::fromStdString(note);
+  if (answer.curve_points > 0)
+    text += QStringLiteral("\nPlots (%1) shows the branch's curves dashed, beside the original's.")
+                .arg(curves.toString(QKeySequence::NativeText));
   return text;
 }
 

@@ -187,10 +187,10 @@ void WhatIfView::Private::share() {
   layout->setStretch(layout->count() - 1, filling || !moved->isHidden() ? 0 : 1);
   const int wanted =
       sentence->text().isEmpty() ? 0 : sentence->heightForWidth(std::max(100, view->width() - 16));
-  // What came of the changes scrolls where the list below would have no room for two of its rows.
+  // What came of the changes scrolls where the list below would have no room for a row.
   const int line = sentence->fontMetrics().lineSpacing();
   const int bar = layout->itemAt(0)->heightForWidth(view->width());
-  const int below = moved->isHidden() ? 0 : moved->header()->sizeHint().height() + 2 * row + 8;
+  const int below = moved->isHidden() ? 0 : moved->header()->sizeHint().height() + row + 8;
   const int room = view->height() - bar - changes->height() - below - 4 * layout->spacing();
   sentenceArea->setFixedHeight(std::min(
       wanted, std::clamp(room, 2 * line, std::max(most_sentence_lines * line + 8, view->height() / 3))));
