@@ -92,7 +92,7 @@ void DebugServer::Private::turn() {
   send_status();
 }
 
-// Nobody can let a stopped op go from here on; and the clients see that the connection has ended.
+// From here on no client can let a stopped op go on; and the clients see that the connection has ended.
 void DebugServer::Private::leave() noexcept {
   for (const auto& [id, client] : clients_) jobs_->forget(id);
   clients_.clear();
@@ -101,7 +101,7 @@ void DebugServer::Private::leave() noexcept {
   router_.close();
 }
 
-// Breakpoints are a client's: what stays of them would stop a program that somebody else attaches to.
+// Breakpoints are a client's: those that stayed would stop the program for the next client.
 void DebugServer::Private::attend(bool attended) {
   recorder_.gate().set_attended(attended);
   if (when_ != Recording::while_attended || (attended && clients_.size() > 1)) return;

@@ -146,7 +146,7 @@ void DebugServer::Private::send_news() {
   }
 }
 
-// Somebody waits for what the gate does: that is told at once. What neither an op nor a message brings about,
+// A user waits for what the gate does: that is sent at once. What neither an op nor a message brings about,
 // such as memory that Python's collector frees, the clients ask for by themselves now and then.
 void DebugServer::Private::send_status() {
   const auto now = Clock::now();
