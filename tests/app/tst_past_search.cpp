@@ -287,13 +287,18 @@ class TestPastSearch : public QObject {
                                         {"import tapedeck as tf\n"
                                          "w = tf.Variable([[4.]], name='weights')\n"
                                          "def halved(x):\n"
-                                         "    return x * 0.5\n",
+                                         "    return x * 0.5\n"
+                                         "class Doubled:\n"
+                                         "    def __call__(self, x):\n"
+                                         "        return x * 2.\n"
+                                         "doubled = Doubled()\n",
                                          "for step in range(6):\n"
                                          "    error = (tf.matmul(tf.ones([1, 1]), w)\n"
                                          "             - tf.zeros([1, 1]))\n"
                                          "    loss = tf.reduce_sum(tf.square(error))\n"
                                          "    number = float(tf.reduce_max(error)) * 2\n"
                                          "    half = halved(loss + 1.)\n"
+                                         "    double = doubled(loss + 3.)\n"
                                          "    w.assign(w * 0.5)\n"}));
     QTRY_VERIFY_WITH_TIMEOUT(!window_->document()->path().isEmpty(), patience);
     QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ControlModifier | Qt::ShiftModifier);
@@ -326,9 +331,42 @@ class TestPastSearch : public QObject {
       QVERIFY2(answer && answer->text().contains("no op makes its value by itself"),
                qPrintable(answer->text()));
     }
+    // What an object's own method made of the line's sum is not taken for that sum; the sums are counted.
+    answer = ask("double > 0");
+    QVERIFY2(answer && answer->text().startsWith("It did not hold"), qPrintable(answer->text()));
+    QVERIFY2(answer->text().contains("6 ops that fulfil it may have made a value of double or not"),
+             qPrintable(answer->text()));
     answer = ask("nowhere > 0");
     QVERIFY2(answer && answer->text().contains("no cell that ran assigns it"), qPrintable(answer->text()));
     screenshot(dialog, "search-the-past-named");
+  }
+
+  // In the first step of the second cell already, in Ops and in the search.
+  void aModelOfAnEarlierCellHasItsNames() {
+    window_ = newWindow();
+    window_->openNotebook(writeNotebook(folder_, "model.ipynb",
+                                        {"import tapedeck as tf\n"
+                                         "class Net:\n"
+                                         "    def __init__(self):\n"
+                                         "        self.w1 = tf.Variable(8.)\n"
+                                         "        self.w2 = tf.Variable(1.)\n"
+                                         "model = Net()\n",
+                                         "for step in range(4):\n"
+                                         "    y = model.w1 * model.w2\n"
+                                         "    model.w1.assign(model.w1 * 0.5)\n"}));
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->document()->path().isEmpty(), patience);
+    QTest::keyClick(window_.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
+    QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ControlModifier | Qt::ShiftModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(cellStateOf(*window_, 1) == CellState::done, patience);
+    QVERIFY(knowsAllRecords(*window_));
+    const auto names = [&](quint64 record) {
+      const auto* model = timeline(*window_)->model();
+      return model->index(model->rowOf(record), inspector::RecordsModel::Name).data().toString();
+    };
+    QTRY_COMPARE_WITH_TIMEOUT(names(1), QString("model.w1, model.w2"), patience);
+    QTRY_COMPARE_WITH_TIMEOUT(names(7), QString("model.w1, model.w2"), patience);
+    QLabel* answer = ask("model.w1 > 3");
+    QVERIFY2(answer && answer->text().contains("model.w1: it was 4."), qPrintable(answer->text()));
   }
 
   void aLongSearchShowsHowFarItIsAndEscEndsIt() {

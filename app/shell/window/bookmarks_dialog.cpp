@@ -137,14 +137,16 @@ void BookmarksDialog::fill() {
   if (!again && list_->topLevelItemCount() > 0)
     again = list_->topLevelItem(std::clamp(row, 0, list_->topLevelItemCount() - 1));
   list_->setCurrentItem(again);
-  summary_->setText(shown_.empty()
-                        ? QString("No bookmarks yet. Ctrl+B sets one on the op at the cursor.")
-                        : QString("%1 %2.%3")
-                              .arg(countText(shown_.size()), shown_.size() == 1 ? "bookmark" : "bookmarks",
-                                   away == 0 ? QString()
-                                             : QString(" Of %1 the record is not in this session; a trace of "
-                                                       "its session finds it again.")
-                                                   .arg(countText(static_cast<quint64>(away)))));
+  summary_->setText(
+      shown_.empty()
+          ? QString("No bookmarks yet. Ctrl+B sets one on the op at the cursor.")
+          : QString("%1 %2.%3")
+                .arg(countText(shown_.size()), shown_.size() == 1 ? "bookmark" : "bookmarks",
+                     away == 0 ? QString()
+                               : QString(" %1: in a trace of that session the op is found again.")
+                                     .arg(away == 1 ? QString("1 is of a run that is gone")
+                                                    : QString("%1 are of runs that are gone")
+                                                          .arg(countText(static_cast<quint64>(away))))));
   enableButtons();
 }
 
