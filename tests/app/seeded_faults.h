@@ -16,6 +16,7 @@ struct SeededFault {
   QString panel;     ///< where it is said: health, why, compare
   quint32 line;      ///< of the finding's row; 0: it has none
   QStringList said;  ///< patterns
+  bool pictured = false;
 };
 
 inline QList<SeededFault> seededFaults() {
@@ -104,7 +105,8 @@ inline QList<SeededFault> seededFaults() {
        "health",
        4,
        {"^w1 keeps its value in every step, although its gradient",
-        "its update is 0, for the operand \\w+ of \\w+ \\(op \\d+, line 4\\) is 0, a constant from Python"}},
+        "its update is 0, for the operand \\w+ of \\w+ \\(op \\d+, line 4\\) is 0, a constant from Python"},
+       true},
       {"variable assigned from an old copy",
        {"import numpy as np\n"
         "import tapedeck as tf\n"
@@ -190,7 +192,8 @@ inline QList<SeededFault> seededFaults() {
        0,
        {"Behind it stands the forward op log \\(op \\d+, line 5\\) with x\\[\\d+, \\d\\] = 0\\.0",
         "The 0\\.0 in it was made by divide \\(op \\d+, line 4\\): [\\d.]+ / inf",
-        "was born in exp \\(op \\d+, line 3\\): exp\\(11\\.\\d+\\); there the result is larger than 65504"}},
+        "was born in exp \\(op \\d+, line 3\\): exp\\(11\\.\\d+\\); there the result is larger than 65504"},
+       true},
       {"gradient of a norm at 0",
        {"import numpy as np\n"
         "import tapedeck as tf\n"

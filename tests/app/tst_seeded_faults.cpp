@@ -124,6 +124,7 @@ class TestSeededFaults : public QObject, SampleWindow {
     for (const QString& pattern : fault.said)
       QTRY_VERIFY2_WITH_TIMEOUT(QRegularExpression(pattern).match(said(fault.panel)).hasMatch(),
                                 qPrintable(said(fault.panel)), patience);
+    if (fault.pictured) shots(window_.get(), "seeded-fault-" + fault.panel);
     if (fault.line == 0) return;
     // The finding is a link: Enter goes to its op, in that line.
     health()->findings()->setFocus();

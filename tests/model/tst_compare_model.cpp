@@ -120,7 +120,7 @@ class TestCompareModel : public QObject, CompareWorld {
     const auto text = [&] { return rowSign(row) + ' ' + rowWord(row); };
     QCOMPARE(text(), QString::fromUtf8("· values not compared"));
     row.results = Agreement::agree;
-    QCOMPARE(text(), QString("= same values"));
+    QCOMPARE(text(), QString("= same results"));
     row.results = Agreement::differ;
     QCOMPARE(text(), QString::fromUtf8("≠ values differ"));
     row.kind = RowKind::other_attributes;

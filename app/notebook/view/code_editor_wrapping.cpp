@@ -42,6 +42,16 @@ void CodeEditor::applyWrapping() {
   if (mode != wrapMode()) setWrapMode(mode);
 }
 
+/// A lexer brings its styles one after the other: lines that were measured between two of them would keep
+/// widths of letters that are not drawn.
+void CodeEditor::measureAnew() {
+  const WrapMode mode = wrapMode();
+  if (mode == WrapNone) return;
+  setWrapMode(WrapNone);
+  SendScintilla(SCI_COLOURISE, 0UL, -1L);
+  setWrapMode(mode);
+}
+
 int CodeEditor::estimateHeight(const QString& source, int room, Language language,
                                const NotebookTheme& theme) {
   const bool wrapped = language != Language::python || (theme.wrapsCode && wrapsWell(source));

@@ -64,11 +64,12 @@ void GuideText::arrange() {
   text_->resize(width, std::max(1, text_->heightFor(width)));
   text_->arrange();
   arranging_ = false;
-  if (awaited_ && text_->ready()) goThere();
+  if (text_->ready() && (awaited_ || verticalScrollBar()->value() == placed_)) goThere();
 }
 
 void GuideText::goThere() {
   awaited_ = false;
+  placed_ = -1;
   StaticText* view = text_->view();
   QTextDocument* page = view->document();
   QTextCursor at(page);
@@ -89,6 +90,7 @@ void GuideText::goThere() {
     break;
   }
   verticalScrollBar()->setValue(top);
+  placed_ = verticalScrollBar()->value();
 }
 
 }  // namespace tapedeck::app

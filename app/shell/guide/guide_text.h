@@ -35,6 +35,7 @@ class GuideText : public QScrollArea {
   QString anchor_, words_;
   bool awaited_ = false;  ///< the page has not come to where one wanted to be
   bool arranging_ = false;
+  int placed_ = -1;  ///< where goThere() scrolled to: until somebody scrolls, the page stays at the heading
 };
 
 }  // namespace tapedeck::app

@@ -59,7 +59,7 @@ QString rowWord(const ComparedRow& row) {
       break;
   }
   return row.results == Agreement::differ  ? QStringLiteral("values differ")
-         : row.results == Agreement::agree ? QStringLiteral("same values")
+         : row.results == Agreement::agree ? QStringLiteral("same results")
                                            : QStringLiteral("values not compared");
 }
 

@@ -201,7 +201,8 @@ class CompareCurvesView::Chart : public QWidget, public AccessibleParts {
     if (!values.empty())
       texts << QStringLiteral("between %1 and %2").arg(number(values.low), number(values.high));
     return (texts << QStringLiteral("the last %1").arg(number(part.values[count - 1])))
-        .join(QStringLiteral(", "));
+               .join(QStringLiteral(", ")) +
+           oddText(part);
   }
 
   /// The part of the chart that its points take; of one without points the whole.
@@ -263,7 +264,21 @@ class CompareCurvesView::Chart : public QWidget, public AccessibleParts {
   }
 
   const protocol::ComparedCurve* curve() const { return shown_ ? &*shown_ : nullptr; }
-  QRectF area() const { return QRectF(rect()).adjusted(side_room, top_room, -12, -low_room); }
+  QRectF area() const { return QRectF(rect()).adjusted(sideRoom(), top_room, -12, -low_room); }
+  static QString valueText(double number) { return QString::number(number, 'g', 3); }
+  /// For the whole of the numbers beside the axis.
+  double sideRoom() const {
+    double room = side_room;
+    if (!values_.empty())
+      for (const double number : {values_.low, values_.high})
+        room = std::max(room, 8.0 + fontMetrics().horizontalAdvance(valueText(number)));
+    return room;
+  }
+  /// " (11 NaN or infinite)": the line has gaps there.
+  static QString oddText(const protocol::CurvePart& part) {
+    const auto odd = std::ranges::count_if(part.values, [](double value) { return !std::isfinite(value); });
+    return odd == 0 ? QString() : QStringLiteral(" (%1 NaN or infinite)").arg(odd);
+  }
   QPointF place(double step, double value) const {
     const QRectF room = area();
     return {room.left() + steps_.share(step) * room.width(),
@@ -281,8 +296,8 @@ class CompareCurvesView::Chart : public QWidget, public AccessibleParts {
     painter.drawLine(room.bottomLeft(), room.bottomRight());
     painter.setPen(theme.faintText);
     const auto value = [&](double y, double number) {
-      painter.drawText(QRectF(0, y - 10, side_room - 6, 20), Qt::AlignRight | Qt::AlignVCenter,
-                       QString::number(number, 'g', 3));
+      painter.drawText(QRectF(0, y - 10, sideRoom() - 6, 20), Qt::AlignRight | Qt::AlignVCenter,
+                       valueText(number));
     };
     value(room.top(), values_.high);
     value(room.bottom(), values_.low);
@@ -327,7 +342,7 @@ class CompareCurvesView::Chart : public QWidget, public AccessibleParts {
   }
 
   void drawLegend(QPainter& painter, const Theme& theme) {
-    double x = side_room;
+    double x = sideRoom();
     const auto entry = [&](const std::optional<CompareChoice>& choice, const QString& name, const QString& of,
                            const QColor& color, Qt::PenStyle style) {
       painter.setPen(QPen(color, 2, style));
@@ -337,18 +352,21 @@ class CompareCurvesView::Chart : public QWidget, public AccessibleParts {
       painter.drawText(QPointF(x + 32, top_room / 2 + fontMetrics().ascent() / 2.0 - 1), text);
       x += 32 + fontMetrics().horizontalAdvance(text) + 20;
     };
-    entry(model_->left(), QStringLiteral("left"), QString::fromStdString(curve()->name),
-          theme.backward.stroke, Qt::SolidLine);
-    entry(model_->right(), QStringLiteral("right"), rightName_, theme.forward.stroke, Qt::DashLine);
+    entry(model_->left(), QStringLiteral("left"),
+          QString::fromStdString(curve()->name) + oddText(curve()->left), theme.backward.stroke,
+          Qt::SolidLine);
+    entry(model_->right(), QStringLiteral("right"), rightName_ + oddText(curve()->right),
+          theme.forward.stroke, Qt::DashLine);
   }
 
   void describe() {
     const protocol::ComparedCurve* shown = curve();
     const auto last = [](const protocol::CurvePart& part) {
       return part.values.empty() ? QStringLiteral("no points")
-                                 : QStringLiteral("%1 points, the last %2")
+                                 : QStringLiteral("%1 points, the last %2%3")
                                        .arg(part.values.size())
-                                       .arg(part.values.back(), 0, 'g', 4);
+                                       .arg(part.values.back(), 0, 'g', 4)
+                                       .arg(oddText(part));
     };
     setAccessibleName(shown ? QStringLiteral("Curve %1: left %2; right %3%4")
                                   .arg(QString::fromStdString(shown->name), last(shown->left),

@@ -8,6 +8,7 @@
 #include <QPainter>
 #include <QTreeWidget>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -93,6 +94,13 @@ std::pair<double, double> extent(const std::optional<protocol::Tile>& a,
 
 }  // namespace
 
+QString OperandPicturesView::rangeText(const std::optional<protocol::Tile>& tile) {
+  const auto finite = [](double value) { return std::isfinite(value); };
+  if (!tile || std::ranges::none_of(tile->values, finite)) return QStringLiteral("no finite numbers");
+  const auto [low, high] = extent(tile, std::nullopt);
+  return QStringLiteral("%1 … %2").arg(numberText(low), numberText(high));
+}
+
 // ---- pictures
 
 OperandPicturesView::OperandPicturesView(CompareModel* model, QWidget* parent)
@@ -101,8 +109,11 @@ OperandPicturesView::OperandPicturesView(CompareModel* model, QWidget* parent)
   setToolTip(QStringLiteral("A click on left or right shows the tensor in Tensor"));
   connect(model, &CompareModel::picturesChanged, this, [this] {
     setVisible(hasPictures() || !model_->pictures().problem.isEmpty());
-    setAccessibleName(hasPictures() ? QStringLiteral("Left, right and their difference as heat maps")
-                                    : QString());
+    const OperandPictures& shown = model_->pictures();
+    setAccessibleName(
+        hasPictures() ? QStringLiteral("Left, right and their difference as heat maps: %1; %2; %3")
+                            .arg(rangeText(shown.left), rangeText(shown.right), rangeText(shown.difference))
+                      : QString());
     update();
   });
   setVisible(false);
@@ -146,8 +157,7 @@ void OperandPicturesView::paintEvent(QPaintEvent*) {
     painter.setPen(theme.faintText);
     painter.drawText(
         QPointF(room.left(), fontMetrics().height() + fontMetrics().ascent() + 2),
-        fontMetrics().elidedText(QStringLiteral("%1 … %2").arg(numberText(one.low), numberText(one.high)),
-                                 Qt::ElideRight, static_cast<int>(room.width())));
+        fontMetrics().elidedText(rangeText(one.tile), Qt::ElideRight, static_cast<int>(room.width())));
     const HeatPicture picture = heatPicture(*one.tile, ColorMap(one.low, one.high, one.scale, theme.dark));
     if (picture.image.isNull()) continue;
     const QSizeF fitted = QSizeF(picture.world.size()).scaled(room.size(), Qt::KeepAspectRatio);

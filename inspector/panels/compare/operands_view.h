@@ -17,6 +17,8 @@ class OperandPicturesView : public QWidget {
  public:
   explicit OperandPicturesView(CompareModel* model, QWidget* parent = nullptr);
   bool hasPictures() const;
+  /// "-2.55 … 2.38": what the tensor itself has, whatever scale of colours it shares.
+  static QString rangeText(const std::optional<protocol::Tile>& tile);
 
  signals:
   void sideChosen(bool right);

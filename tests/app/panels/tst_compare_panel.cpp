@@ -151,6 +151,40 @@ class TestComparePanel : public QObject, SampleWindow {
     shots(window_.get(), "compare-room");
   }
 
+  /// One run overflows, as an RNN does: each number beside curves and pictures is the side's own, and whole.
+  void ofARunThatOverflowsTheNumbersAreItsOwn() {
+    run({"import tapedeck as tf\nruns = 0",
+         "runs += 1\n"
+         "size = 1e22 if runs == 1 else 2.0\n"
+         "w = tf.Variable(tf.fill([16, 16], size), name='w')\n"
+         "losses = []\n"
+         "h = tf.ones([1, 16])\n"
+         "for step in range(4):\n"
+         "    losses.append(float(h[0, 0]))\n"
+         "    h = tf.matmul(h, w)\n"
+         "losses"},
+        {0, 1, 1});
+    openPanel();
+    key(Qt::Key_F);
+    QVERIFY2(told("The first difference is"), qPrintable(sentence()));
+    auto* pictures = compare()->operands()->pictures();
+    for (int row = 0; row < 8 && !pictures->isVisible(); ++row) {  // down to the op that takes w
+      QTest::keyClick(compare()->table(), Qt::Key_Down);
+      if (QTreeWidgetItem* b = operand("b")) b->treeWidget()->setCurrentItem(b);
+      waitFor([&] { return pictures->isVisible(); }, 1000);
+    }
+    QTRY_VERIFY2_WITH_TIMEOUT(pictures->accessibleName().contains(": 1e+22 … 1e+22; 2 … 2;"),
+                              qPrintable(pictures->accessibleName()), patience);
+    key(Qt::Key_C);
+    QTRY_VERIFY(compare()->curves()->isVisible());
+    auto* chart = compare()->findChild<QWidget*>("compareChart");
+    QTRY_VERIFY2(chart->accessibleName().contains("left 4 points, the last inf (2 NaN or infinite); "),
+                 qPrintable(chart->accessibleName()));
+    QVERIFY2(!chart->accessibleName().section("right", 1).contains("NaN"),
+             qPrintable(chart->accessibleName()));
+    shots(window_.get(), "compare-overflow");
+  }
+
   void twoRunsOfACellAreComparedAndTheirFirstDifferenceIsFoundByKey() {
     run({setup, training}, {0, 1, 1});
     openPanel();

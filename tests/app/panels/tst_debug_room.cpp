@@ -122,6 +122,7 @@ class TestDebugRoom : public QObject, SampleWindow {
     click(0);
     CodeEditor* editor = editorOf(0);
     QTRY_VERIFY(editor->contentHeight() > editor->lines() * editor->lineHeight());
+    (void)settled([&] { return editor->size(); });  // panels that come by themselves make it narrower
     press(Qt::Key_Home, Qt::ControlModifier);
     int rows = 1;
     for (; rows < 100; ++rows) {

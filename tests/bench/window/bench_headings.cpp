@@ -90,6 +90,17 @@ double timed(QWidget& widget, Work work) {
   return static_cast<double>(clock.nsecsElapsed()) / 1e6;
 }
 
+/// Frames at 200 places of the table.
+std::vector<double> scrolled(inspector::TimelineView& view) {
+  std::vector<double> frames;
+  QScrollBar* bar = view.table()->verticalScrollBar();
+  for (int i = 0; i < 200; ++i) {
+    frames.push_back(timed(view, [&] { bar->setValue(i * (bar->maximum() / 200)); }));
+    QCoreApplication::processEvents();
+  }
+  return frames;
+}
+
 /// Steps of 25 ops in four scopes, in five cells.
 void run_program(Recorder& recorder) {
   Variable weight(Tensor::scalar(1.5), "w");
@@ -151,7 +162,7 @@ int main(int argc, char** argv) {
   while (!known() && clock.elapsed() < 60'000) QCoreApplication::processEvents(QEventLoop::AllEvents, 10);
   if (!known()) return std::fprintf(stderr, "no groups came\n"), 1;
 
-  std::vector<double> fold, unfold, fold_all, unfold_all, level, scroll, paged_folded;
+  std::vector<double> fold, unfold, fold_all, unfold_all, paged_folded;
   const int cell = row_of_first(rows, 0), step = row_of_first(rows, 1);
   for (int round = 0; round < rounds; ++round) {
     fold.push_back(timed(view, [&] { rows.setFolded(cell, true); }));
@@ -166,15 +177,12 @@ int main(int argc, char** argv) {
     }));
     unfold_all.push_back(timed(view, [&] { rows.setAllFolded(step, false); }));
   }
-  QScrollBar* bar = view.table()->verticalScrollBar();
-  for (int i = 0; i < 200; ++i) {
-    scroll.push_back(timed(view, [&] { bar->setValue(i * (bar->maximum() / 200)); }));
-    QCoreApplication::processEvents();
-  }
+  const std::vector<double> scroll = scrolled(view);
   const std::vector<double> take = here.take_ms;
-  for (const HeadingLevel next :
-       {HeadingLevel::scope, HeadingLevel::none, HeadingLevel::scope, HeadingLevel::step})
-    level.push_back(timed(view, [&] { rows.setHeadingLevel(next); }));
+  const auto choose = [&](HeadingLevel next) { return timed(view, [&] { rows.setHeadingLevel(next); }); };
+  const double to_scopes = choose(HeadingLevel::scope), to_none = choose(HeadingLevel::none);
+  const std::vector<double> flat = scrolled(view);
+  const double to_steps = choose(HeadingLevel::step);
   double all_index = 0;
   for (const double one : here.index_ms) all_index += one;
   std::printf(
@@ -182,11 +190,11 @@ int main(int argc, char** argv) {
       "\"longest_answer_ms\": %.1f, \"take_ms\": %.2f, \"longest_take_ms\": %.2f, \"fold_ms\": %.2f, "
       "\"longest_fold_ms\": %.2f, \"unfold_ms\": %.2f, \"longest_unfold_ms\": %.2f, \"fold_all_ms\": %.2f, "
       "\"unfold_all_ms\": %.2f, \"scroll_ms\": %.2f, \"longest_scroll_ms\": %.2f, \"scroll_folded_ms\": "
-      "%.2f, "
-      "\"longest_level_ms\": %.1f}\n",
+      "%.2f, \"scroll_without_headings_ms\": %.2f, \"to_scopes_ms\": %.1f, \"to_none_ms\": %.1f, "
+      "\"to_steps_ms\": %.1f}\n",
       recorder.trace().newest(), rows.rowCount(), take.size(), all_index, longest(here.index_ms),
       median(take), longest(take), median(fold), longest(fold), median(unfold), longest(unfold),
       longest(fold_all), longest(unfold_all), median(scroll), longest(scroll), median(paged_folded),
-      longest(level));
+      median(flat), to_scopes, to_none, to_steps);
   return 0;
 }
