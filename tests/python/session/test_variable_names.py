@@ -124,6 +124,20 @@ class VariableNames(unittest.TestCase):
                                                             if hasattr(v, "ref") else ("none", None), ("last", [v])])
         self.assertEqual(paths, {id(v): (False, "last[0]")})
 
+    def test_rows_of_data_are_looked_into_last(self):
+        v = tf.Variable(1.)
+        inner = type("Layer", (), {})()
+        inner.kernel = v
+        model = type("Model", (), {})()
+        model.layers = [inner]
+        before = variable_names.MOST_VALUES
+        variable_names.MOST_VALUES = 1000
+        try:
+            paths = variable_names._paths({id(v): (v, False)}, [("data", [[i] for i in range(20_000)]), ("model", model)])
+        finally:
+            variable_names.MOST_VALUES = before
+        self.assertEqual(paths, {id(v): (False, "model.layers[0].kernel")})
+
     def test_it_ends_in_time(self):
         v = tf.Variable(1.)
         before = variable_names.MOST_VALUES

@@ -17,6 +17,7 @@ MOST_SECONDS = 0.05
 MOST_VALUES = 50_000
 MOST_DEPTH = 8
 MOST_TEXT = 120  # characters of a path
+MANY = 1000  # what has more items is looked into last: rows of data, most often
 
 # What has no way through that one could type, or nothing that is the user's.
 _ENDS = (int, float, complex, bool, str, bytes, bytearray, type(None), type, types.ModuleType, types.BuiltinFunctionType,
@@ -40,7 +41,8 @@ def _paths(wanted, variables):
     """{id: (whether a part of the path is private, the path)}, the best that the time allows. `variables`: (name, value)."""
     best = {}
     seen = set()
-    queue = deque()  # (value, path, whether it is private, depth)
+    queue, late = deque(), deque()  # (value, path, whether it is private, depth)
+    settled = set()  # no path that comes later is better
     until = time.monotonic() + MOST_SECONDS
 
     def put(value, path, private, depth):
@@ -50,6 +52,8 @@ def _paths(wanted, variables):
                 rank = private, path.endswith("]"), depth
                 if id(value) not in best or rank < best[id(value)][0]:
                     best[id(value)] = rank, path
+                if rank[:2] == (False, False):
+                    settled.add(id(value))
         elif not is_a(value, _ENDS) and depth < MOST_DEPTH and id(value) not in seen:
             seen.add(id(value))
             queue.append((value, path, private, depth))
@@ -57,10 +61,14 @@ def _paths(wanted, variables):
     for name, value in variables:
         put(value, name, name.startswith("_"), 0)
     looked = 0
-    while queue and looked < MOST_VALUES and time.monotonic() < until:
-        value, path, private, depth = queue.popleft()
+    while (queue or late) and len(settled) < len(wanted) and looked < MOST_VALUES and time.monotonic() < until:
+        is_late = not queue
+        value, path, private, depth = one = (late if is_late else queue).popleft()
         items, problem = guarded(Items, value)
         if problem:
+            continue
+        if items.total > MANY and not is_late:
+            late.append(one)
             continue
         for name, item in guarded(items.page, 0, min(items.total, MOST_VALUES - looked))[0] or []:
             looked += 1
