@@ -39,7 +39,7 @@ CodeEditor::CodeEditor(Language language, const NotebookTheme& theme, QWidget* p
   setScrollWidthTracking(true);
   // What goes on below stands further in than any block of the code.
   setWrapIndentMode(language == Language::python ? WrapIndentDeeplyIndented : WrapIndentFixed);
-  if (language == Language::python) setWrapVisualFlags(WrapFlagNone, WrapFlagByText);
+  if (language == Language::python) setWrapVisualFlags(WrapFlagNone, WrapFlagByBorder);
   SendScintilla(SCI_SETEXTRAASCENT, extra_leading);
   SendScintilla(SCI_SETEXTRADESCENT, extra_leading);
   // Prose has no numbers: its margin is the room before the text.

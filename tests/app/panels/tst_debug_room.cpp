@@ -49,6 +49,20 @@ class TestDebugRoom : public QObject, SampleWindow {
     return -1;
   }
 
+  /// The first letter whose width is not that of all others; -1: none. What is drawn has one width.
+  static long unevenLetter(const CodeEditor* editor) {
+    const long end = editor->SendScintilla(QsciScintillaBase::SCI_GETLENGTH);
+    const auto x = [&](long at) {
+      return editor->SendScintilla(QsciScintillaBase::SCI_POINTXFROMPOSITION, 0UL, at);
+    };
+    const long width = x(1) - x(0);
+    for (long at = 0; at < end; ++at) {
+      const long step = x(at + 1) - x(at);
+      if (yOf(editor, at) == yOf(editor, at + 1) && (step < width - 1 || step > width + 1)) return at;
+    }
+    return -1;
+  }
+
   /// A cell of the rows in sight whose name or result is cut; empty: none.
   QString cutCell() const {
     const QTableView* table = timeline(*window_)->table();
@@ -90,6 +104,9 @@ class TestDebugRoom : public QObject, SampleWindow {
       session().setCursor(session().recordCount());
       QTRY_COMPARE(cutCell(), QString());
       shots(window_.get(), workspace == Qt::Key_2 ? "room-debug" : "room-analyze");
+      // In the other theme, too.
+      QTRY_COMPARE(cutLetter(editor), -1L);
+      QCOMPARE(unevenLetter(editor), -1L);
     }
     // Alone in the window it needs no second row.
     press(Qt::Key_1, Qt::ControlModifier | Qt::AltModifier);
