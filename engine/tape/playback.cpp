@@ -53,6 +53,7 @@ class Playback {
   void play(std::size_t position);
   Tensors vjp(const Node& node, std::span<const Tensor> cotangents, std::span<const bool> wanted);
   void accumulate(Slot slot, Tensor gradient);
+  bool attended() const { return observer_ && observer_->attends_gradients(); }
   void note_part(Slot slot, std::uint64_t record);
   bool takes_more(Slot slot, std::size_t position) const;
   bool comes_whole(std::size_t source) const;
@@ -84,8 +85,9 @@ class Playback {
   boost::container::small_vector<std::uint8_t, 32>
       takes_part_;  // by node: between the targets and the sources
   boost::container::small_vector<std::uint64_t, 32>
-      last_parts_;  // by slot: the VJP that gave the newest part; empty where nobody observes
+      last_parts_;  // by slot: the VJP that gave the newest part, while somebody attends
   std::uint64_t last_vjp_ = 0;
+  Observer* const observer_ = current_observer();
 };
 
 Playback::Playback(Tape::State& tape, const GradientRequest& request) : tape_(tape), request_(request) {
@@ -99,7 +101,6 @@ Playback::Playback(Tape::State& tape, const GradientRequest& request) : tape_(ta
     tape.slots.clear();
   }
   cotangents_.resize(producers_.size());
-  if (current_observer()) last_parts_.resize(producers_.size());
   is_source_.resize(producers_.size());
   for (const SourceSlots& slots : source_slots_)
     for (const Slot slot : slots) is_source_[static_cast<std::size_t>(slot)] = 1;
@@ -200,6 +201,11 @@ void Playback::play(std::size_t position) {
     gradients = vjp(node, cotangents, {wanted.data(), wanted.size()});
   cotangents.clear();
   if (!tape_.persistent) own_nodes_[position].reset();
+  if (!attended()) {
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      if (wanted[i] && gradients[i]) accumulate(input_slots[i], std::move(gradients[i]));
+    return;
+  }
   gradients.resize(input_slots.size());  // no VJP ran: no part
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (!wanted[i]) continue;
@@ -217,7 +223,8 @@ void Playback::play(std::size_t position) {
 }
 
 void Playback::note_part(Slot slot, std::uint64_t record) {
-  if (!last_parts_.empty()) last_parts_[static_cast<std::size_t>(slot)] = record;
+  last_parts_.resize(cotangents_.size());
+  last_parts_[static_cast<std::size_t>(slot)] = record;
 }
 
 /// Whether a node before `position`, which is still to be played, may give the slot's gradient another part.
@@ -241,16 +248,14 @@ bool Playback::comes_whole(std::size_t source) const {
 
 /// To be asked once the nodes from `position` on have been played.
 void Playback::tell_if_finished(Slot slot, std::size_t position) const {
-  const Observer* observer = current_observer();
   const Tensor& gradient = cotangents_[static_cast<std::size_t>(slot)];
-  if (!observer || !gradient || !observer->attends_gradients() || takes_more(slot, position)) return;
+  if (!gradient || !attended() || takes_more(slot, position)) return;
   for (std::size_t i = 0; i < source_slots_.size(); ++i)
     if (comes_whole(i) && source_slots_[i][0] == slot) tell_finished(i, gradient, false);
 }
 
 void Playback::tell_finished(std::size_t source, const Tensor& gradient, bool rows) const {
-  Observer* observer = current_observer();
-  if (!observer || !observer->attends_gradients()) return;
+  if (!attended()) return;
   const Tape::Source& asked = request_.sources[source];
   FinishedGradient finished;
   finished.source = asked.variable ? asked.variable->peek().id() : asked.tensor.id();
@@ -261,7 +266,7 @@ void Playback::tell_finished(std::size_t source, const Tensor& gradient, bool ro
       finished.record = std::max(finished.record, last_parts_[static_cast<std::size_t>(slot)]);
   finished.place = static_cast<std::uint32_t>(source);
   finished.places = static_cast<std::uint32_t>(source_slots_.size());
-  observer->finished(finished);
+  observer_->finished(finished);
 }
 
 /// Whether the node takes rows of a variable, and its gradient is wanted as such. What it gave must be no
@@ -291,7 +296,7 @@ void Playback::keep_rows(const Node& node, const Tensor& cotangent) {
   event.wanted = wanted;
   Tape::RowGradient part;
   observed(current_observer(), event, [&](std::uint64_t record) {
-    note_part(node.input_slots[0], record);
+    if (attended()) note_part(node.input_slots[0], record);
     const Tensor &values = node.inputs[0], &indices = node.inputs[1];
     Shape shape{indices.count()};
     for (int axis = 1; axis < values.rank(); ++axis) shape.push_back(values.dim(axis));
