@@ -67,6 +67,7 @@ GuideWindow::GuideWindow(QWidget* parent)
   list_->setObjectName("guideList");
   list_->setAccessibleName("Pages of the guide");
   list_->setWordWrap(true);
+  list_->setSpacing(2);
   list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   connect(list_, &QListWidget::itemActivated, this,
           [this](QListWidgetItem* item) { choose(list_->row(item)); });
