@@ -1,6 +1,7 @@
 // Notebook files (JSON) and Python programs: read, written, changed, and read again.
 #include <QString>
 
+#include "app/control/notebook_bookmarks.h"
 #include "app/notebook/document/json_text.h"
 #include "app/notebook/document/nbformat.h"
 #include "app/notebook/document/script.h"
@@ -29,6 +30,16 @@ std::string json_of(const QByteArray& bytes) {
   return text;
 }
 
+/// A notebook's metadata may have any JSON in place of bookmarks.
+void read_bookmarks(const nlohmann::ordered_json& kept) {
+  const KeptBookmarks read = readBookmarks(kept);
+  auto saved = nlohmann::ordered_json::array();
+  for (const auto& bookmark : read.bookmarks) saved.push_back(toMetadata(bookmark));
+  for (const auto& other : read.others) saved.push_back(other);
+  const KeptBookmarks again = readBookmarks(saved);
+  expect(again.bookmarks == read.bookmarks && again.others == read.others, "bookmarks read as they were");
+}
+
 void read_json(const QByteArray& bytes) {
   nlohmann::ordered_json value;
   try {
@@ -37,6 +48,7 @@ void read_json(const QByteArray& bytes) {
     expect(error.line > 0 && error.column > 0, "an error has a place");
     return;
   }
+  read_bookmarks(value);
   for (const bool ascii : {false, true}) {
     JsonStyle style;
     style.ascii = ascii;

@@ -120,6 +120,13 @@ const std::multimap<std::string, std::string> texts = {
      "\n"
      R"({"writer": "w", "number": 3, "results": [{"id": "a", "count": 3, "anew": true, "outputs": []}]})"
      "\n"},
+    {"python", "import tapedeck as tf\nfrom a.b import c as d\n\ndef f(x):\n  y = x * 2\n  return y\n"},
+    {"python", "for x in xs: loss = tf.reduce_mean((x - y) ** 2); n += 1\nloss: float = f'{x + 1:.{n}f}'\n"},
+    {"python", "x = a = (b\n  @ c)  # d\n%time f(x)\ns = \"\"\"t\n\"\"\"\nif (n := 3): x = [i for i in y]\n"},
+    {"notebook",
+     R"([{"session": 1700000000000, "record": 7, "op": "matmul", "cell": "a", "execution": 2, "line": 3, "note": "n"},
+{"session": 1700000000000, "record": 7, "op": "add"}, {"session": -1}, null])"},
+    {"typed", "op:gradient_descent and step >= 60\nlearning_rate\n0.1"},
     {"typed", "loss < 0.1"},
     {"typed", "\"val loss\" above -0.25"},
     {"typed", "W[0, 3] == 7.3"},

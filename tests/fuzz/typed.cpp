@@ -1,5 +1,5 @@
 // What is typed into the fields of panels and dialogs: questions about the past, ranges of colours, shapes,
-// searches of the tape.
+// searches of the tape, changes of sets of ops.
 #include <QCoreApplication>
 #include <cmath>
 
@@ -9,6 +9,7 @@
 #include "inspector/model/tape/tape_folding.h"
 #include "inspector/model/tensor/reshape.h"
 #include "inspector/model/tensor/value_range.h"
+#include "inspector/model/what_if/set_change.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace tapedeck;
@@ -151,6 +152,29 @@ void find(const TapeGraph& graph, const QString& text) {
            "what is found are nodes, in order");
 }
 
+/// The text as the set, and its lines as the three fields.
+void change_set(const QString& text) {
+  const QStringList lines = text.split('\n');
+  for (const auto action : {SetAction::scale, SetAction::add, SetAction::set, SetAction::clip})
+    for (const protocol::SetChange& draft :
+         {protocol::SetChange{text.toStdString(), "learning_rate", action, "0.1"},
+          protocol::SetChange{lines.value(0).toStdString(), lines.value(1).toStdString(), action,
+                              lines.value(2).toStdString()}}) {
+      SetProblem problem;
+      const auto change = setChangeOf(draft, &problem);
+      expect(change.has_value() == problem.sentence.isEmpty(), "there is a change or a problem");
+      const auto letters = QString::fromStdString(draft.filter).size();
+      expect(problem.position >= -1 && problem.position <= letters,
+             "a problem is in the text, or is the text");
+      if (!change) continue;
+      expect(change->set && !change->text.isEmpty(), "a change says what it changes");
+      protocol::MakeBranch make;
+      make.sets = {*change->set};
+      const protocol::Bytes sent = protocol::encode(3, protocol::Request(make));
+      expect(protocol::encode(3, protocol::decode_request(sent).message) == sent, "a change can be sent");
+    }
+}
+
 }  // namespace
 
 void fuzz::parse(Bytes bytes) {
@@ -160,4 +184,5 @@ void fuzz::parse(Bytes bytes) {
   read_range(text);
   read_shape(text);
   find(fields.graph, text);
+  change_set(text);
 }
