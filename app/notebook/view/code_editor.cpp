@@ -121,8 +121,8 @@ void CodeEditor::setTheme(const NotebookTheme& theme) {
   setMarkerBackgroundColor(theme.cursorLine, cursor_line);
   if (markHandle_ >= 0) setMark(markedLine(), markPending_);
   setUpHits();
-  measureAnew();
   checkHeight();
+  QMetaObject::invokeMethod(this, &CodeEditor::measureAnew, Qt::QueuedConnection);
 }
 
 void CodeEditor::showSource(const QString& source) {

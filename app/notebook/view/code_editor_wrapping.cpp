@@ -49,7 +49,10 @@ void CodeEditor::measureAnew() {
   if (mode == WrapNone) return;
   setWrapMode(WrapNone);
   SendScintilla(SCI_COLOURISE, 0UL, -1L);
+  SendScintilla(SCI_SETPOSITIONCACHE, 0UL);  // forgets all widths
+  SendScintilla(SCI_SETPOSITIONCACHE, 1024UL);
   setWrapMode(mode);
+  checkHeight();
 }
 
 int CodeEditor::estimateHeight(const QString& source, int room, Language language,

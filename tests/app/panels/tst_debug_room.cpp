@@ -58,7 +58,10 @@ class TestDebugRoom : public QObject, SampleWindow {
     const long width = x(1) - x(0);
     for (long at = 0; at < end; ++at) {
       const long step = x(at + 1) - x(at);
-      if (yOf(editor, at) == yOf(editor, at + 1) && (step < width - 1 || step > width + 1)) return at;
+      // The last letter of a line leans over where it is italic.
+      const bool last = editor->SendScintilla(QsciScintillaBase::SCI_GETCHARAT, at + 1) == '\n';
+      const bool same_row = yOf(editor, at) == yOf(editor, at + 1);
+      if (same_row && !last && (step < width - 1 || step > width + 1)) return at;
     }
     return -1;
   }
@@ -106,7 +109,8 @@ class TestDebugRoom : public QObject, SampleWindow {
       shots(window_.get(), workspace == Qt::Key_2 ? "room-debug" : "room-analyze");
       // In the other theme, too.
       QTRY_COMPARE(cutLetter(editor), -1L);
-      QCOMPARE(unevenLetter(editor), -1L);
+      QTRY_COMPARE(unevenLetter(editor), -1L);
+      QTRY_COMPARE(unevenLetter(editorOf(1)), -1L);
     }
     // Alone in the window it needs no second row.
     press(Qt::Key_1, Qt::ControlModifier | Qt::AltModifier);
