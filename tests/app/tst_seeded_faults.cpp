@@ -1,6 +1,7 @@
 // Programs with one mistake each: opened from a file and run, and the mistake is found by the listed actions,
 // at most eight of them, with keys and mouse alone.
 #include <QAbstractItemView>
+#include <QAction>
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
@@ -32,6 +33,10 @@ class TestSeededFaults : public QObject, SampleWindow {
     QWidget* focus = QApplication::focusWidget();
     const QKeySequence sequence(keys);
     QVERIFY2(!sequence.isEmpty(), qPrintable(keys));
+    // A question can be asked once the panels know what the cursor is at.
+    for (const QAction* action : window_->findChildren<QAction*>())
+      if (action->objectName().startsWith("why.") && action->shortcut() == sequence)
+        QTRY_VERIFY2_WITH_TIMEOUT(action->isEnabled(), qPrintable(action->toolTip()), patience);
     const QKeyCombination key = sequence[0];
     QTest::keyClick(focus ? focus : window_.get(), key.key(), key.keyboardModifiers());
   }
@@ -39,6 +44,7 @@ class TestSeededFaults : public QObject, SampleWindow {
   void settle() {
     QTRY_VERIFY_WITH_TIMEOUT(allDone(), 10 * patience);
     QVERIFY(knowsAllRecords(*window_));
+    QTRY_VERIFY_WITH_TIMEOUT(session().cursor() != 0, patience);
     QTRY_VERIFY_WITH_TIMEOUT(!timeline(*window_)->model()->scanning(), patience);
     if (health() && health()->isVisible())
       QTRY_VERIFY_WITH_TIMEOUT(!health()->model()->recomputing() && !health()->model()->runs().empty(),
@@ -119,6 +125,9 @@ class TestSeededFaults : public QObject, SampleWindow {
       act(action);
       if (QTest::currentTestFailed()) return;
       settle();
+      // The cursor goes along with a run: questions are about its last op.
+      if (&action == &fault.actions.front())
+        QTRY_VERIFY_WITH_TIMEOUT(session().cursor() == session().recordCount(), patience);
       if (QTest::currentTestFailed()) return;
     }
     for (const QString& pattern : fault.said)
