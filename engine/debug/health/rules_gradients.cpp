@@ -98,10 +98,9 @@ Findings vanishing_gradients(const HealthCases& cases) {
   return look_at_each(cases, [&](const HealthCase& subject) -> std::optional<HealthFinding> {
     const double here = usual(subject), limit = vanishing_share * most;
     if (!is_weight(subject) || !(here > 0 && here < limit)) return std::nullopt;
-    const bool before_gets_more =
-        std::any_of(cases.all.data(), &subject, [&](const HealthCase& each) {
-          return is_weight(each) && usual(each) >= limit;
-        });
+    const bool before_gets_more = std::any_of(cases.all.data(), &subject, [&](const HealthCase& each) {
+      return is_weight(each) && usual(each) >= limit;
+    });
     if (here < rounding_of_gradient * most && before_gets_more) return std::nullopt;
     const double scale = std::sqrt(elements_of(subject));
     // Adam and its like divide by the gradient's own size: then it moves as much as the others.

@@ -133,7 +133,8 @@ Heading Headings::at(std::uint32_t heading) const {
     const protocol::RunGroup& run = tree_.runs()[node.source];
     if (run.failed) shown.state = QStringLiteral("failed");
     // A trace may have been saved while its last cell ran.
-    if (!run.last && session_->live() && session_->status().running_cell) shown.state = QStringLiteral("running");
+    if (!run.last && session_->live() && session_->status().running_cell)
+      shown.state = QStringLiteral("running");
   }
   shown.depth = node.depth;
   shown.folded = rows_.folded(heading);
