@@ -13,6 +13,7 @@ namespace {
 // Tables of numbers and the like are read by scrolling, and a long text is not broken anew at each size.
 constexpr qsizetype widest_wrapped = 400;  ///< letters of a line
 constexpr qsizetype most_wrapped = 2000;   ///< lines
+constexpr qsizetype deeper_rows = 8;       ///< letters: two levels of indentation
 
 /// The height of all lines is that of the highest of the styles' fonts, some of which may come from another
 /// family: an editor tells it, for each font once.
@@ -21,6 +22,33 @@ int measuredLineHeight(CodeEditor::Language language, const NotebookTheme& theme
   const auto [entry, fresh] = known.try_emplace({language, theme.codeFont.key()}, 0);
   if (fresh) entry->second = CodeEditor(language, theme, nullptr).lineHeight();
   return entry->second;
+}
+
+/// Rows of a line that breaks behind spaces, and inside of a word that is longer than a row. What follows the
+/// first row begins deeper by two levels, where that leaves half of the row.
+qsizetype rowsOf(QStringView line, qsizetype columns) {
+  qsizetype indent = 0;
+  while (indent < line.size() && line[indent] == u' ') ++indent;
+  const qsizetype deeper = indent + deeper_rows;
+  const qsizetype later = deeper > columns / 2 ? columns : columns - deeper;
+  qsizetype rows = 1, left = columns;
+  for (qsizetype at = 0; at < line.size();) {
+    qsizetype end = at;
+    while (end < line.size() && line[end] != u' ') ++end;
+    while (end < line.size() && line[end] == u' ') ++end;
+    qsizetype word = end - at;
+    if (word > left && left < (rows == 1 ? columns : later)) {
+      ++rows;
+      left = later;
+    }
+    for (; word > left; left = later) {
+      word -= left;
+      ++rows;
+    }
+    left -= word;
+    at = end;
+  }
+  return rows;
 }
 
 }  // namespace
@@ -67,7 +95,7 @@ int CodeEditor::estimateHeight(const QString& source, int room, Language languag
     qsizetype end = source.indexOf('\n', start);
     if (end < 0) end = source.size();
     longest = std::max(longest, end - start);
-    rows += wrapped ? std::max<qsizetype>(1, (end - start + columns - 1) / columns) : 1;
+    rows += wrapped ? rowsOf(QStringView(source).mid(start, end - start), columns) : 1;
     start = end + 1;
   }
   const bool bar = !wrapped && longest > columns;
