@@ -4,6 +4,7 @@
 #include <QDockWidget>
 #include <QToolButton>
 
+#include "app/notebook/output/rich_output.h"
 #include "inspector/model/tensor/tensor_model.h"
 #include "inspector/panels/tensor/tensor_view.h"
 #include "tests/app/animated_png.h"
@@ -95,6 +96,11 @@ class TestLook : public QObject {
       waitForFrames(&window);
       frames << test::Frame{window.grab().toImage(), milliseconds};
     };
+    const auto is_set = [&] {  // formulas, too
+      const auto texts = window.findChildren<RichOutput*>();
+      return std::all_of(texts.begin(), texts.end(), [](const RichOutput* text) { return text->ready(); });
+    };
+    QTRY_VERIFY(is_set());
     film(1200);
     step(window);
     screenshot(&window, name + "-first-stop");
