@@ -149,7 +149,7 @@ class DebugServer::Private {
   std::map<std::string, Client> clients_;  ///< those that were welcomed
   std::deque<Outgoing> answers_to_send_;
   std::mutex recording_mutex_;
-  bool kept_ = false;  ///< recorded also while nobody is there; guarded by the mutex
+  bool kept_ = false;  ///< records without a client, too; guarded by the mutex
   std::mutex news_mutex_;
   std::vector<std::string> news_;
   std::tuple<GateState, std::uint64_t, bool> last_stop_{};

@@ -9,7 +9,7 @@ namespace tapedeck::app {
 class StartCard : public QPushButton {
   Q_OBJECT
  public:
-  /// `picture`: of its icon; a thumbnail is larger than what stands in a row of text.
+  /// An icon is as high as a line of text, a thumbnail as two or three.
   enum class Picture { icon, thumbnail };
   StartCard(const QString& title, const QString& sentence, Picture picture, QWidget* parent = nullptr);
   QSize sizeHint() const override;

@@ -26,7 +26,7 @@ struct Bookmark {
 /// Where the op of a bookmark is now.
 enum class BookmarkState {
   here,       ///< a record of this session
-  forgotten,  ///< of this session, which has let go of it
+  forgotten,  ///< of this session, whose record was dropped
   gone        ///< a record of another session, or of none
 };
 

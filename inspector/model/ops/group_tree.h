@@ -60,7 +60,7 @@ class GroupTree {
 
   const std::vector<protocol::RunGroup>& runs() const { return runs_; }
   const std::vector<Step>& steps() const { return steps_; }
-  /// The part of the scope's name that the node stands for.
+  /// The part of the scope's name that this node represents.
   const std::string& scope_part(std::uint32_t source) const { return parts_[source].name; }
 
  private:
