@@ -36,6 +36,15 @@ class HeadingRows {
   /// The groups of records from `from` on, or the listing from there on, are others than before.
   RowChange update(const GroupTree& tree, const Listing& listing, std::uint64_t from);
 
+  // Rows that no view shows yet are laid in slices: rewind() is what update() forgets, lay() what it adds.
+  /// Starts over with the other's folds.
+  void fold_as(const HeadingRows& other);
+  void rewind(const GroupTree& tree, const Listing& listing, std::uint64_t from);
+  /// Looks at `most` groups that follow each other, or fewer. True: it is at the end of what is known.
+  bool lay(const GroupTree& tree, const Listing& listing, std::size_t most);
+  /// Positions that have been laid.
+  std::uint32_t laid() const { return projected_; }
+
   int row_count() const;
   /// The heading that the row is; none: it is a record's.
   std::uint32_t heading_at(int row) const;
@@ -83,8 +92,9 @@ class HeadingRows {
     std::uint32_t begin = 0;   ///< the first hidden row
     std::uint32_t before = 0;  ///< rows hidden above it
   };
+  /// The first item that changes where the records from `from` on do, the first of them at `position`.
+  std::size_t first_changed(const GroupTree& tree, std::uint32_t position, std::uint64_t from) const;
   void keep(std::size_t items);
-  void project(const GroupTree& tree, const Listing& listing);
   void push(const GroupTree& tree, std::uint32_t node, std::uint32_t position, std::uint32_t parent);
   void hide(std::uint32_t item);
   void show_folded(std::uint32_t first, std::uint32_t end, std::vector<Hidden>& shown) const;

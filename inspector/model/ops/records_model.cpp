@@ -124,6 +124,14 @@ RecordsModel::RecordsModel(Session* session, QObject* parent)
   connect(d_->lost, &LostMarks::changed, this,
           [this](RecordNumber first, RecordNumber last) { d_->changed(first, last); });
   connect(d_->headings, &Headings::grouped, this, [this](RecordNumber from) { d_->regroup(from); });
+  connect(d_->headings, &Headings::progressed, this, &RecordsModel::headingsProgressed);
+  connect(d_->headings, &Headings::ready, this, [this] {
+    beginResetModel();
+    d_->headings->arrive();
+    d_->rows = d_->headings->rows().row_count();
+    endResetModel();
+    emit headingsProgressed();
+  });
   connect(d_->filter, &RecordFilter::aboutToInsert, this,
           [this](int place, RecordNumber number) { d_->aboutToCorrect(place, number, true); });
   connect(d_->filter, &RecordFilter::inserted, this, [this] { d_->correct(true); });

@@ -52,7 +52,13 @@ class RecordsModel : public QAbstractTableModel {
   // ---- headings between the rows
   /// None at first.
   HeadingLevel headingLevel() const;
+  /// Few groups are there at once; many are laid out in slices, while the rows stay as they are. The present
+  /// level drops what is being laid out.
   void setHeadingLevel(HeadingLevel level);
+  /// What was set last: what the rows have, or will have.
+  HeadingLevel nextHeadingLevel() const;
+  /// In percent; nullopt: nothing is being laid out.
+  std::optional<int> headingProgress() const;
   std::optional<Heading> headingAt(int row) const;
   /// The headings that the row is in, or around it where it is one, from the outside in.
   QList<int> headingsAround(int row) const;
@@ -99,6 +105,8 @@ class RecordsModel : public QAbstractTableModel {
   void filterChanged();
   /// Headings came or went between rows that were there; rows may be other records' than before.
   void regrouped();
+  /// Of another level's headings: a slice was laid out, or they are dropped, or they are there.
+  void headingsProgressed();
 
  private:
   QVariant headingData(const QModelIndex& index, int role) const;

@@ -120,11 +120,15 @@ HeadingLevel RecordsModel::headingLevel() const {
 }
 
 void RecordsModel::setHeadingLevel(HeadingLevel level) {
-  if (level == headingLevel()) return;
-  beginResetModel();
-  d_->headings->setLevel(level);
-  d_->rows = d_->headings->rows().row_count();
-  endResetModel();
+  if (level != nextHeadingLevel()) d_->headings->setLevel(level);
+}
+
+HeadingLevel RecordsModel::nextHeadingLevel() const {
+  return d_->headings->nextLevel();
+}
+
+std::optional<int> RecordsModel::headingProgress() const {
+  return d_->headings->progress();
 }
 
 std::optional<Heading> RecordsModel::headingAt(int row) const {

@@ -6,6 +6,7 @@
 #include <QPainter>
 #include <QScrollBar>
 #include <QSettings>
+#include <QShortcut>
 #include <QTimer>
 #include <algorithm>
 
@@ -191,10 +192,18 @@ HeadingTrail::HeadingTrail(OpsTable* table, RecordsModel* model, QWidget* parent
     connect(model, signal, this, later);
   connect(model, &QAbstractItemModel::modelReset, this, later);
   connect(model, &RecordsModel::regrouped, this, later);
+  connect(model, &RecordsModel::headingsProgressed, this, later);
   later();
 }
 
 void HeadingTrail::look() {
+  if (const std::optional<int> done = rows_->headingProgress()) {
+    const QString text =
+        QStringLiteral("Laying out the headings: %1 %. Esc keeps those there are.").arg(*done);
+    setVisible(true);
+    setText(text);
+    return setAccessibleName(text);
+  }
   const int row = table_->rowAt(0);
   QStringList names;
   QList<int> rows = rows_->headingsAround(row);
@@ -235,6 +244,16 @@ HeadingChoice::HeadingChoice(RecordsModel* model, QWidget* parent)
     model_->setHeadingLevel(static_cast<HeadingLevel>(index));
     QSettings().setValue(heading_key, levelNames().value(index));
   });
+  keepByEscape(box_);
+}
+
+void HeadingChoice::keepByEscape(QWidget* focused) {
+  auto* escape = new QShortcut(QKeySequence(Qt::Key_Escape), focused, nullptr, nullptr, Qt::WidgetShortcut);
+  escape->setEnabled(false);
+  connect(model_, &RecordsModel::headingsProgressed, escape,
+          [this, escape] { escape->setEnabled(model_->headingProgress().has_value()); });
+  connect(escape, &QShortcut::activated, this,
+          [this] { box_->setCurrentIndex(static_cast<int>(model_->headingLevel())); });
 }
 
 void HeadingChoice::next() {
@@ -252,6 +271,7 @@ QList<QAction*> headingActions(OpsTable* table, HeadingChoice* choice) {
       QStringLiteral("Headings for cells and their runs, also for steps, also for scopes, or none"),
       [choice] { choice->next(); });
   choice->box()->setToolTip(all.last()->toolTip());
+  choice->keepByEscape(table);
   add(QStringLiteral("Go to its heading"), Qt::CTRL | Qt::Key_Up,
       QStringLiteral("From an op or a heading to the heading around it"), [table] { table->goToHeading(); });
   add(QStringLiteral("Fold all like it"), Qt::SHIFT | Qt::Key_Left,

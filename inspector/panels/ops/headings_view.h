@@ -71,6 +71,8 @@ class HeadingChoice : public QObject {
   QComboBox* box() const { return box_; }
   /// The next level, after the last one none.
   void next();
+  /// With the focus there Esc drops headings that are being laid out.
+  void keepByEscape(QWidget* focused);
 
  private:
   RecordsModel* model_;
