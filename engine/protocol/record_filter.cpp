@@ -86,7 +86,8 @@ TensorFacts facts_of_record(const TensorInfo& tensor) {
 
 class Look {
  public:
-  Look(const Record& record, const std::vector<CellLabel>& labels) : record_(record), labels_(labels) {}
+  Look(const Record& record, const std::vector<CellLabel>& labels, std::span<const std::uint64_t> bookmarked)
+      : record_(record), labels_(labels), bookmarked_(bookmarked) {}
 
   Verdict operator()(const Condition& term) const {
     return std::visit([this](const auto& one) { return look(one); }, term.term);
@@ -111,6 +112,8 @@ class Look {
         any(record_.outputs, FilterPart::writes));
   }
   Verdict look(Flag flag) const {
+    if (flag == Flag::bookmarked)
+      return verdict_of(std::binary_search(bookmarked_.begin(), bookmarked_.end(), record_.number));
     return verdict_of(has_flag(flag, record_.kind, record_.backward, record_.state));
   }
   Verdict look(const ShapeTerm& term) const {
@@ -164,6 +167,7 @@ class Look {
 
   const Record& record_;
   const std::vector<CellLabel>& labels_;
+  const std::span<const std::uint64_t> bookmarked_;
 };
 
 }  // namespace
@@ -194,6 +198,10 @@ bool asks_for_values(const Condition& condition) {
   return asks;
 }
 
+bool asks_for_bookmarks(const Condition& condition) {
+  return bookmarks_error(condition).has_value();
+}
+
 bool is_state(const TextTerm& term, bool backward, RecordState state) {
   return std::string_view(backward ? "backward" : "forward").starts_with(term.text) ||
          names(state).at(static_cast<std::size_t>(state)).starts_with(term.text);
@@ -211,6 +219,8 @@ bool has_flag(Flag flag, RecordKind kind, bool backward, RecordState state) {
       return kind == RecordKind::playback;
     case Flag::failed:
       return state == RecordState::failed;
+    case Flag::bookmarked:
+      return false;
   }
   return false;
 }
@@ -240,8 +250,9 @@ std::string label_of(const std::string& cell, std::uint64_t execution, const std
   return found == labels.end() ? cell : found->label;
 }
 
-bool matches(const Condition& filter, const Record& record, const std::vector<CellLabel>& labels) {
-  return evaluate(filter, Look(record, labels)) == Verdict::yes;
+bool matches(const Condition& filter, const Record& record, const std::vector<CellLabel>& labels,
+             std::span<const std::uint64_t> bookmarked) {
+  return evaluate(filter, Look(record, labels, bookmarked)) == Verdict::yes;
 }
 
 }  // namespace tapedeck::protocol

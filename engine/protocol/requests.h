@@ -6,7 +6,7 @@
 namespace tapedeck::protocol {
 
 /// Raised whenever a message changes. Both sides must have the same one.
-constexpr std::uint32_t version = 11;
+constexpr std::uint32_t version = 12;
 
 struct Hello {
   std::uint32_t protocol_version = version;
@@ -215,13 +215,15 @@ struct FindRecords {
   std::string filter;
   std::vector<CellLabel> labels;
   std::uint64_t first = 1;
-  std::vector<std::uint64_t> again;  ///< older records that were open in earlier answers
-  std::optional<bool> backward;      ///< only forward or only backward records; absent: both
+  std::vector<std::uint64_t> again;            ///< older records that were open in earlier answers
+  std::optional<bool> backward;                ///< only forward or only backward records; absent: both
+  std::vector<std::uint64_t> bookmarked = {};  ///< ascending: the records that the filter calls so
   static constexpr const char* type = "find_records";
   template <class Visit, class Self = FindRecords>
   static constexpr auto fields(Visit&& visit) {
     return visit(field("filter", &Self::filter), field("labels", &Self::labels), field("first", &Self::first),
-                 field("again", &Self::again), field("backward", &Self::backward));
+                 field("again", &Self::again), field("backward", &Self::backward),
+                 field("bookmarked", &Self::bookmarked));
   }
 };
 

@@ -45,7 +45,7 @@ QStringList ConditionEdit::opNames() const {
 }
 
 void ConditionEdit::offer() {
-  const ConditionCompletion completion = completeCondition(text(), cursorPosition(), opNames());
+  const ConditionCompletion completion = completeCondition(text(), cursorPosition(), opNames(), filters_);
   if (completion.words.isEmpty()) {
     completer_->popup()->hide();
     return;

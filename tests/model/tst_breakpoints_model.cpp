@@ -177,6 +177,10 @@ class TestBreakpointsModel : public QObject {
     QVERIFY(offered("out.").contains("shape"));
     QCOMPARE(offered("is:fa"), QStringList{"failed"});
     QCOMPARE(offered("backwar"), QStringList{"backward"});
+    // Only the filter of Ops knows bookmarks.
+    QVERIFY(offered("bookm").isEmpty());
+    QCOMPARE(completeCondition("bookm", 5, {}, true).words, QStringList{"bookmarked"});
+    QCOMPARE(completeCondition("op:add and book", 15, {}, true).words, QStringList{"bookmarked"});
     QVERIFY(offered("").isEmpty());
     QVERIFY(offered("x ").isEmpty());
     QVERIFY(offered("\"na").isEmpty());

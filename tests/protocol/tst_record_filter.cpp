@@ -111,6 +111,25 @@ class TestRecordFilter : public QObject {
     QVERIFY(!finds("is:done", record));
   }
 
+  void bookmarks_are_known_by_number() {
+    Record record = a_record();
+    record.number = 7;
+    const std::vector<std::uint64_t> marked{3, 7, 90};
+    const auto marks = [&](const char* text) { return matches(parse_filter(text), record, {}, marked); };
+    QVERIFY(marks("bookmarked"));
+    QVERIFY(marks("matmul bookmarked"));
+    QVERIFY(marks("matmul and not (bookmarked and failed)"));
+    QVERIFY(!marks("not bookmarked"));
+    QVERIFY(!marks("bookmarked and op:add"));
+    record.number = 8;
+    QVERIFY(!marks("bookmarked"));
+    QVERIFY(!finds("bookmarked", record));
+    QVERIFY(asks_for_bookmarks(parse_filter("add or not bookmarked")));
+    // Quotes make a word of it.
+    QVERIFY(!asks_for_bookmarks(parse_filter("\"bookmarked\"")));
+    QCOMPARE(filter_problem("bookmarked"), std::string());
+  }
+
   // What does not fit the language is looked for word by word; what only ends too early means what is there.
   void unfinished_texts_mean_what_is_there() {
     QVERIFY(finds("matmul and"));

@@ -7,6 +7,7 @@
 //   op=add                    the whole of it, exactly
 //   is:failed                 forward, backward, pending, running, done, failed (or how one begins)
 //   forward backward vjp playback failed
+//   bookmarked                in the filter alone: what has a bookmark in the window
 //   shape:784  shape:(10000,784)  shape:(*,784)    an axis, or the whole shape, of any tensor of the op
 //   line:7  line:7-12  record>100  duration>1ms  bytes>1M  (line, record, duration, bytes, thread, depth)
 //   nan(out)  inf(any)  zeros(grad)                some element is NaN or infinite; all elements are 0
@@ -64,7 +65,7 @@ struct TextTerm {
   bool finds(FilterPart where, std::string_view value) const;
 };
 
-enum class Flag : std::uint8_t { forward, backward, vjp, playback, failed };
+enum class Flag : std::uint8_t { forward, backward, vjp, playback, failed, bookmarked };
 
 /// A tensor with an axis of that extent, or of that shape; -1 is any extent.
 struct ShapeTerm {
@@ -254,6 +255,9 @@ struct OpFacts {
 };
 /// Throws what `op.name` throws, and NameError where the name holds no number.
 Verdict evaluate(const ValueTerm& term, const OpFacts& op);
+
+/// Where it asks for bookmarks, which only ops that ran have: the error for all but filters.
+std::optional<ConditionError> bookmarks_error(const Condition& condition);
 
 /// What may be written in a condition, for completion and for error messages.
 std::span<const std::string_view> part_names();      ///< "op" …

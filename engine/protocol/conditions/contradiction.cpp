@@ -138,6 +138,7 @@ class ClauseCheck {
         }
         return;
       case Flag::failed:
+      case Flag::bookmarked:
         return;
     }
   }

@@ -256,7 +256,10 @@ void BreakpointSet::add(const protocol::Breakpoint& breakpoint, const Breakpoint
     }
   };
   Condition user;
-  attempt("condition", [&] { user = protocol::parse_condition(breakpoint.condition); });
+  attempt("condition", [&] {
+    user = protocol::parse_condition(breakpoint.condition);
+    if (const auto error = protocol::bookmarks_error(user)) throw *error;
+  });
   attempt("target", [&] {
     if (!breakpoint.target.starts_with('#')) return;
     const std::uint64_t number = number_of(breakpoint.target);

@@ -45,6 +45,8 @@ class Bookmarks : public QObject {
   BookmarkState state(const Bookmark& bookmark) const;
   /// That of a record of this session; nullptr: none.
   const Bookmark* find(RecordNumber record) const;
+  /// Records of this session that have one, ascending.
+  const std::vector<RecordNumber>& here() const { return order_; }
   /// The next record of this session that has one, or the one before; 0: none.
   RecordNumber beside(RecordNumber record, bool after) const;
 

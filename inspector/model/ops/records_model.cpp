@@ -150,7 +150,15 @@ void RecordsModel::setBookmarks(const Bookmarks* bookmarks) {
   if (d_->bookmarks) d_->bookmarks->disconnect(this);
   d_->bookmarks = bookmarks;
   const auto show = [this] {
-    if (d_->rows) emit dataChanged(index(0, 0), index(d_->rows - 1, ColumnCount - 1));
+    const bool otherRows =
+        d_->filter->setBookmarked(d_->bookmarks ? d_->bookmarks->here() : std::vector<RecordNumber>());
+    if (otherRows) {
+      d_->filter->restart();
+      d_->reset();
+      emit filterChanged();
+    } else if (d_->rows) {
+      emit dataChanged(index(0, 0), index(d_->rows - 1, ColumnCount - 1));
+    }
   };
   if (bookmarks) connect(bookmarks, &Bookmarks::changed, this, show);
   show();

@@ -73,7 +73,9 @@ struct TimelineView::Private {
 void TimelineView::Private::makeFilterBar(QBoxLayout* layout) {
   auto* bar = new WrappingLayout(nullptr);
   bar->setSpacing(4);
-  filter = new ConditionEdit(session, q);
+  auto* edit = new ConditionEdit(session, q);
+  edit->setFilters();
+  filter = edit;
   filter->setObjectName(QStringLiteral("timelineFilter"));
   filter->setClearButtonEnabled(true);
   filter->setPlaceholderText(QStringLiteral("Filter by op, cell, scope, variable"));
@@ -83,8 +85,9 @@ void TimelineView::Private::makeFilterBar(QBoxLayout* layout) {
       "Only ops in whose name, kind, cell, scope, file or variables every word occurs (Ctrl+F; Esc clears).\n"
       "In one of them alone: op:matmul, op:*pool*, scope:layer, cell:[3], file:train, reads:W. What an op "
       "is:\n"
-      "forward, backward, vjp, playback, failed, is:running. Numbers: line:7-12, record>100, duration>1ms,\n"
-      "bytes>1M, shape:784, shape:(10000,784), out.shape != in0.shape. Values, which are computed again "
+      "forward, backward, vjp, playback, failed, bookmarked, is:running. Numbers: line:7-12, record>100,\n"
+      "duration>1ms, bytes>1M, shape:784, shape:(10000,784), out.shape != in0.shape. Values, which are "
+      "computed again "
       "where\n"
       "they are not held: max(abs(out)) > 3, nan(out), norm(grad) < 1e-8 (Esc stops the search). Together:\n"
       "and, or, not, ( ). Words that belong together: \"my scope\". F3 and Shift+F3 go from match to "
