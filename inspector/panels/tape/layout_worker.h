@@ -14,7 +14,6 @@ struct LaidOutGraph {
   GraphLayout layout;
   std::vector<std::vector<QPointF>> paths;  ///< the edges, flattened
   std::vector<QRectF> path_bounds;          ///< of the edges
-  std::vector<bool> roomy;                  ///< by node: no other stands in the cell to the right
   std::vector<QString> around;              ///< by node: see FoldedTape
   int folds = 0, left_out = 0;
   TapeGraph whole;         ///< what was folded

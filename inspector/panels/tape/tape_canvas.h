@@ -36,6 +36,10 @@ class TapeCanvas : public CanvasWidget, public AccessibleParts {
   std::vector<int> pathNodes() const;
   /// What a search or a question about ancestors and descendants points out.
   void setMarks(const TapeMarks& marks);
+  /// Notes of bookmarks by record: those ops have a flag.
+  void setBookmarks(const QHash<RecordNumber, QString>& notes);
+  /// What is said of the node's bookmarks; empty: it has none.
+  QString bookmarkText(int node) const { return bookmark_texts_.value(node); }
   /// By node; empty: none.
   const std::vector<quint8>& marks() const { return node_marks_; }
   /// Walks to the node that shows this one of the whole graph, brought into sight; of the next graph, where
@@ -110,6 +114,8 @@ class TapeCanvas : public CanvasWidget, public AccessibleParts {
   void holdStill(const LaidOutGraph& before);
   void pick(int node);
   void hover(QPointF at);
+  void markNodes();
+  QString spoken(int node) const;
   void describe();
 
   std::shared_ptr<const LaidOutGraph> laid_;
@@ -124,6 +130,8 @@ class TapeCanvas : public CanvasWidget, public AccessibleParts {
   std::vector<int> drawn_;
   std::vector<RecordNumber> path_;
   TapeMarks marks_;
+  QHash<RecordNumber, QString> bookmarks_;
+  QHash<int, QString> bookmark_texts_;  ///< by shown node
   std::vector<quint8> node_marks_;
   quint64 walk_later_ = 0;
   TapeMinimap map_;

@@ -12,6 +12,7 @@
 #include <QVBoxLayout>
 
 #include "inspector/model/format.h"
+#include "inspector/model/ops/bookmarks.h"
 #include "inspector/model/tape/odd_values.h"
 #include "inspector/panels/branch_strip.h"
 #include "inspector/panels/tape/node_details.h"
@@ -291,6 +292,16 @@ void TapeView::setWhy(WhyActions& why) {
   const auto mark = [this, &why] { d_->canvas->setPath(why.model()->path()); };
   connect(why.model(), &WhyModel::changed, this, mark);
   mark();
+}
+
+void TapeView::setBookmarks(const Bookmarks& bookmarks) {
+  const auto show = [this, &bookmarks] {
+    QHash<RecordNumber, QString> notes;
+    for (const RecordNumber record : bookmarks.here()) notes[record] = bookmarks.find(record)->note;
+    d_->canvas->setBookmarks(notes);
+  };
+  connect(&bookmarks, &Bookmarks::changed, this, show);
+  show();
 }
 
 QList<QAction*> TapeView::exportActions() const {

@@ -33,6 +33,8 @@ class TapeView : public SessionPanel {
   void exportSvg(const QString& path);
   /// How to call a cell in the tooltips: "cell 3". Without it the cell's id stands there.
   void setCellName(std::function<QString(const protocol::Record& record)> name);
+  /// Ops that have one get a flag, and their tooltips the note.
+  void setBookmarks(const Bookmarks& bookmarks);
   /// The questions stand in the context menu of nodes; the records of an answer are marked.
   void setWhy(WhyActions& why);
   QList<QAction*> exportActions() const override;
