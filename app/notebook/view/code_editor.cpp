@@ -64,6 +64,7 @@ CodeEditor::CodeEditor(Language language, const NotebookTheme& theme, QWidget* p
   setTheme(theme);
   connect(this, &QsciScintilla::marginClicked, this, [this](int, int line) { emit lineClicked(line + 1); });
   connect(this, &QsciScintilla::linesChanged, this, &CodeEditor::checkHeight);
+  connect(this, &QsciScintilla::textChanged, this, &CodeEditor::applyWrapping);
   connect(this, &QsciScintilla::textChanged, this, &CodeEditor::checkHeight);
   connect(this, &QsciScintilla::textChanged, this, &CodeEditor::followBreakpoints);
   connect(this, &QsciScintillaBase::SCN_PAINTED, this, &CodeEditor::checkHeight);
@@ -245,6 +246,7 @@ void CodeEditor::focusOutEvent(QFocusEvent* event) {
 
 void CodeEditor::resizeEvent(QResizeEvent* event) {
   QsciScintilla::resizeEvent(event);
+  applyWrapping();
   placeMarkLabel();
   checkHeight();
 }

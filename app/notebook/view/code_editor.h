@@ -112,6 +112,7 @@ class CodeEditor : public QsciScintilla {
   /// Code of few and short enough lines to be wrapped: what is longer scrolls sideways.
   static bool wrapsWell(const QString& source);
   void applyWrapping();
+  qsizetype columns() const;
   void measureAnew();
   void placeMarkLabel();
   void setUpHits();
