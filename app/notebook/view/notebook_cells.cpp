@@ -256,6 +256,7 @@ void NotebookView::Private::retheme() {
   // Where the window's letters are larger than the program's, so are the notebook's.
   const int larger = view->font().pointSize() - QApplication::font().pointSize();
   theme = NotebookTheme::of(view->palette(), zoom + larger);
+  theme.icons = view->font().pointSizeF() / QApplication::font().pointSizeF();
   theme.wrapsCode = wrapsCode;
   column->setTheme(theme);
   toolbar->setTheme(theme);
@@ -350,9 +351,9 @@ void NotebookView::Private::showCurrent() {
   for (int i = 0; i < 4; ++i) {
     const int before = view->verticalScrollBar()->value();
     const int window = view->viewport()->height();
-    const bool tall = cell->height() > window - 2 * cell_metrics::top_of_notebook();
+    const bool tall = cell->height() > window - 2 * cell_metrics::top_of_notebook(theme);
     if (tall && cell->y() < before + window / 2 && cell->y() + cell->height() > before + window / 2) break;
-    showRange(cell->y(), cell->y() + cell->height(), cell_metrics::top_of_notebook());
+    showRange(cell->y(), cell->y() + cell->height(), cell_metrics::top_of_notebook(theme));
     if (view->verticalScrollBar()->value() == before) break;
   }
 }

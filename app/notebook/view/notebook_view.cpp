@@ -184,7 +184,7 @@ void NotebookView::showHeading(int index, const QString& text) {
   if (cell == nullptr) return;
   cell->realize();
   d_->arrange();
-  verticalScrollBar()->setValue(cell->y() + cell->yOfText(text) - cell_metrics::top_of_notebook());
+  verticalScrollBar()->setValue(cell->y() + cell->yOfText(text) - cell_metrics::top_of_notebook(d_->theme));
 }
 
 // ---- the menu's actions ----
