@@ -4,6 +4,7 @@
 #include <QLineEdit>
 #include <QStackedWidget>
 #include <QTableView>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 #include "inspector/model/format.h"
@@ -16,6 +17,7 @@
 #include "inspector/ui/file_dialogs.h"
 #include "inspector/ui/keyed_action.h"
 #include "inspector/ui/segment_button.h"
+#include "inspector/ui/text_button.h"
 #include "inspector/ui/wrapping_layout.h"
 
 namespace tapedeck::inspector {
@@ -32,9 +34,11 @@ struct TimeView::Private {
   RooflineCanvas* roofline = nullptr;
   TotalsPage* totals = nullptr;
   RunSentence* summary = nullptr;
+  WrappingLayout* bar = nullptr;
   QStackedWidget* pages = nullptr;
   QButtonGroup* pageButtons = nullptr;
-  QAction *save = nullptr, *clear = nullptr;
+  QAction *save = nullptr, *clear = nullptr, *measure = nullptr;
+  QToolButton* measureButton = nullptr;  ///< beside the roofline alone
   TraceExport* writer = nullptr;
   std::optional<protocol::ProfileGap> awaited;  ///< to be shown once its record is here
 
@@ -72,7 +76,7 @@ struct TimeView::Private {
 };
 
 void TimeView::Private::makeBar(QVBoxLayout* layout) {
-  auto* bar = new WrappingLayout(nullptr);
+  bar = new WrappingLayout(nullptr);
   bar->setContentsMargins(4, 2, 4, 2);
   bar->setSpacing(6);
   pageButtons = new QButtonGroup(view);
@@ -148,9 +152,12 @@ void TimeView::Private::makeActions() {
       QStringLiteral("Move the cursor to the slowest op of what is chosen"), [this] { enter(); });
   add(QStringLiteral("Zoom the flame out"), {Qt::Key_Backspace},
       QStringLiteral("Show what the zoomed part is a part of"), [this] { flame->zoomOut(); });
-  add(QStringLiteral("Measure the machine"), {Qt::Key_M},
-      QStringLiteral("Measure again what the machine can do, for half a second"),
-      [this] { model->measureAgain(); });
+  measure = add(QStringLiteral("Measure the machine"), {Qt::Key_M},
+                QStringLiteral("Measure again what the machine can do, for half a second"),
+                [this] { model->measureAgain(); });
+  measureButton = addTextButton(bar, measure, QStringLiteral("Measure again"), view);
+  measureButton->setObjectName(QStringLiteral("measureAgain"));
+  measureButton->hide();
   add(QStringLiteral("Filter"), {QKeySequence::Find}, QStringLiteral("Filter the totals"), [this] {
     setPage(ProfilePage::totals);
     totals->filter()->setFocus(Qt::ShortcutFocusReason);
@@ -172,6 +179,7 @@ void TimeView::Private::connectAll() {
   QObject::connect(model, &ProfileModel::pageChanged, view, [this] {
     pages->setCurrentIndex(static_cast<int>(model->page()));
     pageButtons->button(static_cast<int>(model->page()))->setChecked(true);
+    measureButton->setVisible(model->page() == ProfilePage::roofline);
   });
   for (const auto signal : {&ProfileModel::overviewChanged, &ProfileModel::spanChanged})
     QObject::connect(model, signal, view, [this] { clear->setEnabled(model->selection().has_value()); });
@@ -196,6 +204,7 @@ void TimeView::Private::setPage(ProfilePage page) {
   model->setPage(page);
   pageButtons->button(static_cast<int>(page))->setChecked(true);
   pages->setCurrentIndex(static_cast<int>(page));
+  measureButton->setVisible(page == ProfilePage::roofline);
   view->setFocusProxy(pages->currentWidget());
   if (focused) pages->currentWidget()->setFocus(Qt::OtherFocusReason);
 }

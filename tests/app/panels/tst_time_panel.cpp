@@ -6,7 +6,9 @@
 #include <QJsonObject>
 #include <QLabel>
 #include <QLineEdit>
+#include <QSignalSpy>
 #include <QTableView>
+#include <QToolButton>
 #include <QWheelEvent>
 
 #include "app/shell/panels/workspaces.h"
@@ -364,6 +366,13 @@ class TestTimePanel : public QObject, SampleWindow {
     const protocol::Peaks& peaks = *view()->model()->peaks();
     QVERIFY(peaks.float32_gflops > 0.5 && peaks.memory_gbytes > 0.1);
     QVERIFY(peaks.float32_gflops >= peaks.float64_gflops * 0.8);
+    // Beside the picture is a button that measures again.
+    auto* again = view()->findChild<QToolButton*>("measureAgain");
+    QVERIFY(again && again->isVisible() && again->toolTip().contains("Measure again"));
+    QSignalSpy measured(view()->model(), &inspector::ProfileModel::peaksChanged);
+    QTest::mouseClick(again, Qt::LeftButton);
+    QTRY_VERIFY_WITH_TIMEOUT(!measured.isEmpty(), patience);
+    QVERIFY(view()->model()->peaks()->known);
     session().setCursor(1);
     keyTo(roofline, Qt::Key_Right);
     QCOMPARE(roofline->walked(), 0);
