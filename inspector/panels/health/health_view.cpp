@@ -54,6 +54,7 @@ struct HealthView::Private {
   HealthCurves* curves = nullptr;
   QSplitter* splitter = nullptr;
   QWidget* pageButtons = nullptr;
+  bool touched = false;  ///< the user did something on the page since the panel's key led there
   QToolButton* checkButton = nullptr;
   QAction *show = nullptr, *check = nullptr, *layers = nullptr, *optimiser = nullptr, *more = nullptr,
           *cancel = nullptr, *next = nullptr, *previous = nullptr, *everyRun = nullptr;
@@ -168,6 +169,8 @@ void HealthView::Private::makePages() {
   pages = new QStackedWidget(view);
   pages->addWidget(table);
   pages->addWidget(pairs);
+  for (QWidget* page : {static_cast<QWidget*>(table), static_cast<QWidget*>(pairs)})
+    page->installEventFilter(view);
   curves = new HealthCurves(model, view);
 }
 
@@ -326,9 +329,11 @@ void HealthView::Private::fit() {
   const int rows = findings->topLevelItemCount();
   const int most = std::clamp(view->height() / 110, 2, most_listed_rows);
   const bool worked = findings->hasFocus();
+  // The panel's key came before the findings.
+  const bool waited = pages->currentWidget()->hasFocus() && !touched && findings->isHidden();
   lead();
   findings->setVisible(rows > 0);
-  if (worked && rows == 0) view->setFocus();
+  if ((worked && rows == 0) || (waited && rows > 0)) view->setFocus();
   if (rows == 0) return;
   findings->setFixedHeight(findings->header()->sizeHint().height() +
                            std::min(rows, most) * findings->sizeHintForRow(0));
@@ -399,6 +404,13 @@ QTableView* HealthView::pairs() const {
 }
 HealthCurves* HealthView::curves() const {
   return d_->curves;
+}
+
+bool HealthView::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::FocusIn)
+    d_->touched = static_cast<QFocusEvent*>(event)->reason() != Qt::ShortcutFocusReason;
+  if (event->type() == QEvent::KeyPress || event->type() == QEvent::MouseButtonPress) d_->touched = true;
+  return SessionPanel::eventFilter(watched, event);
 }
 
 void HealthView::showEvent(QShowEvent* event) {

@@ -37,6 +37,7 @@ class HealthView : public SessionPanel {
   HealthCurves* curves() const;
 
  protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
   void showEvent(QShowEvent* event) override;
   void hideEvent(QHideEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
