@@ -32,6 +32,7 @@ Condition parse_set(std::string_view text) {
   Condition condition = parse_condition(text);
   if (condition.always()) throw ConditionError(0, "Type which ops: op:gradient_descent and step >= 60.");
   for_each_term(condition, [](const Condition& leaf) { refuse_unrecorded(leaf); });
+  if (const auto error = bookmarks_error(condition)) throw *error;
   return condition;
 }
 
