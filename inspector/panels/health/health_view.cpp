@@ -169,8 +169,10 @@ void HealthView::Private::makePages() {
   pages = new QStackedWidget(view);
   pages->addWidget(table);
   pages->addWidget(pairs);
-  for (QWidget* page : {static_cast<QWidget*>(table), static_cast<QWidget*>(pairs)})
+  for (QTableView* page : {static_cast<QTableView*>(table), pairs}) {
     page->installEventFilter(view);
+    page->viewport()->installEventFilter(view);
+  }
   curves = new HealthCurves(model, view);
 }
 
