@@ -241,7 +241,7 @@ class FakeSession : public inspector::Source {
     for (const Record& record : records)
       if (record.number >= find.first && record.number <= status.records &&
           find.backward.value_or(asSeen(record).backward) == asSeen(record).backward &&
-          matches(parse_filter(find.filter), asSeen(record), find.labels))
+          matches(parse_filter(find.filter), asSeen(record), find.labels, find.bookmarked))
         found.runs.insert(found.runs.end(), {record.number, record.number});
     return found;
   }

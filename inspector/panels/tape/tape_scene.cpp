@@ -32,11 +32,11 @@ void drawArrowHead(CanvasPainter& painter, QPointF tip, QPointF before, const QC
 
 /// Of a bookmark, as ⚑ in Ops: its pole begins in the box and ends above it.
 void drawFlag(CanvasPainter& painter, QPointF at, double size) {
-  const Theme& theme = painter.theme();
-  const QPointF foot = at + QPointF(0, 0.5 * size), top = at - QPointF(0, 0.9 * size);
+  const QColor& color = painter.theme().text;  // the cursor's frame has the accent colour
+  const QPointF foot = at + QPointF(0, 0.3 * size), top = at - QPointF(0, size);
   const QPointF tip = top + QPointF(0.9 * size, 0.35 * size), low = top + QPointF(0, 0.7 * size);
-  painter.triangle(top, tip, low, theme.accent);
-  painter.line(foot, top, theme.text, std::max(1.0, 0.15 * size));
+  painter.triangle(top, tip, low, color);
+  painter.line(foot, top, color, std::max(1.0, 0.12 * size));
 }
 
 }  // namespace
@@ -241,7 +241,10 @@ void TapeScene::drawMarks(int index, const QRectF& rect) {
     painter_.triangle(wide.topLeft(), wide.topLeft() + QPointF(1.6 * size, 0),
                       wide.topLeft() + QPointF(0, 1.6 * size), theme.success);
   }
-  if (mark(index) & bookmark_mark) drawFlag(painter_, rect.topRight() - QPointF(0.9 * size, 0), size);
+  if (mark(index) & bookmark_mark) {
+    const double flag = std::clamp(17 * camera_.zoom, 9.0, 17.0);
+    drawFlag(painter_, rect.topRight() - QPointF(flag, 0), flag);
+  }
   const QPointF corner(rect.left() - size - 3, rect.center().y());
   if (mark(index) & ancestor_mark)
     painter_.triangle(corner + QPointF(0, -1), corner + QPointF(size, -1),
@@ -353,7 +356,7 @@ void drawLegendEntry(CanvasPainter& painter, const LegendEntry& entry, const QRe
     painter.outline(sample, tint.stroke, 1, radius);
   if (entry.node.kind == NodeKind::variable)
     painter.outline(sample.adjusted(2, 2, -2, -2), tint.stroke, 1, 2);
-  if (entry.bookmark) drawFlag(painter, sample.topRight() - QPointF(9, -1), 9);
+  if (entry.bookmark) drawFlag(painter, sample.topRight() - QPointF(12, -4), 9);
   if (entry.node.current) painter.outline(sample.adjusted(-1, -1, 1, 1), theme.accent, 2.5, radius);
 }
 
