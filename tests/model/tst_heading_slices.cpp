@@ -1,5 +1,5 @@
-// Another level of headings for many records is laid out in slices of bounded work, counted in units and never
-// in time; the rows stay as they are until it is complete.
+// Another level of headings for many records is laid out in slices of bounded work, counted in units and
+// never in time; the rows stay as they are until it is complete.
 #include <QSignalSpy>
 #include <QTest>
 #include <QTimer>

@@ -329,10 +329,10 @@ class TestBreakpointConditions : public QObject {
     Breakpoint log = of_kind(BreakpointKind::op, "add");
     log.action = BreakpointAction::log;
     log.text = "x {max(out}";
-    BreakpointSession session({when("nan(out) and"), log, of_kind(BreakpointKind::vjp, "#x"), when(""),
-                               when("forward and vjp"), in_line(3, "line:7"), when("record>10 record<5"),
-                               when("op:add and bookmarked")},
-                              [] {});
+    BreakpointSession session(
+        {when("nan(out) and"), log, of_kind(BreakpointKind::vjp, "#x"), when(""), when("forward and vjp"),
+         in_line(3, "line:7"), when("record>10 record<5"), when("op:add and bookmarked")},
+        [] {});
     QCOMPARE(session.states[0].position, std::uint64_t{12});
     QCOMPARE(session.states[0].part, std::string("condition"));
     QCOMPARE(session.states[1].part, std::string("text"));
@@ -344,9 +344,10 @@ class TestBreakpointConditions : public QObject {
              std::string("It can never hold. No line fits: it is looked at in one line alone."));
     QCOMPARE(session.states[6].note,
              std::string("It can never hold. No record is both above 10 and below 5."));
-    QCOMPARE(session.states[7].problem.value_or(""),
-             std::string("\"bookmarked\" is for the filter of Ops: bookmarks are set in the window, on ops that "
-                         "ran."));
+    QCOMPARE(
+        session.states[7].problem.value_or(""),
+        std::string("\"bookmarked\" is for the filter of Ops: bookmarks are set in the window, on ops that "
+                    "ran."));
     QCOMPARE(session.states[7].position, std::uint64_t{11});
   }
 
