@@ -7,6 +7,8 @@
 #include <QPersistentModelIndex>
 #include <QString>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "inspector/model/variables/frames_model.h"
@@ -27,7 +29,8 @@ class ValueTree : public QAbstractItemModel {
     ExpressionRole,                ///< as Python writes it; empty for groups
     CanShowRole,                   ///< values that Tensor can show
     ErrorRole,                     ///< the text is of an error
-    ChangedRole                    ///< it is another value than at the stop before
+    ChangedRole,                   ///< it is another value than at the stop before
+    AsOfRole                       ///< the moment that the text of a value ends with; empty: with none
   };
   enum RowKind { Group, Plain, Code, More };
 
@@ -78,7 +81,7 @@ class ValueTree : public QAbstractItemModel {
   void removeRoot(int row);
   /// The node shows this from now on; what is unfolded below it is asked for anew.
   void update(Node* node, const protocol::ValueInfo& info);
-  void updateError(Node* node, const QString& sentence);
+  void updateError(Node* node, const QString& sentence, const std::optional<std::string>& asOf = {});
   void fetch(Node* node, std::uint64_t first);
   virtual QString rootExpression(const Node& root) const;
 
@@ -87,6 +90,8 @@ class ValueTree : public QAbstractItemModel {
   QString expressionOf(const Node* node) const;
   QList<quint64> histogramOf(const Node& node) const;
   void askHistogram();
+  /// `afterEdit`: what the user has just put there.
+  void hold(const QModelIndex& index, bool afterEdit);
   void giveUp(Node* node);
   void takePage(Node* node, const protocol::Variables& page);
   void mergeRows(Node* node, const protocol::Variables& page);

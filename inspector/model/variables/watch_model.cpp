@@ -127,8 +127,7 @@ void WatchModel::take(int row, const protocol::Evaluation& answer) {
   if (row >= rowCount()) return;
   Node* node = nodeOf(index(row, 0));
   if (!answer.value)
-    return updateError(node, QString::fromStdString(answer.error.value_or("") +
-                                                    (answer.moment ? " · " + *answer.moment : "")));
+    return updateError(node, QString::fromStdString(answer.error.value_or("")), answer.moment);
   protocol::ValueInfo info = *answer.value;
   info.name = node->info.name;
   info.as_of = answer.moment;

@@ -25,6 +25,7 @@ FILENAME = "<console>"
 OURS = (past_code.__file__, past_variable.__file__, moments.__file__)  # between the user's code and the reason that it is given
 
 SEEN = "What comes after sees the new value."
+WENT_ON = "It was assigned while the program went on: what it read meanwhile may be what was there before."
 SEEN_OF_ITEM = "What the lines that wait have read of it already stays; what comes after sees the new value."
 
 
@@ -228,15 +229,19 @@ def assign(place, code):
         if is_a(old, _engine.Variable) and not is_a(new, _engine.Variable):
             return {"variable": old, "tensor": _engine.convert_to_tensor(new, dtype=old.dtype)}
         note = there.put(_like(old, new))
-        return assigned(place, note)
     except BaseException as error:
         return failure(error)
+    return assigned(place, note)
 
 
 def assigned(place, note=""):
-    there = Place(*place)
-    notes = [note, seen_by(there) if there.scope.frame is not None and not note else ""]
-    return {"value": describe(there.text(), there.value()), "note": " ".join(filter(None, notes))}
+    """The answer, once the value is there: whatever is the matter now, the place does not keep what it had."""
+    try:
+        there = Place(*place)
+        notes = [note, seen_by(there) if there.scope.frame is not None and not note else ""]
+        return {"value": describe(there.text(), there.value()), "note": " ".join(filter(None, notes))}
+    except LookupError:
+        return {"note": WENT_ON}
 
 
 def seen_by(place):
