@@ -33,7 +33,7 @@ class TestPastQuestion : public QObject {
   void aCurveGoesByItsName() {
     for (const char* text : {"loss < 0.3", " loss<0.3", "loss below 0.3", "\"loss\" < 0.3"}) {
       const PastQuestion question = read(text);
-      QVERIFY2(question.problem.isEmpty() && question.curve == "loss", text);
+      QVERIFY2(question.problem.isEmpty() && question.curves == QStringList{"loss"}, text);
       QCOMPARE(question.comparison, Comparison::less);
       QCOMPARE(question.value, 0.3);
       const SeriesData& curve = *curves_.series("loss");
@@ -47,7 +47,7 @@ class TestPastQuestion : public QObject {
 
   void aVariableIsLookedForWhereItIsWritten() {
     const PastQuestion question = read("W < 0");
-    QVERIFY(question.curve.isEmpty() && question.problem.isEmpty());
+    QVERIFY(question.curves.isEmpty() && question.problem.isEmpty());
     QCOMPARE(question.search.breakpoints.size(), std::size_t{1});
     const protocol::Breakpoint& breakpoint = question.search.breakpoints[0];
     QVERIFY(breakpoint.kind == BreakpointKind::write);

@@ -29,6 +29,7 @@ PastDialog::PastDialog(inspector::Session* session, inspector::SeriesModel* curv
       curves_(curves),
       cells_(cells),
       search_(session, "past", this),
+      curveSearch_(*curves),
       names_(session, cells, this),
       field_(new QLineEdit),
       when_(new QComboBox),
@@ -87,7 +88,7 @@ PastDialog::PastDialog(inspector::Session* session, inspector::SeriesModel* curv
     search_.cancel();
     names_.cancel();
     reached_ = 0;
-    point_ = -1;
+    curveSearch_.begin({});
     say({});
   };
   connect(field_, &QLineEdit::textEdited, this, anew);
@@ -128,7 +129,7 @@ void PastDialog::enableButtons() {
   go_->setEnabled(record_ != 0);
   further_->setText(forward() ? "&Later" : "&Earlier");
   further_->setToolTip(forward() ? "The next time that it held (Alt+L)" : "The time before that (Alt+E)");
-  further_->setEnabled(!running() && (reached_ != 0 || point_ >= 0));
+  further_->setEnabled(!running() && (reached_ != 0 || curveSearch_.found()));
 }
 
 void PastDialog::say(const QString& sentence, inspector::RecordNumber record) {
@@ -140,34 +141,44 @@ void PastDialog::say(const QString& sentence, inspector::RecordNumber record) {
 void PastDialog::search(bool further) {
   if (!further) {
     reached_ = 0;
-    point_ = -1;
     named_ = false;
     names_.cancel();
     question_ = inspector::readPastQuestion(field_->text(), *curves_);
+    curveSearch_.begin(question_);
   }
   if (!question_.problem.isEmpty()) return say(question_.problem);
-  question_.curve.isEmpty() ? searchRecords(further) : searchCurve(further);
+  question_.curves.isEmpty() ? searchRecords(further) : searchCurves(further);
 }
 
-void PastDialog::searchCurve(bool further) {
-  const inspector::SeriesData* curve = curves_->series(question_.curve);
-  if (!curve) return say("There is no such curve any more.");
-  const int point = inspector::pointWhere(*curve, question_, further ? point_ : -1, forward());
-  QString thinned;
+void PastDialog::searchCurves(bool further) {
+  if (curveSearch_.outdated()) {
+    curveSearch_.begin({});
+    return say("The cell ran again since, and drew other points: Enter searches anew.");
+  }
+  const auto point = curveSearch_.next(forward());
+  QString rest = curveSearch_.leftOut();
   if (const quint64 gone = session_->status().series_thinned)
-    thinned = QString(" Curves were thinned out: %1 points were dropped.").arg(countText(gone));
-  if (point < 0)
+    rest += QString(" Curves were thinned out: %1 points were dropped.").arg(countText(gone));
+  if (!point)
     return say(QString(further ? "No further point of %1 fulfils it.%3"
                                : "None of the %2 points of %1 fulfils it.%3")
-                   .arg(curve->title(), countText(curve->size()), thinned));
-  point_ = point;
-  const auto at = static_cast<std::size_t>(point);
-  const inspector::RecordNumber record = curve->records[at];
-  say(QString("%1 was %2 at %3 %4%5.%6")
-          .arg(curve->title(), numberText(curve->values[at]), curve->x, numberText(curve->steps[at]),
-               record ? QString(", after op %1").arg(countText(record)) : QString(", before any op"),
-               thinned),
-      record);
+                   .arg(curveSearch_.subject(), countText(curveSearch_.points()), rest));
+  if (question_.curves.size() > 1) rest = QString(" Searched: %1.").arg(curveSearch_.subject()) + rest;
+  say(pointText(*point) + rest, point->curve->records[point->at]);
+}
+
+/// "loss, cell [3] was 0.25 at step 2, after op 17."
+QString PastDialog::pointText(const inspector::CurvePoint& point) const {
+  const inspector::SeriesData& curve = *point.curve;
+  const inspector::RecordNumber record = curve.records[point.at];
+  QString when = record ? QString(", after op %1").arg(countText(record)) : QString(", before any op");
+  // A curve that a later run goes on with is called by that, and not by the run that made this point.
+  if (const QString run = cells_->name(curve.cell, record);
+      (question_.curves.size() > 1 || curve.anew > 0) && !run.isEmpty() && !curve.title().endsWith(run))
+    when += QString(", in %1").arg(run);
+  return QString("%1 was %2 at %3 %4%5.")
+      .arg(curve.title(), numberText(curve.values[point.at]), curve.x, numberText(curve.steps[point.at]),
+           when);
 }
 
 void PastDialog::searchRecords(bool further) {
@@ -239,17 +250,22 @@ void PastDialog::found(const protocol::FoundHit& hit) {
       reached_);
 }
 
-/// By the first curve over steps that has a point about then.
+/// By the curve over steps whose point came last before then.
 QString PastDialog::stepText(inspector::RecordNumber record) const {
+  const inspector::SeriesData* nearest = nullptr;
+  std::size_t at = 0;
   for (const QString& name : curves_->names()) {
     const inspector::SeriesData* curve = curves_->series(name);
     if (!curve || curve->x != "step") continue;
     const int point = inspector::SeriesModel::pointAt(*curve, record);
-    if (point >= 0)
-      return QString(", after step %1 of %2")
-          .arg(numberText(curve->steps[static_cast<std::size_t>(point)]), curve->title());
+    if (point < 0) continue;
+    const auto found = static_cast<std::size_t>(point);
+    if (nearest && curve->records[found] <= nearest->records[at]) continue;
+    nearest = curve;
+    at = found;
   }
-  return {};
+  if (!nearest) return {};
+  return QString(", after step %1 of %2").arg(numberText(nearest->steps[at]), nearest->title());
 }
 
 void PastDialog::showProgress() {

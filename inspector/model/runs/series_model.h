@@ -19,6 +19,8 @@ struct SeriesData {
   std::vector<double> steps, values;   ///< in order of arrival
   std::vector<RecordNumber> records;   ///< where the cursor goes for that point; 0: nowhere
   bool ascending = true;               ///< steps never fall
+  quint64 anew = 0;      ///< how often its cell ran again and began it anew, as far as that is known
+  quint64 replaced = 0;  ///< how many points went then, of those that were here
   std::size_t size() const { return steps.size(); }
   const QString& title() const { return label.isEmpty() ? name : label; }
 };
