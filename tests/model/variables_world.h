@@ -115,9 +115,9 @@ struct World {
   inspector::CellNames cells;
   inspector::FramesModel frames{&session, &cells};
   std::vector<protocol::Frame> stack;
-  std::string assignNote;  ///< what an assignment is answered with
-  bool gone = false;       ///< the program went on before its values were held
-  std::uint64_t noted = 0;  ///< of which stop a moment's frames are; 0: there was none
+  std::string assignNote;       ///< what an assignment is answered with
+  bool gone = false;            ///< the program went on before its values were held
+  std::uint64_t noted = 0;      ///< of which stop a moment's frames are; 0: there was none
   std::string unknownFunction;  ///< that a moment's op ran in, after a cell began and before any stop
   std::map<std::string, std::vector<ValueInfo>> places;
   std::map<std::string, protocol::Evaluation> evaluations;

@@ -80,10 +80,11 @@ QString CurveSearch::leftOut() const {
   for (const QString& name : question_.curves) {
     const SeriesData* curve = curves_.series(name);
     if (!curve || curve->anew == 0) continue;
-    const QString gone =
-        curve->replaced ? pointsText(curve->replaced) : QStringLiteral("The points");  // drawn before one looked
-    text += QStringLiteral(" %1 of earlier runs of %2 were not looked at: the cell ran again and drew them anew.")
-                .arg(gone, curve->title());
+    const QString gone = curve->replaced ? pointsText(curve->replaced)
+                                         : QStringLiteral("The points");  // drawn before one looked
+    text +=
+        QStringLiteral(" %1 of earlier runs of %2 were not looked at: the cell ran again and drew them anew.")
+            .arg(gone, curve->title());
   }
   return text;
 }

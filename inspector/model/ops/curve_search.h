@@ -1,4 +1,5 @@
-// A question about a curve, asked of every curve of that name: each cell that uses a name draws one of its own.
+// A question about a curve, asked of every curve of that name: each cell that uses a name draws one of its
+// own.
 #pragma once
 
 #include <map>

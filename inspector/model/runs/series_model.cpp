@@ -21,7 +21,8 @@ struct SeriesModel::Private {
   QStringList names;
   std::map<QString, SeriesData> series;
   QHash<QString, QString> keys = {};  ///< here, by what the session calls them
-  QHash<QString, quint64> begunAnew = {};  ///< before any of its points was here, by what the session calls it
+  QHash<QString, quint64> begunAnew =
+      {};  ///< before any of its points was here, by what the session calls it
   quint64 next = 0;
 
   void ask() {

@@ -130,7 +130,8 @@ QString FramesModel::placeText() const {
       return QStringLiteral("%1: no stop was earlier, so Python's own values are those of now").arg(when);
     QString where = one ? QStringLiteral(", in ") + frameText(*one) : QString();
     if (const QString function = unknownFunction(); !function.isEmpty())
-      where = QStringLiteral("; the locals of %1 are not known: no stop had been made there by then").arg(function);
+      where = QStringLiteral("; the locals of %1 are not known: no stop had been made there by then")
+                  .arg(function);
     return QStringLiteral("%1: Python's own values are %2%3").arg(when, notedText(), where);
   }
   if (stop_) {

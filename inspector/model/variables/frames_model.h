@@ -26,8 +26,8 @@ class FramesModel : public QAbstractListModel {
   RecordNumber moment() const { return moment_; }
   /// Of which time Python's own values are then: "as of the stop before op 210", "now". Empty: it is now.
   QString notedText() const;
-  /// The function that the moment's op ran in, where no stop was earlier in the cell's run and nothing is known
-  /// of its locals. Empty: it ran in none, or they are known.
+  /// The function that the moment's op ran in, where no stop was earlier in the cell's run and nothing is
+  /// known of its locals. Empty: it ran in none, or they are known.
   QString unknownFunction() const;
   /// Variables can be asked for: the program is stopped, or no cell runs.
   bool readable() const;

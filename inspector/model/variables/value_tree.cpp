@@ -342,8 +342,8 @@ void ValueTree::hold(const QModelIndex& index, bool afterEdit) {
       [this](const protocol::HeldValue& held) { session_->pickNamed(held.tensor, held.variable); },
       [this, afterEdit](const protocol::Failure& failure) {
         // What came of the edit has been told: that the program went on then is no news about it.
-        const bool known =
-            failure.code == "cancelled" || (afterEdit && (failure.code == "gone" || failure.code == "running"));
+        const bool known = failure.code == "cancelled" ||
+                           (afterEdit && (failure.code == "gone" || failure.code == "running"));
         if (!known) emit failed(QString::fromStdString(failure.reason));
       },
       channel_ + QStringLiteral("/show"));

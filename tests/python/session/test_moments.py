@@ -224,6 +224,12 @@ class Moments(CellThread):
         self.go_on()
         self.assertEqual(float(self.names["out"]), 2. - 4. + 3.)
 
+    def test_an_edit_of_a_place_that_is_gone_by_then_does_not_say_that_it_keeps_its_value(self):
+        self.start("def f(x):\n    return tf.square(x)\nout = f(tf.constant(2.))\n", 1)
+        place = (self.stop, self.thread.ident, 0, "locals", "x", ())
+        self.go_on()
+        self.assertEqual(session_console.assigned(place), {"note": session_console.WENT_ON})
+
     def test_an_edit_of_what_was_not_read_yet_is_seen(self):
         self.start("def f(x, k):\n    y = tf.square(x)\n    return y * k\nout = f(tf.constant(2.), 2.)\n", 1)
         self.assertEqual(self.assign("k", "10.")["note"], session_console.SEEN)

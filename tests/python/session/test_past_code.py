@@ -3,7 +3,6 @@ import unittest
 
 import numpy as np
 
-import tapedeck as tf
 from tapedeck import _engine
 from tapedeck._session import moments
 
