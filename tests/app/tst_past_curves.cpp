@@ -66,7 +66,8 @@ class TestPastCurves : public QObject {
     ask("loss < 4");
     QTRY_VERIFY2_WITH_TIMEOUT(answer().startsWith("loss, cell [2] was 2 at step 4, after op "),
                               qPrintable(answer()), patience);
-    QVERIFY2(answer().contains(" Searched: 2 curves (loss, cell [1]; loss, cell [2])."), qPrintable(answer()));
+    QVERIFY2(answer().contains(" Searched: 2 curves (loss, cell [1]; loss, cell [2])."),
+             qPrintable(answer()));
     screenshot(dialog(), "search-the-past-curves");
     auto* further = dialog()->findChild<QPushButton*>("pastFurther");
     for (const char* expected : {"loss, cell [2] was 2.5 at step 3", "loss, cell [2] was 3.33333 at step 2",
@@ -76,7 +77,7 @@ class TestPastCurves : public QObject {
     }
     const quint64 newest = window_->session()->recordCount();
     QTest::mouseClick(dialog()->findChild<QPushButton*>("pastGo"), Qt::LeftButton);
-    QTRY_VERIFY(window_->session()->cursor() <= newest / 2);
+    QTRY_VERIFY(window_->session()->cursor() <= newest - 5);  // none of the second cell
     // The first time, across both.
     auto* which = dialog()->findChild<QComboBox*>("pastWhen");
     which->setFocus();
@@ -86,11 +87,13 @@ class TestPastCurves : public QObject {
     QTest::mouseClick(further, Qt::LeftButton);
     QTRY_VERIFY2(answer().startsWith("loss, cell [2] was 10 at step 0"), qPrintable(answer()));
     ask("loss > 11");
-    QTRY_VERIFY2(answer().startsWith("None of the 10 points of 2 curves (loss, cell [1]; loss, cell [2]) fulfils it."),
-                 qPrintable(answer()));
+    QTRY_VERIFY2(
+        answer().startsWith("None of the 10 points of 2 curves (loss, cell [1]; loss, cell [2]) fulfils it."),
+        qPrintable(answer()));
     // One of them by the name that the window gives it.
     ask("\"loss, cell [1]\" > 11");
-    QTRY_VERIFY2(answer().startsWith("None of the 5 points of loss, cell [1] fulfils it."), qPrintable(answer()));
+    QTRY_VERIFY2(answer().startsWith("None of the 5 points of loss, cell [1] fulfils it."),
+                 qPrintable(answer()));
   }
 
   void whatARerunReplacedIsSaidToBeNotLookedAt() {
@@ -109,8 +112,9 @@ class TestPastCurves : public QObject {
     ask("loss < 4");
     QTRY_VERIFY2(answer().startsWith("loss was 0.2 at step 4, after op "), qPrintable(answer()));
     QVERIFY2(answer().contains("in cell [2]."), qPrintable(answer()));
-    QVERIFY2(answer().contains(" 5 points of earlier runs of loss were not looked at: the cell ran again and drew them "
-                               "anew."),
+    QVERIFY2(answer().contains(
+                 " 5 points of earlier runs of loss were not looked at: the cell ran again and drew them "
+                 "anew."),
              qPrintable(answer()));
   }
 };

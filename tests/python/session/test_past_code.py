@@ -181,6 +181,13 @@ class PastCode(CellThread):
         self.assertEqual(moments.frames(self.stop, False, self.thread.ident, 0, 100, product)[6], "scaled")
         self.assertEqual(moments.frames(self.stop, False, self.thread.ident, 0, 100, product - 1)[6], "")
 
+    def test_a_global_in_place_of_a_local_that_is_not_known_is_said_to_be_that(self):
+        self.run_to_its_end("h = tf.Variable(5.)\ndef f(h):\n    return h * 2.\nout = f(tf.constant(1.))\nlast = h + 1.\n")
+        product, last = self.numbers("multiply")[0], self.numbers("add")[0]
+        self.assertEqual(self.text("float(h)", product),
+                         ("5.0", f"at op {product}; h of the globals, as the locals of f are not known"))
+        self.assertEqual(self.text("float(h)", last), ("5.0", f"at op {last}"))
+
     def test_a_local_that_the_last_stop_did_not_have_is_said_to_be_unknown(self):
         self.start(CALLS, 2)  # before h * factor: bent is not there yet
         stop = self.stop

@@ -237,16 +237,19 @@ class Past:
     def knows(self, name):
         return any(name in (names or ()) for scope in self._scopes(None) for names in scope)
 
+    def unknown_locals(self):
+        """(the function that the op ran in, the names of its locals) where no stop was in the cell's run by then; else ("", ())."""
+        return function_of(self.moment) if self.note is not None and self.note.cell is not None else ("", ())
+
     def why_unknown(self, name):
         """Why nothing is known of a name; "": it is none that the program had where the op ran."""
         function, variables = function_of(self.moment)
         if name not in variables:
             return ""
-        text = f"{name} is a local of {function}, and what it had at op {self.moment:,} is not known: locals are noted where the " \
-               "program stops, and "
-        if self.note is None or self.note.cell is not None:
-            return text + "no stop had been made there by then"
-        return text + f"{self.note.text()}, the last one by then, had no {name}"
+        stops = "no stop had been made there by then" if self.note is None or self.note.cell is not None \
+            else f"{self.note.text()}, the last one by then, had no {name}"
+        return (f"{name} is a local of {function}, and what it had at op {self.moment:,} is not known: locals are noted where "
+                f"the program stops, and {stops}")
 
     def find(self, name, kind=None):
         """LookupError where there is no such name, or nothing is known of what it had."""

@@ -27,10 +27,13 @@ class PastCode:
     def __init__(self, tree, past):
         """LookupError where what a name had is not known."""
         self._past = past
-        self._living = {id(variable) for variable, _ in _engine._living_variables()}
+        # What the code makes itself is none of these; held, so that nothing new is at the place of one that goes.
+        self._living = {id(variable): variable for variable, _ in _engine._living_variables()}
         self._variables = {}  # as they were, by the id of their value
         self._through = {}  # chains that a variable was found on, by number
         self._of_now, self._earlier, self._at_moment = {}, [], False  # for the text: names and chains of now as keys
+        self._function, self._unknown = past.unknown_locals()
+        self._globals = []  # names that locals of that function have, too
         self._now = set()  # names of the program's own that are only known as they are now
         self.names = {}
         for name in dict.fromkeys(node.id for node in ast.walk(tree) if isinstance(node, ast.Name)):
@@ -44,6 +47,8 @@ class PastCode:
     def _add(self, name, found):
         if found.source == "gone":
             raise LookupError(f"of {name} only its type and shape are known at op {self._past.moment:,}")
+        if name in self._unknown:
+            self._globals.append(name)
         if found.source == "now":
             if not is_of_library(found.value):
                 self._now.add(name)
@@ -95,9 +100,16 @@ class PastCode:
         """The variables go with the evaluation, and not when Python next collects what refers to itself."""
         self.names.pop(HELPER, None)
         self._variables.clear()
+        self._living.clear()
 
     def text(self):
         """Which moment the answer is of, in words."""
+        text = self._moments()
+        if self._globals:
+            text += f"; {', '.join(self._globals)} of the globals, as the locals of {self._function} are not known"
+        return text
+
+    def _moments(self):
         if self._of_now and not self._earlier and not self._at_moment:
             return "now"
         text = f"at op {self._past.moment:,}"
