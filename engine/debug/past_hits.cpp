@@ -13,10 +13,10 @@
 #include "engine/debug/hit_element.h"
 #include "engine/debug/term_look.h"
 #include "engine/debug/value_look.h"
+#include "engine/protocol/conditions/log_text.h"
 #include "engine/protocol/record_filter.h"
 #include "engine/record/breakpoints/break_check.h"
 #include "engine/record/breakpoints/breakpoint_set.h"
-#include "engine/record/breakpoints/log_text.h"
 #include "engine/record/trace/source_location.h"
 
 namespace tapedeck::debug {
@@ -316,9 +316,9 @@ class HitSearch {
     if (const auto& value = request_.element ? element_.value() : values_.measured()) {
       answer_.value = *value;
       reason += values_.counted() && !request_.element
-                    ? ", " + tapedeck::count_text(static_cast<std::uint64_t>(*value)) +
+                    ? ", " + protocol::count_text(static_cast<std::uint64_t>(*value)) +
                           (*value == 1 ? " element" : " elements")
-                    : ", it is " + tapedeck::quantity_text(*value);
+                    : ", it is " + protocol::quantity_text(*value);
     }
     answer_.reason += (answer_.reason.empty() ? "" : "; ") + reason;
   }

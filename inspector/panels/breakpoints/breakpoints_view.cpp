@@ -2,6 +2,7 @@
 
 #include <QtWidgets>
 
+#include "inspector/model/breakpoints/breakpoint_text.h"
 #include "inspector/model/format.h"
 #include "inspector/model/plain_tip.h"
 #include "inspector/model/session/cell_names.h"
