@@ -22,6 +22,16 @@ QString countText(quint64 count) {
   return text;
 }
 
+QString ordinalText(quint64 place) {
+  const quint64 tens = place % 100, ones = place % 10;
+  const bool teens = tens >= 11 && tens <= 13;
+  const QString ending = !teens && ones == 1   ? QStringLiteral("st")
+                         : !teens && ones == 2 ? QStringLiteral("nd")
+                         : !teens && ones == 3 ? QStringLiteral("rd")
+                                               : QStringLiteral("th");
+  return countText(place) + ending;
+}
+
 QString notFetchedText(quint64 record) {
   return QStringLiteral("Op %1 was not fetched before the session ended.").arg(countText(record));
 }

@@ -144,6 +144,42 @@ class TestPastSearch : public QObject {
     QCOMPARE(cursor(window_.get()), oldest);
   }
 
+  void whatGoingBackCanNotDecideOrReachItSays() {
+    open();
+    run();
+    addBreakpoint(protocol::BreakpointKind::condition, "", "op:multiply step == 3");
+    QTest::keyClick(window_.get(), Qt::Key_F5, Qt::ShiftModifier);
+    // It held at one of the ten.
+    QTRY_VERIFY2_WITH_TIMEOUT(
+        status(window_.get()).startsWith("No breakpoint can be shown to have held before here: ") &&
+            status(window_.get()).contains("10 ops could not be decided: what Python names"),
+        qPrintable(status(window_.get())), patience);
+    window_->breakpoints()->removeAll();
+    // `for step in range(10)`: no op is of that line.
+    auto* editor = window_->notebook()->findChildren<CodeEditor*>().value(0);
+    QVERIFY(editor);
+    const QPoint line3(editor->marginWidth(0) + editor->marginWidth(1) + 12,
+                       editor->yOfLine(3) + editor->lineHeight() / 2);
+    QTest::mouseClick(editor->viewport(), Qt::LeftButton, {}, line3);
+    QTRY_VERIFY(editor->hasFocus());
+    QTest::keyClick(editor, Qt::Key_F9);
+    QCOMPARE(window_->breakpoints()->all().size(), std::size_t{1});
+    QCOMPARE(window_->breakpoints()->all()[0].breakpoint.line, 3u);
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->breakpoints()->onTheirWay(), patience);
+    QTest::keyClick(window_.get(), Qt::Key_F5, Qt::ShiftModifier);
+    QTRY_VERIFY2_WITH_TIMEOUT(
+        status(window_.get()).startsWith("No breakpoint held before here: ") &&
+            status(window_.get()).contains("No op is recorded of line 3 of cell [1] (") &&
+            status(window_.get()).contains("going back can't stop there"),
+        qPrintable(status(window_.get())), patience);
+    // And beside a hit.
+    addBreakpoint(protocol::BreakpointKind::op, "multiply", "");
+    QTest::keyClick(window_.get(), Qt::Key_F5, Qt::ShiftModifier);
+    QTRY_VERIFY2_WITH_TIMEOUT(status(window_.get()).startsWith("Back at op ") &&
+                                  status(window_.get()).contains("No op is recorded of line 3 of cell [1] ("),
+                              qPrintable(status(window_.get())), patience);
+  }
+
   void linesCountAndPausedProgramsStayPaused() {
     open();
     QTRY_VERIFY(!window_->notebook()->findChildren<CodeEditor*>().isEmpty());
@@ -333,7 +369,8 @@ class TestPastSearch : public QObject {
     }
     // What an object's own method made of the line's sum is not taken for that sum; the sums are counted.
     answer = ask("double > 0");
-    QVERIFY2(answer && answer->text().startsWith("It did not hold"), qPrintable(answer->text()));
+    QVERIFY2(answer && answer->text().startsWith("It can't be shown to have held"),
+             qPrintable(answer->text()));
     QVERIFY2(answer->text().contains("6 ops that fulfil it may have made a value of double or not"),
              qPrintable(answer->text()));
     answer = ask("nowhere > 0");

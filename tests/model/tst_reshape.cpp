@@ -110,6 +110,13 @@ void TestReshape::writesNumbersAlike() {
   QCOMPARE(countText(999), QStringLiteral("999"));
   QCOMPARE(countText(1204), QStringLiteral("1,204"));
   QCOMPARE(countText(1'000'000), QStringLiteral("1,000,000"));
+  QCOMPARE(ordinalText(1), QStringLiteral("1st"));
+  QCOMPARE(ordinalText(2), QStringLiteral("2nd"));
+  QCOMPARE(ordinalText(3), QStringLiteral("3rd"));
+  QCOMPARE(ordinalText(10), QStringLiteral("10th"));
+  QCOMPARE(ordinalText(12), QStringLiteral("12th"));
+  QCOMPARE(ordinalText(1'111), QStringLiteral("1,111th"));
+  QCOMPARE(ordinalText(1'223), QStringLiteral("1,223rd"));
   QCOMPARE(durationText(350), QStringLiteral("350 ns"));
   QCOMPARE(durationText(12'500), QStringLiteral("12.5 µs"));
   QCOMPARE(durationText(1'200'000'000), QStringLiteral("1.20 s"));

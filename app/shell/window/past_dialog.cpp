@@ -224,8 +224,10 @@ void PastDialog::notFound() {
                 .arg(unclear == 1 ? QString("1 op that fulfils it")
                                   : QString("%1 ops that fulfil it").arg(countText(unclear)),
                      question_.subject);
-  say(QString("It did not hold%1: %2 looked at.%3")
-          .arg(reached_ ? (forward() ? " after that" : " before that") : "",
+  const bool open = all.leaveOpen() || (named_ && names_.unclear() > 0);
+  say(QString("%1%2: %3 looked at.%4")
+          .arg(open ? "It can't be shown to have held" : "It did not hold",
+               reached_ ? (forward() ? " after that" : " before that") : "",
                all.lookedAt == 1 ? QString("1 op") : QString("%1 ops").arg(countText(all.lookedAt)), more));
 }
 
@@ -245,8 +247,7 @@ void PastDialog::found(const protocol::FoundHit& hit) {
   if (!question_.subject.isEmpty() && hit.value) what += ": it was " + numberText(*hit.value);
   const auto all = sums();
   say(QString("At op %1%2: %3.%4")
-          .arg(countText(reached_), stepText(reached_), what,
-               inspector::undecidedText({0, all.lost, all.undecided, 1, 0, 0, {}})),
+          .arg(countText(reached_), stepText(reached_), what, inspector::undecidedText(all, false)),
       reached_);
 }
 

@@ -46,6 +46,7 @@ class ReverseControl : public QObject {
   void found(const protocol::FoundHit& hit);
   void notFound();
   void failed(const QString& reason);
+  QString withoutOpsText() const;
   void showProgress();
   void ended();
 

@@ -13,11 +13,12 @@ namespace tapedeck::inspector {
 struct BreakpointEntry {
   protocol::Breakpoint breakpoint;
   quint64 hits = 0;
-  QString problem;       ///< why it does not work; empty: it works, or nobody said yet
-  QString part;          ///< what the problem is in: "condition", "target", "text"
-  int position = 0;      ///< where in it, in UTF-16 units
-  QString note;          ///< why it will never be hit
-  bool passing = false;  ///< run to cursor: gone after the next stop or the end, and shown in no list
+  QString problem;        ///< why it does not work; empty: it works, or nobody said yet
+  QString part;           ///< what the problem is in: "condition", "target", "text"
+  int position = 0;       ///< where in it, in UTF-16 units
+  QString note;           ///< why it will never be hit, or what its hits lacked
+  quint64 withoutOp = 0;  ///< runs of its line without an op, where its condition or text asks for one
+  bool passing = false;   ///< run to cursor: gone after the next stop or the end, and shown in no list
 
   bool works() const { return problem.isEmpty() && breakpoint.enabled; }
 };
@@ -83,18 +84,16 @@ class BreakpointsModel : public QObject {
   void send();
   void take(const protocol::Breakpoints& states);
   void takeStatus();
+  void renew(BreakpointEntry& one) const;
   void wasEdited();
 
   Session* session_;
   std::vector<BreakpointEntry> entries_;
-  QHash<quint64, QString> placeNotes_;
+  QHash<quint64, QString> placeNotes_, sessionNotes_;
   QHash<QString, QString> labels_;
   bool hadSome_ = false;  ///< in the life of this window
   quint64 lastId_ = 0;
   quint64 stoppedAt_ = 0;
 };
-
-/// What a breakpoint is for, in words: "line 3", "op matmul", "NaN or infinity".
-QString breakpointText(const protocol::Breakpoint& breakpoint);
 
 }  // namespace tapedeck::inspector

@@ -14,13 +14,13 @@ namespace tapedeck::inspector {
 
 /// What a heading's row says.
 struct Heading {
-  QString name;   ///< "Cell [3], run 2", "step 57", "dense"
+  QString name;   ///< "Cell [3], run 2", "57th step", "dense"
   QString count;  ///< "34 ops", or "3 of 34 ops" where a filter is applied
   QString state;  ///< "running", "failed"; else empty
   int depth = 0;  ///< groups around it
   bool folded = false;
   bool holdsCursor = false;  ///< the cursor's op is folded away in it
-  QString text() const;      ///< "step 57 · 34 ops"
+  QString text() const;      ///< "57th step · 34 ops"
 };
 
 /// Which rows there are; RecordsModel tells its views of what changes, and asks for nothing while it does.

@@ -20,6 +20,9 @@ class PastSearch : public QObject {
     RecordNumber oldest = 1, newest = 0;
     quint64 total = 0;  ///< records that there are to look at
     std::vector<protocol::BreakpointState> problems;
+    std::vector<quint64> withoutOps = {};  ///< breakpoints of lines of which no op is recorded
+    /// Records that were not decided, or are forgotten: it may have held there.
+    bool leaveOpen() const { return lost > 0 || undecided > 0 || oldest > 1; }
   };
 
   /// `channel`: one search at a time goes by it.
@@ -49,7 +52,8 @@ class PastSearch : public QObject {
   bool running_ = false;
 };
 
-/// What could not be decided, as sentences with a space before each; empty: nothing.
-QString undecidedText(const PastSearch::Sums& sums);
+/// What could not be decided and why, as sentences with a space before each; empty: nothing. `all`: also what
+/// was forgotten before.
+QString undecidedText(const PastSearch::Sums& sums, bool all = true);
 
 }  // namespace tapedeck::inspector

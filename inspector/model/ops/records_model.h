@@ -20,7 +20,7 @@ class RecordsModel : public QAbstractTableModel {
   enum Column { Number, Op, Shapes, Name, DType, Device, Place, Duration, Attributes, Scope, ColumnCount };
   enum Role {
     RecordRole = Qt::UserRole,  ///< number, also where the record is not here yet
-    HeadingRole,                ///< what a heading's row says, "step 57 · 34 ops"; of a record's nothing
+    HeadingRole,                ///< what a heading's row says, "57th step · 34 ops"; of a record's nothing
     HereRole,                   ///< bool: the record is here
     BackwardRole,               ///< bool
     PendingRole,                ///< bool: waits at the gate

@@ -25,6 +25,13 @@ class BreakpointForm : public QWidget {
   /// Whether one of this kind is at an op or a variable, which is to be named.
   static bool hasTarget(protocol::BreakpointKind kind);
 
+ signals:
+  /// The user's choice or entry made that appear below the other fields.
+  void appeared(QWidget* below);
+
+ protected:
+  bool eventFilter(QObject* object, QEvent* event) override;
+
  private:
   void commit();
   void showProblem(const BreakpointEntry& entry);

@@ -2,10 +2,12 @@
 
 #include <QtWidgets>
 
+#include "inspector/model/breakpoints/breakpoint_text.h"
 #include "inspector/model/format.h"
 #include "inspector/model/plain_tip.h"
 #include "inspector/model/session/cell_names.h"
 #include "inspector/panels/breakpoints/breakpoint_form.h"
+#include "inspector/ui/form_area.h"
 #include "inspector/ui/keyed_action.h"
 #include "inspector/ui/wrapping_layout.h"
 
@@ -50,7 +52,11 @@ BreakpointsView::BreakpointsView(BreakpointsModel& breakpoints, Session& session
   makeActions();
   makeBar(layout);
   layout->addWidget(list_, 1);
-  layout->addWidget(form_);
+  auto* area = new FormArea(form_, this);
+  area->setObjectName(QStringLiteral("breakpointFormArea"));
+  area->setAccessibleName(QStringLiteral("Fields of the breakpoint"));
+  layout->addWidget(area);
+  connect(form_, &BreakpointForm::appeared, area, &FormArea::reveal);
   setFocusProxy(list_);
   connect(&breakpoints_, &BreakpointsModel::changed, this, &BreakpointsView::show);
   connect(&cells_, &CellNames::changed, this, &BreakpointsView::show);
@@ -70,6 +76,7 @@ void BreakpointsView::makeList() {
   list_->setAccessibleName(QStringLiteral("Breakpoints"));
   list_->setColumnCount(ColumnCount);
   list_->setHeaderLabels({QStringLiteral("Stops at"), QStringLiteral("Condition"), QStringLiteral("Hits")});
+  list_->setMinimumHeight(2 * list_->fontMetrics().height());
   list_->setRootIsDecorated(false);
   list_->setUniformRowHeights(true);
   list_->header()->setStretchLastSection(false);

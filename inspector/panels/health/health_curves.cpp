@@ -201,7 +201,7 @@ void HealthCurves::paintEvent(QPaintEvent*) {
   }
   const Chart& last = shown.back();
   const QRectF axis(last.area.left(), last.area.bottom() + 1, last.area.width(), fontMetrics().lineSpacing());
-  painter.drawText(axis, Qt::AlignLeft, QStringLiteral("step 1"));
+  painter.drawText(axis, Qt::AlignLeft, QStringLiteral("step 1, the run's first"));
   painter.drawText(axis, Qt::AlignRight, countText(static_cast<quint64>(last.last_step)));
   if (hasFocus()) {
     painter.setPen(theme.accent);
