@@ -98,6 +98,35 @@ class TestWhatIf : public QObject {
     for (const auto& [change, expected] : cases) QCOMPARE(world.value(world.make({change}), z), expected);
   }
 
+  void one_of_several_results_is_zeroed_scaled_or_clipped() {
+    World world;
+    const Tensors parts = testing::outputs_of("qr", {floats({3, 1, 4, 2}, {2, 2})});  // op 1
+    const std::vector<double> q = parts[0].to_vector(), r = parts[1].to_vector();
+    PastChange change = op_becomes(ChangeKind::zero, 1);
+    change.result = 1;
+    const Branched zeroed = world.make({change});
+    QCOMPARE(world.value(zeroed, parts[0]), q);
+    QCOMPARE(world.value(zeroed, parts[1]), (std::vector<double>{0, 0, 0, 0}));
+    QCOMPARE(zeroed.depending, std::uint64_t{1});
+    change = op_becomes(ChangeKind::scale, 1, {-1});
+    change.result = 0;
+    QCOMPARE(world.value(world.make({change}), parts[0])[0], -q[0]);
+    QCOMPARE(world.value(world.make({change}), parts[1]), r);
+    const auto refusal = [&](const PastChange& refused) {
+      try {
+        world.make({refused});
+      } catch (const ValueError& error) {
+        return QString(error.what());
+      }
+      return QString("taken");
+    };
+    change.result = 2;
+    QCOMPARE(refusal(change), QString("Op 1 (qr) has no result 2; it has 2."));
+    PastChange skip = op_becomes(ChangeKind::skip, 1);
+    skip.result = 1;
+    QVERIFY2(refusal(skip).contains("can be skipped as a whole"), qPrintable(refusal(skip)));
+  }
+
   void several_changes_of_one_tensor_and_of_one_op_come_together() {
     World world;
     const Tensor x = floats({1, 2, 3, 4, 5, 6}, {2, 3});
