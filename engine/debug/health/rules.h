@@ -77,6 +77,7 @@ Findings recreated_variables(const HealthCases& cases);
 Findings resting_variables(const HealthCases& cases);
 Findings wrong_modes(const HealthCases& cases);  ///< of dropout and batch normalisation
 Findings unnormalised_inputs(const HealthCases& cases);
+Findings wrong_scale_axes(const HealthCases& cases);  ///< inputs normalised over the wrong axis
 Findings rates_too_large(const HealthCases& cases);   ///< learning rates
 Findings wrong_class_axes(const HealthCases& cases);  ///< softmax over the examples
 Findings inverted_masks(const HealthCases& cases);
