@@ -219,6 +219,21 @@ std::vector<Repeated<Fact>> repeated_facts(const ProgramFacts& program, std::vec
   return found;
 }
 
+/// A finding of each place that at least so many steps have. `write(repeated, finding)` writes sentence and
+/// cure.
+template <class Fact, class Key, class Write>
+Findings findings_of(const HealthCases& cases, std::vector<Fact> StepFacts::*facts, const char* rule,
+                     HealthSeverity severity, std::size_t least_steps, Key&& key, Write&& write) {
+  Findings found;
+  for (const auto& one : repeated_facts(cases.program, facts, key)) {
+    if (one.steps < least_steps) continue;
+    HealthFinding each = program_finding(cases, one.first->place, one.since, rule, severity);
+    write(one, each);
+    found.push_back(std::move(each));
+  }
+  return found;
+}
+
 /// "(64, 1)", as Python writes it.
 std::string tuple_text(const std::vector<std::int64_t>& shape);
 

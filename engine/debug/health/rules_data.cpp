@@ -149,12 +149,9 @@ Findings unnormalised_inputs(const HealthCases& cases) {
 }
 
 Findings wrong_scale_axes(const HealthCases& cases) {
-  Findings found;
   const auto key = [](const ScaleFact& fact) { return fact.place.location; };
-  for (const auto& one : repeated_facts(cases.program, &StepFacts::scales, key)) {
+  const auto write = [&](const auto& one, HealthFinding& each) {
     const ScaleFact& fact = *one.first;
-    HealthFinding each = program_finding(cases, fact.place, one.since, "normalised over the wrong axis",
-                                         HealthSeverity::warning);
     const std::string layer = "the first layer's " + fact.layer.op + place_text(fact.layer);
     const std::string large = "column " + std::to_string(fact.large_column),
                       small = "column " + std::to_string(fact.small_column);
@@ -184,11 +181,12 @@ Findings wrong_scale_axes(const HealthCases& cases) {
       each.sentence += "The features still differ by orders of magnitude: " + large +
                        " has a standard deviation of " + short_number(fact.large_after) + ", " + small +
                        " of " + short_number(fact.small_after) + ".";
-    report(found, std::move(each),
-           "Take mean and standard deviation of each column over the examples, axis=0: "
-           "(x - x.mean(axis=0)) / x.std(axis=0).");
-  }
-  return found;
+    each.cure =
+        "Take mean and standard deviation of each column over the examples, axis=0: "
+        "(x - x.mean(axis=0)) / x.std(axis=0).";
+  };
+  return findings_of(cases, &StepFacts::scales, "normalised over the wrong axis", HealthSeverity::warning, 1,
+                     key, write);
 }
 
 }  // namespace tapedeck::debug

@@ -1,5 +1,5 @@
-// Whether the first layer's inputs were normalised over the wrong axis: features of very different scales that
-// one number for each example, or one for all, has divided.
+// Whether the first layer's inputs were normalised over the wrong axis: features of very different scales
+// that one number for each example, or one for all, has divided.
 //
 // What a layer normalises inside the model is none of this: only inputs are looked at that are made of data
 // alone. Features that are mostly one value (pixels at the border, counts of words, flags) say nothing of
@@ -77,7 +77,8 @@ std::vector<ColumnScale> column_scales(const SampledRows& sampled) {
   std::vector<double> values(static_cast<std::size_t>(sampled.rows()));
   for (std::int64_t column = 0; column < sampled.width && !values.empty(); ++column) {
     for (std::size_t row = 0; row < values.size(); ++row)
-      values[row] = sampled.values[row * static_cast<std::size_t>(sampled.width) + static_cast<std::size_t>(column)];
+      values[row] =
+          sampled.values[row * static_cast<std::size_t>(sampled.width) + static_cast<std::size_t>(column)];
     if (!std::ranges::all_of(values, [](double value) { return std::isfinite(value); })) continue;
     const double deviation = deviation_of(values);
     std::ranges::sort(values);
@@ -176,7 +177,8 @@ bool is_data_alone(Past& past, std::uint64_t tensor) {
     open.pop_back();
     if (id == 0 || !seen.insert(id).second) continue;
     if (seen.size() > most_ancestors || past.assignment(id)) return false;
-    if (const RecordView* maker = past.maker(id)) open.insert(open.end(), maker->inputs.begin(), maker->inputs.end());
+    if (const RecordView* maker = past.maker(id))
+      open.insert(open.end(), maker->inputs.begin(), maker->inputs.end());
   }
   return true;
 }
@@ -192,7 +194,8 @@ const StatisticUse* wrong_use(const Normalisation& normalisation) {
   return nullptr;
 }
 
-void set_columns(ScaleFact& fact, const std::vector<ColumnScale>& before, const std::vector<ColumnScale>& after) {
+void set_columns(ScaleFact& fact, const std::vector<ColumnScale>& before,
+                 const std::vector<ColumnScale>& after) {
   fact.small_column = before.front().column;
   fact.large_column = before.back().column;
   fact.small_before = before.front().deviation;
@@ -202,7 +205,8 @@ void set_columns(ScaleFact& fact, const std::vector<ColumnScale>& before, const 
 }
 
 /// What NumPy normalised has no op: the values show it.
-std::optional<ScaleFact> normalised_outside(const SampledRows& sampled, const std::vector<ColumnScale>& scales) {
+std::optional<ScaleFact> normalised_outside(const SampledRows& sampled,
+                                            const std::vector<ColumnScale>& scales) {
   constexpr double near_one = 0.05, hardly_any = 0.1;
   const auto is_normal = [](const std::vector<double>& values) {
     double mean = 0;
@@ -227,7 +231,8 @@ std::optional<ScaleFact> normalised_outside(const SampledRows& sampled, const st
 void read_scales(Past& past, const StepGraph& graph, const StepOp& layer, const Tensor& input, bool recompute,
                  StepFacts& facts) {
   const RecordView* record = past.record(layer.number);
-  const auto transposed = record && record->head.op ? record->head.op->find_place("transpose_a") : std::nullopt;
+  const auto transposed =
+      record && record->head.op ? record->head.op->find_place("transpose_a") : std::nullopt;
   if (!transposed || *transposed >= record->head.attributes.size() ||
       record->head.attributes[*transposed] != Attribute(false))
     return;
@@ -239,7 +244,8 @@ void read_scales(Past& past, const StepGraph& graph, const StepOp& layer, const 
   if (const StatisticUse* use = wrong_use(normalisation)) {
     if (element_count(shape_of_tensor(past, normalisation.data)) > most_raw_elements) return;
     const Tensor data = step_value(past, normalisation.data, recompute, facts);
-    const std::vector<ColumnScale> before = data ? column_scales(sampled_rows(data)) : std::vector<ColumnScale>();
+    const std::vector<ColumnScale> before =
+        data ? column_scales(sampled_rows(data)) : std::vector<ColumnScale>();
     if (!differ_by_orders(before)) return;
     fact.emplace();
     set_columns(*fact, before, scales);
