@@ -115,8 +115,9 @@ class UsesByPlace {
     std::size_t count = 0;
     for (const ReadUse& use : uses_) {
       if (use.link != link || ++count > most_places_named) continue;
-      text += (count == 1 ? "" : ", ") + (use.subject.empty() ? "" : use.subject + " of ") + use.op + " (op " +
-              std::to_string(use.record) + (use.line ? ", line " + std::to_string(use.line) : "") + ")";
+      text += (count == 1 ? "" : ", ") + (use.subject.empty() ? "" : use.subject + " of ") + use.op +
+              " (op " + std::to_string(use.record) + (use.line ? ", line " + std::to_string(use.line) : "") +
+              ")";
     }
     return count > most_places_named
                ? text + " and others in " + counted(count - most_places_named, "more place")
@@ -268,8 +269,8 @@ class ReadSearch {
       const std::string text = number ? short_number(*number) : to_string(attribute);
       if (!attributes_.is_new(own, *first, behind_)) continue;
       // Small whole numbers agree by chance: an axis, an extent.
-      const bool same = std::holds_alternative<double>(attribute) &&
-                        values_.is_read(read_number_key(*number), *first);
+      const bool same =
+          std::holds_alternative<double>(attribute) && values_.is_read(read_number_key(*number), *first);
       uses_.add(record, {same ? ReadLink::same : ReadLink::possible, op.attributes[at].name, text});
     }
   }
@@ -304,8 +305,8 @@ class ReadSearch {
     if (const std::uint64_t count = uses_.ops(ReadLink::same))
       made.notes.push_back(counted(count, "op") + (count == 1 ? " uses" : " use") +
                            " numbers that Python read from changed values; " +
-                           (count == 1 ? "it stays" : "they stay") + " as recorded: " +
-                           uses_.named(ReadLink::same) + ".");
+                           (count == 1 ? "it stays" : "they stay") +
+                           " as recorded: " + uses_.named(ReadLink::same) + ".");
     if (const std::uint64_t count = uses_.ops(ReadLink::possible))
       made.notes.push_back(counted(count, "op") + (count == 1 ? " uses" : " use") +
                            " what came up only after Python had read a changed value. Whether Python "
@@ -315,12 +316,11 @@ class ReadSearch {
     std::unordered_set<std::uint64_t> tensors;
     for (const BranchRead* read : moved_) tensors.insert(read->tensor);
     const std::uint32_t line = location_of(moved_.front()->location).line;
-    made.notes.push_back("Python is not run again: it read " + counted(tensors.size(), "changed value") +
-                         (line ? (tensors.size() == 1 ? ", in line " : ", the first in line ") +
-                                     std::to_string(line)
-                               : "") +
-                         ", and what it decided or calculated with " + (tensors.size() == 1 ? "it" : "them") +
-                         " stays as recorded.");
+    made.notes.push_back(
+        "Python is not run again: it read " + counted(tensors.size(), "changed value") +
+        (line ? (tensors.size() == 1 ? ", in line " : ", the first in line ") + std::to_string(line) : "") +
+        ", and what it decided or calculated with " + (tensors.size() == 1 ? "it" : "them") +
+        " stays as recorded.");
     made.uses = uses_.take();
     return made;
   }
@@ -329,7 +329,8 @@ class ReadSearch {
     std::string text = "Python read " + counted(decisions_, "truth value") + " that " +
                        (decisions_ == 1 ? "depends" : "depend") + " on the change";
     if (turned_ == 0 && undecided_ == 0 && decisions_ <= most_decisions)
-      return text + (decisions_ == 1 ? "; in the branch it is the same." : "; in the branch all are the same.");
+      return text +
+             (decisions_ == 1 ? "; in the branch it is the same." : "; in the branch all are the same.");
     text += "; in the branch " + std::to_string(turned_) + (turned_ == 1 ? " is another" : " are others");
     if (turned_ > 0)
       text += ", and the program would have gone another way there: " + uses_.named(ReadLink::decision);

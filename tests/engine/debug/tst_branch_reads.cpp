@@ -85,8 +85,9 @@ class TestBranchReads : public QObject {
     QCOMPARE(possible[0].first, std::string("0.0167"));
     QVERIFY(possible[0].last != possible[0].first);
     QVERIFY(uses_of(branch, ReadLink::same).empty());
-    QVERIFY2(contains(notes_of(branch), "5 ops use what came up only after Python had read a changed value. Whether "
-                                        "Python calculated it from that is not known"),
+    QVERIFY2(contains(notes_of(branch),
+                      "5 ops use what came up only after Python had read a changed value. Whether "
+                      "Python calculated it from that is not known"),
              notes_of(branch).c_str());
     QVERIFY2(contains(notes_of(branch), "Python is not run again: it read 3 changed values"),
              notes_of(branch).c_str());
@@ -120,7 +121,9 @@ class TestBranchReads : public QObject {
   void attributes_are_looked_at() {
     ReadWorld world;
     const Tensor x = floats({2, 3});
-    const auto leaky = [&](double alpha) { testing::called("leaky_relu", {floats({-1, 1})}, {{"alpha", alpha}}); };
+    const auto leaky = [&](double alpha) {
+      testing::called("leaky_relu", {floats({-1, 1})}, {{"alpha", alpha}});
+    };
     leaky(0.25);
     const double loss = world.read(ops::reduce_sum(x));
     leaky(0.25);      // it was there
@@ -143,9 +146,11 @@ class TestBranchReads : public QObject {
     ReadWorld world;
     const Tensor x = floats({2, 3});
     const Tensor limit = number(6);
-    const auto decide = [&](const Tensor& loss) { return world.read(testing::called("less", {loss, limit})); };
-    QCOMPARE(decide(ops::reduce_sum(x)), 1.0);  // 5 < 6
-    QCOMPARE(decide(ops::reduce_max(x)), 1.0);  // 3 < 6
+    const auto decide = [&](const Tensor& loss) {
+      return world.read(testing::called("less", {loss, limit}));
+    };
+    QCOMPARE(decide(ops::reduce_sum(x)), 1.0);         // 5 < 6
+    QCOMPARE(decide(ops::reduce_max(x)), 1.0);         // 3 < 6
     const Branched branch = world.with_element(x, 4);  // 7, 4
     const std::vector<ReadUse> turned = uses_of(branch, ReadLink::decision);
     QCOMPARE(turned.size(), std::size_t{1});
@@ -153,8 +158,9 @@ class TestBranchReads : public QObject {
     QCOMPARE(turned[0].op, std::string("less"));
     QCOMPARE(turned[0].ops, std::uint64_t{1});
     QCOMPARE(turned[0].first, std::string("True → False"));
-    QVERIFY2(contains(notes_of(branch), "Python read 2 truth values that depend on the change; in the branch 1 is "
-                                        "another, and the program would have gone another way there: less (op 2"),
+    QVERIFY2(contains(notes_of(branch),
+                      "Python read 2 truth values that depend on the change; in the branch 1 is "
+                      "another, and the program would have gone another way there: less (op 2"),
              notes_of(branch).c_str());
     const Branched alike = world.with_element(x, 2.5);
     QVERIFY(uses_of(alike, ReadLink::decision).empty());
