@@ -332,8 +332,9 @@ class ReadSearch {
       return text +
              (decisions_ == 1 ? "; in the branch it is the same." : "; in the branch all are the same.");
     text += "; in the branch " + std::to_string(turned_) + (turned_ == 1 ? " is another" : " are others");
-    if (turned_ > 0)
-      text += ", and the program would have gone another way there: " + uses_.named(ReadLink::decision);
+    // The records of those that turned may have been forgotten.
+    if (const std::string named = uses_.named(ReadLink::decision); !named.empty())
+      text += ", and the program would have gone another way there: " + named;
     if (undecided_ > 0) text += ". Of " + std::to_string(undecided_) + " it is not known";
     if (decisions_ > most_decisions)
       text += ". Only the first " + std::to_string(most_decisions) + " were looked at";

@@ -143,7 +143,7 @@ class TestWhatIfChanges : public QObject {
     for (const ChangeKind kind : {ChangeKind::element, ChangeKind::value}) {
       PastChange change = element_becomes(words, {0}, 0.5);
       change.kind = kind;
-      EXPECT_ERROR(debug::BadRequest, world.make({change}), "has strings, for which no number stands");
+      EXPECT_ERROR(debug::BadRequest, world.make({change}), "has strings, ");
     }
     for (const DType dtype : {DType::complex64, DType::complex128}) {
       const Tensor z = ops::cast(floats({1, 2}), dtype);
