@@ -226,7 +226,8 @@ class ReadSearch {
     TensorOrigin origin = recorder_.trace().tensors().get(id);
     if (!origin.is_leaf()) return std::nullopt;
     const auto assigned = recorder_.handoffs().assignment_of(id);
-    if (assigned && assigned->value && assigned->value != id) {
+    // A number that came from no op and went into a variable alone may not be known itself.
+    if (assigned && assigned->value && recorder_.trace().tensors().get(assigned->value).known()) {
       id = assigned->value;
       origin = recorder_.trace().tensors().get(id);
     }

@@ -117,6 +117,21 @@ class TestBranchReads : public QObject {
              notes_of(branch).c_str());
   }
 
+  // rate.assign(0.1 / (1 + float(loss)))
+  void a_number_that_went_into_a_variable_is_possibly_dependent() {
+    ReadWorld world;
+    const Tensor x = floats({2, 3});
+    Variable rate(number(0.5), "rate");
+    ops::multiply(x, rate.read());
+    rate.assign(number(0.1 / (1 + world.read(ops::reduce_sum(x)))));
+    ops::negative(rate.read());
+    const Branched branch = world.with_element(x, 5);
+    QCOMPARE(branch.reads.size(), std::size_t{1});
+    QCOMPARE(branch.reads[0].link, ReadLink::possible);
+    QCOMPARE(branch.reads[0].op, std::string("negative"));
+    QCOMPARE(branch.reads[0].first, std::string("0.0167"));
+  }
+
   // An attribute is a number that Python gave as well.
   void attributes_are_looked_at() {
     ReadWorld world;
