@@ -133,6 +133,42 @@ class TestWhatIfModel : public QObject {
     QCOMPARE(made->change.record, protocol::if_there(ofTensor ? 0 : std::uint64_t{1}));
   }
 
+  void oneOfSeveralResultsIsChangedAlone() {
+    ChangeSubject several = subject();
+    QVERIFY(resultsFor(several, ChangeKind::zero).isEmpty());  // it has one
+    several.op.outputs = {matrix(11, "float32", ""), {}, matrix(13, "int32", "")};
+    QCOMPARE(resultsFor(several, ChangeKind::scale), (QList<int>{0, 2}));  // one was not made
+    QVERIFY(resultsFor(several, ChangeKind::skip).isEmpty());
+    QCOMPARE(resultWords(several, 2), QString::fromUtf8("result 2 (int32 2×3)"));
+    ChangeDraft draft = draftOf(ChangeKind::scale, "2");
+    ChangeProblem problem;
+    auto made = changeOf(draft, several, &problem);
+    QVERIFY(made && !made->change.result);
+    draft.result = 2;
+    made = changeOf(draft, several, &problem);
+    QVERIFY(made);
+    QCOMPARE(made->change.result, std::optional<std::uint64_t>(2));
+    QCOMPARE(made->text, QString::fromUtf8("result 2 of cumsum, op 1 × 2"));
+    draft.result = 1;
+    QVERIFY(!changeOf(draft, several, &problem));
+    QCOMPARE(problem.field, ChangeField::result);
+    QVERIFY2(problem.sentence.contains("has no result 1"), qPrintable(problem.sentence));
+  }
+
+  void whatStaysAsRecordedIsShown() {
+    Branched branch = branchOf(3);
+    branch.reads.emplace_back();
+    branch.reads[0].record = 1;
+    model_->add(change());
+    model_->replay();
+    answer(branch);
+    session_.setCursor(0);
+    model_->showRead(1);  // there is none
+    QCOMPARE(session_.cursor(), RecordNumber{0});
+    model_->showRead(0);
+    QCOMPARE(session_.cursor(), RecordNumber{1});
+  }
+
   void whatMakesNoSenseIsSaidOfItsField_data() {
     QTest::addColumn<int>("kind");
     QTest::addColumn<QString>("dtype");

@@ -185,20 +185,27 @@ class Reader {
       *text = QStringLiteral("%1 skipped").arg(op);
       return true;
     }
+    QString result = QStringLiteral("result of %1").arg(op);
+    if (draft_.result >= 0) {
+      if (!resultsFor(subject_, draft_.kind).contains(draft_.result))
+        return wrong(ChangeField::result, QStringLiteral("%1 has no result %2").arg(op).arg(draft_.result));
+      change->result = static_cast<std::uint64_t>(draft_.result);
+      result = QStringLiteral("result %1 of %2").arg(draft_.result).arg(op);
+    }
     if (draft_.kind == ChangeKind::zero) {
-      *text = QStringLiteral("result of %1 = 0").arg(op);
+      *text = QStringLiteral("%1 = 0").arg(result);
       return true;
     }
     if (!readNumbers({}, &change->numbers) || !oneNumber(change->numbers)) return false;
     const QString number = shortened(draft_.numbers);
     if (draft_.kind == ChangeKind::scale) {
-      *text = QStringLiteral("result of %1 × %2").arg(op, number);
+      *text = QStringLiteral("%1 × %2").arg(result, number);
       return true;
     }
     if (!(change->numbers[0] >= 0))
       return wrong(ChangeField::numbers,
                    QStringLiteral("type a number of at least 0: results are cut at plus and minus it"));
-    *text = QStringLiteral("result of %1 clipped to ±%2").arg(op, number);
+    *text = QStringLiteral("%1 clipped to ±%2").arg(result, number);
     return true;
   }
 
@@ -243,6 +250,21 @@ QList<ChangeKind> changesFor(const ChangeSubject& subject) {
     kinds << ChangeKind::skip << ChangeKind::zero << ChangeKind::scale << ChangeKind::clip;
   }
   return kinds;
+}
+
+QList<int> resultsFor(const ChangeSubject& subject, ChangeKind kind) {
+  QList<int> results;
+  const bool any = kind == ChangeKind::zero || kind == ChangeKind::scale || kind == ChangeKind::clip;
+  if (!any || subject.op.outputs.size() < 2) return results;
+  for (std::size_t at = 0; at < subject.op.outputs.size(); ++at)
+    if (subject.op.outputs[at].id) results << static_cast<int>(at);
+  return results;
+}
+
+QString resultWords(const ChangeSubject& subject, int result) {
+  const protocol::TensorInfo& tensor = subject.op.outputs[static_cast<std::size_t>(result)];
+  return QStringLiteral("result %1 (%2 %3)")
+      .arg(QString::number(result), QString::fromStdString(tensor.dtype), shapeText(tensor.shape));
 }
 
 QString kindWords(ChangeKind kind, const ChangeSubject& subject) {

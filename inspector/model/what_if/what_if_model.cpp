@@ -161,6 +161,11 @@ void WhatIfModel::show(int moved) {
   session_->pickTensor(chosen.tensor);
 }
 
+void WhatIfModel::showRead(int use) {
+  if (!answer_ || use < 0 || use >= static_cast<int>(answer_->reads.size())) return;
+  session_->setCursor(answer_->reads[static_cast<std::size_t>(use)].record);
+}
+
 void WhatIfModel::forget() {
   const quint64 branch = session_->look().branch;
   if (!branch) return;

@@ -51,6 +51,8 @@ class WhatIfModel : public QObject {
   void setShown(tapedeck::inspector::Beside shown);
   /// Moves the cursor to the record of a result that moved, and shows the tensor.
   void show(int moved);
+  /// Moves the cursor to the first op of what stays as recorded because of what Python read.
+  void showRead(int use);
   /// Drops the branch; the changes stay.
   void forget();
   /// The variable that the subject is a value of gets that value as it is in the branch.

@@ -1,16 +1,13 @@
 // One change of the past, to be typed.
 #pragma once
 
-#include <QHash>
 #include <QWidget>
 
 #include "inspector/model/what_if/branch_change.h"
+#include "inspector/panels/what_if/change_rows.h"
 
 class QComboBox;
-class QFormLayout;
-class QLabel;
 class QLineEdit;
-class QPushButton;
 
 namespace tapedeck::inspector {
 
@@ -38,8 +35,7 @@ class ChangeForm : public QWidget {
 
  private:
   QLineEdit* addLine(ChangeField field, const char* name, const QString& label, const QString& tip);
-  void addProblem(ChangeField field);
-  void makeButtons();
+  void fillResults();
   void fillKinds(ChangeKind chosen);
   void showFields();
   void showSetting();
@@ -50,11 +46,11 @@ class ChangeForm : public QWidget {
   ChangeSubject subject_;
   bool touched_ = false, filling_ = false;
   QFormLayout* layout_;
+  FieldProblems problems_;
   ElidingLabel* about_;
-  QComboBox *kind_, *attribute_;
+  QComboBox *kind_, *result_, *attribute_;
   QLineEdit *element_, *numbers_, *setting_;
   QPushButton* add_;
-  QHash<int, QLabel*> problems_;
 };
 
 }  // namespace tapedeck::inspector

@@ -1,16 +1,13 @@
 // A change of all ops that a condition finds, to be typed.
 #pragma once
 
-#include <QHash>
 #include <QWidget>
 
 #include "inspector/model/what_if/set_change.h"
+#include "inspector/panels/what_if/change_rows.h"
 
 class QComboBox;
-class QFormLayout;
-class QLabel;
 class QLineEdit;
-class QPushButton;
 
 namespace tapedeck::inspector {
 
@@ -34,18 +31,16 @@ class SetForm : public QWidget {
 
  private:
   void addField(SetField field, const char* name, const QString& label, QWidget* widget, const QString& tip);
-  void addProblem(SetField field);
-  void makeButtons();
   void fill(const protocol::SetChange& set);
   protocol::SetChange draft() const;
   void commit();
 
   QFormLayout* layout_;
+  FieldProblems problems_;
   ConditionEdit* filter_;
   QComboBox *subject_, *action_;
   QLineEdit* value_;
   QPushButton* add_ = nullptr;
-  QHash<int, QLabel*> problems_;
 };
 
 }  // namespace tapedeck::inspector

@@ -118,6 +118,16 @@ class WhatIfWindow : protected SampleWindow {
     QTRY_VERIFY(entry("what_if.replay")->isEnabled());
     QTest::keyClick(window_.get(), Qt::Key_F4, Qt::ShiftModifier);
   }
+  /// Esc, once the panel says that; no branch comes of it, and the one change stays.
+  void cancelReplayAt(const QString& progress) {
+    QTRY_VERIFY2_WITH_TIMEOUT(whatIf()->sentence()->text().contains(progress),
+                              qPrintable(whatIf()->sentence()->text()), patience);
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
+    QTRY_VERIFY(!whatIf()->sentence()->text().contains("Replaying"));
+    QVERIFY(strips().isEmpty());
+    QVERIFY(moved().isEmpty());
+    QCOMPARE(changes().size(), 1);
+  }
   bool told(const QString& part) const {
     return waitFor([&] { return whatIf()->sentence()->text().contains(part); }, patience);
   }
