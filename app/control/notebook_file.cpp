@@ -145,7 +145,8 @@ void NotebookFile::read(const std::shared_ptr<Loaded>& loaded) {
         [this, loaded, before] {
           work_ = Work::none;
           if (edits_ != before)
-            loaded->failure = loaded->name + " was not opened here: what is here was changed meanwhile.";
+            loaded->failure =
+                loaded->name + " was not opened here, because this notebook was changed in the meantime.";
           if (*stop_) loaded->stopped = true;
           finishLoad(*loaded);
           next();

@@ -34,14 +34,13 @@ void PauseWatch::tell() {
   const protocol::Status& status = session_->status();
   const protocol::Record* running = session_->record(status.records);
   const bool inside = running && running->state == protocol::RecordState::running;
-  emit waits(
-      inside
-          ? QStringLiteral("%1 can't pause yet: it is inside %2 (op %3), and stops when that is done.")
-                .arg(title_, QString::fromStdString(running->op))
-                .arg(status.records)
-          : QStringLiteral("%1 can't pause yet: it has come to no op since. It is in code that runs none, or "
-                           "waits for something, and stops before its next op.")
-                .arg(title_));
+  emit waits(inside
+                 ? QStringLiteral("%1 can't pause yet: it is inside %2 (op %3), and stops when that is done.")
+                       .arg(title_, QString::fromStdString(running->op))
+                       .arg(status.records)
+                 : QStringLiteral("%1 can't pause yet: it has reached no op since. It runs other code or "
+                                  "waits for something, and stops before its next op.")
+                       .arg(title_));
 }
 
 }  // namespace tapedeck::app

@@ -9,15 +9,15 @@ using protocol::GateCommand;
 using protocol::GateState;
 
 const QString nothingRuns =
-    "Nothing runs that could be paused. Step op (F10) starts the current cell and pauses before its first "
-    "op.";
+    "Nothing is running that could be paused. Step op (F10) starts the current cell and pauses before its "
+    "first op.";
 const QString noEngine =
     "This session can't be stepped or paused: no Tapedeck engine answers in it. Restart it to try again.";
 const QString notAttached =
-    "The program is not attached any more. What was fetched is still here: Step back (Shift+F10) and the "
-    "slider look at it.";
+    "The program is no longer attached. What was fetched is still here: Step back (Shift+F10) and the slider "
+    "go through it.";
 const QString onlyLookedAt =
-    "A trace is looked at, not run. Step back (Shift+F10) and the slider go through its records.";
+    "A trace can't be run. Step back (Shift+F10) and the slider go through its records.";
 const QString recordingOff =
     "Recording is off, so there is nothing to stop at. Switch it on (Session › Recording) to step.";
 
@@ -305,7 +305,7 @@ void Stepper::resume() {
       if (refuseCells()) return;
       session_->follow();
       if (runner_->busy())
-        emit refused("It runs already.");
+        emit refused("It is already running.");
       else
         runChosen();
       return;

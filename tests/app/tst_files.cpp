@@ -218,7 +218,7 @@ class TestFiles : public QObject {
     QCOMPARE(contents(path), theirs);
     QVERIFY(window_->document()->modified());
     // Taken over deliberately.
-    press(window_, "Replace it by mine");
+    press(window_, "Replace it with mine");
     QTRY_VERIFY(!window_->document()->modified());
     QVERIFY(contents(path).contains("mine"));
     QTRY_VERIFY2(messages().isEmpty(), qPrintable(messages()));
@@ -261,7 +261,7 @@ class TestFiles : public QObject {
     other.start(QCoreApplication::applicationFilePath(), {"--hold", path});
     QVERIFY(other.waitForReadyRead(patience));
     window_->openNotebook(path);
-    QVERIFY2(messages().contains("open in another Tapedeck program"), qPrintable(messages()));
+    QVERIFY2(messages().contains("also open in another Tapedeck process"), qPrintable(messages()));
     press(window_, "Make this one a copy");
     QVERIFY(window_->windowTitle().startsWith("both (copy)"));
     QVERIFY(window_->document()->path().isEmpty() && window_->document()->modified());

@@ -111,7 +111,7 @@ class TestTraceWindow : public QObject {
 
     // Nothing runs in it.
     QTest::keyClick(window, Qt::Key_F10);
-    QTRY_VERIFY2(window->statusBar()->currentMessage().contains("A trace is looked at"),
+    QTRY_VERIFY2(window->statusBar()->currentMessage().contains("A trace can't be run"),
                  qPrintable(window->statusBar()->currentMessage()));
     for (const char* id : {"cell.run", "cell.run_all", "cell.insert_below", "file.save", "file.save_trace",
                            "session.restart", "session.recording", "step.pause"}) {

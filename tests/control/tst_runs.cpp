@@ -98,7 +98,7 @@ class TestRuns : public QObject {
     Document document;
     QCOMPARE(codeCellFrom(document, 0), -1);  // one empty cell
     QCOMPARE(noCodeCell(document),
-             QString("There is no code to run: the notebook has no code cell that holds something."));
+             QString("There is no code to run: the notebook has no code cell with any code."));
     document.parse(controlNotebook(), "names.ipynb");
     QCOMPARE(codeCellFrom(document, -1), 1);
     QCOMPARE(codeCellFrom(document, 2), 3);

@@ -332,7 +332,7 @@ class TestStepper : public QObject {
       world.settle();
       if (cell.isEmpty()) {
         QCOMPARE(world.refusals,
-                 QStringList{"There is no code to run from here on: the cells with code stand above."});
+                 QStringList{"There is no code to run from here on: all cells with code are above."});
         QVERIFY(world.gateCommands().isEmpty() && world.kernel.calls.isEmpty());
         continue;
       }

@@ -222,7 +222,7 @@ class TestFormulas : public QObject {
     QCOMPARE(text->toPlainText(), "before $\\unknownmacro x$ after");
     QAccessibleInterface* accessible = QAccessible::queryAccessibleInterface(text);
     QVERIFY(accessible->text(QAccessible::Value)
-                .contains("this formula can't be set: Undefined control sequence: \\unknownmacro"));
+                .contains("this formula can't be rendered: Undefined control sequence: \\unknownmacro"));
   }
 
   void hostileFormulasEndWithAnErrorAndTheNextOneIsSet() {

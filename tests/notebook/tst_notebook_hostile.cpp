@@ -330,7 +330,7 @@ class TestNotebookHostile : public QObject {
       Window window(json::array({markdownCell("m", source)}));
       RichOutput* text = window.cell()->richText();
       QTRY_VERIFY_WITH_TIMEOUT(text->ready(), tapedeck::patience);
-      QVERIFY2(text->view()->toPlainText().startsWith("This text is shown as it was written"),
+      QVERIFY2(text->view()->toPlainText().startsWith("This text is shown unformatted"),
                qPrintable(text->view()->toPlainText().left(80)));
     }
   }

@@ -101,7 +101,7 @@ void DebugWorker::refuse(const std::string& sentence) {
 }
 
 void DebugWorker::broken(const std::string& what) {
-  refuse("The connection to the session's debug server at " + endpoint_ + " can not be used: " + what);
+  refuse("The connection to the session's debug server at " + endpoint_ + " can't be used: " + what);
 }
 
 // ---- time ----------------------------------------------------------------------------------------

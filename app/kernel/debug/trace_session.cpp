@@ -184,8 +184,7 @@ QString TraceSession::title() const {
 }
 
 QString TraceSession::whyNoCells() const {
-  return QStringLiteral("%1 is a trace: it is looked at, and nothing in it runs or can be changed.")
-      .arg(title());
+  return QStringLiteral("%1 is a trace: nothing in it can be run or changed.").arg(title());
 }
 
 }  // namespace tapedeck::app

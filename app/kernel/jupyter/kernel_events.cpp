@@ -57,8 +57,8 @@ void KernelSession::Private::lookForEngine(const nlohmann::json& info) {
         QStringLiteral("This session runs without Tapedeck's debug server, so nothing can be stepped: %1")
             .arg(text(stringAt(*told, "error", "it did not start")));
   else if (withoutEngine.isEmpty())
-    withoutEngine = QStringLiteral(
-        "This Jupyter kernel is without Tapedeck's engine: cells run, and nothing can be stepped.");
+    withoutEngine =
+        QStringLiteral("This Jupyter kernel has no Tapedeck engine: cells run, but can't be stepped.");
 }
 
 void KernelSession::Private::take(events::Started& event) {
@@ -134,7 +134,7 @@ void KernelSession::Private::take(events::Answering& event) {
 
 void KernelSession::Private::take(events::Broken& event) {
   const QString sentence =
-      QStringLiteral("The session's sockets in %1 can not be used: %2").arg(connection.ip, text(event.what));
+      QStringLiteral("The session's sockets in %1 can't be used: %2").arg(connection.ip, text(event.what));
   if (ready)
     emit q->noticed(KernelNotice::unreachable, sentence);
   else

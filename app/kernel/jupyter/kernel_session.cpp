@@ -215,7 +215,7 @@ void KernelSession::Private::processEnded(const ProcessEnd& end, const QString& 
     afterwards = Afterwards::startPlain;
     plainInterpreter = process->program();
     withoutEngine =
-        QStringLiteral("Tapedeck's engine can not be loaded by %1, so this session runs without it: %2")
+        QStringLiteral("Tapedeck's engine can't be loaded by %1, so this session runs without it: %2")
             .arg(plainInterpreter, known.errors.trimmed().section(QLatin1Char('\n'), -1));
   } else if (endSentence.isEmpty()) {
     endSentence = sentence.isEmpty() ? deathSentence(known) : sentence;

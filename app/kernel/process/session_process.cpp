@@ -36,7 +36,7 @@ SessionProcess::SessionProcess(QObject* parent) : QObject(parent), process_(new 
   connect(process_, &QProcess::readyReadStandardError, this, &SessionProcess::readErrors);
   connect(process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
     if (error == QProcess::FailedToStart)
-      emit ended({}, QStringLiteral("The session process %1 can not be started: %2")
+      emit ended({}, QStringLiteral("The session process %1 can't be started: %2")
                          .arg(process_->program(), process_->errorString()));
   });
   connect(process_, &QProcess::finished, this, [this](int code, QProcess::ExitStatus status) {

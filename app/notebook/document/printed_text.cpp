@@ -366,7 +366,7 @@ std::string PrintedText::trouble() const {
   if (leftOutBytes_ == 0) {
     if (failure_.empty()) return {};
     return "The temporary file for this output can't be written (" + failure_ +
-           "): what comes is kept in memory, up to " + sizeText(most_without_file) + ".";
+           "): further output is kept in memory, up to " + sizeText(most_without_file) + ".";
   }
   const std::string left = linesText(leftOutLines_) + ", " + sizeText(leftOutBytes_) + ", at the end of it";
   if (size() >= most_bytes)

@@ -119,7 +119,7 @@ void placeSource(QTextDocument& document, const FormulaMark& mark, const Formula
   if (!error.isEmpty()) {
     format.setUnderlineStyle(QTextCharFormat::WaveUnderline);
     format.setUnderlineColor(theme.failure);
-    format.setToolTip("This formula can't be set: " + error);
+    format.setToolTip("This formula can't be rendered: " + error);
     format.setProperty(error_property, error);
   }
   replaceMark(document, mark.position, formula.source.trimmed(), format);
@@ -213,7 +213,7 @@ QString plainTextOf(const QTextCursor& selection, bool errors) {
         const qsizetype found = text.indexOf(source, at);
         if (found >= 0) {
           out += QStringView(text).mid(at, found + source.size() - at);
-          out += " (this formula can't be set: " + format.stringProperty(error_property) + ")";
+          out += " (this formula can't be rendered: " + format.stringProperty(error_property) + ")";
           at = found + source.size();
         }
       }

@@ -214,9 +214,9 @@ void RichOutput::updateBar() {
   more_->setVisible(cut_ && source_ == nullptr);
   more_->setEnabled(job_ == 0);
   whole_->setText(source_ == nullptr ? "Open whole as text" : "Back");
-  whole_->setToolTip(source_ == nullptr ? "Show all of it as it was written, in a view that scrolls by itself"
-                                        : "Show it as it was meant to look");
-  told_->setText(source_ == nullptr ? told() : "As it was written.");
+  whole_->setToolTip(source_ == nullptr ? "Show all of its source text, in a view with its own scroll bar"
+                                        : "Show it formatted");
+  told_->setText(source_ == nullptr ? told() : "Shown as source text.");
   bar_->show();
 }
 

@@ -176,8 +176,8 @@ void CodeEditor::setMark(int line, bool pending) {
     markHandle_ = markerAdd(line - 1, pending ? pending_arrow : cursor_arrow);
     const QColor color = pending ? theme_.paused : theme_.cursor;
     markLabel_->setText(pending ? "◀ paused" : "◁ cursor");
-    markLabel_->setToolTip(pending ? "The session waits before the next op of this line"
-                                   : "The record at the cursor ran in this line");
+    markLabel_->setToolTip(pending ? "The session waits before the next op on this line"
+                                   : "The record at the cursor ran on this line");
     QFont small = theme_.textFont;
     small.setPointSize(std::max(5, small.pointSize() - 1));
     markLabel_->setFont(small);

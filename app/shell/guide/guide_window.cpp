@@ -49,16 +49,17 @@ GuideWindow::GuideWindow(QWidget* parent)
   setWindowTitle("Guide");
   setWindowFlag(Qt::WindowMaximizeButtonHint);
   setAttribute(Qt::WA_DeleteOnClose);
-  back_ = inspector::addKeyedAction(this, "◀ Back", {QKeySequence("Alt+Left")}, "The page before");
+  back_ = inspector::addKeyedAction(this, "◀ Back", {QKeySequence("Alt+Left")}, "Previous page");
   back_->setObjectName("guideBack");
   connect(back_, &QAction::triggered, this, [this] { go(-1); });
-  forward_ = inspector::addKeyedAction(this, "Forward ▶", {QKeySequence("Alt+Right")}, "The page after");
+  forward_ = inspector::addKeyedAction(this, "Forward ▶", {QKeySequence("Alt+Right")}, "Next page");
   forward_->setObjectName("guideForward");
   connect(forward_, &QAction::triggered, this, [this] { go(1); });
 
   field_->setObjectName("guideSearch");
   field_->setPlaceholderText("Search the guide");
-  field_->setToolTip("Parts of the guide that have every word (Ctrl+F; Enter shows the first, Esc clears)");
+  field_->setToolTip(
+      "Parts of the guide that contain every word (Ctrl+F; Enter shows the first, Esc clears)");
   field_->setAccessibleName("Search the guide");
   field_->setClearButtonEnabled(true);
   connect(field_, &QLineEdit::textChanged, this, &GuideWindow::search);

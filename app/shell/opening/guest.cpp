@@ -140,7 +140,7 @@ void Guest::disableActions() {
   }
   QAction* close = (*parts_.actions)["file.close"];
   inspector::setKey(close, close->shortcuts(),
-                    program ? "Close this window; the program runs on" : "Close this window");
+                    program ? "Close this window; the program keeps running" : "Close this window");
   if (program) (*parts_.actions)["session.detach"]->setEnabled(parts_.kernel->state() == KernelState::busy);
 }
 

@@ -346,12 +346,11 @@ void MainWindow::showShortcuts() {
 }
 
 void MainWindow::showAbout() {
-  QMessageBox::about(
-      this, "About Tapedeck",
-      QString("<h3>Tapedeck %1</h3><p>A notebook in which you run, step and look into eager models.</p>"
-              "<p>The program is free software under the GNU General Public License, version 3 or later; its "
-              "engine is under the Apache License 2.0.</p>")
-          .arg(QCoreApplication::applicationVersion()));
+  QMessageBox::about(this, "About Tapedeck",
+                     QString("<h3>Tapedeck %1</h3><p>A notebook in which you run, step through and inspect "
+                             "eager models.</p><p>The program is free software under the GNU General Public "
+                             "License, version 3 or later; its engine is under the Apache License 2.0.</p>")
+                         .arg(QCoreApplication::applicationVersion()));
 }
 
 }  // namespace tapedeck::app

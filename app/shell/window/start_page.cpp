@@ -64,7 +64,7 @@ StartPage::StartPage(QWidget* parent) : QScrollArea(parent) {
   title->addWidget(logo);
   auto* names = new QVBoxLayout;
   names->addWidget(heading("Tapedeck", 2.2, this));
-  names->addWidget(inspector::plainLabel("Run, step and look into eager models."));
+  names->addWidget(inspector::plainLabel("Run, step through and inspect eager models."));
   title->addLayout(names);
   title->addStretch(1);
   rows->addLayout(title);

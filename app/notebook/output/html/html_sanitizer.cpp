@@ -201,7 +201,7 @@ void HtmlCleaner::beginSummary() {
     writer_.open("a", QString(" href=\"%1%2\" title=\"%3 (Enter)\"")
                           .arg(fold_link)
                           .arg(fold.number)
-                          .arg(fold.open ? "Hide what belongs to it" : "Show what belongs to it"));
+                          .arg(fold.open ? "Collapse this section" : "Expand this section"));
     writer_.text(fold.open ? u"\u25be\u00a0" : u"\u25b8\u00a0");
   }
   writer_.open("b");
@@ -290,9 +290,9 @@ void HtmlCleaner::link(const QString& address) {
   const QString scheme = QUrl(address.left(longest_address)).scheme().toLower();
   const bool web = address.size() <= longest_address && (scheme == "http" || scheme == "https");
   if (ownLinks && !web) {
-    const QString title = scheme == "command"  ? "Runs this command (Enter)"
-                          : scheme == "sample" ? "Opens a copy of this sample (Enter)"
-                                               : "Goes to this part of the guide (Enter)";
+    const QString title = scheme == "command"  ? "Run this command (Enter)"
+                          : scheme == "sample" ? "Open a copy of this sample (Enter)"
+                                               : "Go to this part of the guide (Enter)";
     writer_.open("a", " href=" + quoted(own_link + address.toHtmlEscaped()) + " title=" + quoted(title));
     return;
   }

@@ -381,7 +381,7 @@ QStringList HtmlWriter::notes() const {
   if (cut_ == Cut::characters) list += first(characters_, allCharacters_, "characters");
   if (cut_ == Cut::blocks) list += first(bounds_.blocks, allBlocks_, "paragraphs and lines");
   if (bare_)
-    list += "Further links, pictures and styles are left out: their addresses are too long together.";
+    list += "Further links, pictures and styles are left out: together their addresses are too long.";
   if (deepTables_) list += "Tables within tables are shown as text from the fourth level on.";
   if (deep_) list += QString("Elements nested more than %1 deep are shown as plain text.").arg(deepest);
   return list;

@@ -110,7 +110,7 @@ class SvgSanitizer {
     if (problem_.isEmpty() && reader_.hasError()) {
       QString reason = reader_.errorString().toLower();
       if (reason.endsWith('.')) reason.chop(1);
-      problem_ = QString("it is not correct XML, %1 (line %2)").arg(reason).arg(reader_.lineNumber());
+      problem_ = QString("it is not well-formed XML, %1 (line %2)").arg(reason).arg(reader_.lineNumber());
     }
     if (problem_.isEmpty() && (!root_ || out_.isEmpty())) problem_ = "it has no <svg> element";
     if (problem_.isEmpty()) checkCount();

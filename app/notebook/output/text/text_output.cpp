@@ -281,7 +281,7 @@ void TextOutput::updateBar() {
   bar_->setAmount(QString::fromStdString(linesText(lineCount()) + ", " + sizeText(size())));
   bar_->setFold(!unfolded_, unfolded_ ? "Fold to a screenful (Shift+O in the notebook)"
                             : fits_   ? "Show it at its full height (Shift+O in the notebook)"
-                                      : "Give it the height of the window (Shift+O in the notebook)");
+                                      : "Make it as high as the window (Shift+O in the notebook)");
   bar_->setSearchable(long_ != nullptr);
   updateInSight();
   QStringList sentences;
@@ -308,9 +308,9 @@ void TextOutput::updateInSight() {
   // Where long lines are shown in pieces, a piece has no number that one would know.
   bar_->setInSight(
       rows == lineCount()
-          ? QString("lines %1 to %2 in sight")
+          ? QString("lines %1 to %2 visible")
                 .arg(english.toString(qulonglong{first + 1}), english.toString(qulonglong{last + 1}))
-          : QString("%1 % to %2 % in sight").arg(100 * first / rows).arg(100 * (last + 1) / rows));
+          : QString("%1 % to %2 % visible").arg(100 * first / rows).arg(100 * (last + 1) / rows));
 }
 
 int TextOutput::computeHeight(int width) {
