@@ -377,7 +377,7 @@ class TestRunning : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(outputText(*window_, 0).contains("runs"), patience);
     const qint64 process = window_->kernel()->processId();
     press(Qt::Key_I, Qt::ControlModifier);
-    QTRY_VERIFY_WITH_TIMEOUT(window_->messages()->text().contains("still runs after it was interrupted"),
+    QTRY_VERIFY_WITH_TIMEOUT(window_->messages()->text().contains("is still running after the interrupt"),
                              patience);
     screenshot(window_.get(), "running-ignored");
     press(Qt::Key_F8);

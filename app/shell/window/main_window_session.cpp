@@ -277,17 +277,16 @@ void MainWindow::updateState() {
                   ? QString("recording %1 of %2")
                         .arg(size(status.held_bytes + status.record_bytes), size(status.budget_bytes))
               : status.full
-                  ? QString(
-                        "not recording: all %1 numbers for records are used up; a new session has new ones")
+                  ? QString("not recording: all %1 record numbers are used up; a new session starts over")
                         .arg(locale.toString(std::numeric_limits<qint32>::max()))
                   : QString("not recording"));
     parts << QString("memory %1 in use, %2 pooled").arg(size(status.pool_bytes), size(status.pooled_bytes));
     if (status.leaves_dropped > 0)
-      parts << QString("%1 old values let go: what depends on them has statistics only")
+      parts << QString("%1 old values dropped: what depends on them has statistics only")
                    .arg(locale.toString(static_cast<qulonglong>(status.leaves_dropped)));
   }
   if (session_->live() && status.series_thinned > 0)
-    parts << QString("curves thinned out: %1 points had to go")
+    parts << QString("curves thinned out: %1 points were dropped")
                  .arg(QLocale(QLocale::English).toString(static_cast<qulonglong>(status.series_thinned)));
   (*actions_)["session.recording"]->setChecked(options_->recording());
   (*actions_)["session.break_at_cell"]->setChecked(options_->breakAtCellStart());
@@ -311,11 +310,10 @@ void MainWindow::updatePausedLine() {
 void MainWindow::askBudget() {
   const double now = static_cast<double>(session_->status().budget_bytes) / 1e6;
   bool given = false;
-  const double megabytes =
-      QInputDialog::getDouble(this, "Memory for values",
-                              "Megabytes that the recorder may hold. What it does not hold is computed again "
-                              "when somebody looks at it.",
-                              now > 0 ? now : 2000, 16, 1e6, 0, &given);
+  const double megabytes = QInputDialog::getDouble(this, "Memory for values",
+                                                   "Megabytes that the recorder may use. Values that it does "
+                                                   "not hold are recomputed when you look at them.",
+                                                   now > 0 ? now : 2000, 16, 1e6, 0, &given);
   if (given) options_->setBudget(static_cast<quint64>(megabytes * 1e6));
 }
 

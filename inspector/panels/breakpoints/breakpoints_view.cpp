@@ -146,10 +146,10 @@ void BreakpointsView::makeBar(QBoxLayout* layout) {
       button(QStringLiteral("NaN or infinity"),
              QStringLiteral("Stop after each op whose result has a NaN or an infinity (Ctrl+Shift+F9)"),
              "stopAtNaN");
-  auto* failures =
-      button(QStringLiteral("Exceptions"),
-             QStringLiteral("Stop at an op that fails, before the program hears of it (Ctrl+Shift+F8)"),
-             "stopAtExceptions");
+  auto* failures = button(
+      QStringLiteral("Exceptions"),
+      QStringLiteral("Stop at an op that fails, before its exception reaches the program (Ctrl+Shift+F8)"),
+      "stopAtExceptions");
   connect(odd, &QCheckBox::clicked, &breakpoints_, &BreakpointsModel::setStopAtNotFinite);
   connect(failures, &QCheckBox::clicked, &breakpoints_, &BreakpointsModel::setStopAtExceptions);
   const auto follow = [this, odd, failures] {
