@@ -356,7 +356,7 @@ QString HistogramDrawing::summary() const {
                     : every_ == 1    ? QStringLiteral("%1 steps").arg(count)
                                      : QStringLiteral("%1 steps, one of %2 drawn").arg(count).arg(every_)};
   if (const quint64 gone = all_.back()->number + 1 - all_.size())
-    parts << QStringLiteral("%1 others had to go").arg(inspector::countText(gone));
+    parts << QStringLiteral("%1 others were dropped").arg(inspector::countText(gone));
   const auto damaged =
       std::ranges::count_if(all_, [](const auto& histogram) { return histogram->notFinite > 0; });
   if (damaged)

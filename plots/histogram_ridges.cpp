@@ -91,9 +91,8 @@ bool HistogramRidges::event(QEvent* event) {
     QToolTip::showText(
         help->globalPos(),
         inspector::plainTip(
-            QStringLiteral(
-                "%1.\nPlots keeps 64 MiB of histograms and images. When that is full, those that take "
-                "most are thinned out evenly; the first and the newest stay.")
+            QStringLiteral("%1.\nPlots keeps 64 MiB of histograms and images. When that is full, those that "
+                           "take the most memory are thinned out evenly; the first and the newest stay.")
                 .arg(drawing_.summary())),
         this);
   else

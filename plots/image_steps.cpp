@@ -91,9 +91,9 @@ void ImageSteps::setImages(const inspector::Pictures<StepImages>& images, const 
   slider_->setEnabled(last > 0);
   slider_->setValue(std::max(0, next));
   slider_->setToolTip(
-      QStringLiteral("The step whose images are shown (Left, Right; End: the newest).\n"
-                     "Plots keeps 64 MiB of histograms and images. When that is full, those that take "
-                     "most are thinned out evenly; the first and the newest stay."));
+      QStringLiteral("The step whose images are shown (Left, Right; End: the newest).\nPlots keeps 64 MiB of "
+                     "histograms and images. When that is full, those that take the most memory are thinned "
+                     "out evenly; the first and the newest stay."));
   look();
   if (before) emit beganAgain(before);
 }
@@ -177,7 +177,7 @@ QString ImageSteps::caption() const {
   parts << QStringLiteral("%1×%2").arg(shown_->size.width()).arg(shown_->size.height());
   if (shown_->pngs.size() > 1) parts << QStringLiteral("%1 images").arg(shown_->pngs.size());
   if (const quint64 gone = images_.empty() ? 0 : images_.back()->number + 1 - images_.size())
-    parts << QStringLiteral("%1 other steps had to go").arg(inspector::countText(gone));
+    parts << QStringLiteral("%1 other steps were dropped").arg(inspector::countText(gone));
   if (cursor_ && shown_->record > cursor_) parts << QStringLiteral("made after the cursor’s op");
   return parts.join(QStringLiteral(" · "));
 }

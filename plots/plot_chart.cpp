@@ -182,7 +182,7 @@ void PlotChart::Private::makeNotice() {
   for (std::size_t index = 0; index < curves.size(); ++index) {
     const Curve& curve = curves[index];
     if (!curve.withoutLogarithm) continue;
-    parts << QStringLiteral("%1 of %2 points of “%3” are ≤ 0: a log axis has no place for them.")
+    parts << QStringLiteral("%1 of %2 points of “%3” are ≤ 0: a log axis can't show them.")
                  .arg(inspector::countText(curve.withoutLogarithm), inspector::countText(curve.points),
                       series[index].data->title());
   }

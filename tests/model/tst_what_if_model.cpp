@@ -151,13 +151,13 @@ class TestWhatIfModel : public QObject {
     row("two", ChangeKind::element, "float32", "0, 0", "5 6", F::numbers, "one number, not 2");
     row("too few", ChangeKind::value, "float32", "", "1 2 3", F::numbers,
         "or 6 of them for the shape 2×3, not 3");
-    row("half", ChangeKind::element, "int32", "0, 0", "5.5", F::numbers, "5.5 is no whole number");
+    row("half", ChangeKind::element, "int32", "0, 0", "5.5", F::numbers, "5.5 is not a whole number");
     row("below zero", ChangeKind::value, "uint8", "", "-1", F::numbers, "below zero");
     row("truth", ChangeKind::value, "bool", "", "2", F::numbers, "neither True nor False");
     row("one axis", ChangeKind::element, "float32", "1", "5", F::element,
         "2 places for the shape 2×3, not 1");
     row("outside", ChangeKind::element, "float32", "0, 3", "5", F::element,
-        "“3” is no place on an axis of 3");
+        "“3” is not an index on an axis of 3");
     row("no place", ChangeKind::element, "float32", "0, x", "5", F::element, "“x” is no place");
     row("clip", ChangeKind::clip, "float32", "", "-1", F::numbers, "at least 0");
     row("clip nan", ChangeKind::clip, "float32", "", "nan", F::numbers, "at least 0");

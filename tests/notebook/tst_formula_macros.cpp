@@ -183,8 +183,8 @@ class TestFormulaMacros : public QObject {
 
   void badDefinitionsHaveAnError() {
     Katex katex;
-    QCOMPARE(katex.set("\\newcommand{x}{y}", true).error, "'x' is no name of a macro");
-    QCOMPARE(katex.set("\\newcommand{\\a}[n]{y}", true).error, "'n' is no number of arguments");
+    QCOMPARE(katex.set("\\newcommand{x}{y}", true).error, "'x' is not a macro name");
+    QCOMPARE(katex.set("\\newcommand{\\a}[n]{y}", true).error, "'n' is not a number of arguments");
     const QStringList endless = {"\\newcommand{\\a}{\\a\\a}"};
     QVERIFY(katex.set("\\a", true, Katex::longest_time, endless).error.contains("Too many expansions"));
     const QStringList large(7, "\\def\\a{1}" + QString("x").repeated(19'000));

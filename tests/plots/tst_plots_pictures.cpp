@@ -216,9 +216,9 @@ class TestPlotsPictures : public QObject {
     window.source.pictures.insert(window.source.pictures.end(), {later, bars});
     window.source.status.pictures += 2;
     window.source.sendStatus();
-    QTRY_COMPARE(window.images()->caption(), QStringLiteral("step 9 · 8×4 · 3 other steps had to go"));
+    QTRY_COMPARE(window.images()->caption(), QStringLiteral("step 9 · 8×4 · 3 other steps were dropped"));
     window.view.setPage(PlotsPage::histograms);
-    QCOMPARE(window.ridges()->drawing().summary(), QStringLiteral("7 steps · 3 others had to go"));
+    QCOMPARE(window.ridges()->drawing().summary(), QStringLiteral("7 steps · 3 others were dropped"));
   }
 
   void nothingIsCutOffWhereThereIsLittleRoom() {

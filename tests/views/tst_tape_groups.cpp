@@ -197,7 +197,7 @@ class TapeGroupsTest : public QObject {
     QTRY_COMPARE(walked().record, RecordNumber(31));
     QCOMPARE(window_->session.cursor(), RecordNumber(132));
     QTest::keyClicks(field, QStringLiteral(" nowhere"));
-    QCOMPARE(count(), QStringLiteral("no hit"));
+    QCOMPARE(count(), QStringLiteral("no match"));
     press(Qt::Key_Escape);
     QVERIFY(!field->isVisible());
     QVERIFY(canvas().hasFocus());
@@ -301,7 +301,7 @@ class TapeGroupsTest : public QObject {
     press(Qt::Key_X);
     QTRY_VERIFY2(summary->text().contains(QStringLiteral("NaN or infinity in 1 of ")),
                  qPrintable(summary->text()));
-    QVERIFY2(summary->text().contains(QStringLiteral("could not be had")), qPrintable(summary->text()));
+    QVERIFY2(summary->text().contains(QStringLiteral("could not be computed")), qPrintable(summary->text()));
     QTRY_VERIFY(node(find(QStringLiteral("block × 16"))).odd);
     QVERIFY(!node(find(QStringLiteral("∂ block × 16"))).odd);
     // The search finds it.

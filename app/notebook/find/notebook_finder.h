@@ -34,7 +34,7 @@ class NotebookFinder : public QObject {
   bool searching() const { return job_ != 0 || !waiting_.isEmpty(); }
   qsizetype count() const { return static_cast<qsizetype>(hits_.size()); }
   qsizetype current() const { return current_; }  ///< -1: none
-  /// "3 of 17", "No hits", why an expression is none.
+  /// "3 of 17", "No matches", why an expression is none.
   QString summary() const;
   /// "cell 4, line 2", "output of cell 4"; empty: no hit is current.
   QString place() const;

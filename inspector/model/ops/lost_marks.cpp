@@ -30,8 +30,8 @@ LostMarks::LostMarks(Session* session, QObject* parent) : QObject(parent), sessi
 
 QString LostMarks::sentence() {
   return QStringLiteral(
-      "values lost: they cannot be computed again, since what they depend on was let go when the recording "
-      "passed its budget, or ended");
+      "values lost: they can't be recomputed, because what they depend on was dropped when the recording "
+      "exceeded its budget, or ended");
 }
 
 void LostMarks::clear() {

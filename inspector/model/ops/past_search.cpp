@@ -66,7 +66,7 @@ QString undecidedText(const PastSearch::Sums& sums) {
   const auto ops = [](quint64 count) {
     return count == 1 ? QStringLiteral("1 op") : QStringLiteral("%1 ops").arg(countText(count));
   };
-  if (sums.lost > 0) text += QStringLiteral(" %1 had lost values, and were passed over.").arg(ops(sums.lost));
+  if (sums.lost > 0) text += QStringLiteral(" %1 had lost values, and were skipped.").arg(ops(sums.lost));
   if (sums.undecided > 0)
     text +=
         QStringLiteral(" %1 could not be decided: what Python names and curves were then is not recorded.")

@@ -193,7 +193,7 @@ QString HealthModel::howSampled() const {
   const protocol::HealthRun* run = shownRun();
   if (!run || run->steps == 0) {
     if (!published().empty())
-      return QStringLiteral("No training step yet; what the optimiser says is shown.");
+      return QStringLiteral("No training step yet; the optimiser's own figures are shown.");
     return QStringLiteral(
         "No training step was recorded yet: one ends with an optimiser's update after a gradient.");
   }
@@ -208,7 +208,7 @@ QString HealthModel::howSampled() const {
     text =
         QStringLiteral("%1 of %2 steps: %3 sampled live, %4 recomputed")
             .arg(countText(run->sampled), countText(run->steps), countText(live), countText(run->recomputed));
-  if (run->gone > 0) text += QStringLiteral("; %1 could not be had").arg(countText(run->gone));
+  if (run->gone > 0) text += QStringLiteral("; %1 could not be recomputed").arg(countText(run->gone));
   if (run->cut) text += QStringLiteral("; earlier steps were forgotten");
   if (state_.every == 1)
     text += QStringLiteral(" · every step, live");

@@ -41,11 +41,11 @@ QString problemOf(const std::vector<double>& limits, const std::vector<double>& 
 }
 
 QString problemOf(const protocol::Picture& picture) {
-  if (!std::isfinite(picture.step)) return QStringLiteral("its step is no number");
+  if (!std::isfinite(picture.step)) return QStringLiteral("its step is not a number");
   if (picture.number > most_number) return QStringLiteral("its number is %1").arg(picture.number);
   if (picture.pngs.empty()) {
     if (picture.counts.empty() && picture.limits.empty() && picture.not_finite == 0)
-      return QStringLiteral("there is nothing in it");
+      return QStringLiteral("it is empty");
     return problemOf(picture.limits, picture.counts);
   }
   if (!picture.limits.empty() || !picture.counts.empty())

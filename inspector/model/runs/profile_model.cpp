@@ -129,7 +129,7 @@ QString ProfileModel::waitingText() const {
     return QStringLiteral("No op has run yet. Run a cell, and see here where its time went.");
   return session_->live()
              ? QStringLiteral("Looking at the records …")
-             : QStringLiteral("The session has ended: what was not looked at before cannot be shown.");
+             : QStringLiteral("The session has ended: what was not fetched before can't be shown.");
 }
 
 double ProfileModel::indexed() const {

@@ -37,7 +37,7 @@ void Session::send(const protocol::Request& message) {
 protocol::Failure Session::failureOf(const protocol::Reply& reply) {
   if (const auto* failure = protocol::get_if<protocol::Failure>(&reply)) return *failure;
   const char* type = protocol::visit([](const auto& message) { return message.type; }, reply);
-  return {std::string("The session's answer does not fit: ") + type + ".", "bad_answer"};
+  return {std::string("The session's answer is malformed: ") + type + ".", "bad_answer"};
 }
 
 Session::Private::Pending Session::Private::takePending(quint64 request) {

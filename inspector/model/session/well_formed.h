@@ -16,7 +16,7 @@ bool wellFormed(const protocol::MemoryCurve& curve);
 bool wellFormed(const protocol::HealthCurve& curve);
 
 /// What is told of an answer that is not.
-inline const protocol::Failure ill_formed{"The session's answer does not fit: its lists do not go together.",
+inline const protocol::Failure ill_formed{"The session's answer is malformed: its lists do not match.",
                                           "bad_answer"};
 
 }  // namespace tapedeck::inspector

@@ -174,7 +174,7 @@ void TensorModel::Private::takeFailure(const protocol::Failure& failure) {
 
 void TensorModel::Private::takeTile(const protocol::Tile& answer) {
   if (!fits(answer)) {
-    takeFailure({QStringLiteral("The session's answer does not fit: %1 values for %2×%3.")
+    takeFailure({QStringLiteral("The session's answer is malformed: %1 values for %2×%3.")
                      .arg(answer.values.size())
                      .arg(answer.rows)
                      .arg(answer.columns)

@@ -146,7 +146,7 @@ QVariant WatchModel::data(const QModelIndex& index, int role) const {
   if (role == Qt::EditRole && index.isValid() && !index.parent().isValid())
     return expressions_.value(index.row());
   if (role == Qt::DisplayRole && index.column() == Value && waits(index))
-    return QStringLiteral("not evaluated before you accept it");
+    return QStringLiteral("not evaluated until you accept it");
   return ValueTree::data(index, role);
 }
 

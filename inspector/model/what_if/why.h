@@ -24,7 +24,7 @@ struct WhySubject {
 /// A record by its first output; by none where that is a gradient that is None.
 WhySubject whySubjectOf(const protocol::Record& record);
 
-/// "Where was this NaN or Inf born?"
+/// "Where was this NaN or infinity born?"
 QString questionText(Question question);
 
 /// A question with its answer.

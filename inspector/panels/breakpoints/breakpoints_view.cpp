@@ -102,14 +102,14 @@ void BreakpointsView::makeActions() {
                 else
                   form_->focusFirst();
               });
-  edit_ = add(QStringLiteral("Edit"), Qt::Key_F2, QStringLiteral("Type this breakpoint's condition"),
+  edit_ = add(QStringLiteral("Edit"), Qt::Key_F2, QStringLiteral("Edit this breakpoint's condition"),
               [this] { form_->focusFirst(); });
   enable_ = add(QStringLiteral("Switch on or off"), Qt::SHIFT | Qt::Key_Space,
                 QStringLiteral("Whether this breakpoint stops"), [this] {
                   if (const BreakpointEntry* entry = breakpoints_.find(current()))
                     breakpoints_.setEnabled(entry->breakpoint.id, !entry->breakpoint.enabled);
                 });
-  remove_ = add(QStringLiteral("Remove"), QKeySequence::Delete, QStringLiteral("Take this breakpoint away"),
+  remove_ = add(QStringLiteral("Remove"), QKeySequence::Delete, QStringLiteral("Remove this breakpoint"),
                 [this] { breakpoints_.remove(current()); });
   for (const KindRow& row : kind_rows) {
     QAction* const action =

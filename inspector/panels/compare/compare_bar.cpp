@@ -81,7 +81,7 @@ QComboBox* CompareBar::addSide(WrappingLayout* layout, const QString& name, bool
   auto* box = new SideBox(group);
   box->setObjectName(right ? QStringLiteral("compareRight") : QStringLiteral("compareLeft"));
   box->setAccessibleName(right ? QStringLiteral("Right side") : QStringLiteral("Left side"));
-  box->setToolTip(QStringLiteral("Which run, moment, branch or trace file stands on this side"));
+  box->setToolTip(QStringLiteral("Which run, moment, branch or trace file is on this side"));
   box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   box->setMinimumContentsLength(24);
   label->setBuddy(box);

@@ -402,7 +402,7 @@ CompareCurvesView::CompareCurvesView(CompareModel* model, QWidget* parent)
   names_->setToolTip(QStringLiteral("Which curve of both sides is shown"));
   rightNames_->setObjectName(QStringLiteral("compareRightCurve"));
   rightNames_->setAccessibleName(QStringLiteral("The right side's curve"));
-  rightNames_->setToolTip(QStringLiteral("Which curve of the right side lies over it"));
+  rightNames_->setToolTip(QStringLiteral("Which curve of the right side is drawn over it"));
   for (QComboBox* box : {names_, rightNames_}) box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(4, 2, 4, 2);

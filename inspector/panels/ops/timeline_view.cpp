@@ -165,10 +165,10 @@ void TimelineView::Private::makeActions() {
     return action;
   };
   nextMatch = goTo(QStringLiteral("Next match"), Qt::Key_F3,
-                   QStringLiteral("To the next op that the filter finds"), &TimelineView::goToNextMatch);
+                   QStringLiteral("Go to the next op that the filter finds"), &TimelineView::goToNextMatch);
   previousMatch =
       goTo(QStringLiteral("Previous match"), Qt::SHIFT | Qt::Key_F3,
-           QStringLiteral("To the op before that the filter finds"), &TimelineView::goToPreviousMatch);
+           QStringLiteral("Go to the previous op that the filter finds"), &TimelineView::goToPreviousMatch);
   clearByEscape(filter, q, [this] {
     if (model->scanning() && model->filterAsksForValues()) return model->stopFilter();
     filter->clear();

@@ -299,7 +299,7 @@ AccessiblePart HeatPane::part(int index) const {
   }
   if (too_many)
     return {QStringLiteral("%1 × %2 cells").arg(cells.rows).arg(cells.columns),
-            QStringLiteral("too many to be told one by one: zoom in with the key +"), plot(),
+            QStringLiteral("too many to list one by one: zoom in with the key +"), plot(),
             QAccessible::StaticText};
   const protocol::Tile& tile = *model_->tile();
   const std::int64_t r = cells.row + index / cells.columns, c = cells.column + index % cells.columns;

@@ -105,7 +105,7 @@ void TensorControls::makeReshape() {
   setReshapeWidth();
   QAction* const action = addAction(
       QStringLiteral("Reshape"), Qt::ALT | Qt::Key_R,
-      QStringLiteral("Look at the values in another shape; “28,28” makes images of a matrix' columns"));
+      QStringLiteral("Look at the values in another shape; “28,28” makes images of a matrix's columns"));
   reshape_->setToolTip(action->toolTip());
   connect(action, &QAction::triggered, reshape_, [this] {
     reshape_->setFocus(Qt::ShortcutFocusReason);

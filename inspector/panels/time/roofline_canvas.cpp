@@ -119,9 +119,8 @@ void RooflineCanvas::drawRoofs(CanvasPainter& painter, const Reach& reach) {
   const Theme& theme = painter.theme();
   if (!hasRoofs(peaks)) {
     const QString text = peaks && peaks->problem ? QString::fromStdString(*peaks->problem)
-                         : peaks && peaks->known
-                             ? QStringLiteral("What the machine can do was measured as 0.")
-                             : QStringLiteral("The machine is being measured …");
+                         : peaks && peaks->known ? QStringLiteral("The machine's peak was measured as 0.")
+                                                 : QStringLiteral("The machine is being measured …");
     painter.textIn(QRectF(reach.plot.left() + 8, 4, reach.plot.width() - 8, 16), text, roof_text,
                    theme.warning.stroke, Qt::AlignRight);
     return;
@@ -337,7 +336,7 @@ QStringList RooflineCanvas::details(const protocol::ProfileRow& row) const {
                              rateText(row.bytes / time, QStringLiteral("B"))),
                     QStringLiteral("work\t%1 operations per byte").arg(row.flops / row.bytes, 0, 'g', 3)};
   if (row.roof_ns)
-    lines << QStringLiteral("roof\t%1 of what the machine can").arg(shareText(*row.roof_ns / time))
+    lines << QStringLiteral("roof\t%1 of the machine's peak").arg(shareText(*row.roof_ns / time))
           << QStringLiteral("bound by\t%1").arg(boundText(row.bound));
   return lines;
 }

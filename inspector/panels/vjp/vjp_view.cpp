@@ -84,11 +84,11 @@ void VjpView::makeActions() {
                      QStringLiteral("Move the cursor to the op whose VJP this is"));
   connect(forward, &QAction::triggered, this, &VjpView::goToForward);
   auto* back = addKeyedAction(this, QStringLiteral("Go to the VJP"), {QKeySequence(Qt::ALT | Qt::Key_Down)},
-                              QStringLiteral("Move the cursor to the VJP that this op was played back by"));
+                              QStringLiteral("Move the cursor to the VJP of this op"));
   connect(back, &QAction::triggered, this, &VjpView::goToVjp);
-  auto* explain =
-      addKeyedAction(this, QStringLiteral("Explain an element"), {QKeySequence(Qt::ALT | Qt::Key_N)},
-                     QStringLiteral("Type the place of an element, to see the numbers that it is made of"));
+  auto* explain = addKeyedAction(
+      this, QStringLiteral("Explain an element"), {QKeySequence(Qt::ALT | Qt::Key_N)},
+      QStringLiteral("Type the index of an element, to see the numbers that it is computed from"));
   connect(explain, &QAction::triggered, this, [this] {
     element_->setFocus(Qt::ShortcutFocusReason);
     element_->selectAll();

@@ -79,7 +79,7 @@ void ChangeForm::addProblem(ChangeField field) {
 void ChangeForm::makeButtons() {
   add_ = new QPushButton(QStringLiteral("Add"), this);
   add_->setObjectName(QStringLiteral("changeAdd"));
-  add_->setToolTip(QStringLiteral("Put this change on the list (Return)"));
+  add_->setToolTip(QStringLiteral("Add this change to the list (Enter)"));
   auto* close = new QPushButton(QStringLiteral("Close"), this);
   close->setObjectName(QStringLiteral("changeClose"));
   close->setToolTip(QStringLiteral("Leave the list as it is (Esc)"));
@@ -168,8 +168,8 @@ void ChangeForm::showFields() {
           ? QStringLiteral("One number for all elements, or all of them: 0  or  [[1, 2], [3, 4]]")
       : chosen == ChangeKind::scale ? QStringLiteral("The result is multiplied by this number")
       : chosen == ChangeKind::clip
-          ? QStringLiteral("What is larger than this, or smaller than minus this, is cut there")
-          : QStringLiteral("A number; nan, inf and -inf are some, too"));
+          ? QStringLiteral("What is larger than this, or smaller than minus this, is clipped there")
+          : QStringLiteral("A number; nan, inf and -inf are allowed, too"));
   numbers_->setPlaceholderText(chosen == ChangeKind::value ? QStringLiteral("one number, or all of them")
                                                            : QString());
   for (QLabel* problem : std::as_const(problems_)) problem->hide();

@@ -88,7 +88,7 @@ void SetForm::addProblem(SetField field) {
 void SetForm::makeButtons() {
   add_ = new QPushButton(QStringLiteral("Add"), this);
   add_->setObjectName(QStringLiteral("setAdd"));
-  add_->setToolTip(QStringLiteral("Put this change on the list (Return)"));
+  add_->setToolTip(QStringLiteral("Add this change to the list (Enter)"));
   auto* close = new QPushButton(QStringLiteral("Close"), this);
   close->setObjectName(QStringLiteral("setClose"));
   close->setToolTip(QStringLiteral("Leave the list as it is (Esc)"));

@@ -133,12 +133,13 @@ QString WhatIfView::Private::sentenceText() const {
   if (!answer && model->changes().empty())
     return QStringLiteral(
         "Select an op, a tensor or an element, and choose “What if…” in its menu (F4): change it in the "
-        "past, and replay what came of it. The session itself stays as it is.");
+        "past, and replay what followed from it. The session itself is not changed.");
   if (!answer)
     return QStringLiteral("Replay (Shift+F4) runs what depends on the changes again, beside the original.");
   const QString sentence = answerText(*answer, actions.curves()->shortcut());
   return model->outdated()
-             ? QStringLiteral("⚠ The changes are others by now: replay them. Before: %1").arg(sentence)
+             ? QStringLiteral("⚠ The changes were edited after the replay: replay them. Before: %1")
+                   .arg(sentence)
              : sentence;
 }
 

@@ -64,7 +64,8 @@ struct WhyView::Private {
     auto* bar = new QHBoxLayout;
     bar->setContentsMargins(4, 2, 4, 0);
     bar->setSpacing(2);
-    back = addAction(QStringLiteral("◀"), Qt::ALT | Qt::Key_PageUp, QStringLiteral("The answer before"), bar);
+    back =
+        addAction(QStringLiteral("◀"), Qt::ALT | Qt::Key_PageUp, QStringLiteral("The previous answer"), bar);
     forward =
         addAction(QStringLiteral("▶"), Qt::ALT | Qt::Key_PageDown, QStringLiteral("The next answer"), bar);
     question = new ElidingLabel(Qt::ElideRight, view);
@@ -200,7 +201,7 @@ void WhyView::showAnswer() {
   } else {
     d_->question->setText(QString());
     d_->sentence->setText(QStringLiteral(
-        "Select an op or an element, and choose a question in the menu Why: its answer stands here."));
+        "Select an op or an element, and choose a question in the menu Why: its answer appears here."));
   }
   // It has the panel's focus, without which Esc would not come here.
   d_->reasons->setVisible(asking || d_->reasons->topLevelItemCount() > 0);

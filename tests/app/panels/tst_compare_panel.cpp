@@ -459,7 +459,7 @@ class TestComparePanel : public QObject, SampleWindow {
     openPanel();
     QVERIFY2(told("The one op is the same on both sides."), qPrintable(sentence()));
     window_->kernel()->shutdown();
-    QVERIFY2(told("No session runs."), qPrintable(sentence()));
+    QVERIFY2(told("There is no session."), qPrintable(sentence()));
     QCOMPARE(compare()->table()->model()->rowCount(), 0);
     QVERIFY(!compare()->findChild<QToolButton*>("compareFirst")->isEnabled());
   }

@@ -275,7 +275,7 @@ class TestVariablesPanel : public QObject {
     QTRY_COMPARE(panel()->model()->rowCount() > 0, true);
     screenshot(window_.get(), "variables-watches-of-a-file");
     QVERIFY(!QFile::exists(note));
-    QCOMPARE(value(2), QString("not evaluated before you accept it"));
+    QCOMPARE(value(2), QString("not evaluated until you accept it"));
 
     panel()->table()->setFocus();
     QTest::keyClick(panel()->table(), Qt::Key_Return, Qt::AltModifier);

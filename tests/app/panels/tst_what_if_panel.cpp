@@ -323,8 +323,9 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
     field<QLineEdit>("changeElement")->setFocus();
     field<QLineEdit>("changeElement")->selectAll();
     typeInForm("0, 7\n");
-    QVERIFY2(problemOf(ChangeField::element).contains(QString::fromUtf8("“7” is no place on an axis of 2")),
-             qPrintable(problemOf(ChangeField::element)));
+    QVERIFY2(
+        problemOf(ChangeField::element).contains(QString::fromUtf8("“7” is not an index on an axis of 2")),
+        qPrintable(problemOf(ChangeField::element)));
     field<QLineEdit>("changeElement")->selectAll();
     typeInForm("0, 1\t");
     typeInForm("much\n");
