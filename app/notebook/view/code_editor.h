@@ -1,4 +1,4 @@
-// The editor of one cell: as high as its text, coloured, with a margin that marks where the session stands.
+// The editor of one cell: as high as its text, coloured, with a margin that marks where the session is.
 #pragma once
 
 #include <Qsci/qsciscintilla.h>
