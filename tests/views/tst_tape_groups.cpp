@@ -270,7 +270,7 @@ class TapeGroupsTest : public QObject {
     QVERIFY(detailLevel(canvas().camera().zoom) != DetailLevel::boxes);
     const int group = find(QStringLiteral("block × 16"));
     QVERIFY(node(group).odd);
-    QCOMPARE(nodeText(node(group)).state, QStringLiteral("NaN/Inf"));
+    QCOMPARE(nodeText(node(group)).state, QStringLiteral("NaN/inf"));
     QVERIFY(window_->painted());
     const QImage image = canvas().grabFramebuffer();
     const QRectF rect = canvas().nodeRect(group);

@@ -20,7 +20,7 @@ struct Notation {
   /// For places on an axis: round numbers, multiples of `step`, the farthest from zero is `largest`.
   static Notation ofSteps(double largest, double step);
 
-  /// "0.250", "2.5e-01", "NaN", "Inf", "-Inf"; zero is "0" among numbers with an exponent.
+  /// "0.250", "2.5e-01", "nan", "inf", "-inf"; zero is "0" among numbers with an exponent.
   QString text(double value) const;
   bool operator==(const Notation&) const = default;
 };

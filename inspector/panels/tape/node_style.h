@@ -21,7 +21,7 @@ struct NodeText {
   QString title;
   QStringList lines;  ///< at most two
   QString badge;      ///< "custom ∂"; empty: none
-  QString state;      ///< "next", "running", "failed", "∂ done", "NaN/Inf"; empty: none
+  QString state;      ///< "next", "running", "failed", "∂ done", "NaN/inf"; empty: none
 };
 NodeText nodeText(const GraphNode& node);
 
