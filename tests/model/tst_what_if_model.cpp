@@ -302,23 +302,23 @@ class TestWhatIfModel : public QObject {
   }
 
   void smallValuesAreThoseOfWhatIsLookedAt() {
-    QCOMPARE(session_.looked(opRecord()).outputs[0].preview, std::string("[…]"));
+    QCOMPARE(session_.withShownPreviews(opRecord()).outputs[0].preview, std::string("[…]"));
     model_->add(change());
     replay(4);
     model_->setShown(Beside::branch);
     QSignalSpy arrived(&session_, &Session::previewsChanged);
-    QCOMPARE(session_.looked(opRecord()).outputs[0].preview, std::string());
+    QCOMPARE(session_.withShownPreviews(opRecord()).outputs[0].preview, std::string());
     QTRY_COMPARE(source_.askedFor<protocol::GetBranchPreviews>().size(), std::size_t{1});
     const auto get = source_.askedFor<protocol::GetBranchPreviews>()[0];
     QCOMPARE(get.tensors, (std::vector<std::uint64_t>{11, 10}));
     answer(protocol::BranchPreviews{{"[1. 2.]", {}}});
     QCOMPARE(arrived.count(), 1);
-    QCOMPARE(session_.looked(opRecord()).outputs[0].preview, std::string("[1. 2.]"));
-    QCOMPARE(session_.looked(opRecord()).inputs[0].preview, std::string());
+    QCOMPARE(session_.withShownPreviews(opRecord()).outputs[0].preview, std::string("[1. 2.]"));
+    QCOMPARE(session_.withShownPreviews(opRecord()).inputs[0].preview, std::string());
     nothingMayHappenFor(1);
     QCOMPARE(source_.askedFor<protocol::GetBranchPreviews>().size(), std::size_t{1});
     model_->setShown(Beside::original);
-    QCOMPARE(session_.looked(opRecord()).outputs[0].preview, std::string("[…]"));
+    QCOMPARE(session_.withShownPreviews(opRecord()).outputs[0].preview, std::string("[…]"));
   }
 
   void aNewBranchTakesThePlaceOfTheOneBefore() {

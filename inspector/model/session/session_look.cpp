@@ -36,14 +36,14 @@ void Session::setLook(const BranchLook& look) {
   d_->setLook(d_->live ? look : BranchLook{});
 }
 
-protocol::TensorInfo Session::looked(protocol::TensorInfo tensor) {
+protocol::TensorInfo Session::withShownPreview(protocol::TensorInfo tensor) {
   tensor.preview = d_->previews.text(tensor).toStdString();
   return tensor;
 }
 
-protocol::Record Session::looked(protocol::Record record) {
+protocol::Record Session::withShownPreviews(protocol::Record record) {
   for (auto* tensors : {&record.inputs, &record.outputs})
-    for (protocol::TensorInfo& tensor : *tensors) tensor = looked(std::move(tensor));
+    for (protocol::TensorInfo& tensor : *tensors) tensor = withShownPreview(std::move(tensor));
   return record;
 }
 

@@ -221,9 +221,9 @@ struct TapeGraphModel::Private {
   }
 
   /// With the values of what is looked at: the branch's, say.
-  std::vector<Record> looked(std::vector<Record> shown) const {
+  std::vector<Record> withShownPreviews(std::vector<Record> shown) const {
     if (session->look().elsewhere())
-      for (Record& record : shown) record = session->looked(std::move(record));
+      for (Record& record : shown) record = session->withShownPreviews(std::move(record));
     return shown;
   }
 
@@ -235,7 +235,7 @@ struct TapeGraphModel::Private {
     // An op on no tape, looked at in the middle of one, or one that is hidden behind its VJP.
     const Record* current = session->cachedRecord(cursor);
     if (current && !records.contains(cursor) && belongs(*current)) shown.push_back(*current);
-    builder.request({looked(std::move(shown)), cursor, extent, moment(cursor), tape, 0});
+    builder.request({withShownPreviews(std::move(shown)), cursor, extent, moment(cursor), tape, 0});
   }
 
   void showWindow(RecordNumber cursor) {
@@ -243,7 +243,7 @@ struct TapeGraphModel::Private {
     const RecordNumber first = cursor > window_before ? cursor - window_before : 1;
     for (RecordNumber number = first; number <= cursor; ++number)
       if (const Record* record = session->cachedRecord(number)) shown.push_back(*record);
-    builder.request({looked(std::move(shown)), cursor, {}, moment(cursor), 0, first - 1});
+    builder.request({withShownPreviews(std::move(shown)), cursor, {}, moment(cursor), 0, first - 1});
   }
 
   void showNothing() {

@@ -188,7 +188,7 @@ struct TapeView::Private {
     const protocol::Record* record = node.record ? session.cachedRecord(node.record) : nullptr;
     const protocol::TensorInfo* tensor = node.tensor ? session.tensor(node.tensor) : nullptr;
     std::optional<protocol::Record> shown;
-    if (record) shown = session.looked(*record);  // with the values of what is looked at
+    if (record) shown = session.withShownPreviews(*record);
     return nodeDetails(node, shown ? &*shown : nullptr, tensor, cell_name);
   }
 };
