@@ -41,7 +41,7 @@ using Pictures = std::vector<std::shared_ptr<const Picture>>;
 
 /// Holds at most `most_bytes`; then the names that take most are thinned out evenly, as in the session: one
 /// of 2, of 4, … stays, and the first and the newest of each. Where
-/// names are so many that two of each are too much, the oldest go.
+/// names are so many that two of each are too much, the oldest are dropped.
 class PictureModel : public QObject {
   Q_OBJECT
  public:
