@@ -223,7 +223,7 @@ QString ImageGrid::pixelText(QPointF position) const {
 
 void ImageGrid::mouseMoveEvent(QMouseEvent* event) {
   emit hovered(pixelText(event->position()));
-  event->ignore();  // whoever scrolls hears of it too
+  event->ignore();  // so that the scroll area gets it, too
 }
 
 void ImageGrid::leaveEvent(QEvent*) {

@@ -80,7 +80,7 @@ void ImageSteps::setImages(const inspector::Pictures<StepImages>& images, const 
   images_ = images;
   const int last = static_cast<int>(images_.size()) - 1;
   int next = last;
-  if (!newest_ && wanted_)  // what was shown, or what is nearest to it where it had to go
+  if (!newest_ && wanted_)  // the step that was shown, or the nearest where it was dropped
     for (int i = 0; i <= last; ++i)
       if (std::abs(images_[static_cast<std::size_t>(i)]->step - wanted_->step) <
           std::abs(images_[static_cast<std::size_t>(next)]->step - wanted_->step))
@@ -143,7 +143,7 @@ void ImageSteps::decode() {
     QMetaObject::invokeMethod(qApp, [view, images, decoded = decodeImages(*images)] {
       if (!view) return;
       view->decoding_ = false;
-      // A newer wish goes before what nobody wants to see any more: a slider that is dragged skips.
+      // A newer request replaces an outdated one: a slider that is dragged skips steps.
       if (view->wanted_) view->take(images, decoded);
       if (view->wanted_ && view->wanted_ != images) view->decode();
     });

@@ -88,7 +88,7 @@ void PlotChart::setLetters(double times) {
     axis->setLabelsFont(grown(usual));
     axis->setTitleFont(grown(title));
   }
-  // Half of a number that ends the axis stands beyond it.
+  // Half of a number at the end of the axis is beyond it.
   const QFontMetrics metrics(grown(usual));
   setMargins(QMargins(4, 0, std::max(8, metrics.horizontalAdvance(QStringLiteral("10000")) / 2 + 2), 2));
   legend()->setFont(grown(usual));

@@ -45,7 +45,7 @@ BatchRun::BatchRun(Document* document, Kernel* kernel, inspector::Session* sessi
     if (live && state_ == State::connecting) collect();
   });
   connect(session_, &inspector::Session::statusChanged, this, [this] {
-    // A breakpoint of the code's own: nobody is there to go on from it.
+    // A breakpoint in the code: there is no user to continue from it.
     if (session_->live() && session_->status().gate == protocol::GateState::stopped)
       session_->sendGate(protocol::GateCommand::run);
   });
@@ -88,7 +88,7 @@ void BatchRun::follow(KernelState state, const QString& sentence) {
     emit finished();
   } else if (!runner_.busy()) {
     finishCollecting();
-  }  // else the killed cell is marked first: it is told as the last of what the process sent
+  }  // else the killed cell is marked first: it is reported after everything that the process sent
 }
 
 void BatchRun::tellProgress(const QString& cellId, CellState state) {
@@ -123,7 +123,7 @@ void BatchRun::answerInput(const QString& cellId, const QString& prompt) {
   kernel_->sendInput({});
 }
 
-// ---- what came of them ----
+// ---- results ----
 
 void BatchRun::collect() {
   if (state_ != State::running && state_ != State::connecting) return;

@@ -35,7 +35,7 @@ struct NotebookFile::Loaded {
   QString name;
   QString folder;       ///< where the session of a copy runs
   QDateTime recovered;  ///< valid: the file is a recovery file of that time
-  // What came of it.
+  // The result.
   QByteArray bytes;
   NotebookData notebook;
   FileState state;

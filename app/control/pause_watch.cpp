@@ -22,7 +22,7 @@ void PauseWatch::look() {
   const bool waits = session_->live() && session_->status().gate == protocol::GateState::will_stop;
   if (waits) {
     if (!patience_.isActive() && !told_) patience_.start();
-    session_->record(session_->status().records);  // it is here when it is told of
+    session_->record(session_->status().records);  // so that it is here when it is reported
     return;
   }
   patience_.stop();

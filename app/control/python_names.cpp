@@ -346,7 +346,7 @@ class Analysis {
   qsizetype at_ = 0;
 };
 
-/// What a program may have that people or tools wrote; the rest would take long, or much of the stack.
+/// Limits that programs by people and tools stay below; more would take long, or much of the stack.
 bool isOrdinary(const PythonLine& line) {
   constexpr qsizetype most_tokens = 4000;
   constexpr int deepest = 100;

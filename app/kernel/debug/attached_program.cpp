@@ -74,7 +74,7 @@ void AttachedProgram::ended() {
   if (state() == KernelState::dead) return;
   const bool attached = state() == KernelState::starting || state() == KernelState::busy;
   debug_.close();
-  if (!attached) return;  // nobody looks at it any more
+  if (!attached) return;  // detached in the meantime
   setState(KernelState::dead,
            answered_
                ? QStringLiteral("%1 has ended. What was fetched from it stays here.").arg(program_.title())

@@ -106,7 +106,8 @@ void DebugWorker::broken(const std::string& what) {
 
 // ---- time ----------------------------------------------------------------------------------------
 
-// Where nothing runs, all that may have changed is memory that the program let go: the server tells the rest.
+// Where nothing runs, all that may have changed is memory that the program freed: the server reports the
+// rest.
 Clock::duration DebugWorker::askInterval() const {
   if (!connected_ || !idle_) return askEvery;
   return std::clamp<Clock::duration>(silenceLimit_ / 4, askEvery, askWhenIdleEvery);

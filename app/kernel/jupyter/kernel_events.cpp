@@ -18,7 +18,7 @@ void KernelSession::Private::take(std::vector<events::Event> batch) {
   const QPointer<KernelSession> alive(q);
   for (events::Event& event : batch) {
     std::visit([this](auto& kind) { take(kind); }, event);
-    if (!alive) return;  // who was told of one of them deleted the session
+    if (!alive) return;  // a receiver of one of them deleted the session
   }
   post([](JupyterWorker& jupyter) { jupyter.taken(); });
 }

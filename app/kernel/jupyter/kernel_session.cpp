@@ -36,7 +36,7 @@ KernelSession::Private::Private(KernelSession* session)
   connect(&finder, &InterpreterFinder::found, q,
           [this](const QString& interpreter) { launchWith(interpreter); });
   connect(&finder, &InterpreterFinder::notFound, q, [this](const QString& sentence) { failed(sentence); });
-  // After who else listens to the connection: it is in use when the session is told to be ready.
+  // After all other listeners of the connection: it is in use when the session becomes ready.
   connect(
       &debug, &DebugClient::connectedChanged, q,
       [this](bool connected) {

@@ -34,7 +34,7 @@ QString kindOf(const ordered_json& value) {
   }
 }
 
-/// QString::fromUtf8, with the three-byte form of lone surrogates taken as what it stands for.
+/// QString::fromUtf8, with the three-byte form of lone surrogates decoded.
 QString fromText(const std::string& text) {
   QString out;
   std::size_t done = 0;

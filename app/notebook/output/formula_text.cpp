@@ -195,7 +195,7 @@ std::vector<FormulaSource> placeFormulas(QTextDocument& document, const std::vec
 QString plainTextOf(const QTextCursor& selection, bool errors) {
   QString text = selection.selection().toPlainText();
   if (!selection.hasSelection()) return text;
-  // Objects come in the same order in both; of a formula's parts the first one stands for all.
+  // Objects come in the same order in both; the first of a formula's parts represents all.
   QString out;
   qsizetype at = 0;
   QVariant last;
@@ -254,7 +254,7 @@ void FormulaObject::drawObject(QPainter* painter, const QRectF& rect, QTextDocum
   const SharedPlaced placed = placedOf(format);
   const QTextBlock block = document->findBlock(position);
   if (placed == nullptr || !block.isValid()) return;
-  // The object stands in the middle of its line, which knows its baseline.
+  // The object is in the middle of its line, which knows its baseline.
   const QTextLine line = block.layout()->lineForTextPosition(position - block.position());
   const double baseline =
       line.isValid() ? rect.center().y() + (line.ascent() - line.descent()) / 2 : rect.bottom();

@@ -37,7 +37,7 @@ CodeEditor::CodeEditor(Language language, const NotebookTheme& theme, QWidget* p
   setBraceMatching(language == Language::python ? SloppyBraceMatch : NoBraceMatch);
   setScrollWidth(1);
   setScrollWidthTracking(true);
-  // What goes on below stands further in than any block of the code.
+  // A continuation line is indented further than any block of the code.
   setWrapIndentMode(language == Language::python ? WrapIndentDeeplyIndented : WrapIndentFixed);
   if (language == Language::python) setWrapVisualFlags(WrapFlagNone, WrapFlagByBorder);
   SendScintilla(SCI_SETEXTRAASCENT, extra_leading);

@@ -261,7 +261,7 @@ void NotebookView::keyPressEvent(QKeyEvent* event) {
 }
 
 void NotebookView::resizeEvent(QResizeEvent* event) {
-  // Panels come when a cell stops or draws a curve: the line where it stopped stays in sight, else the
+  // Panels come when a cell stops or draws a curve: the line where it stopped stays visible, else the
   // current cell.
   const int top = verticalScrollBar()->value();
   const int bottom = top + event->oldSize().height();

@@ -328,7 +328,7 @@ bool MainWindow::mayEndSession() {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-  // The program ends with the last window in sight, and so do the sessions of those that are not.
+  // The program ends with the last visible window, and so do the sessions of hidden ones.
   if (!FileControl::isQuitting() && !otherWindow(this) && !keptWindows().isEmpty()) {
     event->ignore();
     QMetaObject::invokeMethod(qApp, &FileControl::quit, Qt::QueuedConnection);

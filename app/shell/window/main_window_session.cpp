@@ -211,7 +211,7 @@ void MainWindow::connectBreakpoints() {
     if (!past_) past_ = new PastDialog(session_, series_, cellNames_, this);
     past_->open();
   });
-  // With each run that ends the names of runs are told anew; those of cells are mostly the same then.
+  // With each run that ends the names of runs are sent again; those of cells are mostly the same then.
   connect(cellNames_, &inspector::CellNames::changed, this,
           [this, told = QHash<QString, QString>()]() mutable {
             if (told.isSharedWith(cellNames_->all())) return;
@@ -230,7 +230,7 @@ void MainWindow::connectBookmarks() {
   connect(control, &BookmarkControl::told, this, &MainWindow::tell);
 }
 
-// Records name cells by their ids; people know them by the number beside them.
+// Records name cells by their ids; the user knows them by the number beside them.
 void MainWindow::labelLater(int cell) {
   if (cell < 0)
     allUnlabelled_ = true;
@@ -297,8 +297,8 @@ void MainWindow::updateState() {
                                                (busy || runner_->busy()));
 }
 
-// The session tells its status once a second: only what changes is marked anew and scrolled to, or nobody
-// could look elsewhere while it is paused.
+// The session reports its status every second: only what changes is marked anew and scrolled to, so that the
+// user can look elsewhere while it is paused.
 void MainWindow::updatePausedLine() {
   const MarkedLine line = markedLine(
       *session_, frames_, kernel_->runs() != Runs::cells && stepper_->state() != StepperState::running);

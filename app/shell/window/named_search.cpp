@@ -9,7 +9,7 @@ using protocol::Record;
 
 namespace {
 
-/// A line of a cell that runs more ops is looked at no further.
+/// A line of a cell that runs more ops is not examined further.
 constexpr RecordNumber most_records_of_line = 2000;
 constexpr std::size_t most_assigning_lines = 64;
 

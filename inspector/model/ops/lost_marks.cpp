@@ -80,7 +80,7 @@ bool LostMarks::isLost(RecordNumber number) {
 void LostMarks::ask() {
   if (wanted_.empty() || session_->asking(lost_channel)) return;
   protocol::GetLostRecords get{std::exchange(wanted_, {})};
-  if (get.records.size() > most_wanted) {  // what was looked at before is out of sight
+  if (get.records.size() > most_wanted) {  // rows that were visible before are no longer
     const auto begin = get.records.begin(), end = get.records.end() - most_wanted;
     for (auto number = begin; number != end; ++number) marks_.remove(*number);
     get.records.erase(begin, end);

@@ -108,7 +108,7 @@ void HealthModel::refresh() {
       [this](const protocol::Failure& failure) { fail(failure); }, table_channel);
 }
 
-// That the session ended is told elsewhere.
+// The end of the session is reported elsewhere.
 void HealthModel::fail(const protocol::Failure& failure) {
   if (failure.code != "cancelled" && failure.code != "ended")
     failure_ = QString::fromStdString(failure.reason);
@@ -119,7 +119,7 @@ void HealthModel::take(const protocol::Health& table) {
   if (!shown_) return;
   failure_.clear();
   const bool moved = table.version != state_.version || table.steps != state_.steps;
-  // A run that has begun is what is looked at next.
+  // A run that has begun is shown next.
   const bool begun =
       !table.runs.empty() && !state_.runs.empty() && table.runs.back().number != state_.runs.back().number;
   if (begun && !run_) wantedRun_.reset();
@@ -309,7 +309,7 @@ void HealthModel::showRecord(RecordNumber record) {
   if (record) session_->setCursor(record);
 }
 
-// ---- steps that nobody looked at
+// ---- steps that ran while the panel was hidden
 
 void HealthModel::sample() {
   if (!shown_ || cancelled_ || !idle() || state_.steps == 0 || completeAt_ == state_.steps ||

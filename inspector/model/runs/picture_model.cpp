@@ -24,7 +24,7 @@ qint64 bytesOf(const StepImages& images) {
   return bytes;
 }
 
-/// Why the numbers can not be drawn; empty where they can.
+/// Why the numbers can't be drawn; empty where they can.
 QString problemOf(const std::vector<double>& limits, const std::vector<double>& counts) {
   const std::size_t due = counts.empty() ? 0 : counts.size() + 1;
   if (limits.size() != due)

@@ -86,7 +86,7 @@ void ProfileModel::setActive(bool active) {
   next_.stop();
   track_outdated_ = false;
   cost_asked_ = 0;
-  // What the machine can do is worth its half second whoever looks next.
+  // Measuring the machine takes half a second, and every later view uses it: it is not cancelled.
   for (const QString& channel : {overview_channel, track_channel, steps_channel, flame_channel, ops_channel,
                                  rows_channel, cost_channel})
     session_->drop(channel);

@@ -152,7 +152,7 @@ QString CellNames::wholeCode(const QString& id, RecordNumber record) const {
     if (after != runs->begin()) execution = std::prev(after)->second;
   }
   const auto ran = ran_.constFind(id);
-  if (ran == ran_.constEnd())  // a program's file, or a notebook that is only looked at
+  if (ran == ran_.constEnd())  // a program's file, or a notebook that is only viewed
     return execution == newest && code_ ? code_(id) : QString();
   const auto after = ran->upper_bound(newest == 0 ? std::numeric_limits<quint64>::max() : execution);
   if (after == ran->begin()) return {};

@@ -28,7 +28,7 @@ bool Session::asking(const QString& channel) const {
 
 void Session::send(const protocol::Request& message) {
   request(message, this, [this](const protocol::Reply& reply) {
-    // That the session ended is told otherwise.
+    // The end of the session is reported otherwise.
     if (const auto* failure = protocol::get_if<protocol::Failure>(&reply); failure && d_->live)
       emit failed(QString::fromStdString(failure->reason));
   });
@@ -53,7 +53,7 @@ void Session::Private::answer(quint64 request, const protocol::Reply& reply) {
   if (const auto* progress = protocol::get_if<protocol::Progress>(&reply)) {
     const auto found = pending.find(request);
     if (found == pending.end()) return;
-    const Pending asked = found->second;  // whoever is told may ask anew
+    const Pending asked = found->second;  // the receiver may send a new request
     if (asked.context && asked.progressed) asked.progressed(*progress);
     return;
   }

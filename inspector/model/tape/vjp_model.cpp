@@ -195,7 +195,7 @@ struct VjpModel::Private {
     values.removeIf([&](QHash<TensorId, VjpValue>::iterator one) { return !kept.contains(one.key()); });
   }
 
-  /// The values of a branch, or of the original, where others were looked at.
+  /// The values of a branch, or of the original, where others were shown.
   void lookAgain() {
     const bool same = look.sameValues(session->look());
     look = session->look();

@@ -16,7 +16,7 @@ void fillImages(ImageTile& images, const protocol::Tile& answer) {
   const ImageGrid& grid = images.grid;
   const std::int64_t pixels = grid.rows * grid.columns, channels = grid.channels(),
                      together = grid.together(), behind = grid.depth / grid.between;
-  /// Where a channel of an image's pixel stands in its row of the matrix.
+  /// The position of a channel of an image's pixel in its row of the matrix.
   const auto placeOf = [&](std::int64_t pixel, std::int64_t image, std::int64_t channel) {
     const std::int64_t row = pixel / grid.columns, column = pixel % grid.columns, own = image % together;
     return ((row * grid.between + own / behind) * grid.columns + column) * behind + own % behind + channel;

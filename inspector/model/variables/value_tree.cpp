@@ -110,7 +110,7 @@ void ValueTree::removeRoot(int row) {
   endRemoveRows();
 }
 
-// ---- where a node is, for the session and for people
+// ---- the path of a node, for the session and for the user
 
 protocol::ValuePlace ValueTree::placeOf(const Node* node) const {
   protocol::ValuePlace place;
@@ -364,7 +364,7 @@ void ValueTree::askHistogram() {
     wantedHistograms_.removeOne(wanted);
     if (wanted.isValid()) {
       Node* node = nodeOf(wanted);
-      // Nothing finite, or nobody who knows: a row without bars, which is not asked for again at each paint.
+      // Nothing finite, or no answer: a row without bars, which is not asked for again at each paint.
       const QList<quint64> kept = bars.isEmpty() ? QList<quint64>{0} : bars;
       if (histograms_.size() > most_histograms) histograms_.clear();
       if (node->info.tensor && !failed) histograms_.insert(*node->info.tensor, kept);

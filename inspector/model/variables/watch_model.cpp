@@ -97,7 +97,7 @@ void WatchModel::refresh() {
   if (frames()->readable()) evaluateFrom(0);
 }
 
-// One after the other: the answers stand in the order in which the user wrote them, and a slow one is told
+// One after the other: the answers come in the order in which the user wrote them, and a slow one is reported
 // by its own row.
 void WatchModel::evaluateFrom(int row) {
   while (row < rowCount() && waits(index(row, 0))) ++row;

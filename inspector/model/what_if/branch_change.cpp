@@ -11,7 +11,7 @@ namespace tapedeck::inspector {
 
 namespace {
 
-constexpr int most_words = 40;  ///< characters of a typed value that are told
+constexpr int most_words = 40;  ///< characters of a typed value that messages quote
 
 QString nameOf(const ChangeSubject& subject) {
   const QString name = QString::fromStdString(subject.tensor.name);

@@ -297,7 +297,7 @@ void CompareView::Private::fit() {
   const bool operands_wanted = below->currentWidget() == curves || model->currentRow() >= 0;
   if (below->isHidden() == operands_wanted) {
     below->setVisible(operands_wanted);
-    // The row that was clicked on stays in sight, though the table is lower now.
+    // The clicked row stays visible, although the table is lower now.
     if (operands_wanted) QTimer::singleShot(0, table, [this] { table->scrollTo(table->currentIndex()); });
   }
   const bool alone = below->currentWidget() == curves && view->height() - split->y() < room_for_both;

@@ -129,7 +129,7 @@ class CompareCurvesView::Chart : public QWidget, public AccessibleParts {
     if (record > 0) model_->session()->setCursor(static_cast<RecordNumber>(record));
   }
 
-  /// The step under the mouse is the one that is told.
+  /// The numbers are those of the step under the mouse.
   void mouseMoveEvent(QMouseEvent* event) override {
     if (walk_.empty()) return;
     const QRectF room = area();
@@ -388,7 +388,7 @@ class CompareCurvesView::Chart : public QWidget, public AccessibleParts {
   QString rightName_;
   ChartRange steps_, values_;
   std::vector<double> walk_;    ///< the steps of both sides
-  std::ptrdiff_t walked_ = -1;  ///< which of them is told; -1: none
+  std::ptrdiff_t walked_ = -1;  ///< whose numbers are shown; -1: none
 };
 
 CompareCurvesView::CompareCurvesView(CompareModel* model, QWidget* parent)

@@ -28,7 +28,7 @@ ConsoleView::ConsoleView(Session& session, FramesModel& frames, QWidget* parent)
   layout->setSpacing(4);
   place_ = plainLabel(this);
   place_->setObjectName(QStringLiteral("consolePlace"));
-  place_->setWordWrap(true);  // which moment it is stands at the end
+  place_->setWordWrap(true);  // the end of the text names the moment
   layout->addWidget(place_);
   const QFont letters = QFontDatabase::systemFont(QFontDatabase::FixedFont);
   output_ = new QPlainTextEdit(this);

@@ -20,7 +20,7 @@ namespace {
 const std::array<std::string, 5> quantities = {"gradient", "update", "rank", "dead", "saturated"};
 constexpr int name_width = 150, least_strip = 70;
 
-/// How high a value stands between 0 and 1.
+/// The height of a value between 0 and 1.
 double heightOf(const std::string& quantity, double value, std::pair<double, double> range) {
   if (!isLogarithmic(quantity)) {
     const double most = quantity == "rank" ? std::max(range.second, 1.0) : 1.0;

@@ -170,7 +170,7 @@ void StatisticsPanel::update() {
   for (const auto& [name, value] : statisticsTexts(*model_)) {
     QLabel* label = values_[name];
     label->setText(value);
-    // What is not finite is what people look for.
+    // Users look for what is not finite.
     const bool alarm = statistics && ((name == QLatin1String("NaN") && statistics->nan) ||
                                       (name == QLatin1String("+inf") && statistics->positive_infinity) ||
                                       (name == QStringLiteral("−inf") && statistics->negative_infinity));

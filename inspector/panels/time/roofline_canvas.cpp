@@ -16,7 +16,7 @@ namespace {
 constexpr double roof_text = 11, plot_left = 64, plot_bottom = 34, plot_top = 26, plot_right = 14;
 constexpr double least_radius = 4, most_radius = 16;
 constexpr std::size_t named_points = 8;
-constexpr double lowest_power = -4;  ///< of the rates, GFLOP/s: what is slower stands at the lower edge
+constexpr double lowest_power = -4;  ///< of the rates, GFLOP/s: slower ops are drawn at the lower edge
 
 bool hasRoof(const protocol::ProfileRow& row) {
   return row.flops > 0 && row.bytes > 0 && row.self_ns > 0 && !row.device;  // the roofs are the host's
@@ -151,7 +151,7 @@ void RooflineCanvas::drawRoofs(CanvasPainter& painter, const Reach& reach) {
   painter.unclip();
 }
 
-/// At the first of those places where nothing stands, else where only lines pass, which its ground covers;
+/// At the first of those places that is free, else where only lines pass, which its ground covers;
 /// where all are taken, at the first if it must be said.
 void RooflineCanvas::write(CanvasPainter& painter, const QString& text, std::vector<QPointF> places,
                            const QColor& color, const QRectF& plot, bool must) {

@@ -191,7 +191,7 @@ class Builder {
                 SheetTone::faint);
   }
 
-  /// Name, shape, and the figures that values are told apart by.
+  /// Name, shape, and the figures that distinguish values.
   QString about(const protocol::TensorInfo& info, const QString& place) const {
     QStringList words{place};
     if (!info.name.empty()) words << text(info.name);

@@ -179,7 +179,7 @@ void VjpView::goToVjp() {
 }
 
 void VjpView::explainTyped() {
-  // Of the contribution that is looked at, else the first.
+  // Of the contribution that is shown, else the first.
   int contribution = model_->element() ? model_->element()->contribution : 0;
   const int row = sheet_->currentRow();
   if (row >= 0 && sheet_->contents().rows[static_cast<std::size_t>(row)].contribution >= 0)

@@ -188,7 +188,7 @@ void WhatIfView::Private::share() {
   layout->setStretch(layout->count() - 1, filling || !moved->isHidden() ? 0 : 1);
   const int wanted =
       sentence->text().isEmpty() ? 0 : sentence->heightForWidth(std::max(100, view->width() - 16));
-  // What came of the changes scrolls where the list below would have no room for a row.
+  // The results of the changes scroll where the list below would have no room for a row.
   const int line = sentence->fontMetrics().lineSpacing();
   const int bar = layout->itemAt(0)->heightForWidth(view->width());
   const int below = moved->isHidden() ? 0 : moved->header()->sizeHint().height() + row + 8;

@@ -150,7 +150,7 @@ WhyView::WhyView(WhyModel& model, QWidget* parent)
   d_->makeReasons();
   layout->addWidget(d_->sentence);
   layout->addWidget(d_->reasons, 1);
-  layout->addStretch();  // an answer without reasons stands at the top
+  layout->addStretch();  // an answer without reasons is at the top
   setFocusProxy(d_->reasons);
   connect(&model, &WhyModel::changed, this, &WhyView::showAnswer);
   connect(&model, &WhyModel::changed, this, &Panel::emptyChanged);

@@ -10,7 +10,7 @@
 namespace tapedeck::inspector {
 namespace {
 
-/// More elements than that are no formula that somebody reads.
+/// No readable formula has more elements than that.
 constexpr int most_elements = 200'000;
 constexpr double farthest_length = 10'000;  // em
 

@@ -50,7 +50,7 @@ struct FormulaJob {
   std::size_t next = 0;
   SetFormulas done;
   qint64 time = 0;
-  QPointer<QObject> context;  ///< only looked at in the thread that asked
+  QPointer<QObject> context;  ///< only read in the thread that asked
   FormulaSetter::Answer answer;
 };
 

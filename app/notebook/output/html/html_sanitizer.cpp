@@ -9,7 +9,7 @@ namespace tapedeck::app {
 namespace {
 
 constexpr int most_pictures = 200;
-constexpr qint64 most_bytes = 256 << 20;  ///< of pictures that are looked at
+constexpr qint64 most_bytes = 256 << 20;  ///< of pictures that are read
 constexpr int widest_span = 50;
 /// No text can have such a link of its own: of its addresses only those of the web stay.
 constexpr char wanted_link[] = "tapedeck-picture:";

@@ -170,7 +170,7 @@ class SvgSanitizer {
     for (const QXmlStreamAttribute& attribute : attributes) {
       const QString value = attribute.value().toString();
       if (attribute.name().startsWith(QLatin1String("on")) || namesAddress(value)) continue;
-      // Of two with this name only the one that was looked at.
+      // Of two with this name only the one that was checked.
       if (attribute.name() == QLatin1String("href") && (name == "a" || value.trimmed() != address)) continue;
       if (attribute.namespaceUri().isEmpty()) {
         writer_.writeAttribute(attribute.name().toString(), value);

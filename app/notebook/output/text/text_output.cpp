@@ -168,7 +168,7 @@ void TextOutput::showScrolling(std::size_t keep, bool grows) {
   view_->hide();
   long_->setVisible(true);
   long_->setText(whole(), 0);
-  // What is being printed stays in sight; of a traceback the end says what went wrong.
+  // Scrolls with text that is being printed; and to the end of a traceback, which has the error.
   followEnd_ = grows || kind_ == Kind::traceback;
   if (focused) long_->setFocus();
 }
