@@ -262,7 +262,7 @@ void NotebookFile::leave(const QString& name) {
   setKnown({});
 }
 
-// Whoever wrote the file after what was recovered is asked about at the next save.
+// If the file was written after the recovered work, the next save asks.
 void NotebookFile::belongsTo(const QDateTime& time) {
   FileState now = document_->path().isEmpty() ? FileState() : fileState(document_->path());
   if (now.exists && now.modified / 1'000'000 > time.toMSecsSinceEpoch()) now.modified = 0;

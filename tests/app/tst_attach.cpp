@@ -1,5 +1,5 @@
 // Programs that run by themselves, looked into from a real window: chosen from the list by keyboard, paused,
-// stepped, let go. They are real processes, which end, hang and fork.
+// stepped, detached. They are real processes, which end, hang and fork.
 #include <signal.h>
 
 #include <QDialog>

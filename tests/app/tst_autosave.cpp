@@ -1,5 +1,5 @@
 // A notebook that has a file is saved by itself: never over what another program wrote, never what its user
-// has not saved yet, and what goes wrong is told once.
+// has not saved yet, and an error is reported once.
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>

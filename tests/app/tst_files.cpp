@@ -1,4 +1,4 @@
-// The notebook as a file, in the window: samples are copies, nobody's work is overwritten, nothing waits for
+// The notebook as a file, in the window: samples are copies, no work is overwritten, nothing waits for
 // a disk.
 #include <sys/stat.h>
 
@@ -146,8 +146,8 @@ class TestFiles : public QObject {
     QTRY_VERIFY(!window_->document()->modified());
     QVERIFY(contents(home.filePath("my square.ipynb")).contains("mine"));
     QCOMPARE(window_->document()->path(), home.filePath("my square.ipynb"));
-    // Not even when somebody asks for it.
-    QVERIFY(showActive(window_));  // without a window manager nobody gives the keyboard back
+    // Not even on request.
+    QVERIFY(showActive(window_));  // without a window manager the window does not get the focus back
     {
       Answers dialog(path, QMessageBox::Yes);
       QTest::keyClick(window_, Qt::Key_S, Qt::ControlModifier | Qt::ShiftModifier);

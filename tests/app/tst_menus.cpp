@@ -102,7 +102,7 @@ class TestMenus : public QObject, WhatIfWindow {
     QTRY_VERIFY(window_->findChild<QDialog*>("pastDialog"));
     QTRY_VERIFY(window_->findChild<QDialog*>("pastDialog")->isVisible());
     window_->findChild<QDialog*>("pastDialog")->close();
-    // On to the end; then what runs is paused, and let go on.
+    // On to the end; then the running program is paused, and continued.
     CHOOSE("step.continue");
     QTRY_COMPARE_WITH_TIMEOUT(stateOf(0), CellState::done, patience);
     click(1);

@@ -394,7 +394,7 @@ class TestPastSearch : public QObject {
     const int asked = slow->searches();
     QTest::keyClick(dialog, Qt::Key_Escape);
     QTRY_VERIFY(!dialog->isVisible());
-    QTRY_COMPARE(slow->waiting(), 0);  // the session is told that nobody waits
+    QTRY_COMPARE(slow->waiting(), 0);  // the session gets the Cancel
     nothingMayHappenFor(100);
     QCOMPARE(slow->searches(), asked);
     // A question that is typed anew ends the one before, too, and takes its progress away.

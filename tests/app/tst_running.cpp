@@ -344,7 +344,7 @@ class TestRunning : public QObject {
     QTRY_COMPARE(otherWindow(window_.get()), nullptr);
   }
 
-  /// With the last window in sight the program ends: what runs on without one is asked about.
+  /// With the last visible window the program ends: what runs on without one is asked about.
   void quittingAsksAboutWhatWasKept() {
     runForever();
     {

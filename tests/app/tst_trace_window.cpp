@@ -125,7 +125,7 @@ class TestTraceWindow : public QObject {
     QTRY_VERIFY2(window->statusBar()->currentMessage().contains("is a trace"),
                  qPrintable(window->statusBar()->currentMessage()));
     QVERIFY(window->findChild<QLabel*>("sessionState")->text().startsWith("noisy.tapetrace: "));
-    // It stands among the recent files, and is not opened twice.
+    // It is among the recent files, and is not opened twice.
     window->openNotebook(path);
     nothingMayHappenFor(200);
     QCOMPARE(traceWindows().size(), 1);
@@ -221,7 +221,7 @@ class TestTraceWindow : public QObject {
     QVERIFY(file.open(QIODevice::ReadOnly));
     const QByteArray bytes = file.readAll();
     openWrong(bytes.left(bytes.size() / 3), "it is cut off: it has");
-    QByteArray newer = bytes;  // SQLite's user_version, where the format's version stands
+    QByteArray newer = bytes;  // SQLite's user_version, which has the format's version
     newer[63] = 99;
     openWrong(newer, "it has version 99 of the format");
     openWrong({}, "No such file or directory", "nowhere.tapetrace");

@@ -1,4 +1,4 @@
-// A run with nobody there ends in every case: with a session that is not real.
+// A run without a user always ends. With a fake session.
 #include "app/control/batch_run.h"
 #include "tests/control/control_world.h"
 #include "tests/test_program.h"

@@ -32,7 +32,7 @@ class TestGuests : public QObject {
     world.kernel.what = Runs::program;
     world.kernel.become(KernelState::starting);
     QCOMPARE(text(world), QString("train.py (pid 7): waiting for its answer …"));
-    world.stepper.pause();  // it is kept until somebody answers
+    world.stepper.pause();  // it is kept until the program answers
     world.kernel.become(KernelState::busy);
     world.source.setUp(true);
     world.settle();

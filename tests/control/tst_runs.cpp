@@ -1,4 +1,4 @@
-// Cells' fates, what the session says of itself, and a run with nobody there: with a session that is not
+// Cells' fates, what the session says of itself, and a run without a user: with a session that is not
 // real.
 #include "app/control/cell_names.h"
 #include "app/control/session_notices.h"

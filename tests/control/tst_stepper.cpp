@@ -69,7 +69,7 @@ class TestStepper : public QObject {
   Q_OBJECT
 
  private:
-  /// Acts, and compares what came of it: "chose a; start; connecting", the last being the state.
+  /// Acts, and compares the result: "chose a; start; connecting", the last being the state.
   void check(ControlWorld& world, const QString& intent, const QString& expected) {
     world.kernel.calls.clear();
     world.source.asked.clear();

@@ -359,7 +359,7 @@ void TestJupyterWire::theUiGetsNoMoreThanItTakes() {
     outbox.flush(now);
     now += std::chrono::milliseconds(20);
   }
-  QCOMPARE(deliveries, 2);  // two under way, and nobody takes them
+  QCOMPARE(deliveries, 2);  // two under way, which the test does not take
   outbox.taken();
   outbox.flush(now);
   QCOMPARE(deliveries, 3);

@@ -1,4 +1,4 @@
-// A Jupyter kernel that misbehaves: what it sends reaches nobody, and the session goes on.
+// A Jupyter kernel that misbehaves: its messages are dropped, and the session goes on.
 #include <QMessageAuthenticationCode>
 #include <QTemporaryDir>
 #include <zmq.hpp>

@@ -1,4 +1,4 @@
-// Memory without a window: what is asked for and when, and what is told of it.
+// Memory without a window: its requests, when it sends them, and its texts.
 #include <QSignalSpy>
 #include <QtTest>
 

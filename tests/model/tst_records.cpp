@@ -215,7 +215,7 @@ void TestRecords::rowsWhoseValuesAreLostSaySo() {
   connect(&model, &QAbstractItemModel::dataChanged, this, [&] {
     for (int row = 0; row < 3; ++row) (void)shapes(row);
   });
-  QVERIFY(source.askedFor<protocol::GetLostRecords>().empty());  // all can be had
+  QVERIFY(source.askedFor<protocol::GetLostRecords>().empty());  // all can be recomputed
   source.lost = {1, 3};
   source.status.values_lost = 7;
   source.sendStatus();

@@ -1,4 +1,4 @@
-// The tensor model: which layout of a tensor, which part of it, and what it says when its values can not be
+// The tensor model: which layout of a tensor, which part of it, and what it says when its values can't be
 // seen.
 #include <QTest>
 

@@ -143,7 +143,7 @@ class TestDocument : public QObject {
     for (int i = 0; i < count; ++i) text += "\"a" + std::to_string(i) + "\": " + std::to_string(i) + ", ";
     const auto object = readJson(text + "\"a7\": \"again\", \"a299999\": \"at last\"}");
     QCOMPARE(object.size(), std::size_t(count));
-    // Of two with one key the last counts, where the first one stands.
+    // Of two with one key the last value counts, in the place of the first.
     const auto& members = object.get_ref<const nlohmann::ordered_json::object_t&>();
     QCOMPARE(members.begin()[7].second, nlohmann::ordered_json("again"));
     QCOMPARE(members.begin()[8].first, std::string("a8"));

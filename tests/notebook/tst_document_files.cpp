@@ -93,7 +93,7 @@ class TestDocumentFiles : public QObject {
     Document document;
     document.load(path);
     document.setSource(1, QString(200'000, 'x'));
-    // A limit on the size of files stands for the disk that is full.
+    // A limit on the size of files simulates a full disk.
     struct rlimit old;
     ::getrlimit(RLIMIT_FSIZE, &old);
     const auto handler = std::signal(SIGXFSZ, SIG_IGN);

@@ -22,7 +22,7 @@ QTextDocument* documentOf(const Window& window, int cell) {
   return text == nullptr ? nullptr : text->document();
 }
 
-/// Nothing is being set, and no formula stands there as it was written.
+/// No formula is being rendered, and none is shown as its source.
 bool isSet(const Window& window, int cell) {
   return window.cell(cell)->richText() != nullptr && window.cell(cell)->richText()->ready() &&
          !documentOf(window, cell)->toPlainText().contains('$');

@@ -55,7 +55,7 @@ class TestOutputSelection : public QObject {
     Window::key(Qt::Key_Up, Qt::ShiftModifier);
     Window::key(Qt::Key_Home, Qt::ShiftModifier);
     QVERIFY(!text->hasSelection());
-    // A page, the end of it all, and back: what is at the cursor is in sight.
+    // A page, the end of it all, and back: the cursor is visible.
     Window::key(Qt::Key_PageDown, Qt::ShiftModifier);
     Window::key(Qt::Key_PageDown, Qt::ShiftModifier);
     QVERIFY(text->topRow() > 0);

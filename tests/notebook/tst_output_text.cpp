@@ -187,7 +187,7 @@ class TestOutputText : public QObject {
       QString clean = sanitizeHtml(html).html;
       QVERIFY2(!clean.contains("<script", Qt::CaseInsensitive), qPrintable(html));
       QVERIFY2(!clean.contains("<iframe", Qt::CaseInsensitive), qPrintable(html));
-      // What stands in the quotes of these is text.
+      // The text in the quotes of these is text.
       static const QRegularExpression quoted("(style|alt|title|class)=\"[^\"]*\"");
       static const QRegularExpression reaching("<[^<>]*(src=.?http|href=.?javascript|url\\(|onclick)");
       clean.remove(quoted);

@@ -51,7 +51,7 @@ class TestPlotsPictures : public QObject {
     QCOMPARE(changed.size(), 1);
     window.put(histograms(1));
     window.add("loss", 5, falling);
-    QCOMPARE(window.view.page(), PlotsPage::curves);  // nobody chose
+    QCOMPARE(window.view.page(), PlotsPage::curves);  // the user chose none
   }
 
   void aNewSessionBeginsWithCurvesAgain() {

@@ -251,7 +251,7 @@ void TestPlotsView::marksValuesThatAreLost() {
   empty.show();
   empty.add("nothing", 5, [](int) { return std::nan(""); });
   QCOMPARE(empty.view.chart()->curves()[0].lost.size(), 5u);
-  // The newest stands on the plot's edge, and is as whole there as the others.
+  // The newest is on the plot's edge, and is as complete there as the others.
   const QImage picture = empty.viewport()->grab().toImage();
   const auto inked = [&](double step) {
     const QPoint right = empty.at(step, empty.view.chart()->yShown().from) + QPoint(1, -13);

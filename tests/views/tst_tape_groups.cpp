@@ -241,7 +241,7 @@ class TapeGroupsTest : public QObject {
   void theMapMovesTheView() {
     open(residualNetwork(16), 132);
     press(Qt::Key_F);
-    QVERIFY(canvas().minimapRect().isNull());  // all is in sight
+    QVERIFY(canvas().minimapRect().isNull());  // all is visible
     press(Qt::Key_O, Qt::ShiftModifier);
     QTRY_COMPARE(laid().graph.nodes.size(), laid().whole.nodes.size());
     Camera near;

@@ -146,7 +146,7 @@ void NotebookView::askInput(const QString& cellId, const QString& prompt, bool p
   cell->realize();
   cell->askInput(prompt, password);
   d_->arrange();
-  // Whoever works in another panel keeps the focus there.
+  // A user who works in another panel keeps the focus there.
   if (here || QApplication::focusWidget() == nullptr) {
     d_->focusBeforeInput = here ? QApplication::focusWidget() : nullptr;
     cell->inputLine()->field()->setFocus();

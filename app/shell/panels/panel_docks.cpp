@@ -326,7 +326,7 @@ void PanelDocks::place(const QString& workspace, PanelPlace::Area area) {
     for (Placed& one : list)
       if (one.place.row >= rows_of_others) one.place.width *= narrower;
   }
-  // Whoever shows one of the others wants to work with it: it gets as much of the height as the rest
+  // A user who shows one of the others wants to work with it: it gets as much of the height as the rest
   // together.
   const double height = namedHeight(list);
   for (Placed& one : list)

@@ -116,7 +116,7 @@ class TestVariablesPanel : public QObject {
     click(row("sizes"));
     QTest::keyClick(panel()->table(), Qt::Key_Right);
     QTRY_COMPARE(panel()->table()->model()->rowCount(row("sizes")), 3);
-    // The histogram of what is in sight comes by itself, also of an array that no op made.
+    // Histograms of visible rows are fetched automatically, also of an array that no op made.
     panel()->table()->scrollTo(row("image").siblingAtColumn(ValueTree::Histogram));
     QTRY_VERIFY_WITH_TIMEOUT(!row("image")
                                   .siblingAtColumn(ValueTree::Histogram)

@@ -211,7 +211,7 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
     show("add", 0);  // W as it is now
     QTest::keyClick(window_.get(), Qt::Key_F12, Qt::ShiftModifier);
     QCOMPARE(values(), (std::vector<double>{30, 6}));
-    QCOMPARE(runCell(1), QString("[3.0, 6.0] [4.0, 7.0]"));  // not before it is told to
+    QCOMPARE(runCell(1), QString("[3.0, 6.0] [4.0, 7.0]"));  // not before the user asks for it
     show("add", 0);
     QTRY_VERIFY_WITH_TIMEOUT(entry("what_if.take_over")->isEnabled(), patience);
     QTest::keyClick(window_.get(), Qt::Key_F12, Qt::ControlModifier | Qt::ShiftModifier);
@@ -269,7 +269,7 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
                               qPrintable(whatIf()->sentence()->text()), patience);
     QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
     QTRY_VERIFY(!whatIf()->sentence()->text().contains("Replaying"));
-    QVERIFY(strips().isEmpty());  // no branch came of it
+    QVERIFY(strips().isEmpty());  // it made no branch
     QVERIFY(moved().isEmpty());
     QCOMPARE(changes().size(), 1);
   }
@@ -333,7 +333,7 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
              qPrintable(problemOf(ChangeField::numbers)));
     QVERIFY(changes().isEmpty());
     shots(window_.get(), "what-if-wrong");
-    // What only the engine knows is told when it is replayed.
+    // What only the engine knows is reported at the replay.
     choose("An attribute");
     field<QLineEdit>("changeSetting")->setFocus();
     field<QLineEdit>("changeSetting")->selectAll();
