@@ -33,9 +33,9 @@ class CellRunner : public QObject {
   /// Queues the code cells among `cellIds`, in that order; starts the session process where there is none.
   /// Cells that are waiting already are not queued twice.
   void run(const QStringList& cellIds);
-  /// Cells wait while `holds`, until `letGo`: for what has to reach the session before they run.
+  /// Cells wait while `holds`, until `releaseHold`: for what has to reach the session before they run.
   void setHold(std::function<bool()> holds) { holds_ = std::move(holds); }
-  void letGo();
+  void releaseHold();
   /// Starts a session process where none was started yet; one that ended is restarted by the user only.
   void begin();
   /// Cells queued or running.

@@ -34,8 +34,9 @@ struct Waiting {
 
   explicit Waiting(ControlWorld& of) : world(of) {
     world.runner.setHold([this] { return options.onTheirWay() || breakpoints.onTheirWay(); });
-    QObject::connect(&options, &SessionOptions::arrived, &world.runner, &CellRunner::letGo);
-    QObject::connect(&breakpoints, &inspector::BreakpointsModel::arrived, &world.runner, &CellRunner::letGo);
+    QObject::connect(&options, &SessionOptions::arrived, &world.runner, &CellRunner::releaseHold);
+    QObject::connect(&breakpoints, &inspector::BreakpointsModel::arrived, &world.runner,
+                     &CellRunner::releaseHold);
   }
   ~Waiting() { world.runner.setHold({}); }
   int executed() const { return static_cast<int>(world.kernel.calls.filter("execute ").size()); }
@@ -262,7 +263,7 @@ class TestRuns : public QObject {
     ControlWorld world;
     SessionOptions options(&world.session);
     world.runner.setHold([&] { return options.onTheirWay(); });
-    connect(&options, &SessionOptions::arrived, &world.runner, &CellRunner::letGo);
+    connect(&options, &SessionOptions::arrived, &world.runner, &CellRunner::releaseHold);
     options.setBreakAtCellStart(true);
     world.source.automatic = false;
     world.runner.run({"a"});

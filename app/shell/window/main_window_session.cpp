@@ -194,8 +194,8 @@ void MainWindow::connectSession() {
 void MainWindow::connectBreakpoints() {
   // Else a session that has just begun may run past them.
   runner_->setHold([this] { return breakpoints_->onTheirWay() || options_->onTheirWay(); });
-  connect(options_, &SessionOptions::arrived, runner_, &CellRunner::letGo);
-  connect(breakpoints_, &inspector::BreakpointsModel::arrived, runner_, &CellRunner::letGo);
+  connect(options_, &SessionOptions::arrived, runner_, &CellRunner::releaseHold);
+  connect(breakpoints_, &inspector::BreakpointsModel::arrived, runner_, &CellRunner::releaseHold);
   connect(runner_, &CellRunner::finished, breakpoints_, &inspector::BreakpointsModel::dropPassing);
   auto* keeper = new NotebookBreakpoints(document_, breakpoints_, this);
   connect(keeper, &NotebookBreakpoints::loaded, this, [this](const QString& sentence) {
