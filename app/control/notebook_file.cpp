@@ -232,7 +232,7 @@ void NotebookFile::startSave(const QString& path, bool automatic) {
 void NotebookFile::finishSave(const QString& path, const Written& written) {
   if (written.another) {
     told_ = fileState(path);
-    toldAny_ = true;
+    reported_ = true;
     emit changedOutside(told_.exists ? Outside::changed : Outside::removed, true);
   } else if (written.stopped) {
     emit stopped();
@@ -268,12 +268,12 @@ void NotebookFile::belongsTo(const QDateTime& time) {
   if (now.exists && now.modified / 1'000'000 > time.toMSecsSinceEpoch()) now.modified = 0;
   setKnown(now);
   told_ = fileState(document_->path());
-  toldAny_ = true;
+  reported_ = true;
 }
 
 void NotebookFile::setKnown(const FileState& state) {
   known_ = state;
-  toldAny_ = false;
+  reported_ = false;
   watch();
 }
 
@@ -302,10 +302,10 @@ void NotebookFile::check() {
   watch();
   const FileState found = fileState(document_->path());
   if (found == known_) {
-    if (std::exchange(toldAny_, false)) emit asBefore();
+    if (std::exchange(reported_, false)) emit asBefore();
     return;
   }
-  if (toldAny_ && found == told_) return;
+  if (reported_ && found == told_) return;
   work_ = Work::check;
   pool_.start([this, found, path = document_->path(), known = known_, bytes = document_->fileBytes(),
                trusted = knownBytes_] {
@@ -323,13 +323,13 @@ void NotebookFile::check() {
 
 void NotebookFile::finishCheck(bool same, const FileState& found) {
   if (same) {
-    const bool told = toldAny_;
+    const bool told = reported_;
     setKnown(found);
     if (told) emit asBefore();
     return;
   }
   told_ = found;
-  toldAny_ = true;
+  reported_ = true;
   emit changedOutside(found.exists ? Outside::changed : Outside::removed, false);
 }
 

@@ -43,7 +43,7 @@ class NotebookFile : public QObject {
   bool automatic() const { return automatic_; }
   /// Autosave may write the file: no other program changed it, and this document was not restored after a
   /// crash (its user decides whether it replaces the file).
-  bool mayReplaceUnasked() const { return !toldAny_ && !restored_; }
+  bool mayReplaceUnasked() const { return !reported_ && !restored_; }
   /// Cancels the running job; a file on disk is unchanged.
   void stop();
   bool stopping() const { return (work_ == Work::load || work_ == Work::save) && *stop_; }
@@ -102,7 +102,7 @@ class NotebookFile : public QObject {
   FileState known_;          ///< the document's file when it was read or written here
   bool knownBytes_ = false;  ///< and it holds the document's fileBytes()
   FileState told_;           ///< what changedOutside() last reported
-  bool toldAny_ = false;
+  bool reported_ = false;
 };
 
 }  // namespace tapedeck::app

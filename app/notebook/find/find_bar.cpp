@@ -194,7 +194,7 @@ void FindBar::step(int steps) {
     finder_->step(steps > 0 ? steps - 1 : steps, in_notebook);
   } else {
     // From where the text cursor is now, not from the hit before. A hit in an output leaves it where it is.
-    if (in_notebook && here != stepped_) finder_->standAt(here.cell, here.first, here.last, steps);
+    if (in_notebook && here != stepped_) finder_->startAt(here.cell, here.first, here.last, steps);
     finder_->step(steps, in_notebook);
   }
   stepped_ = in_notebook ? cursorPlace() : Place();

@@ -114,7 +114,7 @@ void NotebookFinder::beginAt(int cell, qsizetype offset) {
   current_ = -1;
 }
 
-void NotebookFinder::standAt(int cell, qsizetype first, qsizetype last, int steps) {
+void NotebookFinder::startAt(int cell, qsizetype first, qsizetype last, int steps) {
   if (searching() || count() == 0 || cell < 0) return;
   const qsizetype from = steps > 0 ? last : first;
   const auto behind = [&](const Hit& hit) {

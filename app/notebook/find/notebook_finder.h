@@ -29,7 +29,7 @@ class NotebookFinder : public QObject {
 
   /// Where the next step(), by `steps`, begins: at the hit that is selected there, or between the hits before
   /// and behind that place.
-  void standAt(int cell, qsizetype first, qsizetype last, int steps);
+  void startAt(int cell, qsizetype first, qsizetype last, int steps);
 
   bool searching() const { return job_ != 0 || !waiting_.isEmpty(); }
   qsizetype count() const { return static_cast<qsizetype>(hits_.size()); }

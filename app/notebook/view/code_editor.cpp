@@ -122,7 +122,7 @@ void CodeEditor::setTheme(const NotebookTheme& theme) {
   if (markHandle_ >= 0) setMark(markedLine(), markPending_);
   setUpHits();
   checkHeight();
-  QMetaObject::invokeMethod(this, &CodeEditor::measureAnew, Qt::QueuedConnection);
+  QMetaObject::invokeMethod(this, &CodeEditor::remeasure, Qt::QueuedConnection);
 }
 
 void CodeEditor::showSource(const QString& source) {

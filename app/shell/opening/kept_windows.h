@@ -15,7 +15,7 @@ void keepRunning(MainWindow* window);
 /// In the order in which they were closed.
 QList<MainWindow*> keptWindows();
 /// It is visible again.
-void noLongerKept(MainWindow* window);
+void removeKept(MainWindow* window);
 void showKeptWindows();
 /// A visible window other than `window`; nullptr: there is none.
 MainWindow* otherWindow(const MainWindow* window);

@@ -169,7 +169,7 @@ void TraceControl::ended(bool saved) {
   target_.clear();
   patience_.stop();
   parts_.messages->dismiss(about_saving);
-  if (std::exchange(closing_, false)) emit closingGoesOn(saved);
+  if (std::exchange(closing_, false)) emit closingResumed(saved);
 }
 
 void TraceControl::showProgress() {

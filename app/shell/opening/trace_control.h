@@ -25,7 +25,7 @@ class TraceControl : public QObject {
   void save();
   void saveTo(const QString& path);
   void cancel();
-  /// False: a trace is being written, and the window stays until closingGoesOn().
+  /// False: a trace is being written, and the window stays until closingResumed().
   bool mayClose();
   bool saving() const { return !target_.isEmpty() || preparing_; }
   /// What takes less shows no progress (300 ms).
@@ -36,7 +36,7 @@ class TraceControl : public QObject {
   void opened(tapedeck::app::Kernel* kernel);
   void told(const QString& sentence);
   /// The work that the window waited for is done; or (false) was cancelled or failed: the window stays.
-  void closingGoesOn(bool done);
+  void closingResumed(bool done);
 
  private:
   void choosePath();

@@ -189,7 +189,7 @@ void MainWindow::connectGuest() {
   connect(files_, &FileControl::traceWanted, traces_, &TraceControl::open);
   connect(attaching_, &AttachControl::told, this, &MainWindow::tell);
   connect(traces_, &TraceControl::told, this, &MainWindow::tell);
-  connect(traces_, &TraceControl::closingGoesOn, files_, &FileControl::goOnClosing);
+  connect(traces_, &TraceControl::closingResumed, files_, &FileControl::goOnClosing);
   if (kernel_->runs() == Runs::cells) {
     (*actions_)["session.detach"]->setEnabled(false);
     return;
@@ -347,7 +347,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 
 void MainWindow::showEvent(QShowEvent* event) {
   QMainWindow::showEvent(event);
-  noLongerKept(this);
+  removeKept(this);
 }
 
 void MainWindow::updateTitle() {

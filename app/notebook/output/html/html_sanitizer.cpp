@@ -327,12 +327,12 @@ void HtmlCleaner::show(const QString& name, const QString& description, int widt
 void HtmlCleaner::picture(const QString& source, const QString& description, int width, int height) {
   const int number = asked_++;
   const bool known = shown_.contains(source);
-  const bool many = !known && (looked_ >= most_pictures || bytes_ > most_bytes);
+  const bool many = !known && (read_ >= most_pictures || bytes_ > most_bytes);
   if (!many && !writer_.cut() && !failed_.contains(source)) {
     const bool data = source.startsWith("data:", Qt::CaseInsensitive);
     const QString name = data ? QString("picture:%1").arg(shown_.size()) : source;
     if (!data && shown_.contains(name)) return show(name, description, width, height);
-    ++looked_;
+    ++read_;
     const QByteArray bytes = pictures_.bytes(source);
     bytes_ += bytes.size();
     const QSize own = bitmapSize(bytes);

@@ -70,7 +70,7 @@ class HtmlCleaner {
   QHash<QString, QImage> shown_;
   QSet<QString> failed_;
   int asked_ = 0;      ///< pictures seen so far
-  int looked_ = 0;     ///< those of them whose bytes were read
+  int read_ = 0;       ///< those of them whose bytes were read
   qint64 bytes_ = 0;   ///< that were read
   qint64 pixels_ = 0;  ///< of those that are shown, but for wanted ones
   QString hidden_;     ///< the element whose end is awaited
