@@ -72,7 +72,7 @@ class HeadingRows {
     std::uint32_t node = none;
     HeadingLevel kind = HeadingLevel::none;
     bool heading = false, folded = false;
-    bool stands_as(const Item& other) const {
+    bool same_row_as(const Item& other) const {
       return first == other.first && start == other.start && kind == other.kind && parent == other.parent &&
              heading == other.heading && folded == other.folded;
     }

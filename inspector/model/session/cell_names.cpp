@@ -31,19 +31,19 @@ CellNames::CellNames(QObject* parent) : QObject(parent) {
   rest_.setSingleShot(true);
   rest_.setInterval(rest_ms);
   connect(&rest_, &QTimer::timeout, this, [this] {
-    if (untold_) tellNow();
+    if (pendingChange_) tellNow();
   });
 }
 
 void CellNames::tellNow() {
-  untold_ = false;
+  pendingChange_ = false;
   rest_.start();
   emit changed();
 }
 
 void CellNames::tell() {
   if (rest_.isActive())
-    untold_ = true;
+    pendingChange_ = true;
   else
     tellNow();
 }

@@ -78,7 +78,7 @@ class CellNames : public QObject {
   QHash<QString, std::map<quint64, QString>> ran_;
   quint64 newestExecution_ = 0;  ///< of those whose code is known
   QTimer rest_;                  ///< since changed() came last
-  bool untold_ = false;
+  bool pendingChange_ = false;
 };
 
 }  // namespace tapedeck::inspector

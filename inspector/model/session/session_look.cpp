@@ -12,7 +12,7 @@ void Session::Private::setLook(const BranchLook& next) {
 }
 
 // The one place through which every view's questions about values go.
-protocol::Request Session::Private::asLooked(const protocol::Request& message) const {
+protocol::Request Session::Private::forShownBranch(const protocol::Request& message) const {
   if (!look.elsewhere()) return message;
   const bool difference = look.shown == Beside::difference;
   if (const auto* tile = protocol::get_if<protocol::GetTile>(&message))

@@ -49,7 +49,7 @@ struct Session::Private {
   BranchLook look;
   BranchPreviews previews;
   void setLook(const BranchLook& next);
-  protocol::Request asLooked(const protocol::Request& message) const;
+  protocol::Request forShownBranch(const protocol::Request& message) const;
 
   // ---- fetching (session_fetch.cpp)
   using Run = std::pair<RecordNumber, RecordNumber>;  ///< first and last

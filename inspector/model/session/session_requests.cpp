@@ -8,7 +8,7 @@ bool Session::request(const protocol::Request& message, QObject* context, Answer
   if (!d_->live || !d_->source) return false;
   if (const auto older = d_->newestOfChannel.find(channel); older != d_->newestOfChannel.end())
     d_->takePending(older->second);  // the source tells the session
-  const quint64 id = d_->source->request(d_->asLooked(message), channel);
+  const quint64 id = d_->source->request(d_->forShownBranch(message), channel);
   d_->pending[id] = {context, std::move(answer), std::move(progressed), channel};
   if (!channel.isEmpty()) d_->newestOfChannel[channel] = id;
   return true;

@@ -196,7 +196,7 @@ struct VjpModel::Private {
   }
 
   /// The values of a branch, or of the original, where others were shown.
-  void lookAgain() {
+  void updateLook() {
     const bool same = look.sameValues(session->look());
     look = session->look();
     if (same) return;
@@ -342,7 +342,7 @@ VjpModel::VjpModel(Session* session, QObject* parent) : QObject(parent), d_(std:
     if (d_->concerns(first, last)) d_->ask();
   });
   connect(session, &Session::statusChanged, this, [this] { d_->noticeComplete(); });
-  connect(session, &Session::lookChanged, this, [this] { d_->lookAgain(); });
+  connect(session, &Session::lookChanged, this, [this] { d_->updateLook(); });
   connect(session, &Session::cleared, this, [this] { d_->clear(); });
   d_->notice();
 }

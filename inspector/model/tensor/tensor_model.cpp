@@ -274,8 +274,8 @@ TensorModel::TensorModel(Session* session, QObject* parent)
     if (!live) d_->update();
     emit tileChanged();
   });
-  connect(session, &Session::lookChanged, this, [this] { d_->lookAgain(); });
-  connect(session, &Session::statusChanged, this, [this] { d_->fetchAnew(); });
+  connect(session, &Session::lookChanged, this, [this] { d_->updateLook(); });
+  connect(session, &Session::statusChanged, this, [this] { d_->refetch(); });
   connect(session, &Session::cleared, this, [this] {
     d_->chips.clear();
     d_->extra.reset();

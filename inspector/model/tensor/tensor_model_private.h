@@ -85,9 +85,9 @@ struct TensorModel::Private {
   void clampWindow();
   // ---- its values
   BranchLook look;           ///< whose they are
-  void lookAgain();          ///< those of the branch, or of the original, where others were shown
+  void updateLook();         ///< those of the branch, or of the original, where others were shown
   bool replayOnCpu = false;  ///< as the session last said
-  void fetchAnew();          ///< where values that are computed again now come from another device
+  void refetch();            ///< where values that are computed again now come from another device
   void want(bool alsoStatistics);
   void ask();
   void askTile();

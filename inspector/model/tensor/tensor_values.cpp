@@ -40,7 +40,7 @@ void TensorModel::Private::dropRequests() {
   session->drop(statistics_channel);
 }
 
-void TensorModel::Private::lookAgain() {
+void TensorModel::Private::updateLook() {
   const bool same = look.sameValues(session->look());
   look = session->look();
   if (same || shown.id == 0) return;
@@ -55,7 +55,7 @@ void TensorModel::Private::lookAgain() {
   emit q->statisticsChanged();
 }
 
-void TensorModel::Private::fetchAnew() {
+void TensorModel::Private::refetch() {
   const bool now = session->status().replay_on_cpu;
   if (std::exchange(replayOnCpu, now) != now && shown.id) want(true);
 }

@@ -102,7 +102,7 @@ QString ProfileTable::nameOf(const protocol::ProfileRow& row) const {
   return code.isEmpty() ? text : text + QStringLiteral(": ") + code;
 }
 
-QString ProfileTable::untoldText(const protocol::ProfileRow& row) const {
+QString ProfileTable::missingTimesText(const protocol::ProfileRow& row) const {
   QStringList lines;
   if (row.pending > 0)
     lines << QStringLiteral("… the GPU has not reported the time of %1 of the calls yet: they are in no sum.")
@@ -184,7 +184,7 @@ QVariant ProfileTable::data(const QModelIndex& index, int role) const {
                ? QVariant(static_cast<int>(Qt::AlignLeft | Qt::AlignVCenter))
                : QVariant(static_cast<int>(Qt::AlignRight | Qt::AlignVCenter));
   if (role == Qt::ToolTipRole && index.column() != name_column && !gaps_)
-    return plainTip(untoldText(rows_[at]));
+    return plainTip(missingTimesText(rows_[at]));
   if (role == Qt::ToolTipRole && index.column() == name_column)
     return plainTip(this->index(index.row(), name_column).data().toString() +
                     QStringLiteral("\nEnter, or a double click, goes to the longest: op %1.")
