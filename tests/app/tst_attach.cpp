@@ -159,7 +159,7 @@ class TestAttach : public QObject {
                            "session.interrupt", "session.restart"}) {
       auto* action = window->findChild<QAction*>(id);
       QVERIFY2(action && !action->isEnabled(), id);
-      QVERIFY2(action->toolTip().contains("runs by itself"), qPrintable(action->toolTip()));
+      QVERIFY2(action->toolTip().contains("runs on its own"), qPrintable(action->toolTip()));
     }
     window->notebook()->setCurrentCell(0, true);
     QTest::keyClicks(QApplication::focusWidget(), "rubbish");

@@ -147,7 +147,7 @@ class TestWhatIfModel : public QObject {
     };
     using F = ChangeField;
     row("no number", ChangeKind::scale, "float32", "", "", F::numbers, "Type a number");
-    row("a word", ChangeKind::element, "float32", "0, 0", "five", F::numbers, "“five” is no number");
+    row("a word", ChangeKind::element, "float32", "0, 0", "five", F::numbers, "“five” is not a number");
     row("two", ChangeKind::element, "float32", "0, 0", "5 6", F::numbers, "one number, not 2");
     row("too few", ChangeKind::value, "float32", "", "1 2 3", F::numbers,
         "or 6 of them for the shape 2×3, not 3");
@@ -158,7 +158,7 @@ class TestWhatIfModel : public QObject {
         "2 places for the shape 2×3, not 1");
     row("outside", ChangeKind::element, "float32", "0, 3", "5", F::element,
         "“3” is not an index on an axis of 3");
-    row("no place", ChangeKind::element, "float32", "0, x", "5", F::element, "“x” is no place");
+    row("no place", ChangeKind::element, "float32", "0, x", "5", F::element, "“x” is not an index");
     row("clip", ChangeKind::clip, "float32", "", "-1", F::numbers, "at least 0");
     row("clip nan", ChangeKind::clip, "float32", "", "nan", F::numbers, "at least 0");
     row("attribute", ChangeKind::attribute, "float32", "", "", F::attribute, "Choose an attribute");
@@ -344,7 +344,7 @@ class TestWhatIfModel : public QObject {
     QVERIFY(!model_->answer());
     QVERIFY(model_->changes().empty());
     QCOMPARE(session_.look().branch, quint64{0});
-    QVERIFY(model_->refusal().contains("No session"));
+    QVERIFY(model_->refusal().contains("no session"));
     source_.setUp(true);
   }
 

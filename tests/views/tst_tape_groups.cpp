@@ -182,7 +182,7 @@ class TapeGroupsTest : public QObject {
     auto* const field = qobject_cast<QLineEdit*>(QApplication::focusWidget());
     QVERIFY(field);
     QTest::keyClicks(field, QStringLiteral("batch_norm block_7/"));
-    QCOMPARE(count(), QStringLiteral("2 hits"));  // the op and its VJP
+    QCOMPARE(count(), QStringLiteral("2 matches"));  // the op and its VJP
     QVERIFY(!canvas().marks().empty());
     QVERIFY(canvas().marks().at(static_cast<std::size_t>(find(QStringLiteral("block × 16")))) & hit_mark);
     press(Qt::Key_Return);
@@ -307,7 +307,7 @@ class TapeGroupsTest : public QObject {
     // The search finds it.
     press(Qt::Key_F, Qt::ControlModifier);
     QTest::keyClicks(QApplication::focusWidget(), QStringLiteral("nan inf"));
-    QCOMPARE(count(), QStringLiteral("1 hit"));
+    QCOMPARE(count(), QStringLiteral("1 match"));
     press(Qt::Key_Return);
     QTRY_VERIFY(canvas().walkedNode() >= 0 && walked().record == RecordNumber(43));
     // Pressed while it runs, it stops.

@@ -60,7 +60,7 @@ class TensorToolsTest : public QObject {
     QVERIFY(map.diverging() && map.low() == -4 && map.high() == 4);
     box->selectAll();
     QTest::keyClicks(box, "4");
-    QVERIFY(window.view->reshapeError().contains("is no range of colours"));
+    QVERIFY(window.view->reshapeError().contains("is not a range of colours"));
     QTest::keyClick(box, Qt::Key_A, Qt::ControlModifier);
     QTest::keyClick(box, Qt::Key_Delete);
     QVERIFY(window.painted());

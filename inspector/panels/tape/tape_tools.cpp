@@ -252,7 +252,7 @@ void TapeTools::search() {
   count_->setText(field_->text().trimmed().isEmpty() ? QString()
                   : hits_.empty()                    ? QStringLiteral("no match")
                   : at_ < 0
-                      ? total + (hits_.size() == 1 ? QStringLiteral(" hit") : QStringLiteral(" hits"))
+                      ? total + (hits_.size() == 1 ? QStringLiteral(" match") : QStringLiteral(" matches"))
                       : QStringLiteral("%1 of %2").arg(countText(static_cast<quint64>(at_) + 1), total));
   look();
 }

@@ -329,7 +329,7 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
     field<QLineEdit>("changeElement")->selectAll();
     typeInForm("0, 1\t");
     typeInForm("much\n");
-    QVERIFY2(problemOf(ChangeField::numbers).contains("is no number"),
+    QVERIFY2(problemOf(ChangeField::numbers).contains("is not a number"),
              qPrintable(problemOf(ChangeField::numbers)));
     QVERIFY(changes().isEmpty());
     shots(window_.get(), "what-if-wrong");
