@@ -150,11 +150,10 @@ void BreakpointForm::show(const BreakpointEntry* entry) {
   const bool writes = breakpoint.action != BreakpointAction::stop;
   text_->setVisible(writes);
   textLabel_->setVisible(writes);
-  text_->setToolTip(
-      breakpoint.action == BreakpointAction::log
-          ? QStringLiteral("The line. {max(out)}, {op}, {line}, {record}, {shape} and {hits} stand for what "
-                           "they are then")
-          : QStringLiteral("The curve's name and what it shows: loss norm = norm(grad)"));
+  text_->setToolTip(breakpoint.action == BreakpointAction::log
+                        ? QStringLiteral("The line. {max(out)}, {op}, {line}, {record}, {shape} and {hits} "
+                                         "are replaced by their values at the hit")
+                        : QStringLiteral("The curve's name and what it shows: loss norm = norm(grad)"));
   filling_ = false;
   showProblem(*entry);
 }

@@ -274,7 +274,7 @@ QString TimelineView::Private::filterText() const {
     text += QStringLiteral(", looked at %1 %").arg(percent) +
             (model->filterAsksForValues() ? QStringLiteral(" (Esc in the filter stops it)") : QString());
   else if (model->filterStopped())
-    text += QStringLiteral(", stopped at %1 %: Enter in the filter begins anew").arg(percent);
+    text += QStringLiteral(", stopped at %1 %: Enter in the filter starts again").arg(percent);
   if (const quint64 lost = model->lostByFilter())
     text += QStringLiteral("\n%1 with lost values could not be decided, and %2 left out.")
                 .arg(lost == 1 ? QStringLiteral("1 op") : QStringLiteral("%1 ops").arg(countText(lost)),

@@ -33,8 +33,7 @@ ChangeForm::ChangeForm(QWidget* parent)
       ChangeField::element, "changeElement", QStringLiteral("Element:"),
       QStringLiteral("A place for each axis, counted from 0: 0, 2. Negative ones count from the end"));
   attribute_->setObjectName(QStringLiteral("changeAttribute"));
-  attribute_->setToolTip(
-      QStringLiteral("Which of the op's attributes: what it was called with beside tensors"));
+  attribute_->setToolTip(QStringLiteral("Which of the op's attributes: its arguments that are not tensors"));
   layout_->addRow(QStringLiteral("Attribute:"), attribute_);
   addProblem(ChangeField::attribute);
   setting_ = addLine(ChangeField::setting, "changeSetting", QStringLiteral("Becomes:"),
