@@ -71,7 +71,7 @@ inspector::AccessiblePart HistogramRidges::accessiblePart(int index) const {
   const auto most = std::ranges::max_element(shape.bins, {}, &HistogramDrawing::Bin::height);
   const HistogramPlace place{index, static_cast<int>(most - shape.bins.begin())};
   const auto number = [](double value) { return QString::number(value, 'g', 4); };
-  // Of the fullest bin, what the read-out says behind the step.
+  // The read-out of the fullest bin, without the step.
   part.value =
       QStringLiteral("%1 values from %2 to %3, most in %4")
           .arg(inspector::countText(static_cast<quint64>(shape.values)), number(shape.bins.front().from),

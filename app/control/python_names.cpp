@@ -219,7 +219,7 @@ class Analysis {
   void read(Scope& scope, const QString& name) {
     if (keywords().contains(name)) return;
     if (!scope.bound.contains(name)) scope.reads.insert(name);
-    // What a function reads, it reads when it is used; so do those that it uses.
+    // A function reads its names when it is used; so do the functions that it uses.
     QSet<QString> used{name};
     QStringList ahead{name};
     while (!ahead.isEmpty())

@@ -147,7 +147,7 @@ class TestRunning : public QObject {
     QVERIFY(!window_->messages()->text().contains("skipped"));
   }
 
-  /// Who writes in another cell meanwhile keeps the text cursor, and the message leads to the cell.
+  /// A user who types in another cell meanwhile keeps the text cursor, and the message leads to the cell.
   void aFailureLeavesTheTextCursorAlone() {
     open({"import time\ntime.sleep(.3)\n1 / 0", "2", ""});
     press(Qt::Key_Return, control_shift);

@@ -285,7 +285,7 @@ class TestRuns : public QObject {
     QCOMPARE(executed(), 2);
   }
 
-  // Who has connected is known from its Welcome, which comes after the connection: what was asked between
+  // Its Welcome identifies the process, which comes after the connection: what was asked between
   // the two counts for nothing.
   void aCellOfTheNextSessionWaitsAsThatOfTheFirst() {
     for (const bool readyFirst : {false, true}) {

@@ -212,7 +212,7 @@ class TestStepper : public QObject {
     act(world, "cell finished");
     QCOMPARE(world.refusals.size(), 1);
     QVERIFY2(world.refusals[0].endsWith("is finished: its last op has run."), qPrintable(world.refusals[0]));
-    // Who presses on hears it again, and nothing runs.
+    // A user who keeps pressing gets the message again, and nothing runs.
     for (int press = 0; press < 3; ++press) {
       check(world, press == 1 ? "step line" : "step op", "chose a; refused; idle");
       QVERIFY2(world.refusals.last().contains("is finished."), qPrintable(world.refusals.last()));

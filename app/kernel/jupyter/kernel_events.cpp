@@ -89,7 +89,7 @@ void KernelSession::Private::take(events::DisplayUpdated& event) {
 
 void KernelSession::Private::take(events::Finished& event) {
   --unfinished;
-  // One that only waited is given up behind the one that runs.
+  // One that was only waiting is aborted after the running one.
   if (event.status != "aborted" || unfinished == 0) begun = interruptOnBegin = false;
   const QPointer<KernelSession> alive(q);
   showWorking();

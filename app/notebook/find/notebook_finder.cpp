@@ -9,7 +9,7 @@ namespace tapedeck::app {
 namespace {
 
 constexpr int pause_while_typing = 150;  // milliseconds
-/// Of the texts that are given to the thread at a time: more is copied in the next turn of the event loop.
+/// Characters given to the thread at a time: more is copied in the next turn of the event loop.
 constexpr qsizetype batch_size = 2'000'000;
 
 /// Of a notebook. What else it has is left out, and said to be.
@@ -126,7 +126,7 @@ void NotebookFinder::startAt(int cell, qsizetype first, qsizetype last, int step
     return hit.output < 0 && hit.at == selected && document_->indexOf(hit.cell) == cell;
   });
   const auto next = std::find_if(hits_.begin(), hits_.end(), behind);
-  // The step forward leads to the next one, and the step back to the one before it.
+  // A step forward leads to the next one, a step back to the previous one.
   current_ = here != hits_.end() ? here - hits_.begin()
              : steps > 0         ? (next - hits_.begin() + count() - 1) % count()
                                  : (next - hits_.begin()) % count();

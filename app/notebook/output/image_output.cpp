@@ -93,7 +93,7 @@ bool ImageOutput::mayHold(QSize size) const {
          most_held_pixels;
 }
 
-/// Of a bitmap, what is painted in so many pixels.
+/// The part of a bitmap that is painted in that many pixels.
 void ImageOutput::prepare(QSize pixels) {
   const QSize size = image_.isNull() ? bitmapSize(bitmap_) : image_.size();
   if (pixelsOf(size) <= most_pixels_at_once) return take(preparePicture(bitmap_, image_, pixels));

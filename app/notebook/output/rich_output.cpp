@@ -155,7 +155,7 @@ void RichOutput::showPlaceholder() {
 
 int RichOutput::computeHeight(int width) {
   if (note_.isEmpty() && width != width_) {
-    // A small document is laid out anew at once; others keep their lines until they come anew.
+    // A small document is laid out again at once; others keep their lines until the new layout arrives.
     if (filled_ && width_ >= 0 && job_ == 0 && isSmall(*view_->document())) {
       width_ = width;
     } else {

@@ -223,7 +223,7 @@ void NotebookView::Private::removed(int index) {
   states.remove(cell->id());
   busy.remove(cell->id());
   if (hovered == cell->id()) hovered.clear();
-  // The focus goes first: hiding its holder would hand it to whatever comes next.
+  // The focus moves first: hiding the widget that has it would pass it to the next one.
   if (had_focus) view->setFocus();
   cell->disconnect(view);
   cell->hide();

@@ -22,7 +22,7 @@ namespace {
 constexpr char about_pause[] = "pause";
 constexpr char about_sources[] = "sources";
 
-/// So many bytes of a notebook are read within a frame.
+/// This many bytes of a notebook are read within a frame.
 constexpr std::size_t read_at_once = 1 << 20;
 
 }  // namespace

@@ -268,7 +268,7 @@ void PanelDocks::showWhatIsWanted() {
   placing_ = outer;
 }
 
-/// One that comes by itself does not push itself before the one that the user chose, nor before an earlier
+/// A panel that opens automatically does not cover one that the user chose, nor an earlier
 /// one.
 bool PanelDocks::keepsItsPlace(const Entry& seen, const Entry& come) const {
   const QString& id = seen.descriptor.id;

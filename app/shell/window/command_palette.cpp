@@ -181,7 +181,7 @@ void CommandPalette::open() {
 void CommandPalette::close() {
   if (!isVisible()) return;
   const bool inside = isAncestorOf(QApplication::focusWidget());
-  // The keyboard goes first: hiding its holder would hand it to whatever comes next.
+  // The focus moves first: hiding the widget that has it would pass it to the next one.
   if (inside && focus_ != nullptr && focus_->isVisible()) focus_->setFocus(Qt::OtherFocusReason);
   hide();
   commands_.clear();

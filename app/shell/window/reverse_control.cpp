@@ -46,7 +46,7 @@ ReverseControl::ReverseControl(const Parts& parts, QWidget* window)
     arrived_ = 0;
     ended();
   });
-  // Who goes elsewhere meanwhile is not taken away from there.
+  // A user who moved the cursor meanwhile keeps it there.
   connect(parts.session, &inspector::Session::cursorChosen, this, [this] {
     if (searching()) cancel();
   });

@@ -116,7 +116,7 @@ void RunControl::showStop(const RunStop& stop) {
       count == 0 ? QString()
                  : QString(" %1 after it %2 skipped.").arg(cells(count), count == 1 ? "was" : "were");
   sentence += "." + (stop.cell.isEmpty() ? QString(skipped).remove(" after it") : skipped);
-  // Who writes in a cell keeps the text cursor; the message leads there.
+  // A user who types in a cell keeps the text cursor; the message leads there.
   const bool writing = qobject_cast<CodeEditor*>(QApplication::focusWidget());
   const bool goes = failed && (stop.together || count > 0);
   if (goes && !writing) goTo(stop.cell);

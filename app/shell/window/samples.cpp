@@ -76,7 +76,7 @@ QString Sample::thumbnail() const {
 bool isSample(const QString& path) {
   const QString folder = QFileInfo(TAPEDECK_SAMPLES_DIR).canonicalFilePath();
   const QFileInfo file(path);
-  // Of a file that is not there yet the folder says it.
+  // For a file that does not exist yet, the folder decides.
   const QString place =
       file.exists() ? file.canonicalFilePath() : QFileInfo(file.path()).canonicalFilePath() + "/";
   return !folder.isEmpty() && place.startsWith(folder + "/");

@@ -51,7 +51,7 @@ void LostMarks::statusChanged() {
   if (status.values_lost != version_ || status.finished != finished_) refreshTimer_.start();
 }
 
-/// Who shows rows looks at them again, and that asks.
+/// Views that show rows read them again, and that sends the request.
 void LostMarks::refresh() {
   version_ = session_->status().values_lost;
   finished_ = session_->status().finished;

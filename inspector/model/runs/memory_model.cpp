@@ -134,7 +134,7 @@ void MemoryModel::setRange(RecordNumber first, RecordNumber last) {
   refreshSoon();
 }
 
-// While something runs the newest answer is waited for: asked anew each time it would never come.
+// While something runs, it waits for the newest answer: requested again each time, it would never arrive.
 void MemoryModel::refreshSoon() {
   if (shown_ && !soon_.isActive()) soon_.start();
 }

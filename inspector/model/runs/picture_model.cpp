@@ -234,7 +234,7 @@ bool PictureModel::keepBounded() {
       bytes_ -= ofImages ? thinOut(*images) : thinOut(*histograms);
       continue;
     }
-    // So many names that two of each are too much: the oldest name goes.
+    // There are so many names that two of each are too much: the oldest name is dropped.
     if (histogramNames_.size() + imageNames_.size() < 2) break;
     const auto drop = [this](auto& rows, QStringList& names) {
       restart(rows, names.first());

@@ -393,7 +393,7 @@ void ProfileModel::askRows(quint32 first) {
   totals_.from_ns = of.from;
   totals_.to_ns = protocol::if_there(of.to);
   totals_.first = first;
-  // As many as are there already: who has scrolled down stays where he is.
+  // As many as are there already: a user who has scrolled down stays there.
   totals_.count =
       first == 0 ? std::clamp<quint32>(static_cast<quint32>(rows_.size()), rows_a_page, 1000) : rows_a_page;
   ask<protocol::ProfileTotals>(totals_, rows_channel, [this](const protocol::ProfileTotals& totals) {

@@ -1,4 +1,4 @@
-// Who waits for which answer.
+// Pending requests and their answers.
 #include "inspector/model/session/session_private.h"
 
 namespace tapedeck::inspector {

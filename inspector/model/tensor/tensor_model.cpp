@@ -71,7 +71,7 @@ void TensorModel::Private::update() {
   const int chosen = chooseChip(next, sticky, ran && (reason == "step" || reason == "step out"));
   chips = std::move(next);
   showChip(chosen);
-  if (record || !cursor || shown.id) return;  // a pinned tensor is shown all the same
+  if (record || !cursor || shown.id) return;  // a pinned tensor is still shown
   problem = notFetchedText(cursor);
   emit q->tileChanged();
 }

@@ -151,7 +151,7 @@ void HealthStripDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
   const auto range = rows->model()->range(strip->quantity);
   const auto count = static_cast<int>(strip->values.size());
   const QColor bar = grave && !broken ? theme.error.stroke : theme.accent;
-  double value = std::nan("");  // steps between two samples are as the one before
+  double value = std::nan("");  // steps between two samples repeat the previous one
   for (int i = 0; i < count && area.width() > 8; ++i) {
     const double here = strip->values[static_cast<std::size_t>(i)];
     const bool sampled = !std::isnan(here);

@@ -197,7 +197,7 @@ void TimelineView::Private::connectModels() {
   QObject::connect(&session, &Session::cursorChanged, q, [this] {
     matchNote.clear();
     chosenHeading = {};
-    // While a cell runs the cursor goes along, and what is folded stays so. Where it stops is to be seen.
+    // While a cell runs, the cursor follows, and folded groups stay folded. Where it stops must be visible.
     if (session.stop()) model->reveal(session.cursor());
     showCursor(true);
   });

@@ -114,7 +114,7 @@ void TensorControls::makeReshape() {
   connect(reshape_, &QLineEdit::textEdited, model_, [this](const QString& text) {
     const bool before = model_->images().has_value();
     model_->setReshapeText(text);
-    // Who asks for images wants to see them.
+    // A user who asks for images wants to see them.
     if (!before && model_->images()) canvas_->setMode(TensorMode::heatMap);
   });
   layout()->addWidget(reshape_);

@@ -13,7 +13,7 @@ namespace {
 constexpr int field_padding = 6;
 
 /// Keeps all keys: one that it did not use would be a command for the notebook around it. Enter answers,
-/// whatever is held with it: Shift+Enter as the menu's key would run the cell once more.
+/// whatever is held with it: Shift+Enter as the menu's key would run the cell again.
 class InputField : public QLineEdit {
  public:
   using QLineEdit::QLineEdit;

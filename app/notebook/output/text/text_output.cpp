@@ -143,7 +143,7 @@ void TextOutput::showWhole(std::size_t keep) {
     shown_.clear();
     keep = 0;
   }
-  // What takes characters back, or was taken back itself, is shown anew from the begin of its line.
+  // Text with backspaces or carriage returns is shown again from the beginning of its line.
   const std::string_view line = std::string_view(text_).substr(shown_.markedLength());
   if (keep < shown_.length() || line.find_first_of("\r\b") != std::string_view::npos) shown_.cutToMark();
   shown_.append(std::string_view(text_).substr(shown_.length()));
