@@ -285,8 +285,8 @@ class TestRuns : public QObject {
     QCOMPARE(executed(), 2);
   }
 
-  // Its Welcome identifies the process, which comes after the connection: what was asked between
-  // the two counts for nothing.
+  // A process is identified by its Welcome, which comes after the connection: requests between
+  // the two count for nothing.
   void aCellOfTheNextSessionWaitsAsThatOfTheFirst() {
     for (const bool readyFirst : {false, true}) {
       ControlWorld world;
