@@ -64,13 +64,13 @@ QString workSentence(const Record& record) {
   const QString call = durationText(record.call_ns);
   switch (record.work) {
     case protocol::WorkTime::pending:
-      return QStringLiteral("not known yet: %1 has not told when it did the work (the call took %2)")
+      return QStringLiteral("not known yet: %1 has not reported when it did the work (the call took %2)")
           .arg(device, call);
     case protocol::WorkTime::lost:
-      return QStringLiteral("not known: %1 never told when it did the work (the call took %2)")
+      return QStringLiteral("not known: %1 never reported when it did the work (the call took %2)")
           .arg(device, call);
     case protocol::WorkTime::known:
-      return QStringLiteral("%1 on %2, begun %3 after the program called it (the call took %4)")
+      return QStringLiteral("%1 on %2, started %3 after the program called it (the call took %4)")
           .arg(durationText(record.duration_ns), device,
                durationText(std::max<std::int64_t>(0, record.work_start_ns - record.start_ns)), call);
     default:

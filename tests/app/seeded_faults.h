@@ -1,4 +1,4 @@
-// Programs with one mistake each, and the actions by which somebody finds it who does not know where it is:
+// Programs with one mistake each, and the actions by which a user finds it who does not know where it is:
 // from the file that is open, up to the sentence that names line and cause.
 #pragma once
 

@@ -364,14 +364,14 @@ class TestPastSearch : public QObject {
     // A Python number, and what a function of the program's made, are no op's of the line.
     for (const char* name : {"number", "half"}) {
       answer = ask(QString("%1 > 0").arg(name));
-      QVERIFY2(answer && answer->text().contains("no op makes its value by itself"),
+      QVERIFY2(answer && answer->text().contains("its value is not the result of an op"),
                qPrintable(answer->text()));
     }
     // What an object's own method made of the line's sum is not taken for that sum; the sums are counted.
     answer = ask("double > 0");
     QVERIFY2(answer && answer->text().startsWith("It can't be shown to have held"),
              qPrintable(answer->text()));
-    QVERIFY2(answer->text().contains("6 ops that fulfil it may have made a value of double or not"),
+    QVERIFY2(answer->text().contains("6 ops that meet it may have made a value of double or not"),
              qPrintable(answer->text()));
     answer = ask("nowhere > 0");
     QVERIFY2(answer && answer->text().contains("no cell that ran assigns it"), qPrintable(answer->text()));
@@ -431,7 +431,7 @@ class TestPastSearch : public QObject {
     const int asked = slow->searches();
     QTest::keyClick(dialog, Qt::Key_Escape);
     QTRY_VERIFY(!dialog->isVisible());
-    QTRY_COMPARE(slow->waiting(), 0);  // the session is told that nobody waits
+    QTRY_COMPARE(slow->waiting(), 0);  // the session gets the Cancel
     nothingMayHappenFor(100);
     QCOMPARE(slow->searches(), asked);
     // A question that is typed anew ends the one before, too, and takes its progress away.

@@ -64,7 +64,7 @@ class TestStops : public QObject {
     auto* widget = window_->findChild<Widget*>(name);
     return widget && widget->isVisible() ? widget : nullptr;
   }
-  /// By its tab, where it stands behind another panel; else by its key.
+  /// By its tab, where it is behind another panel; else by its key.
   void showPanel() {
     if (part<QTreeWidget>("breakpoints")) return;
     for (QTabBar* tabs : window_->findChildren<QTabBar*>())
@@ -199,7 +199,7 @@ class TestStops : public QObject {
     press(Qt::Key_Return, Qt::ControlModifier);
     QTRY_VERIFY_WITH_TIMEOUT(isStopped(*window_), patience);
     QCOMPARE(status().line, 4u);
-    // A line without code is told.
+    // A line without code is reported.
     editor = editors()[0];
     const QPoint comment(editor->marginWidth(0) + 5, editor->yOfLine(2) + editor->lineHeight() / 2);
     QTest::mouseClick(editor->viewport(), Qt::LeftButton, {}, comment);

@@ -287,7 +287,7 @@ class TestProfileModel : public QObject {
     model_->setActive(true);
     QTRY_COMPARE(model_->run(), 1);
     model_->setView({6000, 7000}, 500);
-    QTRY_VERIFY(model_->problem().contains("do not go together"));
+    QTRY_VERIFY(model_->problem().contains("do not match"));
     QVERIFY(!model_->track());
   }
 

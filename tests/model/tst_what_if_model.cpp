@@ -183,18 +183,18 @@ class TestWhatIfModel : public QObject {
     };
     using F = ChangeField;
     row("no number", ChangeKind::scale, "float32", "", "", F::numbers, "Type a number");
-    row("a word", ChangeKind::element, "float32", "0, 0", "five", F::numbers, "“five” is no number");
+    row("a word", ChangeKind::element, "float32", "0, 0", "five", F::numbers, "“five” is not a number");
     row("two", ChangeKind::element, "float32", "0, 0", "5 6", F::numbers, "one number, not 2");
     row("too few", ChangeKind::value, "float32", "", "1 2 3", F::numbers,
         "or 6 of them for the shape 2×3, not 3");
-    row("half", ChangeKind::element, "int32", "0, 0", "5.5", F::numbers, "5.5 is no whole number");
+    row("half", ChangeKind::element, "int32", "0, 0", "5.5", F::numbers, "5.5 is not a whole number");
     row("below zero", ChangeKind::value, "uint8", "", "-1", F::numbers, "below zero");
     row("truth", ChangeKind::value, "bool", "", "2", F::numbers, "neither True nor False");
     row("one axis", ChangeKind::element, "float32", "1", "5", F::element,
         "2 places for the shape 2×3, not 1");
     row("outside", ChangeKind::element, "float32", "0, 3", "5", F::element,
-        "“3” is no place on an axis of 3");
-    row("no place", ChangeKind::element, "float32", "0, x", "5", F::element, "“x” is no place");
+        "“3” is not an index on an axis of 3");
+    row("no place", ChangeKind::element, "float32", "0, x", "5", F::element, "“x” is not an index");
     row("clip", ChangeKind::clip, "float32", "", "-1", F::numbers, "at least 0");
     row("clip nan", ChangeKind::clip, "float32", "", "nan", F::numbers, "at least 0");
     row("attribute", ChangeKind::attribute, "float32", "", "", F::attribute, "Choose an attribute");
@@ -338,23 +338,23 @@ class TestWhatIfModel : public QObject {
   }
 
   void smallValuesAreThoseOfWhatIsLookedAt() {
-    QCOMPARE(session_.looked(opRecord()).outputs[0].preview, std::string("[…]"));
+    QCOMPARE(session_.withShownPreviews(opRecord()).outputs[0].preview, std::string("[…]"));
     model_->add(change());
     replay(4);
     model_->setShown(Beside::branch);
     QSignalSpy arrived(&session_, &Session::previewsChanged);
-    QCOMPARE(session_.looked(opRecord()).outputs[0].preview, std::string());
+    QCOMPARE(session_.withShownPreviews(opRecord()).outputs[0].preview, std::string());
     QTRY_COMPARE(source_.askedFor<protocol::GetBranchPreviews>().size(), std::size_t{1});
     const auto get = source_.askedFor<protocol::GetBranchPreviews>()[0];
     QCOMPARE(get.tensors, (std::vector<std::uint64_t>{11, 10}));
     answer(protocol::BranchPreviews{{"[1. 2.]", {}}});
     QCOMPARE(arrived.count(), 1);
-    QCOMPARE(session_.looked(opRecord()).outputs[0].preview, std::string("[1. 2.]"));
-    QCOMPARE(session_.looked(opRecord()).inputs[0].preview, std::string());
+    QCOMPARE(session_.withShownPreviews(opRecord()).outputs[0].preview, std::string("[1. 2.]"));
+    QCOMPARE(session_.withShownPreviews(opRecord()).inputs[0].preview, std::string());
     nothingMayHappenFor(1);
     QCOMPARE(source_.askedFor<protocol::GetBranchPreviews>().size(), std::size_t{1});
     model_->setShown(Beside::original);
-    QCOMPARE(session_.looked(opRecord()).outputs[0].preview, std::string("[…]"));
+    QCOMPARE(session_.withShownPreviews(opRecord()).outputs[0].preview, std::string("[…]"));
   }
 
   void aNewBranchTakesThePlaceOfTheOneBefore() {
@@ -380,7 +380,7 @@ class TestWhatIfModel : public QObject {
     QVERIFY(!model_->answer());
     QVERIFY(model_->changes().empty());
     QCOMPARE(session_.look().branch, quint64{0});
-    QVERIFY(model_->refusal().contains("No session"));
+    QVERIFY(model_->refusal().contains("no session"));
     source_.setUp(true);
   }
 

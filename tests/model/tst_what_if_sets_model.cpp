@@ -98,7 +98,7 @@ class TestWhatIfSetsModel : public QObject {
     row("loss rose", "out", "1", SetField::filter, 0, "At character 1: What looks at curves");
     row("op:adam", " ", "1", SetField::subject, -1, "Name an attribute or an input");
     row("op:adam", "out", "", SetField::value, -1, "Type a number.");
-    row("op:adam", "out", "1,5", SetField::value, -1, "“1,5” is no number.");
+    row("op:adam", "out", "1,5", SetField::value, -1, "“1,5” is not a number.");
   }
   void whatIsWrongIsToldWithItsFieldAndPlace() {
     QFETCH(QString, filter);

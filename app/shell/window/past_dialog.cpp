@@ -53,7 +53,7 @@ PastDialog::PastDialog(inspector::Session* session, inspector::SeriesModel* curv
   when_->setObjectName("pastWhen");
   when_->addItems({"Last time", "First time"});
   when_->setAccessibleName("Which time");
-  when_->setToolTip("The last time that it held, or the first (up and down keys)");
+  when_->setToolTip("The last time it held, or the first (up and down keys)");
   row->addWidget(field_, 1);
   row->addWidget(when_);
   rows->addLayout(row);
@@ -71,7 +71,7 @@ PastDialog::PastDialog(inspector::Session* session, inspector::SeriesModel* curv
   ask_->setToolTip("Search (Enter)");
   ask_->setDefault(true);
   go_->setObjectName("pastGo");
-  go_->setToolTip("The cursor goes to the op (Alt+G)");
+  go_->setToolTip("Move the cursor to the op (Alt+G)");
   further_->setObjectName("pastFurther");
   buttons->addWidget(go_);
   buttons->addWidget(further_);
@@ -128,7 +128,7 @@ bool PastDialog::forward() const {
 void PastDialog::enableButtons() {
   go_->setEnabled(record_ != 0);
   further_->setText(forward() ? "&Later" : "&Earlier");
-  further_->setToolTip(forward() ? "The next time that it held (Alt+L)" : "The time before that (Alt+E)");
+  further_->setToolTip(forward() ? "The next time it held (Alt+L)" : "The time before that (Alt+E)");
   further_->setEnabled(!running() && (reached_ != 0 || curveSearch_.found()));
 }
 
@@ -160,8 +160,8 @@ void PastDialog::searchCurves(bool further) {
   if (const quint64 gone = session_->status().series_thinned)
     rest += QString(" Curves were thinned out: %1 points were dropped.").arg(countText(gone));
   if (!point)
-    return say(QString(further ? "No further point of %1 fulfils it.%3"
-                               : "None of the %2 points of %1 fulfils it.%3")
+    return say(QString(further ? "No further point of %1 meets it.%3"
+                               : "None of the %2 points of %1 meets it.%3")
                    .arg(curveSearch_.subject(), countText(curveSearch_.points()), rest));
   if (question_.curves.size() > 1) rest = QString(" Searched: %1.").arg(curveSearch_.subject()) + rest;
   say(pointText(*point) + rest, point->curve->records[point->at]);
@@ -221,8 +221,8 @@ void PastDialog::notFound() {
   }
   if (const quint64 unclear = named_ ? names_.unclear() : 0)
     more += QString(" %1 may have made a value of %2 or not: that can't be told from their lines.")
-                .arg(unclear == 1 ? QString("1 op that fulfils it")
-                                  : QString("%1 ops that fulfil it").arg(countText(unclear)),
+                .arg(unclear == 1 ? QString("1 op that meets it")
+                                  : QString("%1 ops that meet it").arg(countText(unclear)),
                      question_.subject);
   const bool open = all.leaveOpen() || (named_ && names_.unclear() > 0);
   say(QString("%1%2: %3 looked at.%4")

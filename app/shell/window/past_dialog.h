@@ -1,4 +1,4 @@
-// Search in the past: when was it last so, or first? Stays open beside the work.
+// Search in the past: when did a condition last hold, or first? Stays open beside the work.
 #pragma once
 
 #include <QDialog>

@@ -47,13 +47,13 @@ ReverseControl::ReverseControl(const Parts& parts, QWidget* window)
     arrived_ = 0;
     ended();
   });
-  // Who goes elsewhere meanwhile is not taken away from there.
+  // A user who moved the cursor meanwhile keeps it there.
   connect(parts.session, &inspector::Session::cursorChosen, this, [this] {
     if (searching()) cancel();
   });
 }
 
-/// The first record to be looked at. Where the program is paused, or the cursor is in the past, the search
+/// The first record to be examined. Where the program is paused, or the cursor is in the past, the search
 /// starts before the cursor's record; at the end of a run that record may itself be the hit.
 inspector::RecordNumber ReverseControl::from() const {
   const inspector::Session& session = *parts_.session;

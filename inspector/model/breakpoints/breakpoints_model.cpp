@@ -54,7 +54,7 @@ BreakpointsModel::BreakpointsModel(Session* session, QObject* parent) : QObject(
   connect(session, &Session::liveChanged, this, [this](bool live) {
     if (live) return send();
     dropPassing();
-    emit arrived();  // nobody is left who could say so
+    emit arrived();  // no session is left to confirm it
   });
   // That another process answers is known only after it is live: what it was asked till then is forgotten.
   connect(session, &Session::cleared, this, [this] {
@@ -350,7 +350,7 @@ void BreakpointsModel::takeStatus() {
   const quint64 stop =
       status.gate == protocol::GateState::stopped ? 2 * session_->stop() + (status.stopped_after ? 1 : 0) : 0;
   const bool another = stop != std::exchange(stoppedAt_, stop);
-  // Wherever it stopped: nobody waits for the passing one any longer.
+  // Wherever it stopped: the passing one has served its purpose.
   if (another && stop != 0) dropPassing();
   if (news || another) emit changed();
 }

@@ -1,4 +1,4 @@
-// A question about the past as one types it: "loss < 0.1", "W[0, 3] == 7.3", "norm(W) > 10", or any
+// A question about the past as the user types it: "loss < 0.1", "W[0, 3] == 7.3", "norm(W) > 10", or any
 // condition.
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace tapedeck::inspector {
 
 struct PastQuestion {
-  QString problem;     ///< why the text is no question; empty: it is one
+  QString problem;     ///< why the text is not a question; empty: it is one
   QStringList curves;  ///< what SeriesModel knows them by: all of that name; empty: the records are searched
   QString subject;     ///< as it was typed: the curve, the variable; empty: a condition of its own
   protocol::Comparison comparison = protocol::Comparison::equal;  ///< of a curve

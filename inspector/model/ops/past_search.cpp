@@ -56,7 +56,7 @@ void PastSearch::take(const protocol::FoundHit& hit) {
   search_.from = hit.next;
   if (!ask()) {
     running_ = false;
-    emit failed(QStringLiteral("The session ended before the search did."));
+    emit failed(QStringLiteral("The session ended before the search finished."));
     return;
   }
   emit progressed();

@@ -1,5 +1,5 @@
-// A search through the records for what breakpoints wait for: in the session or the trace, an answer at a
-// time.
+// A search through the records for what breakpoints match, in the session or the trace, one page of records
+// per answer.
 #pragma once
 
 #include <QObject>
@@ -28,7 +28,7 @@ class PastSearch : public QObject {
   /// `channel`: one search at a time goes by it.
   PastSearch(Session* session, const QString& channel, QObject* parent);
 
-  /// Drops the search before. False: no session answers.
+  /// Drops the previous search. False: no session answers.
   bool start(const protocol::FindHit& search);
   void cancel();
   bool running() const { return running_; }

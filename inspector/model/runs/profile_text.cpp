@@ -148,7 +148,8 @@ QString deviceSentence(const protocol::ProfileDevice& device, const protocol::Pr
     text +=
         QStringLiteral("The times of %1 ops on %2 are not known yet. ").arg(countText(device.pending), name);
   if (device.lost > 0)
-    text += QStringLiteral("The times of %1 ops on %2 were never told. ").arg(countText(device.lost), name);
+    text +=
+        QStringLiteral("The times of %1 ops on %2 were never reported. ").arg(countText(device.lost), name);
   return text;
 }
 

@@ -36,7 +36,7 @@ bool FramesModel::readable() const {
   return session_->live() && !status.trace_file && (stop_ != 0 || !status.running_cell);
 }
 
-// A cell that ends while nobody is told (it took less time than lies between two notices) is in the count.
+// A cell that ends between two notices is in the count.
 void FramesModel::look() {
   const protocol::Status& status = session_->status();
   bool news = false;

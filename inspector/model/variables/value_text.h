@@ -1,4 +1,4 @@
-// How a Python value stands in a table.
+// The text of a Python value in a table.
 #pragma once
 
 #include <QString>

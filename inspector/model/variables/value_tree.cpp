@@ -108,7 +108,7 @@ void ValueTree::removeRoot(int row) {
   endRemoveRows();
 }
 
-// ---- where a node is, for the session and for people
+// ---- the path of a node, for the session and for the user
 
 protocol::ValuePlace ValueTree::placeOf(const Node* node) const {
   protocol::ValuePlace place;

@@ -1,4 +1,4 @@
-// One change of the past as the user types it, checked and told in words.
+// One change of the past as the user types it, checked and put into words.
 #pragma once
 
 #include <QList>
@@ -49,7 +49,7 @@ struct BranchChange {
   std::optional<protocol::SetChange> set = {};  ///< of many ops; then the others but `text` mean nothing
 };
 
-/// What the user points at; the op is the record, or the one that made the tensor.
+/// The selection; the op is the record, or the one that made the tensor.
 ChangeSubject changeSubjectOf(const Session& session, const WhySubject& pointed);
 /// "W:0, 2×3 float32", "the result of matmul, op 12"
 QString tensorWords(const ChangeSubject& subject);

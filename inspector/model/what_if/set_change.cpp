@@ -80,10 +80,10 @@ std::optional<BranchChange> setChangeOf(const protocol::SetChange& draft, SetPro
   if (set.value.empty()) return wrong(SetField::value, QStringLiteral("Type a number."));
   if (set.action != SetAction::set && !number)
     return wrong(SetField::value,
-                 QStringLiteral("“%1” is no number.").arg(QString::fromStdString(set.value)));
+                 QStringLiteral("“%1” is not a number.").arg(QString::fromStdString(set.value)));
   if (set.action == SetAction::clip && !(value >= 0))
     return wrong(SetField::value,
-                 QStringLiteral("Type a number of at least 0: values are cut at plus and minus it."));
+                 QStringLiteral("Type a number of at least 0: values are clipped at plus and minus it."));
   BranchChange change;
   change.text = QStringLiteral("%1: %2").arg(QString::fromStdString(set.filter), changeWords(set));
   change.set = std::move(set);

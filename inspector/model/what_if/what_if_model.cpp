@@ -53,7 +53,7 @@ void WhatIfModel::setSubject(const WhySubject& pointed) {
 }
 
 QString WhatIfModel::refusal() const {
-  if (!session_->live()) return QStringLiteral("No session runs whose past could be changed.");
+  if (!session_->live()) return QStringLiteral("There is no session whose past could be changed.");
   if (changes_.empty()) return QStringLiteral("Nothing is changed yet: add a change first.");
   return {};
 }

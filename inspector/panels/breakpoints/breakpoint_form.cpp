@@ -58,7 +58,7 @@ BreakpointForm::BreakpointForm(BreakpointsModel& breakpoints, Session& session, 
   layout->setRowWrapPolicy(QFormLayout::WrapLongRows);
   target_->setObjectName(QStringLiteral("breakpointTarget"));
   target_->setToolTip(QStringLiteral(
-      "A name; * stands for anything: *pool*\nIt switches a new breakpoint on, which stops nowhere before"));
+      "A name; * matches anything: *pool*\nIt switches a new breakpoint on, which stops nowhere before"));
   targetLabel_->setBuddy(target_);
   layout->addRow(targetLabel_, target_);
   condition_->setObjectName(QStringLiteral("breakpointCondition"));
@@ -167,8 +167,8 @@ void BreakpointForm::show(const BreakpointEntry* entry) {
   text_->setToolTip(
       breakpoint.action == BreakpointAction::log
           ? QStringLiteral(
-                "The line. {max(out)}, {op}, {line}, {record}, {shape} and {hits} become what they "
-                "are then\nWhere the line runs without an op of its own, it says so")
+                "The line. {max(out)}, {op}, {line}, {record}, {shape} and {hits} are replaced by "
+                "their values at the hit\nWhere the line runs without an op of its own, it says so")
           : QStringLiteral("The curve's name and what it shows: loss norm = norm(grad)\nWhere its line runs "
                            "without an op of its own, no point is drawn"));
   filling_ = false;

@@ -19,7 +19,7 @@ class BreakpointForm : public QWidget {
  public:
   BreakpointForm(BreakpointsModel& breakpoints, Session& session, QWidget* parent = nullptr);
 
-  /// nullptr: none. What is being typed stays; what was typed for another one is taken over into that.
+  /// nullptr: none. Text that is being typed stays; text typed for another breakpoint is applied to that one.
   void show(const BreakpointEntry* entry);
   void focusFirst();
   /// Whether one of this kind is at an op or a variable, which is to be named.

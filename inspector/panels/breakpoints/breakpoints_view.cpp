@@ -109,14 +109,14 @@ void BreakpointsView::makeActions() {
                 else
                   form_->focusFirst();
               });
-  edit_ = add(QStringLiteral("Edit"), Qt::Key_F2, QStringLiteral("Type this breakpoint's condition"),
+  edit_ = add(QStringLiteral("Edit"), Qt::Key_F2, QStringLiteral("Edit this breakpoint's condition"),
               [this] { form_->focusFirst(); });
   enable_ = add(QStringLiteral("Switch on or off"), Qt::SHIFT | Qt::Key_Space,
                 QStringLiteral("Whether this breakpoint stops"), [this] {
                   if (const BreakpointEntry* entry = breakpoints_.find(current()))
                     breakpoints_.setEnabled(entry->breakpoint.id, !entry->breakpoint.enabled);
                 });
-  remove_ = add(QStringLiteral("Remove"), QKeySequence::Delete, QStringLiteral("Take this breakpoint away"),
+  remove_ = add(QStringLiteral("Remove"), QKeySequence::Delete, QStringLiteral("Remove this breakpoint"),
                 [this] { breakpoints_.remove(current()); });
   for (const KindRow& row : kind_rows) {
     QAction* const action =
@@ -153,10 +153,10 @@ void BreakpointsView::makeBar(QBoxLayout* layout) {
       button(QStringLiteral("NaN or infinity"),
              QStringLiteral("Stop after each op whose result has a NaN or an infinity (Ctrl+Shift+F9)"),
              "stopAtNaN");
-  auto* failures =
-      button(QStringLiteral("Exceptions"),
-             QStringLiteral("Stop at an op that fails, before the program hears of it (Ctrl+Shift+F8)"),
-             "stopAtExceptions");
+  auto* failures = button(
+      QStringLiteral("Exceptions"),
+      QStringLiteral("Stop at an op that fails, before its exception reaches the program (Ctrl+Shift+F8)"),
+      "stopAtExceptions");
   connect(odd, &QCheckBox::clicked, &breakpoints_, &BreakpointsModel::setStopAtNotFinite);
   connect(failures, &QCheckBox::clicked, &breakpoints_, &BreakpointsModel::setStopAtExceptions);
   const auto follow = [this, odd, failures] {

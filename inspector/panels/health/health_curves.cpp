@@ -196,7 +196,7 @@ void HealthCurves::paintEvent(QPaintEvent*) {
   painter.setPen(theme.faintText);
   if (shown.empty()) {
     painter.drawText(rect().adjusted(6, 2, -6, -2), Qt::AlignCenter | Qt::TextWordWrap,
-                     QStringLiteral("Select a row: its curves stand here."));
+                     QStringLiteral("Select a row to see its curves."));
     return;
   }
   const Chart& last = shown.back();

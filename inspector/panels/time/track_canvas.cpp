@@ -319,7 +319,7 @@ QStringList TrackCanvas::details() {
                .arg(rateText(cost->flops / time, QStringLiteral("FLOP")),
                     rateText(cost->bytes / time, QStringLiteral("B")));
   if (cost->roof_ns)
-    lines << QStringLiteral("roof\t%1 of what the machine can, bound by %2")
+    lines << QStringLiteral("roof\t%1 of the machine's peak, bound by %2")
                  .arg(shareText(*cost->roof_ns / time), boundText(cost->bound));
   return lines;
 }

@@ -24,7 +24,7 @@ QString withMarkInSight(const QString& text, const QString& mark, const QFontMet
 
 }  // namespace
 
-// What is another value than before stands in bold, errors and what has no repr in their colour and italics.
+// Changed values are bold, errors and values without a repr in their colour and italics.
 void ValueDelegate::initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const {
   QStyledItemDelegate::initStyleOption(option, index);
   const Theme theme = Theme::fromPalette(option->palette);

@@ -36,8 +36,7 @@ ChangeForm::ChangeForm(QWidget* parent)
       ChangeField::element, "changeElement", QStringLiteral("Element:"),
       QStringLiteral("A place for each axis, counted from 0: 0, 2. Negative ones count from the end"));
   attribute_->setObjectName(QStringLiteral("changeAttribute"));
-  attribute_->setToolTip(
-      QStringLiteral("Which of the op's attributes: what it was called with beside tensors"));
+  attribute_->setToolTip(QStringLiteral("Which of the op's attributes: its arguments that are not tensors"));
   layout_->addRow(QStringLiteral("Attribute:"), attribute_);
   problems_.add(static_cast<int>(ChangeField::attribute));
   setting_ = addLine(ChangeField::setting, "changeSetting", QStringLiteral("Becomes:"),
@@ -161,8 +160,8 @@ void ChangeForm::showFields() {
           ? QStringLiteral("One number for all elements, or all of them: 0  or  [[1, 2], [3, 4]]")
       : chosen == ChangeKind::scale ? QStringLiteral("The result is multiplied by this number")
       : chosen == ChangeKind::clip
-          ? QStringLiteral("What is larger than this, or smaller than minus this, is cut there")
-          : QStringLiteral("A number; nan, inf and -inf are some, too"));
+          ? QStringLiteral("What is larger than this, or smaller than minus this, is clipped there")
+          : QStringLiteral("A number; nan, inf and -inf are allowed, too"));
   numbers_->setPlaceholderText(chosen == ChangeKind::value ? QStringLiteral("one number, or all of them")
                                                            : QString());
   problems_.hideAll();

@@ -13,7 +13,7 @@ namespace tapedeck::inspector {
 
 class ElidingLabel;
 
-/// What is wrong is said below the field that it is about.
+/// Errors appear below the field that they are about.
 class ChangeForm : public QWidget {
   Q_OBJECT
  public:
@@ -21,7 +21,7 @@ class ChangeForm : public QWidget {
 
   /// A new change of that tensor or op.
   void start(const ChangeSubject& subject);
-  /// An older one, to be typed anew.
+  /// An existing one, to be edited.
   void edit(const BranchChange& change);
   /// Nothing was typed yet, so it may be about something else.
   bool untouched() const { return !touched_; }

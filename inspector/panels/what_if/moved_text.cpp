@@ -12,8 +12,8 @@ namespace {
 constexpr int moved_digits = 5;
 
 QString numberText(double number) {
-  if (std::isnan(number)) return QStringLiteral("NaN");
-  if (std::isinf(number)) return number > 0 ? QStringLiteral("Inf") : QStringLiteral("−Inf");
+  if (std::isnan(number)) return QStringLiteral("nan");
+  if (std::isinf(number)) return number > 0 ? QStringLiteral("inf") : QStringLiteral("−inf");
   return QString::number(number, 'g', moved_digits).replace(QLatin1Char('-'), QStringLiteral("−"));
 }
 

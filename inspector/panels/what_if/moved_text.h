@@ -1,4 +1,4 @@
-// How what came of a branch is written.
+// The results of a branch as text.
 #pragma once
 
 #include <QKeySequence>
@@ -10,7 +10,7 @@ namespace tapedeck::inspector {
 
 /// "3.2 → 4.1"; of several elements their norms: "‖3.2‖ → ‖4.1‖".
 QString movementText(const protocol::Moved& moved);
-/// "12 %", "8,400 %"; where no share says it: "from 0", "not finite".
+/// "12 %", "8,400 %"; where there is no share: "from 0", "not finite".
 QString shareText(const protocol::Moved& moved);
 /// What of the op stays as recorded: "learning_rate", "decision".
 QString readSubject(const protocol::ReadUse& use);
@@ -20,7 +20,7 @@ QString readValues(const protocol::ReadUse& use);
 QString readLink(const protocol::ReadUse& use);
 /// What that means, a sentence.
 QString readSentence(const protocol::ReadUse& use);
-/// What came of the branch, where its curves are, and what of it stays as recorded, a line each. `curves`:
+/// The branch's results, where its curves are, and what of it stays as recorded, a line each. `curves`:
 /// the key that shows them.
 QString answerText(const protocol::Branched& answer, const QKeySequence& curves);
 

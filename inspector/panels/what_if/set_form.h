@@ -13,7 +13,7 @@ namespace tapedeck::inspector {
 
 class ConditionEdit;
 
-/// What is wrong is said below the field that it is about.
+/// Errors appear below the field that they are about.
 class SetForm : public QWidget {
   Q_OBJECT
  public:
@@ -21,7 +21,7 @@ class SetForm : public QWidget {
 
   /// A new change; of ops like that one, where there is one.
   void start(const protocol::Record& op);
-  /// An older one, to be typed anew.
+  /// An existing one, to be edited.
   void edit(const BranchChange& change);
   void focusFirst();
 

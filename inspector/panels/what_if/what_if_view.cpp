@@ -134,12 +134,13 @@ QString WhatIfView::Private::sentenceText() const {
   if (!answer && model->changes().empty())
     return QStringLiteral(
         "Select an op, a tensor or an element, and choose “What if…” in its menu (F4): change it in the "
-        "past, and replay what came of it. The session itself stays as it is.");
+        "past, and replay what followed from it. The session itself is not changed.");
   if (!answer)
     return QStringLiteral("Replay (Shift+F4) runs what depends on the changes again, beside the original.");
   const QString sentence = answerText(*answer, actions.curves()->shortcut());
   return model->outdated()
-             ? QStringLiteral("⚠ The changes are others by now: replay them. Before: %1").arg(sentence)
+             ? QStringLiteral("⚠ The changes were edited after the replay: replay them. Before: %1")
+                   .arg(sentence)
              : sentence;
 }
 
@@ -218,7 +219,7 @@ void WhatIfView::Private::share() {
   layout->setStretch(layout->count() - 1, filling || !moved->isHidden() ? 0 : 1);
   const int wanted =
       sentence->text().isEmpty() ? 0 : sentence->heightForWidth(std::max(100, view->width() - 16));
-  // What came of the changes scrolls where the list below would have no room for a row.
+  // The results of the changes scroll where the list below would have no room for a row.
   const int line = sentence->fontMetrics().lineSpacing();
   const int bar = layout->itemAt(0)->heightForWidth(view->width());
   const int below = (moved->isHidden() ? 0 : moved->header()->sizeHint().height() + row + 8) +

@@ -1,4 +1,4 @@
-// The panel What if: the changes, what came of them, and which of branch and original the panels show.
+// The panel What if: the changes, their results, and which of branch and original the panels show.
 #pragma once
 
 #include <memory>

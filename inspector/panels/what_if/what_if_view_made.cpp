@@ -65,9 +65,9 @@ void WhatIfView::Private::makeActions() {
   add = addKeyedAction(view, QStringLiteral("Add a change…"), {Qt::ALT | Qt::SHIFT | Qt::Key_A},
                        QStringLiteral("Change the op at the cursor, or the tensor that is shown"));
   edit = addKeyedAction(changes, QStringLiteral("Edit the change"), {Qt::Key_F2},
-                        QStringLiteral("Type this change anew"));
+                        QStringLiteral("Edit this change"));
   remove = addKeyedAction(changes, QStringLiteral("Remove the change"), {QKeySequence::Delete},
-                          QStringLiteral("Take this change off the list"));
+                          QStringLiteral("Remove this change from the list"));
   clear = addKeyedAction(view, QStringLiteral("Remove all changes"), {Qt::ALT | Qt::SHIFT | Qt::Key_X},
                          QStringLiteral("Empty the list of changes"));
   show = addKeyedAction(moved, QStringLiteral("Show the result"), {Qt::Key_Return, Qt::Key_Enter},
@@ -125,7 +125,7 @@ void WhatIfView::Private::makeForm() {
 QScrollArea* WhatIfView::Private::makeSentenceArea() {
   sentenceArea = new QScrollArea(view);
   sentenceArea->setObjectName(QStringLiteral("whatIfSentenceArea"));
-  sentenceArea->setAccessibleName(QStringLiteral("What came of the changes"));
+  sentenceArea->setAccessibleName(QStringLiteral("Results of the changes"));
   sentenceArea->setWidget(sentence);
   sentenceArea->setWidgetResizable(true);
   sentenceArea->setFrameShape(QFrame::NoFrame);

@@ -28,7 +28,7 @@ struct WhatIfView::Private {
   ChangeForm* form = nullptr;
   SetForm* setForm = nullptr;
   QLabel* sentence = nullptr;
-  QScrollArea* sentenceArea = nullptr;  ///< what a branch leaves as it was may take some lines
+  QScrollArea* sentenceArea = nullptr;  ///< the notes on what a branch leaves unchanged may take some lines
   QAction *add = nullptr, *edit = nullptr, *remove = nullptr, *clear = nullptr, *show = nullptr,
           *showRead = nullptr, *cancel = nullptr, *stop = nullptr;
   QToolButton* cancelButton = nullptr;

@@ -74,7 +74,7 @@ class TestOpsHeadings : public QObject, private SampleWindow {
   }
   void key(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) { QTest::keyClick(table(), key, modifiers); }
 
-  /// The cells ran, and cell 2 twice; the first row is in sight.
+  /// The cells ran, and cell 2 twice; the first row is visible.
   void train() {
     openCells(folder_, training_cells);
     for (const int cell : {0, 1, 2, 2}) {

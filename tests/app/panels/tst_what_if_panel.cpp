@@ -240,7 +240,7 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
     show("add", 0);  // W as it is now
     QTest::keyClick(window_.get(), Qt::Key_F12, Qt::ShiftModifier);
     QCOMPARE(values(), (std::vector<double>{30, 6}));
-    QCOMPARE(runCell(1), QString("[3.0, 6.0] [4.0, 7.0]"));  // not before it is told to
+    QCOMPARE(runCell(1), QString("[3.0, 6.0] [4.0, 7.0]"));  // not before the user asks for it
     show("add", 0);
     QTRY_VERIFY_WITH_TIMEOUT(entry("what_if.take_over")->isEnabled(), patience);
     QTest::keyClick(window_.get(), Qt::Key_F12, Qt::ControlModifier | Qt::ShiftModifier);
@@ -346,16 +346,17 @@ class TestWhatIfPanel : public QObject, WhatIfWindow {
     field<QLineEdit>("changeElement")->setFocus();
     field<QLineEdit>("changeElement")->selectAll();
     typeInForm("0, 7\n");
-    QVERIFY2(problemOf(ChangeField::element).contains(QString::fromUtf8("“7” is no place on an axis of 2")),
-             qPrintable(problemOf(ChangeField::element)));
+    QVERIFY2(
+        problemOf(ChangeField::element).contains(QString::fromUtf8("“7” is not an index on an axis of 2")),
+        qPrintable(problemOf(ChangeField::element)));
     field<QLineEdit>("changeElement")->selectAll();
     typeInForm("0, 1\t");
     typeInForm("much\n");
-    QVERIFY2(problemOf(ChangeField::numbers).contains("is no number"),
+    QVERIFY2(problemOf(ChangeField::numbers).contains("is not a number"),
              qPrintable(problemOf(ChangeField::numbers)));
     QVERIFY(changes().isEmpty());
     shots(window_.get(), "what-if-wrong");
-    // What only the engine knows is told when it is replayed.
+    // What only the engine knows is reported at the replay.
     choose("An attribute");
     field<QLineEdit>("changeSetting")->setFocus();
     field<QLineEdit>("changeSetting")->selectAll();

@@ -1,5 +1,5 @@
 // What if, for a set of ops, in a real window with a real session process: the set and the change are typed,
-// the branch's curve stands dashed beside the original's and is that of the program with the change.
+// the branch's curve is dashed beside the original's and is that of the program with the change.
 #include <QComboBox>
 #include <QLineEdit>
 #include <QToolButton>
@@ -142,7 +142,7 @@ class TestWhatIfSetsPanel : public QObject, WhatIfWindow {
     QTRY_VERIFY2(setProblem(SetField::value).contains(QString::fromUtf8("“little” is no number")),
                  qPrintable(setProblem(SetField::value)));
     shots(window_.get(), "what-if-set-wrong");
-    // What only the session knows is told when it is replayed.
+    // What only the session knows is reported at the replay.
     field<QLineEdit>("setFilter")->setFocus();
     typeSet("op:gradient_descent", "momentum", "0.1");
     QTRY_COMPARE(changes().size(), 1);

@@ -26,7 +26,7 @@ class WhatIfWindow : protected SampleWindow {
   using RecordsModel = inspector::RecordsModel;
   QTemporaryDir folder_;
 
-  /// Opens a file with these cells, and runs the first with the panels in sight.
+  /// Opens a file with these cells, and runs the first with visible panels.
   void run(const QStringList& cells) {
     openCells(folder_, cells);
     QTest::keyClick(window_.get(), Qt::Key_2, Qt::ControlModifier | Qt::AltModifier);
