@@ -42,7 +42,7 @@ ChangeButtons addChangeButtons(QFormLayout* layout, const QString& name) {
   ChangeButtons buttons{new QPushButton(QStringLiteral("Add"), form),
                         new QPushButton(QStringLiteral("Close"), form)};
   buttons.add->setObjectName(name + QStringLiteral("Add"));
-  buttons.add->setToolTip(QStringLiteral("Put this change on the list (Return)"));
+  buttons.add->setToolTip(QStringLiteral("Add this change to the list (Enter)"));
   buttons.close->setObjectName(name + QStringLiteral("Close"));
   buttons.close->setToolTip(QStringLiteral("Leave the list as it is (Esc)"));
   auto* row = new QHBoxLayout;
