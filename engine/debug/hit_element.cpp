@@ -5,8 +5,8 @@
 
 #include "engine/debug/tile.h"
 #include "engine/debug/value_look.h"
+#include "engine/protocol/conditions/log_text.h"
 #include "engine/protocol/record_filter.h"
-#include "engine/record/breakpoints/log_text.h"
 #include "engine/record/replay/replay.h"
 #include "engine/record/trace/source_location.h"
 #include "engine/record/values/summary.h"
@@ -29,7 +29,7 @@ protocol::Comparison comparison_of(const std::string& sign) {
 
 bool element_holds(double value, protocol::Comparison comparison, double other) {
   const bool same =
-      tapedeck::quantity_text(value) == tapedeck::quantity_text(other);  // as values are shown, to six digits
+      protocol::quantity_text(value) == protocol::quantity_text(other);  // as values are shown, to six digits
   if (comparison == protocol::Comparison::equal) return same;
   if (comparison == protocol::Comparison::not_equal) return !same;
   return protocol::compare(value, comparison, other);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 #include "engine/debug/change_set.h"
 #include "engine/debug/describe.h"
@@ -231,6 +232,7 @@ protocol::Branched Branches::make(const protocol::MakeBranch& request, const Fin
   BranchCurves curves = reader.compute([&](std::uint64_t done) { progress.done(depending.size() + done); });
   answer.curve_points = curves.points.size();
   std::ranges::copy(curves.notes, std::back_inserter(answer.notes));
+  answer.reads = std::exchange(curves.reads, {});
   answer.complete = answer.depending <= most_run && !branch.cut_off();
   answer.sentence = asked.sentence + sentence_of(answer, moved, failure, branch.cut_off()) +
                     unchanged_vjp(asked.records, recorder_.trace(), last, cancel);

@@ -99,9 +99,12 @@ struct Breakpoints {
 struct BreakpointHits {
   std::uint64_t id = 0;
   std::uint64_t hits = 0;
+  /// Of a line, where the condition or the text asks for an op: in how many of its runs there was none that
+  /// the condition could fit. A log or a point whose condition asks for none was hit in those, too.
+  std::uint64_t without_op = 0;
   template <class Visit, class Self = BreakpointHits>
   static constexpr auto fields(Visit&& visit) {
-    return visit(field("id", &Self::id), field("hits", &Self::hits));
+    return visit(field("id", &Self::id), field("hits", &Self::hits), field("without_op", &Self::without_op));
   }
 };
 

@@ -1,4 +1,4 @@
-// Programs with one mistake each, and the actions by which somebody finds it who does not know where it is:
+// Programs with one mistake each, and the actions by which a user finds it who does not know where it is:
 // from the file that is open, up to the sentence that names line and cause.
 #pragma once
 
@@ -61,6 +61,30 @@ inline QList<SeededFault> seededFaults() {
        3,
        {"^softmax \\(line 3\\) of \\(60, 3\\) goes along axis 0, the 60 examples",
         "An example's 3 probabilities add up to 0\\.0\\d+ to [\\d.]+ \\(step 1\\), not to 1"}},
+      {"inputs normalised over each example",
+       {"import numpy as np\n"
+        "import tapedeck as tf\n"
+        "\n"
+        "random = np.random.RandomState(0)\n"
+        "age, income = 40 + 12 * random.randn(64), 5e4 + 1e4 * random.randn(64)\n"
+        "rooms = 4 + 1.2 * random.randn(64)\n"
+        "x = tf.constant(np.stack([age, income, rooms], 1).astype(np.float32))\n"
+        "y = ((age - 40) / 12 + rooms - 4)[:, None].astype(np.float32)\n"
+        "w = tf.Variable((0.3 * random.randn(3, 1)).astype(np.float32), name=\"w\")\n",
+        "for step in range(40):\n"
+        "    with tf.GradientTape() as tape:\n"
+        "        spread = tf.math.reduce_std(x, 1, keepdims=True)\n"
+        "        inputs = (x - tf.reduce_mean(x, 1, keepdims=True)) / spread\n"
+        "        loss = tf.reduce_mean(tf.square(tf.matmul(inputs, w) - y))\n"
+        "    w.assign_sub(0.1 * tape.gradient(loss, w))\n"
+        "loss"},
+       {"key Ctrl+Shift+Return", "key Alt+7"},
+       "health",
+       4,
+       {"^divide \\(line 4\\) scales the inputs \\(64, 3\\) of the first layer's matmul \\(line 5\\) by one "
+        "number for "
+        "each example, reduce_std \\(line 3\\) of shape \\(64, 1\\), not for each feature",
+        "before it column 1 has a standard deviation of [\\d.e+]+, column 2 of 1\\.\\d+"}},
       {"attention mask inverted",
        {"import numpy as np\n"
         "import tapedeck as tf\n"

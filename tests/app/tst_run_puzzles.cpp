@@ -103,7 +103,7 @@ class TestRunPuzzles : public QObject, SampleWindow {
     runCell("history = []\nfor step in range(60):\n    with tf.GradientTape(persistent");
     auto* memory = openBy<inspector::MemoryView>(Qt::Key_6);
     QVERIFY(memory);
-    QTRY_VERIFY2_WITH_TIMEOUT(memory->growth()->text().contains("Kept by the name history (60 items)"),
+    QTRY_VERIFY2_WITH_TIMEOUT(memory->growth()->text().contains("Kept alive by the name history (60 items)"),
                               qPrintable(memory->growth()->text()), patience);
     QVERIFY2(memory->growth()->text().contains("Tapes hold them"), qPrintable(memory->growth()->text()));
     press(Qt::Key_P);

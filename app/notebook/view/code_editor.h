@@ -1,4 +1,4 @@
-// The editor of one cell: as high as its text, coloured, with a margin that marks where the session stands.
+// The editor of one cell: as high as its text, coloured, with a margin that marks where the session is.
 #pragma once
 
 #include <Qsci/qsciscintilla.h>
@@ -113,7 +113,7 @@ class CodeEditor : public QsciScintilla {
   static bool wrapsWell(const QString& source);
   void applyWrapping();
   qsizetype columns() const;
-  void measureAnew();
+  void remeasure();
   void placeMarkLabel();
   void setUpHits();
   bool handlePair(const QKeyEvent& event);

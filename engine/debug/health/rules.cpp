@@ -177,7 +177,7 @@ using namespace rules;
 
 /// What may be the cause of what: a rule's place from the causes on.
 int cause_rank(const HealthFinding& finding) {
-  static constexpr std::array<std::string_view, 31> order = {"broadcast from both sides",
+  static constexpr std::array<std::string_view, 32> order = {"broadcast from both sides",
                                                              "variable made anew",
                                                              "asked for twice",
                                                              "gradients added up",
@@ -187,6 +187,7 @@ int cause_rank(const HealthFinding& finding) {
                                                              "applied twice",
                                                              "wrong custom gradient",
                                                              "evaluation mode in training",
+                                                             "normalised over the wrong axis",
                                                              "unnormalised data",
                                                              "learning rate",
                                                              "rho not 1 / s·y",
@@ -217,7 +218,9 @@ bool may_cause(const HealthFinding& cause, const HealthFinding& effect) {
   const std::string &from = cause.rule, &to = effect.rule;
   const bool numbers = to == "exploding gradient" || to == "large updates" || to == "not finite" ||
                        to == "dead units" || to == "saturated units" || to == "loss";
-  if (from == "learning rate" || from == "unnormalised data" || from == "gradients added up") return numbers;
+  if (from == "learning rate" || from == "unnormalised data" || from == "gradients added up" ||
+      from == "normalised over the wrong axis")
+    return numbers;
   if (from == "exploding gradient" || from == "large updates")
     return to == "not finite" || to == "dead units" || to == "saturated units" || to == "loss";
   if (from == "dead units" || from == "saturated units") return to == "no learning";
@@ -269,7 +272,7 @@ Findings judge(const HealthCases& cases) {
         quasi_newton_trouble, squashed_twice,       forgotten_axes,  custom_gradients,
         recreated_variables,  resting_variables,    wrong_modes,     unnormalised_inputs,
         rates_too_large,      wrong_class_axes,     inverted_masks,  echoed_labels,
-        summed_gradients,     variables_twice}) {
+        summed_gradients,     variables_twice,      wrong_scale_axes}) {
     Findings found = rule(finite);
     all.insert(all.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
   }

@@ -50,13 +50,10 @@ Findings squashed_twice(const HealthCases& cases) {
 }
 
 Findings forgotten_axes(const HealthCases& cases) {
-  Findings found;
   const auto key = [](const BroadcastFact& fact) { return std::pair(fact.place.location, fact.place.op); };
-  for (const auto& one : repeated_facts(cases.program, &StepFacts::broadcasts, key)) {
+  const auto write = [&](const auto& one, HealthFinding& each) {
     const BroadcastFact& fact = *one.first;
     const auto rows = static_cast<std::uint64_t>(fact.result.front());
-    HealthFinding each =
-        program_finding(cases, fact.place, one.since, "broadcast from both sides", HealthSeverity::error);
     each.sentence = fact.place.op + place_text(fact.place) +
                     " in the loss broadcasts both of its operands: " + tuple_text(fact.left) + " and " +
                     tuple_text(fact.right) + " make " + tuple_text(fact.result) +
@@ -64,12 +61,12 @@ Findings forgotten_axes(const HealthCases& cases) {
                     " meets the numbers of all others, " +
                     counted(rows * static_cast<std::uint64_t>(fact.result.back()), "pair") + " in place of " +
                     std::to_string(rows) + ".";
-    report(
-        found, std::move(each),
+    each.cure =
         "Give both the same shape: labels[:, None], tf.squeeze(predictions, -1) or tf.reshape. Then the loss "
-        "compares each prediction with its own label.");
-  }
-  return found;
+        "compares each prediction with its own label.";
+  };
+  return findings_of(cases, &StepFacts::broadcasts, "broadcast from both sides", HealthSeverity::error, 1,
+                     key, write);
 }
 
 Findings custom_gradients(const HealthCases& cases) {

@@ -272,4 +272,15 @@ Verdict evaluate(const ValueTerm& term, const OpFacts& op) {
   return Comparer(term, op).verdict();
 }
 
+bool looks_at_ops(const Condition& condition) {
+  bool found = false;
+  for_each_term(condition, [&](const Condition& one) {
+    const auto* number = std::get_if<NumberTerm>(&one.term);
+    const bool line = number && number->number == Number::line;
+    found = found || !(line || std::holds_alternative<NameTerm>(one.term) ||
+                       std::holds_alternative<SeriesTerm>(one.term));
+  });
+  return found;
+}
+
 }  // namespace tapedeck::protocol

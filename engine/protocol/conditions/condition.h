@@ -203,6 +203,8 @@ struct ConditionError : std::runtime_error {
 Condition parse_condition(std::string_view text);
 /// The same where the text only ends too early: what is missing there holds always.
 Condition parse_unfinished(std::string_view text);
+/// Something in it is there only where an op is: Python names, curves and the line itself are not.
+bool looks_at_ops(const Condition& condition);
 /// A quantity alone, as log points show: "norm(grad)". Throws ConditionError.
 Quantity parse_quantity(std::string_view text);
 

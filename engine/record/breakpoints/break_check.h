@@ -39,6 +39,12 @@ class BreakCheck {
   /// Counts the hit, and does what is to be done; true where the program stops. It stops in any case where
   /// the condition asks for a Python name that there is not: the reason says so.
   bool hit(CompiledBreakpoint& breakpoint, std::optional<BreakStop>& stop);
+  /// Of the breakpoint that was asked last: a name of its condition is missing.
+  bool misses_name() const { return !name_problem_.empty(); }
+  /// The newest point of a curve that its condition looked at; 0: of none.
+  std::uint64_t series_position() const { return series_position_; }
+  /// A line has run without an op. Its condition held before the line, and looked at that point of a curve.
+  void hit_without_op(CompiledBreakpoint& breakpoint, std::uint64_t series_position);
 
  private:
   protocol::Verdict look(const protocol::TextTerm& term);
@@ -56,7 +62,9 @@ class BreakCheck {
   std::string reason(const CompiledBreakpoint& breakpoint);
   void add_to(std::optional<BreakStop>& stop, const CompiledBreakpoint& breakpoint);
   std::string write(const CompiledBreakpoint& breakpoint, std::uint64_t hits);
-  std::optional<std::string> fact(std::string_view name, std::uint64_t hits);
+  std::string fact(std::string_view name, std::uint64_t hits);
+  std::string measure_text(const protocol::Quantity& quantity);
+  std::string without_op();
 
   const BreakSources known_;
   const BreakpointSet& set_;
@@ -68,6 +76,7 @@ class BreakCheck {
   boost::container::small_vector<const Tensor*, 4> input_tensors_, output_tensors_;
   bool gathered_ = false;
   std::string name_problem_;  ///< of the present breakpoint
+  bool no_op_said_ = false;   ///< by the log line that is written just now
   std::uint64_t series_position_ = 0;
   // What the present breakpoint's last value term looked at.
   const Tensor* measured_ = nullptr;

@@ -1,4 +1,4 @@
-// Lays graphs out beside the UI thread, the newest first and only.
+// Lays out graphs on a thread of its own; only the newest request counts.
 #pragma once
 
 #include <QObject>
@@ -30,7 +30,7 @@ class LayoutWorker : public QObject {
   Q_OBJECT
  public:
   explicit LayoutWorker(QObject* parent = nullptr);
-  ~LayoutWorker() override;  ///< leaves what is under way to itself, and waits for nothing
+  ~LayoutWorker() override;  ///< abandons the job under way, and does not wait
 
   /// Returns at once. A request that did not begin yet is dropped, and so is the answer to the one under way.
   void request(const TapeGraph& graph, const Folding& folding = {});

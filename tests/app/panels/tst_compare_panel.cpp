@@ -269,7 +269,7 @@ class TestComparePanel : public QObject, SampleWindow {
     QTRY_VERIFY(chart->isVisible() && !compare()->table()->isVisible());
     QTRY_VERIFY(compare()->rect().contains(QRect(chart->mapTo(compare(), QPoint()), chart->size())));
     screenshot(window_.get(), "compare-curves-low");
-    // Ops has become low, too: its row is still in sight.
+    // Ops has become low, too: its row is still visible.
     QTableView* ops = timeline(*window_)->table();
     QTRY_VERIFY(ops->viewport()->rect().contains(ops->visualRect(ops->currentIndex()).center()));
     key(Qt::Key_O);
@@ -345,7 +345,7 @@ class TestComparePanel : public QObject, SampleWindow {
     QVERIFY(strip->isVisible());
     QTest::mouseClick(strip, Qt::LeftButton, {}, {strip->width() - 8, strip->height() / 2});
     QTRY_COMPARE(model()->currentRow(), 10);
-    // Swapped, what was on the left alone stands on the right.
+    // Swapped, what was on the left alone is on the right.
     compare()->table()->setFocus();
     key(Qt::Key_S);
     QVERIFY2(told("1 op on the left alone, 2 ops on the right alone"), qPrintable(sentence()));
@@ -459,7 +459,7 @@ class TestComparePanel : public QObject, SampleWindow {
     openPanel();
     QVERIFY2(told("The one op is the same on both sides."), qPrintable(sentence()));
     window_->kernel()->shutdown();
-    QVERIFY2(told("No session runs."), qPrintable(sentence()));
+    QVERIFY2(told("There is no session."), qPrintable(sentence()));
     QCOMPARE(compare()->table()->model()->rowCount(), 0);
     QVERIFY(!compare()->findChild<QToolButton*>("compareFirst")->isEnabled());
   }

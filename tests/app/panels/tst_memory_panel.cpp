@@ -86,8 +86,9 @@ class TestMemoryPanel : public QObject, SampleWindow {
     QVERIFY(!memory() || !memory()->isVisible());
     showMemory();
     // The sentence names what grows, by how much, in which line, and the name that keeps it.
-    QTRY_VERIFY2_WITH_TIMEOUT(memory()->growth()->text().contains("Kept by the name history (12 items)"),
-                              qPrintable(memory()->growth()->text()), patience);
+    QTRY_VERIFY2_WITH_TIMEOUT(
+        memory()->growth()->text().contains("Kept alive by the name history (12 items)"),
+        qPrintable(memory()->growth()->text()), patience);
     const QString told = memory()->growth()->text();
     QVERIFY2(told.contains("Memory grows by") && told.contains("with each step") &&
                  told.contains("Tapes hold them") && told.contains(" line "),
