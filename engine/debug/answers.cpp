@@ -369,7 +369,7 @@ protocol::Reply Answers::pin(const protocol::Pin& request, const CancelFlag& can
 
 protocol::Reply Answers::why(const protocol::Why& request, const CancelFlag& cancel,
                              const Jobs::Report& report) {
-  // A check tells how many VJPs it has done; the ops that run again for their values are no part of that.
+  // A check tells how many VJPs it has done; the ops that run again for their values are not part of that.
   const Jobs::Report quietly = [](const protocol::Progress&) {};
   const bool counts_vjps = request.question == protocol::Question::check;
   Past past(recorder_, finder(cancel, counts_vjps ? quietly : report), &cancel, report);

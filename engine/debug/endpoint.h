@@ -11,8 +11,8 @@ struct ServerError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The path of "ipc:///absolute/path". Throws ServerError where it is no such endpoint, where the folder is
-/// not there, belongs to somebody else or lets others in (it must be 0700), or where something that is no
+/// The path of "ipc:///absolute/path". Throws ServerError where it is not such an endpoint, where the folder
+/// is not there, belongs to somebody else or lets others in (it must be 0700), or where something that is no
 /// socket has the name.
 std::string checked_socket_path(const std::string& endpoint);
 

@@ -15,7 +15,7 @@ struct BrokenStep {
   enum class Reason : std::uint8_t {
     stopped,      ///< stop_gradient
     no_gradient,  ///< an op without a VJP
-    integer,      ///< its result is no floating-point tensor
+    integer,      ///< its result is not a floating-point tensor
     not_taped,    ///< no tape recorded it
     assigned,     ///< an assignment: the variable keeps the value, not where it came from
     none_given,   ///< the user's gradient function gave None

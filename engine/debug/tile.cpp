@@ -38,7 +38,7 @@ Shape wanted_shape(const Tensor& tensor, const std::optional<std::vector<std::in
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) {
     if (extent < 0 || (extent > 0 && count > std::numeric_limits<std::int64_t>::max() / extent))
-      refuse("reshape ", to_string(shape), " is no shape");
+      refuse("reshape ", to_string(shape), " is not a shape");
     count *= extent;
   }
   if (count != tensor.count())

@@ -10,7 +10,7 @@
 namespace tapedeck::protocol {
 
 /// How many lists and objects are inside of each other at the deepest place: 2 for {"a": [1]}, 0 for a
-/// number. Of text that is no JSON: what a parser would have open when it finds that out, or more. Allocates
+/// number. Of text that is not JSON: what a parser would have open when it finds that out, or more. Allocates
 /// nothing.
 int json_nesting(std::string_view text);
 

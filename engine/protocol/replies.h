@@ -96,7 +96,7 @@ struct Status {
   bool keep_everything = false;
   bool replay_on_cpu = false;
   /// Values that the recorder holds, also those that the program has too; with `record_bytes` it is what the
-  /// recording takes of its budget. Values that were computed again for a view are no part of it.
+  /// recording takes of its budget. Values that were computed again for a view are not part of it.
   std::uint64_t held_bytes = 0;
   std::uint64_t record_bytes = 0;  ///< records, copies of small values, names and curves
   std::uint64_t budget_bytes = 0;

@@ -78,7 +78,7 @@ struct Moved {
   std::string cell, file;
   std::uint32_t line = 0;
   TensorInfo tensor;
-  double difference = 0;  ///< ‖branch − original‖ / ‖original‖; infinite where that is no number
+  double difference = 0;  ///< ‖branch − original‖ / ‖original‖; infinite where that is not a number
   double before = 0, after = 0;  ///< norms; of a scalar the value
   template <class Visit, class Self = Moved>
   static constexpr auto fields(Visit&& visit) {

@@ -147,7 +147,7 @@ inline QList<SeededFault> seededFaults() {
        "why",
        0,
        {"There is no gradient for w:0",
-        "ends at cast \\(op \\d+, line 3\\): its result is no floating-point tensor, and whole numbers have "
+        "ends at cast \\(op \\d+, line 3\\): its result is not a floating-point tensor, and integers have "
         "no gradient"}},
       {"wrong sign of a regulariser",
        {"import numpy as np\n"

@@ -32,7 +32,7 @@ struct Mentions {
   std::set<std::string> symbols, functions, gradients;
 };
 
-/// The raised T of a transpose and H of an adjoint are no symbols, and the indices are none.
+/// The raised T of a transpose and H of an adjoint are not symbols, and the indices are none.
 bool is_mark(const FormulaNode& script) {
   return script.parts.size() >= 1 && (script.parts.back().text == "T" || script.parts.back().text == "H");
 }

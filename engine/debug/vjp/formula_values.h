@@ -12,7 +12,7 @@ namespace tapedeck::debug {
 /// The number that a symbol (`gradient`: the gradient of what it names) stands for; nothing: none.
 using SymbolValue = std::function<std::optional<double>(const std::string& symbol, bool gradient)>;
 
-/// The expression's value; nothing where it has a symbol without one, prose, or what is no arithmetic of
+/// The expression's value; nothing where it has a symbol without one, prose, or what is not arithmetic on
 /// numbers (sums, transposes). Conditions: "a where x > 0, else b", "a, but b where x = 0", "a (b where
 /// x = 0)".
 std::optional<double> evaluate(const protocol::FormulaNode& expression, const BoundFormula& formula,

@@ -35,7 +35,7 @@ std::string input_name(const RecordView& record, std::size_t input) {
 }
 
 /// "w, as it was 39 assignments before this op": where the operand is not the value that the variable had
-/// when the op ran. Nothing: it is no variable's value, or its newest then.
+/// when the op ran. Nothing: it is not a variable's value, or its newest then.
 std::string stale_text(const Past& past, const RecordView& record, std::uint64_t tensor) {
   const auto assignment = past.assignment(tensor);
   if (!assignment || assignment->variable == 0) return {};
@@ -216,7 +216,7 @@ class Contributions {
         if (!parts.empty()) return parts;
       } catch (const Error&) {  // a VJP that refuses: factors that are not unique
       }
-    // Without a slope (comparisons, whole numbers) what was read is all there is to say.
+    // Without a slope (comparisons, integers) what was read is all there is to say.
     std::vector<Part> parts;
     for (std::size_t k = 0; k < inputs.size(); ++k)
       if (places[k] && places[k]->size() == 1)

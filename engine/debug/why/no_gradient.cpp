@@ -16,7 +16,7 @@ std::string reason_text(BrokenStep::Reason reason) {
     case BrokenStep::Reason::no_gradient:
       return "this op has no gradient";
     case BrokenStep::Reason::integer:
-      return "its result is no floating-point tensor, and whole numbers have no gradient";
+      return "its result is not a floating-point tensor, and integers have no gradient";
     case BrokenStep::Reason::not_taped:
       return "no tape recorded it: it ran outside of the tape's with block, or nothing that it read was "
              "watched";

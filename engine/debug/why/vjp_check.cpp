@@ -337,7 +337,7 @@ std::string CheckedInput::error_text() const {
     return short_number(look.given) + " where differences are finite, in " + counted(odd, "element") +
            " of " + std::to_string(compared.looks.size()) +
            (zero_times
-                ? ": the gradient that came in is 0 there, and 0 times a slope that is no finite number "
+                ? ": the gradient that came in is 0 there, and 0 times a slope that is not a finite number "
                   "is nan"
                 : "");
   }

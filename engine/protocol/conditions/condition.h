@@ -192,7 +192,7 @@ struct Condition {
   bool always() const { return kind == Kind::all && parts.empty(); }
 };
 
-/// A text that is no condition: a sentence, and where.
+/// A text that is not a condition: a sentence, and where.
 struct ConditionError : std::runtime_error {
   ConditionError(std::size_t at, const std::string& sentence) : std::runtime_error(sentence), position(at) {}
   std::size_t position;  ///< in bytes

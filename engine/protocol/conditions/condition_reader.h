@@ -21,7 +21,7 @@ inline bool is_letter(char c) {
 
 class ConditionReader {
  protected:
-  /// `unfinished`: somebody still types, and what is missing at the end is no error.
+  /// `unfinished`: somebody still types, and what is missing at the end is not an error.
   ConditionReader(std::string_view text, bool unfinished) : text_(text), unfinished_(unfinished) {}
 
   [[noreturn]] static void fail(std::size_t at, const std::string& sentence);

@@ -88,7 +88,7 @@ Condition ConditionParser::shape_term(std::size_t from) {
   const double extent = number();
   if (!(extent < 0x1p63)) fail(from, "This extent is too large.");
   if (extent != static_cast<double>(static_cast<std::int64_t>(extent)))
-    fail(from, "An extent is a whole number.");
+    fail(from, "An extent is an integer.");
   return term_of(ShapeTerm{{static_cast<std::int64_t>(extent)}, false}, from);
 }
 
@@ -154,7 +154,8 @@ void ConditionParser::check_name(std::size_t from, std::string_view name) const 
   const bool is_part = place_of(part_names(), known).has_value();
   const bool keyword = known == "and" || known == "or" || known == "not";
   if (name == "True" || name == "False" || name == "None")
-    fail(from, std::string(name) + " is no name of a variable: a comparison begins with one, warm == True.");
+    fail(from,
+         std::string(name) + " is not the name of a variable: a comparison begins with one, warm == True.");
   if (is_part || keyword || place_of(flag_names(), known) || place_of(number_names(), known) ||
       place_of(function_names(), known) || target_named(name))
     fail(from, "\"" + std::string(name) + "\" has a meaning of its own in conditions" +

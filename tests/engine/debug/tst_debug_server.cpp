@@ -124,7 +124,7 @@ class TestDebugServer : public QObject {
     QCOMPARE(start_error(endpoint), std::string());
     std::ofstream(path + "/debug") << "mine";
     QCOMPARE(start_error(endpoint),
-             "debug server at " + endpoint + ": there is something of that name that is no socket");
+             "debug server at " + endpoint + ": there is something of that name that is not a socket");
     QVERIFY(std::filesystem::exists(path + "/debug"));
     QCOMPARE(start_error("tcp://127.0.0.1:5555"),
              std::string("debug server at tcp://127.0.0.1:5555: it must be ipc:// and an absolute path"));

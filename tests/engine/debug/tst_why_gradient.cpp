@@ -99,7 +99,7 @@ class TestWhyGradient : public QObject {
       return ops::reduce_sum(ops::cast(ops::cast(ops::exp(x), DType::int32), DType::float32));
     });
     QVERIFY(!rounded[0]);
-    QVERIFY(contains(asked.ask(Question::gradient, x).sentence, "whole numbers"));
+    QVERIFY(contains(asked.ask(Question::gradient, x).sentence, "integers"));
   }
 
   void what_is_not_connected_names_its_leaves() {
