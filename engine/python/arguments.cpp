@@ -74,7 +74,7 @@ bool is_whole_number(PyObject* value) {
   return PyIndex_Check(value) && !PyBool_Check(value);
 }
 
-// A whole number stays one, so that an op can tell range(3) from range(3.).
+// An integer stays one, so that an op can tell range(3) from range(3.).
 Attribute to_real(PyObject* value, const Where& where) {
   if (PyBool_Check(value)) return value == Py_True;
   if (is_whole_number(value)) return to_integer(value, where);

@@ -25,7 +25,7 @@ struct ErrorClasses {
 };
 ErrorClasses classes;
 
-/// A path in the text may hold bytes that are no UTF-8: they come as Python has them in paths.
+/// A path in the text may hold bytes that are not UTF-8: they come as Python has them in paths.
 py::object text_object(const std::string& text) {
   return checked(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
 }

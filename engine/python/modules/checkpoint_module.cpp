@@ -39,7 +39,7 @@ void translate_file_errors() {
   });
 }
 
-/// As the file system has it: bytes that are no UTF-8 too.
+/// As the file system has it: bytes that are not UTF-8 too.
 std::string path_of(const py::handle path) {
   PyObject* bytes = nullptr;
   if (!PyUnicode_FSConverter(path.ptr(), &bytes)) throw py::error_already_set();

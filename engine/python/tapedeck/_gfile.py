@@ -20,14 +20,14 @@ _KINDS = {errno.ENOENT: "NotFoundError", errno.EEXIST: "AlreadyExistsError", err
 
 
 def _path(what, value):
-    """A path, of text, bytes, a path object or a string tensor. TypeMismatchError for others: the system takes whole numbers for open
+    """A path, of text, bytes, a path object or a string tensor. TypeMismatchError for others: the system takes integers for open
     files, and would close them."""
     if hasattr(value, "numpy"):
         value = value.numpy()
     try:
         return os.fspath(value)
     except TypeError:
-        raise errors.TypeMismatchError(f"{what}: {shown(value)} is no path") from None
+        raise errors.TypeMismatchError(f"{what}: {shown(value)} is not a path") from None
 
 
 @contextlib.contextmanager

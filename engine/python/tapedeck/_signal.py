@@ -12,7 +12,7 @@ from tapedeck._core.public import public
 def _extents(function, fft_length, axes):
     extents = integers(fft_length, "fft_length")
     if len(extents) != axes or min(extents) < 1:
-        raise InvalidArgumentError(f"{function}: fft_length is {fft_length!r}; needs {axes} whole numbers above 0")
+        raise InvalidArgumentError(f"{function}: fft_length is {fft_length!r}; needs {axes} integers above 0")
     return extents
 
 

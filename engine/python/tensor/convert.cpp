@@ -50,7 +50,7 @@ std::optional<DType> default_dtype(const Guess& guess) {
 
 namespace {
 
-// As in TensorFlow, a whole number that does not fit in int32 makes an int64 tensor.
+// As in TensorFlow, an integer that does not fit in int32 makes an int64 tensor.
 Guess guess_of_integer(PyObject* value) {
   int overflow = 0;
   const std::int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow);
@@ -225,7 +225,7 @@ void append_list(PyObject* value, std::optional<DType> dtype, const Where& where
   const py::object items = py::reinterpret_steal<py::object>(PySequence_Fast(value, ""));
   if (!items) {
     PyErr_Clear();
-    refuse<TypeMismatchError>(where, short_repr(value), " is no list of tensors");
+    refuse<TypeMismatchError>(where, short_repr(value), " is not a list of tensors");
   }
   append_items(items.ptr(), dtype, where, inputs);
 }

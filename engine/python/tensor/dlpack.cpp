@@ -94,7 +94,7 @@ DType dtype_from_dlpack(const DLDataType& type) {
   }
   fail<TypeMismatchError>("from_dlpack: type code ", int{type.code}, " of ", int{type.bits}, " bits and ",
                           type.lanes,
-                          " lanes; tensors are bool, whole numbers up to 64 bits, real numbers of 16, 32 or "
+                          " lanes; tensors are bool, integers up to 64 bits, real numbers of 16, 32 or "
                           "64 bits, or complex ones");
 }
 
@@ -292,7 +292,7 @@ Tensor tensor_from_dlpack(PyObject* capsule) {
     return taken<DLManagedTensor>(capsule);
   if (PyCapsule_IsValid(capsule, CapsuleNames<DLManagedTensorVersioned>::fresh))
     return taken<DLManagedTensorVersioned>(capsule);
-  fail<InvalidArgumentError>("from_dlpack: ", short_repr(capsule), " is no unused DLPack capsule");
+  fail<InvalidArgumentError>("from_dlpack: ", short_repr(capsule), " is not an unused DLPack capsule");
 }
 
 }  // namespace tapedeck::python

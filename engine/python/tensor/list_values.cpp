@@ -190,7 +190,7 @@ py::object with_lists(PyObject* value) {
 
 namespace {
 
-// False where the list holds NumPy values of several dtypes, or of one that is no real number's.
+// False where the list holds NumPy values of several dtypes, or of one that is not a real number's.
 bool share_real_dtype(PyObject* list, std::optional<DType>& found) {
   const Descent descent;
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(list);

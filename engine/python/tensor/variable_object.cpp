@@ -348,7 +348,7 @@ namespace {
 /// The value becomes what the function makes of it; the function may be called again (see Variable::update).
 void update_variable(const py::handle self, const py::function& change) {
   if (!is_variable(self.ptr()))
-    fail<TypeMismatchError>("assignment: ", short_repr(self.ptr()), " is no variable");
+    fail<TypeMismatchError>("assignment: ", short_repr(self.ptr()), " is not a variable");
   Variable variable = variable_of(self.ptr());
   const StopRecording unrecorded;
   variable.update([&](const Tensor& value) {
@@ -420,8 +420,9 @@ void bind_variable(py::module_& module) {
       "name "
       "scopes, '' for nothing. constraint: a function of the value, which optimisers apply after a step. The "
       "others are TensorFlow's and change nothing; variable_def must be None.\n"
-      "Errors: InvalidArgumentError for a value of another shape, and a name that is no text; TypeError for "
-      "what is no value of a "
+      "Errors: InvalidArgumentError for a value of another shape, and a name that is not a string; TypeError "
+      "for "
+      "what is not a value of a "
       "tensor.");
   variable_type.tp_basicsize = sizeof(VariableObject);
   variable_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC;

@@ -62,7 +62,7 @@ class Choices(unittest.TestCase):
         for arguments, kind, pattern in (((0., functions), TypeError, "branch_index is float32"), ((0, []), ValueError, "empty"),
                                          (([0, 1], functions), (ValueError, TypeError), "branch_index"),
                                          ((0, [3]), TypeError, "needs a function"), ((0, 3), TypeError, "branch_fns is 3; needs a list"),
-                                         ((0, [(1, int), (1, int)]), ValueError, "the number 1 stands twice")):
+                                         ((0, [(1, int), (1, int)]), ValueError, "the number 1 occurs twice")):
             with self.assertRaisesRegex(kind, "switch_case: .*" + pattern):
                 tf.switch_case(*arguments)
 

@@ -68,7 +68,7 @@ class Graphs(unittest.TestCase):
 
     def test_results_of_python_functions_are_checked(self):
         with self.assertRaisesRegex(tf.errors.InvalidArgumentError,
-                                    "py_function: func returned what is no int32, the dtype in Tout: .*float32"):
+                                    "py_function: the result of func cannot be converted to int32, the dtype in Tout: .*float32"):
             tf.py_function(lambda: tf.constant(1.), [], tf.int32)
         with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "numpy_function: func returned 1 values; Tout has 2 dtypes"):
             tf.numpy_function(lambda: [1.], [], [tf.float32, tf.float32])

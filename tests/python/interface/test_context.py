@@ -123,7 +123,7 @@ class Settings(unittest.TestCase):
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "^Variable: name is .*, which holds what no text"):
                 tf.Variable(1., name=name)
         for name in ("", "/", "a\0b", "\ud800", 3, None):
-            with self.assertRaisesRegex(ValueError, f"^name_scope: {re.escape(repr(name))} is no name"):
+            with self.assertRaisesRegex(ValueError, f"^name_scope: {re.escape(repr(name))} is not a name"):
                 with tf.name_scope(name):
                     self.fail("entered")
 

@@ -10,7 +10,7 @@ from tapedeck._core import public
 # What each does that its row does not. Other names, TensorFlow 1's and arguments that change nothing are no reason: the row has them.
 REASONS = {
     "range": "the dtype is the widest of its arguments'",
-    "space_to_batch_nd": "pairs, and arrays of whole numbers", "batch_to_space_nd": "pairs, and arrays of whole numbers",
+    "space_to_batch_nd": "pairs, and arrays of integers", "batch_to_space_nd": "pairs, and arrays of integers",
     "linalg.einsum": "inputs come one by one", "losses.mean_squared_error": "weights, scope and reduction",
     "nn.conv2d": "paddings in pairs, and defaults for None", "nn.conv2d_backprop_input": "paddings in pairs, and defaults for None",
     "nn.conv2d_backprop_filter": "paddings in pairs, and defaults for None",
@@ -19,7 +19,7 @@ REASONS = {
     "nn.depthwise_conv2d_backprop_filter": "paddings in pairs, and defaults for None",
     "nn.max_pool": "volumes and rows, too", "nn.avg_pool": "volumes and rows, too",
     "nn.max_pool2d": "paddings in pairs, and defaults for None", "nn.avg_pool2d": "paddings in pairs, and defaults for None",
-    "nn.swish": "beta may be a tensor", "nn.leaky_relu": "whole numbers become float32",
+    "nn.swish": "beta may be a tensor", "nn.leaky_relu": "integers become float32",
     "nn.moments": "`name` may stand where keepdims does", "nn.in_top_k": "either order of its first two arguments",
     "nn.softmax_cross_entropy_with_logits": "labels are cast to the dtype of logits",
     "random.uniform": "limits may be tensors", "random.normal": "mean and stddev may be tensors",

@@ -139,7 +139,7 @@ class Initializers(unittest.TestCase):
                               (lambda: tf.initializers.Orthogonal()([2.5, 3]), r"Orthogonal: shape is \[2.5, 3\]"),
                               (lambda: tf.initializers.Zeros()([3], []), r"\[\] is not one of bool"),
                               (lambda: tf.initializers.RandomNormal(seed=1.5)([3]),
-                               "RandomNormal: seed is 1.5; needs a whole number or None")):
+                               "RandomNormal: seed is 1.5; needs an integer or None")):
             with self.assertRaisesRegex(TypeError, pattern):
                 call()
 

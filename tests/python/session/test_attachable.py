@@ -327,7 +327,7 @@ class Attachable(unittest.TestCase):
         result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
                                 env={**os.environ, "XDG_RUNTIME_DIR": self.runtime, "TMPDIR": blocked, "TAPEDECK_DEBUG": "0"})
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("nobody can attach to this program (TAPEDECK_DEBUG=1): no folder for the debug server's socket",
+        self.assertIn("no window can attach to this program (TAPEDECK_DEBUG=1): no folder for the debug server's socket",
                       result.stderr)
 
     def test_a_program_of_tensorflow_is_told_by_its_own_file(self):

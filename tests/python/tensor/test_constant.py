@@ -226,7 +226,7 @@ class Refused(unittest.TestCase):
         self.check(TypeError, "cannot convert 1 to bool", [True, 1][1:], dtype=tf.bool)
 
     def test_numpy_dtypes_that_no_tensor_has(self):
-        self.check(TypeError, "NumPy dtype datetime64.* has no tensor dtype; tensors are bool, whole numbers up to 64 bits",
+        self.check(TypeError, "NumPy dtype datetime64.* has no tensor dtype; tensors are bool, integers up to 64 bits",
                    np.zeros(2, "datetime64[s]"))
         self.check(TypeError, "NumPy array of dtype complex128 to float32", np.zeros(2, complex), dtype=tf.float32)
         self.check(TypeError, "NumPy array of dtype <U1 to float32", np.array(["a"]), dtype=tf.float32)

@@ -238,7 +238,7 @@ class GraphCallable(unittest.TestCase):
             return x
 
         self.assertEqual(whole([[1, 2]]).dtype, tf.float64)
-        with self.assertRaisesRegex(ValueError, r"whole: argument 0 has shape \(1, 3\); graph_callable was told \(None, 2\)"):
+        with self.assertRaisesRegex(ValueError, r"whole: argument 0 has shape \(1, 3\); graph_callable expects \(None, 2\)"):
             whole([[1., 2., 3.]])
         with self.assertRaisesRegex(TypeError, "2 arguments were given"):
             whole(1., 2.)

@@ -82,7 +82,7 @@ def global_norm(t_list, name=None):
 
     t_list: any floating dtype, one for all, any shapes; None is left out, of an IndexedSlices the rows are taken.
     Returns: a scalar of that dtype; float32 0 for an empty list.
-    Errors: TypeError for other dtypes or what is no list.
+    Errors: TypeError for other dtypes or an argument that is not a list.
     """
     tensors = [_rows_of(t) for t in _given(t_list) if t is not None]
     return op("global_norm")(tensors) if tensors else tensor(0.0)
@@ -95,7 +95,7 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
     t_list: any floating dtype, one for all, any shapes; None stays None, an IndexedSlices one of scaled rows; clip_norm: a number
     above 0; use_norm: their length, where it is known already.
     Returns: (list of t·clip_norm / max(norm, clip_norm), norm). Where the norm is infinite or NaN all become NaN.
-    Errors: TypeError for other dtypes or what is no list.
+    Errors: TypeError for other dtypes or an argument that is not a list.
     """
     tensors = _given(t_list)
     norm = global_norm(tensors) if use_norm is None else tensor(use_norm)
@@ -163,7 +163,7 @@ def zero_fraction(value, name=None):
 
     value: numbers, any shape.
     Returns: a float32 scalar; NaN of nothing.
-    Errors: TypeError for what is no number.
+    Errors: TypeError for a value that is not a number.
     """
     is_zero = op("logical_not")(op("cast")(value, "bool"))
     return op("reduce_mean")(op("cast")(is_zero, "float32"))
@@ -175,7 +175,7 @@ def div(x, y, name=None):
 
     x, y: numbers of one dtype; shapes that broadcast by NumPy's rule.
     Returns: the dtype of both, the broadcast shape.
-    Errors: TypeError for different dtypes; InvalidArgumentError for shapes that do not broadcast, and whole numbers
+    Errors: TypeError for different dtypes; InvalidArgumentError for shapes that do not broadcast, and integers
     divided by 0.
     """
     whole = all(array(value, name).dtype.kind in "iu" for value, name in ((x, "x"), (y, "y")))

@@ -42,7 +42,7 @@ class Archive:
     def __init__(self, path, most_bytes=MOST_BYTES, lists=True):
         self.path, self._most_bytes, self._lists = path, most_bytes, lists
         if os.path.exists(path) and not os.path.isfile(path):
-            raise ValueError(f"{path}: is no file")
+            raise ValueError(f"{path}: is not a file")
         with self._errors():
             try:
                 self._file = zipfile.ZipFile(path)
@@ -125,7 +125,7 @@ def _checked(array):
     if array.dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
         raise ValueError("a bool is neither 0 nor 1")
     if array.dtype.kind == "U" and array.size and array.view(array.dtype.byteorder + "u4").max() > sys.maxunicode:
-        raise ValueError("a text holds what is no letter")
+        raise ValueError("a string holds an invalid code point")
     return array
 
 

@@ -71,11 +71,11 @@ def _require_trackable(name, value):
 class Checkpoint(Trackable):
     """Saves what objects hold to a file, and restores it by the objects' structure: names of attributes, not of variables.
 
-    root: the object whose attributes stand at the top of the saved structure; None for the checkpoint itself. kwargs: further
+    root: the object whose attributes are the top level of the saved structure; None for the checkpoint itself. kwargs: further
     objects, under their names; also attributes, which may be set later.
     A checkpoint is restored in whole or in part, into objects that exist and into those that are made later. Where a file is not
     whole, or a shape does not fit, nothing is changed.
-    Errors: ValueError for a value that is no variable, layer, optimizer, … or list or dict of them.
+    Errors: ValueError for a value that is not a variable, layer, optimizer, … or list or dict of them.
     """
 
     def __init__(self, root=None, **kwargs):
@@ -131,7 +131,7 @@ class Checkpoint(Trackable):
 
         Folders are made. The file appears when it is whole and on the disk; a process that dies before leaves what was there.
         Returns: "file_prefix-NUMBER", what restore takes. Errors: ResourceExhaustedError where the disk is full,
-        PermissionDeniedError, FailedPreconditionError where a file stands in a folder's place.
+        PermissionDeniedError, FailedPreconditionError where a folder is needed and there is a file.
         """
         prefix = _prefix(file_prefix)
         path = self._save_numbered(lambda number: f"{prefix}-{number}", options)

@@ -39,7 +39,7 @@ class Saver:
     stays for so many hours. pad_step_number: numbers of 8 digits; save_relative_paths: the file "checkpoint" names files as seen
     from its folder; the other arguments are the graph's and change nothing.
     Errors: RuntimeError without var_list. When it saves or restores, ValueError for two variables of one name, and for none;
-    TypeError for what is no variable.
+    TypeError for a value that is not a variable.
     """
 
     def __init__(self, var_list=None, reshape=False, sharded=False, max_to_keep=5, keep_checkpoint_every_n_hours=10000.0, name=None,
@@ -66,13 +66,13 @@ class Saver:
         return [path for path, _ in self._last]
 
     def set_last_checkpoints_with_time(self, last_checkpoints_with_time):
-        """Makes known [(path, when it was written)], the oldest first. AssertionError for what is no list."""
+        """Makes known [(path, when it was written)], the oldest first. AssertionError for a value that is not a list."""
         if not isinstance(last_checkpoints_with_time, list):
             raise AssertionError("last_checkpoints_with_time must be a list")
         self._last = [tuple(each) for each in last_checkpoints_with_time]
 
     def set_last_checkpoints(self, last_checkpoints):
-        """Makes known the paths of checkpoints, the oldest first. AssertionError for what is no list."""
+        """Makes known the paths of checkpoints, the oldest first. AssertionError for a value that is not a list."""
         if not isinstance(last_checkpoints, list):
             raise AssertionError("last_checkpoints must be a list")
         self._last = [(path, float("inf")) for path in last_checkpoints]
@@ -179,7 +179,7 @@ def restore_variables_on_create(save_path, map_func=None):
     """A context in which new variables get the values that a checkpoint has under their names, each value once.
 
     save_path: a checkpoint; None or "" for nothing. map_func: a function of a variable's name that gives the checkpoint's.
-    Errors: ValueError where map_func is no function; NotFoundError for a name that is not in the checkpoint; InvalidArgumentError
+    Errors: ValueError where map_func is not a function; NotFoundError for a name that is not in the checkpoint; InvalidArgumentError
     for another shape or dtype.
     """
     if not save_path:

@@ -17,8 +17,8 @@ def constant(value, dtype=None, shape=None, name=None, verify_shape=False):
 
     dtype: None takes float32 for floats, int32 for ints, complex128 for complex numbers, bool for bools, string for str and
     bytes, and an array's own. shape: the value is reshaped to it, or repeated where it is one number; verify_shape: it must
-    have that shape. An array that nobody can write to (flags.writeable False, down to its base) shares its memory; others
-    are copied. After tf.compat.v1_behavior() floats are cut where dtype is one of whole numbers. InvalidArgumentError (a
+    have that shape. An array that is read-only (flags.writeable is False, down to its base) shares its memory; others
+    are copied. After tf.compat.v1_behavior() floats are cut where dtype is one of integers. InvalidArgumentError (a
     ValueError) for lists that are not rectangular and numbers that do not fit; TypeError for values and dtypes that no tensor
     has, and another shape.
     """

@@ -1,7 +1,7 @@
 """The element types of tensors: tf.float32, tf.int32, tf.bool and their siblings.
 
 bool, int32, int64, float32 and float64 have kernels of their own. The others are stored as they are, while ops compute in
-int32 (uint32: int64) or float32 and round the results: whole numbers wrap around. NumPy has no bfloat16: arrays of such
+int32 (uint32: int64) or float32 and round the results: integers wrap around. NumPy has no bfloat16: arrays of such
 tensors are float32.
 
 string holds bytes of any length (text as UTF-8); uint64 and the complex types take part in the ops that say so.
@@ -50,12 +50,12 @@ class DType:
 
     @property
     def is_integer(self):
-        """True for whole numbers, with or without a sign."""
+        """True for integers, with or without a sign."""
         return self._numpy.kind in "iu"
 
     @property
     def is_unsigned(self):
-        """True for whole numbers without a sign."""
+        """True for integers without a sign."""
         return self._numpy.kind == "u"
 
     @property

@@ -1,5 +1,5 @@
-"""What the engine says of an argument names the op that refused it, or the argument alone: this adds the public function that was
-called, and its arguments. Other exceptions are none of the user's doing, and pass as they are."""
+"""An error of the engine names the op that raised it, or only the argument: this module adds the public function that was called, and its
+arguments. Other exceptions are not caused by an argument and pass unchanged."""
 import functools
 import inspect
 
@@ -9,7 +9,7 @@ from tapedeck import _engine
 
 
 def shown(value):
-    """A value in few letters. A class of the package says them itself where it has a method _shown_in_errors."""
+    """A short text of a value. A class of the package can define it in a method _shown_in_errors."""
     if isinstance(value, (_engine.Tensor, _engine.Variable, np.ndarray)):
         named = f"{value.name} " if isinstance(value, _engine.Variable) else ""
         return f"{named}{value.dtype.name} {tuple(value.shape)}"
@@ -34,7 +34,7 @@ _complete = object()
 
 
 class _Told:
-    """What an error says without the arguments of the calls that it passed, and which op or function stands in front of it."""
+    """What an error says without the arguments of the calls that it passed, and which op or function it begins with."""
 
     def __init__(self, error):
         self.text, self.function = str(error), error.op_name

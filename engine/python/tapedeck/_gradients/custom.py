@@ -69,7 +69,7 @@ def custom_gradient(f=None):
 
     Where the function reads trainable variables, grad must take `variables` too: a list of them, in the order of their
     construction. It returns two things then, the arguments' gradients and a list of the variables'. TypeError where it does
-    not take them: they would silently get no gradient. TypeError for an f that cannot be called.
+    not take them: they would silently get no gradient. TypeError for an f that is not callable.
     """
     if f is None:
         return custom_gradient  # @tf.custom_gradient()
@@ -129,8 +129,8 @@ def grad_pass_through(f):
     """f, but its gradient is that of the identity: what arrives at the result goes to the arguments as it is.
 
     f: a function of tensors that returns a tensor, or as many as it takes, of their shapes. Variables that it reads get no
-    gradient. Errors: ValueError, at the gradient, for another number of results than of arguments; TypeError for what cannot be
-    called.
+    gradient. Errors: ValueError, at the gradient, for another number of results than of arguments; TypeError for an argument that is not
+    callable.
     """
     require_callable("grad_pass_through", "f", f)
 
@@ -152,7 +152,7 @@ def recompute_grad(f):
     Memory for the time of a second run. f must give the same values when it is called again with the same arguments: what
     is random in it needs seeds. Gradients flow to the arguments that are tensors, and to the trainable variables that f
     reads. Source: T. Chen, B. Xu, C. Zhang, C. Guestrin, "Training Deep Nets with Sublinear Memory Cost", 2016.
-    Errors: TypeError for what cannot be called.
+    Errors: TypeError for an argument that is not callable.
     """
     require_callable("recompute_grad", "f", f)
 

@@ -11,7 +11,7 @@ cell_files = {}  # name of a cell's compiled code, by cell id; filled in noteboo
 _REASONS = {
     "stopped": "stop_gradient lets no gradient through",
     "no_gradient": "this op has no gradient",
-    "integer": "its result is no floating-point tensor, so it has no gradient",
+    "integer": "its result is not a floating-point tensor, so it has no gradient",
     "not_taped": "no tape recorded it: it ran outside of the tape's `with` block or inside stop_recording, or none of its "
                  "inputs was watched (tape.watch)",
     "none_given": "its gradient function returned None for this argument",

@@ -21,7 +21,7 @@ def _target(function, height, width):
 def resize_with_crop_or_pad(image, target_height, target_width):
     """The middle of the image where it is too large, zeros around it where it is too small; no pixel changes.
 
-    image: any dtype, one image or several; the others: whole numbers. Returns: the dtype of image, target_height rows and
+    image: any dtype, one image or several; the others: integers. Returns: the dtype of image, target_height rows and
     target_width columns. Errors: InvalidArgumentError for a target below 1 and another number of axes.
     """
     image = checked_images("resize_with_crop_or_pad", "image", image)

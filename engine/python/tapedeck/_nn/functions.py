@@ -123,7 +123,7 @@ silu = swish
 
 @public("nn.leaky_relu", in_errors=True, row="leaky_relu")
 def leaky_relu(features, alpha=0.2, name=None):
-    """The rectifier with a slope below 0. Whole numbers are taken as float32."""
+    """The rectifier with a slope below 0. Integers are taken as float32."""
     features = _engine.convert_to_tensor(features)
     if features.dtype.is_integer:
         features = _op("cast")(features, "float32")
@@ -294,7 +294,7 @@ def weighted_moments(x, axes, frequency_weights, keepdims=False, name=None, keep
 @public("nn.in_top_k", "math.in_top_k", in_errors=True, row="in_top_k")
 def in_top_k(targets, predictions, k, name=None):
     """Whether the right class is among the k best of its row. TensorFlow 1 has predictions and targets the other way round: they
-    are told apart by their number of axes."""
+    are distinguished by their number of axes."""
     predictions, targets = _engine.convert_to_tensor(predictions), _engine.convert_to_tensor(targets)
     if len(predictions.shape) == 1 and len(targets.shape) == 2:
         predictions, targets = targets, predictions
@@ -315,7 +315,7 @@ def embedding_lookup(params, ids, max_norm=None, name=None, validate_indices=Tru
     """Rows of `params` by number.
 
     params: one tensor or variable, or a list of them that together hold the rows: with 'mod' row i is row i // n of part
-    i % n; with 'div' the parts hold consecutive rows. ids: whole numbers, any shape. max_norm: longer rows are scaled down to
+    i % n; with 'div' the parts hold consecutive rows. ids: integers, any shape. max_norm: longer rows are scaled down to
     it; a text there is partition_strategy, which comes third in TensorFlow 1.
     Returns: the dtype of params, shape ids.shape + params.shape[1:].
     Errors: OutOfRangeError for an id outside the rows; InvalidArgumentError for parts that do not fit; TypeError for ids that

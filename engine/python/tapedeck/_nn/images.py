@@ -23,7 +23,7 @@ def _sliding(op, strides, padding, data_format, dilations):
         arguments["padding"] = "EXPLICIT"
         pairs = array(padding, "padding")
         if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-            raise _engine.InvalidArgumentError(f"{op}: padding is {padding!r}; must be 'SAME', 'VALID', or a pair of whole numbers "
+            raise _engine.InvalidArgumentError(f"{op}: padding is {padding!r}; must be 'SAME', 'VALID', or a pair of integers "
                                                "(before, after) for each axis")
         arguments["explicit_paddings"] = pairs.ravel().tolist()
     return arguments

@@ -1,4 +1,4 @@
-"""ipykernel's program, with the debug server started in it and told of each cell."""
+"""ipykernel's program, with the debug server started in it and notified of each cell."""
 
 import atexit
 import ctypes
@@ -63,7 +63,7 @@ class SessionKernel(IPythonKernel):
                 if error.errno != zmq.EHOSTUNREACH:
                     raise
                 if time.monotonic() > until:
-                    raise EOFError("Nobody is there who could answer.") from None
+                    raise EOFError("No frontend is connected to answer input().") from None
                 time.sleep(0.02)
 
 

@@ -44,7 +44,7 @@ class Kept:
 
 
 class Printed(io.TextIOBase):
-    """Stands in for sys.stdout or sys.stderr: keeps what this thread writes, and passes on what others do."""
+    """Replaces sys.stdout or sys.stderr: captures what this thread writes and passes on what others write."""
 
     def __init__(self, original, kept):
         self._original = original
@@ -247,7 +247,7 @@ _DOTTED = re.compile(r"(?:([^\W\d]\w*(?:\.[^\W\d]\w*)*)\.)?([^\W\d]\w*)?$")
 
 
 def complete(stop, thread, frame, code, position):
-    """(where the replaced text starts, what could stand there)."""
+    """(where the replaced text starts, the completions)."""
     head = code[:position]
     found = _DOTTED.search(head)
     owner, prefix = found.group(1), found.group(2) or ""

@@ -21,11 +21,11 @@ _PLAIN = (int, float, complex, bool, str, bytes, type(None))
 
 
 class Stopped(BaseException):
-    """What ends the user's code from outside; no Exception, so that `except Exception` lets it through."""
+    """Ends the user's code from outside; not an Exception, so that `except Exception` lets it through."""
 
 
 class Cancelled(Stopped):
-    """Nobody waits for the answer any longer."""
+    """The request was cancelled."""
 
 
 class TimeUp(Stopped):

@@ -64,11 +64,11 @@ _POLICIES = ("explicit", "warn", "silent", "silent_for_int32")  # by tfe.DEVICE_
 @public("config.experimental.set_device_policy")
 def set_device_policy(device_policy):
     """What happens in this thread to inputs of an op that are on another device than it, and to tensors that a variable on another
-    device is given: 'silent', they are copied, which None stands for; 'warn', with a line of output; 'explicit', they are refused;
+    device is given: 'silent', they are copied (the default, None); 'warn', with a line of output; 'explicit', they are refused;
     'silent_for_int32', all but those of int32 are. Python's numbers go everywhere. ValueError for another.
     """
     if device_policy is not None and device_policy not in _POLICIES:
-        raise ValueError(f"{device_policy!r} is no device policy; there are {', '.join(map(repr, _POLICIES))}")
+        raise ValueError(f"{device_policy!r} is not a device policy; there are {', '.join(map(repr, _POLICIES))}")
     _engine.set_device_policy(_POLICIES.index("silent" if device_policy is None else device_policy))
 
 
@@ -82,7 +82,7 @@ def get_device_policy():
 def trim_pool():
     """Gives the memory that freed tensors left in the engine's pools back to the system and the GPUs now.
 
-    What nobody used for about a second goes back by itself; this is for whoever needs it at once.
+    Memory that has been unused for about a second is returned automatically; call this to return it at once.
     """
     _engine.trim_pool()
 
@@ -90,8 +90,8 @@ def trim_pool():
 @public("config.experimental.enable_tensor_float_32_execution")
 def enable_tensor_float_32_execution(enabled):
     """Lets GPUs round the factors of float32's matrix products and convolutions to TF32 (10 bits of fraction instead of 23; sums stay
-    float32), which their tensor cores multiply several times as fast. Off until asked for, other than in TensorFlow; for all
-    threads. Results then differ from the CPU's by about 1e-3. What is replayed later is computed as the switch stands then.
+    float32), which their tensor cores multiply several times as fast. Off by default, unlike in TensorFlow; applies to all
+    threads. Results then differ from the CPU's by about 1e-3. A later replay uses the setting of that moment.
     """
     if not isinstance(enabled, bool):
         raise TypeError(f"enable_tensor_float_32_execution: enabled is {enabled!r}; it needs a bool")

@@ -19,7 +19,7 @@ from tapedeck.io.files import matching
 
 INFINITE_CARDINALITY = public("data.INFINITE_CARDINALITY", "data.experimental.INFINITE_CARDINALITY")(-1)
 UNKNOWN_CARDINALITY = public("data.UNKNOWN_CARDINALITY", "data.experimental.UNKNOWN_CARDINALITY")(-2)
-_PREFETCHED = 8  # elements made ahead where nobody says how many
+_PREFETCHED = 8  # elements made ahead by default
 # What TensorFlow calls the data sets of stages, where that is not the stage's own name: programs print them.
 _CLASSES = {"from_tensor_slices": "_TensorSliceDataset", "from_tensors": "_TensorDataset", "from_generator": "_FlatMapDataset",
             "cache": "CacheDataset", "choose_from_datasets": "_DirectedInterleaveDataset", "text_line": "TextLineDatasetV2",
@@ -160,7 +160,7 @@ class DatasetV2:
         """An element for each row of the tensors. InvalidArgumentError (a ValueError) where their numbers differ or one is a
         scalar.
 
-        Elements are views of the tensors. An array that nobody can write to, as np.load(…, mmap_mode="r") makes, is not copied.
+        Elements are views of the tensors. A read-only array, such as np.load(…, mmap_mode="r") makes, is not copied.
         """
         element = _structure.as_element(tensors)
         spec = _structure.map_structure(lambda leaf: rows(TensorSpec.from_tensor(leaf)), element)
@@ -177,7 +177,7 @@ class DatasetV2:
 
     @staticmethod
     def range(*args, **kwargs):
-        """range(stop), range(start, stop) or range(start, stop, step): whole numbers. output_type: int64 unless given."""
+        """range(stop), range(start, stop) or range(start, stop, step): integers. output_type: int64 unless given."""
         output_type = dtypes.as_dtype(kwargs.pop("output_type", None) or dtypes.int64)
         kwargs.pop("name", None)
         if kwargs or not 1 <= len(args) <= 3:
@@ -194,7 +194,7 @@ class DatasetV2:
 
     @staticmethod
     def random(seed=None, rerandomize_each_iteration=None, name=None):
-        """Whole numbers below 2³², int64, without an end; the same for each iterator unless rerandomize_each_iteration."""
+        """Integers below 2³², int64, without an end; the same for each iterator unless rerandomize_each_iteration."""
         stage = _engine.data_random(None if seed is None else number(seed, "random", "seed"), not rerandomize_each_iteration)
         return DatasetV2(stage, TensorSpec((), dtypes.int64))
 

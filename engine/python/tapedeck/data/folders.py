@@ -184,7 +184,7 @@ def timeseries_dataset_from_array(data, targets, sequence_length, sequence_strid
 def pad_sequences(sequences, maxlen=None, dtype="int32", padding="pre", truncating="pre", value=0.0):
     """Lists of numbers as rows of one array, filled up with value, or cut, to maxlen (the longest one's).
 
-    padding, truncating: "pre" or "post", the end at which. Returns a NumPy array. ValueError for other words, and for what is no
+    padding, truncating: "pre" or "post", the end at which. Returns a NumPy array. ValueError for other words, and for a value that is not a
     list of lists.
     """
     for name, word in (("padding", padding), ("truncating", truncating)):

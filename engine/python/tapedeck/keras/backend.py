@@ -78,7 +78,7 @@ def constant(value, dtype=None, shape=None, name=None):
 
 @public("keras.backend.get_value")
 def get_value(x):
-    """The value as a NumPy array, or as what it is where it is no tensor."""
+    """The value as a NumPy array, or as what it is where it is not a tensor."""
     return x.numpy() if is_tensor(x) else x
 
 

@@ -186,7 +186,7 @@ def first_generation(without=(), **defaults):
 
 def functional(cls, name, *call_arguments, behind=()):
     """A function of inputs and of what the class takes, which makes a layer and calls it. call_arguments: what goes to the call: a
-    name, a default, and the argument before which it stands. Layers with variables take `reuse`, behind `name`; arguments in
+    name, a default, and the argument that follows it. Layers with variables take `reuse`, behind `name`; arguments in
     `behind` follow."""
     own = [each for each in list(inspect.signature(cls.__init__).parameters.values())[1:]
            if each.kind is each.POSITIONAL_OR_KEYWORD]

@@ -78,7 +78,7 @@ def _metadata(plugin, description, content=b""):
 def scalar(name, data, step=None, description=None):
     """A number: a point of a curve, also of the notebook's Plots.
 
-    name: the tag, behind the name scopes around; data: a scalar, which becomes float32; step: a whole number, None for the default
+    name: the tag, behind the name scopes around; data: a scalar, which becomes float32; step: an integer, None for the default
     one; description: Markdown.
     """
     tag = _tag_of(name, "scalar_summary")
@@ -169,7 +169,8 @@ def audio(name, data, sample_rate, step=None, max_outputs=3, encoding=None, desc
 def text(name, data, step=None, description=None):
     """Texts, in Markdown.
 
-    data: a text, or a list, an array or a tensor of texts. The others are those of scalar. Errors: TypeError for what is no text.
+    data: a text, or a list, an array or a tensor of texts. The others are those of scalar. Errors: TypeError for a value that is not a
+    string.
     """
     tag = _tag_of(name, "text_summary")
     return _written("text", tag, step, lambda: _events.tensor_value(

@@ -20,7 +20,7 @@ def array_of(function, argument, value):
 
 
 def number(function, value):
-    """A scalar as a number of Python's. InvalidArgumentError for what has axes."""
+    """A scalar as a Python number. InvalidArgumentError for a tensor with axes."""
     value = tensor(value)
     if value.shape:
         raise _engine.InvalidArgumentError(f"{function}: data has shape {tuple(value.shape)}; needs a scalar")
@@ -112,7 +112,7 @@ def sounds_of(function, data, axes):
 
 
 def texts_of(function, data):
-    """(shape, the texts as bytes) of a text, a list of texts, an array or a tensor of them. TypeError for what is no text."""
+    """(shape, the texts as bytes) of a text, a list of texts, an array or a tensor of them. TypeError for a value that is not a string."""
     values = np.asarray(data.numpy() if hasattr(data, "numpy") else data, dtype=object)
     texts = []
     for each in values.reshape(-1):

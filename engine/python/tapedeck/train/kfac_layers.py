@@ -102,7 +102,7 @@ class LayerSeen:
 
 
 def factored_layers(model):
-    """The Dense and Conv2D layers of a model, of a layer, or of a list of them, each once. TypeError for what has no layers."""
+    """The Dense and Conv2D layers of a model, of a layer, or of a list of them, each once. TypeError for an object without layers."""
     found, seen = [], set()
 
     def visit(value):

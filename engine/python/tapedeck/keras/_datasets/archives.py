@@ -97,5 +97,5 @@ def word_index(name, path):
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{found}: no JSON: {error}") from error
     if type(words) is not dict or not all(type(number) is int for number in words.values()):
-        raise ValueError(f"{found}: holds no object of words and whole numbers")
+        raise ValueError(f"{found}: holds no object of words and integers")
     return words

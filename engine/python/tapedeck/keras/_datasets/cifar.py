@@ -15,7 +15,7 @@ _PIXELS = 3 * 32 * 32
 def _rows(path, labels):
     data = np.fromfile(path, np.uint8)
     if len(data) == 0 or len(data) % (labels + _PIXELS):
-        raise ValueError(f"{path}: {len(data)} bytes are no whole number of rows of {labels + _PIXELS}")
+        raise ValueError(f"{path}: {len(data)} bytes are not a whole number of rows of {labels + _PIXELS}")
     rows = data.reshape(-1, labels + _PIXELS)
     return rows[:, labels:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), rows[:, :labels]
 

@@ -16,7 +16,7 @@ from tapedeck.keras.models.saving import restore_model, write_model
 class ModelCheckpoint(Callback):
     """Saves the model, or its variables, while it is trained.
 
-    filepath: a name in which {epoch} and metrics stand: "weights.{epoch:02d}-{val_loss:.2f}"; monitor, mode, save_best_only: only
+    filepath: a name with placeholders for {epoch} and metrics: "weights.{epoch:02d}-{val_loss:.2f}"; monitor, mode, save_best_only: only
     where the metric is the best so far; save_weights_only: Model.save_weights in place of Model.save; save_freq: 'epoch', or after
     how many batches; initial_value_threshold: what the first must beat. Errors: ValueError for another mode or save_freq.
     """

@@ -168,7 +168,7 @@ class ReduceLROnPlateau(Callback):
 
 @public("keras.callbacks.TerminateOnNaN")
 class TerminateOnNaN(Callback):
-    """Stops the training when the loss is no finite number."""
+    """Stops the training when the loss is not a finite number."""
 
     def on_train_batch_end(self, batch, logs=None):
         loss = (logs or {}).get("loss")

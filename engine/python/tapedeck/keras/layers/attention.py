@@ -359,7 +359,7 @@ class GroupQueryAttention(_Heads):
 
     head_dim: how wide a head is; num_query_heads: a multiple of num_key_value_heads. The other arguments, and those of a call, are
     MultiHeadAttention's.
-    Errors: ValueError for a number of query heads that is no multiple.
+    Errors: ValueError for a number of query heads that is not a multiple.
     """
 
     def __init__(self, head_dim, num_query_heads, num_key_value_heads, dropout=0.0, use_bias=True, flash_attention=None,

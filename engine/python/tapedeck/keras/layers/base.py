@@ -60,7 +60,7 @@ class Layer(_weights.Weights, Trackable):
     """
 
     _dtype_of_first_input = False
-    _casts_integers = False  # whether whole numbers become the layer's dtype, too
+    _casts_integers = False  # whether integers become the layer's dtype, too
 
     def __new__(cls, *args, **kwargs):
         self = super().__new__(cls)
@@ -322,7 +322,7 @@ class Layer(_weights.Weights, Trackable):
 
     def get_config(self):
         """What from_config makes the same layer of: a dict. A subclass whose __init__ takes more says it there; otherwise the
-        arguments that it was made with stand for it."""
+        arguments that it was made with are used."""
         config = {"name": self._name, "trainable": self._trainable}
         if self._dtype is not None:
             config["dtype"] = self._dtype.name

@@ -24,7 +24,7 @@ def _broadcast(one, other):
 
 class Merge(Layer):
     """An elementwise function of a list of at least `_least` tensors, which broadcast; those with fewer axes get axes of extent 1
-    behind the batch. Inputs of different dtypes become one that all of them fit in: whole numbers beside float32 float32. ValueError
+    behind the batch. Inputs of different dtypes become one that all of them fit in: integers beside float32 become float32. ValueError
     for another number of inputs, or what does not broadcast."""
 
     _least, _most = 1, None

@@ -45,7 +45,7 @@ def run_steps(step, inputs, states, mask=None, go_backwards=False, zero_output_f
 
 
 class _KeptStates(Trackable):
-    """The states of a stateful layer between two batches: variables, which checkpoints keep and which are no weights."""
+    """The states of a stateful layer between two batches: variables, which checkpoints keep and which are not weights."""
 
     def __init__(self, states):
         self.states = cells.map_states(lambda state: _engine.Variable(state, trainable=False, name="rnn_state"), states)
@@ -315,7 +315,7 @@ _SHARED_DOC = """
     use_bias; kernel_initializer, recurrent_initializer, bias_initializer, and likewise regularizers and constraints; dropout,
     recurrent_dropout: the share of inputs and of states that are set to zero in training, chosen once for a sequence; seed; the other
     arguments, inputs and results are RNN's. Inputs are (batch, time, inputs).
-    Errors: ValueError for units that are no whole number above 0, and for inputs without three axes.
+    Errors: ValueError for units that are not an integer above 0, and for inputs without three axes.
     """
 
 

@@ -70,7 +70,7 @@ class Dropout(_Noisy):
 class SpatialDropout(Dropout):
     """In training, sets whole channels of an example to 0 with probability `rate`, and divides the others by 1 − rate.
 
-    data_format: where the channels are; seed: a whole number for the same choices in each run.
+    data_format: where the channels are; seed: an integer for the same choices in each run.
     """
 
     _rank, _arguments = 2, ("rate", "seed", "data_format")

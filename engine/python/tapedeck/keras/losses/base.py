@@ -33,7 +33,7 @@ class Reduction:
 
     @classmethod
     def validate(cls, key):
-        """ValueError for what is none of them."""
+        """ValueError for any other value."""
         standard_reduction("Reduction", key)
 
 

@@ -46,7 +46,7 @@ class Metric(Trackable):
         has it, add_weight(name, shape=(), initializer=None, dtype=None).
 
         shape: its extents, () for a scalar; initializer: as tf.keras.initializers.get takes it, None for zeros; dtype: None for the
-        metric's; name: stands behind the metric's in the variable's. aggregation, synchronization and trainable change nothing.
+        metric's; name: follows the metric's name in that of the variable. aggregation, synchronization and trainable change nothing.
         Errors: RuntimeError where the subclass did not call the base's __init__.
         """
         names = ("name", "shape") if args and isinstance(args[0], str) else ("shape", "initializer", "dtype", "name")

@@ -1,4 +1,4 @@
-"""How many predictions stand above thresholds, rightly and wrongly: what Precision, Recall, AUC and their kin count."""
+"""How many predictions are above thresholds, rightly and wrongly: what Precision, Recall, AUC and their kin count."""
 import numpy as np
 
 from tapedeck._core.composites import in_dtype, op, tensor

@@ -82,7 +82,7 @@ class Model(saving.Saved, Trainer, Layer):
 
     def build(self, input_shape):
         """Makes the variables, by a call on zeros that is not recorded. input_shape: with the batch's extent, which may be None; a
-        list or a dict of shapes for several inputs. floatx() stands for the inputs' dtype. A functional model is built."""
+        list or a dict of shapes for several inputs. The inputs have the dtype floatx(). A functional model is built."""
         if self._built:
             return
         shapes = _as_shapes(input_shape)

@@ -178,7 +178,7 @@ def _build_as_seen(model, config):
 
 @public("keras.models.save_model")
 def save_model(model, filepath, overwrite=True, include_optimizer=True, save_format=None, **kwargs):
-    """model.save(filepath). TypeError for what is no model."""
+    """model.save(filepath). TypeError for a value that is not a model."""
     having(model, "save_model: model", "save", "model").save(filepath, overwrite=overwrite, include_optimizer=include_optimizer)
 
 
@@ -189,7 +189,7 @@ def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
 
     custom_objects: classes and functions that the config names, beside those of tf.keras and those registered with
     tf.keras.utils.register_keras_serializable. safe_mode changes nothing: no file runs code.
-    Errors: NoFileError where there is no file; ValueError for a file that holds no model, and a class that nobody knows;
+    Errors: NoFileError where there is no file; ValueError for a file that holds no model, and for an unknown class;
     DataLossError for a damaged one.
     """
     try:

@@ -116,7 +116,7 @@ class Described:
 
 
 class Node:
-    """A call of a layer: its arguments, in which KerasTensors stand, and what came of it."""
+    """A call of a layer: its arguments, which contain KerasTensors, and its results."""
 
     def __init__(self, layer, args, kwargs, outputs):
         self.layer, self.args, self.kwargs, self.outputs = layer, args, kwargs, outputs
@@ -193,7 +193,7 @@ def _run_on_zeros(layer, args, kwargs, extents):
 
 
 def _merged(one, two):
-    """A KerasTensor of what two tensors have in common; what is no tensor stays."""
+    """A KerasTensor of what two tensors have in common; what is not a tensor stays."""
     if not isinstance(one, (_Tensor, _engine.Variable)):
         return one
     extents = [own if own == other else None for own, other in itertools.zip_longest(one.shape, two.shape)]
@@ -351,7 +351,7 @@ class OpLayer(Layer):
     def get_config(self):
         function = "getitem" if self.function is _getitem else getattr(getattr(self.function, "__self__", None), "op_name", None)
         if function is None:
-            raise NotImplementedError(f"OpLayer {self.name}: {self.function!r} is no op of the registry, so it cannot be saved")
+            raise NotImplementedError(f"OpLayer {self.name}: {self.function!r} is not an op of the registry, so it cannot be saved")
         return {"name": self.name, "function": function}
 
     @classmethod

@@ -20,7 +20,7 @@ _NOT_COMPILED = "You must call `compile()` before using the model."
 
 
 class _Results(dict):
-    """{name: result} of metrics, computed when somebody reads it: most steps' are read by nobody."""
+    """{name: result} of metrics, computed when it is first read: those of most steps never are."""
 
     def __init__(self, metrics, compiled_metrics):
         super().__init__()
@@ -420,7 +420,7 @@ def _flat(logs):
 
 
 def _numbers(logs):
-    """Logs with numbers of Python's in place of tensors."""
+    """Logs with Python numbers in place of tensors."""
     if not isinstance(logs, dict):
         raise ValueError(f"train_step and test_step return a dict of names and values; this one returned {type(logs).__name__}")
     return {name: compiled.number(value) for name, value in _flat(logs).items()}
