@@ -84,7 +84,7 @@ class Reader {
     if (starts("->")) return add(Kind::sign, "→", 2);
     if (starts("-")) return add(Kind::sign, "−", 1);
     if (const auto* sign = first_of(signs)) return add(Kind::sign, std::string(*sign), sign->size());
-    refuse("there is a character that no formula has", at_);
+    refuse("this character cannot occur in a formula", at_);
   }
 
   /// Letters, digits, underscores; "input's" is one word.

@@ -124,7 +124,7 @@ class TestRecordFilter : public QObject {
     QVERIFY(!finds("matmul )"));
     QVERIFY(finds("or"));  // a word of "forward op"
     QVERIFY(filter_problem("matmul and").empty());
-    QVERIFY(filter_problem("matmul )").ends_with("The text is looked for word by word."));
+    QVERIFY(filter_problem("matmul )").ends_with("The text is searched for word by word."));
   }
 
   void what_is_not_recorded_is_refused_with_a_sentence() {

@@ -172,7 +172,7 @@ Condition ConditionParser::name_term(std::size_t from, std::string_view name) {
   if (here() == '%') {
     ++at_;
     term.modulus = number();
-    if (*term.modulus == 0) fail(from, "The remainder of a division by 0.");
+    if (*term.modulus == 0) fail(from, "The divisor must not be 0.");
   }
   const auto sign = comparison();
   if (!sign) missing("A comparison is missing: " + std::string(name) + " % 100 == 0.");
@@ -197,7 +197,7 @@ Condition ConditionParser::name_term(std::size_t from, std::string_view name) {
     else
       missing("A closing quote is missing.");
     if (term.comparison != Comparison::equal && term.comparison != Comparison::not_equal)
-      fail(from, "Strings are compared with == and != alone.");
+      fail(from, "Strings can only be compared with == and !=.");
     if (term.modulus) fail(from, "A remainder is compared with a number.");
     term.right = std::move(text);
   } else if (other == "True" || other == "False") {
@@ -224,8 +224,7 @@ Condition ConditionParser::name_term(std::size_t from, std::string_view name) {
     check_name(place, other);
     at_ += other.size();
     if (!over() && !is_space(here()) && here() != ')')
-      fail(at_,
-           "What a Python name is compared with is a number, a string, True, False, a name or a quantity.");
+      fail(at_, "A Python name can be compared with a number, a string, True, False, a name or a quantity.");
     term.right = PythonName{std::string(other)};
   }
   return term_of(std::move(term), from);
