@@ -282,7 +282,8 @@ FoundValue Answers::find(std::uint64_t tensor, const CancelFlag& cancel, const J
 // Between two stops the values change under the eyes of whoever looks at them, so nothing is shown.
 protocol::Reply Answers::ask_host(const HostRequest& request, const CancelFlag& cancel) {
   if (!host_)
-    return protocol::Failure{"This session has no Python whose variables could be shown.", "bad_request"};
+    return protocol::Failure{"This session runs no Python program, so there are no variables to show.",
+                             "bad_request"};
   const auto stop = std::visit([](const auto& message) { return stop_of(message); }, request);
   const GateStatus gate = recorder_.gate().status();
   if (stop && (*stop == 0 || *stop != gate.stop))
@@ -307,9 +308,9 @@ protocol::Reply Answers::version(const protocol::GetVersion& request) const {
   const auto id =
       recorder_.handoffs().value_before(assignment->variable, request.moment.value_or(UINT64_MAX));
   if (!id)
-    return protocol::Failure{"Which value " + tensor_text(recorder_, request.tensor) +
-                                 "'s variable had then is not known any longer.",
-                             "gone"};
+    return protocol::Failure{
+        "Which value " + tensor_text(recorder_, request.tensor) + "'s variable had then is no longer known.",
+        "gone"};
   return protocol::HeldValue{tensor_info(recorder_, *id, true), true};
 }
 

@@ -190,7 +190,7 @@ inline QList<SeededFault> seededFaults() {
        {"key Ctrl+Shift+Return", "key F7"},
        "why",
        0,
-       {"Behind it stands the forward op log \\(op \\d+, line 5\\) with x\\[\\d+, \\d\\] = 0\\.0",
+       {"Its forward op is log \\(op \\d+, line 5\\) with x\\[\\d+, \\d\\] = 0\\.0",
         "The 0\\.0 in it was made by divide \\(op \\d+, line 4\\): [\\d.]+ / inf",
         "was born in exp \\(op \\d+, line 3\\): exp\\(11\\.\\d+\\); there the result is larger than 65504"},
        true},
@@ -212,7 +212,7 @@ inline QList<SeededFault> seededFaults() {
        "why",
        0,
        {"There 0 times infinity has no value",
-        "Behind it stands the forward op sqrt \\(op \\d+, line 4\\) with x = 0\\.0"}},
+        "Its forward op is sqrt \\(op \\d+, line 4\\) with x = 0\\.0"}},
       {"weight not transposed in a square layer",
        {"import numpy as np\n"
         "import tapedeck as tf\n"

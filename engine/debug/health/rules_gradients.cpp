@@ -177,7 +177,7 @@ Findings updates_out_of_range(const HealthCases& cases) {
                              " of its size (the median)" + each->where + "; about 0.001 is usual.";
     each->finding.cure =
         large ? "A smaller learning rate, or a look at what makes the gradient large."
-              : "A larger learning rate, or one of its own for this variable, unless it is meant to rest.";
+              : "A larger learning rate, or one of its own for this variable, unless it is meant to stay.";
     return each->finding;
   });
 }

@@ -61,8 +61,8 @@ Findings forgotten_axes(const HealthCases& cases) {
                     " in the loss broadcasts both of its operands: " + tuple_text(fact.left) + " and " +
                     tuple_text(fact.right) + " make " + tuple_text(fact.result) +
                     read_text(cases, one.steps) + ". Each of " + counted(rows, "example") +
-                    " meets the numbers of all others, " +
-                    counted(rows * static_cast<std::uint64_t>(fact.result.back()), "pair") + " in place of " +
+                    " is combined with the numbers of all others, " +
+                    counted(rows * static_cast<std::uint64_t>(fact.result.back()), "pair") + " instead of " +
                     std::to_string(rows) + ".";
     report(
         found, std::move(each),

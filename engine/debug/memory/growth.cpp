@@ -240,7 +240,7 @@ void add_past_growth(const MemoryIndex& index, std::map<std::uint32_t, std::vect
       if (gone * 10 < one.lives.size() * 8 || is_told(one.growth)) continue;
       growth.push_back(one.growth);
       growth.back().freed = last;
-      growth.back().sentence += " They went after op " + std::to_string(last - 1) + ".";
+      growth.back().sentence += " They were freed after op " + std::to_string(last - 1) + ".";
     }
   }
   if (growth.size() > most_growths) growth.resize(most_growths);

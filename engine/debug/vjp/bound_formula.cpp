@@ -171,7 +171,7 @@ class Binder {
       if (name == "n")
         bound_.counts = true;
       else if (!has(constants, name) && !is_greek(name))
-        bound_.problems.push_back("'" + name + "' stands for nothing");
+        bound_.problems.push_back("'" + name + "' has no meaning");
     }
   }
 
@@ -186,7 +186,7 @@ class Binder {
         said = said || (statement.kind == StatementKind::none_for &&
                         std::any_of(statement.names.begin(), statement.names.end(),
                                     [&](const std::string& name) { return input_named(name) == i; }));
-      if (!said) bound_.problems.push_back("nothing is said of the gradient of " + op_.inputs[i].name);
+      if (!said) bound_.problems.push_back("there is no formula for the gradient of " + op_.inputs[i].name);
     }
   }
 

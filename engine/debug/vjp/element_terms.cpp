@@ -357,7 +357,7 @@ protocol::ElementTerms element_terms(const VjpCall& call, const protocol::Explai
   if (elements > most_elements)
     throw ValueError("too_expensive", "The cotangents have " + std::to_string(elements) +
                                           " elements; the terms of more than " +
-                                          std::to_string(most_elements) + " are not looked for.");
+                                          std::to_string(most_elements) + " are not computed.");
   const auto element = static_cast<std::int64_t>(std::min<std::uint64_t>(request.element, INT64_MAX));
   const Derivatives derivatives = differentiate(call, request.input, element);
   const TopTerms found =

@@ -279,7 +279,7 @@ class Birth {
       sentence = what + " was born in " + first.name + (first.call.empty() ? "" : ": " + first.call);
       if (!first.what.empty()) sentence += ". There " + first.what;
       sentence += ".";
-      if (!forward_.empty()) sentence += " Behind it stands the forward op " + forward_ + ".";
+      if (!forward_.empty()) sentence += " Its forward op is " + forward_ + ".";
       if (!vanished_.empty()) sentence += " " + vanished_;
       for (std::size_t i = 1; i < births_.size(); ++i)
         sentence += std::string(" The ") + kind_text(births_[i].kind) + " in it was born in " +
@@ -288,10 +288,10 @@ class Birth {
     } else if (!origin_.empty()) {
       sentence = what + " was born in no op: it came in with a value from Python.";
     } else {
-      sentence = what + " is older than what can be looked at.";
+      sentence = what + " is older than the oldest record that is kept.";
     }
     answer_.complete = missing_.empty();
-    if (!missing_.empty()) sentence += " Farther back it cannot be followed: " + missing_;
+    if (!missing_.empty()) sentence += " It cannot be traced further back: " + missing_;
     if (left_out_)
       sentence +=
           " Of the ops that passed it on, " + counted(left_out_, "op") + " in the middle are left out.";

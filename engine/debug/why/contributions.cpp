@@ -142,7 +142,7 @@ class Contributions {
         if (!tell(level, tensor, place)) break;
     } catch (const ValueError& error) {
       answer_.complete = false;
-      answer_.sentence += std::string(". Farther back it cannot be followed: ") + error.what();
+      answer_.sentence += std::string(". It cannot be traced further back: ") + error.what();
     }
     if (!answer_.sentence.ends_with(".")) answer_.sentence += ".";
     return std::move(answer_);
@@ -174,7 +174,7 @@ class Contributions {
     std::vector<Part> parts = parts_of(*record, inputs, slot, tensor, place);
     if (parts.empty()) {
       if (level == 0)
-        answer_.sentence += "was made by " + past_.name(*record) + " of nothing that has a slope";
+        answer_.sentence += "was made by " + past_.name(*record) + " from inputs without a derivative";
       return false;
     }
     double sum = 0;
@@ -189,11 +189,11 @@ class Contributions {
       answer_.sentence +=
           "was made by " + past_.name(*record) + " of " + counted(count, "contribution") + "; ";
       answer_.sentence +=
-          std::isfinite(sum)
-              ? "the largest is " + first + " (" + *answer_.reasons[0].amount_text + " of all, without signs)"
-              : (parts[0].finite ? std::string("each of them is finite, together they are not")
-                                 : first + " is the first that is not finite") +
-                    ", and of such there are no shares";
+          std::isfinite(sum) ? "the largest is " + first + " (" + *answer_.reasons[0].amount_text +
+                                   " of the sum of magnitudes)"
+                             : (parts[0].finite ? std::string("each of them is finite, together they are not")
+                                                : first + " is the first that is not finite") +
+                                   ", so there are no shares";
       for (std::size_t k = 0; k < record->inputs.size(); ++k)
         if (const std::string stale = stale_text(past_, *record, record->inputs[k]); !stale.empty())
           answer_.sentence += ". Its operand " + input_name(*record, k) + " is " + stale;

@@ -61,7 +61,7 @@ protocol::Because of_vjp(Past& past, const RecordView& vjp) {
           "its own gradient function returned None for this argument, or nothing that was asked for depends "
           "on it.";
     else
-      sentence += "nothing that this playback was asked for depends on it, so the work was spared.";
+      sentence += "nothing that this playback was asked for depends on it, so the VJP skipped the work.";
     protocol::Because answer = only(sentence);
     answer.reasons.push_back(past.reason(vjp, "VJP", sentence));
     if (forward) {

@@ -44,7 +44,7 @@ class HealthOfProgramFaultsTest(HealthOfPrograms):
         found = self.the("broadcast from both sides")
         self.assertEqual((found["severity"], found["op"]), ("error", "subtract"))
         self.assertIn("(64, 1) and (64,) make (64, 64)", found["sentence"])
-        self.assertIn("4,096 pairs in place of 64", found["sentence"].replace("4096", "4,096"))
+        self.assertIn("4,096 pairs instead of 64", found["sentence"].replace("4096", "4,096"))
 
     def test_a_row_beside_a_column(self):
         program = Program()
