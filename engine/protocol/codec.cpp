@@ -25,7 +25,7 @@ constexpr bool is_optional = false;
 template <class T>
 constexpr bool is_optional<std::optional<T>> = true;
 
-/// Where in a message a value stands; a chain on the stack, spelled only when something is wrong.
+/// The path of a value in a message; a chain on the stack, spelled only for an error.
 struct Place {
   const Place* parent = nullptr;
   const char* name = nullptr;  ///< of the field; nullptr: an element

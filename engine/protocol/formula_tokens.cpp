@@ -115,7 +115,7 @@ class Reader {
     add(Kind::number, std::string(text_.substr(at_, end - at_)), end - at_);
   }
 
-  /// All that stands raised, or lowered, side by side; a relation between two of it belongs to it: Πⱼ≠ᵢ.
+  /// A whole superscript, or subscript; a relation between two of it belongs to it: Πⱼ≠ᵢ.
   template <class List>
   void read_shifted(Kind kind, const List& list) {
     const std::size_t start = at_;

@@ -7,7 +7,7 @@
 namespace tapedeck::protocol {
 
 /// Who holds a storage. Where several holders in the program do, the first of these; what the recording holds
-/// is told apart.
+/// is counted separately.
 enum class MemoryHolder : std::uint8_t {
   variable,  ///< it is the present value of a variable
   tape,      ///< a tape keeps it for a VJP

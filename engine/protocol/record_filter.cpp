@@ -9,7 +9,7 @@ bool is_blank(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/// A word without its quotes; `at` moves behind it. Quotes open at the word's begin or after a part's colon.
+/// A word without its quotes; `at` moves behind it. Quotes open at the word's start or after a part's colon.
 std::string take_word(std::string_view text, std::size_t& at) {
   std::string word;
   bool quoted = false;
@@ -23,7 +23,7 @@ std::string take_word(std::string_view text, std::size_t& at) {
   return word;
 }
 
-/// Words and parts, whatever stands there.
+/// Words and parts, whatever the text is.
 Condition parse_words(std::string_view text) {
   Condition all;
   for (std::size_t at = 0; at < text.size();) {

@@ -1,5 +1,5 @@
 // Records are looked for in the language of conditions (condition.h), the same in the window and in the
-// engine. Whatever does not fit the language is a word as it is: nothing is an error while somebody types.
+// engine. Whatever does not fit the language is a word as it is: nothing is an error while the user types.
 #pragma once
 
 #include <string>

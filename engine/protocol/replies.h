@@ -112,7 +112,7 @@ struct Status {
   std::uint64_t pool_bytes = 0;            ///< in use by tensors, the recorder's included
   std::uint64_t pooled_bytes = 0;          ///< free, kept for the next tensors
   std::vector<GpuMemory> gpus;             ///< those that the session can use
-  std::uint64_t device_times = 0;          ///< of how many records GPUs have told when they did the work
+  std::uint64_t device_times = 0;          ///< of how many records the GPUs' times are known
   std::uint64_t device_times_pending = 0;  ///< and of how many they have not yet
   static constexpr const char* type = "status";
   template <class Visit, class Self = Status>

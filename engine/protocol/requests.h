@@ -87,7 +87,7 @@ struct GetTile {
   std::optional<std::vector<std::int64_t>> slice;
   std::int64_t row = 0, column = 0;  ///< first shown element
   std::int64_t rows = 0, columns = 0;
-  /// Every cell of the tile stands for row_step × column_step elements (see `cell`); 1 for the numbers
+  /// Every cell of the tile covers row_step × column_step elements (see `cell`); 1 for the numbers
   /// themselves.
   std::int64_t row_step = 1, column_step = 1;
   CellValue cell = CellValue::mean;

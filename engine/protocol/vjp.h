@@ -21,7 +21,7 @@ constexpr auto names(VjpRole) {
   return std::array<std::string_view, 5>{"cotangent", "input", "output", "attribute", "count"};
 }
 
-/// What a symbol of the formula stands for.
+/// What a symbol of the formula names.
 struct VjpSymbol {
   VjpRole role = VjpRole::input;
   std::optional<std::string> symbol;  ///< "A"; of a cotangent what it is the gradient of, "C" for dC
