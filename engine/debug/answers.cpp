@@ -279,7 +279,7 @@ FoundValue Answers::find(std::uint64_t tensor, const CancelFlag& cancel, const J
   });
 }
 
-// Between two stops the values change under the eyes of whoever looks at them, so nothing is shown.
+// Between two stops the values change while a view shows them, so nothing is shown.
 protocol::Reply Answers::ask_host(const HostRequest& request, const CancelFlag& cancel) {
   if (!host_)
     return protocol::Failure{"This session runs no Python program, so there are no variables to show.",
@@ -411,7 +411,7 @@ protocol::Reply Answers::comparison_tile(const protocol::GetComparisonTile& requ
   return tile;
 }
 
-// While the program computes, what it reads of a variable must not depend on when somebody clicked.
+// While the program computes, what it reads of a variable must not depend on when the user clicked.
 protocol::Reply Answers::take_over(const protocol::TakeOver& request, const CancelFlag& cancel,
                                    const Jobs::Report& report) {
   if (recorder_.gate().status().state != GateState::stopped && !recorder_.running_cell().empty())

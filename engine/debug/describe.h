@@ -9,7 +9,7 @@
 
 namespace tapedeck::debug {
 
-/// A small value on one line, as it stands on an edge or in a table.
+/// A small value on one line, as an edge or a table shows it.
 std::string preview(const Tensor& tensor);
 /// Whether the tensor has so few elements that it is shown that way.
 bool has_preview(const Recorder& recorder, std::uint64_t id);
@@ -28,7 +28,7 @@ std::optional<protocol::Record> describe(const Recorder& recorder, std::uint32_t
 /// Records [first, first + count) as far as they are there; at most 1000.
 protocol::Records describe_page(const Recorder& recorder, const protocol::GetRecords& request);
 
-/// Where the session stands. `pool_bytes` and `pooled_bytes` are the engine's.
+/// The session's state. `pool_bytes` and `pooled_bytes` are the engine's.
 protocol::Status describe_status(const Recorder& recorder);
 
 protocol::Statistics describe_summary(std::uint64_t tensor, const Summary& summary,

@@ -45,7 +45,7 @@ std::string checked_socket_path(const std::string& endpoint) {
   if (info.st_uid != ::geteuid()) refuse(endpoint, "the folder " + folder + " belongs to another user");
   if ((info.st_mode & 0777) != 0700)
     refuse(endpoint, "the folder " + folder + " has mode " + octal(info.st_mode) +
-                         "; it must be 0700, so that nobody else can reach the socket");
+                         "; it must be 0700, so that no other user can reach the socket");
   if (::lstat(path.c_str(), &info) == 0 && !S_ISSOCK(info.st_mode))
     refuse(endpoint, "there is something of that name that is not a socket");
   return path;

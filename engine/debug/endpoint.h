@@ -1,4 +1,4 @@
-// The file of the server's socket: only its user may come near it.
+// The file of the server's socket: only its user can access it.
 #pragma once
 
 #include <stdexcept>
@@ -12,8 +12,8 @@ struct ServerError : std::runtime_error {
 };
 
 /// The path of "ipc:///absolute/path". Throws ServerError where it is not such an endpoint, where the folder
-/// is not there, belongs to somebody else or lets others in (it must be 0700), or where something that is no
-/// socket has the name.
+/// is not there, belongs to another user or is open to others (it must be 0700), or where something that is
+/// no socket has the name.
 std::string checked_socket_path(const std::string& endpoint);
 
 /// In a forked child: closes the copies of the parent's sockets at this path. Else the parent's clients would

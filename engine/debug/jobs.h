@@ -25,7 +25,7 @@ struct Outgoing {
 
 class Jobs {
  public:
-  /// Tells whoever waits how far the work has come; from the thread that does it.
+  /// Reports the progress of the work to the client; from the thread that does it.
   using Report = std::function<void(const protocol::Progress&)>;
   using Work = std::function<protocol::Reply(const CancelFlag& cancel, const Report& report)>;
   /// `ready` is called on a worker's thread when an answer can be taken.
@@ -36,7 +36,7 @@ class Jobs {
   void submit(std::string client, std::uint64_t request, Work work);
   /// The request is answered with a Failure "cancelled", unless it is answered already.
   void cancel(const std::string& client, std::uint64_t request);
-  /// Nobody waits for the client's answers any longer.
+  /// The client has gone: its answers are dropped.
   void forget(const std::string& client);
   std::vector<Outgoing> take_answers();
 

@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds between_looks(50), to_tell_the_error(300), longest_cell(10'000);
 
-/// Until the cell's error is on its way to whoever ran it.
+/// Until the cell's error has been sent to its client.
 void wait_for_cell(const Recorder& recorder) {
   milliseconds quiet(0), ran(0);
   while (quiet < to_tell_the_error && ran < longest_cell) {

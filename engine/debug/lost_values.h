@@ -1,4 +1,4 @@
-// Which records have values that cannot be had again, told before anybody asks for those.
+// Which records have values that cannot be recomputed, known before a view asks for them.
 #pragma once
 
 #include <bitset>

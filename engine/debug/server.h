@@ -33,7 +33,7 @@ class DebugServer {
   ~DebugServer();
   DebugServer(const DebugServer&) = delete;
 
-  /// Records from now on, also while nobody is there; what clients chose ends with the last one of them. From
+  /// Records from now on, also without clients; what clients chose ends with the last one of them. From
   /// any thread that does not hold the host's lock.
   void keep_recording();
 

@@ -33,7 +33,7 @@ struct HandUpdate {
 /// thread at a time.
 class TrainingSteps {
  public:
-  /// Is told of every update with the number of its step, from 1, and its record: an update op, or the newest
+  /// Called for every update with the number of its step, from 1, and its record: an update op, or the newest
   /// one when a variable was assigned.
   using Told = std::function<void(std::size_t number, std::uint32_t record)>;
   explicit TrainingSteps(const Recorder& recorder, Told told = {})

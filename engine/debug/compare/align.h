@@ -37,10 +37,10 @@ struct AlignLimits {
   std::uint64_t steps = 300'000'000;
 };
 
-/// Told now and then: ops that are paired or left over by now, of both sides.
+/// Called now and then: the number of ops that are paired or left over by now, of both sides.
 using AlignProgress = std::function<void(std::uint64_t done)>;
 
-/// Every op of both sides once, in order. What stands on one side only between two pairs comes left first.
+/// Every op of both sides once, in order. Between two pairs, ops of the left side alone come first.
 /// Time and memory grow with the length alone, whatever the sequences are. Throws Cancelled.
 std::vector<Alignment> align(std::span<const OpKey> left, std::span<const OpKey> right,
                              const CancelFlag* cancel = nullptr, const AlignProgress& progress = {},

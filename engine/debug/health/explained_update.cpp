@@ -100,7 +100,7 @@ void HealthReader::explain_rest(protocol::HealthFinding& finding, const Run& run
         "division, a schedule at its end, a mask, a clip).";
     finding.record = zero->into->number;
     place(finding);
-  } catch (const ValueError&) {  // the values on the way are gone: the finding stands without a reason
+  } catch (const ValueError&) {  // the values on the way are gone: the finding has no reason
   }
 }
 

@@ -10,7 +10,7 @@ namespace tapedeck::debug {
 namespace {
 
 constexpr std::size_t fewest_turns = 5;
-constexpr std::uint64_t least_growth = 64'000;  // bytes in all: less is nobody's trouble
+constexpr std::uint64_t least_growth = 64'000;  // bytes in all: less is not worth a report
 constexpr std::size_t most_storages = 200'000;  // the newest: older ones are as many of the same
 constexpr std::size_t most_named = 8;
 constexpr std::size_t most_growths = 5;

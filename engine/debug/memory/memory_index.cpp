@@ -284,7 +284,7 @@ void MemoryIndex::release_all(TapeLife& tape, std::uint32_t record) {
   tape.ended = record;
 }
 
-/// What its thread's VJPs and playbacks that ended before this record let go.
+/// Releases what its thread's VJPs and playbacks that ended before this record held.
 void MemoryIndex::close_ended(const Seen& record) {
   std::vector<OpenRecord>& open = open_[record.thread];
   for (; !open.empty() && open.back().depth >= record.depth; open.pop_back())

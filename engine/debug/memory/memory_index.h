@@ -1,5 +1,5 @@
-// What was alive when, and by whom it was held: made from records and the memory log when somebody asks, and
-// gone on with from where it ended.
+// What was alive when, and by whom it was held: made from records and the memory log on request; each request
+// continues where the last one ended.
 #pragma once
 
 #include <cstdint>

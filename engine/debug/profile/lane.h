@@ -28,7 +28,7 @@ class Lane {
 
   /// Records in the order of their numbers, which is that of their times.
   void add(const LaneBox& record);
-  /// Lets the records before that one go.
+  /// Drops the records before that one.
   void forget(std::uint32_t before);
   std::size_t size() const { return numbers_.size(); }
   std::uint32_t number(std::size_t at) const { return numbers_[at]; }
@@ -44,7 +44,7 @@ class Lane {
   static constexpr std::size_t fan_bits = 3, fan = std::size_t{1} << fan_bits;
   struct Level {
     std::deque<LaneBox> nodes;
-    std::size_t gone = 0;  ///< nodes that were let go in front
+    std::size_t gone = 0;  ///< nodes that were dropped at the front
     void put(std::size_t node, const LaneBox& box);
   };
   struct Query;

@@ -45,8 +45,8 @@ void Profiles::tell_update(std::size_t step, std::uint32_t record) {
   index_.add_update(number, record);
 }
 
-// Between the end of one run and the begin of the next nothing of the program runs; of the time in which
-// nothing is recorded nobody knows.
+// Between the end of one run and the start of the next nothing of the program runs; what happened while
+// nothing was recorded is unknown.
 void Profiles::tell_pauses() {
   Intervals& cells = index_.pauses().cells;
   for (const auto& [from, to] : recorder_.unrecorded(unrecorded_told_)) {

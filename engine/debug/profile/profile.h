@@ -1,4 +1,4 @@
-// Answers the requests of profile.h. Its index stands still while nobody asks.
+// Answers the requests of profile.h. Its index advances only on request.
 #pragma once
 
 #include <mutex>
@@ -67,7 +67,7 @@ class Profiles {
   ProfileIndex index_;
   TrainingSteps steps_;
   ProfileTexts texts_;
-  std::vector<CellRun> cell_runs_;  ///< that the index was told of
+  std::vector<CellRun> cell_runs_;  ///< that the index knows
   std::uint64_t runs_told_ = 0, waits_told_ = 0;
   std::size_t unrecorded_told_ = 0;
   bool idle_ = false;               ///< the last run ended, and the index knows

@@ -27,7 +27,7 @@ bool has(const List& list, std::string_view name) {
   return std::find(std::begin(list), std::end(list), name) != std::end(list);
 }
 
-/// Symbols that stand for a value, and gradients; functions are those that brackets follow.
+/// Symbols of values and gradients; functions are those that brackets follow.
 struct Mentions {
   std::set<std::string> symbols, functions, gradients;
 };

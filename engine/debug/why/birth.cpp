@@ -12,7 +12,7 @@
 namespace tapedeck::debug {
 namespace {
 
-constexpr std::size_t shown_of_the_way = 20;  // at its begin, and at its end
+constexpr std::size_t shown_of_the_way = 20;  // at its start, and at its end
 constexpr std::int64_t most_listed = 4;       // operands of one input
 
 /// An element that is not finite.
@@ -140,7 +140,7 @@ class Birth {
     keep(std::move(reason));
   }
 
-  /// The way is told from the birth on: what was met last comes first.
+  /// The answer follows the data from the birth on: what was met last comes first.
   void keep(protocol::Reason reason) {
     way_.push_front(std::move(reason));
     if (way_.size() <= 2 * shown_of_the_way) return;

@@ -71,7 +71,7 @@ std::vector<Part> parts_of_matmul(const RecordView& record, const Tensors& input
   return parts;
 }
 
-/// Of a sum of products each factor's parts make the whole element: one factor is told.
+/// Of a sum of products each factor's parts make the whole element: one factor is reported.
 void keep_one_factor(std::vector<Part>& parts, std::size_t inputs, double value) {
   std::vector<double> sums(inputs);
   std::vector<std::size_t> counts(inputs);

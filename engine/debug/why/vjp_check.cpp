@@ -253,7 +253,7 @@ class Check {
     check_.inputs.push_back(std::move(input));
   }
 
-  /// A None stands for zeros of the inputs' own dtype.
+  /// A None counts as zeros of the inputs' own dtype.
   DType narrowest(DType dtype) const {
     for (const std::uint64_t id : check_.forward->inputs) {
       const DType other = recorded_dtype(past_, id);

@@ -119,7 +119,7 @@ class TestDebugServer : public QObject {
     const std::string endpoint = "ipc://" + path + "/debug";
     QCOMPARE(start_error(endpoint),
              "debug server at " + endpoint + ": the folder " + path +
-                 " has mode 0755; it must be 0700, so that nobody else can reach the socket");
+                 " has mode 0755; it must be 0700, so that no other user can reach the socket");
     ::chmod(path.c_str(), 0700);
     QCOMPARE(start_error(endpoint), std::string());
     std::ofstream(path + "/debug") << "mine";
