@@ -109,7 +109,7 @@ void bind_values(py::module_& module) {
 
 void bind_settings(py::module_& module) {
   module.def("set_random_seed", &set_random_seed, py::arg("seed"),
-             "Starts the sequences of random numbers anew; None: with numbers that nobody chose.");
+             "Starts the sequences of random numbers anew; None: from a random state.");
   module.def("set_random_place", &set_random_place, py::arg("place"),
              "(key, counter) that random ops of this thread take instead of their seed's; None ends that.");
   module.def(
@@ -118,7 +118,7 @@ void bind_settings(py::module_& module) {
         const RandomState now = random_state();
         return py::make_tuple(now.global, now.chosen_by_nobody, now.shared_counter, now.counters);
       },
-      "Where the sequences of random numbers stand, for set_random_state.");
+      "The state of the sequences of random numbers, for set_random_state.");
   module.def(
       "set_random_state",
       [](const py::tuple& state) {

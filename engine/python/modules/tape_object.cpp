@@ -120,7 +120,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
 }
 
 int clear(PyObject* self) {
-  if (auto& tape = object_of(self).tape) tape->reset();  // nobody reaches it, so it is not played
+  if (auto& tape = object_of(self).tape) tape->reset();  // nothing references it, so it is not played
   return 0;
 }
 
@@ -156,7 +156,7 @@ PyObject* leave(PyObject* self, PyObject* const*, Py_ssize_t) {
     return none();
   });
 }
-/// As in TensorFlow what can have no gradient is let pass.
+/// As in TensorFlow, values that can have no gradient are ignored.
 void warn_of(DType dtype) {
   if (has_gradients(dtype)) return;
   const std::string text = "watch: what is of dtype " + std::string(dtype_name(dtype)) +
@@ -186,7 +186,7 @@ PyObject* watch(PyObject* self, PyObject* tensor) {
   });
 }
 
-/// None stands for an undefined tensor.
+/// None is an undefined tensor.
 Tensors cotangents_of(const py::sequence& objects, std::span<const Tensor> targets) {
   if (objects.size() != targets.size())
     fail<InvalidArgumentError>("gradient: ", objects.size(), " output_gradients for ", targets.size(),

@@ -77,7 +77,7 @@ Guess guess_of(PyObject* value) {
     const Descent descent;
     const auto held = py::reinterpret_borrow<py::object>(value);
     Guess guess{ValueKind::empty, {}};
-    // An __array__ may change the lists that it stands in: here, and wherever lists are read.
+    // An __array__ may change the lists that contain it: here, and wherever lists are read.
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value) && guess.kind != ValueKind::unsupported; ++i)
       guess = merge(guess, guess_of(PySequence_Fast_GET_ITEM(value, i)));
     return guess;
@@ -283,7 +283,7 @@ void append_inputs(const OpDef& op, PyObject* const* values, Tensors& inputs) {
     if (const auto device = device_of_tensors(values, count)) beside.emplace(*device);
 
   std::array<Guess, 16> guesses;
-  std::array<py::object, 16> lists;  // what stands for the values that are sequences of other kinds
+  std::array<py::object, 16> lists;  // replacements of values that are sequences of other kinds
   std::array<PyObject*, 16> read{};
   Groups groups;
   const std::size_t begin = inputs.size();

@@ -107,13 +107,13 @@ void fill(PyObject* value, const Shape& shape, int axis, T*& target, DType dtype
   if (axis == shape.rank()) {
     if (is_list(value))
       refuse<InvalidArgumentError>(where, "not rectangular: ", short_repr(value),
-                                   " stands where a number is");
+                                   " is where a number is expected");
     *target++ = read_number<T>(value, dtype, where);
     return;
   }
   if (!is_list(value))
-    refuse<InvalidArgumentError>(where, "not rectangular: ", short_repr(value), " stands where a list of ",
-                                 shape[axis], " is");
+    refuse<InvalidArgumentError>(where, "not rectangular: ", short_repr(value), " is where a list of ",
+                                 shape[axis], " is expected");
   const Py_ssize_t length = PySequence_Fast_GET_SIZE(value);
   if (length != shape[axis])
     refuse<InvalidArgumentError>(where, "not rectangular: lists of ", shape[axis], " and ", length,

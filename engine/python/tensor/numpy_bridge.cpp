@@ -161,7 +161,7 @@ bool is_read_only(PyObject* owner) {
   return memory && memory->readonly;
 }
 
-// True where nobody can write to the array's memory: neither the array nor any array that it views.
+// True if the array's memory is read-only: neither the array nor any array that it views is writable.
 bool is_immutable(PyObject* array) {
   py::object owner = py::reinterpret_borrow<py::object>(array);
   while (true) {

@@ -187,7 +187,7 @@ PyMethodDef tensor_methods[] = {
     {"get_shape", get_shape_method, METH_NOARGS,
      "get_shape($self, /)\n--\n\nThe shape, as the property shape.\nReturns: TensorShape."},
     {"set_shape", set_shape, METH_O,
-     "set_shape($self, shape, /)\n--\n\nChecks the shape; None in it stands for any extent. ValueError for "
+     "set_shape($self, shape, /)\n--\n\nChecks the shape; None in it matches any extent. ValueError for "
      "another one.\nReturns: None."},
     {"ref", reference, METH_NOARGS,
      "ref($self, /)\n--\n\nA reference, for dicts and sets: equal where it is to the same object. deref() "

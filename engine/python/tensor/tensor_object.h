@@ -59,7 +59,7 @@ PyObject* wrap(const Variable& variable);
 /// What variable[…] gives: the tensor that the index read, with methods that assign to that part.
 PyObject* wrap_part(const Variable& variable, struct SliceSpec spec, Tensor part);
 
-/// The tensor that a Tensor or Variable stands for. Reading a variable makes tapes watch it.
+/// The tensor of a Tensor or Variable. Reading a variable makes tapes watch it.
 inline bool is_tensor_like(PyObject* object) {
   return is_tensor(object) || is_variable(object);
 }

@@ -415,7 +415,7 @@ void bind_variable(py::module_& module) {
       "and True let tapes watch it by themselves. dtype: None for that of the value. shape: None for "
       "that of the value; an extent that is None in it may be another one in each value that is assigned, "
       "and "
-      "with tf.TensorShape(None) all may, and how many there are. import_scope: what stands in front of the "
+      "with tf.TensorShape(None) all may, and how many there are. import_scope: the prefix of the "
       "name in place of the "
       "name "
       "scopes, '' for nothing. constraint: a function of the value, which optimisers apply after a step. The "

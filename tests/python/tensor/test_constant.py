@@ -205,8 +205,8 @@ class Refused(unittest.TestCase):
 
     def test_lists_that_are_not_rectangular(self):
         self.check(ValueError, "not rectangular: lists of 2 and 1 at depth 1", [[1, 2], [3]])
-        self.check(ValueError, r"not rectangular: 3 stands where a list of 2 is", [[1, 2], 3])
-        self.check(ValueError, r"not rectangular: \[3, 4\] stands where a number is", [1, [3, 4]])
+        self.check(ValueError, r"not rectangular: 3 is where a list of 2 is expected", [[1, 2], 3])
+        self.check(ValueError, r"not rectangular: \[3, 4\] is where a number is expected", [1, [3, 4]])
         nested = 1.
         for _ in range(33):
             nested = [nested]

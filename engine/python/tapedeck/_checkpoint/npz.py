@@ -46,7 +46,7 @@ class Archive:
         with self._errors():
             try:
                 self._file = zipfile.ZipFile(path)
-            except (ValueError, struct.error) as error:  # offsets before the file's begin, extra fields that are cut off
+            except (ValueError, struct.error) as error:  # offsets before the file's start, extra fields that are cut off
                 raise zipfile.BadZipFile(str(error)) from error
         self._members = {info.filename: info for info in self._file.infolist()}
 
