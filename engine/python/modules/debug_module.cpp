@@ -252,9 +252,8 @@ void bind_session(py::module_& debug) {
   debug.def(
       "end_with_gpu", [](int descriptor) { debug::end_with_gpu(recorder(), descriptor); },
       py::arg("descriptor"),
-      "Once a GPU is lost the process ends by itself, when the cell that found out has ended; its last words "
-      "go "
-      "to the file descriptor. ValueError where nothing records.");
+      "Once a GPU is lost the process ends by itself, when the cell that found out has ended, and writes a "
+      "message to the file descriptor. ValueError where nothing records.");
   debug.def("stop", &stop, "Ends the server and the recording; does nothing where there is none.");
   debug.def(
       "attached", [] { return session().recorder != nullptr; },
