@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "engine/python/descent.h"
 #include "engine/python/errors.h"
+#include "engine/python/recursion_guard.h"
 #include "engine/python/tensor/convert.h"
 #include "engine/python/tensor/tensor_object.h"
 #include "engine/tape/forward.h"
@@ -167,7 +167,7 @@ void warn_of(DType dtype) {
 /// Lists, tuples and dicts: what tapedeck.nest goes into.
 void watch_all(Tape& tape, PyObject* object) {
   if (PyList_Check(object) || PyTuple_Check(object) || PyDict_Check(object)) {
-    const Descent descent;
+    const RecursionGuard guard;
     const py::object items =
         PyDict_Check(object) ? checked(PyDict_Values(object)) : py::reinterpret_borrow<py::object>(object);
     for (const py::handle item : items) watch_all(tape, item.ptr());

@@ -7,9 +7,9 @@
 #include "engine/ops/core/placement.h"
 #include "engine/ops/core/run_op.h"
 #include "engine/python/arguments.h"
-#include "engine/python/descent.h"
 #include "engine/python/device_policy.h"
 #include "engine/python/errors.h"
+#include "engine/python/recursion_guard.h"
 #include "engine/python/tensor/list_values.h"
 #include "engine/python/tensor/tensor_object.h"
 #include "engine/tensor/device_memory.h"
@@ -74,7 +74,7 @@ Guess guess_of(PyObject* value) {
   if (is_numpy_array(value) || is_numpy_scalar(value)) return {ValueKind::array, numpy_dtype(value)};
   if (PyFloat_Check(value)) return {ValueKind::real, {}};
   if (PyList_Check(value) || PyTuple_Check(value)) {
-    const Descent descent;
+    const RecursionGuard guard;
     const auto held = py::reinterpret_borrow<py::object>(value);
     Guess guess{ValueKind::empty, {}};
     // An __array__ may change the lists that contain it: here, and wherever lists are read.
@@ -130,7 +130,7 @@ void append_items(PyObject* list, std::optional<DType> wanted, const Where& wher
 
 // TensorFlow packs a list of tensors with one op, so that gradients reach them.
 Tensor stack_list(PyObject* list, std::optional<DType> wanted, const Where& where) {
-  const Descent descent;
+  const RecursionGuard guard;
   static const OpDef& stack = required_op("stack");
   Tensors parts;
   append_items(list, wanted, where, parts);
