@@ -49,7 +49,7 @@ void TrainingSteps::take_update(std::uint32_t record) {
     begun_ = {};
     open_ = true;
   }
-  if (told_) told_(steps_.size(), record);
+  if (on_update_) on_update_(steps_.size(), record);
 }
 
 bool TrainingSteps::made_by_update(std::uint64_t tensor) const {

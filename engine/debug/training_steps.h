@@ -35,9 +35,9 @@ class TrainingSteps {
  public:
   /// Called for every update with the number of its step, from 1, and its record: an update op, or the newest
   /// one when a variable was assigned.
-  using Told = std::function<void(std::size_t number, std::uint32_t record)>;
-  explicit TrainingSteps(const Recorder& recorder, Told told = {})
-      : recorder_(&recorder), told_(std::move(told)) {}
+  using OnUpdate = std::function<void(std::size_t number, std::uint32_t record)>;
+  explicit TrainingSteps(const Recorder& recorder, OnUpdate on_update = {})
+      : recorder_(&recorder), on_update_(std::move(on_update)) {}
   /// Up to that record at most. Throws Cancelled.
   void extend(const CancelFlag* cancel, std::uint32_t to = Trace::newest_possible);
   std::size_t size() const { return steps_.size(); }
@@ -69,7 +69,7 @@ class TrainingSteps {
   std::uint64_t cell_run_of(const Assignment& assignment) const;
 
   const Recorder* recorder_;
-  Told told_;
+  OnUpdate on_update_;
   std::vector<TrainingStep> steps_;
   bool open_ = false;         ///< the last step may still get updates
   TrainingStep begun_;        ///< what comes behind the last step
