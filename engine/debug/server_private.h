@@ -127,11 +127,11 @@ class DebugServer::Private {
   void reply(const std::string& client, std::uint64_t request, const protocol::Reply& message);
   void send_answers();
   void send_status();
-  struct Told {
-    bool anything = false;   ///< to anybody
+  struct StatusNews {
+    bool any_sent = false;   ///< to some client
     bool unsettled = false;  ///< it will change by itself
   };
-  Told tell_status(bool to_all);
+  StatusNews publish_status(bool to_all);
   bool sleeps() const { return clients_.empty() || looks_ >= calm_looks; }
   void send_news();
   void forget(const std::string& client);
