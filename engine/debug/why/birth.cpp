@@ -275,7 +275,7 @@ class Birth {
     const std::string what = std::string("The ") + kind_text(spot.kind) +
                              (value.count() > 1 ? " at " + index_text(value.shape(), spot.place) : "");
     if (!births_.empty()) {
-      const Told& first = births_.front();
+      const BirthPlace& first = births_.front();
       sentence = what + " was born in " + first.name + (first.call.empty() ? "" : ": " + first.call);
       if (!first.what.empty()) sentence += ". There " + first.what;
       sentence += ".";
@@ -297,7 +297,7 @@ class Birth {
           " Of the ops that passed it on, " + counted(left_out_, "op") + " in the middle are left out.";
   }
 
-  struct Told {
+  struct BirthPlace {
     std::string name, call, what;
     NotFinite kind = NotFinite::nan;
   };
@@ -306,7 +306,7 @@ class Birth {
   const Subject& subject_;
   protocol::Because answer_;
   Elementwise elementwise_;
-  std::vector<Told> births_;
+  std::vector<BirthPlace> births_;
   std::vector<protocol::Reason> found_;
   std::deque<protocol::Reason> way_;
   std::uint64_t left_out_ = 0;

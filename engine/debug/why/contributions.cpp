@@ -252,7 +252,7 @@ class Contributions {
 protocol::Because what_made(Past& past, const Subject& subject) {
   const RecordView* maker = past.maker(subject.tensor);
   if (maker && maker->head.backward)
-    if (auto parts = what_came_together(past, subject)) return std::move(*parts);
+    if (auto parts = gradient_contributions(past, subject)) return std::move(*parts);
   return Contributions(past).explain(subject);
 }
 

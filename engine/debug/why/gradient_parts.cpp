@@ -221,7 +221,7 @@ class Parts {
 
 }  // namespace
 
-std::optional<protocol::Because> what_came_together(Past& past, const Subject& subject) {
+std::optional<protocol::Because> gradient_contributions(Past& past, const Subject& subject) {
   return Parts(past, subject).explain();
 }
 

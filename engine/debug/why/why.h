@@ -27,11 +27,12 @@ protocol::Because why_zero(Past& past, const Subject& subject);
 
 /// The gain of each op on the way of the largest inputs (gain.cpp).
 protocol::Because where_sized(Past& past, const Subject& subject);
-/// The largest contributions to an element, backwards (contributions.cpp); to a gradient: what_came_together.
+/// The largest contributions to an element, backwards (contributions.cpp); to a gradient:
+/// gradient_contributions.
 protocol::Because what_made(Past& past, const Subject& subject);
 /// The contributions that a gradient is the sum of; nothing where it is not a sum of VJPs
 /// (gradient_parts.cpp).
-std::optional<protocol::Because> what_came_together(Past& past, const Subject& subject);
+std::optional<protocol::Because> gradient_contributions(Past& past, const Subject& subject);
 
 /// A VJP beside finite differences in float64 (gradient_check.cpp).
 protocol::Because is_right(Past& past, const Subject& subject);
