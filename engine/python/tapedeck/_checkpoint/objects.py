@@ -32,7 +32,7 @@ def read_objects(path, root, attached=lambda: ()):
     try:
         restoration.restore([(0, root), *((children[name], child) for name, child in attached() if name in children)])
     except BaseException:
-        restoration.farewell.expect_partial = True
+        restoration.unrestored_warning.expect_partial = True
         raise
     return CheckpointLoadStatus(restoration, objects)
 

@@ -28,7 +28,7 @@ class Restoration:
         for number in range(len(graph.nodes)):
             for of, _ in graph.slots(number):
                 self._of_variable.setdefault(of, set()).add(number)
-        self.farewell = _Farewell(graph, self._pending)
+        self.unrestored_warning = _UnrestoredWarning(graph, self._pending)
 
     # ---- what Trackable calls ----
 
@@ -214,7 +214,7 @@ def _set_states(states):
         raise
 
 
-class _Farewell:
+class _UnrestoredWarning:
     """Warns of values that were never restored when the restoration is released, as TensorFlow does."""
 
     SHOWN = 10

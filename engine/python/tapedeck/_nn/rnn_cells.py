@@ -245,7 +245,7 @@ class LSTMCell(_LSTM):
         return h, self._state(c, h)
 
 
-class _Around(RNNCell):
+class _Wrapper(RNNCell):
     """A cell around a cell."""
 
     def __init__(self, cell):
@@ -265,7 +265,7 @@ class _Around(RNNCell):
 
 
 @public("nn.rnn_cell.DropoutWrapper", "contrib.rnn.DropoutWrapper")
-class DropoutWrapper(_Around):
+class DropoutWrapper(_Wrapper):
     """A cell with dropout of its inputs, states and outputs.
 
     cell; input_keep_prob, output_keep_prob, state_keep_prob: the shares that are kept, 1 for all; variational_recurrent: chosen once,
@@ -320,7 +320,7 @@ class DropoutWrapper(_Around):
 
 
 @public("nn.rnn_cell.ResidualWrapper", "contrib.rnn.ResidualWrapper")
-class ResidualWrapper(_Around):
+class ResidualWrapper(_Wrapper):
     """A cell whose inputs are added to its output. residual_fn: a function of (inputs, output) instead of their sum.
 
     Errors: TypeError for a value that is not a cell; ValueError where inputs and output differ in shape.
@@ -344,7 +344,7 @@ class ResidualWrapper(_Around):
 
 
 @public("nn.rnn_cell.DeviceWrapper", "contrib.rnn.DeviceWrapper")
-class DeviceWrapper(_Around):
+class DeviceWrapper(_Wrapper):
     """A cell that runs on a device: "/cpu:0"."""
 
     def __init__(self, cell, device):
