@@ -197,11 +197,11 @@ protocol::Reply Inspector::answer(const debug::HostRequest& request, const Cance
   return std::move(*task->reply);
 }
 
-PuttingBack::PuttingBack() {
+RestoreScope::RestoreScope() {
   putting_back = true;
   drop_late_exception();
 }
-PuttingBack::~PuttingBack() {
+RestoreScope::~RestoreScope() {
   putting_back = false;
 }
 

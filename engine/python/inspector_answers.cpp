@@ -128,7 +128,7 @@ py::dict isolated(const py::tuple& place, const std::string& watch, Function&& e
   const EvaluationScope scope;
   const py::object kept = part("isolation").attr("keep")(place, watch);
   const auto put_back = [&] {
-    const PuttingBack undisturbed;
+    const RestoreScope undisturbed;
     kept.attr("put_back")();
   };
   try {

@@ -136,14 +136,14 @@ void bind_settings(py::module_& module) {
   module.def(
       "set_v1_behavior",
       [](bool v1) {
-        old_ways = {v1, v1};
+        v1_behavior = {v1, v1};
         set_integer_gradients(v1);
       },
       py::arg("v1"),
       "Whether tensors behave as in TensorFlow 1.5: equality by identity, repr with the id, gradients of "
       "integers.");
   module.def(
-      "set_tensor_equality", [](bool by_value) { old_ways.identity_equality = !by_value; },
+      "set_tensor_equality", [](bool by_value) { v1_behavior.identity_equality = !by_value; },
       py::arg("by_value"), "Whether == and != of tensors compare elements, else identity.");
   module.def(
       "push_scope",

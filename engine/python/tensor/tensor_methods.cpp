@@ -153,12 +153,12 @@ std::string numpy_text(const Tensor& tensor, bool repr) {
   return text.find('\n') == std::string::npos ? text : "\n" + text;
 }
 
-OldWays old_ways;
+V1Behavior v1_behavior;
 
 PyObject* tensor_repr(PyObject* self) {
   return guarded([&] {
     const Tensor& tensor = tensor_of(self);
-    const std::string id = old_ways.repr_with_id ? "id=" + std::to_string(tensor.id()) + ", " : "";
+    const std::string id = v1_behavior.repr_with_id ? "id=" + std::to_string(tensor.id()) + ", " : "";
     return PyUnicode_FromString(
         ("<tf.Tensor: " + id + shape_and_dtype(tensor) + ", numpy=" + numpy_text(tensor, true) + ">")
             .c_str());

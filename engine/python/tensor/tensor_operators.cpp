@@ -266,7 +266,7 @@ PyObject* compare(PyObject* a, PyObject* b, int operation) {
   static constexpr Operator of_operation[] = {less_,      less_equal_, equal_,
                                               not_equal_, greater_,    greater_equal_};
   const OperatorOp& row = operator_ops[of_operation[operation]];
-  if (old_ways.identity_equality && (operation == Py_EQ || operation == Py_NE))
+  if (v1_behavior.identity_equality && (operation == Py_EQ || operation == Py_NE))
     return PyBool_FromLong((a == b) == (operation == Py_EQ));
   return profiled(*row.op, [&] { return compare_values(row, a, b, operation); });
 }
