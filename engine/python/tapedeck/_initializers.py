@@ -1,5 +1,5 @@
-"""Functions of a shape that give a variable's first value. With a seed, an integer, an initializer gives the same values for
-the same shape and dtype at every call, whatever tf.random.set_seed says; without one, different values."""
+"""Initializers: functions of a shape that return a variable's initial value. With a seed, an integer, an initializer gives the same values
+for the same shape and dtype at every call, whatever tf.random.set_seed says; without one, different values."""
 import inspect as _inspect
 import math as _math
 from operator import index as _index
@@ -55,7 +55,7 @@ class Initializer:
             raise _engine.TypeMismatchError(f"{type(self).__name__}: shape is {shape!r}; needs integers") from None
 
     def get_config(self):
-        """The arguments that it was made with, by name."""
+        """The constructor's arguments by name, a dict."""
         own = _inspect.signature(type(self)).parameters
         config = {name: value for name, value in getattr(self, "_arguments", {}).items() if name in own}
         if "dtype" in config:
@@ -64,7 +64,7 @@ class Initializer:
 
     @classmethod
     def from_config(cls, config):
-        """The initializer of these arguments."""
+        """An initializer with these arguments."""
         return cls(**config)
 
 
@@ -82,7 +82,7 @@ class Constant(Initializer):
 
 @public("initializers.Zeros", "keras.initializers.Zeros", "initializers.zeros", "zeros_initializer", "keras.initializers.zeros")
 class Zeros(Initializer):
-    """Every element is 0."""
+    """All elements are 0."""
 
     def __init__(self, dtype=None):
         super().__init__(dtype=dtype)
@@ -93,7 +93,7 @@ class Zeros(Initializer):
 
 @public("initializers.Ones", "keras.initializers.Ones", "initializers.ones", "ones_initializer", "keras.initializers.ones")
 class Ones(Initializer):
-    """Every element is 1."""
+    """All elements are 1."""
 
     def __init__(self, dtype=None):
         super().__init__(dtype=dtype)
@@ -304,7 +304,7 @@ _CLASSES = {
 
 @public("initializers.serialize", "keras.initializers.serialize")
 def serialize(initializer):
-    """What get() makes the same initializer of: {"class_name", "config"}, or the name of a function."""
+    """A serialized initializer, which get() accepts: {"class_name", "config"}, or the name of a function."""
     return _named_objects.serialize(initializer)
 
 
@@ -319,12 +319,12 @@ def deserialize(config, custom_objects=None):
 
 @public("initializers.get", "keras.initializers.get")
 def get(identifier):
-    """An initializer by what names it.
+    """Returns an initializer from an identifier.
 
     identifier: a name ('glorot_uniform', 'GlorotUniform'), a dict of class_name and config, a class, an initializer or another
     function of a shape, or None.
     Returns: the initializer; None for None.
-    Errors: InvalidArgumentError for a name that none has and a dict without one, TypeError for something else.
+    Errors: InvalidArgumentError for an unknown name and a dict without class_name, TypeError for any other type.
     """
     config = {}
     if isinstance(identifier, dict):

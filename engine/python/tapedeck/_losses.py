@@ -14,7 +14,7 @@ _BY_NONZERO_WEIGHTS = "weighted_sum_by_nonzero_weights"
 
 @public("losses.Reduction")
 class Reduction:
-    """What becomes of the weighted losses: they stay (NONE), or their SUM is divided by the sum of the weights (MEAN), by the
+    """How weighted losses are reduced: not at all (NONE), or their SUM is divided by the sum of the weights (MEAN), by the
     number of losses (SUM_OVER_BATCH_SIZE), or by the number of those whose weight is not 0 (SUM_BY_NONZERO_WEIGHTS)."""
 
     NONE = "none"

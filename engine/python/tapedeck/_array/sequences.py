@@ -24,7 +24,7 @@ def _range_dtype(number):
 
 @public("range", in_errors=True, row="range")
 def range(start, limit=None, delta=1, dtype=None, name=None):
-    """Numbers at equal steps. dtype: None for the widest of those that start, limit and delta have; Python's integers are
+    """Evenly spaced numbers. dtype: None for the widest of those that start, limit and delta have; Python's integers are
     int32, or int64 where they need it, its other numbers float32."""
     numbers = (start, delta) if limit is None else (start, limit, delta)
     for argument, number in (("start", start), ("limit", limit), ("delta", delta)):

@@ -16,7 +16,7 @@ _InvalidArgument = _engine.InvalidArgumentError
 
 @public("pad", in_errors=True)
 def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
-    """Puts a border around a tensor: one value, or the tensor's own mirrored.
+    """Pads a tensor with a value or with its own mirror image.
 
     paddings: a pair of numbers (before, after) for each axis. mode: "CONSTANT" for constant_values; "REFLECT" for a mirror image
     without the edge; "SYMMETRIC" for one that repeats the edge. Returns the dtype of tensor,
@@ -37,7 +37,7 @@ def _is_whole(value, name):
 
 @public("linspace", "lin_space", in_errors=True)
 def linspace(start, stop, num, name=None, axis=0):
-    """num numbers at equal steps from start to stop, both included.
+    """num evenly spaced numbers from start to stop, both included.
 
     start, stop: any floating dtype, one for both, of shapes that broadcast, or both integers, which give float64 as in
     TensorFlow; axis: index of the new axis in the result. InvalidArgumentError for num below 1.
@@ -89,7 +89,7 @@ def broadcast_dynamic_shape(shape_x, shape_y):
 
 @public("boolean_mask", in_errors=True)
 def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
-    """The slices of a tensor for which a mask holds.
+    """The slices of a tensor for which a mask is True.
 
     mask: bool, as many of tensor's axes as it has, from axis (None: 0) on, which become one. Returns the dtype of tensor.
     InvalidArgumentError for a mask that is a scalar or of other extents.
@@ -156,7 +156,7 @@ def meshgrid(*args, indexing="xy", name=None):
 
 @public("repeat", in_errors=True)
 def repeat(input, repeats, axis=None, name=None):
-    """Each slice of an axis several times.
+    """Repeats each slice of an axis.
 
     repeats: a number, or one for each slice; axis: None for the values in row-major order. InvalidArgumentError for a
     negative number, or another count of them than of slices.
@@ -235,7 +235,7 @@ def dynamic_stitch(indices, data, name=None):
 
 @public("ensure_shape", in_errors=True)
 def ensure_shape(x, shape, name=None):
-    """x itself, after a check of its shape; None in shape matches any extent. InvalidArgumentError for another shape."""
+    """Returns x after checking its shape; None in shape matches any extent. InvalidArgumentError for another shape."""
     x = _to_tensor(x)
     if shape is None or isinstance(shape, UnknownShape):
         return x
@@ -267,7 +267,7 @@ def unravel_index(indices, dims, name=None):
 
 @public("reverse_sequence", in_errors=True)
 def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None, seq_dim=None, batch_dim=None):
-    """Turns the first seq_lengths[b] elements of seq_axis round, for each b of batch_axis (None: 0).
+    """Reverses the first seq_lengths[b] elements of seq_axis, for each b of batch_axis (None: 0).
 
     seq_lengths: any integer dtype, one for each b, at most the extent of seq_axis. Returns the dtype and shape of input.
     """

@@ -130,7 +130,7 @@ def _checked(array):
 
 
 def _header(stream):
-    """(dtype, shape, order) of an array's header; the stream is behind it."""
+    """(dtype, shape, order) of an array's header; the stream is after it."""
     magic = stream.read(8)
     if magic[:6] != _MAGIC or magic[6:] not in (b"\1\0", b"\2\0", b"\3\0"):
         raise ValueError(f"it begins with {magic.hex() or 'nothing'}, as no array does")

@@ -69,12 +69,12 @@ def _require_trackable(name, value):
 
 @public("tfe.Checkpoint", "train.Checkpoint")
 class Checkpoint(Trackable):
-    """Saves what objects hold to a file, and restores it by the objects' structure: names of attributes, not of variables.
+    """Saves the state of objects to a file and restores it by the objects' structure: names of attributes, not of variables.
 
     root: the object whose attributes are the top level of the saved structure; None for the checkpoint itself. kwargs: further
     objects, under their names; also attributes, which may be set later.
-    A checkpoint is restored in whole or in part, into objects that exist and into those that are made later. Where a file is not
-    whole, or a shape does not fit, nothing is changed.
+    A checkpoint is restored in whole or in part, into existing objects and into those that are created later. If a file is damaged or a
+    shape does not fit, nothing is changed.
     Errors: ValueError for a value that is not a variable, layer, optimizer, … or list or dict of them.
     """
 
@@ -117,7 +117,7 @@ class Checkpoint(Trackable):
         return self._counter
 
     def write(self, file_prefix, options=None):
-        """Writes a checkpoint of that path, ".safetensors" behind it. It is neither numbered nor known to latest_checkpoint.
+        """Writes a checkpoint of that path, ".safetensors" after it. It is neither numbered nor known to latest_checkpoint.
 
         Returns: the path, without the extension. Errors: those of save.
         """

@@ -84,7 +84,7 @@ class Saver:
 
     def save(self, sess=None, save_path=None, global_step=None, latest_filename=None, meta_graph_suffix="meta",
              write_meta_graph=True, write_state=True, strip_default_attrs=False, save_debug_info=False):
-        """Writes a checkpoint of the path, with "-STEP" behind it where global_step is given.
+        """Writes a checkpoint of the path, with "-STEP" after it where global_step is given.
 
         sess: None. global_step: a number, a tensor or a variable. latest_filename: another name than "checkpoint" for the file that
         says what the latest one is; write_state False leaves that file alone. The others change nothing.
@@ -162,7 +162,7 @@ class EagerSaver:
         self._saver = Saver(var_list)
 
     def save(self, file_prefix, global_step=None):
-        """Writes a checkpoint of that path, with "-STEP" behind it where global_step is given. Returns: what restore takes."""
+        """Writes a checkpoint of that path, with "-STEP" after it where global_step is given. Returns: what restore takes."""
         return self._saver.save(None, file_prefix, global_step)
 
     def restore(self, file_prefix):

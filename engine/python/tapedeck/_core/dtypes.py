@@ -35,7 +35,7 @@ class DType:
 
     @property
     def base_dtype(self):
-        """The type itself: there are no reference types here."""
+        """The dtype itself: there are no reference dtypes."""
         return self
 
     @property
@@ -101,12 +101,12 @@ class DType:
 
     @property
     def min(self):
-        """The least finite value."""
+        """The smallest finite value."""
         return -self.max if self._name == "bfloat16" else self._limits().min
 
     @property
     def max(self):
-        """The greatest finite value."""
+        """The largest finite value."""
         return float.fromhex("0x1.fep127") if self._name == "bfloat16" else self._limits().max
 
     def _limits(self):

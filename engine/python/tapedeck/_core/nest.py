@@ -103,7 +103,7 @@ def assert_same_structure(nest1, nest2, check_types=True, expand_composites=Fals
 
 @public("nest.map_structure")
 def map_structure(func, *structure, check_types=True, expand_composites=False):
-    """func applied to every leaf of one structure, or to the leaves at the same place of several, in the form of the first.
+    """Applies func to every leaf of a structure, or to corresponding leaves of several; the result has the structure of the first.
 
     TypeError where func is not a function or no structure is given; ValueError and TypeError where the structures differ, as
     assert_same_structure has it.

@@ -94,7 +94,7 @@ def print(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=None
 
     inputs: strings, tensors, nested structures of tensors, any Python values; output_stream: where to: None for
     sys.stderr, a stream such as sys.stdout, or "file://" and the path of a file, to which it is appended; summarize: how
-    many elements are shown from either end of each axis, -1 for all; sep: between the inputs; end: behind them.
+    many elements are shown from either end of each axis, -1 for all; sep: between the inputs; end: after them.
     Returns: None.
     Errors: InvalidArgumentError (a ValueError) for another output_stream, or a summarize below -1.
     """

@@ -179,7 +179,7 @@ class TensorShape(tuple):
         return TensorShape([mine if theirs is None else theirs for mine, theirs in zip(self, TensorShape(other))])
 
     def concatenate(self, other):
-        """The extents of this shape and behind them those of the other."""
+        """The extents of this shape and after them those of the other."""
         other = TensorShape(other)
         return other if isinstance(other, UnknownShape) else self + other
 

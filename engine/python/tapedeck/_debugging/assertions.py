@@ -332,13 +332,13 @@ def _steps(x, op):
 
 @public("debugging.is_non_decreasing", "is_non_decreasing", in_errors=True)
 def is_non_decreasing(x, name=None):
-    """Whether the values in row-major order never fall, as a bool tensor."""
+    """Whether the values in row-major order never decrease, as a bool tensor."""
     return _steps(x, "less_equal")
 
 
 @public("debugging.is_strictly_increasing", "is_strictly_increasing", in_errors=True)
 def is_strictly_increasing(x, name=None):
-    """Whether the values in row-major order always rise, as a bool tensor."""
+    """Whether the values in row-major order strictly increase, as a bool tensor."""
     return _steps(x, "less")
 
 
@@ -367,7 +367,7 @@ def is_numeric_tensor(tensor):
 
 @public("debugging.save_trace", in_errors=True)
 def save_trace(path):
-    """Writes what was recorded so far to a trace file, which the window opens like a session: its records, values, curves and sources.
+    """Writes the recording so far to a trace file, which the window opens like a session: records, values, curves and sources.
 
     path: where to; by convention it ends with .tapetrace.
     Returns: a dict with the file's path and bytes, and how many records and values it has.

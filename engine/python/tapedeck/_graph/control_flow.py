@@ -1,8 +1,8 @@
 """Control flow with TensorFlow's arguments: tf.cond, tf.while_loop, tf.map_fn and their siblings.
 
 Ops run at once, so these are plain Python: they call the functions they are given as often as it takes, and the ops inside
-are recorded like any others. Arguments that steer TensorFlow's graphs (parallel_iterations, back_prop, swap_memory,
-shape_invariants, infer_shape) are taken and change nothing. What the functions raise passes through as it is.
+are recorded like any others. Arguments for TensorFlow's graphs (parallel_iterations, back_prop, swap_memory,
+shape_invariants, infer_shape) are accepted and have no effect. Exceptions of the functions propagate unchanged.
 """
 from operator import index
 
@@ -61,7 +61,7 @@ def _form(structure):
 
 @public("cond")
 def cond(pred, true_fn=None, false_fn=None, name=None, *, strict=None, fn1=None, fn2=None):
-    """true_fn() where pred holds, else false_fn().
+    """Returns true_fn() if pred is True, else false_fn().
 
     pred: a scalar, tensor or Python value; true_fn, false_fn: functions without arguments, of which one is called; fn1, fn2: their
     names in TensorFlow 1; strict: whether a list of one value stays a list, None for True, and False after
@@ -152,7 +152,7 @@ def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
 @public("while_loop")
 def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations=10, back_prop=True, swap_memory=False,
                maximum_iterations=None, name=None, *, return_same_structure=None):
-    """loop_vars = body(*loop_vars) as long as cond(*loop_vars) holds.
+    """Repeats loop_vars = body(*loop_vars) while cond(*loop_vars) is True.
 
     cond: a function of the loop variables that returns a scalar; body: one that returns their new values, nested as they
     are (of a single variable, its value will do); loop_vars: a list or tuple, whose items may be nested structures of
@@ -259,7 +259,7 @@ def _mapped(function, fn, slices, elems, signature):
 @public("map_fn")
 def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap_memory=False, infer_shape=True, name=None,
            fn_output_signature=None):
-    """fn of each slice of the first axis, the results stacked.
+    """Applies fn to each slice along the first axis and stacks the results.
 
     fn: a function of one argument, a slice in the form of elems, that returns tensors, nested in any form; elems: a tensor
     or a nested structure of tensors, their first extents equal; fn_output_signature (dtype in TensorFlow 1): the results'

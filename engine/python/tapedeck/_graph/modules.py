@@ -63,7 +63,7 @@ class _Scope:
 class Module(Trackable):
     """A base of models: it finds the variables and the modules in its attributes, in lists, tuples and dicts too.
 
-    name: a Python name; None for the class's, in small letters with underscores.
+    name: a Python name; None for the class's, in snake_case.
     Errors: InvalidArgumentError for another name.
     """
 

@@ -170,7 +170,7 @@ class TensorArray:
         return op("zeros")([0, *(self._shape if joining == "stack" else self._shape[1:])], self._dtype)
 
     def stack(self, name=None):
-        """All tensors, one behind the other along a new first axis; what was not written is zeros.
+        """All tensors, one after the other along a new first axis; what was not written is zeros.
 
         Errors: InvalidArgumentError for different shapes, and for what read() cleared.
         """

@@ -42,7 +42,7 @@ def flip_up_down(image):
 
 
 def _perhaps(function, image, axis, seed):
-    """Each image reversed where a fair coin says so."""
+    """Reverses each image with probability ½."""
     images = checked_images(function, "image", image)
     coins = op("random_uniform")([1] * 3 if images.ndim == 3 else [images.shape[0], 1, 1, 1], 0., 1., dtypes.float32, seed)
     return op("where")(op("less")(coins, .5), op("reverse")(images, [axis]), images)
@@ -75,7 +75,7 @@ def transpose(image, name=None):
 
 @public("image.rot90", in_errors=True)
 def rot90(image, k=1, name=None):
-    """Turned by k·90 degrees against the clock. k: an integer.
+    """Rotates images counter-clockwise by k·90 degrees. k: an integer.
 
     The other argument and the errors are those of image.flip_left_right. Returns: the dtype of image, its rows and columns
     exchanged where k is odd.
@@ -106,7 +106,7 @@ def crop_to_bounding_box(image, offset_height, offset_width, target_height, targ
 
 @public("image.pad_to_bounding_box", in_errors=True)
 def pad_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
-    """The image with zeros around it: offset_height rows above, offset_width columns at the left, the rest behind.
+    """Pads the image with zeros: offset_height rows above, offset_width columns at the left, the rest below and to the right.
 
     image: any dtype, one image or several; the others: integers. Returns: the dtype of image, target_height rows and
     target_width columns.

@@ -82,7 +82,7 @@ def _nearest(images, axis, count):
 
 
 def _two_nearest(extent, count, dtype):
-    """Of every pixel of the result the two before and behind its centre: their places and weights, (count, 2) each. The sum of two
+    """Of every pixel of the result the two before and after its centre: their places and weights, (count, 2) each. The sum of two
     weights is 1, in dtype too."""
     centers = (np.arange(count) + .5) * (extent / count) - .5
     before = np.floor(centers)

@@ -1,4 +1,4 @@
-"""tf.nn.ctc_loss: how likely a sequence of labels is, whatever their alignment with the steps of time."""
+"""tf.nn.ctc_loss: the likelihood of a sequence of labels, over all alignments with the time steps."""
 import numpy as np
 
 from tapedeck import _engine

@@ -63,7 +63,7 @@ def conv2d(input, filters=None, strides=None, padding=None, data_format="NHWC", 
            use_cudnn_on_gpu=None):
     """Slides filters over images.
 
-    filters: `filter` in TensorFlow 1; padding: 'SAME', 'VALID' in letters of either case, or pairs (before, after) for each of the
+    filters: `filter` in TensorFlow 1; padding: 'SAME', 'VALID' in upper or lower case, or pairs (before, after) for each of the
     four axes: the op's explicit_paddings. None for strides, dilations or data_format is the op's default.
     """
     return _op("conv2d")(input, _either("conv2d", "filters", filters, "filter", filter),

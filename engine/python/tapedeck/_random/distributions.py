@@ -12,7 +12,7 @@ from tapedeck._core.public import public
 
 @public("random.set_seed", "set_random_seed", in_errors=True)
 def set_seed(seed):
-    """Makes the random ops that follow give the same numbers on every run; None ends that. seed: an integer of 64 bits.
+    """Seeds the random ops that follow, so that every run gives the same numbers; None removes the seed. seed: an integer of 64 bits.
 
     Errors: TypeError for a value that is not an integer; InvalidArgumentError for a larger one.
     """

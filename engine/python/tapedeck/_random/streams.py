@@ -17,7 +17,7 @@ from tapedeck._random import distributions as random
 
 
 _WORD = 2**64
-_MOST = 2**20  # generators of one split; more are a mistake, and would take the machine's memory
+_MOST = 2**20  # generators of one split; more are a mistake, and would exhaust the memory
 living = weakref.WeakSet()  # all Generators
 _places = threading.local()  # now: where the thread's random ops begin, or None
 
@@ -230,7 +230,7 @@ class Generator(Trackable):
 
     @classmethod
     def from_state(cls, state, alg=None):
-        """The generator that had this state: (key, counter)."""
+        """A generator with this state: (key, counter)."""
         _check_algorithm("from_state", alg)
         return cls._made(*_state("from_state", state))
 
@@ -256,17 +256,17 @@ class Generator(Trackable):
         return self.state[0]
 
     def reset(self, state):
-        """Goes on where the state says: (key, counter)."""
+        """Sets the state: (key, counter)."""
         with self._drawing:
             self._key, self._counter = _state("reset", state)
 
     def reset_from_seed(self, seed):
-        """Begins the sequence of that seed."""
+        """Restarts the sequence from a seed."""
         with self._drawing:
             self._key, self._counter = _mix(integer(seed, "seed") % _WORD), 0
 
     def skip(self, delta):
-        """Moves the counter on."""
+        """Advances the counter."""
         with self._drawing:
             self._counter = (self._counter + integer(delta, "delta")) % _WORD
 

@@ -71,7 +71,7 @@ def reshape(sp_input, shape, name=None):
 
 @public("sparse.expand_dims", in_errors=True)
 def expand_dims(sp_input, axis=None, name=None):
-    """An axis of extent 1 more: a SparseTensor. axis: its number in the result, counted from behind where it is below 0; None for
+    """An axis of extent 1 more: a SparseTensor. axis: its number in the result, counted from the end where it is below 0; None for
     the last. Errors: InvalidArgumentError for another number; TypeError for an argument that is not sparse."""
     sparse = checked("expand_dims", sp_input)
     shape = shape_of(sparse)
@@ -121,7 +121,7 @@ def split(sp_input=None, num_split=None, axis=None, name=None, *, split_dim=None
 
 @public("sparse.concat", "sparse_concat", in_errors=True)
 def concat(axis=None, sp_inputs=None, expand_nonconcat_dims=False, name=None, *, concat_dim=None, expand_nonconcat_dim=None):
-    """SparseTensors one behind the other along an axis: one of their values in row-major order.
+    """SparseTensors one after the other along an axis: one of their values in row-major order.
 
     sp_inputs: a list; expand_nonconcat_dims: whether other extents may differ, and the largest counts. concat_dim and
     expand_nonconcat_dim: names in TensorFlow 1.

@@ -45,7 +45,7 @@ class Evaluator:
     def evaluate_on_dataset(self, dataset, *args, **kwargs):
         """Calls it with each element of a dataset, and returns all_metric_results().
 
-        summary_logdir, by keyword: see all_metric_results. The others go to eval_data behind the element.
+        summary_logdir, by keyword: see all_metric_results. The others go to eval_data after the element.
         """
         summary_logdir = kwargs.pop("summary_logdir", None)
         for example in dataset:

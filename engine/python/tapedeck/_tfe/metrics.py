@@ -31,7 +31,7 @@ class Metric(Trackable):
     """A base of metrics. A subclass makes its variables in build(), with add_variable, changes them in call(), and gives what comes
     of them in result(). build and call get what the metric is called with; build runs before the first call.
 
-    name: None for the class's; with a number behind it where a metric had it before.
+    name: None for the class's; with a number after it where a metric had it before.
     """
 
     def __init__(self, name=None):

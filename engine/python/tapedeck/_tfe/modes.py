@@ -45,15 +45,15 @@ def execution_mode(mode):
 
 @public("tfe.async_wait")
 def async_wait():
-    """Waits until what this thread gave to GPUs is done. Raises what a kernel found meanwhile, as the next read of a value would: an
-    index out of range, a singular matrix. Ops on the CPU are done anyway."""
+    """Waits until the GPUs have finished this thread's ops. Raises an error that a kernel has detected, as the next read of a value would:
+    an index out of range, a singular matrix. Ops on the CPU are done anyway."""
     _engine.wait_for_gpus()
 
 
 @public("tfe.async_clear_error")
 def async_clear_error():
-    """Waits as async_wait does, and forgets what a kernel found. InternalError where the GPU is lost to the process. An error of an
-    op on the CPU is raised where it is called."""
+    """Waits as async_wait does, and discards errors that kernels have detected. InternalError where the GPU is lost to the process. An
+    error of an op on the CPU is raised where it is called."""
     _engine.wait_for_gpus(raises=False)
 
 

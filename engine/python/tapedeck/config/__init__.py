@@ -9,13 +9,13 @@ from tapedeck.config import experimental, threading  # noqa: F401
 
 @public("config.set_num_threads")
 def set_num_threads(count):
-    """How many threads kernels may use, the calling one included. ValueError for less than 1."""
+    """Sets the number of threads that kernels may use, the calling one included. ValueError for less than 1."""
     _engine.set_thread_count(count)
 
 
 @public("config.get_num_threads")
 def get_num_threads():
-    """How many threads kernels may use."""
+    """The number of threads that kernels may use."""
     return _engine.thread_count()
 
 

@@ -22,19 +22,19 @@ def get_memory_usage(device="CPU:0"):
 
 @public("config.experimental.reset_memory_stats")
 def reset_memory_stats(device="CPU:0"):
-    """The peak that get_memory_info tells is that from now on. NotFoundError where the device is not there."""
+    """Resets the peak that get_memory_info reports to the current value. NotFoundError where the device is not there."""
     _engine.reset_memory_peak(device)
 
 
 @public("config.experimental.get_memory_growth")
 def get_memory_growth(device):
-    """True: memory of a GPU is taken as tensors need it."""
+    """True: GPU memory is always allocated on demand."""
     return True
 
 
 @public("config.experimental.set_memory_growth")
 def set_memory_growth(device, enable):
-    """Does nothing: memory of a GPU is taken as tensors need it."""
+    """Does nothing: GPU memory is always allocated on demand."""
 
 
 def _name_of(device):
@@ -46,7 +46,7 @@ def _name_of(device):
 
 @public("config.experimental.get_device_details")
 def get_device_details(device):
-    """What is known of a PhysicalDevice: {'device_name': 'NVIDIA H100 …', 'compute_capability': (9, 0)}; of the CPU {}.
+    """Details of a PhysicalDevice: {'device_name': 'NVIDIA H100 …', 'compute_capability': (9, 0)}; of the CPU {}.
 
     NotFoundError where it is not there.
     """
@@ -89,8 +89,8 @@ def trim_pool():
 
 @public("config.experimental.enable_tensor_float_32_execution")
 def enable_tensor_float_32_execution(enabled):
-    """Lets GPUs round the factors of float32's matrix products and convolutions to TF32 (10 bits of fraction instead of 23; sums stay
-    float32), which their tensor cores multiply several times as fast. Off by default, unlike in TensorFlow; applies to all
+    """Lets GPUs round the operands of float32 matrix products and convolutions to TF32 (10 bits of fraction instead of 23; sums stay
+    float32), which their tensor cores multiply several times faster. Off by default, unlike in TensorFlow; applies to all
     threads. Results then differ from the CPU's by about 1e-3. A later replay uses the setting of that moment.
     """
     if not isinstance(enabled, bool):

@@ -33,8 +33,8 @@ class DatasetV2:
     Data sets are immutable; each method returns a new one. Functions (map, filter, …) are called for each element, eagerly, with a
     tuple's parts as several arguments. Without num_parallel_calls they run on the thread that iterates, where a debugger records
     and steps their ops; on the threads of parallel stages and of prefetch ops are neither recorded nor taped
-    (tf.data.experimental.enable_debug_mode() makes all stages work on the iterating thread). What a function raises comes out of
-    the iterator's next call, of its class, with the stage and the element's number.
+    (tf.data.experimental.enable_debug_mode() makes all stages work on the iterating thread). An exception in a function is raised by the
+    iterator's next call: of the same class, with the stage and the element's number.
     """
 
     _class = None  # what TensorFlow calls it, where its stage does not tell
@@ -137,7 +137,7 @@ class DatasetV2:
         return found[0]
 
     def reduce(self, initial_state, reduce_func, name=None):
-        """reduce_func(state, element) → state, for all elements; the last state, of initial_state's structure."""
+        """Folds reduce_func(state, element) → state over all elements; returns the last state, in the structure of initial_state."""
         state = _structure.as_element(initial_state)
         for element in self:
             new = _structure.as_element(reduce_func(state, element))
@@ -301,7 +301,7 @@ class DatasetV2:
         return self._same_spec(self._stage.skip(number(count, "skip", "count")))
 
     def repeat(self, count=None, name=None):
-        """The elements again and again, count times; without an end for None and -1."""
+        """Repeats the elements count times; indefinitely for None and -1."""
         return self._same_spec(self._stage.repeat(-1 if count is None else number(count, "repeat", "count")))
 
     def shard(self, num_shards, index, name=None):
@@ -322,7 +322,7 @@ class DatasetV2:
                          lambda: first_form([self, dataset]))
 
     def ignore_errors(self, log_warning=False, name=None):
-        """The elements whose making raises nothing."""
+        """Skips elements that raise errors."""
         return self._same_spec(self._stage.ignore_errors())
 
     def unbatch(self, name=None):
@@ -382,13 +382,13 @@ class DatasetV2:
         return self._same_spec(self._stage.shuffle(size, seed, reshuffle_each_iteration is not False))
 
     def cache(self, filename="", name=None):
-        """The elements, made once: kept in memory, or in a file that later programs read."""
+        """Caches the elements in memory, or in a file that later programs read."""
         if isinstance(filename, _engine.Tensor):
             filename = filename.numpy()
         return self._same_spec(self._stage.cache(os.fsdecode(filename)))
 
     def prefetch(self, buffer_size, name=None):
-        """The elements, of which up to buffer_size are made ahead by a thread. AUTOTUNE: some."""
+        """Prefetches up to buffer_size elements on a background thread. AUTOTUNE: a default number."""
         size = number(AUTOTUNE if buffer_size is None else buffer_size, "prefetch", "buffer_size", -1)
         return self if size == 0 else self._same_spec(self._stage.prefetch(_PREFETCHED if size == AUTOTUNE else size))
 

@@ -32,7 +32,7 @@ def split_line(line, delimiter, quotes, where):
 
 
 def _quoted(line, at, where):
-    """(text, the position behind its last quote)."""
+    """(text, the position after its last quote)."""
     text = []
     while True:
         stop = line.find('"', at)

@@ -33,7 +33,7 @@ def number_field(number, value):
 
 
 def read_varint(data, at):
-    """(number, the position behind it)."""
+    """(number, the position after it)."""
     number = shift = 0
     while True:
         if at >= len(data) or shift > 63:

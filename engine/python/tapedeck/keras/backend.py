@@ -258,7 +258,7 @@ def permute_dimensions(x, pattern):
 
 @public("keras.backend.concatenate")
 def concatenate(tensors, axis=-1):
-    """The tensors one behind the other along an axis."""
+    """The tensors one after the other along an axis."""
     return _op("concat")(tensors, axis)
 
 

@@ -1,4 +1,4 @@
-"""tf.keras.random: draws whose seed is a number, which gives the same values each time, or a SeedGenerator, which goes on."""
+"""tf.keras.random: random tensors; an integer seed gives the same values each time, a SeedGenerator different ones."""
 import numbers
 
 from tapedeck import _engine

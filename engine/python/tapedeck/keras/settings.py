@@ -10,7 +10,7 @@ _settings = {"floatx": "float32", "epsilon": 1e-7, "image_data_format": "channel
 @public("keras.backend.floatx", "keras.config.floatx")
 def floatx():
     """The dtype, by its name, of inputs, layers, metrics, initializers and learning rates that are made without one, and of losses
-    of integers: "float32" at first."""
+    of integers: "float32" by default."""
     return _settings["floatx"]
 
 
@@ -30,7 +30,7 @@ def set_floatx(value):
 
 @public("keras.backend.epsilon", "keras.config.epsilon")
 def epsilon():
-    """The number that keeps divisors above 0: 1e-7 at first."""
+    """The small constant that keeps divisors above 0: 1e-7 by default."""
     return _settings["epsilon"]
 
 
@@ -42,7 +42,7 @@ def set_epsilon(value):
 
 @public("keras.backend.image_data_format", "keras.config.image_data_format")
 def image_data_format():
-    """Where layers expect images' channels: "channels_last" at first."""
+    """Where layers expect images' channels: "channels_last" by default."""
     return _settings["image_data_format"]
 
 

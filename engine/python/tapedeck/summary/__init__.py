@@ -78,7 +78,7 @@ def _metadata(plugin, description, content=b""):
 def scalar(name, data, step=None, description=None):
     """A number: a point of a curve, also of the notebook's Plots.
 
-    name: the tag, behind the name scopes around; data: a scalar, which becomes float32; step: an integer, None for the default
+    name: the tag, after the name scopes around; data: a scalar, which becomes float32; step: an integer, None for the default
     one; description: Markdown.
     """
     tag = _tag_of(name, "scalar_summary")
@@ -99,7 +99,7 @@ def _draws(step):
 
 @public("summary.histogram")
 def histogram(name, data, step=None, buckets=None, description=None):
-    """How values are spread, also in the notebook's Plots, which count what is not finite apart.
+    """A histogram of values, also in the notebook's Plots, which count values that are not finite separately.
 
     data: real numbers, of any shape, finite; buckets: how many of one width, None for 30. The others are those of scalar.
     """

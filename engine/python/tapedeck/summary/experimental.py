@@ -29,7 +29,7 @@ def step_of(function, step):
 
 
 def tag_of(name, default_name):
-    """The name behind the name scopes around it: "outer/loss"."""
+    """The name after the name scopes around it: "outer/loss"."""
     scope = _engine.current_scope()
     name = str(name) if name else default_name
     return f"{scope}/{name}" if scope else name
@@ -38,7 +38,7 @@ def tag_of(name, default_name):
 @public("summary.experimental.summary_scope")
 @_contextlib.contextmanager
 def summary_scope(name, default_name="summary", values=None):
-    """A context that yields (tag, scope): the name behind the name scopes around it, and the scope that it opens.
+    """A context that yields (tag, scope): the name after the name scopes around it, and the scope that it opens.
 
     name: None for default_name.
     """

@@ -124,7 +124,7 @@ def _record(name, family, step, make):
 def scalar(name, tensor, family=None, step=None):
     """A number: a point of a curve, also of the notebook's Plots.
 
-    name: the tag, behind the name scopes around; tensor: a scalar; family: precedes all; step: None for the global step.
+    name: the tag, after the name scopes around; tensor: a scalar; family: precedes all; step: None for the global step.
     Returns: a bool tensor, True where it was recorded. Errors: InvalidArgumentError for a tensor with axes.
     """
     def make(tag, number, writer):
@@ -137,8 +137,8 @@ def scalar(name, tensor, family=None, step=None):
 
 @public("contrib.summary.histogram")
 def histogram(name, tensor, family=None, step=None):
-    """How values are spread, in buckets that widen away from 0; in the notebook's Plots, which count what is not finite apart, in
-    30 of one width. tensor: real numbers, finite. The others are those of scalar."""
+    """A histogram of values in buckets that widen away from 0; in the notebook's Plots, which count values that are not finite separately,
+    in 30 of one width. tensor: real numbers, finite. The others are those of scalar."""
     def make(tag, number, writer):
         if curves.drawing():
             curves.add_histogram(curves.curve_name(tag, writer), number, values.array_of("histogram", "tensor", tensor), 30)

@@ -16,7 +16,7 @@ from tapedeck.train.updates import dense
 
 @public("tfe.LBFGS", "train.LBFGS")
 class LBFGS:
-    """Minimises a loss over variables, all data in every step.
+    """Minimises a loss over variables with full-batch L-BFGS.
 
         optimizer = tf.train.LBFGS(history_size=100)
         losses = optimizer.minimize(lambda: loss(model), [w], iterations=50)

@@ -54,7 +54,7 @@ def reset_global_step():
 
 @public("train.ExponentialMovingAverage")
 class ExponentialMovingAverage(SlotUpdater):
-    """Averages of variables that forget: average ← decay·average + (1 − decay)·value.
+    """Exponential moving averages of variables: average ← decay·average + (1 − decay)·value.
 
         averages = tf.train.ExponentialMovingAverage(0.999)
         averages.apply(variables)            # after each step

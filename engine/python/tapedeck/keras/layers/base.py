@@ -48,7 +48,7 @@ def as_shape(shape):
 
 @public("keras.Layer", "keras.layers.Layer")
 class Layer(_weights.Weights, Trackable):
-    """A function of tensors with variables of its own, which are made when it is called for the first time.
+    """A function of tensors with variables, which are created at the first call.
 
     A subclass makes its variables in build(input_shape) with add_weight, and computes in call(inputs). What it is given as
     attributes, in lists and dicts too, is part of it: variables, other layers.
@@ -156,7 +156,7 @@ class Layer(_weights.Weights, Trackable):
     # ---- what subclasses say ----
 
     def build(self, input_shape):
-        """Makes the variables. input_shape: a TensorShape, or a structure of them."""
+        """Creates the variables. input_shape: a TensorShape, or a structure of them."""
         self.built = True
 
     def call(self, inputs, *args, **kwargs):
@@ -174,7 +174,7 @@ class Layer(_weights.Weights, Trackable):
     # ---- the call ----
 
     def __call__(self, *args, **kwargs):
-        """Calls the layer, which makes its variables at the first call.
+        """Calls the layer; the first call creates its variables.
 
         Errors: ValueError for inputs that are not what input_spec says; RuntimeError where a subclass' __init__ did not call the
         base's; what call() raises.

@@ -174,7 +174,7 @@ class EinsumDense(Layer):
 
 @public("keras.layers.Embedding")
 class Embedding(Layer):
-    """Rows of a table by number.
+    """Looks up rows of a table by index.
 
     input_dim: how many rows; output_dim: their length; mask_zero: 0 is not a row, and masked. embeddings_initializer, _regularizer,
     _constraint: of the table.

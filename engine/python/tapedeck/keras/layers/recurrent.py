@@ -66,7 +66,7 @@ class RNN(Layer):
 
     cell: an object with call(inputs, states) → (output, states), state_size and maybe output_size and get_initial_state(batch_size),
     or a list of such, which are stacked. return_sequences: the outputs of all steps, not of the last alone; return_state: the last
-    states behind them; go_backwards: from the last step to the first, outputs in that order; stateful: a batch begins with the states
+    states after them; go_backwards: from the last step to the first, outputs in that order; stateful: a batch begins with the states
     that the one before left, which checkpoints keep; zero_output_for_mask: where the mask is False outputs are zeros, not the
     output before; time_major: sequences are (time, batch, …); unroll is taken, and changes nothing: steps are run one by one.
     Inputs: (batch, time, …); initial_state: a list of tensors, one for each state; mask: (batch, time), bool: where it is False the

@@ -1,4 +1,4 @@
-"""Layers that do something in training alone: noise, and elements set to zero."""
+"""Layers that are active in training only: noise and dropout."""
 import math
 
 from tapedeck._core.composites import in_dtype, op as _op
@@ -13,7 +13,7 @@ from tapedeck.keras.layers.weights import described
 
 
 class _Noisy(Layer):
-    """Does something in training alone."""
+    """A layer that is active in training only."""
 
     _arguments = ()
 

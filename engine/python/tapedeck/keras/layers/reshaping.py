@@ -31,7 +31,7 @@ class _Moving(Layer):
 
 @public("keras.layers.Flatten")
 class Flatten(_Moving):
-    """The axes behind the batch as one, in the order of channels_last. data_format: where the inputs' channels are."""
+    """The axes after the batch as one, in the order of channels_last. data_format: where the inputs' channels are."""
 
     _arguments = ("data_format",)
 
@@ -88,7 +88,7 @@ class Reshape(_Moving):
 
 @public("keras.layers.Permute")
 class Permute(_Moving):
-    """The axes behind the batch in another order. dims: their numbers, the first is 1. ValueError for a list that is not a permutation."""
+    """The axes after the batch in another order. dims: their numbers, the first is 1. ValueError for a list that is not a permutation."""
 
     _arguments = ("dims",)
 

@@ -19,7 +19,7 @@ def numbers_of(value, rank, argument, least=1):
 
 
 def padding_of(value, others=()):
-    """'valid', 'same', or one of the others, in small letters. ValueError for something else."""
+    """'valid', 'same', or one of the others, in lower case. ValueError for something else."""
     found = value.lower() if isinstance(value, str) else value
     known = ("valid", "same", *others)
     if found not in known:

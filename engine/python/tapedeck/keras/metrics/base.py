@@ -23,7 +23,7 @@ class Metric(Trackable):
     """A base of metrics. A subclass makes its variables with add_weight, in __init__ or later, changes them in update_state, and
     gives what comes of them in result.
 
-    dtype: of its variables, None for tf.keras.backend.floatx(); name: None for the class's, in small letters,
+    dtype: of its variables, None for tf.keras.backend.floatx(); name: None for the class's, in lower case,
     with a number where it was used before.
     """
 

@@ -320,7 +320,7 @@ def _as_list(value):
 
 
 def _free(name, taken):
-    """The name, with a number behind it where it is taken; it is taken from now on."""
+    """The name, with a number after it where it is taken; it is taken from now on."""
     found, number = name, 0
     while found in taken:
         number += 1

@@ -75,7 +75,7 @@ class Graph:
     # ---- the order ----
 
     def _found_nodes(self):
-        """The nodes behind the outputs, each after those that it reads from."""
+        """The nodes that compute the outputs, each after those that it reads from."""
         ends, found, open_nodes = {id(each) for each in self.flat_inputs}, {}, set()
         waiting = [(each, False) for each in reversed(self.flat_outputs)]
         while waiting:

@@ -21,7 +21,7 @@ from tapedeck.keras.models.training import Trainer
 
 @public("keras.Model", "keras.models.Model")
 class Model(saving.Saved, Trainer, Layer):
-    """A layer of layers with fit(), evaluate() and predict().
+    """A model: a layer made of layers, with fit(), evaluate() and predict().
 
     By subclassing: make layers in __init__, after super().__init__(), and use them in call(inputs).
 

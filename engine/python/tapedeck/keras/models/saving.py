@@ -22,7 +22,7 @@ from tapedeck.keras.models.symbolic import trial
 
 _CONFIG_KEY = "tapedeck.keras_model"
 _MOST_BYTES = 1 << 36  # of a variable in an .npz
-_OTHERS = (".h5", ".hdf5", ".keras")  # names of formats that programs give; the file's name gets the extension behind it
+_OTHERS = (".h5", ".hdf5", ".keras")  # names of formats that programs give; the file's name gets the extension after it
 
 
 def _path(filepath):
@@ -111,7 +111,7 @@ class Saved:
         """Writes the model's config, its variables and, where it was compiled, what it was compiled with and the optimiser's state,
         to one safetensors file, of which tf.keras.models.load_model makes the model again.
 
-        filepath: the extension ".safetensors" is added where it is not there, behind ".keras" and ".h5" too. overwrite False:
+        filepath: the extension ".safetensors" is added where it is not there, after ".keras" and ".h5" too. overwrite False:
         FileExistsError where the file is there. Errors: TypeError where a layer's config holds what JSON does not.
         """
         described = layer_config(self)

@@ -32,7 +32,7 @@ def _shape_text(shapes):
 
 
 def _wrapped(text, width):
-    """The text in lines that fit, broken behind commas and blanks where there are any."""
+    """The text in lines that fit, broken after commas and blanks where there are any."""
     lines = []
     for line in text.split("\n"):
         while len(line) > width:

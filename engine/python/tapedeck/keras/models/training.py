@@ -82,7 +82,7 @@ class Trainer:
 
     def compile(self, optimizer="rmsprop", loss=None, metrics=None, loss_weights=None, weighted_metrics=None, run_eagerly=None,
                 steps_per_execution=None, jit_compile=None, **kwargs):
-        """Says how the model is trained.
+        """Configures the model for training.
 
         optimizer, loss, metrics: names or objects; of a model with several outputs loss, metrics and loss_weights may be lists in
         the outputs' order, or dicts by their names. metrics: 'accuracy' is the one that fits the shapes. weighted_metrics: metrics
@@ -156,7 +156,7 @@ class Trainer:
         return _defines(self, "train_step") or _defines(self, "test_step")
 
     def reset_metrics(self):
-        """Makes metrics forget the batches."""
+        """Resets the state of all metrics."""
         for metric in self.metrics:
             metric.reset_state()
 
