@@ -235,7 +235,7 @@ class TestCondition : public QObject {
     for (const std::string& text : samples)
       for (std::size_t length = 0; length <= text.size(); ++length) {
         check(text.substr(0, length));
-        // While somebody types one of them from left to right, it is never wrong.
+        // While the user types one of them from left to right, it is never wrong.
         if (length < text.size() && problem(text.substr(0, length)).position < length)
           QVERIFY2(text[length] != ' ', text.substr(0, length).c_str());
       }

@@ -1,4 +1,4 @@
-"""Checkpoints in folders: which is the latest, which stay, what stands in them, and variables saved by name."""
+"""Checkpoints in folders: which is the latest, which stay, their contents, and variables saved by name."""
 import os
 import pathlib
 import tempfile

@@ -1,4 +1,4 @@
-"""tf.summary and tf.contrib.summary: what stands in TensorBoard's files, by a reader of the tests' own and by TensorBoard's."""
+"""tf.summary and tf.contrib.summary: the contents of TensorBoard's files, by the tests' own reader and by TensorBoard's."""
 import io
 import struct
 import threading

@@ -1,4 +1,4 @@
-"""The registry's row is an op's Python function: one that is written in Python, and stands in front of it, does what a row cannot say."""
+"""The registry's row is an op's Python function: a function written in Python replaces it only for what a row cannot say."""
 import inspect
 import types
 import unittest
@@ -20,7 +20,7 @@ REASONS = {
     "nn.max_pool": "volumes and rows, too", "nn.avg_pool": "volumes and rows, too",
     "nn.max_pool2d": "paddings in pairs, and defaults for None", "nn.avg_pool2d": "paddings in pairs, and defaults for None",
     "nn.swish": "beta may be a tensor", "nn.leaky_relu": "integers become float32",
-    "nn.moments": "`name` may stand where keepdims does", "nn.in_top_k": "either order of its first two arguments",
+    "nn.moments": "`name` may be in the place of keepdims", "nn.in_top_k": "either order of its first two arguments",
     "nn.softmax_cross_entropy_with_logits": "labels are cast to the dtype of logits",
     "random.uniform": "limits may be tensors", "random.normal": "mean and stddev may be tensors",
     "random.truncated_normal": "mean and stddev may be tensors",

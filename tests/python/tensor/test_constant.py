@@ -258,7 +258,7 @@ class DTypes(unittest.TestCase):
                 return np.array([1.], dtype or np.float32)
 
         for read in (tf.constant, lambda values: tf.concat(values, 0), lambda values: tf.add(values, 1.)):
-            for others in ([range(1)] * 1000, [tf.ones([1])] * 1000, [[2.]] * 1000):  # enough that its memory is let go
+            for others in ([range(1)] * 1000, [tf.ones([1])] * 1000, [[2.]] * 1000):  # enough that its memory is released
                 values = []
                 values += [Emptying(values), *others]
                 with contextlib.suppress(tf.errors.OpError, IndexError):
