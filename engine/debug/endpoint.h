@@ -6,7 +6,7 @@
 
 namespace tapedeck::debug {
 
-/// Why the server cannot start: names the endpoint, what is wrong, and what would be right.
+/// The server cannot start; the text names the endpoint, the problem, and what is required.
 struct ServerError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -16,8 +16,8 @@ struct ServerError : std::runtime_error {
 /// no socket has the name.
 std::string checked_socket_path(const std::string& endpoint);
 
-/// In a forked child: closes the copies of the parent's sockets at this path. Else the parent's clients would
-/// wait at them when the parent is gone.
+/// In a forked child: closes the copies of the parent's sockets at this path. Otherwise clients of the parent
+/// would block on them after the parent's end.
 void close_inherited(const std::string& path);
 
 /// Makes the socket file 0600.

@@ -27,7 +27,7 @@ struct BrokenStep {
   SourceLocation location;
 };
 
-/// Something that the result was made of and that no recorded op made.
+/// A value that the result was computed from and that no recorded op made.
 struct Leaf {
   std::string text;  ///< name, or "a constant", and values
   std::string op;    ///< the first that used it; empty: none
@@ -35,7 +35,7 @@ struct Leaf {
   SourceLocation location;
 };
 
-/// A value made of the source that Python or NumPy read.
+/// A value computed from the source that Python or NumPy read.
 struct LeftTape {
   std::string op;  ///< what made it; empty: it is the source itself
   std::uint32_t record = 0;

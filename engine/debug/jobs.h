@@ -1,4 +1,4 @@
-// Work for answers that may take long (recomputing a value), so that the server goes on meanwhile.
+// Worker threads for answers that may take long (recomputing a value), so that the server stays responsive.
 #pragma once
 
 #include <condition_variable>
@@ -28,7 +28,7 @@ class Jobs {
   /// Reports the progress of the work to the client; from the thread that does it.
   using Report = std::function<void(const protocol::Progress&)>;
   using Work = std::function<protocol::Reply(const CancelFlag& cancel, const Report& report)>;
-  /// `ready` is called on a worker's thread when an answer can be taken.
+  /// `ready` is called on a worker thread when an answer is available.
   Jobs(int workers, std::function<void()> ready);
   ~Jobs();  ///< cancels all, and waits
   Jobs(const Jobs&) = delete;

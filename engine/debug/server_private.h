@@ -1,4 +1,4 @@
-// What the server's files share: its thread, its sockets and its clients.
+// Shared by the server's files: its thread, its sockets and its clients.
 #pragma once
 
 #include <poll.h>
@@ -21,7 +21,8 @@
 
 namespace tapedeck::debug {
 
-/// Wakes the server's thread from any other one. Shared with the gate, whose last call may come late.
+/// Wakes the server's thread from another one. Ownership is shared with the gate, whose last call may come
+/// late.
 class Wake {
  public:
   Wake() : descriptor_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {

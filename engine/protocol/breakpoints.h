@@ -11,7 +11,7 @@ enum class BreakpointKind : std::uint8_t {
   read,   ///< what reads a variable, or the tensor of a number
   write,  ///< an assignment to a variable
   cell,   ///< the first op that a cell runs
-  exception,  ///< an op that fails: stops at it, before the program hears of the error
+  exception,  ///< an op that fails: stops at it, before the error reaches the program
   playback,   ///< the start of a playback
   vjp,        ///< a VJP, by its op's name or pattern, or that of the record of a number
   condition   ///< whatever fulfils the condition

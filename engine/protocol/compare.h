@@ -87,7 +87,7 @@ struct ComparisonPart {
 
 struct Compared {
   std::uint64_t comparison = 0;  ///< names it in the requests that follow
-  std::string sentence;          ///< what came of the alignment, and what is missing
+  std::string sentence;          ///< the result of the alignment, and what is missing
   std::uint64_t rows = 0;
   std::uint64_t same = 0, other_attributes = 0, other_shapes = 0, only_left = 0, only_right = 0;
   ComparedSide left, right;           ///< as they were compared: the records that are kept

@@ -1,4 +1,4 @@
-// A look over JSON text before it is parsed: what nests without bound overflows the stack of whatever copies,
+// Checks JSON text before it is parsed: unbounded nesting would overflow the stack of code that copies,
 // writes or shows the parsed value.
 #pragma once
 

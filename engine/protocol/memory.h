@@ -1,4 +1,4 @@
-// Memory: what was alive at a moment, who held it, how that went over the run, and what computing again would
+// Memory: storages alive at a moment and their holders, the curve over the run, and what recomputation would
 // save. Bytes are those of storages: views of one count once.
 #pragma once
 

@@ -13,7 +13,7 @@
 
 namespace tapedeck::protocol {
 
-/// Holds a value of one of `Types`, at first the first one's default; once it was moved away, of none.
+/// Holds a value of one of `Types`, initially a default value of the first; empty after a move.
 template <class... Types>
 class OneOf {
  public:

@@ -87,8 +87,8 @@ struct GradientSum {
   }
 };
 
-/// All of it but the values, which GetTile and GetStatistics bring. Tensors that are foreseen can be had for
-/// a while, too.
+/// All of it but the values, which GetTile and GetStatistics bring. Foreseen tensors are available for a
+/// while, too.
 struct VjpParts {
   std::uint64_t asked = 0;         ///< the request's record
   std::optional<Record> vjp;       ///< absent: the op has not been played back

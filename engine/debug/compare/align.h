@@ -1,5 +1,5 @@
-// Two sequences of ops, side by side: which op of the one is which of the other. A pure function of what the
-// ops are; values play no part.
+// Aligns two sequences of ops: which op of one corresponds to which of the other. A pure function of the ops;
+// values are not compared.
 //
 // Ops that are called alike (name, scope, nesting, direction, thread) may be paired; attributes, shapes and
 // lines decide where several pairings are as short. A program's loop that makes more turns, an op that is

@@ -1,5 +1,5 @@
-// What the profile knows of the records that it has passed over: lanes, sums of every few thousand records,
-// steps. Goes on where it ended, so that a trace is passed over once.
+// The profile's index of the records: lanes, sums of every few thousand records, steps. Incremental: a trace
+// is read once.
 //
 // A span takes in the records that begin in it. Whole blocks of records in it were summed up before; those at
 // its two ends are passed over again, so an answer is exact and takes a few milliseconds.

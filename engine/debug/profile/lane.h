@@ -1,5 +1,5 @@
-// The records of one thread and depth, in time, with summaries of eight, of eight times eight, …: what
-// a picture of any length shows is found in a time that grows with its pixels alone.
+// The records of one thread and depth, in time, with summaries of eight, of eight times eight, …: so a
+// picture of any length is found in time proportional to its pixels.
 #pragma once
 
 #include <cstdint>

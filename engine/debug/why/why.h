@@ -12,8 +12,8 @@ struct Subject {
   std::uint64_t record = 0;           ///< where the user looks; 0: nowhere
 };
 
-// All throw ValueError (the value itself cannot be had), BadRequest and Cancelled. Where only values on the
-// way are gone, the answer says how far it came.
+// All throw ValueError (the value itself is lost), BadRequest and Cancelled. If only intermediate values are
+// lost, the answer says how far the analysis got.
 
 /// The first op on the way to the NaN or Inf that made it of values that had none (birth.cpp).
 protocol::Because where_born(Past& past, const Subject& subject);
