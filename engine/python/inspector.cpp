@@ -240,7 +240,7 @@ static void set_frame_local(const py::handle object, const py::str& name, const 
 
 namespace {
 
-/// Without Python's lock. What cannot be had is a LookupError, with the reason.
+/// Without Python's lock. A lost value is a LookupError with the reason.
 py::object recorded_value(Recorder& recorder, std::uint64_t id) {
   std::optional<std::string> problem;
   Tensor value;

@@ -61,7 +61,7 @@ int clear(PyObject* self) {
 void deallocate(PyObject* self) {
   PyObject_GC_UnTrack(self);
   auto* object = reinterpret_cast<VariableObject*>(self);
-  living().erase(object->variable.id());  // before anybody else runs, and finds it there
+  living().erase(object->variable.id());  // before other code runs and finds it there
   if (object->weak_references) PyObject_ClearWeakRefs(self);
   object->variable.~Variable();
   Py_CLEAR(object->constraint);

@@ -1,4 +1,4 @@
-"""tf.debugging.lockstep: one function under two settings, beside one another, up to the first op that differs."""
+"""tf.debugging.lockstep: runs one function under two settings and stops at the first op that differs."""
 import contextlib
 import os
 

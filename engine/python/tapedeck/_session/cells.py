@@ -11,7 +11,7 @@ from tapedeck.summary.curves import thinned
 
 
 class CellWatch:
-    """Hears of each cell from IPython's events."""
+    """Handles IPython's events of cells."""
 
     def __init__(self, shell, debug, take_written):
         """`take_written`: returns the names of the curves that got points since the last call."""

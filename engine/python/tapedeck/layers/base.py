@@ -215,7 +215,7 @@ def functional(cls, name, *call_arguments, behind=()):
 
     function.__signature__ = signature
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = (f"The layer tf.layers.{cls.__name__}, made and called: its docstring tells of the arguments.\n\n"
+    function.__doc__ = (f"The layer tf.layers.{cls.__name__}, made and called: its docstring describes the arguments.\n\n"
                         "Variables come from tf.get_variable: inside of a tfe.EagerVariableStore, a template or a graph_callable "
                         "the same `name` and scope have the\nsame variables; elsewhere each call makes new ones.\n"
                         "Returns: a tensor. Errors: those of the layer.")

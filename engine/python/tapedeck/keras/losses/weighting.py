@@ -1,4 +1,4 @@
-"""How losses and metrics pair what they compare, and weigh and reduce what comes of it."""
+"""How losses and metrics pair, weight and reduce values."""
 from tapedeck import _engine
 from tapedeck._core import dtypes
 from tapedeck._core.composites import in_dtype, op, tensor

@@ -21,7 +21,7 @@ def is_dtype(value):
 @public("keras.Metric", "metrics.Metric", "keras.metrics.Metric")
 class Metric(Trackable):
     """A base of metrics. A subclass makes its variables with add_weight, in __init__ or later, changes them in update_state, and
-    gives what comes of them in result.
+    returns the metric's value in result.
 
     dtype: of its variables, None for tf.keras.backend.floatx(); name: None for the class's, in lower case,
     with a number where it was used before.

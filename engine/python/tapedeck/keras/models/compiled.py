@@ -15,8 +15,8 @@ def _unless_on_gpu(value):
 
 
 class LossTracker:
-    """The mean of losses over batches, each as often as it has examples: what 'loss' is in logs. It runs no ops that anybody sees,
-    and those only of losses on a GPU, which it does not wait for."""
+    """The mean of losses over batches, each as often as it has examples: what 'loss' is in logs. It records no ops, and runs some only for
+    losses on a GPU, which it does not wait for."""
 
     def __init__(self, name="loss"):
         self.name, self._total, self._count, self._noted = name, 0., 0, None

@@ -13,7 +13,7 @@ from tapedeck.keras.models.symbolic import InputLayer, KerasTensor, OpLayer, sym
 
 
 def _known():
-    """The classes that a config may name without anybody registering them."""
+    """The classes that a config may name without registration."""
     found = {name: value for name, value in below("keras.layers").items() if isinstance(value, type)}
     models = below("keras.models")
     return {**found, "InputLayer": InputLayer, "OpLayer": OpLayer, "Model": models["Model"], "Functional": models["Model"],

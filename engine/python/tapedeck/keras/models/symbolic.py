@@ -19,7 +19,7 @@ from tapedeck.keras.layers.base import Layer
 
 _Tensor = _engine.Tensor
 
-# The extents that stand for unknown ones: of the first axis, and of others, in the first run and the second; the next row where a
+# The extents used for unknown ones: of the first axis, and of others, in the first run and the second; the next row where a
 # layer refuses these, as a reshape to an even number of rows does, or a convolution that needs more.
 _EXTENTS = (((1, 64), (2, 128)), ((2, 64), (4, 128)), ((12, 240), (24, 480)))
 
@@ -157,7 +157,7 @@ def map_symbols(function, structure):
     return structure
 
 
-# ---- what comes of a call ----
+# ---- results of a call ----
 
 @contextlib.contextmanager
 def trial():
