@@ -1,4 +1,4 @@
-// The curves of a session in a branch, and which values Python read from tensors that changed.
+// The curves of a session as they are in a branch, and what of it Python took along.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace tapedeck::debug {
 
 struct BranchCurves {
   std::vector<protocol::CurveInfo> curves;
-  std::vector<protocol::SeriesPoint> points;  ///< curve by curve
-  std::vector<std::string> notes;             ///< sentences: what is left out, and what stays as recorded
+  std::vector<protocol::SeriesPoint> points;  ///< of one curve after the other
+  std::vector<std::string> notes;  ///< what is left out, and what stays as recorded, each a sentence
 };
 
 /// Computes the points of curves whose tensors depend on the branch's changes. Which tensor a point came from
-/// is not recorded: it is taken to be the last tensor with the point's number that Python read before the
-/// point was added. Python is not run again, so `notes` name the ops that take numbers which Python read from
-/// tensors that moved. Used by one thread at a time, as the branch; throws Cancelled.
+/// is not recorded: it is the one that Python read last before the point was made and that had its number.
+/// Python is not run again, so `notes` name the ops that take numbers which Python read from tensors that
+/// moved. Used by one thread at a time, as the branch; throws Cancelled.
 class BranchCurveReader {
  public:
   using Find = Branch::Find;

@@ -371,7 +371,7 @@ def names_of(tree, past):
             found = past.find(name)
         except LookupError as error:
             if str(error) == f"there is no variable {name}":
-                continue  # Python says so by itself, where it is not a name of the code's own
+                continue  # Python says so by itself, where it is no name of the code's own
             raise
         if found.source == "gone":
             raise LookupError(f"of {name} only its type and shape are known at op {past.moment:,}")
