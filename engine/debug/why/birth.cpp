@@ -1,4 +1,4 @@
-// Where was this NaN or Inf born? From op to op back to the first that made it of values that had none.
+// Where was this NaN or infinity born? From op to op back to the first that made it of values that had none.
 #include <algorithm>
 #include <deque>
 
@@ -53,7 +53,7 @@ class Birth {
       if (std::isnan(number)) return Spot{subject_.tensor, place, NotFinite::nan};
       if (std::isinf(number)) return Spot{subject_.tensor, place, NotFinite::infinite};
       answer_.sentence = "This element is " + element_text(value, place) +
-                         ", a finite number: there is no NaN or Inf to be explained.";
+                         ", a finite number: there is no NaN or infinity to explain.";
       return std::nullopt;
     }
     for (const NotFinite kind : {NotFinite::nan, NotFinite::infinite})
@@ -61,7 +61,7 @@ class Birth {
     answer_.sentence = value.count() == 0
                            ? "This tensor has no elements."
                            : "All of the " + counted(static_cast<std::uint64_t>(value.count()), "element") +
-                                 " are finite: there is no NaN or Inf here.";
+                                 " are finite: there is no NaN or infinity here.";
     return std::nullopt;
   }
 
@@ -134,7 +134,8 @@ class Birth {
 
   void pass_on(const RecordView& record, const Spot& spot, const Tensor& value) {
     protocol::Reason reason = past_.reason(
-        record, "passed on", std::string("One of its inputs was ") + kind_text(spot.kind) + " already.");
+        record, "passed on",
+        std::string("One of its inputs was already ") + (spot.kind == NotFinite::nan ? "NaN." : "infinite."));
     show(reason, spot);
     reason.value = element_text(value, spot.place);
     keep(std::move(reason));

@@ -15,7 +15,7 @@ struct Subject {
 // All throw ValueError (the value itself is lost), BadRequest and Cancelled. If only intermediate values are
 // lost, the answer says how far the analysis got.
 
-/// The first op on the way to the NaN or Inf that made it of values that had none (birth.cpp).
+/// The first op on the way to the NaN or infinity that made it of values that had none (birth.cpp).
 protocol::Because where_born(Past& past, const Subject& subject);
 /// The ops of a playback that made zeros of what was not zero; of a tensor of the forward pass, and of a
 /// playback: what became of its gradient (gradient.cpp).

@@ -228,7 +228,7 @@ class TestWhyBirth : public QObject {
     const Tensor x = ops::add(floats({1, 2}), floats({1, 2}));
     QVERIFY(asked.ask(Question::birth, x).reasons.empty());
     QCOMPARE(asked.ask(Question::birth, x).sentence,
-             std::string("All of the 2 elements are finite: there is no NaN or Inf here."));
+             std::string("All of the 2 elements are finite: there is no NaN or infinity here."));
     QVERIFY(contains(asked.ask(Question::birth, x, {1}).sentence, "4.0"));
   }
 
