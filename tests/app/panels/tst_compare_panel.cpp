@@ -344,7 +344,7 @@ class TestComparePanel : public QObject, SampleWindow {
     QVERIFY(strip->isVisible());
     QTest::mouseClick(strip, Qt::LeftButton, {}, {strip->width() - 8, strip->height() / 2});
     QTRY_COMPARE(model()->currentRow(), 10);
-    // Swapped, what was only on the left is on the right.
+    // Swapped, what was on the left alone is on the right.
     compare()->table()->setFocus();
     key(Qt::Key_S);
     QVERIFY2(told("1 op on the left only, 2 ops on the right only"), qPrintable(sentence()));
