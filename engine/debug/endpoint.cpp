@@ -71,7 +71,7 @@ void close_inherited(const std::string& path) {
 void close_to_others(const std::string& path) {
   if (::chmod(path.c_str(), 0600) != 0)
     throw ServerError("debug server: the socket " + path +
-                      " can not be closed to others: " + std::strerror(errno));
+                      " cannot be closed to others: " + std::strerror(errno));
 }
 
 }  // namespace tapedeck::debug

@@ -181,7 +181,7 @@ void with_join(protocol::CellValue cell, F&& f) {
   }
 }
 
-/// int64 values that a double can not hold.
+/// int64 values that a double cannot hold.
 void fill_exact(const std::int64_t* values, const Plane& plane, const Side& rows, const Side& columns,
                 std::vector<std::string>& exact) {
   constexpr std::int64_t limit = std::int64_t{1} << 53;

@@ -265,16 +265,16 @@ void Signature::parse(PyObject* const* arguments, std::size_t positional, PyObje
     const auto index = static_cast<std::size_t>(parameter.index);
     if (parameter.is_input) {
       if (!slots[i])
-        fail<TypeMismatchError>(op_.name, "() misses argument ", short_repr(parameter.name), "; it takes ",
-                                text());
+        fail<TypeMismatchError>(op_.name, "() is missing argument ", short_repr(parameter.name),
+                                "; it takes ", text());
       values[index] = slots[i];
       continue;
     }
     const AttributeSpec& spec = op_.attributes[index];
     if (!slots[i]) {
       if (spec.required)
-        fail<TypeMismatchError>(op_.name, "() misses argument ", short_repr(parameter.name), "; it takes ",
-                                text());
+        fail<TypeMismatchError>(op_.name, "() is missing argument ", short_repr(parameter.name),
+                                "; it takes ", text());
       continue;
     }
     if (given.empty())

@@ -16,7 +16,7 @@ class Inspector final : public debug::HostInspector {
  public:
   /// The recorder must never end (other threads may be inside an op that it records).
   explicit Inspector(Recorder& recorder);
-  /// Without Python's lock. Where the user's code can not be ended its thread is left to the process's end.
+  /// Without Python's lock. Where the user's code cannot be ended its thread is left to the process's end.
   ~Inspector() override;
   protocol::Reply answer(const debug::HostRequest& request, const CancelFlag& cancel) override;
 

@@ -52,7 +52,7 @@ std::string text_of(const py::handle text, const char* what) {
   if (letters) return {letters, static_cast<std::size_t>(size)};
   PyErr_Clear();
   fail<InvalidArgumentError>("write_safetensors: ", what, " is ", short_repr(text.ptr()),
-                             "; needs a text in UTF-8");
+                             "; needs a string in UTF-8");
 }
 
 data::Metadata metadata_of(const py::dict& given) {

@@ -238,7 +238,7 @@ void bind_session(py::module_& debug) {
             "named by "
             "their paths. RuntimeError "
             "where the "
-            "endpoint can not be used, ValueError where a recorder is attached already.");
+            "endpoint cannot be used, ValueError where a recorder is attached already.");
   debug.def(
       "attach",
       [](std::uint64_t budget_bytes, bool keep_values, bool files_are_cells) {
@@ -247,7 +247,7 @@ void bind_session(py::module_& debug) {
       },
       py::arg("budget_bytes") = default_budget, py::arg("keep_values") = true,
       py::arg("files_are_cells") = false,
-      "Records from now on, without a server. keep_values False: records alone, whose values can not be "
+      "Records from now on, without a server. keep_values False: records alone, whose values cannot be "
       "looked at. files_are_cells: for a program without cells, whose files are reported as cells.");
   debug.def(
       "end_with_gpu", [](int descriptor) { debug::end_with_gpu(recorder(), descriptor); },
@@ -343,7 +343,7 @@ void bind_stops(py::module_& debug) {
       "set_breakpoints", &set_breakpoints, py::arg("breakpoints"),
       "Breakpoints from now on: dicts with kind (\"line\", \"op\", \"read\", \"write\", \"cell\", "
       "\"exception\", \"playback\", \"vjp\", \"condition\"), cell, line, target, condition, from_hit, "
-      "action (\"stop\", \"log\", \"point\") and text. Returns a sentence for each that can not work, else "
+      "action (\"stop\", \"log\", \"point\") and text. Returns a sentence for each that cannot work, else "
       "None.");
   debug.def(
       "breakpoint_hits",

@@ -142,7 +142,7 @@ def _window(function, window_length, dtype, values):
         raise _engine.TypeMismatchError(f"{function}: dtype is {kind.name}; needs a floating dtype")
     length = one_integer(window_length, "window_length")
     if length < 0:
-        raise InvalidArgumentError(f"{function}: window_length is {length}; may not be below 0")
+        raise InvalidArgumentError(f"{function}: window_length is {length}; must not be negative")
     require_memory(f"{function}: a window of {length} numbers", length, dtypes.float64)
     return op("cast")(tensor(values(length) if length > 1 else np.ones(length)), kind)
 

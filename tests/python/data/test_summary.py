@@ -123,7 +123,7 @@ class Second(Files):
         with tf.summary.create_file_writer(self.folder).as_default(step=0):
             for data in ("one ä", ["a", b"b"], np.array([["x"], ["y"]])):
                 tf.summary.text("t", data)
-            with self.assertRaisesRegex(TypeError, "text: data holds 3; needs texts"):
+            with self.assertRaisesRegex(TypeError, "text: data holds 3; needs strings"):
                 tf.summary.text("t", [3])
         found = [value.tensor.tolist() for _, value in self.written()]
         self.assertEqual(found, ["one ä".encode(), [b"a", b"b"], [[b"x"], [b"y"]]])

@@ -27,7 +27,7 @@ class Devices(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "toaster"):
             with tf.device("/toaster:0"):
                 self.fail("entered")
-        with self.assertRaisesRegex(TypeError, "^device: name is 3; needs a text"):
+        with self.assertRaisesRegex(TypeError, "^device: name is 3; needs a string"):
             with tf.device(3):
                 self.fail("entered")
 

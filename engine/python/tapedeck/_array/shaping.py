@@ -140,7 +140,7 @@ def meshgrid(*args, indexing="xy", name=None):
     indexing: "ij", axis i of the grids is that of vector i; "xy", the first two axes change places. ValueError for another.
     """
     if indexing not in ("xy", "ij"):
-        raise _InvalidArgument(f"meshgrid: indexing is {indexing!r}; it is 'xy' or 'ij'")
+        raise _InvalidArgument(f"meshgrid: indexing is {indexing!r}; must be 'xy' or 'ij'")
     vectors = [_op("reshape")(vector, [-1]) for vector in args]
     order = list(range(len(vectors)))
     if indexing == "xy" and len(order) > 1:

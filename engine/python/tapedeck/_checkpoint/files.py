@@ -19,7 +19,7 @@ def path_text(path):
     try:
         return os.fsdecode(path)
     except TypeError:
-        raise TypeError(f"a checkpoint's path is {path!r}; needs a text, bytes or a pathlib.Path") from None
+        raise TypeError(f"a checkpoint's path is {path!r}; needs a str, bytes or a pathlib.Path") from None
 
 
 def file_path(path):

@@ -77,7 +77,7 @@ def device(name=None, *, device_name=None, device_name_or_function=None):
     """
     name = next((each for each in (name, device_name, device_name_or_function) if each is not None), None)
     if name is not None and not isinstance(name, str):
-        raise TypeError(f"device: name is {name!r}; needs a text, as '/cpu:0', or None")
+        raise TypeError(f"device: name is {name!r}; needs a string, as '/cpu:0', or None")
     before = _engine.enter_device(name or None, soft_placement[0])
     try:
         yield

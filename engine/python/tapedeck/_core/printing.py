@@ -104,7 +104,7 @@ def print(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=None
         raise InvalidArgumentError(f"print: summarize is {summarize!r}; needs an integer of at least -1")
     for name, value in (("sep", sep), ("end", end)):
         if not isinstance(value, str):
-            raise TypeMismatchError(f"print: {name} is {shown(value)}; needs a text")
+            raise TypeMismatchError(f"print: {name} is {shown(value)}; needs a string")
     if len(inputs) == 1 and getattr(inputs[0], "dtype", None) == dtypes.string and not inputs[0].ndim:
         text = inputs[0].numpy().decode("utf-8", "backslashreplace") + end  # a lone string needs no quotes
     else:

@@ -24,7 +24,7 @@ def plot(name, y, x=None, x_name=None):
     """
     for argument, value in (("name", name), ("x_name", "x" if x_name is None else x_name)):
         if not isinstance(value, str) or not value:
-            raise _engine.InvalidArgumentError(f"plot: {argument} is {value!r}; must be a text that is not empty")
+            raise _engine.InvalidArgumentError(f"plot: {argument} is {value!r}; must be a non-empty string")
     if not _engine.debug.attached():
         return
     values = _numbers(y, "y")

@@ -23,7 +23,7 @@ def unconnected_as_zero(unconnected_gradients):
     try:
         return UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
     except ValueError:
-        raise ValueError(f"unconnected_gradients is {unconnected_gradients!r}; it is 'none' or 'zero'") from None
+        raise ValueError(f"unconnected_gradients is {unconnected_gradients!r}; must be 'none' or 'zero'") from None
 
 
 def in_order(variables):

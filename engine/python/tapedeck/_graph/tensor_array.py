@@ -44,7 +44,7 @@ class TensorArray:
             raise _engine.TypeMismatchError(f"TensorArray: {argument} is {value!r}; needs an integer") from None
         if number < 0:
             raise (InvalidArgumentError if argument == "size" else OutOfRangeError)(
-                f"TensorArray: {argument} is {number}; may not be below 0")
+                f"TensorArray: {argument} is {number}; must not be negative")
         return number
 
     @property

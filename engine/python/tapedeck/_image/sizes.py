@@ -151,7 +151,7 @@ def resize_in(dtype, images, size, method, preserve_aspect_ratio=False, antialia
     extents = _extents(size, own, images, preserve_aspect_ratio)
     method = method.lower() if isinstance(method, str) else method
     if method not in ("nearest", "area") and method not in _KERNELS:
-        raise UnimplementedError(f"resize: method is {method!r}; there are 'nearest', 'area', " + ", ".join(map(repr, _KERNELS)))
+        raise UnimplementedError(f"resize: method is {method!r}; must be one of 'nearest', 'area', " + ", ".join(map(repr, _KERNELS)))
     if method != "nearest":
         images = op("cast")(images, dtype)
     # Columns first: whole rows, which are many then, are taken in less time than pixels.

@@ -18,7 +18,7 @@ def _sliding(op, strides, padding, data_format, dilations):
     if isinstance(padding, str):
         arguments["padding"] = padding.upper()
     elif padding is None:
-        raise _engine.TypeMismatchError(f"{op}() misses argument 'padding'")
+        raise _engine.TypeMismatchError(f"{op}() is missing argument 'padding'")
     else:
         arguments["padding"] = "EXPLICIT"
         pairs = array(padding, "padding")
@@ -82,7 +82,7 @@ def conv2d_transpose(input=None, filters=None, output_shape=None, strides=None, 
     dtypes.
     """
     if output_shape is None:
-        raise _engine.TypeMismatchError("conv2d_transpose() misses argument 'output_shape'")
+        raise _engine.TypeMismatchError("conv2d_transpose() is missing argument 'output_shape'")
     return _op("conv2d_backprop_input")(
         output_shape, _either("conv2d_transpose", "filters", filters, "filter", filter),
         _either("conv2d_transpose", "input", input, "value", value),

@@ -78,7 +78,7 @@ def local_response_normalization(input, depth_radius=5, bias=1, alpha=1, beta=0.
     if x.ndim != 4:
         raise InvalidArgumentError(f"local_response_normalization: input has shape {tuple(x.shape)}; needs 4 axes")
     if radius < 0:
-        raise InvalidArgumentError(f"local_response_normalization: depth_radius is {depth_radius}; may not be below 0")
+        raise InvalidArgumentError(f"local_response_normalization: depth_radius is {depth_radius}; must not be negative")
     channels = x.shape[3]
     near = min(radius, channels)
     band = op("matrix_band_part")(op("ones")([channels, channels], x.dtype), near, near)

@@ -278,7 +278,7 @@ class Generator(Trackable):
         """
         count = integer(count, "count")
         if count < 0:
-            raise _engine.InvalidArgumentError(f"split: count is {count}; may not be below 0")
+            raise _engine.InvalidArgumentError(f"split: count is {count}; must not be negative")
         if count > _MOST:
             raise _engine.ResourceExhaustedError(f"split: count is {count}; at most {_MOST} generators")
         with self._drawing:

@@ -135,7 +135,7 @@ class SessionApp(kernelapp.IPKernelApp):
             endpoint = session_endpoint.prepare(self.abs_connection_file)
             debug.start(endpoint, bytes(self.session.key))
         except Exception as error:
-            self.log.error("The debug server did not start, so this session can not be inspected: %s", error)
+            self.log.error("The debug server did not start, so this session cannot be inspected: %s", error)
             self.kernel.tapedeck = {"error": str(error)}
             return
         debug.end_with_gpu(self._crash_output.fileno())

@@ -192,7 +192,7 @@ def _store_changes(scope, before, names):
             notes.append(scope.store(name, value))
     for name in before:
         if name not in names:
-            notes.append(f"{name} stays: a variable of a waiting function can not be deleted.")
+            notes.append(f"{name} stays: a variable of a waiting function cannot be deleted.")
     return [note for note in notes if note]
 
 

@@ -87,7 +87,7 @@ def describe(name, value, item=0):
     try:
         _describe(row, value)
     except Exception as error:  # a subclass of an array that is none: one row of many
-        row["problem"] = f"it can not be looked at: {type_name(error)}"
+        row["problem"] = f"it cannot be looked at: {type_name(error)}"
     return row
 
 
@@ -291,7 +291,7 @@ class Items:
         elif self._kind is np.ndarray:
             value.flat[position] = item
         else:
-            raise TypeError(f"the items of a {type_name(value)} can not be replaced")
+            raise TypeError(f"the items of a {type_name(value)} cannot be replaced")
 
 
 def _key_name(key):

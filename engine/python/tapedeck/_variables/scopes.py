@@ -108,7 +108,7 @@ class VariableScope:
                      custom_getter=None, constraint=None, synchronization=None, aggregation=None):
         """As tf.get_variable, from that store; None for the open one."""
         if not isinstance(name, str) or not name:
-            raise ValueError(f"get_variable: name is {name!r}; needs a text that is not empty")
+            raise ValueError(f"get_variable: name is {name!r}; needs a non-empty string")
         if dtype is not None and initializer is not None and not callable(initializer):
             own = _engine.convert_to_tensor(initializer).dtype
             if own != dtypes.as_dtype(dtype):

@@ -35,7 +35,7 @@ def as_bytes(bytes_or_text, encoding="utf-8"):
     if isinstance(bytes_or_text, bytearray):
         return bytes(bytes_or_text)
     if not isinstance(bytes_or_text, (bytes, str)):
-        raise TypeError(f"as_bytes: {bytes_or_text!r} is {type(bytes_or_text).__name__}; needs text or bytes")
+        raise TypeError(f"as_bytes: {bytes_or_text!r} is {type(bytes_or_text).__name__}; needs a str or bytes")
     return bytes_or_text.encode(encoding) if isinstance(bytes_or_text, str) else bytes_or_text
 
 
@@ -43,7 +43,7 @@ def as_bytes(bytes_or_text, encoding="utf-8"):
 def as_text(bytes_or_text, encoding="utf-8"):
     """The bytes as text; text stays. TypeError for any other value."""
     if not isinstance(bytes_or_text, (bytes, str)):
-        raise TypeError(f"as_text: {bytes_or_text!r} is {type(bytes_or_text).__name__}; needs text or bytes")
+        raise TypeError(f"as_text: {bytes_or_text!r} is {type(bytes_or_text).__name__}; needs a str or bytes")
     return bytes_or_text.decode(encoding) if isinstance(bytes_or_text, bytes) else bytes_or_text
 
 

@@ -68,7 +68,7 @@ def set_device_policy(device_policy):
     'silent_for_int32', all but those of int32 are. Python's numbers go everywhere. ValueError for another.
     """
     if device_policy is not None and device_policy not in _POLICIES:
-        raise ValueError(f"{device_policy!r} is not a device policy; there are {', '.join(map(repr, _POLICIES))}")
+        raise ValueError(f"{device_policy!r} is not a device policy; must be one of {', '.join(map(repr, _POLICIES))}")
     _engine.set_device_policy(_POLICIES.index("silent" if device_policy is None else device_policy))
 
 

@@ -223,7 +223,7 @@ def graph(graph_data):
 def _at_least_0(function, max_outputs):
     count = int(max_outputs)
     if count < 0:
-        raise _engine.InvalidArgumentError(f"{function}: max_outputs is {max_outputs!r}; may not be below 0")
+        raise _engine.InvalidArgumentError(f"{function}: max_outputs is {max_outputs!r}; must not be negative")
     return count
 
 

@@ -35,7 +35,7 @@ def buckets(values, count):
     """
     values = np.asarray(values, np.float64).reshape(-1)
     if count < 0:
-        raise _engine.InvalidArgumentError(f"histogram: buckets is {count}; may not be below 0")
+        raise _engine.InvalidArgumentError(f"histogram: buckets is {count}; must not be negative")
     if not count or not values.size:
         return np.zeros((count, 3))
     if not np.isfinite(values).all():
@@ -117,6 +117,6 @@ def texts_of(function, data):
     texts = []
     for each in values.reshape(-1):
         if not isinstance(each, (str, bytes)):
-            raise TypeError(f"{function}: data holds {each!r}; needs texts")
+            raise TypeError(f"{function}: data holds {each!r}; needs strings")
         texts.append(each.encode() if isinstance(each, str) else each)
     return list(values.shape), texts

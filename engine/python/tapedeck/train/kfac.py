@@ -30,7 +30,7 @@ class Factored:
                 predictive):
         name = type(self).__name__
         if estimation_mode not in _MODES:
-            raise ValueError(f"{name}: estimation_mode is {estimation_mode!r}; it is one of {sorted(_MODES)}")
+            raise ValueError(f"{name}: estimation_mode is {estimation_mode!r}; must be one of {sorted(_MODES)}")
         if predictive not in (_PREDICTIVE | {None}) or (predictive is None and estimation_mode != "empirical"):
             raise ValueError(f"{name}: predictive is {predictive!r}; estimation_mode {estimation_mode!r} needs one of "
                              f"{sorted(_PREDICTIVE)}")

@@ -19,7 +19,7 @@ def path_of(name, path):
         if os.path.isfile(candidate):
             return candidate
     raise FileNotFoundError(
-        f"the data set {name} is not here: put its file {os.path.basename(path)}, as Keras stores it, into {folder()}, "
+        f"the data set {name} was not found: put its file {os.path.basename(path)}, as Keras stores it, into {folder()}, "
         "or name the folder that has it in the environment variable TAPEDECK_DATASETS")
 
 

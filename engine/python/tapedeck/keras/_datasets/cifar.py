@@ -29,7 +29,7 @@ def load(name, binary, train, test, labels, column):
             return archives.pairs(name, f"{name}.npz")
         except FileNotFoundError:
             raise FileNotFoundError(
-                f"the data set {name} is not here: put its binary version, the folder {binary}, or an {name}.npz with the arrays "
+                f"the data set {name} was not found: put its binary version, the folder {binary}, or an {name}.npz with the arrays "
                 f"x_train, "
                 f"y_train, x_test and y_test into {archives.folder()}, or name the folder that has it in the environment variable "
                 "TAPEDECK_DATASETS") from None

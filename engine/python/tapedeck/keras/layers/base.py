@@ -96,7 +96,7 @@ class Layer(_weights.Weights, Trackable):
 
     def _set_name(self, name):
         if name is not None and not isinstance(name, str):
-            raise ValueError(f"{type(self).__name__}: name is {name!r}; needs a text")
+            raise ValueError(f"{type(self).__name__}: name is {name!r}; needs a string")
         vars(self)["_name"] = vars(self)["_scope_text"] = name or backend.unique_name(snake_case(type(self).__name__))
 
     def _set_dtype(self, dtype):

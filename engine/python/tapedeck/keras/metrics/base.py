@@ -31,7 +31,7 @@ class Metric(Trackable):
         if isinstance(dtype, str) and not is_dtype(dtype) or isinstance(name, dtypes.DType):  # Keras 2 has them the other way round
             dtype, name = name, dtype
         if name is not None and not isinstance(name, str):
-            raise ValueError(f"{type(self).__name__}: name is {name!r}; needs a text")
+            raise ValueError(f"{type(self).__name__}: name is {name!r}; needs a string")
         self.name = name or unique_name(snake_case(type(self).__name__))
         vars(self)["_dtype"] = dtypes.as_dtype(getattr(dtype, "compute_dtype", dtype) or floatx())
         vars(self)["_own_variables"] = []
