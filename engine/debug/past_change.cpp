@@ -124,7 +124,7 @@ void set_attribute(const RecordView& record, const std::string& name, const std:
 
 void check_number(double number, DType dtype, const std::string& of) {
   if (is_differentiable(dtype)) return;  // of a complex number the real part
-  if (dtype == DType::string) refuse_change(of + " has strings, which no number can replace");
+  if (dtype == DType::string) refuse_change(of + " has strings, for which no number stands");
   const auto [lowest, highest] =
       dtype == DType::bool_ ? std::pair<std::int64_t, std::int64_t>{0, 1} : integer_limits(dtype);
   if (number == std::trunc(number) && number >= static_cast<double>(lowest) &&

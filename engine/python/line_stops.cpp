@@ -124,7 +124,7 @@ int hear_line(PyObject*, PyFrameObject* frame, int what, PyObject*) {
   const bool waited_for = watched.lines && std::binary_search(watched.lines->begin(), watched.lines->end(),
                                                               static_cast<std::uint32_t>(line));
   if (!waited_for && left == 0) return 0;
-  // The step began within a statement of this function, before Python reported lines.
+  // The step began within a statement of this function, before Python told of lines.
   if (before == 0 && left != 0)
     if (const SourceLocation from = location_of(left); from.cell == cell_of_code(code))
       before = static_cast<int>(from.line);
@@ -143,7 +143,7 @@ int hear_line(PyObject*, PyFrameObject* frame, int what, PyObject*) {
   return -1;
 }
 
-/// For a thread that begins while lines are reported: threading.settrace() installs it there.
+/// For a thread that begins while lines are told: threading.settrace() has it called there.
 py::object hear_new_thread(const py::args&) {
   PyEval_SetTrace(&hear_line, nullptr);
   return py::none();

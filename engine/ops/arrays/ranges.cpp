@@ -111,7 +111,7 @@ TAPEDECK_OP(range_op) = {
         "Numbers at equal steps: start + i·delta, as long as they are before limit.\n\n"
         "start, limit, delta: numbers; with limit None, from 0 to start; dtype: None for int32 where all "
         "three are "
-        "integers, else float32.\n"
+        "whole numbers, else float32.\n"
         "Returns: dtype, (⌈(limit − start) / delta⌉,), nothing where that is negative.\n"
         "Errors: InvalidArgumentError for a delta of 0, numbers that are not finite, or that dtype cannot "
         "hold.",

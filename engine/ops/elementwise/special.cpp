@@ -69,7 +69,7 @@ TAPEDECK_OP(digamma_op, VjpReads::inputs) = unary_op<Unary::digamma, Kind::float
 TAPEDECK_OP(polygamma_op, VjpReads::inputs) = binary_op<Binary::polygamma, Kind::floating>(
     {"polygamma",
      {"polygamma", "math.polygamma"},
-     "The a-th derivative of digamma: ψ⁽ᵃ⁾(x) = (−1)ᵃ⁺¹ a! ζ(a + 1, x); NaN where a is not an integer of at "
+     "The a-th derivative of digamma: ψ⁽ᵃ⁾(x) = (−1)ᵃ⁺¹ a! ζ(a + 1, x); NaN where a is no whole number of at "
      "least 0. "
      "(Abramowitz and Stegun, 6.4.10)",
      "none for a, dx = dz·polygamma(a + 1, x)",

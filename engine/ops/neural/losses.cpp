@@ -281,9 +281,9 @@ TAPEDECK_OP(in_top_k_op) = {
     .doc =
         "True where the right class is among the k best: fewer than k classes of the row have a larger "
         "prediction.\n\n"
-        "predictions: (rows, classes), any floating dtype; targets: (rows,), any integer dtype, the "
+        "predictions: (rows, classes), any floating dtype; targets: (rows,), any whole-number dtype, the "
         "right "
-        "class of each row; k: integer.\n"
+        "class of each row; k: whole number.\n"
         "Returns: bool, (rows,). False where the target is no class, or the row holds NaN or ∞.\n"
         "Errors: InvalidArgumentError for shapes that do not fit; TypeMismatchError for other dtypes.",
 };

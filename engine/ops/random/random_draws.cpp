@@ -123,7 +123,7 @@ TAPEDECK_OP(random_shuffle_op) = {
     .cost = cost::moves,
     .doc = std::string("The slices of the first axis in random order, each order equally likely: each gets a "
                        "random key of 64 bits, by which they are sorted.\n\n"
-                       "value: any dtype, at least one axis; seed: integer or None.\n"
+                       "value: any dtype, at least one axis; seed: whole number or None.\n"
                        "Returns: the dtype and shape of value.\n"
                        "Errors: InvalidArgumentError for a scalar, and for more than 2³¹ − 1 slices.") +
            stream_doc,
@@ -160,7 +160,7 @@ TAPEDECK_OP(dropout_op) = {
     .doc = std::string(
                "Sets each element to 0 with probability `rate`, and divides the others by 1 − rate "
                "(Srivastava, Hinton, Krizhevsky, Sutskever and Salakhutdinov 2014).\n\n"
-               "x: any floating dtype, any shape; rate: in [0, 1); seed: integer or None.\n"
+               "x: any floating dtype, any shape; rate: in [0, 1); seed: whole number or None.\n"
                "Returns: the dtype and shape of x.\n"
                "Errors: InvalidArgumentError for another rate; TypeMismatchError for another dtype.") +
            stream_doc,
@@ -205,7 +205,7 @@ TAPEDECK_OP(random_categorical_op) = {
     .doc = std::string(
                "Numbers of classes, class k of row b with probability softmax(logits[b])[k].\n\n"
                "logits: any floating dtype, (batch, classes); −Inf is a class that is never drawn; "
-               "num_samples: how many of each row; dtype: int32 or int64; seed: integer or "
+               "num_samples: how many of each row; dtype: int32 or int64; seed: whole number or "
                "None.\n"
                "Returns: dtype, (batch, num_samples).\n"
                "Errors: InvalidArgumentError for another shape, a negative num_samples, or a row with "
@@ -305,9 +305,9 @@ TAPEDECK_OP(random_poisson_op) = {
     .vjp = nullptr,
     .vjp_formula = "none",
     .doc = std::string(
-               "Random integers of the Poisson distribution with mean lam.\n\n"
+               "Random whole numbers of the Poisson distribution with mean lam.\n\n"
                "lam: any numeric dtype, at least 0; shape: how many for each lam; dtype: of the result, "
-               "any numeric one; seed: integer or None.\n"
+               "any numeric one; seed: whole number or None.\n"
                "Returns: dtype, shape + the shape of lam; numbers cut to the dtype's range. For lam below "
                "10 by summing probabilities up, else by Hörmann's transformed rejection (\"The "
                "transformed rejection method for generating Poisson random variables\", Insurance: "
@@ -360,7 +360,7 @@ TAPEDECK_OP(random_binomial_op) = {
                                                             {DType::bool_, values.shape()}));
                                    },
                                .whose = "random_binomial: counts",
-                               .needs = "; needs integers of at least 0"});
+                               .needs = "; needs whole numbers of at least 0"});
           require_all(probs, {.holds = [](double value) { return value >= 0 && value <= 1; },
                               .holds_on_device =
                                   [](const Tensor& values) {
@@ -378,9 +378,9 @@ TAPEDECK_OP(random_binomial_op) = {
     .vjp_formula = "none",
     .doc =
         std::string(
-            "Random integers of the binomial distribution: how many of so many draws succeed.\n\n"
-            "counts: how many draws, integers of any numeric dtype; probs: the probability of each, any "
-            "floating dtype, the shape of counts; dtype: of the result, any numeric one; seed: integer "
+            "Random whole numbers of the binomial distribution: how many of so many draws succeed.\n\n"
+            "counts: how many draws, whole numbers of any numeric dtype; probs: the probability of each, any "
+            "floating dtype, the shape of counts; dtype: of the result, any numeric one; seed: whole number "
             "or None.\n"
             "Returns: dtype, the shape of counts; numbers cut to the dtype's range. For a mean below 10 by "
             "summing probabilities up, else by Hörmann's transformed rejection (\"The generation of binomial "

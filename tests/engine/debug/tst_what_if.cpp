@@ -396,7 +396,7 @@ class TestWhatIf : public QObject {
     for (const ChangeKind kind : {ChangeKind::element, ChangeKind::value}) {
       PastChange change = element_becomes(words, {0}, 0.5);
       change.kind = kind;
-      EXPECT_ERROR(debug::BadRequest, world.make({change}), "has strings, which no number can replace");
+      EXPECT_ERROR(debug::BadRequest, world.make({change}), "has strings, for which no number stands");
     }
     for (const DType dtype : {DType::complex64, DType::complex128}) {
       const Tensor z = ops::cast(floats({1, 2}), dtype);
