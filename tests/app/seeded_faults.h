@@ -59,7 +59,7 @@ inline QList<SeededFault> seededFaults() {
        {"key Ctrl+Shift+Return", "key Alt+7"},
        "health",
        3,
-       {"^softmax \\(line 3\\) of \\(60, 3\\) goes along axis 0, the 60 examples",
+       {"^softmax \\(line 3\\) of \\(60, 3\\) is along axis 0, the 60 examples",
         "An example's 3 probabilities add up to 0\\.0\\d+ to [\\d.]+ \\(step 1\\), not to 1"}},
       {"attention mask inverted",
        {"import numpy as np\n"
@@ -82,8 +82,8 @@ inline QList<SeededFault> seededFaults() {
        {"key Ctrl+Shift+Return", "key Alt+7"},
        "health",
        4,
-       {"^The attention of softmax \\(line 4\\), \\(16, 6, 6\\), is masked the wrong way round",
-        "Place 0 sees 1 to 5, place 5 has none left"}},
+       {"^The attention of softmax \\(line 4\\), \\(16, 6, 6\\), has an inverted mask",
+        "Position 0 sees 1 to 5; position 5 sees none"}},
       {"clip that a whole division made 0",
        {"import numpy as np\n"
         "import tapedeck as tf\n"

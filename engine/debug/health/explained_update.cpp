@@ -96,7 +96,7 @@ void HealthReader::explain_rest(protocol::HealthFinding& finding, const Run& run
     finding.sentence += " At step " + std::to_string(finding.since) + " its update is 0, for " +
                         origin_text(past, *zero) + ".";
     finding.cure =
-        "Enter goes to the op that takes the 0: look at where the program made that number (a whole "
+        "Enter goes to the op that takes the 0: look at where the program made that number (an integer "
         "division, a schedule at its end, a mask, a clip).";
     finding.record = zero->into->number;
     place(finding);

@@ -104,8 +104,7 @@ loss loss
                 "were forgotten before Health "));
     QVERIFY(has(text("run steps 300 sampled 30\nvariable W 4\n gradient 200:1"),
                 "No step before step 200 was sampled"));
-    QVERIFY(
-        has(text("variable W 4\n gradient 1:1 2:1"), "Of a loss's trend nothing is said before 20 steps"));
+    QVERIFY(has(text("variable W 4\n gradient 1:1 2:1"), "A loss's trend is not judged before 20 steps"));
     QVERIFY(has(text("variable W 4\n gradient 1:1 2:inf\n not finite 1:0 2:4"),
                 "The samples of 1 step have NaN"));
   }

@@ -208,7 +208,7 @@ variable W2 10x10
   gradient 1:1 2:1 3:1
   update 1:0.001 2:0.001 3:0.001)"));
     QVERIFY2(adam.size() == 1 && adam[0].severity == HealthSeverity::note &&
-                 says(adam, "The optimiser makes up for it"),
+                 says(adam, "The optimiser compensates for it"),
              all_of(adam).c_str());
   }
 
@@ -367,7 +367,7 @@ published mine
                  "step, so the curvature is not the reason.") != std::string::npos,
              all_of(found).c_str());
     QVERIFY2(!says(found, "the loss curves down"), all_of(found).c_str());
-    QVERIFY2(found[2].sentence.find("no descent direction at step 2 already") != std::string::npos,
+    QVERIFY2(found[2].sentence.find("not a descent direction at step 2 already") != std::string::npos,
              all_of(found).c_str());
   }
 };

@@ -64,7 +64,7 @@ class HealthOfProgramFaultsTest(HealthOfPrograms):
                 value = loss(step)
             kept[-1].assign_sub(.1 * tape.gradient(value, kept[-1]))
         found = self.the("variable made anew")
-        self.assertIn("w (4, 1) is another variable in each step", found["sentence"])
+        self.assertIn("w (4, 1) is a new variable in each step", found["sentence"])
 
     def test_a_variable_that_is_never_updated(self):
         program = Program()
