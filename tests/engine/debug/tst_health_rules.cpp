@@ -316,7 +316,7 @@ variable b 4
     for (const char* run : {"run steps 392 sampled 392 cut\n", "run steps 400 sampled 300\n"}) {
       const Findings late = judge(cases_of(run + curve("loss loss\n loss", 100, 400, fell)));
       QVERIFY2(late.size() == 1 && late[0].severity == HealthSeverity::note, all_of(late).c_str());
-      QVERIFY2(!says(late, "The loss rises") && says(late, "What it was before was not sampled"),
+      QVERIFY2(!says(late, "The loss rises") && says(late, "Earlier losses were not sampled"),
                all_of(late).c_str());
     }
     // Another run of the same line shows how large it can be.

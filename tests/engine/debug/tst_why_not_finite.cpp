@@ -100,7 +100,7 @@ class TestWhyNotFinite : public QObject {
         together,
         "is the sum of 2 contributions, one for each use of the value. The first that is not finite "
         "comes from matmul");
-    expect_sentence(together, "of these there are no shares.");
+    expect_sentence(together, "so there are no shares.");
     QVERIFY2(!contains(together.sentence, "%"), together.sentence.c_str());
     for (const protocol::Reason& reason : together.reasons) QVERIFY(!reason.amount_text);
     // Of one of its elements that is a number there are.

@@ -46,7 +46,7 @@ class Graphs(unittest.TestCase):
         for decorate in (tf.py_function(Tout=tf.int32), tf.numpy_function(Tout=tf.int32)):
             with self.assertRaisesRegex(TypeError, "_function: func is 3; needs a function"):
                 decorate(3)
-            with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "no int32, the dtype in Tout"):
+            with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "cannot be converted to int32, the dtype in Tout"):
                 decorate(lambda: "text")()
         with self.assertRaisesRegex(TypeError, "py_function: func is None"):
             tf.py_function(None, [], tf.float32)

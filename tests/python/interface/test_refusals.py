@@ -227,7 +227,7 @@ class Refusals(unittest.TestCase):
     def test_names_signatures_and_docstrings_stay(self):
         self.assertEqual(list(inspect.signature(tf.pad).parameters),
                          ["tensor", "paddings", "mode", "constant_values", "name"])
-        self.assertTrue(re.match("Puts a border", tf.pad.__doc__) and tf.pad.__name__ == "pad")
+        self.assertTrue(re.match("Pads a tensor", tf.pad.__doc__) and tf.pad.__name__ == "pad")
         with self.assertRaisesRegex(TypeError, r"pad\(\) missing 1 required positional argument: 'paddings'"):
             tf.pad([1])
 

@@ -340,8 +340,8 @@ class Generators(unittest.TestCase):
         self.assertTrue(orders[0] == orders[1] != orders[2])
         for call, pattern in ((lambda: tf.random.split([1, 2, 3]), r"seed has shape \(3,\)"), (lambda: tf.random.split([1, 2], -1), "-1"),
                               (lambda: tf.random.split([1, 2], alg="dice"), "alg is 'dice'"),
-                              (lambda: tf.random.split([1., 2.]), "split: seed is float32; needs two whole"),
-                              (lambda: tf.random.fold_in([1, 2], .5), r"fold_in: data is float32 \(\); needs one whole")):
+                              (lambda: tf.random.split([1., 2.]), "split: seed is float32; needs two integers"),
+                              (lambda: tf.random.fold_in([1, 2], .5), r"fold_in: data is float32 \(\); needs one integer")):
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, pattern):
                 call()
 

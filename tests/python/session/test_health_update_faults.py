@@ -198,7 +198,7 @@ class HealthOfUpdateFaultsTest(HealthOfPrograms):
         self.attend(np.tril(np.ones([6, 6], np.float32)))
         found = self.the("inverted mask")
         self.assertEqual(found["op"], "softmax")
-        self.assertIn("each place gives weight to later places alone", found["sentence"])
+        self.assertIn("each position attends to later positions only", found["sentence"])
         self.assertIn("Position 0 sees 1 to 5; position 5 sees none", found["sentence"])
 
     def test_a_mask_of_what_comes_later(self):

@@ -269,7 +269,7 @@ class DLPack(unittest.TestCase):
                 if own.size:
                     address = np.asarray(again).__array_interface__["data"][0]
                     self.assertEqual(address == own.__array_interface__["data"][0], flags == 1)
-                with self.assertRaisesRegex(ValueError, "no unused DLPack capsule"):
+                with self.assertRaisesRegex(ValueError, "not an unused DLPack capsule"):
                     tf.experimental.dlpack.from_dlpack(capsule)
             self.assertIn('"dltensor"', repr(source.__dlpack__(max_version=(0, 8))))
             del capsule
@@ -286,9 +286,9 @@ class DLPack(unittest.TestCase):
     def test_capsules_are_used_once_and_checked(self):
         capsule = tf.experimental.dlpack.to_dlpack(tf.constant(values))
         tf.experimental.dlpack.from_dlpack(capsule)
-        with self.assertRaisesRegex(ValueError, "no unused DLPack capsule"):
+        with self.assertRaisesRegex(ValueError, "not an unused DLPack capsule"):
             tf.experimental.dlpack.from_dlpack(capsule)
-        with self.assertRaisesRegex(ValueError, "no unused DLPack capsule"):
+        with self.assertRaisesRegex(ValueError, "not an unused DLPack capsule"):
             tf.experimental.dlpack.from_dlpack(5)
         with self.assertRaisesRegex(TypeError, "type code 4 of 16 bits and 1 lanes|has no strings"):
             tf.experimental.dlpack.to_dlpack(tf.constant(["a"]))

@@ -103,7 +103,7 @@ class GetVariable(unittest.TestCase):
             tf.get_variable("a", initializer=tf.constant(1.), dtype=tf.int32)
         with self.assertRaisesRegex(ValueError, "not callable"):
             ones(custom_getter=3)
-        with self.assertRaisesRegex(ValueError, "needs a text"):
+        with self.assertRaisesRegex(ValueError, "needs a non-empty string"):
             ones("")
 
     def test_regularizers_add_to_the_collection(self):
