@@ -186,7 +186,7 @@ BranchCurves BranchCurveReader::compute(const std::function<void(std::uint64_t d
         " left out: which tensors their points came from is not known. Python calculated these "
         "numbers itself.");
   if (left_ > 0)
-    made.notes.push_back(counted(left_, "point") + " of curves behind the first " +
+    made.notes.push_back(counted(left_, "point") + " of curves after the first " +
                          std::to_string(most_recomputed_points) + " are left out.");
   BranchReads reads = reads_in_branch(recorder_, branch_, reads_, original_, cancel_);
   made.reads = std::move(reads.uses);

@@ -24,7 +24,7 @@ protocol::Comparison comparison_of(const std::string& sign) {
   static constexpr std::array signs{"<", "<=", "==", "!=", ">=", ">"};
   for (std::size_t i = 0; i < signs.size(); ++i)
     if (sign == signs[i]) return static_cast<protocol::Comparison>(i);
-  throw BadRequest("find_hit: \"" + sign + "\" is no comparison; there are <, <=, ==, !=, >= and >.");
+  throw BadRequest("find_hit: \"" + sign + "\" is not a comparison; there are <, <=, ==, !=, >= and >.");
 }
 
 bool element_holds(double value, protocol::Comparison comparison, double other) {

@@ -297,14 +297,14 @@ protocol::BranchPreviews Branches::previews(const protocol::GetBranchPreviews& r
   if (request.tensors.size() > most_previews)
     throw BadRequest("get_branch_previews: " + std::to_string(request.tensors.size()) +
                      " tensors were asked for, the most is " + std::to_string(most_previews));
-  find(request.branch);  // that it is gone is told, not shown as empty texts
+  find(request.branch);  // throws if it is gone, instead of returning empty texts
   protocol::BranchPreviews answer;
   for (const std::uint64_t tensor : request.tensors) {
     std::optional<std::string>& text = answer.previews.emplace_back();
     try {
       if (has_preview(recorder_, tensor))
         text = preview(value(request.branch, tensor, request.difference, original, cancel));
-    } catch (const ValueError&) {  // whoever looks at the tensor itself hears why
+    } catch (const ValueError&) {  // a request for the tensor itself reports why
     }
   }
   return answer;

@@ -1,5 +1,5 @@
-// Variables, frames and expressions of the host language (Python): what a session shows of the user's program
-// where it is stopped, or between two cells.
+// Variables, frames and expressions of the host language (Python), at a stop or between two
+// cells.
 #pragma once
 
 #include "engine/protocol/record.h"

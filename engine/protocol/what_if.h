@@ -80,7 +80,7 @@ struct Moved {
   std::string cell, file;
   std::uint32_t line = 0;
   TensorInfo tensor;
-  double difference = 0;  ///< ‖branch − original‖ / ‖original‖; infinite where that is no number
+  double difference = 0;  ///< ‖branch − original‖ / ‖original‖; infinite where that is not a number
   double before = 0, after = 0;  ///< norms; of a scalar the value
   template <class Visit, class Self = Moved>
   static constexpr auto fields(Visit&& visit) {
@@ -123,7 +123,7 @@ struct ReadUse {
 
 struct Branched {
   std::uint64_t branch = 0;     ///< names it in GetBranchTile and GetBranchStatistics
-  std::string sentence;         ///< what came of it
+  std::string sentence;         ///< the result
   std::uint64_t depending = 0;  ///< results that depend on the changes
   std::vector<Moved> moved;     ///< those whose results moved most, at most 200
   bool complete = true;         ///< false: more may depend, or only the first were made; the sentence says it
@@ -197,8 +197,7 @@ struct GetBranchPreviews {
 };
 
 struct BranchPreviews {
-  std::vector<std::optional<std::string>>
-      previews;  ///< in the request's order; absent: large, or not to be had
+  std::vector<std::optional<std::string>> previews;  ///< in the request's order; absent: large, or lost
   static constexpr const char* type = "branch_previews";
   template <class Visit, class Self = BranchPreviews>
   static constexpr auto fields(Visit&& visit) {

@@ -108,7 +108,7 @@ TensorAt tensor_at(const Recorder& recorder, const ValuePlace& place) {
   if (is_variable(value.ptr())) return {variable_of(value.ptr()).peek(), text, true};
   if (is_numpy_array(value.ptr())) return {tensor_from_numpy(value.ptr(), {}, {nullptr, nullptr}), text};
   throw ValueError("bad_request",
-                   text + " is no tensor: " + py::cast<std::string>(py::str(py::type::of(value))));
+                   text + " is not a tensor: " + py::cast<std::string>(py::str(py::type::of(value))));
 }
 
 /// The user's code at a stop: tapes work in it, with none of the program's among them, its ops are no
@@ -128,7 +128,7 @@ py::dict isolated(const py::tuple& place, const std::string& watch, Function&& e
   const EvaluationScope scope;
   const py::object kept = part("isolation").attr("keep")(place, watch);
   const auto put_back = [&] {
-    const PuttingBack undisturbed;
+    const RestoreScope undisturbed;
     kept.attr("put_back")();
   };
   try {

@@ -59,7 +59,7 @@ inline QList<SeededFault> seededFaults() {
        {"key Ctrl+Shift+Return", "key Alt+7"},
        "health",
        3,
-       {"^softmax \\(line 3\\) of \\(60, 3\\) goes along axis 0, the 60 examples",
+       {"^softmax \\(line 3\\) of \\(60, 3\\) is along axis 0, the 60 examples",
         "An example's 3 probabilities add up to 0\\.0\\d+ to [\\d.]+ \\(step 1\\), not to 1"}},
       {"inputs normalised over each example",
        {"import numpy as np\n"
@@ -106,8 +106,8 @@ inline QList<SeededFault> seededFaults() {
        {"key Ctrl+Shift+Return", "key Alt+7"},
        "health",
        4,
-       {"^The attention of softmax \\(line 4\\), \\(16, 6, 6\\), is masked the wrong way round",
-        "Place 0 sees 1 to 5, place 5 has none left"}},
+       {"^The attention of softmax \\(line 4\\), \\(16, 6, 6\\), has an inverted mask",
+        "Position 0 sees 1 to 5; position 5 sees none"}},
       {"clip that a whole division made 0",
        {"import numpy as np\n"
         "import tapedeck as tf\n"
@@ -171,7 +171,7 @@ inline QList<SeededFault> seededFaults() {
        "why",
        0,
        {"There is no gradient for w:0",
-        "ends at cast \\(op \\d+, line 3\\): its result is no floating-point tensor, and whole numbers have "
+        "ends at cast \\(op \\d+, line 3\\): its result is not a floating-point tensor, and integers have "
         "no gradient"}},
       {"wrong sign of a regulariser",
        {"import numpy as np\n"
@@ -214,7 +214,7 @@ inline QList<SeededFault> seededFaults() {
        {"key Ctrl+Shift+Return", "key F7"},
        "why",
        0,
-       {"Behind it stands the forward op log \\(op \\d+, line 5\\) with x\\[\\d+, \\d\\] = 0\\.0",
+       {"Its forward op is log \\(op \\d+, line 5\\) with x\\[\\d+, \\d\\] = 0\\.0",
         "The 0\\.0 in it was made by divide \\(op \\d+, line 4\\): [\\d.]+ / inf",
         "was born in exp \\(op \\d+, line 3\\): exp\\(11\\.\\d+\\); there the result is larger than 65504"},
        true},
@@ -236,7 +236,7 @@ inline QList<SeededFault> seededFaults() {
        "why",
        0,
        {"There 0 times infinity has no value",
-        "Behind it stands the forward op sqrt \\(op \\d+, line 4\\) with x = 0\\.0"}},
+        "Its forward op is sqrt \\(op \\d+, line 4\\) with x = 0\\.0"}},
       {"weight not transposed in a square layer",
        {"import numpy as np\n"
         "import tapedeck as tf\n"

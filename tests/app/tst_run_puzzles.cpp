@@ -60,7 +60,7 @@ class TestRunPuzzles : public QObject, SampleWindow {
     const auto told = [&](const QString& part) {
       return waitFor([&] { return compare->sentence()->text().contains(part); }, patience);
     };
-    QVERIFY2(told("8 ops on the left alone"), qPrintable(compare->sentence()->text()));
+    QVERIFY2(told("8 ops on the left only"), qPrintable(compare->sentence()->text()));
     press(Qt::Key_F);
     QVERIFY2(told("The first difference is what op"), qPrintable(compare->sentence()->text()));
     QVERIFY2(told("adam, cell [2] line 9"), qPrintable(compare->sentence()->text()));

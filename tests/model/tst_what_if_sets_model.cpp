@@ -95,7 +95,7 @@ class TestWhatIfSetsModel : public QObject {
     row("", "out", "1", SetField::filter, -1, "Type which ops");
     row("op:adam and (step > 2", "out", "1", SetField::filter, 21, "At character 22: ");
     row("scope:größe and epoch > 2", "out", "1", SetField::filter, 16, "At character 17: “epoch”");
-    row("loss rose", "out", "1", SetField::filter, 0, "At character 1: What looks at curves");
+    row("loss rose", "out", "1", SetField::filter, 0, "At character 1: Curves can be used");
     row("op:adam", " ", "1", SetField::subject, -1, "Name an attribute or an input");
     row("op:adam", "out", "", SetField::value, -1, "Type a number.");
     row("op:adam", "out", "1,5", SetField::value, -1, "“1,5” is not a number.");

@@ -159,7 +159,7 @@ struct StepFacts {
   std::size_t disturbed = 0;  ///< ops of dropout, or of a batch's own statistics, on the tape
 };
 
-/// Somebody asked whether a custom gradient is right.
+/// The user asked whether a custom gradient is right.
 struct CheckedGradient {
   std::uint64_t record = 0;  ///< its VJP
   std::string name;

@@ -301,18 +301,17 @@ std::vector<std::string> not_seen(const HealthCases& cases) {
   std::vector<std::string> texts;
   if (cases.cut)
     texts.push_back(
-        "Steps of this run were forgotten before Health counted them: steps count from the first that is "
-        "known, and "
-        "how the run began is not.");
+        "Steps of this run were dropped before Health counted them: steps are counted from the first known "
+        "one, and the start of the run is unknown.");
   if (cases.sampled < cases.steps)
     texts.push_back(std::to_string(cases.sampled) + " of " + counted(cases.steps, "step") +
                     (cases.sampled == 1 ? " was" : " were") +
-                    " sampled: what happened only in the others is not seen.");
+                    " sampled: what happened only in the others is not visible.");
   if (!cases.cut && cases.sampled > 0 && !cases.sees_begin())
     texts.push_back("No step before step " + std::to_string(cases.first_sample()) +
-                    " was sampled: how the run began is not known.");
+                    " was sampled: the start of the run is unknown.");
   if (cases.steps > 0 && cases.sampled < trend_samples)
-    texts.push_back("Of a loss's trend nothing is said before " + std::to_string(trend_samples) +
+    texts.push_back("A loss's trend is not judged before " + std::to_string(trend_samples) +
                     " steps were sampled.");
   if (std::ranges::any_of(cases, [&](const HealthCase& each) {
         return each.kind == HealthKind::loss && has_no_trend(cases, each);

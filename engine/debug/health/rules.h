@@ -54,7 +54,7 @@ struct HealthCases {
   /// Whether samples say what was usual when the run began.
   bool sees_begin() const;
 };
-/// Place, op and tensor are left to whoever knows the records.
+/// The caller, which knows the records, fills in place, op and tensor.
 using Findings = std::vector<protocol::HealthFinding>;
 
 // Each returns what it finds, in the cases' order. All but the first take finite_part of the cases.

@@ -139,7 +139,8 @@ Findings unnormalised_inputs(const HealthCases& cases) {
         each.sentence += "from " + short_number(fact.least) + " to " + short_number(fact.most) +
                          ", with a mean of " + short_number(fact.mean) + " and a root mean square of " +
                          short_number(whole);
-      each.sentence += ", at step " + std::to_string(step.step) + ". Initial weights are made for about 1.";
+      each.sentence +=
+          ", at step " + std::to_string(step.step) + ". Initial weights assume values of about 1.";
       report(found, std::move(each),
              "Subtract the mean and divide by the standard deviation of each column, or scale to -1 to 1 "
              "(pixels: "

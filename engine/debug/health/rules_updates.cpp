@@ -31,7 +31,7 @@ Findings wrong_class_axes(const HealthCases& cases) {
     const std::string classes = std::to_string(fact.shape[1]), least = short_number(fact.least),
                       most = short_number(fact.most);
     each.sentence = fact.place.op + place_text(fact.place) + " of " + tuple_text(fact.shape) +
-                    " goes along axis " + std::to_string(fact.axis) + ", the " +
+                    " is along axis " + std::to_string(fact.axis) + ", the " +
                     counted(static_cast<std::uint64_t>(fact.shape[0]), "example") +
                     ", where the labels name one of " + classes + " classes on axis 1" +
                     read_text(cases, one.steps) + ". An example's " + classes + " probabilities add up to " +
@@ -49,11 +49,11 @@ Findings inverted_masks(const HealthCases& cases) {
     const std::string last = std::to_string(fact.shape.back() - 1);
     each.sentence =
         "The attention of " + fact.place.op + place_text(fact.place) + ", " + tuple_text(fact.shape) +
-        ", is masked the wrong way round: each place gives weight to later places alone, and 0 to "
-        "itself and those before" +
-        read_text(cases, one.steps) + ". Place 0 sees 1 to " + last + ", place " + last + " has none left.";
+        ", has an inverted mask: each position attends to later positions only, with weight 0 for itself and "
+        "earlier ones" +
+        read_text(cases, one.steps) + ". Position 0 sees 1 to " + last + "; position " + last + " sees none.";
     each.cure =
-        "Take away what comes later in place of what came before: the mask is 1 above the diagonal "
+        "Mask later positions instead of earlier ones: the mask is 1 above the diagonal "
         "(1 - tril), or it is meant as what may be seen.";
   };
   return findings_of(cases, &StepFacts::masks, "inverted mask", HealthSeverity::warning, least_steps_told,
@@ -68,7 +68,7 @@ Findings echoed_labels(const HealthCases& cases) {
     each.sentence = "The labels of " + fact.loss.op + place_text(fact.loss) + " are the numbers that " +
                     fact.place.op + place_text(fact.place) + " looks up, " +
                     counted(static_cast<std::uint64_t>(fact.labels), "label") + " each at the same place" +
-                    read_text(cases, one.steps) + ": the network is asked for what it is given.";
+                    read_text(cases, one.steps) + ": the network is asked to return its input.";
     each.cure =
         "To predict what comes next, give it text[:, :-1] and take text[:, 1:] as labels. An autoencoder of "
         "tokens means it so.";
@@ -114,7 +114,7 @@ Findings variables_twice(const HealthCases& cases) {
           ", and a step updates it " + std::to_string(fact.updates) + " times with the same gradient";
     each.sentence += ".";
     each.cure =
-        "[variable] * 3 is a list of one variable three times: make each anew ([make() for _ in range(3)]). "
+        "[variable] * 3 is a list of one variable three times: create each one ([make() for _ in range(3)]). "
         "Layers that share a variable on purpose ask for it once.";
   };
   return findings_of(cases, &StepFacts::twice, "asked for twice", HealthSeverity::warning, least_steps_told,

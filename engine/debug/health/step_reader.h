@@ -34,14 +34,14 @@ struct StepOp {
   std::vector<std::uint64_t> inputs, outputs;
 };
 
-/// The step's ops, and how their tensors hang together.
+/// The step's ops, and the dependencies of their tensors.
 class StepGraph {
  public:
   StepGraph(Past& past, const StepToRead& step);
 
   const std::vector<StepOp>& ops() const { return ops_; }
   bool cut() const { return cut_; }
-  /// The op that made it in this step; nullptr: none did.
+  /// The op that made it in this step, or nullptr.
   const StepOp* maker(std::uint64_t tensor) const;
   /// The same behind ops that change no number: reshape, cast, identity, …
   const StepOp* maker_of_numbers(std::uint64_t tensor) const;

@@ -80,8 +80,8 @@ std::string remarks(const std::vector<VjpCheck>& checks) {
             " were compared, and sums along random directions.";
   add(kinks, " lies at a kink, where there is no derivative, and was left out.",
       " lie at kinks, where there is no derivative, and were left out.");
-  add(not_comparable, " could not be compared: differences are no finite numbers there.",
-      " could not be compared: differences are no finite numbers there.");
+  add(not_comparable, " could not be compared: differences are not finite numbers there.",
+      " could not be compared: differences are not finite numbers there.");
   return text;
 }
 
@@ -95,7 +95,7 @@ std::string unchecked_text(const Past& past, const VjpCheck& check) {
 
 const char* const on_purpose =
     " Its author wrote this gradient; where it differs on purpose, as one that is clipped or reversed does, "
-    "it is no gradient of what the function computes.";
+    "it is not the gradient of the function.";
 
 protocol::Because about_one(Past& past, const VjpCheck& check) {
   protocol::Because answer;
@@ -134,7 +134,7 @@ std::string beside_path(Past& past, const GradientPath& path) {
   std::string text;
   std::set<std::uint64_t> leaves;
   std::set<std::uint32_t> stops;
-  std::uint64_t first = UINT64_MAX;  // that an op on the path made: a print before it is no way around
+  std::uint64_t first = UINT64_MAX;  // that an op on the path made: a print before it is not a way around
   for (const OnPath& on : path.vjps)
     for (const std::uint64_t output : past.record(on.vjp->head.forward)->outputs)
       first = std::min(first, output);

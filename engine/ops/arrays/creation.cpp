@@ -247,7 +247,7 @@ TAPEDECK_OP(one_hot_op) = {
     .cost = cost::moves,
     .doc =
         "One row per index: on_value at the index, off_value elsewhere.\n\n"
-        "indices: any whole-number dtype, any shape; an index outside [0, depth) gives a row of off_value; "
+        "indices: any integer dtype, any shape; an index outside [0, depth) gives a row of off_value; "
         "depth: "
         "length of "
         "the rows; on_value, off_value: None for 1 and 0; axis: where the new axis goes, −1 for the end; "
@@ -255,7 +255,7 @@ TAPEDECK_OP(one_hot_op) = {
         "Returns: dtype, the shape of indices with an axis of extent depth put in.\n"
         "Errors: InvalidArgumentError for a negative depth or an axis out of range; TypeMismatchError for "
         "indices "
-        "that are no whole numbers.",
+        "that are not integers.",
     .takes_narrow = true,
 };
 Tensor one_hot(const Tensor& indices, std::int64_t depth, DType dtype, std::int64_t axis) {

@@ -149,7 +149,7 @@ TAPEDECK_OP(gather_op) = {
     .cost = cost::picks,
     .doc =
         "Takes slices of an axis by number.\n\n"
-        "params: any dtype, at least one axis; indices: any whole-number dtype, any shape, values in [0, "
+        "params: any dtype, at least one axis; indices: any integer dtype, any shape, values in [0, "
         "extent of "
         "the axis); axis: which, None for the first one behind the batch axes; batch_dims: how many first "
         "axes params and indices share, so that each batch takes from its own; validate_indices: changes "
@@ -157,7 +157,7 @@ TAPEDECK_OP(gather_op) = {
         "Returns: the dtype of params, shape params.shape[:axis] + indices.shape[batch_dims:] + "
         "params.shape[axis+1:].\n"
         "Errors: OutOfRangeError for an index outside the axis; InvalidArgumentError for an axis out of "
-        "range, or batch axes that differ; TypeMismatchError for indices that are no whole numbers.",
+        "range, or batch axes that differ; TypeMismatchError for indices that are not integers.",
     .python_order = {"params", "indices", "validate_indices", "axis", "batch_dims"},
     .takes_narrow = true,
 };

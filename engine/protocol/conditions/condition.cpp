@@ -263,7 +263,7 @@ bool holds(const NameTerm& term, const NameLookup& lookup) {
   const bool equality = term.comparison == Comparison::equal || term.comparison == Comparison::not_equal;
   if (!equality)
     throw NameError("The Python name \"" + (a && other ? other->name : term.name) + "\" holds a " +
-                    (a && !other ? "number" : "string") + ": strings are compared with == and != alone.");
+                    (a && !other ? "number" : "string") + ": strings can only be compared with == and !=.");
   const bool same = !a && !b && std::get<std::string>(left) == std::get<std::string>(right);
   return same == (term.comparison == Comparison::equal);
 }

@@ -277,7 +277,7 @@ class TestWhatIfSets : public QObject {
     } cases[] = {
         {{"op:gradient_descent and step >=", "learning_rate", SetAction::scale, "0.1"}, "at character 32"},
         {{"op:gradient_descent and epoch > 2", "learning_rate", SetAction::scale, "0.1"},
-         "at character 25: “epoch” is taken for a name of the Python program"},
+         "at character 25: “epoch” is read as a Python name"},
         {{"", "learning_rate", SetAction::scale, "0.1"}, "Type which ops"},
         {{"op:adam", "learning_rate", SetAction::scale, "0.1"}, "the set “op:adam” has no op"},
         {{"op:gradient_descent and step > 100", "learning_rate", SetAction::scale, "0.1"}, "has no op"},

@@ -48,7 +48,7 @@ class Kept:
 
 
 class Printed(io.TextIOBase):
-    """Stands in for sys.stdout or sys.stderr: keeps what this thread writes, and passes on what others do."""
+    """Replaces sys.stdout or sys.stderr: captures what this thread writes and passes on what others write."""
 
     def __init__(self, original, kept):
         self._original = original
@@ -213,7 +213,7 @@ def _store_changes(scope, before, names):
             notes.append(scope.store(name, value))
     for name in before:
         if name not in names:
-            notes.append(f"{name} stays: a variable of a waiting function can not be deleted.")
+            notes.append(f"{name} stays: a variable of a waiting function cannot be deleted.")
     return [note for note in notes if note]
 
 
@@ -272,7 +272,7 @@ _DOTTED = re.compile(r"(?:([^\W\d]\w*(?:\.[^\W\d]\w*)*)\.)?([^\W\d]\w*)?$")
 
 
 def complete(stop, thread, frame, code, position):
-    """(where the replaced text starts, what could stand there)."""
+    """(where the replaced text starts, the completions)."""
     head = code[:position]
     found = _DOTTED.search(head)
     owner, prefix = found.group(1), found.group(2) or ""
