@@ -9,6 +9,7 @@
 #include "engine/ops/core/observer.h"
 #include "engine/ops/core/placement.h"
 #include "engine/ops/core/thread_state.h"
+#include "engine/ops/core/tracer.h"
 #include "engine/ops/core/wider_compute.h"
 #include "engine/tensor/subnormals.h"
 
@@ -166,19 +167,43 @@ Tensors run_placed(const OpDef& op, std::span<const Tensor> inputs, const Attrib
   return placed.results ? detail::bring_back(op, std::move(results), *placed.results) : results;
 }
 
+/// The call becomes part of the graph that this thread traces, and goes on its tapes as any other.
+Tensors trace_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
+  const TensorSpecs specs = announce(op, inputs, attributes);
+  const detail::ThreadState& thread = detail::thread_state;
+  Tensors outputs =
+      naming_the_op(op, [&] { return thread.tracer->call({op, inputs, attributes, specs, {}}); });
+  detail::CallKeeper* tapes = op.vjp && thread.recording != 0 ? thread.tapes : nullptr;
+  if (tapes && tapes->keeper_of(inputs) != 0) tapes->keep({op, inputs, attributes, outputs, 0});
+  return outputs;
+}
+
+/// The way of a thread with a FloatingScope, or one that traces.
+Tensors run_detour(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
+  if ((detail::thread_state.detours & detail::floating_detour) != 0)
+    return detail::run_floating(op, inputs, attributes);
+  return detail::run_as_given(op, inputs, attributes);
+}
+
 }  // namespace
 
 constinit thread_local detail::ThreadState detail::thread_state;
 
 Tensors detail::run_as_given(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
+  if (current_tracer()) [[unlikely]]
+    return trace_op(op, inputs, attributes);
   if (gpu_count() > 0) [[unlikely]]
     return run_placed(op, inputs, attributes);
   return check_and_run(op, inputs, attributes);
 }
 
+Tensors detail::compute_checked(const OpContext& context) {
+  return compute(context);
+}
+
 Tensors run_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
-  if (detail::thread_state.floating_scope) [[unlikely]]
-    return detail::run_floating(op, inputs, attributes);
+  if (detail::thread_state.detours != 0) [[unlikely]]
+    return run_detour(op, inputs, attributes);
   if (gpu_count() > 0) [[unlikely]]
     return run_placed(op, inputs, attributes);
   return check_and_run(op, inputs, attributes);

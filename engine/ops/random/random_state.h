@@ -67,5 +67,7 @@ void resolve_random(const OpDef& op, std::vector<Attribute>& attributes, std::sp
 /// Until it is set to nothing again, random ops of this thread take this (key, counter), whatever their seed:
 /// for random numbers without a hidden state.
 void set_random_place(std::optional<std::pair<std::int64_t, std::int64_t>> place);
+/// What was set; nothing where random ops go on in their sequences.
+std::optional<std::pair<std::int64_t, std::int64_t>> random_place();
 
 }  // namespace tapedeck
