@@ -34,11 +34,16 @@ std::string line_of(const Graph& graph, std::size_t number) {
   const Node& node = graph.nodes[number];
   const std::string left = "%" + std::to_string(number) + " = ";
   switch (node.kind) {
-    case NodeKind::parameter: return {};
-    case NodeKind::constant: return left + "constant " + text_of(node.results[0]);
-    case NodeKind::read: return left + "read " + node.variable->name();
-    case NodeKind::assign: return "assign " + node.variable->name() + ", " + name_of(graph, node.inputs[0]);
-    case NodeKind::op: return left + call_text(graph, node);
+    case NodeKind::parameter:
+      return {};
+    case NodeKind::constant:
+      return left + "constant " + text_of(node.results[0]);
+    case NodeKind::read:
+      return left + "read " + node.variable->name();
+    case NodeKind::assign:
+      return "assign " + node.variable->name() + ", " + name_of(graph, node.inputs[0]);
+    case NodeKind::op:
+      return left + call_text(graph, node);
   }
   return {};
 }

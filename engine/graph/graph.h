@@ -40,12 +40,12 @@ struct Node {
   /// A random op that goes on in its sequence: `key` and `counter` are None, and each run fills them in.
   bool draws = false;
   std::optional<Device> device;  ///< of the innermost `tf.device` around the call
-  std::uint32_t location = 0;  ///< where the program called it (record/trace/source_location.h); 0: unknown
-  std::uint32_t scope = 0;     ///< its name scope (record/trace/scope.h)
+  std::uint32_t location = 0;    ///< where the program called it (record/trace/source_location.h); 0: unknown
+  std::uint32_t scope = 0;       ///< its name scope (record/trace/scope.h)
 };
 
-/// Immutable once it is made: passes return new graphs. Nodes come after those whose results they read, and assignments, reads
-/// and random ops are in the program's order.
+/// Immutable once it is made: passes return new graphs. Nodes come after those whose results they read, and
+/// assignments, reads and random ops are in the program's order.
 struct Graph {
   std::string name;
   std::vector<Node> nodes;  ///< the parameters come first, in the order of the arguments

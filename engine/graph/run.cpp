@@ -3,7 +3,7 @@
 #include "engine/ops/core/observer.h"
 #include "engine/ops/core/placement.h"
 #include "engine/ops/core/run_op.h"
-#include "engine/ops/core/thread_state.h"
+#include "engine/ops/core/tracer.h"
 #include "engine/ops/random/random_state.h"
 #include "engine/record/trace/scope.h"
 #include "engine/record/trace/source_location.h"
@@ -15,7 +15,8 @@ namespace {
 /// Somebody wants to see each op, or the ways of run_op differ from the plain one.
 bool needs_run_op() {
   const detail::ThreadState& thread = detail::thread_state;
-  return current_observer() || thread.detours != 0 || (thread.recording != 0 && thread.quiet == 0) || gpu_count() > 0;
+  return current_observer() || thread.detours != 0 || (thread.recording != 0 && thread.quiet == 0) ||
+         gpu_count() > 0;
 }
 
 /// The attributes of this run: a random op goes on in its sequence.
@@ -40,7 +41,8 @@ Executable::Executable(Graph graph) : graph_(std::move(graph)), last_read_by_(gr
   std::vector<std::size_t> last(slots_, never);
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     // A result that nothing reads goes at once.
-    for (std::size_t result = 0; result < graph_.nodes[i].results.size(); ++result) last[first_slots_[i] + result] = i;
+    for (std::size_t result = 0; result < graph_.nodes[i].results.size(); ++result)
+      last[first_slots_[i] + result] = i;
     for (const Value input : graph_.nodes[i].inputs) last[slot_of(input)] = i;
   }
   for (const Value result : graph_.results) last[slot_of(result)] = never;
@@ -56,18 +58,24 @@ void Executable::check(std::span<const Tensor> arguments) const {
     const Node& parameter = graph_.nodes[i];
     const TensorSpec& spec = parameter.results[0];
     if (!arguments[i]) fail<InvalidArgumentError>(graph_.name, ": ", parameter.name, " is undefined");
+    if (arguments[i].is_symbolic() && !current_tracer())
+      fail<InvalidArgumentError>(graph_.name, ": ", parameter.name,
+                                 " belongs to the trace of a graph function, which has ended");
     if (arguments[i].dtype() != spec.dtype || arguments[i].shape() != spec.shape)
-      fail<InvalidArgumentError>(graph_.name, ": ", parameter.name, " is ", dtype_name(arguments[i].dtype()), " ",
-                                 to_string(arguments[i].shape()), "; it was traced for ", dtype_name(spec.dtype), " ",
-                                 to_string(spec.shape));
+      fail<InvalidArgumentError>(graph_.name, ": ", parameter.name, " is ", dtype_name(arguments[i].dtype()),
+                                 " ", to_string(arguments[i].shape()), "; it was traced for ",
+                                 dtype_name(spec.dtype), " ", to_string(spec.shape));
   }
 }
 
 Tensors Executable::run_node(const Node& node, std::span<const Tensor> inputs, bool attended) const {
   switch (node.kind) {
-    case NodeKind::parameter: break;  // given
-    case NodeKind::constant: return Tensors(1, node.constant);
-    case NodeKind::read: return Tensors(1, node.variable->read());
+    case NodeKind::parameter:
+      break;  // given
+    case NodeKind::constant:
+      return Tensors(1, node.constant);
+    case NodeKind::read:
+      return Tensors(1, node.variable->read());
     case NodeKind::assign: {
       const LocationScope location(node.location);
       Variable(*node.variable).assign(inputs[0]);
@@ -96,7 +104,8 @@ Tensors Executable::operator()(std::span<const Tensor> arguments) const {
     const Node& node = graph_.nodes[i];
     inputs.clear();
     for (const Value input : node.inputs)
-      inputs.push_back(values[first_slots_[static_cast<std::size_t>(input.node)] + static_cast<std::size_t>(input.result)]);
+      inputs.push_back(values[first_slots_[static_cast<std::size_t>(input.node)] +
+                              static_cast<std::size_t>(input.result)]);
     Tensors results = run_node(node, inputs, attended);
     for (std::size_t result = 0; result < results.size(); ++result)
       values[first_slots_[i] + result] = std::move(results[result]);
@@ -104,7 +113,8 @@ Tensors Executable::operator()(std::span<const Tensor> arguments) const {
   }
   Tensors results;
   for (const Value result : graph_.results)
-    results.push_back(values[first_slots_[static_cast<std::size_t>(result.node)] + static_cast<std::size_t>(result.result)]);
+    results.push_back(values[first_slots_[static_cast<std::size_t>(result.node)] +
+                             static_cast<std::size_t>(result.result)]);
   return results;
 }
 

@@ -17,6 +17,11 @@ Attributes without_place(const OpDef& op, const Attributes& attributes) {
   return Attributes(std::move(values));
 }
 
+bool is_drawn_when_run(const OpContext& context) {
+  const auto counter = context.op.find_place("counter");
+  return counter && context.attributes[*counter] == Attribute(drawn_when_run);
+}
+
 std::string described(const Tensor& tensor) {
   return std::string(dtype_name(tensor.dtype())) + " tensor of shape " + to_string(tensor.shape());
 }
@@ -75,9 +80,10 @@ Value GraphTracer::constant_of(const Tensor& tensor) {
 
 Value GraphTracer::captured(const Tensor& tensor, std::string_view what) {
   if (!around_ || !around_->knows(tensor))
-    fail<InvalidArgumentError>(what, ": a ", described(tensor),
-                               " belongs to the trace of another graph function, which has ended; return it from that function "
-                               "to use it outside");
+    fail<InvalidArgumentError>(
+        what, ": a ", described(tensor),
+        " belongs to the trace of another graph function, which has ended; return it from that function "
+        "to use it outside");
   Node node;
   node.kind = NodeKind::parameter;
   node.name = "captured" + std::to_string(captures_.size());
@@ -90,12 +96,14 @@ Value GraphTracer::captured(const Tensor& tensor, std::string_view what) {
 
 Tensors GraphTracer::call(const OpContext& context) {
   if (context.op.shape_of_values)
-    fail<UnimplementedError>(context.op.name, ": the shape of its result depends on values, which a graph function does not have "
-                                              "while it is traced");
+    fail<UnimplementedError>(
+        context.op.name,
+        ": the shape of its result depends on values, which a graph function does not have "
+        "while it is traced");
   Node node;
   node.kind = NodeKind::op;
   node.op = &context.op;
-  node.draws = context.op.form == Form::drawn && context.op.has("key") && !random_place();
+  node.draws = is_drawn_when_run(context);
   node.attributes = node.draws ? without_place(context.op, context.attributes) : context.attributes;
   node.results.assign(context.outputs.begin(), context.outputs.end());
   return results_of(add(std::move(node), context.inputs));

@@ -21,13 +21,14 @@ namespace tapedeck::graph {
 ///     const Graph graph = tracer.finish(results);
 class GraphTracer final : public VariableTracer {
  public:
-  /// `around`: the tracer of the function that this one is called in; its symbolic tensors may be used here, as captured parameters.
+  /// `around`: the tracer of the function that this one is called in; its symbolic tensors may be used here,
+  /// as captured parameters.
   explicit GraphTracer(std::string name, GraphTracer* around = nullptr);
 
   /// The next argument, as the function sees it. To be called before the function's first op.
   Tensor parameter(const std::string& name, const TensorSpec& spec);
-  /// The graph whose results these tensors are, symbolic or not. Throws InvalidArgumentError for an undefined one, and for one of
-  /// a function that this one has no part in.
+  /// The graph whose results these tensors are, symbolic or not. Throws InvalidArgumentError for an undefined
+  /// one, and for one of a function that this one has no part in.
   Graph finish(std::span<const Tensor> results);
 
   Tensors call(const OpContext& context) override;
@@ -45,7 +46,7 @@ class GraphTracer final : public VariableTracer {
 
   Graph graph_;
   GraphTracer* const around_;
-  std::unordered_map<std::uint64_t, Value> values_;      ///< by the id of the symbolic tensor, or of the constant
+  std::unordered_map<std::uint64_t, Value> values_;  ///< by the id of the symbolic tensor, or of the constant
   std::unordered_map<std::uint64_t, Tensor> variables_;  ///< by the variable's id: its value at this point
   std::vector<Node> captures_;                           ///< parameters to come behind the arguments
 };

@@ -8,7 +8,8 @@ namespace tapedeck {
 
 class VariableTracer : public Tracer {
  public:
-  /// The variable's value at this point of the function: symbolic, the same tensor until something is assigned.
+  /// The variable's value at this point of the function: symbolic, the same tensor until something is
+  /// assigned.
   virtual Tensor read(const Variable& variable) = 0;
   /// From this point of the function on, the variable has that value, whose dtype and shape were checked.
   virtual void assign(const Variable& variable, const Tensor& value) = 0;

@@ -217,9 +217,10 @@ Tensor Tensor::make_contiguous() const {
 Tensor Tensor::on_host() const {
   if (on_cpu()) return *this;
   if (is_symbolic())
-    fail<FailedPreconditionError>("a ", dtype_name(dtype()), " tensor of shape ", to_string(shape()),
-                                  " has no value yet: it belongs to a graph function that is being traced, and gets one each "
-                                  "time the function runs");
+    fail<FailedPreconditionError>(
+        "a ", dtype_name(dtype()), " tensor of shape ", to_string(shape()),
+        " has no value yet: it belongs to a graph function that is being traced, and gets one each "
+        "time the function runs");
   std::int64_t lowest = offset(), end = offset();
   if (count() > 0) {
     for (int axis = 0; axis < rank(); ++axis)

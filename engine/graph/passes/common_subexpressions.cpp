@@ -11,7 +11,8 @@ namespace {
 /// An attribute as text that tells every two values apart: 0.0 from -0.0, and one NaN from another.
 std::string exact(const Attribute& attribute) {
   std::string text = std::to_string(attribute.index()) + ":";
-  if (const auto* real = std::get_if<double>(&attribute)) return text + std::to_string(std::bit_cast<std::uint64_t>(*real));
+  if (const auto* real = std::get_if<double>(&attribute))
+    return text + std::to_string(std::bit_cast<std::uint64_t>(*real));
   return text + to_string(attribute);
 }
 
@@ -24,7 +25,9 @@ Key key_of(const Node& node) {
     const std::string text = exact(node.attributes[i]);
     attributes += std::to_string(text.size()) + "," + text;
   }
-  return {node.op->index, std::move(attributes), {node.inputs.begin(), node.inputs.end()},
+  return {node.op->index,
+          std::move(attributes),
+          {node.inputs.begin(), node.inputs.end()},
           node.device ? to_string(*node.device) : std::string()};
 }
 
@@ -47,7 +50,7 @@ Passed merge_common(const Graph& graph) {
     stays[i] = false;
     passed.changes.push_back({ChangeKind::merged, number, first->second});
   }
-  passed.graph = detail::rebuilt(graph, stays, into);
+  passed.graph = rebuilt(graph, stays, into);
   return passed;
 }
 

@@ -17,7 +17,9 @@ std::size_t bytes_of(const TensorSpecs& specs) {
 }
 
 bool is_foldable(const Graph& graph, const Node& node) {
-  if (node.kind != NodeKind::op || has_effect(node) || node.op->updates || node.device || node.results.size() != 1) return false;
+  if (node.kind != NodeKind::op || has_effect(node) || node.op->updates || node.device ||
+      node.results.size() != 1)
+    return false;
   std::size_t read = 0;
   for (const Value input : node.inputs) {
     const Node& from = graph.nodes[static_cast<std::size_t>(input.node)];
@@ -36,7 +38,8 @@ Passed fold_constants(const Graph& graph) {
     Node& node = passed.graph.nodes[i];
     if (!is_foldable(passed.graph, node)) continue;
     Tensors inputs;
-    for (const Value input : node.inputs) inputs.push_back(passed.graph.nodes[static_cast<std::size_t>(input.node)].constant);
+    for (const Value input : node.inputs)
+      inputs.push_back(passed.graph.nodes[static_cast<std::size_t>(input.node)].constant);
     try {
       node.constant = replay_op(*node.op, inputs, node.attributes, Device{})[0];
     } catch (const Error&) {
@@ -46,7 +49,8 @@ Passed fold_constants(const Graph& graph) {
     node.op = nullptr;
     node.inputs.clear();
     node.attributes = {};
-    passed.changes.push_back({ChangeKind::folded, static_cast<std::int32_t>(i), static_cast<std::int32_t>(i)});
+    passed.changes.push_back(
+        {ChangeKind::folded, static_cast<std::int32_t>(i), static_cast<std::int32_t>(i)});
   }
   return passed;
 }

@@ -14,7 +14,7 @@ Passed drop_dead(const Graph& graph) {
   }
   std::vector<std::int32_t> itself(graph.nodes.size());
   std::iota(itself.begin(), itself.end(), 0);
-  Passed passed{detail::rebuilt(graph, stays, itself), {}};
+  Passed passed{rebuilt(graph, stays, itself), {}};
   for (std::size_t i = 0; i < stays.size(); ++i)
     if (!stays[i]) passed.changes.push_back({ChangeKind::removed, static_cast<std::int32_t>(i), -1});
   return passed;

@@ -2,7 +2,8 @@
 
 namespace tapedeck::graph {
 
-Graph detail::rebuilt(const Graph& graph, const std::vector<bool>& stays, const std::vector<std::int32_t>& merged_into) {
+Graph rebuilt(const Graph& graph, const std::vector<bool>& stays,
+              const std::vector<std::int32_t>& merged_into) {
   Graph result;
   result.name = graph.name;
   result.arguments = graph.arguments;

@@ -1,4 +1,5 @@
-// Passes make a graph smaller without changing what it gives: results, assignments, random numbers and their order.
+// Passes make a graph smaller without changing what it gives: results, assignments, random numbers and their
+// order.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,8 @@ enum class ChangeKind : std::uint8_t {
 struct Change {
   ChangeKind kind = ChangeKind::removed;
   std::int32_t node = -1;  ///< its number before the pass
-  std::int32_t into = -1;  ///< merged: the number before the pass of the node that stays; folded: of the same node
+  std::int32_t into =
+      -1;  ///< merged: the number before the pass of the node that stays; folded: of the same node
 };
 
 struct Passed {
@@ -27,8 +29,8 @@ struct Passed {
   std::vector<Change> changes;  ///< in the order of the nodes
 };
 
-/// Calls on constants become constants, where their results are no larger than 64 KiB or than what they read. A call that fails stays:
-/// it fails when the graph runs, where the program would fail.
+/// Calls on constants become constants, where their results are no larger than 64 KiB or than what they read.
+/// A call that fails stays: it fails when the graph runs, where the program would fail.
 Passed fold_constants(const Graph& graph);
 /// Calls of one op with the same attributes on the same values become one.
 Passed merge_common(const Graph& graph);
@@ -43,10 +45,10 @@ struct NamedPassed {
 /// All passes in their order; the last one's graph is the one to run.
 std::vector<NamedPassed> run_passes(const Graph& graph);
 
-namespace detail {
-/// The graph of the nodes that `stays` names, each input moved along. `merged_into`: for each node itself, or the earlier one whose
-/// results take the place of its own; nodes that go and are merged into none must have no readers.
-Graph rebuilt(const Graph& graph, const std::vector<bool>& stays, const std::vector<std::int32_t>& merged_into);
-}  // namespace detail
+/// For passes: the graph of the nodes that `stays` names, each input moved along. `merged_into`: for each
+/// node itself, or the earlier one whose results take the place of its own; nodes that go and are merged into
+/// none must have no readers.
+Graph rebuilt(const Graph& graph, const std::vector<bool>& stays,
+              const std::vector<std::int32_t>& merged_into);
 
 }  // namespace tapedeck::graph

@@ -10,13 +10,13 @@ namespace tapedeck {
 class Tracer {
  public:
   virtual ~Tracer() = default;
-  /// A call that passed its checks becomes a node of the graph. Returns its results: symbolic tensors of the dtypes and shapes in
-  /// `context.outputs`. Nothing is computed.
+  /// A call that passed its checks becomes a node of the graph. Returns its results: symbolic tensors of the
+  /// dtypes and shapes in `context.outputs`. Nothing is computed.
   virtual Tensors call(const OpContext& context) = 0;
 };
 
-/// While it lives, run_op calls `tracer` on this thread instead of kernels; nullptr: runs ops, inside another such scope.
-/// Observers hear of none of the calls; tapes get them, as calls on symbolic tensors.
+/// While it lives, run_op calls `tracer` on this thread instead of kernels; nullptr: runs ops, inside another
+/// such scope. Observers hear of none of the calls; tapes get them, as calls on symbolic tensors.
 class TracerScope {
  public:
   explicit TracerScope(Tracer* tracer) : before_(detail::thread_state.tracer) { set(tracer); }
@@ -34,7 +34,8 @@ class TracerScope {
   Tracer* const before_;
 };
 
-/// The tracer of this thread: nullptr where none is, and inside of a QuietScope, whose ops are the debugger's own.
+/// The tracer of this thread: nullptr where none is, and inside of a QuietScope, whose ops are the debugger's
+/// own.
 inline Tracer* current_tracer() {
   const detail::ThreadState& thread = detail::thread_state;
   return thread.quiet == 0 ? thread.tracer : nullptr;

@@ -58,7 +58,7 @@ State& sequences_here() {
   return *copy_here;
 }
 
-thread_local std::optional<std::pair<std::int64_t, std::int64_t>> place_here;
+thread_local std::optional<std::pair<std::int64_t, std::int64_t>> random_place;
 
 /// At most how many values the op draws; nothing where the shape rule will refuse the call.
 std::optional<std::int64_t> values_drawn(const OpDef& op, const std::vector<Attribute>& attributes,
@@ -131,10 +131,7 @@ std::int64_t random_key(std::optional<std::int64_t> op_seed) {
 }
 
 void set_random_place(std::optional<std::pair<std::int64_t, std::int64_t>> place) {
-  place_here = place;
-}
-std::optional<std::pair<std::int64_t, std::int64_t>> random_place() {
-  return place_here;
+  random_place = place;
 }
 
 void resolve_random(const OpDef& op, std::vector<Attribute>& attributes, std::span<const Tensor> inputs) {
@@ -152,10 +149,9 @@ void resolve_random(const OpDef& op, std::vector<Attribute>& attributes, std::sp
   std::optional<std::int64_t> op_seed;
   if (const auto* value = std::get_if<std::int64_t>(&attributes[*seed])) op_seed = *value;
   const std::optional<std::int64_t> count = values_drawn(op, attributes, inputs);
-  const auto [next_key, next_counter] =
-      place_here         ? *place_here
-      : current_tracer() ? std::pair<std::int64_t, std::int64_t>{}  // each run of the graph draws, not its trace
-                         : next_random_key(op_seed, count.value_or(0));
+  const auto [next_key, next_counter] = random_place       ? *random_place
+                                        : current_tracer() ? std::pair{std::int64_t{0}, drawn_when_run}
+                                                           : next_random_key(op_seed, count.value_or(0));
   attributes[*key] = next_key;
   attributes[*counter] = next_counter;
 }

@@ -20,7 +20,8 @@ std::uint32_t current_scope();
 /// "outer/inner"; empty for 0.
 std::string scope_text(std::uint32_t scope);
 
-/// While it lives, this thread's scope is the one of that number, whatever is open; push_scope opens inside of it.
+/// While it lives, this thread's scope is the one of that number, whatever is open; push_scope opens inside
+/// of it.
 class WholeScope {
  public:
   explicit WholeScope(std::uint32_t scope);

@@ -24,7 +24,8 @@ using CaptureLocation = std::uint32_t (*)();
 void set_capture_location(CaptureLocation capture);
 std::uint32_t capture_location();
 
-/// While it lives, capture_location() of this thread says `location`: of a graph's node, the line that was traced.
+/// While it lives, capture_location() of this thread says `location`: of a graph's node, the line that was
+/// traced.
 class LocationScope {
  public:
   explicit LocationScope(std::uint32_t location);
