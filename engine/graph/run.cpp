@@ -1,6 +1,7 @@
 #include "engine/graph/run.h"
 
 #include "engine/ops/core/observer.h"
+#include "engine/ops/core/ops.h"
 #include "engine/ops/core/placement.h"
 #include "engine/ops/core/run_op.h"
 #include "engine/ops/core/tracer.h"
@@ -8,6 +9,7 @@
 #include "engine/record/trace/scope.h"
 #include "engine/record/trace/source_location.h"
 #include "engine/tensor/error.h"
+#include "engine/tensor/interrupt.h"
 
 namespace tapedeck::graph {
 namespace {
@@ -31,6 +33,8 @@ Attributes drawn(const Node& node, std::span<const Tensor> inputs) {
 
 Executable::Executable(Graph graph) : graph_(std::move(graph)), last_read_by_(graph_.nodes.size()) {
   for (const Node& node : graph_.nodes) {
+    nested_.emplace_back();
+    for (const auto& inner : node.graphs) nested_.back().emplace_back(*inner);
     first_slots_.push_back(slots_);
     slots_ += node.results.size();
   }
@@ -68,7 +72,90 @@ void Executable::check(std::span<const Tensor> arguments) const {
   }
 }
 
-Tensors Executable::run_node(const Node& node, std::span<const Tensor> inputs, bool attended) const {
+/// What lasts as long as one run.
+struct Executable::Run {
+  std::vector<std::unique_ptr<Tape>> tapes;
+
+  Tape& tape(const TapeUse& use) {
+    const auto number = static_cast<std::size_t>(use.tape);
+    if (tapes.size() <= number) tapes.resize(number + 1);
+    if (!tapes[number]) tapes[number] = std::make_unique<Tape>(use.persistent, use.watch_accessed_variables);
+    return *tapes[number];
+  }
+};
+
+namespace {
+
+Tensors run_op_node(const Node& node, std::span<const Tensor> inputs) {
+  const Attributes& attributes = node.draws ? drawn(node, inputs) : node.attributes;
+  if (!needs_run_op())
+    return tapedeck::detail::compute_checked({*node.op, inputs, attributes, node.results, {}});
+  const LocationScope location(node.location);
+  const WholeScope scope(node.scope);
+  if (!node.device) return run_op(*node.op, inputs, attributes);
+  const DeviceScope device(node.device);
+  return run_op(*node.op, inputs, attributes);
+}
+
+Tensors gradient_of(Tape& tape, const Node& node, std::span<const Tensor> inputs) {
+  const TapeUse& use = *node.tape;
+  const auto count = static_cast<std::size_t>(use.targets);
+  const std::span<const Tensor> targets = inputs.first(count);
+  Tensors weights(count);
+  std::size_t next = count;
+  for (std::size_t i = 0; i < count; ++i)
+    if (use.weighted[i]) weights[i] = inputs[next++];
+  std::vector<Tape::Source> sources;
+  for (const auto& variable : use.sources)
+    sources.push_back(variable ? Tape::Source{{}, variable} : Tape::Source{inputs[next++], {}});
+  std::vector<Tape::RowGradient> rows(sources.size());
+  const LocationScope location(node.location);
+  const WholeScope scope(node.scope);
+  const Tensors gradients = use.with_rows ? tape.gradient(targets, sources, weights, use.unconnected, rows)
+                                          : tape.gradient(targets, sources, weights, use.unconnected);
+  Tensors results;
+  for (std::size_t i = 0; i < use.parts.size(); ++i) {
+    const auto& [source, part] = use.parts[i];
+    const auto at = static_cast<std::size_t>(source);
+    Tensor found = part == TapeUse::Part::whole    ? gradients[at]
+                   : part == TapeUse::Part::values ? rows[at].values
+                                                   : rows[at].indices;
+    // Connected as far as the trace could see; what ran did not use it.
+    if (!found) found = ops::zeros(node.results[i].shape, node.results[i].dtype);
+    results.push_back(std::move(found));
+  }
+  return results;
+}
+
+}  // namespace
+
+Tensors Executable::run_branch(std::size_t number, std::span<const Tensor> inputs) const {
+  const std::vector<Executable>& graphs = nested_[number];
+  const bool is_true = inputs[0].item() != 0;
+  const std::size_t first = is_true ? 1 : 1 + graphs[0].graph().captured.size();
+  const Executable& taken = graphs[is_true ? 0 : 1];
+  return taken(inputs.subspan(first, taken.graph().captured.size()));
+}
+
+Tensors Executable::run_loop(std::size_t number, std::span<const Tensor> inputs) const {
+  const Executable &condition = nested_[number][0], &body = nested_[number][1];
+  const std::size_t count = body.graph().arguments;
+  const std::size_t first_of_body = count + condition.graph().captured.size();
+  Tensors variables(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(count));
+  const auto with_captured = [&](std::span<const Tensor> captured) {
+    Tensors all = variables;
+    all.insert(all.end(), captured.begin(), captured.end());
+    return all;
+  };
+  while (condition(with_captured(inputs.subspan(count, first_of_body - count)))[0].item() != 0) {
+    check_interrupt();
+    variables = body(with_captured(inputs.subspan(first_of_body)));
+  }
+  return variables;
+}
+
+Tensors Executable::run_node(std::size_t number, std::span<const Tensor> inputs, Run& run) const {
+  const Node& node = graph_.nodes[number];
   switch (node.kind) {
     case NodeKind::parameter:
       break;  // given
@@ -79,24 +166,35 @@ Tensors Executable::run_node(const Node& node, std::span<const Tensor> inputs, b
     case NodeKind::assign: {
       const LocationScope location(node.location);
       Variable(*node.variable).assign(inputs[0]);
-      return {};
+      break;
     }
-    case NodeKind::op: {
-      const Attributes& attributes = node.draws ? drawn(node, inputs) : node.attributes;
-      if (!attended) return detail::compute_checked({*node.op, inputs, attributes, node.results, {}});
-      const LocationScope location(node.location);
-      const WholeScope scope(node.scope);
-      if (!node.device) return run_op(*node.op, inputs, attributes);
-      const DeviceScope device(node.device);
-      return run_op(*node.op, inputs, attributes);
-    }
+    case NodeKind::op:
+      return run_op_node(node, inputs);
+    case NodeKind::branch:
+      return run_branch(number, inputs);
+    case NodeKind::loop:
+      return run_loop(number, inputs);
+    case NodeKind::tape_start:
+      run.tape(*node.tape).start();
+      break;
+    case NodeKind::tape_stop:
+      run.tape(*node.tape).stop();
+      break;
+    case NodeKind::tape_watch:
+      if (node.variable)
+        run.tape(*node.tape).watch(*node.variable);
+      else
+        run.tape(*node.tape).watch(inputs[0]);
+      break;
+    case NodeKind::gradient:
+      return gradient_of(run.tape(*node.tape), node, inputs);
   }
   return {};
 }
 
 Tensors Executable::operator()(std::span<const Tensor> arguments) const {
   check(arguments);
-  const bool attended = needs_run_op();
+  Run run;
   std::vector<Tensor> values(slots_);
   for (std::size_t i = 0; i < arguments.size(); ++i) values[first_slots_[i]] = arguments[i];
   Tensors inputs;
@@ -106,7 +204,7 @@ Tensors Executable::operator()(std::span<const Tensor> arguments) const {
     for (const Value input : node.inputs)
       inputs.push_back(values[first_slots_[static_cast<std::size_t>(input.node)] +
                               static_cast<std::size_t>(input.result)]);
-    Tensors results = run_node(node, inputs, attended);
+    Tensors results = run_node(i, inputs, run);
     for (std::size_t result = 0; result < results.size(); ++result)
       values[first_slots_[i] + result] = std::move(results[result]);
     for (const std::size_t slot : last_read_by_[i]) values[slot] = {};

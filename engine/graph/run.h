@@ -29,9 +29,13 @@ class Executable {
 
  private:
   void check(std::span<const Tensor> arguments) const;
-  Tensors run_node(const Node& node, std::span<const Tensor> inputs, bool attended) const;
+  struct Run;
+  Tensors run_node(std::size_t number, std::span<const Tensor> inputs, Run& run) const;
+  Tensors run_branch(std::size_t number, std::span<const Tensor> inputs) const;
+  Tensors run_loop(std::size_t number, std::span<const Tensor> inputs) const;
 
   Graph graph_;
+  std::vector<std::vector<Executable>> nested_;         ///< of each node: its graphs
   std::vector<std::size_t> first_slots_;                ///< of each node's results, in the list of all values
   std::vector<std::vector<std::size_t>> last_read_by_;  ///< slots to be emptied behind each node
   std::size_t slots_ = 0;

@@ -12,7 +12,7 @@
 #include "engine/ops/core/placement.h"
 #include "engine/ops/core/programs_work.h"
 #include "engine/tape/tape_state.h"
-#include "engine/tape/variable_tracer.h"
+#include "engine/tape/tape_tracer.h"
 
 namespace tapedeck {
 
@@ -139,7 +139,7 @@ std::optional<Variable> Variable::find(std::uint64_t id) {
 }
 
 Tensor Variable::read() const {
-  VariableTracer* tracer = current_variable_tracer();
+  TapeTracer* tracer = current_tape_tracer();
   Tensor value = tracer ? tracer->read(*this) : peek();
   const detail::ThreadState& thread = detail::thread_state;
   if (thread.recording != 0 && thread.quiet == 0)
@@ -173,7 +173,7 @@ Tensor Variable::replacement(const Tensor& value, const Tensor& before) const {
 }
 
 void Variable::assign(const Tensor& value) {
-  if (VariableTracer* tracer = current_variable_tracer()) [[unlikely]] {
+  if (TapeTracer* tracer = current_tape_tracer()) [[unlikely]] {
     check_replacement(value, {});
     return tracer->assign(*this, value);
   }
@@ -193,7 +193,7 @@ void Variable::put_back(const Tensor& value) {
 }
 
 void Variable::update(const std::function<Tensor(const Tensor&)>& change) {
-  if (VariableTracer* tracer = current_variable_tracer()) [[unlikely]] {
+  if (TapeTracer* tracer = current_tape_tracer()) [[unlikely]] {
     const Tensor before = tracer->read(*this);
     const Tensor value = change(before);
     check_replacement(value, before);
@@ -220,7 +220,7 @@ void Variable::exchange(std::span<const Variable> variables, const std::function
   std::sort(order.begin(), order.end(), [](const Body* a, const Body* b) { return a->id < b->id; });
   if (const auto twice = std::adjacent_find(order.begin(), order.end()); twice != order.end())
     fail<InvalidArgumentError>("update: variable ", (*twice)->name, " is there twice");
-  if (VariableTracer* tracer = current_variable_tracer()) [[unlikely]] {
+  if (TapeTracer* tracer = current_tape_tracer()) [[unlikely]] {
     Tensors before;
     for (const Variable& variable : variables) before.push_back(tracer->read(variable));
     const Tensors after = change(before);

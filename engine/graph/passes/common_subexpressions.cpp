@@ -34,6 +34,7 @@ Key key_of(const Node& node) {
 }  // namespace
 
 Passed merge_common(const Graph& graph) {
+  if (uses_tapes(graph)) return {graph, {}};
   std::vector<std::int32_t> into(graph.nodes.size());
   std::iota(into.begin(), into.end(), 0);
   std::vector<bool> stays(graph.nodes.size(), true);
