@@ -2,6 +2,7 @@
 
 #include "engine/tape/playback.h"
 #include "engine/tape/tape_state.h"
+#include "engine/tape/tape_tracer.h"
 
 namespace tapedeck {
 
@@ -37,6 +38,8 @@ void Tape::start() {
     state_->used_up = false;
   }
   state_->started = true;
+  if (TapeTracer* tracer = current_tape_tracer()) [[unlikely]]
+    tracer->tape_started(state_->id, state_->persistent, state_->watch_accessed_variables);
   detail::TapeStack::of_this_thread().push(state_);
 }
 
@@ -47,6 +50,8 @@ void Tape::stop() {
   if (stack != detail::TapeStack::if_any())
     fail<FailedPreconditionError>("the tape is active on another thread; only that one can stop it");
   stack->remove(*state_);
+  if (TapeTracer* tracer = current_tape_tracer()) [[unlikely]]
+    tracer->tape_stopped(state_->id);
 }
 
 void Tape::stop_all_here() {
@@ -66,11 +71,16 @@ void Tape::watch(const Tensor& tensor) {
   if (!tensor) fail<InvalidArgumentError>("watch: the tensor is undefined");
   check_not_borrowed(*state_, "watch");
   state_->watch(tensor);
+  if (TapeTracer* tracer = current_tape_tracer()) [[unlikely]]
+    tracer->tape_watches(state_->id, tensor);
 }
 
 void Tape::watch(const Variable& variable) {
   check_not_borrowed(*state_, "watch");
-  state_->watch(variable, variable.peek());
+  TapeTracer* tracer = current_tape_tracer();
+  state_->watch(variable, tracer ? tracer->read(variable) : variable.peek());
+  if (tracer) [[unlikely]]
+    tracer->tape_watches(state_->id, variable);
 }
 
 Tensor Tape::as_target(const Variable& variable) {
@@ -115,16 +125,24 @@ Tensors Tape::gradient(std::span<const Tensor> targets, std::span<const Variable
 
 Tensors Tape::gradient(std::span<const Tensor> targets, std::span<const Source> sources,
                        std::span<const Tensor> output_gradients, Unconnected unconnected) {
-  const std::shared_ptr<State> state = state_;  // a VJP may destroy this tape
-  return detail::play_back(*state, {targets, sources, output_gradients, unconnected});
+  return played({state_->id, targets, sources, output_gradients, unconnected, nullptr});
 }
 
 Tensors Tape::gradient(std::span<const Tensor> targets, std::span<const Source> sources,
                        std::span<const Tensor> output_gradients, Unconnected unconnected,
                        std::vector<RowGradient>& rows) {
-  const std::shared_ptr<State> state = state_;
   rows.assign(sources.size(), {});
-  return detail::play_back(*state, {targets, sources, output_gradients, unconnected, &rows});
+  return played({state_->id, targets, sources, output_gradients, unconnected, &rows});
+}
+
+Tensors Tape::played(const GradientCall& call) {
+  const std::shared_ptr<State> state = state_;  // a VJP may destroy this tape
+  const auto play = [&] {
+    return detail::play_back(
+        *state, {call.targets, call.sources, call.output_gradients, call.unconnected, call.rows});
+  };
+  TapeTracer* tracer = current_tape_tracer();
+  return tracer ? tracer->gradient(call, play) : play();
 }
 
 void Tape::begin_many() {

@@ -76,6 +76,16 @@ class Tape {
                    std::span<const Tensor> output_gradients, Unconnected unconnected,
                    std::vector<RowGradient>& rows);
 
+  /// The arguments of the above together.
+  struct GradientCall {
+    std::uint64_t tape = 0;  ///< its id
+    std::span<const Tensor> targets;
+    std::span<const Source> sources;
+    std::span<const Tensor> output_gradients;
+    Unconnected unconnected = Unconnected::none;
+    std::vector<RowGradient>* rows = nullptr;  ///< one for each source, where they are wanted
+  };
+
   /// Takes every tape off this thread's stack.
   static void stop_all_here();
 
@@ -96,6 +106,7 @@ class Tape {
 
  private:
   friend class StopRecording;
+  Tensors played(const GradientCall& call);
   std::shared_ptr<State> state_;
   bool many_ = false;  ///< between begin_many and end_many of a tape that is not persistent
 };

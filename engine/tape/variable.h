@@ -69,6 +69,7 @@ class Variable {
   /// The new value as a leaf of its own; checked. `before`: the value whose shape it must have, where there
   /// is such.
   Tensor replacement(const Tensor& value, const Tensor& before = {}) const;
+  void check_replacement(const Tensor& value, const Tensor& before) const;
 
   std::shared_ptr<Body> body_;
 };

@@ -29,6 +29,7 @@ bool names_a_place_above_devices(std::string_view part) {
 }  // namespace
 
 std::string to_string(Device device) {
+  if (device.kind == DeviceKind::symbolic) return "no device";
   return (device.kind == DeviceKind::cpu ? "/cpu:" : "/gpu:") + std::to_string(device.index);
 }
 

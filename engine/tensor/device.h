@@ -7,7 +7,11 @@
 
 namespace tapedeck {
 
-enum class DeviceKind : std::uint8_t { cpu, gpu };
+enum class DeviceKind : std::uint8_t {
+  cpu,
+  gpu,
+  symbolic  ///< nowhere: of a tensor in a graph that is being traced
+};
 
 struct Device {
   DeviceKind kind = DeviceKind::cpu;

@@ -121,6 +121,14 @@ Tensor Tensor::without_values() const {
   return adopt(body);
 }
 
+Tensor Tensor::symbolic(DType dtype, const Shape& shape) {
+  check_extents(shape);
+  TensorBody* body = make_body({}, dtype, shape, element_count(shape));
+  body->device = {DeviceKind::symbolic, 0};
+  body->strides = contiguous_strides(shape);
+  return adopt(body);
+}
+
 Tensor Tensor::to_look_at() const {
   Tensor same = look(*storage().get(), id(), dtype(), shape());
   same.body_->strides = strides();
@@ -208,6 +216,11 @@ Tensor Tensor::make_contiguous() const {
 
 Tensor Tensor::on_host() const {
   if (on_cpu()) return *this;
+  if (is_symbolic())
+    fail<FailedPreconditionError>(
+        "a ", dtype_name(dtype()), " tensor of shape ", to_string(shape()),
+        " has no value yet: it belongs to a graph function that is being traced, and gets one each "
+        "time the function runs");
   std::int64_t lowest = offset(), end = offset();
   if (count() > 0) {
     for (int axis = 0; axis < rank(); ++axis)

@@ -99,6 +99,10 @@ class Tensor {
   Tensor without_values() const;
   /// The same tensor, with a body that holds the storage as an onlooker.
   Tensor to_look_at() const;
+  /// A tensor of a graph that is being traced: dtype, shape and id, but no elements. Whoever asks for
+  /// elements gets FailedPreconditionError from on_host().
+  static Tensor symbolic(DType dtype, const Shape& shape);
+  bool is_symbolic() const { return body_->device.kind == DeviceKind::symbolic; }
   /// A row-major tensor of that id at the begin of a storage that an onlooker holds.
   static Tensor look(Storage& storage, std::uint64_t id, DType dtype, const Shape& shape);
   /// The only element, cast to double: of a complex number the magnitude. Throws InvalidArgumentError where

@@ -22,17 +22,17 @@ DType counterpart(DType dtype, DType floating) {
 }
 
 bool in_scope() {
-  return detail::thread_state.floating_scope;
+  return (detail::thread_state.detours & detail::floating_detour) != 0;
 }
 
 }  // namespace
 
 FloatingScope::FloatingScope(std::optional<DType> dtype) {
   scope_dtype = dtype;
-  detail::thread_state.floating_scope = true;
+  detail::thread_state.detours |= detail::floating_detour;
 }
 FloatingScope::~FloatingScope() {
-  detail::thread_state.floating_scope = false;
+  detail::thread_state.detours &= static_cast<std::uint8_t>(~detail::floating_detour);
   scope_dtype.reset();
 }
 

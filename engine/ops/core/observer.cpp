@@ -142,7 +142,8 @@ void FrontObserver::tape_emptied(std::uint64_t tape) {
 }
 
 Observer* current_observer() {
-  if (detail::thread_state.quiet != 0 || detail::thread_state.unobserved != 0) return nullptr;
+  const detail::ThreadState& thread = detail::thread_state;
+  if (thread.quiet != 0 || thread.unobserved != 0 || thread.tracer) return nullptr;
   return detail::observer.load(std::memory_order_acquire);
 }
 

@@ -101,7 +101,7 @@ extern std::atomic<Observer*> observer;
 
 /// nullptr: nobody listens. The caller keeps the observer alive until no op runs that began under it.
 void set_observer(Observer* observer);
-/// The observer of this thread: nullptr also where a QuietScope is open.
+/// The observer of this thread: nullptr also where a QuietScope is open, and while a graph is traced.
 Observer* current_observer();
 
 /// While it lives, ops of this thread are not observed, but taped, even where a QuietScope is open around it:

@@ -270,7 +270,8 @@ TAPEDECK_OP(copy_to_device_op) = {
     .takes_narrow = true,
 };
 Tensor copy_to(const Tensor& x, Device device, const std::string& reason) {
-  if (x.device() == device) return x;
+  // What a graph under trace computes is nowhere yet: nothing needs to be brought there.
+  if (x.device() == device || device.kind == DeviceKind::symbolic) return x;
   if (device.kind == DeviceKind::gpu && int{device.index} >= gpu_count())
     fail<NotFoundError>("there is no ", to_string(device), "; this machine has ", gpu_count(),
                         " GPUs that this build can use");

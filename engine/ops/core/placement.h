@@ -82,8 +82,8 @@ std::vector<std::string> kernels_found_missing();
 
 namespace ops {
 extern const OpDef& copy_to_device_op;
-/// The tensor on another device: itself where it is there already. `reason` stands in the copy's record.
-/// NotFoundError where there is no such device.
+/// The tensor on another device: itself where it is there already, and while a graph is traced. `reason`
+/// stands in the copy's record. NotFoundError where there is no such device.
 Tensor copy_to(const Tensor& x, Device device, const std::string& reason = {});
 }  // namespace ops
 

@@ -6,6 +6,10 @@
 
 #include "engine/ops/core/op.h"
 
+namespace tapedeck {
+class Tracer;
+}
+
 namespace tapedeck::detail {
 
 /// A call of an op that went well.
@@ -28,15 +32,22 @@ class CallKeeper {
   ~CallKeeper() = default;
 };
 
+/// Reasons not to run a call as it is given. One byte holds them all, so that run_op tests once.
+enum Detour : std::uint8_t {
+  floating_detour = 1,  ///< a FloatingScope is open (floating.h)
+  tracing_detour = 2    ///< a TracerScope is open (tracer.h)
+};
+
 struct ThreadState {
   std::uint32_t quiet = 0;               ///< open QuietScopes
   std::uint32_t recording = 0;           ///< active tapes of this thread that are not suspended
   std::uint32_t unobserved = 0;          ///< open UnobservedScopes
-  bool floating_scope = false;           ///< a FloatingScope is open (floating.h)
+  std::uint8_t detours = 0;              ///< Detours that run_op takes
   std::int8_t copy_policy = -1;          ///< CopyPolicy of placement.h; below 0: that of the process
   std::optional<Device> device;          ///< the innermost `tf.device`
   std::optional<Device> default_device;  ///< of an open DefaultDeviceScope
   CallKeeper* tapes = nullptr;           ///< nullptr until the thread's first tape
+  Tracer* tracer = nullptr;              ///< of the innermost open TracerScope (tracer.h)
 };
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local ThreadState thread_state;
 

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "engine/ops/core/checks.h"
+#include "engine/ops/core/tracer.h"
 
 namespace tapedeck {
 namespace {
@@ -148,8 +149,9 @@ void resolve_random(const OpDef& op, std::vector<Attribute>& attributes, std::sp
   std::optional<std::int64_t> op_seed;
   if (const auto* value = std::get_if<std::int64_t>(&attributes[*seed])) op_seed = *value;
   const std::optional<std::int64_t> count = values_drawn(op, attributes, inputs);
-  const auto [next_key, next_counter] =
-      random_place ? *random_place : next_random_key(op_seed, count.value_or(0));
+  const auto [next_key, next_counter] = random_place       ? *random_place
+                                        : current_tracer() ? std::pair{std::int64_t{0}, drawn_when_run}
+                                                           : next_random_key(op_seed, count.value_or(0));
   attributes[*key] = next_key;
   attributes[*counter] = next_counter;
 }

@@ -67,5 +67,8 @@ void resolve_random(const OpDef& op, std::vector<Attribute>& attributes, std::sp
 /// Until it is set to nothing again, random ops of this thread take this (key, counter), whatever their seed:
 /// for random numbers without a hidden state.
 void set_random_place(std::optional<std::pair<std::int64_t, std::int64_t>> place);
+/// The `counter` that resolve_random() fills in while a graph is traced, and draws nothing: each run of the
+/// graph draws. Counters of sequences begin at 0.
+inline constexpr std::int64_t drawn_when_run = INT64_MIN;
 
 }  // namespace tapedeck

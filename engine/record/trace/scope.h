@@ -20,6 +20,18 @@ std::uint32_t current_scope();
 /// "outer/inner"; empty for 0.
 std::string scope_text(std::uint32_t scope);
 
+/// While it lives, this thread's scope is the one of that number, whatever is open; push_scope opens inside
+/// of it.
+class WholeScope {
+ public:
+  explicit WholeScope(std::uint32_t scope);
+  ~WholeScope();
+  WholeScope(const WholeScope&) = delete;
+
+ private:
+  const std::uint32_t before_;
+};
+
 /// A scope for as long as it lives.
 class NameScope {
  public:

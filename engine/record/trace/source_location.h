@@ -24,6 +24,18 @@ using CaptureLocation = std::uint32_t (*)();
 void set_capture_location(CaptureLocation capture);
 std::uint32_t capture_location();
 
+/// While it lives, capture_location() of this thread says `location`: of a graph's node, the line that was
+/// traced.
+class LocationScope {
+ public:
+  explicit LocationScope(std::uint32_t location);
+  ~LocationScope();
+  LocationScope(const LocationScope&) = delete;
+
+ private:
+  const std::uint32_t before_;
+};
+
 namespace detail {
 [[gnu::tls_model("initial-exec")]] extern thread_local constinit std::uint64_t last_place;
 }
