@@ -1,10 +1,10 @@
-// Whose memory it is what a thread allocates: the program's, or that of those who look at the program.
+// Attributes a thread's allocations to the program or to its observers.
 #pragma once
 
 namespace tapedeck {
 
-/// While it lives, what this thread allocates belongs to onlookers (bytes_of_onlookers()) until the program
-/// gets it: threads that compute values again for views, or analyse the program.
+/// While it lives, this thread's allocations count as observers' memory (bytes_of_onlookers()) until the
+/// program takes them: for threads that recompute values for views, or analyse the program.
 class OnlookerMemory {
  public:
   OnlookerMemory();
