@@ -1,5 +1,4 @@
-// What the records themselves do not say of where values come from and go: assignments to variables, what
-// Python or NumPy reads, and what gradients were asked for.
+// Data flow outside the records: assignments to variables, reads by Python or NumPy, and requested gradients.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +14,10 @@
 
 namespace tapedeck {
 
-/// A value that was assigned to a variable, or that one began with.
+/// A value assigned to a variable, or its initial value.
 struct Assignment {
   std::uint64_t leaf = 0;      ///< id of the variable's value
-  std::uint64_t value = 0;     ///< id of the tensor that it was made of
+  std::uint64_t value = 0;     ///< id of the assigned tensor
   std::uint64_t variable = 0;  ///< Variable::id
   std::uint64_t since = 0;     ///< newer tensors, up to `value`, were made by the assignment itself
   std::uint32_t location = 0;
@@ -28,26 +27,28 @@ struct Assignment {
 /// A tensor whose elements went to Python or NumPy: float(t), t.numpy(), np.exp(t).
 struct Departure {
   std::uint64_t tensor = 0;
-  std::uint64_t newest = 0;  ///< id of the newest tensor then: what came of it is newer
+  std::uint64_t newest = 0;  ///< id of the newest tensor then: what depends on the read is newer
   std::uint32_t location = 0;
-  std::optional<double> number = std::nullopt;  ///< of a single number on the host; files do not keep it
+  std::optional<double> number =
+      std::nullopt;  ///< if it was a single number on the host; not stored in files
 };
 
-/// What a playback was asked for.
+/// The request of a playback.
 struct Asked {
   std::uint32_t playback = 0;          ///< its record
   std::vector<std::uint64_t> sources;  ///< ids, in the order of the record's outputs
 };
 
-/// What is kept goes with the records that it belongs to: without an assignment the way back to every older
-/// value of a variable is cut. Of programs that assign and run no ops, the newest. Any thread may call.
+/// Entries are dropped with the records to which they belong: without an assignment, older values of the
+/// variable cannot be traced back. For programs that assign but run no ops, only the newest stay.
+/// Thread-safe.
 class Handoffs {
  public:
   explicit Handoffs(std::uint64_t most_bytes = UINT64_MAX) { set_most_bytes(most_bytes); }
-  /// From the next one that comes on; some hundred thousand are kept in any case.
+  /// Applies from the next entry on; a few hundred thousand are always kept.
   void set_most_bytes(std::uint64_t bytes);
-  /// After the table forgot tensors: what belongs to records before that one goes, but for what is said of
-  /// tensors that the table knows, and of what variables have.
+  /// To be called after the table forgot tensors: drops entries of records before that one, except those of
+  /// tensors that the table knows, and of variables' current values.
   void forget(std::uint32_t oldest_record, const TensorTable& table);
   std::uint64_t bytes() const;
   void add(const Assignment& assignment);
@@ -57,23 +58,23 @@ class Handoffs {
   std::optional<Assignment> assignment_of(std::uint64_t leaf) const;
   /// Id of the newest variable's value whose assignment was forgotten; 0: none was.
   std::uint64_t newest_forgotten() const;
-  /// Every value of the variable that is known.
+  /// All known values of the variable.
   std::set<std::uint64_t> values_of(std::uint64_t variable) const;
-  /// The value that the variable had before that record began; 0: it came later. Nothing: its assignment was
-  /// forgotten.
+  /// The value that the variable had before that record began; 0: the variable is newer. nullopt: its
+  /// assignment was forgotten.
   std::optional<std::uint64_t> value_before(std::uint64_t variable, std::uint64_t record) const;
-  /// The newest first.
+  /// Newest first.
   std::vector<Departure> departures() const;
-  /// Empty: it is not known.
+  /// Empty: unknown.
   std::vector<std::uint64_t> sources_of(std::uint32_t playback) const;
-  /// In their order, those of values with ids above `leaf`, at most `limit`.
+  /// At most `limit` assignments of values with ids above `leaf`, in order.
   std::vector<Assignment> assignments_after(std::uint64_t leaf, std::size_t limit) const;
-  /// In their order, those of records above `playback`, at most `limit`.
+  /// At most `limit` requests of records above `playback`, in order.
   std::vector<Asked> asked_after(std::uint32_t playback, std::size_t limit) const;
-  /// The newest playback that was asked for the gradient of that tensor; 0: none.
+  /// The newest playback that computed the gradient of that tensor; 0: none.
   std::uint32_t playback_for(std::uint64_t source) const;
   std::uint32_t newest_playback() const;  ///< 0: none
-  /// All that are kept, the oldest first.
+  /// All kept entries, oldest first.
   std::vector<Assignment> assignments() const;
   std::vector<Asked> asked() const;
   void restore_newest_forgotten(std::uint64_t id);
@@ -89,7 +90,7 @@ class Handoffs {
   std::uint64_t newest_forgotten_ = 0;
   std::deque<Departure> departures_;
   std::deque<Asked> asked_;         // by playback
-  std::uint64_t source_count_ = 0;  ///< of all that were asked for
+  std::uint64_t source_count_ = 0;  ///< in all requests
 };
 
 }  // namespace tapedeck
