@@ -289,7 +289,7 @@ struct ByteWriter::State {
     if (::close(file.take()) != 0) refuse(path, "written");
   }
   void check_open() const {
-    if (closed) fail<FailedPreconditionError>(path, ": is closed already");
+    if (closed) fail<FailedPreconditionError>(path, ": is already closed");
   }
 
   std::string path;
@@ -368,7 +368,8 @@ std::string decompress(std::string_view bytes, Compression compression, std::uin
     stream.avail_out = static_cast<uInt>(buffer.size());
     const int result = ::inflate(&stream, Z_NO_FLUSH);
     out.append(buffer.data(), buffer.size() - stream.avail_out);
-    if (out.size() > limit) fail<InvalidArgumentError>(op, ": more than ", limit, " bytes come out");
+    if (out.size() > limit)
+      fail<InvalidArgumentError>(op, ": more than ", limit, " bytes after decompression");
     if (result == Z_STREAM_END) return out;
     if (result != Z_OK)
       fail<InvalidArgumentError>(op, ": damaged compressed data near byte ", stream.total_in, " of ",

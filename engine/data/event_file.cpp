@@ -25,7 +25,7 @@ void make_directory(const std::string& directory, bool parents) {
   std::error_code error;
   if (fs::is_directory(directory, error)) return;
   if (fs::exists(directory, error))
-    fail<FailedPreconditionError>("create_file_writer: ", directory, " is no folder");
+    fail<FailedPreconditionError>("create_file_writer: ", directory, " is not a folder");
   if (parents)
     fs::create_directories(directory, error);
   else

@@ -26,7 +26,7 @@ struct BmpHeader {
 
 BmpHeader bmp_header(std::string_view bytes) {
   if (bytes.size() < bmp_header_size || bytes.substr(0, 2) != "BM")
-    fail<InvalidArgumentError>("decode_bmp: ", bytes.size(), " bytes that do not begin with a BMP's header");
+    fail<InvalidArgumentError>("decode_bmp: ", bytes.size(), " bytes that do not begin with a BMP header");
   BmpHeader header;
   const auto width = static_cast<std::int32_t>(word_at(bytes, 18));
   const auto height = static_cast<std::int32_t>(word_at(bytes, 22));
@@ -98,7 +98,7 @@ Tensor decode_image(std::string_view bytes, int channels, DType dtype) {
   if (format == "jpeg") return decode_jpeg(bytes, {.channels = channels});
   if (format == "bmp") return decode_bmp(bytes, channels);
   if (format == "gif") fail<UnimplementedError>("decode_image: a GIF; it reads PNG, JPEG and BMP");
-  fail<InvalidArgumentError>("decode_image: ", bytes.size(), " bytes that begin as no PNG, JPEG or BMP does");
+  fail<InvalidArgumentError>("decode_image: ", bytes.size(), " bytes that are not PNG, JPEG or BMP");
 }
 
 }  // namespace tapedeck::data

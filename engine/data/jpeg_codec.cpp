@@ -91,7 +91,7 @@ class JpegReader {
     const std::uint64_t most = codec_.arith_code ? pixels_per_byte_of_arithmetic_code : pixels_per_byte;
     if (pixels / most > bytes_.size())
       fail<InvalidArgumentError>(op_, ": an image of ", codec_.image_width, " × ", codec_.image_height,
-                                 " pixels cannot stand in ", bytes_.size(), " bytes");
+                                 " pixels cannot fit in ", bytes_.size(), " bytes");
   }
   /// Decides on the conversion; then the extents of the result are known.
   void start(const JpegDecoding& how) {

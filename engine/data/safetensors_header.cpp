@@ -77,9 +77,9 @@ class HeaderReader {
 
   bool key(string_t& name) {
     if (place_ == Place::header && !names_.insert(name).second)
-      return refuse_text("the name \"" + name + "\" comes twice");
+      return refuse_text("the name \"" + name + "\" occurs twice");
     if (place_ == Place::metadata && metadata.contains(name))
-      return refuse_text("__metadata__: the key \"" + name + "\" comes twice");
+      return refuse_text("__metadata__: the key \"" + name + "\" occurs twice");
     if (place_ == Place::tensor) {
       if (name != "dtype" && name != "shape" && name != "data_offsets")
         return refuse_text(where() + "has the unknown key \"" + shortened(name) + "\"");
@@ -116,7 +116,7 @@ class HeaderReader {
   }
 
   bool parse_error(std::size_t position, const std::string&, const Json::exception&) {
-    return refuse_text("is no JSON at byte " + std::to_string(position));
+    return refuse_text("is not JSON at byte " + std::to_string(position));
   }
 
  private:
@@ -203,7 +203,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view header, std::uint64_
   try {
     read = Json::sax_parse(header.begin(), header.end(), &reader);
   } catch (const Json::exception& error) {
-    fail<DataLossError>(path, ": the header is no JSON: ", error.what());
+    fail<DataLossError>(path, ": the header is not JSON: ", error.what());
   }
   if (!read) fail<DataLossError>(path, ": the header: ", reader.wrong);
   std::stable_sort(reader.tensors.begin(), reader.tensors.end(),

@@ -48,7 +48,8 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path) {
   struct stat status {};
   if (::fstat(file_.number(), &status) != 0) fail_with_errno(errno, "cannot read " + path);
   if (S_ISDIR(status.st_mode)) fail_with_errno(EISDIR, "cannot read " + path);
-  if (!S_ISREG(status.st_mode)) fail<FailedPreconditionError>("cannot read ", path, ": it is no file");
+  if (!S_ISREG(status.st_mode))
+    fail<FailedPreconditionError>("cannot read ", path, ": it is not a regular file");
   const auto size = static_cast<std::uint64_t>(status.st_size);
   if (size < 8)
     fail<DataLossError>(path, ": has only ", size,

@@ -105,7 +105,7 @@ void StageThreads::stop() {
 void StageThreads::check_process() const {
   if (forked())
     fail<FailedPreconditionError>(
-        "an iterator with threads of its own was begun before the process forked; begin another one in the "
+        "an iterator with its own threads was created before the process forked; create a new one in the "
         "new process");
 }
 

@@ -55,7 +55,7 @@ void fail_with_errno(int error, const std::string& subject) {
     case ENOENT:
       fail<NotFoundError>(subject, ": there is no such file or folder");
     case ENOTDIR:
-      fail<FailedPreconditionError>(subject, ": a part of the path is no folder");
+      fail<FailedPreconditionError>(subject, ": a part of the path is not a folder");
     case EISDIR:
       fail<FailedPreconditionError>(subject, ": it is a folder");
     case ENOSPC:
@@ -71,7 +71,7 @@ void fail_with_errno(int error, const std::string& subject) {
       fail<PermissionDeniedError>(subject, ": the file system is read-only");
     case EACCES:
     case EPERM:
-      fail<PermissionDeniedError>(subject, ": there is no permission for that");
+      fail<PermissionDeniedError>(subject, ": permission denied");
     case ENAMETOOLONG:
       fail<InvalidArgumentError>(subject, ": the name is too long");
     default:
@@ -96,7 +96,8 @@ WholeFile::WholeFile(const std::string& path) : path_(path) {
   stem_ = path.substr(slash == std::string::npos ? 0 : slash + 1);
   if (stem_.empty() || stem_ == "." || stem_ == "..")
     fail<FailedPreconditionError>(subject(), ": it is a folder");
-  if (path.find('\0') != std::string::npos) fail<InvalidArgumentError>(subject(), ": a path holds no zero");
+  if (path.find('\0') != std::string::npos)
+    fail<InvalidArgumentError>(subject(), ": a path cannot contain a NUL byte");
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   folder_descriptor_ = Descriptor(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

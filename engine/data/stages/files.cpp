@@ -32,7 +32,7 @@ class Lines final : public FileParts {
   std::uint64_t position() const override { return reader_.position(); }
   void go_to(std::uint64_t position) override {
     if (!reader_.skip(position))
-      fail<DataLossError>(reader_.path(), ": ends before byte ", position, ", where it was read to");
+      fail<DataLossError>(reader_.path(), ": ends before byte ", position, ", to which it had been read");
   }
 
  private:
@@ -52,7 +52,7 @@ class FixedParts final : public FileParts {
     const std::uint64_t left = reader_.most_left();
     if (format.compression == Compression::none && (left < footer_ || (left - footer_) % length_ != 0))
       fail<InvalidArgumentError>(path, ": ", left,
-                                 " bytes behind its header are no whole number of records of ", length_,
+                                 " bytes after its header are not a whole number of records of ", length_,
                                  " bytes and a footer of ", footer_);
   }
   bool next(std::string& part) override {
@@ -75,7 +75,7 @@ class FixedParts final : public FileParts {
   std::uint64_t position() const override { return reader_.position() - ahead_.size(); }
   void go_to(std::uint64_t position) override {
     if (position < begin_ || !reader_.skip(position - begin_))
-      fail<DataLossError>(reader_.path(), ": ends before byte ", position, ", where it was read to");
+      fail<DataLossError>(reader_.path(), ": ends before byte ", position, ", to which it had been read");
   }
 
  private:
@@ -93,7 +93,7 @@ class Records final : public FileParts {
   void go_to(std::uint64_t position) override {
     while (reader_.records_read() < position)
       if (!reader_.skip())
-        fail<DataLossError>(reader_.path(), ": ends before record ", position, ", where it was read to");
+        fail<DataLossError>(reader_.path(), ": ends before record ", position, ", to which it had been read");
   }
 
  private:
