@@ -290,7 +290,8 @@ Verdict BreakCheck::look(const protocol::SeriesTerm& term) {
 // Where no Python program runs there are no names: such a breakpoint says so once it is asked.
 Verdict BreakCheck::look(const protocol::NameTerm& term) {
   const auto lookup = host_program().name;
-  if (!lookup) throw protocol::NameError("There is no Python program that has a name \"" + term.name + "\".");
+  if (!lookup)
+    throw protocol::NameError("There is no Python program that defines the name \"" + term.name + "\".");
   return verdict_of(protocol::holds(term, lookup));
 }
 

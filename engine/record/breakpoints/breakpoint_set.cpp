@@ -136,7 +136,7 @@ std::uint64_t number_of(const std::string& target) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(target.data() + 1, target.data() + target.size(), number);
   if (error != std::errc() || end != target.data() + target.size() || number == 0)
-    throw ConditionError(0, "\"" + target + "\" is no number: a tensor or a record is written as #12.");
+    throw ConditionError(0, "\"" + target + "\" is not a number: a tensor or a record is written as #12.");
   return number;
 }
 

@@ -21,7 +21,7 @@ Quantity quantity_at(std::string_view text, std::size_t begin, std::size_t end) 
   try {
     const Quantity quantity = protocol::parse_quantity(text.substr(begin, end - begin));
     if (quantity.measure == protocol::Measure::shape || quantity.measure == protocol::Measure::dtype)
-      throw ConditionError(0, "This is no number.");
+      throw ConditionError(0, "This is not a number.");
     return quantity;
   } catch (const ConditionError& error) {
     throw ConditionError(begin + error.position, error.what());
@@ -51,7 +51,7 @@ LogText LogText::line(std::string_view text) {
       log.pieces_.emplace_back(quantity_at(text, open + 1, close));
     at = close + 1;
   }
-  if (log.pieces_.empty()) throw ConditionError(0, "There is no text to be written.");
+  if (log.pieces_.empty()) throw ConditionError(0, "There is no text to write.");
   return log;
 }
 

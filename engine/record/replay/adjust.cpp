@@ -67,7 +67,7 @@ Tensor adjusted(const Tensor& tensor, Instead what, double amount, const RecordV
   const DType wide_dtype = complex ? DType::complex128 : DType::float64;
   const Tensor wide = ops::cast(tensor, wide_dtype);
   if (is_integer(dtype) && tensor.count() > 0 && ops::reduce_max(ops::abs(wide)).item() > exact_in_float64)
-    refuse("scaled by what is no whole number: " + subject +
+    refuse("scaled by a number that is not whole: " + subject +
            " has whole numbers beyond 2^53, which float64 would round.");
   return ops::cast(adjusted_wide(wide, what, number_in(amount, wide_dtype)), dtype);
 }

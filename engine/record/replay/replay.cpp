@@ -38,7 +38,7 @@ void check_made(const Recorder& recorder, const RecordView& record, std::span<co
     if (specs.size() != record.outputs.size() ||
         !as_recorded(recorder, record, i, specs[i].dtype, specs[i].shape))
       refuse("gone", "Op ", record.number, " (", record.name(),
-             ") does not make what the trace file says of it: the file is damaged.");
+             ") gives another result than the trace file says: the file is damaged.");
 }
 
 TensorSpecs specs_of(const Tensors& tensors) {
@@ -141,13 +141,13 @@ class Replay {
     }
     if (origin.is_leaf() && origin.lost())
       refuse("gone", "The value of ", tensor_text(recorder_, id),
-             " is gone: no op made it, and it was let go when that recording ended.");
+             " is gone: no op made it, and it was released when that recording ended.");
     if (origin.is_version())
       refuse("gone", "The value of ", tensor_text(recorder_, id),
              " is gone: the record of its assignment was forgotten.");
     if (origin.is_leaf())
       refuse("gone", "The value of ", tensor_text(recorder_, id),
-             " is gone: no op made it, and it had to go when the recording passed its budget.");
+             " is gone: no op made it, and it was dropped when the recording exceeded its budget.");
     RecordView record;
     if (!recorder_.trace().read(origin.producer(), record))
       refuse("gone", "The value of ", tensor_text(recorder_, id),
@@ -155,7 +155,7 @@ class Replay {
              "of records.");
     if (record.state != RecordState::done || record.head.kind != EventKind::op)
       refuse("gone", "The value of ", tensor_text(recorder_, id),
-             " is not there yet: the op is still running.");
+             " is not available yet: the op is still running.");
     if (std::find(record.outputs.begin(), record.outputs.end(), id) == record.outputs.end())
       refuse("gone", "Op ", record.number, " (", record.name(), ") is said to have made tensor ", id,
              ", but did not: the trace file is damaged.");
@@ -182,9 +182,10 @@ class Replay {
     const Tensor value = values_.at(made_of);
     const RecordedSpec spec = spec_of(recorder_.trace().tensors().get(version).spec());
     if (value.dtype() != spec.dtype || value.shape() != spec.shape)
-      refuse("gone", "The value of ", tensor_text(recorder_, version),
-             " is gone: it was converted when it was assigned, and had to go when the recording passed its "
-             "budget.");
+      refuse(
+          "gone", "The value of ", tensor_text(recorder_, version),
+          " is gone: it was converted when it was assigned, and was dropped when the recording exceeded its "
+          "budget.");
     values_.insert_or_assign(version, value);
     if (uses_.at(made_of) == 1 && computed_.erase(made_of) > 0) computed_.insert(version);
     release(made_of);

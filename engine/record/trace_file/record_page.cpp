@@ -185,7 +185,7 @@ class RecordsReader {
     head.kind = static_cast<EventKind>(bits >> kind_shift & 3);
     head.custom_gradient = (bits & custom_bit) != 0;
     head.backward = (bits & backward_bit) != 0;
-    if (bits > all_bits || record.state == RecordState::pending) throw DamagedPage("a state is none");
+    if (bits > all_bits || record.state == RecordState::pending) throw DamagedPage("an invalid state");
     head.op = in_process(numbers_.ops, page_.number(), "op");
     if (!head.op) head.name = in_process(numbers_.names, page_.number(), "name");
     head.depth = static_cast<std::uint16_t>(page_.number_up_to(UINT16_MAX, "a depth"));
@@ -219,15 +219,15 @@ class RecordsReader {
   /// Some centuries: what is computed of it must not overflow.
   static std::int64_t sound_time(std::int64_t nanoseconds) {
     constexpr std::int64_t longest = std::int64_t{1} << 60;
-    if (nanoseconds > longest || nanoseconds < -longest) throw DamagedPage("a time is none");
+    if (nanoseconds > longest || nanoseconds < -longest) throw DamagedPage("an invalid time");
     return nanoseconds;
   }
 
   void read_device_time(DeviceTime& time) {
     time.gpu = page_.byte();
-    if (time.gpu >= detail::most_gpus) throw DamagedPage("a device is none");
+    if (time.gpu >= detail::most_gpus) throw DamagedPage("an invalid device");
     const unsigned known = page_.byte();
-    if (known > 1) throw DamagedPage("a time is none");
+    if (known > 1) throw DamagedPage("an invalid time");
     time.state = known == 1 ? WorkTime::known : WorkTime::lost;
     if (known == 0) return;
     time.start = clock::ticks_of(sound_time(start_ + sound_time(page_.signed_number())));
@@ -262,7 +262,7 @@ class RecordsReader {
     const bool is_op = record.head.kind == EventKind::op;
     if (is_op && !record.head.op) refuse_record(record, "is an op without a name");
     if (!is_op && record.head.kind != EventKind::vjp && record.head.op)
-      refuse_record(record, "is no op, but has one's name");
+      refuse_record(record, "is not an op, but has an op's name");
     if (record.head.kind == EventKind::vjp) check_vjp(record);
     if (is_op) check_op(record);
     for (const std::uint64_t id : record.inputs)

@@ -43,7 +43,7 @@ class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& path) : target_(path) {
     const fs::path target(path);
-    if (target.filename().empty()) refuse_saving(path, "that is no file's name");
+    if (target.filename().empty()) refuse_saving(path, "that is not a file name");
     std::error_code ignored;
     if (fs::is_directory(target, ignored)) refuse_saving(path, "that is a folder");
     const std::string stem = target.filename().string().substr(0, longest_stem) + '.';
@@ -313,12 +313,12 @@ class Saving {
 protocol::TraceSaved save(const Recorder& recorder, const protocol::SaveTrace& request,
                           const CancelFlag* cancel, const ReplayProgress& progress) {
   if (const TraceSource* file = recorder.file())
-    refuse_saving(request.path, "this is a trace file already, " + file->path() + ", which can be copied");
+    refuse_saving(request.path, "this is already a trace file, " + file->path() + ", which can be copied");
   std::error_code error;
   // A name alone is a file of the working folder; a link, what it stands for.
   const fs::path whole = request.path.empty() ? fs::path() : fs::absolute(request.path, error);
   const std::string path = whole.empty() ? "" : fs::weakly_canonical(whole, error).string();
-  if (path.empty() || error) refuse_saving("'" + request.path + "'", "that is no file's name");
+  if (path.empty() || error) refuse_saving("'" + request.path + "'", "that is not a file name");
   TemporaryFile file(path);
   try {
     protocol::TraceSaved saved = Saving(recorder, request, file.path(), cancel, progress).run();

@@ -107,11 +107,11 @@ void read_tensors(PageReader& page, std::uint64_t block, const TensorCut& cut, c
     const unsigned flags = page.byte();
     const std::uint64_t step =
         page.number_up_to(TensorTable::block_size - 1 - offset, "a place in the block");
-    if (flags > all_flags || (any && step == 0)) throw DamagedPage("a tensor is none");
+    if (flags > all_flags || (any && step == 0)) throw DamagedPage("an invalid tensor");
     any = true;
     tensor.id = first + (offset += step);
     const std::uint32_t spec = in_process(numbers.specs, page.number(), "spec");
-    if (tensor.id == 0 || tensor.id > cut.newest_tensor || spec == 0) throw DamagedPage("a tensor is none");
+    if (tensor.id == 0 || tensor.id > cut.newest_tensor || spec == 0) throw DamagedPage("an invalid tensor");
     if ((flags & leaf_bit) != 0) {
       tensor.origin = TensorOrigin::leaf(spec);
     } else {

@@ -239,7 +239,7 @@ class TraceFileTest : public QObject {
     QCOMPARE(kept->mean, session.recorder.values().statistics_of_dropped(first)->mean);
     QCOMPARE(kept->histogram, session.recorder.values().statistics_of_dropped(first)->histogram);
     QCOMPARE(file->values().leaves_dropped(), session.recorder.values().leaves_dropped());
-    EXPECT_ERROR(ValueError, find_value(*file, first), "had to go");
+    EXPECT_ERROR(ValueError, find_value(*file, first), "was dropped");
   }
 
   void a_long_trace_is_read_by_page() {
