@@ -39,7 +39,7 @@ TensorSpecs unique_shape(const OpContext& c) {
   if (x.rank() != 1)
     fail<InvalidArgumentError>(c.op.name, ": x has shape ", to_string(x.shape()), "; needs one axis");
   if (is_complex(x.dtype()))
-    fail<TypeMismatchError>(c.op.name, ": x is ", dtype_name(x.dtype()), ", with which it does not work");
+    fail<TypeMismatchError>(c.op.name, ": x is ", dtype_name(x.dtype()), ", which it does not support");
   index_dtype_of(c, "out_idx");
   return {};
 }

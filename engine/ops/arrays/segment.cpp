@@ -19,7 +19,7 @@ TensorSpecs segment_shape(const OpContext& c) {
   bool fits = ids.rank() <= data.rank();
   for (int i = 0; fits && i < ids.rank(); ++i) fits = ids[i] == data[i];
   if (!fits)
-    fail<InvalidArgumentError>(c.op.name, ": segment_ids ", to_string(ids), " is no beginning of data ",
+    fail<InvalidArgumentError>(c.op.name, ": segment_ids ", to_string(ids), " is not a prefix of data ",
                                to_string(data));
   Shape shape{segments};
   for (int i = ids.rank(); i < data.rank(); ++i) shape.push_back(data[i]);

@@ -37,7 +37,7 @@ TensorSpecs reshape_shape(const OpContext& c) {
   if (open >= 0) {
     if (known == 0 && tensor.count() == 0)
       fail<InvalidArgumentError>("reshape: shape ", to_string(shape),
-                                 " holds -1 beside a 0: it could be anything");
+                                 " holds -1 beside a 0: it is ambiguous");
     if (known == 0 ? tensor.count() != 0 : tensor.count() % known != 0)
       fail<InvalidArgumentError>("reshape: tensor ", to_string(tensor.shape()), " with ", tensor.count(),
                                  " values does not fill shape ", to_string(shape));

@@ -81,7 +81,7 @@ Resolved resolve(const OpContext& c, const Slicing& s, const Shape& shape, const
       ++used;
   }
   if (ellipses > 1)
-    fail<InvalidArgumentError>(c.op.name, ": ... stands ", ellipses, " times; once is allowed");
+    fail<InvalidArgumentError>(c.op.name, ": ... occurs ", ellipses, " times; once is allowed");
   if (used > shape.rank())
     fail<OutOfRangeError>(c.op.name, ": ", used, " indices for shape ", to_string(shape), " with ",
                           shape.rank(), " axes");

@@ -57,7 +57,7 @@ TensorSpecs to_batch_shape(const OpContext& c) {
   }
   if (!fits)
     fail<InvalidArgumentError>(c.op.name, ": input ", to_string(c.inputs[0].shape()), " with paddings ",
-                               to_string(c.attribute("paddings")), " is no multiple of block_shape ",
+                               to_string(c.attribute("paddings")), " is not a multiple of block_shape ",
                                to_string(c.attribute("block_shape")));
   return spec(c.inputs[0].dtype(), shape);
 }
@@ -77,7 +77,7 @@ TensorSpecs to_space_shape(const OpContext& c) {
     fail<InvalidArgumentError>(
         c.op.name, ": input ", to_string(c.inputs[0].shape()), " with block_shape ",
         to_string(c.attribute("block_shape")), " and crops ", to_string(c.attribute("crops")),
-        ": the batch is no multiple of the block, or the crops take more than there is");
+        ": the batch is not a multiple of the block, or the crops take more than there is");
   return spec(c.inputs[0].dtype(), shape);
 }
 

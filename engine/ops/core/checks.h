@@ -110,7 +110,7 @@ void place(const Tensor& tensor, const Tensor& out, const Shape& shape, const St
 Tensor checked_indices(const OpContext& context, std::size_t input, std::int64_t count);
 
 /// A number in an attribute as a scalar of `dtype`. Throws InvalidArgumentError if that would change it, such
-/// as "pad: constant_values 0.5 is no int32".
+/// as "pad: constant_values 0.5 cannot be represented as int32".
 Tensor scalar_of(const OpContext& context, AttributeName attribute, DType dtype);
 
 /// These numbers as int32 or int64, as in `spec`.

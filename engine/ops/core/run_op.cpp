@@ -187,7 +187,7 @@ Tensors run_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes
 Tensor run_op1(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
   Tensors outputs = run_op(op, inputs, attributes);
   if (outputs.size() != 1)
-    fail<InvalidArgumentError>(op.name, ": has ", outputs.size(), " outputs where one was asked for");
+    fail<InvalidArgumentError>(op.name, ": has ", outputs.size(), " outputs where one was requested");
   return std::move(outputs[0]);
 }
 

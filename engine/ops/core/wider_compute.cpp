@@ -68,8 +68,8 @@ Tensors compute_widened(const OpContext& context) {
   for (std::size_t i = 0; i < context.inputs.size(); ++i)
     if (context.inputs[i].dtype() == dtype)
       fail<TypeMismatchError>(context.op.name, ": ", ops::input_name(context, i), " is ", dtype_name(dtype),
-                              ", with which it does not work");
-  fail<TypeMismatchError>(context.op.name, ": gives no ", dtype_name(dtype));
+                              ", which it does not support");
+  fail<TypeMismatchError>(context.op.name, ": cannot return ", dtype_name(dtype));
 }
 
 /// The one of string, uint64 and the complex dtypes that the call holds; nothing where it holds none.

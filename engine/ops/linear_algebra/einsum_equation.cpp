@@ -69,7 +69,7 @@ struct Parser {
                                                : labels_of(text.substr(arrow + 2), ellipsis_axes);
     for (const Label label : result.output)
       if (!result.extents.contains(label))
-        refuse("the result's '" + std::string(1, static_cast<char>(label)) + "' is an axis of no input");
+        refuse("the result's '" + std::string(1, static_cast<char>(label)) + "' is not an axis of any input");
     return result;
   }
 

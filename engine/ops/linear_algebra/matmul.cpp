@@ -77,7 +77,7 @@ TensorSpecs matmul_shape(const OpContext& c) {
   for (const Tensor* matrix : {&a, &b})
     if (matrix->rank() < 2)
       fail<InvalidArgumentError>("matmul: ", matrix == &a ? "a " : "b ", to_string(matrix->shape()),
-                                 " is no matrix; needs at least 2 axes");
+                                 " is not a matrix; needs at least 2 axes");
   const Sides sides(c);
   const bool twice_a = sides.transpose_a && sides.adjoint_a;
   if (twice_a || (sides.transpose_b && sides.adjoint_b))

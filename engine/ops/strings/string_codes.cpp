@@ -136,7 +136,7 @@ T number_in(const std::string& text) {
   if constexpr (std::is_integral_v<T>)
     fits = fits && errno != ERANGE && std::strtoll(text.c_str(), nullptr, 10) == value;
   if (!fits || text.size() != std::strlen(text.c_str()))
-    fail<InvalidArgumentError>("string_to_number: ", bytes_literal(text, 60), " is no ",
+    fail<InvalidArgumentError>("string_to_number: ", bytes_literal(text, 60), " is not a valid ",
                                dtype_name(dtype_of<T>()));
   return value;
 }
@@ -269,12 +269,12 @@ std::string decoded(std::string_view text) {
   for (const char letter : text) {
     const std::size_t value = alphabet.find(letter);
     if (value == alphabet.npos)
-      fail<InvalidArgumentError>("decode_base64: ", bytes_literal(whole, 60), " is no base64");
+      fail<InvalidArgumentError>("decode_base64: ", bytes_literal(whole, 60), " is not base64");
     word = word << 6 | static_cast<std::uint32_t>(value);
     bits += 6;
     if (bits >= 8) bytes += static_cast<char>(word >> (bits -= 8) & 255);
   }
-  if (bits == 6) fail<InvalidArgumentError>("decode_base64: ", bytes_literal(whole, 60), " is no base64");
+  if (bits == 6) fail<InvalidArgumentError>("decode_base64: ", bytes_literal(whole, 60), " is not base64");
   return bytes;
 }
 

@@ -192,7 +192,7 @@ def dynamic_partition(data, partitions, num_partitions, name=None):
     if not partitions.dtype.is_integer:
         raise _engine.TypeMismatchError(f"dynamic_partition: partitions is {partitions.dtype.name}; needs whole numbers")
     if tuple(data.shape[:partitions.ndim]) != tuple(partitions.shape):
-        raise _InvalidArgument(f"dynamic_partition: partitions {tuple(partitions.shape)} is no beginning of data "
+        raise _InvalidArgument(f"dynamic_partition: partitions {tuple(partitions.shape)} is not a prefix of data "
                                f"{tuple(data.shape)}")
     numbers = np.asarray(partitions)
     num_partitions = integer(num_partitions, "num_partitions")
