@@ -47,14 +47,13 @@ void create(const char* name, Status lacking, Create create) {
 void check_library(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   check_behind(what);
-  if (status == CUBLAS_STATUS_ALLOC_FAILED) refuse_memory(current_device(), "cuBLAS needs memory of its own");
+  if (status == CUBLAS_STATUS_ALLOC_FAILED) refuse_memory(current_device(), "cuBLAS needs memory");
   throw DeviceError(std::string(what) + " failed: " + cublasGetStatusString(status));
 }
 void check_library(cusolverStatus_t status, const char* what) {
   if (status == CUSOLVER_STATUS_SUCCESS) return;
   check_behind(what);
-  if (status == CUSOLVER_STATUS_ALLOC_FAILED)
-    refuse_memory(current_device(), "cuSOLVER needs memory of its own");
+  if (status == CUSOLVER_STATUS_ALLOC_FAILED) refuse_memory(current_device(), "cuSOLVER needs memory");
   throw DeviceError(std::string(what) + " failed: status " + std::to_string(static_cast<int>(status)) +
                     " of cuSOLVER");
 }

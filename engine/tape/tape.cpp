@@ -31,7 +31,7 @@ Tape::~Tape() {
 
 void Tape::start() {
   check_not_borrowed(*state_, "start");
-  if (active()) fail<FailedPreconditionError>("the tape is active already: it records until it is stopped");
+  if (active()) fail<FailedPreconditionError>("the tape is already active: it records until it is stopped");
   if (state_->used_up) {
     state_->clear();
     state_->used_up = false;
@@ -43,7 +43,7 @@ void Tape::start() {
 void Tape::stop() {
   detail::TapeStack* stack = state_->stack.load();
   if (!stack)
-    fail<FailedPreconditionError>("the tape is not active: it was not started, or is stopped already");
+    fail<FailedPreconditionError>("the tape is not active: it was not started, or is already stopped");
   if (stack != detail::TapeStack::if_any())
     fail<FailedPreconditionError>("the tape is active on another thread; only that one can stop it");
   stack->remove(*state_);

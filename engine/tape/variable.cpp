@@ -200,7 +200,7 @@ void Variable::exchange(std::span<const Variable> variables, const std::function
   for (const Variable& variable : variables) order.push_back(variable.body_.get());
   std::sort(order.begin(), order.end(), [](const Body* a, const Body* b) { return a->id < b->id; });
   if (const auto twice = std::adjacent_find(order.begin(), order.end()); twice != order.end())
-    fail<InvalidArgumentError>("update: variable ", (*twice)->name, " is there twice");
+    fail<InvalidArgumentError>("update: variable ", (*twice)->name, " occurs twice");
   Tensors values, results, leaves;  // what is dropped goes when the locks are open again
   {
     boost::container::small_vector<std::unique_lock<std::mutex>, 8> locks;

@@ -83,7 +83,7 @@ Tensor string_tensor(const Shape& shape, const std::vector<std::string>& values)
 
 std::vector<std::string_view> strings_of(const Tensor& tensor) {
   if (tensor.dtype() != DType::string)
-    fail<TypeMismatchError>("a tensor of dtype ", dtype_name(tensor.dtype()), " where strings are wanted");
+    fail<TypeMismatchError>("a tensor of dtype ", dtype_name(tensor.dtype()), " where strings are expected");
   constexpr std::uint64_t each = 64;  // bytes of memory, of what is made of the elements, too
   if (static_cast<std::uint64_t>(tensor.count()) > detail::machine_memory() / each)
     fail<ResourceExhaustedError>("a string tensor of shape ", to_string(tensor.shape()),
@@ -99,7 +99,7 @@ std::vector<std::string_view> strings_of(const Tensor& tensor) {
 std::string_view string_of(const Tensor& tensor) {
   if (tensor.dtype() != DType::string || tensor.count() != 1)
     fail<InvalidArgumentError>("a ", dtype_name(tensor.dtype()), " tensor of shape ",
-                               to_string(tensor.shape()), " where one string is wanted");
+                               to_string(tensor.shape()), " where one string is expected");
   return *tensor.data<std::string_view>();
 }
 

@@ -284,7 +284,7 @@ void select(DType dtype, const Operand& condition, const Operand& a, const Opera
 void cast(DType from, DType to, const Operand& a, void* out, const Shape& shape) {
   const UnaryLoop loop = loops().cast[index_of(from)][index_of(to)];
   if (!loop) [[unlikely]]
-    fail<UnimplementedError>("no way from ", dtype_name(from), " to ", dtype_name(to));
+    fail<UnimplementedError>("no conversion from ", dtype_name(from), " to ", dtype_name(to));
   const Strides out_strides = contiguous_strides(shape);
   const Loops<2> walk(shape, {&a.strides, &out_strides});
   walk.for_pieces(grain_for(0.4), [&](std::int64_t first, std::int64_t n, const auto& start) {

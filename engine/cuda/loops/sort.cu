@@ -215,7 +215,7 @@ void sort_first(bool descending, const void* values, std::int64_t rows, std::int
   const T* from = static_cast<const T*>(values);
   T* to = static_cast<T*>(out);
   if (rows * keep == 0) return;
-  if (count > std::numeric_limits<std::int32_t>::max()) throw NoKernel("sort of so long rows");
+  if (count > std::numeric_limits<std::int32_t>::max()) throw NoKernel("sort of rows this long");
   if (count <= most_in_block)
     sort_pieces(descending, from, count, Pairs<T>{nullptr, nullptr}, rows, count, keep,
                 Sorted<T>{nullptr, nullptr, to, positions});
