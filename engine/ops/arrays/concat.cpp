@@ -179,7 +179,7 @@ TAPEDECK_OP(stack_op) = {
     .cost = cost::moves,
     .doc =
         "Puts tensors of one shape together along a new axis.\n\n"
-        "values: a list of tensors of one dtype and shape; axis: where the new axis will stand.\n"
+        "values: a list of tensors of one dtype and shape; axis: the position of the new axis.\n"
         "Returns: their dtype; their shape with an axis of extent n put in.\n"
         "Errors: InvalidArgumentError for an empty list, different shapes, or an axis out of range; "
         "TypeMismatchError for different dtypes.",
@@ -246,11 +246,11 @@ TAPEDECK_OP(unstack_op) = {
     .vjp_formula = "dx = stack(dz₀, dz₁, …) along the axis",
     .cost = cost::view,
     .doc =
-        "Takes a tensor apart along an axis, which goes; no copies.\n\n"
+        "Splits a tensor along an axis, which is removed; no copies.\n\n"
         "value: any dtype, at least one axis; num: the extent of axis, None to take it as it is; axis: "
         "which.\n"
         "Returns: a list of tensors of the dtype of value.\n"
-        "Errors: InvalidArgumentError where num is not the extent, or for an axis out of range.",
+        "Errors: InvalidArgumentError if num is not the extent, or for an axis out of range.",
     .takes_narrow = true,
     .returns_list = true,
 };

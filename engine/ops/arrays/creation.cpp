@@ -119,7 +119,7 @@ TAPEDECK_OP(fill_op) = {
         "A tensor that holds one value everywhere.\n\n"
         "dims: extents of the result; value: a scalar of any dtype.\n"
         "Returns: the dtype of value, shape dims.\n"
-        "Errors: InvalidArgumentError for a negative extent, or a value that is no scalar.",
+        "Errors: InvalidArgumentError for a negative extent, or a value that is not a scalar.",
     .python_order = {"dims", "value"},
     .takes_narrow = true,
     .immediates = true,
@@ -250,12 +250,13 @@ TAPEDECK_OP(one_hot_op) = {
         "indices: any whole-number dtype, any shape; an index outside [0, depth) gives a row of off_value; "
         "depth: "
         "length of "
-        "the rows; on_value, off_value: None for 1 and 0; axis: where the new axis goes, −1 for the end; "
+        "the rows; on_value, off_value: None for 1 and 0; axis: the position of the new axis, −1 for the "
+        "end; "
         "dtype: of the result, None for that of the values, else float32.\n"
         "Returns: dtype, the shape of indices with an axis of extent depth put in.\n"
         "Errors: InvalidArgumentError for a negative depth or an axis out of range; TypeMismatchError for "
         "indices "
-        "that are no whole numbers.",
+        "that are not integers.",
     .takes_narrow = true,
 };
 Tensor one_hot(const Tensor& indices, std::int64_t depth, DType dtype, std::int64_t axis) {

@@ -157,7 +157,7 @@ TAPEDECK_OP(gather_op) = {
         "Returns: the dtype of params, shape params.shape[:axis] + indices.shape[batch_dims:] + "
         "params.shape[axis+1:].\n"
         "Errors: OutOfRangeError for an index outside the axis; InvalidArgumentError for an axis out of "
-        "range, or batch axes that differ; TypeMismatchError for indices that are no whole numbers.",
+        "range, or batch axes that differ; TypeMismatchError for indices that are not integers.",
     .python_order = {"params", "indices", "validate_indices", "axis", "batch_dims"},
     .takes_narrow = true,
 };

@@ -75,7 +75,7 @@ TAPEDECK_OP(tile_op) = {
         "Repeats a tensor along its axes.\n\n"
         "input: any dtype; multiples: how often along each axis.\n"
         "Returns: the dtype of input, its extents times multiples.\n"
-        "Errors: InvalidArgumentError where multiples does not have one number, not negative, for each axis.",
+        "Errors: InvalidArgumentError if multiples does not have one non-negative number for each axis.",
     .takes_narrow = true,
 };
 Tensor tile(const Tensor& input, const Integers& multiples) {
@@ -218,15 +218,14 @@ TAPEDECK_OP(pad_op) = {
     .vjp_formula = "dx = dz without the border, the border's mirrored part added",
     .cost = cost::moves,
     .doc =
-        "Puts a border around a tensor: one value, or the tensor's own mirrored.\n\n"
+        "Adds a border to a tensor: one value, or the tensor's mirror image.\n\n"
         "tensor: any dtype; paddings: how many before and after, axis by axis (pairs, read one after "
-        "another); mode: 'CONSTANT' for constant_values; 'REFLECT', the mirror stands on the edge; "
-        "'SYMMETRIC', the mirror stands before it, so that the edge is repeated.\n"
+        "another); mode: 'CONSTANT' for constant_values; 'REFLECT', mirrored at the edge element; "
+        "'SYMMETRIC', mirrored before it, so that the edge element is repeated.\n"
         "Returns: the dtype of tensor, its extents with the paddings added.\n"
-        "Errors: InvalidArgumentError where paddings does not have two numbers, not negative, for each axis, "
-        "a mirrored border is wider than the tensor, or constant_values does not fit the dtype (of strings "
-        "only 0 "
-        "does, which stands for empty ones).",
+        "Errors: InvalidArgumentError if paddings does not have two non-negative numbers for each axis, "
+        "a mirrored border is wider than the tensor, or constant_values does not fit the dtype (for strings "
+        "only 0 does, which means empty strings).",
     .takes_narrow = true,
 };
 Tensor pad(const Tensor& tensor, const Integers& paddings, double constant_values) {

@@ -108,11 +108,11 @@ TAPEDECK_OP(range_op) = {
     .vjp = nullptr,
     .vjp_formula = "none",
     .doc =
-        "Numbers at equal steps: start + i·delta, as long as they are before limit.\n\n"
+        "Equally spaced numbers: start + i·delta, up to but excluding limit.\n\n"
         "start, limit, delta: numbers; with limit None, from 0 to start; dtype: None for int32 where all "
         "three are "
         "whole numbers, else float32.\n"
-        "Returns: dtype, (⌈(limit − start) / delta⌉,), nothing where that is negative.\n"
+        "Returns: dtype, (⌈(limit − start) / delta⌉,), empty if that is negative.\n"
         "Errors: InvalidArgumentError for a delta of 0, numbers that are not finite, or that dtype cannot "
         "hold.",
 };
@@ -160,7 +160,7 @@ TAPEDECK_OP(linspace_op) = {
         "num numbers at equal steps from start to stop, both included.\n\n"
         "start, stop: scalars, any floating dtype, one for both; num: at least 1 (1 gives start).\n"
         "Returns: that dtype, (num,).\n"
-        "Errors: InvalidArgumentError for num below 1 or ends that are no scalars; TypeMismatchError for "
+        "Errors: InvalidArgumentError for num below 1 or ends that are not scalars; TypeMismatchError for "
         "other or "
         "different dtypes.",
     .immediates = true,

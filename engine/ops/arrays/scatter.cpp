@@ -91,8 +91,8 @@ TAPEDECK_OP(gather_nd_op) = {
         "of params; batch_dims: how many first axes both share, so that each batch takes from its own.\n"
         "Returns: the dtype of params, indices.shape[:-1] + params.shape[batch_dims + indices.shape[-1]:].\n"
         "Errors: OutOfRangeError for coordinates outside of params; InvalidArgumentError for more "
-        "coordinates than axes, or batch axes that differ; TypeMismatchError for indices that are no whole "
-        "numbers.",
+        "coordinates than axes, or batch axes that differ; TypeMismatchError for indices that are not "
+        "integers.",
     .takes_narrow = true,
 };
 TAPEDECK_FACTS(gather_nd_op) = {.flat = facts::not_picked};
@@ -139,7 +139,7 @@ TAPEDECK_OP(scatter_nd_op) = {
         "result.\n"
         "Returns: the dtype of updates, shape.\n"
         "Errors: OutOfRangeError for coordinates outside of shape; InvalidArgumentError for updates of "
-        "another shape; TypeMismatchError for indices that are no whole numbers.",
+        "another shape; TypeMismatchError for indices that are not integers.",
     .takes_others = true,
     .uint64_way = Uint64Way::bits,
 };

@@ -180,7 +180,7 @@ OpDef segment_row(const std::string& what, const std::string& doc, const std::st
 TAPEDECK_OP(unsorted_segment_sum_op, VjpReads::inputs) = segment_row(
     "sum",
     "Sums slices that have the same number: z[s] = Σ data[i] over the i with segment_ids[i] = s, in order of "
-    "i; 0 where there is none.",
+    "i; 0 if there is none.",
     "d(data) = gather(dz, segment_ids)", segment_forward<Segment::sum>, segment_sum_vjp);
 Tensor unsorted_segment_sum(const Tensor& data, const Tensor& segment_ids, std::int64_t num_segments) {
   return run_op1(unsorted_segment_sum_op, {data, segment_ids}, {num_segments});
@@ -189,14 +189,14 @@ Tensor unsorted_segment_sum(const Tensor& data, const Tensor& segment_ids, std::
 TAPEDECK_OP(unsorted_segment_prod_op, VjpReads::inputs) = segment_row(
     "prod",
     "Multiplies slices that have the same number: z[s] = Π data[i] over the i with segment_ids[i] = s; 1 "
-    "where there is none.",
+    "if there is none.",
     "d(data)[i] = dz[s]·Π data[j] over the other j of segment s", segment_forward<Segment::prod>,
     segment_prod_vjp);
 
 TAPEDECK_OP(unsorted_segment_max_op) = segment_row(
     "max",
     "The largest of the slices that have the same number: z[s] = max data[i] over the i with segment_ids[i] "
-    "= s; the lowest finite number where there is none, NaN where one is among them.",
+    "= s; the lowest finite number if there is none, NaN if any value is NaN.",
     "d(data) = gather(dz, segment_ids) where data = gather(z, segment_ids), divided by the number of such, "
     "else 0",
     segment_forward<Segment::max>, segment_extreme_vjp);
@@ -204,7 +204,7 @@ TAPEDECK_OP(unsorted_segment_max_op) = segment_row(
 TAPEDECK_OP(unsorted_segment_min_op) = segment_row(
     "min",
     "The smallest of the slices that have the same number: z[s] = min data[i] over the i with "
-    "segment_ids[i] = s; the highest finite number where there is none, NaN where one is among them.",
+    "segment_ids[i] = s; the highest finite number if there is none, NaN if any value is NaN.",
     "d(data) = gather(dz, segment_ids) where data = gather(z, segment_ids), divided by the number of such, "
     "else 0",
     segment_forward<Segment::min>, segment_extreme_vjp);

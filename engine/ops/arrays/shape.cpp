@@ -70,7 +70,7 @@ TAPEDECK_OP(reshape_op) = {
         "The same values in row-major order with another shape; no copy where the tensor is contiguous.\n\n"
         "tensor: any dtype; shape: extents, one of which may be -1: it is what the others leave.\n"
         "Returns: the dtype of tensor, shape.\n"
-        "Errors: InvalidArgumentError where the number of values differs, or -1 stands twice.",
+        "Errors: InvalidArgumentError if the number of values differs, or -1 occurs twice.",
     .takes_narrow = true,
 };
 Tensor reshape(const Tensor& tensor, const Shape& shape) {
@@ -119,7 +119,7 @@ TAPEDECK_OP(expand_dims_op) = {
     .cost = cost::view,
     .doc =
         "Puts in an axis of extent 1, without a copy.\n\n"
-        "input: any dtype and shape; axis: where the new axis will stand, negative from the end of the "
+        "input: any dtype and shape; axis: the position of the new axis, negative from the end of the "
         "result.\n"
         "Returns: the dtype of input, its shape with one more axis.\n"
         "Errors: InvalidArgumentError for an axis out of range.",

@@ -197,7 +197,7 @@ TAPEDECK_OP(cummax_op) = {
     .vjp = cummax_vjp,
     .vjp_formula = "dx = Σ d(values) over all places that took their value from there",
     .doc =
-        "The largest value so far along an axis, and where it stood.\n\nx: any numeric dtype, at least one "
+        "The largest value so far along an axis, and its position.\n\nx: any numeric dtype, at least one "
         "axis; axis: along which; reverse: run from the last element to the first.\nReturns: (values, "
         "indices): the dtype of x and int32, the shape of x. Of equal values the latest counts; from a NaN "
         "on all is NaN.\nErrors: InvalidArgumentError for an axis out of range; TypeMismatchError for bool.",

@@ -166,7 +166,7 @@ TAPEDECK_OP(space_to_batch_nd_op, VjpReads::shapes) = space_batch_row(
                                    integers_of(c.attribute("paddings"))));
     },
     "dx = batch_to_space_nd(dz, crops=paddings)",
-    "Cuts images into blocks and makes of each place within a block an image of its own, after a border of "
+    "Cuts images into blocks and makes a separate image of each position within a block, after a border of "
     "zeros.\n\n"
     "input: any dtype, (batch, axes of the image…, rest…); block_shape: the extents of a block, one for each "
     "axis of the image; paddings: a pair of numbers (before, after) for each.\n"

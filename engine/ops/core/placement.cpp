@@ -265,8 +265,9 @@ TAPEDECK_OP(copy_to_device_op) = {
     .cost = cost::moves,
     .doc =
         "The same values in the memory of a device.\n\nx: any dtype and shape (strings stay on the CPU); "
-        "device: its name, \"/cpu:0\" or \"/gpu:0\"; reason: why, where nobody asked for it.\nReturns: the "
-        "dtype and shape of x.\nErrors: NotFoundError where there is no such device.",
+        "device: its name, \"/cpu:0\" or \"/gpu:0\"; reason: why, for a copy that the program did not "
+        "request.\nReturns: the "
+        "dtype and shape of x.\nErrors: NotFoundError if there is no such device.",
     .takes_narrow = true,
 };
 Tensor copy_to(const Tensor& x, Device device, const std::string& reason) {

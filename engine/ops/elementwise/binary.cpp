@@ -274,7 +274,7 @@ namespace {
 template <Binary kernel, auto comparison>
 OpDef extreme_op(const std::string& name, const std::string& adjective, const std::string& formula) {
   return binary_op<kernel, Kind::ordered>(
-      {name, {name, "math." + name}, "The " + adjective + " of x and y; NaN where either is NaN.", formula},
+      {name, {name, "math." + name}, "The " + adjective + " of x and y; NaN if either is NaN.", formula},
       extreme_gradients<comparison>);
 }
 

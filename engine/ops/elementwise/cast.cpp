@@ -149,7 +149,7 @@ TAPEDECK_OP(bitcast_op) = {
     .cost = cost::view,
     .doc =
         "The same bytes, read as another dtype.\n\n"
-        "input: any numeric dtype and shape; type: any numeric dtype. Parts of a number stand in the "
+        "input: any numeric dtype and shape; type: any numeric dtype. Parts of a number are in the "
         "machine's "
         "order, on x86 the lowest first.\n"
         "Returns: type; the shape of input, with an axis behind it for the parts that each element has "

@@ -356,7 +356,7 @@ TAPEDECK_OP(einsum_op) = {
         "inputs: any numeric dtype, one for all; equation: a letter for each axis of "
         "each input, commas between inputs; behind '->' the axes of the result. Axes that are not in the "
         "result are summed. A letter twice in an input means its diagonal; twice in the result, a diagonal "
-        "with zeros beside it. '...' stands for any axes, which broadcast. Without '->' the result has the "
+        "with zeros beside it. '...' matches any axes, which broadcast. Without '->' the result has the "
         "axes of '...' and the letters that occur once, in the order of the alphabet.\n"
         "Returns: the dtype of the inputs, the axes behind '->'. Several inputs are multiplied in pairs, "
         "the smallest results first.\n"

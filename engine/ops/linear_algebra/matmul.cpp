@@ -294,7 +294,7 @@ TAPEDECK_OP(axpby_op) = {
         "The sum of two scaled tensors in one pass over memory: a·x + b·y (as in BLAS's extensions).\n\n"
         "x, y: any floating dtype, one shape; a, b: scalars of that dtype.\n"
         "Returns: that dtype and shape.\n"
-        "Errors: InvalidArgumentError for different shapes, and where a or b is no scalar; TypeMismatchError "
+        "Errors: InvalidArgumentError for different shapes, and if a or b is not a scalar; TypeMismatchError "
         "for "
         "other or different dtypes.",
     .immediates = true,

@@ -427,12 +427,13 @@ TAPEDECK_OP(attention_gradient_op) = {
         "Gradients of attention.\n\n"
         "Takes query, key, value and the weights of attention (counted as a function of the others when "
         "this is differentiated again), cotangents of the outputs that given lists by number, and at the "
-        "end the mask, where there was one; scale, causal: as attention had them; wanted: the numbers of the "
+        "end the mask, if there was one; scale, causal: as in attention; wanted: the numbers of the "
         "inputs whose gradients are asked "
         "for, 3 for a mask of the logits' shape.\n"
         "Returns: one gradient for each number in wanted.\n"
-        "Errors: InvalidArgumentError for shapes that do not fit and for lists that do not rise or name "
-        "what is not there; TypeMismatchError for other or different dtypes.",
+        "Errors: InvalidArgumentError for shapes that do not fit and for lists that are not ascending or "
+        "name "
+        "missing inputs; TypeMismatchError for other or different dtypes.",
     .returns_list = true,
 };
 

@@ -192,7 +192,7 @@ constexpr const char* convolution_errors =
 
 template <bool depthwise>
 std::string filter_doc() {
-  return depthwise ? "(height, width, channels, multiplier): each channel has filters of its own, and output "
+  return depthwise ? "(height, width, channels, multiplier): each channel has its own filters, and output "
                      "channel c·multiplier + m comes from channel c"
                    : "(height, width, input channels, output channels); where the images have g times its "
                      "input channels, the channels form g groups";

@@ -284,7 +284,7 @@ TAPEDECK_OP(in_top_k_op) = {
         "predictions: (rows, classes), any floating dtype; targets: (rows,), any whole-number dtype, the "
         "right "
         "class of each row; k: whole number.\n"
-        "Returns: bool, (rows,). False where the target is no class, or the row holds NaN or ∞.\n"
+        "Returns: bool, (rows,). False if the target is not a class, or the row contains NaN or ∞.\n"
         "Errors: InvalidArgumentError for shapes that do not fit; TypeMismatchError for other dtypes.",
 };
 

@@ -191,7 +191,7 @@ TAPEDECK_OP(max_pool_grad_grad_op) = {
     .vjp_formula = "d(grad) = each window's dz at its first largest value, none for orig_input",
     .cost = pooling_cost<true>,
     .doc =
-        "Picks from grad what stands at each window's first largest value of orig_input: the gradient of "
+        "Gathers from grad the value at each window's first largest value of orig_input: the gradient of "
         "max_pool_grad.\n\norig_input, grad: images of one shape; any numeric dtype, both "
         "of one dtype; " +
         ksize_doc() + "Returns: the dtype of both, images of the windows' values.\n" + pooling_errors,

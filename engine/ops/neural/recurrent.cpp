@@ -221,19 +221,20 @@ OpDef gradient_row(const std::string& name, std::optional<AttributeSpec> variant
           "dx = P, P: the derivative of the weighted sum of what was computed, taken through the "
           "cell composed of other ops; likewise of the other inputs, none for sequence",
       .cost = recurrent_gradient_cost<family>,
-      .doc = "Gradients of " + name +
-             ", back through all steps.\n\n"
-             "Takes the inputs of " +
-             name + " (x, initial_h" + (family == Family::lstm ? ", initial_c" : "") +
-             ", kernel, recurrent_kernel, bias), its sequence" + (keeps(family) ? " and what it kept" : "") +
-             " (counted as functions of the inputs when this is differentiated again), cotangents of the "
-             "outputs that given lists by number, and at the end the mask, where there was one; time_major, "
-             "reverse" +
-             (variant ? ", " + variant->name : std::string()) + ": as " + name +
-             " had them; wanted: the numbers of the inputs whose gradients are asked for.\n"
-             "Returns: one gradient for each number in wanted.\n"
-             "Errors: InvalidArgumentError for shapes that do not fit and for lists that do not rise or name "
-             "what is not there; TypeMismatchError for other or different dtypes.",
+      .doc =
+          "Gradients of " + name +
+          ", back through all steps.\n\n"
+          "Takes the inputs of " +
+          name + " (x, initial_h" + (family == Family::lstm ? ", initial_c" : "") +
+          ", kernel, recurrent_kernel, bias), its sequence" + (keeps(family) ? " and what it kept" : "") +
+          " (counted as functions of the inputs when this is differentiated again), cotangents of the "
+          "outputs that given lists by number, and at the end the mask, if there was one; time_major, "
+          "reverse" +
+          (variant ? ", " + variant->name : std::string()) + ": as " + name +
+          " had them; wanted: the numbers of the inputs whose gradients are requested.\n"
+          "Returns: one gradient for each number in wanted.\n"
+          "Errors: InvalidArgumentError for shapes that do not fit and for lists that are not ascending or "
+          "name missing inputs; TypeMismatchError for other or different dtypes.",
       .returns_list = true,
   };
 }

@@ -378,7 +378,8 @@ TAPEDECK_OP(random_binomial_op) = {
     .vjp_formula = "none",
     .doc =
         std::string(
-            "Random whole numbers of the binomial distribution: how many of so many draws succeed.\n\n"
+            "Random integers from the binomial distribution: the number of successes in a number of "
+            "draws.\n\n"
             "counts: how many draws, whole numbers of any numeric dtype; probs: the probability of each, any "
             "floating dtype, the shape of counts; dtype: of the result, any numeric one; seed: whole number "
             "or None.\n"

@@ -235,7 +235,7 @@ TAPEDECK_OP(reduce_prod_op, VjpReads::inputs) = reduction_row(
 
 TAPEDECK_OP(reduce_max_op) = reduction_row(
     {"reduce_max",
-     "The largest value along axes; NaN where one is among them; of nothing it is −∞ or the lowest integer.",
+     "The largest value along axes; NaN if any value is NaN; for empty axes −∞ or the lowest integer.",
      "dx = dz where x = z, divided by the number of such x, else 0"},
     Kind::ordered, reduction_shape<Kind::ordered>, reduction_forward<Reduction::max>, extreme_vjp);
 TAPEDECK_FACTS(reduce_max_op) = {.flat = facts::not_chosen};
@@ -245,7 +245,7 @@ Tensor reduce_max(const Tensor& input, const Axes& axis, bool keepdims) {
 
 TAPEDECK_OP(reduce_min_op) = reduction_row(
     {"reduce_min",
-     "The smallest value along axes; NaN where one is among them; of nothing it is ∞ or the highest integer.",
+     "The smallest value along axes; NaN if any value is NaN; for empty axes ∞ or the highest integer.",
      "dx = dz where x = z, divided by the number of such x, else 0"},
     Kind::ordered, reduction_shape<Kind::ordered>, reduction_forward<Reduction::min>, extreme_vjp);
 TAPEDECK_FACTS(reduce_min_op) = {.flat = facts::not_chosen};

@@ -149,7 +149,8 @@ TAPEDECK_OP(string_to_number_op) = string_row(
      "The numbers that strings write.\n\n"
      "input: string, any shape; out_type: float32, float64, int32 or int64.\n"
      "Returns: out_type, the shape of input.\n"
-     "Errors: InvalidArgumentError for a string that is no number of out_type; TypeMismatchError for another "
+     "Errors: InvalidArgumentError for a string that is not a number of out_type; TypeMismatchError for "
+     "another "
      "out_type.",
      {{.name = "out_type", .kind = AttributeKind::dtype, .fallback = DType::float32}}},
     [](const OpContext& c) {
@@ -292,12 +293,12 @@ TAPEDECK_OP(encode_base64_op) =
                  return map_strings(c, [pad](std::string_view value) { return encoded(value, pad); });
                });
 
-TAPEDECK_OP(decode_base64_op) = string_row(
-    {"decode_base64",
-     {"io.decode_base64", "decode_base64"},
-     "The bytes that letters of base64 stand for, in the alphabet with - and _ (RFC 4648, section 5).\n\n"
-     "input: string, any shape, with or without = at the end.\n"
-     "Returns: string, the shape of input.\nErrors: InvalidArgumentError for other letters."},
-    string_shape, [](const OpContext& c) { return map_strings(c, decoded); });
+TAPEDECK_OP(decode_base64_op) =
+    string_row({"decode_base64",
+                {"io.decode_base64", "decode_base64"},
+                "Decodes base64 with the alphabet that has - and _ (RFC 4648, section 5).\n\n"
+                "input: string, any shape, with or without = at the end.\n"
+                "Returns: string, the shape of input.\nErrors: InvalidArgumentError for other letters."},
+               string_shape, [](const OpContext& c) { return map_strings(c, decoded); });
 
 }  // namespace tapedeck::ops

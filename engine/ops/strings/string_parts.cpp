@@ -40,9 +40,9 @@ TAPEDECK_OP(string_join_op) = {
     .vjp = nullptr,
     .vjp_formula = "none",
     .doc =
-        "Puts the strings of several tensors behind one another, element by element.\n\n"
-        "inputs: a list of string tensors of one shape; scalars stand beside every element; separator: what "
-        "stands between them.\n"
+        "Concatenates the strings of several tensors, element by element.\n\n"
+        "inputs: a list of string tensors of one shape; scalars are joined to every element; separator: the "
+        "text between them.\n"
         "Returns: string, their shape.\n"
         "Errors: InvalidArgumentError for different shapes; TypeMismatchError for other dtypes.",
     .takes_others = true,
@@ -95,7 +95,7 @@ TAPEDECK_OP(reduce_join_op) = string_row(
      {"strings.reduce_join", "reduce_join"},
      "Puts the strings along axes behind one another.\n\n"
      "input: string, any shape; axis: one or several, None for all; keepdims: keeps them with extent 1; "
-     "separator: what stands between the strings.\n"
+     "separator: the text between the strings.\n"
      "Returns: string, the shape without these axes.\n"
      "Errors: InvalidArgumentError for an axis out of range or named twice.",
      {{.name = "axis",
@@ -145,7 +145,7 @@ TensorSpecs words_shape(const OpContext& c) {
   require_string(c, 0);
   if (c.inputs[0].rank() != 0)
     fail<UnimplementedError>(c.op.name, ": input has shape ", to_string(c.inputs[0].shape()),
-                             "; a scalar is split into a vector, and there are no ragged tensors for more");
+                             "; only a scalar can be split, because there are no ragged tensors");
   return {};
 }
 Tensors words_forward(const OpContext& c) {
