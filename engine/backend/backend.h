@@ -22,9 +22,9 @@ class NoKernel : public Error {
 /// "[1, 0]" for a matrix in a batch; empty for a single matrix.
 std::string place_in_batch(const Shape& batch, std::int64_t number);
 /// The text with the names of the op and the input filled in.
-std::string named(const kernels::FlawText& text);
+std::string named(const kernels::FailureText& text);
 /// The error message.
-std::string told(const kernels::FlawText& text, const kernels::MatrixFlaw& flaw);
+std::string failure_message(const kernels::FailureText& text, const kernels::MatrixFailure& failure);
 
 namespace kernels {
 

@@ -246,33 +246,33 @@ KERNEL(void, matmul, (DType dtype, const MatmulSize& size, std::span<const void*
 // ---- decompositions of each matrix of a batch: linear_algebra; singular_values, symmetric_eigen ----
 // As in cpu/linear_algebra/linear_algebra.h. Each returns the first matrix that fails. A GPU does not wait for that:
 // the host's next read from the device throws InvalidArgumentError with this text.
-KERNEL(std::optional<MatrixFlaw>, cholesky, (const Matrices& of, const void* a, void* l, const FlawText& text))
+KERNEL(std::optional<MatrixFailure>, cholesky, (const Matrices& of, const void* a, void* l, const FailureText& text))
 /// `orders`: int32 or int64, the dtype of `order`.
-KERNEL(std::optional<MatrixFlaw>, lu, (const Matrices& of, const void* a, void* packed, DType orders, void* order,
-                                       const FlawText& text))
-KERNEL(std::optional<MatrixFlaw>, inverse, (const Matrices& of, bool transposed, const void* a, void* out,
-                                            const FlawText& text))
+KERNEL(std::optional<MatrixFailure>, lu, (const Matrices& of, const void* a, void* packed, DType orders, void* order,
+                                          const FailureText& text))
+KERNEL(std::optional<MatrixFailure>, inverse, (const Matrices& of, bool transposed, const void* a, void* out,
+                                               const FailureText& text))
 /// `of`: the right-hand sides.
-KERNEL(std::optional<MatrixFlaw>, solve, (const Matrices& of, bool transposed, const void* a, const void* b,
-                                          void* x, const FlawText& text))
-KERNEL(std::optional<MatrixFlaw>, triangular_solve, (const Matrices& of, bool lower, bool transposed,
-                                                     const void* a, const void* b, void* x, const FlawText& text))
+KERNEL(std::optional<MatrixFailure>, solve, (const Matrices& of, bool transposed, const void* a, const void* b,
+                                             void* x, const FailureText& text))
+KERNEL(std::optional<MatrixFailure>, triangular_solve, (const Matrices& of, bool lower, bool transposed,
+                                                        const void* a, const void* b, void* x, const FailureText& text))
 KERNEL(void, determinant, (const Matrices& of, const void* a, void* out))
 KERNEL(void, log_determinant, (const Matrices& of, const void* a, void* sign, void* log))
 KERNEL(void, qr, (const Matrices& of, bool full, const void* a, void* q, void* r))
 /// u and v may both be nullptr.
 KERNEL(void, svd, (const Matrices& of, bool full, const void* a, void* s, void* u, void* v))
 /// v may be nullptr. Fails if the iteration does not converge; there is no pivot, so `place` is 0.
-KERNEL(std::optional<MatrixFlaw>, symmetric_eigen, (const Matrices& of, const void* a, void* e, void* v,
-                                                    const FlawText& text))
+KERNEL(std::optional<MatrixFailure>, symmetric_eigen, (const Matrices& of, const void* a, void* e, void* v,
+                                                       const FailureText& text))
 /// Of any square matrices; e and v are complex, a is of any of the four dtypes. Fails as above.
-CPU_KERNEL(std::optional<MatrixFlaw>, general_eigen, (const Matrices& of, const void* a, void* e, void* v))
+CPU_KERNEL(std::optional<MatrixFailure>, general_eigen, (const Matrices& of, const void* a, void* e, void* v))
 KERNEL(void, pseudo_inverse, (const Matrices& of, double rcond, const void* a, void* out))
 CPU_KERNEL(void, cofactor, (const Matrices& of, const void* a, void* out))
 CPU_KERNEL(void, cofactor_derivative, (const Matrices& of, const void* a, const void* direction, void* out))
 /// Fails if there is no real root, or logarithm; `place` is 0.
-CPU_KERNEL(std::optional<MatrixFlaw>, matrix_square_root, (const Matrices& of, const void* a, void* out))
-CPU_KERNEL(std::optional<MatrixFlaw>, matrix_logarithm, (const Matrices& of, const void* a, void* out))
+CPU_KERNEL(std::optional<MatrixFailure>, matrix_square_root, (const Matrices& of, const void* a, void* out))
+CPU_KERNEL(std::optional<MatrixFailure>, matrix_logarithm, (const Matrices& of, const void* a, void* out))
 CPU_KERNEL(void, matrix_exponential, (const Matrices& of, const void* a, void* out))
 
 // ---- images: convolution, pooling, resample ----

@@ -294,19 +294,19 @@ struct UpdateArrays {
 
 // ---- linear algebra ----
 /// Why a decomposition failed: pivot `place` (from 0) is `value`. place −1: it succeeded.
-struct Flaw {
+struct NumericalFailure {
   std::int64_t place = -1;
   double value = 0.0;
   explicit operator bool() const { return place >= 0; }
 };
 /// The first matrix of a batch that failed.
-struct MatrixFlaw {
+struct MatrixFailure {
   std::int64_t matrix;
-  Flaw flaw;
+  NumericalFailure failure;
 };
 /// The pattern of its error message: "{o}: {i}{m} is not positive definite: pivot {p} is {v}" becomes
 /// "cholesky: input[1, 0] is not positive definite: pivot 2 is -3". Without batch axes {m} is empty.
-struct FlawText {
+struct FailureText {
   const char* pattern;
   std::string_view op, input;
   Shape batch;

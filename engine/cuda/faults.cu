@@ -45,9 +45,9 @@ void Faults::throw_found() {
       fail<OutOfRangeError>(message.what, "[", place, "] holds ", value, ", ", message.rest);
     case FaultMessage::Kind::repeated:
       fail<InvalidArgumentError>(message.what, ": ", value, ", at ", place);
-    case FaultMessage::Kind::flaw:
+    case FaultMessage::Kind::matrix:
       throw InvalidArgumentError(
-          told({message.what.c_str(), {}, {}, Shape(message.batch)}, {place, {value, amount}}));
+          failure_message({message.what.c_str(), {}, {}, Shape(message.batch)}, {place, {value, amount}}));
     case FaultMessage::Kind::text:
       throw InvalidArgumentError(message.what);
   }

@@ -27,7 +27,8 @@ struct FaultMessage {
     index,     ///< OutOfRangeError: `what`[place] is value; must be in [low, high)
     slice,     ///< OutOfRangeError: `what`[place] holds value, `rest`
     repeated,  ///< InvalidArgumentError: `what`: value, at place
-    flaw,      ///< InvalidArgumentError: `what`, a FlawText's pattern; place, value and amount: a MatrixFlaw
+    matrix,    ///< InvalidArgumentError: `what`, a FailureText's pattern; place, value and amount: a
+               ///< MatrixFailure
     text       ///< InvalidArgumentError: `what`
   };
   Kind kind;

@@ -89,7 +89,7 @@ QString where(const char* kernel, std::int64_t count, std::int64_t m, std::int64
       .arg(QString::fromLatin1(dtype_name(dtype_of<T>())));
 }
 
-inline const kernels::FlawText text{"{o}: {i}{m} has pivot {p}, {v}", "op", "input", {}};
+inline const kernels::FailureText text{"{o}: {i}{m} has pivot {p}, {v}", "op", "input", {}};
 
 using From = std::vector<const void*>;
 using To = std::vector<void*>;
@@ -97,7 +97,7 @@ using To = std::vector<void*>;
 template <class T>
 struct Results {
   std::vector<std::vector<T>> cpu, gpu;
-  std::optional<kernels::MatrixFlaw> flaw;
+  std::optional<kernels::MatrixFailure> failure;
   QString late_error;
 };
 /// Calls `f(table, inputs…, outputs…)` on both: of inputs and outputs the GPU's are in its memory.
@@ -111,7 +111,7 @@ Results<T> on_both(const std::vector<std::vector<T>>& inputs, const std::vector<
     results.cpu.emplace_back(static_cast<std::size_t>(size));
     to.push_back(results.cpu.back().data());
   }
-  results.flaw = f(cpu_table(), from, to);
+  results.failure = f(cpu_table(), from, to);
   std::vector<std::unique_ptr<GpuValues<T>>> there;
   from.clear();
   for (const auto& input : inputs) from.push_back(there.emplace_back(new GpuValues<T>(input))->data());
@@ -128,8 +128,8 @@ Results<T> on_both(const std::vector<std::vector<T>>& inputs, const std::vector<
   return results;
 }
 
-/// What kernels tell that find no flaw.
-inline std::optional<kernels::MatrixFlaw> sound() {
+/// What kernels tell that find no failure.
+inline std::optional<kernels::MatrixFailure> sound() {
   return {};
 }
 

@@ -11,15 +11,15 @@ namespace tapedeck::cpu {
 
 /// a = l·lᴴ of the Hermitian matrix whose lower triangle a has; imaginary parts of its diagonal are not read.
 template <class R>
-Flaw cholesky(std::int64_t n, const std::complex<R>* a, std::complex<R>* l);
+NumericalFailure cholesky(std::int64_t n, const std::complex<R>* a, std::complex<R>* l);
 template <class R>
-Flaw inverse(std::int64_t n, bool adjoint, const std::complex<R>* a, std::complex<R>* out);
+NumericalFailure inverse(std::int64_t n, bool adjoint, const std::complex<R>* a, std::complex<R>* out);
 template <class R>
-Flaw solve(std::int64_t n, std::int64_t m, bool adjoint, const std::complex<R>* a, const std::complex<R>* b,
-           std::complex<R>* x);
+NumericalFailure solve(std::int64_t n, std::int64_t m, bool adjoint, const std::complex<R>* a,
+                       const std::complex<R>* b, std::complex<R>* x);
 template <class R>
-Flaw triangular_solve(std::int64_t n, std::int64_t m, bool lower, bool adjoint, const std::complex<R>* a,
-                      const std::complex<R>* b, std::complex<R>* x);
+NumericalFailure triangular_solve(std::int64_t n, std::int64_t m, bool lower, bool adjoint,
+                                  const std::complex<R>* a, const std::complex<R>* b, std::complex<R>* x);
 template <class R>
 std::complex<R> determinant(std::int64_t n, const std::complex<R>* a);
 /// The sign has magnitude 1; the logarithm is real.
@@ -31,7 +31,7 @@ template <class R>
 void cofactor_derivative(std::int64_t n, const std::complex<R>* a, const std::complex<R>* direction,
                          std::complex<R>* out);
 template <class R>
-Flaw lu(std::int64_t n, const std::complex<R>* a, std::complex<R>* packed, std::int64_t* order);
+NumericalFailure lu(std::int64_t n, const std::complex<R>* a, std::complex<R>* packed, std::int64_t* order);
 
 /// The diagonal of r is real.
 template <class R>

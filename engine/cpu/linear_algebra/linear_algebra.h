@@ -11,18 +11,18 @@ namespace tapedeck::cpu {
 
 /// a = l·lᵀ with l lower triangular. Reads the lower triangle of a. Fails on a pivot that is not positive.
 template <class T>
-Flaw cholesky(std::int64_t n, const T* a, T* l);
+NumericalFailure cholesky(std::int64_t n, const T* a, T* l);
 
 /// out = a⁻¹ (transposed: (aᵀ)⁻¹), by LU with partial pivoting. Fails on a pivot of 0.
 template <class T>
-Flaw inverse(std::int64_t n, bool transposed, const T* a, T* out);
+NumericalFailure inverse(std::int64_t n, bool transposed, const T* a, T* out);
 /// a·x = b (transposed: aᵀ·x = b) for n × m matrices b and x; fails as above.
 template <class T>
-Flaw solve(std::int64_t n, std::int64_t m, bool transposed, const T* a, const T* b, T* x);
+NumericalFailure solve(std::int64_t n, std::int64_t m, bool transposed, const T* a, const T* b, T* x);
 /// The same for a triangular a, of which only that triangle is read. Fails on a 0 on the diagonal.
 template <class T>
-Flaw triangular_solve(std::int64_t n, std::int64_t m, bool lower, bool transposed, const T* a, const T* b,
-                      T* x);
+NumericalFailure triangular_solve(std::int64_t n, std::int64_t m, bool lower, bool transposed, const T* a,
+                                  const T* b, T* x);
 template <class T>
 T determinant(std::int64_t n, const T* a);
 /// det a = sign·e^log; 0 and −∞ for a singular matrix.
@@ -40,7 +40,7 @@ void cofactor_derivative(std::int64_t n, const T* a, const T* direction, T* out)
 /// a = P·l·u by partial pivoting: `packed` has u and, below its diagonal, l, whose own diagonal is 1; row i
 /// of l·u is row order[i] of a. Fails on a pivot of 0.
 template <class T>
-Flaw lu(std::int64_t n, const T* a, T* packed, std::int64_t* order);
+NumericalFailure lu(std::int64_t n, const T* a, T* packed, std::int64_t* order);
 
 /// a (m × n) = q·r by Householder's reflections; q has min(m, n) columns, or m where `full`, and r as many
 /// rows.

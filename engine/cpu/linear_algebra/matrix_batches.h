@@ -24,14 +24,14 @@ void for_matrices(std::int64_t count, double operations, F&& f) {
 /// The same for an `f` that can fail; returns the failure of the first matrix that has one, whichever thread
 /// found it.
 template <class F>
-std::optional<MatrixFlaw> first_flaw(std::int64_t count, double operations, F&& f) {
+std::optional<MatrixFailure> first_failure(std::int64_t count, double operations, F&& f) {
   std::mutex mutex;
-  std::optional<MatrixFlaw> first;
+  std::optional<MatrixFailure> first;
   for_matrices(count, operations, [&](std::int64_t number) {
-    const Flaw flaw = f(number);
-    if (!flaw) return;
+    const NumericalFailure failure = f(number);
+    if (!failure) return;
     const std::lock_guard lock(mutex);
-    if (!first || number < first->matrix) first = {number, flaw};
+    if (!first || number < first->matrix) first = {number, failure};
   });
   return first;
 }

@@ -58,11 +58,11 @@ inline std::string matrix_name(const OpContext& c, std::size_t input, const Shap
   return input_name(c, input) + place_in_batch(batch, number);
 }
 /// The error pattern for a matrix of the first input.
-inline kernels::FlawText flaw_text(const OpContext& c, const Shape& batch, const char* pattern) {
+inline kernels::FailureText failure_text(const OpContext& c, const Shape& batch, const char* pattern) {
   return {pattern, c.op.name, c.op.inputs[0].name, batch};
 }
-inline void refuse(const std::optional<kernels::MatrixFlaw>& flaw, const kernels::FlawText& text) {
-  if (flaw) throw InvalidArgumentError(told(text, *flaw));
+inline void refuse(const std::optional<kernels::MatrixFailure>& failure, const kernels::FailureText& text) {
+  if (failure) throw InvalidArgumentError(failure_message(text, *failure));
 }
 
 /// The conjugate transpose; of real numbers the transpose.

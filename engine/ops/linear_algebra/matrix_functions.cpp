@@ -100,7 +100,7 @@ TAPEDECK_OP(matrix_square_root_op) = {
                   : "{o}: {i}{m} has no real square root: an eigenvalue is negative, or 0 more than once";
           refuse(backend().matrix_square_root(matrices(input, shape), input.raw(),
                                               out.writable_data<std::byte>()),
-                 flaw_text(c, shape.batch, reason));
+                 failure_text(c, shape.batch, reason));
           return one(std::move(out));
         },
     .vjp_reads = VjpReads::outputs,
@@ -178,7 +178,7 @@ TAPEDECK_OP(matrix_logarithm_op) = {
                                                            "largest that it counts as 0";
           refuse(
               backend().matrix_logarithm(matrices(input, shape), input.raw(), out.writable_data<std::byte>()),
-              flaw_text(c, shape.batch, reason));
+              failure_text(c, shape.batch, reason));
           return one(std::move(out));
         },
     .vjp_reads = VjpReads::inputs,
