@@ -65,8 +65,8 @@ Recorder::Recorder(const RecorderOptions& options, std::unique_ptr<TraceSource> 
       trace_(options.record_limit, record_room(options.keeping.budget_bytes), options.first_record),
       values_(options.keeping, trace_.tensors()),
       // What a file has is kept, whatever the budget was.
-      handoffs_(file_ ? UINT64_MAX : record_room(options.keeping.budget_bytes)),
-      health_sampler_({trace_, values_, handoffs_}, health_),
+      data_flow_(file_ ? UINT64_MAX : record_room(options.keeping.budget_bytes)),
+      health_sampler_({trace_, values_, data_flow_}, health_),
       breakpoints_(values_, trace_.tensors(), series_, cell_runs_) {
   bookkeeping_bytes();
 }
@@ -106,8 +106,8 @@ void Recorder::let_values_go() {
 
 std::uint64_t Recorder::values_lost() const {
   const std::uint64_t lost = values_.lost();
-  const bool forgot = trace_.oldest_kept() > first_record_ || handoffs_.newest_forgotten() != 0;
-  return lost || forgot ? 1 + values_.changes() + trace_.oldest_kept() + handoffs_.newest_forgotten() : 0;
+  const bool forgot = trace_.oldest_kept() > first_record_ || data_flow_.newest_forgotten() != 0;
+  return lost || forgot ? 1 + values_.changes() + trace_.oldest_kept() + data_flow_.newest_forgotten() : 0;
 }
 
 std::int64_t Recorder::now() const {
@@ -116,7 +116,7 @@ std::int64_t Recorder::now() const {
 
 void Recorder::set_budget(std::uint64_t bytes) {
   if (file_) return values_.set_budget(bytes);
-  handoffs_.set_most_bytes(record_room(bytes));
+  data_flow_.set_most_bytes(record_room(bytes));
   trace_.set_most_bytes(record_room(bytes));
   values_.set_bookkeeping(bookkeeping_bytes());
   values_.set_budget(bytes);
@@ -142,7 +142,7 @@ void Recorder::set_replay_on_cpu(bool on) {
 
 std::uint64_t Recorder::bookkeeping_bytes() const {
   const std::uint64_t beside_records =
-      handoffs_.bytes() + memory_.bytes() + values_.small_bytes() + series_.bytes() + pictures_.bytes() +
+      data_flow_.bytes() + memory_.bytes() + values_.small_bytes() + series_.bytes() + pictures_.bytes() +
       health_.bytes() + breakpoints_.bytes() + interned_bytes.load() + (file_ ? file_->cached_bytes() : 0);
   beside_records_.store(beside_records, std::memory_order_relaxed);
   return trace_.bytes() + beside_records;
@@ -234,7 +234,7 @@ void Recorder::count_bookkeeping(std::uint32_t number) {
     old_versions_.store(oldest_tensor + (detail::newest_tensor_id() - oldest_tensor) / share,
                         std::memory_order_relaxed);
     memory_.forget(oldest, trace_.tensors());
-    handoffs_.forget(oldest, trace_.tensors());
+    data_flow_.forget(oldest, trace_.tensors());
   }
   values_.set_bookkeeping(bookkeeping_bytes());
 }
@@ -322,7 +322,7 @@ std::uint64_t Recorder::begin(const Event& event) {
       trace_.begin(std::move(head), event.inputs, asks ? RecordState::pending : RecordState::running);
   note_news();
   if (event.kind == EventKind::playback) {
-    handoffs_.add(Asked{open.number, {event.sources.begin(), event.sources.end()}});
+    data_flow_.add(RequestedGradients{open.number, {event.sources.begin(), event.sources.end()}});
     if (health_sampler_.on()) health_sampler_.playback_begins(open.number, location, event.inputs);
   }
   if (!open.hides_ops) open.enclosing = open.number;

@@ -17,7 +17,7 @@
 #include "engine/record/breakpoints/gate_waits.h"
 #include "engine/record/health/health_sampler.h"
 #include "engine/record/trace/cell_runs.h"
-#include "engine/record/trace/handoffs.h"
+#include "engine/record/trace/data_flow_log.h"
 #include "engine/record/trace/pictures.h"
 #include "engine/record/trace/series.h"
 #include "engine/record/trace/trace.h"
@@ -118,8 +118,8 @@ class Recorder final : public Observer {
   const Gate& gate() const { return gate_; }
   const Trace& trace() const { return trace_; }
   const Values& values() const { return values_; }
-  Handoffs& handoffs() { return handoffs_; }
-  const Handoffs& handoffs() const { return handoffs_; }
+  DataFlowLog& data_flow() { return data_flow_; }
+  const DataFlowLog& data_flow() const { return data_flow_; }
   MemoryLog& memory() { return memory_; }
   const MemoryLog& memory() const { return memory_; }
   const SeriesStore& series() const { return series_; }
@@ -209,7 +209,7 @@ class Recorder final : public Observer {
   MemoryLog memory_;
   Lives lives_{trace_, memory_};
   Values values_;
-  Handoffs handoffs_;
+  DataFlowLog data_flow_;
   SeriesStore series_;
   PictureStore pictures_;
   CellRuns cell_runs_;

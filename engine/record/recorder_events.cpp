@@ -15,7 +15,7 @@ void Recorder::leaf(const Tensor& tensor, std::string_view name) {
 void Recorder::assigned(const Tensor& tensor, const Tensor& value, std::uint64_t variable,
                         std::uint64_t since) {
   const std::uint32_t location = capture_location();
-  handoffs_.add({tensor.id(), value.id(), variable, since, location, trace_.newest()});
+  data_flow_.add({tensor.id(), value.id(), variable, since, location, trace_.newest()});
   memory_.add({tensor.id(), variable, trace_.newest(), MemoryEventKind::assigned});
   if (health_sampler_.on()) health_sampler_.assigned(tensor, value, variable, trace_.newest());
   if (keep_values_) make_version(tensor, value, variable);
@@ -45,16 +45,16 @@ void Recorder::make_version(const Tensor& tensor, const Tensor& value, std::uint
 void Recorder::assigned_by_debugger(const Tensor& now, std::string_view name, const Tensor& value,
                                     std::uint64_t variable) {
   leaf(now, name);
-  handoffs_.add({now.id(), value.id(), variable, value.id(), 0, trace_.newest()});
+  data_flow_.add({now.id(), value.id(), variable, value.id(), 0, trace_.newest()});
   memory_.add({now.id(), variable, trace_.newest(), MemoryEventKind::assigned});
 }
 
 void Recorder::left(const Tensor& tensor) {
-  Departure departure{tensor.id(), detail::newest_tensor_id(), capture_location()};
+  ExternalRead external_read{tensor.id(), detail::newest_tensor_id(), capture_location()};
   if (tensor.on_cpu() && tensor.count() == 1 && !is_complex(tensor.dtype()) &&
       tensor.dtype() != DType::string)
-    departure.number = tensor.item();
-  handoffs_.add(departure);
+    external_read.number = tensor.item();
+  data_flow_.add(external_read);
 }
 
 bool Recorder::gives_up(std::span<const std::uint64_t> variables) {
@@ -65,7 +65,7 @@ bool Recorder::gives_up(std::span<const std::uint64_t> variables) {
 
 void Recorder::variable_gone(std::uint64_t variable) {
   values_.variable_gone(variable);
-  handoffs_.variable_gone(variable);
+  data_flow_.variable_gone(variable);
   memory_.add({variable, 0, trace_.newest(), MemoryEventKind::variable_gone});
   note_news();
 }

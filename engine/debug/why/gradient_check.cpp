@@ -36,12 +36,12 @@ bool is_among(const TensorIds& ids, std::uint64_t id) {
 std::set<std::uint64_t> with_older_values(Past& past, std::uint64_t tensor) {
   std::set<std::uint64_t> tensors{tensor};
   if (const auto assignment = past.assignment(tensor))
-    tensors.merge(past.recorder().handoffs().values_of(assignment->variable));
+    tensors.merge(past.recorder().data_flow().values_of(assignment->variable));
   return tensors;
 }
 
 GradientAsked about_source(Past& past, const RecordView& playback, std::size_t which) {
-  const std::vector<std::uint64_t> sources = past.recorder().handoffs().sources_of(playback.number);
+  const std::vector<std::uint64_t> sources = past.recorder().data_flow().sources_of(playback.number);
   GradientAsked asked;
   if (which >= sources.size()) {
     asked.refusal =
@@ -130,8 +130,8 @@ GradientAsked about(Past& past, const Subject& subject) {
       return about_gradient(past, subject.tensor, *playback);
   if (subject.tensor && !maker) {
     // A value that no op made: the newest gradient with respect to it.
-    if (const RecordView* playback = past.record(past.recorder().handoffs().playback_for(subject.tensor))) {
-      const std::vector<std::uint64_t> sources = past.recorder().handoffs().sources_of(playback->number);
+    if (const RecordView* playback = past.record(past.recorder().data_flow().playback_for(subject.tensor))) {
+      const std::vector<std::uint64_t> sources = past.recorder().data_flow().sources_of(playback->number);
       const auto found = std::find(sources.begin(), sources.end(), subject.tensor);
       if (found != sources.end())
         return about_source(past, *playback, static_cast<std::size_t>(found - sources.begin()));
@@ -290,10 +290,10 @@ std::string beside_path(Past& past, const GradientPath& path) {
             (stops.size() > 1 ? " and " + counted(stops.size() - 1, "other") : std::string()) +
             " is no part of this gradient.";
   if (leaves.empty() || path.tensors.empty()) return text;
-  for (const Departure& departure : past.recorder().handoffs().departures()) {
-    if (departure.newest < first) break;  // the newest come first
-    if (departure.newest >= *leaves.rbegin() || !path.tensors.contains(departure.tensor)) continue;
-    const std::uint32_t line = location_of(departure.location).line;
+  for (const ExternalRead& external_read : past.recorder().data_flow().external_reads()) {
+    if (external_read.newest < first) break;  // the newest come first
+    if (external_read.newest >= *leaves.rbegin() || !path.tensors.contains(external_read.tensor)) continue;
+    const std::uint32_t line = location_of(external_read.location).line;
     return text + " Python or NumPy read a value on the way" +
            (line ? " (line " + std::to_string(line) + ")" : std::string()) +
            ": if what it made of it came back, that is a constant to the tape, and its part of the "

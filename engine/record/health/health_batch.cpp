@@ -72,7 +72,7 @@ std::optional<HealthSubject> variable_subject(const HealthPast& past, std::uint6
   subject.name = variable_text(name);
   subject.variable = variable;
   if (variable == 0)
-    if (const auto assignment = past.handoffs.assignment_of(leaf)) subject.variable = assignment->variable;
+    if (const auto assignment = past.data_flow.assignment_of(leaf)) subject.variable = assignment->variable;
   subject.order = subject.variable;
   if (origin.spec() != 0) subject.shape = spec_of(origin.spec()).shape;
   return subject;

@@ -9,7 +9,7 @@
 
 #include "engine/record/health/health.h"
 #include "engine/record/health/health_gauges.h"
-#include "engine/record/trace/handoffs.h"
+#include "engine/record/trace/data_flow_log.h"
 #include "engine/record/trace/trace.h"
 #include "engine/record/values/values.h"
 
@@ -19,7 +19,7 @@ namespace tapedeck {
 struct HealthPast {
   const Trace& trace;
   const Values& values;
-  const Handoffs& handoffs;
+  const DataFlowLog& data_flow;
 };
 
 /// The variable whose value the tensor is; nullopt if there is none. `variable`: its id if the caller knows

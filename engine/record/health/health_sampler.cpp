@@ -147,7 +147,7 @@ void HealthSampler::playback_begins(std::uint32_t record, std::uint32_t location
 void HealthSampler::playback_ended(std::uint32_t record, std::span<const Tensor> gradients) {
   const Timed timed(*this);
   if (!sampling_) return;
-  const std::vector<std::uint64_t> sources = past_.handoffs.sources_of(record);
+  const std::vector<std::uint64_t> sources = past_.data_flow.sources_of(record);
   for (std::size_t i = 0; i < std::min(sources.size(), gradients.size()); ++i) {
     const auto subject = variable_subject(past_, sources[i]);
     if (!subject) continue;

@@ -162,7 +162,7 @@ TensorIds Branch::made_of(std::uint64_t tensor) const {
   RecordView record;
   if (producer != 0 && recorder_.trace().read(producer, record))
     return std::ranges::find(record.outputs, tensor) == record.outputs.end() ? TensorIds{} : record.inputs;
-  const auto assignment = recorder_.handoffs().assignment_of(tensor);
+  const auto assignment = recorder_.data_flow().assignment_of(tensor);
   if (assignment && assignment->value && assignment->value != tensor) return {assignment->value};
   return {};
 }
@@ -174,8 +174,8 @@ bool Branch::is_forgotten(std::uint64_t tensor) const {
   // An op's result that was forgotten and is used again counts as a leaf.
   if (tensor < trace.oldest_tensor()) return true;
   // Every value of a variable has a name, and was assigned.
-  return origin.named() && tensor <= recorder_.handoffs().newest_forgotten() &&
-         !recorder_.handoffs().assignment_of(tensor);
+  return origin.named() && tensor <= recorder_.data_flow().newest_forgotten() &&
+         !recorder_.data_flow().assignment_of(tensor);
 }
 
 bool Branch::depends(std::uint64_t tensor, const CancelFlag* cancel) {

@@ -165,7 +165,7 @@ class Replay {
 
   /// What the variable's value was made of, where an op made that; 0: it is not known.
   std::uint64_t source_of(std::uint64_t version) const {
-    const auto assignment = recorder_.handoffs().assignment_of(version);
+    const auto assignment = recorder_.data_flow().assignment_of(version);
     if (!assignment || assignment->value == 0 || assignment->value >= version) return 0;
     const TensorOrigin origin = recorder_.trace().tensors().get(assignment->value);
     return origin.producer() == 0 ? 0 : assignment->value;

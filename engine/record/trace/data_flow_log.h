@@ -25,7 +25,7 @@ struct Assignment {
 };
 
 /// A tensor whose elements went to Python or NumPy: float(t), t.numpy(), np.exp(t).
-struct Departure {
+struct ExternalRead {
   std::uint64_t tensor = 0;
   std::uint64_t newest = 0;  ///< id of the newest tensor then: what depends on the read is newer
   std::uint32_t location = 0;
@@ -34,7 +34,7 @@ struct Departure {
 };
 
 /// The request of a playback.
-struct Asked {
+struct RequestedGradients {
   std::uint32_t playback = 0;          ///< its record
   std::vector<std::uint64_t> sources;  ///< ids, in the order of the record's outputs
 };
@@ -42,9 +42,9 @@ struct Asked {
 /// Entries are dropped with the records to which they belong: without an assignment, older values of the
 /// variable cannot be traced back. For programs that assign but run no ops, only the newest stay.
 /// Thread-safe.
-class Handoffs {
+class DataFlowLog {
  public:
-  explicit Handoffs(std::uint64_t most_bytes = UINT64_MAX) { set_most_bytes(most_bytes); }
+  explicit DataFlowLog(std::uint64_t most_bytes = UINT64_MAX) { set_most_bytes(most_bytes); }
   /// Applies from the next entry on; a few hundred thousand are always kept.
   void set_most_bytes(std::uint64_t bytes);
   /// To be called after the table forgot tensors: drops entries of records before that one, except those of
@@ -53,8 +53,8 @@ class Handoffs {
   std::uint64_t bytes() const;
   void add(const Assignment& assignment);
   void variable_gone(std::uint64_t variable);
-  void add(const Departure& departure);
-  void add(Asked asked);
+  void add(const ExternalRead& external_read);
+  void add(RequestedGradients asked);
   std::optional<Assignment> assignment_of(std::uint64_t leaf) const;
   /// Id of the newest variable's value whose assignment was forgotten; 0: none was.
   std::uint64_t newest_forgotten() const;
@@ -64,33 +64,33 @@ class Handoffs {
   /// assignment was forgotten.
   std::optional<std::uint64_t> value_before(std::uint64_t variable, std::uint64_t record) const;
   /// Newest first.
-  std::vector<Departure> departures() const;
+  std::vector<ExternalRead> external_reads() const;
   /// Empty: unknown.
   std::vector<std::uint64_t> sources_of(std::uint32_t playback) const;
   /// At most `limit` assignments of values with ids above `leaf`, in order.
   std::vector<Assignment> assignments_after(std::uint64_t leaf, std::size_t limit) const;
   /// At most `limit` requests of records above `playback`, in order.
-  std::vector<Asked> asked_after(std::uint32_t playback, std::size_t limit) const;
+  std::vector<RequestedGradients> requests_after(std::uint32_t playback, std::size_t limit) const;
   /// The newest playback that computed the gradient of that tensor; 0: none.
   std::uint32_t playback_for(std::uint64_t source) const;
   std::uint32_t newest_playback() const;  ///< 0: none
   /// All kept entries, oldest first.
   std::vector<Assignment> assignments() const;
-  std::vector<Asked> asked() const;
+  std::vector<RequestedGradients> gradient_requests() const;
   void restore_newest_forgotten(std::uint64_t id);
 
  private:
   void drop_assignment();
-  void drop_asked();
+  void drop_request();
 
-  std::size_t assignments_limit_ = 0, departures_limit_ = 0, asked_limit_ = 0;
+  std::size_t assignments_limit_ = 0, external_reads_limit_ = 0, requests_limit_ = 0;
   mutable std::mutex mutex_;
   std::deque<Assignment> assignments_;                       // by leaf, which is by time
   std::unordered_map<std::uint64_t, std::uint64_t> newest_;  // leaf by variable
   std::uint64_t newest_forgotten_ = 0;
-  std::deque<Departure> departures_;
-  std::deque<Asked> asked_;         // by playback
-  std::uint64_t source_count_ = 0;  ///< in all requests
+  std::deque<ExternalRead> external_reads_;
+  std::deque<RequestedGradients> requests_;  // by playback
+  std::uint64_t source_count_ = 0;           ///< in all requests
 };
 
 }  // namespace tapedeck
