@@ -141,7 +141,7 @@ TAPEDECK_OP(scatter_nd_op) = {
         "Errors: OutOfRangeError for coordinates outside of shape; InvalidArgumentError for updates of "
         "another shape; TypeMismatchError for indices that are not integers.",
     .takes_others = true,
-    .uint64_way = Uint64Way::bits,
+    .uint64_mapping = Uint64Mapping::bits,
 };
 Tensor scatter_nd(const Tensor& indices, const Tensor& updates, const Shape& shape) {
   return run_op1(scatter_nd_op, {indices, updates}, {attribute_of(shape)});

@@ -168,9 +168,9 @@ OpDef segment_row(const std::string& what, const std::string& doc, const std::st
           "num_segments; InvalidArgumentError for shapes that do not fit; TypeMismatchError for other "
           "dtypes.",
       .takes_others = what == "sum",
-      .uint64_way = what == "sum" || what == "prod"  ? Uint64Way::bits
-                    : what == "max" || what == "min" ? Uint64Way::order
-                                                     : Uint64Way::none,
+      .uint64_mapping = what == "sum" || what == "prod"  ? Uint64Mapping::bits
+                        : what == "max" || what == "min" ? Uint64Mapping::order
+                                                         : Uint64Mapping::none,
       .saturates = what == "max" || what == "min",
   };
 }

@@ -116,7 +116,7 @@ TAPEDECK_OP(sort_op) = {
         "order.\n"
         "Errors: InvalidArgumentError for an axis out of range or another direction; TypeMismatchError for "
         "bool.",
-    .uint64_way = Uint64Way::order,
+    .uint64_mapping = Uint64Mapping::order,
 };
 Tensor sort(const Tensor& values, std::int64_t axis, const std::string& direction) {
   return run_op1(sort_op, {values}, {axis, direction});
@@ -151,7 +151,7 @@ TAPEDECK_OP(argsort_op) = {
         "Returns: int32, the shape of values. NaN counts as larger than every number.\n"
         "Errors: InvalidArgumentError for an axis out of range or another direction; TypeMismatchError for "
         "bool.",
-    .uint64_way = Uint64Way::order,
+    .uint64_mapping = Uint64Mapping::order,
 };
 Tensor argsort(const Tensor& values, std::int64_t axis, const std::string& direction, bool stable) {
   return run_op1(argsort_op, {values}, {axis, direction, stable});
@@ -201,7 +201,7 @@ TAPEDECK_OP(cummax_op) = {
         "axis; axis: along which; reverse: run from the last element to the first.\nReturns: (values, "
         "indices): the dtype of x and int32, the shape of x. Of equal values the latest counts; from a NaN "
         "on all is NaN.\nErrors: InvalidArgumentError for an axis out of range; TypeMismatchError for bool.",
-    .uint64_way = Uint64Way::order,
+    .uint64_mapping = Uint64Mapping::order,
     .results = {.fields = {"values", "indices"}, .tuple_name = "Cummax"},
 };
 
@@ -283,7 +283,7 @@ TAPEDECK_OP(top_k_op) = {
         "index_type; "
         "TypeMismatchError for "
         "bool.",
-    .uint64_way = Uint64Way::order,
+    .uint64_mapping = Uint64Mapping::order,
     .results = {.fields = {"values", "indices"}, .tuple_name = "TopKV2"},
 };
 TAPEDECK_FACTS(top_k_op) = {.flat = facts::not_chosen};

@@ -128,7 +128,7 @@ struct ResultForm {
 };
 
 /// bits: sums and products of the same bits are the same; order: what is greater stays greater.
-enum class Uint64Way : std::uint8_t { none, bits, order };
+enum class Uint64Mapping : std::uint8_t { none, bits, order };
 
 /// How an op computes its elements, as far as the tape and the analyses (engine/debug) need it and the row's
 /// functions do not show it.
@@ -176,7 +176,7 @@ struct OpDef {
   /// around them.
   bool complex_vjp = false;
   /// How int64 kernels compute uint64 if the forward function does not accept it.
-  Uint64Way uint64_way = Uint64Way::none;
+  Uint64Mapping uint64_mapping = Uint64Mapping::none;
   /// Out-of-range results are clamped to the dtype's range instead of wrapping around or becoming infinite:
   /// extremes of an empty axis.
   bool saturates = false;

@@ -40,7 +40,7 @@ DType kernel_dtype(DType dtype) {
 
 /// Computes in dtypes that have kernels, and brings the results back.
 Tensors compute_widened(const OpContext& context) {
-  const bool ordered = context.op.uint64_way == Uint64Way::order;
+  const bool ordered = context.op.uint64_mapping == Uint64Mapping::order;
   Tensors inputs;
   for (const Tensor& input : context.inputs)
     inputs.push_back(input.dtype() == DType::uint64 ? as_int64(input, ordered) : ops::widen(input));
@@ -99,7 +99,8 @@ Tensors compute_otherwise(const OpContext& context) {
   if (!other)
     return context.op.takes_narrow || takes_halves(context) ? context.op.forward(context)
                                                             : compute_widened(context);
-  if (*other == DType::uint64 && context.op.uint64_way != Uint64Way::none) return compute_widened(context);
+  if (*other == DType::uint64 && context.op.uint64_mapping != Uint64Mapping::none)
+    return compute_widened(context);
   if (!context.op.takes_narrow && !context.op.takes_others) refuse(context, *other);
   Tensors outputs = context.op.forward(context);
   for (const Tensor& output : outputs)

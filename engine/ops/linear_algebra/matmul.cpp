@@ -198,7 +198,7 @@ TAPEDECK_OP(matmul_op) = {
     .python_hints = {"a_is_sparse", "b_is_sparse"},
     .half_products = true,
     .takes_others = true,
-    .uint64_way = Uint64Way::bits,
+    .uint64_mapping = Uint64Mapping::bits,
 };
 TAPEDECK_FACTS(matmul_op) = {.flat = facts::other_factor};
 Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b) {

@@ -124,9 +124,9 @@ OpDef reduction_row(ReductionText text, Kind kind, ShapeRule shape_rule, Forward
              "for an axis "
              "out of range or named twice; TypeMismatchError for another dtype.",
       .takes_others = true,
-      .uint64_way = text.name == "reduce_max" || text.name == "reduce_min"    ? Uint64Way::order
-                    : text.name == "reduce_sum" || text.name == "reduce_prod" ? Uint64Way::bits
-                                                                              : Uint64Way::none,
+      .uint64_mapping = text.name == "reduce_max" || text.name == "reduce_min"    ? Uint64Mapping::order
+                        : text.name == "reduce_sum" || text.name == "reduce_prod" ? Uint64Mapping::bits
+                                                                                  : Uint64Mapping::none,
       .saturates = text.name == "reduce_max" || text.name == "reduce_min",
   };
 }
@@ -326,7 +326,7 @@ OpDef arg_row(const std::string& name, const std::string& which, Forward forward
              "input: any dtype, bool as 0 and 1; axis: None is 0; output_type: int64 or int32.\n"
              "Returns: output_type, the shape of input without the axis.\n"
              "Errors: InvalidArgumentError for an axis out of range, an empty axis, or another output_type.",
-      .uint64_way = Uint64Way::order,
+      .uint64_mapping = Uint64Mapping::order,
   };
 }
 

@@ -89,7 +89,7 @@ OpDef scan_row(const std::string& name, const std::string& what, const std::stri
              "axis out of "
              "range; TypeMismatchError for another dtype.",
       .takes_others = name != "cumulative_logsumexp",
-      .uint64_way = name == "cumulative_logsumexp" ? Uint64Way::none : Uint64Way::bits,
+      .uint64_mapping = name == "cumulative_logsumexp" ? Uint64Mapping::none : Uint64Mapping::bits,
   };
 }
 
