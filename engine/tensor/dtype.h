@@ -14,7 +14,7 @@ namespace tapedeck {
 
 /// Every op has kernels for the first five. int8 to bfloat16 are narrow: stored, while ops compute in a wider
 /// type (compute_dtype) and round back, see narrow.h. The last four are accepted by the ops whose rows say
-/// so, see ops/other_dtypes.h; an element of `string` is a std::string_view of bytes that the storage owns,
+/// so, see OpDef::takes_others; an element of `string` is a std::string_view of bytes that the storage owns,
 /// see strings.h.
 enum class DType : std::uint8_t {
   bool_,
@@ -72,8 +72,8 @@ constexpr DType complex_dtype(DType real) {
 constexpr bool is_narrow(DType dtype) {
   return dtype >= DType::int8 && dtype <= DType::bfloat16;
 }
-/// string, uint64, complex64, complex128.
-constexpr bool takes_other_ways(DType dtype) {
+/// string, uint64, complex64 and complex128, which only some ops accept (OpDef::takes_others).
+constexpr bool has_partial_support(DType dtype) {
   return dtype >= DType::string;
 }
 /// The dtype whose kernels compute for this one; itself if it has kernels.

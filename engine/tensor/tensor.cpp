@@ -235,7 +235,7 @@ double Tensor::item() const {
     fail<InvalidArgumentError>("a tensor of shape ", to_string(shape()), " has ", count(),
                                " values; only one with a single value converts to a number");
   if (!on_cpu()) return on_host().item();
-  if (takes_other_ways(dtype())) return to_vector()[0];
+  if (has_partial_support(dtype())) return to_vector()[0];
   const Tensor wide = widened(*this);
   return visit_dtype(wide.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;

@@ -19,7 +19,7 @@ std::string grouped(std::uint64_t number) {
 }
 
 std::string value_at_place(const Tensor& tensor, std::int64_t place) {
-  if (takes_other_ways(tensor.dtype())) return {};
+  if (has_partial_support(tensor.dtype())) return {};
   return element_text(tensor, place);
 }
 

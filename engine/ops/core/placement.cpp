@@ -61,7 +61,7 @@ namespace {
 
 /// A number that kernels take as it is, without memory of their device.
 bool is_immediate(const Tensor& tensor) {
-  return tensor.on_cpu() && tensor.rank() == 0 && !takes_other_ways(tensor.dtype());
+  return tensor.on_cpu() && tensor.rank() == 0 && !has_partial_support(tensor.dtype());
 }
 
 Device wanted_device(std::span<const Tensor> inputs) {
@@ -150,9 +150,9 @@ Tensors compute_by_copies(const OpContext& context, Tensors (*compute)(const OpC
 bool runs_on_gpus(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
   if (!op.gpu_kernel) return false;
   for (const Tensor& input : inputs)
-    if (input && takes_other_ways(input.dtype())) return false;
+    if (input && has_partial_support(input.dtype())) return false;
   for (std::size_t i = 0; i < attributes.size(); ++i)
-    if (const auto* dtype = std::get_if<DType>(&attributes[i]); dtype && takes_other_ways(*dtype))
+    if (const auto* dtype = std::get_if<DType>(&attributes[i]); dtype && has_partial_support(*dtype))
       return false;
   return true;
 }

@@ -75,9 +75,9 @@ Tensors compute_widened(const OpContext& context) {
 /// The one of string, uint64 and the complex dtypes that the call holds; nothing where it holds none.
 std::optional<DType> other_dtype(const OpContext& context) {
   for (const Tensor& input : context.inputs)
-    if (takes_other_ways(input.dtype())) return input.dtype();
+    if (has_partial_support(input.dtype())) return input.dtype();
   for (const TensorSpec& output : context.outputs)
-    if (takes_other_ways(output.dtype)) return output.dtype;
+    if (has_partial_support(output.dtype)) return output.dtype;
   return std::nullopt;
 }
 

@@ -49,7 +49,7 @@ Tensor converted_narrow(const Tensor& x, DType dtype) {
   if (!x.on_cpu()) return converted(x, dtype);  // a GPU converts from any dtype to any other
   const Tensor wide = widen(x);
   if (!is_narrow(dtype)) return converted_any(wide, dtype);
-  const bool has_kernels = !takes_other_ways(wide.dtype());
+  const bool has_kernels = !has_partial_support(wide.dtype());
   if (is_floating(dtype))
     return narrow(is_floating(wide.dtype()) ? wide : converted_any(wide, DType::float64), dtype);
   return narrow(is_integer(wide.dtype()) && has_kernels ? wide : converted_any(wide, DType::int64), dtype);

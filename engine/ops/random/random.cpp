@@ -36,7 +36,7 @@ std::uint64_t counter_of(const OpContext& c) {
 TensorSpecs uniform_shape(const OpContext& c) {
   require_resolved(c);
   const DType dtype = c.get<DType>("dtype");
-  if (dtype == DType::bool_ || takes_other_ways(dtype))
+  if (dtype == DType::bool_ || has_partial_support(dtype))
     fail<TypeMismatchError>("random_uniform: dtype is ", dtype_name(dtype), "; needs a number's dtype");
   if (is_integer(dtype)) {
     if (c.is_none("maxval"))

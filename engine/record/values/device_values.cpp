@@ -22,7 +22,7 @@ void wait_for_others(const Tensor& tensor) {
 }  // namespace
 
 bool is_inspected_there(const Tensor& tensor) {
-  return !tensor.on_cpu() && !takes_other_ways(tensor.dtype());
+  return !tensor.on_cpu() && !has_partial_support(tensor.dtype());
 }
 
 Tensor in_kernel_dtype_there(const Tensor& tensor) {

@@ -181,7 +181,7 @@ void summarize_there(const Tensor& tensor, Summary& summary, std::uint32_t bins,
 
 Tensor in_kernel_dtype(const Tensor& tensor) {
   const Tensor source = tensor.on_host().make_contiguous();
-  if (!takes_other_ways(tensor.dtype())) return widened(source);
+  if (!has_partial_support(tensor.dtype())) return widened(source);
   return Tensor::from_values<double>(source.to_vector(), source.shape());
 }
 
