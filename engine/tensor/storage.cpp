@@ -7,7 +7,7 @@
 #include "engine/tensor/block_pool.h"
 #include "engine/tensor/device_memory.h"
 #include "engine/tensor/error.h"
-#include "engine/tensor/onlooker_memory.h"
+#include "engine/tensor/observer_memory.h"
 
 namespace tapedeck {
 
@@ -59,14 +59,14 @@ static_assert(sizeof(Storage) <= StoragePool::header);
 namespace {
 
 constinit std::atomic<StorageListener*> listener{nullptr};
-constinit std::atomic<std::int64_t> onlookers_bytes{0};
-[[gnu::tls_model("initial-exec")]] constinit thread_local bool thread_looks_on = false;
+constinit std::atomic<std::int64_t> observers_bytes{0};
+[[gnu::tls_model("initial-exec")]] constinit thread_local bool thread_observes = false;
 
 }  // namespace
 
-OnlookerMemory::OnlookerMemory() : before_(std::exchange(thread_looks_on, true)) {}
-OnlookerMemory::~OnlookerMemory() {
-  thread_looks_on = before_;
+ObserverMemory::ObserverMemory() : before_(std::exchange(thread_observes, true)) {}
+ObserverMemory::~ObserverMemory() {
+  thread_observes = before_;
 }
 
 void set_storage_listener(StorageListener* new_listener) {
@@ -76,30 +76,30 @@ StorageListener* storage_listener() {
   return listener.load(std::memory_order_acquire);
 }
 
-std::uint64_t bytes_of_onlookers() {
+std::uint64_t bytes_of_observers() {
   return static_cast<std::uint64_t>(
-      std::max<std::int64_t>(onlookers_bytes.load(std::memory_order_relaxed), 0));
+      std::max<std::int64_t>(observers_bytes.load(std::memory_order_relaxed), 0));
 }
 
-// Only the first time: what an onlooker lends out for a moment was let go already.
+// Only the first time: storage that an observer lends out for a moment has already been released.
 void Storage::let_go(std::uint64_t before) {
   const std::uint64_t mark = mark_.load(std::memory_order_relaxed);
-  if (before == (onlooker | 1)) {
+  if (before == (observer_reference | 1)) {
     if (mark != 0 && !let_go_.load(std::memory_order_relaxed))
       if (StorageListener* told = listener.load(std::memory_order_acquire)) told->let_go(mark);
     return destroy();
   }
   if (!let_go_.exchange(true, std::memory_order_relaxed)) {
-    if (!borrowed_) onlookers_bytes.fetch_add(static_cast<std::int64_t>(size_), std::memory_order_relaxed);
+    if (!borrowed_) observers_bytes.fetch_add(static_cast<std::int64_t>(size_), std::memory_order_relaxed);
     if (mark != 0)
       if (StorageListener* told = listener.load(std::memory_order_acquire)) told->let_go(mark);
   }
-  drop_look();
+  release_as_observer();
 }
 
 void Storage::take_back() {
   if (let_go_.exchange(false, std::memory_order_relaxed) && !borrowed_)
-    onlookers_bytes.fetch_sub(static_cast<std::int64_t>(size_), std::memory_order_relaxed);
+    observers_bytes.fetch_sub(static_cast<std::int64_t>(size_), std::memory_order_relaxed);
 }
 
 void Storage::destroy() {
@@ -122,9 +122,9 @@ StoragePointer StoragePointer::allocate(std::size_t bytes, Device device) {
   const bool on_cpu = device.kind == DeviceKind::cpu;
   Storage* storage = on_cpu ? StoragePool::make(bytes) : StoragePool::make_on(device, bytes);
   if (on_cpu) detail::account_in_use(static_cast<std::int64_t>(bytes));
-  if (thread_looks_on) [[unlikely]] {
+  if (thread_observes) [[unlikely]] {
     storage->let_go_.store(true, std::memory_order_relaxed);
-    onlookers_bytes.fetch_add(static_cast<std::int64_t>(storage->size_), std::memory_order_relaxed);
+    observers_bytes.fetch_add(static_cast<std::int64_t>(storage->size_), std::memory_order_relaxed);
   }
   return StoragePointer(storage);
 }

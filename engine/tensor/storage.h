@@ -36,21 +36,21 @@ class Storage {
   void keep(void* owner, Release release);
   void retain() {
     if (static_cast<std::uint32_t>(references_.fetch_add(1, std::memory_order_relaxed)) == 0) [[unlikely]]
-      references_.fetch_add(onlooker, std::memory_order_relaxed);
+      references_.fetch_add(observer_reference, std::memory_order_relaxed);
   }
   void drop() {
     const std::uint64_t before = references_.fetch_sub(1, std::memory_order_acq_rel);
     if (static_cast<std::uint32_t>(before) != 1) return;
-    if (before == (onlooker | 1) && mark() == 0)
+    if (before == (observer_reference | 1) && mark() == 0)
       destroy();
     else
       let_go(before);
   }
   /// References of observers (the recorder) are counted separately, so that it is known when the program
   /// released the storage.
-  void retain_to_look() { references_.fetch_add(onlooker, std::memory_order_relaxed); }
-  void drop_look() {
-    if (references_.fetch_sub(onlooker, std::memory_order_acq_rel) >> 32 == 1) destroy();
+  void retain_as_observer() { references_.fetch_add(observer_reference, std::memory_order_relaxed); }
+  void release_as_observer() {
+    if (references_.fetch_sub(observer_reference, std::memory_order_acq_rel) >> 32 == 1) destroy();
   }
   /// All references, observers' included.
   std::uint32_t references() const {
@@ -76,14 +76,14 @@ class Storage {
 
   /// The lower half counts the program's references, the upper half the observers'. All of the program's
   /// references together hold one in the upper half, which keeps the storage alive until they are released.
-  static constexpr std::uint64_t onlooker = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t observer_reference = std::uint64_t{1} << 32;
 
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
   Release release_ = nullptr;
   void* owner_ = nullptr;
-  std::atomic<std::uint64_t> references_{onlooker | 1};
+  std::atomic<std::uint64_t> references_{observer_reference | 1};
   std::atomic<std::uint64_t> mark_{0};
   Device device_;
   bool borrowed_ = false;
@@ -146,7 +146,7 @@ PoolStatistics pool_statistics();
 /// Sets the peak to what is in use now.
 void reset_pool_peak();
 /// Of the bytes in use: those that only observers hold.
-std::uint64_t bytes_of_onlookers();
+std::uint64_t bytes_of_observers();
 /// Returns cached memory to the system now.
 void trim_pool();
 

@@ -121,7 +121,7 @@ Tensor Tensor::without_values() const {
   return adopt(body);
 }
 
-Tensor Tensor::to_look_at() const {
+Tensor Tensor::as_observer() const {
   Tensor same = look(*storage().get(), id(), dtype(), shape());
   same.body_->strides = strides();
   same.body_->offset = offset();
@@ -130,11 +130,11 @@ Tensor Tensor::to_look_at() const {
 }
 
 Tensor Tensor::look(Storage& storage, std::uint64_t id, DType dtype, const Shape& shape) {
-  storage.retain_to_look();
+  storage.retain_as_observer();
   TensorBody* body = new (detail::allocate_block(sizeof(TensorBody))) TensorBody;
   body->dtype = dtype;
   body->device = storage.device();
-  body->onlooker = true;
+  body->observer = true;
   body->id = id;
   body->storage = StoragePointer::adopt(&storage);
   body->count = element_count(shape);
@@ -269,8 +269,8 @@ std::vector<double> Tensor::to_vector() const {
 }
 
 void Tensor::destroy(TensorBody* body) {
-  if (body->onlooker) [[unlikely]]
-    body->storage.detach()->drop_look();
+  if (body->observer) [[unlikely]]
+    body->storage.detach()->release_as_observer();
   body->~TensorBody();
   detail::free_block(body, sizeof(TensorBody));
 }

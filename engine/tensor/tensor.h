@@ -20,7 +20,7 @@ struct TensorBody {
   std::atomic<std::uint32_t> references{1};
   DType dtype{};
   Device device;
-  bool onlooker = false;  ///< holds its storage as an observer
+  bool observer = false;  ///< holds its storage as an observer
   std::uint64_t id = 0;   ///< unique in the process, grows with time, never 0
   StoragePointer storage;
   std::int64_t offset = 0;  ///< of the first element, in elements
@@ -97,7 +97,7 @@ class Tensor {
   /// Only id, dtype and shape, without a reference to the memory. No other property of it may be read.
   Tensor without_values() const;
   /// The same tensor, with a body that holds the storage as an observer.
-  Tensor to_look_at() const;
+  Tensor as_observer() const;
   /// A row-major tensor with that id at the start of a storage that an observer holds.
   static Tensor look(Storage& storage, std::uint64_t id, DType dtype, const Shape& shape);
   /// The only element, cast to double; for a complex number the magnitude. Throws InvalidArgumentError unless

@@ -16,10 +16,10 @@ class KeptValue {
     if (!tensor) return;
     if (spec != 0 && tensor.contiguous() && tensor.offset() == 0) {
       storage_ = tensor.storage().get();
-      storage_->retain_to_look();
+      storage_->retain_as_observer();
       spec_ = spec;
     } else {
-      body_ = tensor.to_look_at();
+      body_ = tensor.as_observer();
     }
   }
   KeptValue(KeptValue&& other) noexcept
@@ -31,7 +31,7 @@ class KeptValue {
     return *this;
   }
   ~KeptValue() {
-    if (storage_) storage_->drop_look();
+    if (storage_) storage_->release_as_observer();
   }
 
   explicit operator bool() const { return storage_ != nullptr || bool(body_); }

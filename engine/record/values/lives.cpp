@@ -5,7 +5,7 @@ namespace tapedeck {
 void Lives::note_leaf(const Tensor& tensor) {
   Storage& storage = *tensor.storage().get();
   const bool is_new = storage.mark() == 0;
-  if (is_new) storage.take_back();  // what an onlooker made, and gives to the program
+  if (is_new) storage.take_back();  // what an observer made, and gives to the program
   if (!note(tensor)) return;
   if (is_new && storage.borrowed()) log_.set_size(tensor.id(), storage.size(), true);
   log_.add({tensor.id(), 0, trace_.newest(), MemoryEventKind::arrived});

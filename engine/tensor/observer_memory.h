@@ -3,13 +3,13 @@
 
 namespace tapedeck {
 
-/// While it lives, this thread's allocations count as observers' memory (bytes_of_onlookers()) until the
+/// While it lives, this thread's allocations count as observers' memory (bytes_of_observers()) until the
 /// program takes them: for threads that recompute values for views, or analyse the program.
-class OnlookerMemory {
+class ObserverMemory {
  public:
-  OnlookerMemory();
-  ~OnlookerMemory();
-  OnlookerMemory(const OnlookerMemory&) = delete;
+  ObserverMemory();
+  ~ObserverMemory();
+  ObserverMemory(const ObserverMemory&) = delete;
 
  private:
   bool before_;
