@@ -85,7 +85,7 @@ void Recorder::set_recording(bool on) {
     else
       stopped_at_ = now_ns();
   }
-  // What it saw while it recorded it goes on to hear of.
+  // The listener stays when recording stops, for the storages that it has seen.
   if (on) set_storage_listener(&lives_);
   set_observer(on ? this : nullptr);
   if (!on) gate_.command(GateCommand::run);
@@ -98,7 +98,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> Recorder::unrecorded(std::siz
           unrecorded_.end()};
 }
 
-void Recorder::let_values_go() {
+void Recorder::release_values() {
   trace_.tensors().lose();
   values_.clear();
   note_news();
@@ -357,7 +357,7 @@ void Recorder::end(std::uint64_t record, std::span<const Tensor> outputs, const 
                                        least_ns, clock::nanoseconds(ended - thread.began_at - waited)));
   for (const Tensor& output : outputs) {
     if (!is_recorded || !output || trace_.tensors().get(output.id()).known()) continue;
-    if (!is_op) {  // made inside, but by no op: it cannot be had again
+    if (!is_op) {  // made inside, but by no op: it cannot be recomputed
       if (keep_values_) add_leaf(output, 0);
       continue;
     }

@@ -52,7 +52,7 @@ class Recorder final : public Observer {
   std::vector<std::pair<std::int64_t, std::int64_t>> unrecorded(std::size_t known) const;
   /// While it is off: releases every value that it holds. Tensors that a later recording sees again become
   /// leaves.
-  void let_values_go();
+  void release_values();
 
   std::uint64_t begin(const Event& event) override;
   void end(std::uint64_t record, std::span<const Tensor> outputs, const char* error) override;

@@ -59,7 +59,7 @@ void Recorder::left(const Tensor& tensor) {
 
 bool Recorder::gives_up(std::span<const std::uint64_t> variables) {
   if (gate_.armed() || breakpoints_.any() || breakpoints_.watches_failures()) return false;
-  if (keep_values_) values_.let_go(variables);
+  if (keep_values_) values_.release_newest(variables);
   return this_thread().gave_up = true;
 }
 

@@ -11,7 +11,7 @@
 
 namespace tapedeck {
 
-/// A storage stands in one block with its bytes: the header first, the bytes from the next cache line on.
+/// A storage shares one block with its bytes: the header first, the bytes from the next cache line on.
 struct StoragePool {
   static constexpr std::size_t header = detail::block_alignment;
 
@@ -82,28 +82,28 @@ std::uint64_t bytes_of_observers() {
 }
 
 // Only the first time: storage that an observer lends out for a moment has already been released.
-void Storage::let_go(std::uint64_t before) {
+void Storage::release_by_program(std::uint64_t before) {
   const std::uint64_t mark = mark_.load(std::memory_order_relaxed);
   if (before == (observer_reference | 1)) {
-    if (mark != 0 && !let_go_.load(std::memory_order_relaxed))
-      if (StorageListener* told = listener.load(std::memory_order_acquire)) told->let_go(mark);
+    if (mark != 0 && !released_.load(std::memory_order_relaxed))
+      if (StorageListener* listening = listener.load(std::memory_order_acquire)) listening->released(mark);
     return destroy();
   }
-  if (!let_go_.exchange(true, std::memory_order_relaxed)) {
+  if (!released_.exchange(true, std::memory_order_relaxed)) {
     if (!borrowed_) observers_bytes.fetch_add(static_cast<std::int64_t>(size_), std::memory_order_relaxed);
     if (mark != 0)
-      if (StorageListener* told = listener.load(std::memory_order_acquire)) told->let_go(mark);
+      if (StorageListener* listening = listener.load(std::memory_order_acquire)) listening->released(mark);
   }
   release_as_observer();
 }
 
 void Storage::take_back() {
-  if (let_go_.exchange(false, std::memory_order_relaxed) && !borrowed_)
+  if (released_.exchange(false, std::memory_order_relaxed) && !borrowed_)
     observers_bytes.fetch_sub(static_cast<std::int64_t>(size_), std::memory_order_relaxed);
 }
 
 void Storage::destroy() {
-  if (let_go_.load(std::memory_order_relaxed)) take_back();
+  if (released_.load(std::memory_order_relaxed)) take_back();
   if (release_) release_(owner_);
   if (!borrowed_ && device_.kind == DeviceKind::cpu)
     detail::account_in_use(-static_cast<std::int64_t>(size_));
@@ -123,7 +123,7 @@ StoragePointer StoragePointer::allocate(std::size_t bytes, Device device) {
   Storage* storage = on_cpu ? StoragePool::make(bytes) : StoragePool::make_on(device, bytes);
   if (on_cpu) detail::account_in_use(static_cast<std::int64_t>(bytes));
   if (thread_observes) [[unlikely]] {
-    storage->let_go_.store(true, std::memory_order_relaxed);
+    storage->released_.store(true, std::memory_order_relaxed);
     observers_bytes.fetch_add(static_cast<std::int64_t>(storage->size_), std::memory_order_relaxed);
   }
   return StoragePointer(storage);

@@ -44,7 +44,7 @@ class Storage {
     if (before == (observer_reference | 1) && mark() == 0)
       destroy();
     else
-      let_go(before);
+      release_by_program(before);
   }
   /// References of observers (the recorder) are counted separately, so that it is known when the program
   /// released the storage.
@@ -63,7 +63,7 @@ class Storage {
   std::uint64_t mark() const { return mark_.load(std::memory_order_relaxed); }
   void set_mark(std::uint64_t mark) { mark_.store(mark, std::memory_order_relaxed); }
   /// Whether the program has released it while observers still hold it.
-  bool let_go() const { return let_go_.load(std::memory_order_relaxed); }
+  bool is_released() const { return released_.load(std::memory_order_relaxed); }
   /// The program holds it again, having got it from an observer.
   void take_back();
 
@@ -72,7 +72,7 @@ class Storage {
   friend struct StoragePool;
   Storage() = default;
   void destroy();
-  void let_go(std::uint64_t before);
+  void release_by_program(std::uint64_t before);
 
   /// The lower half counts the program's references, the upper half the observers'. All of the program's
   /// references together hold one in the upper half, which keeps the storage alive until they are released.
@@ -87,14 +87,14 @@ class Storage {
   std::atomic<std::uint64_t> mark_{0};
   Device device_;
   bool borrowed_ = false;
-  std::atomic<bool> let_go_{false};
+  std::atomic<bool> released_{false};
 };
 
 /// Gets a callback when the program's last reference to a marked storage is released.
 class StorageListener {
  public:
   /// Called on any thread, at any time; must not touch storages.
-  virtual void let_go(std::uint64_t mark) noexcept = 0;
+  virtual void released(std::uint64_t mark) noexcept = 0;
 
  protected:
   ~StorageListener() = default;

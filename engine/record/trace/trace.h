@@ -157,7 +157,7 @@ class Trace {
   Chunk& make_chunk(std::uint32_t number);
   Chunk* hold(std::uint32_t number, std::shared_lock<std::shared_mutex>& lock) const;
   void load(std::uint32_t index) const;
-  void let_go_loaded() const;
+  void drop_loaded() const;
   std::uint32_t glance_held(std::uint32_t first, std::uint32_t last,
                             const std::function<void(const RecordGlance&)>& visit) const;
   void add_extra(Chunk& chunk, std::uint64_t bytes);

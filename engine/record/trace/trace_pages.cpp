@@ -49,7 +49,7 @@ void Trace::load(std::uint32_t index) const {
     slot.duration = record.duration;
     if (record.device.state != WorkTime::host)
       fresh->extra_bytes += fresh->set_device_time(record.number, record.device);
-    fresh->publish(record.number, record.state);  // from here on destroy() lets its ids go
+    fresh->publish(record.number, record.state);  // from here on destroy() frees its ids
     const auto all = [](const TensorIds& ids) { return std::span(ids.data(), ids.size()); };
     fresh->extra_bytes += slot.set_inputs(all(record.inputs));
     fresh->extra_bytes += slot.set_outputs(all(record.outputs));
@@ -74,11 +74,11 @@ void Trace::load(std::uint32_t index) const {
   extra_bytes_.fetch_add(fresh->extra_bytes.load());
   chunks_[index].store(fresh.release(), std::memory_order_release);
   loaded_.push_back(index);
-  let_go_loaded();
+  drop_loaded();
 }
 
-// Where somebody is reading just now it waits for the next time: that one may be this very thread.
-void Trace::let_go_loaded() const {
+// If a reader is active, leaves it for the next call: the reader may be this very thread.
+void Trace::drop_loaded() const {
   if (loaded_.size() <= most_loaded) return;
   const std::unique_lock lock(reclaim_, std::try_to_lock);
   if (!lock) return;

@@ -23,7 +23,7 @@ bool Lives::note_again(const Tensor& tensor, Storage& storage) {
       log_.set_size(tensor.id(), storage.size(), storage.borrowed());
     is_root = true;
   }
-  if (storage.let_go()) {
+  if (storage.is_released()) {
     storage.take_back();
     table.set_gone(storage.mark(), 0);
   }

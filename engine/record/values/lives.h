@@ -15,7 +15,9 @@ class Lives final : public StorageListener {
   void note_result(const Tensor& tensor) { note(tensor); }
   /// A value that no op made. Does nothing if it is already noted.
   void note_leaf(const Tensor& tensor);
-  void let_go(std::uint64_t mark) noexcept override { trace_.tensors().set_gone(mark, trace_.newest() + 1); }
+  void released(std::uint64_t mark) noexcept override {
+    trace_.tensors().set_gone(mark, trace_.newest() + 1);
+  }
 
  private:
   /// Returns whether the tensor is a new root.

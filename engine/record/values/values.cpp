@@ -41,7 +41,7 @@ void Values::add_leaf(const Tensor& tensor, std::uint32_t name) {
     return;
   }
   const std::uint32_t spec = spec_number(tensor);
-  if (spec == 0) return;  // there are more shapes than anybody could look at
+  if (spec == 0) return;  // the table of shapes is full
   const std::optional<std::uint32_t> place =
       is_small(tensor) ? small_leaves_.put(tensor.id(), tensor) : std::nullopt;
   const TensorOrigin origin = place ? TensorOrigin::small_leaf(*place, spec) : TensorOrigin::leaf(spec);
@@ -104,10 +104,10 @@ void Values::make_version(const Tensor& tensor, std::uint64_t made_of, std::uint
   enforce(evicted);
 }
 
-void Values::let_go(std::span<const std::uint64_t> variables) {
+void Values::release_newest(std::span<const std::uint64_t> variables) {
   Evicted evicted;
   const std::lock_guard lock(mutex_);
-  for (const std::uint64_t id : variables) versions_.let_go(id, evicted);
+  for (const std::uint64_t id : variables) versions_.release_newest(id, evicted);
 }
 
 void Values::variable_gone(std::uint64_t variable) {
@@ -279,7 +279,7 @@ void Values::enforce(Evicted& evicted) {
 void Values::drop_oldest_leaf(Evicted& evicted) {
   constexpr std::size_t most_passed = 16;
   for (std::size_t turns = std::min(leaf_order_.size(), most_passed); turns > 0; --turns) {
-    if (leaves_.at(leaf_order_.front()).storage().let_go()) break;
+    if (leaves_.at(leaf_order_.front()).storage().is_released()) break;
     leaf_order_.push_back(leaf_order_.front());
     leaf_order_.pop_front();
   }

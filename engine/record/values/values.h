@@ -78,7 +78,7 @@ class Values {
                     bool stays);
   void variable_gone(std::uint64_t variable);
   /// Releases versions that are held only as the newest of these variables.
-  void let_go(std::span<const std::uint64_t> variables);
+  void release_newest(std::span<const std::uint64_t> variables);
   /// To be called after the table knows its producer. `stepping`: the gate is not simply open.
   void add_result(const Tensor& tensor, bool stepping = false);
   /// Whether a result that takes `replay_ns` to recompute should become a checkpoint. Takes a few

@@ -14,7 +14,7 @@ void Versions::add(const Version& version, KeptValue value, std::int64_t now_ns,
              now_ns - current.began_ns >=
              std::max(pace_.interval_ns, static_cast<std::int64_t>(current.bytes) * pace_.ns_per_byte)) {
     generations_[number + 1].began_ns = now_ns;
-    // One that goes leaves its memory to the new one. Only now and then one comes in memory of its own.
+    // A dropped one leaves its memory to the new one. Only occasionally does one take new memory.
     const std::int64_t recorded_ns = now_ns - generations_.begin()->second.began_ns;
     const std::int64_t paid = static_cast<std::int64_t>(bytes_) - pace_.free_bytes;
     if (paid * pace_.fresh_ns_per_byte > recorded_ns) thin(released);
@@ -70,7 +70,7 @@ Tensor Versions::held(std::uint64_t id) const {
   return newest == newest_by_id_.end() ? Tensor() : newest->second->value.tensor(id);
 }
 
-void Versions::let_go(std::uint64_t variable, Released& released) {
+void Versions::release_newest(std::uint64_t variable, Released& released) {
   if (const auto owner = owners_.find(variable); owner != owners_.end())
     release_newest(owner->second, released);
 }

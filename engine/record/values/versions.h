@@ -39,7 +39,7 @@ class Versions {
   Tensor held(std::uint64_t id) const;
   void variable_gone(std::uint64_t variable, Released& released);
   /// Releases the variable's newest value unless it belongs to a generation.
-  void let_go(std::uint64_t variable, Released& released);
+  void release_newest(std::uint64_t variable, Released& released);
   /// Drops the most dispensable generation: those that stay are closer together the newer they are. False:
   /// there are only the first and the current one.
   bool thin(Released& released);
