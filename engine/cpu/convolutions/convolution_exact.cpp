@@ -18,7 +18,7 @@ auto visit_images(DType dtype, F&& f) {
 struct ExactWindows {
   const ConvolutionSize& s;
 
-  /// Where place `i` of window `at` stands; −1 in the padding.
+  /// The position of element `i` of window `at`; −1 in the padding.
   std::int64_t under(std::size_t axis, std::int64_t at, std::int64_t i) const {
     const std::int64_t place = at * s.stride[axis] + i * s.dilation[axis] - s.before[axis];
     return place < s.input[axis] ? std::max<std::int64_t>(place, -1) : -1;

@@ -24,8 +24,8 @@ std::int64_t output_pixels(const ConvolutionSize& size) {
   return size.batch * size.output[0] * size.output[1];
 }
 
-/// Copies `channels` values from each pixel of the input that stands under position `tap` of the windows
-/// [first, last), zeros where the window reaches into the padding.
+/// Copies `channels` values from each pixel of the input under position `tap` of the windows [first, last),
+/// zeros where the window reaches into the padding.
 void gather_pixels(const ConvolutionSize& size, const float* input, std::int64_t tap, std::int64_t channel,
                    std::int64_t channels, std::int64_t first, std::int64_t last, float* to) {
   const std::int64_t shift_y = tap / size.kernel[1] * size.dilation[0] - size.before[0];

@@ -83,7 +83,7 @@ auto weights_descriptor(const Operands& o) {
       with_own_scratchpad(), cpu_engine(), forward_descriptor(o));
 }
 
-/// Memory from the engine's pool: oneDNN's own would be mapped anew, page by page, at every call.
+/// Memory from the engine's pool: oneDNN's own would be mapped again, page by page, at every call.
 class PooledMemory {
  public:
   explicit PooledMemory(const memory::desc& desc)
@@ -198,7 +198,7 @@ using ForwardPlan = Plan<forward_descriptor, dnnl::convolution_forward>;
 using DataPlan = Plan<data_descriptor, dnnl::convolution_backward_data>;
 using WeightsPlan = Plan<weights_descriptor, dnnl::convolution_backward_weights>;
 
-/// The work of one task: some images, or some rows of one, as a convolution of its own.
+/// The work of one task: some images, or some rows of one, as a separate convolution.
 struct Piece {
   ConvolutionSize size;
   std::int64_t input, output;  ///< elements before it

@@ -107,7 +107,7 @@ class Panel {
     });
   }
 
-  /// Whole registers whose products with so many values make a block.
+  /// The number of registers whose products with this many values make a block.
   static std::int64_t grain_of(std::int64_t values) {
     return filled_up(grain_for(static_cast<double>(values) * sizeof(T) / 40));
   }

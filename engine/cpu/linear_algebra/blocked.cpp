@@ -76,8 +76,8 @@ void swap_rows(Block<T> a, std::int64_t i, std::int64_t j) {
   if (i != j) std::swap_ranges(a.row(i), a.row(i) + a.columns, a.row(j));
 }
 
-/// The elimination of a few columns, in memory of their own: `exchanged[i]` is the row that row i was
-/// exchanged with.
+/// The elimination of a few columns, in separate memory: `exchanged[i]` is the row that row i was exchanged
+/// with.
 template <class T>
 void factor_panel(Block<T> panel, std::int64_t* exchanged) {
   Dense<T> copied(panel.rows, panel.columns);

@@ -51,8 +51,8 @@ ComplexMatrix turned_back(const ComplexSchurForm& schur, const ComplexMatrix& tr
   return product(product(schur.u, triangle), schur.u.adjoint());
 }
 
-/// The eigenvectors of t, each 1 in the place of its own value, by back-substitution. Where values are equal
-/// the difference counts as that of rounding, as LAPACK's ztrevc does.
+/// The eigenvectors of t, each 1 at the position of its eigenvalue, by back-substitution. Where values are
+/// equal the difference counts as that of rounding, as LAPACK's ztrevc does.
 ComplexMatrix vectors_of_triangle(const ComplexMatrix& t) {
   const Eigen::Index n = t.rows();
   const double least = std::max(t.cwiseAbs().maxCoeff() * std::numeric_limits<double>::epsilon(),

@@ -95,7 +95,7 @@ NumericalFailure cholesky(std::int64_t n, const std::complex<R>* a, std::complex
   for (Eigen::Index j = 0; j < n; ++j) {
     check_stop();
     const double pivot = factor(j, j).real() - factor.row(j).head(j).squaredNorm();
-    if (pivot <= 0) return {j, pivot};  // NaN goes on, to all that follows
+    if (pivot <= 0) return {j, pivot};  // NaN continues, and propagates
     const double root = std::sqrt(pivot);
     const Eigen::Index below = n - j - 1;
     factor.col(j).tail(below) -= factor.bottomLeftCorner(below, j) * factor.row(j).head(j).adjoint();

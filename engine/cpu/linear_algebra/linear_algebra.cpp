@@ -19,7 +19,7 @@ Block<T> write(T* values, std::int64_t rows, std::int64_t columns) {
   return {values, rows, columns, columns};
 }
 
-/// a[order] = l·u, in memory of their own.
+/// a[order] = l·u, in separate memory.
 template <class T>
 struct Lu {
   Dense<T> packed;
@@ -84,7 +84,7 @@ NumericalFailure small_factor(Block<T> a) {
   for (std::int64_t i = 0; i < a.rows; ++i) {
     T pivot = a(i, i);
     for (std::int64_t k = 0; k < i; ++k) pivot -= a(i, k) * a(i, k);
-    if (pivot <= T(0)) return {i, static_cast<double>(pivot)};  // NaN goes on, to all that follows
+    if (pivot <= T(0)) return {i, static_cast<double>(pivot)};  // NaN continues, and propagates
     a(i, i) = std::sqrt(pivot);
     for (std::int64_t j = i + 1; j < a.rows; ++j) {
       T value = a(j, i);

@@ -171,7 +171,7 @@ void set_diagonals(Real& x, const Real& t, int halvings) {
   }
 }
 
-/// X·X without a product with what stands below the diagonal: 0·∞ would be NaN.
+/// X·X without products with elements below the diagonal: 0·∞ would be NaN.
 Real triangular_square(const Real& x) {
   Real result = Real::Zero(x.rows(), x.cols());
   for (Eigen::Index j = 0; j < x.cols(); ++j) {

@@ -131,7 +131,7 @@ std::optional<ComplexMatrix> logarithm_of_triangle(const ComplexMatrix& t) {
     Eigen::matrix_sqrt_triangular(root, next);
     root = next;
   }
-  // The roots are next to I: what is left of the diagonals is computed anew.
+  // The roots are close to I: the differences of the diagonals from 1 are recomputed.
   ComplexMatrix r = root - unit;
   for (Eigen::Index i = 0; i < n; ++i) {
     r(i, i) = root_less_one(t(i, i), roots);

@@ -1,4 +1,4 @@
-// A file of its own: Boost's templates compiled for one instruction set must not be linked for another.
+// A separate file: Boost's templates compiled for one instruction set must not be linked for another.
 #include "engine/cpu/loops/bessel.h"
 
 #include <boost/math/special_functions/bessel.hpp>

@@ -103,7 +103,7 @@ void fill_elements(const void* value, void* target, std::int64_t count) {
 constexpr std::int64_t small_bytes = 512;
 constexpr std::int64_t pattern_bytes = 4096;
 constexpr std::int64_t past_cache_bytes = std::int64_t{16}
-                                          << 20;  ///< nobody reads what is longer before it leaves
+                                          << 20;  ///< longer results leave the cache before they are read
 
 /// Many elements: copies of a page of them, which is faster than one after the other.
 void fill_pages(std::size_t size, const void* value, void* target, std::int64_t bytes) {

@@ -12,7 +12,7 @@
 namespace tapedeck::cpu {
 namespace {
 
-/// Which number each value got, in a table with open addresses: values of one hash stand behind one another.
+/// The number of each value, in a hash table with open addressing: values with equal hashes are adjacent.
 template <class T>
 class Numbers {
  public:
@@ -118,7 +118,7 @@ bool number_by_range(const T* values, std::int64_t count, Distinct& distinct) {
   return true;
 }
 
-/// Equal values stand side by side in order, the first of them first.
+/// After sorting, equal values are adjacent, the first of them first.
 template <class T>
 Distinct number_by_order(const T* values, std::int64_t count) {
   Distinct distinct;
@@ -140,7 +140,7 @@ Distinct number_by_order(const T* values, std::int64_t count) {
         distinct.first.push_back(i);
         distinct.counts.push_back(0);
       } else {
-        place = distinct.place[static_cast<std::size_t>(place)];  // which stands before, and is numbered
+        place = distinct.place[static_cast<std::size_t>(place)];  // which comes earlier, and is numbered
       }
       ++distinct.counts[static_cast<std::size_t>(place)];
     }

@@ -12,8 +12,8 @@
 namespace tapedeck::cpu {
 namespace {
 
-// An output this large leaves the cache before anybody reads it: writing past the cache saves reading its
-// lines first.
+// An output this large leaves the cache before it is read: writing past the cache saves reading its lines
+// first.
 constexpr std::int64_t streaming_bytes = std::int64_t{16} << 20;
 constexpr std::int64_t stream_buffer_bytes = 8192;
 constexpr std::int64_t few = 64;  ///< elements, which one thread does whatever they cost
@@ -98,7 +98,7 @@ bool repeats_a_short_row(const Loops<3>& walk, std::size_t repeated) {
          walk.inner_stride(repeated) == 1 && walk.stride[repeated][0] == 0;
 }
 
-/// The row stands in a buffer as often as it fits, so that each call of the loop does many rows.
+/// The row is repeated in a buffer as often as it fits, so that each call of the loop does many rows.
 void binary_of_repeated_row(BinaryLoop loop, const Loops<3>& walk, std::size_t repeated, const Operand& a,
                             const Operand& b, void* out, std::size_t size, std::size_t out_size,
                             double cost) {
@@ -136,7 +136,8 @@ void repeat_elements(const void* from, std::int64_t step, std::int64_t count, st
     for (std::int64_t j = 0; j < times; ++j) y[i * times + j] = x[i * step];
 }
 
-/// The elements stand in a buffer as often as each is needed, so that each call of the loop does many rows.
+/// The elements are repeated in a buffer as often as each is needed, so that each call of the loop does many
+/// rows.
 void binary_of_repeated_elements(BinaryLoop loop, Loops<3> walk, std::size_t repeated, const Operand& a,
                                  const Operand& b, void* out, std::size_t size, std::size_t out_size,
                                  double cost) {

@@ -91,7 +91,7 @@ void normal(std::uint64_t key, std::uint64_t counter, double mean, double deviat
                                          });
 }
 
-/// Draws a block's numbers anew until all are within two deviations: those that are keep their order.
+/// Redraws a block's numbers until all are within two deviations: those that are keep their order.
 template <class T>
 void redraw(std::uint64_t key, std::uint64_t index, std::span<T> values) {
   std::size_t found = 0;

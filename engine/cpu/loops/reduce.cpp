@@ -152,7 +152,7 @@ void arg_extreme_typed(bool largest, const T* values, std::int64_t outer, std::i
                        std::int64_t inner, std::int64_t* out) {
   const ReduceLoop extreme_of = loops().reduce[static_cast<int>(largest ? Reduction::max : Reduction::min)]
                                               [static_cast<int>(dtype_of<T>())];
-  if (inner == 1 && count >= 16 && extreme_of)  // in vectors; then where it stands
+  if (inner == 1 && count >= 16 && extreme_of)  // in vectors; then its position
     return for_blocks(outer, std::max<std::int64_t>(1, 131072 / count),
                       [=](std::int64_t begin, std::int64_t end) {
                         for (std::int64_t i = begin; i < end; ++i) {

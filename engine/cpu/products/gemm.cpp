@@ -58,8 +58,8 @@ class Cut {
   std::int64_t m_, n_, columns_, row_tasks_, column_tasks_;
 };
 
-/// A transposed left operand is read as it stands in memory, all its columns side by side, where the packed
-/// rows stay in the cache. Otherwise each task packs its own.
+/// A transposed left operand is read unpacked, with all its columns contiguous, where the packed rows stay in
+/// the cache. Otherwise each task packs its own.
 bool packs_whole_left(const MatmulSize& size) {
   return size.transpose_a && size.m <= columns_at_once;
 }
@@ -160,8 +160,8 @@ class Part {
   T* left_ = nullptr;
 };
 
-/// The product with a vector: `matrix` has `rows` rows of `count` values, and the vector stands `x_step`
-/// apart.
+/// The product with a vector: `matrix` has `rows` rows of `count` values, and the vector's values are
+/// `x_step` apart.
 template <class T>
 struct MatrixVector {
   std::int64_t rows, count;

@@ -149,7 +149,7 @@ struct LanesOf {
   static constexpr std::int64_t count = register_bytes / sizeof(T);
 };
 
-/// The real part of a number in a lane; its imaginary part stands `lanes` behind it.
+/// The real part of a number in a lane; its imaginary part is `lanes` further.
 template <class T, class V>
 TAPEDECK_INLINE T* lane_of(Number<V>* numbers, std::int64_t lane) {
   return reinterpret_cast<T*>(numbers) + lane;

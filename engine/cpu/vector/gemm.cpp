@@ -93,8 +93,8 @@ constexpr std::int64_t bytes_of(std::int64_t values) {
 
 constexpr std::int64_t bytes_ahead = 16 << 10;  ///< a third of a first cache
 
-/// Groups of rows of a transposed operand, which stand side by side there: a whole cache line of each group
-/// at a time, as groups often stand a multiple of a page apart.
+/// Groups of rows of a transposed operand, where they are contiguous: a whole cache line of each group at a
+/// time, because groups are often a multiple of a page apart.
 template <class T>
 void pack_columns(std::int64_t whole, std::int64_t k, const T* a, std::int64_t lda, T* to) {
   constexpr std::int64_t bytes = tile_rows * static_cast<std::int64_t>(sizeof(T));
@@ -203,8 +203,8 @@ void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::i
   }
 }
 
-/// A panel that the first rows pack, where its rows stand side by side and are whole vectors: others would
-/// reach behind the operand.
+/// A panel that the first rows pack, if its rows are contiguous and whole vectors: others would reach behind
+/// the operand.
 template <class T, LeftForm form>
 Right<T> panel_from(const MatmulSize& size, const Panel& panel, const T* b, T* packed) {
   if (!size.transpose_b && panel.columns == panel.padded<T>() && panel.vectors > 0)
@@ -241,7 +241,7 @@ void multiply_unpacked_form(const MatmulSize& size, const T* a, const T* b, T* p
 }
 
 /// A tile reads a piece of a cache line for each k of a transposed left operand. Where these lines fill the
-/// first cache, and stand in as many pages, packing pays, so long as some panels read what was packed.
+/// first cache, and are in as many pages, packing pays if several panels read the packed operand.
 template <class T>
 bool packs_left(const MatmulSize& size) {
   constexpr std::int64_t fewest_panels = 2, deep = 256, far = 512;

@@ -7,7 +7,7 @@
 namespace tapedeck::cpu::TAPEDECK_ISA {
 namespace {
 
-/// So many channels in one vector; a power of two.
+/// The number of channels in one vector; a power of two.
 template <int count>
 struct Channels {
   template <class T>

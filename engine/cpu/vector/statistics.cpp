@@ -1,5 +1,5 @@
-// What is told of a tensor's values, of one block of them: always in doubles, in eight lanes, so that every
-// instruction set gives the same bits.
+// Statistics of one block of a tensor's values: always in doubles, in eight lanes, so that every instruction
+// set gives the same bits.
 #include <limits>
 #include <type_traits>
 
