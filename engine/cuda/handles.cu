@@ -20,8 +20,8 @@ Handles& handles_on(Stream& stream) {
   return *stream.handles;
 }
 
-/// Where an error of CUDA's that came late is behind it, this is told. The libraries have runtimes of their
-/// own, so the last error of this one may not know.
+/// Reports the asynchronous CUDA error behind it, if there is one. The libraries have runtimes of their own,
+/// so the last error of this one may not know.
 void check_behind(const char* what) {
   check(cudaGetLastError(), what);
   const cudaError_t state = cudaStreamQuery(current_stream().handle);

@@ -147,7 +147,7 @@ void GpuMemory::free(DeviceBlock* device_block) noexcept {
     if (block->behind) block->behind->before = block->before;
   }
   if (is_lost()) return;
-  // Where the device is broken, somebody else is told.
+  // If the device is broken, another call reports it.
   try {
     for (Stream* user : block->users) wait_again(*block->home, *user);
     check(cudaFreeAsync(block->data, block->home->handle), "giving memory back");

@@ -40,7 +40,7 @@ Loss& loss() {
   return *instance;
 }
 
-/// Everything on it is done, and what went wrong was told: its next thread hears of its own faults alone.
+/// All its work is done, and its faults are reported: the next thread gets only its own faults.
 bool is_done(const Stream& stream) {
   if (cudaStreamQuery(stream.handle) != cudaSuccess) {
     cudaGetLastError();

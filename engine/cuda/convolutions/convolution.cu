@@ -93,7 +93,7 @@ bool is_pointwise(const ConvolutionSize& s) {
          s.before == kernels::Extent2{0, 0} && s.input == s.output;
 }
 
-/// Rows of taps, as they stand in the input or unfolded.
+/// Rows of taps, in the input itself or unfolded.
 template <class T>
 struct Rows {
   T* first;
@@ -116,7 +116,7 @@ void for_blocks(const ConvolutionSize& size, const T* pointwise, F&& f) {
   }
 }
 
-/// Calls `f(size, T*)`, with packs for values where the channels and their places in memory let it.
+/// Calls `f(size, T*)`, with packs of values if the number and alignment of channels permit.
 template <class T, class F>
 void in_packs(ConvolutionSize size, const T* image, F&& f) {
   if (size.channels_in % Pack<T>::channels != 0 ||

@@ -147,7 +147,7 @@ __global__ void zero_diagonal_kernel(std::int64_t count, std::int64_t n, const T
   }
 }
 
-/// The LU of a batch of matrices, column-major, in memory of its own.
+/// The LU of a batch of matrices, column-major, in separate memory.
 template <class T>
 struct Lu {
   std::int64_t count, n;

@@ -58,7 +58,7 @@ class Workspace {
         host_(on_host > 0 ? new std::byte[on_host * static_cast<std::size_t>(calls)] : nullptr) {}
   ~Workspace() {
     if (!host_) return;
-    // A stream that refuses this is lost, and then nobody knows when the memory may go.
+    // A stream that fails here is lost, and then it is unknown when the memory may be freed.
     cudaLaunchHostFunc(
         stream_.handle, [](void* memory) { delete[] static_cast<std::byte*>(memory); }, host_);
     stream_.note_work();
@@ -233,7 +233,7 @@ void factor_symmetric(bool vectors, std::int64_t count, std::int64_t n, T* a, T*
   const Solver with = solver();
   const cusolverEigMode_t mode = vectors ? CUSOLVER_EIG_MODE_VECTOR : CUSOLVER_EIG_MODE_NOVECTOR;
   if (goes_together(count, n, most_rotated)) {
-    // By rotations, which the library sorts where nobody asks for something else.
+    // By rotations, which the library sorts by default.
     struct Parameters {
       syevjInfo_t handle = nullptr;
       Parameters() { check_library(cusolverDnCreateSyevjInfo(&handle), "symmetric_eigen"); }
@@ -281,7 +281,7 @@ void rotate_singular(std::int64_t count, std::int64_t m, std::int64_t n, T* a, T
   } parameters;
   const Solver with = solver();
   const cusolverEigMode_t mode = to.u ? CUSOLVER_EIG_MODE_VECTOR : CUSOLVER_EIG_MODE_NOVECTOR;
-  // The library (12.0) writes vectors that nobody has asked for, too.
+  // The library (12.0) also writes vectors that were not requested.
   const Scratch unasked_u(to.u ? 0 : static_cast<std::size_t>(count * m * m) * sizeof(T)),
       unasked_v(to.v ? 0 : static_cast<std::size_t>(count * n * n) * sizeof(T));
   T* const u = to.u ? to.u : unasked_u.as<T>();

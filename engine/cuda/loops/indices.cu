@@ -65,7 +65,7 @@ void number_slices(const Index* coordinates, std::int64_t rows, const Shape& sha
          rows_per_batch, out, report);
 }
 
-/// Where a number stands twice, its first place stays. Free places are the largest number.
+/// If a number occurs twice, its first position stays. Free entries hold the largest number.
 __global__ void invert_kernel(const std::int64_t* x, std::int64_t count, unsigned long long* out) {
   for (std::int64_t i = thread_number(); i < count; i += thread_count())
     atomicMin(&out[x[i]], static_cast<unsigned long long>(i));

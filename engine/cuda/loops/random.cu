@@ -79,7 +79,7 @@ __global__ void draw_kernel(StreamPlace place, Draw draw, T* out, std::int64_t c
   }
 }
 
-/// Draws a block's numbers anew until all are within two deviations: those that are keep their order.
+/// Redraws a block's numbers until all are within two deviations: those that are keep their order.
 template <class T>
 __global__ void truncated_normal_kernel(StreamPlace place, T mean, T deviation, T* out, std::int64_t count) {
   constexpr int width = Normal<T>::width;

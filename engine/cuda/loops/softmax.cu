@@ -69,7 +69,7 @@ __device__ __forceinline__ void finish_row(const T* x, std::int64_t row, std::in
   }
 }
 
-/// The highest value of each group of so many threads.
+/// The highest value of each group of this many threads.
 template <int threads, class T>
 __device__ __forceinline__ T maximum_among(T value) {
   for (int bits = threads / 2; bits > 0; bits /= 2) value = Maximum::combine(value, shuffle_xor(value, bits));

@@ -38,8 +38,8 @@ __device__ __forceinline__ KeyOf<T> key_of(T value, bool descending) {
 
 // ---- in shared memory ----
 
-/// Rows of values, or, where there are keys already, of pairs that stand for them. Behind the last pair of a
-/// row stand ones that come after all others.
+/// Rows of values, or, if keys already exist, of pairs that represent them. Each row is padded with pairs
+/// that sort after all others.
 template <class T>
 struct Pairs {
   const KeyOf<T>* keys;  ///< nullptr: of the values

@@ -1,4 +1,4 @@
-// What is told of values without copying them: statistics, bins, cells and differences, all in doubles.
+// Inspection of values without copying them: statistics, bins, cells and differences, all in doubles.
 #include <cmath>
 #include <limits>
 #include <type_traits>
