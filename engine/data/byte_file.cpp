@@ -307,7 +307,7 @@ ByteWriter::~ByteWriter() {
   if (!state_) return;
   try {
     close();
-  } catch (...) {  // a destructor has nobody to tell
+  } catch (...) {  // a destructor cannot report it
   }
 }
 ByteWriter::ByteWriter(ByteWriter&&) noexcept = default;

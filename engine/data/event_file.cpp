@@ -65,7 +65,7 @@ EventFile::EventFile(const std::string& directory, const EventFileOptions& optio
 EventFile::~EventFile() {
   try {
     close();
-  } catch (const std::exception&) {  // nobody is left to hear of it
+  } catch (const std::exception&) {  // a destructor cannot report it
   }
   if (thread_.joinable()) thread_.detach();  // in a process that was forked off there is no thread
 }

@@ -1,5 +1,5 @@
-// libjpeg reports errors by longjmp here: what stands between setjmp and a call of libjpeg holds no object
-// that a jump would leave undestroyed.
+// libjpeg reports errors by longjmp here: code between setjmp and a call of libjpeg must hold no object that
+// a jump would leave undestroyed.
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// libpng reports errors by longjmp: what stands between setjmp and a call of libpng holds no object that a
-// jump would leave undestroyed.
+// libpng reports errors by longjmp: code between setjmp and a call of libpng must hold no object that a jump
+// would leave undestroyed.
 #include <png.h>
 
 #include <csetjmp>

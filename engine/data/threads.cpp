@@ -40,7 +40,7 @@ void count_running(int change) {
   registry().changed.notify_all();
 }
 
-/// In a forked process: none of the threads is there, and whoever held the lock is not there either.
+/// In a forked process: the threads do not exist, nor does a thread that held the lock.
 void begin_again_after_fork() {
   forks.fetch_add(1, std::memory_order_relaxed);
   new (&registry()) Registry;

@@ -132,8 +132,8 @@ void WholeFile::remove_leftovers() const {
     const Descriptor left(::openat(folder_descriptor_.number(), entry->d_name, flags));
     struct stat status {};
     if (left.number() < 0 || ::fstat(left.number(), &status) != 0) continue;
-    // Those of other files only where nobody has written for long: a file system may have no locks between
-    // machines.
+    // Those of other files only if they have not been written for long: a file system may have no locks
+    // between machines.
     if (*stem != stem_ && status.st_mtime > ::time(nullptr) - long_ago) continue;
     if (::flock(left.number(), LOCK_EX | LOCK_NB) == 0)
       ::unlinkat(folder_descriptor_.number(), entry->d_name, 0);

@@ -86,7 +86,7 @@ class BatchIterator final : public OneInput<Batch> {
     return true;
   }
   std::vector<StackedRows> begin_stacks(const Element& first) const {
-    // No more room than elements can come; where nobody knows how many, it grows.
+    // No more room than there can be elements; if the number is unknown, it grows.
     std::int64_t room = dataset_->size();
     if (expected_ >= 0) room = std::clamp<std::int64_t>(expected_ - taken_, 1, room);
     if (expected_ == unknown_cardinality) room = std::min<std::int64_t>(room, 1024);

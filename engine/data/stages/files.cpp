@@ -140,7 +140,7 @@ class FilesIterator final : public Iterator {
     return place_.at(taken_, [&] {
       while (file_ < dataset_->paths().size()) {
         const std::size_t reading = file_;
-        ++file_;  // a file that cannot be read is passed over by whoever asks again
+        ++file_;  // the next call skips a file that cannot be read
         if (!parts_) parts_ = open(dataset_->paths()[reading], dataset_->format());
         if (read_part()) {
           file_ = reading;
