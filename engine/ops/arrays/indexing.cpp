@@ -80,7 +80,7 @@ Tensors gather_forward(const OpContext& c) {
   return one(std::move(out));
 }
 
-/// Every batch has numbers of its own: those of batch b begin at b·count.
+/// Every batch has separate numbers: those of batch b begin at b·count.
 Tensor numbers_of_all_batches(const Tensor& indices, const Gathering& g, std::int64_t count) {
   const Tensor wide = indices.dtype() == DType::int64 ? indices : cast(indices, DType::int64);
   const Tensor first = range(0.0, static_cast<double>(g.batches * count),

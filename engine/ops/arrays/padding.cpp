@@ -125,7 +125,7 @@ TensorSpecs pad_shape(const OpContext& c) {
   return spec(c.inputs[0].dtype(), shape);
 }
 
-/// Which element of an axis of extent `count` stands at each place of the padded one.
+/// The element of an axis of extent `count` at each position of the padded one.
 Tensor mirrored_places(std::int64_t count, std::int64_t before, std::int64_t after, Border border) {
   const std::int64_t edge = border == Border::symmetric ? 1 : 0;  // the edge itself is repeated
   Tensor places = Tensor::allocate(DType::int64, {before + count + after}, Device{});

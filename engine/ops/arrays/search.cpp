@@ -1,4 +1,4 @@
-// Where values stand.
+// Positions of values.
 #include <algorithm>
 
 #include "engine/ops/reductions/reduction_row.h"
@@ -16,7 +16,7 @@ TAPEDECK_OP(where_indices_op) = {
           require_kind(c, 0, Kind::boolean);
           return TensorSpecs{};
         },
-    // Whoever shares the memory (a NumPy array) may write to it between counting and writing.
+    // Another owner of the memory (a NumPy array) may write to it between counting and writing.
     .forward =
         [](const OpContext& c) {
           const Tensor condition = contiguous(c.inputs[0]);

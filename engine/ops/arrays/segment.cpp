@@ -84,11 +84,11 @@ Tensors segment_sum_vjp(const VjpContext& c) {
   return {of_segment(c, c.cotangents[0]), Tensor()};
 }
 
-/// The rows of data in the order of their segments, so that those of one stand together.
+/// The rows of data in the order of their segments, so that those of one segment are adjacent.
 struct SegmentOrder {
-  Tensor rows;            ///< where each stands in data
+  Tensor rows;            ///< position of each in data
   Tensor segments;        ///< below 0 for one that is left out
-  Tensor before, behind;  ///< how many of its segment stand before it, and behind it
+  Tensor before, behind;  ///< how many of its segment come before it, and after it
 
   explicit SegmentOrder(const Tensor& ids) {
     const Tensor numbers = cast(reshape(ids, {ids.count()}), DType::int64);

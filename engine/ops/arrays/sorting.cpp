@@ -1,4 +1,4 @@
-// Values in order, and where they stood.
+// Sorted values, and their positions.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -66,7 +66,7 @@ Tensors extreme_forward(const OpContext& c) {
   return one(std::move(out));
 }
 
-/// The gradient goes to whoever has the extreme, in equal parts where several do.
+/// The gradient goes to the extreme value, in equal parts if there are several.
 Tensors extreme_vjp(const VjpContext& c) {
   const Tensor& indices = c.inputs[1];
   const DType dtype = c.outputs[0].dtype();

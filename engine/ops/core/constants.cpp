@@ -23,7 +23,7 @@ using Constants = std::array<Constant, 64>;
 [[gnu::tls_model("initial-exec")]] constinit thread_local Constants* thread_constants = nullptr;
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool thread_has_left = false;
 
-/// It is small: what a thread has of its own must fit the little room that a loaded module gets.
+/// It is small: thread-local data must fit the limited static TLS of a loaded module.
 struct ThreadGuard {
   ~ThreadGuard() {
     thread_has_left = true;
@@ -37,7 +37,8 @@ Constants* enter_thread() {
   return thread_constants = new Constants;
 }
 
-/// Nobody else has it: a tape that kept it must not meet it again as an operand of another call.
+/// Whether it has no other reference: a tape that kept it must not meet it again as an operand of another
+/// call.
 bool is_free(const Tensor& tensor) {
   return tensor.references() == 1 && tensor.storage()->references() == 1;
 }

@@ -96,7 +96,7 @@ void FrontObserver::end(std::uint64_t record, std::span<const Tensor> outputs, c
     if (open[i].front != this || open[i].record != record) continue;
     const Open ending = open[i];
     open.erase(open.begin() + static_cast<std::ptrdiff_t>(i));
-    std::exception_ptr stopped;  // by a gate behind: this one is told first
+    std::exception_ptr stopped;  // by a gate behind: this observer is called first
     try {
       if (ending.behind) ending.behind->end(record, outputs, error);
     } catch (...) {

@@ -15,7 +15,7 @@
 namespace tapedeck {
 namespace {
 
-/// Handles on tensors that somebody else keeps alive: none of them counts as a reference.
+/// Handles on tensors that the caller keeps alive, without reference counts.
 class BorrowedTensors {
  public:
   explicit BorrowedTensors(std::initializer_list<TensorReference> references) {
@@ -102,7 +102,7 @@ TensorSpecs announce(const OpDef& op, std::span<const Tensor> inputs, const Attr
   });
 }
 
-/// What the checks throw, told to whoever listens.
+/// Reports an error of the checks to the observer.
 [[noreturn]] void tell_refusal(const OpDef& op, std::span<const Tensor> inputs, const char* error) {
   if (Observer* observer = current_observer()) {
     static const Attributes none;  // those of the call may not fit the op

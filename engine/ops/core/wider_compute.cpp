@@ -10,8 +10,8 @@
 namespace tapedeck::detail {
 namespace {
 
-/// What stands for uint64 in int64 kernels: the same bits, whose sums and products are the same, or the bits
-/// with the highest one turned, which have the same order.
+/// The int64 values that represent uint64 in kernels: the same bits, whose sums and products are the same, or
+/// the bits with the highest one turned, which have the same order.
 Tensor as_int64(const Tensor& tensor, bool ordered) {
   if (!ordered)
     return Tensor::view(tensor.storage(), DType::int64, tensor.shape(), tensor.strides(), tensor.offset());

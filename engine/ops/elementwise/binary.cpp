@@ -130,8 +130,7 @@ TAPEDECK_OP(multiply_op, VjpReads::inputs) = binary_op<Binary::multiply, Kind::n
 TAPEDECK_FACTS(multiply_op) = {
     .flat = facts::other_factor, .of_infinities = "0 times infinity has no value", .infix = " · "};
 
-// divide has a shape rule and a forward function of its own: whole numbers give float64, as Python's `/`
-// does.
+// divide has its own shape rule and forward function: integers give float64, as Python's `/` does.
 TAPEDECK_OP(divide_op) = binary_row(
     {"divide",
      {"divide", "math.divide", "truediv", "math.truediv", "realdiv"},

@@ -8,7 +8,7 @@
 namespace tapedeck::ops {
 namespace {
 
-/// A tensor of its own on the same storage.
+/// A separate tensor on the same storage.
 Tensors same_values(const OpContext& c) {
   return one(view_of(c.inputs[0], c.inputs[0].shape(), c.inputs[0].strides()));
 }
@@ -68,7 +68,7 @@ Tensor flags_of(kernels::Unary test, const Tensor& x) {
   return flags;
 }
 
-/// "NaN", "Inf" or "NaN and Inf", as far as they stand in x; empty where every value is finite.
+/// "NaN", "Inf" or "NaN and Inf", as far as x contains them; empty if every value is finite.
 std::string not_finite(const Tensor& x) {
   const Tensor finite = flags_of(kernels::Unary::is_finite, x);
   const bool* flags = finite.data<bool>();

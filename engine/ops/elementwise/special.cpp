@@ -98,7 +98,7 @@ TAPEDECK_OP(zeta_op, VjpReads::inputs) = binary_op<Binary::zeta, Kind::floating>
       return gradients;
     });
 
-// Numbers without kernels of their own would be widened, and the step would be lost.
+// Dtypes without kernels would be widened, and the step would be lost.
 TAPEDECK_OP(nextafter_op, VjpReads::shapes) = [] {
   OpDef op = binary_op<Binary::nextafter, Kind::floating>(
       {"nextafter",

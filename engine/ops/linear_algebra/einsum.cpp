@@ -53,7 +53,7 @@ OpCost einsum_cost(const CostContext& c) {
     return result;
   };
   double flops = 0;
-  for (std::size_t i = 0; i < terms.size(); ++i) {  // sums over labels that nobody else has
+  for (std::size_t i = 0; i < terms.size(); ++i) {  // sums over labels that no other term has
     const std::set<Label> kept = kept_of(i, i, terms[i]);
     if (kept.size() < terms[i].size()) flops += size_of(terms[i]);
     terms[i] = kept;
@@ -84,7 +84,7 @@ OpCost einsum_cost(const CostContext& c) {
 
 // ---- forward ----
 
-/// A tensor each of whose axes has a label of its own.
+/// A tensor whose axes have distinct labels.
 struct Operand {
   Tensor tensor;
   Labels labels;

@@ -15,7 +15,7 @@ struct Parser {
     fail<InvalidArgumentError>("einsum: equation '", equation, "': ", why);
   }
 
-  /// `axes`: how many the term's `...` stands for.
+  /// `axes`: how many axes the term's `...` matches.
   Labels labels_of(const std::string& term, int axes) const {
     Labels labels;
     bool seen = false;

@@ -80,7 +80,7 @@ Tensor scaled_length(const OpContext& c, const std::vector<bool>& flags, const T
                     {x.dtype(), sums.shape()});
 }
 
-/// Whether no square overflowed or underflowed; of values that the host cannot read nobody knows.
+/// Whether no square overflowed or underflowed; unknown for values that the host cannot read.
 bool are_sound(const Tensor& sums) {
   if (!sums.on_cpu()) return false;
   bool sound = false;

@@ -1,4 +1,4 @@
-// What strings stand for: numbers, hash buckets, base64.
+// Conversions of strings: numbers, hash buckets, base64.
 #include <algorithm>
 #include <bit>
 #include <cerrno>
