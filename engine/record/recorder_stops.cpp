@@ -52,7 +52,7 @@ void Recorder::ask_gate(Thread& thread, const Event& event, const GatePoint& poi
   trace_.set_state(point.number, RecordState::running);
 }
 
-// An armed gate that lets an op pass takes no time that anybody would miss.
+// An armed gate that lets an op pass takes negligible time.
 void Recorder::note_wait(const Thread& thread, std::uint32_t number, std::int64_t from, std::int64_t to) {
   constexpr std::int64_t least_ns = 10'000;
   if (clock::nanoseconds(to - from) >= least_ns) gate_waits_.add({thread.index, number, from, to});

@@ -239,7 +239,7 @@ void Lockstep::ended(const Event& event, std::uint64_t, std::span<const Tensor> 
   if (phase_ == Phase::first) return end_first(partner, outputs, error);
   open.noted.failed = error != nullptr;
   if (open.noted.failed != partner.failed) {
-    if (error) return;  // what it throws says more, where nobody catches it
+    if (error) return;  // its own exception says more, if it is not caught
     LockstepDifference difference;
     difference.reason = LockstepDifference::Reason::failure;
     difference.first = std::move(partner);

@@ -51,7 +51,7 @@ void follow_seed(const OpDef& op, const Attribute& seed_before, std::vector<Attr
   if (!key || !counter || !seed) return;
   const auto* number = std::get_if<std::int64_t>(&attributes[*seed]);
   attributes[*key] = random_key(number ? std::optional(*number) : std::nullopt);
-  // Without a seed it stood somewhere in a sequence that all such ops share.
+  // Without a seed its position was in a sequence that all such ops share.
   if (std::holds_alternative<std::monostate>(seed_before)) attributes[*counter] = std::int64_t{0};
 }
 
@@ -199,7 +199,7 @@ bool Branch::depends(std::uint64_t tensor, const CancelFlag* cancel) {
     bool waits = false;
     while (!found && !waits && visit.next < visit.inputs.size()) {
       const std::uint64_t input = visit.inputs[visit.next];
-      const auto answer = look(input);  // may move the stack: `visit` is read anew
+      const auto answer = look(input);  // may reallocate the stack: `visit` is read again
       if (!answer) {
         waits = true;
         break;
@@ -342,7 +342,7 @@ void Branch::end_plan() {
   for (const auto& [tensor, left] : std::exchange(uses_, {})) may_go(tensor);
 }
 
-/// What the plan no longer takes goes: it can be had again.
+/// Drops what the plan no longer needs: it can be recomputed.
 void Branch::forget() {
   while (bytes_ > limits_.kept && !order_.empty()) {
     const auto found = values_.find(order_.front());

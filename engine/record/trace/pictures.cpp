@@ -130,7 +130,7 @@ void PictureStore::thin_out() {
   if (bytes_ > enough) drop_oldest();
 }
 
-/// Where names are so many that two of each are too much.
+/// For so many names that two pictures of each are too much.
 void PictureStore::drop_oldest() {
   std::size_t dropped = 0;
   for (; bytes_ > most_bytes_ - most_bytes_ / 8 && dropped + 1 < entries_.size(); ++dropped)

@@ -59,7 +59,7 @@ void Trace::prepare_chunks() {
     try {
       chunk = Chunk::make();
       chunk->touch();
-    } catch (const std::bad_alloc&) {  // then whoever needs it says so
+    } catch (const std::bad_alloc&) {  // the thread that needs it reports this
     }
     lock.lock();
     spare_.store(chunk, std::memory_order_release);

@@ -109,8 +109,8 @@ void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
 }
 
 Database Database::create(const std::string& path) {
-  // Blobs are long, and nobody else reads or writes it. Its maker may have locked it: in network folders that
-  // would keep SQLite out.
+  // Blobs are long, and no other process reads or writes the file. Its maker may have locked it: in network
+  // folders that would keep SQLite out.
   Database database(open_database(as_uri(path) + "?nolock=1", SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI));
   for (const char* setting : {"PRAGMA page_size=16384", "PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF",
                               "PRAGMA locking_mode=EXCLUSIVE"})

@@ -57,7 +57,7 @@ FileSource::FileSource(const std::string& path)
   cut_.newest_tensor = facts_.newest_tensor;
 }
 
-// The file says itself how long it is: what was cut off is told before anything is read.
+// The file's header has its length: truncation is reported before anything else is read.
 void FileSource::check_header() {
   struct stat facts {};
   if (::stat(path_.c_str(), &facts) != 0) refuse_file(std::strerror(errno));

@@ -124,7 +124,7 @@ class RecordsWriter {
   std::uint64_t ended_count = 0;
 
  private:
-  /// What the GPU has not told by now the file will never know.
+  /// GPU times that are unknown by now will be missing in the file.
   void write_device_time(const DeviceTime& time, std::int64_t called) {
     const bool known = time.state == WorkTime::known;
     page_.byte(time.gpu);

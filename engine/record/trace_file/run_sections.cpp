@@ -17,7 +17,7 @@ std::int64_t read_time(PageReader& page) {
 
 }  // namespace
 
-// ---- runs of cells; one that goes on ends where the file does
+// ---- runs of cells; one that is still running ends where the file does
 
 void save_cell_runs(const Recorder& recorder, SectionOut& out) {
   std::vector<CellRun> runs = recorder.cell_runs().newest(SIZE_MAX);
@@ -92,7 +92,7 @@ void save_memory_log(const Recorder& recorder, SectionOut& out) {
     std::vector<MemoryEvent> events = log.read(position);
     const std::size_t found = events.size();
     std::erase_if(events, [&](const MemoryEvent& event) { return event.after > out.newest_record; });
-    if (found > 0 && events.empty()) break;  // of a program that goes on there are ever more
+    if (found > 0 && events.empty()) break;  // a running program adds ever more
     put_items(out, events, [](PageWriter& page, const MemoryEvent& event) {
       page.byte(static_cast<std::uint8_t>(MemoryItem::event));
       page.byte(static_cast<std::uint8_t>(event.kind));

@@ -37,8 +37,8 @@ std::int64_t unix_ms_now() {
 }
 
 /// A file beside the one that is wanted, of mode 0600; gone when it was not put in place. It is locked as
-/// long as its process lives: one that nobody has locked was left by a process that died, and the next save
-/// of the same target removes it.
+/// long as its process lives: an unlocked one was left by a process that died, and the next save of the same
+/// target removes it.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& path) : target_(path) {
@@ -84,7 +84,7 @@ class TemporaryFile {
     path_ = stem + any + ending;
     descriptor_ = ::mkostemps(path_.data(), static_cast<int>(std::strlen(ending)), O_CLOEXEC);
     if (descriptor_ < 0) refuse_saving(target_, std::strerror(errno));
-    // Where a file system has no locks nobody can take it either.
+    // On a file system without locks no other process can lock it either.
     const bool taken = ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     std::error_code ignored;
     if (!taken && fs::exists(path_, ignored)) return true;
@@ -231,7 +231,7 @@ class Saving {
     }
   }
 
-  /// Each source is a page of its own, read when somebody asks; what there are is the first one.
+  /// Each source is a separate page, read on demand; the first page is the list of sources.
   void save_sources() {
     std::vector<protocol::SourceText> sources = request_.sources;
     std::set<std::string> files;
@@ -315,7 +315,7 @@ protocol::TraceSaved save(const Recorder& recorder, const protocol::SaveTrace& r
   if (const TraceSource* file = recorder.file())
     refuse_saving(request.path, "this is already a trace file, " + file->path() + ", which can be copied");
   std::error_code error;
-  // A name alone is a file of the working folder; a link, what it stands for.
+  // A bare name is a file in the working folder; a link is its target.
   const fs::path whole = request.path.empty() ? fs::path() : fs::absolute(request.path, error);
   const std::string path = whole.empty() ? "" : fs::weakly_canonical(whole, error).string();
   if (path.empty() || error) refuse_saving("'" + request.path + "'", "that is not a file name");

@@ -109,7 +109,7 @@ void save_pictures(const Recorder& recorder, SectionOut& out) {
   }
 }
 
-/// As whoever adds a picture has to give it.
+/// Checks a picture as the store requires it.
 void check_picture(const protocol::Picture& picture) {
   const std::size_t due = picture.counts.empty() ? 0 : picture.counts.size() + 1;
   bool sound = picture.limits.size() == due;
