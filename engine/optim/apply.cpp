@@ -27,7 +27,7 @@ void check_results(const OpDef& op, std::span<const Variable> targets, std::span
     fail<InvalidArgumentError>(op.name, ": ", results.size(), " results for ", targets.size(), " variables");
 }
 
-/// The results take the memory of what they replace, as far as nobody else holds that.
+/// The results reuse the memory of the values that they replace if these have no other reference.
 void apply_over(const OpDef& op, std::span<const Variable> targets, std::span<const Tensor> others,
                 const Attributes& attributes) {
   const UninterruptedScope uninterrupted;

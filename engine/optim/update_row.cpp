@@ -61,7 +61,7 @@ TensorSpecs sparse_shapes(const OpContext& c) {
   return like_targets(c, gradient);
 }
 
-/// They stand in the host's memory as a rule; for one on a GPU this waits.
+/// They are usually in host memory; for one on a GPU this waits.
 std::vector<double> numbers_of(const OpContext& c, std::size_t first) {
   std::vector<double> numbers;
   for (std::size_t i = first; i < c.inputs.size(); ++i) numbers.push_back(c.inputs[i].item());

@@ -85,7 +85,7 @@ class Playback {
   boost::container::small_vector<std::uint8_t, 32>
       takes_part_;  // by node: between the targets and the sources
   boost::container::small_vector<std::uint64_t, 32>
-      last_parts_;  // by slot: the VJP that gave the newest part, while somebody attends
+      last_parts_;  // by slot: the VJP that gave the newest part, if attends_gradients()
   std::uint64_t last_vjp_ = 0;
   Observer* const observer_ = current_observer();
 };

@@ -18,7 +18,8 @@ std::uint64_t next_tape_id() {
 
 std::atomic<bool> integer_gradients{false};
 
-/// Values that the VJP does not read go as soon as the program lets them go; small ones cost less than that.
+/// Values that the VJP does not read are freed as soon as the program releases them; for small ones this
+/// costs more than it saves.
 void keep(Tensors& kept, std::span<const Tensor> tensors, bool reads) {
   const std::size_t large = detail::large_value.load(std::memory_order_relaxed);
   for (const Tensor& tensor : tensors)

@@ -58,7 +58,7 @@ Variable::Body::~Body() {
 
 namespace {
 
-/// A value of its own, so that no gradient flows from what is read to what was assigned.
+/// A separate tensor, so that no gradient flows from reads to the assigned value.
 Tensor leaf_of(const Tensor& value, const std::string& name) {
   Tensor leaf = detail::alias(value);
   if (Observer* observer = current_observer()) observer->leaf(leaf, name);

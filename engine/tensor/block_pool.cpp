@@ -31,7 +31,7 @@ constexpr bool pooled = true;
 constexpr std::int64_t unflushed_limit = std::int64_t{256} << 10;
 // A large block goes back to the system when no large block was wanted for so long ...
 constexpr std::uint64_t idle_ns = 750'000'000;
-// ... or, in a program that goes on taking others, when it was not wanted itself for so long. A training
+// ... or, in a program that keeps taking others, when it has been unused itself for that long. A training
 // loop whose steps take seconds takes its blocks again with each step; the system would have to clear them.
 constexpr std::uint64_t unwanted_ns = 10'000'000'000;
 // From so much on that went back to the C library it is asked to give its free pages back, too.
@@ -272,7 +272,7 @@ void Pool::give_back_what_is_idle() {
 void Pool::after_fork(bool child) noexcept {
   if (child) {
     trimmer_runs_ = trimmer_sleeps_ = false;
-    new (&trimmer_wanted_) std::condition_variable;  // whoever waited on it is not there
+    new (&trimmer_wanted_) std::condition_variable;  // the thread that waited on it does not exist here
   }
   mutex_.unlock();
 }

@@ -129,7 +129,7 @@ std::function<std::string(T)> element_format(const std::vector<T>& shown) {
     std::size_t width = 0;
     for (const T value : shown) width = std::max(width, plain_text(value).size());
     if constexpr (std::is_same_v<T, std::string_view>) width = 0;
-    if constexpr (std::is_same_v<T, bool>) width = 5;  // " True", also where no False stands beside it
+    if constexpr (std::is_same_v<T, bool>) width = 5;  // " True", even without a False
     return [width](T value) { return padded_left(plain_text(value), width); };
   }
 }

@@ -82,7 +82,7 @@ void check_view(const Storage& storage, DType dtype, const Shape& shape, const S
     for (int axis = 0; axis < shape.rank(); ++axis)
       (strides[axis] < 0 ? lowest : highest) += static_cast<WideInt>(strides[axis]) * (shape[axis] - 1);
   else
-    highest -= 1;  // an empty view may stand at the end
+    highest -= 1;  // an empty view may be at the end
   const auto items = static_cast<WideInt>(storage.size() / item_size(dtype));
   if (lowest < 0 || highest >= items)
     fail<InvalidArgumentError>("a ", dtype_name(dtype), " view of shape ", to_string(shape), ", strides ",

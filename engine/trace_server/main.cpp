@@ -81,9 +81,9 @@ int check(tapedeck::Recorder& recorder) {
   return problem.empty() ? 0 : 1;
 }
 
-/// A damaged file may ask for ops on tensors of any size: those get an error then, and the machine goes on.
-/// Addresses alone are not bounded: CUDA reserves more of them than there is memory. The sanitizers' own
-/// memory counts as data.
+/// A damaged file may request ops on tensors of any size: these fail with an error instead of exhausting the
+/// machine. Addresses alone are not bounded: CUDA reserves more of them than there is memory. The sanitizers'
+/// own memory counts as data.
 void bound_memory() {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   constexpr rlim_t least = rlim_t{8} << 30;
@@ -96,7 +96,7 @@ void bound_memory() {
 #endif
 }
 
-/// Until whoever started it closes its standard input, or its client has gone: one that comes again within a
+/// Serves until its parent closes its standard input, or its client is gone: one that reconnects within a
 /// second finds it still there.
 void wait_for_the_end(const tapedeck::debug::DebugServer& server) {
   using Clock = std::chrono::steady_clock;
