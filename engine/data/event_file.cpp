@@ -67,7 +67,7 @@ EventFile::~EventFile() {
     close();
   } catch (const std::exception&) {  // a destructor cannot report it
   }
-  if (thread_.joinable()) thread_.detach();  // in a process that was forked off there is no thread
+  if (thread_.joinable()) thread_.detach();  // a forked process lacks the thread
 }
 
 bool EventFile::of_this_process() const {
@@ -130,7 +130,7 @@ void EventFile::work() {
   auto last_flush = std::chrono::steady_clock::now();
   while (!closing_ || !waiting_.empty()) {
     const auto has_work = [this] { return closing_ || !waiting_.empty() || wanted_ > flushed_; };
-    if (flushed_ < added_)  // what is written must not wait for ever
+    if (flushed_ < added_)  // events must not wait forever
       work_to_do_.wait_until(lock, last_flush + flush_interval_, has_work);
     else
       work_to_do_.wait(lock, has_work);

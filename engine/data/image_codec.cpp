@@ -75,7 +75,7 @@ Tensor decode_bmp(std::string_view bytes, int channels) {
                        static_cast<std::size_t>(stored) * header.row_bytes;
     for (std::int64_t x = 0; x < header.width; ++x, from += header.channels, to += header.channels) {
       std::memcpy(to, from, static_cast<std::size_t>(header.channels));
-      if (header.channels >= 3) std::swap(to[0], to[2]);  // stored blue first
+      if (header.channels >= 3) std::swap(to[0], to[2]);  // stored as blue, green, red
     }
   }
   return image;

@@ -12,15 +12,15 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// The first 40 bytes, less what would be a part of a letter.
+/// The first 40 bytes, cut at a whole UTF-8 character.
 std::string shortened(const std::string& text) {
   std::size_t end = std::min<std::size_t>(text.size(), 40);
   while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   return text.substr(0, end) + (end < text.size() ? "..." : "");
 }
 
-/// Builds the entries while the text is read, so that nothing is kept that a header has no place for. Each
-/// function returns false where the text has to be refused; `wrong` says why.
+/// Builds the entries while parsing, so that nothing that does not belong in a header is stored. Each
+/// function returns false to reject the text; `wrong` says why.
 class HeaderReader {
  public:
   using number_integer_t = Json::number_integer_t;
@@ -154,7 +154,7 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return text + (shape.size() > 40 ? ", ...)" : shape.size() == 1 ? ",)" : ")");
 }
 
-/// Bytes of the tensor's values; none where no 64 bits hold the number, or the last byte is not full.
+/// The size of the tensor's values in bytes; nullopt if it overflows 64 bits, or the last byte is partial.
 std::optional<std::uint64_t> bytes_of(const StoredTensor& tensor, std::uint32_t bits) {
   std::uint64_t product = bits;
   bool overflows = false, empty = false;

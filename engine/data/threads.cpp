@@ -17,7 +17,7 @@ namespace tapedeck::data {
 
 namespace {
 
-constexpr auto moment = std::chrono::milliseconds(20);  // after which an interrupt is looked for
+constexpr auto moment = std::chrono::milliseconds(20);  // between checks for an interrupt
 
 std::atomic<std::uint64_t> forks{0};
 thread_local const std::atomic<bool>* stopping_here = nullptr;  ///< of the stage whose thread this is
@@ -78,7 +78,7 @@ void StageThreads::start(int count, const std::function<void()>& work) {
         }
         count_running(-1);
       }));
-    } catch (...) {  // the system has no thread left
+    } catch (...) {  // the system cannot create a thread
       count_running(-1);
       throw;
     }

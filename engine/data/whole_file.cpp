@@ -24,20 +24,20 @@ namespace tapedeck::data {
 namespace {
 
 constexpr const char ending[] = ".writing";  // of files that are not complete
-constexpr std::size_t buffered = 1 << 20;    // bytes of short pieces that are written at once
-constexpr std::size_t part_size = 16 << 20;  // bytes between two looks at whether the user interrupts
+constexpr std::size_t buffered = 1 << 20;    // bytes of short pieces that are buffered
+constexpr std::size_t part_size = 16 << 20;  // bytes between checks for an interrupt
 constexpr std::size_t longest_stem = 180;    // bytes; a file's name may have 255
 constexpr std::time_t long_ago = 3600;       // seconds
 constexpr int most_names = 1000;             // tried before a writer gives up
 
-/// A name in the folder that no other writer uses: of this process, and, where other machines share the
-/// folder, of the ones that are tried next.
+/// A name in the folder that no other writer uses: unique in this process; if other machines share the
+/// folder, the caller tries further ones.
 std::string next_name(const std::string& stem) {
   static std::atomic<unsigned> count{0};
   return "." + stem + "." + std::to_string(::getpid()) + "-" + std::to_string(count.fetch_add(1)) + ending;
 }
 
-/// Whether a writer of some file called its temporary one so; the file's name, as far as it fits in.
+/// Whether this is the name of a writer's temporary file; the target's name, as far as it fits.
 std::optional<std::string_view> stem_of(std::string_view name) {
   if (!name.starts_with('.') || !name.ends_with(ending)) return std::nullopt;
   name = name.substr(1, name.size() - 1 - std::strlen(ending));
@@ -119,8 +119,8 @@ std::string WholeFile::subject() const {
   return "cannot write " + path_;
 }
 
-// A writer holds a lock on what it writes, which ends with its process. Who gets the lock of such a file
-// knows that its writer is gone.
+// A writer holds a lock on its temporary file until its process ends. If the lock can be acquired, the writer
+// is gone.
 void WholeFile::remove_leftovers() const {
   const int copy = ::openat(folder_descriptor_.number(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(copy < 0 ? nullptr : ::fdopendir(copy), ::closedir);
@@ -146,7 +146,7 @@ void WholeFile::open_temporary() {
   fail<Error>(subject(), ": ", most_names, " names for a temporary file beside it are taken");
 }
 
-// False where the name is taken, or another writer took the file for a dead one's before it was locked.
+// False if the name is taken, or another writer mistook the file for an abandoned one before it was locked.
 bool WholeFile::open_one(const std::string& name) {
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
   Descriptor made(::openat(folder_descriptor_.number(), name.c_str(), flags, 0666));
@@ -196,7 +196,7 @@ void WholeFile::commit() {
   const std::string name = path_.substr(path_.rfind('/') + 1);  // npos + 1 is 0
   if (::renameat(folder, temporary_.c_str(), folder, name.c_str()) != 0) fail_with_errno(errno, subject());
   file_ = Descriptor();
-  ::fsync(folder);  // where a file system cannot do that, the file is still whole
+  ::fsync(folder);  // if the file system cannot do that, the file is still complete
 }
 
 }  // namespace tapedeck::data

@@ -1,4 +1,4 @@
-// Several elements as one: their components stacked, row by row into the memory of the batch.
+// Combines elements: their components are stacked, row by row, into the memory of the batch.
 #include <algorithm>
 #include <cstring>
 
@@ -15,7 +15,6 @@ std::int64_t batches_of(std::int64_t elements, std::int64_t size, bool drop) {
 }
 
 // ---- batch
-// ---------------------------------------------------------------------------------------------------------------
 
 class BatchIterator;
 class Batch final : public Stage<Batch, BatchIterator> {
@@ -100,7 +99,6 @@ class BatchIterator final : public OneInput<Batch> {
 };
 
 // ---- padded batch
-// ----------------------------------------------------------------------------------------------------------
 
 class PaddedIterator;
 class PaddedBatch final : public Stage<PaddedBatch, PaddedIterator> {

@@ -16,7 +16,7 @@ class FileParts {
   virtual ~FileParts() = default;
   virtual bool next(std::string& part) = 0;
   virtual std::uint64_t position() const = 0;
-  /// Passes over what lies before `position`, which position() gave.
+  /// Skips to `position`, a result of position().
   virtual void go_to(std::uint64_t position) = 0;
 };
 
@@ -48,7 +48,7 @@ class FixedParts final : public FileParts {
     if (!reader_.skip(static_cast<std::uint64_t>(format.header_bytes)))
       fail<DataLossError>(path, ": is shorter than its header of ", format.header_bytes, " bytes");
     begin_ = reader_.position();
-    // Of a plain file it is known before whether all is there.
+    // For a plain file it is known in advance whether it is complete.
     const std::uint64_t left = reader_.most_left();
     if (format.compression == Compression::none && (left < footer_ || (left - footer_) % length_ != 0))
       fail<InvalidArgumentError>(path, ": ", left,
@@ -56,7 +56,8 @@ class FixedParts final : public FileParts {
                                  " bytes and a footer of ", footer_);
   }
   bool next(std::string& part) override {
-    // What may be the footer is read ahead, because a compressed file tells its end by ending.
+    // Reads ahead by the length of the footer, because the end of a compressed file is unknown until it is
+    // reached.
     while (ahead_.size() < length_ + footer_) {
       std::string more;
       reader_.read(more, length_ + footer_ - ahead_.size());
@@ -172,7 +173,7 @@ class FilesIterator final : public Iterator {
   }
 
  private:
-  /// The open file is closed at its end, and where it is damaged.
+  /// Closes the open file at its end, or if it is damaged.
   bool read_part() {
     std::unique_ptr<FileParts> parts = std::move(parts_);
     if (!parts->next(part_)) return false;
