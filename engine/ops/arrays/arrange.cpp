@@ -170,7 +170,7 @@ Tensor reverse(const Tensor& tensor, const Integers& axis) {
 // ---- roll ----
 namespace {
 
-/// How far each axis turns, in [0, extent); 0 for the others. Shifts of one axis add up.
+/// How far each axis rolls, in [0, extent); 0 for the others. Shifts of the same axis add up.
 Integers turns_of(const OpContext& c) {
   const Shape& shape = c.inputs[0].shape();
   const Integers shifts = integers_of(c.attribute("shift"));
@@ -189,7 +189,8 @@ Integers turns_of(const OpContext& c) {
   return turns;
 }
 
-/// Copies `part` of x, a block of `axis` and later axes, to where it turns: each turning axis is cut in two.
+/// Copies `part` of x, a block of `axis` and later axes, to its rolled position: each rolled axis is split in
+/// two.
 void place_turned(const Tensor& x, const Tensor& out, const Integers& turns, int axis, Shape part,
                   std::int64_t from, std::int64_t to) {
   while (axis < x.rank() && turns[static_cast<std::size_t>(axis)] == 0) ++axis;

@@ -5,7 +5,7 @@
 namespace tapedeck::ops {
 namespace {
 
-/// Both ops are: see the tensor with six axes, put those in another order, see the copy with four.
+/// Both ops: view the tensor with six axes, permute them, view the copy with four axes.
 struct BlockMove {
   Shape seen;
   Integers order;

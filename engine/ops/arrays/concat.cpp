@@ -1,4 +1,4 @@
-// Putting tensors together and taking them apart.
+// Joining and splitting tensors.
 #include <algorithm>
 
 #include "engine/ops/core/checks.h"
@@ -16,7 +16,7 @@ Dims without(const Dims& dims, int axis) {
   return result;
 }
 
-/// For loops over parts, of which there may be millions that are nothing to do each.
+/// For loops over parts: there may be millions of trivial ones.
 void check_interrupt_at_part(std::size_t i) {
   constexpr std::size_t between = 64;
   if (i % between == between - 1) check_interrupt();
@@ -191,7 +191,7 @@ Tensor stack(std::span<const Tensor> values, std::int64_t axis) {
 
 namespace {
 
-/// Throws ResourceExhaustedError for more tensors than anyone can mean.
+/// Throws ResourceExhaustedError for an absurd number of tensors.
 void check_output_count(const OpContext& c, std::int64_t count) {
   constexpr std::int64_t most = std::int64_t{1} << 24;
   if (count > most)

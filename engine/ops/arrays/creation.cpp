@@ -1,4 +1,4 @@
-// Tensors of given values.
+// Creation of tensors.
 #include <algorithm>
 
 #include "engine/ops/core/checks.h"
@@ -222,7 +222,7 @@ Tensors one_hot_forward(const OpContext& c) {
   std::int64_t inner = 1;
   for (int i = axis + 1; i < out.rank(); ++i) inner *= out.dim(i);
   const Tensor indices = contiguous(widen(c.inputs[0]));
-  // No index is as large as the uint64 numbers that int64 takes for negative ones.
+  // uint64 numbers that are negative as int64 are larger than any index.
   const DType dtype = indices.dtype() == DType::uint64 ? DType::int64 : indices.dtype();
   backend().one_hot(item_size(out.dtype()), dtype, indices.raw(), indices.count() / inner, out.dim(axis),
                     inner, on.raw(), off.raw(), out.writable_data<std::byte>());

@@ -1,4 +1,4 @@
-// Parts of tensors by number.
+// Parts of tensors by index.
 #include <algorithm>
 
 #include "engine/ops/core/cost.h"
@@ -51,7 +51,7 @@ TensorSpecs gather_shape(const OpContext& c) {
   return spec(c.inputs[0].dtype(), shape);
 }
 
-/// The rows of all batches as those of one: a GPU would have to start a kernel for each.
+/// The rows of all batches as those of one, because a GPU would need a kernel launch for each.
 void join_batches(Gathering& g, Tensor& indices, std::int64_t& count) {
   Integers first;
   for (std::int64_t batch = 0; batch < g.batches; ++batch) first.push_back(batch * count);

@@ -176,7 +176,7 @@ Tensors pad_forward(const OpContext& c) {
   return one(std::move(out));
 }
 
-/// The gradients of the copies are added to that of the element they show, axis by axis.
+/// Adds the gradients of the copies to that of the original element, axis by axis.
 Tensor mirror_gradient(Tensor gradient, const Shape& shape, const Integers& paddings, Border border) {
   for (int axis = 0; axis < shape.rank(); ++axis) {
     const auto at = 2 * static_cast<std::size_t>(axis);

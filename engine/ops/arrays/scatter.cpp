@@ -1,4 +1,4 @@
-// Slices taken and added by coordinates.
+// Slices gathered and added by coordinates.
 #include "engine/ops/arrays/coordinates.h"
 #include "engine/ops/core/cost.h"
 
@@ -45,9 +45,9 @@ Tensors gather_nd_forward(const OpContext& c) {
   return one(std::move(out));
 }
 
-/// The batch's own coordinates put before each row, so that no batch axes are left.
+/// Prepends the batch's coordinates to each row, so that no batch axes are left.
 Tensor with_batch_coordinates(const Tensor& given, int batch_axes) {
-  // A short dtype may count fewer than there are batches.
+  // A narrow dtype may not count all batches.
   const Tensor indices = item_size(given.dtype()) < 4 ? cast(given, DType::int64) : given;
   Tensors columns;
   Shape wide = indices.shape();

@@ -26,7 +26,7 @@ TensorSpecs segment_shape(const OpContext& c) {
   return spec(c.inputs[0].dtype(), shape);
 }
 
-/// Numbers below 0 leave their slice out, as in TensorFlow.
+/// Slices with negative numbers are skipped, as in TensorFlow.
 Tensor segment_numbers(const OpContext& c) {
   constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
   const std::int64_t count = integer_of(c, "num_segments");
@@ -55,7 +55,7 @@ Tensors segment_forward(const OpContext& c) {
   return one(std::move(out));
 }
 
-/// For every slice of data the value of its segment; 0 where the slice was left out.
+/// For every slice of data the value of its segment; 0 if the slice was skipped.
 Tensor of_segment(const VjpContext& c, const Tensor& by_segment) {
   const Tensor& ids = c.inputs[1];
   const Tensor zero = number(0.0, ids.dtype());
@@ -87,7 +87,7 @@ Tensors segment_sum_vjp(const VjpContext& c) {
 /// The rows of data in the order of their segments, so that those of one segment are adjacent.
 struct SegmentOrder {
   Tensor rows;            ///< position of each in data
-  Tensor segments;        ///< below 0 for one that is left out
+  Tensor segments;        ///< negative for a skipped one
   Tensor before, behind;  ///< how many of its segment come before it, and after it
 
   explicit SegmentOrder(const Tensor& ids) {
@@ -104,7 +104,7 @@ enum class Side : std::uint8_t { before, behind };
 
 /// For each row of x the product of the `depth` rows next to it on one side, in log₂ doublings, without a
 /// division, so that zeros are like other numbers and it differentiates again. As many doublings as the rows
-/// may need: how many they do, only their device knows.
+/// may need: only their device knows how many they do.
 Tensor products_beside(const Tensor& x, const Tensor& depth, Side side) {
   const std::int64_t rows = x.dim(0);
   const Tensor unit = number(1.0, x.dtype());
@@ -136,7 +136,7 @@ Tensors segment_prod_vjp(const VjpContext& c) {
   return {reshape(unsorted_segment_sum(gradient, order.rows, count), data.shape()), Tensor()};
 }
 
-/// The gradient goes to the extreme elements, in equal parts where several are equal.
+/// The gradient goes to the extreme elements, in equal parts if several are equal.
 Tensors segment_extreme_vjp(const VjpContext& c) {
   if (nothing_to_do(c)) return nothing(c);
   const Tensor& x = c.inputs[0];

@@ -1,4 +1,4 @@
-// Changes of shape, and what a shape is. Wherever strides can say it, the result shares the input's storage.
+// Changes and queries of shape. If strides can express it, the result shares the input's storage.
 #include <algorithm>
 #include <limits>
 
@@ -84,7 +84,7 @@ int new_axis(const OpContext& c) {
   return normalize_axis("expand_dims", "axis", integer_of(c, "axis"), c.inputs[0].shape(), 1);
 }
 
-/// The dims with `value` put in before `axis`.
+/// The dims with `value` inserted before `axis`.
 Dims insert(const Dims& dims, int axis, std::int64_t value) {
   Dims result;
   for (int i = 0; i <= dims.rank(); ++i) {

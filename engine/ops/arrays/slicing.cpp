@@ -11,17 +11,17 @@ extern const OpDef& strided_slice_grad_op;
 
 namespace {
 
-/// Python's `input[begin:end:strides, …]`; bit i of a mask speaks of entry i, as in TensorFlow.
+/// Python's `input[begin:end:strides, …]`; bit i of a mask applies to entry i, as in TensorFlow.
 struct Slicing {
   Integers begin, end, strides;
-  std::int64_t begin_mask = 0;        ///< begin is left out
-  std::int64_t end_mask = 0;          ///< end is left out
+  std::int64_t begin_mask = 0;        ///< begin is omitted
+  std::int64_t end_mask = 0;          ///< end is omitted
   std::int64_t ellipsis_mask = 0;     ///< `...`
   std::int64_t new_axis_mask = 0;     ///< `None`
-  std::int64_t shrink_axis_mask = 0;  ///< an integer: the axis goes
+  std::int64_t shrink_axis_mask = 0;  ///< an integer: removes the axis
 };
 
-/// The view that a slicing reads.
+/// The view selected by a slicing.
 struct Resolved {
   Shape shape;
   Strides strides;

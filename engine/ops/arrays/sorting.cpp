@@ -179,7 +179,7 @@ Tensors cummax_forward(const OpContext& c) {
 }
 
 Tensors cummax_vjp(const VjpContext& c) {
-  if (!c.cotangents[0]) return Tensors(1);  // nothing flows through the positions
+  if (!c.cotangents[0]) return Tensors(1);  // no gradient flows through the positions
   return one(c.inputs[0].count() == 0 ? zeros_like(c.inputs[0]) : put_back_along(c, c.outputs[1]));
 }
 
@@ -246,7 +246,7 @@ Tensors top_k_forward(const OpContext& c) {
 
 Tensors top_k_vjp(const VjpContext& c) {
   const Tensor& x = c.inputs[0];
-  if (!c.cotangents[0]) return Tensors(1);  // nothing flows through the positions
+  if (!c.cotangents[0]) return Tensors(1);  // no gradient flows through the positions
   const std::int64_t count = x.dim(x.rank() - 1);
   const std::int64_t k = integer_of({c.op, c.inputs, c.attributes, {}}, "k");
   if (x.count() == 0 || k == 0) return zero_gradient(c);

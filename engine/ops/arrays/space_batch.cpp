@@ -19,7 +19,7 @@ struct Blocks {
   Integers borders;  ///< before and after, axis by axis
   std::int64_t count = 1;
 
-  /// `border` is the op's name for the borders.
+  /// `border`: the op's attribute with the borders.
   Blocks(const OpContext& c, AttributeName border)
       : block(integers_of(c.attribute("block_shape"))), borders(integers_of(c.attribute(border))) {
     const Shape& shape = c.inputs[0].shape();
@@ -81,7 +81,7 @@ TensorSpecs to_space_shape(const OpContext& c) {
   return spec(c.inputs[0].dtype(), shape);
 }
 
-/// The part of one axis that a place k within its block names.
+/// The part of one axis selected by position k within its block.
 struct Run {
   std::int64_t space, batches, count;
 };
@@ -94,7 +94,7 @@ Run run_of(const Blocks& blocks, int axis, std::int64_t k, std::int64_t space_ex
   return {first * block + offset, first, std::max<std::int64_t>(0, std::min(end, batch_extent) - first)};
 }
 
-/// Copies one into the other; `to_batch` says which way.
+/// Copies one to the other; `to_batch` gives the direction.
 void move_blocks(const Blocks& blocks, const Tensor& space, const Tensor& batches, bool to_batch) {
   const std::int64_t images = space.dim(0);
   for (std::int64_t number = 0; number < blocks.count; ++number) {

@@ -60,7 +60,7 @@ const char* names_of(Kind kind) {
   return "any dtype";
 }
 
-/// "[1, 2]" for the element at that place in row-major order; nothing for a scalar.
+/// "[1, 2]" for the element at that row-major index; empty for a scalar.
 std::string place_text(std::int64_t at, const Shape& shape) {
   std::string text;
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {

@@ -11,7 +11,7 @@ namespace tapedeck::detail {
 namespace {
 
 /// The int64 values that represent uint64 in kernels: the same bits, whose sums and products are the same, or
-/// the bits with the highest one turned, which have the same order.
+/// the bits with the highest one flipped, which have the same order.
 Tensor as_int64(const Tensor& tensor, bool ordered) {
   if (!ordered)
     return Tensor::view(tensor.storage(), DType::int64, tensor.shape(), tensor.strides(), tensor.offset());
@@ -38,7 +38,7 @@ DType kernel_dtype(DType dtype) {
   return dtype == DType::uint64 ? DType::int64 : compute_dtype(dtype);
 }
 
-/// Computes in dtypes that have kernels, and brings the results back.
+/// Computes in dtypes that have kernels, and converts the results back.
 Tensors compute_widened(const OpContext& context) {
   const bool ordered = context.op.uint64_mapping == Uint64Mapping::order;
   Tensors inputs;
@@ -72,7 +72,7 @@ Tensors compute_widened(const OpContext& context) {
   fail<TypeMismatchError>(context.op.name, ": cannot return ", dtype_name(dtype));
 }
 
-/// The one of string, uint64 and the complex dtypes that the call holds; nothing where it holds none.
+/// The string, uint64 or complex dtype of the call; nullopt if there is none.
 std::optional<DType> other_dtype(const OpContext& context) {
   for (const Tensor& input : context.inputs)
     if (has_partial_support(input.dtype())) return input.dtype();
@@ -85,7 +85,7 @@ bool is_half(DType dtype) {
   return dtype == DType::float16 || dtype == DType::bfloat16;
 }
 
-/// Sums are float32 there, too: what differs from widened operands is that no widened copies are made.
+/// Sums are float32 there, too: the only difference to widened operands is that no copies are made.
 bool takes_halves(const OpContext& context) {
   return context.op.half_products && backend(context.device).multiplies_halves &&
          std::all_of(context.inputs.begin(), context.inputs.end(),

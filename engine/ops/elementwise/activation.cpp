@@ -1,4 +1,4 @@
-// Activations of neural networks beside relu, sigmoid, tanh and softplus.
+// Activations of neural networks other than relu, sigmoid, tanh and softplus.
 #include <numbers>
 
 #include "engine/ops/elementwise/binary_row.h"

@@ -1,4 +1,4 @@
-// Ops that hand their input on as it is.
+// Ops that return their input unchanged.
 #include <algorithm>
 #include <cmath>
 
@@ -87,7 +87,7 @@ std::string numerics_error(const OpContext& c, const std::string& found) {
          " had " + found + " values";
 }
 
-/// The same with the error coming when the host reads from the GPU: the first one stays.
+/// The same, but the error is thrown when the host reads from the GPU: the first one is kept.
 void check_late(const OpContext& c) {
   const Tensor& x = c.inputs[0];
   const auto has = [&](kernels::Unary test) {

@@ -1,4 +1,4 @@
-// Choices between tensors, and the sum of many.
+// Selection between tensors, and the sum of many.
 #include "engine/ops/core/cost.h"
 #include "engine/ops/elementwise/binary_row.h"
 

@@ -65,7 +65,7 @@ TAPEDECK_OP(digamma_op, VjpReads::inputs) = unary_op<Unary::digamma, Kind::float
       return one(c.cotangents[0] * polygamma(number(1.0, c.inputs[0].dtype()), c.inputs[0]));
     });
 
-// The orders a (and x of zeta) are taken as constants, as TensorFlow does.
+// The orders a (and x of zeta) are treated as constants, as in TensorFlow.
 TAPEDECK_OP(polygamma_op, VjpReads::inputs) = binary_op<Binary::polygamma, Kind::floating>(
     {"polygamma",
      {"polygamma", "math.polygamma"},

@@ -1,4 +1,4 @@
-// Eigenvalues and eigenvectors, and what keeps complex vectors from turning.
+// Eigenvalues and eigenvectors, and the fixed phase of complex vectors.
 #include "engine/ops/core/cost.h"
 #include "engine/ops/linear_algebra/matrices.h"
 

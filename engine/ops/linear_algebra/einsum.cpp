@@ -29,7 +29,7 @@ TensorSpecs einsum_shape(const OpContext& c) {
 // ---- cost ----
 
 /// The pairwise products that the forward function makes, in the order of best_pair: each is a product and a
-/// sum for every combination of its labels, without the sum where none goes.
+/// sum for every combination of its labels, without the sum if no label is removed.
 OpCost einsum_cost(const CostContext& c) {
   const auto* text = std::get_if<std::string>(&c.attribute("equation"));
   if (!text) return {0, cost::traffic(c)};
@@ -106,7 +106,7 @@ Tensor arranged(const Operand& operand, const Labels& labels, const Equation& eq
   return view_of(operand.tensor, shape, strides);
 }
 
-/// Labels that occur twice walk the diagonal; axes that broadcast are left out.
+/// Labels that occur twice select the diagonal; broadcast axes are omitted.
 Operand with_own_axes(const Tensor& tensor, const Labels& labels, const Equation& equation) {
   Operand result;
   Shape shape;
@@ -201,7 +201,7 @@ Operand contracted(const Operand& a, const Operand& b, const std::set<Label>& ke
   return {out, labels};
 }
 
-/// What must stay: the result's labels and those of the other operands.
+/// The labels to keep: those of the result and of the other operands.
 std::set<Label> labels_to_keep(const std::vector<Operand>& operands, const Equation& equation, std::size_t a,
                                std::size_t b) {
   std::set<Label> kept(equation.output.begin(), equation.output.end());

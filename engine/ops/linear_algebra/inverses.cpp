@@ -1,5 +1,5 @@
 // Inverses and systems of equations. The gradients are those of Giles 2008, "Collected matrix
-// derivative results for forward and reverse mode algorithmic differentiation" (in what follows: Giles).
+// derivative results for forward and reverse mode algorithmic differentiation" (below: Giles).
 #include <limits>
 
 #include "engine/ops/core/cost.h"

@@ -9,14 +9,14 @@
 namespace tapedeck::ops {
 namespace {
 
-/// A stack of matrices as the kernel takes it: row-major with a leading dimension, maybe the other way round.
+/// A batch of matrices in the kernel's form: row-major with a leading dimension, possibly transposed.
 struct Matrices {
   Tensor tensor;
   bool transposed;
   std::int64_t leading;
 };
 
-/// Strides decide: a transposed view becomes a flag, only other layouts are copied.
+/// Depends on the strides: a transposed view becomes a flag, only other layouts are copied.
 Matrices read_matrices(const Tensor& tensor, bool transpose) {
   const int last = tensor.rank() - 1;
   const std::int64_t rows = tensor.dim(last - 1);

@@ -24,7 +24,7 @@ void require_same_shape(const OpContext& c, const char* second = "logits") {
                                to_string(c.inputs[1].shape()), " differ in shape");
 }
 
-/// ln(1 + e^−|x|): what is left of softplus where its argument has been taken out.
+/// ln(1 + e^−|x|): softplus without its linear part.
 Tensor softplus_rest(const Tensor& x) {
   return run_unary(kernels::Unary::softplus,
                    run_unary(kernels::Unary::negative, run_unary(kernels::Unary::abs, x)));

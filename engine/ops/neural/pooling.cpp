@@ -1,4 +1,4 @@
-// Pooling of images. Gradients are ops too; all are linear in the gradient that they move.
+// Pooling of images. Gradients are ops, too; all are linear in the gradient that they distribute.
 #include "engine/ops/core/cost.h"
 #include "engine/ops/neural/neural.h"
 #include "engine/ops/neural/window.h"
@@ -83,7 +83,7 @@ Tensors pool_forward(const OpContext& c) {
   return one(in_data_format(c, out));
 }
 
-/// (input, something of `shape`).
+/// (input, a tensor of `shape`).
 void require_pair(const OpContext& c, const Shape& shape) {
   require_same_dtype(c, 0, 1);
   require_kind(c, 0, Kind::numeric);

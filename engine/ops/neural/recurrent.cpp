@@ -34,7 +34,7 @@ Tensors forward(const OpContext& c) {
   return outputs;
 }
 
-/// Positions in a list attribute: below `count`, each above the one before.
+/// Checks positions in a list attribute: below `count`, ascending.
 Integers positions(const OpContext& c, AttributeName attribute, std::size_t count) {
   const Integers values = integers_of(c.attribute(attribute));
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -157,8 +157,8 @@ std::vector<AttributeSpec> attributes_of(bool gradient, std::optional<AttributeS
   return specs;
 }
 
-/// Beside the products, for each unit and step: sums of the products and the bias, the gates' functions, and
-/// what makes the new state of them.
+/// Besides the products, for each unit and step: sums of the products and the bias, the gates' functions, and
+/// the computation of the new state.
 template <Family family>
 constexpr double pointwise = family == Family::lstm  ? 17
                              : family == Family::gru ? 14
@@ -181,7 +181,7 @@ OpCost recurrent_cost(const CostContext& c) {
           cost::traffic(c)};
 }
 
-/// Back through the steps: always D·recurrent_kernelᵀ and the gates; each of the other products where its
+/// Back through the steps: always D·recurrent_kernelᵀ and the gates; each of the other products if its
 /// gradient is wanted.
 template <Family family>
 OpCost recurrent_gradient_cost(const CostContext& c) {

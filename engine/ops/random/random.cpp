@@ -64,7 +64,7 @@ Tensor largest_below(float high, DType dtype) {
   return widened(nearest);
 }
 
-/// Rounded to a narrow floating dtype, but never up to `high`, to which the values come close.
+/// Rounded to a narrow floating-point dtype, but never up to `high`, which is excluded.
 Tensor rounded_below(const Tensor& wide, DType dtype, float high) {
   const Tensor lowest = Tensor::scalar(-std::numeric_limits<double>::infinity());
   const Tensor highest = largest_below(high, dtype);

@@ -10,14 +10,14 @@
 namespace tapedeck::ops {
 namespace {
 
-/// The attributes with those of every draw behind them.
+/// The attributes, followed by those common to all draws.
 std::vector<AttributeSpec> with_seed(std::vector<AttributeSpec> specs) {
   for (const char* name : {"seed", "key", "counter"})
     specs.push_back({.name = name, .kind = AttributeKind::integer, .fallback = std::monostate{}});
   return specs;
 }
 
-/// The place in the stream.
+/// The position in the stream.
 kernels::StreamPlace place_of(const OpContext& c) {
   if (c.is_none("key") || c.is_none("counter"))
     fail<InvalidArgumentError>(c.op.name,
@@ -54,7 +54,7 @@ Tensor finite_and_not_negative(const Tensor& values) {
   return both(compared(Binary::greater_equal, values, 0), flags_of(kernels::Unary::is_finite, values));
 }
 
-/// What the values of a parameter have to be.
+/// The requirement on the values of a parameter.
 struct Requirement {
   bool (*holds)(double value);
   Tensor (*holds_on_device)(const Tensor& values);  ///< the same as flags
@@ -62,8 +62,8 @@ struct Requirement {
   const char* needs;
 };
 
-/// Throws InvalidArgumentError, such as "random_gamma: alpha holds -1; needs finite numbers above 0"; of a
-/// GPU's values, which are not named, when the host reads from it the next time.
+/// Throws InvalidArgumentError, such as "random_gamma: alpha holds -1; needs finite numbers above 0"; for
+/// values on a GPU, which the message does not contain, at the host's next read from it.
 void require_all(const Tensor& values, const Requirement& requirement) {
   if (!values.on_cpu()) {
     const Tensor broken = flags_of(kernels::Unary::logical_not, requirement.holds_on_device(values));

@@ -42,7 +42,7 @@ Tensor cast_integers(const Tensor& values, DType dtype) {
 
 namespace {
 
-/// Along an axis of pairs behind them that stays, the sums of both parts.
+/// Along a trailing axis of pairs that stays, the sums of both parts.
 Tensor complex_sum(const Tensor& x, std::vector<bool> flags, const Shape& result) {
   flags.push_back(false);
   Shape pairs = result;
@@ -137,7 +137,7 @@ Tensors sum_vjp(const VjpContext& c) {
   return one(broadcast_to(with_kept_axes(c, c.cotangents[0]), c.inputs[0].shape()));
 }
 
-/// The gradient goes to the extreme elements, in equal parts where several are equal.
+/// The gradient goes to the extreme elements, in equal parts if several are equal.
 Tensors extreme_vjp(const VjpContext& c) {
   const Tensor& x = c.inputs[0];
   const Tensor hits = cast(equal(x, with_kept_axes(c, c.outputs[0])), x.dtype());
@@ -193,7 +193,7 @@ Tensors mean_forward(const OpContext& c) {
     return one(run_binary(kernels::Binary::divide, sum, constant(static_cast<double>(count), x.dtype()),
                           c.outputs[0]));
   }
-  // The mean of int32 numbers is one; their sum need not be.
+  // The mean of int32 numbers fits in int32; their sum need not.
   const Tensor wide = Tensor::allocate(DType::int64, x.shape());
   backend().cast(x.dtype(), DType::int64, operand(x, x.shape()), wide.writable_data<std::byte>(), x.shape());
   const Tensor sums = reduce_axes(Reduction::sum, wide, flags, c.outputs[0].shape);

@@ -23,7 +23,7 @@ Tensor mean_of_rows(const Tensor& rows, const RowOrder& order, const Shape& shap
                     {rows.dtype(), shape});
 }
 
-/// Mean and variance of the values along the flagged axes; `shape` is what both have then.
+/// Mean and variance of the values along the flagged axes; `shape` is the shape of both.
 std::pair<Tensor, Tensor> moments_of(const Tensor& x, const std::vector<bool>& flags, const Shape& shape) {
   const RowOrder order(x.shape(), flags);
   const Tensor values = order.rows_of(x);
