@@ -64,7 +64,7 @@ Recorder::Recorder(const RecorderOptions& options, std::unique_ptr<TraceSource> 
       started_unix_ms_(unix_ms()),
       trace_(options.record_limit, record_room(options.keeping.budget_bytes), options.first_record),
       values_(options.keeping, trace_.tensors()),
-      // What a file has is kept, whatever the budget was.
+      // Keeps everything in a file, whatever the budget.
       data_flow_(file_ ? UINT64_MAX : record_room(options.keeping.budget_bytes)),
       health_sampler_({trace_, values_, data_flow_}, health_),
       breakpoints_(values_, trace_.tensors(), series_, cell_runs_) {
@@ -120,7 +120,7 @@ void Recorder::set_budget(std::uint64_t bytes) {
   trace_.set_most_bytes(record_room(bytes));
   values_.set_bookkeeping(bookkeeping_bytes());
   values_.set_budget(bytes);
-  next_count_.store(0);  // what belongs to the records that went goes with the next op
+  next_count_.store(0);  // data of dropped records is freed at the next op
   note_news();
 }
 
@@ -187,7 +187,7 @@ RecordHead Recorder::head_of(const Event& event, const Open* parent, const Threa
                  : parent                     ? parent->forward
                                               : 0;
   head.tape = static_cast<std::uint32_t>(event.tape);
-  // What goes backwards belongs to the layer that went forwards, unless a gradient's author opens a scope.
+  // Backward ops belong to the forward op's layer, unless a gradient's author opens a scope.
   head.scope = current_scope();
   if (event.kind == EventKind::vjp)
     head.scope = trace_.scope_of(static_cast<std::uint32_t>(event.forward_record));
@@ -200,14 +200,15 @@ RecordHead Recorder::head_of(const Event& event, const Open* parent, const Threa
   return head;
 }
 
-// A tensor that no record made was there before the recording, or comes from where no observer looks.
+// A tensor that no record made is older than the recording, or was made unobserved.
 void Recorder::note_inputs(std::span<const Tensor> inputs, Thread& thread) {
   thread.inputs_ns = 0;
   TensorTable& table = trace_.tensors();
   for (const Tensor& input : inputs) {
     if (!input) continue;
     const TensorOrigin origin = table.get(input.id());
-    // Of what the program still has the maker's record may have been forgotten: it comes as a leaf.
+    // The record that made a tensor may have been forgotten while the program still holds it: it becomes a
+    // leaf.
     const bool orphan = (origin.producer() != 0 && origin.producer() < trace_.oldest_kept()) ||
                         (origin.is_version() && input.id() < old_versions_.load(std::memory_order_relaxed));
     if (orphan) [[unlikely]]
@@ -216,12 +217,12 @@ void Recorder::note_inputs(std::span<const Tensor> inputs, Thread& thread) {
       add_leaf(input, 0);
     else
       thread.inputs_ns = std::max(thread.inputs_ns, table.replay_ns(input.id()));
-    // Before the record begins, and the table forgets what no kept record takes.
+    // Before the record begins, because the table forgets tensors that no kept record takes.
     table.note_user(input.id(), trace_.newest() + 1);
   }
 }
 
-// Now and then: what belongs to records that went goes, too.
+// Occasionally drops the data of dropped records, too.
 void Recorder::count_bookkeeping(std::uint32_t number) {
   next_count_.store(number + records_between_counts, std::memory_order_relaxed);
   collect_device_times();
@@ -229,7 +230,7 @@ void Recorder::count_bookkeeping(std::uint32_t number) {
   if (forgotten_to_.exchange(oldest) != oldest) {
     const std::uint64_t oldest_tensor = trace_.oldest_tensor();
     values_.forget(oldest_tensor);
-    // What such a version was computed from may be gone already.
+    // The inputs of such a version may already be gone.
     constexpr std::uint64_t share = 16;
     old_versions_.store(oldest_tensor + (detail::newest_tensor_id() - oldest_tensor) / share,
                         std::memory_order_relaxed);
@@ -255,7 +256,7 @@ void Recorder::sample_before(Thread& thread, const Event& event, const RecordHea
   thread.sampled = health_sampler_.wants(event, head.backward);
   if (thread.sampled == HealthSampler::Wants::nothing) return;
   thread.call = {0, event.op, event.inputs.empty() ? 0 : event.inputs[0].id(), 0, head.scope, head.location};
-  // What has another handle is not written over.
+  // A value with another reference is not overwritten.
   if (thread.sampled == HealthSampler::Wants::update)
     thread.update_inputs.assign(event.inputs.begin(), event.inputs.end());
 }
@@ -384,7 +385,7 @@ void Recorder::refused(const Event& event, const char* error) {
   const Open* parent = thread.open.empty() ? nullptr : &thread.open.back();
   if (parent && parent->hides_ops) return;
   RecordHead head = head_of(event, parent, thread);
-  note_inputs(event.inputs, thread);  // what did not fit is looked at
+  note_inputs(event.inputs, thread);  // values that did not fit are viewed
   BreakEvent seen = seen_by_breakpoints(event, head, 0, parent ? parent->enclosing : 0);
   seen.number = trace_.begin(std::move(head), event.inputs, RecordState::running);
   const BreakWait wait = breakpoints_.refused(seen);

@@ -1,4 +1,4 @@
-// What the recorder hears of beside ops: values, variables and tapes, cells, curves.
+// Events of the recorder other than ops: values, variables and tapes, cells, curves.
 #include <algorithm>
 
 #include "engine/record/recorder.h"
@@ -37,7 +37,7 @@ void Recorder::make_version(const Tensor& tensor, const Tensor& value, std::uint
   const TensorOrigin origin = table.get(value.id());
   const bool can_be_had_again =
       origin.producer() != 0 && origin.producer() >= trace_.oldest_kept() && !origin.lost();
-  // Converted on the way it is another value.
+  // If it was converted, it is a different value.
   if (!can_be_had_again || tensor.storage().get() != value.storage().get()) return;
   values_.make_version(tensor, value.id(), variable, now_ns(), gate_.armed());
 }
@@ -126,7 +126,7 @@ bool Recorder::add_health(const std::string& name, double value) {
   subject.kind = HealthKind::published;
   subject.name = name.substr(0, slash);
   subject.location = capture_location();
-  // Before the first op of a cell it is said in that cell all the same.
+  // Even before the first op of a cell it belongs to that cell.
   std::uint32_t record = trace_.newest();
   for (const CellRun& run : cell_runs_.newest(1))
     if (run.state == CellRun::State::running) record = std::max(record, run.first);

@@ -16,7 +16,7 @@ bool is_of_playback(const BreakEvent& event) {
   return event.kind == EventKind::vjp || event.sums_gradients;
 }
 
-/// The user changed something in the middle of a line: it has run to where it is all the same.
+/// The user changed something in the middle of a line; the position within the line stays.
 void take_over(BreakThread& thread, const BreakpointSet& set) {
   std::vector<BreakThread::Pass> passes(set.size());
   for (std::size_t now = 0; thread.set && now < set.size(); ++now)
@@ -147,7 +147,7 @@ std::vector<protocol::BreakpointState> Breakpoints::set_here(const protocol::Set
   std::vector<protocol::BreakpointState> states;
   const BreakpointSet* before = sets_.empty() ? nullptr : sets_.back().get();
   auto fresh = std::make_unique<BreakpointSet>(wanted, runs_, before, series_.size(), states);
-  cells_pending_.store(0);  // bits of the set before
+  cells_pending_.store(0);  // bits of the previous set
   set_.store(fresh->size() > 0 ? fresh.get() : nullptr, std::memory_order_release);
   sets_.push_back(std::move(fresh));
   return states;

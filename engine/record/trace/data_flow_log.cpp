@@ -6,7 +6,7 @@
 namespace tapedeck {
 namespace {
 
-/// Those in front that are `old` go, unless they are `useful`: those stay in front.
+/// Drops leading entries that are `old` unless they are `useful`; those stay in front.
 template <class Item, class IsOld, class IsUseful, class Drop>
 void forget_old(std::deque<Item>& items, IsOld&& is_old, IsUseful&& is_useful, Drop&& drop) {
   std::vector<Item> kept;
@@ -72,7 +72,7 @@ void DataFlowLog::add(const Assignment& assignment) {
   newest = std::max(newest, assignment.leaf);
   if (assignments_.empty() || assignments_.back().leaf < assignment.leaf) {
     assignments_.push_back(assignment);
-  } else {  // another thread was quicker
+  } else {  // another thread was faster
     const auto place = std::ranges::lower_bound(assignments_, assignment.leaf, {}, &Assignment::leaf);
     if (place->leaf != assignment.leaf) assignments_.insert(place, assignment);
   }
@@ -95,7 +95,7 @@ void DataFlowLog::add(RequestedGradients asked) {
   source_count_ += asked.sources.size();
   if (requests_.empty() || requests_.back().playback < asked.playback)
     requests_.push_back(std::move(asked));
-  else  // another thread was quicker
+  else  // another thread was faster
     requests_.insert(std::ranges::upper_bound(requests_, asked.playback, {}, &RequestedGradients::playback),
                      std::move(asked));
   if (requests_.size() > requests_limit_) drop_request();

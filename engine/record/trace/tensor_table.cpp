@@ -92,7 +92,7 @@ TensorOrigin TensorTable::get_stored(std::uint64_t id) const {
   return TensorOrigin::unpack(block_of(id)->entries[id % block_size].load(std::memory_order_acquire));
 }
 
-/// One that is in the file alone is read.
+/// Reads a block that is only in the file.
 const TensorTable::Block* TensorTable::block_to_visit(std::uint64_t index) const {
   if (source_ && !directory_[index].load(std::memory_order_acquire)) get_stored(index << block_bits);
   return directory_[index].load(std::memory_order_acquire);
@@ -128,7 +128,7 @@ void TensorTable::lose() {
   }
 }
 
-/// Whether something is left.
+/// Whether entries remain.
 bool TensorTable::forget_entries(Block& block, std::uint32_t oldest_record) {
   bool any = false;
   for (std::size_t i = 0; i < block_size; ++i) {

@@ -1,4 +1,4 @@
-// A trace that is read from a file, from page to page.
+// A trace that is read from a file, page by page.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -24,8 +24,8 @@ void Trace::read_from(TraceSource& source, const TraceExtent& extent) {
   oldest_tensor_ = extent.oldest_tensor;
 }
 
-/// The chunk of a record, which stays as long as `lock` holds it; that of a file is read where it is not
-/// there yet. The caller holds no lock of the trace, unless it can do without the chunk of another page.
+/// The chunk of a record, which `lock` keeps alive; reads it from the file if necessary. The caller holds no
+/// lock of the trace, unless it does not need chunks of other pages.
 Trace::Chunk* Trace::hold(std::uint32_t number, std::shared_lock<std::shared_mutex>& lock) const {
   while (true) {
     lock = std::shared_lock(reclaim_);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t most_cached = std::uint64_t{256} << 20;
 constexpr std::size_t most_value_problems = 1000;
-// Ids above would leave too few for what is recomputed.
+// Higher ids would leave too few for recomputed values.
 constexpr std::uint64_t highest_tensor = TensorTable::id_limit / 2;
 
 std::uint32_t big_endian(const unsigned char* bytes) {
@@ -152,7 +152,7 @@ void FileSource::read_index() {
   if (index_checksum(sums) != facts_.index_checksum) refuse_file("it has other pages than were written");
 }
 
-/// Every page of records is there, so that no record is just missing.
+/// Checks that every page of records exists.
 void FileSource::check_extent() const {
   const Pages& pages = pages_of("records");
   if (facts_.oldest > facts_.newest) return;

@@ -149,7 +149,7 @@ class RecordsWriter {
   std::uint64_t last_id_ = 0;
 };
 
-/// Ops take numbers of another kind for one, and one number for a list.
+/// Ops accept numbers of other kinds, and one number for a list.
 bool fits_kind(const Attribute& attribute, const AttributeSpec& spec) {
   if (std::holds_alternative<std::monostate>(attribute))
     return std::holds_alternative<std::monostate>(spec.fallback);
@@ -216,7 +216,7 @@ class RecordsReader {
     throw DamagedPage("record " + std::to_string(record.number) + " " + what);
   }
 
-  /// Some centuries: what is computed of it must not overflow.
+  /// A few centuries: computations with it must not overflow.
   static std::int64_t sound_time(std::int64_t nanoseconds) {
     constexpr std::int64_t longest = std::int64_t{1} << 60;
     if (nanoseconds > longest || nanoseconds < -longest) throw DamagedPage("an invalid time");
@@ -277,7 +277,7 @@ class RecordsReader {
     if (!record.head.op && !record.head.custom_gradient) refuse_record(record, "is the VJP of no op");
   }
 
-  /// Of a call that the op's checks refused there are no attributes, and its inputs may be any.
+  /// A call that the op's checks rejected has no attributes, and its inputs may be anything.
   void check_op(const StoredRecord& record) const {
     const OpDef& op = *record.head.op;
     if (record.state == RecordState::failed && record.head.attributes.size() == 0) return;
@@ -300,7 +300,7 @@ class RecordsReader {
   void check_outputs(const StoredRecord& record) const {
     const OpDef& op = *record.head.op;
     const std::size_t named = op.results.fields.size();
-    // With some attributes the first alone comes out: svd's s.
+    // With some attributes only the first is returned: svd's s.
     if (!op.returns_list && record.outputs.size() != 1 && record.outputs.size() != named)
       refuse_record(record, "has " + std::to_string(record.outputs.size()) + " outputs, which " + op.name +
                                 " does not have");
@@ -324,7 +324,7 @@ class RecordsReader {
   std::uint64_t last_id_ = 0;
 };
 
-/// A record below the newest that finished may be just being written: a matter of nanoseconds.
+/// A record below the newest finished one may still be in the process of being written, for some nanoseconds.
 bool glance_all(const Trace& trace, std::uint32_t first, std::uint32_t last,
                 const std::function<void(const RecordGlance&)>& visit) {
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(1);

@@ -7,7 +7,7 @@
 namespace tapedeck::trace_file {
 namespace {
 
-/// Nanoseconds, a time from which sums cannot overflow.
+/// Nanoseconds; sums of times up to this cannot overflow.
 std::int64_t read_time(PageReader& page) {
   constexpr std::int64_t latest = std::int64_t{1} << 60;
   const std::int64_t time = page.signed_number();
@@ -78,7 +78,8 @@ void load_gate_waits(Recorder& recorder, PageReader& page, const SectionIn& in) 
   }
 }
 
-// ---- lives of memory: events, sizes, what the recorder held. The first byte of an item says which it is.
+// ---- lifetimes of memory: events, sizes, what the recorder held. The first byte of an item says which it
+// is.
 
 namespace {
 enum class MemoryItem : std::uint8_t { event, size, sample };
@@ -143,7 +144,7 @@ void load_memory_log(Recorder& recorder, PageReader& page, const SectionIn& in) 
   }
 }
 
-// ---- health: the steps that were looked at, then each subject with a part of one of its curves
+// ---- health: the sampled steps, then each subject with a part of one of its curves
 
 namespace {
 

@@ -36,8 +36,8 @@ std::int64_t unix_ms_now() {
       .count();
 }
 
-/// A file beside the one that is wanted, of mode 0600; gone when it was not put in place. It is locked as
-/// long as its process lives: an unlocked one was left by a process that died, and the next save of the same
+/// A temporary file beside the target, of mode 0600; removed unless it is renamed to it. It is locked as long
+/// as its process lives: an unlocked one was left by a process that died, and the next save of the same
 /// target removes it.
 class TemporaryFile {
  public:
@@ -55,7 +55,8 @@ class TemporaryFile {
   TemporaryFile(const TemporaryFile&) = delete;
   const std::string& path() const { return path_; }
 
-  /// After all is written. The name of the file is safe from a crash as well as its contents.
+  /// To be called after everything is written. Makes the file's name safe from a crash as well as its
+  /// contents.
   void put_in_place() {
     if (::fsync(descriptor_) != 0 || ::rename(path_.c_str(), target_.c_str()) != 0)
       refuse_saving(target_, std::strerror(errno));
@@ -79,7 +80,7 @@ class TemporaryFile {
       ::close(left);
     }
   }
-  /// False where another save took the new file for one that was left, before it was locked.
+  /// False if another save mistook the new file for an abandoned one before it was locked.
   bool make(const std::string& stem) {
     path_ = stem + any + ending;
     descriptor_ = ::mkostemps(path_.data(), static_cast<int>(std::strlen(ending)), O_CLOEXEC);
@@ -200,7 +201,7 @@ class Saving {
       if (!origin.known() || id > cut_.newest_tensor || origin.producer() > newest_) continue;
       if (recorder_.values().small_value(id)) continue;
       const Tensor value = recorder_.values().held(id);
-      if (!value) continue;  // it had to go meanwhile
+      if (!value) continue;  // it was dropped meanwhile
       std::int64_t part = 0;
       write_value(value, [&](std::span<const std::uint8_t> bytes) {
         check_cancelled(cancel_);

@@ -12,8 +12,8 @@ std::uint64_t tensor_up_to(PageReader& page, const SectionIn& in) {
   return page.number_up_to(in.newest_tensor, "a tensor's id");
 }
 
-// ---- curves: in each page what each of them is, then points and restarts; also points that those made void,
-// which belong to earlier runs of their cells
+// ---- curves: each page first describes the curves, then lists points and restarts; also points that
+// restarts invalidated, which belong to earlier runs of their cells
 
 void write_info(PageWriter& page, const protocol::CurveInfo& curve) {
   page.text(curve.name);
@@ -221,7 +221,7 @@ void load_asked(Recorder& recorder, PageReader& page, const SectionIn& in) {
   }
 }
 
-// ---- statistics of leaves that had to go
+// ---- statistics of dropped leaves
 
 void save_dropped(const Recorder& recorder, SectionOut& out) {
   PageWriter first;

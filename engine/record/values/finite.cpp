@@ -45,7 +45,7 @@ bool finite_run(const Run& run, DType dtype) {
   if (run.count <= grain) return finite(run.first, run.count);
   const HostUnlock unlocked;
   std::atomic<bool> odd{false};
-  // From the end: what was written last is still in the caches.
+  // From the end: the elements written last are still in the caches.
   cpu::parallel_for(run.count, grain, [&](std::int64_t begin, std::int64_t end) {
     if (!odd.load(std::memory_order_relaxed) && !finite(run.first + (run.count - end) * size, end - begin))
       odd.store(true, std::memory_order_relaxed);

@@ -88,7 +88,7 @@ std::optional<std::uint32_t> SmallLeaves::add(std::uint64_t id, const std::uint6
 
 void SmallLeaves::forget(std::uint64_t below) {
   const std::lock_guard lock(mutex_);
-  // Those that are still known go to the end, behind newer ones: a chunk is looked at once in a round.
+  // Values that are still known move to the end, after newer ones: each chunk is scanned once per round.
   for (std::size_t turns = chunks_.size(); turns > 1 && chunks_.front()->newest_id < below; --turns) {
     const std::unique_ptr<Chunk> old = std::move(chunks_.front());
     const auto number = static_cast<std::uint32_t>(first_ % most_chunks);

@@ -85,7 +85,7 @@ void Versions::variable_gone(std::uint64_t variable, Released& released) {
 bool Versions::thin(Released& released) {
   if (generations_.size() < 3) return false;
   const std::int64_t newest_ns = generations_.rbegin()->second.began_ns;
-  // How long the way would be that its going leaves, for its age.
+  // The recomputation distance that dropping it would leave, relative to its age.
   auto missed_least = generations_.end();
   double least = std::numeric_limits<double>::infinity();
   for (auto one = std::next(generations_.begin()); std::next(one) != generations_.end(); ++one) {
