@@ -57,7 +57,7 @@ void Tape::stop_all_here() {
   }
 }
 
-// The program's, on its own thread, is none of the debugger's code.
+// On the program's own thread this is not code of the debugger.
 bool Tape::active() const {
   return state_->stack.load() != nullptr && !state_->is_borrowed();
 }
@@ -178,7 +178,7 @@ StopRecording::StopRecording(Tape& tape) {
 }
 
 StopRecording::~StopRecording() {
-  // A tape that was stopped and started again meanwhile begins with none over it.
+  // A tape that was stopped and started again meanwhile has no StopRecording over it.
   for (const auto& tape : suspended_)
     if (tape->suspended > 0) --tape->suspended;
   if (detail::TapeStack* stack = detail::TapeStack::if_any()) stack->refresh();

@@ -39,7 +39,7 @@ struct Variable::Body {
 
 struct Variable::Living {
   static Living& all() {
-    static Living* living = new Living;  // never destroyed: variables may end after it would
+    static Living* living = new Living;  // never destroyed: variables may be destroyed later
     return *living;
   }
   std::mutex mutex;
@@ -65,18 +65,18 @@ Tensor leaf_of(const Tensor& value, const std::string& name) {
   return leaf;
 }
 
-/// Inside of a FloatingScope variables hold its dtype.
+/// Inside a FloatingScope variables have its dtype.
 Tensor in_scope_dtype(const Tensor& value) {
   return detail::converted(value, floating_dtype(value.dtype()));
 }
 
-/// When the variable has the value, and without a lock: the observer may wait, and the variable be read and
-/// assigned to meanwhile.
+/// Called after the variable has the value, without a lock: the observer may wait while the variable is read
+/// and assigned.
 void tell_assigned(const Tensor& leaf, const Tensor& value, std::uint64_t variable, std::uint64_t since) {
   if (Observer* observer = current_observer()) observer->assigned(leaf, value, variable, since);
 }
 
-/// Names stay for as long as the process: another thread may just be telling an observer one of them.
+/// Names live as long as the process: another thread may be passing one to an observer.
 const std::string* kept_name(const std::string& name) {
   static auto* const names = new std::set<std::string>;
   static auto* const mutex = new std::mutex;
@@ -166,7 +166,7 @@ Tensor Variable::replacement(const Tensor& value, const Tensor& before) const {
 void Variable::assign(const Tensor& value) {
   const Tensor leaf = replacement(value);
   {
-    Tensor replaced = leaf;  // the old value goes when the lock is open again
+    Tensor replaced = leaf;  // the old value is released after the lock
     const std::lock_guard lock(body_->mutex);
     std::swap(body_->value, replaced);
   }
@@ -174,7 +174,7 @@ void Variable::assign(const Tensor& value) {
 }
 
 void Variable::put_back(const Tensor& value) {
-  Tensor replaced = value;  // what it had goes when the lock is open again
+  Tensor replaced = value;  // the old value is released after the lock
   const std::lock_guard lock(body_->mutex);
   std::swap(body_->value, replaced);
 }
@@ -201,7 +201,7 @@ void Variable::exchange(std::span<const Variable> variables, const std::function
   std::sort(order.begin(), order.end(), [](const Body* a, const Body* b) { return a->id < b->id; });
   if (const auto twice = std::adjacent_find(order.begin(), order.end()); twice != order.end())
     fail<InvalidArgumentError>("update: variable ", (*twice)->name, " occurs twice");
-  Tensors values, results, leaves;  // what is dropped goes when the locks are open again
+  Tensors values, results, leaves;  // dropped values are released after the locks
   {
     boost::container::small_vector<std::unique_lock<std::mutex>, 8> locks;
     for (Body* body : order) locks.emplace_back(body->mutex);

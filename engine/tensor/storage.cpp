@@ -27,7 +27,7 @@ struct StoragePool {
     return storage;
   }
 
-  /// A header in the host's memory, and a block of the device's.
+  /// A header in host memory, and a block of device memory.
   static Storage* make_on(Device device, std::size_t bytes) {
     if (int{device.index} >= gpu_count())
       fail<NotFoundError>("no device ", to_string(device), ": this machine has ", gpu_count(),
@@ -131,7 +131,7 @@ StoragePointer StoragePointer::allocate(std::size_t bytes, Device device) {
 
 StoragePointer StoragePointer::borrow(const void* data, std::size_t bytes, Storage::Release release,
                                       void* owner) {
-  // A storage without a release function would count as its own memory.
+  // A storage without a release function would be treated as owning its memory.
   if (!release) release = [](void*) {};
   Storage* storage = StoragePool::make(0);
   StoragePool::set_owner(*storage, data, bytes, release, owner);

@@ -214,10 +214,10 @@ Tensor Tensor::on_host() const {
       (strides()[axis] < 0 ? lowest : end) += strides()[axis] * (dim(axis) - 1);
     ++end;
   }
-  if (end - lowest > 2 * count()) {  // most of what lies between would come along for nothing
+  if (end - lowest > 2 * count()) {  // would transfer mostly unneeded bytes
     try {
       return make_contiguous().on_host();
-    } catch (const ResourceExhaustedError&) {  // the device has no room to put it together
+    } catch (const ResourceExhaustedError&) {  // the device has no memory to make it contiguous
     }
   }
   const auto size = static_cast<std::int64_t>(item_size(dtype()));

@@ -27,7 +27,7 @@ constexpr const char* usage =
 
 struct Arguments {
   std::string file, endpoint, key_file;
-  bool check = false;  ///< reads all of it, and says what is damaged
+  bool check = false;  ///< reads the whole file, and reports damage
 };
 
 std::optional<Arguments> read_arguments(int count, char** texts) {
@@ -82,7 +82,7 @@ int check(tapedeck::Recorder& recorder) {
 }
 
 /// A damaged file may request ops on tensors of any size: these fail with an error instead of exhausting the
-/// machine. Addresses alone are not bounded: CUDA reserves more of them than there is memory. The sanitizers'
+/// machine. The address space is not limited: CUDA reserves more of it than there is memory. The sanitizers'
 /// own memory counts as data.
 void bound_memory() {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -127,7 +127,7 @@ int main(int count, char** texts) {
     bound_memory();
     const auto recorder = tapedeck::trace_file::open(arguments->file);
     if (arguments->check) return check(*recorder);
-    // Ops run again where they ran, where that GPU is here; starting CUDA takes its time.
+    // Ops run again on the device where they ran, if that GPU exists; starting CUDA takes a while.
     if (recorder->file()->mentions_gpus()) tapedeck::load_gpus();
     const std::string key = read_key(arguments->key_file);
     const tapedeck::debug::DebugServer server(*recorder, arguments->endpoint, key);
