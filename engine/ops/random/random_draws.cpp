@@ -196,7 +196,7 @@ TAPEDECK_OP(random_categorical_op) = {
                                        place_of(c), out.dtype(), out.writable_data<std::byte>(), out.dim(1));
           if (bad >= 0)
             fail<InvalidArgumentError>("random_categorical: row ", bad,
-                                       " of logits has no finite value, or a NaN or +Inf");
+                                       " of logits has no finite value, or NaN or +∞");
           return one(std::move(out));
         },
     .form = Form::drawn,
@@ -204,12 +204,12 @@ TAPEDECK_OP(random_categorical_op) = {
     .vjp_formula = "none",
     .doc = std::string(
                "Numbers of classes, class k of row b with probability softmax(logits[b])[k].\n\n"
-               "logits: any floating dtype, (batch, classes); −Inf is a class that is never drawn; "
+               "logits: any floating dtype, (batch, classes); −∞ is a class that is never drawn; "
                "num_samples: how many of each row; dtype: int32 or int64; seed: whole number or "
                "None.\n"
                "Returns: dtype, (batch, num_samples).\n"
                "Errors: InvalidArgumentError for another shape, a negative num_samples, or a row with "
-               "NaN, +Inf or −Inf everywhere; TypeMismatchError for other dtypes.") +
+               "NaN, +∞ or −∞ everywhere; TypeMismatchError for other dtypes.") +
            stream_doc,
     .gpu_kernel = false,
 };

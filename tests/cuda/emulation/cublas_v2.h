@@ -28,8 +28,7 @@ using cublasHandle_t = emulation::Products*;
 
 cublasStatus_t cublasCreate(cublasHandle_t* handle);
 cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream);
-/// Unless reduced-precision reductions are disallowed, sums of halves are split in two halves-precision
-/// parts.
+/// Unless reduced-precision reductions are disallowed, a sum of halves is two partial sums in half precision.
 cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode);
 const char* cublasGetStatusString(cublasStatus_t status);
 /// Column-major, as everything there; alpha and beta are in host memory.

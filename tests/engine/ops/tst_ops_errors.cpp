@@ -288,7 +288,7 @@ class OpsErrorsTest : public QObject {
     EXPECT_ERROR(
         InvalidArgumentError,
         called("random_categorical", {ops::log(ops::negative(ops::ones({1, 2})))}, {{"num_samples", 1}}),
-        "random_categorical: row 0 of logits has no finite value, or a NaN or +Inf");
+        "random_categorical: row 0 of logits has no finite value, or NaN or +∞");
     EXPECT_ERROR(TypeMismatchError,
                  called("random_categorical", {f32({1, 3})}, {{"num_samples", 1}, {"dtype", DType::float32}}),
                  "random_categorical: dtype is float32; needs int32 or int64");
