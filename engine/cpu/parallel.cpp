@@ -25,8 +25,7 @@ using Body = std::function<void(std::int64_t, std::int64_t)>;
 
 constexpr std::uint64_t closed_bit = std::uint64_t{1} << 32;
 constexpr std::uint64_t inside_mask = closed_bit - 1;
-// How long an idle worker stays awake: an elementwise op on a vector that fits the cache comes and goes in
-// this time.
+// How long an idle worker stays awake: an elementwise op on a vector in the cache takes about this long.
 constexpr auto spin_time = std::chrono::microseconds(40);
 
 constexpr std::int64_t blocks_worth_a_share = 4;

@@ -85,7 +85,7 @@ void filter_gradient_by_taps(const ConvolutionSize& size, const float* input, co
   const std::int64_t taps = size.kernel[0] * size.kernel[1];
   const std::int64_t blocks = parts_of(size.channels_in, channels_at_once);
   const std::int64_t pixels = output_pixels(size);
-  // Few tasks: sums over several runs of pixels, added up at the end.
+  // Few tasks: separate sums over several runs of pixels, combined at the end.
   std::int64_t parts = 1;
   if (!has_large_filter(size))
     parts = std::min(parts_of(enough_tasks, taps * blocks), parts_of(pixels, pixels_at_once));

@@ -16,7 +16,7 @@ struct ComplexLu {
     for (Eigen::Index i = 0; i < n; ++i) order.push_back(i);
     for (Eigen::Index k = 0; k < n; ++k) {
       check_stop();
-      // The largest, or the first NaN: below a pivot of 0 it would be lost.
+      // The largest, or the first NaN, which a pivot of 0 would lose.
       const Eigen::VectorXd sizes = packed.col(k).tail(n - k).cwiseAbs();
       Eigen::Index best = 0;
       for (Eigen::Index i = 1; i < n - k && !std::isnan(sizes[best]); ++i)
@@ -54,7 +54,7 @@ struct ComplexLu {
     for (Eigen::Index i = 0; i < b.rows(); ++i) x.row(in_order(i)) = y.row(i);
     return x;
   }
-  /// Some columns at a time.
+  /// A few columns at a time.
   template <class F>
   static void in_pieces(ComplexMatrix& x, F solve_part) {
     constexpr Eigen::Index at_once = 32;
@@ -72,7 +72,7 @@ Complex determinant_of(const ComplexMatrix& a) {
   return product;
 }
 
-/// The product of all numbers but those in places i and j.
+/// The product of all numbers except numbers i and j.
 double product_without(const Eigen::VectorXd& s, Eigen::Index i, Eigen::Index j) {
   double product = 1;
   for (Eigen::Index k = 0; k < s.size(); ++k)

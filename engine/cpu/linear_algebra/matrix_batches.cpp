@@ -38,7 +38,7 @@ T not_a_number() {
   return T(std::numeric_limits<RealOf<T>>::quiet_NaN());
 }
 
-/// An elimination may leave NaN beside a pivot of 0, out of its products.
+/// An elimination may leave NaN next to a pivot of 0, outside its products.
 template <class T>
 bool holds_nan(const T* values, std::int64_t count) {
   return std::any_of(values, values + count, [](const T& value) {

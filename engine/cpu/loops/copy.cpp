@@ -38,7 +38,7 @@ void copy_row(const T* __restrict from, std::int64_t from_step, T* __restrict to
   }
 }
 
-/// A tile whose source rows are contiguous: read as they lie, written from a small buffer.
+/// A tile whose source rows are contiguous: read directly, written from a small buffer.
 template <class T>
 void copy_tile(const T* __restrict from, std::int64_t from_step, T* __restrict to, std::int64_t to_row,
                std::int64_t to_step, std::int64_t rows, std::int64_t columns) {
@@ -129,7 +129,7 @@ void fill_pages(std::size_t size, const void* value, void* target, std::int64_t 
   });
 }
 
-/// gather_rows of rows that are one element: no division for each.
+/// gather_rows for rows of one element: without a division for each.
 template <class T>
 void gather_elements(const void* source, std::int64_t outer, std::int64_t count, const std::int64_t* indices,
                      std::int64_t index_count, void* target) {

@@ -16,7 +16,7 @@ namespace {
 // first.
 constexpr std::int64_t streaming_bytes = std::int64_t{16} << 20;
 constexpr std::int64_t stream_buffer_bytes = 8192;
-constexpr std::int64_t few = 64;  ///< elements, which one thread does whatever they cost
+constexpr std::int64_t few = 64;  ///< elements that one thread processes whatever they cost
 
 int index_of(DType dtype) {
   return static_cast<int>(dtype);
@@ -87,10 +87,11 @@ void write_contiguous(void* out, std::int64_t count, std::size_t size, double co
   });
 }
 
-constexpr std::int64_t short_row = 64;        // elements; a call of a loop costs as much
+constexpr std::int64_t short_row = 64;        // elements that cost as much as a call of a loop
 constexpr std::size_t repeated_bytes = 2048;  // of an operand whose row is repeated
 
-/// Short rows of one operand beside one row of the other, as a bias that is added to pixels of few channels.
+/// Short rows of one operand with one row of the other, such as a bias that is added to pixels of few
+/// channels.
 bool repeats_a_short_row(const Loops<3>& walk, std::size_t repeated) {
   const std::size_t whole = 1 - repeated;
   return walk.rank == 2 && walk.inner() <= short_row && walk.rows() >= 2 * short_row &&
@@ -118,8 +119,8 @@ void binary_of_repeated_row(BinaryLoop loop, const Loops<3>& walk, std::size_t r
              });
 }
 
-/// Rows of one operand beside one element of the other for each, as pixels that are weighted. Not powers:
-/// which of their loops is taken depends on whether they share an exponent.
+/// Rows of one operand with one element of the other for each, such as weighted pixels. Not powers: which of
+/// their loops is taken depends on whether they share an exponent.
 bool repeats_short_elements(Binary op, const Loops<3>& walk, std::size_t repeated) {
   const std::size_t whole = 1 - repeated;
   return op != Binary::pow && walk.rank >= 2 && walk.inner() <= short_row &&

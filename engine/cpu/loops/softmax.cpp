@@ -10,7 +10,7 @@ namespace tapedeck::cpu {
 namespace {
 
 /// Calls `finish(row, shift, sum, exponentials)` with the row's maximum, Σ exp(x − max), and a buffer of
-/// exp(x − max), which it may write over.
+/// exp(x − max), which it may overwrite.
 template <class T, class Finish>
 void for_rows(const T* values, std::int64_t rows, std::int64_t count, Finish finish) {
   constexpr DType dtype = dtype_of<T>();

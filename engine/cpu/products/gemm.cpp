@@ -11,7 +11,7 @@
 namespace tapedeck::cpu {
 namespace {
 
-constexpr std::int64_t packed_bytes = 8 << 20;  ///< of the right operand: stays in the third cache
+constexpr std::int64_t packed_bytes = 8 << 20;  ///< of the right operand: stays in the L3 cache
 constexpr std::int64_t columns_at_once = 4080;
 constexpr std::int64_t left_strip = 768;  ///< of a transposed left operand: long runs of memory
 constexpr std::int64_t fewest_rows = 48;  ///< of a task
@@ -41,7 +41,7 @@ class Cut {
     std::int64_t row, rows, column, columns;
   };
   std::int64_t tasks() const { return row_tasks_ * column_tasks_; }
-  /// The last task of a row takes the columns left over, too.
+  /// The last task of a row takes the remaining columns, too.
   Task operator[](std::int64_t task) const {
     const std::int64_t column = task % column_tasks_;
     const std::int64_t row = first_row(task / column_tasks_);
@@ -137,7 +137,7 @@ class Part {
   }
 
   bool plain_left() const { return !size_.transpose_a && size_.n < columns_worth_packing; }
-  /// How many strips of columns; the last takes those left over, too.
+  /// How many strips of columns; the last takes the remaining ones, too.
   static std::int64_t strips(std::int64_t count, std::int64_t width) {
     return std::max<std::int64_t>(1, count / width);
   }
