@@ -62,7 +62,7 @@ Report report_later(const FaultMessage& message) {
 void throw_faults(Stream& waited) {
   if (waited.faults) waited.faults->throw_found();
   throw_faults_of_ended(waited);
-  // What was read may have come from another device.
+  // The values read may have come from another device.
   for (Stream* other : streams_of_thread()) {
     if (!other || other == &waited || !other->faults || !other->faults->found()) continue;
     wait_for_all(*other);

@@ -31,7 +31,8 @@ void check_behind(const char* what) {
     cudaGetLastError();
 }
 
-/// Of a library: its status `lacking` says that it got no memory, which is asked for once more then.
+/// Calls a library function; if its status is `lacking` (out of memory), frees cached memory and retries
+/// once.
 template <class Status, class Create>
 void create(const char* name, Status lacking, Create create) {
   Status status = create();
@@ -65,7 +66,7 @@ cublasHandle_t products_handle() {
     if (!own.products)
       create("cublasCreate", CUBLAS_STATUS_ALLOC_FAILED, [&] { return cublasCreate(&own.products); });
     check_library(cublasSetStream(own.products, stream.handle), "cublasSetStream");
-    // Else sums of halves may be joined as halves.
+    // Otherwise partial sums of halves may be combined in half precision.
     const auto mode =
         static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
     check_library(cublasSetMathMode(own.products, mode), "cublasSetMathMode");

@@ -1,6 +1,6 @@
-// Cholesky's decomposition, LU, and what is made of it. The triangles of a row-major matrix are the other
-// triangles of cuSOLVER's, which is its transpose; and A·X = B is to it Xᵀ·Aᵀ = Bᵀ, which it solves from the
-// right. So only a matrix whose rows are exchanged has to be transposed, when it is copied.
+// Cholesky's decomposition, LU, and what is computed from it. The triangles of a row-major matrix are the
+// other triangles of cuSOLVER's, which is its transpose; and A·X = B is to it Xᵀ·Aᵀ = Bᵀ, which it solves
+// from the right. So only a matrix whose rows are exchanged has to be transposed, when it is copied.
 #include <cmath>
 #include <limits>
 

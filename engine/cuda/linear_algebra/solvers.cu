@@ -202,7 +202,7 @@ void factor_qr(std::int64_t count, std::int64_t m, std::int64_t n, std::int64_t 
                                             taus, type_of<T>, &on_device, &on_host),
                 "qr");
   const Workspace room(on_device, on_host, count);
-  const Scratch info(sizeof(int));  // it tells of wrong arguments alone
+  const Scratch info(sizeof(int));  // it reports only wrong arguments
   for (std::int64_t i = 0; i < count; ++i)
     check_library(cusolverDnXgeqrf(with.handle, with.params, m, n, type_of<T>, a + i * step, m, type_of<T>,
                                    taus + i * std::min(m, n), type_of<T>, room.on_device(), room.device_bytes,
@@ -317,7 +317,7 @@ void factor_singular(std::int64_t count, std::int64_t m, std::int64_t n, bool fu
                                             type_of<T>, &on_device, &on_host),
                 "svd");
   const Workspace room(on_device, on_host, count);
-  const Scratch info(sizeof(int));  // as on the CPU, what has not converged is as near as it has come
+  const Scratch info(sizeof(int));  // as on the CPU, an iteration that did not converge gives its last values
   const std::int64_t size_of_u = to.u ? m * (full ? m : n) : 0, size_of_v = to.u ? n * n : 0;
   for (std::int64_t i = 0; i < count; ++i)
     check_library(cusolverDnXgesvd(with.handle, with.params, job, job, m, n, type_of<T>, a + i * m * n, m,

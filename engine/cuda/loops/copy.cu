@@ -236,7 +236,7 @@ void scatter_rows(const void* source, const std::int64_t* numbers, std::int64_t 
 
 std::optional<BadIndex> check_indices(DType dtype, const void* indices, std::int64_t count, std::int64_t low,
                                       std::int64_t high, std::int64_t* out, const std::string& what) {
-  if (low >= high && count > 0) {  // nothing is inside, which kernels behind this one take for granted
+  if (low >= high && count > 0) {  // no index is valid, which later kernels assume
     GpuMemory& memory = memory_of(current_device());
     std::int64_t wide = 0;
     std::int32_t narrow = 0;

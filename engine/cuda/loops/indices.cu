@@ -50,7 +50,7 @@ void number_slices(const Index* coordinates, std::int64_t rows, const Shape& sha
                    std::int64_t rows_per_batch, std::int64_t* out, const std::string& what) {
   const auto depth = static_cast<std::size_t>(shape.rank());
   const std::int64_t per_batch = element_count(shape);
-  if (per_batch == 0 && rows > 0) {  // no number is inside, which kernels behind this one take for granted
+  if (per_batch == 0 && rows > 0) {  // no number is valid, which later kernels assume
     std::vector<Index> first(depth);
     memory_of(current_device()).read(coordinates, first.data(), depth * sizeof(Index));
     Shape named;
