@@ -231,8 +231,10 @@ class Shapes(unittest.TestCase):
         self.assertEqual(tf.linalg.diag(np.array([1, 1]), padding_value=2**53 + 1).numpy()[0, 1], 2**53 + 1)
         for action, pattern in ((lambda: tf.linalg.diag_part(x, k=4), "k is 4; matrices of 3 × 4 have diagonals -2 to 3"),
                                 (lambda: tf.linalg.diag_part(x, align="UP"), "align is 'UP'"),
-                                (lambda: tf.linalg.diag([1], padding_value=.5), "matrix_diag: padding_value 0.5 cannot be represented as int32"),
-                                (lambda: tf.linalg.diag_part([[1]], padding_value=np.nan), "padding_value nan cannot be represented as int32"),
+                                (lambda: tf.linalg.diag([1], padding_value=.5),
+                                 "matrix_diag: padding_value 0.5 cannot be represented as int32"),
+                                (lambda: tf.linalg.diag_part([[1]], padding_value=np.nan),
+                                 "padding_value nan cannot be represented as int32"),
                                 (lambda: tf.linalg.set_diag(x, x), r"diagonal has shape \(2, 3, 4\); k 0 of input .* needs \(2, 3\)"),
                                 (lambda: tf.linalg.diag([1., 2.], num_rows=1), "diagonals of length 2 do not fit")):
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, pattern):

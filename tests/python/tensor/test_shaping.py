@@ -36,7 +36,7 @@ class Shaping(unittest.TestCase):
                                 (lambda: tf.pad([1., 2.], [[2, 0]], "REFLECT"), "can pad axis 0 by at most 1"),
                                 (lambda: tf.pad([1., 2.], [[2, 3]], "SYMMETRIC"), "can pad axis 0 by at most 2"),
                                 (lambda: tf.pad([1., 2.], [[2, 3]], "edge"), "mode is 'edge'"),
-                                (lambda: tf.pad([1, 2], [[2, 3]], constant_values=.5), "constant_values 0.5 cannot be represented as int32"),
+                                (lambda: tf.pad([1, 2], [[2, 3]], constant_values=.5), "values 0.5 cannot be represented as int32"),
                                 (lambda: tf.pad([1, 2], [[-1, 3]]), "none negative")):
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, pattern):
                 action()
