@@ -295,7 +295,8 @@ NoGradient explain_no_gradient(const Recorder& recorder, std::uint64_t result, S
   std::set<std::uint64_t> sources = recorder.data_flow().values_of(source.variable);
   sources.insert(source.tensor);
   if (!sources.contains(result) && !recorder.trace().tensors().get(result).known())
-    throw ValueError("gone", "The result was made before the recording began, so nothing is known of how.");
+    throw ValueError(
+        "gone", "The result was computed before the recording began, so the ops that made it are not known.");
   return Explainer(recorder, std::move(sources)).explain(result);
 }
 

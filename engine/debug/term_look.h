@@ -1,5 +1,5 @@
-// What one term of a condition says of a record, from the trace's own records: some nanoseconds each, without
-// values of tensors.
+// Evaluates one term of a condition on a record of the trace: some nanoseconds each, without tensor
+// values.
 #pragma once
 
 #include <algorithm>

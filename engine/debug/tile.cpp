@@ -38,7 +38,7 @@ Shape wanted_shape(const Tensor& tensor, const std::optional<std::vector<std::in
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) {
     if (extent < 0 || (extent > 0 && count > std::numeric_limits<std::int64_t>::max() / extent))
-      refuse("reshape ", to_string(shape), " is no shape");
+      refuse("reshape ", to_string(shape), " is not a shape");
     count *= extent;
   }
   if (count != tensor.count())
@@ -181,7 +181,7 @@ void with_join(protocol::CellValue cell, F&& f) {
   }
 }
 
-/// int64 values that a double can not hold.
+/// int64 values that a double cannot hold.
 void fill_exact(const std::int64_t* values, const Plane& plane, const Side& rows, const Side& columns,
                 std::vector<std::string>& exact) {
   constexpr std::int64_t limit = std::int64_t{1} << 53;

@@ -49,7 +49,7 @@ void TrainingSteps::take_update(std::uint32_t record) {
     begun_ = {};
     open_ = true;
   }
-  if (told_) told_(steps_.size(), record);
+  if (on_update_) on_update_(steps_.size(), record);
 }
 
 bool TrainingSteps::made_by_update(std::uint64_t tensor) const {
@@ -81,8 +81,8 @@ void TrainingSteps::take_assignments(std::uint32_t before) {
     const auto [value, fresh] = values_.try_emplace(assignment.variable, assignment.leaf);
     const std::uint64_t old = fresh ? 0 : std::exchange(value->second, assignment.leaf);
     if (fresh) continue;
-    // The second assignment to a variable after a playback begins at a value that is no source. In the next
-    // cell it is none of the step's: values are set back there.
+    // The second assignment to a variable after a playback begins at a value that is not a source. In the
+    // next cell it is none of the step's: values are set back there.
     std::uint64_t source = sources_.contains(old) ? old : 0;
     if (source == 0 && open_)
       for (const HandUpdate& earlier : hand_updates(steps_.size()))

@@ -153,10 +153,9 @@ OpDef update_op(const UpdateRow& row, bool sparse) {
       row.what + (sparse ? ", of some rows: the others stay what they are" : "") + ".\n\n" + row.formula +
       "\nSource: " + row.source + "\n\nvalue" + slots +
       ": any floating dtype, one for all, and one shape. gradient: that dtype, " +
-      (sparse
-           ? "shape indices.shape + value.shape[1:]; indices: whole numbers, of rows; gradients of one row "
-             "are added up first. "
-           : "that shape. ") +
+      (sparse ? "shape indices.shape + value.shape[1:]; indices: integers, of rows; gradients of one row "
+                "are added up first. "
+              : "that shape. ") +
       numbers + ": scalars, any floating dtype." + (row.nesterov ? " use_nesterov: the second form." : "") +
       "\nReturns: the new value" + (row.slots.empty() ? "" : " and slots") +
       ".\nErrors: InvalidArgumentError for other shapes; TypeMismatchError for other or different dtypes" +

@@ -9,7 +9,7 @@ bool is_blank(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/// A word without its quotes; `at` moves behind it. Quotes open at the word's begin or after a part's colon.
+/// A word without its quotes; `at` moves behind it. Quotes open at the word's start or after a part's colon.
 std::string take_word(std::string_view text, std::size_t& at) {
   std::string word;
   bool quoted = false;
@@ -23,7 +23,7 @@ std::string take_word(std::string_view text, std::size_t& at) {
   return word;
 }
 
-/// Words and parts, whatever stands there.
+/// Words and parts, whatever the text is.
 Condition parse_words(std::string_view text) {
   Condition all;
   for (std::size_t at = 0; at < text.size();) {
@@ -67,12 +67,11 @@ std::string unrecorded_term_of(const Condition& condition) {
   std::string sentence;
   for_each_term(condition, [&](const Condition& leaf) {
     if (const std::string* name = name_in(leaf.term))
-      sentence =
-          "\"" + *name +
-          "\" is taken for a name of the Python program, and what that held is not recorded: Python names "
-          "are for breakpoints. Quotes make a word of it.";
+      sentence = "\"" + *name +
+                 "\" is read as a Python name, and the values of Python names are not recorded: they work in "
+                 "breakpoints only. Quotes turn it into a word.";
     else if (std::holds_alternative<SeriesTerm>(leaf.term))
-      sentence = "What looks at curves is for breakpoints: a filter knows what was recorded of each op.";
+      sentence = "Curves can be used in breakpoints only: a filter sees what was recorded of each op.";
   });
   return sentence;
 }
@@ -180,7 +179,7 @@ std::string filter_problem(std::string_view text) {
   try {
     return unrecorded_term_of(parse_unfinished(text));
   } catch (const ConditionError& error) {
-    return std::string(error.what()) + " The text is looked for word by word.";
+    return std::string(error.what()) + " The text is searched for word by word.";
   }
 }
 

@@ -1,5 +1,5 @@
 // Records are looked for in the language of conditions (condition.h), the same in the window and in the
-// engine. Whatever does not fit the language is a word as it is: nothing is an error while somebody types.
+// engine. Whatever does not fit the language is a word as it is: nothing is an error while the user types.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@
 namespace tapedeck::protocol {
 
 /// The condition that a filter's text says. A text that ends too early means what is there so far; any other
-/// that is no condition: words, and parts with a colon, all of which must be found.
+/// that is not a condition: words, and parts with a colon, all of which must be found.
 Condition parse_filter(std::string_view text);
 
-/// Why a filter does not do what its text seems to say, as a sentence: it is no condition and is taken as
+/// Why a filter does not do what its text seems to say, as a sentence: it is not a condition and is taken as
 /// words, or it asks for Python names or curves, which only breakpoints look at. Empty: it does.
 std::string filter_problem(std::string_view text);
 /// What it takes the values of tensors to decide: each may have to be computed again.

@@ -56,9 +56,12 @@ class Recorder final : public Observer {
 
   std::uint64_t begin(const Event& event) override;
   void end(std::uint64_t record, std::span<const Tensor> outputs, const char* error) override;
-  /// The host's program is about to run a line, on this thread: stops if a breakpoint is on it. Throws
-  /// Interrupted.
-  void at_line(std::uint32_t location);
+  /// The host's program is about to run a line, on this thread: stops where a breakpoint waits for it. What
+  /// it returns is to be given to left_line(), unless it is empty. Throws Interrupted.
+  LineRun at_line(std::uint32_t location);
+  /// This thread has run the line: what a breakpoint writes of its ops is written without one where it ran
+  /// none. `suspended`: the line goes on later, behind a `yield`.
+  void left_line(const LineRun& run, bool suspended);
   /// If a breakpoint stops at failures: adds a failed record, and stops there.
   void refused(const Event& event, const char* error) override;
   void leaf(const Tensor& tensor, std::string_view name) override;

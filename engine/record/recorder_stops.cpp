@@ -115,25 +115,37 @@ void Recorder::went_on() {
   if (const auto goes_on = host_program().goes_on) goes_on();
 }
 
-void Recorder::at_line(std::uint32_t location) {
-  if (current_observer() == nullptr || !recording()) return;
+LineRun Recorder::at_line(std::uint32_t location) {
+  LineRun run;
+  if (current_observer() == nullptr || !recording()) return run;
   Thread& thread = this_thread();
   const Open* parent = thread.open.empty() ? nullptr : &thread.open.back();
-  if (parent && parent->hides_ops) return;
+  if (parent && parent->hides_ops) return run;
   BreakEvent event;
   event.location = location;
   event.thread = thread.index;
   event.depth = static_cast<std::uint16_t>(thread.open.size());
   event.enclosing = parent ? parent->enclosing : 0;
-  const std::optional<BreakStop> stop = breakpoints_.at_line(event);
-  if (!stop && gate_.left_line() == 0) return;
+  const std::optional<BreakStop> stop = breakpoints_.at_line(thread.breaks, event, run);
+  if (!stop && gate_.left_line() == 0) return run;
   const std::int64_t before = now();
   const GatePoint point{0, location, event.enclosing};
-  if (!(stop ? gate_.stop(point, *stop) : gate_.pass(point))) return;
+  if (!(stop ? gate_.stop(point, *stop) : gate_.pass(point))) return run;
   const std::int64_t after = now();
   thread.waited += after - before;
   note_wait(thread, trace_.newest(), before, after);
   went_on();
+  return run;
+}
+
+void Recorder::left_line(const LineRun& run, bool suspended) {
+  if (current_observer() == nullptr || !recording()) return;
+  Thread& thread = this_thread();
+  BreakEvent event;
+  event.location = run.location;
+  event.thread = thread.index;
+  event.no_op = suspended ? "no op on this line so far" : "no op on this line";
+  breakpoints_.left_line(thread.breaks, event, run);
 }
 
 void Recorder::wait_after(Thread& thread, const BreakEvent& event, const BreakStop& stop) {

@@ -124,7 +124,7 @@ class TestRecordFilter : public QObject {
     QVERIFY(!finds("matmul )"));
     QVERIFY(finds("or"));  // a word of "forward op"
     QVERIFY(filter_problem("matmul and").empty());
-    QVERIFY(filter_problem("matmul )").ends_with("The text is looked for word by word."));
+    QVERIFY(filter_problem("matmul )").ends_with("The text is searched for word by word."));
   }
 
   void what_is_not_recorded_is_refused_with_a_sentence() {
@@ -139,7 +139,7 @@ class TestRecordFilter : public QObject {
     }
     for (const char* text :
          {"step == 30", "matmul and mode != 'train'", "max(out) > limit", "step % 3 == 1 or relu"}) {
-      QVERIFY2(filter_problem(text).find("Python names are for breakpoints") != std::string::npos, text);
+      QVERIFY2(filter_problem(text).find("they work in breakpoints only") != std::string::npos, text);
       QVERIFY2(filter_problem(text).find("is not recorded") != std::string::npos, text);
     }
     QVERIFY(!finds("step == 30"));

@@ -1,4 +1,4 @@
-// A session that is not there: records and tensors that the test made, answered as the debug server would.
+// A fake session: records and tensors that the test made, answered as the debug server would.
 #pragma once
 
 #include <QTimer>

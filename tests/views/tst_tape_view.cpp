@@ -122,7 +122,7 @@ class TapeViewTest : public QObject {
     QCOMPARE(kept.readAll(), svg);
     QVERIFY(now.readAll() != svg);
     ended.clear();
-    // Where it can not be written the view says so, and the window lives on without it.
+    // Where it can't be written the view says so, and the window works on without it.
     window.view->exportSvg(folder.filePath(QStringLiteral("missing/tape.svg")));
     QTRY_COMPARE(ended.size(), 1);
     QVERIFY(!ended[0][1].toString().isEmpty());
@@ -132,7 +132,7 @@ class TapeViewTest : public QObject {
   }
 
   void closingWaitsForNoLayout() {
-    // One thread, which somebody else has: the layout can not end before that one lets it go.
+    // One thread, which is taken: the layout can't end before it is free.
     QThreadPool& pool = *QThreadPool::globalInstance();
     pool.waitForDone();
     const int threads = pool.maxThreadCount();
@@ -204,7 +204,7 @@ class TapeViewTest : public QObject {
         camera.offset = QPointF(400.31, 300.57) - node.center() * camera.zoom;
         window.canvas()->setCamera(camera);
         const QRectF rect = camera.toWidget(node);
-        // The last line of the node, where its value stands.
+        // The last line of the node, which has its value.
         const QRectF line(rect.left() + 10 * camera.zoom, rect.center().y() + 9 * camera.zoom,
                           rect.width() - 20 * camera.zoom, 13 * camera.zoom);
         const QImage image = window.canvas()->grabFramebuffer().copy(line.toAlignedRect());

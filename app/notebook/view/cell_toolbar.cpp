@@ -48,7 +48,7 @@ constexpr CellAction all_actions[] = {CellAction::run,         CellAction::moveU
 
 CellToolbar::CellToolbar(const NotebookTheme& theme, QWidget* parent) : QFrame(parent) {
   setObjectName("cellToolbar");
-  setAccessibleName("Tools of the cell");
+  setAccessibleName("Cell toolbar");
   auto* layout = new QHBoxLayout(this);
   layout->setContentsMargins(1, 1, 1, 1);
   layout->setSpacing(0);

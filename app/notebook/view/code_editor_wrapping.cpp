@@ -72,7 +72,7 @@ void CodeEditor::applyWrapping() {
 
 /// A lexer brings its styles one after the other: lines that were measured between two of them would keep
 /// widths of letters that are not drawn.
-void CodeEditor::measureAnew() {
+void CodeEditor::remeasure() {
   const WrapMode mode = wrapMode();
   if (mode == WrapNone) return;
   setWrapMode(WrapNone);

@@ -112,7 +112,7 @@ void NotebookView::Private::connectEditor(CellWidget* cell, CodeEditor* editor) 
   QObject::connect(editor, &CodeEditor::commandGiven, view,
                    [this, cell](EditorCommand command) { editorKey(cell, command); });
   QObject::connect(editor, &CodeEditor::typed, view, [this] { assistant->hideHelp(); });
-  // The line with the text cursor stays in sight while one types.
+  // The line with the text cursor stays visible while the user types.
   QObject::connect(editor, &QsciScintilla::cursorPositionChanged, view, [this, editor](int, int) {
     if (!editor->hasFocus() || arranging) return;
     if (arrangeWanted) arrange();
@@ -223,7 +223,7 @@ void NotebookView::Private::removed(int index) {
   states.remove(cell->id());
   busy.remove(cell->id());
   if (hovered == cell->id()) hovered.clear();
-  // The focus goes first: hiding its holder would hand it to whatever comes next.
+  // The focus moves first: hiding the widget that has it would pass it to the next one.
   if (had_focus) view->setFocus();
   cell->disconnect(view);
   cell->hide();
@@ -288,7 +288,7 @@ void NotebookView::Private::arrange() {
   arranging = true;
   QScrollBar* bar = view->verticalScrollBar();
   const int window = view->viewport()->height();
-  // What the eye is on stays where it is: the current cell where it is in sight, else the one that stopped,
+  // What the eye is on stays where it is: the current cell where it is visible, else the one that stopped,
   // else the first cell that begins in the window.
   const auto inSight = [&](const CellWidget* cell) {
     return cell != nullptr && cell->height() > 0 && cell->y() < bar->value() + window &&

@@ -112,7 +112,7 @@ class Operands {
     const ValueDifference found = compare_values(left, right, tolerance_, cancel_);
     operand.values = found.differs() ? Agreement::differ : Agreement::agree;
     if (!found.comparable) {
-      operand.problem = "Other shapes or dtypes: no element stands beside another.";
+      operand.problem = "The shapes or dtypes differ, so elements cannot be compared.";
       return;
     }
     operand.count = found.count;

@@ -73,7 +73,7 @@ void HealthReader::explain(protocol::HealthFinding& finding, const Run& run, Pas
       found.place.tensor = reason.tensor;
       break;
     }
-  } catch (const ValueError&) {  // the values on the way are gone: the finding stands without a reason
+  } catch (const ValueError&) {  // the values on the way are gone: the finding has no reason
   } catch (const BadRequest&) {
   }
   if (!found.sentence.empty()) add(found);

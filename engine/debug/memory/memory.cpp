@@ -193,7 +193,7 @@ std::string change_text(const MemoryIndex& index, const Recorder& recorder, std:
   const Totals now = after(index, recorder, *std::prev(end));
   std::string text = steps ? "Since the step before: " : "Since the gradient before: ";
   const std::int64_t bytes = now.bytes - before.bytes, tapes = now.tapes - before.tapes;
-  if (bytes == 0 && tapes == 0) return text + "no more and no less.";
+  if (bytes == 0 && tapes == 0) return text + "unchanged.";
   if (tapes != 0) text += signed_count(tapes, "tape", "tapes") + ", ";
   return text + (bytes < 0 ? "−" : "+") + bytes_text(static_cast<std::uint64_t>(std::abs(bytes))) + ".";
 }

@@ -307,7 +307,7 @@ protocol::ElementTerms VjpReader::explain(const protocol::ExplainElement& reques
       vjp.head.kind != EventKind::vjp || !recorder_.trace().read(vjp.head.forward, forward) ||
       (recorder_.file() && !fits(vjp, forward)))
     throw BadRequest("explain_element: record " + std::to_string(request.record) +
-                     " is no VJP that is still there.");
+                     " is not a VJP that is still there.");
   const bool custom = !forward.head.op;
   if (custom && vjp.state != RecordState::done)
     throw BadRequest("explain_element: the gradient of " + forward.name() +

@@ -55,13 +55,13 @@ protocol::Because of_vjp(Past& past, const RecordView& vjp) {
     const std::string of = input ? tensor_text(past.recorder(), input) : "input " + std::to_string(i);
     std::string sentence = "The VJP of " + vjp.name() + " gave None for " + of + ": ";
     if (!floating)
-      sentence += "whole numbers and truth values have no gradient.";
+      sentence += "integers and booleans have no gradient.";
     else if (vjp.head.custom_gradient)
       sentence +=
           "its own gradient function returned None for this argument, or nothing that was asked for depends "
           "on it.";
     else
-      sentence += "nothing that this playback was asked for depends on it, so the work was spared.";
+      sentence += "nothing that this playback was asked for depends on it, so the VJP skipped the work.";
     protocol::Because answer = only(sentence);
     answer.reasons.push_back(past.reason(vjp, "VJP", sentence));
     if (forward) {
@@ -81,7 +81,7 @@ protocol::Because why_no_gradient(Past& past, const Subject& subject) {
     if (!looked_at) throw BadRequest("why: neither a tensor nor a record that is known was given");
     if (looked_at->head.kind == EventKind::playback) return of_playback(past, *looked_at);
     if (looked_at->head.kind == EventKind::vjp) return of_vjp(past, *looked_at);
-    throw BadRequest("why: record " + std::to_string(subject.record) + " is no playback and no VJP");
+    throw BadRequest("why: record " + std::to_string(subject.record) + " is neither a playback nor a VJP");
   }
   const RecordView* maker = past.maker(subject.tensor);
   if (maker && maker->head.backward) return why_zero(past, subject);

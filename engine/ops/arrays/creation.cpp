@@ -247,7 +247,7 @@ TAPEDECK_OP(one_hot_op) = {
     .cost = cost::moves,
     .doc =
         "One row per index: on_value at the index, off_value elsewhere.\n\n"
-        "indices: any whole-number dtype, any shape; an index outside [0, depth) gives a row of off_value; "
+        "indices: any integer dtype, any shape; an index outside [0, depth) gives a row of off_value; "
         "depth: "
         "length of "
         "the rows; on_value, off_value: None for 1 and 0; axis: the position of the new axis, −1 for the "

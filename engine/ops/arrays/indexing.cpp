@@ -149,7 +149,7 @@ TAPEDECK_OP(gather_op) = {
     .cost = cost::picks,
     .doc =
         "Takes slices of an axis by number.\n\n"
-        "params: any dtype, at least one axis; indices: any whole-number dtype, any shape, values in [0, "
+        "params: any dtype, at least one axis; indices: any integer dtype, any shape, values in [0, "
         "extent of "
         "the axis); axis: which, None for the first one behind the batch axes; batch_dims: how many first "
         "axes params and indices share, so that each batch takes from its own; validate_indices: changes "

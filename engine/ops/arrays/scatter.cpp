@@ -86,7 +86,7 @@ TAPEDECK_OP(gather_nd_op) = {
     .cost = cost::picks,
     .doc =
         "Takes slices by coordinates: z[i, …] = params[indices[i], …].\n\n"
-        "params: any dtype; indices: any whole-number dtype, its last axis holds the coordinates of the "
+        "params: any dtype; indices: any integer dtype, its last axis holds the coordinates of the "
         "first axes "
         "of params; batch_dims: how many first axes both share, so that each batch takes from its own.\n"
         "Returns: the dtype of params, indices.shape[:-1] + params.shape[batch_dims + indices.shape[-1]:].\n"
@@ -133,7 +133,7 @@ TAPEDECK_OP(scatter_nd_op) = {
     .doc =
         "Zeros of a shape, to which slices are added by coordinates; those of one place add up in order, of "
         "bool by 'or'.\n\n"
-        "indices: any whole-number dtype, its last axis holds coordinates of the first axes of shape; "
+        "indices: any integer dtype, its last axis holds coordinates of the first axes of shape; "
         "updates: "
         "any dtype, indices.shape[:-1] + shape[indices.shape[-1]:]; shape: of the "
         "result.\n"

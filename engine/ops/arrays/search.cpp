@@ -131,7 +131,7 @@ TAPEDECK_OP(invert_permutation_op) = {
     .vjp_formula = "none",
     .doc =
         "The inverse of a permutation: y[x[i]] = i.\n\n"
-        "x: any whole-number dtype, one axis, each number from 0 to its length − 1 once.\n"
+        "x: any integer dtype, one axis, each number from 0 to its length − 1 once.\n"
         "Returns: the dtype and shape of x.\n"
         "Errors: OutOfRangeError for a number outside; InvalidArgumentError for one that occurs twice; "
         "TypeMismatchError for another dtype.",

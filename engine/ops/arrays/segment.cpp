@@ -160,7 +160,7 @@ OpDef segment_row(const std::string& what, const std::string& doc, const std::st
       .vjp_formula = formula,
       .doc =
           doc +
-          "\n\ndata: any numeric dtype; segment_ids: any whole-number dtype, values below "
+          "\n\ndata: any numeric dtype; segment_ids: any integer dtype, values below "
           "num_segments, its "
           "shape a beginning of that of data; slices with a number below 0 are left out.\nReturns: the dtype "
           "of "

@@ -111,7 +111,7 @@ OpDef tensor_scatter_row(const std::string& verb, Kind kind, const std::string& 
       .vjp = vjp,
       .vjp_formula = formula,
       .doc = what + "\n\ntensor, updates: " + dtypes +
-             ", one for both; indices: any whole-number dtype, its last axis holds coordinates of the first "
+             ", one for both; indices: any integer dtype, its last axis holds coordinates of the first "
              "axes of "
              "tensor; the shape of updates is indices.shape[:-1] + tensor.shape[indices.shape[-1]:].\n"
              "Returns: the dtype and shape of tensor.\n"

@@ -43,15 +43,15 @@ const char* names_of(Kind kind) {
     case Kind::floating:
       return "a floating dtype: float16, bfloat16, float32 or float64";
     case Kind::index:
-      return "a whole-number dtype that numbers places: int8 to int64, or uint8 to uint32";
+      return "an integer dtype that numbers places: int8 to int64, or uint8 to uint32";
     case Kind::inexact:
       return "a floating dtype: float16, bfloat16, float32 or float64, or a complex one";
     case Kind::ordered:
-      return "a dtype of real or whole numbers";
+      return "a real or integer dtype";
     case Kind::addable:
       return "a numeric dtype, or string";
     case Kind::integer:
-      return "a whole-number dtype: int8 to int64, or uint8 to uint64";
+      return "an integer dtype: int8 to int64, or uint8 to uint64";
     case Kind::boolean:
       return "bool";
     case Kind::any:
@@ -125,7 +125,7 @@ std::int64_t integer_of(const OpContext& context, AttributeName attribute) {
   if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value))
     if (list->size() == 1) return list->front();
   fail_of<InvalidArgumentError>(context.op.name, attribute.text(), " is ", to_string(value),
-                                "; needs a whole number");
+                                "; needs an integer");
 }
 
 double real_of(const Attribute& attribute) {

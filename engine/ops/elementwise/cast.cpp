@@ -92,7 +92,7 @@ TAPEDECK_OP(cast_op) = {
         "Converts the values to another dtype, as C does.\n\n"
         "x: any dtype and shape; dtype: what to convert to. Real numbers are cut towards zero; to bool: x ≠ "
         "0. Numbers "
-        "that a whole-number dtype cannot hold wrap around; real ones that int32 or int64 (or, for the other "
+        "that an integer dtype cannot hold wrap around; real ones that int32 or int64 (or, for the other "
         "dtypes, int64) cannot hold give that one's lowest value first.\n"
         "Returns: the new dtype, the shape of x; it shares memory with x where the dtype is the same.",
     .takes_narrow = true,

@@ -55,7 +55,7 @@ OpCost resample_cost(const CostContext& c) {
 }
 
 constexpr const char* weights_doc =
-    "indices: whole numbers (places, taps); weights: the dtype of the values, (places, taps), constants to "
+    "indices: integers (places, taps); weights: the dtype of the values, (places, taps), constants to "
     "gradients; axis: along which.\n";
 
 }  // namespace

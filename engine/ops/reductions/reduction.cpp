@@ -215,7 +215,7 @@ Tensor reduce_sum(const Tensor& input, const Axes& axis, bool keepdims) {
 
 TAPEDECK_OP(reduce_mean_op, VjpReads::shapes) =
     reduction_row({"reduce_mean",
-                   "The mean of the values along axes: their sum divided by their number n. Whole numbers "
+                   "The mean of the values along axes: their sum divided by their number n. Integers "
                    "are divided as such, cut "
                    "towards zero; the mean of nothing is NaN.",
                    "dx = dz / n, broadcast along the axes"},

@@ -85,7 +85,7 @@ OpDef scan_row(const std::string& name, const std::string& what, const std::stri
              "leave each "
              "element's own value out; reverse: run from the last element to the first.\nReturns: dtype and "
              "shape of x. "
-             "float32 is carried in float64; whole numbers wrap around.\nErrors: InvalidArgumentError for an "
+             "float32 is carried in float64; integers wrap around.\nErrors: InvalidArgumentError for an "
              "axis out of "
              "range; TypeMismatchError for another dtype.",
       .takes_others = name != "cumulative_logsumexp",

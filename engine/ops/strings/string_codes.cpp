@@ -214,7 +214,7 @@ TAPEDECK_OP(string_to_hash_bucket_strong_op) = string_row(
     {"string_to_hash_bucket_strong",
      {"strings.to_hash_bucket_strong", "string_to_hash_bucket_strong"},
      "A number in [0, num_buckets) for each string: SipHash-2-4 of its bytes, modulo num_buckets.\n\n"
-     "input: string, any shape; num_buckets: at least 1; key: two whole numbers.\n"
+     "input: string, any shape; num_buckets: at least 1; key: two integers.\n"
      "Returns: int64, the shape of input. Source: Aumasson and Bernstein, \"SipHash: a fast short-input "
      "PRF\", "
      "2012.\n"
@@ -228,7 +228,7 @@ TAPEDECK_OP(string_to_hash_bucket_strong_op) = string_row(
                                    "; must be at least 1");
       if (integers_of(c.attribute("key")).size() != 2)
         fail<InvalidArgumentError>(c.op.name, ": key is ", to_string(c.attribute("key")),
-                                   "; needs two whole numbers");
+                                   "; needs two integers");
       return spec(DType::int64, c.inputs[0].shape());
     },
     [](const OpContext& c) {

@@ -203,7 +203,7 @@ TAPEDECK_OP(substr_op) = {
     .vjp_formula = "none",
     .doc =
         "Parts of strings, from a place on.\n\n"
-        "input: string; pos, len: whole numbers, where the part begins (negative: from the end) and how long "
+        "input: string; pos, len: integers, where the part begins (negative: from the end) and how long "
         "it is at most; the three broadcast; unit: 'BYTE', or 'UTF8_CHAR' for code points.\n"
         "Returns: string, the broadcast shape.\n"
         "Errors: InvalidArgumentError for a pos outside of its string, or another unit.",

@@ -57,7 +57,7 @@ enum class FilterPart : std::uint8_t { any, op, kind, scope, cell, file, name, i
 struct TextTerm {
   FilterPart part = FilterPart::any;
   std::string text;    ///< folded
-  bool exact = false;  ///< the whole of the part, where * stands for anything; else it is contained
+  bool exact = false;  ///< the whole of the part, where * matches anything; else it is contained
   bool operator==(const TextTerm&) const = default;
 
   /// Whether the term looks at `where` and finds its text in it.
@@ -192,7 +192,7 @@ struct Condition {
   bool always() const { return kind == Kind::all && parts.empty(); }
 };
 
-/// A text that is no condition: a sentence, and where.
+/// A text that is not a condition: a sentence, and where.
 struct ConditionError : std::runtime_error {
   ConditionError(std::size_t at, const std::string& sentence) : std::runtime_error(sentence), position(at) {}
   std::size_t position;  ///< in bytes
@@ -202,6 +202,8 @@ struct ConditionError : std::runtime_error {
 Condition parse_condition(std::string_view text);
 /// The same where the text only ends too early: what is missing there holds always.
 Condition parse_unfinished(std::string_view text);
+/// Something in it is there only where an op is: Python names, curves and the line itself are not.
+bool looks_at_ops(const Condition& condition);
 /// A quantity alone, as log points show: "norm(grad)". Throws ConditionError.
 Quantity parse_quantity(std::string_view text);
 
@@ -266,7 +268,7 @@ std::span<const std::string_view> property_names();  ///< "shape" …
 std::string folded(std::string_view text);
 /// Of one element, by the name's bits: "bfloat16" 2; 1 for a name without.
 std::uint64_t bytes_of_dtype(std::string_view name);
-/// Whether all of `text` is what `pattern` says, where * stands for anything. Both folded.
+/// Whether all of `text` matches `pattern`, where * matches anything. Both folded.
 bool matches_pattern(std::string_view pattern, std::string_view text);
 
 }  // namespace tapedeck::protocol

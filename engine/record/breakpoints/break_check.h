@@ -38,6 +38,12 @@ class BreakCheck {
   /// Counts the hit and runs the breakpoint's action; returns whether the program stops. It always stops if
   /// the condition uses an undefined Python name; the reason says so.
   bool hit(CompiledBreakpoint& breakpoint, std::optional<BreakStop>& stop);
+  /// Of the breakpoint that was asked last: a name of its condition is missing.
+  bool misses_name() const { return !name_problem_.empty(); }
+  /// The newest point of a curve that its condition looked at; 0: of none.
+  std::uint64_t series_position() const { return series_position_; }
+  /// A line has run without an op. Its condition held before the line, and looked at that point of a curve.
+  void hit_without_op(CompiledBreakpoint& breakpoint, std::uint64_t series_position);
 
  private:
   protocol::Verdict look(const protocol::TextTerm& term);
@@ -55,7 +61,9 @@ class BreakCheck {
   std::string reason(const CompiledBreakpoint& breakpoint);
   void add_to(std::optional<BreakStop>& stop, const CompiledBreakpoint& breakpoint);
   std::string write(const CompiledBreakpoint& breakpoint, std::uint64_t hits);
-  std::optional<std::string> fact(std::string_view name, std::uint64_t hits);
+  std::string fact(std::string_view name, std::uint64_t hits);
+  std::string measure_text(const protocol::Quantity& quantity);
+  std::string without_op();
 
   const BreakSources known_;
   const BreakpointSet& set_;
@@ -67,6 +75,7 @@ class BreakCheck {
   boost::container::small_vector<const Tensor*, 4> input_tensors_, output_tensors_;
   bool gathered_ = false;
   std::string name_problem_;  ///< of the current breakpoint
+  bool no_op_said_ = false;   ///< by the log line that is written just now
   std::uint64_t series_position_ = 0;
   // The operand of the current breakpoint's last value term.
   const Tensor* measured_ = nullptr;

@@ -3,13 +3,15 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "engine/ops/core/observer.h"
 
 namespace tapedeck {
 
 /// An op, VJP, playback or function with a custom gradient, before it runs and after it ends; or an
-/// assignment, where `written` is set and the new value is the output.
+/// assignment, where `written` is set and the new value is the output. Or a line of the host's program: its
+/// location alone.
 struct BreakEvent {
   EventKind kind = EventKind::op;
   const OpDef* op = nullptr;
@@ -32,6 +34,7 @@ struct BreakEvent {
   bool duration_known = true;  ///< false: a GPU is still working on it
   std::int64_t duration_ns = 0;
   std::uint32_t written = 0;  ///< number of the variable's name
+  std::string_view no_op;     ///< of a line that has run without one: this says so
 };
 
 }  // namespace tapedeck

@@ -120,18 +120,6 @@ Verdict possible_before(const Condition& condition) {
   return verdict;
 }
 
-/// Python names, curves and the line itself exist without an op.
-bool looks_at_ops(const Condition& condition) {
-  bool found = false;
-  for_each_term(condition, [&](const Condition& one) {
-    const auto* number = std::get_if<NumberTerm>(&one.term);
-    const bool line = number && number->number == protocol::Number::line;
-    found = found || !(line || std::holds_alternative<protocol::NameTerm>(one.term) ||
-                       std::holds_alternative<protocol::SeriesTerm>(one.term));
-  });
-  return found;
-}
-
 std::uint64_t number_of(const std::string& target) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(target.data() + 1, target.data() + target.size(), number);
@@ -264,9 +252,10 @@ void BreakpointSet::add(const protocol::Breakpoint& breakpoint, const Breakpoint
     if (breakpoint.kind == BreakpointKind::read) compiled->tensor = number;
   });
   attempt("text", [&] {
-    if (breakpoint.action == protocol::BreakpointAction::log) compiled->text = LogText::line(breakpoint.text);
+    if (breakpoint.action == protocol::BreakpointAction::log)
+      compiled->text = protocol::LogText::line(breakpoint.text);
     if (breakpoint.action == protocol::BreakpointAction::point)
-      compiled->text = LogText::point(breakpoint.text);
+      compiled->text = protocol::LogText::point(breakpoint.text);
   });
   if (breakpoint.kind == BreakpointKind::condition && user.always() && !state.problem) {
     state.problem = "There is no condition.";
@@ -281,12 +270,12 @@ void BreakpointSet::add(const protocol::Breakpoint& breakpoint, const Breakpoint
       state.note = std::move(never);
   }
   if (!breakpoint.enabled || state.problem) {
-    others_.push_back({breakpoint.id, hits});
+    others_.push_back({breakpoint.id, hits, 0});
     return;
   }
   if (compiled_.size() == most) {
     state.problem = "At most " + std::to_string(most) + " breakpoints work at once.";
-    others_.push_back({breakpoint.id, hits});
+    others_.push_back({breakpoint.id, hits, 0});
     return;
   }
   const Mask bit = Mask{1} << compiled_.size();
@@ -298,8 +287,10 @@ void BreakpointSet::add(const protocol::Breakpoint& breakpoint, const Breakpoint
     cells_ |= bit;
   else
     enabled_ |= bit;
-  compiled->before_line = breakpoint.kind == BreakpointKind::line && !looks_at_ops(compiled->condition) &&
-                          !compiled->text.looks_at_ops();
+  compiled->condition_takes_op = looks_at_ops(compiled->condition);
+  const bool takes_op = compiled->condition_takes_op || compiled->text.looks_at_ops();
+  compiled->before_line = breakpoint.kind == BreakpointKind::line && !takes_op;
+  compiled->at_ops_of_line = breakpoint.kind == BreakpointKind::line && takes_op;
   compiled->needs_end = possible_before(compiled->condition) != Verdict::yes || compiled->text.needs_end();
   compiled_.push_back(std::move(compiled));
 }
@@ -382,7 +373,7 @@ BreakpointSet::Mask BreakpointSet::of_cell(const std::string& cell) const {
 std::vector<std::pair<std::string, std::uint32_t>> BreakpointSet::lines() const {
   std::vector<std::pair<std::string, std::uint32_t>> lines;
   for (const auto& compiled : compiled_)
-    if (compiled->before_line && !compiled->memory->spent.load())
+    if ((compiled->before_line || compiled->at_ops_of_line) && !compiled->memory->spent.load())
       lines.emplace_back(compiled->source.cell, compiled->source.line);
   return lines;
 }
@@ -395,7 +386,9 @@ std::uint64_t BreakpointSet::bytes() const {
 
 std::vector<protocol::BreakpointHits> BreakpointSet::hits() const {
   std::vector<protocol::BreakpointHits> all = others_;
-  for (const auto& compiled : compiled_) all.push_back({compiled->source.id, compiled->memory->hits.load()});
+  for (const auto& compiled : compiled_)
+    all.push_back({compiled->source.id, compiled->memory->hits.load(),
+                   compiled->at_ops_of_line ? compiled->memory->without_op.load() : 0});
   return all;
 }
 

@@ -14,8 +14,8 @@
 
 #include "engine/protocol/breakpoints.h"
 #include "engine/protocol/conditions/condition.h"
+#include "engine/protocol/conditions/log_text.h"
 #include "engine/record/breakpoints/break_event.h"
-#include "engine/record/breakpoints/log_text.h"
 #include "engine/record/trace/cell_runs.h"
 
 namespace tapedeck {
@@ -23,6 +23,7 @@ namespace tapedeck {
 /// The state of a breakpoint; any thread may change it.
 struct BreakpointMemory {
   std::atomic<std::uint64_t> hits{0};
+  std::atomic<std::uint64_t> without_op{0};   ///< runs of its line in which no op was
   std::atomic<bool> spent{false};             ///< a one-time breakpoint that has stopped
   std::atomic<std::uint64_t> series_seen{0};  ///< newest position of a curve at which it was hit
   std::array<std::atomic<std::uint64_t>, 8>
@@ -34,10 +35,14 @@ struct CompiledBreakpoint {
   protocol::Condition condition;  ///< from its kind and the user's text
   std::uint64_t tensor = 0;       ///< read "#12"
   std::uint32_t forward = 0;      ///< vjp "#12"
-  LogText text;                   ///< of logs and points
+  protocol::LogText text;         ///< of logs and points
   bool needs_end = false;         ///< can be decided only after the event has ended
   /// A line breakpoint that does not refer to an op: it stops before the line if the host reports lines.
   bool before_line = false;
+  /// Of a line, and its condition or text looks at ops: it is hit by them. Where the host tells of lines, a
+  /// log or point is hit by a run without an op, too, unless its condition takes one.
+  bool at_ops_of_line = false;
+  bool condition_takes_op = false;
   /// Shared by all sets that contain the unchanged breakpoint: an event may begin under an older set and end
   /// under a newer one.
   std::shared_ptr<BreakpointMemory> memory;

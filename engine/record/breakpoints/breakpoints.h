@@ -22,6 +22,9 @@ struct BreakThread {
     std::uint64_t first_place = 0;  ///< where the line's current pass began
     std::uint32_t enclosing = 0;
     bool hit = false;
+    /// Ops that were met on the line, less those of runs that began later and have ended: of a function that
+    /// calls itself.
+    std::uint64_t ops = 0;
   };
   const BreakpointSet* set = nullptr;
   std::uint32_t last_location = 0;
@@ -32,6 +35,21 @@ struct BreakThread {
 struct BreakWait {
   const BreakpointSet* set = nullptr;
   BreakpointSet::Mask mask = 0;
+};
+
+/// A run of a line, from its begin to its end: what hears that no op was on it.
+struct LineRun {
+  struct Waiting {
+    std::size_t breakpoint = 0;
+    std::uint64_t ops = 0;              ///< that were met when it began
+    std::uint64_t series_position = 0;  ///< of the curve that its condition looked at
+    bool holds = false;
+  };
+  const BreakpointSet* set = nullptr;
+  std::uint32_t location = 0;
+  std::vector<Waiting> waiting;
+
+  bool empty() const { return waiting.empty(); }
 };
 
 class Breakpoints {
@@ -75,8 +93,10 @@ class Breakpoints {
   /// The thread was stopped at an event, and the user may have set breakpoints meanwhile: one on that very
   /// line counts from the line's next pass on.
   void stood(BreakThread& thread, std::uint32_t location, std::uint32_t enclosing, std::uint64_t place);
-  /// The host is about to run a line in lines().
-  std::optional<BreakStop> at_line(const BreakEvent& event);
+  /// The host is about to run a line in lines(). `run` is to be given to left_line().
+  std::optional<BreakStop> at_line(BreakThread& thread, const BreakEvent& event, LineRun& run);
+  /// It has run the line; without an op where none was met meanwhile.
+  void left_line(BreakThread& thread, const BreakEvent& event, const LineRun& run);
   /// A variable got a value.
   std::optional<BreakStop> assigned(const BreakEvent& event);
 

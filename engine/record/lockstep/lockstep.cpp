@@ -95,8 +95,7 @@ Lockstep& Lockstep::instance() {
 
 void Lockstep::start(const LockstepOptions& options) {
   if (running_.exchange(true))
-    fail<FailedPreconditionError>(
-        "lockstep: another one runs; a lockstep can not begin inside of a lockstep");
+    fail<FailedPreconditionError>("lockstep: another one runs; a lockstep cannot begin inside of a lockstep");
   options_ = options;
   report_ = {};
   open_.clear();

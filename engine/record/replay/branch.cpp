@@ -92,6 +92,12 @@ void Branch::check(const Change& change) const {
     if (change.kind == Change::Kind::input && change.input >= record.inputs.size())
       refuse_branch("bad_request", "Op ", change.record, " (", record.name(), ") has no input ", change.input,
                     ".");
+    if (change.result && (*change.result >= record.outputs.size() || !record.outputs[*change.result]))
+      refuse_branch("bad_request", "Op ", change.record, " (", record.name(), ") has no result ",
+                    *change.result, "; it has ", record.outputs.size(), ".");
+    if (change.result && change.instead == Instead::skip)
+      refuse_branch("bad_request", "Op ", change.record, " (", record.name(),
+                    ") can be skipped as a whole, not for its result ", *change.result, " alone.");
     return;
   }
   const TensorOrigin origin = recorder_.trace().tensors().get(change.tensor);
@@ -121,6 +127,17 @@ std::span<const std::size_t> Branch::changes_of_record(std::uint32_t record) con
 bool Branch::is_replaced(std::uint64_t tensor) const {
   return std::ranges::any_of(changes_of_tensor(tensor),
                              [&](std::size_t at) { return changes_[at].kind == Change::Kind::value; });
+}
+
+bool Branch::is_changed_result(std::uint64_t tensor) const {
+  const std::uint32_t producer = recorder_.trace().tensors().get(tensor).producer();
+  if (!is_changed_op(producer)) return false;
+  const std::span<const std::size_t> changes = changes_of_record(producer);
+  const bool whole = std::ranges::any_of(changes, [&](std::size_t at) { return !changes_[at].result; });
+  RecordView record;
+  if (whole || !recorder_.trace().read(producer, record)) return true;
+  return std::ranges::any_of(changes,
+                             [&](std::size_t at) { return record.outputs[*changes_[at].result] == tensor; });
 }
 
 Tensor Branch::changed(std::uint64_t tensor, Tensor value) const {
@@ -185,8 +202,7 @@ bool Branch::depends(std::uint64_t tensor, const CancelFlag* cancel) {
   const auto look = [&](std::uint64_t id) -> std::optional<bool> {
     if (id < first_) return false;
     if (const auto known = depends_.find(id); known != depends_.end()) return known->second;
-    if (is_changed(id) || is_changed_op(recorder_.trace().tensors().get(id).producer()))
-      return depends_[id] = true;
+    if (is_changed(id) || is_changed_result(id)) return depends_[id] = true;
     stack.push_back({id, made_of(id), 0});
     if (stack.back().inputs.empty() && is_forgotten(id)) cut_off_ = true;
     return std::nullopt;
@@ -301,9 +317,12 @@ Tensors Branch::run(const RecordView& record, const Find& original) {
     change_inputs(record, inputs);
     if (recorder_.file()) check_result_size(record, inputs, attributes, limits_.bytes);
     Tensors results = run_again(recorder_, record, inputs, attributes);
-    for (const std::size_t at : changes_of_record(record.number))
-      if (changes_[at].kind == Change::Kind::instead)
-        for (Tensor& result : results) result = instead_of(changes_[at], record, inputs, result);
+    for (const std::size_t at : changes_of_record(record.number)) {
+      const Change& change = changes_[at];
+      if (change.kind != Change::Kind::instead) continue;
+      for (std::size_t i = 0; i < results.size(); ++i)
+        if (!change.result || change.result == i) results[i] = instead_of(change, record, inputs, results[i]);
+    }
     return results;
   } catch (const ValueError&) {
     throw;

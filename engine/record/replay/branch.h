@@ -45,6 +45,8 @@ struct Change {
   std::size_t input = 0;      ///< which of the op's; `instead` and `amount` say how it changes
   Instead instead = Instead::skip;
   double amount = 1;
+  /// instead, but for skip: which of the op's results; nothing: all of them.
+  std::optional<std::size_t> result = std::nullopt;
 };
 
 /// An op of a branch cannot run on its changed inputs.
@@ -96,6 +98,8 @@ class Branch {
   bool is_changed(std::uint64_t tensor) const { return !changes_of_tensor(tensor).empty(); }
   bool is_replaced(std::uint64_t tensor) const;  ///< its original value does not matter
   bool is_changed_op(std::uint32_t record) const { return record != 0 && of_record_.contains(record); }
+  /// Of an op of which changes name some results, only those.
+  bool is_changed_result(std::uint64_t tensor) const;
   /// The value after the changes that name the tensor.
   Tensor changed(std::uint64_t tensor, Tensor value) const;
   Attributes attributes_of(const RecordView& record) const;

@@ -1,4 +1,4 @@
-// What may stand at a place of a condition: for the lines in which conditions are typed.
+// Completions at a place of a condition, for the fields in which conditions are typed.
 #pragma once
 
 #include <QString>

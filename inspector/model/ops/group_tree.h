@@ -28,7 +28,7 @@ class GroupTree {
   struct Node {
     std::uint64_t first = 1;  ///< record; the same for a group that begins with a group
     std::uint32_t parent = none;
-    std::uint32_t end = none;     ///< the first node behind it and all that is in it; none: nothing is yet
+    std::uint32_t end = none;  ///< the first node after it and everything in it; none: there is nothing yet
     std::uint32_t source = none;  ///< run: in runs(); step, after: in steps(); scope: its name's number
     Kind kind = Kind::plain;
     std::uint8_t depth = 0;  ///< number of groups around it
@@ -40,13 +40,13 @@ class GroupTree {
   };
 
   void clear();
-  /// Another level makes other groups of the same lists.
+  /// Another level groups the same lists differently.
   void set_level(HeadingLevel level);
   HeadingLevel level() const { return level_; }
-  /// What the session has to be asked for next.
+  /// The next request to send to the session.
   protocol::GetRecordGroups next_request() const;
   /// Takes an answer to that in; `newest`: records above it are not known here yet. Returns the first record
-  /// whose groups are others than before, or were not known; all before it stay as they are.
+  /// whose groups changed, or were not known; those of all earlier records are unchanged.
   std::uint64_t add(const protocol::RecordGroups& answer, std::uint64_t newest);
 
   /// Records up to it are in nodes.

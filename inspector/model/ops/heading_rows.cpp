@@ -77,7 +77,8 @@ RowChange HeadingRows::update(const GroupTree& tree, const Listing& listing, std
   change.after = row_count();
   // The first that is not where it was.
   std::size_t same = 0;
-  while (same < old.size() && kept + same < items_.size() && old[same].stands_as(items_[kept + same])) ++same;
+  while (same < old.size() && kept + same < items_.size() && old[same].same_row_as(items_[kept + same]))
+    ++same;
   if (same < old.size()) change.row = std::min(change.row, old_rows[same]);
   if (kept + same < items_.size())
     change.row = std::min(change.row, row_from(static_cast<std::uint32_t>(kept + same)));

@@ -1,8 +1,8 @@
 // The rows of Ops with headings: which row is which record or heading, where groups are folded. No Qt
 // objects, no requests.
 //
-// What is listed are all records, or those that a filter lets through; a position counts them from 0. Nothing
-// here goes over them: a heading knows at which position it stands and how many headings are above it, and
+// What is listed are all records, or those that a filter lets through; a position counts them from 0. No
+// function iterates over them: a heading knows its position and how many headings are above it, and
 // only groups that are folded are subtracted.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace tapedeck::inspector {
 
-/// Rows from `row` on are others than before: there were `before` rows in all, and there are `after`.
+/// Rows from `row` on changed: there were `before` rows in all, and there are `after`.
 struct RowChange {
   int row = 0, before = 0, after = 0;
 };
@@ -33,7 +33,7 @@ class HeadingRows {
   static constexpr std::uint32_t none = GroupTree::none;
 
   void clear();
-  /// The groups of records from `from` on, or the listing from there on, are others than before.
+  /// The groups of records from `from` on, or the listing from there on, changed.
   RowChange update(const GroupTree& tree, const Listing& listing, std::uint64_t from);
 
   int row_count() const;
@@ -72,7 +72,7 @@ class HeadingRows {
     std::uint32_t node = none;
     HeadingLevel kind = HeadingLevel::none;
     bool heading = false, folded = false;
-    bool stands_as(const Item& other) const {
+    bool same_row_as(const Item& other) const {
       return first == other.first && start == other.start && kind == other.kind && parent == other.parent &&
              heading == other.heading && folded == other.folded;
     }

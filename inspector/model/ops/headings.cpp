@@ -107,9 +107,9 @@ QString Headings::nameOf(std::uint32_t heading) const {
     case GroupTree::Kind::run:
       return cellName(tree_.runs()[node.source]);
     case GroupTree::Kind::step:
-      return QStringLiteral("step %1").arg(countText(tree_.steps()[node.source].number));
+      return QStringLiteral("%1 step").arg(ordinalText(tree_.steps()[node.source].number));
     case GroupTree::Kind::after:
-      return QStringLiteral("after step %1").arg(countText(tree_.steps()[node.source].number));
+      return QStringLiteral("after the %1 step").arg(ordinalText(tree_.steps()[node.source].number));
     case GroupTree::Kind::scope:
       return QString::fromStdString(tree_.scope_part(node.source));
     case GroupTree::Kind::plain:

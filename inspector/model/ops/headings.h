@@ -14,16 +14,16 @@ namespace tapedeck::inspector {
 
 /// What a heading's row says.
 struct Heading {
-  QString name;   ///< "Cell [3], run 2", "step 57", "dense"
+  QString name;   ///< "Cell [3], run 2", "57th step", "dense"
   QString count;  ///< "34 ops", or "3 of 34 ops" where a filter is applied
   QString state;  ///< "running", "failed"; else empty
   int depth = 0;  ///< groups around it
   bool folded = false;
   bool holdsCursor = false;  ///< the cursor's op is folded away in it
-  QString text() const;      ///< "step 57 · 34 ops"
+  QString text() const;      ///< "57th step · 34 ops"
 };
 
-/// Which rows there are; RecordsModel tells its views of what changes, and asks for nothing while it does.
+/// Which rows there are; RecordsModel notifies its views of changes, and sends no request meanwhile.
 class Headings : public QObject {
   Q_OBJECT
  public:
@@ -31,7 +31,7 @@ class Headings : public QObject {
   Headings(Session* session, std::function<Listing()> listing, QObject* parent);
 
   HeadingLevel level() const { return tree_.level(); }
-  void setLevel(HeadingLevel level);  ///< all rows are others than before; another level lays out anew
+  void setLevel(HeadingLevel level);  ///< all rows change; another level lays them out again
   void setCellLabels(const QHash<QString, QString>& labels) { labels_ = labels; }
   void setFiltered(bool filtered) { filtered_ = filtered; }
 
@@ -49,7 +49,7 @@ class Headings : public QObject {
   QString nameOf(std::uint32_t heading) const;
 
  signals:
-  /// The groups of records from that one on are others than before.
+  /// The groups of records from that one on changed.
   void grouped(tapedeck::inspector::RecordNumber from);
 
  private:
@@ -64,7 +64,7 @@ class Headings : public QObject {
   GroupTree tree_;
   HeadingRows rows_;
   bool filtered_ = false;
-  /// What the session said when it was asked last: runs and steps end without a new record.
+  /// The session's last answer: runs and steps end without a new record.
   quint64 endedSeen_ = 0, cellsEndedSeen_ = 0;
   std::optional<std::string> runningSeen_;
   QTimer timer_;

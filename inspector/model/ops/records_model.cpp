@@ -187,7 +187,7 @@ QVariant RecordsModel::data(const QModelIndex& index, int role) const {
       if (d_->session->live()) return QStringLiteral("…");
       return index.column() == Op ? QStringLiteral("not fetched") : QString();
     case Qt::ToolTipRole:  // as it is: TimelineDelegate makes a plain tip of more than this
-      if (record) return d_->toolTip(d_->session->looked(*record));
+      if (record) return d_->toolTip(d_->session->withShownPreviews(*record));
       return d_->session->live() ? QVariant() : notFetchedText(number);
     case Qt::AccessibleTextRole: {
       // Its own: what the whole row says is the description.
@@ -203,7 +203,7 @@ QVariant RecordsModel::data(const QModelIndex& index, int role) const {
       return QStringLiteral("%1: %2").arg(title, text.isEmpty() ? QStringLiteral("none") : text);
     }
     case Qt::AccessibleDescriptionRole:
-      if (record) return d_->toolTip(d_->session->looked(*record));
+      if (record) return d_->toolTip(d_->session->withShownPreviews(*record));
       return d_->session->live() ? QStringLiteral("op %1, loading").arg(countText(number))
                                  : notFetchedText(number);
     default:

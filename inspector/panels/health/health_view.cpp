@@ -91,7 +91,7 @@ void HealthView::Private::makeActions() {
   layers = addKeyedAction(view, QStringLiteral("Layers"), {Qt::Key_V},
                           QStringLiteral("Variables and activations over the steps"));
   optimiser = addKeyedAction(view, QStringLiteral("Optimiser"), {Qt::Key_B},
-                             QStringLiteral("What an optimiser says of itself: the pairs of L-BFGS"));
+                             QStringLiteral("An optimiser's own figures: the pairs of L-BFGS"));
   more = addKeyedAction(view, QStringLiteral("More steps"), {Qt::Key_M},
                         QStringLiteral("Recompute twice as many of the steps that ran"));
   cancel = addKeyedAction(view, QStringLiteral("Stop recomputing"), {Qt::Key_Escape},
@@ -154,7 +154,7 @@ void HealthView::Private::makePages() {
   pairRows = new HealthPairsModel(model, pairs);
   pairs->setModel(pairRows);
   pairs->setObjectName(QStringLiteral("healthPairs"));
-  pairs->setAccessibleName(QStringLiteral("What the optimiser says, step by step"));
+  pairs->setAccessibleName(QStringLiteral("The optimiser's figures, step by step"));
   pairs->setSelectionBehavior(QAbstractItemView::SelectRows);
   pairs->setSelectionMode(QAbstractItemView::SingleSelection);
   pairs->setShowGrid(false);

@@ -1,4 +1,4 @@
-// The panel Health: findings first, below them the layers' table or what an optimiser says, and large curves.
+// The panel Health: findings first, below them the layers' table or an optimiser's figures, and large curves.
 #pragma once
 
 #include <memory>

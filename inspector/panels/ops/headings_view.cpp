@@ -178,7 +178,7 @@ HeadingTrail::HeadingTrail(OpsTable* table, RecordsModel* model, QWidget* parent
     : ElidingLabel(Qt::ElideLeft, parent), table_(table), rows_(model) {
   setObjectName(QStringLiteral("headingTrail"));
   setContentsMargins(heading_edge, 0, heading_edge, 0);
-  setToolTip(QStringLiteral("The groups of the first row in sight. A click goes to its heading."));
+  setToolTip(QStringLiteral("The groups of the first visible row. A click goes to its heading."));
   const auto later = [this] {
     if (std::exchange(due_, true)) return;
     QTimer::singleShot(0, this, [this] {
@@ -205,7 +205,7 @@ void HeadingTrail::look() {
   setVisible(rows_->headingLevel() != HeadingLevel::none && rows_->rowCount() > 0);
   if (text == this->text()) return;
   setText(text);
-  setAccessibleName(QStringLiteral("Groups of the first row in sight: %1")
+  setAccessibleName(QStringLiteral("Groups of the first visible row: %1")
                         .arg(names.isEmpty() ? QStringLiteral("none") : names.join(QStringLiteral(", "))));
 }
 
@@ -249,16 +249,17 @@ QList<QAction*> headingActions(OpsTable* table, HeadingChoice* choice) {
     all << action;
   };
   add(QStringLiteral("Next kind of headings"), Qt::Key_H,
-      QStringLiteral("Headings for cells and their runs, also for steps, also for scopes, or none"),
+      QStringLiteral("Show headings for cells and their runs, also for steps, also for scopes, or none"),
       [choice] { choice->next(); });
   choice->box()->setToolTip(all.last()->toolTip());
   add(QStringLiteral("Go to its heading"), Qt::CTRL | Qt::Key_Up,
-      QStringLiteral("From an op or a heading to the heading around it"), [table] { table->goToHeading(); });
+      QStringLiteral("Go from an op or a heading to the heading around it"),
+      [table] { table->goToHeading(); });
   add(QStringLiteral("Fold all like it"), Qt::SHIFT | Qt::Key_Left,
-      QStringLiteral("Folds all cells, all steps or all scopes, whichever the heading is of"),
+      QStringLiteral("Fold all cells, all steps or all scopes, whichever the heading is of"),
       [table] { table->foldAll(true); });
   add(QStringLiteral("Unfold all like it"), Qt::SHIFT | Qt::Key_Right,
-      QStringLiteral("Unfolds all cells, all steps or all scopes, whichever the heading is of"),
+      QStringLiteral("Unfold all cells, all steps or all scopes, whichever the heading is of"),
       [table] { table->foldAll(false); });
   return all;
 }

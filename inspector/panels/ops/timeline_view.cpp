@@ -165,10 +165,10 @@ void TimelineView::Private::makeActions() {
     return action;
   };
   nextMatch = goTo(QStringLiteral("Next match"), Qt::Key_F3,
-                   QStringLiteral("To the next op that the filter finds"), &TimelineView::goToNextMatch);
+                   QStringLiteral("Go to the next op that the filter finds"), &TimelineView::goToNextMatch);
   previousMatch =
       goTo(QStringLiteral("Previous match"), Qt::SHIFT | Qt::Key_F3,
-           QStringLiteral("To the op before that the filter finds"), &TimelineView::goToPreviousMatch);
+           QStringLiteral("Go to the previous op that the filter finds"), &TimelineView::goToPreviousMatch);
   clearByEscape(filter, q, [this] {
     if (model->scanning() && model->filterAsksForValues()) return model->stopFilter();
     filter->clear();
@@ -197,7 +197,7 @@ void TimelineView::Private::connectModels() {
   QObject::connect(&session, &Session::cursorChanged, q, [this] {
     matchNote.clear();
     chosenHeading = {};
-    // While a cell runs the cursor goes along, and what is folded stays so. Where it stops is to be seen.
+    // While a cell runs, the cursor follows, and folded groups stay folded. Where it stops must be visible.
     if (session.stop()) model->reveal(session.cursor());
     showCursor(true);
   });
@@ -274,7 +274,7 @@ QString TimelineView::Private::filterText() const {
     text += QStringLiteral(", looked at %1 %").arg(percent) +
             (model->filterAsksForValues() ? QStringLiteral(" (Esc in the filter stops it)") : QString());
   else if (model->filterStopped())
-    text += QStringLiteral(", stopped at %1 %: Enter in the filter begins anew").arg(percent);
+    text += QStringLiteral(", stopped at %1 %: Enter in the filter starts again").arg(percent);
   if (const quint64 lost = model->lostByFilter())
     text += QStringLiteral("\n%1 with lost values could not be decided, and %2 left out.")
                 .arg(lost == 1 ? QStringLiteral("1 op") : QStringLiteral("%1 ops").arg(countText(lost)),

@@ -171,7 +171,7 @@ void GridPlacement::placePlayback(int i) {
   put(i, rightwards(i, {(found ? row : lowest_) + 1, first_back_}));
 }
 
-/// What runs backwards outside of any VJP: a sum of gradients stands in the row that it goes to.
+/// Ops that run backwards outside of any VJP: a sum of gradients is in the row that it goes to.
 void GridPlacement::placeBackward(int i) {
   const int goal = node(i).goal;
   if (placed(goal)) {

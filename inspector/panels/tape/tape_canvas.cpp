@@ -30,7 +30,7 @@ void TapeCanvas::showGraph(std::shared_ptr<const LaidOutGraph> laid) {
   quint64 walked_key = 0;
   if (laid_ && walked_ >= 0) {
     const GraphNode& walked = laid_->graph.nodes[walked_];
-    // Who opened "more" stands beside what came.
+    // After "more" was opened, the walked node is beside the new ones.
     walked_key = walked.kind == NodeKind::more ? walked.page * 2 : nodeKey(walked);
   }
   const std::shared_ptr<const LaidOutGraph> before = std::exchange(laid_, std::move(laid));
@@ -51,7 +51,7 @@ void TapeCanvas::showGraph(std::shared_ptr<const LaidOutGraph> laid) {
   requestFrame();
 }
 
-/// Another part of the same tape: what was in sight and still is here stays where it is.
+/// Another part of the same tape: nodes that were visible and are in it stay where they are.
 void TapeCanvas::holdStill(const LaidOutGraph& before) {
   std::unordered_map<quint64, std::size_t> now;
   for (std::size_t i = 0; i < laid_->graph.nodes.size(); ++i) now[nodeKey(laid_->graph.nodes[i])] = i;
@@ -99,7 +99,7 @@ void TapeCanvas::fit() {
   emit cameraChanged();
 }
 
-/// Shows the cursor's node with the least motion: none where it is in sight.
+/// Shows the cursor's node with the least motion: none where it is visible.
 void TapeCanvas::keepCursorInSight(bool first) {
   const int node = currentNode();
   Camera whole;

@@ -1,4 +1,4 @@
-// What is pointed out on the tape: hits of a search, ancestors and descendants.
+// The highlights on the tape: hits of a search, ancestors and descendants.
 #pragma once
 
 #include <QSet>

@@ -290,7 +290,7 @@ void TapeScene::drawNodeText(int index, const QRectF& rect) {
                     i ? theme.text : theme.faintText);
 }
 
-/// At the feet of the node, where no edge ends: what it is at the left, what it waits for at the right.
+/// At the feet of the node, where no edge ends: its kind at the left, its state at the right.
 void TapeScene::drawBadge(int index) {
   const GraphNode& node = laid_.graph.nodes[index];
   if (detailLevel(camera_.zoom) != DetailLevel::full) return;

@@ -17,7 +17,7 @@ QString number(double value) {
   return QString::number(value, 'f', 1);
 }
 
-/// What XML 1.0 can not hold, which user's names may contain.
+/// Characters that XML 1.0 can't hold, and users' names may contain.
 QString printable(QString text) {
   for (QChar& character : text)
     if ((character < QChar(0x20) && character != QLatin1Char('\t')) || character.unicode() >= 0xFFFE)

@@ -66,10 +66,10 @@ struct TapeView::Private {
 
   void addCheck() {
     odd = new OddValues(&session, view);
-    check = addKeyedAction(
-        view, QStringLiteral("Check for NaN"), {Qt::Key_X},
-        QStringLiteral("Look for NaN and infinity in all values of the tape, and mark them. What is "
-                       "not kept is computed anew; a second time stops it"));
+    check =
+        addKeyedAction(view, QStringLiteral("Check for NaN"), {Qt::Key_X},
+                       QStringLiteral("Look for NaN and infinity in all values of the tape, and mark them. "
+                                      "Values that are not held are recomputed; pressing it again stops"));
     check->setCheckable(true);
     QObject::connect(check, &QAction::triggered, view, [this](bool on) {
       if (on)
@@ -99,10 +99,10 @@ struct TapeView::Private {
     QObject::connect(addAction(QStringLiteral("+"), {Qt::Key_Plus, Qt::Key_Equal}, QStringLiteral("Zoom in")),
                      &QAction::triggered, view, &TapeView::zoomIn);
     QObject::connect(addAction(QStringLiteral("Cursor"), {Qt::Key_Home},
-                               QStringLiteral("Bring the cursor's op into sight, out of folded groups")),
+                               QStringLiteral("Bring the cursor's op into view, out of folded groups")),
                      &QAction::triggered, tools, &TapeTools::showCursor);
     QAction* const follow =
-        addAction(QStringLiteral("Follow"), {Qt::Key_C}, QStringLiteral("Keep the cursor's op in sight"));
+        addAction(QStringLiteral("Follow"), {Qt::Key_C}, QStringLiteral("Keep the cursor's op in view"));
     follow->setCheckable(true);
     follow->setChecked(true);
     QObject::connect(follow, &QAction::toggled, canvas, &TapeCanvas::setFollowsCursor);
@@ -188,7 +188,7 @@ struct TapeView::Private {
     const protocol::Record* record = node.record ? session.cachedRecord(node.record) : nullptr;
     const protocol::TensorInfo* tensor = node.tensor ? session.tensor(node.tensor) : nullptr;
     std::optional<protocol::Record> shown;
-    if (record) shown = session.looked(*record);  // with the values of what is looked at
+    if (record) shown = session.withShownPreviews(*record);
     return nodeDetails(node, shown ? &*shown : nullptr, tensor, cell_name);
   }
 };

@@ -50,7 +50,7 @@ struct TimeView::Private {
             {QStringLiteral("Flame"), Qt::Key_L, QStringLiteral("The time by scope or line")},
             {QStringLiteral("Totals"), Qt::Key_O,
              QStringLiteral("A table of the time by op, line, cell or scope")},
-            {QStringLiteral("Roofline"), Qt::Key_R, QStringLiteral("The ops under what the machine can do")}};
+            {QStringLiteral("Roofline"), Qt::Key_R, QStringLiteral("The ops below the machine's limits")}};
   }
   void makeBar(QVBoxLayout* layout);
   void makeActions();
@@ -122,9 +122,9 @@ void TimeView::Private::makeActions() {
       QStringLiteral("Show a shorter time in the track"), on_track(&TrackCanvas::zoomIn));
   add(QStringLiteral("Zoom out"), {Qt::Key_S, Qt::Key_Minus},
       QStringLiteral("Show a longer time in the track"), on_track(&TrackCanvas::zoomOut));
-  add(QStringLiteral("Earlier"), {Qt::Key_A}, QStringLiteral("Move the track to what was before"),
+  add(QStringLiteral("Earlier"), {Qt::Key_A}, QStringLiteral("Move the track back in time"),
       on_track(&TrackCanvas::moveLeft));
-  add(QStringLiteral("Later"), {Qt::Key_D}, QStringLiteral("Move the track to what came then"),
+  add(QStringLiteral("Later"), {Qt::Key_D}, QStringLiteral("Move the track forward in time"),
       on_track(&TrackCanvas::moveRight));
   add(QStringLiteral("Fit"), {Qt::Key_F, Qt::Key_0}, QStringLiteral("Show the whole run"),
       on_track(&TrackCanvas::fit));
@@ -132,24 +132,24 @@ void TimeView::Private::makeActions() {
       QStringLiteral("Bring the cursor's op into the middle of the track"),
       on_track(&TrackCanvas::centreCursor));
   add(QStringLiteral("Select what is shown"), {Qt::Key_V},
-      QStringLiteral("All figures are then of the time that the track shows"),
+      QStringLiteral("Restrict all figures to the time that the track shows"),
       on_track(&TrackCanvas::selectView));
-  clear = add(QStringLiteral("Take the selection back"), {Qt::Key_X},
-              QStringLiteral("All figures are of the whole run again"),
+  clear = add(QStringLiteral("Clear the selection"), {Qt::Key_X},
+              QStringLiteral("Make all figures be of the whole run again"),
               [this] { model->setSelection(std::nullopt); });
   clear->setEnabled(false);
   add(QStringLiteral("Next op"), {Qt::Key_J}, QStringLiteral("Move the cursor to the next op"),
       [this] { session.stepCursor(1); });
-  add(QStringLiteral("Previous op"), {Qt::Key_K}, QStringLiteral("Move the cursor to the op before"),
+  add(QStringLiteral("Previous op"), {Qt::Key_K}, QStringLiteral("Move the cursor to the previous op"),
       [this] { session.stepCursor(-1); });
   add(QStringLiteral("Longest gap"), {Qt::Key_H},
       QStringLiteral("Go to where Python took the longest between two ops"), [this] { goToLargestGap(); });
   add(QStringLiteral("Go to the slowest"), {Qt::Key_Return, Qt::Key_Enter},
-      QStringLiteral("Move the cursor to the slowest op of what is chosen"), [this] { enter(); });
+      QStringLiteral("Move the cursor to the slowest op of the selection"), [this] { enter(); });
   add(QStringLiteral("Zoom the flame out"), {Qt::Key_Backspace},
-      QStringLiteral("Show what the zoomed part is a part of"), [this] { flame->zoomOut(); });
+      QStringLiteral("Zoom out to what the zoomed part is a part of"), [this] { flame->zoomOut(); });
   add(QStringLiteral("Measure the machine"), {Qt::Key_M},
-      QStringLiteral("Measure again what the machine can do, for half a second"),
+      QStringLiteral("Measure the machine's peak again, for half a second"),
       [this] { model->measureAgain(); });
   add(QStringLiteral("Filter"), {QKeySequence::Find}, QStringLiteral("Filter the totals"), [this] {
     setPage(ProfilePage::totals);

@@ -296,7 +296,7 @@ class TestHealthPanel : public QObject, SampleWindow {
     QVERIFY2(unchecked >= 0, qPrintable(all()));
     choose(unchecked);
     QTest::keyClick(health()->findings(), Qt::Key_C);
-    QVERIFY2(findingThat("The custom gradient of triple, line 10 is not what finite differences say.") >= 0,
+    QVERIFY2(findingThat("The custom gradient of triple, line 10 disagrees with finite differences.") >= 0,
              qPrintable(all()));
     QVERIFY2(all().contains("×2 in every element"), qPrintable(all()));
     shots(window_.get(), "health-wrong-gradient");

@@ -256,7 +256,7 @@ class TestTimePanel : public QObject, SampleWindow {
                              patience);
     keyTo(flame, Qt::Key_Backspace);
     QCOMPARE(flame->label(flame->zoomed()), QString("encoder"));
-    // By line: the code stands there.
+    // By line: rows show the code.
     keyTo(flame, Qt::Key_G);
     QTRY_VERIFY_WITH_TIMEOUT(boxNamed("line 8: y = tf.matmul(w, w)"), patience);
     window_->resize(2560, 1440);
@@ -368,7 +368,7 @@ class TestTimePanel : public QObject, SampleWindow {
     keyTo(roofline, Qt::Key_Right);
     QCOMPARE(roofline->walked(), 0);
     screenshot(window_.get(), "time-roofline-1280");
-    // Each word can be read: it stands on no other, and on no point.
+    // Each word can be read: it overlaps no other, and no point.
     QVERIFY(roofline->words().size() > 4);
     for (const QRectF& word : roofline->words()) {
       for (const QRectF& other : roofline->words()) QVERIFY(&word == &other || !word.intersects(other));

@@ -187,7 +187,7 @@ class Refusals(InFolder):
     def test_what_cannot_be_written_is_named_before_anything_is(self):
         for tensors, metadata, error, words in (({"w": 3.}, {}, TypeError, "'w' is 3.0; needs a tensor"),
                                                 ({3: tf.ones([])}, {}, ValueError, "name is 3"),
-                                                ({"\ud800": tf.ones([])}, {}, ValueError, "needs a text in UTF-8"),
+                                                ({"\ud800": tf.ones([])}, {}, ValueError, "needs a string in UTF-8"),
                                                 ({"__metadata__": tf.ones([])}, {}, ValueError, "the format needs that name"),
                                                 ({}, {"a": 1}, ValueError, "value of metadata is 1")):
             with self.assertRaisesRegex(error, words):

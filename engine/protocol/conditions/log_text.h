@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -10,11 +9,11 @@
 
 #include "engine/protocol/conditions/condition.h"
 
-namespace tapedeck {
+namespace tapedeck::protocol {
 
-/// A fact about the op (name, record, line, shape) as text; nullopt for an unknown name.
-using LogFact = std::function<std::optional<std::string>(std::string_view name)>;
-using LogMeasure = std::function<std::optional<double>(const protocol::Quantity& quantity)>;
+/// What is known of the op: its name, record, line and shape. Where there is none, the text says so.
+using LogFact = std::function<std::string(std::string_view name)>;
+using LogMeasure = std::function<std::string(const Quantity& quantity)>;
 
 class LogText {
  public:
@@ -31,13 +30,13 @@ class LogText {
   bool looks_at_ops() const;
   std::string write(const LogFact& fact, const LogMeasure& measure) const;
   const std::string& curve() const { return curve_; }
-  const protocol::Quantity& quantity() const { return std::get<protocol::Quantity>(pieces_.front()); }
+  const Quantity& quantity() const { return std::get<Quantity>(pieces_.front()); }
 
  private:
   struct Fact {
     std::string name;
   };
-  std::vector<std::variant<std::string, Fact, protocol::Quantity>> pieces_;
+  std::vector<std::variant<std::string, Fact, Quantity>> pieces_;
   std::string curve_;
 };
 
@@ -46,4 +45,4 @@ std::string quantity_text(double value);
 /// "7,840".
 std::string count_text(std::uint64_t count);
 
-}  // namespace tapedeck
+}  // namespace tapedeck::protocol
