@@ -249,7 +249,7 @@ bool Trace::read(std::uint32_t number, RecordView& view) const {
   if (const auto found = errors_.find(number); view.state == RecordState::failed && found != errors_.end())
     view.error = found->second;
   else if (view.state == RecordState::failed)
-    view.error = "(the text of this error had to go: there were too many)";
+    view.error = "(the text of this error was dropped: there were too many)";
   if (const auto found = pending_.find(number);
       view.state == RecordState::pending && found != pending_.end()) {
     view.pending_outputs = found->second.outputs;
