@@ -303,10 +303,10 @@ protocol::Reply Answers::set_gate(const protocol::SetGate& request) {
 }
 
 protocol::Reply Answers::version(const protocol::GetVersion& request) const {
-  const auto assignment = recorder_.handoffs().assignment_of(request.tensor);
+  const auto assignment = recorder_.data_flow().assignment_of(request.tensor);
   if (!assignment) return protocol::HeldValue{tensor_info(recorder_, request.tensor, true), false};
   const auto id =
-      recorder_.handoffs().value_before(assignment->variable, request.moment.value_or(UINT64_MAX));
+      recorder_.data_flow().value_before(assignment->variable, request.moment.value_or(UINT64_MAX));
   if (!id)
     return protocol::Failure{
         "Which value " + tensor_text(recorder_, request.tensor) + "'s variable had then is no longer known.",

@@ -53,19 +53,19 @@ BranchCurveReader::BranchCurveReader(const Recorder& recorder, Branch& branch, s
 }
 
 void BranchCurveReader::find_reads() {
-  std::vector<Departure> departures = recorder_.handoffs().departures();  // the newest first
-  std::ranges::reverse(departures);
-  for (const Departure& departure : departures) {
+  std::vector<ExternalRead> external_reads = recorder_.data_flow().external_reads();  // the newest first
+  std::ranges::reverse(external_reads);
+  for (const ExternalRead& external_read : external_reads) {
     check_cancelled(&cancel_);
-    const TensorOrigin origin = recorder_.trace().tensors().get(departure.tensor);
+    const TensorOrigin origin = recorder_.trace().tensors().get(external_read.tensor);
     if (!origin.known()) continue;
-    BranchRead read{departure.tensor, departure.newest, departure.location};
-    read.depends = branch_.depends(departure.tensor, &cancel_);
+    BranchRead read{external_read.tensor, external_read.newest, external_read.location};
+    read.depends = branch_.depends(external_read.tensor, &cancel_);
     read.single = is_single_number(spec_of(origin.spec()));
-    if (read.single && departure.number) read.number = *departure.number;
-    if (read.single && !departure.number) {  // of a GPU's tensor, or a trace file's
+    if (read.single && external_read.number) read.number = *external_read.number;
+    if (read.single && !external_read.number) {  // of a GPU's tensor, or a trace file's
       try {
-        read.number = original_(departure.tensor).on_host().item();
+        read.number = original_(external_read.tensor).on_host().item();
       } catch (const ValueError&) {
         continue;
       }

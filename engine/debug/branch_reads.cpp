@@ -225,7 +225,7 @@ class ReadSearch {
     if (!id) return std::nullopt;
     TensorOrigin origin = recorder_.trace().tensors().get(id);
     if (!origin.is_leaf()) return std::nullopt;
-    const auto assigned = recorder_.handoffs().assignment_of(id);
+    const auto assigned = recorder_.data_flow().assignment_of(id);
     // A number that came from no op and went into a variable alone may not be known itself.
     if (assigned && assigned->value && recorder_.trace().tensors().get(assigned->value).known()) {
       id = assigned->value;

@@ -71,7 +71,7 @@ class HitSearch {
     }
     for (protocol::BreakpointState& state : states_)
       if (state.problem) answer_.problems.push_back(std::move(state));
-    if (set_.writers() != 0) assignments_ = recorder.handoffs().assignments();
+    if (set_.writers() != 0) assignments_ = recorder.data_flow().assignments();
     if (cells_)
       for (const CellRun& run : recorder.cell_runs().newest(SIZE_MAX))
         if (run.last >= run.first || run.state == CellRun::State::running) runs_.emplace(run.first, run.cell);

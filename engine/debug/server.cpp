@@ -109,7 +109,7 @@ void DebugServer::Private::attend(bool attended) {
   recorder_.set_recording(attended || kept_);
   if (attended) return;
   recorder_.breakpoints().set({});
-  if (!kept_) recorder_.let_values_go();
+  if (!kept_) recorder_.release_values();
 }
 
 milliseconds DebugServer::Private::patience() const {

@@ -248,7 +248,7 @@ void fill_on_host(const Tensor& elements, const std::vector<std::int64_t>& slice
     });
   });
   if (rows.step != 1 || columns.step != 1) return;
-  if (takes_other_ways(elements.dtype()))
+  if (has_partial_support(elements.dtype()))
     fill_texts(elements.make_contiguous(), plane_of(elements.make_contiguous(), slice), rows, columns,
                tile.exact);
   else if (shaped.dtype() == DType::int64)
@@ -263,7 +263,7 @@ Tensor in_numbers(const Tensor& tensor) {
     for (const std::string_view text : strings_of(tensor)) sizes.push_back(std::ssize(text));
     return Tensor::from_values<std::int64_t>(sizes, tensor.shape());
   }
-  if (takes_other_ways(tensor.dtype()))
+  if (has_partial_support(tensor.dtype()))
     return Tensor::from_values<double>(tensor.to_vector(), tensor.shape());
   return widened(tensor);
 }

@@ -58,7 +58,7 @@ class TrainingSteps {
     std::uint16_t thread = 0;
     What what = What::other;
   };
-  void read_handoffs();
+  void read_data_flow();
   void find_sources();
   std::uint32_t read_events(std::uint32_t last, std::vector<Event>& events) const;
   void take(const Event& event);
@@ -80,7 +80,7 @@ class TrainingSteps {
   std::deque<Assignment> assignments_;
   std::uint32_t forgotten_until_ = 0;  ///< of assignments after earlier records some were forgotten
   std::uint32_t last_asked_ = 0;
-  std::deque<Asked> asked_;
+  std::deque<RequestedGradients> asked_;
   std::unordered_map<std::uint64_t, std::uint64_t> values_;  ///< of variables, now
   std::uint32_t playback_ = 0;                               ///< the newest that was taken
   std::unordered_set<std::uint64_t> sources_;                ///< that it was asked for

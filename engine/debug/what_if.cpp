@@ -313,7 +313,7 @@ protocol::BranchPreviews Branches::previews(const protocol::GetBranchPreviews& r
 // The observer is passed by, for a breakpoint on the variable would make the debugger wait for itself.
 protocol::TakenOver Branches::take_over(const protocol::TakeOver& request, const Find& original,
                                         const CancelFlag& cancel) {
-  const auto assignment = recorder_.handoffs().assignment_of(request.tensor);
+  const auto assignment = recorder_.data_flow().assignment_of(request.tensor);
   std::optional<Variable> variable =
       assignment ? Variable::find(assignment->variable) : std::optional<Variable>();
   if (!variable)

@@ -269,8 +269,8 @@ py::object recorded_value(Recorder& recorder, std::uint64_t id) {
 
 std::optional<std::uint64_t> version_before(const Recorder& recorder, std::uint64_t id,
                                             std::uint64_t record) {
-  const auto assignment = recorder.handoffs().assignment_of(id);
-  return assignment ? recorder.handoffs().value_before(assignment->variable, record) : std::nullopt;
+  const auto assignment = recorder.data_flow().assignment_of(id);
+  return assignment ? recorder.data_flow().value_before(assignment->variable, record) : std::nullopt;
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ Tape::~Tape() {
 
 void Tape::start() {
   check_not_borrowed(*state_, "start");
-  if (active()) fail<FailedPreconditionError>("the tape is active already: it records until it is stopped");
+  if (active()) fail<FailedPreconditionError>("the tape is already active: it records until it is stopped");
   if (state_->used_up) {
     state_->clear();
     state_->used_up = false;
@@ -46,7 +46,7 @@ void Tape::start() {
 void Tape::stop() {
   detail::TapeStack* stack = state_->stack.load();
   if (!stack)
-    fail<FailedPreconditionError>("the tape is not active: it was not started, or is stopped already");
+    fail<FailedPreconditionError>("the tape is not active: it was not started, or is already stopped");
   if (stack != detail::TapeStack::if_any())
     fail<FailedPreconditionError>("the tape is active on another thread; only that one can stop it");
   stack->remove(*state_);
@@ -62,7 +62,7 @@ void Tape::stop_all_here() {
   }
 }
 
-// The program's, on its own thread, is none of the debugger's code.
+// On the program's own thread this is not code of the debugger.
 bool Tape::active() const {
   return state_->stack.load() != nullptr && !state_->is_borrowed();
 }
@@ -196,7 +196,7 @@ StopRecording::StopRecording(Tape& tape) {
 }
 
 StopRecording::~StopRecording() {
-  // A tape that was stopped and started again meanwhile begins with none over it.
+  // A tape that was stopped and started again meanwhile has no StopRecording over it.
   for (const auto& tape : suspended_)
     if (tape->suspended > 0) --tape->suspended;
   if (detail::TapeStack* stack = detail::TapeStack::if_any()) stack->refresh();

@@ -40,7 +40,7 @@ struct Variable::Body {
 
 struct Variable::Living {
   static Living& all() {
-    static Living* living = new Living;  // never destroyed: variables may end after it would
+    static Living* living = new Living;  // never destroyed: variables may be destroyed later
     return *living;
   }
   std::mutex mutex;
@@ -59,25 +59,25 @@ Variable::Body::~Body() {
 
 namespace {
 
-/// A value of its own, so that no gradient flows from what is read to what was assigned.
+/// A separate tensor, so that no gradient flows from reads to the assigned value.
 Tensor leaf_of(const Tensor& value, const std::string& name) {
   Tensor leaf = detail::alias(value);
   if (Observer* observer = current_observer()) observer->leaf(leaf, name);
   return leaf;
 }
 
-/// Inside of a FloatingScope variables hold its dtype.
+/// Inside a FloatingScope variables have its dtype.
 Tensor in_scope_dtype(const Tensor& value) {
   return detail::converted(value, floating_dtype(value.dtype()));
 }
 
-/// When the variable has the value, and without a lock: the observer may wait, and the variable be read and
-/// assigned to meanwhile.
+/// Called after the variable has the value, without a lock: the observer may wait while the variable is read
+/// and assigned.
 void tell_assigned(const Tensor& leaf, const Tensor& value, std::uint64_t variable, std::uint64_t since) {
   if (Observer* observer = current_observer()) observer->assigned(leaf, value, variable, since);
 }
 
-/// Names stay for as long as the process: another thread may just be telling an observer one of them.
+/// Names live as long as the process: another thread may be passing one to an observer.
 const std::string* kept_name(const std::string& name) {
   static auto* const names = new std::set<std::string>;
   static auto* const mutex = new std::mutex;
@@ -179,7 +179,7 @@ void Variable::assign(const Tensor& value) {
   }
   const Tensor leaf = replacement(value);
   {
-    Tensor replaced = leaf;  // the old value goes when the lock is open again
+    Tensor replaced = leaf;  // the old value is released after the lock
     const std::lock_guard lock(body_->mutex);
     std::swap(body_->value, replaced);
   }
@@ -187,7 +187,7 @@ void Variable::assign(const Tensor& value) {
 }
 
 void Variable::put_back(const Tensor& value) {
-  Tensor replaced = value;  // what it had goes when the lock is open again
+  Tensor replaced = value;  // the old value is released after the lock
   const std::lock_guard lock(body_->mutex);
   std::swap(body_->value, replaced);
 }
@@ -219,7 +219,7 @@ void Variable::exchange(std::span<const Variable> variables, const std::function
   for (const Variable& variable : variables) order.push_back(variable.body_.get());
   std::sort(order.begin(), order.end(), [](const Body* a, const Body* b) { return a->id < b->id; });
   if (const auto twice = std::adjacent_find(order.begin(), order.end()); twice != order.end())
-    fail<InvalidArgumentError>("update: variable ", (*twice)->name, " is there twice");
+    fail<InvalidArgumentError>("update: variable ", (*twice)->name, " occurs twice");
   if (TapeTracer* tracer = current_tape_tracer()) [[unlikely]] {
     Tensors before;
     for (const Variable& variable : variables) before.push_back(tracer->read(variable));
@@ -227,7 +227,7 @@ void Variable::exchange(std::span<const Variable> variables, const std::function
     for (std::size_t i = 0; i < variables.size(); ++i) tracer->assign(variables[i], after[i]);
     return;
   }
-  Tensors values, results, leaves;  // what is dropped goes when the locks are open again
+  Tensors values, results, leaves;  // dropped values are released after the locks
   {
     boost::container::small_vector<std::unique_lock<std::mutex>, 8> locks;
     for (Body* body : order) locks.emplace_back(body->mutex);

@@ -12,7 +12,7 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& name) {
   fail<InvalidArgumentError>("'", name,
-                             "' is no device; devices are named \"/cpu:0\", \"/gpu:0\", \"/gpu:1\"");
+                             "' is not a device; devices are named \"/cpu:0\", \"/gpu:0\", \"/gpu:1\"");
 }
 
 bool take_prefix(std::string_view& text, std::string_view prefix) {

@@ -1,4 +1,4 @@
-// Where a tensor's storage lives.
+// The device that has a tensor's storage.
 #pragma once
 
 #include <atomic>

@@ -206,7 +206,7 @@ class TestTraceWindow : public QObject {
     QTest::addColumn<QString>("sentence");
     QTest::newRow("empty") << QByteArray() << "it is empty";
     QTest::newRow("text") << QByteArray("this is no trace, but some text that is long enough to be one\n")
-                          << "it is no trace file";
+                          << "it is not a trace file";
   }
   void whatIsNoTraceSaysSoOnTheStartPage() {
     QFETCH(QByteArray, bytes);
@@ -220,7 +220,7 @@ class TestTraceWindow : public QObject {
     QFile file(path);
     QVERIFY(file.open(QIODevice::ReadOnly));
     const QByteArray bytes = file.readAll();
-    openWrong(bytes.left(bytes.size() / 3), "it is cut off: it has");
+    openWrong(bytes.left(bytes.size() / 3), "it is truncated: it has");
     QByteArray newer = bytes;  // SQLite's user_version, which has the format's version
     newer[63] = 99;
     openWrong(newer, "it has version 99 of the format");

@@ -19,7 +19,7 @@ std::string grouped(std::uint64_t number) {
 }
 
 std::string value_at_place(const Tensor& tensor, std::int64_t place) {
-  if (takes_other_ways(tensor.dtype())) return {};
+  if (has_partial_support(tensor.dtype())) return {};
   return element_text(tensor, place);
 }
 
@@ -63,7 +63,7 @@ std::string DifferenceText::name(std::uint64_t left, std::uint64_t right) const 
 }
 
 std::string DifferenceText::set_at(const Side& side, std::uint64_t tensor) const {
-  const auto assignment = side.recorder->handoffs().assignment_of(tensor);
+  const auto assignment = side.recorder->data_flow().assignment_of(tensor);
   // An assignment before a run's first op is of that run, whose first record is the next one.
   const std::string where =
       assignment ? place(side, assignment->location, assignment->after + 1) : std::string();

@@ -249,7 +249,7 @@ void VjpReader::add_sum(std::uint32_t record, const Place& place, const CancelFl
 void VjpReader::add_results(std::uint32_t playback, protocol::VjpParts& parts) const {
   RecordView ended;
   if (!recorder_.trace().read(playback, ended) || ended.state != RecordState::done) return;
-  const std::vector<std::uint64_t> sources = recorder_.handoffs().sources_of(playback);
+  const std::vector<std::uint64_t> sources = recorder_.data_flow().sources_of(playback);
   if (sources.size() != ended.outputs.size()) return;
   parts.results = static_cast<std::uint32_t>(sources.size());
   const auto place = [&](const protocol::TensorInfo& target, const std::optional<protocol::TensorInfo>& sum) {

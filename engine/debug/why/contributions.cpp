@@ -39,10 +39,10 @@ std::string input_name(const RecordView& record, std::size_t input) {
 std::string stale_text(const Past& past, const RecordView& record, std::uint64_t tensor) {
   const auto assignment = past.assignment(tensor);
   if (!assignment || assignment->variable == 0) return {};
-  const auto newest = past.recorder().handoffs().value_before(assignment->variable, record.number);
+  const auto newest = past.recorder().data_flow().value_before(assignment->variable, record.number);
   if (!newest || *newest <= tensor) return {};
   std::uint64_t since = 0;
-  for (const std::uint64_t value : past.recorder().handoffs().values_of(assignment->variable))
+  for (const std::uint64_t value : past.recorder().data_flow().values_of(assignment->variable))
     since += value > tensor && value <= *newest;
   const std::string name = past.info(tensor).name;
   return (name.empty() ? "a variable" : name.substr(0, name.find(':'))) + ", as it was " +

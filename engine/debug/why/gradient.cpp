@@ -34,7 +34,7 @@ protocol::Because of_source(Past& past, const RecordView& playback, std::size_t 
 
 /// The whole playback: the first source without a gradient, else the first gradient.
 protocol::Because of_playback(Past& past, const RecordView& playback) {
-  const std::vector<std::uint64_t> sources = past.recorder().handoffs().sources_of(playback.number);
+  const std::vector<std::uint64_t> sources = past.recorder().data_flow().sources_of(playback.number);
   if (playback.state != RecordState::done)
     return only("This playback has not ended: its gradients are not there yet.");
   for (std::size_t i = 0; i < playback.outputs.size(); ++i)
@@ -86,13 +86,13 @@ protocol::Because why_no_gradient(Past& past, const Subject& subject) {
   const RecordView* maker = past.maker(subject.tensor);
   if (maker && maker->head.backward) return why_zero(past, subject);
   // A tensor of the forward pass: the gradient with respect to it.
-  const Handoffs& handoffs = past.recorder().handoffs();
+  const DataFlowLog& data_flow = past.recorder().data_flow();
   const RecordView* playback = looked_at ? past.around(*looked_at, EventKind::playback) : nullptr;
-  if (!playback) playback = past.record(handoffs.playback_for(subject.tensor));
-  if (!playback) playback = past.record(handoffs.newest_playback());
+  if (!playback) playback = past.record(data_flow.playback_for(subject.tensor));
+  if (!playback) playback = past.record(data_flow.newest_playback());
   if (!playback)
     return only("No gradient was asked for since the recording began, so there is none that could be zero.");
-  const std::vector<std::uint64_t> sources = handoffs.sources_of(playback->number);
+  const std::vector<std::uint64_t> sources = data_flow.sources_of(playback->number);
   const auto found = std::find(sources.begin(), sources.end(), subject.tensor);
   if (found != sources.end())
     return of_source(past, *playback, static_cast<std::size_t>(found - sources.begin()), subject.tensor);

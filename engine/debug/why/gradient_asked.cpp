@@ -16,12 +16,12 @@ bool is_among(const TensorIds& ids, std::uint64_t id) {
 std::set<std::uint64_t> with_older_values(Past& past, std::uint64_t tensor) {
   std::set<std::uint64_t> tensors{tensor};
   if (const auto assignment = past.assignment(tensor))
-    tensors.merge(past.recorder().handoffs().values_of(assignment->variable));
+    tensors.merge(past.recorder().data_flow().values_of(assignment->variable));
   return tensors;
 }
 
 GradientAsked about_source(Past& past, const RecordView& playback, std::size_t which) {
-  const std::vector<std::uint64_t> sources = past.recorder().handoffs().sources_of(playback.number);
+  const std::vector<std::uint64_t> sources = past.recorder().data_flow().sources_of(playback.number);
   GradientAsked asked;
   if (which >= sources.size()) {
     asked.refusal =
@@ -112,8 +112,8 @@ GradientAsked gradient_asked(Past& past, const Subject& subject) {
       return about_gradient(past, subject.tensor, *playback);
   if (subject.tensor && !maker) {
     // A value that no op made: the newest gradient with respect to it.
-    if (const RecordView* playback = past.record(past.recorder().handoffs().playback_for(subject.tensor))) {
-      const std::vector<std::uint64_t> sources = past.recorder().handoffs().sources_of(playback->number);
+    if (const RecordView* playback = past.record(past.recorder().data_flow().playback_for(subject.tensor))) {
+      const std::vector<std::uint64_t> sources = past.recorder().data_flow().sources_of(playback->number);
       const auto found = std::find(sources.begin(), sources.end(), subject.tensor);
       if (found != sources.end())
         return about_source(past, *playback, static_cast<std::size_t>(found - sources.begin()));

@@ -153,10 +153,10 @@ std::string beside_path(Past& past, const GradientPath& path) {
             (stops.size() > 1 ? " and " + counted(stops.size() - 1, "other") : std::string()) +
             " is no part of this gradient.";
   if (leaves.empty() || path.tensors.empty()) return text;
-  for (const Departure& departure : past.recorder().handoffs().departures()) {
-    if (departure.newest < first) break;  // the newest come first
-    if (departure.newest >= *leaves.rbegin() || !path.tensors.contains(departure.tensor)) continue;
-    const std::uint32_t line = location_of(departure.location).line;
+  for (const ExternalRead& external_read : past.recorder().data_flow().external_reads()) {
+    if (external_read.newest < first) break;  // the newest come first
+    if (external_read.newest >= *leaves.rbegin() || !path.tensors.contains(external_read.tensor)) continue;
+    const std::uint32_t line = location_of(external_read.location).line;
     return text + " Python or NumPy read a value on the way" +
            (line ? " (line " + std::to_string(line) + ")" : std::string()) +
            ": if what it made of it came back, that is a constant to the tape, and its part of the "

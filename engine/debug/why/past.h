@@ -36,7 +36,7 @@ class Past {
   static std::size_t output_of(const RecordView& maker, std::uint64_t tensor);
   /// Where a variable's value was assigned from.
   std::optional<Assignment> assignment(std::uint64_t tensor) const {
-    return recorder_.handoffs().assignment_of(tensor);
+    return recorder_.data_flow().assignment_of(tensor);
   }
   /// The innermost record of that kind that `record` is, or ran inside of; nullptr: none.
   const RecordView* around(const RecordView& record, EventKind kind);

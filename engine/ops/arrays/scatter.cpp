@@ -1,4 +1,4 @@
-// Slices taken and added by coordinates.
+// Slices gathered and added by coordinates.
 #include "engine/ops/arrays/coordinates.h"
 #include "engine/ops/core/cost.h"
 
@@ -45,9 +45,9 @@ Tensors gather_nd_forward(const OpContext& c) {
   return one(std::move(out));
 }
 
-/// The batch's own coordinates put before each row, so that no batch axes are left.
+/// Prepends the batch's coordinates to each row, so that no batch axes are left.
 Tensor with_batch_coordinates(const Tensor& given, int batch_axes) {
-  // A short dtype may count fewer than there are batches.
+  // A narrow dtype may not count all batches.
   const Tensor indices = item_size(given.dtype()) < 4 ? cast(given, DType::int64) : given;
   Tensors columns;
   Shape wide = indices.shape();
@@ -91,8 +91,8 @@ TAPEDECK_OP(gather_nd_op) = {
         "of params; batch_dims: how many first axes both share, so that each batch takes from its own.\n"
         "Returns: the dtype of params, indices.shape[:-1] + params.shape[batch_dims + indices.shape[-1]:].\n"
         "Errors: OutOfRangeError for coordinates outside of params; InvalidArgumentError for more "
-        "coordinates than axes, or batch axes that differ; TypeMismatchError for indices that are no whole "
-        "numbers.",
+        "coordinates than axes, or batch axes that differ; TypeMismatchError for indices that are not "
+        "integers.",
     .takes_narrow = true,
 };
 TAPEDECK_FACTS(gather_nd_op) = {.flat = facts::not_picked};
@@ -141,7 +141,7 @@ TAPEDECK_OP(scatter_nd_op) = {
         "Errors: OutOfRangeError for coordinates outside of shape; InvalidArgumentError for updates of "
         "another shape; TypeMismatchError for indices that are not integers.",
     .takes_others = true,
-    .uint64_way = Uint64Way::bits,
+    .uint64_mapping = Uint64Mapping::bits,
 };
 Tensor scatter_nd(const Tensor& indices, const Tensor& updates, const Shape& shape) {
   return run_op1(scatter_nd_op, {indices, updates}, {attribute_of(shape)});

@@ -66,7 +66,7 @@ Tensors extreme_forward(const OpContext& c) {
   return one(std::move(out));
 }
 
-/// The gradient goes to whoever has the extreme, in equal parts where several do.
+/// The gradient goes to the extreme value, in equal parts if there are several.
 Tensors extreme_vjp(const VjpContext& c) {
   const Tensor& indices = c.inputs[1];
   const DType dtype = c.outputs[0].dtype();
@@ -80,8 +80,8 @@ Tensors extreme_vjp(const VjpContext& c) {
   return gradients;
 }
 
-/// Of each row of indices, whether it is the last that names its place: the shape of `updates`' first axes,
-/// and ones for the others.
+/// For each row of indices, whether it is the last for its slice: the shape of `updates`' first axes, and
+/// ones for the others.
 Tensor last_of_their_place(const Tensor& indices, const Shape& shape, int rank) {
   const auto axes = static_cast<std::size_t>(indices.rank() - 1);
   const Shape rows(indices.shape().span().first(axes));

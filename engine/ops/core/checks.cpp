@@ -60,7 +60,7 @@ const char* names_of(Kind kind) {
   return "any dtype";
 }
 
-/// "[1, 2]" for the element at that place in row-major order; nothing for a scalar.
+/// "[1, 2]" for the element at that row-major index; empty for a scalar.
 std::string place_text(std::int64_t at, const Shape& shape) {
   std::string text;
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
@@ -225,8 +225,8 @@ Tensor checked_indices(const OpContext& context, std::size_t input, std::int64_t
 Tensor scalar_of(const OpContext& context, AttributeName attribute, DType dtype) {
   const Attribute& value = context.attribute(attribute);
   const auto refuse = [&] {
-    fail_of<InvalidArgumentError>(context.op.name, attribute.text(), " ", to_string(value), " is no ",
-                                  dtype_name(dtype));
+    fail_of<InvalidArgumentError>(context.op.name, attribute.text(), " ", to_string(value),
+                                  " cannot be represented as ", dtype_name(dtype));
   };
   if (dtype == DType::string) {
     if (real_of(value) != 0) refuse();

@@ -10,7 +10,7 @@ namespace {
 
 thread_local std::optional<DType> scope_dtype;
 
-/// Numbers beside the tensors, as the rate of an optimiser's step: of a dtype that the op prescribes.
+/// Numbers besides the tensors, such as an optimiser's learning rate: of a dtype that the op prescribes.
 bool prescribed(const OpDef& op, std::size_t input) {
   const InputSpec& spec = op.inputs[std::min(input, op.inputs.size() - 1)];
   return spec.group == '\0' && spec.preferred.has_value();

@@ -16,7 +16,7 @@
 namespace tapedeck {
 namespace {
 
-/// Handles on tensors that somebody else keeps alive: none of them counts as a reference.
+/// Handles on tensors that the caller keeps alive, without reference counts.
 class BorrowedTensors {
  public:
   explicit BorrowedTensors(std::initializer_list<TensorReference> references) {
@@ -64,7 +64,7 @@ void check_call(const OpDef& op, std::span<const Tensor> inputs, const Attribute
                                attributes.size());
 }
 
-/// Shapes and storages say what is wrong, but only run_op knows which op asked for it.
+/// Shapes and storages report what is wrong, but only run_op knows which op it was.
 template <class E>
 [[noreturn]] void rethrow_naming(const OpDef& op, const E& error) {
   const std::string_view text = error.what();
@@ -84,7 +84,7 @@ auto naming_the_op(const OpDef& op, Function&& function) {
     rethrow_naming(op, error);
   } catch (const UnimplementedError& error) {
     rethrow_naming(op, error);
-  } catch (Error& error) {  // the others are thrown by the op's own checks, which name it
+  } catch (Error& error) {  // the op's own checks throw the others, and name it
     if (error.op_name.empty()) error.op_name = op.name;
     throw;
   }
@@ -112,7 +112,7 @@ TensorSpecs announce(const OpDef& op, std::span<const Tensor> inputs, const Attr
   });
 }
 
-/// What the checks throw, told to whoever listens.
+/// Reports an error of the checks to the observer.
 [[noreturn]] void tell_refusal(const OpDef& op, std::span<const Tensor> inputs, const char* error) {
   if (Observer* observer = current_observer()) {
     static const Attributes none;  // those of the call may not fit the op
@@ -126,7 +126,7 @@ TensorSpecs announce(const OpDef& op, std::span<const Tensor> inputs, const Attr
   throw;
 }
 
-/// The way with an observer or a tape.
+/// The path with an observer or a tape.
 Tensors run_attended(const OpContext& context, Observer* observer) {
   const detail::ThreadState& thread = detail::thread_state;
   detail::CallKeeper* tapes = context.op.vjp && thread.recording != 0 ? thread.tapes : nullptr;
@@ -149,7 +149,7 @@ Tensors run_attended(const OpContext& context, Observer* observer) {
   });
 }
 
-/// Part of run_op itself: small ops feel one more call.
+/// Inlined in run_op: one more call would slow small ops.
 [[gnu::always_inline]] inline Tensors check_and_run(const OpDef& op, std::span<const Tensor> inputs,
                                                     const Attributes& attributes, Device device = {}) {
   const TensorSpecs specs = [&] {
@@ -167,7 +167,7 @@ Tensors run_attended(const OpContext& context, Observer* observer) {
   return run_attended(context, thread.unobserved == 0 ? observer : nullptr);
 }
 
-/// The way of a machine with GPUs.
+/// The path on a machine with GPUs.
 Tensors run_placed(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
   if (&op == &ops::copy_to_device_op) return check_and_run(op, inputs, attributes);
   const detail::Placed placed = detail::place_call(op, inputs, attributes);
@@ -222,7 +222,7 @@ Tensors run_op(const OpDef& op, std::span<const Tensor> inputs, const Attributes
 Tensor run_op1(const OpDef& op, std::span<const Tensor> inputs, const Attributes& attributes) {
   Tensors outputs = run_op(op, inputs, attributes);
   if (outputs.size() != 1)
-    fail<InvalidArgumentError>(op.name, ": has ", outputs.size(), " outputs where one was asked for");
+    fail<InvalidArgumentError>(op.name, ": has ", outputs.size(), " outputs where one was requested");
   return std::move(outputs[0]);
 }
 

@@ -1,4 +1,4 @@
-// What a thread has open that run_op looks at on every call.
+// The thread-local state that run_op reads on every call.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ class Tracer;
 
 namespace tapedeck::detail {
 
-/// A call of an op that went well.
+/// A successful call of an op.
 struct FinishedCall {
   const OpDef& op;
   std::span<const Tensor> inputs;
@@ -21,10 +21,10 @@ struct FinishedCall {
   std::uint64_t record = 0;
 };
 
-/// Keeps calls, so that they can be played backwards: a thread's tapes.
+/// Records calls for playback: a thread's tapes.
 class CallKeeper {
  public:
-  /// The id of the innermost tape that would keep a call on these inputs; 0: none would.
+  /// The id of the innermost tape that would record a call on these inputs; 0: none.
   virtual std::uint64_t keeper_of(std::span<const Tensor> inputs) const = 0;
   virtual void keep(const FinishedCall& call) = 0;
 

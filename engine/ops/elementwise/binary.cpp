@@ -75,7 +75,7 @@ OpDef binary_row(BinaryText text, Kind kind, bool to_bool, ShapeRule shape_rule,
 
 namespace {
 
-/// Strings put behind one another.
+/// Concatenates strings.
 Tensor joined(const OpContext& c) {
   const Shape& shape = c.outputs[0].shape;
   std::array<std::vector<std::string_view>, 2> sides;
@@ -130,8 +130,7 @@ TAPEDECK_OP(multiply_op, VjpReads::inputs) = binary_op<Binary::multiply, Kind::n
 TAPEDECK_FACTS(multiply_op) = {
     .flat = facts::other_factor, .of_infinities = "0 times infinity has no value", .infix = " · "};
 
-// divide has a shape rule and a forward function of its own: whole numbers give float64, as Python's `/`
-// does.
+// divide has its own shape rule and forward function: integers give float64, as Python's `/` does.
 TAPEDECK_OP(divide_op) = binary_row(
     {"divide",
      {"divide", "math.divide", "truediv", "math.truediv", "realdiv"},
@@ -158,7 +157,7 @@ TAPEDECK_OP(divide_op) = binary_row(
       return one(run_binary(Binary::divide, to_result(c.inputs[0]), to_result(c.inputs[1]), c.outputs[0]));
     },
     [](const VjpContext& c) {
-      if (!is_differentiable(c.inputs[0].dtype())) return Tensors(2);  // no gradient flows into whole numbers
+      if (!is_differentiable(c.inputs[0].dtype())) return Tensors(2);  // no gradient flows into integers
       const Tensor& y = c.inputs[1];
       return binary_gradients(
           c, [&] { return c.cotangents[0] / y; }, [&] { return -c.cotangents[0] * (c.outputs[0] / y); });
@@ -212,8 +211,7 @@ Tensors power_vjp(const VjpContext& c) {
       [&] {
         if (!c.wanted[1] && y.count() == 1)  // x⁰ is constant, also where x⁻¹ is infinite
           return g * multiply_no_nan(pow(x, where(equal(y, zero), unit, y - 1.0)), y);
-        // The derivative of x⁰ with respect to y is not constant, so only the exponent of 0⁰ may become
-        // another one.
+        // The derivative of x⁰ with respect to y is not constant, so only the exponent of 0⁰ may be replaced.
         const Tensor both_zero = logical_and(equal(x, zero), equal(y, zero));
         return g * multiply_no_nan(pow(x, where(both_zero, unit, y - 1.0)), y);
       },
@@ -225,7 +223,8 @@ Tensors power_vjp(const VjpContext& c) {
       });
 }
 
-/// 1 where x is not below (for maximum; not above for minimum) y takes the whole gradient: ties go to x.
+/// 1 where x is not below y (maximum) or not above it (minimum): there x takes the whole gradient, ties
+/// included.
 template <auto comparison>
 Tensors extreme_gradients(const VjpContext& c) {
   const Tensor first = comparison(c.inputs[0], c.inputs[1]);
@@ -274,7 +273,7 @@ namespace {
 template <Binary kernel, auto comparison>
 OpDef extreme_op(const std::string& name, const std::string& adjective, const std::string& formula) {
   return binary_op<kernel, Kind::ordered>(
-      {name, {name, "math." + name}, "The " + adjective + " of x and y; NaN where either is NaN.", formula},
+      {name, {name, "math." + name}, "The " + adjective + " of x and y; NaN if either is NaN.", formula},
       extreme_gradients<comparison>);
 }
 

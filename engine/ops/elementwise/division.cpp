@@ -1,4 +1,4 @@
-// Divisions that cut towards 0, and products and quotients that are 0 where a factor or divisor is.
+// Divisions that truncate towards 0, and products and quotients that are 0 where a factor or divisor is.
 #include "engine/ops/elementwise/binary_row.h"
 
 namespace tapedeck::ops {

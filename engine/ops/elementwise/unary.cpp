@@ -143,8 +143,11 @@ TAPEDECK_OP(is_nan_op) = unary_to_bool_op<Unary::is_nan, Kind::floating>(
 TAPEDECK_OP(is_inf_op) = unary_to_bool_op<Unary::is_inf, Kind::floating>(
     {"is_inf", {"is_inf", "math.is_inf"}, "True where x is +∞ or −∞.", "none"});
 
-TAPEDECK_OP(is_finite_op) = unary_to_bool_op<Unary::is_finite, Kind::floating>(
-    {"is_finite", {"is_finite", "math.is_finite"}, "True where x is neither NaN nor infinite.", "none"});
+TAPEDECK_OP(is_finite_op) =
+    unary_to_bool_op<Unary::is_finite, Kind::floating>({"is_finite",
+                                                        {"is_finite", "math.is_finite"},
+                                                        "True where x is finite: neither NaN nor infinite.",
+                                                        "none"});
 
 TAPEDECK_OP(reciprocal_no_nan_op, VjpReads::outputs) = unary_op<Unary::reciprocal_no_nan, Kind::inexact>(
     {"reciprocal_no_nan",

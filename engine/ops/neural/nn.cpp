@@ -1,4 +1,4 @@
-// What losses and classifiers are made of.
+// Building blocks of losses and classifiers.
 #include <algorithm>
 #include <cmath>
 

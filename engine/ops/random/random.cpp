@@ -36,7 +36,7 @@ std::uint64_t counter_of(const OpContext& c) {
 TensorSpecs uniform_shape(const OpContext& c) {
   require_resolved(c);
   const DType dtype = c.get<DType>("dtype");
-  if (dtype == DType::bool_ || takes_other_ways(dtype))
+  if (dtype == DType::bool_ || has_partial_support(dtype))
     fail<TypeMismatchError>("random_uniform: dtype is ", dtype_name(dtype), "; needs a number's dtype");
   if (is_integer(dtype)) {
     if (c.is_none("maxval"))
@@ -64,7 +64,7 @@ Tensor largest_below(float high, DType dtype) {
   return widened(nearest);
 }
 
-/// Rounded to a narrow floating dtype, but never up to `high`, to which the values come close.
+/// Rounded to a narrow floating-point dtype, but never up to `high`, which is excluded.
 Tensor rounded_below(const Tensor& wide, DType dtype, float high) {
   const Tensor lowest = Tensor::scalar(-std::numeric_limits<double>::infinity());
   const Tensor highest = largest_below(high, dtype);

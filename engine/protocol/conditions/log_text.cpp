@@ -18,7 +18,7 @@ Quantity quantity_at(std::string_view text, std::size_t begin, std::size_t end) 
   try {
     const Quantity quantity = parse_quantity(text.substr(begin, end - begin));
     if (quantity.measure == Measure::shape || quantity.measure == Measure::dtype)
-      throw ConditionError(0, "This is no number.");
+      throw ConditionError(0, "This is not a number.");
     return quantity;
   } catch (const ConditionError& error) {
     throw ConditionError(begin + error.position, error.what());
@@ -59,7 +59,7 @@ LogText LogText::line(std::string_view text) {
       log.pieces_.emplace_back(quantity_at(text, open + 1, close));
     at = close + 1;
   }
-  if (log.pieces_.empty()) throw ConditionError(0, "There is no text to be written.");
+  if (log.pieces_.empty()) throw ConditionError(0, "There is no text to write.");
   return log;
 }
 

@@ -19,14 +19,14 @@ class LogText {
  public:
   LogText() = default;
   /// "norm is {norm(grad)} at {op}". Facts are {op}, {record}, {line}, {hits} and {shape}, the first
-  /// output's. Throws ConditionError, with its place in the text.
+  /// output's. Throws ConditionError with the position in the text.
   static LogText line(std::string_view text);
-  /// "NAME = norm(grad)", or the quantity alone, which then is the name.
+  /// "NAME = norm(grad)", or only the quantity, which is then also the name.
   static LogText point(std::string_view text);
 
-  /// Something in it is there only when the op has ended.
+  /// Whether it uses a fact that is known only after the op has ended.
   bool needs_end() const;
-  /// Something in it is there only where an op is: not its line, nor how often it was hit.
+  /// Whether it uses a fact of an op, i.e. anything but the line and the number of hits.
   bool looks_at_ops() const;
   std::string write(const LogFact& fact, const LogMeasure& measure) const;
   const std::string& curve() const { return curve_; }
@@ -40,7 +40,7 @@ class LogText {
   std::string curve_;
 };
 
-/// "1.5", "0.001", "1.2e-09", "nan": six digits.
+/// "1.5", "0.001", "1.2e-09", "nan": six significant digits.
 std::string quantity_text(double value);
 /// "7,840".
 std::string count_text(std::uint64_t count);

@@ -104,7 +104,7 @@ namespace {
 enum class Numbers : std::uint8_t { stay_on_host, are_placed };
 
 Tensor on_default_device(Tensor tensor, Numbers numbers) {
-  if (gpu_count() == 0 || takes_other_ways(tensor.dtype())) [[likely]]
+  if (gpu_count() == 0 || has_partial_support(tensor.dtype())) [[likely]]
     return tensor;
   const Device device = default_device();
   if (device == tensor.device() || (tensor.rank() == 0 && numbers == Numbers::stay_on_host)) return tensor;

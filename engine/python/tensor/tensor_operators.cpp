@@ -172,7 +172,7 @@ PyObject* positive(PyObject* a) {
 // ---- the one element as a Python number ----
 
 PyObject* number_of(const Tensor& any) {
-  if (takes_other_ways(any.dtype())) {
+  if (has_partial_support(any.dtype())) {
     const py::object value = checked(numpy_copy(ops::reshape(any, {})));
     return PyBytes_Check(value.ptr()) ? py::object(value).release().ptr()
                                       : PyObject_CallMethod(value.ptr(), "item", nullptr);
@@ -204,7 +204,7 @@ int truth(PyObject* self) {
       fail<InvalidArgumentError>("the truth value of a tensor of shape ", to_string(tensor.shape()), " with ",
                                  tensor.count(),
                                  " elements is ambiguous; use tf.reduce_any or tf.reduce_all");
-    if (tensor.device().kind == DeviceKind::cpu && !takes_other_ways(tensor.dtype()))
+    if (tensor.device().kind == DeviceKind::cpu && !has_partial_support(tensor.dtype()))
       return visit_dtype(compute_dtype(tensor.dtype()), [wide = widened(tensor)](auto tag) {
         using T = typename decltype(tag)::type;
         return *wide.template data<T>() != T{} ? 1 : 0;

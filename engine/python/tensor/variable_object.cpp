@@ -100,7 +100,7 @@ std::string name_of(PyObject* name, PyObject* import_scope) {
 PyObject* creation_hook = nullptr;
 
 Tensor on_device(const Tensor& value, Device device) {
-  if (takes_other_ways(value.dtype())) return value;
+  if (has_partial_support(value.dtype())) return value;
   return ops::copy_to(value, device);
 }
 

@@ -289,15 +289,16 @@ Verdict BreakCheck::look(const protocol::SeriesTerm& term) {
   return verdict_of(term.rose ? trend.newest > trend.before : trend.newest < trend.before);
 }
 
-// Where no Python program runs there are no names: such a breakpoint says so once it is asked.
+// Without a Python program there are no names: such a breakpoint reports this when it is evaluated.
 Verdict BreakCheck::look(const protocol::NameTerm& term) {
   const auto lookup = host_program().name;
-  if (!lookup) throw protocol::NameError("There is no Python program that has a name \"" + term.name + "\".");
+  if (!lookup)
+    throw protocol::NameError("There is no Python program that defines the name \"" + term.name + "\".");
   return verdict_of(protocol::holds(term, lookup));
 }
 
-/// A function with a custom gradient gives the results of its last op once more, a playback the gradients of
-/// its last VJP; and a curve's point is one point, however many ops follow.
+/// A function with a custom gradient returns the results of its last op again, a playback the gradients of
+/// its last VJP; and a curve's point counts once, however many ops follow.
 bool BreakCheck::seen(CompiledBreakpoint& breakpoint) {
   if (series_position_ != 0) breakpoint.memory->series_seen.store(series_position_);
   if (!event_.ended || event_.error || event_.outputs.empty() || event_.written != 0) return false;

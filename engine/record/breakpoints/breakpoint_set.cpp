@@ -42,7 +42,7 @@ Condition text(FilterPart part, const std::string& value) {
   return value.empty() ? Condition() : leaf(TextTerm{part, protocol::folded(value), true});
 }
 
-/// What the kind alone asks for. Lines and cells are places, and are looked at apart.
+/// The requirements of the kind alone. Lines and cells are locations, and are checked separately.
 Condition condition_of(const protocol::Breakpoint& breakpoint) {
   const bool number = breakpoint.target.starts_with('#');
   const std::string any_if_empty = breakpoint.target.empty() ? "*" : breakpoint.target;
@@ -78,7 +78,7 @@ bool mentions_writes(const Condition& condition) {
   return found;
 }
 
-/// Before an event has ended: yes for what may be known then, unknown for what can not.
+/// Before an event has ended: yes for terms that are known then, unknown for others.
 Verdict known_before(const Condition& one) {
   struct Look {
     Verdict operator()(const TextTerm& term) const {
@@ -124,7 +124,7 @@ std::uint64_t number_of(const std::string& target) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(target.data() + 1, target.data() + target.size(), number);
   if (error != std::errc() || end != target.data() + target.size() || number == 0)
-    throw ConditionError(0, "\"" + target + "\" is no number: a tensor or a record is written as #12.");
+    throw ConditionError(0, "\"" + target + "\" is not a number: a tensor or a record is written as #12.");
   return number;
 }
 
@@ -150,7 +150,7 @@ Verdict text_verdict(const TextTerm& term, FilterPart where, std::string_view va
   return term.part == where ? Verdict::no : Verdict::unknown;
 }
 
-/// What a term says of an op's name, kind and direction.
+/// The verdict of a term on an op's name, kind and direction.
 struct OpLook {
   const OpDef* op;
   protocol::RecordKind kind;
@@ -313,7 +313,7 @@ BreakpointSet::Mask BreakpointSet::of_op(const OpDef* op, EventKind kind, bool c
 
 BreakpointSet::Mask BreakpointSet::look_at_location(std::uint32_t location) const {
   if (location >= chunk_size * chunk_count) return enabled_;
-  // Held to the end: what an execution before named is not written behind forget_locations().
+  // Held to the end, so that names of a previous execution are not written after forget_locations().
   const std::lock_guard lock(chunks_mutex_);
   std::atomic<Chunk*>& place = by_location_[location / chunk_size];
   Chunk* chunk = place.load(std::memory_order_acquire);

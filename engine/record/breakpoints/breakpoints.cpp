@@ -24,7 +24,7 @@ bool said_before_line(const CompiledBreakpoint& breakpoint, const BreakCheck& ch
          lines_are_told();
 }
 
-/// The user changed something in the middle of a line: it has run to where it is all the same.
+/// The user changed something in the middle of a line; the position within the line stays.
 void take_over(BreakThread& thread, const BreakpointSet& set) {
   std::vector<BreakThread::Pass> passes(set.size());
   for (std::size_t now = 0; thread.set && now < set.size(); ++now)
@@ -190,7 +190,7 @@ std::vector<protocol::BreakpointState> Breakpoints::set_here(const protocol::Set
   std::vector<protocol::BreakpointState> states;
   const BreakpointSet* before = sets_.empty() ? nullptr : sets_.back().get();
   auto fresh = std::make_unique<BreakpointSet>(wanted, runs_, before, series_.size(), states);
-  cells_pending_.store(0);  // bits of the set before
+  cells_pending_.store(0);  // bits of the previous set
   set_.store(fresh->size() > 0 ? fresh.get() : nullptr, std::memory_order_release);
   sets_.push_back(std::move(fresh));
   return states;

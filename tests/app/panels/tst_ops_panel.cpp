@@ -228,7 +228,7 @@ class TestOpsPanel : public QObject {
     QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(cell(0, 1)).center());
     QTRY_COMPARE(window_->session()->cursor(), 1u);
     QTRY_VERIFY2_WITH_TIMEOUT(
-        tensor(*window_)->findChild<inspector::TensorCanvas*>()->sentence().contains("had to go"),
+        tensor(*window_)->findChild<inspector::TensorCanvas*>()->sentence().contains("was dropped"),
         qPrintable(tensor(*window_)->findChild<inspector::TensorCanvas*>()->sentence()), patience);
   }
 

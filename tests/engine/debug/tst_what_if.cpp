@@ -112,7 +112,7 @@ class TestWhatIf : public QObject {
     QCOMPARE(taken.tensor.id, w.read().id());
     QCOMPARE(world.count(), count);
     // It is recorded as any other assignment: what comes of it can be looked at and changed.
-    const auto assignment = world.recorder.handoffs().assignment_of(w.read().id());
+    const auto assignment = world.recorder.data_flow().assignment_of(w.read().id());
     QVERIFY(assignment && assignment->variable == w.id());
     const Tensor later = ops::negative(w.read());
     QCOMPARE(world.value(world.make({element_becomes(w.read(), {1}, 0)}), later),
@@ -215,7 +215,7 @@ class TestWhatIf : public QObject {
     const Branched known = world.make({element_becomes(x, {0}, 5)});
     QCOMPARE(known.depending, std::uint64_t{2});
     QVERIFY(known.complete);
-    world.recorder.handoffs().set_most_bytes(0);  // of a program that assigns for ever
+    world.recorder.data_flow().set_most_bytes(0);  // of a program that assigns for ever
     for (int i = 0; i < 1 << 18; ++i) other.assign(zero);
     const Branched cut = world.make({element_becomes(x, {0}, 5)});
     QCOMPARE(cut.depending, std::uint64_t{1});

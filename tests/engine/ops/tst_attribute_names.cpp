@@ -144,7 +144,7 @@ class TestAttributeNames : public QObject {
                  "expand_dims: axis is 0.5; needs an integer");
     EXPECT_ERROR(InvalidArgumentError,
                  run("pad", {zeros({2}, DType::int32)}, {Integers{1, 1}, std::string("CONSTANT"), 0.5}),
-                 "pad: constant_values 0.5 is no int32");
+                 "pad: constant_values 0.5 cannot be represented as int32");
     EXPECT_ERROR(InvalidArgumentError,
                  run("conv2d", {image, filter},
                      {Integers{0}, std::string("VALID"), Integers{}, std::string("NHWC"), Integers{1}}),

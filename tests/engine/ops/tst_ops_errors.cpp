@@ -63,7 +63,7 @@ class OpsErrorsTest : public QObject {
                  "matmul: a (2, 3) and b (4, 5): inner dimensions 3 and 4 differ");
     EXPECT_ERROR(InvalidArgumentError, ops::matmul(f32({2, 3}), f32({3, 5}), true),
                  "matmul: a (2, 3) transposed and b (3, 5): inner dimensions 2 and 3 differ");
-    EXPECT_ERROR(InvalidArgumentError, ops::matmul(f32({3}), f32({3, 2})), "matmul: a (3,) is no matrix");
+    EXPECT_ERROR(InvalidArgumentError, ops::matmul(f32({3}), f32({3, 2})), "matmul: a (3,) is not a matrix");
     EXPECT_ERROR(InvalidArgumentError, ops::matmul(f32({2, 2, 3}), f32({3, 3, 2})), "matmul");
     EXPECT_ERROR(TypeMismatchError, ops::matmul(f32({2, 2}), i32({2, 2})),
                  "matmul: a is float32 and b is int32");
@@ -177,7 +177,7 @@ class OpsErrorsTest : public QObject {
     EXPECT_ERROR(OutOfRangeError, ops::unsorted_segment_sum(f32({1}), whole({4}), 4),
                  "unsorted_segment_sum: segment_ids[0] is 4; must be below num_segments, 4");
     EXPECT_ERROR(InvalidArgumentError, ops::unsorted_segment_sum(f32({2}), whole({0, 1, 2}), 4),
-                 "(3,) is no beginning of data (2,)");
+                 "(3,) is not a prefix of data (2,)");
     EXPECT_ERROR(OutOfRangeError,
                  called("strided_slice", {f32({3, 4})},
                         {{"begin", Integers{5}}, {"end", Integers{6}}, {"shrink_axis_mask", 1}}),
@@ -265,10 +265,10 @@ class OpsErrorsTest : public QObject {
                  "roll: shift [1, 2] and axis [0] differ in length");
     EXPECT_ERROR(
         InvalidArgumentError, called("space_to_depth", {f32({1, 3, 4, 1})}, {{"block_size", 2}}),
-        "space_to_depth: input (1, 3, 4, 1) with block_size 2: height and width are no multiples of it");
-    EXPECT_ERROR(
-        InvalidArgumentError, called("depth_to_space", {f32({1, 3, 4, 6})}, {{"block_size", 2}}),
-        "depth_to_space: input (1, 3, 4, 6) with block_size 2: the channels are no multiple of its square");
+        "space_to_depth: input (1, 3, 4, 1) with block_size 2: height and width are not multiples of it");
+    EXPECT_ERROR(InvalidArgumentError, called("depth_to_space", {f32({1, 3, 4, 6})}, {{"block_size", 2}}),
+                 "depth_to_space: input (1, 3, 4, 6) with block_size 2: the channels are not a multiple of "
+                 "its square");
     EXPECT_ERROR(InvalidArgumentError,
                  called("depth_to_space", {f32({1, 3, 4, 4})}, {{"block_size", 2}, {"data_format", "CHWN"}}),
                  "depth_to_space: data_format is 'CHWN'");
@@ -288,7 +288,7 @@ class OpsErrorsTest : public QObject {
     EXPECT_ERROR(
         InvalidArgumentError,
         called("random_categorical", {ops::log(ops::negative(ops::ones({1, 2})))}, {{"num_samples", 1}}),
-        "random_categorical: row 0 of logits has no finite value, or a NaN or +Inf");
+        "random_categorical: row 0 of logits has no finite value, or NaN or +∞");
     EXPECT_ERROR(TypeMismatchError,
                  called("random_categorical", {f32({1, 3})}, {{"num_samples", 1}, {"dtype", DType::float32}}),
                  "random_categorical: dtype is float32; needs int32 or int64");

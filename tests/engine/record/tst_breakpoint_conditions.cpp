@@ -436,7 +436,7 @@ class TestBreakpointConditions : public QObject {
     QCOMPARE(state_of("at {opp}").position, std::uint64_t{4});
     QVERIFY(state_of("{max(weights)}").problem->starts_with("There is no tensor \"weights\""));
     QCOMPARE(state_of("{op").problem, std::string("A closing brace is missing."));
-    QCOMPARE(state_of("").problem, std::string("There is no text to be written."));
+    QCOMPARE(state_of("").problem, std::string("There is no text to write."));
     QVERIFY(!state_of("{op} {max(abs(in0))} {out.size}").problem);
   }
 

@@ -136,7 +136,7 @@ class Records(Folder):
         self.assertEqual([x.numpy() for x in tf.data.FixedLengthRecordDataset(packed, 3, 4, 1, compression_type="GZIP")],
                          [b"abc", b"def"])
         with self.assertRaisesRegex(tf.errors.InvalidArgumentError,
-                                    "10 bytes behind its header are no whole number of records of 4"):
+                                    "10 bytes after its header are not a whole number of records of 4"):
             list(tf.data.FixedLengthRecordDataset(path, 4, 4, 1))
 
     def test_readers_go_on_where_they_were_saved(self):
