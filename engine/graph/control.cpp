@@ -31,17 +31,19 @@ std::vector<TensorSpec> specs_of(std::span<const Tensor> tensors) {
 
 void check_predicate(const char* what, const char* argument, DType dtype, const Shape& shape) {
   if (dtype != DType::bool_ || shape.rank() != 0)
-    fail<InvalidArgumentError>(what, ": ", argument, " is ", dtype_name(dtype), " ", to_string(shape), "; needs a scalar bool");
+    fail<InvalidArgumentError>(what, ": ", argument, " is ", dtype_name(dtype), " ", to_string(shape),
+                               "; needs a scalar bool");
 }
 
 void check_branches(const Graph& one, const Graph& other) {
   if (one.results.size() != other.results.size())
-    fail<InvalidArgumentError>("cond: true_fn returns ", one.results.size(), " tensors, false_fn ", other.results.size());
+    fail<InvalidArgumentError>("cond: true_fn returns ", one.results.size(), " tensors, false_fn ",
+                               other.results.size());
   for (std::size_t i = 0; i < one.results.size(); ++i) {
     const TensorSpec &a = one.spec(one.results[i]), &b = other.spec(other.results[i]);
     if (a.dtype != b.dtype || a.shape != b.shape)
-      fail<InvalidArgumentError>("cond: result ", i, " of true_fn is ", text_of(a), place_of(one, i), ", that of false_fn ", text_of(b),
-                                 place_of(other, i));
+      fail<InvalidArgumentError>("cond: result ", i, " of true_fn is ", text_of(a), place_of(one, i),
+                                 ", that of false_fn ", text_of(b), place_of(other, i));
   }
 }
 
@@ -50,7 +52,8 @@ std::vector<bool> differentiable_parameters(const Graph& graph);
 
 /// The same for a node's inputs.
 std::vector<bool> differentiable_inputs(const Node& node) {
-  if (node.kind == NodeKind::op) return std::vector<bool>(node.inputs.size(), node.op->vjp && !node.op->stops_gradient);
+  if (node.kind == NodeKind::op)
+    return std::vector<bool>(node.inputs.size(), node.op->vjp && !node.op->stops_gradient);
   if (node.kind == NodeKind::gradient) return std::vector<bool>(node.inputs.size(), true);
   std::vector<bool> all(node.inputs.size());
   const auto add = [&](const Graph& graph, std::size_t first_captured) {
@@ -85,12 +88,14 @@ std::vector<bool> differentiable_parameters(const Graph& graph) {
   return flows;
 }
 
-/// Puts a call on the tapes of this thread whose VJP is not known before the graph runs. Playing it here only says which gradients
-/// there are: `through` names the inputs that get one. They depend on inputs and cotangents, and have gradients themselves.
+/// Puts a call on the tapes of this thread whose VJP is not known before the graph runs. Playing it here only
+/// says which gradients there are: `through` names the inputs that get one. They depend on inputs and
+/// cotangents, and have gradients themselves.
 void put_on_tapes(const char* name, std::span<const Tensor> inputs, const std::vector<bool>& through,
                   std::span<const Tensor> results) {
   if (!tapedeck::detail::recording_tape(inputs)) return;
-  const auto vjp = [name, through, inputs = Tensors(inputs.begin(), inputs.end())](std::span<const Tensor> cotangents) {
+  const auto vjp = [name, through,
+                    inputs = Tensors(inputs.begin(), inputs.end())](std::span<const Tensor> cotangents) {
     Tensors gradients, read = inputs, given;
     for (const Tensor& cotangent : cotangents)
       if (cotangent) read.push_back(cotangent);
@@ -118,11 +123,13 @@ Tensors finished(GraphTracer& tracer, const char* name, Node node, std::span<con
 
 }  // namespace
 
-Tensors branch(const Tensor& predicate, const std::function<Tensors()>& if_true, const std::function<Tensors()>& if_false) {
+Tensors branch(const Tensor& predicate, const std::function<Tensors()>& if_true,
+               const std::function<Tensors()>& if_false) {
   GraphTracer& tracer = tracer_here("cond");
   check_predicate("cond", "pred", predicate.dtype(), predicate.shape());
   const auto traced = [](const char* name, const std::function<Tensors()>& function) {
-    return std::make_shared<const Graph>(trace(name, {}, [&](std::span<const Tensor>) { return function(); }));
+    return std::make_shared<const Graph>(
+        trace(name, {}, [&](std::span<const Tensor>) { return function(); }));
   };
   Node node;
   node.kind = NodeKind::branch;
@@ -130,31 +137,37 @@ Tensors branch(const Tensor& predicate, const std::function<Tensors()>& if_true,
   check_branches(*node.graphs[0], *node.graphs[1]);
   for (const Value result : node.graphs[0]->results) node.results.push_back(node.graphs[0]->spec(result));
   Tensors inputs{predicate};
-  for (const auto& graph : node.graphs) inputs.insert(inputs.end(), graph->captured.begin(), graph->captured.end());
+  for (const auto& graph : node.graphs)
+    inputs.insert(inputs.end(), graph->captured.begin(), graph->captured.end());
   return finished(tracer, "cond", std::move(node), inputs);
 }
 
-Tensors loop(std::span<const Tensor> variables, const std::function<Tensor(std::span<const Tensor>)>& condition, const Step& body) {
+Tensors loop(std::span<const Tensor> variables,
+             const std::function<Tensor(std::span<const Tensor>)>& condition, const Step& body) {
   GraphTracer& tracer = tracer_here("while_loop");
   const std::vector<TensorSpec> specs = specs_of(variables);
   Node node;
   node.kind = NodeKind::loop;
-  node.graphs = {std::make_shared<const Graph>(
-                     trace("cond", specs, [&](std::span<const Tensor> values) { return Tensors{condition(values)}; })),
-                 std::make_shared<const Graph>(trace("body", specs, body))};
+  node.graphs = {
+      std::make_shared<const Graph>(
+          trace("cond", specs, [&](std::span<const Tensor> values) { return Tensors{condition(values)}; })),
+      std::make_shared<const Graph>(trace("body", specs, body))};
   const Graph &holds = *node.graphs[0], &next = *node.graphs[1];
-  check_predicate("while_loop", "cond's result", holds.spec(holds.results[0]).dtype, holds.spec(holds.results[0]).shape);
+  check_predicate("while_loop", "cond's result", holds.spec(holds.results[0]).dtype,
+                  holds.spec(holds.results[0]).shape);
   if (next.results.size() != specs.size())
-    fail<InvalidArgumentError>("while_loop: body returns ", next.results.size(), " tensors; there are ", specs.size(), " loop variables");
+    fail<InvalidArgumentError>("while_loop: body returns ", next.results.size(), " tensors; there are ",
+                               specs.size(), " loop variables");
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const TensorSpec& after = next.spec(next.results[i]);
     if (after.dtype != specs[i].dtype || after.shape != specs[i].shape)
-      fail<InvalidArgumentError>("while_loop: loop variable ", i, " is ", text_of(specs[i]), ", and body makes it ", text_of(after),
-                                 place_of(next, i));
+      fail<InvalidArgumentError>("while_loop: loop variable ", i, " is ", text_of(specs[i]),
+                                 ", and body makes it ", text_of(after), place_of(next, i));
     node.results.push_back(specs[i]);
   }
   Tensors inputs(variables.begin(), variables.end());
-  for (const auto& graph : node.graphs) inputs.insert(inputs.end(), graph->captured.begin(), graph->captured.end());
+  for (const auto& graph : node.graphs)
+    inputs.insert(inputs.end(), graph->captured.begin(), graph->captured.end());
   return finished(tracer, "while_loop", std::move(node), inputs);
 }
 
