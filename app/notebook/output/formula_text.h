@@ -21,9 +21,9 @@ std::vector<inspector::FormulaSource> placeFormulas(QTextDocument& document,
                                                     const inspector::SetFormulas& set,
                                                     const NotebookTheme& theme);
 
-/// The selection as text, with each formula in it as it was written. `errors`: behind a formula that can't be
-/// set it says why.
-QString plainTextOf(const QTextCursor& selection, bool errors = false);
+/// The selection as text, with each formula in it as it was written. `forReaders`: behind a formula that
+/// can't be set it says why, and a picture is its description.
+QString plainTextOf(const QTextCursor& selection, bool forReaders = false);
 
 /// Paints the formulas of the document that owns it, and tells how much room they need.
 class FormulaObject : public QObject, public QTextObjectInterface {
